@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# cpt_module(NAME SOURCES ... PUBLIC_HEADERS ... USES ... LINKS ...)
+#
+# One library a folder. This puts warnings, sanitizers, include folders, symbol
+# visibility and installation in one place, so that the folder's own file says just
+# what the module is made of (SOURCES), what it shows (PUBLIC_HEADERS), which modules
+# of ours it builds on (USES) and which outside libraries it hides (LINKS).
+#
+# cpt_program(NAME SOURCES ... USES ... LINKS ...) does the same for a program.
+
+add_library(cpt_build_options INTERFACE)
+target_compile_features(cpt_build_options INTERFACE c_std_11)
+target_compile_definitions(cpt_build_options INTERFACE _GNU_SOURCE)
+target_compile_options(cpt_build_options INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes
+    -Wmissing-prototypes -Wundef -Wvla -Wpointer-arith -Wcast-qual -Wwrite-strings
+    -Wformat=2 -fno-common)
+if(CPT_WERROR)
+    target_compile_options(cpt_build_options INTERFACE -Werror)
+endif()
+if(CPT_SANITIZE)
+    target_compile_options(cpt_build_options INTERFACE
+        -fsanitize=${CPT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(cpt_build_options INTERFACE -fsanitize=${CPT_SANITIZE})
+endif()
+
+set(CPT_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
+
+function(cpt_module name)
+    cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC_HEADERS;USES;LINKS" ${ARGN})
+    add_library(${name} ${arg_SOURCES})
+    add_library(cpt::${name} ALIAS ${name})
+    # Installed headers are <cpt/cpt_path.h>, whichever folder they come from; the
+    # build folder shows them likewise, so that examples are compiled as users do.
+    foreach(header ${arg_PUBLIC_HEADERS})
+        configure_file(${header} ${CPT_INCLUDE_DIR}/cpt/${header} COPYONLY)
+    endforeach()
+    target_include_directories(${name} PUBLIC
+        $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+        $<BUILD_INTERFACE:${CPT_INCLUDE_DIR}>
+        $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    target_link_libraries(${name} PUBLIC ${arg_USES}
+        PRIVATE $<BUILD_INTERFACE:cpt_build_options> ${arg_LINKS})
+    set_target_properties(${name} PROPERTIES
+        C_STANDARD 11 C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON
+        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+    if(NOT APPLE)
+        target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL)
+    endif()
+    install(TARGETS ${name} EXPORT cpt-targets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(FILES ${arg_PUBLIC_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cpt)
+endfunction()
+
+function(cpt_program name)
+    cmake_parse_arguments(arg "" "" "SOURCES;USES;LINKS" ${ARGN})
+    add_executable(${name} ${arg_SOURCES})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${name} PRIVATE cpt_build_options ${arg_USES} ${arg_LINKS})
+    set_target_properties(${name} PROPERTIES C_STANDARD 11 C_VISIBILITY_PRESET hidden)
+endfunction()

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cpt_trace.h - what happened in a request: who waited for whom, and when
+ *
+ * A runtime (or an importer) notes three sorts of records while a request runs:
+ *
+ *   task    a piece of the application: when it became ready, started and ended, who
+ *           unblocked it (the input that arrived last) and who started it
+ *   call    work that goes on outside a task: an RPC, a timer
+ *   await   a task stopped at block until something had come (arrive), and went on at
+ *           resume
+ *
+ *      task A1   ready|queue|start ====== block ........ resume ===== end
+ *      call B1                    issue --------- arrive
+ *
+ * cpt_critical_path() walks these backwards from the response and throws away all that
+ * did not hold it up. The records are plain structs that point at each other; whoever
+ * makes them owns them, in an arena say, and keeps them until the walk is done.
+ *
+ * What the walk relies on: the steps of one task are sequential (between a block and
+ * its resume it does nothing); a call arrives not before it is issued; following
+ * unblocker, starter and awaited task never leads in a circle. It does not believe it:
+ * a record that breaks this costs precision, never the sum, and a circle is reported.
+ *
+ * Threads: one at a time; nobody may change a record while the walk reads it.
+ */
+#ifndef CPT_TRACE_H
+#define CPT_TRACE_H
+
+#include "cpt/cpt_name.h"
+
+CPT_BEGIN_DECLS
+
+struct cpt_path;
+struct cpt_trace_await;
+struct cpt_trace_call;
+
+/* A sub-graph that tasks lie in: a frame of its own between the entry and the task. */
+struct cpt_trace_group {
+    struct cpt_bytes name;
+    const struct cpt_trace_group *parent; /* NULL: right below the entry frame */
+};
+
+/* How a task came to begin. */
+enum cpt_trace_begin {
+    CPT_BEGIN_REQUEST = 0, /* with the request */
+    CPT_BEGIN_TASK = 1,    /* when `unblocker` delivered its last input, or started it */
+    CPT_BEGIN_UNKNOWN = 2  /* the record was lost: the time before is unattributed */
+};
+
+/* One task of the request. */
+struct cpt_trace_task {
+    struct cpt_bytes name;               /* "A: A1" */
+    const struct cpt_trace_group *group; /* sub-graph it lies in, or NULL */
+    struct cpt_trace_task *starter;      /* the task below which it stands, or NULL */
+    struct cpt_trace_task *unblocker;    /* for CPT_BEGIN_TASK */
+    struct cpt_bytes executor;           /* whose queue it waited in; may be empty */
+    uint64_t ready_ns;                   /* its last input had come, it could start */
+    uint64_t start_ns;
+    uint64_t end_ns;
+    uint64_t margin_ns;                  /* the runner-up input came so much earlier */
+    struct cpt_trace_await *last_await;  /* newest first; NULL if it never waited */
+    unsigned char begin;                 /* enum cpt_trace_begin */
+    unsigned char has_margin;
+    unsigned char walk_began;            /* scratch of the walk: 0 before and after */
+    struct cpt_trace_await *walk_await;  /* scratch of the walk */
+    uint32_t walk_frame;                 /* scratch of the walk */
+};
+
+/* How a call ended, as far as the path is concerned. */
+enum cpt_trace_outcome {
+    CPT_CALL_LOCAL = 0,   /* work of this process under the call's own name, no RPC */
+    CPT_CALL_REMOTE = 1,  /* an RPC: its path if there is one, else a blind spot */
+    CPT_CALL_TIMEOUT = 2, /* the deadline came first */
+    CPT_CALL_KIND = 3     /* a wait that is no work: `kind` says which (a back-off) */
+};
+
+/* One call. */
+struct cpt_trace_call {
+    struct cpt_bytes name;         /* "B: Lookup", as the caller's stub says */
+    struct cpt_trace_task *issuer; /* the task that made the call */
+    uint64_t issue_ns;
+    uint64_t sent_ns;   /* it left the queue for a connection; 0: at once */
+    uint64_t arrive_ns; /* the reply was there, or the timer fired */
+    struct cpt_bytes executor;       /* whose queue it waited in till sent */
+    uint64_t server_elapsed_ns;      /* what the callee says it took */
+    unsigned char has_server_elapsed;
+    unsigned char outcome; /* enum cpt_trace_outcome */
+    unsigned char kind;    /* enum cpt_kind, for CPT_CALL_KIND */
+    unsigned char reason;  /* enum cpt_reason, if there is no path */
+    uint32_t attempt;      /* 1, 2 … where it was tried several times; else 0 */
+    const void *reply;     /* for struct cpt_trace.open_callee; may be NULL */
+    size_t reply_bytes;
+};
+
+/* One wait of a task. It is for a call or for a task, never for both. */
+struct cpt_trace_await {
+    struct cpt_trace_await *previous; /* of the same task */
+    struct cpt_trace_call *call;      /* what released it, or NULL */
+    struct cpt_trace_task *task;      /* what released it, or NULL */
+    uint64_t block_ns;                /* the task had nothing more to do */
+    uint64_t arrive_ns;               /* at or before block: it did not have to wait */
+    uint64_t resume_ns;               /* it ran again */
+    uint64_t margin_ns;               /* the runner-up came so much earlier */
+    unsigned char has_margin;
+};
+
+/* Whose the time is in which a task computed although it had a call outstanding. */
+enum cpt_attribution {
+    /* The longest path: from issue to arrival it is the callee's, if the caller had to
+     * wait at all. To shorten what is charged shortens the request. */
+    CPT_ATTRIBUTE_LONGEST = 0,
+    /* Only the time in which the caller was blocked is the callee's. */
+    CPT_ATTRIBUTE_BLOCKED = 1
+};
+
+/* One request. */
+struct cpt_trace {
+    struct cpt_bytes entry; /* "A: /": the frame that all others stand below */
+    uint64_t arrival_ns;
+    uint64_t response_ns;
+    struct cpt_trace_task *answered_by; /* NULL: by no task; all is the entry's own */
+    uint64_t dropped_event_count;       /* records that were lost at a limit */
+    unsigned attribution;               /* enum cpt_attribution */
+    /*
+     * Makes the path of a callee from what it replied. Called for calls that turned out
+     * to be on the path, only for them, in time order, at most once each. It appends
+     * to @callee, which is empty, and may set server_elapsed_ns in @call; or it returns
+     * something else than CPT_OK after setting @call->reason. NULL: no callee has one.
+     */
+    cpt_status (*open_callee)(void *context, struct cpt_trace_call *call,
+                              struct cpt_path *callee);
+    /* Told what splicing a call found; may be NULL. */
+    void (*spliced)(void *context, const struct cpt_trace_call *call,
+                    uint64_t overcount_ns, uint64_t undercount_ns, int is_inconsistent);
+    void *context;
+};
+
+/*
+ * Appends the critical path of @trace to @path, which is empty. Its sum is response_ns -
+ * arrival_ns, always (cpt_path_check() is asserted in debug builds).
+ *
+ * The method is the backward walk of critical.c. Cost: a step for each segment and each
+ * await passed over; memory: @path, 48 bytes a step, and one callee's path.
+ *
+ * CPT_OK; CPT_CORRUPT if the records lead in a circle or the response comes before the
+ * arrival; CPT_NO_MEMORY; CPT_LIMIT. After an error @path is empty again.
+ */
+CPT_API cpt_status cpt_critical_path(const struct cpt_alloc *alloc,
+                                     const struct cpt_trace *trace, struct cpt_path *path,
+                                     struct cpt_error *error);
+
+CPT_END_DECLS
+
+#endif
