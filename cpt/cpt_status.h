@@ -39,12 +39,12 @@
 
 #if defined(__GNUC__)
 #define CPT_API __attribute__((visibility("default")))
-#define CPT_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define CPT_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 #define CPT_NODISCARD __attribute__((warn_unused_result))
 #define CPT_UNUSED __attribute__((unused))
 #else
 #define CPT_API
-#define CPT_PRINTF(format, first)
+#define CPT_PRINTF(text, first)
 #define CPT_NODISCARD
 #define CPT_UNUSED
 #endif
