@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+__extension__ typedef unsigned __int128 wide;
+
 struct remainder {
     uint64_t rest;
     size_t index;
@@ -52,7 +54,7 @@ cpt_status cpt_apportion(const struct cpt_alloc *alloc, uint64_t *values, size_t
         return CPT_NO_MEMORY;
     }
     for (size_t i = 0; i < count; i++) {
-        const unsigned __int128 product = (unsigned __int128)values[i] * whole;
+        const wide product = (wide)values[i] * whole;
 
         values[i] = (uint64_t)(product / sum);
         remainders[i] = (struct remainder){(uint64_t)(product % sum), i};

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* arena.c - blocks in a list, the newest first; see cpt_arena.h */
+#include "cpt/cpt_arena.h"
+
+#include <stdalign.h>
+#include <string.h>
+
+struct cpt_arena_block {
+    struct cpt_arena_block *older;
+    alignas(max_align_t) unsigned char data[];
+};
+
+enum { ALIGNMENT = alignof(max_align_t), DEFAULT_BLOCK_BYTES = 4096 };
+
+void cpt_arena_init(struct cpt_arena *arena, const struct cpt_alloc *alloc,
+                    size_t block_bytes, size_t limit_bytes)
+{
+    memset(arena, 0, sizeof *arena);
+    arena->alloc = alloc != NULL ? alloc : cpt_alloc_default();
+    arena->block_bytes = block_bytes != 0 ? block_bytes : DEFAULT_BLOCK_BYTES;
+    arena->limit_bytes = limit_bytes != 0 ? limit_bytes : SIZE_MAX;
+}
+
+void cpt_arena_deinit(struct cpt_arena *arena)
+{
+    struct cpt_arena_block *block = arena->blocks;
+
+    while (block != NULL) {
+        struct cpt_arena_block *older = block->older;
+
+        cpt_alloc_free(arena->alloc, block);
+        block = older;
+    }
+    arena->blocks = NULL;
+    arena->next = NULL;
+    arena->left_bytes = 0;
+    arena->used_bytes = 0;
+}
+
+/* A block for @bytes. One larger than usual goes behind the newest, whose rest stays. */
+static void *take_from_new_block(struct cpt_arena *arena, size_t bytes)
+{
+    const int is_large = bytes > arena->block_bytes / 4;
+    const size_t data_bytes = is_large ? bytes : arena->block_bytes;
+    const size_t block_bytes = sizeof(struct cpt_arena_block) + data_bytes;
+    struct cpt_arena_block *block = NULL;
+
+    if (block_bytes < data_bytes || block_bytes > arena->limit_bytes - arena->used_bytes) {
+        return NULL;
+    }
+    block = cpt_alloc_zeroed(arena->alloc, block_bytes);
+    if (block == NULL) {
+        return NULL;
+    }
+    arena->used_bytes += block_bytes;
+    if (is_large && arena->blocks != NULL) {
+        block->older = arena->blocks->older;
+        arena->blocks->older = block;
+        return block->data;
+    }
+    block->older = arena->blocks;
+    arena->blocks = block;
+    arena->next = block->data + bytes;
+    arena->left_bytes = data_bytes - bytes;
+    return block->data;
+}
+
+void *cpt_arena_take(struct cpt_arena *arena, size_t bytes)
+{
+    const size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    void *piece = arena->next;
+
+    if (rounded < bytes) {
+        return NULL;
+    }
+    if (rounded > arena->left_bytes || piece == NULL) {
+        return take_from_new_block(arena, rounded);
+    }
+    arena->next += rounded;
+    arena->left_bytes -= rounded;
+    return piece;
+}
+
+void *cpt_arena_copy(struct cpt_arena *arena, const void *data, size_t bytes)
+{
+    unsigned char *copy = bytes < SIZE_MAX ? cpt_arena_take(arena, bytes + 1) : NULL;
+
+    if (copy != NULL && bytes != 0) {
+        memcpy(copy, data, bytes);
+    }
+    return copy;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * name.c - a hash set of names in one block of text; see cpt_name.h
+ *
+ * Open addressing with linear probing over ids; the set grows at three quarters full.
+ * The hash is seeded by the address of the set, so that a stranger's names cannot be
+ * chosen to collide; no output depends on its order.
+ */
+#include "cpt/cpt_name.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NAMES_MAX = 1 << 24 };
+
+struct entry {
+    size_t offset; /* in text */
+    uint32_t bytes;
+    uint32_t hash;
+};
+
+struct cpt_names {
+    const struct cpt_alloc *alloc;
+    struct entry *entries;
+    size_t count;
+    size_t capacity;
+    char *text;
+    size_t text_bytes;
+    size_t text_capacity;
+    uint32_t *slots; /* id + 1; 0 is free */
+    size_t slot_count; /* 0 or a power of two */
+};
+
+struct cpt_bytes cpt_bytes_of(const char *text)
+{
+    return (struct cpt_bytes){text, text != NULL ? strlen(text) : 0};
+}
+
+int cpt_bytes_equal(struct cpt_bytes left, struct cpt_bytes right)
+{
+    return left.bytes == right.bytes &&
+           (left.bytes == 0 || memcmp(left.data, right.data, left.bytes) == 0);
+}
+
+struct cpt_bytes cpt_name_service(struct cpt_bytes name)
+{
+    for (size_t i = 0; i + 1 < name.bytes; i++) {
+        if (name.data[i] == ':' && name.data[i + 1] == ' ') {
+            return (struct cpt_bytes){name.data, i};
+        }
+    }
+    return (struct cpt_bytes){NULL, 0};
+}
+
+uint64_t cpt_hash_bytes(uint64_t seed, const void *data, size_t bytes)
+{
+    const unsigned char *at = data;
+    uint64_t hash = 0xcbf29ce484222325U ^ seed;
+
+    for (size_t i = 0; i < bytes; i++) {
+        hash = (hash ^ at[i]) * 0x100000001b3U;
+    }
+    hash ^= hash >> 33;
+    hash *= 0xff51afd7ed558ccdU;
+    return hash ^ (hash >> 33);
+}
+
+struct cpt_bytes cpt_name_bound(struct cpt_bytes name, char buffer[CPT_NAME_BYTES_MAX + 1])
+{
+    enum { KEPT_BYTES = CPT_NAME_BYTES_MAX - 17 };
+    const char *nul = name.bytes != 0 ? memchr(name.data, 0, name.bytes) : NULL;
+    size_t kept = nul != NULL ? (size_t)(nul - name.data) : name.bytes;
+    const uint64_t hash = cpt_hash_bytes(0, name.data, name.bytes);
+
+    if (nul == NULL && name.bytes <= CPT_NAME_BYTES_MAX) {
+        return name;
+    }
+    if (kept > KEPT_BYTES) {
+        kept = KEPT_BYTES;
+    }
+    while (kept > 0 && kept < name.bytes && ((unsigned char)name.data[kept] & 0xc0U) == 0x80U) {
+        kept--; /* not in the middle of a character */
+    }
+    memcpy(buffer, name.data, kept);
+    (void)snprintf(buffer + kept, 18, "~%016llx", (unsigned long long)hash);
+    return (struct cpt_bytes){buffer, kept + 17};
+}
+
+struct cpt_names *cpt_names_new(const struct cpt_alloc *alloc)
+{
+    struct cpt_names *names = cpt_alloc_zeroed(alloc, sizeof *names);
+
+    if (names != NULL) {
+        names->alloc = alloc;
+    }
+    return names;
+}
+
+void cpt_names_free(struct cpt_names *names)
+{
+    if (names == NULL) {
+        return;
+    }
+    cpt_alloc_free(names->alloc, names->entries);
+    cpt_alloc_free(names->alloc, names->text);
+    cpt_alloc_free(names->alloc, names->slots);
+    cpt_alloc_free(names->alloc, names);
+}
+
+void cpt_names_reset(struct cpt_names *names)
+{
+    names->count = 0;
+    names->text_bytes = 0;
+    if (names->slots != NULL) {
+        memset(names->slots, 0, names->slot_count * sizeof *names->slots);
+    }
+}
+
+static uint32_t hash_of(const struct cpt_names *names, struct cpt_bytes name)
+{
+    return (uint32_t)cpt_hash_bytes((uint64_t)(uintptr_t)names, name.data, name.bytes);
+}
+
+/* The slot of @name, or the free one where it belongs. There is always a free one. */
+static size_t slot_of(const struct cpt_names *names, struct cpt_bytes name, uint32_t hash)
+{
+    size_t slot = hash & (names->slot_count - 1);
+
+    while (names->slots[slot] != 0) {
+        const struct entry *entry = &names->entries[names->slots[slot] - 1];
+
+        if (entry->hash == hash && entry->bytes == name.bytes &&
+            (name.bytes == 0 ||
+             memcmp(names->text + entry->offset, name.data, name.bytes) == 0)) {
+            break;
+        }
+        slot = (slot + 1) & (names->slot_count - 1);
+    }
+    return slot;
+}
+
+static cpt_status grow_slots(struct cpt_names *names)
+{
+    const size_t slot_count = names->slot_count != 0 ? names->slot_count * 2 : 16;
+    uint32_t *slots = NULL;
+
+    if (names->slot_count != 0 && (names->count + 1) * 4 <= names->slot_count * 3) {
+        return CPT_OK;
+    }
+    slots = cpt_alloc_zeroed(names->alloc, slot_count * sizeof *slots);
+    if (slots == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    for (size_t i = 0; i < names->count; i++) {
+        size_t slot = names->entries[i].hash & (slot_count - 1);
+
+        while (slots[slot] != 0) {
+            slot = (slot + 1) & (slot_count - 1);
+        }
+        slots[slot] = (uint32_t)i + 1;
+    }
+    cpt_alloc_free(names->alloc, names->slots);
+    names->slots = slots;
+    names->slot_count = slot_count;
+    return CPT_OK;
+}
+
+cpt_status cpt_names_add(struct cpt_names *names, struct cpt_bytes name, cpt_name_id *id)
+{
+    const uint32_t hash = hash_of(names, name);
+    cpt_status status = grow_slots(names);
+    size_t slot = 0;
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    slot = slot_of(names, name, hash);
+    if (names->slots[slot] != 0) {
+        *id = names->slots[slot] - 1;
+        return CPT_OK;
+    }
+    status = cpt_alloc_grow(names->alloc, (void **)&names->entries, &names->capacity,
+                            names->count + 1, NAMES_MAX, sizeof *names->entries);
+    if (status == CPT_OK) {
+        status = cpt_alloc_grow(names->alloc, (void **)&names->text, &names->text_capacity,
+                                names->text_bytes + name.bytes + 1, SIZE_MAX / 2, 1);
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (name.bytes != 0) {
+        memcpy(names->text + names->text_bytes, name.data, name.bytes);
+    }
+    names->entries[names->count] =
+        (struct entry){names->text_bytes, (uint32_t)name.bytes, hash};
+    names->text_bytes += name.bytes;
+    names->slots[slot] = (uint32_t)++names->count;
+    *id = (cpt_name_id)(names->count - 1);
+    return CPT_OK;
+}
+
+int cpt_names_find(const struct cpt_names *names, struct cpt_bytes name, cpt_name_id *id)
+{
+    size_t slot = 0;
+
+    if (names->slot_count == 0) {
+        return 0;
+    }
+    slot = slot_of(names, name, hash_of(names, name));
+    if (names->slots[slot] == 0) {
+        return 0;
+    }
+    *id = names->slots[slot] - 1;
+    return 1;
+}
+
+struct cpt_bytes cpt_names_at(const struct cpt_names *names, cpt_name_id id)
+{
+    return (struct cpt_bytes){names->text + names->entries[id].offset,
+                              names->entries[id].bytes};
+}
+
+size_t cpt_names_count(const struct cpt_names *names)
+{
+    return names->count;
+}

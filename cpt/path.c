@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * path.c - the frame table and the segments of one request; see cpt_path.h
+ *
+ * Frames are found by hash (parent, name, kind), so that each stands once. Everything
+ * is an array that doubles; nothing is shared with another path.
+ */
+#include "cpt/cpt_path.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct cpt_path {
+    const struct cpt_alloc *alloc;
+    struct cpt_names *names;
+    struct cpt_frame *frames;
+    size_t frame_count;
+    size_t frame_capacity;
+    uint32_t *slots; /* index of a frame + 1; 0 is free */
+    size_t slot_count;
+    struct cpt_segment *segments;
+    size_t segment_count;
+    size_t segment_capacity;
+    struct cpt_label *labels;
+    size_t label_count;
+    size_t label_capacity;
+    uint64_t sum_ns;
+    unsigned flags;
+};
+
+const char *cpt_kind_word(unsigned kind)
+{
+    switch (kind) {
+#define CASE(name, number, word, words)                                                \
+    case number:                                                                       \
+        return word;
+        CPT_KIND_MAP(CASE)
+#undef CASE
+    default:
+        return NULL;
+    }
+}
+
+const char *cpt_kind_words(unsigned kind)
+{
+    switch (kind) {
+#define CASE(name, number, word, words)                                                \
+    case number:                                                                       \
+        return words;
+        CPT_KIND_MAP(CASE)
+#undef CASE
+    default:
+        return NULL;
+    }
+}
+
+const char *cpt_reason_word(unsigned reason)
+{
+    switch (reason) {
+#define CASE(name, number, word)                                                       \
+    case number:                                                                       \
+        return word;
+        CPT_REASON_MAP(CASE)
+#undef CASE
+    default:
+        return NULL;
+    }
+}
+
+const char *cpt_label_word(unsigned key, int *is_name)
+{
+    switch (key) {
+#define CASE(name, number, word, takes_name)                                           \
+    case number:                                                                       \
+        *is_name = takes_name;                                                         \
+        return word;
+        CPT_LABEL_MAP(CASE)
+#undef CASE
+    default:
+        return NULL;
+    }
+}
+
+struct cpt_path *cpt_path_new(const struct cpt_alloc *alloc)
+{
+    struct cpt_path *path = cpt_alloc_zeroed(alloc, sizeof *path);
+
+    if (path == NULL) {
+        return NULL;
+    }
+    path->alloc = alloc;
+    path->names = cpt_names_new(alloc);
+    if (path->names == NULL) {
+        cpt_alloc_free(alloc, path);
+        return NULL;
+    }
+    return path;
+}
+
+void cpt_path_free(struct cpt_path *path)
+{
+    if (path == NULL) {
+        return;
+    }
+    cpt_names_free(path->names);
+    cpt_alloc_free(path->alloc, path->frames);
+    cpt_alloc_free(path->alloc, path->slots);
+    cpt_alloc_free(path->alloc, path->segments);
+    cpt_alloc_free(path->alloc, path->labels);
+    cpt_alloc_free(path->alloc, path);
+}
+
+void cpt_path_reset(struct cpt_path *path)
+{
+    cpt_names_reset(path->names);
+    if (path->slots != NULL) {
+        memset(path->slots, 0, path->slot_count * sizeof *path->slots);
+    }
+    path->frame_count = 0;
+    path->segment_count = 0;
+    path->label_count = 0;
+    path->sum_ns = 0;
+    path->flags = 0;
+}
+
+static size_t slot_of(const struct cpt_path *path, const uint32_t *slots, size_t slot_count,
+                      const struct cpt_frame *frame)
+{
+    const uint32_t key[3] = {frame->parent, frame->name, frame->kind};
+    size_t slot = cpt_hash_bytes((uint64_t)(uintptr_t)path, key, sizeof key) &
+                  (slot_count - 1);
+
+    while (slots[slot] != 0) {
+        const struct cpt_frame *other = &path->frames[slots[slot] - 1];
+
+        if (other->parent == frame->parent && other->name == frame->name &&
+            other->kind == frame->kind) {
+            break;
+        }
+        slot = (slot + 1) & (slot_count - 1);
+    }
+    return slot;
+}
+
+static cpt_status grow_slots(struct cpt_path *path)
+{
+    const size_t slot_count = path->slot_count != 0 ? path->slot_count * 2 : 16;
+    uint32_t *slots = NULL;
+
+    if (path->slot_count != 0 && (path->frame_count + 1) * 4 <= path->slot_count * 3) {
+        return CPT_OK;
+    }
+    slots = cpt_alloc_zeroed(path->alloc, slot_count * sizeof *slots);
+    if (slots == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    for (size_t i = 0; i < path->frame_count; i++) {
+        slots[slot_of(path, slots, slot_count, &path->frames[i])] = (uint32_t)i + 1;
+    }
+    cpt_alloc_free(path->alloc, path->slots);
+    path->slots = slots;
+    path->slot_count = slot_count;
+    return CPT_OK;
+}
+
+cpt_status cpt_path_frame_add(struct cpt_path *path, uint32_t parent, struct cpt_bytes name,
+                              unsigned kind, uint32_t *frame)
+{
+    struct cpt_frame wanted = {.parent = parent, .kind = (uint16_t)kind, .depth = 1};
+    cpt_status status = CPT_OK;
+    size_t slot = 0;
+
+    assert(parent == CPT_FRAME_NONE || parent < path->frame_count);
+    assert(kind <= CPT_KIND_MAX && name.bytes <= CPT_NAME_BYTES_MAX);
+    if (parent != CPT_FRAME_NONE) {
+        if (path->frames[parent].depth >= CPT_PATH_DEPTH_MAX) {
+            *frame = parent;
+            return CPT_OK;
+        }
+        wanted.depth = (uint16_t)(path->frames[parent].depth + 1);
+    }
+    status = cpt_names_add(path->names, name, &wanted.name);
+    if (status == CPT_OK) {
+        status = grow_slots(path);
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    slot = slot_of(path, path->slots, path->slot_count, &wanted);
+    if (path->slots[slot] == 0) {
+        status = cpt_alloc_grow(path->alloc, (void **)&path->frames, &path->frame_capacity,
+                                path->frame_count + 1, CPT_PATH_FRAMES_MAX,
+                                sizeof *path->frames);
+        if (status != CPT_OK) {
+            return status;
+        }
+        path->frames[path->frame_count] = wanted;
+        path->slots[slot] = (uint32_t)++path->frame_count;
+    }
+    *frame = path->slots[slot] - 1;
+    return CPT_OK;
+}
+
+cpt_status cpt_path_append(struct cpt_path *path, struct cpt_segment segment)
+{
+    cpt_status status = CPT_OK;
+
+    assert(segment.frame < path->frame_count);
+    if (segment.duration_ns == 0) {
+        return CPT_OK;
+    }
+    if (segment.duration_ns > INT64_MAX - path->sum_ns) {
+        return CPT_LIMIT;
+    }
+    status = cpt_alloc_grow(path->alloc, (void **)&path->segments, &path->segment_capacity,
+                            path->segment_count + 1, CPT_PATH_SEGMENTS_MAX,
+                            sizeof *path->segments);
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (segment.count == 0) {
+        segment.count = 1;
+    }
+    path->segments[path->segment_count++] = segment;
+    path->sum_ns += segment.duration_ns;
+    return CPT_OK;
+}
+
+cpt_status cpt_path_append_ns(struct cpt_path *path, uint32_t frame, uint64_t duration_ns)
+{
+    return cpt_path_append(
+        path, (struct cpt_segment){.duration_ns = duration_ns, .frame = frame, .count = 1});
+}
+
+static cpt_status label_add(struct cpt_path *path, struct cpt_label label)
+{
+    cpt_status status = CPT_OK;
+
+    if (path->segment_count == 0 || path->label_count == CPT_PATH_LABELS_MAX) {
+        return CPT_OK;
+    }
+    status = cpt_alloc_grow(path->alloc, (void **)&path->labels, &path->label_capacity,
+                            path->label_count + 1, CPT_PATH_LABELS_MAX,
+                            sizeof *path->labels);
+    if (status == CPT_OK) {
+        label.segment = (uint32_t)(path->segment_count - 1);
+        path->labels[path->label_count++] = label;
+    }
+    return status;
+}
+
+cpt_status cpt_path_label_number(struct cpt_path *path, unsigned key, uint64_t number)
+{
+    return label_add(path, (struct cpt_label){0, (uint16_t)key, 0, number});
+}
+
+cpt_status cpt_path_label_name(struct cpt_path *path, unsigned key, struct cpt_bytes name)
+{
+    cpt_name_id id = 0;
+    const cpt_status status = cpt_names_add(path->names, name, &id);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    return label_add(path, (struct cpt_label){0, (uint16_t)key, 1, id});
+}
+
+unsigned cpt_path_flags(const struct cpt_path *path)
+{
+    return path->flags;
+}
+
+void cpt_path_flags_add(struct cpt_path *path, unsigned flags)
+{
+    path->flags |= flags;
+}
+
+size_t cpt_path_segment_count(const struct cpt_path *path)
+{
+    return path->segment_count;
+}
+
+const struct cpt_segment *cpt_path_segment(const struct cpt_path *path, size_t index)
+{
+    assert(index < path->segment_count);
+    return &path->segments[index];
+}
+
+size_t cpt_path_frame_count(const struct cpt_path *path)
+{
+    return path->frame_count;
+}
+
+const struct cpt_frame *cpt_path_frame(const struct cpt_path *path, uint32_t index)
+{
+    assert(index < path->frame_count);
+    return &path->frames[index];
+}
+
+size_t cpt_path_name_count(const struct cpt_path *path)
+{
+    return cpt_names_count(path->names);
+}
+
+struct cpt_bytes cpt_path_name(const struct cpt_path *path, cpt_name_id id)
+{
+    return cpt_names_at(path->names, id);
+}
+
+size_t cpt_path_label_count(const struct cpt_path *path)
+{
+    return path->label_count;
+}
+
+const struct cpt_label *cpt_path_label(const struct cpt_path *path, size_t index)
+{
+    assert(index < path->label_count);
+    return &path->labels[index];
+}
+
+struct cpt_bytes cpt_path_frame_name(const struct cpt_path *path, uint32_t index)
+{
+    return cpt_names_at(path->names, cpt_path_frame(path, index)->name);
+}
+
+struct cpt_bytes cpt_path_frame_service(const struct cpt_path *path, uint32_t index)
+{
+    while (index != CPT_FRAME_NONE) {
+        const struct cpt_bytes service =
+            cpt_name_service(cpt_path_frame_name(path, index));
+
+        if (service.bytes != 0) {
+            return service;
+        }
+        index = path->frames[index].parent;
+    }
+    return (struct cpt_bytes){NULL, 0};
+}
+
+uint64_t cpt_path_sum_ns(const struct cpt_path *path)
+{
+    return path->sum_ns;
+}
+
+static cpt_status check_frames(const struct cpt_path *path, struct cpt_error *error)
+{
+    for (size_t i = 0; i < path->frame_count; i++) {
+        const struct cpt_frame *frame = &path->frames[i];
+        const unsigned depth = frame->parent == CPT_FRAME_NONE ? 1
+                               : frame->parent < i ? path->frames[frame->parent].depth + 1U
+                                                   : 0;
+
+        if (depth == 0 || frame->depth != depth || depth > CPT_PATH_DEPTH_MAX) {
+            return cpt_error_set(error, CPT_CORRUPT, 0,
+                                 "frame %zu does not stand below an earlier frame", i);
+        }
+        if (frame->name >= cpt_names_count(path->names)) {
+            return cpt_error_set(error, CPT_CORRUPT, 0, "frame %zu has no name", i);
+        }
+        if (path->slots[slot_of(path, path->slots, path->slot_count, frame)] != i + 1) {
+            return cpt_error_set(error, CPT_CORRUPT, 0,
+                                 "frame %zu is the same as an earlier one", i);
+        }
+    }
+    return CPT_OK;
+}
+
+static cpt_status check_labels(const struct cpt_path *path, struct cpt_error *error)
+{
+    uint32_t segment = 0;
+
+    for (size_t i = 0; i < path->label_count; i++) {
+        const struct cpt_label *label = &path->labels[i];
+
+        if (label->segment < segment || label->segment >= path->segment_count ||
+            (label->is_name && label->value >= cpt_names_count(path->names))) {
+            return cpt_error_set(error, CPT_CORRUPT, 0, "label %zu belongs to no segment",
+                                 i);
+        }
+        segment = label->segment;
+    }
+    return CPT_OK;
+}
+
+cpt_status cpt_path_check(const struct cpt_path *path, uint64_t latency_ns,
+                          struct cpt_error *error)
+{
+    uint64_t sum_ns = 0;
+    cpt_status status = check_frames(path, error);
+
+    if (status == CPT_OK) {
+        status = check_labels(path, error);
+    }
+    for (size_t i = 0; i < path->segment_count && status == CPT_OK; i++) {
+        const struct cpt_segment *segment = &path->segments[i];
+
+        if (segment->frame >= path->frame_count || segment->duration_ns == 0 ||
+            segment->count == 0) {
+            return cpt_error_set(error, CPT_CORRUPT, 0,
+                                 "segment %zu has no frame, duration or count", i);
+        }
+        if (__builtin_add_overflow(sum_ns, segment->duration_ns, &sum_ns)) {
+            return cpt_error_set(error, CPT_CORRUPT, 0, "the durations overflow");
+        }
+    }
+    if (status == CPT_OK && (sum_ns != latency_ns || sum_ns != path->sum_ns)) {
+        return cpt_error_set(error, CPT_CORRUPT, 0,
+                             "the segments sum to %llu ns, the latency is %llu ns",
+                             (unsigned long long)sum_ns, (unsigned long long)latency_ns);
+    }
+    return status;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * path_text.c - frames and stacks as people read them
+ *
+ * Everything else keeps names as bytes. Here they become text, once, in one way: bytes
+ * that would break a line, a stack or a terminal are written \xNN, and a name that
+ * begins like a synthetic frame has its first character escaped.
+ */
+#include "cpt/cpt_path.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Text that goes on counting when its buffer is full. */
+struct text {
+    char *data;
+    size_t capacity;
+    size_t bytes;
+};
+
+static void put(struct text *text, const char *data, size_t bytes)
+{
+    /* a piece is written whole or not at all, so that no character is cut */
+    if (text->bytes + bytes < text->capacity) {
+        memcpy(text->data + text->bytes, data, bytes);
+        text->data[text->bytes + bytes] = '\0';
+    } else if (text->bytes < text->capacity) {
+        text->data[text->bytes] = '\0';
+    }
+    text->bytes += bytes;
+}
+
+static void put_string(struct text *text, const char *string)
+{
+    put(text, string, strlen(string));
+}
+
+static void put_escaped(struct text *text, unsigned char byte)
+{
+    char escape[5];
+
+    (void)snprintf(escape, sizeof escape, "\\x%02x", byte);
+    put(text, escape, 4);
+}
+
+static struct text text_begin(char *data, size_t capacity)
+{
+    if (capacity != 0) {
+        data[0] = '\0';
+    }
+    return (struct text){data, capacity, 0};
+}
+
+/*
+ * Bytes of the UTF-8 character at @at, of which @left are there; 0 if it is none
+ * (RFC 3629: no overlong form, no surrogate, nothing above U+10FFFF, no C1 control).
+ */
+static size_t utf8_bytes(const unsigned char *at, size_t left)
+{
+    const size_t bytes = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2
+                         : at[0] < 0xf0 ? 3 : at[0] < 0xf5 ? 4 : 0;
+
+    if (bytes == 0 || bytes > left) {
+        return 0;
+    }
+    for (size_t i = 1; i < bytes; i++) {
+        if ((at[i] & 0xc0U) != 0x80U) {
+            return 0;
+        }
+    }
+    if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) ||
+        (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f) ||
+        (at[0] == 0xc2 && at[1] < 0xa0)) {
+        return 0;
+    }
+    return bytes;
+}
+
+static void put_name(struct text *text, struct cpt_bytes name)
+{
+    const unsigned char *at = (const unsigned char *)name.data;
+    size_t i = 0;
+
+    while (i < name.bytes) {
+        const size_t bytes = utf8_bytes(at + i, name.bytes - i);
+        const int opens = i == 0 && (at[0] == '<' || (bytes == 3 && at[0] == 0xe2 &&
+                                                      at[1] == 0x80 && at[2] == 0xb9));
+
+        if (bytes == 0 || opens || at[i] < 0x20 || at[i] == 0x7f || at[i] == ';' ||
+            at[i] == '\\') {
+            put_escaped(text, at[i]);
+            i++;
+            if (opens && bytes == 3) {
+                put_escaped(text, at[1]);
+                put_escaped(text, at[2]);
+                i += 2;
+            }
+        } else {
+            put(text, name.data + i, bytes);
+            i += bytes;
+        }
+    }
+}
+
+/* The part after "service: " may not begin like a synthetic frame either. */
+static void put_frame_name(struct text *text, struct cpt_bytes name)
+{
+    const struct cpt_bytes service = cpt_name_service(name);
+
+    if (service.bytes == 0) {
+        put_name(text, name);
+        return;
+    }
+    put_name(text, service);
+    put_string(text, ": ");
+    put_name(text, (struct cpt_bytes){name.data + service.bytes + 2,
+                                      name.bytes - service.bytes - 2});
+}
+
+static void put_frame(struct text *text, struct cpt_bytes name, unsigned kind,
+                      struct cpt_bytes service)
+{
+    const char *words = cpt_kind_words(kind);
+    char number[24];
+
+    if (kind == CPT_KIND_WORK) {
+        put_frame_name(text, name);
+        return;
+    }
+    if (words == NULL) {
+        (void)snprintf(number, sizeof number, "kind %u", kind);
+        words = number;
+    }
+    if (service.bytes != 0) {
+        put_name(text, service);
+        put_string(text, ": ");
+    }
+    put_string(text, "\u2039");
+    put_string(text, words);
+    if (name.bytes != 0) {
+        put_string(text, ": ");
+        put_name(text, name);
+    }
+    put_string(text, "\u203a");
+}
+
+size_t cpt_text_name(struct cpt_bytes name, char *text, size_t capacity)
+{
+    struct text out = text_begin(text, capacity);
+
+    put_name(&out, name);
+    return out.bytes;
+}
+
+size_t cpt_text_frame(struct cpt_bytes name, unsigned kind, struct cpt_bytes service,
+                      char *text, size_t capacity)
+{
+    struct text out = text_begin(text, capacity);
+
+    put_frame(&out, name, kind, service);
+    return out.bytes;
+}
+
+static void put_path_frame(struct text *text, const struct cpt_path *path, uint32_t index)
+{
+    const struct cpt_frame *frame = cpt_path_frame(path, index);
+    const struct cpt_bytes none = {NULL, 0};
+
+    put_frame(text, cpt_path_frame_name(path, index), frame->kind,
+              frame->parent == CPT_FRAME_NONE ? none
+                                              : cpt_path_frame_service(path, frame->parent));
+}
+
+size_t cpt_path_frame_text(const struct cpt_path *path, uint32_t index, char *text,
+                           size_t capacity)
+{
+    struct text out = text_begin(text, capacity);
+
+    put_path_frame(&out, path, index);
+    return out.bytes;
+}
+
+size_t cpt_path_stack_text(const struct cpt_path *path, uint32_t index, char *text,
+                           size_t capacity)
+{
+    struct text out = text_begin(text, capacity);
+    uint32_t stack[CPT_PATH_DEPTH_MAX];
+    size_t depth = 0;
+
+    for (; index != CPT_FRAME_NONE; index = cpt_path_frame(path, index)->parent) {
+        stack[depth++] = index;
+    }
+    while (depth-- > 0) {
+        put_path_frame(&out, path, stack[depth]);
+        if (depth != 0) {
+            put(&out, ";", 1);
+        }
+    }
+    return out.bytes;
+}
