@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * splice.c - a callee's path put in the place of the call in its caller's
+ *
+ * O is what the caller observed, S what the callee says it took (absent: S = P), P the
+ * sum of the callee's path. Two owners share what is missing, and they must not be put
+ * in one lump: the callee (time it spent, but cannot say on what) and the way there and
+ * back.
+ *
+ *      P > O            scale the path to O; nothing else is added
+ *      otherwise        E = min(max(S, P), O)
+ *                       ‹unattributed› = E - P,  ‹network+serialization› = O - E
+ *
+ * so P + (E - P) + (O - E) = O in every case. Both stand behind the callee's own
+ * segments, below the callee's root: durations alone do not tell the way out from the
+ * way back. S > O counts as overcount too, although the path itself fits.
+ */
+#include "cpt/cpt_path.h"
+
+#include "cpt/cpt_apportion.h"
+
+#include <assert.h>
+
+/* Appends while leaving out the first `skip_ns` of what it is given. */
+struct splicer {
+    struct cpt_path *path;
+    uint64_t skip_ns;
+};
+
+static cpt_status append(struct splicer *splicer, struct cpt_segment segment,
+                         int *is_appended)
+{
+    const uint64_t skipped_ns =
+        segment.duration_ns < splicer->skip_ns ? segment.duration_ns : splicer->skip_ns;
+
+    splicer->skip_ns -= skipped_ns;
+    segment.duration_ns -= skipped_ns;
+    *is_appended = segment.duration_ns != 0;
+    return cpt_path_append(splicer->path, segment);
+}
+
+static cpt_status append_kind(struct splicer *splicer, uint32_t call_frame, unsigned kind,
+                              unsigned reason, uint64_t duration_ns)
+{
+    const struct cpt_bytes none = {NULL, 0};
+    uint32_t frame = 0;
+    int is_appended = 0;
+    cpt_status status = CPT_OK;
+
+    if (duration_ns <= splicer->skip_ns) {
+        splicer->skip_ns -= duration_ns;
+        return CPT_OK;
+    }
+    status = cpt_path_frame_add(splicer->path, call_frame, none, kind, &frame);
+    if (status != CPT_OK) {
+        return status;
+    }
+    return append(splicer,
+                  (struct cpt_segment){.duration_ns = duration_ns, .frame = frame,
+                                       .count = 1, .reason = (uint16_t)reason},
+                  &is_appended);
+}
+
+/* Where frame @index of the callee stands in the caller's path; @map holds its parents. */
+static cpt_status map_frame(struct cpt_path *path, uint32_t call_frame,
+                            const struct cpt_path *callee, uint32_t *map, uint32_t index)
+{
+    const struct cpt_frame *frame = cpt_path_frame(callee, index);
+    const struct cpt_bytes name = cpt_path_frame_name(callee, index);
+    const int is_root = frame->parent == CPT_FRAME_NONE;
+
+    if (is_root && frame->kind == CPT_KIND_WORK && call_frame != CPT_FRAME_NONE &&
+        cpt_bytes_equal(name, cpt_path_frame_name(path, call_frame))) {
+        map[index] = call_frame;
+        return CPT_OK;
+    }
+    return cpt_path_frame_add(path, is_root ? call_frame : map[frame->parent], name,
+                              frame->kind, &map[index]);
+}
+
+static cpt_status copy_label(struct cpt_path *path, const struct cpt_path *callee,
+                             const struct cpt_label *label)
+{
+    if (label->is_name) {
+        return cpt_path_label_name(path, label->key,
+                                   cpt_path_name(callee, (cpt_name_id)label->value));
+    }
+    return cpt_path_label_number(path, label->key, label->value);
+}
+
+/* The callee's segments with @durations in place of their own. */
+static cpt_status append_segments(struct splicer *splicer, const struct cpt_path *callee,
+                                  const uint32_t *map, const uint64_t *durations,
+                                  unsigned flags, uint64_t excess_ns)
+{
+    const size_t label_count = cpt_path_label_count(callee);
+    size_t label = 0;
+
+    for (size_t i = 0; i < cpt_path_segment_count(callee); i++) {
+        struct cpt_segment segment = *cpt_path_segment(callee, i);
+        int is_appended = 0;
+        cpt_status status = CPT_OK;
+
+        segment.frame = map[segment.frame];
+        segment.duration_ns = durations[i];
+        segment.flags |= (uint16_t)flags;
+        status = append(splicer, segment, &is_appended);
+        for (; label < label_count && status == CPT_OK &&
+               cpt_path_label(callee, label)->segment == i;
+             label++) {
+            if (is_appended) {
+                status = copy_label(splicer->path, callee, cpt_path_label(callee, label));
+            }
+        }
+        if (is_appended && excess_ns != 0 && status == CPT_OK) {
+            status = cpt_path_label_number(splicer->path, CPT_LABEL_EXCESS, excess_ns);
+            excess_ns = 0;
+        }
+        if (status != CPT_OK) {
+            return status;
+        }
+    }
+    return CPT_OK;
+}
+
+/* The callee's path, brought to @whole_ns if it is longer. */
+static cpt_status append_callee(struct splicer *splicer, uint32_t call_frame,
+                                const struct cpt_path *callee, uint64_t whole_ns)
+{
+    const size_t segment_count = cpt_path_segment_count(callee);
+    const size_t frame_count = cpt_path_frame_count(callee);
+    const uint64_t sum_ns = cpt_path_sum_ns(callee);
+    const uint64_t excess_ns = sum_ns > whole_ns ? sum_ns - whole_ns : 0;
+    const uint64_t tolerated_ns = whole_ns / 100 > 1000 ? whole_ns / 100 : 1000;
+    const unsigned flags = excess_ns > tolerated_ns ? CPT_SEGMENT_OVERCOUNT : 0;
+    uint64_t *durations = cpt_alloc_array(NULL, NULL, segment_count, sizeof *durations);
+    uint32_t *map = cpt_alloc_array(NULL, NULL, frame_count, sizeof *map);
+    cpt_status status = durations != NULL && map != NULL ? CPT_OK : CPT_NO_MEMORY;
+
+    for (size_t i = 0; i < segment_count && status == CPT_OK; i++) {
+        durations[i] = cpt_path_segment(callee, i)->duration_ns;
+    }
+    if (status == CPT_OK && excess_ns != 0) {
+        status = cpt_apportion(NULL, durations, segment_count, whole_ns);
+    }
+    for (uint32_t i = 0; i < frame_count && status == CPT_OK; i++) {
+        status = map_frame(splicer->path, call_frame, callee, map, i);
+    }
+    if (status == CPT_OK) {
+        status = append_segments(splicer, callee, map, durations, flags, excess_ns);
+        cpt_path_flags_add(splicer->path, cpt_path_flags(callee));
+    }
+    cpt_alloc_free(NULL, durations);
+    cpt_alloc_free(NULL, map);
+    return status;
+}
+
+cpt_status cpt_path_splice(struct cpt_path *path, uint32_t call_frame,
+                           const struct cpt_path *callee, const struct cpt_splice *splice,
+                           struct cpt_splice_report *report)
+{
+    struct splicer splicer = {path, splice->skip_ns};
+    const uint64_t observed_ns = splice->observed_ns;
+    const uint64_t path_ns = callee != NULL ? cpt_path_sum_ns(callee) : 0;
+    const uint64_t said_ns = splice->has_server_elapsed ? splice->server_elapsed_ns : path_ns;
+    const uint64_t more_ns = said_ns > path_ns ? said_ns : path_ns;
+    const uint64_t elapsed_ns = more_ns < observed_ns ? more_ns : observed_ns;
+    const int is_blind = callee == NULL || (path_ns == 0 && !splice->has_server_elapsed);
+    cpt_status status = CPT_OK;
+
+    if (report != NULL) {
+        report->overcount_ns = more_ns > observed_ns ? more_ns - observed_ns : 0;
+        report->undercount_ns = observed_ns > path_ns ? observed_ns - path_ns : 0;
+        report->is_inconsistent = splice->has_server_elapsed && said_ns < path_ns;
+    }
+    if (is_blind) {
+        const uint64_t blind_ns = splice->has_server_elapsed ? elapsed_ns : observed_ns;
+
+        status = append_kind(&splicer, call_frame, CPT_KIND_BLIND_SPOT, splice->reason,
+                             blind_ns);
+        if (status == CPT_OK) {
+            status = append_kind(&splicer, call_frame, CPT_KIND_NETWORK, 0,
+                                 observed_ns - blind_ns);
+        }
+        return status;
+    }
+    status = append_callee(&splicer, call_frame, callee, observed_ns);
+    if (status == CPT_OK && path_ns < observed_ns) {
+        status = append_kind(&splicer, call_frame, CPT_KIND_UNATTRIBUTED, 0,
+                             elapsed_ns - path_ns);
+        if (status == CPT_OK) {
+            status = append_kind(&splicer, call_frame, CPT_KIND_NETWORK, 0,
+                                 observed_ns - elapsed_ns);
+        }
+    }
+    return status;
+}
+
+cpt_status cpt_path_copy(struct cpt_path *path, const struct cpt_path *from)
+{
+    struct splicer splicer = {path, 0};
+
+    return append_callee(&splicer, CPT_FRAME_NONE, from, cpt_path_sum_ns(from));
+}
