@@ -42,7 +42,8 @@ static void test_refuses_what_cannot_be_divided(void)
     CU_ASSERT_EQUAL(cpt_apportion(NULL, values, 0, 0), CPT_OK);
 }
 
-static CU_TestInfo apportion_tests[] = {
+extern CU_TestInfo cpt_apportion_tests[];
+CU_TestInfo cpt_apportion_tests[] = {
     {"goes by the largest remainder", test_goes_by_largest_remainder},
     {"ties go to the earlier", test_ties_go_to_the_earlier},
     {"products are 128 bits wide", test_products_are_wide},
@@ -50,7 +51,3 @@ static CU_TestInfo apportion_tests[] = {
     CU_TEST_INFO_NULL,
 };
 
-CU_SuiteInfo cpt_suites[] = {
-    {"apportion", NULL, NULL, NULL, NULL, apportion_tests},
-    CU_SUITE_INFO_NULL,
-};

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* suites_cpt.c - the suites of the core */
+#include "tests/support/suites.h"
+
+extern CU_TestInfo cpt_apportion_tests[];
+extern CU_TestInfo cpt_critical_tests[];
+
+CU_SuiteInfo cpt_suites[] = {
+    {"apportion", NULL, NULL, NULL, NULL, cpt_apportion_tests},
+    {"critical", NULL, NULL, NULL, NULL, cpt_critical_tests},
+    CU_SUITE_INFO_NULL,
+};
