@@ -66,6 +66,9 @@ cpt_status cpt_alloc_grow(const struct cpt_alloc *alloc, void **memory, size_t *
     while (wanted < needed) {
         wanted = wanted > limit / 2 ? limit : wanted * 2;
     }
+    if (wanted > limit) {
+        wanted = limit;
+    }
     grown = cpt_alloc_array(alloc, *memory, wanted, element_bytes);
     if (grown == NULL) {
         return CPT_NO_MEMORY;

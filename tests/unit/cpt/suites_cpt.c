@@ -3,10 +3,12 @@
 /* suites_cpt.c - the suites of the core */
 #include "tests/support/suites.h"
 
+extern CU_TestInfo cpt_alloc_tests[];
 extern CU_TestInfo cpt_apportion_tests[];
 extern CU_TestInfo cpt_critical_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
+    {"alloc", NULL, NULL, NULL, NULL, cpt_alloc_tests},
     {"apportion", NULL, NULL, NULL, NULL, cpt_apportion_tests},
     {"critical", NULL, NULL, NULL, NULL, cpt_critical_tests},
     CU_SUITE_INFO_NULL,
