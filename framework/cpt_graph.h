@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cpt_graph.h - a service's work, written as a graph of tasks
+ *
+ * A *task* is a function. It declares the values that it needs and the one that it
+ * gives; the framework runs it as soon as what it needs is there, on whatever thread
+ * is free. A *graph* is a table of tasks. It is checked once and compiled to a *plan*,
+ * which never changes and serves any number of requests at once.
+ *
+ *      CPT_VALUE(query, struct query);      a value: its name and its C type
+ *      CPT_VALUE(ads, struct ads);
+ *      CPT_VALUE(page, struct page);
+ *
+ *      static cpt_status render(struct cpt_task *task)
+ *      {
+ *          const struct ads *ads = cpt_input(task, ads);
+ *          struct page *page = cpt_output(task, page);
+ *          ...
+ *          return CPT_OK;
+ *      }
+ *
+ *      static const struct cpt_task_def tasks[] = {
+ *          {"find ads", find_ads, CPT_GIVES(ads), CPT_NEEDS(query)},
+ *          {"render", render, CPT_GIVES(page), CPT_NEEDS(query, ads)},
+ *      };
+ *      static const struct cpt_graph search = {
+ *          "search", CPT_GIVES(query), CPT_GIVES(page), tasks, 2};
+ *
+ * The compiler knows the type behind every name: reading `ads` into something else does
+ * not compile. cpt_plan_new() refuses a circle, a value that nobody gives, a task that
+ * nobody needs, each by name. Nothing here or in a task is about tracing.
+ *
+ * A task runs in *steps*. A step ends by returning CPT_OK (the output is filled in), an
+ * error, or what cpt_await() returns: the task then goes on in another function once
+ * what it waits for has come, and holds no thread meanwhile.
+ *
+ *      pending = cpt_start(task, ads);          another task, on demand, or an RPC
+ *      ... compute on ...                       (cpt_rpc.h), a timer, work of yours
+ *      return cpt_await(task, pending, got_ads);
+ *
+ * The steps of one task never overlap. What a step leaves for the next one it keeps in
+ * cpt_state().
+ *
+ * Threads: a plan may be used from any after it is made. A struct cpt_task belongs to
+ * the step that it was given to. cpt_complete() may be called from any thread.
+ */
+#ifndef CPT_GRAPH_H
+#define CPT_GRAPH_H
+
+#include "cpt/cpt_alloc.h"
+
+CPT_BEGIN_DECLS
+
+struct cpt_task;    /* one task of one request, as its function sees it */
+struct cpt_request; /* one run of a plan; see cpt_runtime.h */
+struct cpt_pending; /* something that a task may wait for */
+struct cpt_plan;
+
+enum {
+    CPT_TASK_VALUES_MAX = 16, /* inputs of a task, and values it may start */
+    CPT_GRAPH_TASKS_MAX = 65535
+};
+
+/* A value that tasks hand to each other. Same name = same value, within a graph. */
+struct cpt_value {
+    const char *name;
+    size_t bytes;
+};
+
+/* Declares the value @name of C type @type. At file scope, once in a file. */
+#define CPT_VALUE(name, type)                                                          \
+    typedef type cpt_value_type_##name;                                                \
+    static const struct cpt_value cpt_value_##name CPT_UNUSED = {#name, sizeof(type)}
+
+/* A sub-graph: a component of several tasks, with a frame of its own. */
+struct cpt_group {
+    const char *name;
+    const struct cpt_group *parent; /* the sub-graph that it lies in, or NULL */
+};
+
+/* One step of a task. CPT_OK, CPT_WAITING from cpt_await(), or an error. */
+typedef cpt_status (*cpt_task_fn)(struct cpt_task *task);
+
+/* One row of a graph. Unused members are NULL. */
+struct cpt_task_def {
+    const char *name; /* shown after the service: "A: render" */
+    cpt_task_fn run;
+    const struct cpt_value *gives;
+    const struct cpt_value *needs[CPT_TASK_VALUES_MAX + 1];
+    /* Values that it may ask for while it runs (cpt_start). A task that gives one of
+     * them runs on demand only, unless another needs its value. */
+    const struct cpt_value *starts[CPT_TASK_VALUES_MAX + 1];
+    const struct cpt_group *group;
+};
+
+/* A graph: what is declared. Must outlive its plans. */
+struct cpt_graph {
+    const char *service; /* name of the service; must not hold ": " */
+    const struct cpt_value *input;  /* what a request brings, or NULL */
+    const struct cpt_value *output; /* what it is answered with */
+    const struct cpt_task_def *tasks;
+    size_t task_count;
+};
+
+/* The words of the table. */
+#define CPT_GIVES(name) (&cpt_value_##name)
+#define CPT_NEEDS(...) CPT_VALUES_(__VA_ARGS__)
+#define CPT_STARTS(...) CPT_VALUES_(__VA_ARGS__)
+#define CPT_NEEDS_NOTHING {NULL}
+
+/*
+ * Checks @graph and compiles it. NULL with the reason in @error: CPT_INVALID (a
+ * sentence that names tasks and values), CPT_LIMIT, CPT_NO_MEMORY. @alloc NULL:
+ * malloc's.
+ */
+CPT_API struct cpt_plan *cpt_plan_new(const struct cpt_graph *graph,
+                                      const struct cpt_alloc *alloc,
+                                      struct cpt_error *error);
+
+/* Frees; no request of it may be running. NULL is fine. */
+CPT_API void cpt_plan_free(struct cpt_plan *plan);
+
+/* --- Inside a task --- */
+
+/* The input @name, which the task needs or has started and seen complete; NULL if it did
+ * not declare it, or if the task that gives it failed. Good till the request ends. */
+#define cpt_input(task, name)                                                          \
+    ((const cpt_value_type_##name *)cpt_task_input((task), &cpt_value_##name))
+
+/* The value that the task gives, zeroed at first. Good till the request ends. */
+#define cpt_output(task, name)                                                         \
+    ((cpt_value_type_##name *)cpt_task_output((task), &cpt_value_##name))
+
+/* What steps of one task leave for each other: a zeroed struct, the same at each call
+ * with the same type; NULL at the memory limit of the request. */
+#define cpt_state(task, type) ((type *)cpt_task_state((task), sizeof(type)))
+
+CPT_API const void *cpt_task_input(struct cpt_task *task, const struct cpt_value *value);
+CPT_API void *cpt_task_output(struct cpt_task *task, const struct cpt_value *value);
+CPT_API void *cpt_task_state(struct cpt_task *task, size_t bytes);
+
+/* @bytes of zeroed memory that lives as long as the request; NULL at its limit. */
+CPT_API void *cpt_task_memory(struct cpt_task *task, size_t bytes);
+
+/* The request that the task belongs to; see cpt_runtime.h. */
+CPT_API struct cpt_request *cpt_task_request(struct cpt_task *task);
+
+/* Notes why the task fails and returns @status, for `return cpt_fail(...)`. */
+CPT_API cpt_status cpt_fail(struct cpt_task *task, cpt_status status, const char *format,
+                            ...) CPT_PRINTF(3, 4);
+
+/* --- Waiting. A pending is borrowed; it is good till the request ends. --- */
+
+/* Starts the task that gives value @name, which this one declared with CPT_STARTS. The
+ * second time the same pending. NULL at the memory limit: then cpt_await() fails. */
+#define cpt_start(task, name) cpt_task_start((task), &cpt_value_##name)
+CPT_API struct cpt_pending *cpt_task_start(struct cpt_task *task,
+                                           const struct cpt_value *value);
+
+/* Work of yours elsewhere, called @name on the path; somebody calls cpt_complete(). */
+CPT_API struct cpt_pending *cpt_defer(struct cpt_task *task, const char *name);
+
+/* Completes after @delay_ns without holding a thread. */
+CPT_API struct cpt_pending *cpt_sleep(struct cpt_task *task, const char *name,
+                                      uint64_t delay_ns);
+
+/* Completes what cpt_defer() gave, exactly once, from any thread. */
+CPT_API void cpt_complete(struct cpt_pending *pending, cpt_status status);
+
+/*
+ * `return cpt_await(task, pending, next);` ends the step; the task goes on in @next when
+ * @pending is complete, at once if it is already. What has failed is for @next to see
+ * (cpt_pending_status).
+ */
+CPT_API cpt_status cpt_await(struct cpt_task *task, struct cpt_pending *pending,
+                             cpt_task_fn next);
+
+/* The same for all that this task has started or called and that is not complete. */
+CPT_API cpt_status cpt_await_all(struct cpt_task *task, cpt_task_fn next);
+
+/* The same for at most @timeout_ns; what is not complete then ends as CPT_TIMEOUT. */
+CPT_API cpt_status cpt_await_all_for(struct cpt_task *task, uint64_t timeout_ns,
+                                     cpt_task_fn next);
+
+/* CPT_WAITING while it is not complete; then how it ended. */
+CPT_API cpt_status cpt_pending_status(struct cpt_pending *pending);
+
+/* --- Not for reading: {&cpt_value_a, &cpt_value_b} from (a, b) --- */
+#define CPT_VALUES_(...)                                                               \
+    {                                                                                  \
+        CPT_PICK_(__VA_ARGS__, CPT_V16_, CPT_V15_, CPT_V14_, CPT_V13_, CPT_V12_,       \
+                  CPT_V11_, CPT_V10_, CPT_V9_, CPT_V8_, CPT_V7_, CPT_V6_, CPT_V5_,     \
+                  CPT_V4_, CPT_V3_, CPT_V2_, CPT_V1_, 0)                               \
+        (__VA_ARGS__)                                                                  \
+    }
+#define CPT_PICK_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, pick, ...) pick
+#define CPT_V1_(a) &cpt_value_##a
+#define CPT_V2_(a, ...) &cpt_value_##a, CPT_V1_(__VA_ARGS__)
+#define CPT_V3_(a, ...) &cpt_value_##a, CPT_V2_(__VA_ARGS__)
+#define CPT_V4_(a, ...) &cpt_value_##a, CPT_V3_(__VA_ARGS__)
+#define CPT_V5_(a, ...) &cpt_value_##a, CPT_V4_(__VA_ARGS__)
+#define CPT_V6_(a, ...) &cpt_value_##a, CPT_V5_(__VA_ARGS__)
+#define CPT_V7_(a, ...) &cpt_value_##a, CPT_V6_(__VA_ARGS__)
+#define CPT_V8_(a, ...) &cpt_value_##a, CPT_V7_(__VA_ARGS__)
+#define CPT_V9_(a, ...) &cpt_value_##a, CPT_V8_(__VA_ARGS__)
+#define CPT_V10_(a, ...) &cpt_value_##a, CPT_V9_(__VA_ARGS__)
+#define CPT_V11_(a, ...) &cpt_value_##a, CPT_V10_(__VA_ARGS__)
+#define CPT_V12_(a, ...) &cpt_value_##a, CPT_V11_(__VA_ARGS__)
+#define CPT_V13_(a, ...) &cpt_value_##a, CPT_V12_(__VA_ARGS__)
+#define CPT_V14_(a, ...) &cpt_value_##a, CPT_V13_(__VA_ARGS__)
+#define CPT_V15_(a, ...) &cpt_value_##a, CPT_V14_(__VA_ARGS__)
+#define CPT_V16_(a, ...) &cpt_value_##a, CPT_V15_(__VA_ARGS__)
+
+CPT_END_DECLS
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cpt_runtime.h - running requests, and where their tasks run
+ *
+ * A *request* is one run of a plan. It takes all its memory from one arena, runs its
+ * tasks on an *executor*, and calls `done` exactly once, when the output is there or a
+ * task has failed. If it is traced, its critical path is there too.
+ *
+ *      input --> [ task ]--->[ task ]---> output --> done(request)
+ *                    \------>[ task ]
+ *
+ * A request that is not traced reads no clock and notes nothing.
+ *
+ * Executors: cpt_executor_inline() runs tasks on the thread that makes them ready; a
+ * pool has worker threads. A transport brings one that runs them on its event loop. An
+ * executor of your own is a struct cpt_executor.
+ *
+ * Threads: cpt_request_start() from any. `done` is called on the thread that ended the
+ * request, with no lock held; what it is given belongs to that call.
+ */
+#ifndef CPT_RUNTIME_H
+#define CPT_RUNTIME_H
+
+#include "cpt/cpt_alloc.h"
+#include "cpt/cpt_clock.h"
+#include "cpt/cpt_name.h"
+
+CPT_BEGIN_DECLS
+
+struct cpt_path;
+struct cpt_plan;
+struct cpt_request;
+
+/* --- Executors --- */
+
+/* A piece of work for an executor, in memory of whoever submits it. */
+struct cpt_work {
+    struct cpt_work *next; /* the executor's */
+    void (*run)(struct cpt_work *work);
+};
+
+/* A piece of work for later. All but `fire` is the executor's. */
+struct cpt_timer {
+    struct cpt_timer *next;
+    uint64_t at_ns;
+    size_t index;
+    void *handle;
+    void (*fire)(struct cpt_timer *timer);
+};
+
+/* Where tasks run. All functions may be called from any thread. */
+struct cpt_executor {
+    const char *name; /* shown beside queueing time */
+    /* Runs @work soon, once, never before it returns unless on the same thread's way. */
+    void (*submit)(struct cpt_executor *executor, struct cpt_work *work);
+    /* Calls timer->fire() after @delay_ns, on any thread; CPT_INVALID if it cannot. */
+    cpt_status (*after)(struct cpt_executor *executor, struct cpt_timer *timer,
+                        uint64_t delay_ns);
+    /* 1: the timer will not fire. 0: it has fired or is about to. */
+    int (*cancel)(struct cpt_executor *executor, struct cpt_timer *timer);
+};
+
+/* Runs work on the thread that submits it, in the order of submission, without
+ * recursion. It has no timers. Static memory. */
+CPT_API struct cpt_executor *cpt_executor_inline(void);
+
+/* What a pool is made of; see cpt_options_read(). */
+struct cpt_pool_options {
+    size_t struct_bytes;
+    const struct cpt_alloc *alloc;
+    unsigned worker_count; /* default: the machine's processors */
+    const char *name;      /* default "pool" */
+};
+
+/* A pool with its workers running, or NULL with the reason in @error. */
+CPT_API struct cpt_executor *cpt_pool_new(const struct cpt_pool_options *options,
+                                          struct cpt_error *error);
+
+/* Runs what was submitted, ends the workers and frees. NULL is fine. Timers that have
+ * not fired never do: let requests end first. */
+CPT_API void cpt_pool_free(struct cpt_executor *pool);
+
+/* --- Requests --- */
+
+/* Told once that the request ended. What it borrows is good until it returns. */
+typedef void (*cpt_done_fn)(struct cpt_request *request, void *context);
+
+/* One request; see cpt_options_read(). */
+struct cpt_request_options {
+    size_t struct_bytes;
+    const struct cpt_plan *plan;
+    struct cpt_executor *executor; /* default: inline */
+    const void *input;             /* of the plan's input type; is copied */
+    cpt_done_fn done;
+    void *context;
+    const struct cpt_alloc *alloc;
+    size_t memory_bytes_max; /* of the arena; default 16 MiB */
+    int is_traced;
+    const char *entry;             /* the entry frame, "A: /"; default: the service's name */
+    const struct cpt_clock *clock; /* default: monotonic; not read unless traced */
+    uint64_t arrival_ns;           /* of that clock; default: when it is started */
+    unsigned attribution;          /* enum cpt_attribution of cpt_trace.h */
+};
+
+/*
+ * Starts a request. CPT_OK: `done` has been or will be called, whatever happens.
+ * CPT_NO_MEMORY, CPT_INVALID: it will not.
+ */
+CPT_API cpt_status cpt_request_start(const struct cpt_request_options *options,
+                                     struct cpt_error *error);
+
+/*
+ * Starts a request and waits for its end on this thread. @output, which may be NULL,
+ * gets a copy of the output (its bytes are the output value's); @path, which may be
+ * NULL, the critical path if it is traced. `done` is not called.
+ *
+ * How the request ended, with the sentence of the task that failed in @error.
+ */
+CPT_API cpt_status cpt_request_run(const struct cpt_request_options *options, void *output,
+                                   struct cpt_path *path, struct cpt_error *error);
+
+/* --- Inside `done` --- */
+
+CPT_API cpt_status cpt_request_status(const struct cpt_request *request);
+
+/* The sentence of the task that failed: "task 'A: A1': no such user". Empty if none. */
+CPT_API const char *cpt_request_sentence(const struct cpt_request *request);
+
+/* The output, or NULL if it failed. */
+CPT_API const void *cpt_request_output(const struct cpt_request *request);
+
+/* Arrival to now, the response. Fixed at the first call of it or of
+ * cpt_request_path(); 0 if not traced. */
+CPT_API uint64_t cpt_request_latency_ns(struct cpt_request *request);
+
+/*
+ * Appends the critical path to @path, which is empty. CPT_INVALID if not traced;
+ * errors of cpt_critical_path().
+ */
+CPT_API cpt_status cpt_request_path(struct cpt_request *request, struct cpt_path *path,
+                                    struct cpt_error *error);
+
+/* --- Attributes: what the log shall say beside the path --- */
+
+enum cpt_attribute_type {
+    CPT_ATTRIBUTE_TEXT = 0,
+    CPT_ATTRIBUTE_INTEGER = 1,
+    CPT_ATTRIBUTE_FLOAT = 2,
+    CPT_ATTRIBUTE_BOOL = 3
+};
+
+/* Limits of the attributes of one request; more is dropped and counted. */
+enum { CPT_ATTRIBUTES_MAX = 32, CPT_ATTRIBUTE_BYTES_MAX = 4096 };
+
+/*
+ * Notes an attribute: from any task, and in `done` until it returns. The last value of a
+ * key counts. An untraced request notes nothing. Strings are copied.
+ */
+CPT_API void cpt_request_set_text(struct cpt_request *request, const char *key,
+                                  const char *text);
+CPT_API void cpt_request_set_integer(struct cpt_request *request, const char *key,
+                                     int64_t number);
+CPT_API void cpt_request_set_float(struct cpt_request *request, const char *key,
+                                   double number);
+CPT_API void cpt_request_set_bool(struct cpt_request *request, const char *key, int is_true);
+
+#if !defined(__cplusplus)
+/* The one for the type of @value: cpt_request_set(request, "arm", "control"). */
+#define cpt_request_set(request, key, value)                                           \
+    _Generic((value), char *: cpt_request_set_text, const char *: cpt_request_set_text, \
+             float: cpt_request_set_float, double: cpt_request_set_float,              \
+             _Bool: cpt_request_set_bool, default: cpt_request_set_integer)(            \
+        request, key, value)
+#endif
+
+CPT_END_DECLS
+
+#endif
