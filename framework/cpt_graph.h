@@ -96,7 +96,7 @@ struct cpt_task_def {
 
 /* A graph: what is declared. Must outlive its plans. */
 struct cpt_graph {
-    const char *service; /* name of the service; must not hold ": " */
+    const char *service;            /* name of the service; must not hold ": " */
     const struct cpt_value *input;  /* what a request brings, or NULL */
     const struct cpt_value *output; /* what it is answered with */
     const struct cpt_task_def *tasks;
@@ -105,9 +105,12 @@ struct cpt_graph {
 
 /* The words of the table. */
 #define CPT_GIVES(name) (&cpt_value_##name)
-#define CPT_NEEDS(...) CPT_VALUES_(__VA_ARGS__)
+#define CPT_NEEDS(...)  CPT_VALUES_(__VA_ARGS__)
 #define CPT_STARTS(...) CPT_VALUES_(__VA_ARGS__)
-#define CPT_NEEDS_NOTHING {NULL}
+#define CPT_NEEDS_NOTHING                                                              \
+    {                                                                                  \
+        NULL                                                                           \
+    }
 
 /*
  * Checks @graph and compiles it. NULL with the reason in @error: CPT_INVALID (a
@@ -123,8 +126,9 @@ CPT_API void cpt_plan_free(struct cpt_plan *plan);
 
 /* --- Inside a task --- */
 
-/* The input @name, which the task needs or has started and seen complete; NULL if it did
- * not declare it, or if the task that gives it failed. Good till the request ends. */
+/* The input @name, which the task needs or has started and seen complete; NULL if it
+ * did not declare it, or if the task that gives it failed. Good till the request ends.
+ */
 #define cpt_input(task, name)                                                          \
     ((const cpt_value_type_##name *)cpt_task_input((task), &cpt_value_##name))
 
@@ -136,7 +140,8 @@ CPT_API void cpt_plan_free(struct cpt_plan *plan);
  * with the same type; NULL at the memory limit of the request. */
 #define cpt_state(task, type) ((type *)cpt_task_state((task), sizeof(type)))
 
-CPT_API const void *cpt_task_input(struct cpt_task *task, const struct cpt_value *value);
+CPT_API const void *cpt_task_input(struct cpt_task *task,
+                                   const struct cpt_value *value);
 CPT_API void *cpt_task_output(struct cpt_task *task, const struct cpt_value *value);
 CPT_API void *cpt_task_state(struct cpt_task *task, size_t bytes);
 
@@ -147,8 +152,8 @@ CPT_API void *cpt_task_memory(struct cpt_task *task, size_t bytes);
 CPT_API struct cpt_request *cpt_task_request(struct cpt_task *task);
 
 /* Notes why the task fails and returns @status, for `return cpt_fail(...)`. */
-CPT_API cpt_status cpt_fail(struct cpt_task *task, cpt_status status, const char *format,
-                            ...) CPT_PRINTF(3, 4);
+CPT_API cpt_status cpt_fail(struct cpt_task *task, cpt_status status,
+                            const char *format, ...) CPT_PRINTF(3, 4);
 
 /* --- Waiting. A pending is borrowed; it is good till the request ends. --- */
 
@@ -169,7 +174,8 @@ CPT_API struct cpt_pending *cpt_sleep(struct cpt_task *task, const char *name,
 CPT_API void cpt_complete(struct cpt_pending *pending, cpt_status status);
 
 /*
- * `return cpt_await(task, pending, next);` ends the step; the task goes on in @next when
+ * `return cpt_await(task, pending, next);` ends the step; the task goes on in @next
+ * when
  * @pending is complete, at once if it is already. What has failed is for @next to see
  * (cpt_pending_status).
  */
@@ -195,22 +201,22 @@ CPT_API cpt_status cpt_pending_status(struct cpt_pending *pending);
         (__VA_ARGS__)                                                                  \
     }
 #define CPT_PICK_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, pick, ...) pick
-#define CPT_V1_(a) &cpt_value_##a
-#define CPT_V2_(a, ...) &cpt_value_##a, CPT_V1_(__VA_ARGS__)
-#define CPT_V3_(a, ...) &cpt_value_##a, CPT_V2_(__VA_ARGS__)
-#define CPT_V4_(a, ...) &cpt_value_##a, CPT_V3_(__VA_ARGS__)
-#define CPT_V5_(a, ...) &cpt_value_##a, CPT_V4_(__VA_ARGS__)
-#define CPT_V6_(a, ...) &cpt_value_##a, CPT_V5_(__VA_ARGS__)
-#define CPT_V7_(a, ...) &cpt_value_##a, CPT_V6_(__VA_ARGS__)
-#define CPT_V8_(a, ...) &cpt_value_##a, CPT_V7_(__VA_ARGS__)
-#define CPT_V9_(a, ...) &cpt_value_##a, CPT_V8_(__VA_ARGS__)
-#define CPT_V10_(a, ...) &cpt_value_##a, CPT_V9_(__VA_ARGS__)
-#define CPT_V11_(a, ...) &cpt_value_##a, CPT_V10_(__VA_ARGS__)
-#define CPT_V12_(a, ...) &cpt_value_##a, CPT_V11_(__VA_ARGS__)
-#define CPT_V13_(a, ...) &cpt_value_##a, CPT_V12_(__VA_ARGS__)
-#define CPT_V14_(a, ...) &cpt_value_##a, CPT_V13_(__VA_ARGS__)
-#define CPT_V15_(a, ...) &cpt_value_##a, CPT_V14_(__VA_ARGS__)
-#define CPT_V16_(a, ...) &cpt_value_##a, CPT_V15_(__VA_ARGS__)
+#define CPT_V1_(a)                                                           &cpt_value_##a
+#define CPT_V2_(a, ...)                                                      &cpt_value_##a, CPT_V1_(__VA_ARGS__)
+#define CPT_V3_(a, ...)                                                      &cpt_value_##a, CPT_V2_(__VA_ARGS__)
+#define CPT_V4_(a, ...)                                                      &cpt_value_##a, CPT_V3_(__VA_ARGS__)
+#define CPT_V5_(a, ...)                                                      &cpt_value_##a, CPT_V4_(__VA_ARGS__)
+#define CPT_V6_(a, ...)                                                      &cpt_value_##a, CPT_V5_(__VA_ARGS__)
+#define CPT_V7_(a, ...)                                                      &cpt_value_##a, CPT_V6_(__VA_ARGS__)
+#define CPT_V8_(a, ...)                                                      &cpt_value_##a, CPT_V7_(__VA_ARGS__)
+#define CPT_V9_(a, ...)                                                      &cpt_value_##a, CPT_V8_(__VA_ARGS__)
+#define CPT_V10_(a, ...)                                                     &cpt_value_##a, CPT_V9_(__VA_ARGS__)
+#define CPT_V11_(a, ...)                                                     &cpt_value_##a, CPT_V10_(__VA_ARGS__)
+#define CPT_V12_(a, ...)                                                     &cpt_value_##a, CPT_V11_(__VA_ARGS__)
+#define CPT_V13_(a, ...)                                                     &cpt_value_##a, CPT_V12_(__VA_ARGS__)
+#define CPT_V14_(a, ...)                                                     &cpt_value_##a, CPT_V13_(__VA_ARGS__)
+#define CPT_V15_(a, ...)                                                     &cpt_value_##a, CPT_V14_(__VA_ARGS__)
+#define CPT_V16_(a, ...)                                                     &cpt_value_##a, CPT_V15_(__VA_ARGS__)
 
 CPT_END_DECLS
 

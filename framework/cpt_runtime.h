@@ -52,7 +52,8 @@ struct cpt_timer {
 /* Where tasks run. All functions may be called from any thread. */
 struct cpt_executor {
     const char *name; /* shown beside queueing time */
-    /* Runs @work soon, once, never before it returns unless on the same thread's way. */
+    /* Runs @work soon, once, never before it returns unless on the same thread's way.
+     */
     void (*submit)(struct cpt_executor *executor, struct cpt_work *work);
     /* Calls timer->fire() after @delay_ns, on any thread; CPT_INVALID if it cannot. */
     cpt_status (*after)(struct cpt_executor *executor, struct cpt_timer *timer,
@@ -97,7 +98,7 @@ struct cpt_request_options {
     const struct cpt_alloc *alloc;
     size_t memory_bytes_max; /* of the arena; default 16 MiB */
     int is_traced;
-    const char *entry;             /* the entry frame, "A: /"; default: the service's name */
+    const char *entry; /* the entry frame, "A: /"; default: the service's name */
     const struct cpt_clock *clock; /* default: monotonic; not read unless traced */
     uint64_t arrival_ns;           /* of that clock; default: when it is started */
     unsigned attribution;          /* enum cpt_attribution of cpt_trace.h */
@@ -117,8 +118,9 @@ CPT_API cpt_status cpt_request_start(const struct cpt_request_options *options,
  *
  * How the request ended, with the sentence of the task that failed in @error.
  */
-CPT_API cpt_status cpt_request_run(const struct cpt_request_options *options, void *output,
-                                   struct cpt_path *path, struct cpt_error *error);
+CPT_API cpt_status cpt_request_run(const struct cpt_request_options *options,
+                                   void *output, struct cpt_path *path,
+                                   struct cpt_error *error);
 
 /* --- Inside `done` --- */
 
@@ -154,8 +156,8 @@ enum cpt_attribute_type {
 enum { CPT_ATTRIBUTES_MAX = 32, CPT_ATTRIBUTE_BYTES_MAX = 4096 };
 
 /*
- * Notes an attribute: from any task, and in `done` until it returns. The last value of a
- * key counts. An untraced request notes nothing. Strings are copied.
+ * Notes an attribute: from any task, and in `done` until it returns. The last value of
+ * a key counts. An untraced request notes nothing. Strings are copied.
  */
 CPT_API void cpt_request_set_text(struct cpt_request *request, const char *key,
                                   const char *text);
@@ -163,7 +165,8 @@ CPT_API void cpt_request_set_integer(struct cpt_request *request, const char *ke
                                      int64_t number);
 CPT_API void cpt_request_set_float(struct cpt_request *request, const char *key,
                                    double number);
-CPT_API void cpt_request_set_bool(struct cpt_request *request, const char *key, int is_true);
+CPT_API void cpt_request_set_bool(struct cpt_request *request, const char *key,
+                                  int is_true);
 
 #if !defined(__cplusplus)
 /* The one for the type of @value: cpt_request_set(request, "arm", "control"). */

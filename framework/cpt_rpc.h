@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cpt_rpc.h - services that call each other
+ *
+ * A *service* answers methods, each with a plan of its own. A *stub* is how a task
+ * calls a method of another service. A *transport* carries calls between processes;
+ * this header knows none (cpt_http.h is one).
+ *
+ *      caller                                      callee
+ *      cpt_call() ---- critical-path: 1;max=2048 ----> cpt_service_serve()
+ *         |                                               task graph
+ *      cpt_await() <--- critical-path-bin: its path ----- reply
+ *         |
+ *      the callee's path takes the place of the call, where the caller really waited
+ *
+ * Who is traced. Every service throws a coin for every request. An *entry* service also
+ * heeds the header of somebody whom it trusts; an *inner* one follows its caller.
+ * Whoever is traced asks its callees. The entry writes one log record for each traced
+ * request; an inner service only for those that its own coin hit.
+ *
+ * The plan of a method takes the value rpc_request and gives the value rpc_reply:
+ *
+ *      static cpt_status lookup(struct cpt_task *task)
+ *      {
+ *          const struct cpt_rpc_request *request = cpt_input(task, rpc_request);
+ *          struct cpt_rpc_reply *reply = cpt_output(task, rpc_reply);
+ *          reply->body = cpt_bytes_of("found");
+ *          return CPT_OK;
+ *      }
+ *
+ * In order of use: cpt_service_new, cpt_service_method_add, a transport's listen;
+ * cpt_call within tasks; cpt_service_free once the transport has stopped.
+ *
+ * Threads: methods are added before the service serves; all else from any thread.
+ */
+#ifndef CPT_RPC_H
+#define CPT_RPC_H
+
+#include "cpt/cpt_alloc.h"
+#include "cpt/cpt_clock.h"
+#include "cpt/cpt_name.h"
+#include "cpt_graph.h"
+
+CPT_BEGIN_DECLS
+
+struct cpt_executor;
+struct cpt_log_queue;
+struct cpt_service;
+
+/* --- What a method is given and gives --- */
+
+struct cpt_rpc_request {
+    struct cpt_bytes method; /* "/overlap" */
+    struct cpt_bytes query;  /* what followed a '?', undecoded; may be empty */
+    struct cpt_bytes body;
+};
+
+struct cpt_rpc_reply {
+    unsigned http_status;          /* 0: 200 */
+    struct cpt_bytes content_type; /* empty: text/plain */
+    struct cpt_bytes body;         /* must live as long as the request */
+};
+
+CPT_VALUE(rpc_request, struct cpt_rpc_request);
+CPT_VALUE(rpc_reply, struct cpt_rpc_reply);
+
+/* --- Calls from tasks --- */
+
+struct cpt_transport;
+
+/* A method of another service, as its callers see it. Must outlive all calls. */
+struct cpt_stub {
+    const char *name;   /* its frame: "B: Lookup" */
+    const char *target; /* where, in the transport's words: "http://127.0.0.1:8080" */
+    const char *method; /* "/lookup" */
+    struct cpt_transport *transport;
+    uint64_t timeout_ns; /* from the call; default 10 s */
+};
+
+/* How a call ended. Borrowed until the request ends. */
+struct cpt_call_reply {
+    cpt_status status; /* CPT_OK: there is an answer; CPT_TIMEOUT, CPT_UNAVAILABLE … */
+    unsigned http_status;
+    struct cpt_bytes body;
+};
+
+/*
+ * Calls @stub with @body, which is copied. Returns at once; a call that failed is for
+ * cpt_call_reply() to say. NULL at the memory limit: then cpt_await() fails.
+ */
+CPT_API struct cpt_pending *cpt_call(struct cpt_task *task, const struct cpt_stub *stub,
+                                     struct cpt_bytes body);
+
+/* The same call as the @attempt'th try of it (1, 2 …), which the path then shows. */
+CPT_API struct cpt_pending *cpt_call_attempt(struct cpt_task *task,
+                                             const struct cpt_stub *stub,
+                                             struct cpt_bytes body, unsigned attempt);
+
+/* The reply to a call that is complete; NULL while it is not. */
+CPT_API const struct cpt_call_reply *cpt_call_reply(const struct cpt_pending *pending);
+
+/* --- Services --- */
+
+enum cpt_role {
+    CPT_ROLE_ENTRY = 0, /* requests come from outside: it decides who is traced */
+    CPT_ROLE_INNER = 1  /* its callers are services: it follows them */
+};
+
+/* What a service is; see cpt_options_read(). */
+struct cpt_service_options {
+    size_t struct_bytes;
+    const struct cpt_alloc *alloc;
+    const char *name;              /* "B", as in the graphs of its methods */
+    unsigned role;                 /* enum cpt_role */
+    double probability;            /* of tracing a request by the coin; default 0.001,
+                                      less than 0: never */
+    size_t metadata_bytes_max;     /* of a returned path, before base64; default 2048 */
+    struct cpt_executor *executor; /* where its tasks run; default: inline */
+    struct cpt_log_queue *log;     /* where records go; NULL: none are written */
+    const struct cpt_clock *clock; /* default: monotonic */
+    /* Who may ask an entry for a path: "10.0.0.0/8", "::1", ended by NULL. Default:
+     * loopback only. */
+    const char *const *trusted_networks;
+    int trusts_forwarded; /* heed it also if it came through a proxy that says so */
+    const char *const *dropped_attributes; /* keys never to be logged, ended by NULL */
+    size_t memory_bytes_max;               /* of one request; default 16 MiB */
+    size_t
+        reply_path_bytes_max; /* of a callee's path that is decoded; default 64 KiB */
+    unsigned attribution;     /* enum cpt_attribution */
+    uint64_t seed;            /* of the coin; default: the system's */
+};
+
+/* A service without methods, or NULL with the reason in @error. */
+CPT_API struct cpt_service *cpt_service_new(const struct cpt_service_options *options,
+                                            struct cpt_error *error);
+
+/* Frees; no request of it may be running. NULL is fine. */
+CPT_API void cpt_service_free(struct cpt_service *service);
+
+/*
+ * Answers @method ("/overlap"; "*" for all others) with @plan, which takes rpc_request,
+ * gives rpc_reply, is of this service and must outlive it. The entry frame of its
+ * requests is "service: method".
+ *
+ * CPT_OK; CPT_INVALID with the reason; CPT_NO_MEMORY.
+ */
+CPT_API cpt_status cpt_service_method_add(struct cpt_service *service,
+                                          const char *method,
+                                          const struct cpt_plan *plan,
+                                          struct cpt_error *error);
+
+/* Kill switch: 0 stops all tracing at once, 1 allows it again. With CPT_DISABLE=1 in
+ * the environment of cpt_service_new() it starts stopped. */
+CPT_API void cpt_service_enable(struct cpt_service *service, int is_enabled);
+
+CPT_API const char *cpt_service_name(const struct cpt_service *service);
+CPT_API const struct cpt_clock *cpt_service_clock(const struct cpt_service *service);
+
+/* --- Counters --- */
+
+/* One number. Pointers are good until the visit returns. */
+struct cpt_counter {
+    const char *name;  /* "requests", "blind_spots"; unit at the end if it has one */
+    const char *help;  /* a sentence */
+    const char *label; /* "callee", "reason"; NULL without */
+    struct cpt_bytes member; /* which one of the label */
+    uint64_t value;
+};
+
+/* Visits every counter of @service, those of one name one after the other. */
+CPT_API void cpt_service_counters(struct cpt_service *service,
+                                  void (*visit)(void *context,
+                                                const struct cpt_counter *counter),
+                                  void *context);
+
+/* --- For transports --- */
+
+/* A request as it came in. All is borrowed until cpt_service_serve() returns. */
+struct cpt_inbound {
+    struct cpt_bytes method;
+    struct cpt_bytes query;
+    struct cpt_bytes body;
+    struct cpt_bytes critical_path; /* the header's value; data NULL: none came */
+    unsigned critical_path_count;   /* how many came; more than one is refused */
+    struct cpt_bytes traceparent;   /* likewise */
+    struct cpt_bytes peer_address;  /* "127.0.0.1", "::1"; empty: unknown */
+    int is_forwarded;               /* it had Forwarded or X-Forwarded-For */
+    uint64_t arrival_ns;            /* of the service's clock; 0: now */
+};
+
+/* What a service answers. All is borrowed until cpt_reply_fn returns. */
+struct cpt_outbound {
+    unsigned http_status;
+    struct cpt_bytes content_type;
+    struct cpt_bytes body;
+    struct cpt_bytes
+        metadata; /* the path as raw bytes; empty: no header is to be sent */
+};
+
+typedef void (*cpt_reply_fn)(void *context, const struct cpt_outbound *outbound);
+
+/* Whether an arrival has to be stamped: 0 while the kill switch is on. */
+CPT_API int cpt_service_is_enabled(const struct cpt_service *service);
+
+/*
+ * Answers one request: @reply is called exactly once, from any thread, before or after
+ * this returns, whatever happens.
+ */
+CPT_API void cpt_service_serve(struct cpt_service *service,
+                               const struct cpt_inbound *inbound, cpt_reply_fn reply,
+                               void *context);
+
+/* A call on its way. Borrowed until cpt_transport_complete(). */
+struct cpt_transport_call {
+    const char *target;
+    const char *method;
+    struct cpt_bytes body;
+    struct cpt_bytes critical_path; /* header to send; empty: send none */
+    struct cpt_bytes traceparent;   /* likewise: passed on as it came in */
+    size_t metadata_bytes_max;      /* more is not taken from the reply, raw bytes */
+    uint64_t timeout_ns;            /* from now on; more than 0 */
+    void *state;                    /* the transport's; NULL at first */
+};
+
+/* How it ended. All is borrowed until cpt_transport_complete() returns. */
+struct cpt_transport_reply {
+    cpt_status
+        status; /* CPT_OK: answered; CPT_TIMEOUT; CPT_UNAVAILABLE: no connection;
+                   CPT_IO: broken on the way; CPT_CORRUPT; CPT_LIMIT: too large */
+    unsigned http_status;
+    struct cpt_bytes body;
+    struct cpt_bytes metadata; /* raw; empty: none came */
+    int is_metadata_bad;       /* something came that is no base64, or came twice */
+    int is_metadata_large;     /* it was more than metadata_bytes_max */
+    int is_cached;             /* the reply had `Age` */
+};
+
+/* How calls reach other processes. Both functions from any thread. */
+struct cpt_transport {
+    const char *name; /* shown beside the time a call waited for a connection */
+    /* Starts @call; completes it exactly once, from any thread, also from within. */
+    void (*send)(struct cpt_transport *transport, struct cpt_transport_call *call);
+};
+
+/* The call left the queue: a connection is its own. Once at most, before it completes.
+ */
+CPT_API void cpt_transport_sent(struct cpt_transport_call *call);
+
+/* The call is over, now. Call it as early as the reply is there: it stamps the time. */
+CPT_API void cpt_transport_complete(struct cpt_transport_call *call,
+                                    const struct cpt_transport_reply *reply);
+
+CPT_END_DECLS
+
+#endif
