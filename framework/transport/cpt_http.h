@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cpt_http.h - services and calls over HTTP/1.1, on one event loop
+ *
+ * A struct cpt_http is one event loop with three faces: it *serves* requests for
+ * services, it is the *transport* of stubs, and it is an *executor* that runs tasks on
+ * the loop's own thread. Most programs have one, and use all three:
+ *
+ *      connections in --> [ listen ] --> cpt_service_serve() --> reply
+ *                              |
+ *                        one loop thread: cpt_http_run()
+ *                              |
+ *      cpt_call() ------> [ transport ] --> pooled connections out
+ *
+ *      struct cpt_http_options options = {.struct_bytes = sizeof(options)};
+ *      struct cpt_http *http = cpt_http_new(&options, &error);
+ *
+ *      service_options.executor = cpt_http_executor(http);
+ *      stub.transport = cpt_http_transport(http);
+ *      ... cpt_service_new(), cpt_service_method_add() ...
+ *      cpt_http_listen(http, service, "127.0.0.1", 8080, NULL, &error);
+ *      cpt_http_stop_on_signals(http, &error);
+ *      cpt_http_run(http);                  till SIGTERM, then drained
+ *      cpt_http_free(http);
+ *
+ * What travels beside the body: `critical-path` with a request that asks for a path,
+ * `critical-path-bin` (unpadded base64) with the reply to it, `traceparent` as it came
+ * in. A request that asks for no path has the same bytes as without this library.
+ *
+ * Connections out are kept and reused. One of them carries one call at a time, so each
+ * target has up to connection_count_max of them; calls beyond that wait in the order
+ * in which they came, and the path shows their wait as ‹queue›. A kept connection that
+ * the callee had closed meanwhile is replaced and its call sent again, once.
+ *
+ * Targets are "http://host:port" or "host:port" (port 80 if absent); hosts are names
+ * or numbers, IPv6 in brackets. There is no TLS: put a proxy before it.
+ *
+ * Threads: cpt_http_listen() and cpt_http_stop_on_signals() before cpt_http_run();
+ * cpt_http_stop(), cpt_http_counters(), and the functions of the executor and of the
+ * transport from any thread.
+ */
+#ifndef CPT_HTTP_H
+#define CPT_HTTP_H
+
+#include "cpt/cpt_alloc.h"
+
+CPT_BEGIN_DECLS
+
+struct cpt_counter;
+struct cpt_executor;
+struct cpt_http;
+struct cpt_service;
+struct cpt_transport;
+
+/* What it allows; see cpt_options_read(). A zero field means its default. */
+struct cpt_http_options {
+    size_t struct_bytes;
+    const struct cpt_alloc *alloc; /* of what is ours; libevent's is malloc's */
+    uint64_t drain_ns;             /* cpt_http_run() waits for requests that were there
+                                      when it was stopped; default 5 s */
+    uint64_t idle_ns;              /* an unused connection is closed; default 60 s */
+    size_t connection_count_max;   /* to one target; default 64 */
+    size_t waiting_count_max;      /* calls that wait for one; default 1024; more are
+                                      CPT_UNAVAILABLE */
+    size_t header_bytes_max;       /* of a message's headers; default 16 KiB */
+    size_t body_bytes_max;         /* of a message's body; default 4 MiB */
+    int serves_counters;           /* answer GET <prefix>/counters (JSON) and
+                                      <prefix>/metrics (Prometheus text) */
+    const char *counters_prefix;   /* default "/cpt" */
+};
+
+/* A loop that does not run yet, or NULL with the reason in @error. */
+CPT_API struct cpt_http *cpt_http_new(const struct cpt_http_options *options,
+                                      struct cpt_error *error);
+
+/*
+ * Frees; the loop must not be running. Calls that are not complete end as
+ * CPT_CANCELLED. A request that outlived cpt_http_run() may still reply. NULL is fine.
+ */
+CPT_API void cpt_http_free(struct cpt_http *http);
+
+/* Runs tasks on the thread that is in cpt_http_run(). Good till cpt_http_free(). */
+CPT_API struct cpt_executor *cpt_http_executor(struct cpt_http *http);
+
+/* Carries calls (struct cpt_stub.transport). Good till cpt_http_free(). */
+CPT_API struct cpt_transport *cpt_http_transport(struct cpt_http *http);
+
+/*
+ * Serves @service, which must outlive the run, on the numeric @address and @port (0:
+ * a free one). @bound_port, which may be NULL, gets the port that it became. May be
+ * called for several ports and services.
+ *
+ * CPT_OK; CPT_IO with the reason; CPT_NO_MEMORY.
+ */
+CPT_API cpt_status cpt_http_listen(struct cpt_http *http, struct cpt_service *service,
+                                   const char *address, uint16_t port,
+                                   uint16_t *bound_port, struct cpt_error *error);
+
+/*
+ * Runs the loop on this thread until it is stopped. Then nothing more is accepted,
+ * requests that are there get drain_ns to finish, and what is left is cut off: calls
+ * end as CPT_CANCELLED, connections are closed.
+ *
+ * CPT_OK: all had finished. CPT_TIMEOUT: some had not; their tasks may still be
+ * running on other threads, so do not free the services, only end the process.
+ */
+CPT_API cpt_status cpt_http_run(struct cpt_http *http);
+
+/* Lets cpt_http_run() drain and return. From any thread, also in a signal handler. */
+CPT_API void cpt_http_stop(struct cpt_http *http);
+
+/*
+ * SIGTERM and SIGINT stop it; a second one ends the process as if nobody had asked.
+ * For one struct cpt_http of a process. CPT_OK; CPT_IO with the reason.
+ */
+CPT_API cpt_status cpt_http_stop_on_signals(struct cpt_http *http,
+                                            struct cpt_error *error);
+
+/* Visits the transport's own counters, as cpt_service_counters() does a service's. */
+CPT_API void cpt_http_counters(struct cpt_http *http,
+                               void (*visit)(void *context,
+                                             const struct cpt_counter *counter),
+                               void *context);
+
+CPT_END_DECLS
+
+#endif
