@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cpt_diff.h - two trees side by side: what changed, and is it more than noise
+ *
+ * One row for each stack that either tree has; a stack that a tree lacks took no time
+ * there. Differences are new minus base, of the average over all requests of each tree,
+ * with the interval of Welch (the two samples are independent and may have different
+ * sizes, weights and variances):
+ *
+ *      delta ± t · sqrt(error_base² + error_new²)
+ *
+ * t is that of Student's distribution with the degrees of freedom after Welch and
+ * Satterthwaite, computed from the effective sample sizes.
+ *
+ * Rows are sorted by the size of the difference of self times, because these add up to
+ * the difference of the mean latencies, while inclusive ones count a change once for
+ * every frame above it. Equal ones stand in the order of their stacks. Nothing is
+ * dropped.
+ *
+ * In order of use: cpt_diff_new; cpt_diff_row, cpt_diff_tree; cpt_diff_free.
+ *
+ * Threads: one at a time; any number may read one that is made.
+ */
+#ifndef CPT_DIFF_H
+#define CPT_DIFF_H
+
+#include "cpt_stats.h"
+
+CPT_BEGIN_DECLS
+
+struct cpt_diff;
+
+/* What is asked for. A zero field means its default. */
+struct cpt_diff_options {
+    size_t struct_bytes; /* sizeof, set by the caller */
+    double confidence;   /* of the intervals; default 0.95 */
+};
+
+/* One quantity in both trees. Nanoseconds for an average request. */
+struct cpt_change {
+    double base_ns;
+    double new_ns;
+    double delta_ns;   /* new - base */
+    double error_ns;   /* standard error of delta_ns */
+    double low_ns;     /* the interval of delta_ns; -inf … */
+    double high_ns;    /* … to +inf if a tree has fewer than two requests */
+    double degrees;    /* degrees of freedom; infinite if nothing varies */
+    double p_value;    /* two-sided, of no difference */
+};
+
+/* One stack. */
+struct cpt_diff_row {
+    uint32_t node;              /* its number in cpt_diff_tree() */
+    struct cpt_change self;
+    struct cpt_change inclusive;
+    double base_presence;       /* share of requests that had it: 0 to 1 */
+    double new_presence;
+    uint64_t base_present_count;
+    uint64_t new_present_count;
+    int is_rare;                /* too few requests had it to trust the intervals:
+                                   fewer than CPT_STATS_PRESENT_MIN in both trees */
+};
+
+/*
+ * Compares @base with @new_tree; both may be changed or freed afterwards. @options NULL
+ * means all defaults. The caller owns the result.
+ *
+ * CPT_OK; CPT_INVALID if a tree has no requests or confidence is not between 0 and 1,
+ * with a sentence in @error; CPT_LIMIT; CPT_NO_MEMORY.
+ */
+CPT_API cpt_status cpt_diff_new(const struct cpt_alloc *alloc,
+                                const struct cpt_tree *base,
+                                const struct cpt_tree *new_tree,
+                                const struct cpt_diff_options *options,
+                                struct cpt_diff **diff, struct cpt_error *error);
+CPT_API void cpt_diff_free(struct cpt_diff *diff);
+
+/* The rows, largest difference first; the root is not among them. Borrowed. */
+CPT_API uint32_t cpt_diff_row_count(const struct cpt_diff *diff);
+CPT_API const struct cpt_diff_row *cpt_diff_row_at(const struct cpt_diff *diff,
+                                                   uint32_t index);
+
+/* The whole: its inclusive change is that of the mean latency. Borrowed. */
+CPT_API const struct cpt_diff_row *cpt_diff_total(const struct cpt_diff *diff);
+
+/*
+ * The stacks of both trees: names, kinds, parents and texts of the rows' nodes, by the
+ * functions of cpt_tree.h. It has no requests, and all its times are 0. Borrowed.
+ */
+CPT_API const struct cpt_tree *cpt_diff_tree(const struct cpt_diff *diff);
+
+CPT_END_DECLS
+
+#endif

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cpt_tree.h - the paths of many requests, put together to one tree of stacks
+ *
+ * Every request comes with a path: segments, each on a stack of frames. Requests share
+ * most of their stacks, so together they make a prefix tree. A node is a stack; it
+ * remembers, over all requests, the time spent on exactly this stack (*self*) and on it
+ * or anything below (*inclusive*).
+ *
+ *      request 1   A;A1 5, A;A1;A2 20, A;A1 5          30 ns
+ *      request 2   A;A1 5, A;A1;B1 30, A;A1 5          40 ns
+ *
+ *      (all)                      inclusive 35
+ *      '- A                       inclusive 35
+ *         '- A1        self 10    inclusive 35
+ *            |- A2     self 10    inclusive 10   in half of the requests
+ *            '- B1     self 15    inclusive 15   in half of the requests
+ *
+ * Averages divide by all requests that were added, also those without the stack. So the
+ * self times of all nodes add up to the mean latency, and two stacks that never occur
+ * in one request may both have a share. How often a stack occurs, and how long it takes
+ * when it does, is in cpt_stats.h.
+ *
+ * A request that was sampled with probability p stands for 1/p requests: its weight.
+ * The tree keeps exact integer sums (of weights, weighted times, their squares) and
+ * divides only at the end. Hence the order in which requests are added and trees are
+ * merged makes no difference, not in a single bit:
+ *
+ *      merge(merge(a, b), c) = merge(a, merge(c, b)) = the tree of all their requests
+ *
+ * In order of use: cpt_tree_new; cpt_tree_add for each request (or cpt_tree_decode);
+ * cpt_tree_note, cpt_tree_count_add to say what was selected; cpt_tree_merge;
+ * cpt_tree_encode to keep it; cpt_tree_walk_new to read it in a fixed order.
+ *
+ * Threads: one at a time. A tree that nobody changes may be read from several.
+ */
+#ifndef CPT_TREE_H
+#define CPT_TREE_H
+
+#include "cpt/cpt_alloc.h"
+#include "cpt/cpt_name.h"
+
+CPT_BEGIN_DECLS
+
+struct cpt_path;
+struct cpt_tree;
+struct cpt_tree_walk;
+
+/* --- Weights --- */
+
+/*
+ * What a request counts, in 2^-20ths: CPT_WEIGHT_ONE is one request. A whole number, so
+ * that sums are exact; 1/p is rounded to it once, by less than one in a million.
+ */
+typedef uint64_t cpt_weight;
+
+#define CPT_WEIGHT_ONE ((cpt_weight)1 << 20)
+
+/* The heaviest: one request in 2^28. */
+#define CPT_WEIGHT_MAX ((cpt_weight)1 << 48)
+
+/*
+ * The weight of a request that was sampled with @probability: 1/p. 0, which
+ * cpt_tree_add() refuses, if that is no number above 0 and up to 1, or below 2^-28.
+ */
+CPT_API cpt_weight cpt_weight_of_probability(double probability);
+
+/* --- The tree --- */
+
+/* Limits. A time is below 2^56 ns (two years), requests are at most 2^48: with these
+ * no sum can overflow, so that merging never depends on the order. */
+#define CPT_TREE_TIME_MAX (((uint64_t)1 << 56) - 1)
+#define CPT_TREE_REQUESTS_MAX ((uint64_t)1 << 48)
+enum {
+    CPT_TREE_NODES_MAX = 1 << 24,  /* the most that nodes_max may ask for */
+    CPT_TREE_DEPTH_MAX = 1024,     /* frames of one stack */
+    CPT_TREE_NOTES_MAX = 4096,     /* notes and counts together */
+    CPT_TREE_NOTE_KEY_BYTES_MAX = 255,
+    CPT_TREE_NOTE_VALUE_BYTES_MAX = 4096
+};
+
+/* What a tree allows. A zero field means its default. */
+struct cpt_tree_options {
+    size_t struct_bytes; /* sizeof, set by the caller */
+    size_t nodes_max;    /* distinct stacks; default 4,194,304 */
+};
+
+/* The node that all requests have in common; it is no frame. Its inclusive time is the
+ * latency, its self time 0. */
+enum { CPT_TREE_ROOT = 0 };
+
+/* No node: what is above the root. */
+#define CPT_TREE_NONE UINT32_MAX
+
+/*
+ * An empty tree over @alloc (NULL: malloc's); @options NULL means all defaults. The
+ * caller owns it. NULL without memory or with wrong options.
+ */
+CPT_API struct cpt_tree *cpt_tree_new(const struct cpt_alloc *alloc,
+                                      const struct cpt_tree_options *options);
+CPT_API void cpt_tree_free(struct cpt_tree *tree);
+
+/*
+ * Adds one request with its @path, which has to conserve time (cpt_path_check()), and
+ * its @weight.
+ *
+ * CPT_OK; CPT_INVALID for a weight below CPT_WEIGHT_ONE or above CPT_WEIGHT_MAX;
+ * CPT_LIMIT for a latency above CPT_TREE_TIME_MAX, at nodes_max, and at
+ * CPT_TREE_REQUESTS_MAX; CPT_NO_MEMORY. After an error the tree is as before.
+ */
+CPT_API cpt_status cpt_tree_add(struct cpt_tree *tree, const struct cpt_path *path,
+                                cpt_weight weight);
+
+/*
+ * Widens the time window of the tree so that it holds @unix_ns (wall-clock nanoseconds
+ * since 1970-01-01 UTC); meant to be called for each request.
+ */
+CPT_API void cpt_tree_time_add(struct cpt_tree *tree, uint64_t unix_ns);
+
+/*
+ * Adds all of @from to @tree: requests, notes, counts, window. The result is the tree
+ * of all their requests, whatever the order of merging.
+ *
+ * CPT_OK; CPT_LIMIT at a limit of @tree; CPT_NO_MEMORY. After an error @tree is as
+ * before.
+ */
+CPT_API cpt_status cpt_tree_merge(struct cpt_tree *tree, const struct cpt_tree *from);
+
+/* --- The requests as a whole --- */
+
+/* Requests that were added. */
+CPT_API uint64_t cpt_tree_request_count(const struct cpt_tree *tree);
+
+/* The lightest and the heaviest weight of all requests; 0 without any. One over it is
+ * the sampling probability. */
+CPT_API cpt_weight cpt_tree_weight_min(const struct cpt_tree *tree);
+CPT_API cpt_weight cpt_tree_weight_max(const struct cpt_tree *tree);
+
+/* The window of cpt_tree_time_add(); 0 if it never was called. */
+CPT_API uint64_t cpt_tree_time_first_ns(const struct cpt_tree *tree);
+CPT_API uint64_t cpt_tree_time_last_ns(const struct cpt_tree *tree);
+
+/* --- What was selected, in words --- */
+
+/*
+ * Notes that say where the requests come from: "entry" = "A", "where" = "arm=control".
+ * A key may have several values, and the same pair is kept once: a merged tree has the
+ * pairs of both. Keys and values are UTF-8 without NUL; it is the tool that chooses the
+ * keys. These are the usual ones, which pprof-export and reports know:
+ *
+ *      entry      entry service              where      one term of the selection
+ *      source     file that was read         from, to   window as the user gave it
+ *      forced     "included", if forced requests are among them
+ *
+ * CPT_OK; CPT_LIMIT at CPT_TREE_NOTES_MAX, for a key of no or more than 255 bytes or a
+ * value of more than 4,096, or with NUL in one; CPT_NO_MEMORY.
+ */
+CPT_API cpt_status cpt_tree_note(struct cpt_tree *tree, const char *key,
+                                 const char *value);
+
+/*
+ * Adds @count to the count @key ("records", "skipped", "forced_excluded" …). Counts of
+ * merged trees are added; they stop at 2^64 - 1. Errors as above.
+ */
+CPT_API cpt_status cpt_tree_count_add(struct cpt_tree *tree, const char *key,
+                                      uint64_t count);
+
+/* A note (value is text) or a count (value is NULL). */
+struct cpt_tree_note_entry {
+    const char *key;
+    const char *value;
+    uint64_t count;
+};
+
+/* Notes and counts together, sorted by key, then value. Pointers are borrowed until the
+ * tree is changed or freed. */
+CPT_API size_t cpt_tree_note_count(const struct cpt_tree *tree);
+CPT_API struct cpt_tree_note_entry cpt_tree_note_at(const struct cpt_tree *tree,
+                                                    size_t index);
+
+/* The value of the first note @key, or NULL. */
+CPT_API const char *cpt_tree_note_find(const struct cpt_tree *tree, const char *key);
+
+/* The count @key; 0 if there is none. */
+CPT_API uint64_t cpt_tree_count_find(const struct cpt_tree *tree, const char *key);
+
+/* --- Nodes --- */
+
+/* Nodes have numbers from CPT_TREE_ROOT to cpt_tree_node_count() - 1, a parent before
+ * its children; otherwise in the order of coming, so show them by cpt_tree_walk. */
+CPT_API uint32_t cpt_tree_node_count(const struct cpt_tree *tree);
+
+/* The node one frame shorter; CPT_TREE_NONE for the root. */
+CPT_API uint32_t cpt_tree_parent(const struct cpt_tree *tree, uint32_t node);
+
+/* Its last frame: name and kind (enum cpt_kind in cpt_path.h). Borrowed as above. */
+CPT_API struct cpt_bytes cpt_tree_name(const struct cpt_tree *tree, uint32_t node);
+CPT_API unsigned cpt_tree_kind(const struct cpt_tree *tree, uint32_t node);
+
+/* Frames of its stack; 0 for the root. */
+CPT_API unsigned cpt_tree_depth(const struct cpt_tree *tree, uint32_t node);
+
+/* The service of its last frame: its name's, or else that of the nearest frame above
+ * that has one. Empty if none has. */
+CPT_API struct cpt_bytes cpt_tree_service(const struct cpt_tree *tree, uint32_t node);
+
+/*
+ * The last frame as people read it ("B: Lookup", "B: ‹blind spot›"), and the whole
+ * stack, root first, joined by ';'. Both write at most @capacity bytes with a
+ * terminating NUL and return the bytes of the whole text without it. The root has the
+ * empty text.
+ */
+CPT_API size_t cpt_tree_frame_text(const struct cpt_tree *tree, uint32_t node, char *text,
+                                   size_t capacity);
+CPT_API size_t cpt_tree_stack_text(const struct cpt_tree *tree, uint32_t node, char *text,
+                                   size_t capacity);
+
+/* Bytes that hold any cpt_tree_frame_text() with its NUL. */
+enum { CPT_TREE_FRAME_TEXT_BYTES = 2304 };
+
+/*
+ * Whether @left's stack comes before (< 0), after (> 0) or is @right's (0): frame by
+ * frame, root first, by the bytes of the name, then by kind; a prefix comes first. The
+ * nodes may be of different trees.
+ */
+CPT_API int cpt_tree_stack_compare(const struct cpt_tree *left_tree, uint32_t left,
+                                   const struct cpt_tree *right_tree, uint32_t right);
+
+/* --- Walking --- */
+
+enum cpt_tree_order {
+    CPT_TREE_BY_NAME = 0, /* siblings by the bytes of their names, then kind */
+    CPT_TREE_BY_TIME = 1  /* siblings by inclusive time, largest first; then as above */
+};
+
+/* One node on a walk. Depth first: a node, then all below it. */
+struct cpt_tree_row {
+    uint32_t node;         /* its number in the tree */
+    uint32_t parent;       /* index of its parent's row; CPT_TREE_NONE for the first */
+    uint32_t depth;        /* frames of its stack; 0 for the first row, the root */
+    uint32_t below;        /* rows that follow and lie below it */
+    uint64_t self_ns;      /* average for a request; these add up to the mean latency */
+    uint64_t inclusive_ns; /* self_ns of it and of all rows below it, added up */
+};
+
+/*
+ * The nodes of @tree in a fixed order, row 0 being the root. The average times are whole
+ * nanoseconds, rounded by largest remainder (ties to the stack that comes first by
+ * name), so that the root's inclusive_ns is the mean latency, rounded half up, and the
+ * self_ns of all rows add up to it. NULL without memory. The caller owns it; @tree must
+ * outlive it and not be changed meanwhile.
+ */
+CPT_API struct cpt_tree_walk *cpt_tree_walk_new(const struct cpt_alloc *alloc,
+                                                const struct cpt_tree *tree,
+                                                enum cpt_tree_order order);
+CPT_API void cpt_tree_walk_free(struct cpt_tree_walk *walk);
+
+CPT_API uint32_t cpt_tree_walk_count(const struct cpt_tree_walk *walk);
+CPT_API const struct cpt_tree_row *cpt_tree_walk_row(const struct cpt_tree_walk *walk,
+                                                     uint32_t index);
+
+/*
+ * The time of @request_count average requests by row, rounded as above: self_ns for 1;
+ * for cpt_tree_request_count(), where all weights are equal, the sums of what was
+ * measured, exactly. Writes cpt_tree_walk_count() values to @self_ns.
+ *
+ * CPT_OK; CPT_LIMIT if they sum to more than 2^62; CPT_NO_MEMORY.
+ */
+CPT_API cpt_status cpt_tree_walk_apportion(const struct cpt_tree_walk *walk,
+                                           uint64_t request_count, uint64_t *self_ns);
+
+/* --- Bytes (docs/format-tree.md) --- */
+
+/*
+ * The tree as bytes, in memory of @alloc that the caller owns and gives back by
+ * cpt_alloc_free(). Equal trees give equal bytes, however they came about.
+ *
+ * CPT_OK; CPT_NO_MEMORY.
+ */
+CPT_API cpt_status cpt_tree_encode(const struct cpt_alloc *alloc,
+                                   const struct cpt_tree *tree, void **bytes,
+                                   size_t *byte_count);
+
+/*
+ * A new tree of such bytes, which the caller owns. The bytes may come from anywhere:
+ * they are checked, and memory grows with what was read, never with what is claimed.
+ *
+ * CPT_OK; CPT_TRUNCATED, CPT_CORRUPT, CPT_VERSION, CPT_LIMIT with the place in @error;
+ * CPT_INVALID (options); CPT_NO_MEMORY. After an error *@tree is as before.
+ */
+CPT_API cpt_status cpt_tree_decode(const struct cpt_alloc *alloc,
+                                   const struct cpt_tree_options *options,
+                                   const void *bytes, size_t byte_count,
+                                   struct cpt_tree **tree, struct cpt_error *error);
+
+/* Whether bytes begin as a tree does; eight of them are enough. For telling a tree from
+ * a path log. */
+CPT_API int cpt_tree_is_encoded(const void *bytes, size_t byte_count);
+
+CPT_END_DECLS
+
+#endif
