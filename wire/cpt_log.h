@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cpt_log.h - the path log: one record for each traced request
+ *
+ * A record is what is kept of a request: when it came, what it was, how long it took,
+ * with which probability it was traced, what the application said of it (*attributes*),
+ * and its critical path. Records are CBOR maps. They stand in blocks, each with its
+ * length and checksums, so that a reader which meets damage finds its way again at the
+ * next block, and a writer that is killed loses what it had not written yet, no more:
+ *
+ *      file    [ header ][ block of records ][ block of records ][ block ...
+ *      block   | magic type count length crc | record record record ... |
+ *
+ * (Byte tables and CDDL: docs/format-path-log.md.)
+ *
+ * Nothing here opens a file: blocks are made in memory, and read through a function of
+ * the caller's.
+ *
+ * In order of use. A writer: cpt_log_header once for each new file; cpt_record_encode
+ * and cpt_log_block_add for each record; cpt_log_block_finish when that says that the
+ * block is full, or when it is old enough. A reader: cpt_log_reader_new,
+ * cpt_log_reader_next until CPT_END, cpt_record_path for records that are of interest.
+ *
+ * Threads: one at a time for each block and each reader; cpt_record_encode from any.
+ */
+#ifndef CPT_LOG_H
+#define CPT_LOG_H
+
+#include "cpt/cpt_alloc.h"
+#include "cpt/cpt_name.h"
+#include "cpt/cpt_path.h"
+
+CPT_BEGIN_DECLS
+
+/* --- Records --- */
+
+/* What an attribute's value is. The numbers are ours, not those of the file. */
+enum cpt_attribute_type {
+    CPT_ATTRIBUTE_TEXT = 0,
+    CPT_ATTRIBUTE_INTEGER = 1,
+    CPT_ATTRIBUTE_FLOAT = 2,
+    CPT_ATTRIBUTE_BOOL = 3
+};
+
+/* Limits of the attributes of one request: how many, and bytes of keys and texts. What
+ * notes attributes drops what is above and counts it. */
+enum { CPT_ATTRIBUTES_MAX = 32, CPT_ATTRIBUTE_BYTES_MAX = 4096 };
+
+/* Text, number or truth, by type. */
+union cpt_attribute_value {
+    struct cpt_bytes text; /* CPT_ATTRIBUTE_TEXT */
+    int64_t integer;       /* CPT_ATTRIBUTE_INTEGER */
+    double real;           /* CPT_ATTRIBUTE_FLOAT */
+    int is_true;           /* CPT_ATTRIBUTE_BOOL */
+};
+
+/* A remark of the application on a request. */
+struct cpt_attribute {
+    struct cpt_bytes key;
+    unsigned type; /* enum cpt_attribute_type */
+    union cpt_attribute_value value;
+};
+
+/*
+ * One record. Who writes one fills in what it has, zero fields are left out; who reads
+ * one gets pointers that are borrowed until the reader's next call. Texts may be any
+ * bytes.
+ */
+struct cpt_record {
+    uint64_t start_unix_ns; /* wall clock at the arrival; below 2^63 */
+    uint64_t latency_ns;    /* the sum of the path; below 2^63 */
+    double probability;     /* of the coin that this request was traced with: (0, 1] */
+    struct cpt_bytes service; /* where the request entered: "A" */
+    struct cpt_bytes method;  /* "/", "GET /search" */
+    struct cpt_bytes entry;   /* the entry frame's name, "A: /" */
+    struct cpt_bytes status;  /* how it ended, in the service's words: "ok", "503" */
+    const struct cpt_attribute *attributes;
+    size_t attribute_count;
+    int is_failed;     /* it did not end well, whatever the status says */
+    int is_forced;     /* somebody asked for this very request */
+    int is_random;     /* the coin hit; both may be */
+    int is_local_root; /* an inner service's own: the entry may have one besides */
+    int has_trace_id;  /* whether trace_id is there: from a traceparent */
+    int has_parent_id; /* whether parent_id is */
+    unsigned char trace_id[16];
+    unsigned char parent_id[8];
+    const struct cpt_path *path; /* to write; NULL: path_bytes as they are */
+    struct cpt_bytes path_bytes; /* as read; see cpt_record_path() */
+};
+
+/* Limits of a record. */
+enum {
+    CPT_LOG_RECORD_BYTES_MAX = 1 << 26, /* written or read, unless options say less */
+    CPT_LOG_ATTRIBUTES_MAX = 1024       /* that a reader takes */
+};
+
+/*
+ * Encodes @record into a new block of memory, which the caller owns and gives back by
+ * cpt_alloc_free(). On whichever thread has it: @record is not needed any more then.
+ *
+ * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT if it is larger than CPT_LOG_RECORD_BYTES_MAX or has
+ * more than CPT_LOG_ATTRIBUTES_MAX attributes; CPT_INVALID if a time is not below 2^63
+ * or the probability not in (0, 1].
+ */
+CPT_API cpt_status cpt_record_encode(const struct cpt_record *record,
+                                     const struct cpt_alloc *alloc,
+                                     unsigned char **data, size_t *bytes,
+                                     struct cpt_error *error);
+
+/*
+ * Decodes the path of a record that was read into @path, which is empty, and checks
+ * that it adds up to the latency. The limits are those of cpt_path.h. @alloc (NULL:
+ * malloc's) is for what is needed until the call returns.
+ *
+ * Errors of cpt_metadata_decode(); after one @path is empty.
+ */
+CPT_API cpt_status cpt_record_path(const struct cpt_record *record,
+                                   const struct cpt_alloc *alloc, struct cpt_path *path,
+                                   struct cpt_error *error);
+
+/* The attribute @key of @record, or NULL. Of several the last. */
+CPT_API const struct cpt_attribute *
+cpt_record_attribute(const struct cpt_record *record, struct cpt_bytes key);
+
+/* --- Writing --- */
+
+enum {
+    CPT_LOG_VERSION = 1,
+    CPT_LOG_HEADER_BYTES_MAX = 128,         /* enough for cpt_log_header() */
+    CPT_LOG_BLOCK_BYTES_DEFAULT = 64 * 1024 /* of a block's records */
+};
+
+/*
+ * Writes the block that a new file begins with to @buffer, of at least
+ * CPT_LOG_HEADER_BYTES_MAX bytes, and returns its bytes. In the middle of a file, where
+ * somebody went on writing, it does no harm.
+ */
+CPT_API size_t cpt_log_header(unsigned char *buffer);
+
+/* A block that is being filled. */
+struct cpt_log_block;
+
+/* An empty block for about @bytes_max bytes of records (0: the default), or NULL
+ * without memory. It takes its memory as it fills. The caller owns it. */
+CPT_API struct cpt_log_block *cpt_log_block_new(const struct cpt_alloc *alloc,
+                                                size_t bytes_max);
+CPT_API void cpt_log_block_free(struct cpt_log_block *block);
+
+/*
+ * Adds one record, the @bytes at @data that cpt_record_encode() made. The first one is
+ * taken however large it is.
+ *
+ * CPT_OK; CPT_LIMIT if the block is full: finish it, then add again; CPT_NO_MEMORY.
+ * After an error the block is as before.
+ */
+CPT_API cpt_status cpt_log_block_add(struct cpt_log_block *block, const void *data,
+                                     size_t bytes);
+
+/* Records in it. */
+CPT_API size_t cpt_log_block_count(const struct cpt_log_block *block);
+
+/*
+ * Completes the block and empties it. The bytes to write, which are borrowed until the
+ * block is added to again or freed; none (0 bytes) if it held no record.
+ */
+CPT_API struct cpt_bytes cpt_log_block_finish(struct cpt_log_block *block);
+
+/* --- Reading --- */
+
+/*
+ * Where a reader gets its bytes: at most @capacity to @buffer, how many in *@bytes, 0
+ * only at the end. Anything but CPT_OK ends the reading with that status. It is called
+ * from within cpt_log_reader_next(), on its thread.
+ */
+typedef cpt_status (*cpt_log_read_fn)(void *context, void *buffer, size_t capacity,
+                                      size_t *bytes);
+
+/* What a reader allows. Zero fields mean their defaults; see cpt_options_read(). */
+struct cpt_log_reader_options {
+    size_t struct_bytes;
+    const struct cpt_alloc *alloc;
+    cpt_log_read_fn read; /* required */
+    void *context;
+    size_t block_bytes_max;  /* longest block; default 2^26 + 64 KiB */
+    size_t record_bytes_max; /* longest record; default CPT_LOG_RECORD_BYTES_MAX */
+};
+
+/* What a reader has met. */
+struct cpt_log_counts {
+    uint64_t records;         /* given out */
+    uint64_t blocks;          /* of records, sound ones */
+    uint64_t other_blocks;    /* file headers and kinds not known, skipped: no damage */
+    uint64_t skipped_records; /* lost to damage, as far as can be told */
+    uint64_t skipped_blocks;  /* damaged ones */
+    uint64_t skipped_bytes;   /* that belong to no sound block, the tail not counted */
+    uint64_t tail_bytes;      /* of a last block that is not complete */
+};
+
+struct cpt_log_reader;
+
+/* A reader at the beginning, or NULL without memory or without a read function. The
+ * caller owns it. It holds one block at a time, and memory for no more of it than has
+ * been read. */
+CPT_API struct cpt_log_reader *
+cpt_log_reader_new(const struct cpt_log_reader_options *options,
+                   struct cpt_error *error);
+CPT_API void cpt_log_reader_free(struct cpt_log_reader *reader);
+
+/*
+ * The next record. Keys that are not known are skipped; the path is not looked at.
+ *
+ * CPT_OK; CPT_END when there is no more. CPT_CORRUPT, CPT_LIMIT, CPT_VERSION: here is
+ * something that is not a record; it has been counted, the reason is in @error, and the
+ * next call goes on behind it. CPT_TRUNCATED: the last block is not complete, as while
+ * somebody writes or after he was killed; the next call says CPT_END. CPT_NO_MEMORY and
+ * whatever the read function says: the next call tries again.
+ */
+CPT_API cpt_status cpt_log_reader_next(struct cpt_log_reader *reader,
+                                       struct cpt_record *record,
+                                       struct cpt_error *error);
+
+/* Byte of the input at which the record given out last begins. */
+CPT_API uint64_t cpt_log_reader_offset(const struct cpt_log_reader *reader);
+
+/* What has been met so far; borrowed until the reader is freed. */
+CPT_API const struct cpt_log_counts *
+cpt_log_reader_counts(const struct cpt_log_reader *reader);
+
+CPT_END_DECLS
+
+#endif
