@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * ask.c - the header by which a caller asks for a path; see cpt_metadata.h
+ *
+ * The value is an Item of RFC 8941 with parameters, of which we know two:
+ *
+ *      1 ; max=2048 ; forced ; colour="blue"
+ *      |   |          |        '-- not known: skipped, but it must be well formed
+ *      |   |          '-- Boolean; the bare word means true
+ *      |   '-- Integer, 0 or more
+ *      '-- Integer, 1 or more: the version
+ *
+ * The grammar is read to the end: a value of which only the beginning makes sense was
+ * not written by one of us, and to trace a request for it would be a guess. Two headers
+ * are no ask either, since nobody could say which of them counts. Of a parameter that
+ * stands twice the last counts, as the RFC has it.
+ */
+#include "wire/cpt_metadata.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { INTEGER_DIGITS_MAX = 15, DECIMAL_DIGITS_MAX = 12, FRACTION_DIGITS_MAX = 3 };
+
+struct scan {
+    const char *text;
+    size_t bytes;
+    size_t at;
+};
+
+enum item_type { ITEM_INTEGER, ITEM_BOOLEAN, ITEM_OTHER };
+
+/* A bare item, as far as we look at one. */
+struct item {
+    enum item_type type;
+    int64_t number; /* of an Integer or a Boolean */
+};
+
+/* The next character, or -1 at the end. */
+static int peek(const struct scan *scan)
+{
+    return scan->at < scan->bytes ? (unsigned char)scan->text[scan->at] : -1;
+}
+
+static int is_digit(int c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static int is_lower(int c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+static int is_alpha(int c)
+{
+    return is_lower(c) || (c >= 'A' && c <= 'Z');
+}
+
+static int is_token(int c)
+{
+    return c > 0 &&
+           (is_alpha(c) || is_digit(c) || strchr("!#$%&'*+-.^_`|~:/", c) != NULL);
+}
+
+static int is_key(int c)
+{
+    return c > 0 && (is_lower(c) || is_digit(c) || strchr("_-.*", c) != NULL);
+}
+
+static void skip_spaces(struct scan *scan)
+{
+    while (peek(scan) == ' ') {
+        scan->at++;
+    }
+}
+
+/* Skips what @is_part says; returns how many. */
+static size_t skip_all(struct scan *scan, int (*is_part)(int c))
+{
+    const size_t start = scan->at;
+
+    while (is_part(peek(scan))) {
+        scan->at++;
+    }
+    return scan->at - start;
+}
+
+static int scan_number(struct scan *scan, struct item *item)
+{
+    const int is_negative = peek(scan) == '-';
+    size_t digits = 0;
+
+    scan->at += (size_t)is_negative;
+    for (item->number = 0; is_digit(peek(scan)); scan->at++, digits++) {
+        if (digits == INTEGER_DIGITS_MAX) {
+            return 0;
+        }
+        item->number = item->number * 10 + (peek(scan) - '0');
+    }
+    item->number = is_negative ? -item->number : item->number;
+    item->type = ITEM_INTEGER;
+    if (digits != 0 && peek(scan) == '.') {
+        scan->at++;
+        item->type = ITEM_OTHER;
+        const size_t fraction_digits = skip_all(scan, is_digit);
+
+        return digits <= DECIMAL_DIGITS_MAX && fraction_digits >= 1 &&
+               fraction_digits <= FRACTION_DIGITS_MAX;
+    }
+    return digits != 0;
+}
+
+static int scan_string(struct scan *scan)
+{
+    for (scan->at++; peek(scan) != '"'; scan->at++) {
+        if (peek(scan) == '\\') {
+            scan->at++;
+            if (peek(scan) != '"' && peek(scan) != '\\') {
+                return 0;
+            }
+        } else if (peek(scan) < ' ' || peek(scan) > '~') {
+            return 0;
+        }
+    }
+    scan->at++;
+    return 1;
+}
+
+static int is_base64(int c)
+{
+    return is_alpha(c) || is_digit(c) || c == '+' || c == '/' || c == '=';
+}
+
+static int scan_item(struct scan *scan, struct item *item)
+{
+    const int c = peek(scan);
+
+    *item = (struct item){.type = ITEM_OTHER};
+    if (c == '-' || is_digit(c)) {
+        return scan_number(scan, item);
+    }
+    if (c == '"') {
+        return scan_string(scan);
+    }
+    if (c == '*' || is_alpha(c)) {
+        return skip_all(scan, is_token) != 0;
+    }
+    if (c == ':') {
+        scan->at++;
+        skip_all(scan, is_base64);
+        return peek(scan) == ':' && ++scan->at != 0;
+    }
+    if (c == '?') {
+        scan->at++;
+        item->type = ITEM_BOOLEAN;
+        item->number = peek(scan) == '1';
+        return (peek(scan) == '0' || peek(scan) == '1') && ++scan->at != 0;
+    }
+    return 0;
+}
+
+/* One parameter behind its ';'. */
+static int scan_parameter(struct scan *scan, struct cpt_ask *ask)
+{
+    struct item item = {.type = ITEM_BOOLEAN, .number = 1};
+    struct cpt_bytes key = {NULL, 0};
+
+    skip_spaces(scan);
+    if (peek(scan) != '*' && !is_lower(peek(scan))) {
+        return 0;
+    }
+    key.data = scan->text + scan->at;
+    key.bytes = skip_all(scan, is_key);
+    if (peek(scan) == '=') {
+        scan->at++;
+        if (!scan_item(scan, &item)) {
+            return 0;
+        }
+    }
+    if (cpt_bytes_equal(key, cpt_bytes_of("max"))) {
+        if (item.type != ITEM_INTEGER || item.number < 0) {
+            return 0;
+        }
+        ask->bytes_max = (size_t)item.number;
+    } else if (cpt_bytes_equal(key, cpt_bytes_of("forced"))) {
+        if (item.type != ITEM_BOOLEAN) {
+            return 0;
+        }
+        ask->is_forced = item.number != 0;
+    }
+    return 1;
+}
+
+static int scan_ask(struct scan *scan, struct cpt_ask *ask)
+{
+    struct item item;
+
+    skip_spaces(scan);
+    if (!scan_item(scan, &item) || item.type != ITEM_INTEGER || item.number < 1 ||
+        item.number > INT32_MAX) {
+        return 0;
+    }
+    ask->version = (unsigned)item.number;
+    ask->bytes_max = CPT_METADATA_BYTES_DEFAULT;
+    while (peek(scan) == ';') {
+        scan->at++;
+        if (!scan_parameter(scan, ask)) {
+            return 0;
+        }
+    }
+    skip_spaces(scan);
+    return scan->at == scan->bytes;
+}
+
+cpt_status cpt_ask_parse(const struct cpt_bytes *values, size_t value_count,
+                         struct cpt_ask *ask, struct cpt_error *error)
+{
+    struct scan scan = {NULL, 0, 0};
+
+    *ask = (struct cpt_ask){0};
+    if (value_count == 0) {
+        return CPT_END;
+    }
+    if (value_count > 1) {
+        return cpt_error_set(error, CPT_CORRUPT, 0, "there are %zu headers %s, not one",
+                             value_count, CPT_HEADER_ASK);
+    }
+    if (values[0].bytes > CPT_ASK_BYTES_MAX) {
+        return cpt_error_set(error, CPT_CORRUPT, CPT_ASK_BYTES_MAX,
+                             "the header %s has %zu bytes, the limit is %d",
+                             CPT_HEADER_ASK, values[0].bytes, CPT_ASK_BYTES_MAX);
+    }
+    scan.text = values[0].data;
+    scan.bytes = values[0].bytes;
+    if (!scan_ask(&scan, ask)) {
+        *ask = (struct cpt_ask){0};
+        return cpt_error_set(error, CPT_CORRUPT, scan.at,
+                             "the header %s is no version with parameters",
+                             CPT_HEADER_ASK);
+    }
+    return CPT_OK;
+}
+
+struct cpt_ask cpt_ask_downstream(const struct cpt_ask *received, size_t own_bytes_max)
+{
+    struct cpt_ask ask = {.version = CPT_METADATA_VERSION, .bytes_max = own_bytes_max};
+
+    if (own_bytes_max == 0) {
+        ask.bytes_max = CPT_METADATA_BYTES_DEFAULT;
+    }
+    if (received != NULL && received->version != 0 &&
+        received->bytes_max < ask.bytes_max) {
+        ask.bytes_max = received->bytes_max;
+    }
+    return ask;
+}
+
+size_t cpt_ask_format(const struct cpt_ask *ask, char *text, size_t capacity)
+{
+    const int bytes = snprintf(text, capacity, "%u;max=%zu%s", ask->version,
+                               ask->bytes_max, ask->is_forced ? ";forced" : "");
+
+    return bytes < 0 ? 0 : (size_t)bytes;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * base64.c - bytes as header text, RFC 4648 section 4; see cpt_metadata.h
+ *
+ * Three bytes are four characters of six bits; one or two bytes at the end are two or
+ * three, and their padding is not written. What is read is canonical or refused, so
+ * that one path has one text.
+ */
+#include "wire/cpt_metadata.h"
+
+#include <string.h>
+
+static const char alphabet[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+size_t cpt_base64_encode(const void *data, size_t bytes, char *text, size_t capacity)
+{
+    const unsigned char *in = data;
+    const size_t text_bytes = CPT_BASE64_BYTES(bytes);
+    uint32_t bits = 0; /* the lowest bit_count of them are not written yet */
+    unsigned bit_count = 0;
+    size_t out = 0;
+
+    if (capacity <= text_bytes) {
+        if (capacity != 0) {
+            text[0] = '\0';
+        }
+        return text_bytes;
+    }
+    for (size_t i = 0; i < bytes; i++) {
+        bits = bits << 8 | in[i];
+        for (bit_count += 8; bit_count >= 6; bit_count -= 6) {
+            text[out++] = alphabet[bits >> (bit_count - 6) & 63];
+        }
+    }
+    if (bit_count != 0) {
+        text[out++] = alphabet[bits << (6 - bit_count) & 63];
+    }
+    text[out] = '\0';
+    return out;
+}
+
+/* The six bits of @c, or -1. */
+static int value_of(char c)
+{
+    const char *found = c != '\0' ? strchr(alphabet, c) : NULL;
+
+    return found != NULL ? (int)(found - alphabet) : -1;
+}
+
+/* The characters of @text without padding, or SIZE_MAX if it cannot end like this. */
+static size_t without_padding(struct cpt_bytes text)
+{
+    size_t bytes = text.bytes;
+
+    while (bytes != 0 && text.bytes - bytes < 2 && text.data[bytes - 1] == '=') {
+        bytes--;
+    }
+    if (bytes % 4 == 1 || (bytes != text.bytes && text.bytes % 4 != 0)) {
+        return SIZE_MAX;
+    }
+    return bytes;
+}
+
+cpt_status cpt_base64_decode(struct cpt_bytes text, void *data, size_t capacity,
+                             size_t *bytes, struct cpt_error *error)
+{
+    const size_t text_bytes = without_padding(text);
+    unsigned char *out = data;
+    uint32_t bits = 0;
+    unsigned bit_count = 0;
+    size_t count = 0;
+
+    if (text_bytes == SIZE_MAX) {
+        return cpt_error_set(error, CPT_CORRUPT, text.bytes,
+                             "base64 does not end here");
+    }
+    if (text_bytes / 4 * 3 + text_bytes % 4 * 3 / 4 > capacity) {
+        return cpt_error_set(
+            error, CPT_LIMIT, 0,
+            "%zu characters of base64 are more than the limit of %zu bytes", text_bytes,
+            capacity);
+    }
+    for (size_t i = 0; i < text_bytes; i++) {
+        const int value = value_of(text.data[i]);
+
+        if (value < 0) {
+            return cpt_error_set(error, CPT_CORRUPT, i, "character 0x%02x is no base64",
+                                 (unsigned char)text.data[i]);
+        }
+        bits = bits << 6 | (uint32_t)value;
+        bit_count += 6;
+        if (bit_count >= 8) {
+            bit_count -= 8;
+            out[count++] = (unsigned char)(bits >> bit_count);
+        }
+    }
+    if ((bits & ((1U << bit_count) - 1)) != 0) {
+        return cpt_error_set(error, CPT_CORRUPT, text_bytes,
+                             "base64 has bits behind its last byte");
+    }
+    *bytes = count;
+    return CPT_OK;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * traceparent.c - the trace a request belongs to, by W3C Trace Context
+ *
+ *      00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+ *      |  |                                |                '-- flags, at 53
+ *      |  |                                '-- parent span, at 36
+ *      |  '-- trace, at 3
+ *      '-- version; a higher one may have more behind a further '-'
+ */
+#include "wire/cpt_metadata.h"
+
+enum { TRACE_AT = 3, PARENT_AT = 36, FLAGS_AT = 53, VALUE_BYTES = 55 };
+
+/* Upper case is not allowed. */
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Whether @text begins with @count bytes in hexadecimal. */
+static int read_hex(const char *text, unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const int high = hex_digit(text[2 * i]);
+        const int low = hex_digit(text[2 * i + 1]);
+
+        if (high < 0 || low < 0) {
+            return 0;
+        }
+        bytes[i] = (unsigned char)(high << 4 | low);
+    }
+    return 1;
+}
+
+static int is_zero(const unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (bytes[i] != 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+cpt_status cpt_traceparent_parse(struct cpt_bytes value, struct cpt_traceparent *parent)
+{
+    struct cpt_traceparent read = {{0}, {0}, 0};
+    unsigned char version = 0;
+
+    *parent = read;
+    if (value.bytes < VALUE_BYTES || value.data[TRACE_AT - 1] != '-' ||
+        value.data[PARENT_AT - 1] != '-' || value.data[FLAGS_AT - 1] != '-' ||
+        !read_hex(value.data, &version, 1) ||
+        !read_hex(value.data + TRACE_AT, read.trace_id, sizeof read.trace_id) ||
+        !read_hex(value.data + PARENT_AT, read.parent_id, sizeof read.parent_id) ||
+        !read_hex(value.data + FLAGS_AT, &read.flags, 1)) {
+        return CPT_CORRUPT;
+    }
+    if (version == 0xff || (version == 0 && value.bytes != VALUE_BYTES) ||
+        (value.bytes > VALUE_BYTES && value.data[VALUE_BYTES] != '-')) {
+        return CPT_CORRUPT;
+    }
+    if (is_zero(read.trace_id, sizeof read.trace_id) ||
+        is_zero(read.parent_id, sizeof read.parent_id)) {
+        return CPT_CORRUPT;
+    }
+    *parent = read;
+    return CPT_OK;
+}
