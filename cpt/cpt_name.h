@@ -21,7 +21,10 @@
 
 CPT_BEGIN_DECLS
 
-enum { CPT_NAME_BYTES_MAX = 255 };
+enum {
+    CPT_NAME_BYTES_MAX = 255,
+    CPT_NAMES_MAX = 1 << 24 /* names of one set */
+};
 
 /* Number of a name within one struct cpt_names: 0, 1, 2 … in the order of coming. */
 typedef uint32_t cpt_name_id;
@@ -62,9 +65,9 @@ CPT_API void cpt_names_reset(struct cpt_names *names);
 
 /*
  * The number of @name, which is added if it is new. Names longer than 255 bytes are
- * the caller's mistake.
+ * the caller's mistake. @name may point into the set itself.
  *
- * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT at 2^24 names.
+ * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT at CPT_NAMES_MAX. After an error as before.
  */
 CPT_API cpt_status cpt_names_add(struct cpt_names *names, struct cpt_bytes name,
                                  cpt_name_id *id);

@@ -136,7 +136,7 @@ struct cpt_segment {
 /* X(name, number, word, is a name). Keys of labels. Never renumber. */
 #define CPT_LABEL_MAP(X)                                                               \
     X(ATTEMPT, 1, "attempt", 0)     /* of a call that was tried again: 1, 2 … */       \
-    X(MARGIN, 2, "margin_ns", 0)    /* by which the runner-up came earlier */          \
+    X(MARGIN, 2, "margin_ns", 0)    /* of the join at its end, to the runner-up */     \
     X(HOLDER, 3, "holder", 1)       /* who had the lock, or the worker */              \
     X(EXECUTOR, 4, "executor", 1)   /* whose queue it was */                           \
     X(EXCESS, 5, "excess_ns", 0)    /* time that a callee claimed too much */          \
@@ -150,7 +150,7 @@ enum cpt_label_key {
     CPT_LABEL_KEY_MAX = 255
 };
 
-/* A remark on a segment. */
+/* A remark on a segment; at most one of each key. */
 struct cpt_label {
     uint32_t segment; /* its index; labels are in the order of their segments */
     uint16_t key;     /* enum cpt_label_key */
@@ -180,9 +180,11 @@ CPT_API void cpt_path_reset(struct cpt_path *path);
 /*
  * The frame @name of @kind below @parent (CPT_FRAME_NONE: a root), which is added if it
  * is new. At CPT_PATH_DEPTH_MAX the answer is @parent itself: a stack that is too deep
- * loses names, never time.
+ * loses names, never time. A name that is too long or holds NUL is cut first
+ * (cpt_name_bound()). @name may point into the path itself.
  *
- * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT at CPT_PATH_FRAMES_MAX.
+ * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT at CPT_PATH_FRAMES_MAX. After an error the frames are
+ * as before.
  */
 CPT_API cpt_status cpt_path_frame_add(struct cpt_path *path, uint32_t parent,
                                       struct cpt_bytes name, unsigned kind,
@@ -202,10 +204,11 @@ CPT_API cpt_status cpt_path_append_ns(struct cpt_path *path, uint32_t frame,
                                       uint64_t duration_ns);
 
 /*
- * Puts a label on the last segment. Without a segment, and beyond
- * CPT_PATH_LABELS_MAX, it does nothing: labels are remarks.
+ * Puts a label on the last segment, in place of one with the same key. Without a
+ * segment, beyond CPT_PATH_LABELS_MAX, and with a @key above CPT_LABEL_KEY_MAX it does
+ * nothing: labels are remarks.
  *
- * CPT_OK or CPT_NO_MEMORY.
+ * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT if there are too many names.
  */
 CPT_API cpt_status cpt_path_label_number(struct cpt_path *path, unsigned key,
                                          uint64_t number);
@@ -248,7 +251,12 @@ CPT_API uint64_t cpt_path_sum_ns(const struct cpt_path *path);
 CPT_API cpt_status cpt_path_check(const struct cpt_path *path, uint64_t latency_ns,
                                   struct cpt_error *error);
 
-/* Appends a copy of all of @from. Frames that both have become one. */
+/*
+ * Appends a copy of all of @from. Frames that both have become one.
+ *
+ * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT. After an error part of it may have been appended:
+ * give up @path.
+ */
 CPT_API cpt_status cpt_path_copy(struct cpt_path *path, const struct cpt_path *from);
 
 /*
@@ -261,17 +269,25 @@ CPT_API cpt_status cpt_path_copy(struct cpt_path *path, const struct cpt_path *f
  *
  * A root of the callee's path which has the name of @call_frame is that frame; any
  * other hangs below it, so that no callee can pass for another service. A path that is
- * longer than what was observed is scaled down (cpt_apportion.h) and, if the excess is
- * more than max(1 us, 1 %), flagged CPT_SEGMENT_OVERCOUNT; the raw excess becomes a label
- * of its first segment. What was cut off by @skip_ns, counted from the front after all
+ * longer than what was observed is scaled down (cpt_apportion.h) or clipped and, if the
+ * excess is more than max(1 us, 1 %), flagged CPT_SEGMENT_OVERCOUNT; the raw excess
+ * becomes a label of its first segment. A path of 0 ns from a callee that does not say
+ * how long it took tells nothing, and counts as none. What was cut off by @skip_ns, counted from the front after all
  * this, is left out: that is for the attribution that charges only blocked time.
  */
+enum cpt_overcount {
+    CPT_OVERCOUNT_SCALE = 0, /* every segment in proportion */
+    /* The earliest part stays: right where the callee works on after its response. */
+    CPT_OVERCOUNT_CLIP = 1
+};
+
 struct cpt_splice {
     uint64_t observed_ns;        /* from sending the call to having its reply */
     uint64_t server_elapsed_ns;  /* what the callee says it took; unless absent */
     int has_server_elapsed;      /* whether it said so */
     uint64_t skip_ns;            /* leave out so much from the front */
     unsigned reason;             /* without a path: why (enum cpt_reason) */
+    unsigned overcount;          /* of a path that is too long (enum cpt_overcount) */
 };
 
 /* What cpt_path_splice() found out, for the counters of the callee. */

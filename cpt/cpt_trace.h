@@ -59,7 +59,7 @@ struct cpt_trace_task {
     uint64_t ready_ns;                   /* its last input had come, it could start */
     uint64_t start_ns;
     uint64_t end_ns;
-    uint64_t margin_ns;                  /* the runner-up input came so much earlier */
+    uint64_t margin_ns; /* the runner-up input came so much before the last one */
     struct cpt_trace_await *last_await;  /* newest first; NULL if it never waited */
     unsigned char begin;                 /* enum cpt_trace_begin */
     unsigned char has_margin;
@@ -120,7 +120,8 @@ struct cpt_trace {
     struct cpt_bytes entry; /* "A: /": the frame that all others stand below */
     uint64_t arrival_ns;
     uint64_t response_ns;
-    struct cpt_trace_task *answered_by; /* NULL: by no task; all is the entry's own */
+    /* NULL: by no task; all is the entry's own, or unattributed if records were lost. */
+    struct cpt_trace_task *answered_by;
     uint64_t dropped_event_count;       /* records that were lost at a limit */
     unsigned attribution;               /* enum cpt_attribution */
     /*
@@ -131,10 +132,12 @@ struct cpt_trace {
      */
     cpt_status (*open_callee)(void *context, struct cpt_trace_call *call,
                               struct cpt_path *callee);
-    /* Told what splicing a call found; may be NULL. */
+    /* Told what splicing a callee's path found, or that a callee without one claimed too
+     * much; may be NULL. */
     void (*spliced)(void *context, const struct cpt_trace_call *call,
                     uint64_t overcount_ns, uint64_t undercount_ns, int is_inconsistent);
     void *context;
+    unsigned overcount; /* enum cpt_overcount of cpt_path.h, for all callees */
 };
 
 /*
@@ -143,6 +146,8 @@ struct cpt_trace {
  *
  * The method is the backward walk of critical.c. Cost: a step for each segment and each
  * await passed over; memory: @path, 48 bytes a step, and one callee's path.
+ *
+ * Names that are too long are cut (cpt_name_bound()).
  *
  * CPT_OK; CPT_CORRUPT if the records lead in a circle or the response comes before the
  * arrival; CPT_NO_MEMORY; CPT_LIMIT. After an error @path is empty again.

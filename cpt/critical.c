@@ -23,15 +23,22 @@
  * path is a longest one. (A backward walk of this sort: docs/model.md.)
  *
  * Each boundary is clamped to the one emitted before it: a stamp taken early, or on
- * another core, makes a segment shorter, never negative, and opens no gap. Waits that
- * began no later than they arrived did not block (a reply that was already there).
+ * another core, makes a segment shorter, never negative, and opens no gap. For the same
+ * reason a wait counts as over if it began before `cur`, not if it ended before: the
+ * two differ only where a stamp is wrong. Waits for what had come by the block did not
+ * block (a reply that was already there).
  *
  * With CPT_ATTRIBUTE_BLOCKED an await explains [block, arrive] only. What is then walked
  * has a floor, the block; at the floor we return to the task that waited. Floors rise
- * inwards, so they are a stack, kept in the steps' own array type and never recursive.
+ * inwards, so they are a stack in an array, never recursion. A task that a floor cut off
+ * may be met again below the floor, so what lies below is not used up.
  *
  * Termination: a task's beginning is passed once and each await once; a second time
  * means that the records lead in a circle, which is reported.
+ *
+ * A join's margin to its runner-up stands on the segment that ends at the join, which is
+ * that of the input that came last: it could be so much shorter before somebody else
+ * held the request up.
  *
  * The steps are noted backwards and turned into segments forwards. Cost: one step a
  * segment.
@@ -43,11 +50,14 @@
 #include <assert.h>
 #include <string.h>
 
+/* The entry frame is the first one of the path. */
+enum { ENTRY_FRAME = 0 };
+
 enum step_kind { STEP_SELF, STEP_QUEUE, STEP_CALL, STEP_CALL_QUEUE, STEP_UNKNOWN };
 
 struct step {
     enum step_kind kind;
-    struct cpt_trace_task *task; /* of SELF and QUEUE */
+    struct cpt_trace_task *task; /* of SELF and QUEUE; NULL: the entry itself */
     struct cpt_trace_call *call; /* of CALL and CALL_QUEUE */
     uint64_t duration_ns;
     uint64_t skip_ns; /* of CALL: left out of its front, as it was before the block */
@@ -76,9 +86,11 @@ struct walk {
     size_t touched_capacity;
     struct cpt_trace_task *task;
     uint64_t cur_ns;
+    uint64_t margin_ns; /* of the join at cur, if has_margin */
+    int has_margin;
 };
 
-/* What walk->touched says of a task. */
+/* How far the walk knows a task. */
 enum { WALK_NEW = 0, WALK_SEEN = 1, WALK_BEGAN = 2 };
 
 static uint64_t floor_ns(const struct walk *walk)
@@ -105,9 +117,26 @@ static cpt_status emit(struct walk *walk, struct step step, uint64_t from_ns)
         return status;
     }
     step.duration_ns = walk->cur_ns - from_ns;
+    step.margin_ns = walk->margin_ns;
+    step.has_margin = walk->has_margin;
     walk->steps[walk->step_count++] = step;
     walk->cur_ns = from_ns;
+    walk->has_margin = 0;
     return CPT_OK;
+}
+
+/* Notes the margin of a join at cur; of several at one time the smallest counts. */
+static void note_margin(struct walk *walk, int has_margin, uint64_t margin_ns)
+{
+    if (has_margin && (!walk->has_margin || margin_ns < walk->margin_ns)) {
+        walk->has_margin = 1;
+        walk->margin_ns = margin_ns;
+    }
+}
+
+static int is_at_floor(const struct walk *walk)
+{
+    return walk->cur_ns <= floor_ns(walk);
 }
 
 static cpt_status touch(struct walk *walk, struct cpt_trace_task *task)
@@ -128,20 +157,21 @@ static cpt_status touch(struct walk *walk, struct cpt_trace_task *task)
     return status;
 }
 
-/* The latest await of the task that explains time before cur; it is then used up. */
-static struct cpt_trace_await *take_await(struct walk *walk)
+/* The latest await of the task that explains time before cur, or NULL. */
+static struct cpt_trace_await *latest_await(const struct walk *walk)
 {
     struct cpt_trace_task *task = walk->task;
     struct cpt_trace_await *await = task->walk_await;
 
     while (await != NULL &&
-           (await->resume_ns > walk->cur_ns || await->arrive_ns <= await->block_ns)) {
+           (await->block_ns >= walk->cur_ns || await->arrive_ns <= await->block_ns)) {
         await = await->previous;
     }
-    task->walk_await = await != NULL ? await->previous : NULL;
+    task->walk_await = await;
     return await;
 }
 
+/* With blocked attribution: what follows is walked down to @block_ns only. */
 static cpt_status push_floor(struct walk *walk, uint64_t block_ns)
 {
     cpt_status status = CPT_OK;
@@ -158,47 +188,67 @@ static cpt_status push_floor(struct walk *walk, uint64_t block_ns)
     return status;
 }
 
-/* The call from its issue to its arrival, then on in the task that issued it. */
+/* When the call left its queue. What timed out is ‹timeout› all the time. */
+static uint64_t sent_ns(const struct cpt_trace_call *call)
+{
+    return call->outcome != CPT_CALL_TIMEOUT && call->sent_ns > call->issue_ns
+               ? call->sent_ns
+               : call->issue_ns;
+}
+
+/*
+ * The call from its issue to its arrival, then on in the task that issued it. With
+ * blocked attribution we stay in the task that waited, unless the call was issued (by
+ * another task) after the block: then that task comes first, down to the block.
+ */
 static cpt_status walk_call(struct walk *walk, const struct cpt_trace_await *await)
 {
     struct cpt_trace_call *call = await->call;
-    const uint64_t sent_ns = call->sent_ns > call->issue_ns ? call->sent_ns : call->issue_ns;
-    struct step step = {.kind = STEP_CALL, .call = call,
-                        .margin_ns = await->margin_ns, .has_margin = await->has_margin};
+    struct step step = {.kind = STEP_CALL, .call = call};
+    const uint64_t begin_ns = sent_ns(call);
     uint64_t lowest_ns = floor_ns(walk);
     cpt_status status = CPT_OK;
 
     if (walk->trace->attribution == CPT_ATTRIBUTE_BLOCKED && await->block_ns > lowest_ns) {
         lowest_ns = await->block_ns;
     }
-    if (lowest_ns > sent_ns && lowest_ns < walk->cur_ns) {
-        step.skip_ns = lowest_ns - sent_ns;
+    if (lowest_ns > begin_ns && lowest_ns < walk->cur_ns) {
+        step.skip_ns = lowest_ns - begin_ns;
     }
-    status = emit(walk, step, sent_ns > lowest_ns ? sent_ns : lowest_ns);
+    status = emit(walk, step, begin_ns > lowest_ns ? begin_ns : lowest_ns);
     if (status == CPT_OK) {
         step = (struct step){.kind = STEP_CALL_QUEUE, .call = call};
         status = emit(walk, step, call->issue_ns > lowest_ns ? call->issue_ns : lowest_ns);
     }
-    if (walk->trace->attribution != CPT_ATTRIBUTE_BLOCKED) {
+    if (status == CPT_OK && walk->cur_ns > lowest_ns) {
+        status = push_floor(walk, await->block_ns);
         walk->task = call->issuer;
     }
     return status;
 }
 
-static cpt_status walk_await(struct walk *walk, const struct cpt_trace_await *await)
+/* What the task did since it went on, its queueing before that, and what released it. */
+static cpt_status walk_await(struct walk *walk, struct cpt_trace_await *await)
 {
     struct step step = {.kind = STEP_SELF, .task = walk->task};
     cpt_status status = emit(walk, step, await->resume_ns);
 
-    if (status == CPT_OK) {
-        step.kind = STEP_QUEUE;
-        status = emit(walk, step, await->arrive_ns);
-    }
-    if (status != CPT_OK) {
+    if (status != CPT_OK || is_at_floor(walk)) {
         return status;
     }
+    walk->task->walk_await = await->previous;
+    step.kind = STEP_QUEUE;
+    status = emit(walk, step, await->arrive_ns);
+    if (status != CPT_OK || is_at_floor(walk)) {
+        return status;
+    }
+    note_margin(walk, await->has_margin, await->margin_ns);
     if (await->call != NULL) {
         return walk_call(walk, await);
+    }
+    if (await->task == NULL) { /* lost; but at the block we know again */
+        step.kind = STEP_UNKNOWN;
+        return emit(walk, step, await->block_ns);
     }
     status = push_floor(walk, await->block_ns);
     walk->task = await->task;
@@ -208,8 +258,9 @@ static cpt_status walk_await(struct walk *walk, const struct cpt_trace_await *aw
 /* Back to the task whose wait we are inside of, as far as its block is reached. */
 static void pop_floors(struct walk *walk)
 {
-    while (walk->floor_count != 0 && walk->cur_ns <= floor_ns(walk)) {
+    while (walk->floor_count != 0 && is_at_floor(walk)) {
         walk->task = walk->floors[--walk->floor_count].task;
+        walk->has_margin = 0;
     }
 }
 
@@ -226,20 +277,30 @@ static cpt_status walk_beginning(struct walk *walk)
                              "the records lead in a circle through task \"%.*s\"",
                              (int)task->name.bytes, task->name.data);
     }
-    task->walk_began = WALK_BEGAN;
     status = emit(walk, step, task->start_ns);
     if (status == CPT_OK && task->begin == CPT_BEGIN_UNKNOWN) {
-        step.kind = STEP_UNKNOWN;
+        step = (struct step){.kind = STEP_UNKNOWN};
         return emit(walk, step, walk->trace->arrival_ns);
     }
     if (status == CPT_OK) {
         step.kind = STEP_QUEUE;
-        step.margin_ns = task->margin_ns;
-        step.has_margin = task->has_margin;
         status = emit(walk, step, is_first ? walk->trace->arrival_ns : task->ready_ns);
     }
-    walk->task = is_first ? NULL : task->unblocker;
+    if (status == CPT_OK && !is_at_floor(walk)) {
+        task->walk_began = WALK_BEGAN;
+        note_margin(walk, task->has_margin, task->margin_ns);
+        walk->task = task->unblocker;
+    }
     return status;
+}
+
+/* The time before cur where no task is known: the entry's own if nothing was lost. */
+static cpt_status walk_nothing(struct walk *walk)
+{
+    const int is_own = walk->trace->answered_by == NULL &&
+                       walk->trace->dropped_event_count == 0;
+
+    return emit(walk, (struct step){.kind = is_own ? STEP_SELF : STEP_UNKNOWN}, 0);
 }
 
 static cpt_status walk_backwards(struct walk *walk)
@@ -256,62 +317,106 @@ static cpt_status walk_backwards(struct walk *walk)
             return CPT_OK;
         }
         if (walk->task == NULL) {
-            walk->floor_count = 0;
-            return emit(walk, (struct step){.kind = STEP_UNKNOWN}, 0);
+            status = walk_nothing(walk);
+            continue;
         }
         status = touch(walk, walk->task);
         if (status != CPT_OK) {
             return status;
         }
-        await = take_await(walk);
+        await = latest_await(walk);
         status = await != NULL ? walk_await(walk, await) : walk_beginning(walk);
     }
     return status;
 }
 
-/*
- * The frame of @task: below the tasks that started it, or the sub-graphs it lies in.
- * Starters are followed in a loop; frames already known end it.
- */
-static cpt_status task_frame(struct walk *walk, struct cpt_path *path, uint32_t entry,
-                             struct cpt_trace_task *task, uint32_t *frame)
+/* Whether @task lies in @group or in one of its sub-graphs. */
+static int lies_in(const struct cpt_trace_task *task, const struct cpt_trace_group *group)
 {
-    struct cpt_trace_task *chain[CPT_PATH_DEPTH_MAX];
+    const struct cpt_trace_group *own = task != NULL ? task->group : NULL;
+
+    for (size_t i = 0; own != NULL && i < CPT_PATH_DEPTH_MAX; i++) {
+        if (own == group) {
+            return 1;
+        }
+        own = own->parent;
+    }
+    return 0;
+}
+
+/* The frame of @task below @parent: the sub-graphs that its starter does not lie in too,
+ * and itself. */
+static cpt_status add_task_frame(struct cpt_path *path, uint32_t parent,
+                                 struct cpt_trace_task *task)
+{
     const struct cpt_trace_group *groups[CPT_PATH_DEPTH_MAX];
-    size_t chain_count = 0;
-    uint32_t parent = entry;
+    const struct cpt_trace_group *group = task->group;
+    size_t group_count = 0;
     cpt_status status = CPT_OK;
 
-    while (task != NULL && chain_count < CPT_PATH_DEPTH_MAX) {
-        status = touch(walk, task);
+    while (group != NULL && group_count < CPT_PATH_DEPTH_MAX &&
+           !lies_in(task->starter, group)) {
+        groups[group_count++] = group;
+        group = group->parent;
+    }
+    while (group_count-- > 0 && status == CPT_OK) {
+        status = cpt_path_frame_add(path, parent, groups[group_count]->name,
+                                    CPT_KIND_WORK, &parent);
+    }
+    if (status == CPT_OK) {
+        status = cpt_path_frame_add(path, parent, task->name, CPT_KIND_WORK, &parent);
+    }
+    if (status == CPT_OK) {
+        task->walk_frame = parent;
+    }
+    return status;
+}
+
+/*
+ * The frame of @task: below the task that started it, else below the entry. We go up to
+ * the first starter whose frame is known and come down adding. Of more than
+ * CPT_PATH_DEPTH_MAX only the uppermost matter: a ring keeps those, and all further down
+ * share the deepest frame.
+ */
+static cpt_status task_frame(struct walk *walk, struct cpt_path *path,
+                             struct cpt_trace_task *task, uint32_t *frame)
+{
+    struct cpt_trace_task *ring[CPT_PATH_DEPTH_MAX];
+    struct cpt_trace_task *at = task;
+    const struct cpt_trace_task *mark = NULL; /* finds circles: moved at powers of two */
+    size_t count = 0;
+    cpt_status status = CPT_OK;
+
+    *frame = ENTRY_FRAME;
+    for (; at != NULL; at = at->starter) {
+        status = touch(walk, at);
         if (status != CPT_OK) {
             return status;
         }
-        if (task->walk_frame != CPT_FRAME_NONE) {
-            parent = task->walk_frame;
+        if (at->walk_frame != CPT_FRAME_NONE) {
+            *frame = at->walk_frame;
             break;
         }
-        chain[chain_count++] = task;
-        task = task->starter;
+        if (at == mark) {
+            return cpt_error_set(walk->error, CPT_CORRUPT, 0,
+                                 "the starters lead in a circle through task \"%.*s\"",
+                                 (int)at->name.bytes, at->name.data);
+        }
+        if ((count & (count - 1)) == 0) {
+            mark = at;
+        }
+        ring[count++ % CPT_PATH_DEPTH_MAX] = at;
     }
-    while (chain_count-- > 0 && status == CPT_OK) {
-        size_t group_count = 0;
-
-        task = chain[chain_count];
-        for (const struct cpt_trace_group *group = task->group;
-             group != NULL && group_count < CPT_PATH_DEPTH_MAX; group = group->parent) {
-            groups[group_count++] = group;
-        }
-        while (group_count-- > 0 && status == CPT_OK) {
-            status = cpt_path_frame_add(path, parent, groups[group_count]->name,
-                                        CPT_KIND_WORK, &parent);
-        }
-        if (status == CPT_OK) {
-            status = cpt_path_frame_add(path, parent, task->name, CPT_KIND_WORK, &parent);
-            task->walk_frame = parent;
-        }
+    for (size_t left = count < CPT_PATH_DEPTH_MAX ? count : CPT_PATH_DEPTH_MAX;
+         left > 0 && status == CPT_OK; left--) {
+        at = ring[--count % CPT_PATH_DEPTH_MAX];
+        status = add_task_frame(path, *frame, at);
+        *frame = at->walk_frame;
     }
-    *frame = parent;
+    for (at = task; count > 0 && status == CPT_OK; count--) {
+        at->walk_frame = *frame;
+        at = at->starter;
+    }
     return status;
 }
 
@@ -338,7 +443,8 @@ static cpt_status append_remote(struct walk *walk, struct cpt_path *path, uint32
     const struct cpt_trace *trace = walk->trace;
     struct cpt_trace_call *call = step->call;
     struct cpt_splice splice = {.observed_ns = step->duration_ns + step->skip_ns,
-                                .skip_ns = step->skip_ns};
+                                .skip_ns = step->skip_ns,
+                                .overcount = trace->overcount};
     struct cpt_splice_report report = {0};
     struct cpt_path *callee = NULL;
     cpt_status status = CPT_OK;
@@ -356,25 +462,27 @@ static cpt_status append_remote(struct walk *walk, struct cpt_path *path, uint32
     splice.reason = call->reason;
     status = cpt_path_splice(path, frame, has_path ? callee : NULL, &splice, &report);
     cpt_path_free(callee);
-    if (status == CPT_OK && has_path && trace->spliced != NULL) {
-        trace->spliced(trace->context, call, report.overcount_ns, report.undercount_ns,
-                       report.is_inconsistent);
+    if (status == CPT_OK && trace->spliced != NULL &&
+        (has_path || report.overcount_ns != 0)) {
+        trace->spliced(trace->context, call, report.overcount_ns,
+                       has_path ? report.undercount_ns : 0, report.is_inconsistent);
     }
     return status;
 }
 
-static cpt_status append_call(struct walk *walk, struct cpt_path *path, uint32_t entry,
+static cpt_status append_call(struct walk *walk, struct cpt_path *path,
                               const struct step *step)
 {
     const struct cpt_bytes none = {NULL, 0};
     struct cpt_trace_call *call = step->call;
     uint32_t frame = 0;
-    cpt_status status = task_frame(walk, path, entry, call->issuer, &frame);
+    cpt_status status = task_frame(walk, path, call->issuer, &frame);
 
     if (status == CPT_OK && step->kind == STEP_CALL_QUEUE) {
         return append_kind(path, frame, CPT_KIND_QUEUE, step, call->executor);
     }
-    if (status == CPT_OK && call->name.bytes != 0) {
+    /* a callee never stands in its caller's own frame, not even one without a name */
+    if (status == CPT_OK && (call->name.bytes != 0 || call->outcome == CPT_CALL_REMOTE)) {
         status = cpt_path_frame_add(path, frame, call->name, CPT_KIND_WORK, &frame);
     }
     if (status == CPT_OK && call->outcome == CPT_CALL_LOCAL) {
@@ -392,23 +500,23 @@ static cpt_status append_call(struct walk *walk, struct cpt_path *path, uint32_t
     return status;
 }
 
-static cpt_status append_step(struct walk *walk, struct cpt_path *path, uint32_t entry,
+static cpt_status append_step(struct walk *walk, struct cpt_path *path,
                               const struct step *step)
 {
     const struct cpt_bytes none = {NULL, 0};
-    uint32_t frame = entry;
+    uint32_t frame = ENTRY_FRAME;
     cpt_status status = CPT_OK;
 
     if (step->kind == STEP_CALL || step->kind == STEP_CALL_QUEUE) {
-        status = append_call(walk, path, entry, step);
-    } else if (step->kind == STEP_UNKNOWN) {
-        status = append_kind(path, entry, CPT_KIND_UNATTRIBUTED, step, none);
+        status = append_call(walk, path, step);
     } else {
-        status = task_frame(walk, path, entry, step->task, &frame);
+        status = task_frame(walk, path, step->task, &frame);
         if (status == CPT_OK && step->kind == STEP_SELF) {
             status = cpt_path_append_ns(path, frame, step->duration_ns);
-        } else if (status == CPT_OK) {
+        } else if (status == CPT_OK && step->kind == STEP_QUEUE) {
             status = append_kind(path, frame, CPT_KIND_QUEUE, step, step->task->executor);
+        } else if (status == CPT_OK) {
+            status = append_kind(path, frame, CPT_KIND_UNATTRIBUTED, step, none);
         }
     }
     if (status == CPT_OK && step->has_margin) {
@@ -419,15 +527,16 @@ static cpt_status append_step(struct walk *walk, struct cpt_path *path, uint32_t
 
 static cpt_status append_steps(struct walk *walk, struct cpt_path *path)
 {
-    uint32_t entry = 0;
+    uint32_t entry = ENTRY_FRAME;
     cpt_status status = cpt_path_frame_add(path, CPT_FRAME_NONE, walk->trace->entry,
                                            CPT_KIND_WORK, &entry);
 
+    assert(status != CPT_OK || entry == ENTRY_FRAME);
     if (walk->trace->dropped_event_count != 0) {
         cpt_path_flags_add(path, CPT_PATH_INCOMPLETE);
     }
     for (size_t i = walk->step_count; i-- > 0 && status == CPT_OK;) {
-        status = append_step(walk, path, entry, &walk->steps[i]);
+        status = append_step(walk, path, &walk->steps[i]);
     }
     return status;
 }

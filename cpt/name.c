@@ -9,10 +9,9 @@
  */
 #include "cpt/cpt_name.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { NAMES_MAX = 1 << 24 };
 
 struct entry {
     size_t offset; /* in text */
@@ -71,11 +70,12 @@ struct cpt_bytes cpt_name_bound(struct cpt_bytes name, char buffer[CPT_NAME_BYTE
     enum { KEPT_BYTES = CPT_NAME_BYTES_MAX - 17 };
     const char *nul = name.bytes != 0 ? memchr(name.data, 0, name.bytes) : NULL;
     size_t kept = nul != NULL ? (size_t)(nul - name.data) : name.bytes;
-    const uint64_t hash = cpt_hash_bytes(0, name.data, name.bytes);
+    uint64_t hash = 0;
 
     if (nul == NULL && name.bytes <= CPT_NAME_BYTES_MAX) {
         return name;
     }
+    hash = cpt_hash_bytes(0, name.data, name.bytes);
     if (kept > KEPT_BYTES) {
         kept = KEPT_BYTES;
     }
@@ -166,12 +166,28 @@ static cpt_status grow_slots(struct cpt_names *names)
     return CPT_OK;
 }
 
+/* Room for @name behind the others. It may lie in the text itself, which may move. */
+static cpt_status grow_text(struct cpt_names *names, struct cpt_bytes *name)
+{
+    const uintptr_t offset = (uintptr_t)name->data - (uintptr_t)names->text;
+    const int is_inside = names->text != NULL && offset < names->text_bytes;
+    const cpt_status status =
+        cpt_alloc_grow(names->alloc, (void **)&names->text, &names->text_capacity,
+                       names->text_bytes + name->bytes + 1, SIZE_MAX / 2, 1);
+
+    if (status == CPT_OK && is_inside) {
+        name->data = names->text + offset;
+    }
+    return status;
+}
+
 cpt_status cpt_names_add(struct cpt_names *names, struct cpt_bytes name, cpt_name_id *id)
 {
     const uint32_t hash = hash_of(names, name);
     cpt_status status = grow_slots(names);
     size_t slot = 0;
 
+    assert(name.bytes <= CPT_NAME_BYTES_MAX);
     if (status != CPT_OK) {
         return status;
     }
@@ -181,10 +197,9 @@ cpt_status cpt_names_add(struct cpt_names *names, struct cpt_bytes name, cpt_nam
         return CPT_OK;
     }
     status = cpt_alloc_grow(names->alloc, (void **)&names->entries, &names->capacity,
-                            names->count + 1, NAMES_MAX, sizeof *names->entries);
+                            names->count + 1, CPT_NAMES_MAX, sizeof *names->entries);
     if (status == CPT_OK) {
-        status = cpt_alloc_grow(names->alloc, (void **)&names->text, &names->text_capacity,
-                                names->text_bytes + name.bytes + 1, SIZE_MAX / 2, 1);
+        status = grow_text(names, &name);
     }
     if (status != CPT_OK) {
         return status;

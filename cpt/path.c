@@ -6,7 +6,7 @@
  * Frames are found by hash (parent, name, kind), so that each stands once. Everything
  * is an array that doubles; nothing is shared with another path.
  */
-#include "cpt/cpt_path.h"
+#include "cpt/path.h"
 
 #include <assert.h>
 #include <string.h>
@@ -111,6 +111,11 @@ void cpt_path_free(struct cpt_path *path)
     cpt_alloc_free(path->alloc, path);
 }
 
+const struct cpt_alloc *cpti_path_alloc(const struct cpt_path *path)
+{
+    return path->alloc;
+}
+
 void cpt_path_reset(struct cpt_path *path)
 {
     cpt_names_reset(path->names);
@@ -168,11 +173,12 @@ cpt_status cpt_path_frame_add(struct cpt_path *path, uint32_t parent, struct cpt
                               unsigned kind, uint32_t *frame)
 {
     struct cpt_frame wanted = {.parent = parent, .kind = (uint16_t)kind, .depth = 1};
+    char buffer[CPT_NAME_BYTES_MAX + 1];
     cpt_status status = CPT_OK;
     size_t slot = 0;
 
     assert(parent == CPT_FRAME_NONE || parent < path->frame_count);
-    assert(kind <= CPT_KIND_MAX && name.bytes <= CPT_NAME_BYTES_MAX);
+    assert(kind <= CPT_KIND_MAX);
     if (parent != CPT_FRAME_NONE) {
         if (path->frames[parent].depth >= CPT_PATH_DEPTH_MAX) {
             *frame = parent;
@@ -180,7 +186,7 @@ cpt_status cpt_path_frame_add(struct cpt_path *path, uint32_t parent, struct cpt
         }
         wanted.depth = (uint16_t)(path->frames[parent].depth + 1);
     }
-    status = cpt_names_add(path->names, name, &wanted.name);
+    status = cpt_names_add(path->names, cpt_name_bound(name, buffer), &wanted.name);
     if (status == CPT_OK) {
         status = grow_slots(path);
     }
@@ -233,10 +239,28 @@ cpt_status cpt_path_append_ns(struct cpt_path *path, uint32_t frame, uint64_t du
         path, (struct cpt_segment){.duration_ns = duration_ns, .frame = frame, .count = 1});
 }
 
+/* The label @key of the last segment, or NULL. */
+static struct cpt_label *last_label(struct cpt_path *path, unsigned key)
+{
+    for (size_t i = path->label_count;
+         i-- > 0 && path->labels[i].segment + 1 == path->segment_count;) {
+        if (path->labels[i].key == key) {
+            return &path->labels[i];
+        }
+    }
+    return NULL;
+}
+
 static cpt_status label_add(struct cpt_path *path, struct cpt_label label)
 {
+    struct cpt_label *same = last_label(path, label.key);
     cpt_status status = CPT_OK;
 
+    if (same != NULL) {
+        same->is_name = label.is_name;
+        same->value = label.value;
+        return CPT_OK;
+    }
     if (path->segment_count == 0 || path->label_count == CPT_PATH_LABELS_MAX) {
         return CPT_OK;
     }
@@ -252,14 +276,22 @@ static cpt_status label_add(struct cpt_path *path, struct cpt_label label)
 
 cpt_status cpt_path_label_number(struct cpt_path *path, unsigned key, uint64_t number)
 {
+    if (key > CPT_LABEL_KEY_MAX) {
+        return CPT_OK;
+    }
     return label_add(path, (struct cpt_label){0, (uint16_t)key, 0, number});
 }
 
 cpt_status cpt_path_label_name(struct cpt_path *path, unsigned key, struct cpt_bytes name)
 {
+    char buffer[CPT_NAME_BYTES_MAX + 1];
     cpt_name_id id = 0;
-    const cpt_status status = cpt_names_add(path->names, name, &id);
+    cpt_status status = CPT_OK;
 
+    if (key > CPT_LABEL_KEY_MAX || path->segment_count == 0) {
+        return CPT_OK;
+    }
+    status = cpt_names_add(path->names, cpt_name_bound(name, buffer), &id);
     if (status != CPT_OK) {
         return status;
     }

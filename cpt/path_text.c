@@ -162,23 +162,17 @@ size_t cpt_text_frame(struct cpt_bytes name, unsigned kind, struct cpt_bytes ser
     return out.bytes;
 }
 
-static void put_path_frame(struct text *text, const struct cpt_path *path, uint32_t index)
-{
-    const struct cpt_frame *frame = cpt_path_frame(path, index);
-    const struct cpt_bytes none = {NULL, 0};
-
-    put_frame(text, cpt_path_frame_name(path, index), frame->kind,
-              frame->parent == CPT_FRAME_NONE ? none
-                                              : cpt_path_frame_service(path, frame->parent));
-}
-
 size_t cpt_path_frame_text(const struct cpt_path *path, uint32_t index, char *text,
                            size_t capacity)
 {
-    struct text out = text_begin(text, capacity);
+    const uint32_t parent = cpt_path_frame(path, index)->parent;
+    struct cpt_bytes service = {NULL, 0};
 
-    put_path_frame(&out, path, index);
-    return out.bytes;
+    if (parent != CPT_FRAME_NONE) {
+        service = cpt_path_frame_service(path, parent);
+    }
+    return cpt_text_frame(cpt_path_frame_name(path, index),
+                          cpt_path_frame(path, index)->kind, service, text, capacity);
 }
 
 size_t cpt_path_stack_text(const struct cpt_path *path, uint32_t index, char *text,
@@ -186,13 +180,20 @@ size_t cpt_path_stack_text(const struct cpt_path *path, uint32_t index, char *te
 {
     struct text out = text_begin(text, capacity);
     uint32_t stack[CPT_PATH_DEPTH_MAX];
+    struct cpt_bytes service = {NULL, 0}; /* of the frames above */
     size_t depth = 0;
 
     for (; index != CPT_FRAME_NONE; index = cpt_path_frame(path, index)->parent) {
         stack[depth++] = index;
     }
     while (depth-- > 0) {
-        put_path_frame(&out, path, stack[depth]);
+        const struct cpt_bytes name = cpt_path_frame_name(path, stack[depth]);
+        const struct cpt_bytes own = cpt_name_service(name);
+
+        put_frame(&out, name, cpt_path_frame(path, stack[depth])->kind, service);
+        if (own.bytes != 0) {
+            service = own;
+        }
         if (depth != 0) {
             put(&out, ";", 1);
         }

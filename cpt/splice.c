@@ -8,7 +8,7 @@
  * in one lump: the callee (time it spent, but cannot say on what) and the way there and
  * back.
  *
- *      P > O            scale the path to O; nothing else is added
+ *      P > O            scale (or clip) the path to O; nothing else is added
  *      otherwise        E = min(max(S, P), O)
  *                       ‹unattributed› = E - P,  ‹network+serialization› = O - E
  *
@@ -16,7 +16,7 @@
  * segments, below the callee's root: durations alone do not tell the way out from the
  * way back. S > O counts as overcount too, although the path itself fits.
  */
-#include "cpt/cpt_path.h"
+#include "cpt/path.h"
 
 #include "cpt/cpt_apportion.h"
 
@@ -124,25 +124,57 @@ static cpt_status append_segments(struct splicer *splicer, const struct cpt_path
     return CPT_OK;
 }
 
+/* @durations, of @sum_ns in all, cut at the end so that they sum to @whole_ns. */
+static void clip(uint64_t *durations, size_t count, uint64_t sum_ns, uint64_t whole_ns)
+{
+    uint64_t excess_ns = sum_ns - whole_ns;
+
+    while (count-- > 0 && excess_ns != 0) {
+        const uint64_t cut_ns = durations[count] < excess_ns ? durations[count] : excess_ns;
+
+        durations[count] -= cut_ns;
+        excess_ns -= cut_ns;
+    }
+}
+
+/* The durations of @callee's segments, brought to @whole_ns if they are longer. */
+static cpt_status fit_durations(const struct cpt_path *path, const struct cpt_path *callee,
+                                uint64_t whole_ns, unsigned overcount, uint64_t *durations)
+{
+    const size_t segment_count = cpt_path_segment_count(callee);
+    const uint64_t sum_ns = cpt_path_sum_ns(callee);
+
+    for (size_t i = 0; i < segment_count; i++) {
+        durations[i] = cpt_path_segment(callee, i)->duration_ns;
+    }
+    if (sum_ns <= whole_ns) {
+        return CPT_OK;
+    }
+    if (overcount == CPT_OVERCOUNT_CLIP) {
+        clip(durations, segment_count, sum_ns, whole_ns);
+        return CPT_OK;
+    }
+    return cpt_apportion(cpti_path_alloc(path), durations, segment_count, whole_ns);
+}
+
 /* The callee's path, brought to @whole_ns if it is longer. */
 static cpt_status append_callee(struct splicer *splicer, uint32_t call_frame,
-                                const struct cpt_path *callee, uint64_t whole_ns)
+                                const struct cpt_path *callee, uint64_t whole_ns,
+                                unsigned overcount)
 {
+    const struct cpt_alloc *alloc = cpti_path_alloc(splicer->path);
     const size_t segment_count = cpt_path_segment_count(callee);
     const size_t frame_count = cpt_path_frame_count(callee);
     const uint64_t sum_ns = cpt_path_sum_ns(callee);
     const uint64_t excess_ns = sum_ns > whole_ns ? sum_ns - whole_ns : 0;
     const uint64_t tolerated_ns = whole_ns / 100 > 1000 ? whole_ns / 100 : 1000;
     const unsigned flags = excess_ns > tolerated_ns ? CPT_SEGMENT_OVERCOUNT : 0;
-    uint64_t *durations = cpt_alloc_array(NULL, NULL, segment_count, sizeof *durations);
-    uint32_t *map = cpt_alloc_array(NULL, NULL, frame_count, sizeof *map);
+    uint64_t *durations = cpt_alloc_array(alloc, NULL, segment_count, sizeof *durations);
+    uint32_t *map = cpt_alloc_array(alloc, NULL, frame_count, sizeof *map);
     cpt_status status = durations != NULL && map != NULL ? CPT_OK : CPT_NO_MEMORY;
 
-    for (size_t i = 0; i < segment_count && status == CPT_OK; i++) {
-        durations[i] = cpt_path_segment(callee, i)->duration_ns;
-    }
-    if (status == CPT_OK && excess_ns != 0) {
-        status = cpt_apportion(NULL, durations, segment_count, whole_ns);
+    if (status == CPT_OK) {
+        status = fit_durations(splicer->path, callee, whole_ns, overcount, durations);
     }
     for (uint32_t i = 0; i < frame_count && status == CPT_OK; i++) {
         status = map_frame(splicer->path, call_frame, callee, map, i);
@@ -151,9 +183,17 @@ static cpt_status append_callee(struct splicer *splicer, uint32_t call_frame,
         status = append_segments(splicer, callee, map, durations, flags, excess_ns);
         cpt_path_flags_add(splicer->path, cpt_path_flags(callee));
     }
-    cpt_alloc_free(NULL, durations);
-    cpt_alloc_free(NULL, map);
+    cpt_alloc_free(alloc, durations);
+    cpt_alloc_free(alloc, map);
     return status;
+}
+
+/* What the callee claims too much: its path, or if that fits, its own elapsed time. */
+static uint64_t overcount_of(uint64_t observed_ns, uint64_t path_ns, uint64_t said_ns)
+{
+    const uint64_t claimed_ns = path_ns > observed_ns ? path_ns : said_ns;
+
+    return claimed_ns > observed_ns ? claimed_ns - observed_ns : 0;
 }
 
 cpt_status cpt_path_splice(struct cpt_path *path, uint32_t call_frame,
@@ -167,25 +207,22 @@ cpt_status cpt_path_splice(struct cpt_path *path, uint32_t call_frame,
     const uint64_t more_ns = said_ns > path_ns ? said_ns : path_ns;
     const uint64_t elapsed_ns = more_ns < observed_ns ? more_ns : observed_ns;
     const int is_blind = callee == NULL || (path_ns == 0 && !splice->has_server_elapsed);
+    const uint64_t blind_ns = splice->has_server_elapsed ? elapsed_ns : observed_ns;
     cpt_status status = CPT_OK;
 
     if (report != NULL) {
-        report->overcount_ns = more_ns > observed_ns ? more_ns - observed_ns : 0;
+        report->overcount_ns = overcount_of(observed_ns, path_ns, said_ns);
         report->undercount_ns = observed_ns > path_ns ? observed_ns - path_ns : 0;
         report->is_inconsistent = splice->has_server_elapsed && said_ns < path_ns;
     }
     if (is_blind) {
-        const uint64_t blind_ns = splice->has_server_elapsed ? elapsed_ns : observed_ns;
-
         status = append_kind(&splicer, call_frame, CPT_KIND_BLIND_SPOT, splice->reason,
                              blind_ns);
-        if (status == CPT_OK) {
-            status = append_kind(&splicer, call_frame, CPT_KIND_NETWORK, 0,
-                                 observed_ns - blind_ns);
-        }
-        return status;
+        return status != CPT_OK ? status
+                                : append_kind(&splicer, call_frame, CPT_KIND_NETWORK, 0,
+                                              observed_ns - blind_ns);
     }
-    status = append_callee(&splicer, call_frame, callee, observed_ns);
+    status = append_callee(&splicer, call_frame, callee, observed_ns, splice->overcount);
     if (status == CPT_OK && path_ns < observed_ns) {
         status = append_kind(&splicer, call_frame, CPT_KIND_UNATTRIBUTED, 0,
                              elapsed_ns - path_ns);
@@ -201,5 +238,6 @@ cpt_status cpt_path_copy(struct cpt_path *path, const struct cpt_path *from)
 {
     struct splicer splicer = {path, 0};
 
-    return append_callee(&splicer, CPT_FRAME_NONE, from, cpt_path_sum_ns(from));
+    return append_callee(&splicer, CPT_FRAME_NONE, from, cpt_path_sum_ns(from),
+                         CPT_OVERCOUNT_SCALE);
 }
