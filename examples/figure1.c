@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * figure1.c - what the three services of the demo share; see figure1.h
+ *
+ * Two sorts of threads run: the event loop (this thread), which only moves bytes, and a
+ * pool of workers, on which the components sleep.
+ */
+#include "figure1.h"
+
+#include <cpt/cpt_http.h>
+#include <cpt/cpt_log_queue.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SLOW_MAX = 8, METHODS_MAX = 8, WORKERS_DEFAULT = 32 };
+
+/* A component that takes longer in the treatment arm. */
+struct slow {
+    const char *component; /* borrowed from argv */
+    size_t component_bytes;
+    unsigned us;
+};
+
+/* The command line. Written before the first request, only read afterwards. */
+static struct {
+    struct slow slow[SLOW_MAX];
+    size_t slow_count;
+    const char *targets[26]; /* by the letter of the service: --b, --c */
+    const char *log_file;
+    double probability;
+    unsigned worker_count;
+    uint16_t port;
+} settings = {.worker_count = WORKERS_DEFAULT};
+
+/* --- Within tasks --- */
+
+struct cpt_bytes figure1_words(struct cpt_task *task)
+{
+    const struct cpt_rpc_request *request = cpt_input(task, rpc_request);
+
+    return request->body.bytes != 0 ? request->body : request->query;
+}
+
+struct cpt_bytes figure1_word(struct cpt_bytes words, const char *key)
+{
+    const size_t key_bytes = strlen(key);
+    size_t begin = 0;
+
+    while (begin < words.bytes) {
+        const char *word = words.data + begin;
+        const char *end = memchr(word, '&', words.bytes - begin);
+        const size_t bytes = end != NULL ? (size_t)(end - word) : words.bytes - begin;
+
+        if (bytes > key_bytes && word[key_bytes] == '=' &&
+            memcmp(word, key, key_bytes) == 0) {
+            return (struct cpt_bytes){word + key_bytes + 1, bytes - key_bytes - 1};
+        }
+        begin += bytes + 1;
+    }
+    return (struct cpt_bytes){NULL, 0};
+}
+
+static int word_is(struct cpt_task *task, const char *key, const char *value)
+{
+    return cpt_bytes_equal(figure1_word(figure1_words(task), key), cpt_bytes_of(value));
+}
+
+enum figure1_page figure1_page(struct cpt_task *task)
+{
+    if (word_is(task, "page", "search")) {
+        return FIGURE1_SEARCH;
+    }
+    return word_is(task, "page", "overlap") ? FIGURE1_OVERLAP : FIGURE1_HOME;
+}
+
+void figure1_work(unsigned us)
+{
+    const struct timespec duration = {us / 1000000, (long)(us % 1000000) * 1000};
+
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &duration, NULL);
+}
+
+static unsigned slow_us(struct cpt_task *task, const char *component)
+{
+    for (size_t i = 0; i < settings.slow_count; i++) {
+        const struct slow *slow = &settings.slow[i];
+
+        if (strlen(component) == slow->component_bytes &&
+            memcmp(component, slow->component, slow->component_bytes) == 0 &&
+            word_is(task, "arm", "treatment")) {
+            return slow->us;
+        }
+    }
+    return 0;
+}
+
+void figure1_before(struct cpt_task *task, const struct figure1_component *component)
+{
+    figure1_work(component->before_us[figure1_page(task)] +
+                 slow_us(task, component->name));
+}
+
+void figure1_after(struct cpt_task *task, const struct figure1_component *component)
+{
+    figure1_work(component->after_us[figure1_page(task)]);
+}
+
+struct cpt_rpc_reply figure1_reply(const char *text)
+{
+    return (struct cpt_rpc_reply){.body = cpt_bytes_of(text)};
+}
+
+/* --- The command line --- */
+
+static const char usage[] =
+    "usage: figure1_SERVICE [--port N] [--b URL] [--c URL] [--log FILE]\n"
+    "                       [--probability P] [--slow COMPONENT=MICROSECONDS]\n"
+    "                       [--workers N]\n";
+
+/* "B2=4000" */
+static int take_slow(char *text)
+{
+    char *equals = strchr(text, '=');
+    struct slow *slow = &settings.slow[settings.slow_count];
+
+    if (equals == NULL || settings.slow_count == SLOW_MAX) {
+        return 0;
+    }
+    *slow = (struct slow){text, (size_t)(equals - text),
+                          (unsigned)strtoul(equals + 1, NULL, 10)};
+    settings.slow_count++;
+    return 1;
+}
+
+static int take_option(int letter, char *value)
+{
+    switch (letter) {
+    case 'p':
+        settings.port = (uint16_t)strtoul(value, NULL, 10);
+        return 1;
+    case 'l':
+        settings.log_file = value;
+        return 1;
+    case 'P':
+        settings.probability = strtod(value, NULL);
+        return 1;
+    case 's':
+        return take_slow(value);
+    case 'w':
+        settings.worker_count = (unsigned)strtoul(value, NULL, 10);
+        return settings.worker_count > 0;
+    case 'b':
+    case 'c':
+        settings.targets[letter - 'a'] = value;
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static int take_options(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"port", required_argument, NULL, 'p'},
+        {"log", required_argument, NULL, 'l'},
+        {"probability", required_argument, NULL, 'P'},
+        {"slow", required_argument, NULL, 's'},
+        {"workers", required_argument, NULL, 'w'},
+        {"b", required_argument, NULL, 'b'},
+        {"c", required_argument, NULL, 'c'},
+        {NULL, 0, NULL, 0},
+    };
+    int letter;
+
+    while ((letter = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        if (!take_option(letter, optarg)) {
+            return 0;
+        }
+    }
+    return optind == argc;
+}
+
+/* --- The process --- */
+
+/* All that a service has; what is NULL is not there yet. */
+struct process {
+    const struct figure1_service *figure;
+    struct cpt_http *http;
+    struct cpt_executor *pool;
+    struct cpt_log_queue *log;
+    int log_descriptor;
+    struct cpt_service *service;
+    struct cpt_plan *plans[METHODS_MAX];
+};
+
+static cpt_status open_log(struct process *process, struct cpt_error *error)
+{
+    struct cpt_log_queue_options options = {.struct_bytes = sizeof options};
+
+    if (settings.log_file == NULL) {
+        return CPT_OK;
+    }
+    process->log_descriptor =
+        open(settings.log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (process->log_descriptor < 0) {
+        return cpt_error_set(error, CPT_IO, 0, "%s: %s", settings.log_file,
+                             strerror(errno));
+    }
+    options.sink = cpt_log_sink_descriptor;
+    options.context = &process->log_descriptor;
+    options.flush_ns = 200 * 1000 * 1000; /* a person looks on */
+    process->log = cpt_log_queue_new(&options, error);
+    return process->log != NULL ? CPT_OK : CPT_NO_MEMORY;
+}
+
+static cpt_status open_service(struct process *process, struct cpt_error *error)
+{
+    struct cpt_http_options http = {.struct_bytes = sizeof http};
+    struct cpt_pool_options pool = {.struct_bytes = sizeof pool};
+    struct cpt_service_options service = {.struct_bytes = sizeof service};
+
+    http.serves_counters = 1;
+    process->http = cpt_http_new(&http, error);
+    pool.worker_count = settings.worker_count;
+    process->pool = cpt_pool_new(&pool, error);
+    if (process->http == NULL || process->pool == NULL) {
+        return CPT_FAILED;
+    }
+    service.name = process->figure->name;
+    service.role = process->figure->role;
+    service.probability = settings.probability;
+    service.executor = process->pool;
+    service.log = process->log;
+    process->service = cpt_service_new(&service, error);
+    return process->service != NULL ? CPT_OK : CPT_FAILED;
+}
+
+static cpt_status add_methods(struct process *process, struct cpt_error *error)
+{
+    const struct figure1_method *method = process->figure->methods;
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 0; i < METHODS_MAX && method->method != NULL; i++, method++) {
+        process->plans[i] = cpt_plan_new(method->graph, NULL, error);
+        if (process->plans[i] == NULL) {
+            return CPT_INVALID;
+        }
+        status = cpt_service_method_add(process->service, method->method,
+                                        process->plans[i], error);
+        if (status != CPT_OK) {
+            return status;
+        }
+    }
+    return CPT_OK;
+}
+
+/* Tells the stubs where their services are and how to get there. */
+static cpt_status aim_stubs(struct process *process, struct cpt_error *error)
+{
+    for (struct cpt_stub *const *stub = process->figure->stubs; *stub != NULL; stub++) {
+        const char letter = (char)((*stub)->name[0] | 0x20); /* 'b' of "B: /B1" */
+
+        (*stub)->target = settings.targets[letter - 'a'];
+        (*stub)->transport = cpt_http_transport(process->http);
+        (*stub)->timeout_ns = 2ull * 1000 * 1000 * 1000;
+        if ((*stub)->target == NULL) {
+            return cpt_error_set(error, CPT_INVALID, 0, "needs --%c URL", letter);
+        }
+    }
+    return CPT_OK;
+}
+
+static cpt_status serve(struct process *process, struct cpt_error *error)
+{
+    uint16_t port = 0;
+    cpt_status status = cpt_http_listen(process->http, process->service, "127.0.0.1",
+                                        settings.port, &port, error);
+
+    if (status == CPT_OK) {
+        status = cpt_http_stop_on_signals(process->http, error);
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    (void)printf("%s http://127.0.0.1:%u\n", process->figure->name, (unsigned)port);
+    (void)fflush(stdout);
+    status = cpt_http_run(process->http);
+    if (status != CPT_OK) {
+        /* Some tasks still run: nothing may be freed under them. */
+        cpt_log_queue_flush(process->log);
+        _exit(0);
+    }
+    return CPT_OK;
+}
+
+static void close_process(struct process *process)
+{
+    cpt_pool_free(process->pool);
+    cpt_service_free(process->service);
+    cpt_http_free(process->http);
+    cpt_log_queue_free(process->log);
+    for (size_t i = 0; i < METHODS_MAX; i++) {
+        cpt_plan_free(process->plans[i]);
+    }
+    if (process->log_descriptor >= 0) {
+        (void)close(process->log_descriptor);
+    }
+}
+
+int figure1_main(int argc, char **argv, const struct figure1_service *service)
+{
+    struct process process = {.figure = service, .log_descriptor = -1};
+    struct cpt_error error = {0};
+    cpt_status status = CPT_OK;
+
+    if (!take_options(argc, argv)) {
+        (void)fputs(usage, stderr);
+        return 2;
+    }
+    status = open_log(&process, &error);
+    status = status == CPT_OK ? open_service(&process, &error) : status;
+    status = status == CPT_OK ? add_methods(&process, &error) : status;
+    status = status == CPT_OK ? aim_stubs(&process, &error) : status;
+    status = status == CPT_OK ? serve(&process, &error) : status;
+    if (status != CPT_OK) {
+        (void)fprintf(stderr, "figure1: service %s: %s\n", service->name,
+                      error.sentence[0] != '\0' ? error.sentence
+                                                : cpt_status_sentence(status));
+    }
+    close_process(&process);
+    return status == CPT_OK ? 0 : 1;
+}
