@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* cmd_demo_absent.c - `cpt demo` where the tool was built without its services */
+#include "cpt/cli/command.h"
+#include "cpt/cli/output.h"
+
+static int run(const struct cpti_arguments *arguments)
+{
+    (void)arguments;
+    return cpti_failed("this cpt was built without the demo: it needs the HTTP transport "
+                       "and the examples");
+}
+
+static const struct cpti_example examples[] = {
+    {"cpt demo", "watch three services, their critical paths and a diff"},
+    {"cpt demo --serve", "keep the services up, to ask them oneself"},
+    {0},
+};
+
+const struct cpti_command cpti_command_demo = {
+    .name = "demo",
+    .summary = "run three services and find what made them slow",
+    .usages = {"[OPTION]..."},
+    .description = "This cpt was built without the demo.",
+    .examples = examples,
+    .operand_count_max = 8,
+    .run = run,
+};

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* files.c - inputs known by their first bytes, outputs whole or absent; see files.h */
+#include "cpt/cli/files.h"
+
+#include "cpt/cli/command.h"
+#include "cpt/cli/output.h"
+#include "aggregate/cpt_tree.h"
+#include "wire/cpt_log.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SLURP_BYTES_FIRST = 64 * 1024, LOG_MAGIC_BYTES = 4 };
+
+/* --- Inputs --- */
+
+static int is_stdio(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+const char *cpti_input_name(const struct cpti_input *input)
+{
+    return is_stdio(input->path) ? "standard input" : cpti_quoted(input->path);
+}
+
+/* Every block of a log begins with the same bytes, the first one too. */
+static int is_log(const unsigned char *head, size_t bytes)
+{
+    unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
+
+    (void)cpt_log_header(header);
+    return bytes >= LOG_MAGIC_BYTES && memcmp(head, header, LOG_MAGIC_BYTES) == 0;
+}
+
+static enum cpti_input_kind kind_of(const unsigned char *head, size_t bytes)
+{
+    if (bytes == 0) {
+        return CPTI_INPUT_EMPTY;
+    }
+    if (cpt_tree_is_encoded(head, bytes)) {
+        return CPTI_INPUT_TREE;
+    }
+    if (is_log(head, bytes)) {
+        return CPTI_INPUT_LOG;
+    }
+    return bytes >= 2 && head[0] == 0x1f && head[1] == 0x8b ? CPTI_INPUT_GZIP
+                                                            : CPTI_INPUT_OTHER;
+}
+
+int cpti_input_open(struct cpti_input *input, const char *path)
+{
+    struct stat about;
+
+    *input = (struct cpti_input){.path = path};
+    input->file = is_stdio(path) ? stdin : fopen(path, "rb");
+    if (input->file == NULL) {
+        return cpti_failed("%s: cannot be opened: %s", cpti_quoted(path),
+                           strerror(errno));
+    }
+    if (fstat(fileno(input->file), &about) == 0 && S_ISREG(about.st_mode)) {
+        input->total_bytes = (uint64_t)about.st_size;
+    }
+    errno = 0;
+    input->head_bytes = fread(input->head, 1, sizeof input->head, input->file);
+    if (ferror(input->file)) {
+        const int failed = cpti_failed("%s: cannot be read: %s", cpti_input_name(input),
+                                       strerror(errno));
+
+        cpti_input_close(input);
+        return failed;
+    }
+    input->kind = kind_of(input->head, input->head_bytes);
+    return CPTI_EXIT_DONE;
+}
+
+void cpti_input_close(struct cpti_input *input)
+{
+    if (input->file != NULL && input->file != stdin) {
+        (void)fclose(input->file);
+    }
+    input->file = NULL;
+}
+
+cpt_status cpti_input_read(void *context, void *buffer, size_t capacity, size_t *bytes)
+{
+    struct cpti_input *input = context;
+    const size_t left = input->head_bytes - input->head_used;
+    const size_t from_head = left < capacity ? left : capacity;
+
+    if (from_head != 0) {
+        memcpy(buffer, input->head + input->head_used, from_head);
+        input->head_used += from_head;
+        *bytes = from_head;
+    } else {
+        errno = 0;
+        *bytes = fread(buffer, 1, capacity, input->file);
+        if (*bytes == 0 && ferror(input->file)) {
+            input->error_number = errno;
+            return CPT_IO;
+        }
+    }
+    input->read_bytes += *bytes;
+    return CPT_OK;
+}
+
+int cpti_input_slurp(struct cpti_input *input, size_t limit, unsigned char **data,
+                     size_t *bytes)
+{
+    size_t capacity = SLURP_BYTES_FIRST;
+    unsigned char *buffer = NULL;
+    size_t used = 0;
+
+    for (;;) {
+        unsigned char *larger = realloc(buffer, capacity + 1);
+        size_t more = 0;
+
+        if (larger == NULL) {
+            free(buffer);
+            return cpti_failed("out of memory");
+        }
+        buffer = larger;
+        if (cpti_input_read(input, buffer + used, capacity - used, &more) != CPT_OK) {
+            free(buffer);
+            return cpti_failed("%s: cannot be read: %s", cpti_input_name(input),
+                               strerror(input->error_number));
+        }
+        used += more;
+        if (used > limit) {
+            free(buffer);
+            return cpti_failed("%s: has more than %zu bytes, which is the limit",
+                               cpti_input_name(input), limit);
+        }
+        if (more == 0) {
+            break;
+        }
+        capacity += used == capacity ? capacity : 0;
+    }
+    buffer[used] = '\0';
+    *data = buffer;
+    *bytes = used;
+    return CPTI_EXIT_DONE;
+}
+
+/* --- Outputs --- */
+
+/* The place that a file of that name has: links are followed, as with a plain write. */
+static char *resolve(const char *path)
+{
+    char *target = realpath(path, NULL);
+
+    return target != NULL ? target : strdup(path);
+}
+
+/* A temporary file beside @output's target, with the permissions of a new file. */
+static int open_temporary(struct cpti_output *output)
+{
+    const size_t bytes = strlen(output->target) + sizeof ".XXXXXX";
+    const mode_t mask = umask(0);
+    int descriptor;
+
+    (void)umask(mask);
+    output->temporary = malloc(bytes);
+    if (output->temporary == NULL) {
+        return cpti_failed("out of memory");
+    }
+    (void)snprintf(output->temporary, bytes, "%s.XXXXXX", output->target);
+    descriptor = mkstemp(output->temporary);
+    if (descriptor < 0) {
+        free(output->temporary);
+        output->temporary = NULL;
+        return cpti_failed("%s: cannot be written: %s", cpti_quoted(output->path),
+                           strerror(errno));
+    }
+    (void)fchmod(descriptor, 0666 & ~mask);
+    output->file = fdopen(descriptor, "wb");
+    if (output->file == NULL) {
+        (void)close(descriptor);
+        return cpti_failed("out of memory");
+    }
+    return CPTI_EXIT_DONE;
+}
+
+int cpti_output_open(struct cpti_output *output, const char *path)
+{
+    struct stat about;
+    int status;
+
+    *output = (struct cpti_output){0};
+    if (path == NULL || is_stdio(path)) {
+        output->file = stdout;
+        return CPTI_EXIT_DONE;
+    }
+    output->path = path;
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {
+        output->file = fopen(path, "wb");
+        return output->file != NULL ? CPTI_EXIT_DONE
+                                    : cpti_failed("%s: cannot be written: %s",
+                                                  cpti_quoted(path), strerror(errno));
+    }
+    output->target = resolve(path);
+    if (output->target == NULL) {
+        return cpti_failed("out of memory");
+    }
+    status = open_temporary(output);
+    if (status != CPTI_EXIT_DONE) {
+        cpti_output_abort(output);
+    }
+    return status;
+}
+
+int cpti_output_write(void *context, const void *data, size_t bytes)
+{
+    struct cpti_output *output = context;
+
+    return fwrite(data, 1, bytes, output->file) != bytes;
+}
+
+static void output_deinit(struct cpti_output *output)
+{
+    free(output->target);
+    free(output->temporary);
+    *output = (struct cpti_output){0};
+}
+
+int cpti_output_commit(struct cpti_output *output)
+{
+    int failed;
+
+    if (output->file == stdout) {
+        return CPTI_EXIT_DONE; /* cpti_finish() looks whether all went well */
+    }
+    errno = 0;
+    failed = ferror(output->file) || fflush(output->file) != 0;
+    failed = (fclose(output->file) != 0) || failed;
+    output->file = NULL;
+    failed = failed || (output->temporary != NULL &&
+                        rename(output->temporary, output->target) != 0);
+    if (failed) {
+        const int number = errno;
+
+        if (output->temporary != NULL) {
+            (void)unlink(output->temporary);
+        }
+        (void)cpti_failed("%s: cannot be written: %s", cpti_quoted(output->path),
+                          number != 0 ? strerror(number) : "unknown error");
+    }
+    output_deinit(output);
+    return failed ? CPTI_EXIT_FAILED : CPTI_EXIT_DONE;
+}
+
+void cpti_output_abort(struct cpti_output *output)
+{
+    if (output->file != NULL && output->file != stdout) {
+        (void)fclose(output->file);
+    }
+    if (output->temporary != NULL) {
+        (void)unlink(output->temporary);
+    }
+    output_deinit(output);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* help.c - help for the screen; see help.h */
+#include "cpt/cli/help.h"
+
+#include "cpt/cli/output.h"
+
+#include <string.h>
+
+enum { OPTION_INDENT = 2, HELP_INDENT = 6, OPTION_BYTES = 128 };
+
+const char cpti_about[] =
+    "cpt shows which parts of a distributed system made its requests slow. It reads "
+    "the "
+    "critical paths that services wrote to path logs, averages those of many requests "
+    "to "
+    "one tree, prints and compares such trees, and writes them as profiles for pprof.\n"
+    "\n"
+    "The time of a part is the time for which it alone held the request up. So the "
+    "times "
+    "of all parts add up to the latency of the request.";
+
+const char cpti_exit_text[] = "0: done. 1: an input or the system failed; what could "
+                              "be done was done, and what was "
+                              "skipped is counted on standard error. 2: the command "
+                              "line is wrong; nothing was done.";
+
+const char cpti_environment_text[] =
+    "COLUMNS: the width that tables are fitted to; without it that of the terminal, "
+    "and "
+    "no limit where standard output is none. NO_COLOR: no colours, if not empty.";
+
+const struct cpti_option cpti_common_options[] = {
+    {"help", 'h', NULL, "print this help", NULL},
+    {0},
+};
+
+const struct cpti_option cpti_tool_options[] = {
+    {"help", 'h', NULL, "print this help", NULL},
+    {"version", 0, NULL, "print the version", NULL},
+    {"completion", 0, "SHELL", "print completions for a shell", "bash zsh fish"},
+    {"man", 0, "[COMMAND]", "print the man page, as troff", NULL},
+    {0},
+};
+
+static void print_option(FILE *file, const struct cpti_option *option)
+{
+    char text[OPTION_BYTES] = "";
+    size_t bytes = 0;
+
+    if (option->letter != 0) {
+        bytes = (size_t)snprintf(text, sizeof text, "-%c, ", option->letter);
+    }
+    (void)snprintf(text + bytes, sizeof text - bytes, "--%s%s%s", option->name,
+                   option->value != NULL ? " " : "",
+                   option->value != NULL ? option->value : "");
+    (void)fprintf(file, "%*s%s\n", OPTION_INDENT, "", text);
+    cpti_print_wrapped(file, HELP_INDENT, option->help);
+}
+
+void cpti_help_tool(FILE *file)
+{
+    (void)fprintf(file, "usage: cpt COMMAND [OPTION]... [FILE]...\n\n");
+    cpti_print_wrapped(file, 0, cpti_about);
+    (void)fprintf(file, "\ncommands, in the order of the data flow:\n");
+    for (size_t i = 0; i < cpti_command_count; i++) {
+        (void)fprintf(file, "  %-10s %s\n", cpti_commands[i]->name,
+                      cpti_commands[i]->summary);
+    }
+    (void)fprintf(file, "\noptions:\n");
+    for (const struct cpti_option *option = cpti_tool_options; option->name != NULL;
+         option++) {
+        print_option(file, option);
+    }
+    (void)fprintf(file, "\nexamples:\n"
+                        "  cpt demo\n"
+                        "      watch three services, their critical paths and a diff\n"
+                        "  cpt report paths.cptlog\n"
+                        "      where the requests of a path log spent their time\n"
+                        "\n'cpt COMMAND --help' tells more about a command.\n");
+}
+
+void cpti_help_command(FILE *file, const struct cpti_command *command)
+{
+    const struct cpti_option *option;
+
+    for (size_t i = 0; i < CPTI_USAGES_MAX && command->usages[i] != NULL; i++) {
+        (void)fprintf(file, "%s cpt %s %s\n", i == 0 ? "usage:" : "      ",
+                      command->name, command->usages[i]);
+    }
+    (void)fputc('\n', file);
+    cpti_print_wrapped(file, 0, command->description);
+    (void)fprintf(file, "\noptions:\n");
+    for (size_t i = 0; (option = cpti_command_option(command, i)) != NULL; i++) {
+        print_option(file, option);
+    }
+    (void)fprintf(file, "\nexit status:\n");
+    cpti_print_wrapped(file, OPTION_INDENT, cpti_exit_text);
+    (void)fprintf(file, "\nexamples:\n");
+    for (const struct cpti_example *example = command->examples; example->line != NULL;
+         example++) {
+        (void)fprintf(file, "  %s\n", example->line);
+        cpti_print_wrapped(file, HELP_INDENT, example->what);
+    }
+}

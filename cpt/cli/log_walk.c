@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* log_walk.c - all records of a log, whatever its state; see log_walk.h */
+#include "cpt/cli/log_walk.h"
+
+#include "cpt/cli/command.h"
+#include "cpt/cli/output.h"
+#include "cpt/cpt_clock.h"
+#include "cpt/cpt_path.h"
+#include "wire/cpt_log.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Of one file; the rest is counted. And progress is shown after this time, this often.
+ */
+enum { MESSAGES_MAX = 10, PROGRESS_RECORDS = 4096 };
+#define PROGRESS_FIRST_NS UINT64_C(1000000000)
+#define PROGRESS_NEXT_NS  UINT64_C(200000000)
+
+const struct cpti_option cpti_log_options[] = {
+    {"stop-at-error", 0, NULL,
+     "stop at the first damage in a log; without it, what is "
+     "damaged is skipped and counted",
+     NULL},
+    {0},
+};
+
+int cpti_refuse_gzip(const struct cpti_input *input)
+{
+    return cpti_failed(
+        "%s: is a profile: it holds averages without their variances, so "
+        "no interval can be told; compare profiles by 'go tool pprof "
+        "-unit=ms -nodefraction=0 -edgefraction=0 -top -diff_base=BASE "
+        "NEW', or give the path logs here",
+        cpti_input_name(input));
+}
+
+int cpti_log_expect(const struct cpti_input *input)
+{
+    if (input->kind == CPTI_INPUT_GZIP) {
+        return cpti_refuse_gzip(input);
+    }
+    if (input->kind == CPTI_INPUT_TREE) {
+        return cpti_failed("%s: is a tree: it holds averages, no single requests; give "
+                           "the path log it was made from",
+                           cpti_input_name(input));
+    }
+    return CPTI_EXIT_DONE;
+}
+
+static void say_damage(struct cpti_log_walk *walk, const char *sentence,
+                       uint64_t record, uint64_t offset)
+{
+    walk->damage_count++;
+    if (walk->damage_count > MESSAGES_MAX) {
+        return;
+    }
+    if (record != 0) {
+        cpti_warn("%s: record %" PRIu64 " at byte %" PRIu64 ": %s",
+                  cpti_input_name(walk->input), record, offset, sentence);
+    } else {
+        cpti_warn("%s: at byte %" PRIu64 ": %s", cpti_input_name(walk->input), offset,
+                  sentence);
+    }
+}
+
+int cpti_log_skip(struct cpti_log_walk *walk, const char *sentence)
+{
+    walk->skipped_count++;
+    say_damage(walk, sentence, walk->record_count, cpt_log_reader_offset(walk->reader));
+    return walk->stops_at_error ? CPTI_EXIT_FAILED : CPTI_EXIT_DONE;
+}
+
+int cpti_log_path(struct cpti_log_walk *walk, const struct cpt_record *record,
+                  const struct cpt_path **path)
+{
+    struct cpt_error error = {0};
+    cpt_status status;
+
+    *path = NULL;
+    cpt_path_reset(walk->path);
+    status = cpt_record_path(record, NULL, walk->path, &error);
+    if (status == CPT_NO_MEMORY) {
+        return cpti_failed("out of memory");
+    }
+    if (status != CPT_OK) {
+        return cpti_log_skip(walk, error.sentence[0] != '\0'
+                                       ? error.sentence
+                                       : cpt_status_sentence(status));
+    }
+    *path = walk->path;
+    return CPTI_EXIT_DONE;
+}
+
+/* A line on the terminal that is written over and over; gone when we are done. */
+static void show_progress(struct cpti_log_walk *walk, int is_end)
+{
+    const struct cpti_input *input = walk->input;
+    const uint64_t now_ns = cpt_clock_now_ns(cpt_clock_monotonic());
+
+    if (is_end) {
+        (void)fputs(walk->shows_progress == 2 ? "\r\033[K" : "", stderr);
+        return;
+    }
+    if (walk->progress_ns == 0) {
+        walk->progress_ns = now_ns + PROGRESS_FIRST_NS;
+    }
+    if (now_ns < walk->progress_ns) {
+        return;
+    }
+    walk->progress_ns = now_ns + PROGRESS_NEXT_NS;
+    walk->shows_progress = 2;
+    (void)fprintf(stderr, "\r%s: %" PRIu64 " records", cpti_input_name(input),
+                  walk->record_count);
+    if (input->total_bytes != 0) {
+        (void)fprintf(stderr, ", %.0f %%",
+                      100.0 * (double)input->read_bytes / (double)input->total_bytes);
+    }
+    (void)fputs("\033[K", stderr);
+}
+
+/* What the reader met instead of a record. */
+static int meet_damage(struct cpti_log_walk *walk, cpt_status status,
+                       const struct cpt_error *error)
+{
+    const char *sentence =
+        error->sentence[0] != '\0' ? error->sentence : cpt_status_sentence(status);
+
+    switch (status) {
+    case CPT_TRUNCATED:
+        cpti_warn("%s: at byte %" PRIu64 ": %s; all before it is sound",
+                  cpti_input_name(walk->input), error->offset, sentence);
+        return CPTI_EXIT_DONE;
+    case CPT_CORRUPT:
+    case CPT_LIMIT:
+    case CPT_VERSION:
+        say_damage(walk, sentence, 0, error->offset);
+        return walk->stops_at_error ? CPTI_EXIT_FAILED : CPTI_EXIT_DONE;
+    case CPT_IO:
+        return cpti_failed("%s: cannot be read: %s", cpti_input_name(walk->input),
+                           strerror(walk->input->error_number));
+    default:
+        return cpti_failed("%s: %s", cpti_input_name(walk->input), sentence);
+    }
+}
+
+static int walk_records(struct cpti_log_walk *walk)
+{
+    for (;;) {
+        struct cpt_error error = {0};
+        struct cpt_record record;
+        const cpt_status status = cpt_log_reader_next(walk->reader, &record, &error);
+        int failed;
+
+        if (status == CPT_END) {
+            return CPTI_EXIT_DONE;
+        }
+        if (status == CPT_OK) {
+            walk->record_count++;
+            if (walk->shows_progress && walk->record_count % PROGRESS_RECORDS == 0) {
+                show_progress(walk, 0);
+            }
+            failed = walk->record(walk, &record);
+        } else {
+            failed = meet_damage(walk, status, &error);
+        }
+        if (failed != CPTI_EXIT_DONE) {
+            return failed;
+        }
+    }
+}
+
+/* The end of the story of a damaged log. */
+static int sum_up(const struct cpti_log_walk *walk)
+{
+    const struct cpt_log_counts *counts = cpt_log_reader_counts(walk->reader);
+    const uint64_t skipped = walk->skipped_count + counts->skipped_records;
+    const char *name = cpti_input_name(walk->input);
+
+    if (walk->damage_count == 0) {
+        return CPTI_EXIT_DONE;
+    }
+    if (counts->records == 0 && walk->input->kind == CPTI_INPUT_OTHER) {
+        return cpti_failed("%s: is neither a path log nor a tree", name);
+    }
+    if (walk->damage_count > MESSAGES_MAX) {
+        cpti_warn("%s: damage at %" PRIu64 " more places", name,
+                  walk->damage_count - MESSAGES_MAX);
+    }
+    if (counts->skipped_bytes != 0) {
+        cpti_warn("%s: %" PRIu64 " bytes skipped", name, counts->skipped_bytes);
+    }
+    return cpti_failed("%s: %" PRIu64 " of %" PRIu64 " records skipped", name, skipped,
+                       counts->records + counts->skipped_records);
+}
+
+int cpti_log_walk(struct cpti_log_walk *walk)
+{
+    const struct cpt_log_reader_options options = {
+        .struct_bytes = sizeof options,
+        .read = cpti_input_read,
+        .context = walk->input,
+    };
+    struct cpt_error error = {0};
+    int status = CPTI_EXIT_FAILED;
+
+    walk->path = cpt_path_new(NULL);
+    walk->reader = cpt_log_reader_new(&options, &error);
+    walk->shows_progress = isatty(STDERR_FILENO);
+    if (walk->path == NULL || walk->reader == NULL) {
+        (void)cpti_failed("out of memory");
+        goto out;
+    }
+    status = walk_records(walk);
+    show_progress(walk, 1);
+    if (status == CPTI_EXIT_DONE) {
+        status = sum_up(walk);
+    }
+out:
+    cpt_log_reader_free(walk->reader);
+    cpt_path_free(walk->path);
+    walk->reader = NULL;
+    walk->path = NULL;
+    return status;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * log_walk.h - all records of a log, whatever its state
+ *
+ * Damage is said, with its place, counted and passed over. How a log ended when its
+ * writer was killed is no damage: a note says that its last block is not complete.
+ */
+#ifndef CPTI_CLI_LOG_WALK_H
+#define CPTI_CLI_LOG_WALK_H
+
+#include "cpt/cli/command.h"
+#include "cpt/cli/files.h"
+
+struct cpt_log_reader;
+struct cpt_path;
+struct cpt_record;
+
+/* Zero but for the first part. */
+struct cpti_log_walk {
+    struct cpti_input *input;
+    int stops_at_error; /* the first damage ends it */
+    /* Told of each record; what is not CPTI_EXIT_DONE ends the walk. */
+    int (*record)(struct cpti_log_walk *walk, const struct cpt_record *record);
+    void *context;
+
+    struct cpt_log_reader *reader;
+    struct cpt_path *path;  /* for cpti_log_path() */
+    uint64_t record_count;  /* met so far, this one included */
+    uint64_t skipped_count; /* could not be used, as far as can be told */
+    uint64_t damage_count;  /* places where something was wrong */
+    uint64_t progress_ns;   /* when progress was shown last */
+    int shows_progress;
+};
+
+/*
+ * Walks. CPTI_EXIT_DONE; CPTI_EXIT_FAILED if the input could not be read, or something
+ * in it was skipped (then all else has been met and the count was printed); or what
+ * `record` returned.
+ */
+int cpti_log_walk(struct cpti_log_walk *walk);
+
+/* Within `record`: says that the record cannot be used, and counts it as skipped.
+ * CPTI_EXIT_DONE, or CPTI_EXIT_FAILED if the walk stops at errors. */
+int cpti_log_skip(struct cpti_log_walk *walk, const char *sentence);
+
+/* Within `record`: its path in *@path, good until the next call. If it has none that
+ * holds, *@path is NULL, and that is as after cpti_log_skip(). */
+int cpti_log_path(struct cpti_log_walk *walk, const struct cpt_record *record,
+                  const struct cpt_path **path);
+
+/* The options of every command that reads logs. */
+extern const struct cpti_option cpti_log_options[];
+
+/* Refuses an input that is no log, with the sentence that fits. enum cpti_exit. */
+int cpti_log_expect(const struct cpti_input *input);
+
+/* Says why a profile is refused. CPTI_EXIT_FAILED. */
+int cpti_refuse_gzip(const struct cpti_input *input);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * main.c - the command table, and the tool's own options
+ *
+ * The table is in the order of the data flow: a request's header, the log, the tree,
+ * what is printed of it, what is written from it.
+ */
+#include "cpt/cli/command.h"
+#include "cpt/cli/help.h"
+#include "cpt/cli/options.h"
+#include "cpt/cli/output.h"
+
+#include <locale.h>
+#include <string.h>
+
+extern const struct cpti_command cpti_command_demo; /* cmd_demo.c */
+extern const struct cpti_command cpti_command_metadata;
+extern const struct cpti_command cpti_command_log;
+extern const struct cpti_command cpti_command_aggregate;
+extern const struct cpti_command cpti_command_report;
+extern const struct cpti_command cpti_command_diff;
+extern const struct cpti_command cpti_command_pprof;
+extern const struct cpti_command cpti_command_folded;
+
+const struct cpti_command *const cpti_commands[] = {
+    &cpti_command_demo,      &cpti_command_metadata, &cpti_command_log,
+    &cpti_command_aggregate, &cpti_command_report,   &cpti_command_diff,
+    &cpti_command_pprof,     &cpti_command_folded,
+};
+
+const size_t cpti_command_count = sizeof cpti_commands / sizeof cpti_commands[0];
+
+enum { NAMES_MAX = 32 };
+
+const struct cpti_command *cpti_command_find(const char *name)
+{
+    for (size_t i = 0; i < cpti_command_count; i++) {
+        if (strcmp(cpti_commands[i]->name, name) == 0) {
+            return cpti_commands[i];
+        }
+    }
+    return NULL;
+}
+
+static int unknown_command(const char *word)
+{
+    const char *names[NAMES_MAX];
+    const char *nearest;
+    size_t count = 0;
+
+    for (; count < cpti_command_count && count < NAMES_MAX; count++) {
+        names[count] = cpti_commands[count]->name;
+    }
+    nearest = cpti_nearest_word(word, names, count);
+    if (nearest != NULL) {
+        return cpti_usage("unknown command '%s'; did you mean '%s'?", cpti_quoted(word),
+                          nearest);
+    }
+    return cpti_usage("unknown command '%s'; 'cpt --help' lists them",
+                      cpti_quoted(word));
+}
+
+static int run_command(const struct cpti_command *command, size_t count,
+                       char *const *words)
+{
+    struct cpti_arguments arguments;
+    int status = cpti_arguments_init(&arguments, command, count, words);
+
+    if (status == CPTI_EXIT_DONE && cpti_has(&arguments, "help")) {
+        cpti_help_command(stdout, command);
+    } else if (status == CPTI_EXIT_DONE) {
+        status = command->run(&arguments);
+    }
+    cpti_arguments_deinit(&arguments);
+    return status;
+}
+
+/* cpt --man [COMMAND] */
+static int run_man(const char *name)
+{
+    const struct cpti_command *command = name != NULL ? cpti_command_find(name) : NULL;
+
+    if (name != NULL && command == NULL) {
+        return unknown_command(name);
+    }
+    cpti_man(stdout, command);
+    return CPTI_EXIT_DONE;
+}
+
+/* cpt --completion SHELL */
+static int run_completion(const char *shell)
+{
+    if (shell == NULL || (strcmp(shell, "bash") != 0 && strcmp(shell, "zsh") != 0 &&
+                          strcmp(shell, "fish") != 0)) {
+        return cpti_usage("option '--completion' takes one of: bash zsh fish");
+    }
+    cpti_completion(stdout, shell);
+    return CPTI_EXIT_DONE;
+}
+
+/* An option before any command. */
+static int run_tool(size_t count, char *const *words)
+{
+    const char *word = words[0];
+    const char *next = count > 1 ? words[1] : NULL;
+
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        cpti_help_tool(stdout);
+        return CPTI_EXIT_DONE;
+    }
+    if (strcmp(word, "--version") == 0) {
+        (void)printf("cpt %s\n", CPTI_VERSION);
+        return CPTI_EXIT_DONE;
+    }
+    if (strcmp(word, "--man") == 0) {
+        return run_man(next);
+    }
+    if (strcmp(word, "--completion") == 0) {
+        return run_completion(next);
+    }
+    return cpti_usage("unknown option '%s'; see 'cpt --help'", cpti_quoted(word));
+}
+
+/* `cpt help [COMMAND]`, for those who try it. */
+static int run_help(const char *name)
+{
+    const struct cpti_command *command = name != NULL ? cpti_command_find(name) : NULL;
+
+    if (name != NULL && command == NULL) {
+        return unknown_command(name);
+    }
+    if (command != NULL) {
+        cpti_help_command(stdout, command);
+    } else {
+        cpti_help_tool(stdout);
+    }
+    return CPTI_EXIT_DONE;
+}
+
+static int run(size_t count, char *const *words)
+{
+    const struct cpti_command *command;
+
+    if (count == 0) {
+        return cpti_usage("a command is missing; 'cpt --help' lists them");
+    }
+    if (words[0][0] == '-') {
+        return run_tool(count, words);
+    }
+    if (strcmp(words[0], "help") == 0) {
+        return run_help(count > 1 ? words[1] : NULL);
+    }
+    command = cpti_command_find(words[0]);
+    if (command == NULL) {
+        return unknown_command(words[0]);
+    }
+    return run_command(command, count - 1, words + 1);
+}
+
+int main(int argument_count, char **arguments)
+{
+    /* for the width of characters only; numbers keep their dots */
+    if (setlocale(LC_CTYPE, "C.UTF-8") == NULL) {
+        (void)setlocale(LC_CTYPE, "");
+    }
+    return cpti_finish(
+        run(argument_count > 0 ? (size_t)argument_count - 1 : 0, arguments + 1));
+}
