@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cmd_demo.c - cpt demo: three services, requests, and what made them slow
+ *
+ *      browsers --> A{A1,A2} --> B{B1,B2} --> C{C1,C2}      load, two arms
+ *                      |
+ *                  demo-out/paths.cptlog  --> cpt report    the average critical path
+ *                      |                  --> cpt diff      what the treatment changed
+ *                      '--> control.pb.gz, treatment.pb.gz  the same in pprof
+ *
+ * One component, chosen by the seed, takes longer in the treatment arm. Which one stands
+ * in demo-out/truth.json and nowhere else: the analysis is done by the tool's own
+ * commands, started as a person would, on the log alone.
+ */
+#include "cpt/cli/command.h"
+#include "cpt/cli/demo_load.h"
+#include "cpt/cli/demo_services.h"
+#include "cpt/cli/options.h"
+#include "cpt/cli/output.h"
+#include "cpt/cpt_clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    SLOWED_US = 4000,
+    RATE_PER_SECOND = 40,
+    DURATION_DEFAULT_S = 15,
+    DURATION_MAX_S = 3600,
+    PATH_BYTES = 1024,
+    VALUE_BYTES = 8192,
+    FLUSH_MS = 600 /* the services' logs are flushed by then */
+};
+
+/* Every request is one of these; each block of requests has every one once, so that the
+ * two arms differ in nothing but the arm. */
+enum { ARMS = 2, PAGES = 2, REGIONS = 3, BLOCK = ARMS * PAGES * REGIONS };
+
+struct demo {
+    const char *directory;
+    char tool[CPTI_SERVICE_PATH_BYTES];  /* to start */
+    char shown[CPTI_SERVICE_PATH_BYTES]; /* the same as one would type it */
+    char log_file[PATH_BYTES];
+    char control_file[PATH_BYTES];
+    char treatment_file[PATH_BYTES];
+    char diff_file[PATH_BYTES];
+    char truth_file[PATH_BYTES];
+    uint64_t seed;
+    uint64_t duration_ns;
+    uint16_t port;
+    const struct cpti_component *slowed;
+    struct cpti_services services;
+    uint64_t *latencies_ns; /* of answered requests */
+    size_t latency_count;
+    size_t latency_capacity;
+    uint64_t failed_count;
+};
+
+/* --- What is printed --- */
+
+static void heading(const char *text)
+{
+    (void)printf("\n== %s\n", text);
+}
+
+/* Shows a command of the tool as one would type it, and runs it: "report", FILE … */
+static int run_tool(const struct demo *demo, const char *const *arguments,
+                    const char *output)
+{
+    const char *words[16] = {demo->tool};
+    int status;
+
+    (void)printf("$ %s", demo->shown);
+    for (size_t i = 0; i + 2 < sizeof words / sizeof words[0] && arguments[i] != NULL;
+         i++) {
+        words[i + 1] = arguments[i];
+        (void)printf(strpbrk(arguments[i], " ;&") != NULL ? " '%s'" : " %s",
+                     arguments[i]);
+    }
+    (void)printf(output != NULL ? " > %s\n" : "\n", output);
+    status = cpti_process_run(words, output);
+    if (status != 0 && !cpti_stop_asked()) {
+        return cpti_failed("cpt %s ended with status %d", arguments[0], status);
+    }
+    return status == 0 ? CPTI_EXIT_DONE : CPTI_EXIT_FAILED;
+}
+
+/* --- 1: single requests --- */
+
+/* Asks for @target and for its path, which the answer's header brings. */
+static int show_request(struct demo *demo, const char *target, const char *what)
+{
+    static char reply[CPTI_LOAD_REPLY_BYTES];
+    char value[VALUE_BYTES];
+    unsigned http_status;
+
+    (void)printf("\n%s\n$ curl -s -o /dev/null -D - -H 'critical-path: 1;forced' "
+                 "'http://127.0.0.1:%u%s'\n",
+                 what, (unsigned)demo->services.ports[0], target);
+    http_status = cpti_http_get(demo->services.ports[0], target,
+                                "critical-path: 1;forced", reply);
+    if (cpti_stop_asked()) {
+        return CPTI_EXIT_FAILED;
+    }
+    if (http_status != 200 ||
+        !cpti_http_header(reply, "critical-path-bin", value, sizeof value)) {
+        return cpti_failed("service A answered %u without a critical path", http_status);
+    }
+    (void)printf("critical-path-bin: %s\n", value);
+    return run_tool(demo, (const char *const[]){"metadata", value, NULL}, NULL);
+}
+
+static int show_requests(struct demo *demo)
+{
+    static const struct {
+        const char *target;
+        const char *what;
+    } requests[] = {
+        {"/", "A1 calls A2, B1 and B2 at once. B1 takes longest and is on the path; the "
+              "others\nare not, for nobody waited for them."},
+        {"/overlap", "A1 calls B1 and computes on while B1 is out. It had to wait in the "
+                     "end, so all\nof B1 is on the path, and what A1 did meanwhile is "
+                     "not."},
+        {"/repeat", "A2 calls C1 200 times at once. One call is slow, and it alone is "
+                    "on the path."},
+    };
+    int status = CPTI_EXIT_DONE;
+
+    heading("1. One request: its critical path comes back with the answer");
+    for (size_t i = 0;
+         i < sizeof requests / sizeof requests[0] && status == CPTI_EXIT_DONE; i++) {
+        status = show_request(demo, requests[i].target, requests[i].what);
+    }
+    return status;
+}
+
+/* --- 2: load --- */
+
+static void next_target(void *context, uint64_t index,
+                        char target[CPTI_LOAD_TARGET_BYTES])
+{
+    static const char *const arms[ARMS] = {"control", "treatment"};
+    static const char *const pages[PAGES] = {"home", "search"};
+    static const char *const regions[REGIONS] = {"eu", "us", "asia"};
+    const struct demo *demo = context;
+    uint64_t random = demo->seed ^ (index / BLOCK * 0x2545f4914f6cdd1du);
+    unsigned order[BLOCK];
+    unsigned chosen;
+
+    for (unsigned i = 0; i < BLOCK; i++) {
+        const unsigned place = (unsigned)(cpti_random(&random) % (i + 1));
+
+        order[i] = order[place];
+        order[place] = i;
+    }
+    chosen = order[index % BLOCK];
+    (void)snprintf(target, CPTI_LOAD_TARGET_BYTES, "/?arm=%s&page=%s&region=%s",
+                   arms[chosen % ARMS], pages[chosen / ARMS % PAGES],
+                   regions[chosen / ARMS / PAGES]);
+}
+
+static void note_answer(void *context, uint64_t index, unsigned http_status,
+                        uint64_t latency_ns)
+{
+    struct demo *demo = context;
+
+    if (http_status != 200) {
+        demo->failed_count++;
+    } else if (demo->latency_count < demo->latency_capacity) {
+        demo->latencies_ns[demo->latency_count++] = latency_ns;
+    }
+    if (index % 20 == 0 && isatty(STDERR_FILENO)) {
+        (void)fprintf(stderr, "\rcpt: %llu requests", (unsigned long long)index);
+    }
+}
+
+static int by_size(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left;
+    const uint64_t b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+static void print_latencies(struct demo *demo, uint64_t request_count)
+{
+    double sum = 0;
+    const size_t count = demo->latency_count;
+
+    (void)printf("%llu requests, %llu of them failed",
+                 (unsigned long long)request_count,
+                 (unsigned long long)demo->failed_count);
+    if (count > 0) {
+        qsort(demo->latencies_ns, count, sizeof demo->latencies_ns[0], by_size);
+        for (size_t i = 0; i < count; i++) {
+            sum += (double)demo->latencies_ns[i];
+        }
+        (void)printf("; latency as the browser saw it, from when it was due:\n"
+                     "mean %.3f ms, p50 %.3f ms, p99 %.3f ms",
+                     sum / (double)count / 1e6,
+                     (double)demo->latencies_ns[count / 2] / 1e6,
+                     (double)demo->latencies_ns[count * 99 / 100] / 1e6);
+    }
+    (void)printf("\n");
+}
+
+static int make_load(struct demo *demo)
+{
+    const struct cpti_load load = {
+        .port = demo->services.ports[0],
+        .rate = RATE_PER_SECOND,
+        .duration_ns = demo->duration_ns,
+        .seed = demo->seed,
+        .target = next_target,
+        .answered = note_answer,
+        .context = demo,
+    };
+    uint64_t request_count;
+
+    heading("2. Many requests, half of them in arm=treatment, where one component is "
+            "slower");
+    (void)fprintf(stderr, "cpt: %.0f s of load, %d requests a second\n",
+                  (double)demo->duration_ns / 1e9, RATE_PER_SECOND);
+    demo->latency_capacity =
+        (size_t)((double)demo->duration_ns / 1e9 * RATE_PER_SECOND * 2) + 1000;
+    demo->latencies_ns = calloc(demo->latency_capacity, sizeof demo->latencies_ns[0]);
+    if (demo->latencies_ns == NULL) {
+        return cpti_failed("out of memory");
+    }
+    request_count = cpti_load_run(&load);
+    if (isatty(STDERR_FILENO)) {
+        (void)fprintf(stderr, "\r");
+    }
+    print_latencies(demo, request_count);
+    free(demo->latencies_ns);
+    if (cpti_stop_asked()) {
+        return CPTI_EXIT_FAILED;
+    }
+    return demo->failed_count < request_count
+               ? CPTI_EXIT_DONE
+               : cpti_failed("no request was answered");
+}
+
+/* --- 3 to 5: analysis, on the log alone --- */
+
+static int analyse_log(const struct demo *demo)
+{
+    int status;
+
+    heading("3. The log: Σ segments = latency, for every request");
+    status = run_tool(demo, (const char *const[]){"log", "--check", demo->log_file, NULL},
+                      NULL);
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    heading("4. The average critical path");
+    return run_tool(demo, (const char *const[]){"report", demo->log_file, NULL}, NULL);
+}
+
+static int write_profile(const struct demo *demo, const char *where, const char *file)
+{
+    return run_tool(demo,
+                    (const char *const[]){"pprof", demo->log_file, "--where", where,
+                                          "--output", file, NULL},
+                    NULL);
+}
+
+/* The profiles, and go's pprof on them where it is installed. */
+static int show_profiles(const struct demo *demo)
+{
+    char base[PATH_BYTES + 16];
+    const char *const words[] = {"go", "tool", "pprof", "-unit=ms", "-nodefraction=0",
+                                 "-edgefraction=0", "-top", base, demo->treatment_file,
+                                 NULL};
+    int status;
+
+    heading("5. The same as profiles");
+    status = write_profile(demo, "arm=control", demo->control_file);
+    if (status == CPTI_EXIT_DONE) {
+        status = write_profile(demo, "arm=treatment", demo->treatment_file);
+    }
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    (void)snprintf(base, sizeof base, "-diff_base=%s", demo->control_file);
+    (void)printf("Look on with\n"
+                 "  go tool pprof -unit=ms -top %s\n"
+                 "  go tool pprof -unit=ms -http=127.0.0.1: %s\n"
+                 "  go tool pprof -unit=ms -nodefraction=0 -edgefraction=0 "
+                 "-http=127.0.0.1: \\\n      %s %s\n"
+                 "$ go tool pprof -unit=ms -nodefraction=0 -edgefraction=0 -top \\\n"
+                 "      %s %s\n",
+                 demo->control_file, demo->treatment_file, base, demo->treatment_file,
+                 base, demo->treatment_file);
+    if (cpti_process_run(words, NULL) != 0) {
+        cpti_warn("go tool pprof did not run; Debian has it in golang-go");
+    }
+    return CPTI_EXIT_DONE;
+}
+
+static int show_diff(const struct demo *demo)
+{
+    const char *words[] = {"diff",        demo->log_file, "--base", "arm=control",
+                           "--new",       "arm=treatment", NULL,    NULL};
+    int status;
+
+    heading("6. What the treatment made slower: the first row");
+    status = run_tool(demo, words, NULL);
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    words[6] = "--json";
+    status = run_tool(demo, words, demo->diff_file);
+    (void)printf("\nThe log is %s. Which component was made slower is\n"
+                 "in %s, which nothing above has read.\n",
+                 demo->log_file, demo->truth_file);
+    return status;
+}
+
+/* --- The demo as a whole --- */
+
+static int write_truth(const struct demo *demo)
+{
+    FILE *file = fopen(demo->truth_file, "we");
+
+    if (file == NULL) {
+        return cpti_failed("%s: %s", cpti_quoted(demo->truth_file), strerror(errno));
+    }
+    (void)fprintf(file, "{\"slowed\": \"%s\", \"added_ns\": %u000}\n",
+                  demo->slowed->frame, (unsigned)SLOWED_US);
+    return fclose(file) == 0 ? CPTI_EXIT_DONE
+                             : cpti_failed("%s: %s", cpti_quoted(demo->truth_file),
+                                           strerror(errno));
+}
+
+/* Writes "directory/name" to @file and removes what an earlier demo left there. */
+static int name_file(const struct demo *demo, const char *name, char file[PATH_BYTES])
+{
+    if (snprintf(file, PATH_BYTES, "%s/%s", demo->directory, name) >= PATH_BYTES) {
+        return cpti_failed("%s: the name is too long", cpti_quoted(demo->directory));
+    }
+    if (unlink(file) != 0 && errno != ENOENT) {
+        return cpti_failed("%s: %s", cpti_quoted(file), strerror(errno));
+    }
+    return CPTI_EXIT_DONE;
+}
+
+static int name_files(struct demo *demo)
+{
+    if (mkdir(demo->directory, 0777) != 0 && errno != EEXIST) {
+        return cpti_failed("%s: %s", cpti_quoted(demo->directory), strerror(errno));
+    }
+    if (name_file(demo, "paths.cptlog", demo->log_file) != CPTI_EXIT_DONE ||
+        name_file(demo, "control.pb.gz", demo->control_file) != CPTI_EXIT_DONE ||
+        name_file(demo, "treatment.pb.gz", demo->treatment_file) != CPTI_EXIT_DONE ||
+        name_file(demo, "diff.json", demo->diff_file) != CPTI_EXIT_DONE ||
+        name_file(demo, "truth.json", demo->truth_file) != CPTI_EXIT_DONE) {
+        return CPTI_EXIT_FAILED;
+    }
+    return CPTI_EXIT_DONE;
+}
+
+/* How one types the tool: below the current folder by its path, else by its name. */
+static void name_tool(struct demo *demo)
+{
+    char folder[CPTI_SERVICE_PATH_BYTES];
+    size_t bytes = 0;
+
+    (void)snprintf(demo->shown, sizeof demo->shown, "cpt");
+    if (getcwd(folder, sizeof folder) != NULL) {
+        bytes = strlen(folder);
+        if (strncmp(demo->tool, folder, bytes) == 0 && demo->tool[bytes] == '/') {
+            (void)snprintf(demo->shown, sizeof demo->shown, "%s",
+                           demo->tool + bytes + 1);
+        }
+    }
+}
+
+static int start_services(struct demo *demo)
+{
+    const struct cpti_services_options options = {
+        .log_file = demo->log_file,
+        .probability = "1",
+        .slowed = demo->slowed,
+        .slowed_us = SLOWED_US,
+        .port = demo->port,
+    };
+    const int status = cpti_services_start(&demo->services, &options);
+
+    if (status == CPTI_EXIT_DONE) {
+        (void)printf("The services of the article's Figure 1:\n"
+                     "  A {A1, A2} http://127.0.0.1:%u   entry, logs to %s\n"
+                     "  B {B1, B2} http://127.0.0.1:%u\n"
+                     "  C {C1, C2} http://127.0.0.1:%u\n",
+                     (unsigned)demo->services.ports[0], demo->log_file,
+                     (unsigned)demo->services.ports[1],
+                     (unsigned)demo->services.ports[2]);
+    }
+    return status;
+}
+
+static int run_story(struct demo *demo)
+{
+    int status = start_services(demo);
+
+    if (status == CPTI_EXIT_DONE) {
+        status = show_requests(demo);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = make_load(demo);
+    }
+    cpti_services_end(&demo->services);
+    if (status == CPTI_EXIT_DONE && !cpti_stop_asked()) {
+        status = analyse_log(demo);
+    }
+    if (status == CPTI_EXIT_DONE && !cpti_stop_asked()) {
+        status = show_profiles(demo);
+    }
+    if (status == CPTI_EXIT_DONE && !cpti_stop_asked()) {
+        status = show_diff(demo);
+    }
+    return status;
+}
+
+/* --serve: the services, and how to talk to them. */
+static int serve(struct demo *demo)
+{
+    const int status = start_services(demo);
+    const unsigned port = demo->services.ports[0];
+
+    if (status == CPTI_EXIT_DONE) {
+        (void)printf("\nAsk for a page and its critical path:\n"
+                     "  curl -s -o /dev/null -D - -H 'critical-path: 1;forced' "
+                     "http://127.0.0.1:%u/\n"
+                     "and read what came in the header critical-path-bin:\n"
+                     "  curl -s -o /dev/null -D - -H 'critical-path: 1;forced' "
+                     "http://127.0.0.1:%u/ | %s metadata\n"
+                     "Other pages: /overlap, /repeat, '/repeat?how=serial', "
+                     "'/?page=search'. Counters: /cpt/counters\n"
+                     "End: ^C\n",
+                     port, port, demo->shown);
+        (void)fflush(stdout);
+        while (!cpti_stop_asked()) {
+            cpti_stop_wait(1000);
+        }
+    }
+    cpti_services_end(&demo->services);
+    return status;
+}
+
+/* "15s", "2m" */
+static int parse_duration(const char *text, uint64_t *duration_ns)
+{
+    char *end = NULL;
+    double seconds = strtod(text, &end);
+
+    if (strcmp(end, "m") == 0) {
+        seconds *= 60;
+    } else if (end == text || strcmp(end, "s") != 0) {
+        return cpti_usage("'--duration %s' needs a number and s or m: 15s",
+                          cpti_quoted(text));
+    }
+    if (!(seconds >= 1 && seconds <= DURATION_MAX_S)) {
+        return cpti_usage("'--duration %s' is not between 1s and 60m",
+                          cpti_quoted(text));
+    }
+    *duration_ns = (uint64_t)(seconds * 1e9);
+    return CPTI_EXIT_DONE;
+}
+
+static int parse_number(const char *option, const char *text, uint64_t largest,
+                        uint64_t *number)
+{
+    char *end = NULL;
+
+    errno = 0;
+    *number = strtoull(text, &end, 0);
+    if (end == text || *end != '\0' || text[0] == '-' || errno != 0 ||
+        *number > largest) {
+        return cpti_usage("'--%s %s' needs a whole number up to %llu", option,
+                          cpti_quoted(text), (unsigned long long)largest);
+    }
+    return CPTI_EXIT_DONE;
+}
+
+static int read_options(const struct cpti_arguments *arguments, struct demo *demo)
+{
+    const char *directory = cpti_value(arguments, "dir");
+    const char *seed = cpti_value(arguments, "seed");
+    const char *duration = cpti_value(arguments, "duration");
+    const char *port = cpti_value(arguments, "port");
+    uint64_t number = 0;
+    int status = CPTI_EXIT_DONE;
+
+    demo->directory = directory != NULL ? directory : "demo-out";
+    demo->duration_ns = DURATION_DEFAULT_S * 1000000000ull;
+    demo->seed = cpt_clock_unix_ns() / 1000 % 1000000;
+    if (seed != NULL) {
+        status = parse_number("seed", seed, UINT64_MAX, &demo->seed);
+    }
+    if (status == CPTI_EXIT_DONE && duration != NULL) {
+        status = parse_duration(duration, &demo->duration_ns);
+    }
+    if (status == CPTI_EXIT_DONE && port != NULL) {
+        status = parse_number("port", port, UINT16_MAX, &number);
+        demo->port = (uint16_t)number;
+    }
+    return status;
+}
+
+static int run(const struct cpti_arguments *arguments)
+{
+    struct demo demo = {0};
+    uint64_t random;
+    int status = read_options(arguments, &demo);
+
+    if (status == CPTI_EXIT_DONE && !cpti_tool_path(demo.tool)) {
+        status = cpti_failed("the system does not say where the tool is");
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = name_files(&demo);
+    }
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    name_tool(&demo);
+    random = demo.seed;
+    demo.slowed = &cpti_components[cpti_random(&random) % cpti_component_count];
+    (void)fprintf(stderr, "cpt: seed %llu\n", (unsigned long long)demo.seed);
+    cpti_stop_catch();
+    status = write_truth(&demo);
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_has(arguments, "serve") ? serve(&demo) : run_story(&demo);
+    }
+    return status;
+}
+
+static const struct cpti_option options[] = {
+    {"serve", 0, NULL, "only start the services, and say how to talk to them", NULL},
+    {"port", 0, "NUMBER", "port of service A; default: a free one", NULL},
+    {"duration", 0, "TIME", "how long requests are made: 15s, 1m; default 15s", NULL},
+    {"seed", 0, "NUMBER", "chooses the requests and the component that is made slower",
+     NULL},
+    {"dir", 'd', "DIR", "where the files go; default demo-out", NULL},
+    {NULL, 0, NULL, NULL, NULL},
+};
+
+static const struct cpti_example examples[] = {
+    {"cpt demo", "three services, 600 requests, and what made some of them slow"},
+    {"cpt demo --serve --port 8080", "services to talk to with curl, till ^C"},
+    {NULL, NULL},
+};
+
+const struct cpti_command cpti_command_demo = {
+    .name = "demo",
+    .summary = "start three services, make requests, find what made them slow",
+    .usages = {"[--duration TIME] [--seed NUMBER] [--dir DIR]",
+               "--serve [--port NUMBER]"},
+    .description =
+        "Starts three services on loopback ports which call each other as in Figure 1 "
+        "of the article on critical path tracing, makes requests in two arms, control "
+        "and treatment, and analyses the log of their critical paths: the average path, "
+        "and the difference between the arms. In the treatment arm one component is "
+        "made slower; the analysis is not told which.\n\n"
+        "The files are paths.cptlog, control.pb.gz, treatment.pb.gz, diff.json, and "
+        "truth.json, which says what was made slower.",
+    .options = {options},
+    .examples = examples,
+    .operand_count_min = 0,
+    .operand_count_max = 0,
+    .run = run,
+};
