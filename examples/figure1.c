@@ -295,7 +295,9 @@ static cpt_status serve(struct process *process, struct cpt_error *error)
     status = cpt_http_run(process->http);
     if (status != CPT_OK) {
         /* Some tasks still run: nothing may be freed under them. */
-        cpt_log_queue_flush(process->log);
+        if (process->log != NULL) {
+            cpt_log_queue_flush(process->log);
+        }
         _exit(0);
     }
     return CPT_OK;

@@ -25,8 +25,10 @@
 
 enum { REPEAT_COUNT = 200, REPEAT_SLOW_INDEX = 100 };
 
-static const struct figure1_component a1 = {"A1", {5000, 5000, 3000}, {8000, 8000, 10000}};
-static const struct figure1_component a2 = {"A2", {1000, 4000, 1000}, {1000, 4000, 1000}};
+static const struct figure1_component a1 = {
+    "A1", {5000, 5000, 3000}, {8000, 8000, 10000}};
+static const struct figure1_component a2 = {
+    "A2", {1000, 4000, 1000}, {1000, 4000, 1000}};
 
 enum { A1_MEANWHILE_US = 5000 }; /* while B1 is out, in /overlap */
 
@@ -111,8 +113,8 @@ static cpt_status a2_begin(struct cpt_task *task)
 }
 
 static const struct cpt_task_def page_tasks[] = {
-    {"A1", a1_begin, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request), CPT_STARTS(a2_answer),
-     NULL},
+    {"A1", a1_begin, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request),
+     CPT_STARTS(a2_answer), NULL},
     {"A2", a2_begin, CPT_GIVES(a2_answer), CPT_NEEDS(rpc_request), {NULL}, NULL},
 };
 static const struct cpt_graph page = {"A", CPT_GIVES(rpc_request), CPT_GIVES(rpc_reply),
@@ -123,7 +125,8 @@ static const struct cpt_graph page = {"A", CPT_GIVES(rpc_request), CPT_GIVES(rpc
 static cpt_status overlap_end(struct cpt_task *task)
 {
     figure1_after(task, &a1);
-    *cpt_output(task, rpc_reply) = figure1_reply("computed and called at the same time\n");
+    *cpt_output(task, rpc_reply) =
+        figure1_reply("computed and called at the same time\n");
     return CPT_OK;
 }
 
@@ -201,8 +204,8 @@ static const struct cpt_task_def repeat_tasks[] = {
      CPT_STARTS(a2_answer), NULL},
     {"A2", repeat_begin, CPT_GIVES(a2_answer), CPT_NEEDS(rpc_request), {NULL}, NULL},
 };
-static const struct cpt_graph repeat = {"A", CPT_GIVES(rpc_request), CPT_GIVES(rpc_reply),
-                                        repeat_tasks, 2};
+static const struct cpt_graph repeat = {"A", CPT_GIVES(rpc_request),
+                                        CPT_GIVES(rpc_reply), repeat_tasks, 2};
 
 /* --- The service --- */
 

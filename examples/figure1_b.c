@@ -12,8 +12,10 @@
  */
 #include "figure1.h"
 
-static const struct figure1_component b1 = {"B1", {4000, 4000, 2000}, {4000, 4000, 2000}};
-static const struct figure1_component b2 = {"B2", {5000, 5000, 3000}, {3000, 3000, 3000}};
+static const struct figure1_component b1 = {
+    "B1", {4000, 4000, 2000}, {4000, 4000, 2000}};
+static const struct figure1_component b2 = {
+    "B2", {5000, 5000, 3000}, {3000, 3000, 3000}};
 
 static struct cpt_stub call_c1 = {.name = "C: /C1", .method = "/C1"};
 static struct cpt_stub *const stubs[] = {&call_c1, NULL};

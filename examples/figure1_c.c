@@ -14,7 +14,8 @@
 #include <string.h>
 
 static const struct figure1_component c1 = {"C1", {4000, 4000, 4000}, {0}};
-static const struct figure1_component c2 = {"C2", {1000, 8000, 1000}, {1000, 8000, 1000}};
+static const struct figure1_component c2 = {
+    "C2", {1000, 8000, 1000}, {1000, 8000, 1000}};
 
 static struct cpt_stub *const stubs[] = {NULL};
 
