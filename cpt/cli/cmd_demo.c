@@ -9,9 +9,9 @@
  *                      |                  --> cpt diff      what the treatment changed
  *                      '--> control.pb.gz, treatment.pb.gz  the same in pprof
  *
- * One component, chosen by the seed, takes longer in the treatment arm. Which one stands
- * in demo-out/truth.json and nowhere else: the analysis is done by the tool's own
- * commands, started as a person would, on the log alone.
+ * One component, chosen by the seed, takes longer in the treatment arm. Which one
+ * stands in demo-out/truth.json and nowhere else: the analysis is done by the tool's
+ * own commands, started as a person would, on the log alone.
  */
 #include "cpt/cli/command.h"
 #include "cpt/cli/demo_load.h"
@@ -108,7 +108,8 @@ static int show_request(struct demo *demo, const char *target, const char *what)
     }
     if (http_status != 200 ||
         !cpti_http_header(reply, "critical-path-bin", value, sizeof value)) {
-        return cpti_failed("service A answered %u without a critical path", http_status);
+        return cpti_failed("service A answered %u without a critical path",
+                           http_status);
     }
     (void)printf("critical-path-bin: %s\n", value);
     return run_tool(demo, (const char *const[]){"metadata", value, NULL}, NULL);
@@ -120,11 +121,13 @@ static int show_requests(struct demo *demo)
         const char *target;
         const char *what;
     } requests[] = {
-        {"/", "A1 calls A2, B1 and B2 at once. B1 takes longest and is on the path; the "
-              "others\nare not, for nobody waited for them."},
-        {"/overlap", "A1 calls B1 and computes on while B1 is out. It had to wait in the "
-                     "end, so all\nof B1 is on the path, and what A1 did meanwhile is "
-                     "not."},
+        {"/",
+         "A1 calls A2, B1 and B2 at once. B1 takes longest and is on the path; the "
+         "others\nare not, for nobody waited for them."},
+        {"/overlap",
+         "A1 calls B1 and computes on while B1 is out. It had to wait in the "
+         "end, so all\nof B1 is on the path, and what A1 did meanwhile is "
+         "not."},
         {"/repeat", "A2 calls C1 200 times at once. One call is slow, and it alone is "
                     "on the path."},
     };
@@ -240,9 +243,8 @@ static int make_load(struct demo *demo)
     if (cpti_stop_asked()) {
         return CPTI_EXIT_FAILED;
     }
-    return demo->failed_count < request_count
-               ? CPTI_EXIT_DONE
-               : cpti_failed("no request was answered");
+    return demo->failed_count < request_count ? CPTI_EXIT_DONE
+                                              : cpti_failed("no request was answered");
 }
 
 /* --- 3 to 5: analysis, on the log alone --- */
@@ -252,8 +254,8 @@ static int analyse_log(const struct demo *demo)
     int status;
 
     heading("3. The log: Σ segments = latency, for every request");
-    status = run_tool(demo, (const char *const[]){"log", "--check", demo->log_file, NULL},
-                      NULL);
+    status = run_tool(
+        demo, (const char *const[]){"log", "--check", demo->log_file, NULL}, NULL);
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
@@ -273,8 +275,15 @@ static int write_profile(const struct demo *demo, const char *where, const char 
 static int show_profiles(const struct demo *demo)
 {
     char base[PATH_BYTES + 16];
-    const char *const words[] = {"go", "tool", "pprof", "-unit=ms", "-nodefraction=0",
-                                 "-edgefraction=0", "-top", base, demo->treatment_file,
+    const char *const words[] = {"go",
+                                 "tool",
+                                 "pprof",
+                                 "-unit=ms",
+                                 "-nodefraction=0",
+                                 "-edgefraction=0",
+                                 "-top",
+                                 base,
+                                 demo->treatment_file,
                                  NULL};
     int status;
 
@@ -304,8 +313,8 @@ static int show_profiles(const struct demo *demo)
 
 static int show_diff(const struct demo *demo)
 {
-    const char *words[] = {"diff",        demo->log_file, "--base", "arm=control",
-                           "--new",       "arm=treatment", NULL,    NULL};
+    const char *words[] = {"diff",  demo->log_file,  "--base", "arm=control",
+                           "--new", "arm=treatment", NULL,     NULL};
     int status;
 
     heading("6. What the treatment made slower: the first row");
@@ -332,9 +341,9 @@ static int write_truth(const struct demo *demo)
     }
     (void)fprintf(file, "{\"slowed\": \"%s\", \"added_ns\": %u000}\n",
                   demo->slowed->frame, (unsigned)SLOWED_US);
-    return fclose(file) == 0 ? CPTI_EXIT_DONE
-                             : cpti_failed("%s: %s", cpti_quoted(demo->truth_file),
-                                           strerror(errno));
+    return fclose(file) == 0
+               ? CPTI_EXIT_DONE
+               : cpti_failed("%s: %s", cpti_quoted(demo->truth_file), strerror(errno));
 }
 
 /* Writes "directory/name" to @file and removes what an earlier demo left there. */
@@ -563,7 +572,8 @@ const struct cpti_command cpti_command_demo = {
     .description =
         "Starts three services on loopback ports which call each other as in Figure 1 "
         "of the article on critical path tracing, makes requests in two arms, control "
-        "and treatment, and analyses the log of their critical paths: the average path, "
+        "and treatment, and analyses the log of their critical paths: the average "
+        "path, "
         "and the difference between the arms. In the treatment arm one component is "
         "made slower; the analysis is not told which.\n\n"
         "The files are paths.cptlog, control.pb.gz, treatment.pb.gz, diff.json, and "

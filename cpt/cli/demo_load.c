@@ -55,11 +55,11 @@ static int exchange_start(struct exchange *exchange, uint16_t port, const char *
     const struct sockaddr_in address = {.sin_family = AF_INET,
                                         .sin_port = htons(port),
                                         .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    const int bytes =
-        snprintf(exchange->request, sizeof exchange->request,
-                 "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nConnection: close\r\n%s%s\r\n",
-                 target, (unsigned)port, header != NULL ? header : "",
-                 header != NULL ? "\r\n" : "");
+    const int bytes = snprintf(
+        exchange->request, sizeof exchange->request,
+        "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nConnection: close\r\n%s%s\r\n",
+        target, (unsigned)port, header != NULL ? header : "",
+        header != NULL ? "\r\n" : "");
 
     exchange->sent_bytes = 0;
     exchange->reply_bytes = 0;
@@ -69,7 +69,8 @@ static int exchange_start(struct exchange *exchange, uint16_t port, const char *
         return 0;
     }
     exchange->request_bytes = (size_t)bytes;
-    exchange->descriptor = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    exchange->descriptor =
+        socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     return exchange->descriptor >= 0 &&
            (connect(exchange->descriptor, (const struct sockaddr *)&address,
                     sizeof address) == 0 ||
@@ -95,10 +96,9 @@ static int exchange_step(struct exchange *exchange)
     char surplus[1024];
 
     while (exchange->sent_bytes < exchange->request_bytes) {
-        const ssize_t sent = send(exchange->descriptor,
-                                  exchange->request + exchange->sent_bytes,
-                                  exchange->request_bytes - exchange->sent_bytes,
-                                  MSG_NOSIGNAL);
+        const ssize_t sent =
+            send(exchange->descriptor, exchange->request + exchange->sent_bytes,
+                 exchange->request_bytes - exchange->sent_bytes, MSG_NOSIGNAL);
         if (sent <= 0) {
             return errno != EAGAIN && errno != EINTR;
         }
@@ -106,10 +106,10 @@ static int exchange_step(struct exchange *exchange)
     }
     for (;;) {
         const size_t room = sizeof exchange->reply - 1 - exchange->reply_bytes;
-        const ssize_t got = recv(exchange->descriptor,
-                                 room > 0 ? exchange->reply + exchange->reply_bytes
-                                          : surplus,
-                                 room > 0 ? room : sizeof surplus, 0);
+        const ssize_t got =
+            recv(exchange->descriptor,
+                 room > 0 ? exchange->reply + exchange->reply_bytes : surplus,
+                 room > 0 ? room : sizeof surplus, 0);
         if (got <= 0) {
             return got == 0 || (errno != EAGAIN && errno != EINTR);
         }
@@ -250,8 +250,8 @@ static void wait_and_step(struct run *run)
 {
     const uint64_t now = now_ns();
     uint64_t wait_ns = is_all_sent(run) || run->due_ns > now + 50000000 ? 50000000
-                       : run->due_ns > now                             ? run->due_ns - now
-                                                                       : 0;
+                       : run->due_ns > now ? run->due_ns - now
+                                           : 0;
     const struct timespec wait = {0, (long)wait_ns};
     nfds_t count = 0;
 

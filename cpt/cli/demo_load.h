@@ -6,7 +6,8 @@
  * The load is *open*: when a request is due does not depend on how fast others were
  * answered, and its latency counts from the time at which it was due. (A client that
  * waits for one answer before it asks again asks less the slower the service gets, and
- * hides just what one wants to see.) Gaps are exponential, as of many independent users.
+ * hides just what one wants to see.) Gaps are exponential, as of many independent
+ * users.
  *
  * Each request has a connection of its own, which it closes. One thread, sockets that
  * do not block, poll().

@@ -17,9 +17,9 @@ enum { CPTI_SERVICE_COUNT = 3, CPTI_SERVICE_PATH_BYTES = 4096 };
 
 /* One component can be made slower: which, in which service, what its frame is. */
 struct cpti_component {
-    const char *name;    /* "B2" */
-    const char *frame;   /* "B: B2" */
-    unsigned service;    /* index of struct cpti_services.processes */
+    const char *name;  /* "B2" */
+    const char *frame; /* "B: B2" */
+    unsigned service;  /* index of struct cpti_services.processes */
 };
 
 extern const struct cpti_component cpti_components[];
@@ -28,7 +28,7 @@ extern const size_t cpti_component_count;
 /* How to start them. */
 struct cpti_services_options {
     const char *log_file;
-    const char *probability;            /* of A's coin, as text */
+    const char *probability;             /* of A's coin, as text */
     const struct cpti_component *slowed; /* in the treatment arm; NULL: none */
     unsigned slowed_us;
     uint16_t port; /* of A; 0: a free one */
@@ -42,8 +42,8 @@ struct cpti_services {
 /* The path of the running tool, for starting it again. 0 if the system does not say. */
 int cpti_tool_path(char path[CPTI_SERVICE_PATH_BYTES]);
 
-/* Starts C, B, A and reads where they listen. cpti_exit; after a failure, which has been
- * printed, cpti_services_end() is still to be called. */
+/* Starts C, B, A and reads where they listen. cpti_exit; after a failure, which has
+ * been printed, cpti_services_end() is still to be called. */
 int cpti_services_start(struct cpti_services *services,
                         const struct cpti_services_options *options);
 
