@@ -1,21 +1,84 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# The short way in; cmake --preset does the same with more choice.
-BUILD ?= build
-PACKAGES = gcc g++ cmake ninja-build pkg-config libc6-dev nanopb libnanopb-dev \
-	libcbor-dev libcunit1-dev libevent-dev zlib1g-dev golang-go graphviz curl clang \
-	libclang-rt-14-dev clang-tidy clang-format
+# The short way in: `make help` lists the targets. cmake --preset does the same with
+# more choice (CMakePresets.json).
+#
+#   BUILD=dir       where to build (build)          NO_INSTALL=1  install no packages
+#   DEMO='--serve'  arguments of cpt demo           WERROR=ON     warnings are errors
+#   PREFIX= DESTDIR= SHARED=OFF                     for make install
 
-.PHONY: build test test-all packages
-build: packages
-	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo
+BUILD ?= build
+BUILD_TYPE ?= RelWithDebInfo
+WERROR ?= OFF
+PREFIX ?= /usr/local
+SHARED ?= ON
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+
+# Debian's names of what we need, each list with what needs it.
+BUILD_PACKAGES = gcc libc6-dev cmake ninja-build pkg-config nanopb libnanopb-dev \
+	libcbor-dev libevent-dev zlib1g-dev
+TEST_PACKAGES = g++ libcunit1-dev golang-go graphviz curl clang-format
+LONG_PACKAGES = clang libclang-rt-14-dev clang-tidy debhelper dpkg-dev fakeroot
+
+CONFIGURE = cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
+	-DCPT_WERROR=$(WERROR)
+
+# The sanitizers and the other compiler; each is a preset of CMakePresets.json.
+LONG_PRESETS = asan tsan clang
+
+.PHONY: help build demo test test-all bench install clean
+.NOTPARALLEL:
+.DEFAULT_GOAL = help
+
+help:
+	@echo "make build     the libraries, and the tool as $(BUILD)/cpt"
+	@echo "make demo      three services, their critical paths, and the diff of two profiles"
+	@echo "make test      all tests but the long ones"
+	@echo "make test-all  also sanitizers, clang, fuzzing, analysers, the Debian packages"
+	@echo "make bench     the benchmarks of tests/bench"
+	@echo "make install   to PREFIX=$(PREFIX), below DESTDIR if that is set"
+	@echo "make clean     remove what was built"
+
+build:
+	@sh cmake/packages.sh $(BUILD_PACKAGES)
+	$(CONFIGURE) -DCPT_BUILD_TESTS=OFF
 	cmake --build $(BUILD)
 
-test: build
-	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
+demo: build
+	$(BUILD)/cpt demo $(DEMO)
+
+test:
+	@sh cmake/packages.sh $(BUILD_PACKAGES) $(TEST_PACKAGES)
+	$(CONFIGURE) -DCPT_BUILD_TESTS=ON
+	cmake --build $(BUILD)
+	ctest --test-dir $(BUILD) -LE long -j $(JOBS) --output-on-failure --no-tests=error
 
 test-all: test
+	@sh cmake/packages.sh $(LONG_PACKAGES)
+	ctest --test-dir $(BUILD) -L long --output-on-failure
+	set -e; for preset in $(LONG_PRESETS); do \
+		cmake --preset $$preset; \
+		cmake --build --preset $$preset; \
+		ctest --preset $$preset -LE long -j $(JOBS); \
+	done
+	cmake --preset fuzz
+	cmake --build --preset fuzz
+	ctest --preset fuzz -j $(JOBS)
 
-packages:
-	@sh cmake/packages.sh $(PACKAGES)
+bench:
+	@sh cmake/packages.sh $(BUILD_PACKAGES) libcunit1-dev
+	cmake -S . -B build-bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DCPT_BUILD_BENCH=ON
+	cmake --build build-bench --target bench
+
+install:
+	@sh cmake/packages.sh $(BUILD_PACKAGES)
+	cmake -S . -B build-install -G Ninja -DCMAKE_BUILD_TYPE=Release \
+		-DCPT_BUILD_TESTS=OFF -DBUILD_SHARED_LIBS=$(SHARED) \
+		-DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	cmake --build build-install
+	cmake --install build-install
+
+clean:
+	rm -rf $(BUILD) build-dev build-release build-asan build-tsan build-clang build-fuzz \
+		build-bench build-install demo-out

@@ -6,7 +6,8 @@
 # One library a folder. This puts warnings, sanitizers, include folders, symbol
 # visibility and installation in one place, so that the folder's own file says just
 # what the module is made of (SOURCES), what it shows (PUBLIC_HEADERS), which modules
-# of ours it builds on (USES) and which outside libraries it hides (LINKS).
+# of ours it builds on (USES) and which outside libraries it hides (LINKS). PACKAGE http
+# puts it in the transport's package, which can be left out of an installation.
 #
 # cpt_program(NAME SOURCES ... USES ... LINKS ...) does the same for a program.
 
@@ -26,10 +27,19 @@ if(CPT_SANITIZE)
     target_link_options(cpt_build_options INTERFACE -fsanitize=${CPT_SANITIZE})
 endif()
 
+# An installation works wherever its prefix lies, also staged below another folder.
+file(RELATIVE_PATH CPT_RPATH ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+set(CPT_RPATH "$ORIGIN/${CPT_RPATH}")
+
 set(CPT_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
 
 function(cpt_module name)
-    cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC_HEADERS;USES;LINKS" ${ARGN})
+    cmake_parse_arguments(arg "" "PACKAGE" "SOURCES;PUBLIC_HEADERS;USES;LINKS" ${ARGN})
+    set(package cpt)
+    if(arg_PACKAGE)
+        set(package cpt-${arg_PACKAGE})
+    endif()
+    set_property(GLOBAL APPEND PROPERTY CPT_PACKAGES ${package}) # see CptPackage.cmake
     add_library(${name} ${arg_SOURCES})
     add_library(cpt::${name} ALIAS ${name})
     # Installed headers are <cpt/cpt_path.h>, whichever folder they come from; the
@@ -45,11 +55,12 @@ function(cpt_module name)
         PRIVATE $<BUILD_INTERFACE:cpt_build_options> ${arg_LINKS})
     set_target_properties(${name} PROPERTIES
         C_STANDARD 11 C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON
-        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+        INSTALL_RPATH "$ORIGIN")
     if(NOT APPLE)
         target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL)
     endif()
-    install(TARGETS ${name} EXPORT cpt-targets
+    install(TARGETS ${name} EXPORT ${package}-targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -61,5 +72,6 @@ function(cpt_program name)
     add_executable(${name} ${arg_SOURCES})
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
     target_link_libraries(${name} PRIVATE cpt_build_options ${arg_USES} ${arg_LINKS})
-    set_target_properties(${name} PROPERTIES C_STANDARD 11 C_VISIBILITY_PRESET hidden)
+    set_target_properties(${name} PROPERTIES C_STANDARD 11 C_VISIBILITY_PRESET hidden
+        INSTALL_RPATH "${CPT_RPATH}")
 endfunction()

@@ -12,16 +12,31 @@ for package in "$@"; do
         missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0
+
 sudo=
-[ "$(id -u)" = 0 ] || sudo=sudo
-echo "cpt: missing packages; $sudo apt-get install -y --no-install-recommends$missing" >&2
+[ "$(id -u)" = 0 ] || sudo='sudo '
+echo "cpt: missing packages; ${sudo}apt-get install -y --no-install-recommends$missing" >&2
 if [ "${NO_INSTALL:-0}" = 1 ]; then
     echo "cpt: NO_INSTALL=1 forbids it: install them yourself, then run make again" >&2
     exit 1
 fi
-export DEBIAN_FRONTEND=noninteractive
-$sudo apt-get update -q >&2 &&
+if [ -n "$sudo" ] && ! command -v sudo >/dev/null 2>&1; then
+    echo "cpt: you are not root and there is no sudo: let somebody who may run the" \
+        "line above, then run make again" >&2
+    exit 1
+fi
+
+# As arguments of env, because sudo does not hand our environment on.
+run()
+{
     # shellcheck disable=SC2086
-    $sudo apt-get install -q -y --no-install-recommends $missing >&2 && exit 0
+    ${sudo}env DEBIAN_FRONTEND=noninteractive "$@" </dev/null >&2
+}
+# A source that cannot be updated need not be the one that has the packages.
+run apt-get update -q || echo "cpt: apt-get update failed; trying all the same" >&2
+# shellcheck disable=SC2086
+if run apt-get install -q -y --no-install-recommends $missing; then
+    exit 0
+fi
 echo "cpt: could not install them; run the line above by hand to see why" >&2
 exit 1

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# What lets others build with an installed cpt: find_package(cpt), which gives the
+# targets cpt::cpt_core, cpt::cpt_wire ... , and pkg-config's cpt and cpt-http.
+include(CMakePackageConfigHelpers)
+
+set(CPT_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/cpt)
+
+# Shared libraries bring what they need; static ones leave it to the program's linker.
+if(BUILD_SHARED_LIBS)
+    set(CPT_IS_STATIC OFF)
+else()
+    set(CPT_IS_STATIC ON)
+endif()
+
+configure_package_config_file(cmake/cpt-config.cmake.in cpt-config.cmake
+    INSTALL_DESTINATION ${CPT_CMAKE_DIR})
+write_basic_package_version_file(cpt-config-version.cmake
+    COMPATIBILITY SameMinorVersion) # of 0.x; SameMajorVersion from 1.0 on
+install(FILES ${PROJECT_BINARY_DIR}/cpt-config.cmake
+    ${PROJECT_BINARY_DIR}/cpt-config-version.cmake DESTINATION ${CPT_CMAKE_DIR})
+get_property(packages GLOBAL PROPERTY CPT_PACKAGES)
+list(REMOVE_DUPLICATES packages)
+foreach(package ${packages})
+    install(EXPORT ${package}-targets NAMESPACE cpt:: DESTINATION ${CPT_CMAKE_DIR})
+endforeach()
+
+# cpt_pkg_config(NAME DESCRIPTION REQUIRES PRIVATE_REQUIRES LIBRARIES PRIVATE_LIBRARIES)
+function(cpt_pkg_config name description requires private_requires libraries
+        private_libraries)
+    file(RELATIVE_PATH up
+        ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+    string(REGEX REPLACE "/$" "" up "${up}")
+    configure_file(cmake/cpt.pc.in ${name}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/${name}.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
+cpt_pkg_config(cpt "${PROJECT_DESCRIPTION}" "" "libcbor zlib"
+    "-lcpt_pprof -lcpt_aggregate -lcpt_framework -lcpt_wire -lcpt_core"
+    "-lprotobuf-nanopb -lm -pthread")
+if(TARGET cpt_http)
+    cpt_pkg_config(cpt-http "the HTTP transport of cpt" "cpt = ${PROJECT_VERSION}"
+        "libevent libevent_pthreads" "-lcpt_http" "-pthread")
+endif()
