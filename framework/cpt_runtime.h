@@ -145,16 +145,6 @@ CPT_API cpt_status cpt_request_path(struct cpt_request *request, struct cpt_path
 
 /* --- Attributes: what the log shall say beside the path --- */
 
-enum cpt_attribute_type {
-    CPT_ATTRIBUTE_TEXT = 0,
-    CPT_ATTRIBUTE_INTEGER = 1,
-    CPT_ATTRIBUTE_FLOAT = 2,
-    CPT_ATTRIBUTE_BOOL = 3
-};
-
-/* Limits of the attributes of one request; more is dropped and counted. */
-enum { CPT_ATTRIBUTES_MAX = 32, CPT_ATTRIBUTE_BYTES_MAX = 4096 };
-
 /*
  * Notes an attribute: from any task, and in `done` until it returns. The last value of
  * a key counts. An untraced request notes nothing. Strings are copied.

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* counters.c - finding a callee's numbers, and showing all of them; see counters.h. */
+#include "framework/counters.h"
+
+#include "framework/cpt_log_queue.h"
+#include "framework/service.h"
+
+static struct cpti_callee *find_callee(struct cpti_counters *counters, unsigned count,
+                                       struct cpt_bytes name)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (cpt_bytes_equal(counters->callees[i].name, name)) {
+            return &counters->callees[i];
+        }
+    }
+    return NULL;
+}
+
+struct cpti_callee *cpti_counters_callee(struct cpti_counters *counters,
+                                         struct cpt_bytes name)
+{
+    /* Acquire pairs with the release below: the names below count are then visible. */
+    unsigned count =
+        atomic_load_explicit(&counters->callee_count, memory_order_acquire);
+    struct cpti_callee *callee = find_callee(counters, count, name);
+
+    if (callee != NULL) {
+        return callee;
+    }
+    cpti_lock_take(&counters->lock);
+    count = atomic_load_explicit(&counters->callee_count, memory_order_relaxed);
+    callee = find_callee(counters, count, name);
+    if (callee == NULL && count == CPTI_CALLEES_MAX) {
+        callee = &counters->callees[CPTI_CALLEES_MAX - 1];
+    } else if (callee == NULL) {
+        callee = &counters->callees[count];
+        callee->name = count + 1 < CPTI_CALLEES_MAX ? name : cpt_bytes_of("others");
+        atomic_store_explicit(&counters->callee_count, count + 1, memory_order_release);
+    }
+    cpti_lock_release(&counters->lock);
+    return callee;
+}
+
+/* --- Showing them --- */
+
+struct show {
+    void (*visit)(void *context, const struct cpt_counter *counter);
+    void *context;
+};
+
+static void show(const struct show *to, const char *name, const char *help,
+                 const char *label, struct cpt_bytes member, uint64_t value)
+{
+    const struct cpt_counter counter = {name, help, label, member, value};
+
+    to->visit(to->context, &counter);
+}
+
+static void show_callees(struct cpti_counters *counters, const struct show *to)
+{
+    const unsigned count =
+        atomic_load_explicit(&counters->callee_count, memory_order_acquire);
+
+#define SHOW_(field, help)                                                             \
+    for (unsigned i = 0; i < count; i++) {                                             \
+        struct cpti_callee *callee = &counters->callees[i];                            \
+        show(to, "callee_" #field, help, "callee", callee->name,                       \
+             atomic_load_explicit(&callee->field, memory_order_relaxed));              \
+    }
+    CPTI_CALLEE_MAP(SHOW_)
+#undef SHOW_
+}
+
+static void show_log(struct cpt_log_queue *queue, const struct show *to)
+{
+    const struct cpt_bytes none = {NULL, 0};
+    struct cpt_log_queue_counts counts;
+
+    if (queue == NULL) {
+        return;
+    }
+    cpt_log_queue_counts(queue, &counts);
+    show(to, "log_records", "records that the log has taken", NULL, none,
+         counts.logged_count);
+    show(to, "log_dropped", "records dropped because the queue was full", NULL, none,
+         counts.dropped_count);
+    show(to, "log_unencodable", "records too large, or without memory", NULL, none,
+         counts.unencodable_count);
+    show(to, "log_lost", "records whose block the sink refused", NULL, none,
+         counts.sink_lost_count);
+    show(to, "log_blocks", "blocks that the log has taken", NULL, none,
+         counts.block_count);
+}
+
+void cpt_service_counters(struct cpt_service *service,
+                          void (*visit)(void *context,
+                                        const struct cpt_counter *counter),
+                          void *context)
+{
+    const struct show to = {visit, context};
+    const struct cpt_bytes none = {NULL, 0};
+    struct cpti_counters *counters = &service->counters;
+
+#define SHOW_(field, help)                                                             \
+    show(&to, #field, help, NULL, none,                                                \
+         atomic_load_explicit(&counters->field, memory_order_relaxed));
+    CPTI_COUNTER_MAP(SHOW_)
+#undef SHOW_
+    for (unsigned i = 1; i < CPTI_REASONS_MAX && cpt_reason_word(i) != NULL; i++) {
+        show(&to, "blind_spots", "traced calls that ended without a path, by reason",
+             "reason", cpt_bytes_of(cpt_reason_word(i)),
+             atomic_load_explicit(&counters->blind_spots[i], memory_order_relaxed));
+    }
+    show_callees(counters, &to);
+    show_log(service->options.log, &to);
+}

@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * graph.c - from a table of tasks to a plan that any number of requests run
+ *
+ * Checked in this order, so that the first thing wrong is the cause and not a result:
+ * names and functions; every value is given once; whatever is needed or started is
+ * given; no circle; every task is of use.
+ *
+ * Which tasks run without being asked for? Those that the output is made from, and
+ * those that such a task or one started on demand needs: an input has to be on its way
+ * before its task can wait for it.
+ *
+ *      output <-- render <-- ads            needs: eager
+ *                   :.......> lookup        starts: on demand
+ *                               ^-- index   needed by one on demand: eager
+ *
+ * A task waits for what it starts as it waits for what it needs, so both count as edges
+ * in the search for circles: a plan cannot lock itself up.
+ *
+ * Cost: linear in tasks and edges, but for the name table.
+ */
+#include "framework/plan.h"
+
+#include "cpt/cpt_arena.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+struct build {
+    struct cpt_plan *plan;
+    const struct cpt_graph *graph;
+    struct cpt_names *values; /* the number of a value's name is its slot */
+    struct cpt_names *tasks;
+    struct cpt_error *error;
+    uint32_t *stack;
+    unsigned char *marks;
+};
+
+#define REFUSE(build, ...) cpt_error_set((build)->error, CPT_INVALID, 0, __VA_ARGS__)
+
+uint32_t cpti_plan_slot(const struct cpt_plan *plan, const uint32_t *slots,
+                        uint32_t count, const struct cpt_value *value)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (plan->slots[slots[i]].value == value) {
+            return slots[i];
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct cpt_value *own = plan->slots[slots[i]].value;
+
+        if (own->bytes == value->bytes && strcmp(own->name, value->name) == 0) {
+            return slots[i];
+        }
+    }
+    return UINT32_MAX;
+}
+
+static void *take(struct build *build, size_t count, size_t bytes)
+{
+    return cpt_arena_take(build->plan->arena, (count != 0 ? count : 1) * bytes);
+}
+
+/* --- Names --- */
+
+static cpt_status check_graph(struct build *build)
+{
+    const struct cpt_graph *graph = build->graph;
+
+    if (graph->service == NULL || graph->service[0] == '\0') {
+        return REFUSE(build, "the graph has no service name");
+    }
+    if (strstr(graph->service, ": ") != NULL ||
+        strlen(graph->service) > CPT_NAME_BYTES_MAX / 2) {
+        return REFUSE(build,
+                      "service name \"%.80s\" holds \": \" or is longer than %d bytes",
+                      graph->service, CPT_NAME_BYTES_MAX / 2);
+    }
+    if (graph->task_count == 0 || graph->tasks == NULL) {
+        return REFUSE(build, "graph \"%s\" has no tasks", graph->service);
+    }
+    if (graph->task_count > CPT_GRAPH_TASKS_MAX) {
+        return cpt_error_set(build->error, CPT_LIMIT, 0,
+                             "graph \"%s\" has %zu tasks, the limit is %d",
+                             graph->service, graph->task_count, CPT_GRAPH_TASKS_MAX);
+    }
+    if (graph->output == NULL) {
+        return REFUSE(build, "graph \"%s\" has no output", graph->service);
+    }
+    return CPT_OK;
+}
+
+/* "A: A1" for the path; the names of tasks are distinct. */
+static cpt_status name_task(struct build *build, uint32_t index)
+{
+    const struct cpt_task_def *def = &build->graph->tasks[index];
+    struct cpti_plan_task *task = &build->plan->tasks[index];
+    cpt_name_id id = 0;
+    cpt_status status = CPT_OK;
+    size_t bytes = 0;
+    char *name = NULL;
+
+    if (def->name == NULL || def->name[0] == '\0') {
+        return REFUSE(build, "task number %u of graph \"%s\" has no name",
+                      (unsigned)index, build->graph->service);
+    }
+    bytes = strlen(build->graph->service) + 2 + strlen(def->name);
+    if (bytes > CPT_NAME_BYTES_MAX) {
+        return REFUSE(build, "the name of task \"%.40s...\" is longer than %zu bytes",
+                      def->name, CPT_NAME_BYTES_MAX - (bytes - strlen(def->name)));
+    }
+    if (def->run == NULL) {
+        return REFUSE(build, "task \"%s\" has no function", def->name);
+    }
+    if (def->gives == NULL) {
+        return REFUSE(build, "task \"%s\" gives no value", def->name);
+    }
+    status = cpt_names_add(build->tasks, cpt_bytes_of(def->name), &id);
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (id != index) {
+        return REFUSE(build, "two tasks are called \"%s\"", def->name);
+    }
+    name = take(build, bytes + 1, 1);
+    if (name == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    (void)snprintf(name, bytes + 1, "%s: %s", build->graph->service, def->name);
+    task->def = def;
+    task->frame_name = (struct cpt_bytes){name, bytes};
+    return CPT_OK;
+}
+
+/* The slot of @value, which is made if it is new. */
+static cpt_status slot_of(struct build *build, const struct cpt_value *value,
+                          uint32_t *slot)
+{
+    struct cpt_plan *plan = build->plan;
+    cpt_name_id id = 0;
+    cpt_status status = CPT_OK;
+
+    if (value->name == NULL || strlen(value->name) > CPT_NAME_BYTES_MAX) {
+        return REFUSE(build, "a value has no name or one of more than %d bytes",
+                      CPT_NAME_BYTES_MAX);
+    }
+    status = cpt_names_add(build->values, cpt_bytes_of(value->name), &id);
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (id == plan->slot_count) {
+        plan->slots[plan->slot_count++] = (struct cpti_slot){value, CPTI_NO_TASK};
+    } else if (plan->slots[id].value->bytes != value->bytes) {
+        return REFUSE(build, "value \"%s\" is declared with %zu and with %zu bytes",
+                      value->name, plan->slots[id].value->bytes, value->bytes);
+    }
+    *slot = id;
+    return CPT_OK;
+}
+
+static cpt_status add_given(struct build *build, uint32_t index)
+{
+    struct cpt_plan *plan = build->plan;
+    const struct cpt_task_def *def = plan->tasks[index].def;
+    uint32_t slot = 0;
+    cpt_status status = slot_of(build, def->gives, &slot);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (build->graph->input != NULL && slot == 0) {
+        return REFUSE(build,
+                      "value \"%s\" is what a request brings, but task \"%s\" gives it",
+                      def->gives->name, def->name);
+    }
+    if (plan->slots[slot].giver != CPTI_NO_TASK) {
+        return REFUSE(build, "value \"%s\" is given by task \"%s\" and by task \"%s\"",
+                      def->gives->name, plan->tasks[plan->slots[slot].giver].def->name,
+                      def->name);
+    }
+    plan->slots[slot].giver = index;
+    plan->tasks[index].output_offset = plan->output_bytes;
+    plan->output_bytes += (def->gives->bytes + 15) / 16 * 16;
+    return CPT_OK;
+}
+
+/* The slots of one list of a task; each must be given, by another task or the input. */
+static cpt_status list_slots(struct build *build, uint32_t index,
+                             const struct cpt_value *const *values, const char *verb,
+                             uint32_t *slots, uint32_t *count)
+{
+    struct cpt_plan *plan = build->plan;
+    const char *name = plan->tasks[index].def->name;
+
+    for (uint32_t i = 0; values[i] != NULL; i++) {
+        cpt_name_id id = 0;
+
+        if (i == CPT_TASK_VALUES_MAX) {
+            return cpt_error_set(build->error, CPT_LIMIT, 0,
+                                 "task \"%s\" %s more than %d values", name, verb,
+                                 CPT_TASK_VALUES_MAX);
+        }
+        if (!cpt_names_find(build->values, cpt_bytes_of(values[i]->name), &id)) {
+            return REFUSE(build, "task \"%s\" %s value \"%s\", which no task gives",
+                          name, verb, values[i]->name);
+        }
+        if (plan->slots[id].value->bytes != values[i]->bytes) {
+            return REFUSE(
+                build, "task \"%s\" %s value \"%s\" as %zu bytes, but it has %zu", name,
+                verb, values[i]->name, values[i]->bytes, plan->slots[id].value->bytes);
+        }
+        if (cpti_plan_slot(plan, slots, *count, values[i]) != UINT32_MAX) {
+            return REFUSE(build, "task \"%s\" %s value \"%s\" twice", name, verb,
+                          values[i]->name);
+        }
+        slots[(*count)++] = id;
+    }
+    return CPT_OK;
+}
+
+static cpt_status add_lists(struct build *build, uint32_t index)
+{
+    struct cpt_plan *plan = build->plan;
+    struct cpti_plan_task *task = &plan->tasks[index];
+    cpt_status status = list_slots(build, index, task->def->needs, "needs",
+                                   task->need_slots, &task->need_count);
+
+    if (status == CPT_OK) {
+        status = list_slots(build, index, task->def->starts, "starts",
+                            task->start_slots, &task->start_count);
+    }
+    for (uint32_t i = 0; status == CPT_OK && i < task->start_count; i++) {
+        const struct cpti_slot *slot = &plan->slots[task->start_slots[i]];
+
+        if (slot->giver == CPTI_NO_TASK) {
+            return REFUSE(build,
+                          "task \"%s\" starts value \"%s\", which the request brings",
+                          task->def->name, slot->value->name);
+        }
+        if (cpti_plan_slot(plan, task->need_slots, task->need_count, slot->value) !=
+            UINT32_MAX) {
+            return REFUSE(build, "task \"%s\" both needs and starts value \"%s\"",
+                          task->def->name, slot->value->name);
+        }
+        plan->tasks[slot->giver].is_startable = 1;
+    }
+    return status;
+}
+
+/* --- Circles --- */
+
+/* The task that edge number @edge of @task leads to; needs first, then starts. */
+static uint32_t edge_target(const struct cpt_plan *plan,
+                            const struct cpti_plan_task *task, uint32_t edge)
+{
+    const uint32_t slot = edge < task->need_count
+                              ? task->need_slots[edge]
+                              : task->start_slots[edge - task->need_count];
+
+    return plan->slots[slot].giver;
+}
+
+/* "a -> b -> a" out of the stack of a depth-first search, from @first upwards. */
+static cpt_status refuse_circle(struct build *build, uint32_t first, uint32_t depth)
+{
+    char text[CPT_ERROR_SENTENCE_BYTES] = "";
+    size_t used = 0;
+
+    for (uint32_t i = first; i < depth && used < sizeof text - 1; i++) {
+        const int written = snprintf(text + used, sizeof text - used, "\"%s\" -> ",
+                                     build->plan->tasks[build->stack[i]].def->name);
+
+        used += written > 0 ? (size_t)written : 0;
+    }
+    return REFUSE(build, "tasks wait for each other in a circle: %.*s\"%s\"",
+                  (int)sizeof text, text,
+                  build->plan->tasks[build->stack[first]].def->name);
+}
+
+enum { MARK_NEW = 0, MARK_OPEN = 1, MARK_CLOSED = 2 };
+
+/* Depth first from @root with a stack of our own; @edges holds the next edge of each.
+ */
+static cpt_status find_circle(struct build *build, uint32_t root, uint32_t *edges)
+{
+    const struct cpt_plan *plan = build->plan;
+    uint32_t depth = 0;
+
+    build->stack[depth] = root;
+    edges[depth++] = 0;
+    build->marks[root] = MARK_OPEN;
+    while (depth > 0) {
+        const struct cpti_plan_task *task = &plan->tasks[build->stack[depth - 1]];
+        uint32_t target = 0;
+
+        if (edges[depth - 1] == task->need_count + task->start_count) {
+            build->marks[build->stack[--depth]] = MARK_CLOSED;
+            continue;
+        }
+        target = edge_target(plan, task, edges[depth - 1]++);
+        if (target == CPTI_NO_TASK || build->marks[target] == MARK_CLOSED) {
+            continue;
+        }
+        if (build->marks[target] == MARK_OPEN) {
+            uint32_t first = 0;
+
+            while (build->stack[first] != target) {
+                first++;
+            }
+            return refuse_circle(build, first, depth);
+        }
+        build->marks[target] = MARK_OPEN;
+        build->stack[depth] = target;
+        edges[depth++] = 0;
+    }
+    return CPT_OK;
+}
+
+static cpt_status check_circles(struct build *build)
+{
+    uint32_t *edges = take(build, build->plan->task_count, sizeof *edges);
+    cpt_status status = edges != NULL ? CPT_OK : CPT_NO_MEMORY;
+
+    for (uint32_t i = 0; status == CPT_OK && i < build->plan->task_count; i++) {
+        if (build->marks[i] == MARK_NEW) {
+            status = find_circle(build, i, edges);
+        }
+    }
+    return status;
+}
+
+/* --- Which tasks run, and when --- */
+
+/* Marks @index as of use; the ones it needs, and those it may start, follow. */
+static void reach(struct build *build, uint32_t index, int is_eager, uint32_t *depth)
+{
+    struct cpti_plan_task *task = &build->plan->tasks[index];
+
+    if (is_eager) {
+        task->is_eager = 1;
+    }
+    if (build->marks[index] == 0) {
+        build->marks[index] = 1;
+        build->stack[(*depth)++] = index;
+    }
+}
+
+static cpt_status find_eager(struct build *build)
+{
+    struct cpt_plan *plan = build->plan;
+    uint32_t depth = 0;
+
+    memset(build->marks, 0, plan->task_count);
+    reach(build, plan->output_task, 1, &depth);
+    while (depth > 0) {
+        const struct cpti_plan_task *task = &plan->tasks[build->stack[--depth]];
+
+        for (uint32_t i = 0; i < task->need_count + task->start_count; i++) {
+            const uint32_t target = edge_target(plan, task, i);
+
+            if (target != CPTI_NO_TASK) {
+                reach(build, target, i < task->need_count, &depth);
+            }
+        }
+    }
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        if (build->marks[i] == 0) {
+            return REFUSE(
+                build,
+                "task \"%s\" is of no use: nothing that leads to output \"%s\" "
+                "needs or starts what it gives",
+                plan->tasks[i].def->name, build->graph->output->name);
+        }
+    }
+    return CPT_OK;
+}
+
+static cpt_status link_successors(struct build *build)
+{
+    struct cpt_plan *plan = build->plan;
+
+    for (uint32_t pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; i < plan->task_count; i++) {
+            struct cpti_plan_task *task = &plan->tasks[i];
+
+            for (uint32_t k = 0; k < task->need_count; k++) {
+                const uint32_t giver = plan->slots[task->need_slots[k]].giver;
+
+                if (giver == CPTI_NO_TASK) {
+                    continue;
+                }
+                if (pass == 1) {
+                    plan->tasks[giver].successors[plan->tasks[giver].successor_count] =
+                        i;
+                    task->missing_input_count++;
+                }
+                plan->tasks[giver].successor_count++;
+            }
+        }
+        for (uint32_t i = 0; pass == 0 && i < plan->task_count; i++) {
+            struct cpti_plan_task *task = &plan->tasks[i];
+
+            task->successors = take(build, task->successor_count, sizeof(uint32_t));
+            task->successor_count = 0;
+            task->missing_input_count = task->is_eager ? 0 : 1; /* the start itself */
+            if (task->successors == NULL) {
+                return CPT_NO_MEMORY;
+            }
+        }
+    }
+    return CPT_OK;
+}
+
+/* The sub-graphs of a task as the trace wants them: outermost last. */
+static cpt_status copy_groups(struct build *build, struct cpti_plan_task *task)
+{
+    const struct cpt_trace_group **place = &task->group;
+    uint32_t depth = 0;
+
+    for (const struct cpt_group *group = task->def->group; group != NULL;
+         group = group->parent) {
+        struct cpt_trace_group *copy = take(build, 1, sizeof *copy);
+        const size_t bytes = build->plan->service.bytes + 2 + strlen(group->name);
+        char *name = NULL;
+
+        if (bytes > CPT_NAME_BYTES_MAX || ++depth > CPT_TASK_VALUES_MAX) {
+            return REFUSE(
+                build,
+                "group \"%.80s\" of task \"%s\" has too long a name or lies more "
+                "than %d deep",
+                group->name, task->def->name, CPT_TASK_VALUES_MAX);
+        }
+        name = take(build, bytes + 1, 1);
+        if (copy == NULL || name == NULL) {
+            return CPT_NO_MEMORY;
+        }
+        (void)snprintf(name, bytes + 1, "%s: %s", build->graph->service, group->name);
+        copy->name = (struct cpt_bytes){name, bytes};
+        *place = copy;
+        place = &copy->parent;
+    }
+    return CPT_OK;
+}
+
+/* --- All of it --- */
+
+static cpt_status take_tables(struct build *build)
+{
+    struct cpt_plan *plan = build->plan;
+    const size_t count = build->graph->task_count;
+
+    plan->graph = build->graph;
+    plan->service = cpt_bytes_of(build->graph->service);
+    plan->task_count = (uint32_t)count;
+    plan->tasks = take(build, count, sizeof *plan->tasks);
+    plan->slots = take(build, count + 1, sizeof *plan->slots);
+    build->stack = take(build, count, sizeof *build->stack);
+    build->marks = take(build, count, 1);
+    build->values = cpt_names_new(plan->alloc);
+    build->tasks = cpt_names_new(plan->alloc);
+    return plan->tasks != NULL && plan->slots != NULL && build->stack != NULL &&
+                   build->marks != NULL && build->values != NULL && build->tasks != NULL
+               ? CPT_OK
+               : CPT_NO_MEMORY;
+}
+
+static cpt_status add_tasks(struct build *build)
+{
+    struct cpt_plan *plan = build->plan;
+    uint32_t slot = 0;
+    cpt_status status = CPT_OK;
+
+    if (build->graph->input != NULL) {
+        status = slot_of(build, build->graph->input, &slot);
+        plan->input_bytes = build->graph->input->bytes;
+    }
+    for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
+        status = name_task(build, i);
+    }
+    for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
+        status = add_given(build, i);
+    }
+    for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
+        status = add_lists(build, i);
+    }
+    for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
+        status = copy_groups(build, &plan->tasks[i]);
+    }
+    return status;
+}
+
+static cpt_status find_output(struct build *build)
+{
+    struct cpt_plan *plan = build->plan;
+    const struct cpt_value *output = build->graph->output;
+    cpt_name_id id = 0;
+
+    if (!cpt_names_find(build->values, cpt_bytes_of(output->name), &id) ||
+        plan->slots[id].giver == CPTI_NO_TASK) {
+        return REFUSE(build, "no task gives the output \"%s\"", output->name);
+    }
+    if (plan->slots[id].value->bytes != output->bytes) {
+        return REFUSE(build, "output \"%s\" is declared with %zu and with %zu bytes",
+                      output->name, plan->slots[id].value->bytes, output->bytes);
+    }
+    plan->output_task = plan->slots[id].giver;
+    return CPT_OK;
+}
+
+static cpt_status build_plan(struct build *build)
+{
+    cpt_status status = check_graph(build);
+
+    if (status == CPT_OK) {
+        status = take_tables(build);
+    }
+    if (status == CPT_OK) {
+        status = add_tasks(build);
+    }
+    if (status == CPT_OK) {
+        status = find_output(build);
+    }
+    if (status == CPT_OK) {
+        status = check_circles(build);
+    }
+    if (status == CPT_OK) {
+        status = find_eager(build);
+    }
+    return status == CPT_OK ? link_successors(build) : status;
+}
+
+struct cpt_plan *cpt_plan_new(const struct cpt_graph *graph,
+                              const struct cpt_alloc *alloc, struct cpt_error *error)
+{
+    struct build build = {.graph = graph, .error = error};
+    cpt_status status = CPT_NO_MEMORY;
+
+    assert(graph != NULL);
+    build.plan =
+        cpt_alloc_zeroed(alloc, sizeof *build.plan + sizeof *build.plan->arena);
+    if (build.plan != NULL) {
+        build.plan->alloc = alloc;
+        build.plan->arena = (struct cpt_arena *)(build.plan + 1);
+        cpt_arena_init(build.plan->arena, alloc, 0, 0);
+        status = build_plan(&build);
+    }
+    cpt_names_free(build.values);
+    cpt_names_free(build.tasks);
+    if (status != CPT_OK) {
+        (void)cpt_error_set(error, status, 0, "%s", cpt_status_sentence(status));
+        cpt_plan_free(build.plan);
+        return NULL;
+    }
+    return build.plan;
+}
+
+void cpt_plan_free(struct cpt_plan *plan)
+{
+    if (plan != NULL) {
+        const struct cpt_alloc *alloc = plan->alloc;
+
+        cpt_arena_deinit(plan->arena);
+        cpt_alloc_free(alloc, plan);
+    }
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * lock.h - every lock of the project, and the order in which they are taken
+ *
+ * A thread may take a lock only while it holds none of the same or a later rank. Debug
+ * builds check it at each take. No lock is held while a function of the application, a
+ * transport, an executor or a sink is called; a pool's own lock is the exception that
+ * proves it: it is the last.
+ */
+#ifndef CPT_LOCK_H
+#define CPT_LOCK_H
+
+#include <assert.h>
+#include <pthread.h>
+
+enum cpti_lock_rank {
+    CPTI_RANK_NONE,
+    CPTI_RANK_REQUEST,  /* struct cpt_request.lock: pendings, awaits, arena, attributes
+                         */
+    CPTI_RANK_COUNTERS, /* struct cpti_counters.lock: the table of callees */
+    CPTI_RANK_LOG,      /* struct cpt_log_queue.lock */
+    CPTI_RANK_WAITER,   /* the wait of cpt_request_run() */
+    CPTI_RANK_POOL      /* struct pool.lock: work and timers */
+};
+
+struct cpti_lock {
+    pthread_mutex_t mutex;
+    enum cpti_lock_rank rank;
+    enum cpti_lock_rank outer; /* what its holder held before; guarded by mutex */
+};
+
+/* The latest rank that this thread holds. */
+extern _Thread_local enum cpti_lock_rank cpti_lock_held;
+
+static inline void cpti_lock_init(struct cpti_lock *lock, enum cpti_lock_rank rank)
+{
+    (void)pthread_mutex_init(&lock->mutex, NULL);
+    lock->rank = rank;
+    lock->outer = CPTI_RANK_NONE;
+}
+
+static inline void cpti_lock_deinit(struct cpti_lock *lock)
+{
+    (void)pthread_mutex_destroy(&lock->mutex);
+}
+
+static inline void cpti_lock_take(struct cpti_lock *lock)
+{
+#ifndef NDEBUG
+    assert(cpti_lock_held < lock->rank);
+#endif
+    (void)pthread_mutex_lock(&lock->mutex);
+#ifndef NDEBUG
+    lock->outer = cpti_lock_held;
+    cpti_lock_held = lock->rank;
+#endif
+}
+
+static inline void cpti_lock_release(struct cpti_lock *lock)
+{
+#ifndef NDEBUG
+    cpti_lock_held = lock->outer;
+#endif
+    (void)pthread_mutex_unlock(&lock->mutex);
+}
+
+#endif

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * pending.c - what tasks start, call and wait for
+ *
+ * A task's step asks to wait and returns; only then, with the lock held, is it decided
+ * whether there is still something to wait for. Whatever ends meanwhile ends before or
+ * after that, never in between:
+ *
+ *      step returns CPT_WAITING          somebody completes
+ *          |                                 |
+ *      lock: outstanding?                lock: status = …
+ *        no  -> next step at once              the task waits for just this?
+ *        yes -> it waits, unlock                 -> it goes on: submitted after unlock
+ *
+ * A deadline is a timer. It is set before the task waits, so that whoever ends the wait
+ * finds it set, and cancelled without the lock, as an executor may have to wait for one
+ * that is just firing, which needs the lock.
+ */
+#include "framework/recording.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The end of a wait that was not to be longer. In the arena; it holds a reference to
+ * the request until it fired or was cancelled. */
+struct cpti_deadline {
+    struct cpt_timer timer;
+    struct cpt_task *task;
+    unsigned char has_fired; /* guarded by the request's lock */
+};
+
+/* cpt_sleep(). */
+struct sleep {
+    struct cpt_timer timer;
+    struct cpt_pending pending;
+};
+
+/* --- The list of what is outstanding. Lock held. --- */
+
+void cpti_pending_begin(struct cpt_pending *pending, struct cpt_task *owner,
+                        uint64_t begin_ns)
+{
+    pending->owner = owner;
+    pending->begin_ns = begin_ns;
+    pending->status = CPT_WAITING;
+    pending->previous = owner->newest;
+    *(owner->newest != NULL ? &owner->newest->next : &owner->oldest) = pending;
+    owner->newest = pending;
+    owner->outstanding_count++;
+}
+
+static void unlink_pending(struct cpt_pending *pending)
+{
+    struct cpt_task *owner = pending->owner;
+
+    *(pending->previous != NULL ? &pending->previous->next : &owner->oldest) =
+        pending->next;
+    *(pending->next != NULL ? &pending->next->previous : &owner->newest) =
+        pending->previous;
+    pending->next = NULL;
+    pending->previous = NULL;
+    owner->outstanding_count--;
+}
+
+struct cpt_task *cpti_pending_end(struct cpt_pending *pending, cpt_status status,
+                                  uint64_t arrive_ns)
+{
+    struct cpt_task *owner = pending->owner;
+
+    if (pending->status != CPT_WAITING) {
+        return NULL; /* the deadline of its owner came first */
+    }
+    pending->status = status;
+    unlink_pending(pending);
+    if (pending->call != NULL) {
+        pending->call->arrive_ns = arrive_ns;
+    }
+    if (!owner->is_waiting) {
+        return NULL;
+    }
+    if (owner->awaited != NULL ? owner->awaited == pending
+                               : owner->outstanding_count == 0) {
+        owner->is_waiting = 0;
+        cpti_record_release(owner, pending->call,
+                            pending->task != NULL ? pending->task->record : NULL,
+                            arrive_ns);
+        return owner;
+    }
+    if (owner->awaited == NULL) {
+        cpti_record_runner_up(owner, arrive_ns);
+    }
+    return NULL;
+}
+
+void cpti_task_wake(struct cpt_task *task)
+{
+    struct cpti_deadline *deadline = task != NULL ? task->deadline : NULL;
+
+    if (task == NULL) {
+        return;
+    }
+    if (deadline != NULL) {
+        struct cpt_executor *executor = task->request->executor;
+
+        task->deadline = NULL; /* ours alone: who ended the wait */
+        if (executor->cancel(executor, &deadline->timer)) {
+            cpti_request_release(task->request);
+        }
+    }
+    cpti_task_submit(task);
+}
+
+void cpti_task_release_waiters(struct cpt_task *task, cpt_status status,
+                               uint64_t end_ns)
+{
+    struct cpt_request *request = task->request;
+
+    for (;;) {
+        struct cpt_pending *pending = NULL;
+        struct cpt_task *owner = NULL;
+
+        cpti_lock_take(&request->lock);
+        pending = task->waiters;
+        if (pending != NULL) {
+            task->waiters = pending->next_waiter;
+            owner = cpti_pending_end(pending, status, end_ns);
+        }
+        cpti_lock_release(&request->lock);
+        if (pending == NULL) {
+            return;
+        }
+        cpti_task_wake(owner);
+    }
+}
+
+/* --- Deadlines --- */
+
+/* The time is over: all that is outstanding is given up. The one that was started first
+ * stands on the path (the list is in that order). Lock held. */
+static void give_up(struct cpt_task *task, uint64_t now_ns)
+{
+    struct cpt_trace_call *call = cpti_record_timeout(task->oldest, now_ns);
+
+    while (task->oldest != NULL) {
+        task->oldest->status = CPT_TIMEOUT;
+        unlink_pending(task->oldest);
+    }
+    task->is_waiting = 0;
+    task->has_runner_up = 0;
+    cpti_record_release(task, call, NULL, now_ns);
+}
+
+static void fire_deadline(struct cpt_timer *timer)
+{
+    struct cpti_deadline *deadline =
+        (struct cpti_deadline *)((char *)timer - offsetof(struct cpti_deadline, timer));
+    struct cpt_task *task = deadline->task;
+    struct cpt_request *request = task->request;
+    const uint64_t now_ns = cpti_record_now(request);
+    int has_ended_wait = 0;
+
+    cpti_lock_take(&request->lock);
+    deadline->has_fired = 1;
+    if (task->is_waiting && task->deadline == deadline) {
+        task->deadline = NULL;
+        give_up(task, now_ns);
+        has_ended_wait = 1;
+    }
+    cpti_lock_release(&request->lock);
+    if (has_ended_wait) {
+        cpti_task_submit(task);
+    }
+    cpti_request_release(request);
+}
+
+/* Sets the timer of a wait. */
+static cpt_status set_deadline(struct cpt_task *task, struct cpti_deadline **deadline)
+{
+    struct cpt_request *request = task->request;
+    struct cpt_executor *executor = request->executor;
+    struct cpti_deadline *made = cpti_request_take(request, sizeof *made);
+    cpt_status status = CPT_LIMIT;
+
+    if (made == NULL) {
+        return cpt_fail(task, CPT_LIMIT, "the memory limit of the request was reached");
+    }
+    made->task = task;
+    made->timer.fire = fire_deadline;
+    cpti_request_hold(request);
+    status = executor->after(executor, &made->timer, task->timeout_ns);
+    if (status != CPT_OK) {
+        cpti_request_release(request);
+        return cpt_fail(task, status, "executor \"%s\" cannot set a timer: %s",
+                        executor->name, cpt_status_sentence(status));
+    }
+    *deadline = made;
+    return CPT_OK;
+}
+
+static int is_outstanding(const struct cpt_task *task)
+{
+    return task->awaited != NULL ? task->awaited->status == CPT_WAITING
+                                 : task->outstanding_count != 0;
+}
+
+int cpti_task_wait(struct cpt_task *task)
+{
+    struct cpt_request *request = task->request;
+    struct cpt_executor *executor = request->executor;
+    const uint64_t block_ns = cpti_record_now(request);
+    struct cpti_deadline *deadline = NULL;
+    int waits = 0;
+
+    if (task->timeout_ns != 0) {
+        const cpt_status status = set_deadline(task, &deadline);
+
+        if (status != CPT_OK) {
+            return status;
+        }
+    }
+    cpti_lock_take(&request->lock);
+    waits = is_outstanding(task);
+    if (waits) {
+        cpti_record_block(task, block_ns);
+        if (deadline != NULL && deadline->has_fired) {
+            give_up(task, cpti_record_now(request));
+            deadline = NULL;
+            waits = 0;
+        } else {
+            task->deadline = deadline;
+            task->is_waiting = 1;
+        }
+    }
+    cpti_lock_release(&request->lock);
+    if (!waits && deadline != NULL && executor->cancel(executor, &deadline->timer)) {
+        cpti_request_release(request);
+    }
+    return waits;
+}
+
+/* --- What a step may do --- */
+
+static cpt_status ask(struct cpt_task *task, struct cpt_pending *awaited,
+                      uint64_t timeout_ns, cpt_task_fn next)
+{
+    assert(next != NULL);
+    task->awaited = awaited;
+    task->timeout_ns = timeout_ns;
+    task->next = next;
+    task->has_asked = 1;
+    return CPT_WAITING;
+}
+
+cpt_status cpt_await(struct cpt_task *task, struct cpt_pending *pending,
+                     cpt_task_fn next)
+{
+    if (pending == NULL) {
+        return cpt_fail(
+            task, CPT_LIMIT,
+            "there is nothing to wait for: the memory limit of the request was "
+            "reached, or the value is not declared with CPT_STARTS");
+    }
+    if (pending->owner != task) {
+        return cpt_fail(task, CPT_INVALID, "a task can wait only for what it started");
+    }
+    return ask(task, pending, 0, next);
+}
+
+cpt_status cpt_await_all(struct cpt_task *task, cpt_task_fn next)
+{
+    return ask(task, NULL, 0, next);
+}
+
+cpt_status cpt_await_all_for(struct cpt_task *task, uint64_t timeout_ns,
+                             cpt_task_fn next)
+{
+    return ask(task, NULL, timeout_ns != 0 ? timeout_ns : 1, next);
+}
+
+cpt_status cpt_pending_status(struct cpt_pending *pending)
+{
+    struct cpt_request *request = pending->owner->request;
+    cpt_status status = CPT_OK;
+
+    cpti_lock_take(&request->lock);
+    status = pending->status;
+    cpti_lock_release(&request->lock);
+    return status;
+}
+
+/* --- Starting another task --- */
+
+/* What stands for @task in the eyes of @owner: what it has already, or @made. Lock
+ * held. The first who starts it is its starter. */
+static struct cpt_pending *stand_for(struct cpt_task *task, struct cpt_task *owner,
+                                     struct cpt_pending *made, uint64_t now_ns,
+                                     int *is_first)
+{
+    const cpt_status outcome =
+        atomic_load_explicit(&task->outcome, memory_order_acquire);
+
+    made->task = task;
+    cpti_pending_begin(made, owner, now_ns);
+    if (!task->is_started && !task->plan->is_eager) {
+        task->is_started = 1;
+        cpti_record_started(task, owner, now_ns);
+        *is_first = 1;
+    }
+    if (outcome != CPT_WAITING) {
+        (void)cpti_pending_end(made, outcome, now_ns);
+    } else {
+        made->next_waiter = task->waiters;
+        task->waiters = made;
+    }
+    return made;
+}
+
+struct cpt_pending *cpt_task_start(struct cpt_task *owner,
+                                   const struct cpt_value *value)
+{
+    struct cpt_request *request = owner->request;
+    const uint32_t slot = cpti_plan_slot(request->plan, owner->plan->start_slots,
+                                         owner->plan->start_count, value);
+    struct cpt_pending *pending = NULL;
+    struct cpt_task *task = NULL;
+    uint64_t now_ns = 0;
+    int is_first = 0;
+
+    if (slot == UINT32_MAX) {
+        return NULL;
+    }
+    task = &request->tasks[request->plan->slots[slot].giver];
+    now_ns = cpti_record_now(request);
+    cpti_lock_take(&request->lock);
+    for (pending = task->waiters; pending != NULL && pending->owner != owner;) {
+        pending = pending->next_waiter;
+    }
+    if (pending == NULL) {
+        pending = cpt_arena_take(&request->arena, sizeof *pending);
+        if (pending != NULL) {
+            pending = stand_for(task, owner, pending, now_ns, &is_first);
+        }
+    }
+    cpti_lock_release(&request->lock);
+    if (is_first && cpti_task_input_arrived(task, owner, now_ns)) {
+        cpti_task_submit(task);
+    }
+    return pending;
+}
+
+/* --- Work elsewhere --- */
+
+/* "A: name" in the arena. Lock held. */
+static struct cpt_bytes frame_name(struct cpt_task *task, const char *name)
+{
+    const struct cpt_bytes service = task->request->plan->service;
+    const size_t bytes = service.bytes + 2 + strlen(name);
+    char *text = NULL;
+
+    if (task->record != NULL && bytes <= CPT_NAME_BYTES_MAX) {
+        text = cpt_arena_take(&task->request->arena, bytes + 1);
+    }
+    if (text == NULL) {
+        return (struct cpt_bytes){NULL, 0};
+    }
+    (void)snprintf(text, bytes + 1, "%.*s: %s", (int)service.bytes, service.data, name);
+    return (struct cpt_bytes){text, bytes};
+}
+
+/* Begins @pending as work under @name and takes the reference that its end releases. */
+static void begin_elsewhere(struct cpt_pending *pending, struct cpt_task *task,
+                            const char *name)
+{
+    struct cpt_request *request = task->request;
+    const uint64_t now_ns = cpti_record_now(request);
+
+    cpti_lock_take(&request->lock);
+    pending->call =
+        cpti_record_issue(task, frame_name(task, name), CPT_CALL_LOCAL, now_ns);
+    cpti_pending_begin(pending, task, now_ns);
+    cpti_lock_release(&request->lock);
+    cpti_request_hold(request);
+}
+
+struct cpt_pending *cpt_defer(struct cpt_task *task, const char *name)
+{
+    struct cpt_pending *pending = cpti_request_take(task->request, sizeof *pending);
+
+    if (pending != NULL) {
+        begin_elsewhere(pending, task, name);
+    }
+    return pending;
+}
+
+void cpt_complete(struct cpt_pending *pending, cpt_status status)
+{
+    struct cpt_request *request = pending->owner->request;
+    const uint64_t now_ns = cpti_record_now(request);
+    struct cpt_task *owner = NULL;
+
+    assert(pending->task == NULL && status <= 0);
+    cpti_lock_take(&request->lock);
+    owner = cpti_pending_end(pending, status, now_ns);
+    cpti_lock_release(&request->lock);
+    cpti_task_wake(owner);
+    cpti_request_release(request);
+}
+
+static void fire_sleep(struct cpt_timer *timer)
+{
+    struct sleep *sleep =
+        (struct sleep *)((char *)timer - offsetof(struct sleep, timer));
+
+    cpt_complete(&sleep->pending, CPT_OK);
+}
+
+struct cpt_pending *cpt_sleep(struct cpt_task *task, const char *name,
+                              uint64_t delay_ns)
+{
+    struct cpt_executor *executor = task->request->executor;
+    struct sleep *sleep = cpti_request_take(task->request, sizeof *sleep);
+    cpt_status status = CPT_OK;
+
+    if (sleep == NULL) {
+        return NULL;
+    }
+    sleep->timer.fire = fire_sleep;
+    begin_elsewhere(&sleep->pending, task, name);
+    status = executor->after(executor, &sleep->timer, delay_ns);
+    if (status != CPT_OK) {
+        cpt_complete(&sleep->pending, status);
+    }
+    return &sleep->pending;
+}

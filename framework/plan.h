@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * plan.h - a graph after it was checked: numbers in place of names
+ *
+ * A *slot* is a value of the graph. Slot and task numbers are indices into the arrays
+ * of the plan, which never change after cpt_plan_new(), so that any thread may read
+ * them.
+ */
+#ifndef CPT_PLAN_H
+#define CPT_PLAN_H
+
+#include "cpt/cpt_trace.h"
+#include "framework/cpt_graph.h"
+
+#define CPTI_NO_TASK UINT32_MAX
+
+/* One value. */
+struct cpti_slot {
+    const struct cpt_value *value;
+    uint32_t giver; /* the task that gives it; CPTI_NO_TASK: the request's input */
+};
+
+/* One task. */
+struct cpti_plan_task {
+    const struct cpt_task_def *def;
+    struct cpt_bytes frame_name;         /* "A: A1" */
+    const struct cpt_trace_group *group; /* or NULL */
+    uint32_t need_slots[CPT_TASK_VALUES_MAX];
+    uint32_t start_slots[CPT_TASK_VALUES_MAX];
+    uint32_t need_count;
+    uint32_t start_count;
+    uint32_t *successors; /* tasks that need what it gives */
+    uint32_t successor_count;
+    uint32_t missing_input_count; /* at the beginning of a request */
+    size_t output_offset;         /* of its value within the outputs of a request */
+    unsigned char is_eager;       /* it runs without being started */
+    unsigned char is_startable;   /* some task may start it */
+};
+
+struct cpt_plan {
+    const struct cpt_alloc *alloc;
+    struct cpt_arena *arena; /* everything below lies in it */
+    const struct cpt_graph *graph;
+    struct cpt_bytes service;
+    struct cpti_plan_task *tasks;
+    uint32_t task_count;
+    struct cpti_slot *slots;
+    uint32_t slot_count;
+    uint32_t output_task;
+    size_t output_bytes; /* of the values of all tasks */
+    size_t input_bytes;
+};
+
+/* The number of @value among the first @count of @slots of a plan, by address, else by
+ * name and size; UINT32_MAX if it is none of them. */
+uint32_t cpti_plan_slot(const struct cpt_plan *plan, const uint32_t *slots,
+                        uint32_t count, const struct cpt_value *value);
+
+#endif

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * request.c - the life of a request: made, launched, ended, freed
+ *
+ *      new --> launch --> tasks run --> end (once): done() --> last reference: freed
+ *                                        ^
+ *              the output's task, or the first task that fails
+ *
+ * `done` comes as soon as the output is there. Tasks that the output does not wait for
+ * (started and never awaited) go on after it; the memory stays until they have ended.
+ * After a failure no task begins a step any more.
+ */
+#include "framework/recording.h"
+
+#include "cpt/cpt_path.h"
+#include "framework/attributes.h"
+#include "framework/call.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { REQUEST_BLOCK_BYTES = 8192, REQUEST_BYTES_MAX_DEFAULT = 16 << 20 };
+
+/* --- Made --- */
+
+/* The tasks with their outputs and records. */
+static cpt_status take_tasks(struct cpt_request *request)
+{
+    const struct cpt_plan *plan = request->plan;
+    struct cpt_trace_task *records = NULL;
+    unsigned char *outputs = cpt_arena_take(&request->arena, plan->output_bytes + 1);
+
+    request->tasks =
+        cpt_arena_take(&request->arena, plan->task_count * sizeof *request->tasks);
+    if (request->is_traced) {
+        records = cpt_arena_take(&request->arena, plan->task_count * sizeof *records);
+    }
+    if (outputs == NULL || request->tasks == NULL ||
+        (request->is_traced && records == NULL)) {
+        return CPT_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        struct cpt_task *task = &request->tasks[i];
+
+        task->request = request;
+        task->plan = &plan->tasks[i];
+        task->next = plan->tasks[i].def->run;
+        task->output = outputs + plan->tasks[i].output_offset;
+        atomic_init(&task->missing_input_count, plan->tasks[i].missing_input_count);
+        atomic_init(&task->outcome, CPT_WAITING);
+        if (records != NULL) {
+            task->record = &records[i];
+            task->record->name = plan->tasks[i].frame_name;
+            task->record->group = plan->tasks[i].group;
+            task->record->executor = request->executor_name;
+        }
+    }
+    return CPT_OK;
+}
+
+static cpt_status begin_trace(struct cpt_request *request,
+                              const struct cpt_request_options *options)
+{
+    const struct cpt_bytes entry =
+        options->entry != NULL ? cpt_bytes_of(options->entry) : request->plan->service;
+    char bounded[CPT_NAME_BYTES_MAX + 1];
+    const struct cpt_bytes name = cpt_name_bound(entry, bounded);
+
+    request->trace.entry.data = cpt_arena_copy(&request->arena, name.data, name.bytes);
+    request->trace.entry.bytes = name.bytes;
+    request->trace.attribution = options->attribution;
+    request->trace.arrival_ns =
+        options->arrival_ns != 0 ? options->arrival_ns : cpti_record_now(request);
+    return request->trace.entry.data != NULL ? CPT_OK : CPT_NO_MEMORY;
+}
+
+struct cpt_request *cpti_request_new(const struct cpt_request_options *options,
+                                     struct cpt_error *error)
+{
+    const struct cpt_alloc *alloc = options->alloc;
+    struct cpt_request *request = cpt_alloc_zeroed(alloc, sizeof *request);
+    cpt_status status = CPT_OK;
+
+    if (request == NULL) {
+        (void)cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a request");
+        return NULL;
+    }
+    request->plan = options->plan;
+    request->alloc = alloc;
+    request->executor =
+        options->executor != NULL ? options->executor : cpt_executor_inline();
+    request->executor_name = cpt_bytes_of(request->executor->name);
+    request->clock = options->clock != NULL ? options->clock : cpt_clock_monotonic();
+    request->done = options->done;
+    request->done_context = options->context;
+    request->is_traced = options->is_traced != 0;
+    atomic_init(&request->reference_count, 1);
+    atomic_init(&request->is_stopped, 0);
+    cpti_lock_init(&request->lock, CPTI_RANK_REQUEST);
+    cpt_arena_init(&request->arena, alloc, REQUEST_BLOCK_BYTES,
+                   options->memory_bytes_max != 0 ? options->memory_bytes_max
+                                                  : REQUEST_BYTES_MAX_DEFAULT);
+    if (request->is_traced) {
+        status = begin_trace(request, options);
+    }
+    if (status == CPT_OK) {
+        status = take_tasks(request);
+    }
+    if (status != CPT_OK) {
+        (void)cpt_error_set(error, status, 0, "no memory for the tasks of a request");
+        cpti_request_discard(request);
+        return NULL;
+    }
+    return request;
+}
+
+void cpti_request_discard(struct cpt_request *request)
+{
+    cpt_arena_deinit(&request->arena);
+    cpti_lock_deinit(&request->lock);
+    cpt_alloc_free(request->alloc, request);
+}
+
+void *cpti_request_take(struct cpt_request *request, size_t bytes)
+{
+    void *memory = NULL;
+
+    cpti_lock_take(&request->lock);
+    memory = cpt_arena_take(&request->arena, bytes);
+    cpti_lock_release(&request->lock);
+    return memory;
+}
+
+/* --- Run --- */
+
+void cpti_request_launch(struct cpt_request *request, void *input)
+{
+    const struct cpt_plan *plan = request->plan;
+
+    request->input = input;
+    cpti_request_hold(request); /* ours, so that it does not end under our hands */
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        if (plan->tasks[i].missing_input_count == 0) {
+            if (request->is_traced) {
+                request->tasks[i].record->ready_ns = request->trace.arrival_ns;
+            }
+            cpti_task_submit(&request->tasks[i]);
+        }
+    }
+    cpti_request_release(request);
+}
+
+/*
+ * Nobody but the caller will touch the request any more, and it has not ended: it never
+ * would. The order of the two reads matters: the request's own reference is given back
+ * after is_ended is set, so if it is not set, that one is among the two, and the caller
+ * is the other.
+ */
+static int is_stuck(struct cpt_request *request)
+{
+    return atomic_load_explicit(&request->reference_count, memory_order_acquire) == 2 &&
+           !atomic_load_explicit(&request->is_ended, memory_order_acquire);
+}
+
+void cpti_request_release(struct cpt_request *request)
+{
+    if (is_stuck(request)) {
+        cpti_request_end(request, CPT_INVALID, NULL);
+    }
+    if (atomic_fetch_sub_explicit(&request->reference_count, 1, memory_order_acq_rel) ==
+        1) {
+        cpti_request_discard(request);
+    }
+}
+
+/* --- Ended --- */
+
+/* "task 'A: A1': no such user", or what the status says. Lock held. */
+static const char *sentence_of(struct cpt_request *request, cpt_status status,
+                               const struct cpt_task *task)
+{
+    char *text = NULL;
+
+    if (task == NULL) {
+        return "nothing is left that could go on with the request";
+    }
+    text = cpt_arena_take(&request->arena, CPT_ERROR_SENTENCE_BYTES);
+    if (text == NULL) {
+        return cpt_status_sentence(status);
+    }
+    (void)snprintf(text, CPT_ERROR_SENTENCE_BYTES, "task '%.*s': %s",
+                   (int)task->plan->frame_name.bytes, task->plan->frame_name.data,
+                   task->sentence != NULL ? task->sentence
+                                          : cpt_status_sentence(status));
+    return text;
+}
+
+void cpti_request_end(struct cpt_request *request, cpt_status status,
+                      const struct cpt_task *task)
+{
+    int is_first = 0;
+
+    cpti_lock_take(&request->lock);
+    is_first = !atomic_load_explicit(&request->is_ended, memory_order_relaxed);
+    if (is_first) {
+        atomic_store_explicit(&request->is_ended, 1, memory_order_release);
+        request->status = status;
+        request->trace.answered_by = task != NULL ? task->record : NULL;
+        if (status != CPT_OK) {
+            request->sentence = sentence_of(request, status, task);
+            atomic_store_explicit(&request->is_stopped, 1, memory_order_relaxed);
+        }
+    }
+    cpti_lock_release(&request->lock);
+    if (is_first) {
+        if (request->done != NULL) {
+            request->done(request, request->done_context);
+        }
+        cpti_request_release(request);
+    }
+}
+
+/* --- Inside done --- */
+
+cpt_status cpt_request_status(const struct cpt_request *request)
+{
+    return request->status;
+}
+
+const char *cpt_request_sentence(const struct cpt_request *request)
+{
+    return request->sentence != NULL ? request->sentence : "";
+}
+
+const void *cpt_request_output(const struct cpt_request *request)
+{
+    return request->status == CPT_OK ? request->tasks[request->plan->output_task].output
+                                     : NULL;
+}
+
+uint64_t cpt_request_latency_ns(struct cpt_request *request)
+{
+    if (!request->is_traced) {
+        return 0;
+    }
+    if (request->trace.response_ns == 0) {
+        const uint64_t now_ns = cpti_record_now(request);
+
+        request->trace.response_ns =
+            now_ns > request->trace.arrival_ns ? now_ns : request->trace.arrival_ns;
+    }
+    return request->trace.response_ns - request->trace.arrival_ns;
+}
+
+cpt_status cpt_request_path(struct cpt_request *request, struct cpt_path *path,
+                            struct cpt_error *error)
+{
+    cpt_status status = CPT_OK;
+
+    if (!request->is_traced) {
+        return cpt_error_set(error, CPT_INVALID, 0, "the request is not traced");
+    }
+    (void)cpt_request_latency_ns(request);
+    request->trace.open_callee = cpti_call_open;
+    request->trace.spliced = cpti_call_spliced;
+    request->trace.context = request;
+    /* Tasks that nobody waited for may still run, and note what they do. */
+    cpti_lock_take(&request->lock);
+    status = cpt_critical_path(request->alloc, &request->trace, path, error);
+    cpti_lock_release(&request->lock);
+    return status;
+}
+
+/* --- From outside --- */
+
+cpt_status cpt_request_start(const struct cpt_request_options *given,
+                             struct cpt_error *error)
+{
+    struct cpt_request_options options;
+    struct cpt_request *request = NULL;
+    void *input = NULL;
+    cpt_status status = cpt_options_read(&options, sizeof options, given, error);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (options.plan == NULL ||
+        (options.plan->input_bytes != 0 && options.input == NULL)) {
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             options.plan == NULL ? "a request needs a plan"
+                                                  : "the plan takes an input");
+    }
+    request = cpti_request_new(&options, error);
+    if (request == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    if (options.plan->input_bytes != 0) {
+        input =
+            cpt_arena_copy(&request->arena, options.input, options.plan->input_bytes);
+        if (input == NULL) {
+            cpti_request_discard(request);
+            return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for the input");
+        }
+    }
+    cpti_request_launch(request, input);
+    return CPT_OK;
+}
+
+/* Whoever waits in cpt_request_run(). */
+struct waiter {
+    struct cpti_lock lock;
+    pthread_cond_t ended;
+    int is_ended; /* guarded by lock */
+    cpt_status status;
+    void *output;
+    struct cpt_path *path;
+    struct cpt_error *error;
+};
+
+static void wake_waiter(struct cpt_request *request, void *context)
+{
+    struct waiter *waiter = context;
+    cpt_status status = cpt_request_status(request);
+    const void *output = cpt_request_output(request);
+
+    if (output != NULL && waiter->output != NULL) {
+        memcpy(waiter->output, output, request->plan->graph->output->bytes);
+    }
+    if (status != CPT_OK) {
+        (void)cpt_error_set(waiter->error, status, 0, "%s",
+                            cpt_request_sentence(request));
+    }
+    if (request->is_traced && waiter->path != NULL) {
+        const cpt_status walked =
+            cpt_request_path(request, waiter->path, waiter->error);
+
+        status = status == CPT_OK ? walked : status;
+    }
+    cpti_lock_take(&waiter->lock);
+    waiter->status = status;
+    waiter->is_ended = 1;
+    (void)pthread_cond_signal(&waiter->ended);
+    cpti_lock_release(&waiter->lock);
+}
+
+cpt_status cpt_request_run(const struct cpt_request_options *given, void *output,
+                           struct cpt_path *path, struct cpt_error *error)
+{
+    struct waiter waiter = {.output = output, .path = path, .error = error};
+    struct cpt_request_options options;
+    cpt_status status = cpt_options_read(&options, sizeof options, given, error);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    options.struct_bytes = sizeof options;
+    options.done = wake_waiter;
+    options.context = &waiter;
+    cpti_lock_init(&waiter.lock, CPTI_RANK_WAITER);
+    (void)pthread_cond_init(&waiter.ended, NULL);
+    status = cpt_request_start(&options, error);
+    cpti_lock_take(&waiter.lock);
+    while (status == CPT_OK && !waiter.is_ended) {
+        (void)pthread_cond_wait(&waiter.ended, &waiter.lock.mutex);
+    }
+    cpti_lock_release(&waiter.lock);
+    (void)pthread_cond_destroy(&waiter.ended);
+    cpti_lock_deinit(&waiter.lock);
+    return status == CPT_OK ? waiter.status : status;
+}

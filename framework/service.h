@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* service.h - a service's inside, as this folder shares it. */
+#ifndef CPT_SERVICE_H
+#define CPT_SERVICE_H
+
+#include "framework/counters.h"
+#include "framework/sampling.h"
+
+/* One method. */
+struct cpti_method {
+    char *name;  /* "/overlap", or "*" */
+    char *entry; /* "A: /overlap" */
+    const struct cpt_plan *plan;
+};
+
+struct cpt_service {
+    struct cpt_service_options options; /* with their defaults */
+    char *name;
+    struct cpti_method *methods; /* not changed once it serves */
+    size_t method_count;
+    size_t method_capacity;
+    char **dropped_attributes;
+    size_t dropped_attribute_count;
+    struct cpti_sampling sampling;
+    struct cpti_counters counters;
+    atomic_int is_enabled; /* relaxed */
+};
+
+/* Whether the service, which may be NULL, was told never to log the attribute @key. */
+int cpti_service_drops_attribute(const struct cpt_service *service,
+                                 struct cpt_bytes key);
+
+#endif
