@@ -389,6 +389,20 @@ static void name_tool(struct demo *demo)
     }
 }
 
+static void print_services(const struct demo *demo)
+{
+    static const char *const services[CPTI_SERVICE_COUNT] = {"A {A1, A2}", "B {B1, B2}",
+                                                             "C {C1, C2}"};
+
+    (void)printf("The services of the article's Figure 1; A logs to %s:\n",
+                 demo->log_file);
+    for (size_t i = 0; i < CPTI_SERVICE_COUNT; i++) {
+        (void)printf("  %s  http://127.0.0.1:%u  pid %ld\n", services[i],
+                     (unsigned)demo->services.ports[i],
+                     (long)demo->services.processes[i].pid);
+    }
+}
+
 static int start_services(struct demo *demo)
 {
     const struct cpti_services_options options = {
@@ -401,13 +415,7 @@ static int start_services(struct demo *demo)
     const int status = cpti_services_start(&demo->services, &options);
 
     if (status == CPTI_EXIT_DONE) {
-        (void)printf("The services of the article's Figure 1:\n"
-                     "  A {A1, A2} http://127.0.0.1:%u   entry, logs to %s\n"
-                     "  B {B1, B2} http://127.0.0.1:%u\n"
-                     "  C {C1, C2} http://127.0.0.1:%u\n",
-                     (unsigned)demo->services.ports[0], demo->log_file,
-                     (unsigned)demo->services.ports[1],
-                     (unsigned)demo->services.ports[2]);
+        print_services(demo);
     }
     return status;
 }

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# demo_blind_spots.sh - in the place of C stands a server without tracing, or one whose
+# metadata is garbage, or none: the request goes well, and the time it took is a blind
+# spot below C, with the reason, and counted.
+. "$(dirname "$0")/system.sh"
+need curl python3
+
+# one MODE REASON: B calls C in /B1, so C is on the path of A's home page.
+one() {
+    mode=$1
+    reason=$2
+    say "C is $mode: $reason"
+    if [ "$mode" = down ]; then
+        c=http://127.0.0.1:9 # nobody listens at discard's port
+    else
+        start "c_$mode" "$CPT_HELPERS/stand_in" "$mode"
+        c_pid=$pid
+        c=$(url "c_$mode")
+    fi
+    start "b_$mode" "$CPT_EXAMPLES/figure1_b" --c "$c"
+    b_pid=$pid
+    b=$(url "b_$mode")
+    start "a_$mode" "$CPT_EXAMPLES/figure1_a" --b "$b" --c "$c" --probability 1 \
+        --log "$mode.cptlog"
+    a_pid=$pid
+    a=$(url "a_$mode")
+    ask "$a/" "$mode.head" 'critical-path: 1;forced'
+    grep -q '200' "$mode.head" || fail "$(cat "$mode.head")"
+    grep -q 'the whole page' "$mode.head.body" || fail "$(cat "$mode.head.body")"
+    "$CPT" metadata --json "$(path_of "$mode.head")" >"$mode.json"
+    curl -s "$b/cpt/counters" >"$mode.counters"
+    REASON=$reason python3 - "$mode" <<'PY'
+import json, os, sys
+mode, reason = sys.argv[1], os.environ["REASON"]
+segments = json.load(open(mode + ".json"))["segments"]
+blind = [s for s in segments if s["stack"][-1] == "C: ‹blind spot›"]
+assert blind, [s["stack"] for s in segments]
+assert any(s.get("reason") == reason for s in blind), (reason, blind)
+assert all("C: C1" not in s["stack"] for s in segments)
+counters = open(mode + ".counters").read()
+assert "blind_spots" in counters and reason in counters, counters
+PY
+    kill "$a_pid" "$b_pid"
+    [ "$mode" = down ] || kill "$c_pid"
+    wait "$a_pid" || fail "A ended with $?"
+    "$CPT" log --check "$mode.cptlog" >"$mode.check" || fail "$(cat "$mode.check")"
+}
+
+one plain unsupported
+one garbage undecodable
+one text undecodable
+one cached cached
+one close failed
+one down failed

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# demo_killed.sh - service C is killed under load: users are still answered, the log
+# stays readable, every request's segments add up, and the time says whose it was.
+. "$(dirname "$0")/system.sh"
+
+start demo "$CPT" demo --seed 5 --duration 9s --dir out
+demo=$pid
+await demo.err 'of load' 60
+c=$(sed -n 's/^  C .*pid \([0-9]*\).*/\1/p' demo.out)
+[ -n "$c" ] || fail 'no pid of C'
+sleep 4
+kill -KILL "$c"
+wait "$demo" || fail "the demo ended with $?: $(tail -5 demo.err)"
+
+say 'the users were answered'
+grep -q ' 0 of them failed' demo.out || fail "$(grep failed demo.out)"
+
+say 'every request adds up, those without C too'
+"$CPT" log --check out/paths.cptlog >check.out || fail "$(cat check.out)"
+"$CPT" report out/paths.cptlog >report.out
+grep -q 'C: ‹blind spot›' report.out || fail "no blind spot: $(cat report.out)"
+
+say 'nobody is left'
+for child in $(sed -n 's/^  [ABC] .*pid \([0-9]*\).*/\1/p' demo.out); do
+    ! kill -0 "$child" 2>/dev/null || fail "process $child is still there"
+done

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# demo_serve.sh - a person talks to the services: who asks for a path gets it in a
+# header, who does not gets the same answer without; Figure 2c and the repeated calls;
+# all processes end with the tool.
+. "$(dirname "$0")/system.sh"
+need curl
+
+start demo "$CPT" demo --serve --dir out
+demo=$pid
+await demo.out 'End: ^C'
+a=$(sed -n 's/^  A .*\(http:[^ ]*\).*/\1/p' demo.out)
+children=$(sed -n 's/^  [ABC] .*pid \([0-9]*\).*/\1/p' demo.out)
+[ "$(echo "$children" | wc -w)" = 3 ] || fail "three services, not: $children"
+
+say 'the line that it prints works'
+line=$(sed -n 's/^ *\(curl .*| .* metadata\).*/\1/p' demo.out | head -1)
+[ -n "$line" ] || fail 'no curl line with metadata'
+tool=${line##*| }
+(cd "$(dirname "$CPT")" && eval "${line%| *}") >line.head
+[ -n "$tool" ]
+"$CPT" metadata <line.head >line.out || fail 'cpt metadata does not read a head'
+grep -q 'A: A1' line.out || fail "no A1 in $(cat line.out)"
+
+say 'asked: the header is there; not asked: nothing else differs'
+ask "$a/" asked 'critical-path: 1;forced'
+ask "$a/" plain
+[ -n "$(path_of asked)" ] || fail 'asked, and no path came'
+[ -z "$(path_of plain)" ] || fail 'not asked, and a path came'
+cmp asked.body plain.body
+for head in asked plain; do
+    tr -d '\r' <$head | grep -vi '^date:' | grep -vi '^critical-path-bin:' >$head.rest
+done
+cmp asked.rest plain.rest || fail "the heads differ: $(diff asked.rest plain.rest)"
+
+say 'a malformed ask counts as none'
+ask "$a/" wrong 'critical-path: yes please'
+[ -z "$(path_of wrong)" ] || fail 'malformed, and a path came'
+grep -q '200' wrong
+
+# stacks FILE: the stacks of a head's path with their milliseconds, as lines "ms stack".
+stacks() {
+    "$CPT" metadata --json "$(path_of "$1")" | python3 -c '
+import json, sys
+for segment in json.load(sys.stdin)["segments"]:
+    print("%.3f %s" % (segment["duration_ns"] / 1e6, ";".join(segment["stack"])))'
+}
+need python3
+
+say 'Fig 2b: B1 is on the path, A2 is not'
+stacks asked >home
+grep -q 'A: A1;B: /B1;B: B1;B: B2;C: /C1;C: C1$' home || fail "$(cat home)"
+! grep -q 'A: A2' home || fail "A2 is on the path: $(cat home)"
+
+say 'the other page: A2 and C2 are on the path, B1 is not'
+ask "$a/?page=search" search 'critical-path: 1'
+stacks search >search.stacks
+grep -q 'A: A1;A: A2;C: /C2;C: C2;C: C1$' search.stacks || fail "$(cat search.stacks)"
+! grep -q 'B: B1' search.stacks || fail "B1 is on the path: $(cat search.stacks)"
+
+say 'Fig 2c: A1 3, B1 14, A1 10; what A1 computed meanwhile is not there'
+ask "$a/overlap" overlap 'critical-path: 1;forced'
+stacks overlap >overlap.stacks
+awk '
+    $0 ~ /;A: A1$/ { if (called) after += $1; else before += $1 }
+    $0 ~ /;B: \/B1/ { called = 1; b1 += $1 }
+    { sum += $1 }
+    END {
+        printf "A1 %.1f, B1 %.1f, A1 %.1f, in all %.1f\n", before, b1, after, sum
+        exit !(before >= 3 && before < 8 && b1 >= 14 && after >= 10 &&
+               sum >= 27 && before + b1 + after > 0.95 * sum)
+    }' overlap.stacks || fail "not Fig 2c: $(cat overlap.stacks)"
+
+say '200 calls at once: the slow one alone carries the time'
+ask "$a/repeat" repeat 'critical-path: 1;forced'
+stacks repeat >repeat.stacks
+awk '
+    $0 ~ /C: C1$/ { count++; c1 += $1 }
+    { sum += $1 }
+    END {
+        printf "%d segments of C1, %.1f of %.1f ms\n", count, c1, sum
+        exit !(count == 1 && c1 >= 60)
+    }' repeat.stacks || fail "not one slow call: $(cat repeat.stacks)"
+
+say '200 calls one after the other: all of them are on the path'
+ask "$a/repeat?how=serial" serial 'critical-path: 1;forced'
+stacks serial >serial.stacks
+c1=$(awk '$0 ~ /C: C1$/ { c1 += $1 } END { print (c1 >= 80) }' serial.stacks)
+[ "$c1" = 1 ] || fail "C1 has too little: $(cat serial.stacks)"
+
+say 'forced requests are in the log, apart'
+sleep 1
+"$CPT" log --check out/paths.cptlog >check.out
+"$CPT" log --json out/paths.cptlog | grep -c '"forced": *true' >forced || true
+[ "$(cat forced)" -ge 4 ] || fail "$(cat forced) forced records"
+
+say 'SIGTERM ends the tool and its services'
+kill -TERM "$demo"
+wait "$demo" || fail "the demo ended with $?"
+for child in $children; do
+    ! kill -0 "$child" 2>/dev/null || fail "process $child is still there"
+done

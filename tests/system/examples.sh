@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# examples.sh - the four examples run, and show what they are there to show.
+. "$(dirname "$0")/system.sh"
+
+say '01: the slower of index and ads is on the path, the other is not'
+"$CPT_EXAMPLES/01_one_service" >one.out
+for task in parse index rank render; do
+    grep -q "A: /search;A: $task\$" one.out || fail "no $task: $(cat one.out)"
+done
+! grep -q 'A: ads' one.out || fail "ads is on the path: $(cat one.out)"
+
+say '02: one path across both services'
+"$CPT_EXAMPLES/02_two_services" >two.out
+grep -q 'A: /search;A: index;B: /lookup;B: look up$' two.out || fail "$(cat two.out)"
+grep -q 'B: ‹network+serialization›' two.out || fail "$(cat two.out)"
+
+say '03: what was written is read, also by the tool'
+rm -f 03_paths.cptlog
+"$CPT_EXAMPLES/03_path_log" >three.out
+[ "$(grep -c 'A: /search, arm' three.out)" = 4 ] || fail "$(cat three.out)"
+"$CPT" log --check 03_paths.cptlog >/dev/null
+"$CPT" diff 03_paths.cptlog --base arm=control --new arm=treatment >diff.out
+grep -q 'A: index' diff.out || fail "$(cat diff.out)"
+
+say '04: the tree, and a profile that pprof reads'
+rm -f profile.pb.gz
+"$CPT_EXAMPLES/04_profile" >four.out
+grep -q '0.50 .*A: index' four.out || fail "$(cat four.out)"
+[ -s profile.pb.gz ] || fail 'no profile'
+if command -v go >/dev/null 2>&1; then
+    go tool pprof -unit=ms -top profile.pb.gz >top.out 2>/dev/null || fail 'pprof refuses it'
+    grep -q 'A: ads' top.out || fail "$(cat top.out)"
+fi
