@@ -51,8 +51,9 @@ void *cpt_alloc_array(const struct cpt_alloc *alloc, void *memory, size_t count,
     return alloc->resize(alloc->context, memory, bytes != 0 ? bytes : 1);
 }
 
-cpt_status cpt_alloc_grow(const struct cpt_alloc *alloc, void **memory, size_t *capacity,
-                          size_t needed, size_t limit, size_t element_bytes)
+cpt_status cpt_alloc_grow(const struct cpt_alloc *alloc, void **memory,
+                          size_t *capacity, size_t needed, size_t limit,
+                          size_t element_bytes)
 {
     size_t wanted = *capacity != 0 ? *capacity : 8;
     void *grown = NULL;

@@ -38,7 +38,7 @@ void cpt_arena_deinit(struct cpt_arena *arena)
     arena->used_bytes = 0;
 }
 
-/* A block for @bytes. One larger than usual goes behind the newest, whose rest stays. */
+/* A block for @bytes. A large one goes behind the newest, whose rest stays in use. */
 static void *take_from_new_block(struct cpt_arena *arena, size_t bytes)
 {
     const int is_large = bytes > arena->block_bytes / 4;
@@ -46,7 +46,8 @@ static void *take_from_new_block(struct cpt_arena *arena, size_t bytes)
     const size_t block_bytes = sizeof(struct cpt_arena_block) + data_bytes;
     struct cpt_arena_block *block = NULL;
 
-    if (block_bytes < data_bytes || block_bytes > arena->limit_bytes - arena->used_bytes) {
+    if (block_bytes < data_bytes ||
+        block_bytes > arena->limit_bytes - arena->used_bytes) {
         return NULL;
     }
     block = cpt_alloc_zeroed(arena->alloc, block_bytes);

@@ -37,8 +37,8 @@ struct cpt_arena {
 };
 
 /*
- * An empty arena over @alloc (NULL: malloc's), which allocates nothing yet. @block_bytes
- * 0 means 4 KiB, @limit_bytes 0 means none.
+ * An empty arena over @alloc (NULL: malloc's), which allocates nothing yet.
+ * @block_bytes 0 means 4 KiB, @limit_bytes 0 means none.
  */
 CPT_API void cpt_arena_init(struct cpt_arena *arena, const struct cpt_alloc *alloc,
                             size_t block_bytes, size_t limit_bytes);
@@ -46,7 +46,7 @@ CPT_API void cpt_arena_init(struct cpt_arena *arena, const struct cpt_alloc *all
 /* Gives everything back; the arena is then as after cpt_arena_init(). */
 CPT_API void cpt_arena_deinit(struct cpt_arena *arena);
 
-/* @bytes of zeroed memory, aligned for any type; NULL at the limit or without memory. */
+/* @bytes of zeroed memory, aligned for any type; NULL at the limit or without any. */
 CPT_API void *cpt_arena_take(struct cpt_arena *arena, size_t bytes);
 
 /* A copy of @bytes at @data, with a NUL byte behind it; NULL as above. */

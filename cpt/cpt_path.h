@@ -85,14 +85,14 @@ enum cpt_kind {
 /* X(name, number, word). Why a blind spot is blind. Never renumber. */
 #define CPT_REASON_MAP(X)                                                              \
     X(NONE, 0, "")                                                                     \
-    X(UNSUPPORTED, 1, "unsupported")   /* the callee sent no path */                   \
-    X(NOT_SAMPLED, 2, "not_sampled")   /* it would have, but did not trace this one */ \
-    X(SIZE, 3, "size")                 /* it did not fit the budget */                 \
-    X(UNDECODABLE, 4, "undecodable")   /* it sent bytes that are no path */            \
-    X(FAILED, 5, "failed")             /* the call failed */                           \
-    X(CACHED, 6, "cached")             /* the reply came out of a cache */             \
-    X(SHARED, 7, "shared")             /* work shared with a request not traced */     \
-    X(LIMIT, 8, "limit")               /* a limit of this process */
+    X(UNSUPPORTED, 1, "unsupported") /* the callee sent no path */                     \
+    X(NOT_SAMPLED, 2, "not_sampled") /* it would have, but did not trace this one */   \
+    X(SIZE, 3, "size")               /* it did not fit the budget */                   \
+    X(UNDECODABLE, 4, "undecodable") /* it sent bytes that are no path */              \
+    X(FAILED, 5, "failed")           /* the call failed */                             \
+    X(CACHED, 6, "cached")           /* the reply came out of a cache */               \
+    X(SHARED, 7, "shared")           /* work shared with a request not traced */       \
+    X(LIMIT, 8, "limit")             /* a limit of this process */
 
 enum cpt_reason {
 #define CPT_REASON_ENUM_(name, number, word) CPT_REASON_##name = (number),
@@ -135,7 +135,7 @@ struct cpt_segment {
 
 /* X(name, number, word, is a name). Keys of labels. Never renumber. */
 #define CPT_LABEL_MAP(X)                                                               \
-    X(ATTEMPT, 1, "attempt", 0)     /* of a call that was tried again: 1, 2 … */       \
+    X(ATTEMPT, 1, "attempt", 0)     /* of a call that was tried again: 1, 2 … */     \
     X(MARGIN, 2, "margin_ns", 0)    /* of the join at its end, to the runner-up */     \
     X(HOLDER, 3, "holder", 1)       /* who had the lock, or the worker */              \
     X(EXECUTOR, 4, "executor", 1)   /* whose queue it was */                           \
@@ -163,7 +163,7 @@ CPT_API const char *cpt_label_word(unsigned key, int *is_name);
 
 /* Flags of a path. */
 enum {
-    CPT_PATH_UNORDERED = 1,  /* segments of one stack were put together: no time order */
+    CPT_PATH_UNORDERED = 1, /* segments of one stack were put together: no time order */
     CPT_PATH_INCOMPLETE = 2, /* events were dropped at a limit */
     CPT_PATH_APPROXIMATE = 4 /* the source could not say who waited */
 };
@@ -183,8 +183,8 @@ CPT_API void cpt_path_reset(struct cpt_path *path);
  * loses names, never time. A name that is too long or holds NUL is cut first
  * (cpt_name_bound()). @name may point into the path itself.
  *
- * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT at CPT_PATH_FRAMES_MAX. After an error the frames are
- * as before.
+ * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT at CPT_PATH_FRAMES_MAX. After an error the frames
+ * are as before.
  */
 CPT_API cpt_status cpt_path_frame_add(struct cpt_path *path, uint32_t parent,
                                       struct cpt_bytes name, unsigned kind,
@@ -228,10 +228,12 @@ CPT_API const struct cpt_frame *cpt_path_frame(const struct cpt_path *path,
 CPT_API size_t cpt_path_name_count(const struct cpt_path *path);
 CPT_API struct cpt_bytes cpt_path_name(const struct cpt_path *path, cpt_name_id id);
 CPT_API size_t cpt_path_label_count(const struct cpt_path *path);
-CPT_API const struct cpt_label *cpt_path_label(const struct cpt_path *path, size_t index);
+CPT_API const struct cpt_label *cpt_path_label(const struct cpt_path *path,
+                                               size_t index);
 
 /* The name of frame @index. */
-CPT_API struct cpt_bytes cpt_path_frame_name(const struct cpt_path *path, uint32_t index);
+CPT_API struct cpt_bytes cpt_path_frame_name(const struct cpt_path *path,
+                                             uint32_t index);
 
 /* The service of frame @index: its name's, or else that of the nearest frame above that
  * has one. Empty if none has. */
@@ -272,8 +274,9 @@ CPT_API cpt_status cpt_path_copy(struct cpt_path *path, const struct cpt_path *f
  * longer than what was observed is scaled down (cpt_apportion.h) or clipped and, if the
  * excess is more than max(1 us, 1 %), flagged CPT_SEGMENT_OVERCOUNT; the raw excess
  * becomes a label of its first segment. A path of 0 ns from a callee that does not say
- * how long it took tells nothing, and counts as none. What was cut off by @skip_ns, counted from the front after all
- * this, is left out: that is for the attribution that charges only blocked time.
+ * how long it took tells nothing, and counts as none. What was cut off by @skip_ns,
+ * counted from the front after all this, is left out: that is for the attribution that
+ * charges only blocked time.
  */
 enum cpt_overcount {
     CPT_OVERCOUNT_SCALE = 0, /* every segment in proportion */
@@ -282,19 +285,19 @@ enum cpt_overcount {
 };
 
 struct cpt_splice {
-    uint64_t observed_ns;        /* from sending the call to having its reply */
-    uint64_t server_elapsed_ns;  /* what the callee says it took; unless absent */
-    int has_server_elapsed;      /* whether it said so */
-    uint64_t skip_ns;            /* leave out so much from the front */
-    unsigned reason;             /* without a path: why (enum cpt_reason) */
-    unsigned overcount;          /* of a path that is too long (enum cpt_overcount) */
+    uint64_t observed_ns;       /* from sending the call to having its reply */
+    uint64_t server_elapsed_ns; /* what the callee says it took; unless absent */
+    int has_server_elapsed;     /* whether it said so */
+    uint64_t skip_ns;           /* leave out so much from the front */
+    unsigned reason;            /* without a path: why (enum cpt_reason) */
+    unsigned overcount;         /* of a path that is too long (enum cpt_overcount) */
 };
 
 /* What cpt_path_splice() found out, for the counters of the callee. */
 struct cpt_splice_report {
-    uint64_t overcount_ns;    /* by which the callee claimed too much; 0 if it fits */
-    uint64_t undercount_ns;   /* observed, but in no segment of the callee's path */
-    int is_inconsistent;      /* its path is longer than its own elapsed time */
+    uint64_t overcount_ns;  /* by which the callee claimed too much; 0 if it fits */
+    uint64_t undercount_ns; /* observed, but in no segment of the callee's path */
+    int is_inconsistent;    /* its path is longer than its own elapsed time */
 };
 
 /*
@@ -315,8 +318,8 @@ CPT_API cpt_status cpt_path_splice(struct cpt_path *path, uint32_t call_frame,
  * return the bytes that the whole text has without it, in the manner of snprintf. ---
  */
 
-/* A name with ';', control bytes and backslash as \xNN, and a leading ‹ or < escaped so
- * that no name can look like a synthetic frame. Bytes that are no UTF-8 are \xNN too. */
+/* A name with ';', control bytes, backslash and what is no UTF-8 as \xNN, and a leading
+ * ‹ or < escaped likewise, so that no name can look like a synthetic frame. */
 CPT_API size_t cpt_text_name(struct cpt_bytes name, char *text, size_t capacity);
 
 /* A frame as it is shown: "B: Lookup", "B: ‹blind spot›", "A: ‹lock: cache›".
@@ -325,12 +328,12 @@ CPT_API size_t cpt_text_frame(struct cpt_bytes name, unsigned kind,
                               struct cpt_bytes service, char *text, size_t capacity);
 
 /* Frame @index of @path as above. */
-CPT_API size_t cpt_path_frame_text(const struct cpt_path *path, uint32_t index, char *text,
-                                   size_t capacity);
+CPT_API size_t cpt_path_frame_text(const struct cpt_path *path, uint32_t index,
+                                   char *text, size_t capacity);
 
 /* Its whole stack, root first, joined by ';'. */
-CPT_API size_t cpt_path_stack_text(const struct cpt_path *path, uint32_t index, char *text,
-                                   size_t capacity);
+CPT_API size_t cpt_path_stack_text(const struct cpt_path *path, uint32_t index,
+                                   char *text, size_t capacity);
 
 CPT_END_DECLS
 

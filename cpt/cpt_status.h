@@ -102,8 +102,8 @@ CPT_API cpt_status cpt_error_set(struct cpt_error *error, cpt_status status,
 
 /* The same with the arguments in a va_list. */
 CPT_API cpt_status cpt_error_set_v(struct cpt_error *error, cpt_status status,
-                                   uint64_t offset, const char *format, va_list arguments)
-    CPT_PRINTF(4, 0);
+                                   uint64_t offset, const char *format,
+                                   va_list arguments) CPT_PRINTF(4, 0);
 
 /*
  * Copies the caller's options struct @given into @own (zeroed first), no further than

@@ -45,8 +45,8 @@ struct cpt_trace_group {
 /* How a task came to begin. */
 enum cpt_trace_begin {
     CPT_BEGIN_REQUEST = 0, /* with the request */
-    CPT_BEGIN_TASK = 1,    /* when `unblocker` delivered its last input, or started it */
-    CPT_BEGIN_UNKNOWN = 2  /* the record was lost: the time before is unattributed */
+    CPT_BEGIN_TASK = 1,   /* when `unblocker` delivered its last input, or started it */
+    CPT_BEGIN_UNKNOWN = 2 /* the record was lost: the time before is unattributed */
 };
 
 /* One task of the request. */
@@ -60,12 +60,12 @@ struct cpt_trace_task {
     uint64_t start_ns;
     uint64_t end_ns;
     uint64_t margin_ns; /* the runner-up input came so much before the last one */
-    struct cpt_trace_await *last_await;  /* newest first; NULL if it never waited */
-    unsigned char begin;                 /* enum cpt_trace_begin */
+    struct cpt_trace_await *last_await; /* newest first; NULL if it never waited */
+    unsigned char begin;                /* enum cpt_trace_begin */
     unsigned char has_margin;
-    unsigned char walk_began;            /* scratch of the walk: 0 before and after */
-    struct cpt_trace_await *walk_await;  /* scratch of the walk */
-    uint32_t walk_frame;                 /* scratch of the walk */
+    unsigned char walk_began;           /* scratch of the walk: 0 before and after */
+    struct cpt_trace_await *walk_await; /* scratch of the walk */
+    uint32_t walk_frame;                /* scratch of the walk */
 };
 
 /* How a call ended, as far as the path is concerned. */
@@ -81,10 +81,10 @@ struct cpt_trace_call {
     struct cpt_bytes name;         /* "B: Lookup", as the caller's stub says */
     struct cpt_trace_task *issuer; /* the task that made the call */
     uint64_t issue_ns;
-    uint64_t sent_ns;   /* it left the queue for a connection; 0: at once */
-    uint64_t arrive_ns; /* the reply was there, or the timer fired */
-    struct cpt_bytes executor;       /* whose queue it waited in till sent */
-    uint64_t server_elapsed_ns;      /* what the callee says it took */
+    uint64_t sent_ns;           /* it left the queue for a connection; 0: at once */
+    uint64_t arrive_ns;         /* the reply was there, or the timer fired */
+    struct cpt_bytes executor;  /* whose queue it waited in till sent */
+    uint64_t server_elapsed_ns; /* what the callee says it took */
     unsigned char has_server_elapsed;
     unsigned char outcome; /* enum cpt_trace_outcome */
     unsigned char kind;    /* enum cpt_kind, for CPT_CALL_KIND */
@@ -120,10 +120,10 @@ struct cpt_trace {
     struct cpt_bytes entry; /* "A: /": the frame that all others stand below */
     uint64_t arrival_ns;
     uint64_t response_ns;
-    /* NULL: by no task; all is the entry's own, or unattributed if records were lost. */
+    /* NULL: by no task; all is the entry's own, unattributed if records were lost. */
     struct cpt_trace_task *answered_by;
-    uint64_t dropped_event_count;       /* records that were lost at a limit */
-    unsigned attribution;               /* enum cpt_attribution */
+    uint64_t dropped_event_count; /* records that were lost at a limit */
+    unsigned attribution;         /* enum cpt_attribution */
     /*
      * Makes the path of a callee from what it replied. Called for calls that turned out
      * to be on the path, only for them, in time order, at most once each. It appends
@@ -132,8 +132,8 @@ struct cpt_trace {
      */
     cpt_status (*open_callee)(void *context, struct cpt_trace_call *call,
                               struct cpt_path *callee);
-    /* Told what splicing a callee's path found, or that a callee without one claimed too
-     * much; may be NULL. */
+    /* Told what splicing a callee's path found, or that a callee without one claimed
+     * too much; may be NULL. */
     void (*spliced)(void *context, const struct cpt_trace_call *call,
                     uint64_t overcount_ns, uint64_t undercount_ns, int is_inconsistent);
     void *context;
@@ -141,8 +141,8 @@ struct cpt_trace {
 };
 
 /*
- * Appends the critical path of @trace to @path, which is empty. Its sum is response_ns -
- * arrival_ns, always (cpt_path_check() is asserted in debug builds).
+ * Appends the critical path of @trace to @path, which is empty. Its sum is always
+ * response_ns - arrival_ns (cpt_path_check() is asserted in debug builds).
  *
  * The method is the backward walk of critical.c. Cost: a step for each segment and each
  * await passed over; memory: @path, 48 bytes a step, and one callee's path.
@@ -153,8 +153,8 @@ struct cpt_trace {
  * arrival; CPT_NO_MEMORY; CPT_LIMIT. After an error @path is empty again.
  */
 CPT_API cpt_status cpt_critical_path(const struct cpt_alloc *alloc,
-                                     const struct cpt_trace *trace, struct cpt_path *path,
-                                     struct cpt_error *error);
+                                     const struct cpt_trace *trace,
+                                     struct cpt_path *path, struct cpt_error *error);
 
 CPT_END_DECLS
 

@@ -13,12 +13,12 @@
  *
  * From a call we go on in the task that issued it, at the issue: what the task computed
  * while the call was outstanding did not hold the request up, and is off the path. From
- * an awaited task we go on in that task; its own beginning leads back to whoever started
- * it. Where no wait explains it, the task computed since its start, queued since it was
- * ready, and was made ready by its unblocker: we go there.
+ * an awaited task we go on in that task; its own beginning leads back to whoever
+ * started it. Where no wait explains it, the task computed since its start, queued
+ * since it was ready, and was made ready by its unblocker: we go there.
  *
- * Why it is right: each turn explains the time up to `cur` and goes on at the place where
- * what held us up itself began, so the pieces join without a gap and telescope to
+ * Why it is right: each turn explains the time up to `cur` and goes on at the place
+ * where what held us up itself began, so the pieces join without a gap and telescope to
  * response - arrival. No chain of dependencies can be longer than the latency, so the
  * path is a longest one. (A backward walk of this sort: docs/model.md.)
  *
@@ -28,16 +28,16 @@
  * two differ only where a stamp is wrong. Waits for what had come by the block did not
  * block (a reply that was already there).
  *
- * With CPT_ATTRIBUTE_BLOCKED an await explains [block, arrive] only. What is then walked
- * has a floor, the block; at the floor we return to the task that waited. Floors rise
- * inwards, so they are a stack in an array, never recursion. A task that a floor cut off
- * may be met again below the floor, so what lies below is not used up.
+ * With CPT_ATTRIBUTE_BLOCKED an await explains [block, arrive] only. What is then
+ * walked has a floor, the block; at the floor we return to the task that waited. Floors
+ * rise inwards, so they are a stack in an array, never recursion. A task that a floor
+ * cut off may be met again below the floor, so what lies below is not used up.
  *
  * Termination: a task's beginning is passed once and each await once; a second time
  * means that the records lead in a circle, which is reported.
  *
- * A join's margin to its runner-up stands on the segment that ends at the join, which is
- * that of the input that came last: it could be so much shorter before somebody else
+ * A join's margin to its runner-up stands on the segment that ends at the join, which
+ * is that of the input that came last: it could be so much shorter before somebody else
  * held the request up.
  *
  * The steps are noted backwards and turned into segments forwards. Cost: one step a
@@ -146,8 +146,9 @@ static cpt_status touch(struct walk *walk, struct cpt_trace_task *task)
     if (task->walk_began != WALK_NEW) {
         return CPT_OK;
     }
-    status = cpt_alloc_grow(walk->alloc, (void **)&walk->touched, &walk->touched_capacity,
-                            walk->touched_count + 1, CPT_PATH_SEGMENTS_MAX, sizeof(void *));
+    status =
+        cpt_alloc_grow(walk->alloc, (void **)&walk->touched, &walk->touched_capacity,
+                       walk->touched_count + 1, CPT_PATH_SEGMENTS_MAX, sizeof(void *));
     if (status == CPT_OK) {
         walk->touched[walk->touched_count++] = task;
         task->walk_began = WALK_SEEN;
@@ -176,7 +177,8 @@ static cpt_status push_floor(struct walk *walk, uint64_t block_ns)
 {
     cpt_status status = CPT_OK;
 
-    if (walk->trace->attribution != CPT_ATTRIBUTE_BLOCKED || block_ns <= floor_ns(walk)) {
+    if (walk->trace->attribution != CPT_ATTRIBUTE_BLOCKED ||
+        block_ns <= floor_ns(walk)) {
         return CPT_OK;
     }
     status = cpt_alloc_grow(walk->alloc, (void **)&walk->floors, &walk->floor_capacity,
@@ -209,7 +211,8 @@ static cpt_status walk_call(struct walk *walk, const struct cpt_trace_await *awa
     uint64_t lowest_ns = floor_ns(walk);
     cpt_status status = CPT_OK;
 
-    if (walk->trace->attribution == CPT_ATTRIBUTE_BLOCKED && await->block_ns > lowest_ns) {
+    if (walk->trace->attribution == CPT_ATTRIBUTE_BLOCKED &&
+        await->block_ns > lowest_ns) {
         lowest_ns = await->block_ns;
     }
     if (lowest_ns > begin_ns && lowest_ns < walk->cur_ns) {
@@ -218,7 +221,8 @@ static cpt_status walk_call(struct walk *walk, const struct cpt_trace_await *awa
     status = emit(walk, step, begin_ns > lowest_ns ? begin_ns : lowest_ns);
     if (status == CPT_OK) {
         step = (struct step){.kind = STEP_CALL_QUEUE, .call = call};
-        status = emit(walk, step, call->issue_ns > lowest_ns ? call->issue_ns : lowest_ns);
+        status =
+            emit(walk, step, call->issue_ns > lowest_ns ? call->issue_ns : lowest_ns);
     }
     if (status == CPT_OK && walk->cur_ns > lowest_ns) {
         status = push_floor(walk, await->block_ns);
@@ -227,7 +231,7 @@ static cpt_status walk_call(struct walk *walk, const struct cpt_trace_await *awa
     return status;
 }
 
-/* What the task did since it went on, its queueing before that, and what released it. */
+/* What the task did since it went on, its queueing before, and what released it. */
 static cpt_status walk_await(struct walk *walk, struct cpt_trace_await *await)
 {
     struct step step = {.kind = STEP_SELF, .task = walk->task};
@@ -297,8 +301,8 @@ static cpt_status walk_beginning(struct walk *walk)
 /* The time before cur where no task is known: the entry's own if nothing was lost. */
 static cpt_status walk_nothing(struct walk *walk)
 {
-    const int is_own = walk->trace->answered_by == NULL &&
-                       walk->trace->dropped_event_count == 0;
+    const int is_own =
+        walk->trace->answered_by == NULL && walk->trace->dropped_event_count == 0;
 
     return emit(walk, (struct step){.kind = is_own ? STEP_SELF : STEP_UNKNOWN}, 0);
 }
@@ -331,7 +335,8 @@ static cpt_status walk_backwards(struct walk *walk)
 }
 
 /* Whether @task lies in @group or in one of its sub-graphs. */
-static int lies_in(const struct cpt_trace_task *task, const struct cpt_trace_group *group)
+static int lies_in(const struct cpt_trace_task *task,
+                   const struct cpt_trace_group *group)
 {
     const struct cpt_trace_group *own = task != NULL ? task->group : NULL;
 
@@ -344,8 +349,8 @@ static int lies_in(const struct cpt_trace_task *task, const struct cpt_trace_gro
     return 0;
 }
 
-/* The frame of @task below @parent: the sub-graphs that its starter does not lie in too,
- * and itself. */
+/* The frame of @task below @parent: the sub-graphs that its starter does not lie in
+ * too, and itself. */
 static cpt_status add_task_frame(struct cpt_path *path, uint32_t parent,
                                  struct cpt_trace_task *task)
 {
@@ -375,15 +380,15 @@ static cpt_status add_task_frame(struct cpt_path *path, uint32_t parent,
 /*
  * The frame of @task: below the task that started it, else below the entry. We go up to
  * the first starter whose frame is known and come down adding. Of more than
- * CPT_PATH_DEPTH_MAX only the uppermost matter: a ring keeps those, and all further down
- * share the deepest frame.
+ * CPT_PATH_DEPTH_MAX only the uppermost matter: a ring keeps those, and all further
+ * down share the deepest frame.
  */
 static cpt_status task_frame(struct walk *walk, struct cpt_path *path,
                              struct cpt_trace_task *task, uint32_t *frame)
 {
     struct cpt_trace_task *ring[CPT_PATH_DEPTH_MAX];
     struct cpt_trace_task *at = task;
-    const struct cpt_trace_task *mark = NULL; /* finds circles: moved at powers of two */
+    const struct cpt_trace_task *mark = NULL; /* moved at powers of 2; finds circles */
     size_t count = 0;
     cpt_status status = CPT_OK;
 
@@ -437,8 +442,8 @@ static cpt_status append_kind(struct cpt_path *path, uint32_t parent, unsigned k
 }
 
 /* An RPC: the path of its callee if there is one, else a blind spot. */
-static cpt_status append_remote(struct walk *walk, struct cpt_path *path, uint32_t frame,
-                                const struct step *step)
+static cpt_status append_remote(struct walk *walk, struct cpt_path *path,
+                                uint32_t frame, const struct step *step)
 {
     const struct cpt_trace *trace = walk->trace;
     struct cpt_trace_call *call = step->call;
@@ -482,7 +487,8 @@ static cpt_status append_call(struct walk *walk, struct cpt_path *path,
         return append_kind(path, frame, CPT_KIND_QUEUE, step, call->executor);
     }
     /* a callee never stands in its caller's own frame, not even one without a name */
-    if (status == CPT_OK && (call->name.bytes != 0 || call->outcome == CPT_CALL_REMOTE)) {
+    if (status == CPT_OK &&
+        (call->name.bytes != 0 || call->outcome == CPT_CALL_REMOTE)) {
         status = cpt_path_frame_add(path, frame, call->name, CPT_KIND_WORK, &frame);
     }
     if (status == CPT_OK && call->outcome == CPT_CALL_LOCAL) {
@@ -514,7 +520,8 @@ static cpt_status append_step(struct walk *walk, struct cpt_path *path,
         if (status == CPT_OK && step->kind == STEP_SELF) {
             status = cpt_path_append_ns(path, frame, step->duration_ns);
         } else if (status == CPT_OK && step->kind == STEP_QUEUE) {
-            status = append_kind(path, frame, CPT_KIND_QUEUE, step, step->task->executor);
+            status =
+                append_kind(path, frame, CPT_KIND_QUEUE, step, step->task->executor);
         } else if (status == CPT_OK) {
             status = append_kind(path, frame, CPT_KIND_UNATTRIBUTED, step, none);
         }
@@ -553,8 +560,9 @@ static void walk_deinit(struct walk *walk)
     cpt_alloc_free(walk->alloc, walk->steps);
 }
 
-cpt_status cpt_critical_path(const struct cpt_alloc *alloc, const struct cpt_trace *trace,
-                             struct cpt_path *path, struct cpt_error *error)
+cpt_status cpt_critical_path(const struct cpt_alloc *alloc,
+                             const struct cpt_trace *trace, struct cpt_path *path,
+                             struct cpt_error *error)
 {
     struct walk walk = {.alloc = alloc, .trace = trace, .error = error};
     cpt_status status = CPT_OK;
@@ -572,6 +580,7 @@ cpt_status cpt_critical_path(const struct cpt_alloc *alloc, const struct cpt_tra
         cpt_path_reset(path);
         return cpt_error_set(error, status, 0, "%s", cpt_status_sentence(status));
     }
-    assert(cpt_path_check(path, trace->response_ns - trace->arrival_ns, NULL) == CPT_OK);
+    assert(cpt_path_check(path, trace->response_ns - trace->arrival_ns, NULL) ==
+           CPT_OK);
     return CPT_OK;
 }

@@ -27,7 +27,7 @@ struct cpt_names {
     char *text;
     size_t text_bytes;
     size_t text_capacity;
-    uint32_t *slots; /* id + 1; 0 is free */
+    uint32_t *slots;   /* id + 1; 0 is free */
     size_t slot_count; /* 0 or a power of two */
 };
 
@@ -65,7 +65,8 @@ uint64_t cpt_hash_bytes(uint64_t seed, const void *data, size_t bytes)
     return hash ^ (hash >> 33);
 }
 
-struct cpt_bytes cpt_name_bound(struct cpt_bytes name, char buffer[CPT_NAME_BYTES_MAX + 1])
+struct cpt_bytes cpt_name_bound(struct cpt_bytes name,
+                                char buffer[CPT_NAME_BYTES_MAX + 1])
 {
     enum { KEPT_BYTES = CPT_NAME_BYTES_MAX - 17 };
     const char *nul = name.bytes != 0 ? memchr(name.data, 0, name.bytes) : NULL;
@@ -79,7 +80,8 @@ struct cpt_bytes cpt_name_bound(struct cpt_bytes name, char buffer[CPT_NAME_BYTE
     if (kept > KEPT_BYTES) {
         kept = KEPT_BYTES;
     }
-    while (kept > 0 && kept < name.bytes && ((unsigned char)name.data[kept] & 0xc0U) == 0x80U) {
+    while (kept > 0 && kept < name.bytes &&
+           ((unsigned char)name.data[kept] & 0xc0U) == 0x80U) {
         kept--; /* not in the middle of a character */
     }
     memcpy(buffer, name.data, kept);
@@ -123,7 +125,8 @@ static uint32_t hash_of(const struct cpt_names *names, struct cpt_bytes name)
 }
 
 /* The slot of @name, or the free one where it belongs. There is always a free one. */
-static size_t slot_of(const struct cpt_names *names, struct cpt_bytes name, uint32_t hash)
+static size_t slot_of(const struct cpt_names *names, struct cpt_bytes name,
+                      uint32_t hash)
 {
     size_t slot = hash & (names->slot_count - 1);
 
@@ -181,7 +184,8 @@ static cpt_status grow_text(struct cpt_names *names, struct cpt_bytes *name)
     return status;
 }
 
-cpt_status cpt_names_add(struct cpt_names *names, struct cpt_bytes name, cpt_name_id *id)
+cpt_status cpt_names_add(struct cpt_names *names, struct cpt_bytes name,
+                         cpt_name_id *id)
 {
     const uint32_t hash = hash_of(names, name);
     cpt_status status = grow_slots(names);
@@ -215,7 +219,8 @@ cpt_status cpt_names_add(struct cpt_names *names, struct cpt_bytes name, cpt_nam
     return CPT_OK;
 }
 
-int cpt_names_find(const struct cpt_names *names, struct cpt_bytes name, cpt_name_id *id)
+int cpt_names_find(const struct cpt_names *names, struct cpt_bytes name,
+                   cpt_name_id *id)
 {
     size_t slot = 0;
 

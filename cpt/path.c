@@ -129,12 +129,12 @@ void cpt_path_reset(struct cpt_path *path)
     path->flags = 0;
 }
 
-static size_t slot_of(const struct cpt_path *path, const uint32_t *slots, size_t slot_count,
-                      const struct cpt_frame *frame)
+static size_t slot_of(const struct cpt_path *path, const uint32_t *slots,
+                      size_t slot_count, const struct cpt_frame *frame)
 {
     const uint32_t key[3] = {frame->parent, frame->name, frame->kind};
-    size_t slot = cpt_hash_bytes((uint64_t)(uintptr_t)path, key, sizeof key) &
-                  (slot_count - 1);
+    size_t slot =
+        cpt_hash_bytes((uint64_t)(uintptr_t)path, key, sizeof key) & (slot_count - 1);
 
     while (slots[slot] != 0) {
         const struct cpt_frame *other = &path->frames[slots[slot] - 1];
@@ -169,8 +169,8 @@ static cpt_status grow_slots(struct cpt_path *path)
     return CPT_OK;
 }
 
-cpt_status cpt_path_frame_add(struct cpt_path *path, uint32_t parent, struct cpt_bytes name,
-                              unsigned kind, uint32_t *frame)
+cpt_status cpt_path_frame_add(struct cpt_path *path, uint32_t parent,
+                              struct cpt_bytes name, unsigned kind, uint32_t *frame)
 {
     struct cpt_frame wanted = {.parent = parent, .kind = (uint16_t)kind, .depth = 1};
     char buffer[CPT_NAME_BYTES_MAX + 1];
@@ -195,9 +195,9 @@ cpt_status cpt_path_frame_add(struct cpt_path *path, uint32_t parent, struct cpt
     }
     slot = slot_of(path, path->slots, path->slot_count, &wanted);
     if (path->slots[slot] == 0) {
-        status = cpt_alloc_grow(path->alloc, (void **)&path->frames, &path->frame_capacity,
-                                path->frame_count + 1, CPT_PATH_FRAMES_MAX,
-                                sizeof *path->frames);
+        status = cpt_alloc_grow(path->alloc, (void **)&path->frames,
+                                &path->frame_capacity, path->frame_count + 1,
+                                CPT_PATH_FRAMES_MAX, sizeof *path->frames);
         if (status != CPT_OK) {
             return status;
         }
@@ -219,9 +219,9 @@ cpt_status cpt_path_append(struct cpt_path *path, struct cpt_segment segment)
     if (segment.duration_ns > INT64_MAX - path->sum_ns) {
         return CPT_LIMIT;
     }
-    status = cpt_alloc_grow(path->alloc, (void **)&path->segments, &path->segment_capacity,
-                            path->segment_count + 1, CPT_PATH_SEGMENTS_MAX,
-                            sizeof *path->segments);
+    status = cpt_alloc_grow(path->alloc, (void **)&path->segments,
+                            &path->segment_capacity, path->segment_count + 1,
+                            CPT_PATH_SEGMENTS_MAX, sizeof *path->segments);
     if (status != CPT_OK) {
         return status;
     }
@@ -233,10 +233,12 @@ cpt_status cpt_path_append(struct cpt_path *path, struct cpt_segment segment)
     return CPT_OK;
 }
 
-cpt_status cpt_path_append_ns(struct cpt_path *path, uint32_t frame, uint64_t duration_ns)
+cpt_status cpt_path_append_ns(struct cpt_path *path, uint32_t frame,
+                              uint64_t duration_ns)
 {
     return cpt_path_append(
-        path, (struct cpt_segment){.duration_ns = duration_ns, .frame = frame, .count = 1});
+        path,
+        (struct cpt_segment){.duration_ns = duration_ns, .frame = frame, .count = 1});
 }
 
 /* The label @key of the last segment, or NULL. */
@@ -282,7 +284,8 @@ cpt_status cpt_path_label_number(struct cpt_path *path, unsigned key, uint64_t n
     return label_add(path, (struct cpt_label){0, (uint16_t)key, 0, number});
 }
 
-cpt_status cpt_path_label_name(struct cpt_path *path, unsigned key, struct cpt_bytes name)
+cpt_status cpt_path_label_name(struct cpt_path *path, unsigned key,
+                               struct cpt_bytes name)
 {
     char buffer[CPT_NAME_BYTES_MAX + 1];
     cpt_name_id id = 0;
@@ -380,8 +383,9 @@ static cpt_status check_frames(const struct cpt_path *path, struct cpt_error *er
     for (size_t i = 0; i < path->frame_count; i++) {
         const struct cpt_frame *frame = &path->frames[i];
         const unsigned depth = frame->parent == CPT_FRAME_NONE ? 1
-                               : frame->parent < i ? path->frames[frame->parent].depth + 1U
-                                                   : 0;
+                               : frame->parent < i
+                                   ? path->frames[frame->parent].depth + 1U
+                                   : 0;
 
         if (depth == 0 || frame->depth != depth || depth > CPT_PATH_DEPTH_MAX) {
             return cpt_error_set(error, CPT_CORRUPT, 0,
@@ -407,8 +411,8 @@ static cpt_status check_labels(const struct cpt_path *path, struct cpt_error *er
 
         if (label->segment < segment || label->segment >= path->segment_count ||
             (label->is_name && label->value >= cpt_names_count(path->names))) {
-            return cpt_error_set(error, CPT_CORRUPT, 0, "label %zu belongs to no segment",
-                                 i);
+            return cpt_error_set(error, CPT_CORRUPT, 0,
+                                 "label %zu belongs to no segment", i);
         }
         segment = label->segment;
     }
@@ -439,7 +443,8 @@ cpt_status cpt_path_check(const struct cpt_path *path, uint64_t latency_ns,
     if (status == CPT_OK && (sum_ns != latency_ns || sum_ns != path->sum_ns)) {
         return cpt_error_set(error, CPT_CORRUPT, 0,
                              "the segments sum to %llu ns, the latency is %llu ns",
-                             (unsigned long long)sum_ns, (unsigned long long)latency_ns);
+                             (unsigned long long)sum_ns,
+                             (unsigned long long)latency_ns);
     }
     return status;
 }

@@ -58,8 +58,12 @@ static struct text text_begin(char *data, size_t capacity)
  */
 static size_t utf8_bytes(const unsigned char *at, size_t left)
 {
-    const size_t bytes = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2
-                         : at[0] < 0xf0 ? 3 : at[0] < 0xf5 ? 4 : 0;
+    const size_t bytes = at[0] < 0x80   ? 1
+                         : at[0] < 0xc2 ? 0
+                         : at[0] < 0xe0 ? 2
+                         : at[0] < 0xf0 ? 3
+                         : at[0] < 0xf5 ? 4
+                                        : 0;
 
     if (bytes == 0 || bytes > left) {
         return 0;

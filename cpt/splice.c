@@ -40,8 +40,8 @@ static cpt_status append(struct splicer *splicer, struct cpt_segment segment,
     return cpt_path_append(splicer->path, segment);
 }
 
-static cpt_status append_kind(struct splicer *splicer, uint32_t call_frame, unsigned kind,
-                              unsigned reason, uint64_t duration_ns)
+static cpt_status append_kind(struct splicer *splicer, uint32_t call_frame,
+                              unsigned kind, unsigned reason, uint64_t duration_ns)
 {
     const struct cpt_bytes none = {NULL, 0};
     uint32_t frame = 0;
@@ -57,14 +57,18 @@ static cpt_status append_kind(struct splicer *splicer, uint32_t call_frame, unsi
         return status;
     }
     return append(splicer,
-                  (struct cpt_segment){.duration_ns = duration_ns, .frame = frame,
-                                       .count = 1, .reason = (uint16_t)reason},
+                  (struct cpt_segment){.duration_ns = duration_ns,
+                                       .frame = frame,
+                                       .count = 1,
+                                       .reason = (uint16_t)reason},
                   &is_appended);
 }
 
-/* Where frame @index of the callee stands in the caller's path; @map holds its parents. */
+/* Where frame @index of the callee stands in the caller's path; @map holds its parents.
+ */
 static cpt_status map_frame(struct cpt_path *path, uint32_t call_frame,
-                            const struct cpt_path *callee, uint32_t *map, uint32_t index)
+                            const struct cpt_path *callee, uint32_t *map,
+                            uint32_t index)
 {
     const struct cpt_frame *frame = cpt_path_frame(callee, index);
     const struct cpt_bytes name = cpt_path_frame_name(callee, index);
@@ -90,9 +94,10 @@ static cpt_status copy_label(struct cpt_path *path, const struct cpt_path *calle
 }
 
 /* The callee's segments with @durations in place of their own. */
-static cpt_status append_segments(struct splicer *splicer, const struct cpt_path *callee,
-                                  const uint32_t *map, const uint64_t *durations,
-                                  unsigned flags, uint64_t excess_ns)
+static cpt_status append_segments(struct splicer *splicer,
+                                  const struct cpt_path *callee, const uint32_t *map,
+                                  const uint64_t *durations, unsigned flags,
+                                  uint64_t excess_ns)
 {
     const size_t label_count = cpt_path_label_count(callee);
     size_t label = 0;
@@ -110,7 +115,8 @@ static cpt_status append_segments(struct splicer *splicer, const struct cpt_path
                cpt_path_label(callee, label)->segment == i;
              label++) {
             if (is_appended) {
-                status = copy_label(splicer->path, callee, cpt_path_label(callee, label));
+                status =
+                    copy_label(splicer->path, callee, cpt_path_label(callee, label));
             }
         }
         if (is_appended && excess_ns != 0 && status == CPT_OK) {
@@ -130,7 +136,8 @@ static void clip(uint64_t *durations, size_t count, uint64_t sum_ns, uint64_t wh
     uint64_t excess_ns = sum_ns - whole_ns;
 
     while (count-- > 0 && excess_ns != 0) {
-        const uint64_t cut_ns = durations[count] < excess_ns ? durations[count] : excess_ns;
+        const uint64_t cut_ns =
+            durations[count] < excess_ns ? durations[count] : excess_ns;
 
         durations[count] -= cut_ns;
         excess_ns -= cut_ns;
@@ -138,8 +145,9 @@ static void clip(uint64_t *durations, size_t count, uint64_t sum_ns, uint64_t wh
 }
 
 /* The durations of @callee's segments, brought to @whole_ns if they are longer. */
-static cpt_status fit_durations(const struct cpt_path *path, const struct cpt_path *callee,
-                                uint64_t whole_ns, unsigned overcount, uint64_t *durations)
+static cpt_status fit_durations(const struct cpt_path *path,
+                                const struct cpt_path *callee, uint64_t whole_ns,
+                                unsigned overcount, uint64_t *durations)
 {
     const size_t segment_count = cpt_path_segment_count(callee);
     const uint64_t sum_ns = cpt_path_sum_ns(callee);
@@ -169,7 +177,8 @@ static cpt_status append_callee(struct splicer *splicer, uint32_t call_frame,
     const uint64_t excess_ns = sum_ns > whole_ns ? sum_ns - whole_ns : 0;
     const uint64_t tolerated_ns = whole_ns / 100 > 1000 ? whole_ns / 100 : 1000;
     const unsigned flags = excess_ns > tolerated_ns ? CPT_SEGMENT_OVERCOUNT : 0;
-    uint64_t *durations = cpt_alloc_array(alloc, NULL, segment_count, sizeof *durations);
+    uint64_t *durations =
+        cpt_alloc_array(alloc, NULL, segment_count, sizeof *durations);
     uint32_t *map = cpt_alloc_array(alloc, NULL, frame_count, sizeof *map);
     cpt_status status = durations != NULL && map != NULL ? CPT_OK : CPT_NO_MEMORY;
 
@@ -197,16 +206,19 @@ static uint64_t overcount_of(uint64_t observed_ns, uint64_t path_ns, uint64_t sa
 }
 
 cpt_status cpt_path_splice(struct cpt_path *path, uint32_t call_frame,
-                           const struct cpt_path *callee, const struct cpt_splice *splice,
+                           const struct cpt_path *callee,
+                           const struct cpt_splice *splice,
                            struct cpt_splice_report *report)
 {
     struct splicer splicer = {path, splice->skip_ns};
     const uint64_t observed_ns = splice->observed_ns;
     const uint64_t path_ns = callee != NULL ? cpt_path_sum_ns(callee) : 0;
-    const uint64_t said_ns = splice->has_server_elapsed ? splice->server_elapsed_ns : path_ns;
+    const uint64_t said_ns =
+        splice->has_server_elapsed ? splice->server_elapsed_ns : path_ns;
     const uint64_t more_ns = said_ns > path_ns ? said_ns : path_ns;
     const uint64_t elapsed_ns = more_ns < observed_ns ? more_ns : observed_ns;
-    const int is_blind = callee == NULL || (path_ns == 0 && !splice->has_server_elapsed);
+    const int is_blind =
+        callee == NULL || (path_ns == 0 && !splice->has_server_elapsed);
     const uint64_t blind_ns = splice->has_server_elapsed ? elapsed_ns : observed_ns;
     cpt_status status = CPT_OK;
 
@@ -222,7 +234,8 @@ cpt_status cpt_path_splice(struct cpt_path *path, uint32_t call_frame,
                                 : append_kind(&splicer, call_frame, CPT_KIND_NETWORK, 0,
                                               observed_ns - blind_ns);
     }
-    status = append_callee(&splicer, call_frame, callee, observed_ns, splice->overcount);
+    status =
+        append_callee(&splicer, call_frame, callee, observed_ns, splice->overcount);
     if (status == CPT_OK && path_ns < observed_ns) {
         status = append_kind(&splicer, call_frame, CPT_KIND_UNATTRIBUTED, 0,
                              elapsed_ns - path_ns);

@@ -40,7 +40,8 @@ static void own(struct model *model, uint64_t t_ns, const char *text, unsigned r
     line->owners[at].reason = reason;
 }
 
-static int is_group_of(const struct cpt_trace_task *task, const struct cpt_trace_group *group)
+static int is_group_of(const struct cpt_trace_task *task,
+                       const struct cpt_trace_group *group)
 {
     const struct cpt_trace_group *own_group = task != NULL ? task->group : NULL;
 
@@ -50,7 +51,8 @@ static int is_group_of(const struct cpt_trace_task *task, const struct cpt_trace
     return own_group != NULL;
 }
 
-static void push_groups(char text[MODEL_TEXT_BYTES], const struct cpt_trace_task *starter,
+static void push_groups(char text[MODEL_TEXT_BYTES],
+                        const struct cpt_trace_task *starter,
                         const struct cpt_trace_group *group)
 {
     if (group != NULL && !is_group_of(starter, group)) {
@@ -60,8 +62,8 @@ static void push_groups(char text[MODEL_TEXT_BYTES], const struct cpt_trace_task
 }
 
 /* NULL: the entry. */
-static void task_text(const struct random_trace *made, const struct cpt_trace_task *task,
-                      char text[MODEL_TEXT_BYTES])
+static void task_text(const struct random_trace *made,
+                      const struct cpt_trace_task *task, char text[MODEL_TEXT_BYTES])
 {
     if (task == NULL) {
         (void)snprintf(text, MODEL_TEXT_BYTES, "%s", made->trace.entry.data);
@@ -73,8 +75,8 @@ static void task_text(const struct random_trace *made, const struct cpt_trace_ta
 }
 
 /* The nanosecond before @t_ns was the task's own, or one of a @kind below it. */
-static void own_task(struct model *model, uint64_t t_ns, const struct cpt_trace_task *task,
-                     unsigned kind)
+static void own_task(struct model *model, uint64_t t_ns,
+                     const struct cpt_trace_task *task, unsigned kind)
 {
     char text[MODEL_TEXT_BYTES];
 
@@ -85,8 +87,8 @@ static void own_task(struct model *model, uint64_t t_ns, const struct cpt_trace_
     own(model, t_ns, text, 0);
 }
 
-static void call_text(const struct random_trace *made, const struct cpt_trace_call *call,
-                      char text[MODEL_TEXT_BYTES])
+static void call_text(const struct random_trace *made,
+                      const struct cpt_trace_call *call, char text[MODEL_TEXT_BYTES])
 {
     task_text(made, call->issuer, text);
     model_stack_push(text, call->name.data, CPT_KIND_WORK);
@@ -110,7 +112,8 @@ static void own_remote(struct model *model, const struct cpt_trace_call *call,
     char text[MODEL_TEXT_BYTES];
 
     call_text(model->made, call, text);
-    model_splice(&runs, text, call->name.data, has_path ? &extra->callee : NULL, &splice);
+    model_splice(&runs, text, call->name.data, has_path ? &extra->callee : NULL,
+                 &splice);
     for (size_t i = runs.count; i-- > 0;) {
         for (uint64_t ns = 0; ns < runs.runs[i].duration_ns; ns++) {
             own(model, t_ns--, runs.runs[i].stack, runs.runs[i].reason);
@@ -118,13 +121,15 @@ static void own_remote(struct model *model, const struct cpt_trace_call *call,
     }
 }
 
-/* The call owns the time from its issue to @t_ns as far as it lies after @lowest_ns. The
- * end of what it owns. */
+/* The call owns the time from its issue to @t_ns as far as it lies after @lowest_ns.
+ * The end of what it owns. */
 static uint64_t own_call(struct model *model, const struct cpt_trace_call *call,
                          uint64_t t_ns, uint64_t lowest_ns)
 {
-    const uint64_t sent_ns = call->outcome == CPT_CALL_TIMEOUT || call->sent_ns < call->issue_ns
-                                 ? call->issue_ns : call->sent_ns;
+    const uint64_t sent_ns =
+        call->outcome == CPT_CALL_TIMEOUT || call->sent_ns < call->issue_ns
+            ? call->issue_ns
+            : call->sent_ns;
     char text[MODEL_TEXT_BYTES];
 
     call_text(model->made, call, text);
@@ -146,9 +151,10 @@ static uint64_t own_call(struct model *model, const struct cpt_trace_call *call,
     return t_ns;
 }
 
-/* The await of @task that was not over before @t_ns: it blocked before and went on at or
- * after it. */
-static const struct cpt_trace_await *await_at(const struct cpt_trace_task *task, uint64_t t_ns)
+/* The await of @task that was not over before @t_ns: it blocked before and went on at
+ * or after it. */
+static const struct cpt_trace_await *await_at(const struct cpt_trace_task *task,
+                                              uint64_t t_ns)
 {
     for (const struct cpt_trace_await *await = task->last_await; await != NULL;
          await = await->previous) {
@@ -160,36 +166,39 @@ static const struct cpt_trace_await *await_at(const struct cpt_trace_task *task,
     return NULL;
 }
 
-static void explain(struct model *model, const struct cpt_trace_task *task, uint64_t t_ns,
-                    uint64_t floor_ns);
+static void explain(struct model *model, const struct cpt_trace_task *task,
+                    uint64_t t_ns, uint64_t floor_ns);
 
-/* With blocked attribution: what was waited for, but not further back than the block. */
+/* With blocked attribution: what was waited for, but not further back than the block.
+ */
 static void explain_await(struct model *model, const struct cpt_trace_await *await,
                           uint64_t t_ns, uint64_t floor_ns)
 {
     const uint64_t lowest_ns = await->block_ns > floor_ns ? await->block_ns : floor_ns;
 
     if (await->call != NULL) {
-        explain(model, await->call->issuer, own_call(model, await->call, t_ns, lowest_ns),
-                lowest_ns);
+        explain(model, await->call->issuer,
+                own_call(model, await->call, t_ns, lowest_ns), lowest_ns);
     } else {
         explain(model, await->task, t_ns, lowest_ns);
     }
 }
 
 /* What held up whoever needed @task to be where it was at @t_ns, back to @floor_ns. */
-static void explain(struct model *model, const struct cpt_trace_task *task, uint64_t t_ns,
-                    uint64_t floor_ns)
+static void explain(struct model *model, const struct cpt_trace_task *task,
+                    uint64_t t_ns, uint64_t floor_ns)
 {
     const struct cpt_trace *trace = &model->made->trace;
 
     while (t_ns > floor_ns) {
-        const struct cpt_trace_await *await = task != NULL ? await_at(task, t_ns) : NULL;
+        const struct cpt_trace_await *await =
+            task != NULL ? await_at(task, t_ns) : NULL;
 
         if (task == NULL) {
             own_task(model, t_ns--, NULL,
                      trace->answered_by == NULL && trace->dropped_event_count == 0
-                         ? CPT_KIND_WORK : CPT_KIND_UNATTRIBUTED);
+                         ? CPT_KIND_WORK
+                         : CPT_KIND_UNATTRIBUTED);
         } else if (await != NULL && t_ns > await->arrive_ns) {
             own_task(model, t_ns--, task, CPT_KIND_QUEUE);
         } else if (await != NULL && await->call == NULL && await->task == NULL) {
@@ -226,7 +235,8 @@ void model_critical_path(const struct random_trace *made, struct model_line *lin
     explain(&model, trace->answered_by, trace->response_ns, trace->arrival_ns);
 }
 
-int model_line_of(const struct cpt_path *path, uint64_t latency_ns, struct model_line *line)
+int model_line_of(const struct cpt_path *path, uint64_t latency_ns,
+                  struct model_line *line)
 {
     line->count = 0;
     line->pool_bytes = 0;
@@ -252,12 +262,14 @@ int model_line_of(const struct cpt_path *path, uint64_t latency_ns, struct model
 /* Bit i is task i, bit RANDOM_TASKS_MAX + i is call i. */
 typedef unsigned long entity_set;
 
-static entity_set task_bit(const struct random_trace *made, const struct cpt_trace_task *task)
+static entity_set task_bit(const struct random_trace *made,
+                           const struct cpt_trace_task *task)
 {
     return task != NULL ? 1UL << (task - made->tasks) : 0;
 }
 
-static entity_set call_bit(const struct random_trace *made, const struct cpt_trace_call *call)
+static entity_set call_bit(const struct random_trace *made,
+                           const struct cpt_trace_call *call)
 {
     return call != NULL ? 1UL << (RANDOM_TASKS_MAX + (call - made->calls)) : 0;
 }
@@ -279,7 +291,8 @@ static entity_set led_to(const struct random_trace *made, entity_set set, uint64
             for (const struct cpt_trace_await *await = task->last_await; await != NULL;
                  await = await->previous) {
                 if (await->arrive_ns == t_ns && await->arrive_ns > await->block_ns &&
-                    (set & (task_bit(made, await->task) | call_bit(made, await->call))) != 0) {
+                    (set & (task_bit(made, await->task) |
+                            call_bit(made, await->call))) != 0) {
                     set |= task_bit(made, task);
                 }
             }
@@ -338,7 +351,8 @@ static int call_was(const struct random_trace *made, const struct cpt_trace_call
     }
     call_text(made, call, expected);
     bytes = strlen(expected);
-    return strncmp(expected, text, bytes) == 0 && (text[bytes] == '\0' || text[bytes] == ';');
+    return strncmp(expected, text, bytes) == 0 &&
+           (text[bytes] == '\0' || text[bytes] == ';');
 }
 
 int model_is_chain(const struct random_trace *made, const struct model_line *line)
@@ -347,7 +361,9 @@ int model_is_chain(const struct random_trace *made, const struct model_line *lin
     entity_set set = 0;
 
     for (size_t i = 0; i < made->task_count; i++) {
-        set |= made->tasks[i].begin == CPT_BEGIN_REQUEST ? task_bit(made, &made->tasks[i]) : 0;
+        set |= made->tasks[i].begin == CPT_BEGIN_REQUEST
+                   ? task_bit(made, &made->tasks[i])
+                   : 0;
     }
     for (size_t at = 0; at < line->count; at++, t_ns++) {
         const char *text = line->owners[at].stack;
@@ -359,7 +375,8 @@ int model_is_chain(const struct random_trace *made, const struct model_line *lin
         }
         for (size_t i = 0; i < made->call_count; i++) {
             active |= call_was(made, &made->calls[i], t_ns, text)
-                          ? 1UL << (RANDOM_TASKS_MAX + i) : 0;
+                          ? 1UL << (RANDOM_TASKS_MAX + i)
+                          : 0;
         }
         set &= active;
     }

@@ -5,12 +5,12 @@
  *
  * Two judges that share no code with the walk of cpt/critical.c, nor with each other:
  *
- * - model_critical_path() asks for each single nanosecond, going back from the response,
- *   who held the request up in it. It has no segments, no clamping, no cursors; it
- *   looks through all records each time. It says exactly what the path has to be.
+ * - model_critical_path() asks for each single nanosecond, going back from the
+ * response, who held the request up in it. It has no segments, no clamping, no cursors;
+ * it looks through all records each time. It says exactly what the path has to be.
  *
- * - model_is_chain() is given a path and asks, going forward, whether it is one chain of
- *   activities, each of which led to the next one with no waiting in between: a path
+ * - model_is_chain() is given a path and asks, going forward, whether it is one chain
+ * of activities, each of which led to the next one with no waiting in between: a path
  *   from source to sink in the graph of all events. As no such chain can be longer than
  *   the latency, one that is as long is a longest path. (For CPT_ATTRIBUTE_LONGEST.)
  */
@@ -37,7 +37,8 @@ struct model_line {
 void model_critical_path(const struct random_trace *made, struct model_line *line);
 
 /* Fills @line with what @path says. 0: it has another length than @latency_ns. */
-int model_line_of(const struct cpt_path *path, uint64_t latency_ns, struct model_line *line);
+int model_line_of(const struct cpt_path *path, uint64_t latency_ns,
+                  struct model_line *line);
 
 /* Whether @line is a chain of events of @made. */
 int model_is_chain(const struct random_trace *made, const struct model_line *line);

@@ -13,9 +13,9 @@ void model_callee_make(struct model_callee *callee, struct test_random *random,
                        const char *call_name, uint64_t duration_ns_max)
 {
     static const char *const names[] = {"B: u", "B: v", "X: w", "plain", "C: \xc3\xa9"};
-    static const unsigned kinds[] = {CPT_KIND_QUEUE, CPT_KIND_NETWORK,
+    static const unsigned kinds[] = {CPT_KIND_QUEUE,        CPT_KIND_NETWORK,
                                      CPT_KIND_UNATTRIBUTED, CPT_KIND_BLIND_SPOT,
-                                     CPT_KIND_FOLDED, 77};
+                                     CPT_KIND_FOLDED,       77};
     callee->segment_count = test_random_below(random, MODEL_SEGMENTS_MAX + 1);
     for (size_t i = 0; i < callee->segment_count; i++) {
         struct model_segment *segment = &callee->segments[i];
@@ -25,7 +25,8 @@ void model_callee_make(struct model_callee *callee, struct test_random *random,
         for (size_t level = 0; level < segment->depth; level++) {
             const int is_work = test_random_chance(random, 80);
 
-            segment->kinds[level] = is_work ? CPT_KIND_WORK : kinds[test_random_below(random, 6)];
+            segment->kinds[level] =
+                is_work ? CPT_KIND_WORK : kinds[test_random_below(random, 6)];
             segment->names[level] = is_work ? names[test_random_below(random, 5)] : "";
         }
         if (test_random_chance(random, 70)) {
@@ -47,7 +48,8 @@ void model_callee_path(const struct model_callee *callee, struct cpt_path *path)
                                    segment->kinds[level], &frame),
                 CPT_OK);
         }
-        CU_ASSERT_EQUAL_FATAL(cpt_path_append_ns(path, frame, segment->duration_ns), CPT_OK);
+        CU_ASSERT_EQUAL_FATAL(cpt_path_append_ns(path, frame, segment->duration_ns),
+                              CPT_OK);
     }
 }
 
@@ -89,7 +91,8 @@ void model_stack_push(char text[MODEL_TEXT_BYTES], const char *name, unsigned ki
     }
 }
 
-static struct model_run *add_run(struct model_runs *runs, const char *stack, uint64_t duration_ns)
+static struct model_run *add_run(struct model_runs *runs, const char *stack,
+                                 uint64_t duration_ns)
 {
     struct model_run *run = &runs->runs[runs->count++];
 
@@ -108,7 +111,8 @@ static void add_kind(struct model_runs *runs, const char *call_text, unsigned ki
     run->reason = reason;
 }
 
-/* Shares of @whole: round all down, then one more to whoever lost most, till it fits. */
+/* Shares of @whole: round all down, then one more to whoever lost most, till it fits.
+ */
 static void share(struct model_runs *runs, uint64_t sum, uint64_t whole)
 {
     uint64_t rests[MODEL_RUNS_MAX];
@@ -142,8 +146,8 @@ static void clip_to(struct model_runs *runs, uint64_t whole)
     }
 }
 
-static void add_callee(struct model_runs *runs, const char *call_text, const char *call_name,
-                       const struct model_callee *callee)
+static void add_callee(struct model_runs *runs, const char *call_text,
+                       const char *call_name, const struct model_callee *callee)
 {
     for (size_t i = 0; i < callee->segment_count; i++) {
         const struct model_segment *segment = &callee->segments[i];
@@ -191,7 +195,8 @@ static uint64_t smaller(uint64_t left, uint64_t right)
 }
 
 /* The part of the callee's runs that excess brings: shares, flag, label. */
-static void bring_down(struct model_runs *runs, uint64_t sum, const struct cpt_splice *splice)
+static void bring_down(struct model_runs *runs, uint64_t sum,
+                       const struct cpt_splice *splice)
 {
     const uint64_t observed = splice->observed_ns;
     const uint64_t excess = sum - observed;
@@ -202,8 +207,8 @@ static void bring_down(struct model_runs *runs, uint64_t sum, const struct cpt_s
         share(runs, sum, observed);
     }
     for (size_t i = 0; i < runs->count; i++) {
-        runs->runs[i].flags = excess > 1000 && excess > observed / 100
-                                  ? CPT_SEGMENT_OVERCOUNT : 0;
+        runs->runs[i].flags =
+            excess > 1000 && excess > observed / 100 ? CPT_SEGMENT_OVERCOUNT : 0;
     }
     runs->overcount_ns = excess;
 }

@@ -15,7 +15,7 @@ enum state { UNREADY, READY, RUNNING, BLOCKED, ARRIVED, DONE };
 
 struct sim_task {
     enum state state;
-    unsigned inputs;     /* tasks whose output it still misses, as bits */
+    unsigned inputs; /* tasks whose output it still misses, as bits */
     int is_on_demand;
     int is_started;
     unsigned long waits; /* things that its await is for */
@@ -50,7 +50,8 @@ static unsigned long bit(size_t thing)
     return 1UL << thing;
 }
 
-static void task_is_ready(struct sim *sim, size_t index, struct cpt_trace_task *unblocker)
+static void task_is_ready(struct sim *sim, size_t index,
+                          struct cpt_trace_task *unblocker)
 {
     struct cpt_trace_task *task = &sim->made->tasks[index];
 
@@ -64,7 +65,8 @@ static void note_release(struct sim *sim, struct cpt_trace_await *await, size_t 
 {
     struct random_trace *made = sim->made;
 
-    await->call = thing >= RANDOM_TASKS_MAX ? &made->calls[thing - RANDOM_TASKS_MAX] : NULL;
+    await->call =
+        thing >= RANDOM_TASKS_MAX ? &made->calls[thing - RANDOM_TASKS_MAX] : NULL;
     await->task = thing < RANDOM_TASKS_MAX ? &made->tasks[thing] : NULL;
 }
 
@@ -124,14 +126,15 @@ static void make_reply(struct sim *sim, size_t index, uint64_t duration_ns)
         extra->has_path = chance(sim, 85);
         extra->has_late_elapsed = chance(sim, 30);
         extra->late_elapsed_ns = said_ns;
-        model_callee_make(&extra->callee, sim->random, extra->name, duration_ns / 2 + 1);
+        model_callee_make(&extra->callee, sim->random, extra->name,
+                          duration_ns / 2 + 1);
     }
 }
 
 static void issue_call(struct sim *sim, size_t issuer)
 {
-    static const unsigned char outcomes[] = {CPT_CALL_REMOTE, CPT_CALL_REMOTE,
-                                             CPT_CALL_REMOTE, CPT_CALL_LOCAL,
+    static const unsigned char outcomes[] = {CPT_CALL_REMOTE,  CPT_CALL_REMOTE,
+                                             CPT_CALL_REMOTE,  CPT_CALL_LOCAL,
                                              CPT_CALL_TIMEOUT, CPT_CALL_KIND};
     struct random_trace *made = sim->made;
     const size_t index = made->call_count++;
@@ -228,7 +231,8 @@ static void act(struct sim *sim, size_t index)
         issue_call(sim, index);
     } else if (what < 5) {
         for (size_t i = 0; i < index; i++) {
-            if (sim->tasks[i].is_on_demand && !sim->tasks[i].is_started && chance(sim, 60)) {
+            if (sim->tasks[i].is_on_demand && !sim->tasks[i].is_started &&
+                chance(sim, 60)) {
                 start_task(sim, index, i);
             }
         }
@@ -288,7 +292,8 @@ static void declare_tasks(struct sim *sim)
 
     for (size_t i = 0; i < group_count; i++) {
         made->groups[i].name = cpt_bytes_of(group_names[i]);
-        made->groups[i].parent = i != 0 && chance(sim, 60) ? &made->groups[below(sim, i)] : NULL;
+        made->groups[i].parent =
+            i != 0 && chance(sim, 60) ? &made->groups[below(sim, i)] : NULL;
     }
     for (size_t i = 0; i < made->task_count; i++) {
         (void)snprintf(made->task_names[i], sizeof made->task_names[i], "t%zu", i);
@@ -381,8 +386,8 @@ void random_trace_skew(struct random_trace *made, struct test_random *random)
         uint64_t lowest_ns = 0;
 
         /* only where the unblocker ended then, and ran the moment before */
-        if (task->begin != CPT_BEGIN_TASK || before == NULL || task->starter == before ||
-            before->end_ns != task->ready_ns) {
+        if (task->begin != CPT_BEGIN_TASK || before == NULL ||
+            task->starter == before || before->end_ns != task->ready_ns) {
             continue;
         }
         lowest_ns = before->last_await != NULL ? before->last_await->resume_ns
@@ -396,17 +401,22 @@ void random_trace_skew(struct random_trace *made, struct test_random *random)
 void random_trace_spoil(struct random_trace *made, struct test_random *random)
 {
     for (int count = 0; count < 3; count++) {
-        const uint64_t stamp = test_random_chance(random, 10)
-                                   ? test_random_next(random)
-                                   : made->trace.arrival_ns +
-                                         test_random_below(random, RANDOM_NS_MAX);
-        struct cpt_trace_task *task = &made->tasks[test_random_below(random, made->task_count)];
-        struct cpt_trace_task *other = &made->tasks[test_random_below(random, made->task_count)];
-        struct cpt_trace_await *await = &made->awaits[test_random_below(random, RANDOM_AWAITS_MAX)];
-        struct cpt_trace_call *call = &made->calls[test_random_below(random, RANDOM_CALLS_MAX)];
-        uint64_t *const stamps[] = {&task->ready_ns, &task->start_ns, &task->end_ns,
-                                    &await->block_ns, &await->arrive_ns, &await->resume_ns,
-                                    &call->issue_ns, &call->sent_ns, &call->arrive_ns};
+        const uint64_t stamp =
+            test_random_chance(random, 10)
+                ? test_random_next(random)
+                : made->trace.arrival_ns + test_random_below(random, RANDOM_NS_MAX);
+        struct cpt_trace_task *task =
+            &made->tasks[test_random_below(random, made->task_count)];
+        struct cpt_trace_task *other =
+            &made->tasks[test_random_below(random, made->task_count)];
+        struct cpt_trace_await *await =
+            &made->awaits[test_random_below(random, RANDOM_AWAITS_MAX)];
+        struct cpt_trace_call *call =
+            &made->calls[test_random_below(random, RANDOM_CALLS_MAX)];
+        uint64_t *const stamps[] = {
+            &task->ready_ns,  &task->start_ns,   &task->end_ns,
+            &await->block_ns, &await->arrive_ns, &await->resume_ns,
+            &call->issue_ns,  &call->sent_ns,    &call->arrive_ns};
 
         switch (test_random_below(random, 8)) {
         case 0:
@@ -428,7 +438,8 @@ void random_trace_spoil(struct random_trace *made, struct test_random *random)
 }
 
 /* A stamp as nanoseconds since the arrival; "-" where there is none. */
-static void print_stamp(const struct random_trace *made, const char *what, uint64_t stamp_ns)
+static void print_stamp(const struct random_trace *made, const char *what,
+                        uint64_t stamp_ns)
 {
     if (stamp_ns == 0 && made->trace.arrival_ns != 0) {
         printf(" %s -", what);
@@ -450,16 +461,16 @@ void random_trace_print(const struct random_trace *made)
     for (size_t i = 0; i < made->task_count; i++) {
         const struct cpt_trace_task *task = &made->tasks[i];
 
-        printf("  %s begin %d unblocked by %s, started by %s:", task->name.data, task->begin,
-               name_of(task->unblocker), name_of(task->starter));
+        printf("  %s begin %d unblocked by %s, started by %s:", task->name.data,
+               task->begin, name_of(task->unblocker), name_of(task->starter));
         print_stamp(made, "ready", task->ready_ns);
         print_stamp(made, "start", task->start_ns);
         print_stamp(made, "end", task->end_ns);
         printf("\n");
         for (const struct cpt_trace_await *await = task->last_await; await != NULL;
              await = await->previous) {
-            printf("    waits for %s:", await->call != NULL ? await->call->name.data
-                                                            : name_of(await->task));
+            printf("    waits for %s:",
+                   await->call != NULL ? await->call->name.data : name_of(await->task));
             print_stamp(made, "block", await->block_ns);
             print_stamp(made, "arrive", await->arrive_ns);
             print_stamp(made, "resume", await->resume_ns);
@@ -469,7 +480,8 @@ void random_trace_print(const struct random_trace *made)
     for (size_t i = 0; i < made->call_count; i++) {
         const struct cpt_trace_call *call = &made->calls[i];
 
-        printf("  %s outcome %d by %s:", call->name.data, call->outcome, name_of(call->issuer));
+        printf("  %s outcome %d by %s:", call->name.data, call->outcome,
+               name_of(call->issuer));
         print_stamp(made, "issue", call->issue_ns);
         print_stamp(made, "sent", call->sent_ns);
         print_stamp(made, "arrive", call->arrive_ns);

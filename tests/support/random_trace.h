@@ -29,8 +29,8 @@ enum {
 
 struct random_call {
     struct model_callee callee;
-    int has_path;              /* whether its bytes, if there are any, are a path */
-    uint64_t late_elapsed_ns;  /* what the path says, where that is known only then */
+    int has_path;             /* whether its bytes, if there are any, are a path */
+    uint64_t late_elapsed_ns; /* what the path says, where that is known only then */
     int has_late_elapsed;
     char name[16];
 };

@@ -50,4 +50,3 @@ CU_TestInfo cpt_apportion_tests[] = {
     {"refuses what cannot be divided", test_refuses_what_cannot_be_divided},
     CU_TEST_INFO_NULL,
 };
-

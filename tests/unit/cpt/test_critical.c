@@ -14,17 +14,23 @@
 static struct cpt_trace_task task(const char *name, struct cpt_trace_task *starter,
                                   uint64_t start_ms, uint64_t end_ms)
 {
-    return (struct cpt_trace_task){
-        .name = cpt_bytes_of(name), .starter = starter, .unblocker = starter,
-        .ready_ns = start_ms * MS, .start_ns = start_ms * MS, .end_ns = end_ms * MS,
-        .begin = starter != NULL ? CPT_BEGIN_TASK : CPT_BEGIN_REQUEST};
+    return (struct cpt_trace_task){.name = cpt_bytes_of(name),
+                                   .starter = starter,
+                                   .unblocker = starter,
+                                   .ready_ns = start_ms * MS,
+                                   .start_ns = start_ms * MS,
+                                   .end_ns = end_ms * MS,
+                                   .begin = starter != NULL ? CPT_BEGIN_TASK
+                                                            : CPT_BEGIN_REQUEST};
 }
 
 static struct cpt_trace_call call(const char *name, struct cpt_trace_task *issuer,
                                   uint64_t issue_ms, uint64_t arrive_ms)
 {
-    return (struct cpt_trace_call){.name = cpt_bytes_of(name), .issuer = issuer,
-                                   .issue_ns = issue_ms * MS, .arrive_ns = arrive_ms * MS};
+    return (struct cpt_trace_call){.name = cpt_bytes_of(name),
+                                   .issuer = issuer,
+                                   .issue_ns = issue_ms * MS,
+                                   .arrive_ns = arrive_ms * MS};
 }
 
 static void wait_for(struct cpt_trace_task *waiting, struct cpt_trace_await *await,
@@ -32,8 +38,11 @@ static void wait_for(struct cpt_trace_task *waiting, struct cpt_trace_await *awa
                      uint64_t block_ms, uint64_t arrive_ms)
 {
     *await = (struct cpt_trace_await){
-        .previous = waiting->last_await, .call = on_call, .task = on_task,
-        .block_ns = block_ms * MS, .arrive_ns = arrive_ms * MS,
+        .previous = waiting->last_await,
+        .call = on_call,
+        .task = on_task,
+        .block_ns = block_ms * MS,
+        .arrive_ns = arrive_ms * MS,
         .resume_ns = (arrive_ms > block_ms ? arrive_ms : block_ms) * MS};
     waiting->last_await = await;
 }
@@ -183,13 +192,15 @@ static void expect_splice(const char *expected, uint64_t observed_ms, uint64_t p
 
 static void test_splice(void)
 {
-    expect_splice("B: 1 4, B: 1;B: 2 12, B: 1;B: \u2039network+serialization\u203a 4", 20, 16,
-                  -1, 0);
+    expect_splice("B: 1 4, B: 1;B: 2 12, B: 1;B: \u2039network+serialization\u203a 4",
+                  20, 16, -1, 0);
     expect_splice("B: 1 4, B: 1;B: 2 12, B: 1;B: \u2039unattributed\u203a 2, "
-                  "B: 1;B: \u2039network+serialization\u203a 2", 20, 16, 18, 0);
-    expect_splice("B: 1 4, B: 1;B: 2 12, B: 1;B: \u2039unattributed\u203a 4", 20, 16, 24, 4);
-    expect_splice("B: 1 4, B: 1;B: 2 12, B: 1;B: \u2039network+serialization\u203a 4", 20, 16,
-                  15, 0);
+                  "B: 1;B: \u2039network+serialization\u203a 2",
+                  20, 16, 18, 0);
+    expect_splice("B: 1 4, B: 1;B: 2 12, B: 1;B: \u2039unattributed\u203a 4", 20, 16,
+                  24, 4);
+    expect_splice("B: 1 4, B: 1;B: 2 12, B: 1;B: \u2039network+serialization\u203a 4",
+                  20, 16, 15, 0);
     expect_splice("B: 1 5, B: 1;B: 2 15", 20, 24, 18, 4);
 }
 

@@ -83,7 +83,8 @@ static int walk_is_right(struct cpt_path *path, unsigned attribution, enum judge
         return 1;
     }
     return model_line_of(path, latency_ns, &got) && lines_are_equal() &&
-           (!is_whole || attribution != CPT_ATTRIBUTE_LONGEST || model_is_chain(&made, &got));
+           (!is_whole || attribution != CPT_ATTRIBUTE_LONGEST ||
+            model_is_chain(&made, &got));
 }
 
 /* What a case does to the trace before it is walked. */
@@ -106,8 +107,8 @@ static void run_cases(const char *what, uint64_t count, harm_fn harm, enum judge
         made.trace.overcount = test_random_chance(&random, 20) ? CPT_OVERCOUNT_CLIP : 0;
         if (!walk_is_right(path, CPT_ATTRIBUTE_BLOCKED, judge, harm == NULL) ||
             !walk_is_right(path, CPT_ATTRIBUTE_LONGEST, judge, harm == NULL)) {
-            printf("\n  %s: again with CPT_TEST_SEED=%" PRIu64 " CPT_TEST_CASES=1\n", what,
-                   seed + i);
+            printf("\n  %s: again with CPT_TEST_SEED=%" PRIu64 " CPT_TEST_CASES=1\n",
+                   what, seed + i);
             random_trace_print(&made);
             failed_count++;
         }

@@ -20,8 +20,8 @@ static struct cpt_splice make_splice(struct test_random *random, uint64_t most_n
         .server_elapsed_ns = test_random_below(random, most_ns * 4),
         .has_server_elapsed = test_random_chance(random, 60),
         .reason = 1 + (unsigned)test_random_below(random, 8),
-        .overcount = test_random_chance(random, 30) ? CPT_OVERCOUNT_CLIP
-                                                    : CPT_OVERCOUNT_SCALE};
+        .overcount =
+            test_random_chance(random, 30) ? CPT_OVERCOUNT_CLIP : CPT_OVERCOUNT_SCALE};
 
     if (test_random_chance(random, 30)) {
         splice.skip_ns = test_random_below(random, splice.observed_ns + 1);
@@ -42,7 +42,8 @@ static uint64_t excess_of(const struct cpt_path *path, size_t index)
     return 0;
 }
 
-static int is_run(const struct cpt_path *path, size_t index, const struct model_run *run)
+static int is_run(const struct cpt_path *path, size_t index,
+                  const struct model_run *run)
 {
     const struct cpt_segment *segment = cpt_path_segment(path, index);
     char stack[MODEL_TEXT_BYTES];
@@ -53,8 +54,8 @@ static int is_run(const struct cpt_path *path, size_t index, const struct model_
         excess_of(path, index) == run->excess_ns) {
         return 1;
     }
-    printf("\n  segment %zu: got %s %" PRIu64 ", expected %s %" PRIu64 "\n", index, stack,
-           segment->duration_ns, run->stack, run->duration_ns);
+    printf("\n  segment %zu: got %s %" PRIu64 ", expected %s %" PRIu64 "\n", index,
+           stack, segment->duration_ns, run->stack, run->duration_ns);
     return 0;
 }
 
@@ -91,10 +92,12 @@ static int case_is_right(struct cpt_path *path, struct cpt_path *callee,
     model_callee_path(&made, callee);
     cpt_path_reset(path);
     CU_ASSERT_EQUAL_FATAL(
-        cpt_path_frame_add(path, CPT_FRAME_NONE, cpt_bytes_of("A: /"), 0, &frame), CPT_OK);
+        cpt_path_frame_add(path, CPT_FRAME_NONE, cpt_bytes_of("A: /"), 0, &frame),
+        CPT_OK);
     CU_ASSERT_EQUAL_FATAL(
         cpt_path_frame_add(path, frame, cpt_bytes_of(call_name), 0, &frame), CPT_OK);
-    return cpt_path_splice(path, frame, has_path ? callee : NULL, &splice, &report) == CPT_OK &&
+    return cpt_path_splice(path, frame, has_path ? callee : NULL, &splice, &report) ==
+               CPT_OK &&
            cpt_path_check(path, splice.observed_ns - splice.skip_ns, NULL) == CPT_OK &&
            is_the_models(path, &runs) && report.overcount_ns == runs.overcount_ns &&
            report.undercount_ns == runs.undercount_ns &&
@@ -112,7 +115,8 @@ static void test_is_the_models_splice(void)
         struct test_random random = {seed + i};
 
         if (!case_is_right(path, callee, &random)) {
-            printf("\n  splice: again with CPT_TEST_SEED=%" PRIu64 " CPT_TEST_CASES=1\n",
+            printf("\n  splice: again with CPT_TEST_SEED=%" PRIu64
+                   " CPT_TEST_CASES=1\n",
                    seed + i);
             failed_count++;
         }
