@@ -7,8 +7,9 @@
 static int run(const struct cpti_arguments *arguments)
 {
     (void)arguments;
-    return cpti_failed("this cpt was built without the demo: it needs the HTTP transport "
-                       "and the examples");
+    return cpti_failed(
+        "this cpt was built without the demo: it needs the HTTP transport "
+        "and the examples");
 }
 
 static const struct cpti_example examples[] = {

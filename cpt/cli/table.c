@@ -21,6 +21,7 @@ struct cpti_table {
     size_t cell_count;
     size_t cell_capacity;
     int is_broken; /* memory ran out */
+    int cuts_front;
 };
 
 struct cpti_table *cpti_table_new(const char *const *headings, size_t count)
@@ -49,6 +50,11 @@ void cpti_table_free(struct cpti_table *table)
     }
     free(table->cells);
     free(table);
+}
+
+void cpti_table_cut_front(struct cpti_table *table)
+{
+    table->cuts_front = 1;
 }
 
 void cpti_table_cell(struct cpti_table *table, const char *format, ...)
@@ -90,22 +96,35 @@ static size_t last_columns(const struct cpti_table *table)
     return all > used + LAST_COLUMNS_MIN ? all - used : LAST_COLUMNS_MIN;
 }
 
+/* The last cell of a row, cut to @last columns unless that is 0. */
+static void print_last(const struct cpti_table *table, const char *text, size_t last)
+{
+    const size_t columns = cpti_text_columns(text);
+
+    if (last == 0 || columns <= last) {
+        (void)printf("%s\n", text);
+    } else if (table->cuts_front) {
+        size_t cut = cpti_text_fit(text, columns - last + 1);
+
+        while (cpti_text_columns(text + cut) > last - 1) {
+            cut += cpti_text_fit(text + cut, 2); /* a wide character was in the way */
+        }
+        (void)printf("\u2026%s\n", text + cut);
+    } else {
+        (void)printf("%.*s\u2026\n", (int)cpti_text_fit(text, last - 1), text);
+    }
+}
+
 static void print_row(const struct cpti_table *table, const char *const *cells,
                       size_t last)
 {
-    const char *text = cells[table->column_count - 1];
-
     for (size_t i = 0; i + 1 < table->column_count; i++) {
         const size_t columns = cpti_text_columns(cells[i]);
 
         (void)printf("%*s%s%*s", (int)(table->widths[i] - columns), "", cells[i],
                      GAP_COLUMNS, "");
     }
-    if (last != 0 && cpti_text_columns(text) > last) {
-        (void)printf("%.*s\u2026\n", (int)cpti_text_fit(text, last - 1), text);
-    } else {
-        (void)printf("%s\n", text);
-    }
+    print_last(table, cells[table->column_count - 1], last);
 }
 
 int cpti_table_print(const struct cpti_table *table)

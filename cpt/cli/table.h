@@ -28,6 +28,9 @@ struct cpti_table;
 struct cpti_table *cpti_table_new(const char *const *headings, size_t count);
 void cpti_table_free(struct cpti_table *table);
 
+/* Lets the last column be cut at its front, for stacks: their end says most. */
+void cpti_table_cut_front(struct cpti_table *table);
+
 /* The next cell, row by row. The text is copied. */
 void cpti_table_cell(struct cpti_table *table, const char *format, ...)
     CPT_PRINTF(2, 3);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* cmd_folded.c - cpt folded: a tree as folded stacks, which flame graph tools read */
+#include "cpt/cli/files.h"
+#include "cpt/cli/gather.h"
+#include "cpt/cli/log_walk.h"
+#include "cpt/cli/output.h"
+#include "aggregate/cpt_tree.h"
+#include "pprof-export/cpt_pprof.h"
+
+static int write_stacks(const struct cpti_arguments *arguments,
+                        const struct cpt_tree *tree)
+{
+    struct cpt_error error = {0};
+    struct cpti_output output;
+    const struct cpt_sink sink = {cpti_output_write, &output};
+    cpt_status status;
+    const int failed = cpti_output_open(&output, cpti_value(arguments, "output"));
+
+    if (failed != CPTI_EXIT_DONE) {
+        return failed;
+    }
+    status = cpt_folded_write(NULL, tree, &sink, &error);
+    if (status != CPT_OK && status != CPT_IO) {
+        cpti_output_abort(&output);
+        return cpti_failed("%s", error.sentence[0] != '\0'
+                                     ? error.sentence
+                                     : cpt_status_sentence(status));
+    }
+    return cpti_output_commit(&output);
+}
+
+static int run(const struct cpti_arguments *arguments)
+{
+    struct cpt_tree *tree;
+    int is_usable;
+    int status = cpti_gather_operands(arguments, &tree, &is_usable);
+
+    if (is_usable) {
+        const int failed = write_stacks(arguments, tree);
+
+        status = failed != CPTI_EXIT_DONE ? failed : status;
+    }
+    cpt_tree_free(tree);
+    return status;
+}
+
+static const struct cpti_option options[] = {
+    {"output", 'o', "FILE", "write to FILE instead of standard output", NULL},
+    {0},
+};
+
+static const struct cpti_example examples[] = {
+    {"cpt folded paths.cptlog | flamegraph.pl --countname ns > a.svg", "a flame graph"},
+    {"cpt folded --entry A -o a.folded monday.cpttree",
+     "for a viewer that reads no profiles"},
+    {0},
+};
+
+const struct cpti_command cpti_command_folded = {
+    .name = "folded",
+    .summary = "print folded stacks for flame graph tools",
+    .usages = {"[OPTION]... LOG|TREE..."},
+    .description =
+        "Prints a line for each stack with time of its own: its frames, root first, "
+        "with "
+        "';' between, a space, and the nanoseconds that it takes in the average "
+        "request. "
+        "They add up to the mean latency. A ';' in a name is written \\x3b.\n"
+        "\n" CPTI_SELECT_TEXT,
+    .options = {options, cpti_select_options, cpti_log_options},
+    .examples = examples,
+    .operand_count_min = 1,
+    .operand_count_max = SIZE_MAX,
+    .run = run,
+};

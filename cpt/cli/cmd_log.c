@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cmd_log.c - cpt log: the records of a path log, printed or checked
+ *
+ * Forced requests are shown like all others: nothing is averaged here.
+ */
+#include "cpt/cli/json_write.h"
+#include "cpt/cli/log_walk.h"
+#include "cpt/cli/options.h"
+#include "cpt/cli/output.h"
+#include "cpt/cli/path_print.h"
+#include "cpt/cli/select.h"
+#include "cpt/cpt_path.h"
+#include "wire/cpt_log.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* One run of the command. */
+struct log_command {
+    struct cpti_selection selection;
+    int is_json;
+    int is_check;
+    uint64_t selected_count; /* of this file */
+    uint64_t shown_count;    /* of all files */
+};
+
+/* --- As text --- */
+
+static void print_hex(const unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        (void)printf("%02x", bytes[i]);
+    }
+}
+
+static void print_attribute(const struct cpt_attribute *attribute)
+{
+    (void)printf(" %s=", cpti_quoted_bytes(attribute->key));
+    switch (attribute->type) {
+    case CPT_ATTRIBUTE_TEXT:
+        (void)printf("%s", cpti_quoted_bytes(attribute->value.text));
+        break;
+    case CPT_ATTRIBUTE_INTEGER:
+        (void)printf("%" PRId64, attribute->value.integer);
+        break;
+    case CPT_ATTRIBUTE_FLOAT:
+        (void)printf("%.15g", attribute->value.real);
+        break;
+    default:
+        (void)printf("%s", attribute->value.is_true ? "true" : "false");
+        break;
+    }
+}
+
+static int print_record(const struct cpt_record *record, const struct cpt_path *path,
+                        int is_first)
+{
+    char text[64];
+
+    (void)printf(
+        "%s%s  %s  %s ms%s%s\n", is_first ? "" : "\n",
+        cpti_utc(record->start_unix_ns, text), cpti_quoted_bytes(record->entry),
+        cpti_ms((double)record->latency_ns, (char[32]){0}),
+        record->status.bytes != 0 ? "  " : "", cpti_quoted_bytes(record->status));
+    (void)printf("probability %.6g%s%s%s%s%s\n", record->probability,
+                 record->is_random ? ", random" : "",
+                 record->is_forced ? ", forced" : "",
+                 record->is_local_root ? ", local root" : "",
+                 record->is_failed ? ", failed" : "",
+                 cpti_path_flags_text(cpt_path_flags(path)));
+    if (record->has_trace_id) {
+        (void)printf("trace ");
+        print_hex(record->trace_id, sizeof record->trace_id);
+        (void)printf("\n");
+    }
+    for (size_t i = 0; i < record->attribute_count; i++) {
+        (void)printf("%s", i == 0 ? "meta" : "");
+        print_attribute(&record->attributes[i]);
+    }
+    (void)printf("%s", record->attribute_count != 0 ? "\n" : "");
+    return cpti_path_print(path);
+}
+
+/* --- As JSON --- */
+
+static void put_hex(struct cpti_json *json, const char *key, const unsigned char *bytes,
+                    size_t count)
+{
+    char text[65] = "";
+
+    for (size_t i = 0; i < count && 2 * i + 2 < sizeof text; i++) {
+        (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    }
+    cpti_json_text(json, key, text);
+}
+
+static void put_attribute(struct cpti_json *json, const struct cpt_attribute *attribute)
+{
+    cpti_json_key(json, attribute->key);
+    switch (attribute->type) {
+    case CPT_ATTRIBUTE_TEXT:
+        cpti_json_bytes(json, NULL, attribute->value.text);
+        break;
+    case CPT_ATTRIBUTE_INTEGER:
+        cpti_json_integer(json, NULL, attribute->value.integer);
+        break;
+    case CPT_ATTRIBUTE_FLOAT:
+        cpti_json_float(json, NULL, attribute->value.real);
+        break;
+    default:
+        cpti_json_bool(json, NULL, attribute->value.is_true);
+        break;
+    }
+}
+
+static void put_ids(struct cpti_json *json, const struct cpt_record *record)
+{
+    if (record->has_trace_id) {
+        put_hex(json, "trace_id", record->trace_id, sizeof record->trace_id);
+    } else {
+        cpti_json_null(json, "trace_id");
+    }
+    if (record->has_parent_id) {
+        put_hex(json, "parent_id", record->parent_id, sizeof record->parent_id);
+    }
+}
+
+static int put_record(const struct cpt_record *record, const struct cpt_path *path)
+{
+    struct cpti_json json = {.file = stdout};
+
+    cpti_json_open(&json, NULL, '{');
+    cpti_json_bytes(&json, "service", record->service);
+    cpti_json_bytes(&json, "method", record->method);
+    cpti_json_bytes(&json, "entry", record->entry);
+    cpti_json_unsigned(&json, "start_unix_ns", record->start_unix_ns);
+    cpti_json_float(&json, "probability", record->probability);
+    cpti_json_bytes(&json, "status", record->status);
+    put_ids(&json, record);
+    cpti_json_unsigned(&json, "latency_ns", record->latency_ns);
+    cpti_json_bool(&json, "failed", record->is_failed);
+    cpti_json_bool(&json, "forced", record->is_forced);
+    cpti_json_bool(&json, "random", record->is_random);
+    cpti_json_bool(&json, "local_root", record->is_local_root);
+    cpti_path_flags_json(&json, cpt_path_flags(path));
+    cpti_json_open(&json, "meta", '{');
+    for (size_t i = 0; i < record->attribute_count; i++) {
+        put_attribute(&json, &record->attributes[i]);
+    }
+    cpti_json_close(&json);
+    cpti_path_json(&json, path);
+    cpti_json_close(&json);
+    return CPTI_EXIT_DONE;
+}
+
+/* --- Checking --- */
+
+/* What a record promises beyond what every decoder checks: all of its path hangs below
+ * its one entry frame. */
+static int check_record(struct cpti_log_walk *walk, const struct cpt_record *record,
+                        const struct cpt_path *path)
+{
+    struct cpt_error error = {0};
+
+    if (cpt_path_check(path, record->latency_ns, &error) != CPT_OK) {
+        return cpti_log_skip(walk, error.sentence);
+    }
+    for (uint32_t i = 0; i < cpt_path_frame_count(path); i++) {
+        if (cpt_path_frame(path, i)->parent == CPT_FRAME_NONE &&
+            record->entry.bytes != 0 &&
+            !cpt_bytes_equal(cpt_path_frame_name(path, i), record->entry)) {
+            return cpti_log_skip(walk, "a segment does not lie below the entry frame");
+        }
+    }
+    return CPTI_EXIT_DONE;
+}
+
+/* --- The command --- */
+
+static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
+{
+    struct log_command *command = walk->context;
+    const char *entry = command->selection.entry;
+    const struct cpt_path *path;
+    int failed;
+
+    if (cpti_selection_has(&command->selection, record) != CPTI_SELECTED ||
+        (entry != NULL && !cpt_bytes_equal(record->service, cpt_bytes_of(entry)))) {
+        return CPTI_EXIT_DONE;
+    }
+    command->selected_count++;
+    failed = cpti_log_path(walk, record, &path);
+    if (path == NULL) {
+        return failed;
+    }
+    if (command->is_check) {
+        return check_record(walk, record, path);
+    }
+    return command->is_json ? put_record(record, path)
+                            : print_record(record, path, command->shown_count++ == 0);
+}
+
+static int run_file(struct log_command *command, const struct cpti_arguments *arguments,
+                    const char *file)
+{
+    struct cpti_input input;
+    struct cpti_log_walk walk = {
+        .input = &input,
+        .stops_at_error = cpti_has(arguments, "stop-at-error"),
+        .record = meet_record,
+        .context = command,
+    };
+    int status = cpti_input_open(&input, file);
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    command->selected_count = 0;
+    status = cpti_log_expect(&input);
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_log_walk(&walk);
+        if (status == CPTI_EXIT_DONE && command->is_check) {
+            (void)printf("%s: %" PRIu64 " records, each adds up to its latency\n",
+                         cpti_input_name(&input), command->selected_count);
+        }
+    }
+    cpti_input_close(&input);
+    return status;
+}
+
+static int run(const struct cpti_arguments *arguments)
+{
+    struct log_command command = {
+        .is_json = cpti_has(arguments, "json"),
+        .is_check = cpti_has(arguments, "check"),
+    };
+    int status = cpti_selection_init(&command.selection, arguments);
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    if (command.is_json && command.is_check) {
+        return cpti_usage("options '--json' and '--check' exclude each other");
+    }
+    command.selection.includes_forced = 1;
+    for (size_t i = 0; i < arguments->operand_count; i++) {
+        const int failed = run_file(&command, arguments, arguments->operands[i]);
+
+        status = failed != CPTI_EXIT_DONE ? failed : status;
+    }
+    return status;
+}
+
+static const struct cpti_option options[] = {
+    {"json", 'j', NULL, "print a JSON object for each record, one a line", NULL},
+    {"check", 'c', NULL,
+     "print no records; check that each one's segments add up to its latency and lie "
+     "below "
+     "its entry frame, and exit with 1 if one's do not",
+     NULL},
+    {0},
+};
+
+static const struct cpti_example examples[] = {
+    {"cpt log paths.cptlog | less", "what held up each request"},
+    {"cpt log --json --where arm=control paths.cptlog | head -1",
+     "the first record of an experiment's arm, for a program"},
+    {"cpt log --check day/*.cptlog", "whether all of it conserves time"},
+    {0},
+};
+
+const struct cpti_command cpti_command_log = {
+    .name = "log",
+    .summary = "print or check the records of path logs",
+    .usages = {"[OPTION]... LOG...", "--check LOG..."},
+    .description =
+        "Prints each traced request of the path logs: when it came, how long it took, "
+        "with "
+        "which probability it was traced, what the application noted of it, and its "
+        "critical path as a tree in the order of time. '-' is standard input.\n"
+        "\n"
+        "With --where, --since, --until and --entry only the requests of which all of "
+        "this "
+        "holds are printed. A key is an attribute or one of service, method, entry, "
+        "status, forced, random, failed, local_root, trace_id. Forced requests are "
+        "always "
+        "among them.\n"
+        "\n"
+        "With --json the fields of a record are service, method, entry, start_unix_ns, "
+        "probability, status, trace_id, latency_ns, failed, forced, random, "
+        "local_root, "
+        "meta (the attributes) and segments, each with stack (root first), kind and "
+        "duration_ns. More may be added.\n"
+        "\n"
+        "What is damaged in a log is said, skipped and counted. A last block that is "
+        "not "
+        "complete, as while a service writes or after it was killed, is no damage.",
+    .options = {options, cpti_select_options, cpti_log_options},
+    .examples = examples,
+    .operand_count_min = 1,
+    .operand_count_max = SIZE_MAX,
+    .run = run,
+};

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cmd_metadata.c - cpt metadata: what a response header says
+ *
+ * It takes what a person has at hand: the value, a header line copied from somewhere,
+ * or all that `curl -i` printed. What is not the header is passed over.
+ */
+#include "cpt/cli/files.h"
+#include "cpt/cli/json_write.h"
+#include "cpt/cli/options.h"
+#include "cpt/cli/output.h"
+#include "cpt/cli/path_print.h"
+#include "cpt/cpt_path.h"
+#include "wire/cpt_metadata.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { INPUT_BYTES_MAX = 1 << 20 };
+
+/* @text without spaces, quotes and line ends around it. */
+static struct cpt_bytes trim(struct cpt_bytes text)
+{
+    static const char around[] = " \t\r\n\"'";
+
+    while (text.bytes != 0 && text.data[0] != '\0' &&
+           strchr(around, text.data[0]) != NULL) {
+        text.data++;
+        text.bytes--;
+    }
+    while (text.bytes != 0 && text.data[text.bytes - 1] != '\0' &&
+           strchr(around, text.data[text.bytes - 1]) != NULL) {
+        text.bytes--;
+    }
+    return text;
+}
+
+/* Whether @line is the header; then @value is what stands behind its name. */
+static int header_value(struct cpt_bytes line, struct cpt_bytes *value)
+{
+    const size_t name_bytes = sizeof CPT_HEADER_PATH - 1;
+
+    line = trim(line);
+    /* curl -v marks what it received by "< " */
+    if (line.bytes > 2 && line.data[0] == '<' && line.data[1] == ' ') {
+        line = trim((struct cpt_bytes){line.data + 2, line.bytes - 2});
+    }
+    if (line.bytes <= name_bytes || line.data[name_bytes] != ':' ||
+        strncasecmp(line.data, CPT_HEADER_PATH, name_bytes) != 0) {
+        return 0;
+    }
+    *value = trim(
+        (struct cpt_bytes){line.data + name_bytes + 1, line.bytes - name_bytes - 1});
+    return 1;
+}
+
+/* The value in @text: behind the header's name if one of its lines is the header,
+ * otherwise the whole. */
+static struct cpt_bytes find_value(struct cpt_bytes text)
+{
+    struct cpt_bytes value = trim(text);
+    size_t at = 0;
+
+    while (at < text.bytes) {
+        const char *end = memchr(text.data + at, '\n', text.bytes - at);
+        const size_t bytes =
+            end != NULL ? (size_t)(end - text.data) - at : text.bytes - at;
+
+        if (header_value((struct cpt_bytes){text.data + at, bytes}, &value)) {
+            return value;
+        }
+        at += bytes + 1;
+    }
+    return value;
+}
+
+/* --- Showing it --- */
+
+static int print_metadata(const struct cpt_metadata_summary *summary,
+                          const struct cpt_path *path, size_t bytes)
+{
+    const uint64_t sum_ns = cpt_path_sum_ns(path);
+    char text[32];
+
+    (void)printf("critical path of %s ms, %zu segments, %zu bytes%s\n",
+                 cpti_ms((double)sum_ns, text), cpt_path_segment_count(path), bytes,
+                 cpti_path_flags_text(cpt_path_flags(path)));
+    if (summary->has_server_elapsed) {
+        (void)printf("the service says that it took %s ms\n",
+                     cpti_ms((double)summary->server_elapsed_ns, text));
+    }
+    if (summary->is_sum_only) {
+        (void)printf("only the sum fitted the budget; ask for more by 'critical-path: "
+                     "1;max=4096'\n");
+    }
+    (void)printf("\n");
+    return cpti_path_print(path);
+}
+
+static int put_metadata(const struct cpt_metadata_summary *summary,
+                        const struct cpt_path *path, size_t bytes)
+{
+    struct cpti_json json = {.file = stdout};
+
+    cpti_json_open(&json, NULL, '{');
+    cpti_json_unsigned(&json, "version", summary->version);
+    cpti_json_unsigned(&json, "bytes", bytes);
+    cpti_json_unsigned(&json, "sum_ns", cpt_path_sum_ns(path));
+    if (summary->has_server_elapsed) {
+        cpti_json_unsigned(&json, "server_elapsed_ns", summary->server_elapsed_ns);
+    } else {
+        cpti_json_null(&json, "server_elapsed_ns");
+    }
+    cpti_json_bool(&json, "sum_only", summary->is_sum_only);
+    cpti_path_flags_json(&json, cpt_path_flags(path));
+    cpti_path_json(&json, path);
+    cpti_json_close(&json);
+    return CPTI_EXIT_DONE;
+}
+
+static int failed_at(const char *name, const struct cpt_error *error)
+{
+    return cpti_failed("%s: at byte %" PRIu64 ": %s", name, error->offset,
+                       error->sentence);
+}
+
+/* Decodes @bytes at @data, and shows them. */
+static int show(const struct cpti_arguments *arguments, const char *name,
+                const unsigned char *data, size_t bytes)
+{
+    const struct cpt_metadata_decode_options options = {
+        .struct_bytes = sizeof options,
+        .bytes_max = INPUT_BYTES_MAX,
+    };
+    struct cpt_metadata_summary summary;
+    struct cpt_error error = {0};
+    struct cpt_path *path = cpt_path_new(NULL);
+    int status;
+
+    if (path == NULL) {
+        return cpti_failed("out of memory");
+    }
+    if (cpt_metadata_peek(data, bytes, &summary, &error) != CPT_OK ||
+        cpt_metadata_decode(data, bytes, &options, path, &error) != CPT_OK) {
+        status = failed_at(name, &error);
+    } else if (cpti_has(arguments, "json")) {
+        status = put_metadata(&summary, path, bytes);
+    } else {
+        status = print_metadata(&summary, path, bytes);
+    }
+    cpt_path_free(path);
+    return status;
+}
+
+static int decode(const struct cpti_arguments *arguments, const char *name,
+                  struct cpt_bytes text)
+{
+    const struct cpt_bytes value = find_value(text);
+    struct cpt_error error = {0};
+    unsigned char *data = malloc(value.bytes + 1);
+    size_t bytes = 0;
+    int status;
+
+    if (data == NULL) {
+        return cpti_failed("out of memory");
+    }
+    if (value.bytes == 0) {
+        status = cpti_failed("%s: is empty; the value of the header '%s' is wanted",
+                             name, CPT_HEADER_PATH);
+    } else if (cpt_base64_decode(value, data, value.bytes + 1, &bytes, &error) !=
+               CPT_OK) {
+        status = failed_at(name, &error);
+    } else {
+        status = show(arguments, name, data, bytes);
+    }
+    free(data);
+    return status;
+}
+
+static int run(const struct cpti_arguments *arguments)
+{
+    struct cpti_input input;
+    unsigned char *data;
+    size_t bytes;
+    int status;
+
+    if (arguments->operand_count == 1 && strcmp(arguments->operands[0], "-") != 0) {
+        return decode(arguments, "the value", cpt_bytes_of(arguments->operands[0]));
+    }
+    status = cpti_input_open(&input, "-");
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_input_slurp(&input, INPUT_BYTES_MAX, &data, &bytes);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = decode(arguments, cpti_input_name(&input),
+                        (struct cpt_bytes){(const char *)data, bytes});
+        free(data);
+    }
+    return status;
+}
+
+static const struct cpti_option options[] = {
+    {"json", 'j', NULL, "print one JSON object", NULL},
+    {0},
+};
+
+static const struct cpti_example examples[] = {
+    {"curl -si -H 'critical-path: 1;forced' localhost:8080/ | cpt metadata",
+     "ask a service for the critical path of one request"},
+    {"cpt metadata 'critical-path-bin: CAEQwLEC…'", "a header line from somewhere"},
+    {0},
+};
+
+const struct cpti_command cpti_command_metadata = {
+    .name = "metadata",
+    .summary = "print the critical path in a response header",
+    .usages = {"[OPTION]... [VALUE]"},
+    .description =
+        "Decodes the value of the response header critical-path-bin and prints the "
+        "critical path in it as a tree in the order of time. The value is an argument, "
+        "or "
+        "comes from standard input; a whole header line, or all that 'curl -i' "
+        "printed, is "
+        "taken too.\n"
+        "\n"
+        "With --json the object has version, sum_ns, server_elapsed_ns, sum_only and "
+        "segments, each with stack (root first), kind and duration_ns. More may be "
+        "added.",
+    .options = {options},
+    .examples = examples,
+    .operand_count_max = 1,
+    .run = run,
+};

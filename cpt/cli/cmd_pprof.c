@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* cmd_pprof.c - cpt pprof: a tree as a profile, and how to look at it */
+#include "cpt/cli/files.h"
+#include "cpt/cli/gather.h"
+#include "cpt/cli/log_walk.h"
+#include "cpt/cli/output.h"
+#include "aggregate/cpt_tree.h"
+#include "pprof-export/cpt_pprof.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Prints @path as one word of a shell's command line. */
+static void print_shell_word(const char *path)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_-./=+,:@%";
+
+    if (path[strspn(path, plain)] == '\0') {
+        (void)fputs(path, stdout);
+        return;
+    }
+    (void)fputc('\'', stdout);
+    for (const char *at = cpti_quoted(path); *at != '\0'; at++) {
+        if (*at == '\'') {
+            (void)fputs("'\\''", stdout);
+        } else {
+            (void)fputc(*at, stdout);
+        }
+    }
+    (void)fputc('\'', stdout);
+}
+
+/* A file of that name that begins with a hyphen must not look like an option. */
+static void print_file(const char *path)
+{
+    (void)fputs(path[0] == '-' ? "./" : "", stdout);
+    print_shell_word(path);
+}
+
+/* -unit=ms: pprof takes the unit of the smallest row for all of them. The fractions: on
+ * differences it hides frames whose callees make up for them. */
+static void print_commands(const char *path)
+{
+    static const char *const views[] = {"-top", "-files", "-http=localhost:8000"};
+
+    (void)printf("look at it with\n");
+    for (size_t i = 0; i < sizeof views / sizeof views[0]; i++) {
+        (void)printf("  go tool pprof -unit=ms %s ", views[i]);
+        print_file(path);
+        (void)printf("\n");
+    }
+    (void)printf("compare it with another by\n"
+                 "  go tool pprof -unit=ms -nodefraction=0 -edgefraction=0 -top "
+                 "-diff_base=BASE.pb.gz ");
+    print_file(path);
+    (void)printf("\n");
+}
+
+static int write_profile(const struct cpti_arguments *arguments,
+                         const struct cpt_tree *tree)
+{
+    const char *path = cpti_value(arguments, "output");
+    const struct cpt_pprof_options options = {
+        .struct_bytes = sizeof options,
+        .tool = "cpt " CPTI_VERSION,
+        .title = cpti_value(arguments, "title"),
+    };
+    struct cpt_error error = {0};
+    struct cpti_output output;
+    const struct cpt_sink sink = {cpti_output_write, &output};
+    cpt_status status;
+    int failed = cpti_output_open(&output, path);
+
+    if (failed != CPTI_EXIT_DONE) {
+        return failed;
+    }
+    status = cpt_pprof_write(NULL, tree, &options, &sink, &error);
+    if (status != CPT_OK && status != CPT_IO) {
+        cpti_output_abort(&output);
+        return cpti_failed("%s", error.sentence[0] != '\0'
+                                     ? error.sentence
+                                     : cpt_status_sentence(status));
+    }
+    failed = cpti_output_commit(&output); /* says so if the sink failed */
+    if (failed == CPTI_EXIT_DONE && strcmp(path, "-") != 0 &&
+        !cpti_has(arguments, "quiet")) {
+        print_commands(path);
+    }
+    return failed;
+}
+
+static int run(const struct cpti_arguments *arguments)
+{
+    const char *path = cpti_value(arguments, "output");
+    struct cpt_tree *tree;
+    int is_usable;
+    int status;
+
+    if (path == NULL || (strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))) {
+        return cpti_usage("'cpt pprof' needs --output FILE: a profile is no text");
+    }
+    status = cpti_gather_operands(arguments, &tree, &is_usable);
+    if (is_usable) {
+        const int failed = write_profile(arguments, tree);
+
+        status = failed != CPTI_EXIT_DONE ? failed : status;
+    }
+    cpt_tree_free(tree);
+    return status;
+}
+
+static const struct cpti_option options[] = {
+    {"output", 'o', "FILE", "write the profile to FILE; '-' is standard output", NULL},
+    {"title", 0, "TEXT",
+     "what pprof shows as the file's name; by default the entry "
+     "service",
+     NULL},
+    {"quiet", 'q', NULL, "do not print how to look at it", NULL},
+    {0},
+};
+
+static const struct cpti_example examples[] = {
+    {"cpt pprof --where arm=control -o control.pb.gz paths.cptlog",
+     "a profile of one arm of an experiment"},
+    {"cpt pprof -o - monday.cpttree | curl --data-binary @- "
+     "'http://pyroscope:4040/ingest?name=a&format=pprof'",
+     "a profile sent on"},
+    {0},
+};
+
+const struct cpti_command cpti_command_pprof = {
+    .name = "pprof",
+    .summary = "write a profile for pprof",
+    .usages = {"[OPTION]... -o FILE LOG|TREE..."},
+    .description =
+        "Writes the average critical path of all selected requests as a gzipped "
+        "profile "
+        "that 'go tool pprof' and others read, and prints the commands to look at it. "
+        "Its "
+        "times are those of the average request, so they add up to the mean latency, "
+        "and "
+        "two profiles can be compared by -diff_base, however many requests each has. "
+        "The "
+        "other sample types are critical_path_total, the sum of all requests, and "
+        "requests, on the entry frame.\n"
+        "\n" CPTI_SELECT_TEXT,
+    .options = {options, cpti_select_options, cpti_log_options},
+    .examples = examples,
+    .operand_count_min = 1,
+    .operand_count_max = SIZE_MAX,
+    .run = run,
+};

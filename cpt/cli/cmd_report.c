@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* cmd_report.c - cpt report: where the average request spent its time */
+#include "cpt/cli/gather.h"
+#include "cpt/cli/json_write.h"
+#include "cpt/cli/log_walk.h"
+#include "cpt/cli/output.h"
+#include "cpt/cli/table.h"
+#include "cpt/cli/tree_print.h"
+#include "aggregate/cpt_stats.h"
+#include "aggregate/cpt_tree.h"
+
+static void put_row(struct cpti_json *json, const struct cpt_tree *tree,
+                    const struct cpt_tree_row *row, uint64_t latency_ns)
+{
+    const struct cpt_stats stats = cpt_stats_of(tree, row->node);
+
+    cpti_json_row(json);
+    cpti_json_open(json, NULL, '{');
+    cpti_tree_stack_json(json, tree, row->node);
+    cpti_json_unsigned(json, "self_ns", row->self_ns);
+    cpti_json_unsigned(json, "inclusive_ns", row->inclusive_ns);
+    cpti_json_float(json, "share",
+                    latency_ns == 0 ? 0
+                                    : (double)row->inclusive_ns / (double)latency_ns);
+    cpti_json_float(json, "presence", stats.presence);
+    cpti_json_unsigned(json, "present_count", stats.present_count);
+    cpti_json_float(json, "present_mean_ns", stats.present_mean_ns);
+    cpti_json_unsigned(json, "p50_ns", cpt_stats_quantile_ns(tree, row->node, 0.5));
+    cpti_json_unsigned(json, "p99_ns", cpt_stats_quantile_ns(tree, row->node, 0.99));
+    cpti_json_unsigned(json, "min_ns", stats.min_ns);
+    cpti_json_unsigned(json, "max_ns", stats.max_ns);
+    cpti_json_close(json);
+}
+
+static void put_report(const struct cpt_tree *tree, const struct cpt_tree_walk *walk)
+{
+    struct cpti_json json = {.file = stdout};
+    const uint64_t latency_ns = cpt_tree_walk_row(walk, 0)->inclusive_ns;
+
+    cpti_json_open(&json, NULL, '{');
+    cpti_tree_json(&json, tree);
+    cpti_json_open(&json, "rows", '[');
+    for (uint32_t i = 1; i < cpt_tree_walk_count(walk); i++) {
+        put_row(&json, tree, cpt_tree_walk_row(walk, i), latency_ns);
+    }
+    cpti_json_row(&json);
+    cpti_json_close(&json);
+    cpti_json_close(&json);
+}
+
+static void add_row(struct cpti_table *table, const struct cpt_tree *tree,
+                    const struct cpt_tree_row *row, uint64_t latency_ns)
+{
+    const struct cpt_stats stats = cpt_stats_of(tree, row->node);
+    char frame[CPT_TREE_FRAME_TEXT_BYTES];
+    char text[32];
+
+    cpti_table_cell(table, "%s", cpti_ms((double)row->self_ns, text));
+    cpti_table_cell(table, "%s", cpti_ms((double)row->inclusive_ns, text));
+    cpti_table_cell(
+        table, "%.1f%%",
+        latency_ns == 0 ? 0 : 100 * (double)row->inclusive_ns / (double)latency_ns);
+    cpti_table_cell(table, "%.3f", stats.presence);
+    cpti_table_cell(table, "%s", cpti_ms(stats.present_mean_ns, text));
+    cpti_table_cell(table, "%s",
+                    cpti_ms((double)cpt_stats_quantile_ns(tree, row->node, 0.5), text));
+    cpti_table_cell(
+        table, "%s",
+        cpti_ms((double)cpt_stats_quantile_ns(tree, row->node, 0.99), text));
+    (void)cpt_tree_frame_text(tree, row->node, frame, sizeof frame);
+    if (row->depth > 40) {
+        cpti_table_cell(table, "%*s[%u] %s", 80, "", (unsigned)row->depth, frame);
+    } else {
+        cpti_table_cell(table, "%*s%s", (int)(row->depth - 1) * 2, "", frame);
+    }
+}
+
+static int print_report(const struct cpt_tree *tree, const struct cpt_tree_walk *walk)
+{
+    static const char *const headings[] = {"self ms",  "incl ms",      "share",
+                                           "presence", "when present", "p50",
+                                           "p99",      "frame"};
+    const uint64_t latency_ns = cpt_tree_walk_row(walk, 0)->inclusive_ns;
+    struct cpti_table *table = cpti_table_new(headings, 8);
+    int status;
+
+    if (table == NULL) {
+        return cpti_failed("out of memory");
+    }
+    for (uint32_t i = 1; i < cpt_tree_walk_count(walk); i++) {
+        add_row(table, tree, cpt_tree_walk_row(walk, i), latency_ns);
+    }
+    cpti_tree_print(tree, NULL);
+    (void)printf("\n");
+    status = cpti_table_print(table);
+    cpti_table_free(table);
+    return status;
+}
+
+static int show(const struct cpti_arguments *arguments, const struct cpt_tree *tree)
+{
+    struct cpt_tree_walk *walk = cpt_tree_walk_new(NULL, tree, CPT_TREE_BY_TIME);
+    int status = CPTI_EXIT_DONE;
+
+    if (walk == NULL) {
+        return cpti_failed("out of memory");
+    }
+    if (cpti_has(arguments, "json")) {
+        put_report(tree, walk);
+    } else {
+        status = print_report(tree, walk);
+    }
+    cpt_tree_walk_free(walk);
+    return status;
+}
+
+static int run(const struct cpti_arguments *arguments)
+{
+    struct cpt_tree *tree;
+    int is_usable;
+    int status = cpti_gather_operands(arguments, &tree, &is_usable);
+
+    if (is_usable) {
+        const int failed = show(arguments, tree);
+
+        status = failed != CPTI_EXIT_DONE ? failed : status;
+    }
+    cpt_tree_free(tree);
+    return status;
+}
+
+static const struct cpti_option options[] = {
+    {"json", 'j', NULL, "print one JSON object with rows", NULL},
+    {0},
+};
+
+static const struct cpti_example examples[] = {
+    {"cpt report paths.cptlog", "where the requests of a log spent their time"},
+    {"cpt report --where arm=treatment --since 15m paths.cptlog",
+     "the same of one arm of an experiment, for the last quarter of an hour"},
+    {"cpt report --json monday.cpttree | jq '.rows[] | select(.presence < 0.01)'",
+     "stacks that few requests had"},
+    {0},
+};
+
+const struct cpti_command cpti_command_report = {
+    .name = "report",
+    .summary = "print where the average request spent its time",
+    .usages = {"[OPTION]... LOG|TREE..."},
+    .description =
+        "Prints the average critical path of all selected requests as a tree of "
+        "stacks, "
+        "those that take most first. All averages divide by all selected requests, "
+        "also "
+        "those without the stack; so the self times of all rows add up to the mean "
+        "latency. The columns:\n"
+        "\n"
+        "  self ms       time of the frame itself, in the average request\n"
+        "  incl ms       the same with all below it\n"
+        "  share         incl ms as a part of the mean latency\n"
+        "  presence      share of the requests that had the stack on their path\n"
+        "  when present  mean time with all below it in those requests, in ms\n"
+        "  p50, p99      half of those requests, and 99 of 100, took at most so long\n"
+        "\n"
+        "Always 5 ms, and 500 ms in one request of a hundred, have the same average; "
+        "presence and mean when present tell them apart. Two rows with a time may "
+        "never "
+        "have occurred in one request. Quantiles are right to 0.4 %.\n"
+        "\n" CPTI_SELECT_TEXT "\n\n"
+        "With --json the object has rows, all nodes of the tree, each with stack (root "
+        "first), self_ns, inclusive_ns, presence and more; other fields say what was "
+        "selected. More may be added.",
+    .options = {options, cpti_select_options, cpti_log_options},
+    .examples = examples,
+    .operand_count_min = 1,
+    .operand_count_max = SIZE_MAX,
+    .run = run,
+};

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* path_print.c - one critical path, for people and for programs; see path_print.h */
+#include "cpt/cli/path_print.h"
+
+#include "cpt/cli/command.h"
+#include "cpt/cli/output.h"
+#include "cpt/cli/table.h"
+#include "cpt/cpt_path.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { INDENT_COLUMNS = 2, REMARK_BYTES = 2 * CPTI_TEXT_BYTES };
+
+/* --- For people --- */
+
+/* The stack of @frame, root first. Its length. */
+static size_t stack_of(const struct cpt_path *path, uint32_t frame,
+                       uint32_t stack[CPT_PATH_DEPTH_MAX])
+{
+    const size_t depth = cpt_path_frame(path, frame)->depth;
+
+    for (size_t i = depth; i-- > 0 && frame != CPT_FRAME_NONE;) {
+        stack[i] = frame;
+        frame = cpt_path_frame(path, frame)->parent;
+    }
+    return depth;
+}
+
+/* What is to be said of segment @index behind its frame: " (cached, attempt 2)". */
+static const char *remarks(const struct cpt_path *path, size_t index,
+                           char text[REMARK_BYTES], size_t *label)
+{
+    const struct cpt_segment *segment = cpt_path_segment(path, index);
+    const char *reason = cpt_reason_word(segment->reason);
+    size_t bytes = 0;
+
+    text[0] = '\0';
+#define REMARK(...)                                                                    \
+    do {                                                                               \
+        if (bytes + 1024 < REMARK_BYTES) {                                             \
+            bytes += (size_t)snprintf(text + bytes, REMARK_BYTES - bytes, "%s",        \
+                                      bytes == 0 ? " (" : ", ");                       \
+            bytes +=                                                                   \
+                (size_t)snprintf(text + bytes, REMARK_BYTES - bytes, __VA_ARGS__);     \
+        }                                                                              \
+    } while (0)
+    if (reason != NULL && reason[0] != '\0') {
+        REMARK("%s", reason);
+    }
+    if (segment->count > 1) {
+        REMARK("%" PRIu32 " segments", segment->count);
+    }
+    if ((segment->flags & CPT_SEGMENT_OVERCOUNT) != 0) {
+        REMARK("overcount");
+    }
+    for (; *label < cpt_path_label_count(path); (*label)++) {
+        const struct cpt_label *at = cpt_path_label(path, *label);
+        int is_name;
+        const char *word = cpt_label_word(at->key, &is_name);
+
+        if (at->segment != index) {
+            break;
+        }
+        if (word != NULL && at->is_name) {
+            REMARK("%s %.400s", word,
+                   cpti_quoted_bytes(cpt_path_name(path, (cpt_name_id)at->value)));
+        } else if (word != NULL) {
+            REMARK("%s %" PRIu64, word, at->value);
+        }
+    }
+#undef REMARK
+    if (bytes != 0 && bytes + 1 < REMARK_BYTES) {
+        text[bytes] = ')';
+        text[bytes + 1] = '\0';
+    }
+    return text;
+}
+
+static void put_frame(struct cpti_table *table, const struct cpt_path *path,
+                      uint32_t frame, const char *remark)
+{
+    char text[CPTI_TEXT_BYTES];
+    const size_t depth = cpt_path_frame(path, frame)->depth;
+
+    (void)cpt_path_frame_text(path, frame, text, sizeof text);
+    /* very deep stacks would leave the screen: from there on the depth is a number */
+    if (depth > 40) {
+        cpti_table_cell(table, "%*s[%zu] %s%s", 40 * INDENT_COLUMNS, "", depth, text,
+                        remark);
+    } else {
+        cpti_table_cell(table, "%*s%s%s", (int)(depth - 1) * INDENT_COLUMNS, "", text,
+                        remark);
+    }
+}
+
+/* Lines for one segment, and before it for those frames above that are new. */
+static void put_segment(struct cpti_table *table, const struct cpt_path *path,
+                        size_t index, size_t *label)
+{
+    const struct cpt_segment *segment = cpt_path_segment(path, index);
+    const double sum_ns = (double)cpt_path_sum_ns(path);
+    uint32_t before[CPT_PATH_DEPTH_MAX];
+    uint32_t stack[CPT_PATH_DEPTH_MAX];
+    const size_t depth = stack_of(path, segment->frame, stack);
+    size_t before_depth = 0;
+    char remark[REMARK_BYTES];
+    char ms[32];
+
+    if (index != 0) {
+        before_depth = stack_of(path, cpt_path_segment(path, index - 1)->frame, before);
+    }
+    for (size_t i = 0; i + 1 < depth; i++) {
+        if (i >= before_depth || before[i] != stack[i]) {
+            before_depth = 0; /* all below is new too */
+            cpti_table_cell(table, "%s", "");
+            cpti_table_cell(table, "%s", "");
+            put_frame(table, path, stack[i], "");
+        }
+    }
+    cpti_table_cell(table, "%s", cpti_ms((double)segment->duration_ns, ms));
+    cpti_table_cell(table, "%.1f%%", 100 * (double)segment->duration_ns / sum_ns);
+    put_frame(table, path, segment->frame, remarks(path, index, remark, label));
+}
+
+int cpti_path_print(const struct cpt_path *path)
+{
+    static const char *const headings[] = {"ms", "share", "frame"};
+    struct cpti_table *table = cpti_table_new(headings, 3);
+    size_t label = 0;
+    int status;
+
+    if (table == NULL) {
+        return cpti_failed("out of memory");
+    }
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        put_segment(table, path, i, &label);
+    }
+    status = cpti_table_print(table);
+    cpti_table_free(table);
+    return status;
+}
+
+const char *cpti_path_flags_text(unsigned flags)
+{
+    static const char *const texts[8] = {
+        "",
+        ", unordered",
+        ", incomplete",
+        ", unordered, incomplete",
+        ", approximate",
+        ", unordered, approximate",
+        ", incomplete, approximate",
+        ", unordered, incomplete, approximate",
+    };
+
+    return texts[flags & 7U];
+}
+
+/* --- For programs --- */
+
+static void put_stack_json(struct cpti_json *json, const struct cpt_path *path,
+                           uint32_t frame)
+{
+    uint32_t stack[CPT_PATH_DEPTH_MAX];
+    const size_t depth = stack_of(path, frame, stack);
+    char text[CPTI_TEXT_BYTES];
+
+    cpti_json_open(json, "stack", '[');
+    for (size_t i = 0; i < depth; i++) {
+        (void)cpt_path_frame_text(path, stack[i], text, sizeof text);
+        cpti_json_text(json, NULL, text);
+    }
+    cpti_json_close(json);
+}
+
+/* A word, or the number of what has none. */
+static void put_word(struct cpti_json *json, const char *key, const char *word,
+                     unsigned number)
+{
+    if (word != NULL) {
+        cpti_json_text(json, key, word);
+    } else {
+        cpti_json_unsigned(json, key, number);
+    }
+}
+
+static void put_labels_json(struct cpti_json *json, const struct cpt_path *path,
+                            size_t segment, size_t *label)
+{
+    int is_open = 0;
+
+    for (; *label < cpt_path_label_count(path); (*label)++) {
+        const struct cpt_label *at = cpt_path_label(path, *label);
+        int is_name;
+        const char *word = cpt_label_word(at->key, &is_name);
+
+        if (at->segment != segment) {
+            break;
+        }
+        if (word == NULL) {
+            continue;
+        }
+        if (!is_open) {
+            cpti_json_open(json, "labels", '{');
+            is_open = 1;
+        }
+        if (at->is_name) {
+            cpti_json_bytes(json, word, cpt_path_name(path, (cpt_name_id)at->value));
+        } else {
+            cpti_json_unsigned(json, word, at->value);
+        }
+    }
+    if (is_open) {
+        cpti_json_close(json);
+    }
+}
+
+void cpti_path_json(struct cpti_json *json, const struct cpt_path *path)
+{
+    size_t label = 0;
+
+    cpti_json_open(json, "segments", '[');
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        const struct cpt_segment *segment = cpt_path_segment(path, i);
+        const unsigned kind = cpt_path_frame(path, segment->frame)->kind;
+
+        cpti_json_open(json, NULL, '{');
+        put_stack_json(json, path, segment->frame);
+        put_word(json, "kind", cpt_kind_word(kind), kind);
+        cpti_json_unsigned(json, "duration_ns", segment->duration_ns);
+        if (segment->reason != CPT_REASON_NONE) {
+            put_word(json, "reason", cpt_reason_word(segment->reason), segment->reason);
+        }
+        if (segment->count > 1) {
+            cpti_json_unsigned(json, "count", segment->count);
+        }
+        if ((segment->flags & CPT_SEGMENT_OVERCOUNT) != 0) {
+            cpti_json_bool(json, "overcount", 1);
+        }
+        put_labels_json(json, path, i, &label);
+        cpti_json_close(json);
+    }
+    cpti_json_close(json);
+}
+
+void cpti_path_flags_json(struct cpti_json *json, unsigned flags)
+{
+    if ((flags & CPT_PATH_UNORDERED) != 0) {
+        cpti_json_bool(json, "unordered", 1);
+    }
+    if ((flags & CPT_PATH_INCOMPLETE) != 0) {
+        cpti_json_bool(json, "incomplete", 1);
+    }
+    if ((flags & CPT_PATH_APPROXIMATE) != 0) {
+        cpti_json_bool(json, "approximate", 1);
+    }
+}
