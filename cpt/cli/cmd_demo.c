@@ -94,15 +94,16 @@ static int run_tool(const struct demo *demo, const char *const *arguments,
 /* Asks for @target and for its path, which the answer's header brings. */
 static int show_request(struct demo *demo, const char *target, const char *what)
 {
+    const uint16_t port = demo->services.ports[0];
     static char reply[CPTI_LOAD_REPLY_BYTES];
     char value[VALUE_BYTES];
+    const char *const words[] = {demo->tool, "metadata", value, NULL};
     unsigned http_status;
 
-    (void)printf("\n%s\n$ curl -s -o /dev/null -D - -H 'critical-path: 1;forced' "
-                 "'http://127.0.0.1:%u%s'\n",
-                 what, (unsigned)demo->services.ports[0], target);
-    http_status = cpti_http_get(demo->services.ports[0], target,
-                                "critical-path: 1;forced", reply);
+    (void)printf("\n%s\n$ curl -si -H 'critical-path: 1;forced' http://127.0.0.1:%u%s "
+                 "| %s metadata\n",
+                 what, (unsigned)port, target, demo->shown);
+    http_status = cpti_http_get(port, target, "critical-path: 1;forced", reply);
     if (cpti_stop_asked()) {
         return CPTI_EXIT_FAILED;
     }
@@ -111,8 +112,7 @@ static int show_request(struct demo *demo, const char *target, const char *what)
         return cpti_failed("service A answered %u without a critical path",
                            http_status);
     }
-    (void)printf("critical-path-bin: %s\n", value);
-    return run_tool(demo, (const char *const[]){"metadata", value, NULL}, NULL);
+    return cpti_process_run(words, NULL) == 0 ? CPTI_EXIT_DONE : CPTI_EXIT_FAILED;
 }
 
 static int show_requests(struct demo *demo)
@@ -267,7 +267,7 @@ static int write_profile(const struct demo *demo, const char *where, const char 
 {
     return run_tool(demo,
                     (const char *const[]){"pprof", demo->log_file, "--where", where,
-                                          "--output", file, NULL},
+                                          "--quiet", "--output", file, NULL},
                     NULL);
 }
 
@@ -313,8 +313,9 @@ static int show_profiles(const struct demo *demo)
 
 static int show_diff(const struct demo *demo)
 {
-    const char *words[] = {"diff",  demo->log_file,  "--base", "arm=control",
-                           "--new", "arm=treatment", NULL,     NULL};
+    const char *words[] = {"diff",        demo->log_file, "--base",
+                           "arm=control", "--new",        "arm=treatment",
+                           "--top",       "10",           NULL};
     int status;
 
     heading("6. What the treatment made slower: the first row");
@@ -322,7 +323,8 @@ static int show_diff(const struct demo *demo)
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
-    words[6] = "--json";
+    words[6] = "--json"; /* which prints all rows */
+    words[7] = NULL;
     status = run_tool(demo, words, demo->diff_file);
     (void)printf("\nThe log is %s. Which component was made slower is\n"
                  "in %s, which nothing above has read.\n",
@@ -450,16 +452,13 @@ static int serve(struct demo *demo)
     const unsigned port = demo->services.ports[0];
 
     if (status == CPTI_EXIT_DONE) {
-        (void)printf("\nAsk for a page and its critical path:\n"
-                     "  curl -s -o /dev/null -D - -H 'critical-path: 1;forced' "
-                     "http://127.0.0.1:%u/\n"
-                     "and read what came in the header critical-path-bin:\n"
-                     "  curl -s -o /dev/null -D - -H 'critical-path: 1;forced' "
-                     "http://127.0.0.1:%u/ | %s metadata\n"
+        (void)printf("\nAsk for a page and for its critical path, and read that:\n"
+                     "  curl -si -H 'critical-path: 1;forced' http://127.0.0.1:%u/ "
+                     "| %s metadata\n"
                      "Other pages: /overlap, /repeat, '/repeat?how=serial', "
-                     "'/?page=search'. Counters: /cpt/counters\n"
+                     "'/?page=search'; counters: /cpt/counters.\n"
                      "End: ^C\n",
-                     port, port, demo->shown);
+                     port, demo->shown);
         (void)fflush(stdout);
         while (!cpti_stop_asked()) {
             cpti_stop_wait(1000);

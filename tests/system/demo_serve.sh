@@ -15,7 +15,7 @@ children=$(sed -n 's/^  [ABC] .*pid \([0-9]*\).*/\1/p' demo.out)
 [ "$(echo "$children" | wc -w)" = 3 ] || fail "three services, not: $children"
 
 say 'the line that it prints works'
-line=$(sed -n 's/^ *\(curl .*| .* metadata\).*/\1/p' demo.out | head -1)
+line=$(sed -n "s|^ *\\(curl .* metadata\\)$|\\1|p" demo.out)
 [ -n "$line" ] || fail 'no curl line with metadata'
 tool=${line##*| }
 (cd "$(dirname "$CPT")" && eval "${line%| *}") >line.head
