@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* http_address.c - "http://host:port" taken apart */
+#include "http_address.h"
+#include "http_headers.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum { TEXT_BYTES_MAX = 512, PORT_DEFAULT = 80 };
+
+/* Names and numbers; what may not stand in a Host header is refused. */
+static bool is_host(struct cpt_bytes host, bool is_bracketed)
+{
+    for (size_t i = 0; i < host.bytes; i++) {
+        const char byte = host.data[i];
+        const bool is_alphanumeric = (byte >= '0' && byte <= '9') ||
+                                     (byte >= 'a' && byte <= 'z') ||
+                                     (byte >= 'A' && byte <= 'Z');
+
+        if (!is_alphanumeric && strchr(is_bracketed ? ":.%" : ".-_", byte) == NULL) {
+            return false;
+        }
+    }
+    return host.bytes > 0;
+}
+
+/* ":8080" or nothing, and perhaps a '/'. 0: neither. */
+static uint16_t port_parse(const char *text)
+{
+    unsigned long port = 0;
+
+    if (text[0] == '\0' || strcmp(text, "/") == 0) {
+        return PORT_DEFAULT;
+    }
+    if (*text != ':') {
+        return 0;
+    }
+    for (text++; *text >= '0' && *text <= '9' && port <= UINT16_MAX; text++) {
+        port = port * 10 + (unsigned long)(*text - '0');
+    }
+    if ((text[0] != '\0' && strcmp(text, "/") != 0) || port > UINT16_MAX) {
+        return 0;
+    }
+    return (uint16_t)port;
+}
+
+/* Where the host lies in @text, and the port behind it. */
+static bool split(const char *text, struct cpt_bytes *host, bool *is_bracketed,
+                  uint16_t *port)
+{
+    const char *rest = NULL;
+
+    if (strncasecmp(text, "http://", 7) == 0) {
+        text += 7;
+    }
+    *is_bracketed = text[0] == '[';
+    host->data = text + (*is_bracketed ? 1 : 0);
+    host->bytes = strcspn(host->data, *is_bracketed ? "]" : ":/");
+    rest = host->data + host->bytes;
+    if (*is_bracketed && *rest != ']') {
+        return false;
+    }
+    *port = port_parse(rest + (*is_bracketed ? 1 : 0));
+    return *port != 0 && is_host(*host, *is_bracketed);
+}
+
+static bool is_numeric(const char *host)
+{
+    unsigned char bytes[sizeof(struct in6_addr)];
+
+    return inet_pton(AF_INET, host, bytes) == 1 ||
+           inet_pton(AF_INET6, host, bytes) == 1;
+}
+
+static char *host_header_new(const char *host, bool is_bracketed, uint16_t port,
+                             const struct cpt_alloc *alloc)
+{
+    const size_t capacity = strlen(host) + sizeof("[]:65535");
+    char *text = cpt_alloc_zeroed(alloc, capacity);
+    char digits[8] = "";
+
+    if (text == NULL) {
+        return NULL;
+    }
+    if (port != PORT_DEFAULT) {
+        (void)snprintf(digits, sizeof(digits), ":%u", (unsigned)port);
+    }
+    (void)snprintf(text, capacity, is_bracketed ? "[%s]%s" : "%s%s", host, digits);
+    return text;
+}
+
+cpt_status cpti_address_init(struct cpti_address *address, const char *text,
+                             const struct cpt_alloc *alloc)
+{
+    struct cpt_bytes host = {NULL, 0};
+    bool is_bracketed = false;
+
+    memset(address, 0, sizeof(*address));
+    if (strlen(text) > TEXT_BYTES_MAX ||
+        !split(text, &host, &is_bracketed, &address->port)) {
+        return CPT_INVALID;
+    }
+    address->text = cpti_text_copy(cpt_bytes_of(text), alloc);
+    address->host = cpti_text_copy(host, alloc);
+    if (address->host != NULL) {
+        address->host_header =
+            host_header_new(address->host, is_bracketed, address->port, alloc);
+        address->is_name = !is_bracketed && !is_numeric(address->host);
+    }
+    if (address->text == NULL || address->host_header == NULL) {
+        cpti_address_deinit(address, alloc);
+        return CPT_NO_MEMORY;
+    }
+    return CPT_OK;
+}
+
+void cpti_address_deinit(struct cpti_address *address, const struct cpt_alloc *alloc)
+{
+    cpt_alloc_free(alloc, address->text);
+    cpt_alloc_free(alloc, address->host);
+    cpt_alloc_free(alloc, address->host_header);
+    memset(address, 0, sizeof(*address));
+}

@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * http_client.c - calls out: a pool of connections for each target
+ *
+ *      send --> [ waiting, first come first served ] --> a connection --> complete
+ *                        |         |                        |
+ *                   too many:   timeout                failure, timeout
+ *                 UNAVAILABLE
+ *
+ * A call gets an idle connection, else a new one, else it waits; while others wait, it
+ * waits behind them. It has left the queue when a connection is its own, before the
+ * connection is opened: looking up and connecting are the network's time, waiting is
+ * the pool's. The idle connection used last is taken first: it is the least likely to
+ * have been closed meanwhile.
+ *
+ * Sent again, on a new connection and once: a call on a kept connection that broke
+ * before a byte of the reply came. That is what a callee's closing of an unused
+ * connection looks like if it crosses our request; a callee that died of the request
+ * looks the same, so a method may rarely run twice, as with every client that keeps
+ * connections. Names are looked up as IPv4 first, then as IPv6, because evhttp tries
+ * just one address.
+ *
+ * A call ends exactly once: each way to its end takes it off the list of calls.
+ */
+#include "http_connection.h"
+#include "http_headers.h"
+
+#include "wire/cpt_metadata.h"
+
+#include <event2/buffer.h>
+#include <event2/http.h>
+#include <event2/http_struct.h>
+
+#include <assert.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+
+enum { TARGET_BUCKETS = 64, TARGETS_MAX = 4096 };
+
+struct target {
+    struct target *next;
+    struct cpti_address address;
+    struct cpti_client *client;
+    int family; /* that connected last */
+    struct cpti_connection *idle;
+    size_t connection_count; /* idle and busy */
+    TAILQ_HEAD(, call) waiting;
+    size_t waiting_count;
+    bool is_pumping;
+};
+
+struct call {
+    TAILQ_ENTRY(call) live;
+    TAILQ_ENTRY(call) turn; /* in target->waiting */
+    struct cpt_work work;
+    struct cpt_timer timer;
+    struct cpti_client *client;
+    struct cpt_transport_call *call;
+    struct target *target;
+    struct cpti_connection *connection; /* NULL: it waits for one */
+    uint64_t deadline_ns;
+    int family;
+    bool is_waiting;
+    bool is_resent;
+    bool has_tried_ipv6;
+};
+
+TAILQ_HEAD(calls, call);
+
+struct cpti_client {
+    struct cpt_http *http;
+    struct target *targets[TARGET_BUCKETS];
+    size_t target_count;
+    struct calls calls;
+};
+
+static void pump(struct target *target);
+
+static uint64_t now_ns(void)
+{
+    return cpt_clock_now_ns(cpt_clock_monotonic());
+}
+
+/* --- The end of a call --- */
+
+/* Takes @call off all lists and tells its owner. @call is gone then. */
+static void call_end(struct call *call, const struct cpt_transport_reply *reply)
+{
+    struct cpt_http *http = call->client->http;
+    struct cpt_transport_call *owner = call->call;
+
+    (void)cpti_loop_cancel(http, &call->timer);
+    if (call->is_waiting) {
+        TAILQ_REMOVE(&call->target->waiting, call, turn);
+        call->target->waiting_count--;
+    }
+    TAILQ_REMOVE(&call->client->calls, call, live);
+    cpt_alloc_free(http->alloc, call);
+    if (reply->status != CPT_OK) {
+        cpti_count(http, CPTI_COUNTER_calls_failed);
+    }
+    cpt_transport_complete(owner, reply);
+}
+
+static void call_fail(struct call *call, cpt_status status)
+{
+    const struct cpt_transport_reply reply = {.status = status};
+
+    call_end(call, &reply);
+}
+
+/* --- Connections of a target --- */
+
+static void idle_remove(struct target *target, struct cpti_connection *connection)
+{
+    struct cpti_connection **place = &target->idle;
+
+    while (*place != NULL && *place != connection) {
+        place = cpti_connection_next(*place);
+    }
+    if (*place != NULL) {
+        *place = *cpti_connection_next(connection);
+    }
+}
+
+static void connection_drop(struct target *target, struct cpti_connection *connection)
+{
+    target->connection_count--;
+    cpti_connection_retire(connection);
+}
+
+/* The other side has closed one that was idle. */
+static void on_closed(void *context, struct cpti_connection *connection)
+{
+    struct target *target = context;
+
+    idle_remove(target, connection);
+    connection_drop(target, connection);
+}
+
+static void on_ended(void *context, struct cpti_connection *connection, void *tag,
+                     const struct cpti_outcome *outcome);
+
+static struct cpti_connection *connection_open(struct target *target, int family)
+{
+    const struct cpti_connection_owner owner = {on_ended, on_closed, target};
+    struct cpti_connection *connection =
+        cpti_connection_new(target->client->http, &target->address, family, &owner);
+
+    if (connection != NULL) {
+        target->connection_count++;
+        cpti_count(target->client->http, CPTI_COUNTER_connections_opened);
+    }
+    return connection;
+}
+
+/* --- Sending --- */
+
+static void call_send(struct call *call, struct cpti_connection *connection)
+{
+    const uint64_t now = now_ns();
+
+    call->connection = connection;
+    cpti_connection_send(connection, call->call, call,
+                         call->deadline_ns > now ? call->deadline_ns - now : 0);
+}
+
+static void call_send_anew(struct call *call, int family)
+{
+    struct cpti_connection *connection = connection_open(call->target, family);
+
+    call->family = family;
+    if (connection == NULL) {
+        call_fail(call, CPT_NO_MEMORY);
+        return;
+    }
+    call_send(call, connection);
+}
+
+/* @call has its turn, and a connection is there or may be opened. */
+static void call_dispatch(struct call *call)
+{
+    struct target *target = call->target;
+    struct cpti_connection *connection = target->idle;
+
+    cpt_transport_sent(call->call);
+    if (connection == NULL) {
+        call_send_anew(call, target->family);
+        return;
+    }
+    target->idle = *cpti_connection_next(connection);
+    call->family = target->family;
+    call_send(call, connection);
+}
+
+static bool has_room(const struct target *target)
+{
+    return target->idle != NULL ||
+           target->connection_count <
+               target->client->http->options.connection_count_max;
+}
+
+/* Gives connections to those that wait. A call that ends within may call it again. */
+static void pump(struct target *target)
+{
+    if (target->is_pumping) {
+        return;
+    }
+    target->is_pumping = true;
+    while (!TAILQ_EMPTY(&target->waiting) && has_room(target)) {
+        struct call *call = TAILQ_FIRST(&target->waiting);
+
+        TAILQ_REMOVE(&target->waiting, call, turn);
+        target->waiting_count--;
+        call->is_waiting = false;
+        call_dispatch(call);
+    }
+    target->is_pumping = false;
+}
+
+/* --- What came back --- */
+
+/* Decodes the path that came with the reply into @memory, which the caller frees. */
+static void metadata_read(struct cpt_transport_reply *reply,
+                          const struct evkeyvalq *headers,
+                          const struct cpt_transport_call *call,
+                          const struct cpt_alloc *alloc, void **memory)
+{
+    const size_t capacity = call->metadata_bytes_max;
+    struct cpt_bytes text = {NULL, 0};
+    const unsigned count = cpti_headers_find(headers, CPT_HEADER_PATH, &text);
+    cpt_status status = CPT_OK;
+    size_t bytes = 0;
+
+    *memory = NULL;
+    if (count == 0 || call->critical_path.bytes == 0) {
+        return; /* what was not asked for is not looked at */
+    }
+    if (count > 1) {
+        reply->is_metadata_bad = 1;
+        return;
+    }
+    if (text.bytes > CPT_BASE64_BYTES(capacity) + 2) { /* 2: padding */
+        reply->is_metadata_large = 1;
+        return;
+    }
+    *memory = cpt_alloc_zeroed(alloc, capacity + 1);
+    if (*memory == NULL) {
+        reply->is_metadata_large = 1;
+        return;
+    }
+    status = cpt_base64_decode(text, *memory, capacity, &bytes, NULL);
+    reply->is_metadata_large = status == CPT_LIMIT;
+    reply->is_metadata_bad =
+        (status != CPT_OK && status != CPT_LIMIT) || (status == CPT_OK && bytes == 0);
+    if (status == CPT_OK) {
+        reply->metadata.data = *memory;
+        reply->metadata.bytes = bytes;
+    }
+}
+
+static void call_answer(struct call *call, struct evhttp_request *answer)
+{
+    const struct cpt_alloc *alloc = call->client->http->alloc;
+    const struct evkeyvalq *headers = evhttp_request_get_input_headers(answer);
+    struct evbuffer *buffer = evhttp_request_get_input_buffer(answer);
+    struct cpt_transport_reply reply = {.status = CPT_OK};
+    void *memory = NULL;
+
+    reply.http_status = (unsigned)evhttp_request_get_response_code(answer);
+    reply.is_cached = cpti_headers_find(headers, "Age", NULL) > 0;
+    metadata_read(&reply, headers, call->call, alloc, &memory);
+    reply.body.bytes = evbuffer_get_length(buffer);
+    reply.body.data = (const char *)evbuffer_pullup(buffer, -1);
+    if (reply.body.bytes > 0 && reply.body.data == NULL) {
+        reply = (struct cpt_transport_reply){.status = CPT_NO_MEMORY};
+    }
+    call_end(call, &reply);
+    cpt_alloc_free(alloc, memory);
+}
+
+/* Whether @call, which @outcome failed, has been sent another way. */
+static bool call_try_again(struct call *call, const struct cpti_outcome *outcome)
+{
+    if (outcome->status == CPT_IO && outcome->was_kept && !outcome->has_begun &&
+        !call->is_resent) {
+        call->is_resent = true;
+        cpti_count(call->client->http, CPTI_COUNTER_calls_resent);
+        call_send_anew(call, call->family);
+        return true;
+    }
+    if (!outcome->was_connected && call->target->address.is_name &&
+        call->family == AF_INET && !call->has_tried_ipv6) {
+        call->has_tried_ipv6 = true;
+        call_send_anew(call, AF_INET6);
+        return true;
+    }
+    return false;
+}
+
+static void on_ended(void *context, struct cpti_connection *connection, void *tag,
+                     const struct cpti_outcome *outcome)
+{
+    struct target *target = context;
+    struct call *call = tag;
+
+    assert(call->connection == connection);
+    call->connection = NULL;
+    if (outcome->status != CPT_OK) {
+        connection_drop(target, connection);
+        if (!call_try_again(call, outcome)) {
+            call_fail(call, outcome->status);
+        }
+        pump(target);
+        return;
+    }
+    target->family = call->family;
+    /* Idle before the call ends: what its task calls next may well use it. */
+    if (outcome->can_be_used_again) {
+        *cpti_connection_next(connection) = target->idle;
+        target->idle = connection;
+    } else {
+        connection_drop(target, connection);
+    }
+    call_answer(call, outcome->reply);
+    pump(target);
+}
+
+static void on_timeout(struct cpt_timer *timer)
+{
+    struct call *call = CPTI_CONTAINER(timer, struct call, timer);
+    struct target *target = call->target;
+
+    if (call->connection != NULL) {
+        connection_drop(target, call->connection);
+        call->connection = NULL;
+    }
+    call_fail(call, CPT_TIMEOUT);
+    pump(target);
+}
+
+/* --- Targets --- */
+
+static struct target **target_place(struct cpti_client *client, const char *text)
+{
+    const uint64_t hash = cpt_hash_bytes(0, text, strlen(text));
+    struct target **place = &client->targets[hash % TARGET_BUCKETS];
+
+    while (*place != NULL && strcmp((*place)->address.text, text) != 0) {
+        place = &(*place)->next;
+    }
+    return place;
+}
+
+static cpt_status target_find(struct cpti_client *client, const char *text,
+                              struct target **found)
+{
+    const struct cpt_alloc *alloc = client->http->alloc;
+    struct target **place = target_place(client, text);
+    struct target *target = NULL;
+    cpt_status status = CPT_OK;
+
+    if (*place != NULL) {
+        *found = *place;
+        return CPT_OK;
+    }
+    if (client->target_count >= TARGETS_MAX) {
+        return CPT_LIMIT;
+    }
+    target = cpt_alloc_zeroed(alloc, sizeof(*target));
+    if (target == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    status = cpti_address_init(&target->address, text, alloc);
+    if (status != CPT_OK) {
+        cpt_alloc_free(alloc, target);
+        return status;
+    }
+    target->client = client;
+    target->family = target->address.is_name ? AF_INET : AF_UNSPEC;
+    TAILQ_INIT(&target->waiting);
+    client->target_count++;
+    *place = target;
+    *found = target;
+    return CPT_OK;
+}
+
+/* --- The beginning of a call --- */
+
+static cpt_status call_prepare(struct call *call)
+{
+    const uint64_t now = now_ns();
+    const struct cpti_client *client = call->client;
+    cpt_status status = CPT_OK;
+
+    if (client->http->is_closed) {
+        return CPT_CANCELLED;
+    }
+    if (call->call->target == NULL || !cpti_method_is_good(call->call->method)) {
+        return CPT_INVALID;
+    }
+    status = target_find(call->client, call->call->target, &call->target);
+    if (status != CPT_OK) {
+        return status;
+    }
+    call->timer.fire = on_timeout;
+    return cpti_loop_after(client->http, &call->timer,
+                           call->deadline_ns > now ? call->deadline_ns - now : 0);
+}
+
+static void call_start(struct call *call)
+{
+    const struct cpt_http_options *options = &call->client->http->options;
+    const cpt_status status = call_prepare(call);
+    struct target *target = call->target;
+
+    TAILQ_INSERT_TAIL(&call->client->calls, call, live);
+    if (status != CPT_OK) {
+        call_fail(call, status);
+        return;
+    }
+    if (TAILQ_EMPTY(&target->waiting) && has_room(target)) {
+        call_dispatch(call);
+        return;
+    }
+    if (target->waiting_count >= options->waiting_count_max) {
+        cpti_count(call->client->http, CPTI_COUNTER_calls_refused);
+        call_fail(call, CPT_UNAVAILABLE);
+        return;
+    }
+    cpti_count(call->client->http, CPTI_COUNTER_calls_waited);
+    call->is_waiting = true;
+    target->waiting_count++;
+    TAILQ_INSERT_TAIL(&target->waiting, call, turn);
+}
+
+static void run_start(struct cpt_work *work)
+{
+    call_start(CPTI_CONTAINER(work, struct call, work));
+}
+
+static void refuse(struct cpt_transport_call *call, cpt_status status)
+{
+    const struct cpt_transport_reply reply = {.status = status};
+
+    cpt_transport_complete(call, &reply);
+}
+
+void cpti_client_send(struct cpt_transport *transport, struct cpt_transport_call *call)
+{
+    struct cpt_http *http = CPTI_CONTAINER(transport, struct cpt_http, transport);
+    const uint64_t now = now_ns();
+    struct call *own = cpt_alloc_zeroed(http->alloc, sizeof(*own));
+
+    cpti_count(http, CPTI_COUNTER_calls_sent);
+    if (own == NULL) {
+        refuse(call, CPT_NO_MEMORY);
+        return;
+    }
+    own->client = http->client;
+    own->call = call;
+    own->deadline_ns =
+        call->timeout_ns < INT64_MAX - now ? now + call->timeout_ns : INT64_MAX;
+    own->work.run = run_start;
+    if (cpti_loop_is_here(http)) {
+        call_start(own);
+        return;
+    }
+    if (!cpti_loop_post(http, &own->work)) {
+        cpt_alloc_free(http->alloc, own);
+        refuse(call, CPT_CANCELLED);
+    }
+}
+
+/* --- Making and freeing --- */
+
+struct cpti_client *cpti_client_new(struct cpt_http *http)
+{
+    struct cpti_client *client = cpt_alloc_zeroed(http->alloc, sizeof(*client));
+
+    if (client != NULL) {
+        client->http = http;
+        TAILQ_INIT(&client->calls);
+    }
+    return client;
+}
+
+bool cpti_client_is_idle(const struct cpti_client *client)
+{
+    return TAILQ_EMPTY(&client->calls);
+}
+
+void cpti_client_cancel(struct cpti_client *client)
+{
+    struct call *call = NULL;
+
+    while ((call = TAILQ_FIRST(&client->calls)) != NULL) {
+        if (call->connection != NULL) {
+            connection_drop(call->target, call->connection);
+            call->connection = NULL;
+        }
+        call_fail(call, CPT_CANCELLED);
+    }
+}
+
+static void target_free(struct target *target)
+{
+    const struct cpt_alloc *alloc = target->client->http->alloc;
+
+    while (target->idle != NULL) {
+        struct cpti_connection *connection = target->idle;
+
+        target->idle = *cpti_connection_next(connection);
+        connection_drop(target, connection);
+    }
+    cpti_address_deinit(&target->address, alloc);
+    cpt_alloc_free(alloc, target);
+}
+
+void cpti_client_free(struct cpti_client *client)
+{
+    if (client == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < TARGET_BUCKETS; i++) {
+        while (client->targets[i] != NULL) {
+            struct target *target = client->targets[i];
+
+            client->targets[i] = target->next;
+            target_free(target);
+        }
+    }
+    cpt_alloc_free(client->http->alloc, client);
+}

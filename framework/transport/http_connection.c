@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * http_connection.c - one connection out, which carries one call at a time
+ *
+ * evhttp does the protocol; what it leaves to us:
+ *
+ * - It must not be freed within its own callbacks, so that a retired connection is
+ *   freed by a work of its own, and a failure within evhttp_make_request() (no
+ *   descriptor left, say) is reported by one, too.
+ * - It tells of failures in three ways: the error callback and then the request's
+ *   with NULL; the request's with a reply that has no status (not connected); a
+ *   negative return value. Whether we were connected, and whether bytes of a reply
+ *   came, is seen from the connection's buffers: what is added to the output is the
+ *   request, which evhttp makes when it is connected.
+ * - What a server sends behind the end of a reply stays in the buffer and would be
+ *   read as the next reply. Such a connection is not used again, nor one whose reply
+ *   ended with the connection or was of HTTP/1.0.
+ * - It reads any number of interim replies (status 100).
+ * - An idle connection keeps its read timeout, which is how unused ones get closed.
+ */
+#include "http_connection.h"
+#include "http_headers.h"
+
+#include "wire/cpt_metadata.h"
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/http.h>
+#include <event2/http_struct.h>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+enum {
+    INTERIM_REPLIES_MAX = 8,
+    SLACK_BYTES = 4096,
+    NO_ERROR = -1 /* of enum evhttp_request_error */
+};
+
+enum state { STATE_IDLE, STATE_BUSY, STATE_RETIRED };
+
+struct cpti_connection {
+    struct cpt_work work; /* frees it, or reports a failure within sending */
+    bool is_posted;
+    struct cpti_connection *next; /* the owner's */
+    struct cpt_http *http;
+    const struct cpti_address *address;
+    struct cpti_connection_owner owner;
+    struct evhttp_connection *evhttp;
+    struct evhttp_request *request; /* in flight, else NULL */
+    enum state state;
+    unsigned reply_count; /* that it has carried */
+    bool is_connected;
+    /* Of the call in flight: */
+    void *tag;
+    bool is_sending; /* within evhttp_make_request() */
+    bool is_refused; /* our own header callback broke it off */
+    bool is_starved; /* without memory it was not even begun */
+    int error;       /* enum evhttp_request_error or NO_ERROR */
+    unsigned interim_count;
+    size_t reply_bytes;
+};
+
+struct cpti_connection **cpti_connection_next(struct cpti_connection *connection)
+{
+    return &connection->next;
+}
+
+/* --- What evhttp does not tell --- */
+
+static void on_input(struct evbuffer *buffer, const struct evbuffer_cb_info *change,
+                     void *context)
+{
+    struct cpti_connection *connection = context;
+
+    (void)buffer;
+    connection->reply_bytes += change->n_added;
+}
+
+static void on_output(struct evbuffer *buffer, const struct evbuffer_cb_info *change,
+                      void *context)
+{
+    struct cpti_connection *connection = context;
+    const int on = 1;
+
+    (void)buffer;
+    if (change->n_added == 0 || connection->is_connected) {
+        return;
+    }
+    connection->is_connected = true;
+    (void)setsockopt(
+        bufferevent_getfd(evhttp_connection_get_bufferevent(connection->evhttp)),
+        IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+static bool has_unread(const struct cpti_connection *connection)
+{
+    struct bufferevent *buffers = evhttp_connection_get_bufferevent(connection->evhttp);
+
+    return evbuffer_get_length(bufferevent_get_input(buffers)) > 0;
+}
+
+/* --- The end of a call --- */
+
+static bool says_close(const struct evkeyvalq *headers)
+{
+    const char *value = evhttp_find_header(headers, "Connection");
+
+    return value != NULL && strcasestr(value, "close") != NULL;
+}
+
+/* Whether the reply said where it ends. */
+static bool is_framed(const struct evhttp_request *reply)
+{
+    return reply->response_code == HTTP_NOCONTENT ||
+           reply->response_code == HTTP_NOTMODIFIED || reply->chunked ||
+           evhttp_find_header(reply->input_headers, "Content-Length") != NULL;
+}
+
+static bool can_be_used_again(const struct cpti_connection *connection,
+                              const struct evhttp_request *reply)
+{
+    return reply->major == 1 && reply->minor >= 1 && is_framed(reply) &&
+           !says_close(reply->input_headers) && !has_unread(connection);
+}
+
+static cpt_status status_of_failure(const struct cpti_connection *connection)
+{
+    const size_t header_bytes_max = connection->http->options.header_bytes_max;
+
+    if (connection->is_starved) {
+        return CPT_NO_MEMORY;
+    }
+    if (!connection->is_connected) {
+        return CPT_UNAVAILABLE;
+    }
+    if (connection->is_refused) {
+        return CPT_CORRUPT;
+    }
+    switch (connection->error) {
+    case EVREQ_HTTP_TIMEOUT:
+        return CPT_TIMEOUT;
+    case EVREQ_HTTP_INVALID_HEADER:
+        return connection->reply_bytes > header_bytes_max ? CPT_LIMIT : CPT_CORRUPT;
+    case EVREQ_HTTP_DATA_TOO_LONG: /* also a chunk whose length is no number */
+        return CPT_LIMIT;
+    default:
+        return CPT_IO;
+    }
+}
+
+static void report_failure(struct cpti_connection *connection, cpt_status status)
+{
+    const struct cpti_outcome outcome = {
+        .status = status,
+        .was_kept = connection->reply_count > 0,
+        .was_connected = connection->is_connected,
+        .has_begun = connection->reply_bytes > 0,
+    };
+
+    connection->state = STATE_IDLE;
+    connection->owner.ended(connection->owner.context, connection, connection->tag,
+                            &outcome);
+}
+
+static void report_reply(struct cpti_connection *connection,
+                         struct evhttp_request *reply)
+{
+    const struct timeval idle = cpti_timeval(connection->http->options.idle_ns);
+    const struct cpti_outcome outcome = {
+        .status = CPT_OK,
+        .reply = reply,
+        .was_kept = connection->reply_count > 0,
+        .was_connected = true,
+        .has_begun = true,
+        .can_be_used_again = can_be_used_again(connection, reply),
+    };
+
+    connection->reply_count++;
+    connection->state = STATE_IDLE;
+    evhttp_connection_set_timeout_tv(connection->evhttp, &idle);
+    connection->owner.ended(connection->owner.context, connection, connection->tag,
+                            &outcome);
+}
+
+static void post(struct cpti_connection *connection)
+{
+    if (!connection->is_posted) {
+        connection->is_posted = cpti_loop_post(connection->http, &connection->work);
+    }
+}
+
+static void on_ended(struct evhttp_request *reply, void *context)
+{
+    struct cpti_connection *connection = context;
+
+    connection->request = NULL;
+    if (connection->state != STATE_BUSY) {
+        return;
+    }
+    if (connection->is_sending) {
+        post(connection);
+        return;
+    }
+    if (reply == NULL || reply->response_code == 0) {
+        report_failure(connection, status_of_failure(connection));
+        return;
+    }
+    if (reply->response_code < 200) {
+        report_failure(connection, CPT_CORRUPT);
+        return;
+    }
+    report_reply(connection, reply);
+}
+
+static void on_error(enum evhttp_request_error error, void *context)
+{
+    ((struct cpti_connection *)context)->error = (int)error;
+}
+
+/* The headers of a reply are there; -1 breaks it off. */
+static int on_headers(struct evhttp_request *reply, void *context)
+{
+    struct cpti_connection *connection = context;
+
+    if (reply->response_code >= 200) {
+        return 0;
+    }
+    connection->interim_count++;
+    connection->is_refused = connection->interim_count > INTERIM_REPLIES_MAX;
+    return connection->is_refused ? -1 : 0;
+}
+
+static void on_closed(struct evhttp_connection *evhttp, void *context)
+{
+    struct cpti_connection *connection = context;
+
+    (void)evhttp;
+    if (connection->state == STATE_IDLE) {
+        connection->owner.closed(connection->owner.context, connection);
+    }
+}
+
+/* --- Sending --- */
+
+/* Visible ASCII: what else there is would have to be escaped, or would be a second
+ * line. */
+bool cpti_method_is_good(const char *method)
+{
+    if (method == NULL || method[0] != '/') {
+        return false;
+    }
+    for (const char *at = method; *at != '\0'; at++) {
+        if (*at <= ' ' || *at > '~') {
+            return false;
+        }
+    }
+    return true;
+}
+
+static struct evhttp_request *request_new(struct cpti_connection *connection,
+                                          const struct cpt_transport_call *call)
+{
+    const struct cpt_alloc *alloc = connection->http->alloc;
+    struct evhttp_request *request = evhttp_request_new(on_ended, connection);
+    struct evkeyvalq *headers = NULL;
+
+    if (request == NULL) {
+        return NULL;
+    }
+    evhttp_request_set_error_cb(request, on_error);
+    evhttp_request_set_header_cb(request, on_headers);
+    headers = evhttp_request_get_output_headers(request);
+    if (cpti_headers_add(headers, "Host",
+                         cpt_bytes_of(connection->address->host_header), alloc) &&
+        cpti_headers_add(headers, CPT_HEADER_ASK, call->critical_path, alloc) &&
+        cpti_headers_add(headers, CPT_HEADER_TRACEPARENT, call->traceparent, alloc) &&
+        evbuffer_add(evhttp_request_get_output_buffer(request), call->body.data,
+                     call->body.bytes) == 0) {
+        return request;
+    }
+    evhttp_request_free(request);
+    return NULL;
+}
+
+void cpti_connection_send(struct cpti_connection *connection,
+                          const struct cpt_transport_call *call, void *tag,
+                          uint64_t timeout_ns)
+{
+    const struct timeval timeout = cpti_timeval(timeout_ns + CPTI_NS_PER_S);
+    struct evhttp_request *request = request_new(connection, call);
+
+    connection->state = STATE_BUSY;
+    connection->tag = tag;
+    connection->error = NO_ERROR;
+    connection->is_refused = false;
+    connection->is_starved = request == NULL;
+    connection->interim_count = 0;
+    connection->reply_bytes = 0;
+    if (request == NULL) {
+        post(connection);
+        return;
+    }
+    evhttp_connection_set_timeout_tv(connection->evhttp, &timeout);
+    connection->request = request;
+    connection->is_sending = true;
+    if (evhttp_make_request(connection->evhttp, request,
+                            call->body.bytes > 0 ? EVHTTP_REQ_POST : EVHTTP_REQ_GET,
+                            call->method) != 0) {
+        connection->request = NULL;
+        connection->is_starved = true;
+        post(connection);
+    }
+    connection->is_sending = false;
+}
+
+/* --- Making and freeing --- */
+
+static void connection_free(struct cpti_connection *connection)
+{
+    struct bufferevent *buffers = evhttp_connection_get_bufferevent(connection->evhttp);
+
+    (void)evbuffer_remove_cb(bufferevent_get_input(buffers), on_input, connection);
+    (void)evbuffer_remove_cb(bufferevent_get_output(buffers), on_output, connection);
+    evhttp_connection_set_closecb(connection->evhttp, NULL, NULL);
+    evhttp_connection_free(connection->evhttp);
+    cpt_alloc_free(connection->http->alloc, connection);
+}
+
+static void run(struct cpt_work *work)
+{
+    struct cpti_connection *connection =
+        CPTI_CONTAINER(work, struct cpti_connection, work);
+
+    connection->is_posted = false;
+    if (connection->state == STATE_RETIRED) {
+        connection_free(connection);
+        return;
+    }
+    report_failure(connection, status_of_failure(connection));
+}
+
+void cpti_connection_retire(struct cpti_connection *connection)
+{
+    struct evhttp_request *request = connection->request;
+
+    connection->state = STATE_RETIRED;
+    connection->request = NULL;
+    if (request != NULL) {
+        evhttp_cancel_request(request); /* which closes, and ends a look-up */
+    }
+    post(connection);
+    if (!connection->is_posted) {
+        connection_free(connection);
+    }
+}
+
+static void limits_set(struct cpti_connection *connection)
+{
+    const struct cpt_http_options *options = &connection->http->options;
+    struct bufferevent *buffers = evhttp_connection_get_bufferevent(connection->evhttp);
+
+    evhttp_connection_set_max_headers_size(connection->evhttp,
+                                           (ev_ssize_t)options->header_bytes_max);
+    evhttp_connection_set_max_body_size(connection->evhttp,
+                                        (ev_ssize_t)options->body_bytes_max);
+    bufferevent_setwatermark(buffers, EV_READ, 0,
+                             options->header_bytes_max + options->body_bytes_max +
+                                 SLACK_BYTES);
+}
+
+struct cpti_connection *cpti_connection_new(struct cpt_http *http,
+                                            const struct cpti_address *address,
+                                            int family,
+                                            const struct cpti_connection_owner *owner)
+{
+    struct cpti_connection *connection =
+        cpt_alloc_zeroed(http->alloc, sizeof(*connection));
+    struct bufferevent *buffers = NULL;
+
+    if (connection == NULL) {
+        return NULL;
+    }
+    connection->evhttp =
+        evhttp_connection_base_new(http->base, http->dns, address->host, address->port);
+    if (connection->evhttp == NULL) {
+        cpt_alloc_free(http->alloc, connection);
+        return NULL;
+    }
+    connection->work.run = run;
+    connection->http = http;
+    connection->address = address;
+    connection->owner = *owner;
+    evhttp_connection_set_family(connection->evhttp, family);
+    evhttp_connection_set_closecb(connection->evhttp, on_closed, connection);
+    limits_set(connection);
+    buffers = evhttp_connection_get_bufferevent(connection->evhttp);
+    if (evbuffer_add_cb(bufferevent_get_input(buffers), on_input, connection) == NULL ||
+        evbuffer_add_cb(bufferevent_get_output(buffers), on_output, connection) ==
+            NULL) {
+        connection_free(connection);
+        return NULL;
+    }
+    return connection;
+}

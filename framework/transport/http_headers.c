@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* http_headers.c - headers in evhttp's lists: counted, checked before they are sent */
+#include "http_headers.h"
+
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+
+#include <string.h>
+#include <sys/queue.h>
+
+unsigned cpti_headers_find(const struct evkeyvalq *headers, const char *name,
+                           struct cpt_bytes *first)
+{
+    const struct evkeyval *header = NULL;
+    unsigned count = 0;
+
+    if (first != NULL) {
+        first->data = NULL;
+        first->bytes = 0;
+    }
+    TAILQ_FOREACH(header, headers, next)
+    {
+        if (evutil_ascii_strcasecmp(header->key, name) != 0) {
+            continue;
+        }
+        if (count == 0 && first != NULL) {
+            *first = cpt_bytes_of(header->value);
+        }
+        count++;
+    }
+    return count;
+}
+
+char *cpti_text_copy(struct cpt_bytes bytes, const struct cpt_alloc *alloc)
+{
+    char *text = cpt_alloc_zeroed(alloc, bytes.bytes + 1);
+
+    if (text != NULL && bytes.bytes > 0) {
+        memcpy(text, bytes.data, bytes.bytes);
+    }
+    return text;
+}
+
+/* Visible characters, blanks and what is beyond ASCII. */
+static bool is_value(struct cpt_bytes value)
+{
+    for (size_t i = 0; i < value.bytes; i++) {
+        const unsigned char byte = (unsigned char)value.data[i];
+
+        if ((byte < ' ' && byte != '\t') || byte == 0x7f) {
+            return false;
+        }
+    }
+    return value.bytes > 0;
+}
+
+bool cpti_headers_add(struct evkeyvalq *headers, const char *name,
+                      struct cpt_bytes value, const struct cpt_alloc *alloc)
+{
+    char *text = NULL;
+    bool is_added = false;
+
+    if (!is_value(value)) {
+        return true;
+    }
+    text = cpti_text_copy(value, alloc);
+    is_added = text != NULL && evhttp_add_header(headers, name, text) == 0;
+    cpt_alloc_free(alloc, text);
+    return is_added;
+}

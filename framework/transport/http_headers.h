@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* http_headers.h - headers in evhttp's lists: counted, checked before they are sent */
+#ifndef CPT_HTTP_HEADERS_H
+#define CPT_HTTP_HEADERS_H
+
+#include "cpt/cpt_alloc.h"
+#include "cpt/cpt_name.h"
+
+#include <stdbool.h>
+
+struct evkeyvalq;
+
+/*
+ * How many headers @name there are; evhttp keeps repeated ones. *@first, which may be
+ * NULL, is the value of the first, borrowed from @headers; its data is NULL if there is
+ * none.
+ */
+unsigned cpti_headers_find(const struct evkeyvalq *headers, const char *name,
+                           struct cpt_bytes *first);
+
+/*
+ * Adds @name with @value unless that is empty or has bytes that no value may have (a
+ * line end would begin another header). false without memory.
+ */
+bool cpti_headers_add(struct evkeyvalq *headers, const char *name,
+                      struct cpt_bytes value, const struct cpt_alloc *alloc);
+
+/* A copy of @bytes with a NUL behind, or NULL without memory. */
+char *cpti_text_copy(struct cpt_bytes bytes, const struct cpt_alloc *alloc);
+
+#endif

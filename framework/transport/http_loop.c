@@ -1,0 +1,721 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * http_loop.c - the loop itself: work from other threads, timers, draining
+ *
+ * One pass of libevent's loop looks at the sockets, then at timers, then runs what
+ * both have made ready, in that order. Work that is posted on the loop thread runs by
+ * a timer of zero, so each batch of tasks is followed by a look at the sockets:
+ *
+ *      sockets -> arrivals and replies are stamped -> works -> sockets -> ...
+ *
+ * That keeps the stamps close to the bytes although tasks run on the same thread: of
+ * all that is ready at once, everything is read and stamped before any of it is worked
+ * on. Activating an event directly would let a long chain of tasks starve the sockets.
+ *
+ * Timers are our own heap with one timer of libevent for the earliest: the functions of
+ * an executor may be called from any thread, those of libevent may not, unless every
+ * base pays for locks. What expired is taken one by one, so that a cancelled timer has
+ * either fired or never does.
+ *
+ * Stopping: cpt_http_stop() writes to the descriptor that wakes the loop, which is all
+ * that a signal handler may do.
+ *
+ *      running --stop--> draining --nothing left, or drain_ns--> cut --> closed
+ *
+ * SIGPIPE: evhttp writes to sockets whose peer may have gone. The signal goes to the
+ * thread that writes, so we block it on the loop thread while it is in the loop, and
+ * leave the process's own handling alone.
+ */
+#include "http_loop.h"
+
+#include <event2/dns.h>
+#include <event2/thread.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TIMERS_MAX = 1 << 20 };
+
+/* After drain_ns, cut-off requests get this long to say so to their callers. */
+#define CUT_NS (CPTI_NS_PER_S / 4)
+
+#define DRAIN_DEFAULT_NS (5 * CPTI_NS_PER_S)
+#define IDLE_DEFAULT_NS  (60 * CPTI_NS_PER_S)
+
+/* The loop that this thread is running. */
+static _Thread_local struct cpt_http *loop_here;
+
+struct cpt_http *cpti_loop_here(void)
+{
+    return loop_here;
+}
+
+bool cpti_loop_is_here(const struct cpt_http *http)
+{
+    return loop_here == http;
+}
+
+struct timeval cpti_timeval(uint64_t ns)
+{
+    const uint64_t us = ns / CPTI_NS_PER_US + (ns % CPTI_NS_PER_US != 0);
+    struct timeval time;
+
+    time.tv_sec = (time_t)(us / 1000000);
+    time.tv_usec = (suseconds_t)(us % 1000000);
+    return time;
+}
+
+static uint64_t now_ns(void)
+{
+    return cpt_clock_now_ns(cpt_clock_monotonic());
+}
+
+/* --- Work --- */
+
+/* Async-signal-safe. A full descriptor wakes as well as a written one. */
+static void wake(const struct cpt_http *http)
+{
+    const uint64_t one = 1;
+    const int saved = errno;
+    const ssize_t written = write(http->wake_descriptor, &one, sizeof(one));
+
+    (void)written;
+    errno = saved;
+}
+
+static void wake_soon(struct cpt_http *http)
+{
+    static const struct timeval zero = {0, 0};
+
+    if (cpti_loop_is_here(http)) {
+        (void)event_add(http->soon, &zero);
+        return;
+    }
+    wake(http);
+}
+
+/*
+ * The loop is woken under the lock: once the lock is given back, the work may run, and
+ * what it does may be the last use of @http.
+ */
+bool cpti_loop_post(struct cpt_http *http, struct cpt_work *work)
+{
+    bool is_taken = false;
+
+    work->next = NULL;
+    pthread_mutex_lock(&http->lock);
+    if (!http->is_gone) {
+        is_taken = true;
+        *http->works_end = work;
+        http->works_end = &work->next;
+        if (!http->is_woken) {
+            http->is_woken = true;
+            wake_soon(http);
+        }
+    }
+    pthread_mutex_unlock(&http->lock);
+    return is_taken;
+}
+
+/* Takes what is there now; what comes meanwhile is for the next time. */
+static struct cpt_work *works_take(struct cpt_http *http)
+{
+    struct cpt_work *works = NULL;
+
+    pthread_mutex_lock(&http->lock);
+    works = http->works;
+    http->works = NULL;
+    http->works_end = &http->works;
+    http->is_woken = false;
+    pthread_mutex_unlock(&http->lock);
+    return works;
+}
+
+static void works_run(struct cpt_http *http)
+{
+    struct cpt_work *work = works_take(http);
+
+    while (work != NULL) {
+        struct cpt_work *next = work->next;
+
+        work->run(work);
+        work = next;
+    }
+}
+
+static void on_soon(evutil_socket_t descriptor, short what, void *context)
+{
+    (void)descriptor;
+    (void)what;
+    works_run(context);
+}
+
+/* --- Timers --- */
+
+static void timer_place(struct cpti_timers *timers, size_t place,
+                        struct cpt_timer *timer)
+{
+    timers->items[place] = timer;
+    timer->index = place + 1;
+}
+
+static void timer_rise(struct cpti_timers *timers, size_t place)
+{
+    struct cpt_timer *timer = timers->items[place];
+
+    while (place > 0 && timers->items[(place - 1) / 2]->at_ns > timer->at_ns) {
+        timer_place(timers, place, timers->items[(place - 1) / 2]);
+        place = (place - 1) / 2;
+    }
+    timer_place(timers, place, timer);
+}
+
+static void timer_sink(struct cpti_timers *timers, size_t place)
+{
+    struct cpt_timer *timer = timers->items[place];
+
+    for (;;) {
+        size_t child = 2 * place + 1;
+
+        if (child + 1 < timers->count &&
+            timers->items[child + 1]->at_ns < timers->items[child]->at_ns) {
+            child++;
+        }
+        if (child >= timers->count || timers->items[child]->at_ns >= timer->at_ns) {
+            break;
+        }
+        timer_place(timers, place, timers->items[child]);
+        place = child;
+    }
+    timer_place(timers, place, timer);
+}
+
+static void timer_remove(struct cpti_timers *timers, struct cpt_timer *timer)
+{
+    const size_t place = timer->index - 1;
+    struct cpt_timer *last = timers->items[timers->count - 1];
+
+    timer->index = 0;
+    timers->count--;
+    if (last == timer) {
+        return;
+    }
+    timer_place(timers, place, last);
+    timer_rise(timers, place);
+    timer_sink(timers, last->index - 1);
+}
+
+/* Sets libevent's timer to the earliest of ours. Loop thread. */
+static void alarm_set(struct cpt_http *http)
+{
+    uint64_t at_ns = UINT64_MAX;
+    const uint64_t now = now_ns();
+
+    pthread_mutex_lock(&http->lock);
+    if (http->timers.count > 0) {
+        at_ns = http->timers.items[0]->at_ns;
+    }
+    pthread_mutex_unlock(&http->lock);
+    if (at_ns != UINT64_MAX) {
+        const struct timeval delay = cpti_timeval(at_ns > now ? at_ns - now : 0);
+
+        (void)event_add(http->alarm, &delay);
+    }
+}
+
+/* One timer that has expired by @now, out of the heap; NULL if there is none. */
+static struct cpt_timer *timer_take(struct cpt_http *http, uint64_t now)
+{
+    struct cpt_timer *timer = NULL;
+
+    pthread_mutex_lock(&http->lock);
+    if (http->timers.count > 0 && http->timers.items[0]->at_ns <= now) {
+        timer = http->timers.items[0];
+        timer_remove(&http->timers, timer);
+    }
+    pthread_mutex_unlock(&http->lock);
+    return timer;
+}
+
+static void on_alarm(evutil_socket_t descriptor, short what, void *context)
+{
+    struct cpt_http *http = context;
+    const uint64_t now = now_ns();
+    struct cpt_timer *timer = NULL;
+
+    (void)descriptor;
+    (void)what;
+    while ((timer = timer_take(http, now)) != NULL) {
+        timer->fire(timer);
+    }
+    alarm_set(http);
+}
+
+cpt_status cpti_loop_after(struct cpt_http *http, struct cpt_timer *timer,
+                           uint64_t delay_ns)
+{
+    const uint64_t now = now_ns();
+    const bool is_here = cpti_loop_is_here(http);
+    bool is_earliest = false;
+    cpt_status status = CPT_OK;
+
+    timer->at_ns = delay_ns < INT64_MAX - now ? now + delay_ns : INT64_MAX;
+    pthread_mutex_lock(&http->lock);
+    status = cpt_alloc_grow(http->alloc, (void **)&http->timers.items,
+                            &http->timers.capacity, http->timers.count + 1, TIMERS_MAX,
+                            sizeof(*http->timers.items));
+    if (status == CPT_OK) {
+        http->timers.items[http->timers.count] = timer;
+        http->timers.count++;
+        timer_rise(&http->timers, http->timers.count - 1);
+        is_earliest = timer->index == 1;
+        if (is_earliest && !is_here && !http->is_gone) {
+            wake(http);
+        }
+    }
+    pthread_mutex_unlock(&http->lock);
+    if (is_earliest && is_here) {
+        alarm_set(http);
+    }
+    return status;
+}
+
+int cpti_loop_cancel(struct cpt_http *http, struct cpt_timer *timer)
+{
+    int is_cancelled = 0;
+
+    pthread_mutex_lock(&http->lock);
+    if (timer->index != 0) {
+        timer_remove(&http->timers, timer);
+        is_cancelled = 1;
+    }
+    pthread_mutex_unlock(&http->lock);
+    return is_cancelled;
+}
+
+/* --- The executor --- */
+
+static struct cpt_http *of_executor(struct cpt_executor *executor)
+{
+    return CPTI_CONTAINER(executor, struct cpt_http, executor);
+}
+
+static void executor_submit(struct cpt_executor *executor, struct cpt_work *work)
+{
+    (void)cpti_loop_post(of_executor(executor), work);
+}
+
+static cpt_status executor_after(struct cpt_executor *executor, struct cpt_timer *timer,
+                                 uint64_t delay_ns)
+{
+    return cpti_loop_after(of_executor(executor), timer, delay_ns);
+}
+
+static int executor_cancel(struct cpt_executor *executor, struct cpt_timer *timer)
+{
+    return cpti_loop_cancel(of_executor(executor), timer);
+}
+
+struct cpt_executor *cpt_http_executor(struct cpt_http *http)
+{
+    return &http->executor;
+}
+
+struct cpt_transport *cpt_http_transport(struct cpt_http *http)
+{
+    return &http->transport;
+}
+
+/* --- Stopping --- */
+
+static void on_wake(evutil_socket_t descriptor, short what, void *context)
+{
+    struct cpt_http *http = context;
+    uint64_t ignored = 0;
+    const ssize_t got = read(descriptor, &ignored, sizeof(ignored));
+
+    (void)got;
+    (void)what;
+    works_run(http);
+    alarm_set(http);
+    if (atomic_load(&http->is_stop_asked) && !http->is_draining) {
+        (void)event_base_loopbreak(http->base);
+    }
+}
+
+void cpt_http_stop(struct cpt_http *http)
+{
+    atomic_store(&http->is_stop_asked, 1);
+    wake(http);
+}
+
+static void signals_free(struct cpt_http *http)
+{
+    for (size_t i = 0; i < 2; i++) {
+        if (http->signals[i] != NULL) {
+            event_free(http->signals[i]);
+            http->signals[i] = NULL;
+        }
+    }
+}
+
+static void on_signal(evutil_socket_t number, short what, void *context)
+{
+    struct cpt_http *http = context;
+
+    (void)number;
+    (void)what;
+    /* What was there before handles the next one: by default the process ends. */
+    signals_free(http);
+    cpt_http_stop(http);
+}
+
+cpt_status cpt_http_stop_on_signals(struct cpt_http *http, struct cpt_error *error)
+{
+    static const int numbers[2] = {SIGTERM, SIGINT};
+
+    for (size_t i = 0; i < 2; i++) {
+        http->signals[i] = evsignal_new(http->base, numbers[i], on_signal, http);
+        if (http->signals[i] == NULL || event_add(http->signals[i], NULL) != 0) {
+            signals_free(http);
+            return cpt_error_set(error, CPT_IO, 0, "signal %d cannot be handled",
+                                 numbers[i]);
+        }
+    }
+    return CPT_OK;
+}
+
+/* --- Running --- */
+
+static void on_drain_over(struct cpt_timer *timer)
+{
+    CPTI_CONTAINER(timer, struct cpt_http, drain_timer)->is_drain_over = true;
+}
+
+static bool has_works(struct cpt_http *http)
+{
+    bool has = false;
+
+    pthread_mutex_lock(&http->lock);
+    has = http->works != NULL;
+    pthread_mutex_unlock(&http->lock);
+    return has;
+}
+
+static bool is_idle(struct cpt_http *http)
+{
+    return !has_works(http) && http->exchange_count == 0 &&
+           cpti_client_is_idle(http->client);
+}
+
+/*
+ * Runs the loop until nothing is left or @ns have passed. Idle connections stay open
+ * meanwhile: whoever sends on one just now is served, and told to close it.
+ */
+static void drain(struct cpt_http *http, uint64_t ns)
+{
+    http->is_drain_over = false;
+    http->drain_timer.fire = on_drain_over;
+    if (cpti_loop_after(http, &http->drain_timer, ns) != CPT_OK) {
+        return;
+    }
+    while (!http->is_drain_over) {
+        if (is_idle(http)) {
+            (void)event_base_loop(http->base, EVLOOP_NONBLOCK);
+            if (is_idle(http)) {
+                break;
+            }
+        }
+        (void)event_base_loop(http->base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY);
+    }
+    (void)cpti_loop_cancel(http, &http->drain_timer);
+}
+
+static void close_loop(struct cpt_http *http)
+{
+    pthread_mutex_lock(&http->lock);
+    http->is_closed = true;
+    pthread_mutex_unlock(&http->lock);
+}
+
+/* Blocks SIGPIPE on this thread; *@was_blocked for sigpipe_restore(). */
+static void sigpipe_block(bool *was_blocked)
+{
+    sigset_t pipes;
+    sigset_t before;
+
+    (void)sigemptyset(&pipes);
+    (void)sigaddset(&pipes, SIGPIPE);
+    (void)pthread_sigmask(SIG_BLOCK, &pipes, &before);
+    *was_blocked = sigismember(&before, SIGPIPE) == 1;
+}
+
+/* Takes those that came meanwhile, lest they be delivered now. */
+static void sigpipe_restore(bool was_blocked)
+{
+    static const struct timespec zero = {0, 0};
+    sigset_t pipes;
+
+    if (was_blocked) {
+        return;
+    }
+    (void)sigemptyset(&pipes);
+    (void)sigaddset(&pipes, SIGPIPE);
+    while (sigtimedwait(&pipes, NULL, &zero) == SIGPIPE) {
+    }
+    (void)pthread_sigmask(SIG_UNBLOCK, &pipes, NULL);
+}
+
+cpt_status cpt_http_run(struct cpt_http *http)
+{
+    bool was_blocked = false;
+    bool has_finished = false;
+
+    sigpipe_block(&was_blocked);
+    loop_here = http;
+    if (!atomic_load(&http->is_stop_asked)) {
+        (void)event_base_loop(http->base, EVLOOP_NO_EXIT_ON_EMPTY);
+    }
+    http->is_draining = true;
+    /* Connections that wait to be accepted would be reset: take them first. */
+    (void)event_base_loop(http->base, EVLOOP_NONBLOCK);
+    cpti_servers_refuse(http);
+    drain(http, http->options.drain_ns);
+    close_loop(http);
+    cpti_client_cancel(http->client);
+    if (!is_idle(http)) {
+        drain(http, CUT_NS);
+    }
+    has_finished = is_idle(http);
+    cpti_servers_free(http);
+    signals_free(http);
+    (void)event_base_loop(http->base, EVLOOP_NONBLOCK);
+    loop_here = NULL;
+    sigpipe_restore(was_blocked);
+    return has_finished ? CPT_OK : CPT_TIMEOUT;
+}
+
+/* --- Making and freeing --- */
+
+static pthread_once_t threads_once = PTHREAD_ONCE_INIT;
+
+/* libevent has some state for the whole process, which several loops would share. */
+static void threads_prepare(void)
+{
+    (void)evthread_use_pthreads();
+}
+
+static void *take_memory(const struct cpt_http_options *options)
+{
+    const struct cpt_alloc *alloc =
+        options->alloc != NULL ? options->alloc : cpt_alloc_default();
+
+    return cpt_alloc_zeroed(alloc, sizeof(struct cpt_http));
+}
+
+static cpt_status options_read(struct cpt_http_options *own,
+                               const struct cpt_http_options *given,
+                               struct cpt_error *error)
+{
+    const cpt_status status = cpt_options_read(own, sizeof(*own), given, error);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    own->drain_ns = own->drain_ns != 0 ? own->drain_ns : DRAIN_DEFAULT_NS;
+    own->idle_ns = own->idle_ns != 0 ? own->idle_ns : IDLE_DEFAULT_NS;
+    if (own->connection_count_max == 0) {
+        own->connection_count_max = CPTI_CONNECTIONS_DEFAULT;
+    }
+    if (own->waiting_count_max == 0) {
+        own->waiting_count_max = CPTI_WAITING_DEFAULT;
+    }
+    if (own->header_bytes_max == 0) {
+        own->header_bytes_max = CPTI_HEADER_BYTES_DEFAULT;
+    }
+    if (own->body_bytes_max == 0) {
+        own->body_bytes_max = CPTI_BODY_BYTES_DEFAULT;
+    }
+    if (own->counters_prefix == NULL) {
+        own->counters_prefix = "/cpt";
+    }
+    if (own->header_bytes_max > CPTI_BODY_BYTES_MAX ||
+        own->body_bytes_max > CPTI_BODY_BYTES_MAX) {
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             "headers or bodies of more than %d bytes",
+                             CPTI_BODY_BYTES_MAX);
+    }
+    return CPT_OK;
+}
+
+static struct event_base *base_new(void)
+{
+    struct event_config *config = event_config_new();
+    struct event_base *base = NULL;
+
+    if (config == NULL) {
+        return NULL;
+    }
+    /* No locks: only the loop thread touches it. Exact: timeouts are measured here. */
+    (void)event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
+    (void)event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER);
+    base = event_base_new_with_config(config);
+    event_config_free(config);
+    return base;
+}
+
+/* Names from /etc/hosts and the name servers; without either, numbers still work. */
+static struct evdns_base *dns_new(struct event_base *base)
+{
+    struct evdns_base *dns = evdns_base_new(base, EVDNS_BASE_DISABLE_WHEN_INACTIVE);
+
+    if (dns != NULL) {
+        (void)evdns_base_resolv_conf_parse(dns, DNS_OPTIONS_ALL, "/etc/resolv.conf");
+    }
+    return dns;
+}
+
+static bool events_make(struct cpt_http *http)
+{
+    http->wake_descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    http->base = base_new();
+    if (http->wake_descriptor < 0 || http->base == NULL) {
+        return false;
+    }
+    http->dns = dns_new(http->base);
+    http->wake = event_new(http->base, http->wake_descriptor, EV_READ | EV_PERSIST,
+                           on_wake, http);
+    http->soon = evtimer_new(http->base, on_soon, http);
+    http->alarm = evtimer_new(http->base, on_alarm, http);
+    http->client = cpti_client_new(http);
+    return http->dns != NULL && http->wake != NULL && http->soon != NULL &&
+           http->alarm != NULL && http->client != NULL &&
+           event_add(http->wake, NULL) == 0;
+}
+
+static void event_free_maybe(struct event *event)
+{
+    if (event != NULL) {
+        event_free(event);
+    }
+}
+
+static void events_free(struct cpt_http *http)
+{
+    cpti_client_free(http->client);
+    signals_free(http);
+    event_free_maybe(http->wake);
+    event_free_maybe(http->soon);
+    event_free_maybe(http->alarm);
+    if (http->dns != NULL) {
+        evdns_base_free(http->dns, 0);
+    }
+    if (http->base != NULL) {
+        event_base_free(http->base);
+    }
+    if (http->wake_descriptor >= 0) {
+        (void)close(http->wake_descriptor);
+        http->wake_descriptor = -1;
+    }
+    http->base = NULL;
+}
+
+struct cpt_http *cpt_http_new(const struct cpt_http_options *options,
+                              struct cpt_error *error)
+{
+    struct cpt_http_options own;
+    struct cpt_http *http = NULL;
+
+    (void)pthread_once(&threads_once, threads_prepare);
+    if (options_read(&own, options, error) != CPT_OK) {
+        return NULL;
+    }
+    http = take_memory(&own);
+    if (http == NULL || pthread_mutex_init(&http->lock, NULL) != 0) {
+        cpt_alloc_free(own.alloc != NULL ? own.alloc : cpt_alloc_default(), http);
+        (void)cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a loop");
+        return NULL;
+    }
+    http->options = own;
+    http->alloc = own.alloc != NULL ? own.alloc : cpt_alloc_default();
+    http->executor.name = "http";
+    http->executor.submit = executor_submit;
+    http->executor.after = executor_after;
+    http->executor.cancel = executor_cancel;
+    http->transport.name = "http";
+    http->transport.send = cpti_client_send;
+    http->works_end = &http->works;
+    http->reference_count = 1;
+    if (!events_make(http)) {
+        (void)cpt_error_set(error, CPT_IO, 0, "no event loop: %s", strerror(errno));
+        cpt_http_free(http);
+        return NULL;
+    }
+    return http;
+}
+
+void cpti_http_reference(struct cpt_http *http)
+{
+    pthread_mutex_lock(&http->lock);
+    http->reference_count++;
+    pthread_mutex_unlock(&http->lock);
+}
+
+void cpti_http_release(struct cpt_http *http)
+{
+    const struct cpt_alloc *alloc = http->alloc;
+    bool is_last = false;
+
+    pthread_mutex_lock(&http->lock);
+    http->reference_count--;
+    is_last = http->reference_count == 0;
+    pthread_mutex_unlock(&http->lock);
+    if (is_last) {
+        (void)pthread_mutex_destroy(&http->lock);
+        cpt_alloc_free(alloc, http->timers.items);
+        cpt_alloc_free(alloc, http);
+    }
+}
+
+/* Runs what is left; what is posted afterwards is refused. */
+static void works_end(struct cpt_http *http)
+{
+    bool is_gone = false;
+
+    while (!is_gone) {
+        works_run(http);
+        pthread_mutex_lock(&http->lock);
+        is_gone = http->works == NULL;
+        http->is_gone = is_gone;
+        pthread_mutex_unlock(&http->lock);
+    }
+}
+
+void cpt_http_free(struct cpt_http *http)
+{
+    if (http == NULL) {
+        return;
+    }
+    assert(loop_here == NULL);
+    loop_here = http;
+    close_loop(http);
+    if (http->client != NULL) {
+        cpti_client_cancel(http->client);
+    }
+    if (http->base != NULL) {
+        /* libevent frees connections and lookups in its loop. */
+        (void)event_base_loop(http->base, EVLOOP_NONBLOCK);
+    }
+    cpti_servers_free(http);
+    works_end(http);
+    events_free(http);
+    loop_here = NULL;
+    cpti_http_release(http);
+}

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * http_server.c - requests in, replies out
+ *
+ * An *exchange* is one request from its last byte in to its reply's last byte out:
+ *
+ *      evhttp has read it  -> stamped, posted          [received]
+ *      the loop comes to it -> cpt_service_serve()     [served]
+ *      the service replies, on any thread, posted      [replied]
+ *      evhttp has written it, or the connection broke  -> freed
+ *
+ * The request is stamped when evhttp has read it whole and served only after all
+ * sockets that are ready too have been read: what waits here for its turn waits in the
+ * service's own time, where a person looks for it.
+ *
+ * Who owns what. evhttp owns the request, but while it is being served nobody reads
+ * from its connection, so neither goes away, except when we close everything or a
+ * delayed write fails. The close callback tells us then; evhttp leaves a request to us
+ * whose connection it has taken away, and frees the others itself. A reply to a
+ * connection that is gone is dropped and counted. When the loop is gone too, what the
+ * service replies frees the exchange where it is.
+ *
+ * Limits: headers and bodies by evhttp; what a client sends before it is asked (a
+ * pipeline) by a watermark, at which its socket is not read any more. evhttp gives a
+ * client that sends one byte at a time as long as it likes: that is for a proxy.
+ */
+#include "http_headers.h"
+#include "http_loop.h"
+
+#include "wire/cpt_metadata.h"
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/http.h>
+#include <event2/listener.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum {
+    BACKLOG = 511,
+    /* What may wait unread in a connection's buffer beside headers and a body. */
+    SLACK_BYTES = 4096
+};
+
+/* After a failed accept (no descriptors left) the listener rests this long. */
+#define ACCEPT_REST_NS (CPTI_NS_PER_S / 10)
+
+/* One port of one service. */
+struct cpti_server {
+    struct cpti_server *next;
+    struct cpt_http *http;
+    struct cpt_service *service;
+    struct evhttp *evhttp;
+    struct evhttp_bound_socket *socket; /* NULL: takes no more connections */
+    struct evconnlistener *listener;
+    struct cpt_timer rest;
+    bool is_resting;
+};
+
+struct exchange {
+    struct cpt_work work;
+    struct cpt_http *http;
+    struct cpt_service *service;
+    /* NULL: its connection has gone. Loop thread, as are the next three. */
+    struct evhttp_request *request;
+    uint64_t arrival_ns;
+    bool is_serving; /* cpt_service_serve() has not returned */
+    bool is_replied;
+    /* The reply: whoever replies writes it, the loop thread reads it then. */
+    unsigned http_status;
+    char *content_type;
+    char *path_text; /* base64; NULL: no header */
+    struct evbuffer *body;
+};
+
+/* --- The end of an exchange --- */
+
+static void exchange_free(struct exchange *exchange)
+{
+    struct cpt_http *http = exchange->http;
+
+    cpt_alloc_free(http->alloc, exchange->content_type);
+    cpt_alloc_free(http->alloc, exchange->path_text);
+    if (exchange->body != NULL) {
+        evbuffer_free(exchange->body);
+    }
+    cpt_alloc_free(http->alloc, exchange);
+    cpti_http_release(http);
+}
+
+/* Loop thread. */
+static void exchange_end(struct exchange *exchange)
+{
+    exchange->http->exchange_count--;
+    exchange_free(exchange);
+}
+
+/* evhttp has written the reply. */
+static void on_written(struct evhttp_request *request, void *context)
+{
+    struct evhttp_connection *connection = evhttp_request_get_connection(request);
+
+    evhttp_connection_set_closecb(connection, NULL, NULL);
+    exchange_end(context);
+}
+
+static void on_close(struct evhttp_connection *connection, void *context)
+{
+    struct exchange *exchange = context;
+    struct evhttp_request *request = exchange->request;
+
+    (void)connection;
+    exchange->request = NULL;
+    if (request != NULL && evhttp_request_get_connection(request) == NULL) {
+        evhttp_request_free(request);
+    }
+    if (exchange->is_replied) {
+        cpti_count(exchange->http, CPTI_COUNTER_replies_undelivered);
+        exchange_end(exchange);
+    }
+}
+
+/* --- The reply --- */
+
+static bool has_body(unsigned http_status)
+{
+    return http_status != HTTP_NOCONTENT && http_status != HTTP_NOTMODIFIED;
+}
+
+static void headers_write(struct exchange *exchange)
+{
+    struct evkeyvalq *headers = evhttp_request_get_output_headers(exchange->request);
+    const struct cpt_alloc *alloc = exchange->http->alloc;
+
+    if (exchange->content_type != NULL && has_body(exchange->http_status)) {
+        (void)cpti_headers_add(headers, "Content-Type",
+                               cpt_bytes_of(exchange->content_type), alloc);
+    }
+    if (exchange->path_text != NULL) {
+        (void)cpti_headers_add(headers, CPT_HEADER_PATH,
+                               cpt_bytes_of(exchange->path_text), alloc);
+    }
+    if (exchange->http->is_draining) {
+        (void)cpti_headers_add(headers, "Connection", cpt_bytes_of("close"), alloc);
+    }
+}
+
+static void exchange_send(struct exchange *exchange)
+{
+    struct evhttp_request *request = exchange->request;
+
+    if (request == NULL) {
+        cpti_count(exchange->http, CPTI_COUNTER_replies_undelivered);
+        exchange_end(exchange);
+        return;
+    }
+    headers_write(exchange);
+    exchange->is_replied = true;
+    evhttp_request_set_on_complete_cb(request, on_written, exchange);
+    evhttp_send_reply(request, (int)exchange->http_status, NULL, exchange->body);
+}
+
+static void run_send(struct cpt_work *work)
+{
+    exchange_send(CPTI_CONTAINER(work, struct exchange, work));
+}
+
+/* @metadata as the header has it; NULL without memory or metadata. */
+static char *path_text_of(struct cpt_bytes metadata, const struct cpt_alloc *alloc)
+{
+    const size_t capacity = CPT_BASE64_BYTES(metadata.bytes) + 1;
+    char *text = NULL;
+
+    if (metadata.bytes == 0) {
+        return NULL;
+    }
+    text = cpt_alloc_zeroed(alloc, capacity);
+    if (text != NULL) {
+        (void)cpt_base64_encode(metadata.data, metadata.bytes, text, capacity);
+    }
+    return text;
+}
+
+/* Copies the reply, as far as there is memory: without a body it becomes a 500. */
+static void reply_copy(struct exchange *exchange, const struct cpt_outbound *outbound)
+{
+    const struct cpt_alloc *alloc = exchange->http->alloc;
+    const unsigned status =
+        outbound->http_status != 0 ? outbound->http_status : HTTP_OK;
+
+    exchange->http_status = status >= 200 && status <= 599 ? status : HTTP_INTERNAL;
+    exchange->content_type =
+        cpti_text_copy(outbound->content_type.bytes > 0 ? outbound->content_type
+                                                        : cpt_bytes_of("text/plain"),
+                       alloc);
+    exchange->path_text = path_text_of(outbound->metadata, alloc);
+    if (outbound->body.bytes == 0 || !has_body(exchange->http_status)) {
+        return;
+    }
+    exchange->body = evbuffer_new();
+    if (exchange->body == NULL ||
+        evbuffer_add(exchange->body, outbound->body.data, outbound->body.bytes) != 0) {
+        exchange->http_status = HTTP_INTERNAL;
+    }
+}
+
+/* The service has answered. Any thread. */
+static void on_reply(void *context, const struct cpt_outbound *outbound)
+{
+    struct exchange *exchange = context;
+    struct cpt_http *http = exchange->http;
+
+    reply_copy(exchange, outbound);
+    exchange->work.run = run_send;
+    if (!cpti_loop_is_here(http)) {
+        if (!cpti_loop_post(http, &exchange->work)) {
+            exchange_free(exchange);
+        }
+        return;
+    }
+    /* What the service borrows of the request must live until it returns. */
+    if (exchange->is_serving) {
+        exchange->is_serving = false;
+        return;
+    }
+    exchange_send(exchange);
+}
+
+/* --- The request --- */
+
+static struct cpt_bytes body_of(struct evhttp_request *request)
+{
+    struct evbuffer *buffer = evhttp_request_get_input_buffer(request);
+    struct cpt_bytes body = {NULL, evbuffer_get_length(buffer)};
+
+    body.data = (const char *)evbuffer_pullup(buffer, -1);
+    body.bytes = body.data != NULL ? body.bytes : 0;
+    return body;
+}
+
+/* Numeric; an IPv4 address in IPv6 clothes as plain IPv4, as networks are written. */
+static struct cpt_bytes peer_of(struct evhttp_request *request)
+{
+    static const char mapped[] = "::ffff:";
+    char *address = NULL;
+    uint16_t port = 0;
+
+    evhttp_connection_get_peer(evhttp_request_get_connection(request), &address, &port);
+    if (address == NULL) {
+        return (struct cpt_bytes){NULL, 0};
+    }
+    if (strncmp(address, mapped, sizeof(mapped) - 1) == 0 && strchr(address, '.')) {
+        address += sizeof(mapped) - 1;
+    }
+    return cpt_bytes_of(address);
+}
+
+static struct cpt_bytes path_of(struct evhttp_request *request)
+{
+    const char *path = evhttp_uri_get_path(evhttp_request_get_evhttp_uri(request));
+
+    return cpt_bytes_of(path != NULL && path[0] != '\0' ? path : "/");
+}
+
+static struct cpt_inbound inbound_of(struct evhttp_request *request)
+{
+    const struct evkeyvalq *headers = evhttp_request_get_input_headers(request);
+    const char *query = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(request));
+    struct cpt_inbound inbound = {0};
+
+    inbound.method = path_of(request);
+    inbound.query = cpt_bytes_of(query != NULL ? query : "");
+    inbound.body = body_of(request);
+    inbound.peer_address = peer_of(request);
+    inbound.critical_path_count =
+        cpti_headers_find(headers, CPT_HEADER_ASK, &inbound.critical_path);
+    if (cpti_headers_find(headers, CPT_HEADER_TRACEPARENT, &inbound.traceparent) > 1) {
+        inbound.traceparent = (struct cpt_bytes){NULL, 0}; /* by its own standard */
+    }
+    inbound.is_forwarded = cpti_headers_find(headers, "Forwarded", NULL) > 0 ||
+                           cpti_headers_find(headers, "X-Forwarded-For", NULL) > 0;
+    return inbound;
+}
+
+static void run_serve(struct cpt_work *work)
+{
+    struct exchange *exchange = CPTI_CONTAINER(work, struct exchange, work);
+    struct cpt_inbound inbound;
+
+    if (exchange->request == NULL) {
+        exchange_end(exchange);
+        return;
+    }
+    inbound = inbound_of(exchange->request);
+    inbound.arrival_ns = exchange->arrival_ns;
+    exchange->is_serving = true;
+    /* From here on another thread may reply, but its work waits for this one's end. */
+    cpt_service_serve(exchange->service, &inbound, on_reply, exchange);
+    if (!exchange->is_serving) {
+        exchange_send(exchange);
+        return;
+    }
+    exchange->is_serving = false;
+}
+
+static struct exchange *exchange_new(struct cpti_server *server,
+                                     struct evhttp_request *request)
+{
+    struct exchange *exchange =
+        cpt_alloc_zeroed(server->http->alloc, sizeof(struct exchange));
+
+    if (exchange == NULL) {
+        return NULL;
+    }
+    exchange->http = server->http;
+    exchange->service = server->service;
+    exchange->request = request;
+    exchange->work.run = run_serve;
+    exchange->http->exchange_count++;
+    cpti_http_reference(exchange->http);
+    evhttp_connection_set_closecb(evhttp_request_get_connection(request), on_close,
+                                  exchange);
+    return exchange;
+}
+
+/* --- Counters --- */
+
+static bool is_path(struct evhttp_request *request, const char *prefix,
+                    const char *suffix)
+{
+    const struct cpt_bytes path = path_of(request);
+    const size_t prefix_bytes = strlen(prefix);
+
+    return path.bytes == prefix_bytes + strlen(suffix) &&
+           memcmp(path.data, prefix, prefix_bytes) == 0 &&
+           strcmp(path.data + prefix_bytes, suffix) == 0;
+}
+
+typedef bool (*counters_fn)(struct cpt_http *http, struct cpt_service *service,
+                            struct evbuffer *text);
+
+static void counters_reply(struct cpti_server *server, struct evhttp_request *request,
+                           counters_fn write, const char *content_type)
+{
+    struct evbuffer *text = evbuffer_new();
+    const bool is_good =
+        text != NULL && write(server->http, server->service, text) &&
+        cpti_headers_add(evhttp_request_get_output_headers(request), "Content-Type",
+                         cpt_bytes_of(content_type), server->http->alloc);
+
+    evhttp_send_reply(request, is_good ? HTTP_OK : HTTP_INTERNAL, NULL,
+                      is_good ? text : NULL);
+    if (text != NULL) {
+        evbuffer_free(text);
+    }
+}
+
+/* Whether it asked for counters and got them. */
+static bool serve_counters(struct cpti_server *server, struct evhttp_request *request)
+{
+    const struct cpt_http_options *options = &server->http->options;
+
+    if (!options->serves_counters) {
+        return false;
+    }
+    if (is_path(request, options->counters_prefix, "/counters")) {
+        counters_reply(server, request, cpti_counters_json, "application/json");
+        return true;
+    }
+    if (is_path(request, options->counters_prefix, "/metrics")) {
+        counters_reply(server, request, cpti_counters_prometheus,
+                       "text/plain; version=0.0.4; charset=utf-8");
+        return true;
+    }
+    return false;
+}
+
+/* evhttp has read a request. */
+static void on_request(struct evhttp_request *request, void *context)
+{
+    struct cpti_server *server = context;
+    uint64_t arrival_ns = 0;
+    struct exchange *exchange = NULL;
+
+    if (cpt_service_is_enabled(server->service)) {
+        arrival_ns = cpt_clock_now_ns(cpt_service_clock(server->service));
+    }
+    if (serve_counters(server, request)) {
+        return;
+    }
+    exchange = exchange_new(server, request);
+    if (exchange == NULL) {
+        evhttp_send_reply(request, HTTP_SERVUNAVAIL, NULL, NULL);
+        return;
+    }
+    cpti_count(server->http, CPTI_COUNTER_requests_served);
+    exchange->arrival_ns = arrival_ns;
+    (void)cpti_loop_post(server->http, &exchange->work);
+}
+
+/* --- Listening --- */
+
+static void on_rested(struct cpt_timer *timer)
+{
+    struct cpti_server *server = CPTI_CONTAINER(timer, struct cpti_server, rest);
+
+    server->is_resting = false;
+    if (server->socket != NULL) {
+        (void)evconnlistener_enable(server->listener);
+    }
+}
+
+/* Out of descriptors, mostly: the connection stays in the queue; not to spin on it. */
+static void on_accept_failed(struct evconnlistener *listener, void *context)
+{
+    struct cpt_http *http = cpti_loop_here();
+    struct cpti_server *server = http->servers;
+
+    (void)context; /* evhttp's, not ours */
+    cpti_count(http, CPTI_COUNTER_accepts_failed);
+    while (server != NULL && server->listener != listener) {
+        server = server->next;
+    }
+    if (server == NULL || server->is_resting) {
+        return;
+    }
+    server->rest.fire = on_rested;
+    if (cpti_loop_after(http, &server->rest, ACCEPT_REST_NS) == CPT_OK) {
+        server->is_resting = true;
+        (void)evconnlistener_disable(listener);
+    }
+}
+
+static struct bufferevent *buffers_new(struct event_base *base, void *context)
+{
+    const struct cpt_http_options *options =
+        &((struct cpti_server *)context)->http->options;
+    struct bufferevent *buffers = bufferevent_socket_new(base, -1, 0);
+
+    if (buffers != NULL) {
+        bufferevent_setwatermark(buffers, EV_READ, 0,
+                                 options->header_bytes_max + options->body_bytes_max +
+                                     SLACK_BYTES);
+    }
+    return buffers;
+}
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+/* Its size, or 0 if @text is no numeric address. */
+static socklen_t address_parse(const char *text, uint16_t port, union address *address)
+{
+    memset(address, 0, sizeof(*address));
+    if (inet_pton(AF_INET, text, &address->v4.sin_addr) == 1) {
+        address->v4.sin_family = AF_INET;
+        address->v4.sin_port = htons(port);
+        return sizeof(address->v4);
+    }
+    if (inet_pton(AF_INET6, text, &address->v6.sin6_addr) == 1) {
+        address->v6.sin6_family = AF_INET6;
+        address->v6.sin6_port = htons(port);
+        return sizeof(address->v6);
+    }
+    return 0;
+}
+
+static uint16_t port_of(struct evconnlistener *listener)
+{
+    union address address;
+    socklen_t bytes = sizeof(address);
+
+    memset(&address, 0, sizeof(address));
+    (void)getsockname(evconnlistener_get_fd(listener), &address.any, &bytes);
+    return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port
+                                                   : address.v4.sin_port);
+}
+
+static struct evconnlistener *listener_new(struct cpt_http *http,
+                                           const union address *address,
+                                           socklen_t address_bytes)
+{
+    const int on = 1;
+    struct evconnlistener *listener = evconnlistener_new_bind(
+        http->base, NULL, NULL,
+        LEV_OPT_REUSEABLE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_CLOSE_ON_FREE, BACKLOG,
+        &address->any, (int)address_bytes);
+
+    if (listener != NULL) {
+        /* Connections inherit it. A long reply's last packet shall not wait. */
+        (void)setsockopt(evconnlistener_get_fd(listener), IPPROTO_TCP, TCP_NODELAY, &on,
+                         sizeof(on));
+    }
+    return listener;
+}
+
+static void server_set_up(struct cpti_server *server)
+{
+    const struct cpt_http_options *options = &server->http->options;
+    const struct timeval idle = cpti_timeval(options->idle_ns);
+
+    evhttp_set_max_headers_size(server->evhttp, (ev_ssize_t)options->header_bytes_max);
+    evhttp_set_max_body_size(server->evhttp, (ev_ssize_t)options->body_bytes_max);
+    evhttp_set_allowed_methods(server->evhttp, EVHTTP_REQ_GET | EVHTTP_REQ_POST);
+    evhttp_set_default_content_type(server->evhttp, NULL);
+    evhttp_set_timeout_tv(server->evhttp, &idle);
+    evhttp_set_bevcb(server->evhttp, buffers_new, server);
+    evhttp_set_gencb(server->evhttp, on_request, server);
+}
+
+static cpt_status server_bind(struct cpti_server *server, const char *text,
+                              uint16_t port, struct cpt_error *error)
+{
+    union address address;
+    const socklen_t address_bytes = address_parse(text, port, &address);
+
+    if (address_bytes == 0) {
+        return cpt_error_set(error, CPT_IO, 0, "'%s' is no numeric address", text);
+    }
+    server->listener = listener_new(server->http, &address, address_bytes);
+    if (server->listener == NULL) {
+        return cpt_error_set(error, CPT_IO, 0, "cannot listen on %s port %u: %s", text,
+                             (unsigned)port, strerror(errno));
+    }
+    evconnlistener_set_error_cb(server->listener, on_accept_failed);
+    server->socket = evhttp_bind_listener(server->evhttp, server->listener);
+    if (server->socket == NULL) {
+        evconnlistener_free(server->listener);
+        return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a server");
+    }
+    return CPT_OK;
+}
+
+cpt_status cpt_http_listen(struct cpt_http *http, struct cpt_service *service,
+                           const char *address, uint16_t port, uint16_t *bound_port,
+                           struct cpt_error *error)
+{
+    struct cpti_server *server = cpt_alloc_zeroed(http->alloc, sizeof(*server));
+    cpt_status status = CPT_NO_MEMORY;
+
+    if (server != NULL) {
+        server->http = http;
+        server->service = service;
+        server->evhttp = evhttp_new(http->base);
+    }
+    if (server == NULL || server->evhttp == NULL) {
+        cpt_alloc_free(http->alloc, server);
+        return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a server");
+    }
+    server_set_up(server);
+    status = server_bind(server, address != NULL ? address : "127.0.0.1", port, error);
+    if (status != CPT_OK) {
+        evhttp_free(server->evhttp);
+        cpt_alloc_free(http->alloc, server);
+        return status;
+    }
+    if (bound_port != NULL) {
+        *bound_port = port_of(server->listener);
+    }
+    server->next = http->servers;
+    http->servers = server;
+    return CPT_OK;
+}
+
+void cpti_servers_refuse(struct cpt_http *http)
+{
+    for (struct cpti_server *server = http->servers; server != NULL;
+         server = server->next) {
+        if (server->socket != NULL) {
+            evhttp_del_accept_socket(server->evhttp, server->socket);
+            server->socket = NULL;
+        }
+    }
+}
+
+void cpti_servers_free(struct cpt_http *http)
+{
+    while (http->servers != NULL) {
+        struct cpti_server *server = http->servers;
+
+        http->servers = server->next;
+        (void)cpti_loop_cancel(http, &server->rest);
+        evhttp_free(server->evhttp);
+        cpt_alloc_free(http->alloc, server);
+    }
+}
