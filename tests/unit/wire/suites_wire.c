@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* suites_wire.c - the suites of wire/ */
+#include "tests/support/suites.h"
+
+extern CU_TestInfo cpt_ask_tests[];
+extern CU_TestInfo cpt_base64_tests[];
+extern CU_TestInfo cpt_traceparent_tests[];
+extern CU_TestInfo cpt_metadata_tests[];
+extern CU_TestInfo cpt_metadata_fit_tests[];
+
+CU_SuiteInfo cpt_suites[] = {
+    {"ask", NULL, NULL, NULL, NULL, cpt_ask_tests},
+    {"base64", NULL, NULL, NULL, NULL, cpt_base64_tests},
+    {"traceparent", NULL, NULL, NULL, NULL, cpt_traceparent_tests},
+    {"metadata", NULL, NULL, NULL, NULL, cpt_metadata_tests},
+    {"metadata fit", NULL, NULL, NULL, NULL, cpt_metadata_fit_tests},
+    CU_SUITE_INFO_NULL,
+};

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * metadata.c - metadata.proto in memory to bytes and back
+ *
+ * The writer is nanopb's, by the descriptor that it made of the schema, with a callback
+ * for the names and one for all columns. The reader goes over the fields by itself,
+ * with nanopb's parts, because it has to be stricter than a message reader is: it wants
+ * to know the wire type of each field, at which byte it stands, and how much may come.
+ *
+ *      08 01          version = 1
+ *      18 b8 17       sum_ns = 3000
+ *      2a 04 41…      name = "A: /"
+ *      32 02 00 01    frame_parent = 0, 1 (packed)
+ *
+ * A field that is not known is skipped; a known one of the wrong wire type is refused.
+ * Columns may come packed or one by one, in several pieces and in any order, as every
+ * reader of protobuf must take them.
+ *
+ * Cost: one pass over the bytes, memory of eight bytes for each number read, so that
+ * nothing grows with what the input merely claims.
+ */
+#include "wire/metadata_form.h"
+
+#include "metadata.pb.h"
+
+#include <assert.h>
+#include <pb_decode.h>
+#include <pb_encode.h>
+
+#define FIRST_COLUMN_TAG cpt_CriticalPath_frame_parent_tag
+#define LAST_COLUMN_TAG  cpt_CriticalPath_label_value_tag
+
+_Static_assert(LAST_COLUMN_TAG - FIRST_COLUMN_TAG + 1 == CPTI_COLUMN_COUNT,
+               "a column of metadata.proto is missing in enum cpti_column_index");
+_Static_assert(FIRST_COLUMN_TAG + CPTI_LABEL_KEY == cpt_CriticalPath_label_key_tag,
+               "the columns stand in the order of metadata.proto");
+
+void cpti_message_deinit(struct cpti_message *message)
+{
+    cpt_alloc_free(message->alloc, message->names);
+    for (size_t i = 0; i < CPTI_COLUMN_COUNT; i++) {
+        cpt_alloc_free(message->alloc, message->columns[i].values);
+    }
+}
+
+/* --- Writing --- */
+
+static size_t varint_bytes(uint64_t value)
+{
+    return value == 0 ? 1 : (size_t)(63 - __builtin_clzll(value)) / 7 + 1;
+}
+
+static bool write_names(pb_ostream_t *stream, const pb_field_iter_t *field,
+                        void *const *argument)
+{
+    const struct cpti_message *message = *argument;
+
+    for (size_t i = 0; i < message->name_count; i++) {
+        if (!pb_encode_tag_for_field(stream, field) ||
+            !pb_encode_string(stream, (const pb_byte_t *)message->names[i].data,
+                              message->names[i].bytes)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool write_column(pb_ostream_t *stream, const pb_field_iter_t *field,
+                         void *const *argument)
+{
+    const struct cpti_column *column = *argument;
+    size_t bytes = 0;
+
+    if (column->count == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < column->count; i++) {
+        bytes += varint_bytes(column->values[i]);
+    }
+    if (!pb_encode_tag(stream, PB_WT_STRING, field->tag) ||
+        !pb_encode_varint(stream, bytes)) {
+        return false;
+    }
+    if (stream->callback == NULL) {
+        return pb_write(stream, NULL, bytes); /* only counting */
+    }
+    for (size_t i = 0; i < column->count; i++) {
+        if (!pb_encode_varint(stream, column->values[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The callbacks of the columns, in the order of enum cpti_column_index. */
+static void list_columns(cpt_CriticalPath *raw,
+                         pb_callback_t *columns[CPTI_COLUMN_COUNT])
+{
+    columns[CPTI_FRAME_PARENT] = &raw->frame_parent;
+    columns[CPTI_FRAME_NAME] = &raw->frame_name;
+    columns[CPTI_FRAME_KIND] = &raw->frame_kind;
+    columns[CPTI_SEGMENT_FRAME] = &raw->segment_frame;
+    columns[CPTI_SEGMENT_DURATION_NS] = &raw->segment_duration_ns;
+    columns[CPTI_SEGMENT_FOLDED] = &raw->segment_folded;
+    columns[CPTI_SEGMENT_FLAGS] = &raw->segment_flags;
+    columns[CPTI_SEGMENT_REASON] = &raw->segment_reason;
+    columns[CPTI_LABEL_SEGMENT] = &raw->label_segment;
+    columns[CPTI_LABEL_KEY] = &raw->label_key;
+    columns[CPTI_LABEL_IS_NAME] = &raw->label_is_name;
+    columns[CPTI_LABEL_VALUE] = &raw->label_value;
+}
+
+static cpt_CriticalPath raw_of(const struct cpti_message *message)
+{
+    cpt_CriticalPath raw = cpt_CriticalPath_init_zero;
+
+    raw.version = message->version;
+    raw.has_server_elapsed_ns = message->has_server_elapsed != 0;
+    raw.server_elapsed_ns = message->server_elapsed_ns;
+    raw.sum_ns = message->sum_ns;
+    raw.flags = message->flags;
+    return raw;
+}
+
+/* Callbacks take their argument as void *; they only read. */
+static void attach(cpt_CriticalPath *raw, const struct cpti_message *message)
+{
+    pb_callback_t *columns[CPTI_COLUMN_COUNT];
+
+    list_columns(raw, columns);
+    raw->name.funcs.encode = write_names;
+    raw->name.arg = (void *)(uintptr_t)message;
+    for (size_t i = 0; i < CPTI_COLUMN_COUNT; i++) {
+        columns[i]->funcs.encode = write_column;
+        columns[i]->arg = (void *)(uintptr_t)&message->columns[i];
+    }
+}
+
+size_t cpti_message_bytes(const struct cpti_message *message)
+{
+    cpt_CriticalPath raw = raw_of(message);
+    size_t bytes = 0;
+    bool is_good = false;
+
+    attach(&raw, message);
+    is_good = pb_get_encoded_size(&bytes, cpt_CriticalPath_fields, &raw);
+    assert(is_good);
+    (void)is_good;
+    return bytes;
+}
+
+void cpti_message_write(const struct cpti_message *message, unsigned char *data,
+                        size_t bytes)
+{
+    cpt_CriticalPath raw = raw_of(message);
+    pb_ostream_t stream = pb_ostream_from_buffer(data, bytes);
+    bool is_good = false;
+
+    attach(&raw, message);
+    is_good = pb_encode(&stream, cpt_CriticalPath_fields, &raw);
+    assert(is_good && stream.bytes_written == bytes);
+    (void)is_good;
+}
+
+/* --- Reading --- */
+
+/* Where we are, and how much may come. */
+struct reading {
+    struct cpti_message *message;
+    const struct cpt_metadata_decode_options *limits;
+    const unsigned char *data;
+    size_t bytes;
+    size_t name_bytes; /* of all names so far */
+    struct cpt_error *error;
+};
+
+static cpt_status refuse(const struct reading *reading, const pb_istream_t *stream,
+                         const char *what)
+{
+    return cpt_error_set(reading->error, CPT_CORRUPT,
+                         reading->bytes - stream->bytes_left,
+                         "the path is no protobuf message: %s", what);
+}
+
+static cpt_status refuse_stream(const struct reading *reading,
+                                const pb_istream_t *stream)
+{
+    return refuse(reading, stream, PB_GET_ERROR(stream));
+}
+
+/* How many numbers a column may have, and how large one may be. */
+static size_t column_count_max(const struct cpt_metadata_decode_options *limits,
+                               unsigned index)
+{
+    if (index <= CPTI_FRAME_KIND) {
+        return limits->frames_max;
+    }
+    return index <= CPTI_SEGMENT_REASON ? limits->segments_max : limits->labels_max;
+}
+
+static uint64_t column_value_max(unsigned index)
+{
+    return index == CPTI_SEGMENT_DURATION_NS || index == CPTI_LABEL_VALUE ? UINT64_MAX
+                                                                          : UINT32_MAX;
+}
+
+static const char *column_things(unsigned index)
+{
+    if (index <= CPTI_FRAME_KIND) {
+        return "frames";
+    }
+    return index <= CPTI_SEGMENT_REASON ? "segments" : "labels";
+}
+
+static cpt_status add_number(const struct reading *reading, unsigned index,
+                             uint64_t value, uint64_t offset)
+{
+    struct cpti_column *column = &reading->message->columns[index];
+    const size_t count_max = column_count_max(reading->limits, index);
+    cpt_status status = CPT_OK;
+
+    if (value > column_value_max(index)) {
+        return cpt_error_set(reading->error, CPT_CORRUPT, offset,
+                             "number %zu of field %u is %llu, the limit is %llu",
+                             column->count, FIRST_COLUMN_TAG + index,
+                             (unsigned long long)value,
+                             (unsigned long long)column_value_max(index));
+    }
+    if (column->count == 0) {
+        column->offset = offset;
+    }
+    status = cpt_alloc_grow(reading->message->alloc, (void **)&column->values,
+                            &column->capacity, column->count + 1, count_max,
+                            sizeof *column->values);
+    if (status == CPT_LIMIT) {
+        return cpt_error_set(reading->error, CPT_LIMIT, offset,
+                             "path has more %s than the limit of %zu",
+                             column_things(index), count_max);
+    }
+    if (status != CPT_OK) {
+        return cpt_error_set(reading->error, status, offset, "out of memory");
+    }
+    column->values[column->count++] = value;
+    return CPT_OK;
+}
+
+static cpt_status read_number(const struct reading *reading, pb_istream_t *stream,
+                              unsigned index)
+{
+    const uint64_t offset = reading->bytes - stream->bytes_left;
+    uint64_t value = 0;
+
+    if (!pb_decode_varint(stream, &value)) {
+        return refuse_stream(reading, stream);
+    }
+    return add_number(reading, index, value, offset);
+}
+
+/* A column, or a piece of one. */
+static cpt_status read_column(const struct reading *reading, pb_istream_t *stream,
+                              pb_wire_type_t wire_type, unsigned index)
+{
+    uint64_t bytes = 0;
+    size_t left_bytes = 0; /* of the stream, where the column ends */
+    cpt_status status = CPT_OK;
+
+    if (wire_type == PB_WT_VARINT) {
+        return read_number(reading, stream, index);
+    }
+    if (!pb_decode_varint(stream, &bytes)) {
+        return refuse_stream(reading, stream);
+    }
+    if (bytes > stream->bytes_left) {
+        return refuse(reading, stream, "end-of-stream");
+    }
+    left_bytes = stream->bytes_left - (size_t)bytes;
+    while (stream->bytes_left > left_bytes && status == CPT_OK) {
+        status = read_number(reading, stream, index);
+    }
+    if (status == CPT_OK && stream->bytes_left != left_bytes) {
+        return refuse(reading, stream, "a number goes beyond its field");
+    }
+    return status;
+}
+
+static cpt_status read_name(struct reading *reading, pb_istream_t *stream)
+{
+    struct cpti_message *message = reading->message;
+    const uint64_t start = reading->bytes - stream->bytes_left;
+    uint64_t bytes = 0;
+    cpt_status status = CPT_OK;
+
+    if (!pb_decode_varint(stream, &bytes)) {
+        return refuse_stream(reading, stream);
+    }
+    if (bytes > stream->bytes_left) {
+        return refuse(reading, stream, "end-of-stream");
+    }
+    if (bytes > CPT_NAME_BYTES_MAX) {
+        return cpt_error_set(reading->error, CPT_LIMIT, start,
+                             "name %zu has %llu bytes, the limit is %d",
+                             message->name_count, (unsigned long long)bytes,
+                             CPT_NAME_BYTES_MAX);
+    }
+    reading->name_bytes += (size_t)bytes + 1; /* so that empty ones are bounded, too */
+    if (reading->name_bytes > reading->limits->name_bytes_max) {
+        return cpt_error_set(reading->error, CPT_LIMIT, start,
+                             "the names have more bytes than the limit of %zu",
+                             reading->limits->name_bytes_max);
+    }
+    if (message->name_count == 0) {
+        message->name_offset = start;
+    }
+    status = cpt_alloc_grow(message->alloc, (void **)&message->names,
+                            &message->name_capacity, message->name_count + 1, SIZE_MAX,
+                            sizeof *message->names);
+    if (status != CPT_OK) {
+        return cpt_error_set(reading->error, status, start, "out of memory");
+    }
+    message->names[message->name_count++] = (struct cpt_bytes){
+        (const char *)reading->data + (reading->bytes - stream->bytes_left),
+        (size_t)bytes};
+    return pb_read(stream, NULL, (size_t)bytes) ? CPT_OK
+                                                : refuse_stream(reading, stream);
+}
+
+/* Whether @tag is a field of one number, and whose. */
+static int scalar_of(struct cpti_message *message, uint32_t tag, uint64_t value)
+{
+    switch (tag) {
+    case cpt_CriticalPath_version_tag:
+        message->version = value > UINT32_MAX ? UINT32_MAX : (unsigned)value;
+        return 1;
+    case cpt_CriticalPath_server_elapsed_ns_tag:
+        message->has_server_elapsed = 1;
+        message->server_elapsed_ns = value;
+        return 1;
+    case cpt_CriticalPath_sum_ns_tag:
+        message->sum_ns = value;
+        return 1;
+    case cpt_CriticalPath_flags_tag:
+        message->flags = (unsigned)(value & UINT32_MAX);
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static int is_known(uint32_t tag)
+{
+    return tag >= cpt_CriticalPath_version_tag && tag <= LAST_COLUMN_TAG;
+}
+
+/* Whether a field may have this wire type. */
+static int is_fitting(uint32_t tag, pb_wire_type_t wire_type)
+{
+    if (tag < cpt_CriticalPath_name_tag) {
+        return wire_type == PB_WT_VARINT;
+    }
+    if (tag == cpt_CriticalPath_name_tag) {
+        return wire_type == PB_WT_STRING;
+    }
+    return wire_type == PB_WT_VARINT || wire_type == PB_WT_STRING;
+}
+
+static cpt_status read_field(struct reading *reading, pb_istream_t *stream,
+                             pb_wire_type_t wire_type, uint32_t tag)
+{
+    uint64_t value = 0;
+
+    if (tag == 0) {
+        return refuse(reading, stream, "field 0");
+    }
+    if (!is_known(tag)) {
+        return pb_skip_field(stream, wire_type) ? CPT_OK
+                                                : refuse_stream(reading, stream);
+    }
+    if (!is_fitting(tag, wire_type)) {
+        return cpt_error_set(
+            reading->error, CPT_CORRUPT, reading->bytes - stream->bytes_left,
+            "field %u has wire type %d", (unsigned)tag, (int)wire_type);
+    }
+    if (tag == cpt_CriticalPath_name_tag) {
+        return read_name(reading, stream);
+    }
+    if (tag >= FIRST_COLUMN_TAG) {
+        return read_column(reading, stream, wire_type, tag - FIRST_COLUMN_TAG);
+    }
+    if (!pb_decode_varint(stream, &value)) {
+        return refuse_stream(reading, stream);
+    }
+    scalar_of(reading->message, tag, value);
+    return CPT_OK;
+}
+
+/* What must be true of the fields of one number. */
+static cpt_status check_scalars(const struct cpti_message *message,
+                                struct cpt_error *error)
+{
+    if (message->version == 0) {
+        return cpt_error_set(error, CPT_CORRUPT, 0, "the path has no version");
+    }
+    if (message->version > CPT_METADATA_VERSION) {
+        return cpt_error_set(error, CPT_VERSION, 0, "the path is of version %u, not %d",
+                             message->version, CPT_METADATA_VERSION);
+    }
+    if (message->sum_ns > INT64_MAX || message->server_elapsed_ns > INT64_MAX) {
+        return cpt_error_set(error, CPT_CORRUPT, 0, "a time is not below 2^63 ns");
+    }
+    return CPT_OK;
+}
+
+cpt_status cpti_message_read(struct cpti_message *message, const void *data,
+                             size_t bytes,
+                             const struct cpt_metadata_decode_options *limits,
+                             struct cpt_error *error)
+{
+    struct reading reading = {.message = message,
+                              .limits = limits,
+                              .data = data,
+                              .bytes = bytes,
+                              .error = error};
+    pb_istream_t stream = pb_istream_from_buffer(data, bytes);
+    pb_wire_type_t wire_type = PB_WT_VARINT;
+    uint32_t tag = 0;
+    bool is_end = false;
+    cpt_status status = CPT_OK;
+
+    if (bytes > limits->bytes_max) {
+        return cpt_error_set(error, CPT_LIMIT, 0,
+                             "path has %zu bytes, the limit is %zu", bytes,
+                             limits->bytes_max);
+    }
+    while (status == CPT_OK && pb_decode_tag(&stream, &wire_type, &tag, &is_end)) {
+        status = read_field(&reading, &stream, wire_type, tag);
+    }
+    if (status == CPT_OK && !is_end) {
+        status = refuse_stream(&reading, &stream);
+    }
+    return status == CPT_OK ? check_scalars(message, error) : status;
+}
+
+cpt_status cpt_metadata_peek(const void *data, size_t bytes,
+                             struct cpt_metadata_summary *summary,
+                             struct cpt_error *error)
+{
+    struct cpti_message message = {0};
+    pb_istream_t stream = pb_istream_from_buffer(data, bytes);
+    const struct reading reading = {
+        .message = &message, .bytes = bytes, .error = error};
+    pb_wire_type_t wire_type = PB_WT_VARINT;
+    uint32_t tag = 0;
+    uint64_t value = 0;
+    bool is_end = false;
+    bool has_segments = false;
+    cpt_status status = CPT_OK;
+
+    *summary = (struct cpt_metadata_summary){0};
+    while (pb_decode_tag(&stream, &wire_type, &tag, &is_end)) {
+        const int is_scalar = is_known(tag) && tag < cpt_CriticalPath_name_tag;
+
+        has_segments |= tag == cpt_CriticalPath_segment_duration_ns_tag;
+        if (tag == 0 || (is_known(tag) && !is_fitting(tag, wire_type))) {
+            return refuse(&reading, &stream, "wrong wire type");
+        }
+        if (is_scalar ? !pb_decode_varint(&stream, &value)
+                      : !pb_skip_field(&stream, wire_type)) {
+            return refuse_stream(&reading, &stream);
+        }
+        if (is_scalar) {
+            scalar_of(&message, tag, value);
+        }
+    }
+    if (!is_end) {
+        return refuse_stream(&reading, &stream);
+    }
+    status = check_scalars(&message, error);
+    if (status != CPT_OK) {
+        return status;
+    }
+    *summary = (struct cpt_metadata_summary){
+        .version = message.version,
+        .path_flags = message.flags,
+        .sum_ns = message.sum_ns,
+        .server_elapsed_ns = message.server_elapsed_ns,
+        .has_server_elapsed = message.has_server_elapsed,
+        .is_sum_only = !has_segments && message.sum_ns != 0};
+    return CPT_OK;
+}

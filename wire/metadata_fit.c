@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * metadata_fit.c - a path cut down to a byte budget: what goes first, and why
+ *
+ * A header that is too long costs the user his answer, so the budget is hard. A path
+ * that exceeds it loses detail, never time: what is merged keeps its sum, and says so
+ * by a count and CPT_SEGMENT_FOLDED. We go from what a reader misses least to what he
+ * misses most, and no further than we must:
+ *
+ *   1  Neighbours that have the same stack become one. Nothing is lost but how often.
+ *   2  Labels go: they are remarks, and no time hangs on them.
+ *   3  All segments of one stack become one, at the place of the first; the path is
+ *      CPT_PATH_UNORDERED. Order goes before names: to fold leaves first would melt a
+ *      loop of calls (A, A;B, A, A;B, …) into A without saving a byte before that.
+ *   4  The leaf with the smallest sum goes into its parent's ‹folded›, again and again:
+ *
+ *        A: /             5                       A: /             5
+ *        |- A: parse     30     smallest leaf:    |- A: parse     30
+ *        |- B: Get       20     B: Disk, 2        |- B: Get       20
+ *        |  |- B: Disk    2                       |  |- B: ‹folded› 2
+ *        |  '- B: Cache   7     then B: Cache,    |  '- B: Cache   7
+ *
+ *      ‹folded› is dust: it does not keep its parent from being a leaf, and goes with
+ *      it, so that in the end the roots are left, each with its ‹folded›.
+ *   5  Only the sum: for the caller a blind spot with reason size.
+ *
+ * Ties go to the stack whose bytes come first: frames are compared root first, by name
+ * (memcmp, a prefix first) and then kind. So the same path gives the same bytes on
+ * every machine.
+ *
+ * Step 4 takes leaves from a heap by sum. To number the frames anew after each leaf in
+ * order to know the exact size would cost leaves × frames, which a hostile callee could
+ * make long; so a *floor* of the size is kept up to date in a constant time for each
+ * leaf: the bytes of all names, and two for each frame and for each segment those of
+ * its duration and one more. Only once the floor is within the budget, what is left is
+ * at most some hundreds of frames, and from there each step is measured. The floor
+ * never exceeds the size, so that nothing is folded without need.
+ *
+ * Cost: n log n in the frames, and for the last part budget² / 10 or so at worst.
+ */
+#include "wire/metadata_form.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Bytes of the smallest column that is not empty: its tag, its length. */
+enum { COLUMN_HEAD_BYTES = 2, COLUMNS_NEVER_EMPTY = 4 };
+
+#define NO_SEGMENT UINT32_MAX
+
+/* --- Steps 1 to 3: the same stacks --- */
+
+/* Puts @from into @into, of the same stack or not. */
+static void merge_segment(struct cpt_segment *into, const struct cpt_segment *from)
+{
+    into->duration_ns += from->duration_ns;
+    into->count =
+        from->count > UINT32_MAX - into->count ? UINT32_MAX : into->count + from->count;
+    into->flags = (uint16_t)(into->flags | from->flags | CPT_SEGMENT_FOLDED);
+    if (into->reason != from->reason) {
+        into->reason = CPT_REASON_NONE;
+    }
+}
+
+/* Whether segment @index carries labels of its own: @label is the first not before it.
+ */
+static size_t skip_labels(const struct cpti_form *form, size_t label, size_t segment)
+{
+    while (label < form->label_count && form->labels[label].segment <= segment) {
+        label++;
+    }
+    return label;
+}
+
+/*
+ * Step 1. A label of a segment that was merged with its neighbour would be told of
+ * both, so it goes; the others follow their segments.
+ */
+static void merge_neighbours(struct cpti_form *form)
+{
+    size_t kept = 0;       /* segments so far */
+    size_t kept_label = 0; /* labels so far */
+    size_t label = 0;
+
+    for (size_t i = 0; i < form->segment_count;) {
+        const size_t end_label = skip_labels(form, label, i);
+        struct cpt_segment segment = form->segments[i];
+        size_t next = i + 1;
+
+        while (next < form->segment_count &&
+               form->segments[next].frame == segment.frame) {
+            merge_segment(&segment, &form->segments[next++]);
+        }
+        for (; next == i + 1 && label < end_label; label++) {
+            form->labels[kept_label] = form->labels[label];
+            form->labels[kept_label++].segment = (uint32_t)kept;
+        }
+        label = skip_labels(form, label, next - 1);
+        form->segments[kept++] = segment;
+        i = next;
+    }
+    form->segment_count = kept;
+    form->label_count = kept_label;
+}
+
+/* Step 3. @own gets the segment of each frame. */
+static void merge_stacks(struct cpti_form *form, uint32_t *own)
+{
+    size_t kept = 0;
+
+    memset(own, 0xff, 2 * form->frame_count * sizeof *own); /* NO_SEGMENT */
+    for (size_t i = 0; i < form->segment_count; i++) {
+        const struct cpt_segment segment = form->segments[i];
+
+        if (own[segment.frame] != NO_SEGMENT) {
+            merge_segment(&form->segments[own[segment.frame]], &segment);
+        } else {
+            own[segment.frame] = (uint32_t)kept;
+            form->segments[kept++] = segment;
+        }
+    }
+    form->segment_count = kept;
+    form->flags |= CPT_PATH_UNORDERED;
+}
+
+/* --- Step 4: the smallest leaves --- */
+
+/* For each frame, while leaves are folded. */
+struct leaf {
+    uint32_t own;   /* its segment, or NO_SEGMENT */
+    uint32_t dust;  /* the frame of its ‹folded›, or CPT_FRAME_NONE */
+    uint32_t limbs; /* frames right below it that are in use and are no dust */
+    uint32_t is_dust;
+    uint64_t sum_ns; /* when it became a leaf: its own and its dust */
+};
+
+struct folding {
+    struct cpti_form *form;
+    struct leaf *leaves; /* by frame */
+    uint32_t *heap;      /* of frames that are leaves, the smallest at 0 */
+    size_t heap_count;
+    uint32_t *name_use_count; /* frames in use, by name */
+    size_t floor_bytes;
+};
+
+static size_t varint_bytes(uint64_t value)
+{
+    return value == 0 ? 1 : (size_t)(63 - __builtin_clzll(value)) / 7 + 1;
+}
+
+static size_t name_bytes(const struct folding *folding, cpt_name_id name)
+{
+    const size_t bytes =
+        name == CPTI_NAME_NONE ? 0 : cpt_path_name(folding->form->path, name).bytes;
+
+    return bytes == 0 ? 0 : 1 + varint_bytes(bytes) + bytes;
+}
+
+static size_t segment_floor(const struct cpt_segment *segment)
+{
+    return 1 + varint_bytes(segment->duration_ns);
+}
+
+static void use_frame(struct folding *folding, uint32_t frame)
+{
+    const cpt_name_id name = folding->form->frames[frame].name;
+
+    folding->floor_bytes += 2;
+    if (name != CPTI_NAME_NONE && folding->name_use_count[name]++ == 0) {
+        folding->floor_bytes += name_bytes(folding, name);
+    }
+}
+
+static void drop_frame(struct folding *folding, uint32_t frame)
+{
+    const cpt_name_id name = folding->form->frames[frame].name;
+
+    folding->floor_bytes -= 2;
+    if (name != CPTI_NAME_NONE && --folding->name_use_count[name] == 0) {
+        folding->floor_bytes -= name_bytes(folding, name);
+    }
+}
+
+static struct cpt_bytes frame_name(const struct cpti_form *form, uint32_t frame)
+{
+    const cpt_name_id name = form->frames[frame].name;
+
+    return name == CPTI_NAME_NONE ? (struct cpt_bytes){"", 0}
+                                  : cpt_path_name(form->path, name);
+}
+
+static int compare_frames(const struct cpti_form *form, uint32_t left, uint32_t right)
+{
+    const struct cpt_bytes a = frame_name(form, left);
+    const struct cpt_bytes b = frame_name(form, right);
+    const size_t common = a.bytes < b.bytes ? a.bytes : b.bytes;
+    const int order = common != 0 ? memcmp(a.data, b.data, common) : 0;
+
+    if (order != 0) {
+        return order;
+    }
+    if (a.bytes != b.bytes) {
+        return a.bytes < b.bytes ? -1 : 1;
+    }
+    return (int)form->frames[left].kind - (int)form->frames[right].kind;
+}
+
+/* The stacks of two frames, root first; a part of the other comes first. */
+static int compare_stacks(const struct cpti_form *form, uint32_t left, uint32_t right)
+{
+    const struct cpt_frame *frames = form->frames;
+    const int deeper = (int)frames[left].depth - (int)frames[right].depth;
+
+    while (frames[left].depth > frames[right].depth) {
+        left = frames[left].parent;
+    }
+    while (frames[right].depth > frames[left].depth) {
+        right = frames[right].parent;
+    }
+    if (left == right) {
+        return deeper;
+    }
+    while (frames[left].parent != frames[right].parent) {
+        left = frames[left].parent;
+        right = frames[right].parent;
+    }
+    return compare_frames(form, left, right);
+}
+
+static int is_before(const struct folding *folding, uint32_t left, uint32_t right)
+{
+    const uint64_t left_ns = folding->leaves[left].sum_ns;
+    const uint64_t right_ns = folding->leaves[right].sum_ns;
+
+    if (left_ns != right_ns) {
+        return left_ns < right_ns;
+    }
+    return compare_stacks(folding->form, left, right) < 0;
+}
+
+static void heap_push(struct folding *folding, uint32_t frame)
+{
+    uint32_t *heap = folding->heap;
+    size_t at = folding->heap_count++;
+
+    while (at != 0 && is_before(folding, frame, heap[(at - 1) / 2])) {
+        heap[at] = heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap[at] = frame;
+}
+
+static uint32_t heap_pop(struct folding *folding)
+{
+    uint32_t *heap = folding->heap;
+    const uint32_t smallest = heap[0];
+    const uint32_t last = heap[--folding->heap_count];
+    size_t at = 0;
+
+    for (;;) {
+        size_t child = 2 * at + 1;
+
+        if (child + 1 < folding->heap_count &&
+            is_before(folding, heap[child + 1], heap[child])) {
+            child++;
+        }
+        if (child >= folding->heap_count || !is_before(folding, heap[child], last)) {
+            break;
+        }
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = last;
+    return smallest;
+}
+
+static uint64_t own_ns(const struct folding *folding, uint32_t frame)
+{
+    const uint32_t own = folding->leaves[frame].own;
+
+    return own == NO_SEGMENT ? 0 : folding->form->segments[own].duration_ns;
+}
+
+/* Puts @frame on the heap if nothing but dust is left below it; roots stay. */
+static void push_if_leaf(struct folding *folding, uint32_t frame)
+{
+    struct leaf *leaf = &folding->leaves[frame];
+
+    if (leaf->limbs == 0 && !leaf->is_dust &&
+        folding->form->frames[frame].parent != CPT_FRAME_NONE) {
+        leaf->sum_ns = own_ns(folding, frame);
+        if (leaf->dust != CPT_FRAME_NONE) {
+            leaf->sum_ns += own_ns(folding, leaf->dust);
+        }
+        heap_push(folding, frame);
+    }
+}
+
+/* The ‹folded› of @parent, which is added if there is none. */
+static uint32_t dust_of(struct folding *folding, uint32_t parent)
+{
+    struct cpti_form *form = folding->form;
+    struct leaf *leaf = &folding->leaves[parent];
+
+    if (leaf->dust == CPT_FRAME_NONE) {
+        leaf->dust = (uint32_t)form->frame_count++;
+        form->frames[leaf->dust] =
+            (struct cpt_frame){.parent = parent,
+                               .name = CPTI_NAME_NONE,
+                               .kind = CPT_KIND_FOLDED,
+                               .depth = (uint16_t)(form->frames[parent].depth + 1)};
+        folding->leaves[leaf->dust] =
+            (struct leaf){.own = NO_SEGMENT, .dust = CPT_FRAME_NONE, .is_dust = 1};
+        use_frame(folding, leaf->dust);
+    }
+    return leaf->dust;
+}
+
+/* Gives the time of @from, if it has any, to @to. A segment that is empty then has 0
+ * ns, until sweep() takes it away. */
+static void move_time(struct folding *folding, uint32_t from, uint32_t to)
+{
+    struct cpt_segment *segments = folding->form->segments;
+    struct leaf *giver = &folding->leaves[from];
+    struct leaf *taker = &folding->leaves[to];
+
+    if (giver->own == NO_SEGMENT) {
+        return;
+    }
+    if (taker->own == NO_SEGMENT) {
+        taker->own = giver->own;
+        segments[taker->own].frame = to;
+        segments[taker->own].reason = CPT_REASON_NONE;
+        segments[taker->own].flags |= CPT_SEGMENT_FOLDED;
+    } else {
+        folding->floor_bytes -= segment_floor(&segments[giver->own]);
+        folding->floor_bytes -= segment_floor(&segments[taker->own]);
+        merge_segment(&segments[taker->own], &segments[giver->own]);
+        folding->floor_bytes += segment_floor(&segments[taker->own]);
+        segments[giver->own].duration_ns = 0;
+    }
+    giver->own = NO_SEGMENT;
+}
+
+/* Folds one leaf into its parent. */
+static void fold_leaf(struct folding *folding, uint32_t frame)
+{
+    const uint32_t parent = folding->form->frames[frame].parent;
+    const uint32_t dust = dust_of(folding, parent);
+    struct leaf *leaf = &folding->leaves[frame];
+
+    if (leaf->dust != CPT_FRAME_NONE) {
+        move_time(folding, leaf->dust, dust);
+        drop_frame(folding, leaf->dust);
+        leaf->dust = CPT_FRAME_NONE;
+    }
+    if (dust == frame) { /* a ‹folded› that had frames below it: now it is dust */
+        leaf->is_dust = 1;
+    } else {
+        move_time(folding, frame, dust);
+        drop_frame(folding, frame);
+    }
+    folding->leaves[parent].limbs--;
+    push_if_leaf(folding, parent);
+}
+
+static void sweep(struct cpti_form *form, struct leaf *leaves)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < form->segment_count; i++) {
+        if (form->segments[i].duration_ns != 0) {
+            leaves[form->segments[i].frame].own = (uint32_t)kept;
+            form->segments[kept++] = form->segments[i];
+        }
+    }
+    form->segment_count = kept;
+}
+
+/* A ‹folded› without a name is what folding makes; a callee may have sent one, too. */
+static int is_folded_frame(const struct cpti_form *form, uint32_t frame)
+{
+    return form->frames[frame].kind == CPT_KIND_FOLDED &&
+           frame_name(form, frame).bytes == 0 &&
+           form->frames[frame].parent != CPT_FRAME_NONE;
+}
+
+/* Children stand behind their parents, so going backwards sees them first. */
+static void link_leaves(struct folding *folding, const uint32_t *own)
+{
+    struct cpti_form *form = folding->form;
+
+    for (size_t i = 0; i < form->frame_count; i++) {
+        folding->leaves[i] = (struct leaf){.own = own[i], .dust = CPT_FRAME_NONE};
+    }
+    for (uint32_t i = (uint32_t)form->frame_count; i-- > 0;) {
+        struct leaf *leaf = &folding->leaves[i];
+        const uint32_t parent = form->frames[i].parent;
+        const int is_in_use =
+            leaf->own != NO_SEGMENT || leaf->limbs != 0 || leaf->dust != CPT_FRAME_NONE;
+
+        if (!is_in_use) {
+            continue;
+        }
+        use_frame(folding, i);
+        if (is_folded_frame(form, i)) {
+            folding->leaves[parent].dust = i;
+            leaf->is_dust = leaf->limbs == 0 && leaf->dust == CPT_FRAME_NONE;
+        }
+        if (parent != CPT_FRAME_NONE && !leaf->is_dust) {
+            folding->leaves[parent].limbs++;
+        }
+        if (leaf->own != NO_SEGMENT) {
+            folding->floor_bytes += segment_floor(&form->segments[leaf->own]);
+        }
+    }
+    for (uint32_t i = 0; i < form->frame_count; i++) {
+        if (form->frame_numbers[i] != 0) {
+            push_if_leaf(folding, i);
+        }
+    }
+}
+
+/* Folds leaves until the message fits; CPT_LIMIT if it does not with none left. */
+static cpt_status fold_until(struct folding *folding, struct cpti_message *message,
+                             size_t bytes_max)
+{
+    cpt_status status = CPT_OK;
+
+    do {
+        if (folding->heap_count == 0) {
+            return CPT_LIMIT;
+        }
+        fold_leaf(folding, heap_pop(folding));
+        if (folding->floor_bytes > bytes_max) {
+            continue;
+        }
+        sweep(folding->form, folding->leaves);
+        status = cpti_form_number(folding->form, message);
+    } while (status == CPT_OK && (folding->floor_bytes > bytes_max ||
+                                  cpti_message_bytes(message) > bytes_max));
+    return status;
+}
+
+static cpt_status fold_leaves(struct cpti_form *form, struct cpti_message *message,
+                              const uint32_t *own, size_t bytes_max)
+{
+    const size_t frame_count = form->frame_count;
+    struct folding folding = {.form = form,
+                              .floor_bytes = COLUMN_HEAD_BYTES * COLUMNS_NEVER_EMPTY};
+    cpt_status status = CPT_NO_MEMORY;
+
+    folding.leaves =
+        cpt_alloc_array(form->alloc, NULL, 2 * frame_count, sizeof *folding.leaves);
+    folding.heap =
+        cpt_alloc_array(form->alloc, NULL, frame_count, sizeof *folding.heap);
+    folding.name_use_count =
+        cpt_alloc_zeroed(form->alloc, (cpt_path_name_count(form->path) + 1) *
+                                          sizeof *folding.name_use_count);
+    if (folding.leaves != NULL && folding.heap != NULL &&
+        folding.name_use_count != NULL) {
+        link_leaves(&folding, own);
+        status = fold_until(&folding, message, bytes_max);
+    }
+    cpt_alloc_free(form->alloc, folding.leaves);
+    cpt_alloc_free(form->alloc, folding.heap);
+    cpt_alloc_free(form->alloc, folding.name_use_count);
+    return status;
+}
+
+/* --- All steps --- */
+
+/* CPT_OK if it fits as it is, CPT_LIMIT if not. */
+static cpt_status measure(struct cpti_form *form, struct cpti_message *message,
+                          size_t bytes_max)
+{
+    const cpt_status status = cpti_form_number(form, message);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    return cpti_message_bytes(message) <= bytes_max ? CPT_OK : CPT_LIMIT;
+}
+
+/* Steps 3 and 4. */
+static cpt_status fit_without_order(struct cpti_form *form,
+                                    struct cpti_message *message, size_t bytes_max,
+                                    int *fit)
+{
+    uint32_t *own =
+        cpt_alloc_array(form->alloc, NULL, 2 * form->frame_count, sizeof *own);
+    cpt_status status = CPT_OK;
+
+    if (own == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    merge_stacks(form, own);
+    *fit = CPT_FIT_UNORDERED;
+    status = measure(form, message, bytes_max);
+    if (status == CPT_LIMIT) {
+        *fit = CPT_FIT_FOLDED;
+        status = fold_leaves(form, message, own, bytes_max);
+    }
+    cpt_alloc_free(form->alloc, own);
+    return status;
+}
+
+/* Step 5. */
+static cpt_status fit_sum(struct cpti_form *form, struct cpti_message *message,
+                          size_t bytes_max, int *fit)
+{
+    form->segment_count = 0;
+    form->label_count = 0;
+    form->flags &= ~(unsigned)CPT_PATH_UNORDERED;
+    *fit = CPT_FIT_SUM;
+    return measure(form, message, bytes_max);
+}
+
+cpt_status cpti_fit(struct cpti_form *form, struct cpti_message *message,
+                    size_t bytes_max, int *fit)
+{
+    cpt_status status = measure(form, message, bytes_max);
+
+    *fit = CPT_FIT_WHOLE;
+    if (status != CPT_LIMIT || form->segment_count == 0) {
+        return status;
+    }
+    *fit = CPT_FIT_NEIGHBOURS;
+    merge_neighbours(form);
+    status = measure(form, message, bytes_max);
+    if (status == CPT_LIMIT && form->label_count != 0) {
+        *fit = CPT_FIT_UNLABELLED;
+        form->label_count = 0;
+        status = measure(form, message, bytes_max);
+    }
+    if (status == CPT_LIMIT) {
+        status = fit_without_order(form, message, bytes_max, fit);
+    }
+    if (status == CPT_LIMIT) {
+        status = fit_sum(form, message, bytes_max, fit);
+    }
+    return status;
+}

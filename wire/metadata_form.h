@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * metadata_form.h - the two shapes that a path has on its way to bytes and back
+ *
+ *      path --> form --> message --> bytes        cpt_metadata_encode()
+ *      path <----------- message <-- bytes        cpt_metadata_decode()
+ *
+ * The *form* is a copy of the path's tables which metadata_fit.c may cut down. The
+ * *message* is metadata.proto in memory: names, and columns of numbers. It knows
+ * nothing of paths; metadata.c turns it into bytes and back, metadata_path.c gives it
+ * its meaning.
+ *
+ * Private to wire/. Threads: one at a time.
+ */
+#ifndef METADATA_FORM_H
+#define METADATA_FORM_H
+
+#include "cpt/cpt_path.h"
+#include "wire/cpt_metadata.h"
+
+/* The columns of metadata.proto, in its order; the field of the first is 6. */
+enum cpti_column_index {
+    CPTI_FRAME_PARENT,
+    CPTI_FRAME_NAME,
+    CPTI_FRAME_KIND,
+    CPTI_SEGMENT_FRAME,
+    CPTI_SEGMENT_DURATION_NS,
+    CPTI_SEGMENT_FOLDED,
+    CPTI_SEGMENT_FLAGS,
+    CPTI_SEGMENT_REASON,
+    CPTI_LABEL_SEGMENT,
+    CPTI_LABEL_KEY,
+    CPTI_LABEL_IS_NAME,
+    CPTI_LABEL_VALUE,
+    CPTI_COLUMN_COUNT
+};
+
+/* Numbers of one field. */
+struct cpti_column {
+    uint64_t *values;
+    size_t count;
+    size_t capacity;
+    uint64_t offset; /* of the message's byte where it was read; 0 if it was not */
+};
+
+/* metadata.proto in memory. */
+struct cpti_message {
+    const struct cpt_alloc *alloc;
+    unsigned version;
+    unsigned flags;
+    int has_server_elapsed;
+    uint64_t server_elapsed_ns;
+    uint64_t sum_ns;
+    struct cpt_bytes *names; /* their bytes are borrowed: of the path or of the input */
+    size_t name_count;
+    size_t name_capacity;
+    uint64_t name_offset; /* of the message's byte where the first was read */
+    struct cpti_column columns[CPTI_COLUMN_COUNT];
+};
+
+/* --- metadata.c: message <-> bytes --- */
+
+void cpti_message_deinit(struct cpti_message *message);
+
+/* Bytes that it takes. */
+size_t cpti_message_bytes(const struct cpti_message *message);
+
+/* Writes them to @data, which has room for just as many. */
+void cpti_message_write(const struct cpti_message *message, unsigned char *data,
+                        size_t bytes);
+
+/*
+ * Reads @bytes at @data into @message, all 0 but for its alloc. What it takes is
+ * bounded by @limits, in which every field is set.
+ *
+ * CPT_OK; CPT_CORRUPT; CPT_VERSION; CPT_LIMIT; CPT_NO_MEMORY. Deinit it in any case.
+ */
+cpt_status cpti_message_read(struct cpti_message *message, const void *data,
+                             size_t bytes,
+                             const struct cpt_metadata_decode_options *limits,
+                             struct cpt_error *error);
+
+/* --- metadata_path.c: path -> form -> message -> path --- */
+
+/* A frame without a name. */
+#define CPTI_NAME_NONE UINT32_MAX
+
+/* A path's tables, to be cut down. */
+struct cpti_form {
+    const struct cpt_alloc *alloc;
+    const struct cpt_path *path; /* whose names they are */
+    unsigned flags;              /* of the path */
+    struct cpt_frame *frames;    /* with room for as many again; names: see NONE */
+    size_t frame_count;
+    size_t frame_use_max;         /* how many can be in use at once */
+    struct cpt_segment *segments; /* those of 0 ns are not there any more */
+    size_t segment_count;
+    struct cpt_label *labels;
+    size_t label_count;
+    uint32_t *frame_numbers; /* scratch of cpti_form_number(), for each frame … */
+    uint32_t *name_numbers;  /* … and for each name of the path */
+};
+
+/* CPT_OK or CPT_NO_MEMORY. Deinit it in any case. */
+cpt_status cpti_form_init(struct cpti_form *form, const struct cpt_alloc *alloc,
+                          const struct cpt_path *path);
+void cpti_form_deinit(struct cpti_form *form);
+
+/*
+ * Makes @form into @message: numbers the frames that are in use, and the names that
+ * those have, and fills the columns. The first time it takes the memory for them; @form
+ * never grows, so that later times always succeed.
+ *
+ * CPT_OK or CPT_NO_MEMORY.
+ */
+cpt_status cpti_form_number(struct cpti_form *form, struct cpti_message *message);
+
+/* --- metadata_fit.c --- */
+
+/*
+ * Cuts @form down until its message takes at most @bytes_max, and leaves that in
+ * @message. *@fit gets an enum cpt_metadata_fit.
+ *
+ * CPT_OK; CPT_LIMIT if nothing fits; CPT_NO_MEMORY.
+ */
+cpt_status cpti_fit(struct cpti_form *form, struct cpti_message *message,
+                    size_t bytes_max, int *fit);
+
+#endif

@@ -1,0 +1,642 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * metadata_path.c - a path made into columns of small numbers, and columns into a path
+ *
+ * Writing. Frames that no segment lies in or below are left out; the others are
+ * numbered anew in their old order, names in the order of first use. A parent is
+ * written as the distance to it, which is small for a tree that was built depth first:
+ *
+ *      frame            parent  name        the message
+ *      0  A: /          -       "A: /"      parent  0 1 1 2
+ *      1  |- A: parse   0       "A: parse"  name    1 2 3 2
+ *      2  '- A: index   0       "A: index"  (frame 3 is two after its parent, 1)
+ *      3     ...
+ *
+ * Reading. The columns may say anything, so everything is checked before it is used:
+ * lengths against each other, parents against what came before, names and frames
+ * against how many there are. At the end cpt_path_check() says the same a second time,
+ * and the sum must be the one that the message claims.
+ */
+#include "wire/metadata_form.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* --- Path to form --- */
+
+static void *copy_array(const struct cpt_alloc *alloc, const void *from, size_t count,
+                        size_t capacity, size_t element_bytes)
+{
+    void *copy = cpt_alloc_array(alloc, NULL, capacity, element_bytes);
+
+    if (copy != NULL && count != 0) {
+        memcpy(copy, from, count * element_bytes);
+    }
+    return copy;
+}
+
+cpt_status cpti_form_init(struct cpti_form *form, const struct cpt_alloc *alloc,
+                          const struct cpt_path *path)
+{
+    const size_t frame_count = cpt_path_frame_count(path);
+    const size_t segment_count = cpt_path_segment_count(path);
+    const size_t label_count = cpt_path_label_count(path);
+
+    *form = (struct cpti_form){.alloc = alloc,
+                               .path = path,
+                               .flags = cpt_path_flags(path),
+                               .frame_count = frame_count,
+                               .frame_use_max = frame_count,
+                               .segment_count = segment_count,
+                               .label_count = label_count};
+    if (segment_count == 0) {
+        form->frame_count = 0;
+        form->label_count = 0;
+        return CPT_OK;
+    }
+    /* Folding adds at most one frame to each that is there. */
+    form->frames = copy_array(alloc, cpt_path_frame(path, 0), frame_count,
+                              2 * frame_count, sizeof *form->frames);
+    form->segments = copy_array(alloc, cpt_path_segment(path, 0), segment_count,
+                                segment_count, sizeof *form->segments);
+    form->frame_numbers =
+        cpt_alloc_array(alloc, NULL, 2 * frame_count, sizeof *form->frame_numbers);
+    form->name_numbers = cpt_alloc_array(alloc, NULL, cpt_path_name_count(path) + 1,
+                                         sizeof *form->name_numbers);
+    if (label_count != 0) {
+        form->labels = copy_array(alloc, cpt_path_label(path, 0), label_count,
+                                  label_count, sizeof *form->labels);
+    }
+    return form->frames != NULL && form->segments != NULL &&
+                   form->frame_numbers != NULL && form->name_numbers != NULL &&
+                   (label_count == 0 || form->labels != NULL)
+               ? CPT_OK
+               : CPT_NO_MEMORY;
+}
+
+void cpti_form_deinit(struct cpti_form *form)
+{
+    cpt_alloc_free(form->alloc, form->frames);
+    cpt_alloc_free(form->alloc, form->segments);
+    cpt_alloc_free(form->alloc, form->labels);
+    cpt_alloc_free(form->alloc, form->frame_numbers);
+    cpt_alloc_free(form->alloc, form->name_numbers);
+}
+
+/* --- Form to message --- */
+
+static cpt_status reserve(struct cpti_message *message, unsigned first, unsigned last,
+                          size_t count)
+{
+    for (unsigned i = first; i <= last; i++) {
+        struct cpti_column *column = &message->columns[i];
+
+        if (column->capacity < count) {
+            uint64_t *values = cpt_alloc_array(message->alloc, column->values, count,
+                                               sizeof *column->values);
+
+            if (values == NULL) {
+                return CPT_NO_MEMORY;
+            }
+            column->values = values;
+            column->capacity = count;
+        }
+        column->count = 0;
+    }
+    return CPT_OK;
+}
+
+/* Room for all that the form can ever ask for; see cpti_form_number(). */
+static cpt_status reserve_all(const struct cpti_form *form,
+                              struct cpti_message *message)
+{
+    const size_t name_capacity =
+        form->segment_count == 0 ? 0 : cpt_path_name_count(form->path);
+    cpt_status status =
+        reserve(message, CPTI_FRAME_PARENT, CPTI_FRAME_KIND, form->frame_use_max);
+
+    if (status == CPT_OK) {
+        status = reserve(message, CPTI_SEGMENT_FRAME, CPTI_SEGMENT_REASON,
+                         form->segment_count);
+    }
+    if (status == CPT_OK) {
+        status =
+            reserve(message, CPTI_LABEL_SEGMENT, CPTI_LABEL_VALUE, form->label_count);
+    }
+    if (status == CPT_OK && message->name_capacity < name_capacity) {
+        struct cpt_bytes *names = cpt_alloc_array(message->alloc, message->names,
+                                                  name_capacity, sizeof *names);
+
+        if (names == NULL) {
+            return CPT_NO_MEMORY;
+        }
+        message->names = names;
+        message->name_capacity = name_capacity;
+    }
+    message->name_count = 0;
+    return status;
+}
+
+static void put(struct cpti_message *message, unsigned index, uint64_t value)
+{
+    struct cpti_column *column = &message->columns[index];
+
+    assert(column->count < column->capacity);
+    column->values[column->count++] = value;
+}
+
+/* A column marked (0) in the schema ends with its last number that is not 0. */
+static void trim(struct cpti_message *message, unsigned index)
+{
+    struct cpti_column *column = &message->columns[index];
+
+    while (column->count != 0 && column->values[column->count - 1] == 0) {
+        column->count--;
+    }
+}
+
+/* The number of a name + 1, which is added when it comes for the first time; 0: none.
+ */
+static uint64_t name_number(struct cpti_form *form, struct cpti_message *message,
+                            cpt_name_id name)
+{
+    if (name == CPTI_NAME_NONE || cpt_path_name(form->path, name).bytes == 0) {
+        return 0;
+    }
+    if (form->name_numbers[name] == 0) {
+        message->names[message->name_count] = cpt_path_name(form->path, name);
+        form->name_numbers[name] = (uint32_t)++message->name_count;
+    }
+    return form->name_numbers[name];
+}
+
+/* Numbers of frames in use, in order; 1 is the first. Parents stand before children. */
+static void number_frames(struct cpti_form *form)
+{
+    uint32_t next = 1;
+
+    memset(form->frame_numbers, 0, form->frame_count * sizeof *form->frame_numbers);
+    for (size_t i = 0; i < form->segment_count; i++) {
+        form->frame_numbers[form->segments[i].frame] = 1;
+    }
+    for (size_t i = form->frame_count; i-- > 0;) {
+        if (form->frame_numbers[i] != 0 && form->frames[i].parent != CPT_FRAME_NONE) {
+            form->frame_numbers[form->frames[i].parent] = 1;
+        }
+    }
+    for (size_t i = 0; i < form->frame_count; i++) {
+        if (form->frame_numbers[i] != 0) {
+            form->frame_numbers[i] = next++;
+        }
+    }
+}
+
+static void put_frames(struct cpti_form *form, struct cpti_message *message)
+{
+    for (size_t i = 0; i < form->frame_count; i++) {
+        const struct cpt_frame *frame = &form->frames[i];
+        const uint32_t number = form->frame_numbers[i];
+
+        if (number == 0) {
+            continue;
+        }
+        put(message, CPTI_FRAME_PARENT,
+            frame->parent == CPT_FRAME_NONE
+                ? 0
+                : number - form->frame_numbers[frame->parent]);
+        put(message, CPTI_FRAME_NAME, name_number(form, message, frame->name));
+        put(message, CPTI_FRAME_KIND, frame->kind);
+    }
+    trim(message, CPTI_FRAME_KIND);
+}
+
+static void put_segments(const struct cpti_form *form, struct cpti_message *message)
+{
+    for (size_t i = 0; i < form->segment_count; i++) {
+        const struct cpt_segment *segment = &form->segments[i];
+
+        put(message, CPTI_SEGMENT_FRAME, form->frame_numbers[segment->frame] - 1);
+        put(message, CPTI_SEGMENT_DURATION_NS, segment->duration_ns);
+        put(message, CPTI_SEGMENT_FOLDED, segment->count - 1);
+        put(message, CPTI_SEGMENT_FLAGS, segment->flags);
+        put(message, CPTI_SEGMENT_REASON, segment->reason);
+    }
+    trim(message, CPTI_SEGMENT_FOLDED);
+    trim(message, CPTI_SEGMENT_FLAGS);
+    trim(message, CPTI_SEGMENT_REASON);
+}
+
+static void put_labels(struct cpti_form *form, struct cpti_message *message)
+{
+    uint32_t last_segment = 0;
+
+    for (size_t i = 0; i < form->label_count; i++) {
+        const struct cpt_label *label = &form->labels[i];
+
+        put(message, CPTI_LABEL_SEGMENT, label->segment - last_segment);
+        put(message, CPTI_LABEL_KEY, label->key);
+        put(message, CPTI_LABEL_IS_NAME, label->is_name != 0);
+        put(message, CPTI_LABEL_VALUE,
+            label->is_name ? name_number(form, message, (cpt_name_id)label->value)
+                           : label->value);
+        last_segment = label->segment;
+    }
+    trim(message, CPTI_LABEL_IS_NAME);
+}
+
+cpt_status cpti_form_number(struct cpti_form *form, struct cpti_message *message)
+{
+    const cpt_status status = reserve_all(form, message);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    message->flags = form->flags;
+    if (form->segment_count == 0) {
+        return CPT_OK;
+    }
+    memset(form->name_numbers, 0,
+           (cpt_path_name_count(form->path) + 1) * sizeof *form->name_numbers);
+    number_frames(form);
+    put_frames(form, message);
+    put_segments(form, message);
+    put_labels(form, message);
+    return CPT_OK;
+}
+
+/* Whether the options make sense; fills in the defaults. */
+static cpt_status read_options(const struct cpt_metadata_encode_options *given,
+                               struct cpt_metadata_encode_options *own)
+{
+    const cpt_status status = cpt_options_read(own, sizeof *own, given, NULL);
+
+    if (own->bytes_max == 0) {
+        own->bytes_max = CPT_METADATA_BYTES_DEFAULT;
+    }
+    if (own->is_unlimited) {
+        own->bytes_max = SIZE_MAX;
+    }
+    return status;
+}
+
+cpt_status cpt_metadata_encode(const struct cpt_path *path,
+                               const struct cpt_metadata_encode_options *options,
+                               unsigned char **data, size_t *bytes, int *fit)
+{
+    struct cpt_metadata_encode_options own;
+    struct cpti_form form;
+    struct cpti_message message = {0};
+    size_t message_bytes = 0;
+    int own_fit = CPT_FIT_WHOLE;
+    cpt_status status = read_options(options, &own);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    message.alloc = own.alloc;
+    message.version = CPT_METADATA_VERSION;
+    message.has_server_elapsed = own.has_server_elapsed;
+    message.server_elapsed_ns =
+        own.server_elapsed_ns > INT64_MAX ? INT64_MAX : own.server_elapsed_ns;
+    message.sum_ns = cpt_path_sum_ns(path);
+    status = cpti_form_init(&form, own.alloc, path);
+    if (status == CPT_OK) {
+        status = cpti_fit(&form, &message, own.bytes_max, &own_fit);
+    }
+    if (status == CPT_OK) {
+        message_bytes = cpti_message_bytes(&message);
+        *data = cpt_alloc_array(own.alloc, NULL, message_bytes, 1);
+        status = *data != NULL ? CPT_OK : CPT_NO_MEMORY;
+    }
+    if (status == CPT_OK) {
+        cpti_message_write(&message, *data, message_bytes);
+        *bytes = message_bytes;
+        if (fit != NULL) {
+            *fit = own_fit;
+        }
+    }
+    cpti_form_deinit(&form);
+    cpti_message_deinit(&message);
+    return status;
+}
+
+/* --- Message to path --- */
+
+/* Number @row of a column that may end early. */
+static uint64_t value_at(const struct cpti_message *message, unsigned index, size_t row)
+{
+    const struct cpti_column *column = &message->columns[index];
+
+    return row < column->count ? column->values[row] : 0;
+}
+
+/* Refuses columns that do not go with the one that says how many rows there are. */
+static cpt_status check_rows(const struct cpti_message *message, unsigned base,
+                             unsigned index, struct cpt_error *error)
+{
+    const size_t row_count = message->columns[base].count;
+    const struct cpti_column *column = &message->columns[index];
+    const int may_be_short =
+        index == CPTI_FRAME_KIND || index == CPTI_LABEL_IS_NAME ||
+        (index >= CPTI_SEGMENT_FOLDED && index <= CPTI_SEGMENT_REASON);
+
+    if (column->count > row_count || (column->count < row_count && !may_be_short)) {
+        return cpt_error_set(error, CPT_CORRUPT, column->offset,
+                             "field %u has %zu numbers, field %u has %zu", index + 6,
+                             column->count, base + 6, row_count);
+    }
+    return CPT_OK;
+}
+
+static cpt_status check_columns(const struct cpti_message *message,
+                                struct cpt_error *error)
+{
+    cpt_status status = CPT_OK;
+
+    for (unsigned i = 0; i < CPTI_COLUMN_COUNT && status == CPT_OK; i++) {
+        const unsigned base = i <= CPTI_FRAME_KIND       ? CPTI_FRAME_PARENT
+                              : i <= CPTI_SEGMENT_REASON ? CPTI_SEGMENT_FRAME
+                                                         : CPTI_LABEL_SEGMENT;
+
+        status = check_rows(message, base, i, error);
+    }
+    for (size_t i = 0; i < message->name_count && status == CPT_OK; i++) {
+        const struct cpt_bytes name = message->names[i];
+
+        if (name.bytes != 0 && memchr(name.data, 0, name.bytes) != NULL) {
+            status = cpt_error_set(error, CPT_CORRUPT, message->name_offset,
+                                   "name %zu has a NUL byte", i);
+        }
+    }
+    return status;
+}
+
+static struct cpt_bytes name_at(const struct cpti_message *message, uint64_t number)
+{
+    return number == 0 ? (struct cpt_bytes){"", 0} : message->names[number - 1];
+}
+
+static cpt_status check_frame(const struct cpti_message *message, size_t row,
+                              struct cpt_error *error)
+{
+    const uint64_t distance = value_at(message, CPTI_FRAME_PARENT, row);
+    const uint64_t name = value_at(message, CPTI_FRAME_NAME, row);
+    const uint64_t kind = value_at(message, CPTI_FRAME_KIND, row);
+
+    if (distance > row) {
+        return cpt_error_set(error, CPT_CORRUPT,
+                             message->columns[CPTI_FRAME_PARENT].offset,
+                             "the parent of frame %zu stands %llu before it", row,
+                             (unsigned long long)distance);
+    }
+    if (name > message->name_count) {
+        return cpt_error_set(error, CPT_CORRUPT,
+                             message->columns[CPTI_FRAME_NAME].offset,
+                             "frame %zu has name %llu of %zu", row,
+                             (unsigned long long)name, message->name_count);
+    }
+    if (kind > CPT_KIND_MAX) {
+        return cpt_error_set(error, CPT_CORRUPT,
+                             message->columns[CPTI_FRAME_KIND].offset,
+                             "frame %zu has kind %llu, the limit is %d", row,
+                             (unsigned long long)kind, CPT_KIND_MAX);
+    }
+    return CPT_OK;
+}
+
+static cpt_status add_frames(const struct cpti_message *message, size_t depth_max,
+                             struct cpt_path *path, struct cpt_error *error)
+{
+    const size_t frame_count = message->columns[CPTI_FRAME_PARENT].count;
+    const uint64_t offset = message->columns[CPTI_FRAME_PARENT].offset;
+
+    for (size_t row = 0; row < frame_count; row++) {
+        cpt_status status = check_frame(message, row, error);
+        uint32_t parent = CPT_FRAME_NONE;
+        uint32_t frame = 0;
+
+        if (status != CPT_OK) {
+            return status;
+        }
+        if (value_at(message, CPTI_FRAME_PARENT, row) != 0) {
+            parent = (uint32_t)(row - value_at(message, CPTI_FRAME_PARENT, row));
+            if (cpt_path_frame(path, parent)->depth >= depth_max) {
+                return cpt_error_set(error, CPT_LIMIT, offset,
+                                     "frame %zu is deeper than the limit of %zu", row,
+                                     depth_max);
+            }
+        }
+        status = cpt_path_frame_add(
+            path, parent, name_at(message, value_at(message, CPTI_FRAME_NAME, row)),
+            (unsigned)value_at(message, CPTI_FRAME_KIND, row), &frame);
+        if (status != CPT_OK) {
+            return cpt_error_set(error, status, offset, "%s at frame %zu",
+                                 cpt_status_sentence(status), row);
+        }
+        if (frame != row) {
+            return cpt_error_set(error, CPT_CORRUPT, offset,
+                                 "frame %zu is the same as frame %u", row,
+                                 (unsigned)frame);
+        }
+    }
+    return CPT_OK;
+}
+
+static cpt_status check_segment(const struct cpti_message *message, size_t row,
+                                struct cpt_error *error)
+{
+    const uint64_t frame = value_at(message, CPTI_SEGMENT_FRAME, row);
+    const uint64_t flags = value_at(message, CPTI_SEGMENT_FLAGS, row);
+    const uint64_t reason = value_at(message, CPTI_SEGMENT_REASON, row);
+    const uint64_t offset = message->columns[CPTI_SEGMENT_FRAME].offset;
+
+    if (frame >= message->columns[CPTI_FRAME_PARENT].count) {
+        return cpt_error_set(
+            error, CPT_CORRUPT, offset, "segment %zu has frame %llu of %zu", row,
+            (unsigned long long)frame, message->columns[CPTI_FRAME_PARENT].count);
+    }
+    if (value_at(message, CPTI_SEGMENT_DURATION_NS, row) == 0) {
+        return cpt_error_set(error, CPT_CORRUPT,
+                             message->columns[CPTI_SEGMENT_DURATION_NS].offset,
+                             "segment %zu has no duration", row);
+    }
+    if (value_at(message, CPTI_SEGMENT_FOLDED, row) == UINT32_MAX) {
+        return cpt_error_set(
+            error, CPT_CORRUPT, message->columns[CPTI_SEGMENT_FOLDED].offset,
+            "segment %zu has a count above %lu", row, (unsigned long)UINT32_MAX);
+    }
+    if (flags > UINT16_MAX || reason > CPT_REASON_MAX) {
+        return cpt_error_set(
+            error, CPT_CORRUPT, offset,
+            "segment %zu has flags %llu and reason %llu, the limits are "
+            "%d and %d",
+            row, (unsigned long long)flags, (unsigned long long)reason, UINT16_MAX,
+            CPT_REASON_MAX);
+    }
+    return CPT_OK;
+}
+
+/* Puts the label in @row on the last segment, unless it is none that we know. */
+static cpt_status add_label(const struct cpti_message *message, size_t row,
+                            struct cpt_path *path, struct cpt_error *error)
+{
+    const uint64_t key = value_at(message, CPTI_LABEL_KEY, row);
+    const uint64_t is_name = value_at(message, CPTI_LABEL_IS_NAME, row);
+    const uint64_t value = value_at(message, CPTI_LABEL_VALUE, row);
+    int takes_name = 0;
+    cpt_status status = CPT_OK;
+
+    if (is_name == 1 && value > message->name_count) {
+        return cpt_error_set(error, CPT_CORRUPT,
+                             message->columns[CPTI_LABEL_VALUE].offset,
+                             "label %zu has name %llu of %zu", row,
+                             (unsigned long long)value, message->name_count);
+    }
+    if (key > CPT_LABEL_KEY_MAX || cpt_label_word((unsigned)key, &takes_name) == NULL ||
+        is_name != (takes_name ? 1U : 0U)) {
+        return CPT_OK;
+    }
+    status = takes_name
+                 ? cpt_path_label_name(path, (unsigned)key, name_at(message, value))
+                 : cpt_path_label_number(path, (unsigned)key, value);
+    return status == CPT_OK ? CPT_OK : cpt_error_set(error, status, 0, "out of memory");
+}
+
+static cpt_status add_segment(const struct cpti_message *message, size_t row,
+                              struct cpt_path *path, struct cpt_error *error)
+{
+    cpt_status status = check_segment(message, row, error);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    status = cpt_path_append(
+        path, (struct cpt_segment){
+                  .duration_ns = value_at(message, CPTI_SEGMENT_DURATION_NS, row),
+                  .frame = (uint32_t)value_at(message, CPTI_SEGMENT_FRAME, row),
+                  .count = (uint32_t)value_at(message, CPTI_SEGMENT_FOLDED, row) + 1,
+                  .flags = (uint16_t)value_at(message, CPTI_SEGMENT_FLAGS, row),
+                  .reason = (uint16_t)value_at(message, CPTI_SEGMENT_REASON, row)});
+    if (status == CPT_LIMIT) {
+        return cpt_error_set(
+            error, CPT_CORRUPT, message->columns[CPTI_SEGMENT_DURATION_NS].offset,
+            "the durations up to segment %zu are not below 2^63 ns", row);
+    }
+    return status == CPT_OK ? CPT_OK : cpt_error_set(error, status, 0, "out of memory");
+}
+
+/* Segments with the labels that each of them has. */
+static cpt_status add_segments(const struct cpti_message *message,
+                               struct cpt_path *path, struct cpt_error *error)
+{
+    const size_t segment_count = message->columns[CPTI_SEGMENT_FRAME].count;
+    const size_t label_count = message->columns[CPTI_LABEL_SEGMENT].count;
+    uint64_t label_segment = value_at(message, CPTI_LABEL_SEGMENT, 0);
+    size_t label = 0;
+
+    for (size_t row = 0; row < segment_count; row++) {
+        cpt_status status = add_segment(message, row, path, error);
+
+        while (status == CPT_OK && label < label_count && label_segment == row) {
+            status = add_label(message, label, path, error);
+            label_segment += value_at(message, CPTI_LABEL_SEGMENT, ++label);
+        }
+        if (status != CPT_OK) {
+            return status;
+        }
+    }
+    if (label < label_count) {
+        return cpt_error_set(error, CPT_CORRUPT,
+                             message->columns[CPTI_LABEL_SEGMENT].offset,
+                             "label %zu has segment %llu of %zu", label,
+                             (unsigned long long)label_segment, segment_count);
+    }
+    return CPT_OK;
+}
+
+/* A message that was cut down to its sum: one blind spot. */
+static cpt_status add_sum(const struct cpti_message *message, struct cpt_path *path,
+                          struct cpt_error *error)
+{
+    uint32_t frame = 0;
+    cpt_status status = cpt_path_frame_add(
+        path, CPT_FRAME_NONE, (struct cpt_bytes){"", 0}, CPT_KIND_BLIND_SPOT, &frame);
+
+    if (status == CPT_OK) {
+        status =
+            cpt_path_append(path, (struct cpt_segment){.duration_ns = message->sum_ns,
+                                                       .frame = frame,
+                                                       .count = 1,
+                                                       .reason = CPT_REASON_SIZE});
+    }
+    return status == CPT_OK ? CPT_OK : cpt_error_set(error, status, 0, "out of memory");
+}
+
+static cpt_status fill_path(const struct cpti_message *message, size_t depth_max,
+                            struct cpt_path *path, struct cpt_error *error)
+{
+    cpt_status status = check_columns(message, error);
+
+    if (status == CPT_OK) {
+        status = add_frames(message, depth_max, path, error);
+    }
+    if (status == CPT_OK) {
+        status = add_segments(message, path, error);
+    }
+    if (status == CPT_OK && message->columns[CPTI_SEGMENT_FRAME].count == 0 &&
+        message->columns[CPTI_FRAME_PARENT].count == 0 && message->sum_ns != 0) {
+        status = add_sum(message, path, error);
+    }
+    if (status == CPT_OK && cpt_path_sum_ns(path) != message->sum_ns) {
+        status = cpt_error_set(error, CPT_CORRUPT, 0,
+                               "the segments sum to %llu ns, the path says %llu ns",
+                               (unsigned long long)cpt_path_sum_ns(path),
+                               (unsigned long long)message->sum_ns);
+    }
+    if (status == CPT_OK) {
+        cpt_path_flags_add(path, message->flags);
+        status = cpt_path_check(path, message->sum_ns, error);
+    }
+    return status;
+}
+
+static void set_default(size_t *option, size_t value)
+{
+    if (*option == 0) {
+        *option = value;
+    }
+}
+
+cpt_status cpt_metadata_decode(const void *data, size_t bytes,
+                               const struct cpt_metadata_decode_options *options,
+                               struct cpt_path *path, struct cpt_error *error)
+{
+    struct cpt_metadata_decode_options own;
+    struct cpti_message message = {0};
+    cpt_status status = cpt_options_read(&own, sizeof own, options, error);
+
+    assert(cpt_path_frame_count(path) == 0);
+    if (status != CPT_OK) {
+        return status;
+    }
+    set_default(&own.bytes_max, CPT_METADATA_READ_BYTES_MAX);
+    set_default(&own.segments_max, CPT_METADATA_SEGMENTS_MAX);
+    set_default(&own.frames_max, CPT_METADATA_FRAMES_MAX);
+    set_default(&own.labels_max, CPT_METADATA_LABELS_MAX);
+    set_default(&own.depth_max, CPT_METADATA_DEPTH_MAX);
+    set_default(&own.name_bytes_max, CPT_METADATA_NAME_BYTES_MAX);
+    if (own.depth_max > CPT_PATH_DEPTH_MAX) {
+        own.depth_max = CPT_PATH_DEPTH_MAX;
+    }
+    message.alloc = own.alloc;
+    status = cpti_message_read(&message, data, bytes, &own, error);
+    if (status == CPT_OK) {
+        status = fill_path(&message, own.depth_max, path, error);
+    }
+    if (status != CPT_OK) {
+        cpt_path_reset(path);
+    }
+    cpti_message_deinit(&message);
+    return status;
+}
