@@ -37,10 +37,15 @@ function(cpt_pkg_config name description requires private_requires libraries
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
-cpt_pkg_config(cpt "${PROJECT_DESCRIPTION}" "" "libcbor zlib"
-    "-lcpt_pprof -lcpt_aggregate -lcpt_framework -lcpt_wire -lcpt_core"
+set(libraries "")
+foreach(library cpt_pprof cpt_aggregate cpt_framework cpt_wire cpt_core)
+    if(TARGET ${library}) # users first, as linkers of static libraries want it
+        string(APPEND libraries " -l${library}")
+    endif()
+endforeach()
+cpt_pkg_config(cpt "${PROJECT_DESCRIPTION}" "" "libcbor zlib" "${libraries}"
     "-lprotobuf-nanopb -lm -pthread")
 if(TARGET cpt_http)
     cpt_pkg_config(cpt-http "the HTTP transport of cpt" "cpt = ${PROJECT_VERSION}"
-        "libevent libevent_pthreads" "-lcpt_http" "-pthread")
+        "libevent libevent_pthreads" " -lcpt_http" "-pthread")
 endif()

@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# deb.sh SOURCE - dpkg-buildpackage makes the packages of debian/, and the -dev package,
+# unpacked with what it depends on, is enough to build a program. Works in a copy, since
+# Debian's tools write into the tree. Skipped (77) without them.
+set -eu
+source=$(cd "$1" && pwd)
+for tool in dpkg-buildpackage dh fakeroot; do
+    command -v $tool >/dev/null 2>&1 || { echo "deb: no $tool"; exit 77; }
+done
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset MAKEFLAGS MAKELEVEL DESTDIR || true
+
+mkdir "$work/cpt"
+(cd "$source" && tar -c --exclude='./build*' --exclude=./.git --exclude=./demo-out .) |
+    tar -x -C "$work/cpt"
+cd "$work/cpt"
+DEB_BUILD_OPTIONS="parallel=$(nproc) nocheck" dpkg-buildpackage -us -uc -b \
+    > "$work/output" 2>&1 || {
+    tail -n 100 "$work/output"
+    exit 1
+}
+
+mkdir "$work/root"
+for package in "$work"/*.deb; do
+    dpkg-deb -x "$package" "$work/root"
+done
+for file in usr/bin/cpt usr/share/man/man1/cpt.1.gz usr/share/man/man5/cpt-log.5.gz \
+    usr/share/man/man7/cpt.7.gz usr/include/cpt/cpt_path.h \
+    usr/share/bash-completion/completions/cpt; do
+    [ -e "$work/root/$file" ] || { echo "deb: no package has /$file"; exit 1; }
+done
+lib=$(dirname "$(find "$work/root" -name libcpt_core.so)")
+PKG_CONFIG_PATH=$lib/pkgconfig
+export PKG_CONFIG_PATH
+# shellcheck disable=SC2046
+cc -o "$work/consumer" "$source/tests/checks/consumer/consumer.c" \
+    $(pkg-config --cflags --libs cpt)
+LD_LIBRARY_PATH=$lib "$work/consumer" | grep -qxF 'A: parse 200'
+LD_LIBRARY_PATH=$lib "$work/root/usr/bin/cpt" --version
+echo "deb: $(find "$work" -maxdepth 1 -name '*.deb' | wc -l) packages"

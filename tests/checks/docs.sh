@@ -1,0 +1,175 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# docs.sh SOURCE BUILD - what the documents say is so.
+#
+# Links and files that they name exist; functions that they name are in a public header;
+# and blocks that begin with
+#
+#     ```console checked
+#
+# are run: lines that begin with "$ " by sh, in an empty folder in which tests/ and
+# examples/ of the source tree are seen and `cpt` is the one that was built. What they
+# print must be what stands below them; a line "..." stands for any lines.
+set -u
+source=$(cd "$1" && pwd) || exit 2
+build=$(cd "$2" && pwd) || exit 2
+cd "$source" || exit 2
+. tests/checks/files.sh
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+complain()
+{
+    echo "$1: $2"
+    failed=1
+}
+
+# The anchors of a page, as code hosts make them from its headings.
+anchors()
+{
+    awk '/^```/ { fenced = !fenced } !fenced && /^#+ / { sub(/^#+ /, ""); print }' "$1" |
+        tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
+}
+
+check_links() # PAGE
+{
+    awk '/^```/ { fenced = !fenced } !fenced' "$1" |
+        grep -oE '\]\([^)[:space:]]+\)' | sed 's/^](//; s/)$//' > "$work/links"
+    while IFS= read -r link; do
+        case $link in http:* | https:* | mailto:*) continue ;; esac
+        target=${link%%#*}
+        if [ -z "$target" ]; then
+            target=$1
+        else
+            target=$(dirname "$1")/$target
+        fi
+        if [ ! -e "$target" ]; then
+            complain "$1" "a link to $link, which is not there"
+            continue
+        fi
+        case $link in
+            *.md#* | \#*)
+                anchors "$target" | grep -qxF -e "${link#*#}" ||
+                    complain "$1" "a link to $link: no such heading" ;;
+        esac
+    done < "$work/links"
+}
+
+check_names() # PAGE
+{
+    grep -oE '\bcpt_[a-z0-9_]+\(' "$1" | sort -u | tr -d '(' > "$work/names"
+    while IFS= read -r name; do
+        grep -qxF "$name" "$work/known" ||
+            complain "$1" "$name() is not in a public header"
+    done < "$work/names"
+    grep -oE '`(cpt|wire|framework|aggregate|pprof-export|tests|docs|examples|cmake)/[A-Za-z0-9_./-]+\.(c|h|md|sh|proto|cmake|txt)`' \
+        "$1" | tr -d '`' | sort -u > "$work/names"
+    while IFS= read -r name; do
+        [ -e "$name" ] || complain "$1" "\`$name\` is not there"
+    done < "$work/names"
+}
+
+# Splits the checked blocks of a page into steps: N.command and N.expected.
+split_blocks() # PAGE FOLDER
+{
+    awk -v folder="$2" '
+        /^```console checked/ { inside = 1; next }
+        /^```/ { inside = 0; next }
+        !inside { next }
+        /^\$ / {
+            step++
+            print FNR > (folder "/" step ".line")
+            print substr($0, 3) > (folder "/" step ".command")
+            printf "" > (folder "/" step ".expected")
+            next
+        }
+        step { print > (folder "/" step ".expected") }' "$1"
+}
+
+# equal EXPECTED GOT: the same lines, where "..." in EXPECTED stands for any.
+equal()
+{
+    awk '
+        FILENAME == ARGV[1] { want[++wants] = $0; next }
+        { got[++gots] = $0 }
+        END {
+            # i and j go along; after "..." we may come back to the place behind it.
+            i = j = 1
+            while (j <= gots) {
+                if (i <= wants && want[i] == "...") {
+                    star = i++
+                    mark = j
+                } else if (i <= wants && want[i] == got[j]) {
+                    i++
+                    j++
+                } else if (star) {
+                    i = star + 1
+                    j = ++mark
+                } else {
+                    exit 1
+                }
+            }
+            while (i <= wants && want[i] == "...") {
+                i++
+            }
+            exit i <= wants
+        }' "$1" "$2"
+}
+
+check_blocks() # PAGE
+{
+    rm -rf "$work/steps" "$work/here"
+    mkdir "$work/steps" "$work/here"
+    split_blocks "$1" "$work/steps"
+    ln -s "$source/tests" "$source/examples" "$work/here"
+    step=1
+    while [ -e "$work/steps/$step.command" ]; do
+        base=$work/steps/$step
+        (cd "$work/here" && PATH=$build:$build/examples:$PATH \
+            sh "$base.command" > "$base.got" 2>&1 </dev/null)
+        if ! equal "$base.expected" "$base.got"; then
+            complain "$1:$(cat "$base.line")" "prints something else:"
+            diff "$base.expected" "$base.got" | sed 's/^/    /'
+        fi
+        steps=$((steps + 1))
+        step=$((step + 1))
+    done
+}
+
+# Names followed by "(" outside comments: declarations, inline functions, macros.
+for header in cpt/cpt_*.h */cpt_*.h framework/transport/cpt_*.h; do
+    awk '/^\/\*/ || /^ +\/\*/ { comment = 1 } !comment; /\*\// { comment = 0 }' "$header" |
+        grep -oE '\bcpt_[a-z0-9_]+\(' | tr -d '('
+done | sort -u > "$work/known"
+sed -n 's/^function(\(cpt_[a-z_]*\).*/\1/p' cmake/*.cmake tests/CMakeLists.txt \
+    examples/CMakeLists.txt >> "$work/known" 2>/dev/null
+
+steps=0
+pages=0
+sources md > "$work/pages"
+while IFS= read -r page; do
+    check_links "$page"
+    check_names "$page"
+    if grep -q '^```console checked' "$page"; then
+        if [ -x "$build/cpt" ]; then
+            check_blocks "$page"
+        else
+            complain "$page" "needs $build/cpt, which was not built"
+        fi
+    fi
+    pages=$((pages + 1))
+done < "$work/pages"
+
+# What public headers tell about each other has to be there too.
+for header in cpt/cpt_*.h */cpt_*.h framework/transport/cpt_*.h; do
+    grep -oE '\bcpt_[a-z0-9_]+\(' "$header" | tr -d '(' | sort -u > "$work/names"
+    while IFS= read -r name; do
+        grep -qxF "$name" "$work/known" ||
+            complain "$header" "speaks of $name(), which no public header has"
+    done < "$work/names"
+done
+[ $failed = 0 ] && echo "docs: $pages pages, $steps commands print what they say"
+exit $failed

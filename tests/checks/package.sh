@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# package.sh SOURCE BUILD - an installation is complete: users can build with it.
+#
+# Shared and static libraries are installed in turn to a staging folder, as if for
+# /usr. Against each, a project outside the tree is built by find_package and by
+# pkg-config and run, as are the examples, which are projects of their own.
+set -eu
+source=$(cd "$1" && pwd)
+build=$(cd "$2" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cc=$(sed -n 's/^CMAKE_C_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
+cc=${cc:-cc}
+unset MAKEFLAGS MAKELEVEL DESTDIR CMAKE_PREFIX_PATH || true
+
+quietly() # COMMAND...: what it prints is shown if it fails
+{
+    "$@" > "$work/output" 2>&1 || {
+        cat "$work/output"
+        echo "package: failed: $*"
+        exit 1
+    }
+}
+
+expect_run() # PROGRAM SENTENCE
+{
+    got=$(LD_LIBRARY_PATH=$lib "$1" 2>&1) || { echo "$2: $got"; exit 1; }
+    [ "$got" = 'A: parse 200' ] || { echo "$2: printed '$got'"; exit 1; }
+}
+
+for shared in ON OFF; do
+    stage=$work/stage-$shared
+    quietly cmake -S "$source" -B "$work/build-$shared" -G Ninja -DCMAKE_C_COMPILER="$cc" \
+        -DCMAKE_BUILD_TYPE=None -DBUILD_SHARED_LIBS=$shared -DCPT_BUILD_TESTS=OFF \
+        -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_INSTALL_LIBDIR=lib
+    quietly cmake --build "$work/build-$shared"
+    (export DESTDIR="$stage" && quietly cmake --install "$work/build-$shared")
+    lib=$stage/usr/lib
+
+    for by in cmake pkg-config; do
+        export PKG_CONFIG_PATH="$lib/pkgconfig"
+        # Where a distribution's static library is, CMake's targets say themselves.
+        quietly cmake -S "$source/tests/checks/consumer" -B "$work/use-$shared-$by" -G Ninja \
+            -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$stage/usr" -DBY=$by
+        quietly cmake --build "$work/use-$shared-$by"
+        expect_run "$work/use-$shared-$by/consumer" "shared=$shared by=$by"
+    done
+
+    # The same without CMake, as a Makefile would do it.
+    static=
+    [ $shared = ON ] || static=--static
+    # shellcheck disable=SC2046
+    quietly "$cc" -o "$work/by-hand" "$source/tests/checks/consumer/consumer.c" \
+        $(pkg-config $static --cflags --libs cpt)
+    expect_run "$work/by-hand" "shared=$shared by hand"
+
+    if [ -e "$source/examples/CMakeLists.txt" ]; then
+        quietly cmake -S "$source/examples" -B "$work/examples-$shared" -G Ninja \
+            -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$stage/usr"
+        quietly cmake --build "$work/examples-$shared"
+    fi
+    if [ -e "$source/examples/Makefile" ] && command -v make >/dev/null 2>&1; then
+        mkdir "$work/make-$shared"
+        quietly make -C "$source/examples" OUT="$work/make-$shared" CC="$cc" \
+            PKG_CONFIG="pkg-config $static"
+    fi
+    if [ -x "$stage/usr/bin/cpt" ]; then
+        quietly "$stage/usr/bin/cpt" --version
+    fi
+done
+
+# Each shared library: a SONAME with the major version, and cpt_ names only.
+for library in "$work"/stage-ON/usr/lib/libcpt_*.so; do
+    readelf -d "$library" | grep -q 'SONAME.*\.so\.[0-9]*]' || {
+        echo "$(basename "$library"): no SONAME"
+        exit 1
+    }
+    bad=$(nm -D --defined-only "$library" | awk '{ print $NF }' | grep -v '^cpt_' || true)
+    [ -z "$bad" ] || { echo "$(basename "$library") exports: $bad"; exit 1; }
+done
+echo "package: shared and static installations work by find_package and pkg-config"

@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# sizes.sh SOURCE - no function is longer than 70 lines and no file than 1000. The rule
+# is 40 lines a function; 70 is where it ends.
+#
+# A function begins, as our format has it, with a brace alone in the first column and
+# ends with the next closing one there.
+set -u
+cd "$1" || exit 2
+. tests/checks/files.sh
+sources '[ch]' | awk '
+    function check(file)
+    {
+        count = 0
+        start = 0
+        while ((getline line < file) > 0) {
+            count++
+            if (line == "{") {
+                start = count
+            } else if (line == "}" && start) {
+                if (count - start - 1 > 70) {
+                    printf "%s:%d: a function of %d lines, the limit is 70\n", file,
+                        start, count - start - 1
+                    failed = 1
+                }
+                functions++
+                if (count - start - 1 > 40) {
+                    long_ones++
+                }
+                start = 0
+            }
+        }
+        close(file)
+        if (count > 1000) {
+            printf "%s: %d lines, the limit is 1000\n", file, count
+            failed = 1
+        }
+    }
+    { check($0) }
+    END {
+        printf "sizes: %d functions, %d of them above 40 lines\n", functions, long_ones
+        exit failed
+    }'

@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# symbols.sh BUILD - how far each name of our libraries reaches.
+#
+# cpt_ names are public and visible, cpti_ names are hidden and used within their own
+# library; what is generated is hidden, whatever its name. So a shared library exports
+# cpt_ names and nothing else, and a static one brings no other names into a program.
+set -u
+cd "$1" || exit 2
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+failed=0
+count=0
+
+for library in $(find modules -name 'libcpt_*.a' | sort); do
+    count=$((count + 1))
+    # Of each object: its file, then "visibility section name" of each global symbol.
+    readelf -W -s "$library" | awk '
+        /^File: / { file = $2; sub(/.*\(/, "", file); sub(/\)$/, "", file) }
+        $5 == "GLOBAL" || $5 == "WEAK" { print file, $6, $7, $8 }' > "$work/symbols"
+    awk -v library="$(basename "$library")" '
+        # Sanitizers and coverage put names of their own in.
+        $4 ~ /^(__|_GLOBAL_|\.)/ { next }
+        $3 == "UND" { if ($4 ~ /^cpti_/) used[$4] = $1; next }
+        { defined[$4] = 1 }
+        $1 ~ /\.pb\.c\.o$/ && $2 == "HIDDEN" { next }
+        $4 ~ /^cpt_/ && $2 == "DEFAULT" { next }
+        $4 ~ /^cpti_/ && $2 == "HIDDEN" { next }
+        $4 ~ /^cpt_/ { say("is not CPT_API: export it, or call it cpti_"); next }
+        $4 ~ /^cpti_/ { say("is exported: no CPT_API for cpti_ names"); next }
+        { say("is neither static nor begins with cpt_ or cpti_") }
+        function say(what) { printf "%s: %s: %s %s\n", library, $1, $4, what; failed = 1 }
+        END {
+            for (name in used) {
+                if (!(name in defined)) {
+                    printf "%s: %s: %s is private to another library\n", library,
+                        used[name], name
+                    failed = 1
+                }
+            }
+            exit failed
+        }' "$work/symbols" || failed=1
+done
+for library in $(find modules -name 'libcpt_*.so' | sort); do
+    count=$((count + 1))
+    nm -D --defined-only "$library" | awk '{ print $NF }' | grep -v '^cpt_' > "$work/symbols"
+    while IFS= read -r name; do
+        echo "$(basename "$library"): exports $name"
+        failed=1
+    done < "$work/symbols"
+done
+[ $count -gt 0 ] || { echo "symbols: no libraries in $1"; exit 1; }
+[ $failed = 0 ] && echo "symbols: $count libraries show cpt_ names only"
+exit $failed

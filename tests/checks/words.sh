@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# words.sh SOURCE - what must not stand in the tree: file names that say nothing, work
+# left undone without an issue's number, paths of one person's machine, what a merge
+# left behind, tabs in C. The expressions are put together from pieces, so that this
+# file does not find itself.
+set -u
+cd "$1" || exit 2
+. tests/checks/files.sh
+failed=0
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+
+# forbid SENTENCE EXPRESSION LIST-OF-FILES
+forbid()
+{
+    tr '\n' '\0' < "$3" | xargs -0 grep -nE -e "$2" /dev/null > "$work/found"
+    while IFS= read -r line; do
+        echo "$line: $1"
+        failed=1
+    done < "$work/found"
+}
+
+sources '*' > "$work/names"
+for ext in '[ch]' cmake sh md proto py txt json options cddl in awk 3 5 7; do
+    sources "$ext"
+done | grep -v '^tests/data/' > "$work/files"
+ls Makefile .ci/run >> "$work/files"
+grep '\.[ch]$' "$work/files" > "$work/c_files"
+
+grep -E '(^|/)(utils?|common|helpers?|misc)\.[a-z]+$' "$work/names" > "$work/found"
+while IFS= read -r file; do
+    echo "$file: name it by its noun"
+    failed=1
+done < "$work/found"
+
+todo=$(printf '%s|%s|%s' TO''DO FIX''ME X''XX)
+place=$(printf '/%s/(%s|%s)' wo''rk main shared)
+forbid "say the issue's number, as in (#12)" "\\b($todo)\\b(\$|[^(]|\\([^#])" "$work/files"
+forbid 'a path of one machine' "($place|/hom''e/[a-z]+/)" "$work/files"
+forbid 'left by a merge' '^(<<<''<<<<|>>''>>>>>) ' "$work/files"
+forbid 'a tab' '	' "$work/c_files"
+
+[ $failed = 0 ] && echo "words: nothing found that should not be there"
+exit $failed
