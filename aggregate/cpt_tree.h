@@ -68,10 +68,10 @@ CPT_API cpt_weight cpt_weight_of_probability(double probability);
 
 /* --- The tree --- */
 
-/* Limits. A time is below 2^56 ns (two years), requests are at most 2^48: with these
+/* Limits. A time is below 2^56 ns (two years), requests are fewer than 2^48: with these
  * no sum can overflow, so that merging never depends on the order. */
 #define CPT_TREE_TIME_MAX (((uint64_t)1 << 56) - 1)
-#define CPT_TREE_REQUESTS_MAX ((uint64_t)1 << 48)
+#define CPT_TREE_REQUESTS_MAX (((uint64_t)1 << 48) - 1)
 enum {
     CPT_TREE_NODES_MAX = 1 << 24,  /* the most that nodes_max may ask for */
     CPT_TREE_DEPTH_MAX = 1024,     /* frames of one stack */
@@ -202,7 +202,8 @@ CPT_API unsigned cpt_tree_kind(const struct cpt_tree *tree, uint32_t node);
 CPT_API unsigned cpt_tree_depth(const struct cpt_tree *tree, uint32_t node);
 
 /* The service of its last frame: its name's, or else that of the nearest frame above
- * that has one. Empty if none has. */
+ * that has one; the names of frames that are no work (kind) do not count. Empty if none
+ * has. */
 CPT_API struct cpt_bytes cpt_tree_service(const struct cpt_tree *tree, uint32_t node);
 
 /*

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * distribution.c - the normal and Student's distribution, and their inverses
+ *
+ * All goes by the upper tail P(X > t), t >= 0, which keeps its precision where the
+ * distribution function itself is nearly 1. Student's tail with v degrees of freedom is
+ * half a regularised incomplete beta function,
+ *
+ *      P(T > t) = I(v / (v + t²); v/2, 1/2) / 2
+ *
+ * which a continued fraction gives (evaluated from the front by the method of Lentz). It
+ * converges fast where its argument lies below the mean of the beta distribution; on the
+ * other side it is 1 less the tail of the mirrored one.
+ *
+ * Inverses are found by Newton's method on the logarithm of the tail, kept between
+ * bounds that close in; where a step would leave them, they are halved instead. The
+ * start is the normal quantile with the correction for v of Cornish and Fisher, from
+ * which two or three steps remain for all v that occur in practice.
+ *
+ * Above a million degrees of freedom Student's t, stretched by a factor close to 1, is
+ * taken as normal: the error is below 1e-11.
+ */
+#include "aggregate/cpt_stats.h"
+
+#include <math.h>
+
+enum { STEPS_MAX = 400, FRACTION_STEPS_MAX = 10000 };
+
+#define ROOT_HALF 0.70710678118654752440
+#define ROOT_TWO_PI 2.50662827463100050242
+#define NORMAL_FROM_DEGREES 1e6
+
+static double normal_tail(double z)
+{
+    return 0.5 * erfc(z * ROOT_HALF);
+}
+
+static double normal_density(double z)
+{
+    return exp(-0.5 * z * z) / ROOT_TWO_PI;
+}
+
+/* --- The incomplete beta function --- */
+
+/* log Γ(a + 1/2) - log Γ(a), without the cancellation of the two for large a. */
+static double log_gamma_step(double a)
+{
+    const double b = 1 / a;
+    int sign = 0;
+
+    if (a > 100) {
+        return 0.5 * log(a) - b / 8 * (1 - b * b / 24 * (1 - b * b * 3 / 10));
+    }
+    return lgamma_r(a + 0.5, &sign) - lgamma_r(a, &sign);
+}
+
+static double away_from_zero(double value)
+{
+    return fabs(value) < 1e-300 ? 1e-300 : value;
+}
+
+/* The continued fraction of I(x; a, b) without its factor in front. */
+static double beta_fraction(double x, double a, double b)
+{
+    double c = 1;
+    double d = 1 / away_from_zero(1 - (a + b) * x / (a + 1));
+    double fraction = d;
+
+    for (int m = 1; m <= FRACTION_STEPS_MAX; m++) {
+        const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+        double factor = 0;
+
+        d = 1 / away_from_zero(1 + even * d);
+        c = away_from_zero(1 + even / c);
+        fraction *= d * c;
+        d = 1 / away_from_zero(1 + odd * d);
+        c = away_from_zero(1 + odd / c);
+        factor = d * c;
+        fraction *= factor;
+        if (fabs(factor - 1) < 1e-15) {
+            break;
+        }
+    }
+    return fraction;
+}
+
+/* --- Student's distribution --- */
+
+static double student_density(double t, double degrees)
+{
+    const double log_front =
+        log_gamma_step(degrees / 2) - 0.5 * log(degrees * 3.14159265358979323846);
+
+    return exp(log_front - (degrees + 1) / 2 * log1p(t * t / degrees));
+}
+
+static double student_tail(double t, double degrees)
+{
+    const double a = degrees / 2;
+    const double ratio = t / degrees * t; /* t² / v */
+    const double x = 1 / (1 + ratio);     /* v / (v + t²) */
+    const double y = isinf(ratio) ? 1 : ratio / (1 + ratio);
+    double front = 0;
+
+    if (t == 0) {
+        return 0.5;
+    }
+    /* log of x^a y^(1/2) / B(a, 1/2), where Γ(1/2) = sqrt(π) */
+    front = exp(log_gamma_step(a) - 0.5 * log(3.14159265358979323846) - a * log1p(ratio) +
+                0.5 * log(y));
+    if (x < (a + 1) / (a + 2.5)) {
+        return 0.5 * front * beta_fraction(x, a, 0.5) / a;
+    }
+    return 0.5 - 0.5 * front * beta_fraction(y, 0.5, a) / 0.5;
+}
+
+/* The normal tail at z is Student's at t, to order 1/v². */
+static double nearly_normal(double t, double degrees)
+{
+    return t * (1 - 1 / (4 * degrees)) / sqrt(1 + t * t / (2 * degrees));
+}
+
+/* --- Inverses --- */
+
+static double tail(double t, double degrees)
+{
+    return isinf(degrees) ? normal_tail(t) : student_tail(t, degrees);
+}
+
+static double density(double t, double degrees)
+{
+    return isinf(degrees) ? normal_density(t) : student_density(t, degrees);
+}
+
+/* The t >= 0 with tail(t) = @wanted (0 < wanted <= 1/2), from @start on. */
+static double inverse_tail(double wanted, double degrees, double start)
+{
+    double low = 0;
+    double high = INFINITY;
+    double t = start;
+
+    for (int step = 0; step < STEPS_MAX; step++) {
+        const double found = tail(t, degrees);
+        double next = 0;
+
+        if (found > wanted) {
+            low = t;
+        } else {
+            high = t;
+        }
+        next = t + found / density(t, degrees) * log(found / wanted);
+        if (!(next > low && next < high)) {
+            /* t may have to grow by many powers of ten where v is below 1 */
+            next = isinf(high) ? 4 * t + 1
+                               : (low > 1 ? sqrt(low) * sqrt(high) : (low + high) / 2);
+        }
+        if (fabs(next - t) <= 1e-15 * t || isinf(next)) {
+            return next;
+        }
+        t = next;
+    }
+    return t;
+}
+
+/* A rough start, from the tail's first asymptotic term or the tangent in the middle. */
+static double normal_start(double upper)
+{
+    const double r = sqrt(-2 * log(upper));
+
+    return r > 1.2 ? r - log(r * ROOT_TWO_PI) / r : 1.25 * (1 - 2 * upper);
+}
+
+static double normal_inverse_tail(double upper)
+{
+    const double start = normal_start(upper);
+
+    return upper == 0.5 ? 0 : inverse_tail(upper, INFINITY, start > 0 ? start : 0);
+}
+
+/* The first terms of Cornish and Fisher for Student's t. */
+static double student_start(double z, double degrees)
+{
+    const double z3 = z * z * z;
+    const double z5 = z3 * z * z;
+
+    return z + (z3 + z) / (4 * degrees) +
+           (5 * z5 + 16 * z3 + 3 * z) / (96 * degrees * degrees);
+}
+
+static double student_inverse_tail(double upper, double degrees)
+{
+    const double z = normal_inverse_tail(upper);
+
+    if (upper == 0.5) {
+        return 0;
+    }
+    if (degrees > NORMAL_FROM_DEGREES) {
+        return student_start(z, degrees);
+    }
+    return inverse_tail(upper, degrees, degrees < 3 ? z : student_start(z, degrees));
+}
+
+/* --- Public --- */
+
+double cpt_normal_cdf(double z)
+{
+    return normal_tail(-z);
+}
+
+double cpt_normal_quantile(double probability)
+{
+    if (probability < 0.5) {
+        return -normal_inverse_tail(probability);
+    }
+    return normal_inverse_tail(1 - probability);
+}
+
+double cpt_student_cdf(double t, double degrees)
+{
+    double upper = 0;
+
+    if (degrees > NORMAL_FROM_DEGREES) {
+        return normal_tail(-(isinf(degrees) ? t : nearly_normal(t, degrees)));
+    }
+    upper = student_tail(fabs(t), degrees);
+    return t < 0 ? upper : 1 - upper;
+}
+
+double cpt_student_quantile(double probability, double degrees)
+{
+    if (probability < 0.5) {
+        return -student_inverse_tail(probability, degrees);
+    }
+    return student_inverse_tail(1 - probability, degrees);
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * tree.c - requests become sums at the nodes of a prefix tree
+ *
+ * A path comes with its own small table of frames, a parent before its children, and no
+ * two frames alike; so each frame is one node of the tree, and one pass over the table
+ * finds or makes them all:
+ *
+ *      segments --> self time of each frame         (forwards)
+ *               --> inclusive time of each frame    (backwards: a child adds to its parent)
+ *               --> node of each frame with time    (forwards: below its parent's node)
+ *               --> sums of each node
+ *
+ * A node gets x and x² of the whole request, whatever number of segments it had there:
+ * the statistics are over requests. That is why inclusive squares are added here, where
+ * the request is still in one piece; no later pass could make them from those below.
+ *
+ * Everything that can fail happens before the first sum changes. Nodes that were made
+ * until then are removed again, so a refused request leaves no trace.
+ *
+ * Nodes are found by one hash table for the whole tree over (parent, name, kind). The
+ * hash is seeded by the tree's address, so that names from outside cannot be chosen to
+ * collide, and nothing that is shown depends on its order.
+ *
+ * Cost: for each frame of the path a look-up of its name and one of its node; for each
+ * node some 40 additions of words and a binary search in its histogram.
+ */
+#include "aggregate/tree_node.h"
+
+#include "cpt/cpt_path.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum { NODES_MAX_DEFAULT = 1 << 22 };
+
+cpt_weight cpt_weight_of_probability(double probability)
+{
+    const double lowest = (double)CPT_WEIGHT_ONE / (double)CPT_WEIGHT_MAX;
+
+    if (!(probability >= lowest && probability <= 1.0)) {
+        return 0; /* NaN too */
+    }
+    return (cpt_weight)round((double)CPT_WEIGHT_ONE / probability);
+}
+
+/* --- Making and freeing --- */
+
+static size_t read_nodes_max(const struct cpt_tree_options *options)
+{
+    struct cpt_tree_options own;
+
+    if (cpt_options_read(&own, sizeof own, options, NULL) != CPT_OK ||
+        own.nodes_max > CPT_TREE_NODES_MAX) {
+        return 0;
+    }
+    return own.nodes_max != 0 ? own.nodes_max : NODES_MAX_DEFAULT;
+}
+
+static cpt_status init_root(struct cpt_tree *tree)
+{
+    cpt_name_id empty = 0;
+
+    tree->names = cpt_names_new(tree->alloc);
+    tree->nodes = cpt_alloc_zeroed(tree->alloc, sizeof *tree->nodes);
+    if (tree->names == NULL || tree->nodes == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    tree->node_capacity = 1;
+    tree->node_count = 1;
+    tree->nodes[0].parent = CPT_TREE_NONE;
+    return cpt_names_add(tree->names, cpt_bytes_of(""), &empty);
+}
+
+struct cpt_tree *cpt_tree_new(const struct cpt_alloc *alloc,
+                              const struct cpt_tree_options *options)
+{
+    const size_t nodes_max = read_nodes_max(options);
+    struct cpt_tree *tree = NULL;
+
+    if (nodes_max == 0) {
+        return NULL;
+    }
+    tree = cpt_alloc_zeroed(alloc, sizeof *tree);
+    if (tree == NULL) {
+        return NULL;
+    }
+    tree->alloc = alloc;
+    tree->nodes_max = nodes_max;
+    if (init_root(tree) != CPT_OK) {
+        cpt_tree_free(tree);
+        return NULL;
+    }
+    return tree;
+}
+
+void cpt_tree_free(struct cpt_tree *tree)
+{
+    if (tree == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < tree->node_count; i++) {
+        cpti_histogram_deinit(&tree->nodes[i].histogram, tree->alloc);
+    }
+    cpti_notes_deinit(&tree->notes, tree->alloc);
+    cpt_names_free(tree->names);
+    cpt_alloc_free(tree->alloc, tree->nodes);
+    cpt_alloc_free(tree->alloc, tree->slots);
+    cpt_alloc_free(tree->alloc, tree->frames);
+    cpt_alloc_free(tree->alloc, tree);
+}
+
+/* --- Finding nodes --- */
+
+static size_t first_slot(const struct cpt_tree *tree, uint32_t parent, cpt_name_id name,
+                         unsigned kind)
+{
+    const uint32_t key[3] = {parent, name, kind};
+
+    return (size_t)cpt_hash_bytes((uint64_t)(uintptr_t)tree, key, sizeof key) &
+           (tree->slot_count - 1);
+}
+
+/* The slot of that node, or the free one where it belongs. There is always one. */
+static size_t slot_of(const struct cpt_tree *tree, uint32_t parent, cpt_name_id name,
+                      unsigned kind)
+{
+    size_t slot = first_slot(tree, parent, name, kind);
+
+    while (tree->slots[slot] != 0) {
+        const struct cpti_node *node = &tree->nodes[tree->slots[slot]];
+
+        if (node->parent == parent && node->name == name && node->kind == kind) {
+            break;
+        }
+        slot = (slot + 1) & (tree->slot_count - 1);
+    }
+    return slot;
+}
+
+/* Nodes go in by number, so that the last nodes are always the last in their chains:
+ * cpti_tree_forget() relies on it. */
+static cpt_status grow_slots(struct cpt_tree *tree)
+{
+    const size_t slot_count = tree->slot_count != 0 ? tree->slot_count * 2 : 64;
+    uint32_t *slots = NULL;
+
+    if (tree->slot_count != 0 && (tree->node_count + 1) * 4 <= tree->slot_count * 3) {
+        return CPT_OK;
+    }
+    slots = cpt_alloc_zeroed(tree->alloc, slot_count * sizeof *slots);
+    if (slots == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    cpt_alloc_free(tree->alloc, tree->slots);
+    tree->slots = slots;
+    tree->slot_count = slot_count;
+    for (uint32_t i = 1; i < tree->node_count; i++) {
+        const struct cpti_node *node = &tree->nodes[i];
+
+        slots[slot_of(tree, node->parent, node->name, node->kind)] = i;
+    }
+    return CPT_OK;
+}
+
+static cpt_status grow_nodes(struct cpt_tree *tree)
+{
+    return cpt_alloc_grow(tree->alloc, (void **)&tree->nodes, &tree->node_capacity,
+                          tree->node_count + 1, tree->nodes_max + 1, /* the root */
+                          sizeof *tree->nodes);
+}
+
+cpt_status cpti_tree_child(struct cpt_tree *tree, uint32_t parent, struct cpt_bytes name,
+                           unsigned kind, uint32_t *child)
+{
+    const uint16_t depth = tree->nodes[parent].depth;
+    cpt_name_id id = 0;
+    size_t slot = 0;
+    cpt_status status = grow_slots(tree);
+
+    if (status == CPT_OK) {
+        status = cpt_names_add(tree->names, name, &id);
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    slot = slot_of(tree, parent, id, kind);
+    if (tree->slots[slot] != 0) {
+        *child = tree->slots[slot];
+        return CPT_OK;
+    }
+    if (depth >= CPT_TREE_DEPTH_MAX) {
+        return CPT_LIMIT;
+    }
+    status = grow_nodes(tree);
+    if (status != CPT_OK) {
+        return status;
+    }
+    *child = (uint32_t)tree->node_count++;
+    tree->nodes[*child] = (struct cpti_node){.parent = parent,
+                                             .name = id,
+                                             .kind = (uint16_t)kind,
+                                             .depth = (uint16_t)(depth + 1)};
+    tree->slots[slot] = *child;
+    return CPT_OK;
+}
+
+void cpti_tree_forget(struct cpt_tree *tree, size_t node_count)
+{
+    while (tree->node_count > node_count) {
+        struct cpti_node *node = &tree->nodes[tree->node_count - 1];
+
+        tree->slots[slot_of(tree, node->parent, node->name, node->kind)] = 0;
+        cpti_histogram_deinit(&node->histogram, tree->alloc);
+        tree->node_count--;
+    }
+}
+
+/* --- Adding a request --- */
+
+void cpti_sums_add(struct cpti_sums *sums, const struct cpti_sums *more)
+{
+    cpti_wide_add(&sums->wx, &more->wx);
+    cpti_wide_add(&sums->wwx, &more->wwx);
+    cpti_wide_add(&sums->wwxx, &more->wwxx);
+}
+
+static void add_time(struct cpti_sums *sums, cpt_weight weight, uint64_t time_ns)
+{
+    const cpti_u128 wx = (cpti_u128)weight * time_ns;
+    const struct cpti_sums one = {
+        cpti_wide_of(wx),
+        cpti_wide_product((cpti_u128)weight * weight, time_ns),
+        cpti_wide_product(wx, wx),
+    };
+
+    cpti_sums_add(sums, &one);
+}
+
+static void sum_frames(struct cpti_frame_sum *frames, const struct cpt_path *path)
+{
+    const size_t frame_count = cpt_path_frame_count(path);
+
+    memset(frames, 0, frame_count * sizeof *frames);
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        const struct cpt_segment *segment = cpt_path_segment(path, i);
+
+        frames[segment->frame].self_ns += segment->duration_ns;
+    }
+    for (size_t i = frame_count; i-- > 0;) {
+        const uint32_t parent = cpt_path_frame(path, (uint32_t)i)->parent;
+
+        frames[i].inclusive_ns += frames[i].self_ns;
+        if (parent != CPT_FRAME_NONE) {
+            frames[parent].inclusive_ns += frames[i].inclusive_ns;
+        }
+    }
+}
+
+/* The node of each frame that has time, with room in its histogram. */
+static cpt_status find_nodes(struct cpt_tree *tree, const struct cpt_path *path)
+{
+    const size_t frame_count = cpt_path_frame_count(path);
+    cpt_status status = CPT_OK;
+
+    for (uint32_t i = 0; i < frame_count && status == CPT_OK; i++) {
+        const struct cpt_frame *frame = cpt_path_frame(path, i);
+        const uint32_t parent = frame->parent == CPT_FRAME_NONE
+                                    ? CPT_TREE_ROOT
+                                    : tree->frames[frame->parent].node;
+
+        if (tree->frames[i].inclusive_ns == 0) {
+            continue;
+        }
+        status = cpti_tree_child(tree, parent, cpt_path_frame_name(path, i), frame->kind,
+                                 &tree->frames[i].node);
+        if (status == CPT_OK) {
+            status = cpti_histogram_reserve(&tree->nodes[tree->frames[i].node].histogram,
+                                            tree->alloc, 1);
+        }
+    }
+    return status;
+}
+
+static void add_to_node(struct cpti_node *node, cpt_weight weight, uint64_t self_ns,
+                        uint64_t inclusive_ns)
+{
+    if (self_ns != 0) {
+        add_time(&node->self, weight, self_ns);
+    }
+    add_time(&node->inclusive, weight, inclusive_ns);
+    if (node->present_count == 0 || inclusive_ns < node->min_ns) {
+        node->min_ns = inclusive_ns;
+    }
+    if (inclusive_ns > node->max_ns) {
+        node->max_ns = inclusive_ns;
+    }
+    node->present_count++;
+    node->present_weight += weight;
+    cpti_histogram_add(&node->histogram, cpti_histogram_index(inclusive_ns), weight);
+}
+
+/* The part of adding that cannot fail. */
+static void add_request(struct cpt_tree *tree, const struct cpt_path *path,
+                        cpt_weight weight)
+{
+    const struct cpti_wide squared = cpti_wide_of((cpti_u128)weight * weight);
+
+    if (tree->request_count == 0 || weight < tree->weight_min) {
+        tree->weight_min = weight;
+    }
+    if (weight > tree->weight_max) {
+        tree->weight_max = weight;
+    }
+    tree->request_count++;
+    tree->weight += weight;
+    cpti_wide_add(&tree->weight_squared, &squared);
+    add_to_node(&tree->nodes[CPT_TREE_ROOT], weight, 0, cpt_path_sum_ns(path));
+    for (size_t i = 0; i < cpt_path_frame_count(path); i++) {
+        const struct cpti_frame_sum *frame = &tree->frames[i];
+
+        if (frame->inclusive_ns != 0) {
+            add_to_node(&tree->nodes[frame->node], weight, frame->self_ns,
+                        frame->inclusive_ns);
+        }
+    }
+}
+
+cpt_status cpt_tree_add(struct cpt_tree *tree, const struct cpt_path *path,
+                        cpt_weight weight)
+{
+    const size_t node_count = tree->node_count;
+    const size_t frame_count = cpt_path_frame_count(path);
+    cpt_status status = CPT_OK;
+
+    if (weight < CPT_WEIGHT_ONE || weight > CPT_WEIGHT_MAX) {
+        return CPT_INVALID;
+    }
+    if (cpt_path_sum_ns(path) > CPT_TREE_TIME_MAX ||
+        tree->request_count >= CPT_TREE_REQUESTS_MAX) {
+        return CPT_LIMIT;
+    }
+    status = cpt_alloc_grow(tree->alloc, (void **)&tree->frames, &tree->frame_capacity,
+                            frame_count, CPT_PATH_FRAMES_MAX, sizeof *tree->frames);
+    if (status == CPT_OK) {
+        status = cpti_histogram_reserve(&tree->nodes[CPT_TREE_ROOT].histogram, tree->alloc,
+                                        1);
+    }
+    if (status == CPT_OK && frame_count != 0) {
+        sum_frames(tree->frames, path);
+        status = find_nodes(tree, path);
+    }
+    if (status != CPT_OK) {
+        cpti_tree_forget(tree, node_count);
+        return status;
+    }
+    add_request(tree, path, weight);
+    return CPT_OK;
+}
+
+void cpt_tree_time_add(struct cpt_tree *tree, uint64_t unix_ns)
+{
+    if (tree->time_first_ns == 0 || unix_ns < tree->time_first_ns) {
+        tree->time_first_ns = unix_ns;
+    }
+    if (unix_ns > tree->time_last_ns) {
+        tree->time_last_ns = unix_ns;
+    }
+}
+
+/* --- What is in it --- */
+
+uint64_t cpt_tree_request_count(const struct cpt_tree *tree)
+{
+    return tree->request_count;
+}
+
+cpt_weight cpt_tree_weight_min(const struct cpt_tree *tree)
+{
+    return tree->weight_min;
+}
+
+cpt_weight cpt_tree_weight_max(const struct cpt_tree *tree)
+{
+    return tree->weight_max;
+}
+
+uint64_t cpt_tree_time_first_ns(const struct cpt_tree *tree)
+{
+    return tree->time_first_ns;
+}
+
+uint64_t cpt_tree_time_last_ns(const struct cpt_tree *tree)
+{
+    return tree->time_last_ns;
+}
+
+uint32_t cpt_tree_node_count(const struct cpt_tree *tree)
+{
+    return (uint32_t)tree->node_count;
+}
+
+uint32_t cpt_tree_parent(const struct cpt_tree *tree, uint32_t node)
+{
+    assert(node < tree->node_count);
+    return tree->nodes[node].parent;
+}
+
+struct cpt_bytes cpt_tree_name(const struct cpt_tree *tree, uint32_t node)
+{
+    assert(node < tree->node_count);
+    return cpt_names_at(tree->names, tree->nodes[node].name);
+}
+
+unsigned cpt_tree_kind(const struct cpt_tree *tree, uint32_t node)
+{
+    assert(node < tree->node_count);
+    return tree->nodes[node].kind;
+}
+
+unsigned cpt_tree_depth(const struct cpt_tree *tree, uint32_t node)
+{
+    assert(node < tree->node_count);
+    return tree->nodes[node].depth;
+}

@@ -1,0 +1,777 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * tree_bytes.c - a tree as bytes and back; docs/format-tree.md is the long form
+ *
+ *      bytes   what
+ *      7       "CPTTREE"
+ *      1       version: 1
+ *      8       bytes of the body, little-endian
+ *      n       body
+ *      4       CRC-32C of all before, little-endian
+ *
+ * In the body, a *number* has seven bits a byte, low ones first, the high bit set while
+ * more follow (LEB128); a *wide* is one byte with the count of bytes that follow, which
+ * are the number with the low byte first and no zero byte on top.
+ *
+ *      number  requests
+ *      wide    Σw              wide  Σw²          (weights in 2^-20ths)
+ *      number  lightest        number  heaviest weight
+ *      number  first           number  last, of the window, Unix ns
+ *      number  notes; each:    number key bytes, key; number 0 and a number (a count),
+ *                              or number value bytes + 1, value
+ *      number  nodes; each, depth first, siblings sorted by name bytes, then kind:
+ *          number  depth       number  name       number  kind     (not for the root)
+ *          number  requests with it               wide    Σw of these
+ *          number  min ns      number  max - min
+ *          wide    self Σwx    wide    self Σw²x  wide    self Σw²x²
+ *          wide    inclusive Σw²x²
+ *          number  buckets; each: number  steps from the one before, wide  Σw
+ *
+ * A name is its place in the order of first use, from 1; 0 is the empty name, and one
+ * more than the last means that it follows: number bytes, bytes. Inclusive Σwx and Σw²x
+ * are left out: they are the sums of the nodes below.
+ *
+ * Everything has one form only, so equal trees give equal bytes. A reader checks this
+ * and all that a tree promises (sums within what minimum, maximum and weights allow), so
+ * that what it accepts can be merged without overflow and encoded to the same bytes.
+ */
+#include "aggregate/tree_node.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { MAGIC_BYTES = 7, VERSION = 1, HEAD_BYTES = 16, CRC_BYTES = 4 };
+
+static const char magic[MAGIC_BYTES + 1] = "CPTTREE";
+
+static uint32_t crc32c(const unsigned char *at, size_t bytes)
+{
+    uint32_t crc = 0xffffffffU;
+
+    for (size_t i = 0; i < bytes; i++) {
+        crc ^= at[i];
+        for (int bit = 0; bit < 8; bit++) {
+            crc = crc >> 1 ^ (0x82f63b78U & (0U - (crc & 1U)));
+        }
+    }
+    return ~crc;
+}
+
+/* --- Writing --- */
+
+struct writer {
+    const struct cpt_alloc *alloc;
+    unsigned char *data;
+    size_t bytes;
+    size_t capacity;
+    cpt_status status; /* the first error; nothing is written after it */
+};
+
+static void put(struct writer *writer, const void *data, size_t bytes)
+{
+    if (writer->status == CPT_OK) {
+        writer->status =
+            cpt_alloc_grow(writer->alloc, (void **)&writer->data, &writer->capacity,
+                           writer->bytes + bytes, SIZE_MAX / 2, 1);
+    }
+    if (writer->status == CPT_OK && bytes != 0) {
+        memcpy(writer->data + writer->bytes, data, bytes);
+        writer->bytes += bytes;
+    }
+}
+
+static void put_number(struct writer *writer, uint64_t number)
+{
+    unsigned char bytes[10];
+    size_t count = 0;
+
+    while (number >= 0x80) {
+        bytes[count++] = (unsigned char)(number | 0x80);
+        number >>= 7;
+    }
+    bytes[count++] = (unsigned char)number;
+    put(writer, bytes, count);
+}
+
+static void put_wide(struct writer *writer, const struct cpti_wide *wide)
+{
+    unsigned char bytes[1 + 8 * CPTI_WIDE_LIMBS];
+    const unsigned count = (cpti_wide_bits(wide) + 7) / 8;
+
+    bytes[0] = (unsigned char)count;
+    for (unsigned i = 0; i < count; i++) {
+        bytes[1 + i] = (unsigned char)(wide->limb[i / 8] >> i % 8 * 8);
+    }
+    put(writer, bytes, 1 + count);
+}
+
+static void put_u128(struct writer *writer, cpti_u128 value)
+{
+    const struct cpti_wide wide = cpti_wide_of(value);
+
+    put_wide(writer, &wide);
+}
+
+static void put_fixed(unsigned char *at, uint64_t value, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        at[i] = (unsigned char)(value >> 8 * i);
+    }
+}
+
+static void put_notes(struct writer *writer, const struct cpti_notes *notes)
+{
+    put_number(writer, notes->count);
+    for (size_t i = 0; i < notes->count; i++) {
+        const struct cpti_note *note = &notes->entries[i];
+
+        put_number(writer, strlen(note->key));
+        put(writer, note->key, strlen(note->key));
+        if (note->value == NULL) {
+            put_number(writer, 0);
+            put_number(writer, note->count);
+        } else {
+            put_number(writer, strlen(note->value) + 1);
+            put(writer, note->value, strlen(note->value));
+        }
+    }
+}
+
+/* @numbers has the file's number of each name of the tree; 0: not used yet. */
+static void put_name(struct writer *writer, const struct cpt_tree *tree, cpt_name_id id,
+                     uint32_t *numbers, uint32_t *name_count)
+{
+    const struct cpt_bytes name = cpt_names_at(tree->names, id);
+
+    if (name.bytes == 0 || numbers[id] != 0) {
+        put_number(writer, numbers[id]);
+        return;
+    }
+    numbers[id] = ++*name_count;
+    put_number(writer, numbers[id]);
+    put_number(writer, name.bytes);
+    put(writer, name.data, name.bytes);
+}
+
+static void put_sums(struct writer *writer, const struct cpti_node *node)
+{
+    put_number(writer, node->present_count);
+    put_u128(writer, node->present_weight);
+    put_number(writer, node->min_ns);
+    put_number(writer, node->max_ns - node->min_ns);
+    put_wide(writer, &node->self.wx);
+    put_wide(writer, &node->self.wwx);
+    put_wide(writer, &node->self.wwxx);
+    put_wide(writer, &node->inclusive.wwxx);
+    put_number(writer, node->histogram.count);
+    for (uint32_t i = 0, last = 0; i < node->histogram.count; i++) {
+        const struct cpti_bucket *bucket = &node->histogram.buckets[i];
+
+        put_number(writer, bucket->index - last);
+        put_u128(writer, cpti_bucket_weight(bucket));
+        last = bucket->index;
+    }
+}
+
+static void put_nodes(struct writer *writer, const struct cpt_tree *tree,
+                      const struct cpt_tree_walk *walk, uint32_t *numbers)
+{
+    uint32_t name_count = 0;
+
+    put_number(writer, cpt_tree_walk_count(walk));
+    for (uint32_t i = 0; i < cpt_tree_walk_count(walk); i++) {
+        const struct cpt_tree_row *row = cpt_tree_walk_row(walk, i);
+        const struct cpti_node *node = &tree->nodes[row->node];
+
+        if (i != 0) {
+            put_number(writer, row->depth);
+            put_name(writer, tree, node->name, numbers, &name_count);
+            put_number(writer, node->kind);
+        }
+        put_sums(writer, node);
+    }
+}
+
+static void put_tree(struct writer *writer, const struct cpt_tree *tree,
+                     const struct cpt_tree_walk *walk, uint32_t *numbers)
+{
+    unsigned char head[HEAD_BYTES] = {0};
+    unsigned char crc[CRC_BYTES];
+
+    memcpy(head, magic, MAGIC_BYTES);
+    head[MAGIC_BYTES] = VERSION;
+    put(writer, head, sizeof head);
+    put_number(writer, tree->request_count);
+    put_u128(writer, tree->weight);
+    put_wide(writer, &tree->weight_squared);
+    put_number(writer, tree->weight_min);
+    put_number(writer, tree->weight_max);
+    put_number(writer, tree->time_first_ns);
+    put_number(writer, tree->time_last_ns);
+    put_notes(writer, &tree->notes);
+    put_nodes(writer, tree, walk, numbers);
+    if (writer->status == CPT_OK) {
+        put_fixed(writer->data + MAGIC_BYTES + 1, writer->bytes - HEAD_BYTES, 8);
+        put_fixed(crc, crc32c(writer->data, writer->bytes), CRC_BYTES);
+        put(writer, crc, sizeof crc);
+    }
+}
+
+cpt_status cpt_tree_encode(const struct cpt_alloc *alloc, const struct cpt_tree *tree,
+                           void **bytes, size_t *byte_count)
+{
+    struct writer writer = {.alloc = alloc};
+    struct cpt_tree_walk *walk = cpt_tree_walk_new(alloc, tree, CPT_TREE_BY_NAME);
+    uint32_t *numbers =
+        cpt_alloc_zeroed(alloc, cpt_names_count(tree->names) * sizeof *numbers);
+
+    writer.status = walk == NULL || numbers == NULL ? CPT_NO_MEMORY : CPT_OK;
+    if (writer.status == CPT_OK) {
+        put_tree(&writer, tree, walk, numbers);
+    }
+    cpt_tree_walk_free(walk);
+    cpt_alloc_free(alloc, numbers);
+    if (writer.status != CPT_OK) {
+        cpt_alloc_free(alloc, writer.data);
+        return writer.status;
+    }
+    *bytes = writer.data;
+    *byte_count = writer.bytes;
+    return CPT_OK;
+}
+
+/* --- Reading --- */
+
+/* The first error ends the reading: after it, all numbers are 0. */
+struct reader {
+    const unsigned char *data;
+    size_t end; /* of the body */
+    size_t at;
+    cpt_status status;
+    struct cpt_error *error;
+};
+
+#define REFUSE(reader, refused, ...)                                                   \
+    ((reader)->status != CPT_OK                                                        \
+         ? (reader)->status                                                            \
+         : ((reader)->status =                                                         \
+                cpt_error_set((reader)->error, (refused), (reader)->at, __VA_ARGS__)))
+
+static uint64_t get_fixed(const unsigned char *at, size_t bytes)
+{
+    uint64_t value = 0;
+
+    for (size_t i = bytes; i-- > 0;) {
+        value = value << 8 | at[i];
+    }
+    return value;
+}
+
+static uint64_t get_number(struct reader *reader)
+{
+    uint64_t number = 0;
+    unsigned char byte = 0x80;
+
+    for (unsigned shift = 0; byte >= 0x80; shift += 7) {
+        if (reader->status != CPT_OK || reader->at >= reader->end) {
+            (void)REFUSE(reader, CPT_CORRUPT, "the body ends in a number");
+            return 0;
+        }
+        byte = reader->data[reader->at++];
+        if (shift == 63 && byte > 1) {
+            (void)REFUSE(reader, CPT_CORRUPT, "a number has more than 64 bits");
+            return 0;
+        }
+        number |= (uint64_t)(byte & 0x7fU) << shift;
+        if (byte == 0 && shift != 0) {
+            (void)REFUSE(reader, CPT_CORRUPT, "a number is longer than it has to be");
+            return 0;
+        }
+    }
+    return number;
+}
+
+/* A number that is at most @max; @what is for the sentence. */
+static uint64_t get_number_to(struct reader *reader, uint64_t max, const char *what)
+{
+    const uint64_t number = get_number(reader);
+
+    if (number > max) {
+        (void)REFUSE(reader, CPT_LIMIT, "%s is %llu, the limit is %llu", what,
+                     (unsigned long long)number, (unsigned long long)max);
+        return 0;
+    }
+    return number;
+}
+
+/* @bytes of the body, or NULL. */
+static const unsigned char *get_bytes(struct reader *reader, uint64_t bytes)
+{
+    const unsigned char *at = reader->data + reader->at;
+
+    if (reader->status != CPT_OK || bytes > reader->end - reader->at) {
+        (void)REFUSE(reader, CPT_CORRUPT, "the body ends in %llu bytes of a value",
+                     (unsigned long long)bytes);
+        return NULL;
+    }
+    reader->at += bytes;
+    return at;
+}
+
+static struct cpti_wide get_wide(struct reader *reader)
+{
+    struct cpti_wide wide = {{0}};
+    const unsigned char *count = get_bytes(reader, 1);
+    const unsigned char *bytes = NULL;
+
+    if (count == NULL) {
+        return wide;
+    }
+    if (*count > 8 * CPTI_WIDE_LIMBS) {
+        (void)REFUSE(reader, CPT_CORRUPT, "a sum has %u bytes, the most is %u", *count,
+                     8U * CPTI_WIDE_LIMBS);
+        return wide;
+    }
+    bytes = get_bytes(reader, *count);
+    for (unsigned i = 0; bytes != NULL && i < *count; i++) {
+        wide.limb[i / 8] |= (uint64_t)bytes[i] << i % 8 * 8;
+    }
+    if (bytes != NULL && *count != 0 && bytes[*count - 1] == 0) {
+        (void)REFUSE(reader, CPT_CORRUPT, "a sum is longer than it has to be");
+    }
+    return wide;
+}
+
+/* A sum of weights: below 2^96, so that nothing below overflows before it is checked. */
+static cpti_u128 get_weight(struct reader *reader)
+{
+    const struct cpti_wide wide = get_wide(reader);
+
+    if (cpti_wide_bits(&wide) > 96) {
+        (void)REFUSE(reader, CPT_CORRUPT, "a sum of weights has %u bits, the most is 96",
+                     cpti_wide_bits(&wide));
+        return 0;
+    }
+    return (cpti_u128)wide.limb[1] << 64 | wide.limb[0];
+}
+
+/* Whether low × unit <= value <= high × unit. */
+static int lies_between(const struct cpti_wide *value, const struct cpti_wide *unit,
+                        uint64_t low, uint64_t high)
+{
+    const struct cpti_wide least = cpti_wide_times(*unit, low);
+    const struct cpti_wide most = cpti_wide_times(*unit, high);
+
+    return cpti_wide_compare(&least, value) <= 0 && cpti_wide_compare(value, &most) <= 0;
+}
+
+static int weights_fit(const struct cpt_tree *tree, uint64_t count, cpti_u128 weight)
+{
+    return (cpti_u128)count * tree->weight_min <= weight &&
+           weight <= (cpti_u128)count * tree->weight_max;
+}
+
+static void get_requests(struct reader *reader, struct cpt_tree *tree)
+{
+    struct cpti_wide weight;
+
+    tree->request_count = get_number_to(reader, CPT_TREE_REQUESTS_MAX, "number of requests");
+    tree->weight = get_weight(reader);
+    tree->weight_squared = get_wide(reader);
+    tree->weight_min = get_number_to(reader, CPT_WEIGHT_MAX, "lightest weight");
+    tree->weight_max = get_number_to(reader, CPT_WEIGHT_MAX, "heaviest weight");
+    tree->time_first_ns = get_number(reader);
+    tree->time_last_ns = get_number(reader);
+    if (reader->status != CPT_OK) {
+        return;
+    }
+    weight = cpti_wide_of(tree->weight);
+    if (tree->request_count == 0
+            ? tree->weight_min != 0 || tree->weight_max != 0
+            : tree->weight_min < CPT_WEIGHT_ONE || tree->weight_min > tree->weight_max) {
+        (void)REFUSE(reader, CPT_CORRUPT, "the lightest weight is wrong");
+    } else if (!weights_fit(tree, tree->request_count, tree->weight) ||
+               !lies_between(&tree->weight_squared, &weight, tree->weight_min,
+                             tree->weight_max)) {
+        (void)REFUSE(reader, CPT_CORRUPT, "the sums of weights contradict the weights");
+    } else if (tree->time_first_ns > tree->time_last_ns) {
+        (void)REFUSE(reader, CPT_CORRUPT, "the window ends before it begins");
+    }
+}
+
+/* A string without NUL, copied to @text with one behind it. */
+static void get_text(struct reader *reader, uint64_t bytes, uint64_t max, char *text)
+{
+    const unsigned char *at = NULL;
+
+    text[0] = '\0';
+    if (bytes > max) {
+        (void)REFUSE(reader, CPT_LIMIT, "a note has %llu bytes, the limit is %llu",
+                     (unsigned long long)bytes, (unsigned long long)max);
+        return;
+    }
+    at = get_bytes(reader, bytes);
+    if (at == NULL) {
+        return;
+    }
+    if (memchr(at, 0, bytes) != NULL) {
+        (void)REFUSE(reader, CPT_CORRUPT, "a note holds a NUL byte");
+        return;
+    }
+    memcpy(text, at, bytes);
+    text[bytes] = '\0';
+}
+
+static void get_note(struct reader *reader, struct cpt_tree *tree)
+{
+    char key[CPT_TREE_NOTE_KEY_BYTES_MAX + 1];
+    char value[CPT_TREE_NOTE_VALUE_BYTES_MAX + 1];
+    const size_t note_count = tree->notes.count;
+    uint64_t form = 0;
+    cpt_status status = CPT_OK;
+
+    get_text(reader, get_number(reader), CPT_TREE_NOTE_KEY_BYTES_MAX, key);
+    form = get_number(reader);
+    if (form != 0) {
+        get_text(reader, form - 1, CPT_TREE_NOTE_VALUE_BYTES_MAX, value);
+    }
+    if (reader->status != CPT_OK) {
+        return;
+    }
+    status = form != 0 ? cpt_tree_note(tree, key, value)
+                       : cpt_tree_count_add(tree, key, get_number(reader));
+    if (status != CPT_OK) {
+        (void)REFUSE(reader, status, "note %zu: %s", note_count,
+                     cpt_status_sentence(status));
+    } else if (tree->notes.count != note_count + 1) {
+        (void)REFUSE(reader, CPT_CORRUPT, "note %zu is there twice", note_count);
+    }
+}
+
+/* They have to come sorted: what comes first must be where it was put. */
+static void get_notes(struct reader *reader, struct cpt_tree *tree)
+{
+    const uint64_t count = get_number_to(reader, CPT_TREE_NOTES_MAX, "number of notes");
+
+    for (uint64_t i = 0; i < count && reader->status == CPT_OK; i++) {
+        const char *last = i != 0 ? tree->notes.entries[i - 1].key : NULL;
+
+        get_note(reader, tree);
+        if (reader->status == CPT_OK && i != 0 && tree->notes.entries[i - 1].key != last) {
+            (void)REFUSE(reader, CPT_CORRUPT, "note %llu is out of order",
+                         (unsigned long long)i);
+        }
+    }
+}
+
+static void get_buckets(struct reader *reader, struct cpt_tree *tree,
+                        struct cpti_node *node)
+{
+    const uint64_t count =
+        get_number_to(reader, CPTI_HISTOGRAM_BUCKETS_MAX, "number of buckets");
+    cpti_u128 total = 0;
+    uint64_t index = 0;
+
+    for (uint64_t i = 0; i < count && reader->status == CPT_OK; i++) {
+        const uint64_t step = get_number(reader);
+        const cpti_u128 weight = get_weight(reader);
+
+        if (reader->status != CPT_OK) {
+            return;
+        }
+        if ((i != 0 && step == 0) || step >= CPTI_HISTOGRAM_BUCKETS_MAX - index ||
+            weight == 0) {
+            (void)REFUSE(reader, CPT_CORRUPT, "bucket %llu is wrong",
+                         (unsigned long long)i);
+            return;
+        }
+        index += step;
+        total += weight;
+        if (cpti_histogram_reserve(&node->histogram, tree->alloc, 1) != CPT_OK) {
+            (void)REFUSE(reader, CPT_NO_MEMORY, "out of memory");
+            return;
+        }
+        cpti_histogram_add(&node->histogram, (uint32_t)index, weight);
+    }
+    if (total != node->present_weight) {
+        (void)REFUSE(reader, CPT_CORRUPT, "the buckets do not add up");
+    }
+}
+
+/* What can be said of a node by itself. */
+static void check_node(struct reader *reader, const struct cpt_tree *tree,
+                       const struct cpti_node *node)
+{
+    const struct cpti_histogram *histogram = &node->histogram;
+    const int is_root = node->parent == CPT_TREE_NONE;
+
+    if (reader->status != CPT_OK) {
+        return;
+    }
+    if (is_root ? node->present_count != tree->request_count ||
+                      node->present_weight != tree->weight
+                : node->present_count == 0 || node->present_count > tree->request_count) {
+        (void)REFUSE(reader, CPT_CORRUPT, "a stack has %llu requests of %llu",
+                     (unsigned long long)node->present_count,
+                     (unsigned long long)tree->request_count);
+    } else if (!weights_fit(tree, node->present_count, node->present_weight) ||
+               node->present_weight > tree->weight) {
+        (void)REFUSE(reader, CPT_CORRUPT, "the weight of a stack contradicts its requests");
+    } else if (histogram->count == 0
+                   ? node->min_ns != 0 || node->max_ns != 0
+                   : histogram->buckets[0].index != cpti_histogram_index(node->min_ns) ||
+                         histogram->buckets[histogram->count - 1].index !=
+                             cpti_histogram_index(node->max_ns) ||
+                         (!is_root && node->min_ns == 0)) {
+        (void)REFUSE(reader, CPT_CORRUPT, "the extremes of a stack contradict its buckets");
+    }
+}
+
+/* Bounds that keep all further sums from overflowing. */
+static void check_sums(struct reader *reader, const struct cpt_tree *tree,
+                       const struct cpti_node *node)
+{
+    const struct cpti_wide weight = cpti_wide_of(node->present_weight);
+    const struct cpti_wide squared = cpti_wide_times(tree->weight_squared, node->max_ns);
+    const int is_root = node->parent == CPT_TREE_NONE;
+
+    if (reader->status != CPT_OK) {
+        return;
+    }
+    if (!lies_between(&node->self.wx, &weight, 0, is_root ? 0 : node->max_ns) ||
+        !lies_between(&node->self.wwx, &node->self.wx, tree->weight_min,
+                      tree->weight_max) ||
+        !lies_between(&node->self.wwxx, &node->self.wwx, 0,
+                      node->max_ns * (uint64_t)!is_root) ||
+        cpti_wide_compare(&node->self.wwxx, &node->inclusive.wwxx) > 0 ||
+        !lies_between(&node->inclusive.wwxx, &squared, 0, node->max_ns)) {
+        (void)REFUSE(reader, CPT_CORRUPT, "the sums of a stack contradict its extremes");
+    }
+}
+
+static void get_node(struct reader *reader, struct cpt_tree *tree, uint32_t index)
+{
+    struct cpti_node *node = &tree->nodes[index];
+
+    node->present_count = get_number(reader);
+    node->present_weight = get_weight(reader);
+    node->min_ns = get_number_to(reader, CPT_TREE_TIME_MAX, "shortest time");
+    node->max_ns = get_number_to(reader, CPT_TREE_TIME_MAX - node->min_ns, "longest time") +
+                   node->min_ns;
+    node->self.wx = get_wide(reader);
+    node->self.wwx = get_wide(reader);
+    node->self.wwxx = get_wide(reader);
+    node->inclusive.wwxx = get_wide(reader);
+    if (node->present_count > tree->request_count) {
+        (void)REFUSE(reader, CPT_CORRUPT, "a stack has more requests than there are");
+    }
+    if (reader->status == CPT_OK) {
+        get_buckets(reader, tree, node);
+    }
+    check_node(reader, tree, node);
+    check_sums(reader, tree, node);
+}
+
+/* A name by its number; a new one is as many as there are (with the empty one). */
+static struct cpt_bytes get_name(struct reader *reader, const struct cpt_tree *tree)
+{
+    const size_t name_count = cpt_names_count(tree->names);
+    const uint64_t number = get_number_to(reader, name_count, "number of a name");
+    struct cpt_bytes name = {"", 0};
+    const unsigned char *at = NULL;
+    cpt_name_id id = 0;
+
+    if (number < name_count) {
+        return cpt_names_at(tree->names, (cpt_name_id)number);
+    }
+    name.bytes = (size_t)get_number_to(reader, CPT_NAME_BYTES_MAX, "length of a name");
+    at = get_bytes(reader, name.bytes);
+    name.data = (const char *)at;
+    if (at == NULL || cpt_names_find(tree->names, name, &id)) {
+        (void)REFUSE(reader, CPT_CORRUPT, "a name is there twice");
+        return (struct cpt_bytes){"", 0};
+    }
+    return name;
+}
+
+/* Finds or makes the node that comes next. @stack has the newest node of each depth. */
+static uint32_t get_place(struct reader *reader, struct cpt_tree *tree, uint32_t *stack,
+                          uint64_t *depth)
+{
+    const uint64_t depth_before = *depth;
+    struct cpt_bytes name = {NULL, 0};
+    uint64_t kind = 0;
+    uint32_t node = 0;
+    cpt_status status = CPT_OK;
+
+    *depth = get_number_to(reader, CPT_TREE_DEPTH_MAX, "depth of a stack");
+    name = get_name(reader, tree);
+    kind = get_number_to(reader, UINT16_MAX, "kind of a frame");
+    if (reader->status == CPT_OK && (*depth == 0 || *depth > depth_before + 1)) {
+        (void)REFUSE(reader, CPT_CORRUPT, "a stack of depth %llu follows one of %llu",
+                     (unsigned long long)*depth, (unsigned long long)depth_before);
+    }
+    if (reader->status != CPT_OK) {
+        return 0;
+    }
+    status = cpti_tree_child(tree, stack[*depth - 1], name, (unsigned)kind, &node);
+    if (status != CPT_OK) {
+        (void)REFUSE(reader, status, "%s", cpt_status_sentence(status));
+        return 0;
+    }
+    if (*depth <= depth_before &&
+        cpti_sibling_compare(tree, stack[*depth], tree, node) >= 0) {
+        (void)REFUSE(reader, CPT_CORRUPT, "stacks are out of order");
+        return 0;
+    }
+    stack[*depth] = node;
+    return node;
+}
+
+/* Sums of the nodes below, which the format leaves out. */
+static void add_inclusive(struct cpt_tree *tree)
+{
+    for (size_t i = tree->node_count; i-- > 0;) {
+        struct cpti_node *node = &tree->nodes[i];
+
+        cpti_wide_add(&node->inclusive.wx, &node->self.wx);
+        cpti_wide_add(&node->inclusive.wwx, &node->self.wwx);
+        if (node->parent != CPT_TREE_NONE) {
+            struct cpti_node *parent = &tree->nodes[node->parent];
+
+            cpti_wide_add(&parent->inclusive.wx, &node->inclusive.wx);
+            cpti_wide_add(&parent->inclusive.wwx, &node->inclusive.wwx);
+        }
+    }
+}
+
+/* Whether each node's time is what its extremes allow, and is part of its parent's. */
+static void check_inclusive(struct reader *reader, const struct cpt_tree *tree)
+{
+    for (size_t i = 0; i < tree->node_count; i++) {
+        const struct cpti_node *node = &tree->nodes[i];
+        const struct cpti_wide weight = cpti_wide_of(node->present_weight);
+        const struct cpti_node *parent = &tree->nodes[i != 0 ? node->parent : 0];
+
+        if (!lies_between(&node->inclusive.wx, &weight, node->min_ns, node->max_ns) ||
+            node->present_count > parent->present_count ||
+            node->present_weight > parent->present_weight ||
+            node->max_ns > parent->max_ns) {
+            (void)REFUSE(reader, CPT_CORRUPT, "stack %zu contradicts those below it", i);
+            return;
+        }
+    }
+}
+
+static void get_nodes(struct reader *reader, struct cpt_tree *tree)
+{
+    uint32_t stack[CPT_TREE_DEPTH_MAX + 1] = {CPT_TREE_ROOT};
+    const uint64_t count =
+        get_number_to(reader, (uint64_t)tree->nodes_max + 1, "number of stacks");
+    uint64_t depth = 0;
+
+    if (reader->status == CPT_OK && count == 0) {
+        (void)REFUSE(reader, CPT_CORRUPT, "the root is missing");
+    }
+    if (reader->status == CPT_OK) {
+        get_node(reader, tree, CPT_TREE_ROOT);
+    }
+    for (uint64_t i = 1; i < count && reader->status == CPT_OK; i++) {
+        const uint32_t node = get_place(reader, tree, stack, &depth);
+
+        if (reader->status == CPT_OK) {
+            get_node(reader, tree, node);
+        }
+    }
+    if (reader->status == CPT_OK && reader->at != reader->end) {
+        (void)REFUSE(reader, CPT_CORRUPT, "%zu bytes follow the last stack",
+                     reader->end - reader->at);
+    }
+    if (reader->status == CPT_OK) {
+        add_inclusive(tree);
+        check_inclusive(reader, tree);
+    }
+}
+
+/* Head, length and checksum: what can be told before anything is believed. */
+static void check_frame(struct reader *reader, size_t byte_count)
+{
+    uint64_t body_bytes = 0;
+
+    if (!cpt_tree_is_encoded(reader->data, byte_count)) {
+        (void)REFUSE(reader, CPT_CORRUPT, "this is no tree");
+        return;
+    }
+    reader->at = MAGIC_BYTES;
+    if (reader->data[MAGIC_BYTES] != VERSION) {
+        (void)REFUSE(reader, CPT_VERSION, "the tree has version %u, this is version %u",
+                     reader->data[MAGIC_BYTES], (unsigned)VERSION);
+        return;
+    }
+    reader->at = byte_count;
+    if (byte_count < HEAD_BYTES + CRC_BYTES) {
+        (void)REFUSE(reader, CPT_TRUNCATED, "the tree ends in its head");
+        return;
+    }
+    body_bytes = get_fixed(reader->data + MAGIC_BYTES + 1, 8);
+    if (body_bytes > byte_count - HEAD_BYTES - CRC_BYTES) {
+        (void)REFUSE(reader, CPT_TRUNCATED, "the tree has %zu bytes of a body of %llu",
+                     byte_count - HEAD_BYTES - CRC_BYTES, (unsigned long long)body_bytes);
+        return;
+    }
+    reader->at = HEAD_BYTES + body_bytes + CRC_BYTES;
+    if (reader->at != byte_count) {
+        (void)REFUSE(reader, CPT_CORRUPT, "%zu bytes follow the tree",
+                     byte_count - reader->at);
+        return;
+    }
+    reader->end = HEAD_BYTES + (size_t)body_bytes;
+    reader->at = reader->end;
+    if (get_fixed(reader->data + reader->end, CRC_BYTES) !=
+        crc32c(reader->data, reader->end)) {
+        (void)REFUSE(reader, CPT_CORRUPT, "the checksum of the tree is wrong");
+    }
+    reader->at = HEAD_BYTES;
+}
+
+cpt_status cpt_tree_decode(const struct cpt_alloc *alloc,
+                           const struct cpt_tree_options *options, const void *bytes,
+                           size_t byte_count, struct cpt_tree **tree,
+                           struct cpt_error *error)
+{
+    struct cpt_tree_options own;
+    struct reader reader = {.data = bytes, .error = error};
+    struct cpt_tree *made = NULL;
+    const cpt_status status = cpt_options_read(&own, sizeof own, options, error);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (own.nodes_max > CPT_TREE_NODES_MAX) {
+        return cpt_error_set(error, CPT_INVALID, 0, "nodes_max is %zu, the limit is %d",
+                             own.nodes_max, CPT_TREE_NODES_MAX);
+    }
+    check_frame(&reader, byte_count);
+    if (reader.status != CPT_OK) {
+        return reader.status;
+    }
+    made = cpt_tree_new(alloc, options);
+    if (made == NULL) {
+        return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
+    }
+    get_requests(&reader, made);
+    get_notes(&reader, made);
+    get_nodes(&reader, made);
+    if (reader.status != CPT_OK) {
+        cpt_tree_free(made);
+        return reader.status;
+    }
+    *tree = made;
+    return CPT_OK;
+}
+
+int cpt_tree_is_encoded(const void *bytes, size_t byte_count)
+{
+    return byte_count > MAGIC_BYTES && memcmp(bytes, magic, MAGIC_BYTES) == 0;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * tree_merge.c - two trees become the tree of all their requests
+ *
+ * All that a node keeps is a sum of whole numbers, a minimum, a maximum, or a sum for
+ * each bucket: merging adds these, node by node. Sums cannot overflow (the limits of
+ * cpt_tree.h), so merging is associative and commutative to the last bit.
+ *
+ * As with adding a request, all that can fail comes first: the nodes are made, their
+ * histograms get room and the notes are united aside. Then the sums are added.
+ */
+#include "aggregate/tree_node.h"
+
+#include <assert.h>
+
+/* The node of @tree for each node of @from, with room for its buckets. */
+static cpt_status map_nodes(struct cpt_tree *tree, const struct cpt_tree *from,
+                            uint32_t *map)
+{
+    cpt_status status = CPT_OK;
+
+    for (uint32_t i = 0; i < from->node_count && status == CPT_OK; i++) {
+        const struct cpti_node *node = &from->nodes[i];
+
+        map[i] = CPT_TREE_ROOT;
+        if (i != CPT_TREE_ROOT) {
+            status = cpti_tree_child(tree, map[node->parent], cpt_tree_name(from, i),
+                                     node->kind, &map[i]);
+        }
+        if (status == CPT_OK) {
+            status = cpti_histogram_reserve(&tree->nodes[map[i]].histogram, tree->alloc,
+                                            node->histogram.count);
+        }
+    }
+    return status;
+}
+
+static void merge_node(struct cpti_node *node, const struct cpti_node *from)
+{
+    if (from->present_count == 0) {
+        return; /* its minimum says nothing */
+    }
+    if (node->present_count == 0 || from->min_ns < node->min_ns) {
+        node->min_ns = from->min_ns;
+    }
+    if (from->max_ns > node->max_ns) {
+        node->max_ns = from->max_ns;
+    }
+    node->present_count += from->present_count;
+    node->present_weight += from->present_weight;
+    cpti_sums_add(&node->self, &from->self);
+    cpti_sums_add(&node->inclusive, &from->inclusive);
+    cpti_histogram_merge(&node->histogram, &from->histogram);
+}
+
+static void merge_requests(struct cpt_tree *tree, const struct cpt_tree *from)
+{
+    if (from->request_count == 0) {
+        return;
+    }
+    if (tree->request_count == 0 || from->weight_min < tree->weight_min) {
+        tree->weight_min = from->weight_min;
+    }
+    if (from->weight_max > tree->weight_max) {
+        tree->weight_max = from->weight_max;
+    }
+    tree->request_count += from->request_count;
+    tree->weight += from->weight;
+    cpti_wide_add(&tree->weight_squared, &from->weight_squared);
+}
+
+cpt_status cpt_tree_merge(struct cpt_tree *tree, const struct cpt_tree *from)
+{
+    const size_t node_count = tree->node_count;
+    struct cpti_notes notes = {0};
+    uint32_t *map = NULL;
+    cpt_status status = CPT_OK;
+
+    assert(tree != from);
+    if (from->request_count > CPT_TREE_REQUESTS_MAX - tree->request_count) {
+        return CPT_LIMIT;
+    }
+    status = cpti_notes_union(tree->alloc, &notes, &tree->notes, &from->notes);
+    if (status != CPT_OK) {
+        return status;
+    }
+    map = cpt_alloc_array(tree->alloc, NULL, from->node_count, sizeof *map);
+    status = map == NULL ? CPT_NO_MEMORY : map_nodes(tree, from, map);
+    if (status != CPT_OK) {
+        cpti_notes_deinit(&notes, tree->alloc);
+        cpti_tree_forget(tree, node_count);
+        cpt_alloc_free(tree->alloc, map);
+        return status;
+    }
+    for (size_t i = 0; i < from->node_count; i++) {
+        merge_node(&tree->nodes[map[i]], &from->nodes[i]);
+    }
+    merge_requests(tree, from);
+    if (from->time_last_ns != 0) {
+        cpt_tree_time_add(tree, from->time_first_ns);
+        cpt_tree_time_add(tree, from->time_last_ns);
+    }
+    cpti_notes_deinit(&tree->notes, tree->alloc);
+    tree->notes = notes;
+    cpt_alloc_free(tree->alloc, map);
+    return CPT_OK;
+}

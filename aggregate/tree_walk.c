@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * tree_walk.c - a tree in an order that does not depend on how it came about
+ *
+ * Nodes are sorted by (parent, place among the siblings), so that the children of each
+ * node stand together; then one pass with an explicit stack visits them depth first.
+ *
+ * The averages of the rows are rounded together, by largest remainder: each is rounded
+ * down, and the nanoseconds that are missing from the rounded mean latency go one each
+ * to the rows that lost most. All have the same denominator (Σw), so remainders compare
+ * exactly. Ties go to the stack that comes first by name.
+ *
+ * Cost: O(n log n) for n nodes, and a division for each.
+ */
+#include "aggregate/tree_node.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct cpt_tree_walk {
+    const struct cpt_alloc *alloc;
+    const struct cpt_tree *tree;
+    struct cpt_tree_row *rows;
+    uint32_t count;
+};
+
+/* --- The order --- */
+
+/* A node among its siblings. It knows the tree because qsort() has no context. */
+struct place {
+    const struct cpt_tree *tree;
+    uint32_t node;
+    uint32_t parent;
+};
+
+static int by_parent_then_name(const void *left, const void *right)
+{
+    const struct place *a = left;
+    const struct place *b = right;
+
+    if (a->parent != b->parent) {
+        return a->parent < b->parent ? -1 : 1;
+    }
+    return cpti_sibling_compare(a->tree, a->node, b->tree, b->node);
+}
+
+static int by_parent_then_time(const void *left, const void *right)
+{
+    const struct place *a = left;
+    const struct place *b = right;
+    int order = 0;
+
+    if (a->parent == b->parent) {
+        order = cpti_wide_compare(&b->tree->nodes[b->node].inclusive.wx,
+                                  &a->tree->nodes[a->node].inclusive.wx);
+    }
+    return order != 0 ? order : by_parent_then_name(left, right);
+}
+
+/*
+ * Visits depth first. @places are the nodes but the root, sorted; begins[n] is the place
+ * of the first child of node n, begins[n + 1] that behind its last; both in node numbers.
+ */
+static void visit(struct cpt_tree_walk *walk, const struct place *places, uint32_t *begins)
+{
+    struct cpt_tree_row *rows = walk->rows;
+    uint32_t row = 0;
+
+    rows[0] = (struct cpt_tree_row){.node = CPT_TREE_ROOT, .parent = CPT_TREE_NONE};
+    walk->count = 1;
+    while (row != CPT_TREE_NONE) {
+        const uint32_t node = rows[row].node;
+
+        /* begins[node] goes on from child to child: it is the state of the visit */
+        if (begins[node] < walk->tree->node_count - 1 &&
+            places[begins[node]].parent == node) {
+            const uint32_t child = places[begins[node]++].node;
+
+            rows[walk->count] = (struct cpt_tree_row){
+                .node = child, .parent = row, .depth = rows[row].depth + 1};
+            row = walk->count++;
+        } else {
+            rows[row].below = walk->count - 1 - row;
+            row = rows[row].parent;
+        }
+    }
+}
+
+static cpt_status sort_and_visit(struct cpt_tree_walk *walk, enum cpt_tree_order order)
+{
+    const size_t node_count = walk->tree->node_count;
+    struct place *places = cpt_alloc_array(walk->alloc, NULL, node_count, sizeof *places);
+    uint32_t *begins = cpt_alloc_array(walk->alloc, NULL, node_count, sizeof *begins);
+
+    if (places == NULL || begins == NULL) {
+        cpt_alloc_free(walk->alloc, places);
+        cpt_alloc_free(walk->alloc, begins);
+        return CPT_NO_MEMORY;
+    }
+    for (uint32_t i = 1; i < node_count; i++) {
+        places[i - 1] = (struct place){walk->tree, i, walk->tree->nodes[i].parent};
+    }
+    qsort(places, node_count - 1, sizeof *places,
+          order == CPT_TREE_BY_TIME ? by_parent_then_time : by_parent_then_name);
+    for (size_t i = 0; i < node_count; i++) {
+        begins[i] = (uint32_t)node_count; /* no children */
+    }
+    for (size_t i = node_count - 1; i-- > 0;) {
+        begins[places[i].parent] = (uint32_t)i;
+    }
+    visit(walk, places, begins);
+    cpt_alloc_free(walk->alloc, places);
+    cpt_alloc_free(walk->alloc, begins);
+    return CPT_OK;
+}
+
+/* --- The averages --- */
+
+struct remainder {
+    cpti_u128 rest;
+    const struct cpt_tree *tree;
+    uint32_t node;
+    uint32_t row;
+};
+
+static int by_rest_then_stack(const void *left, const void *right)
+{
+    const struct remainder *a = left;
+    const struct remainder *b = right;
+
+    if (a->rest != b->rest) {
+        return a->rest > b->rest ? -1 : 1;
+    }
+    return cpt_tree_stack_compare(a->tree, a->node, b->tree, b->node);
+}
+
+/* Σ of the shares: @request_count mean latencies, rounded half up. */
+static cpt_status whole_of(const struct cpt_tree *tree, uint64_t request_count,
+                           uint64_t *whole)
+{
+    struct cpti_wide doubled =
+        cpti_wide_times(tree->nodes[CPT_TREE_ROOT].inclusive.wx, request_count);
+    const struct cpti_wide half = cpti_wide_of(tree->weight);
+    cpti_u128 rest = 0;
+
+    doubled = cpti_wide_times(doubled, 2);
+    cpti_wide_add(&doubled, &half);
+    if (cpti_wide_bits(&doubled) > cpti_u128_bits(tree->weight * 2) + 63) {
+        return CPT_LIMIT;
+    }
+    *whole = cpti_wide_divide(doubled, tree->weight * 2, &rest);
+    return *whole > (uint64_t)1 << 62 ? CPT_LIMIT : CPT_OK;
+}
+
+/* Rounds all shares down, notes what each lost; returns what is left of @whole. */
+static uint64_t round_down(const struct cpt_tree_walk *walk, uint64_t request_count,
+                           uint64_t whole, uint64_t *self_ns, struct remainder *remainders,
+                           size_t *remainder_count)
+{
+    const struct cpt_tree *tree = walk->tree;
+
+    *remainder_count = 0;
+    for (uint32_t i = 0; i < walk->count; i++) {
+        const uint32_t node = walk->rows[i].node;
+        cpti_u128 rest = 0;
+
+        self_ns[i] = cpti_wide_divide(
+            cpti_wide_times(tree->nodes[node].self.wx, request_count), tree->weight,
+            &rest);
+        whole -= self_ns[i];
+        if (rest != 0) {
+            remainders[(*remainder_count)++] = (struct remainder){rest, tree, node, i};
+        }
+    }
+    return whole;
+}
+
+cpt_status cpt_tree_walk_apportion(const struct cpt_tree_walk *walk, uint64_t request_count,
+                                   uint64_t *self_ns)
+{
+    struct remainder *remainders = NULL;
+    size_t remainder_count = 0;
+    uint64_t whole = 0;
+    uint64_t left = 0;
+    cpt_status status = CPT_OK;
+
+    if (walk->tree->weight == 0 || request_count > CPT_TREE_REQUESTS_MAX) {
+        for (uint32_t i = 0; i < walk->count; i++) {
+            self_ns[i] = 0;
+        }
+        return walk->tree->weight == 0 ? CPT_OK : CPT_LIMIT;
+    }
+    status = whole_of(walk->tree, request_count, &whole);
+    if (status != CPT_OK) {
+        return status;
+    }
+    remainders = cpt_alloc_array(walk->alloc, NULL, walk->count, sizeof *remainders);
+    if (remainders == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    left = round_down(walk, request_count, whole, self_ns, remainders, &remainder_count);
+    assert(left <= remainder_count);
+    qsort(remainders, remainder_count, sizeof *remainders, by_rest_then_stack);
+    for (size_t i = 0; i < left; i++) {
+        self_ns[remainders[i].row]++;
+    }
+    cpt_alloc_free(walk->alloc, remainders);
+    return CPT_OK;
+}
+
+static cpt_status average(struct cpt_tree_walk *walk)
+{
+    uint64_t *self_ns = cpt_alloc_array(walk->alloc, NULL, walk->count, sizeof *self_ns);
+    const cpt_status status =
+        self_ns == NULL ? CPT_NO_MEMORY : cpt_tree_walk_apportion(walk, 1, self_ns);
+
+    for (uint32_t i = walk->count; status == CPT_OK && i-- > 0;) {
+        struct cpt_tree_row *row = &walk->rows[i];
+
+        row->self_ns = self_ns[i];
+        row->inclusive_ns += self_ns[i];
+        if (row->parent != CPT_TREE_NONE) {
+            walk->rows[row->parent].inclusive_ns += row->inclusive_ns;
+        }
+    }
+    cpt_alloc_free(walk->alloc, self_ns);
+    return status;
+}
+
+/* --- Public --- */
+
+struct cpt_tree_walk *cpt_tree_walk_new(const struct cpt_alloc *alloc,
+                                        const struct cpt_tree *tree,
+                                        enum cpt_tree_order order)
+{
+    struct cpt_tree_walk *walk = cpt_alloc_zeroed(alloc, sizeof *walk);
+
+    if (walk == NULL) {
+        return NULL;
+    }
+    walk->alloc = alloc;
+    walk->tree = tree;
+    walk->rows = cpt_alloc_array(alloc, NULL, tree->node_count, sizeof *walk->rows);
+    if (walk->rows == NULL || sort_and_visit(walk, order) != CPT_OK ||
+        average(walk) != CPT_OK) {
+        cpt_tree_walk_free(walk);
+        return NULL;
+    }
+    return walk;
+}
+
+void cpt_tree_walk_free(struct cpt_tree_walk *walk)
+{
+    if (walk == NULL) {
+        return;
+    }
+    cpt_alloc_free(walk->alloc, walk->rows);
+    cpt_alloc_free(walk->alloc, walk);
+}
+
+uint32_t cpt_tree_walk_count(const struct cpt_tree_walk *walk)
+{
+    return walk->count;
+}
+
+const struct cpt_tree_row *cpt_tree_walk_row(const struct cpt_tree_walk *walk,
+                                             uint32_t index)
+{
+    assert(index < walk->count);
+    return &walk->rows[index];
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * wide.h - whole numbers of 256 and 512 bits, for sums that must not round
+ *
+ * Squares of weighted nanoseconds outgrow 128 bits. Limbs are in order from low to high;
+ * numbers are never negative. What does not fit is cut off at the top: the limits in
+ * cpt_tree.h are such that nothing is.
+ *
+ * Threads: any; all are values.
+ */
+#ifndef WIDE_H
+#define WIDE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+__extension__ typedef unsigned __int128 cpti_u128;
+
+enum { CPTI_WIDE_LIMBS = 4, CPTI_HUGE_LIMBS = 8 };
+
+struct cpti_wide {
+    uint64_t limb[CPTI_WIDE_LIMBS];
+};
+
+struct cpti_huge {
+    uint64_t limb[CPTI_HUGE_LIMBS];
+};
+
+/* @value as a wide number. */
+struct cpti_wide cpti_wide_of(cpti_u128 value);
+
+/* @left × @right. */
+struct cpti_wide cpti_wide_product(cpti_u128 left, cpti_u128 right);
+
+/* @wide × @factor, which has to fit. */
+struct cpti_wide cpti_wide_times(struct cpti_wide wide, uint64_t factor);
+
+void cpti_wide_add(struct cpti_wide *sum, const struct cpti_wide *value);
+
+/* Below 0, 0 or above 0, as @left is less than, equal to or more than @right. */
+int cpti_wide_compare(const struct cpti_wide *left, const struct cpti_wide *right);
+
+int cpti_wide_is_zero(const struct cpti_wide *wide);
+
+/* Bits up to the highest that is set; 0 for 0. */
+unsigned cpti_wide_bits(const struct cpti_wide *wide);
+unsigned cpti_u128_bits(cpti_u128 value);
+
+/*
+ * The quotient of @wide by @divisor (which is not 0), and what is left over in @rest.
+ * The quotient has to be below 2^64.
+ */
+uint64_t cpti_wide_divide(struct cpti_wide wide, cpti_u128 divisor, cpti_u128 *rest);
+
+/* The nearest double, ties to even. */
+double cpti_wide_double(const struct cpti_wide *wide);
+double cpti_huge_double(const struct cpti_huge *huge);
+double cpti_u128_double(cpti_u128 value);
+
+struct cpti_huge cpti_huge_of(const struct cpti_wide *wide);
+struct cpti_huge cpti_huge_times(const struct cpti_huge *huge,
+                                 const struct cpti_wide *factor);
+void cpti_huge_add(struct cpti_huge *sum, const struct cpti_huge *value);
+
+/* @minuend less @value, or 0 if that would be negative. */
+struct cpti_huge cpti_huge_less(const struct cpti_huge *minuend,
+                                const struct cpti_huge *value);
+
+#endif

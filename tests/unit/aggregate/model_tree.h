@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * model_tree.h - the slow, obvious tree: a table of requests by stacks
+ *
+ * One row a request, one column a stack (known by its text), each cell the time of that
+ * request on that stack and on it or below. Every statistic is computed from the table
+ * as it is defined, in two passes, in long double.
+ */
+#ifndef MODEL_TREE_H
+#define MODEL_TREE_H
+
+#include "aggregate/cpt_tree.h"
+
+struct cpt_path;
+
+enum { MODEL_REQUESTS_MAX = 64, MODEL_STACKS_MAX = 1024, MODEL_TEXT_BYTES = 1024 };
+
+struct model {
+    unsigned request_count;
+    unsigned stack_count; /* stack 0 is the empty one: all requests */
+    char stacks[MODEL_STACKS_MAX][MODEL_TEXT_BYTES];
+    uint64_t self[MODEL_STACKS_MAX][MODEL_REQUESTS_MAX];
+    uint64_t inclusive[MODEL_STACKS_MAX][MODEL_REQUESTS_MAX];
+    cpt_weight weight[MODEL_REQUESTS_MAX];
+};
+
+struct model_mean {
+    long double mean;
+    long double error;
+    long double effective_count;
+};
+
+/* Forgets all requests. */
+void model_reset(struct model *model);
+void model_add(struct model *model, const struct cpt_path *path, cpt_weight weight);
+
+/* Column of a stack; model->stack_count if there is none. */
+unsigned model_find(const struct model *model, const char *stack);
+
+/* Mean and standard error of a row of cells, by the definition. */
+struct model_mean model_mean_of(const struct model *model, const uint64_t *cells);
+
+/* Requests with the stack; the sum of their weights. */
+unsigned model_present(const struct model *model, unsigned stack, uint64_t *weight);
+
+/* The exact weighted quantile of the requests with the stack, in 1/1000. */
+uint64_t model_quantile(const struct model *model, unsigned stack, unsigned per_mille);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* suites_aggregate.c - the suites of aggregate/ */
+#include "tests/support/suites.h"
+
+extern CU_TestInfo cpt_wide_tests[];
+extern CU_TestInfo cpt_histogram_tests[];
+extern CU_TestInfo cpt_tree_tests[];
+
+CU_SuiteInfo cpt_suites[] = {
+    {"wide", NULL, NULL, NULL, NULL, cpt_wide_tests},
+    {"histogram", NULL, NULL, NULL, NULL, cpt_histogram_tests},
+    {"tree", NULL, NULL, NULL, NULL, cpt_tree_tests},
+    CU_SUITE_INFO_NULL,
+};
