@@ -46,6 +46,8 @@ function(cpt_module name)
     # build folder shows them likewise, so that examples are compiled as users do.
     foreach(header ${arg_PUBLIC_HEADERS})
         configure_file(${header} ${CPT_INCLUDE_DIR}/cpt/${header} COPYONLY)
+        set_property(GLOBAL APPEND PROPERTY CPT_HEADERS
+            ${CMAKE_CURRENT_SOURCE_DIR}/${header}) # see docs/man
     endforeach()
     target_include_directories(${name} PUBLIC
         $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# header_to_man.awk - a public header as a page of section 3
+#
+# Our headers read like a chapter: an opening comment, then chunks with an empty line
+# between, each a comment and the declarations that it tells about. The page has the
+# first as its DESCRIPTION and a paragraph for each chunk: declarations in bold, text
+# below. Paragraphs of prose are filled; those with an indented line are pictures or
+# code and stay as they are.
+#
+# Set on the command line: version. Function names go to the file `functions`, one a
+# line, for the pages that just point here.
+
+function literal(text)
+{
+    gsub(/\\/, "\\e", text)
+    gsub(/-/, "\\-", text)
+    sub(/^[.']/, "\\\\\\&&", text)
+    return text
+}
+
+# Prints the comment lines text[1..lines] as paragraphs.
+function put_prose(    i, from, indented)
+{
+    from = 1
+    for (i = 1; i <= lines + 1; i++) {
+        if (i <= lines && text[i] != "") {
+            if (text[i] ~ /^  / || text[i] ~ /   /) {
+                indented = 1
+            }
+            continue
+        }
+        if (i > from) {
+            put_paragraph(from, i - 1, indented)
+        }
+        from = i + 1
+        indented = 0
+    }
+    lines = 0
+}
+
+function put_paragraph(from, to, indented,    i)
+{
+    print ".PP"
+    if (indented) {
+        print ".nf"
+    }
+    for (i = from; i <= to; i++) {
+        print literal(text[i])
+    }
+    if (indented) {
+        print ".fi"
+    }
+}
+
+function put_chunk(    i, line, rest)
+{
+    if (codes > 0) {
+        print ".PP"
+        print ".nf"
+        for (i = 1; i <= codes; i++) {
+            line = code[i]
+            rest = line
+            while (match(rest, /(^|[^a-zA-Z0-9_])cpt_[a-z0-9_]+\(/)) {
+                name = substr(rest, RSTART, RLENGTH - 1)
+                sub(/^[^a-z]/, "", name)
+                if (line !~ /^[ \t]*(return|if)/ && !(name in seen)) {
+                    seen[name] = 1
+                    print name > functions
+                }
+                rest = substr(rest, RSTART + RLENGTH)
+            }
+            gsub(/CPT_(API|NODISCARD|UNUSED) /, "", line)
+            sub(/ +\\$/, " \\", line)
+            print "\\fB" literal(line) "\\fR"
+        }
+        print ".fi"
+    }
+    if (lines > 0) {
+        if (codes > 0) {
+            print ".RS 4"
+        }
+        put_prose()
+        if (codes > 0) {
+            print ".RE"
+        }
+    }
+    codes = 0
+}
+
+function add_comment(line)
+{
+    sub(/^\/\*+ ?/, "", line)
+    sub(/^ \*\/$/, "", line)
+    sub(/ ?\*\/$/, "", line)
+    sub(/^ \* ?/, "", line)
+    sub(/^---+ /, "", line)
+    sub(/ ---+$/, "", line)
+    text[++lines] = line
+}
+
+/SPDX-/ { next }
+
+# The opening comment: its first line is "cpt_x.h - what it is for".
+!opened && /^ \* cpt_[a-z0-9_]+\.h - / {
+    opened = 1
+    header = $2
+    page = header
+    sub(/\.h$/, "", page)
+    what = $0
+    sub(/^[^-]*- /, "", what)
+    printf ".TH %s 3 \"\" \"cpt %s\" \"The cpt library\"\n", page, version
+    print ".SH NAME"
+    print page " \\- " literal(what)
+    print ".SH SYNOPSIS"
+    print ".nf"
+    print ".B #include <cpt/" header ">"
+    print ".fi"
+    print ".SH DESCRIPTION"
+    in_opening = 1
+    next
+}
+in_opening {
+    if ($0 ~ /\*\/$/) {
+        in_opening = 0
+        put_prose()
+        print ".SH DECLARATIONS"
+    } else {
+        add_comment($0)
+    }
+    next
+}
+!opened { next }
+
+/^CPT_BEGIN_DECLS/ { in_body = 1; next }
+/^CPT_END_DECLS/ { put_chunk(); in_body = 0 }
+!in_body { next }
+
+in_comment {
+    add_comment($0)
+    in_comment = $0 !~ /\*\//
+    next
+}
+/^\/\*/ {
+    put_chunk()
+    add_comment($0)
+    in_comment = $0 !~ /\*\//
+    next
+}
+/^$/ && !in_braces { put_chunk(); next }
+{
+    code[++codes] = $0
+    in_braces += gsub(/\{/, "{") - gsub(/\}/, "}")
+}
+END {
+    if (opened) {
+        print ".SH SEE ALSO"
+        print ".BR cpt (7),"
+        print ".BR cpt (1)"
+    }
+}
