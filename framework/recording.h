@@ -141,7 +141,7 @@ static inline void cpti_record_release(struct cpt_task *task,
 {
     struct cpt_trace_await *await = task->await;
 
-    if (await == NULL || (call == NULL && awaited == NULL)) {
+    if (await == NULL) {
         return;
     }
     await->call = call;

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * random_graph.h - graphs whose tasks follow scripts drawn from a seed
+ *
+ * A script is a few steps. A step computes for a while, starts sleeps and other tasks,
+ * computes on, and then waits for one of them, for all, for all with a deadline, or for
+ * nothing. What a task gives depends on its inputs alone, so every run of a graph gives
+ * the same output, on any executor, traced or not.
+ *
+ * Threads: one graph at a time in a process (its tasks are static functions); its
+ * requests may run on any.
+ */
+#ifndef RANDOM_GRAPH_H
+#define RANDOM_GRAPH_H
+
+#include "framework/cpt_graph.h"
+
+enum { RANDOM_TASKS_MAX = 12, RANDOM_STEPS_MAX = 3, RANDOM_PARTS_MAX = 3 };
+
+enum random_wait { WAIT_NOTHING, WAIT_ONE, WAIT_ALL, WAIT_ALL_FOR };
+
+struct random_step {
+    uint64_t before_ns; /* computes so long, starts its parts, … */
+    uint64_t after_ns;  /* … and computes on */
+    unsigned part_count;
+    uint64_t sleep_ns[RANDOM_PARTS_MAX];   /* a sleep, if start is NULL */
+    const struct cpt_value *start[RANDOM_PARTS_MAX];
+    enum random_wait wait;
+    uint64_t timeout_ns;
+};
+
+struct random_script {
+    unsigned step_count;
+    struct random_step steps[RANDOM_STEPS_MAX];
+};
+
+/* What happens at the edges of a script; all may be NULL. */
+struct random_hooks {
+    void (*spend)(uint64_t duration_ns);
+    void (*begin_step)(unsigned task);
+    void (*end_step)(unsigned task);
+    void (*begin_sleep)(unsigned task, unsigned sleep, uint64_t duration_ns);
+};
+
+struct random_graph {
+    struct cpt_graph graph;
+    struct cpt_task_def tasks[RANDOM_TASKS_MAX];
+    struct random_script scripts[RANDOM_TASKS_MAX];
+    unsigned task_count;
+    struct random_hooks hooks;
+};
+
+/* The graph whose tasks run; random_graph_make() fills it. */
+extern struct random_graph random_graph;
+
+/* Draws a graph. Its longest wait is about @scale_ns. */
+void random_graph_make(uint64_t *random, uint64_t scale_ns);
+
+#endif

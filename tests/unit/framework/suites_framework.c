@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* suites_framework.c - the suites of the runtime */
+#include "tests/support/suites.h"
+
+extern CU_TestInfo cpt_graph_tests[];
+extern CU_TestInfo cpt_request_tests[];
+extern CU_TestInfo cpt_runtime_model_tests[];
+extern CU_TestInfo cpt_pool_tests[];
+extern CU_TestInfo cpt_service_tests[];
+
+CU_SuiteInfo cpt_suites[] = {
+    {"graph", NULL, NULL, NULL, NULL, cpt_graph_tests},
+    {"request", NULL, NULL, NULL, NULL, cpt_request_tests},
+    {"random graphs", NULL, NULL, NULL, NULL, cpt_runtime_model_tests},
+    {"pool", NULL, NULL, NULL, NULL, cpt_pool_tests},
+    {"service", NULL, NULL, NULL, NULL, cpt_service_tests},
+    CU_SUITE_INFO_NULL,
+};

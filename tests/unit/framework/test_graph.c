@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* test_graph.c - what a graph is refused for, and that the error says so by name */
+#include "tests/support/failing_alloc.h"
+#include "tests/support/suites.h"
+
+#include "framework/cpt_graph.h"
+#include "framework/plan.h"
+
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+
+CPT_VALUE(in, int);
+CPT_VALUE(x, int);
+CPT_VALUE(y, int);
+CPT_VALUE(z, int);
+
+static cpt_status nothing(struct cpt_task *task)
+{
+    (void)task;
+    return CPT_OK;
+}
+
+/* The sentence that @tasks with output z are refused with; "" if they are not. */
+static const char *refusal(const struct cpt_task_def *tasks, size_t count)
+{
+    static struct cpt_error error;
+    const struct cpt_graph graph = {"S", CPT_GIVES(in), CPT_GIVES(z), tasks, count};
+    struct cpt_plan *plan = NULL;
+
+    memset(&error, 0, sizeof error);
+    plan = cpt_plan_new(&graph, NULL, &error);
+    CU_ASSERT_EQUAL(plan == NULL, error.status != CPT_OK);
+    cpt_plan_free(plan);
+    return error.sentence;
+}
+
+#define REFUSED(tasks, expected)                                                         \
+    CU_ASSERT_STRING_EQUAL(refusal((tasks), sizeof(tasks) / sizeof((tasks)[0])), expected)
+
+static void test_circle_is_named(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"a", nothing, CPT_GIVES(x), CPT_NEEDS(y), {NULL}, NULL},
+        {"b", nothing, CPT_GIVES(y), CPT_NEEDS(x), {NULL}, NULL},
+        {"c", nothing, CPT_GIVES(z), CPT_NEEDS(x), {NULL}, NULL},
+    };
+
+    REFUSED(tasks, "tasks wait for each other in a circle: \"a\" -> \"b\" -> \"a\"");
+}
+
+static void test_circle_through_a_start_is_named(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"a", nothing, CPT_GIVES(x), CPT_NEEDS(in), CPT_STARTS(y), NULL},
+        {"b", nothing, CPT_GIVES(y), CPT_NEEDS(x), {NULL}, NULL},
+        {"c", nothing, CPT_GIVES(z), CPT_NEEDS(x), {NULL}, NULL},
+    };
+
+    REFUSED(tasks, "tasks wait for each other in a circle: \"a\" -> \"b\" -> \"a\"");
+}
+
+static void test_unknown_values_are_named(void)
+{
+    const struct cpt_task_def needs[] = {
+        {"c", nothing, CPT_GIVES(z), CPT_NEEDS(x), {NULL}, NULL}};
+    const struct cpt_task_def starts[] = {
+        {"c", nothing, CPT_GIVES(z), {NULL}, CPT_STARTS(x), NULL}};
+    const struct cpt_task_def output[] = {
+        {"c", nothing, CPT_GIVES(x), {NULL}, {NULL}, NULL}};
+    const struct cpt_task_def input[] = {
+        {"c", nothing, CPT_GIVES(z), {NULL}, CPT_STARTS(in), NULL}};
+
+    REFUSED(needs, "task \"c\" needs value \"x\", which no task gives");
+    REFUSED(starts, "task \"c\" starts value \"x\", which no task gives");
+    REFUSED(output, "no task gives the output \"z\"");
+    REFUSED(input, "task \"c\" starts value \"in\", which the request brings");
+}
+
+static void test_useless_task_is_named(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"a", nothing, CPT_GIVES(x), CPT_NEEDS(in), {NULL}, NULL},
+        {"c", nothing, CPT_GIVES(z), CPT_NEEDS(in), {NULL}, NULL},
+    };
+
+    REFUSED(tasks, "task \"a\" is of no use: nothing that leads to output \"z\" needs or "
+                   "starts what it gives");
+}
+
+static void test_values_are_given_once(void)
+{
+    const struct cpt_task_def twice[] = {
+        {"a", nothing, CPT_GIVES(z), {NULL}, {NULL}, NULL},
+        {"b", nothing, CPT_GIVES(z), {NULL}, {NULL}, NULL},
+    };
+    const struct cpt_task_def input[] = {
+        {"a", nothing, CPT_GIVES(in), {NULL}, {NULL}, NULL},
+    };
+    const struct cpt_task_def both[] = {
+        {"a", nothing, CPT_GIVES(x), {NULL}, {NULL}, NULL},
+        {"b", nothing, CPT_GIVES(z), CPT_NEEDS(x), CPT_STARTS(x), NULL},
+    };
+
+    REFUSED(twice, "value \"z\" is given by task \"a\" and by task \"b\"");
+    REFUSED(input, "value \"in\" is what a request brings, but task \"a\" gives it");
+    REFUSED(both, "task \"b\" both needs and starts value \"x\"");
+}
+
+static void test_names_are_checked(void)
+{
+    static char long_name[300];
+    const struct cpt_task_def same[] = {
+        {"a", nothing, CPT_GIVES(x), {NULL}, {NULL}, NULL},
+        {"a", nothing, CPT_GIVES(z), CPT_NEEDS(x), {NULL}, NULL},
+    };
+    const struct cpt_task_def none[] = {{"", nothing, CPT_GIVES(z), {NULL}, {NULL}, NULL}};
+    const struct cpt_task_def no_function[] = {
+        {"a", NULL, CPT_GIVES(z), {NULL}, {NULL}, NULL}};
+    const struct cpt_task_def longer[] = {
+        {long_name, nothing, CPT_GIVES(z), {NULL}, {NULL}, NULL}};
+    const struct cpt_value other_z = {"x", 99};
+    const struct cpt_task_def sizes[] = {
+        {"a", nothing, CPT_GIVES(x), {NULL}, {NULL}, NULL},
+        {"b", nothing, CPT_GIVES(z), {&other_z, NULL}, {NULL}, NULL},
+    };
+
+    memset(long_name, 'n', 253);
+    REFUSED(same, "two tasks are called \"a\"");
+    REFUSED(none, "task number 0 of graph \"S\" has no name");
+    REFUSED(no_function, "task \"a\" has no function");
+    REFUSED(sizes, "task \"b\" needs value \"x\" as 99 bytes, but it has 4");
+    CU_ASSERT_PTR_NOT_NULL(strstr(refusal(longer, 1), "is longer than 252 bytes"));
+    long_name[252] = '\0'; /* "S: " and 252 bytes are 255 */
+    CU_ASSERT_STRING_EQUAL(refusal(longer, 1), "");
+}
+
+static void test_service_names_are_checked(void)
+{
+    const struct cpt_task_def tasks[] = {{"a", nothing, CPT_GIVES(z), {NULL}, {NULL}, NULL}};
+    struct cpt_graph graph = {"S: T", NULL, CPT_GIVES(z), tasks, 1};
+    struct cpt_error error = {0};
+
+    CU_ASSERT_PTR_NULL(cpt_plan_new(&graph, NULL, &error));
+    CU_ASSERT_EQUAL(error.status, CPT_INVALID);
+    graph.service = "";
+    CU_ASSERT_PTR_NULL(cpt_plan_new(&graph, NULL, NULL));
+    graph.service = "S";
+    graph.task_count = 0;
+    CU_ASSERT_PTR_NULL(cpt_plan_new(&graph, NULL, NULL));
+}
+
+static void test_on_demand_tasks_and_their_inputs(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"eager for demand", nothing, CPT_GIVES(x), CPT_NEEDS(in), {NULL}, NULL},
+        {"on demand", nothing, CPT_GIVES(y), CPT_NEEDS(x), {NULL}, NULL},
+        {"answer", nothing, CPT_GIVES(z), CPT_NEEDS(in), CPT_STARTS(y), NULL},
+    };
+    const struct cpt_graph graph = {"S", CPT_GIVES(in), CPT_GIVES(z), tasks, 3};
+    struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
+    CU_ASSERT_TRUE(plan->tasks[0].is_eager);
+    CU_ASSERT_FALSE(plan->tasks[1].is_eager);
+    CU_ASSERT_TRUE(plan->tasks[1].is_startable);
+    CU_ASSERT_EQUAL(plan->tasks[1].missing_input_count, 2); /* x and its start */
+    CU_ASSERT_TRUE(plan->tasks[2].is_eager);
+    CU_ASSERT_EQUAL(plan->tasks[2].missing_input_count, 0);
+    cpt_plan_free(plan);
+}
+
+/* A chain of the most tasks that a graph may have, and one more. */
+static void test_task_limit(void)
+{
+    enum { TASKS = CPT_GRAPH_TASKS_MAX };
+    struct cpt_value *values = calloc(TASKS, sizeof *values);
+    char(*names)[8] = calloc(TASKS + 1, sizeof *names);
+    struct cpt_task_def *tasks = calloc(TASKS + 1, sizeof *tasks);
+    struct cpt_graph graph = {"S", NULL, NULL, tasks, TASKS};
+    struct cpt_error error = {0};
+    struct cpt_plan *plan = NULL;
+
+    CU_ASSERT_FATAL(values != NULL && names != NULL && tasks != NULL);
+    for (size_t i = 0; i < TASKS; i++) {
+        (void)snprintf(names[i], sizeof names[i], "t%zu", i);
+        values[i] = (struct cpt_value){names[i], 1};
+        tasks[i] = (struct cpt_task_def){names[i], nothing, &values[i], {NULL}, {NULL}, NULL};
+        tasks[i].needs[0] = i > 0 ? &values[i - 1] : NULL;
+    }
+    graph.output = &values[TASKS - 1];
+    plan = cpt_plan_new(&graph, NULL, &error);
+    CU_ASSERT_PTR_NOT_NULL(plan);
+    cpt_plan_free(plan);
+    graph.task_count = TASKS + 1;
+    CU_ASSERT_PTR_NULL(cpt_plan_new(&graph, NULL, &error));
+    CU_ASSERT_EQUAL(error.status, CPT_LIMIT);
+    free(values);
+    free(names);
+    free(tasks);
+}
+
+static bool plan_with(const struct cpt_alloc *alloc)
+{
+    static const struct cpt_group group = {"sub", NULL};
+    const struct cpt_task_def tasks[] = {
+        {"a", nothing, CPT_GIVES(x), CPT_NEEDS(in), {NULL}, &group},
+        {"c", nothing, CPT_GIVES(z), CPT_NEEDS(x), {NULL}, NULL},
+    };
+    const struct cpt_graph graph = {"S", CPT_GIVES(in), CPT_GIVES(z), tasks, 2};
+    struct cpt_plan *plan = cpt_plan_new(&graph, alloc, NULL);
+
+    cpt_plan_free(plan);
+    return plan != NULL;
+}
+
+static void test_allocation_failures(void)
+{
+    each_allocation_failure(plan_with);
+}
+
+CU_TestInfo cpt_graph_tests[] = {
+    {"a circle is named", test_circle_is_named},
+    {"a circle through a start is named", test_circle_through_a_start_is_named},
+    {"unknown values are named", test_unknown_values_are_named},
+    {"a useless task is named", test_useless_task_is_named},
+    {"values are given once", test_values_are_given_once},
+    {"names are checked", test_names_are_checked},
+    {"service names are checked", test_service_names_are_checked},
+    {"on-demand tasks and their inputs", test_on_demand_tasks_and_their_inputs},
+    {"the limit of tasks", test_task_limit},
+    {"allocation failures", test_allocation_failures},
+    CU_TEST_INFO_NULL,
+};
