@@ -101,7 +101,7 @@ struct cpt_trace_await {
     struct cpt_trace_task *task;      /* what released it, or NULL */
     uint64_t block_ns;                /* the task had nothing more to do */
     uint64_t arrive_ns;               /* at or before block: it did not have to wait */
-    uint64_t resume_ns;               /* it ran again */
+    uint64_t resume_ns;               /* it ran again; UINT64_MAX: not yet */
     uint64_t margin_ns;               /* the runner-up came so much earlier */
     unsigned char has_margin;
 };
@@ -138,6 +138,9 @@ struct cpt_trace {
                     uint64_t overcount_ns, uint64_t undercount_ns, int is_inconsistent);
     void *context;
     unsigned overcount; /* enum cpt_overcount of cpt_path.h, for all callees */
+    /* When the request was taken up, if the transport can tell its bytes' arrival from
+     * that: the time between is ‹accept queue›. 0: at arrival. */
+    uint64_t dispatch_ns;
 };
 
 /*

@@ -26,7 +26,7 @@
  * another core, makes a segment shorter, never negative, and opens no gap. For the same
  * reason a wait counts as over if it began before `cur`, not if it ended before: the
  * two differ only where a stamp is wrong. Waits for what had come by the block did not
- * block (a reply that was already there).
+ * block (a reply that was already there), though the task may have queued to go on.
  *
  * With CPT_ATTRIBUTE_BLOCKED an await explains [block, arrive] only. What is then
  * walked has a floor, the block; at the floor we return to the task that waited. Floors
@@ -53,7 +53,14 @@
 /* The entry frame is the first one of the path. */
 enum { ENTRY_FRAME = 0 };
 
-enum step_kind { STEP_SELF, STEP_QUEUE, STEP_CALL, STEP_CALL_QUEUE, STEP_UNKNOWN };
+enum step_kind {
+    STEP_SELF,
+    STEP_QUEUE,
+    STEP_CALL,
+    STEP_CALL_QUEUE,
+    STEP_UNKNOWN,
+    STEP_ACCEPT_QUEUE
+};
 
 struct step {
     enum step_kind kind;
@@ -86,6 +93,7 @@ struct walk {
     size_t touched_capacity;
     struct cpt_trace_task *task;
     uint64_t cur_ns;
+    uint64_t begin_ns;  /* the walk ends here: the request was taken up */
     uint64_t margin_ns; /* of the join at cur, if has_margin */
     int has_margin;
 };
@@ -96,7 +104,7 @@ enum { WALK_NEW = 0, WALK_SEEN = 1, WALK_BEGAN = 2 };
 static uint64_t floor_ns(const struct walk *walk)
 {
     return walk->floor_count != 0 ? walk->floors[walk->floor_count - 1].floor_ns
-                                  : walk->trace->arrival_ns;
+                                  : walk->begin_ns;
 }
 
 /* Explains the time from @from_ns to cur, and moves cur there. */
@@ -158,6 +166,13 @@ static cpt_status touch(struct walk *walk, struct cpt_trace_task *task)
     return status;
 }
 
+/* Whether nothing had to be waited for, not even a worker to go on. */
+static int has_not_waited(const struct cpt_trace_await *await)
+{
+    return await->arrive_ns <= await->block_ns &&
+           (await->resume_ns <= await->block_ns || await->resume_ns == UINT64_MAX);
+}
+
 /* The latest await of the task that explains time before cur, or NULL. */
 static struct cpt_trace_await *latest_await(const struct walk *walk)
 {
@@ -165,7 +180,7 @@ static struct cpt_trace_await *latest_await(const struct walk *walk)
     struct cpt_trace_await *await = task->walk_await;
 
     while (await != NULL &&
-           (await->block_ns >= walk->cur_ns || await->arrive_ns <= await->block_ns)) {
+           (await->block_ns >= walk->cur_ns || has_not_waited(await))) {
         await = await->previous;
     }
     task->walk_await = await;
@@ -242,9 +257,11 @@ static cpt_status walk_await(struct walk *walk, struct cpt_trace_await *await)
     }
     walk->task->walk_await = await->previous;
     step.kind = STEP_QUEUE;
-    status = emit(walk, step, await->arrive_ns);
-    if (status != CPT_OK || is_at_floor(walk)) {
-        return status;
+    status =
+        emit(walk, step,
+             await->arrive_ns > await->block_ns ? await->arrive_ns : await->block_ns);
+    if (status != CPT_OK || is_at_floor(walk) || await->arrive_ns <= await->block_ns) {
+        return status; /* it had come by the block: the task only queued to go on */
     }
     note_margin(walk, await->has_margin, await->margin_ns);
     if (await->call != NULL) {
@@ -284,11 +301,11 @@ static cpt_status walk_beginning(struct walk *walk)
     status = emit(walk, step, task->start_ns);
     if (status == CPT_OK && task->begin == CPT_BEGIN_UNKNOWN) {
         step = (struct step){.kind = STEP_UNKNOWN};
-        return emit(walk, step, walk->trace->arrival_ns);
+        return emit(walk, step, walk->begin_ns);
     }
     if (status == CPT_OK) {
         step.kind = STEP_QUEUE;
-        status = emit(walk, step, is_first ? walk->trace->arrival_ns : task->ready_ns);
+        status = emit(walk, step, is_first ? walk->begin_ns : task->ready_ns);
     }
     if (status == CPT_OK && !is_at_floor(walk)) {
         task->walk_began = WALK_BEGAN;
@@ -309,16 +326,19 @@ static cpt_status walk_nothing(struct walk *walk)
 
 static cpt_status walk_backwards(struct walk *walk)
 {
+    const struct cpt_trace *trace = walk->trace;
     cpt_status status = CPT_OK;
 
-    walk->task = walk->trace->answered_by;
-    walk->cur_ns = walk->trace->response_ns;
+    walk->task = trace->answered_by;
+    walk->cur_ns = trace->response_ns;
+    walk->begin_ns =
+        trace->dispatch_ns > trace->arrival_ns ? trace->dispatch_ns : trace->arrival_ns;
     while (status == CPT_OK) {
         struct cpt_trace_await *await = NULL;
 
         pop_floors(walk);
-        if (walk->cur_ns <= walk->trace->arrival_ns) {
-            return CPT_OK;
+        if (walk->cur_ns <= walk->begin_ns) {
+            break;
         }
         if (walk->task == NULL) {
             status = walk_nothing(walk);
@@ -330,6 +350,10 @@ static cpt_status walk_backwards(struct walk *walk)
         }
         await = latest_await(walk);
         status = await != NULL ? walk_await(walk, await) : walk_beginning(walk);
+    }
+    if (status == CPT_OK) {
+        walk->begin_ns = walk->trace->arrival_ns;
+        status = emit(walk, (struct step){.kind = STEP_ACCEPT_QUEUE}, walk->begin_ns);
     }
     return status;
 }
@@ -523,7 +547,11 @@ static cpt_status append_step(struct walk *walk, struct cpt_path *path,
             status =
                 append_kind(path, frame, CPT_KIND_QUEUE, step, step->task->executor);
         } else if (status == CPT_OK) {
-            status = append_kind(path, frame, CPT_KIND_UNATTRIBUTED, step, none);
+            status =
+                append_kind(path, frame,
+                            step->kind == STEP_ACCEPT_QUEUE ? CPT_KIND_ACCEPT_QUEUE
+                                                            : CPT_KIND_UNATTRIBUTED,
+                            step, none);
         }
     }
     if (status == CPT_OK && step->has_margin) {

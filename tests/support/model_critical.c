@@ -158,8 +158,8 @@ static const struct cpt_trace_await *await_at(const struct cpt_trace_task *task,
 {
     for (const struct cpt_trace_await *await = task->last_await; await != NULL;
          await = await->previous) {
-        if (await->arrive_ns > await->block_ns && await->block_ns < t_ns &&
-            t_ns <= await->resume_ns) {
+        if (await->block_ns < t_ns && t_ns <= await->resume_ns &&
+            (await->arrive_ns > await->block_ns || await->resume_ns != UINT64_MAX)) {
             return await;
         }
     }
@@ -199,7 +199,8 @@ static void explain(struct model *model, const struct cpt_trace_task *task,
                      trace->answered_by == NULL && trace->dropped_event_count == 0
                          ? CPT_KIND_WORK
                          : CPT_KIND_UNATTRIBUTED);
-        } else if (await != NULL && t_ns > await->arrive_ns) {
+        } else if (await != NULL &&
+                   (t_ns > await->arrive_ns || await->arrive_ns <= await->block_ns)) {
             own_task(model, t_ns--, task, CPT_KIND_QUEUE);
         } else if (await != NULL && await->call == NULL && await->task == NULL) {
             while (t_ns > floor_ns && t_ns > await->block_ns) {
@@ -232,7 +233,16 @@ void model_critical_path(const struct random_trace *made, struct model_line *lin
 
     line->count = (size_t)(trace->response_ns - trace->arrival_ns);
     line->pool_bytes = 0;
-    explain(&model, trace->answered_by, trace->response_ns, trace->arrival_ns);
+    if (trace->dispatch_ns <= trace->arrival_ns) {
+        explain(&model, trace->answered_by, trace->response_ns, trace->arrival_ns);
+        return;
+    }
+    explain(&model, trace->answered_by, trace->response_ns, trace->dispatch_ns);
+    for (uint64_t t_ns = trace->dispatch_ns; t_ns > trace->arrival_ns; t_ns--) {
+        if (t_ns <= trace->response_ns) {
+            own_task(&model, t_ns, NULL, CPT_KIND_ACCEPT_QUEUE);
+        }
+    }
 }
 
 int model_line_of(const struct cpt_path *path, uint64_t latency_ns,
@@ -324,8 +334,8 @@ static int task_was(const struct random_trace *made, const struct cpt_trace_task
         if (await->block_ns <= t_ns && t_ns < await->arrive_ns) {
             return 0;
         }
-        is_queued = is_queued || (await->arrive_ns > await->block_ns &&
-                                  await->arrive_ns <= t_ns && t_ns < await->resume_ns);
+        is_queued = is_queued || (await->block_ns <= t_ns && await->arrive_ns <= t_ns &&
+                                  t_ns < await->resume_ns);
     }
     task_text(made, task, expected);
     if (is_queued) {

@@ -27,10 +27,10 @@ static const struct cpt_value values[RANDOM_TASKS_MAX] = {
 
 static cpt_status run_script(struct cpt_task *task, unsigned index, cpt_task_fn next);
 
-#define DEFINE(n)                                                                       \
-    static cpt_status run_##n(struct cpt_task *task)                                    \
-    {                                                                                   \
-        return run_script(task, n, run_##n);                                            \
+#define DEFINE(n)                                                                      \
+    static cpt_status run_##n(struct cpt_task *task)                                   \
+    {                                                                                  \
+        return run_script(task, n, run_##n);                                           \
     }
 EACH_TASK(DEFINE)
 #undef DEFINE
@@ -143,8 +143,10 @@ static void draw_step(uint64_t *random, struct random_step *step, unsigned index
     while (def->starts[start_count] != NULL) {
         start_count++;
     }
-    step->before_ns = virtual_random(random, 3) == 0 ? 0 : virtual_random(random, scale_ns);
-    step->after_ns = virtual_random(random, 2) == 0 ? 0 : virtual_random(random, scale_ns);
+    step->before_ns =
+        virtual_random(random, 3) == 0 ? 0 : virtual_random(random, scale_ns);
+    step->after_ns =
+        virtual_random(random, 2) == 0 ? 0 : virtual_random(random, scale_ns);
     step->part_count = (unsigned)virtual_random(random, RANDOM_PARTS_MAX + 1);
     for (unsigned i = 0; i < step->part_count; i++) {
         step->sleep_ns[i] = virtual_random(random, 2 * scale_ns);
@@ -198,6 +200,7 @@ void random_graph_make(uint64_t *random, uint64_t scale_ns)
             draw_step(random, &script->steps[k], i, scale_ns);
         }
     }
-    random_graph.graph = (struct cpt_graph){"S", NULL, &values[random_graph.task_count - 1],
-                                            random_graph.tasks, random_graph.task_count};
+    random_graph.graph =
+        (struct cpt_graph){"S", NULL, &values[random_graph.task_count - 1],
+                           random_graph.tasks, random_graph.task_count};
 }

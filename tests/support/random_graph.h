@@ -24,7 +24,7 @@ struct random_step {
     uint64_t before_ns; /* computes so long, starts its parts, … */
     uint64_t after_ns;  /* … and computes on */
     unsigned part_count;
-    uint64_t sleep_ns[RANDOM_PARTS_MAX];   /* a sleep, if start is NULL */
+    uint64_t sleep_ns[RANDOM_PARTS_MAX]; /* a sleep, if start is NULL */
     const struct cpt_value *start[RANDOM_PARTS_MAX];
     enum random_wait wait;
     uint64_t timeout_ns;

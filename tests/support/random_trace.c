@@ -206,7 +206,8 @@ static void block(struct sim *sim, size_t index)
     sim->made->await_count++;
     needed = chance(sim, 60) ? count : 1 + (unsigned)below(sim, count);
     *await = (struct cpt_trace_await){.previous = sim->made->tasks[index].last_await,
-                                      .block_ns = sim->now_ns};
+                                      .block_ns = sim->now_ns,
+                                      .resume_ns = UINT64_MAX};
     sim->made->tasks[index].last_await = await;
     task->await = await;
     task->state = BLOCKED;

@@ -77,8 +77,9 @@ void virtual_init(struct virtual_time *virtual, uint64_t seed)
 
 static void run_one(struct virtual_time *virtual)
 {
-    const size_t index =
-        virtual->random != 0 ? virtual_random(&virtual->random, virtual->work_count) : 0;
+    const size_t index = virtual->random != 0
+                             ? virtual_random(&virtual->random, virtual->work_count)
+                             : 0;
     struct cpt_work *work = virtual->works[index];
 
     virtual->work_count--;

@@ -103,6 +103,10 @@ static void run_cases(const char *what, uint64_t count, harm_fn harm, enum judge
         }
         if (harm != NULL) {
             harm(&made, &random);
+            made.trace.dispatch_ns =
+                test_random_chance(&random, 10)
+                    ? made.trace.arrival_ns + test_random_below(&random, 20)
+                    : 0;
         }
         made.trace.overcount = test_random_chance(&random, 20) ? CPT_OVERCOUNT_CLIP : 0;
         if (!walk_is_right(path, CPT_ATTRIBUTE_BLOCKED, judge, harm == NULL) ||
