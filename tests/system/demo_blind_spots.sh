@@ -39,8 +39,9 @@ blind = [s for s in segments if s["stack"][-1] == "C: ‹blind spot›"]
 assert blind, [s["stack"] for s in segments]
 assert any(s.get("reason") == reason for s in blind), (reason, blind)
 assert all("C: C1" not in s["stack"] for s in segments)
-counters = open(mode + ".counters").read()
-assert "blind_spots" in counters and reason in counters, counters
+counters = json.load(open(mode + ".counters"))["counters"]
+counted = {c.get("member"): c["value"] for c in counters if c["name"] == "blind_spots"}
+assert counted[reason] >= 1 and sum(counted.values()) == counted[reason], counted
 PY
     kill "$a_pid" "$b_pid"
     [ "$mode" = down ] || kill "$c_pid"
