@@ -18,6 +18,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Longest stack that a row shows; the front of a longer one is cut. */
 enum { STACK_BYTES = 4000 };
@@ -34,12 +35,12 @@ static void put_side(struct cpti_json *json, const char *key,
 
 static void put_change(struct cpti_json *json, const struct cpt_change *change)
 {
-    cpti_json_float(json, "base_ns", change->base_ns);
-    cpti_json_float(json, "new_ns", change->new_ns);
-    cpti_json_float(json, "delta_ns", change->delta_ns);
-    cpti_json_float(json, "low_ns", change->low_ns);
-    cpti_json_float(json, "high_ns", change->high_ns);
-    cpti_json_float(json, "p_value", change->p_value);
+    cpti_json_ns(json, "base_ns", change->base_ns);
+    cpti_json_ns(json, "new_ns", change->new_ns);
+    cpti_json_ns(json, "delta_ns", change->delta_ns);
+    cpti_json_ns(json, "low_ns", change->low_ns);
+    cpti_json_ns(json, "high_ns", change->high_ns);
+    cpti_json_rough(json, "p_value", change->p_value);
 }
 
 static void put_row(struct cpti_json *json, const struct cpt_diff *diff,
@@ -49,8 +50,8 @@ static void put_row(struct cpti_json *json, const struct cpt_diff *diff,
     cpti_json_open(json, NULL, '{');
     cpti_tree_stack_json(json, cpt_diff_tree(diff), row->node);
     put_change(json, &row->self);
-    cpti_json_float(json, "base_presence", row->base_presence);
-    cpti_json_float(json, "new_presence", row->new_presence);
+    cpti_json_rough(json, "base_presence", row->base_presence);
+    cpti_json_rough(json, "new_presence", row->new_presence);
     cpti_json_bool(json, "rare", row->is_rare);
     cpti_json_open(json, "inclusive", '{');
     put_change(json, &row->inclusive);
@@ -224,6 +225,18 @@ static int gather_selections(const struct cpti_arguments *arguments,
                        cpti_has(arguments, "stop-at-error"), is_usable);
 }
 
+/* Requests that entered elsewhere can be compared, but hardly are meant to be. */
+static void warn_of_entries(const struct cpti_gather *gathers)
+{
+    const char *base = cpt_tree_note_find(gathers[0].tree, "entry");
+    const char *new_entry = cpt_tree_note_find(gathers[1].tree, "entry");
+
+    if (base != NULL && new_entry != NULL && strcmp(base, new_entry) != 0) {
+        cpti_warn("the requests of the base entered at %s, the new ones at %s",
+                  cpti_quoted(base), cpti_quoted(new_entry));
+    }
+}
+
 /* Two operands. */
 static int gather_files(const struct cpti_arguments *arguments,
                         struct cpti_gather *gathers, int *is_usable)
@@ -240,6 +253,9 @@ static int gather_files(const struct cpti_arguments *arguments,
                                        cpti_has(arguments, "stop-at-error"), is_usable);
 
         status = failed != CPTI_EXIT_DONE ? failed : status;
+    }
+    if (*is_usable) {
+        warn_of_entries(gathers);
     }
     return status;
 }

@@ -222,8 +222,9 @@ static int run_file(struct log_command *command, const struct cpti_arguments *ar
     if (status == CPTI_EXIT_DONE) {
         status = cpti_log_walk(&walk);
         if (status == CPTI_EXIT_DONE && command->is_check) {
-            (void)printf("%s: %" PRIu64 " records, each adds up to its latency\n",
-                         cpti_input_name(&input), command->selected_count);
+            (void)printf("%s: %" PRIu64 " record%s, each adds up to its latency\n",
+                         cpti_input_name(&input), command->selected_count,
+                         command->selected_count == 1 ? "" : "s");
         }
     }
     cpti_input_close(&input);

@@ -85,8 +85,9 @@ static int print_metadata(const struct cpt_metadata_summary *summary,
     const uint64_t sum_ns = cpt_path_sum_ns(path);
     char text[32];
 
-    (void)printf("critical path of %s ms, %zu segments, %zu bytes%s\n",
-                 cpti_ms((double)sum_ns, text), cpt_path_segment_count(path), bytes,
+    (void)printf("critical path of %s ms, %zu segment%s, %zu bytes%s\n",
+                 cpti_ms((double)sum_ns, text), cpt_path_segment_count(path),
+                 cpt_path_segment_count(path) == 1 ? "" : "s", bytes,
                  cpti_path_flags_text(cpt_path_flags(path)));
     if (summary->has_server_elapsed) {
         (void)printf("the service says that it took %s ms\n",

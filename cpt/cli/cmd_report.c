@@ -20,12 +20,12 @@ static void put_row(struct cpti_json *json, const struct cpt_tree *tree,
     cpti_tree_stack_json(json, tree, row->node);
     cpti_json_unsigned(json, "self_ns", row->self_ns);
     cpti_json_unsigned(json, "inclusive_ns", row->inclusive_ns);
-    cpti_json_float(json, "share",
+    cpti_json_rough(json, "share",
                     latency_ns == 0 ? 0
                                     : (double)row->inclusive_ns / (double)latency_ns);
-    cpti_json_float(json, "presence", stats.presence);
+    cpti_json_rough(json, "presence", stats.presence);
     cpti_json_unsigned(json, "present_count", stats.present_count);
-    cpti_json_float(json, "present_mean_ns", stats.present_mean_ns);
+    cpti_json_ns(json, "present_mean_ns", stats.present_mean_ns);
     cpti_json_unsigned(json, "p50_ns", cpt_stats_quantile_ns(tree, row->node, 0.5));
     cpti_json_unsigned(json, "p99_ns", cpt_stats_quantile_ns(tree, row->node, 0.99));
     cpti_json_unsigned(json, "min_ns", stats.min_ns);

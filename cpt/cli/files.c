@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -149,6 +150,34 @@ int cpti_input_slurp(struct cpti_input *input, size_t limit, unsigned char **dat
 
 /* --- Outputs --- */
 
+/* The temporary file, for when we are told to end. One is written at a time. */
+static char *volatile unfinished;
+
+/* Only what a signal handler may call. */
+static void remove_unfinished(int signal_number)
+{
+    if (unfinished != NULL) {
+        (void)unlink(unfinished);
+    }
+    (void)raise(signal_number); /* now as it would have ended us without the handler */
+}
+
+static void expect_signals(void)
+{
+    static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
+    struct sigaction action = {0};
+
+    action.sa_handler = remove_unfinished;
+    action.sa_flags = (int)SA_RESETHAND;
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        struct sigaction before;
+
+        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL) {
+            (void)sigaction(signals[i], &action, NULL);
+        }
+    }
+}
+
 /* The place that a file of that name has: links are followed, as with a plain write. */
 static char *resolve(const char *path)
 {
@@ -177,6 +206,8 @@ static int open_temporary(struct cpti_output *output)
         return cpti_failed("%s: cannot be written: %s", cpti_quoted(output->path),
                            strerror(errno));
     }
+    unfinished = output->temporary;
+    expect_signals();
     (void)fchmod(descriptor, 0666 & ~mask);
     output->file = fdopen(descriptor, "wb");
     if (output->file == NULL) {
@@ -223,6 +254,7 @@ int cpti_output_write(void *context, const void *data, size_t bytes)
 
 static void output_deinit(struct cpti_output *output)
 {
+    unfinished = NULL;
     free(output->target);
     free(output->temporary);
     *output = (struct cpti_output){0};

@@ -131,9 +131,6 @@ static int add_record(struct cpti_log_walk *walk, const struct cpt_record *recor
     }
     failed = cpti_log_path(walk, record, &path);
     if (path == NULL) {
-        if (failed == CPTI_EXIT_DONE) {
-            return failed_tree(cpt_tree_count_add(gather->tree, "skipped", 1));
-        }
         return failed;
     }
     status = cpt_tree_add(gather->tree, path, weight);
@@ -179,6 +176,10 @@ static int gather_log(struct gathering *gathering, struct cpti_input *input,
     };
     const int status = cpti_log_walk(&walk);
 
+    for (size_t i = 0; i < gathering->gather_count; i++) {
+        (void)cpt_tree_count_add(gathering->gathers[i].tree, "skipped",
+                                 walk.skipped_count + walk.lost_count);
+    }
     /* records that were skipped do not take away the others */
     *is_usable =
         status == CPTI_EXIT_DONE || (walk.damage_count != 0 && walk.record_count != 0 &&

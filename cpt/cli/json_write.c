@@ -166,3 +166,16 @@ void cpti_json_float(struct cpti_json *json, const char *key, double number)
     }
     (void)fputs(text, json->file);
 }
+
+void cpti_json_ns(struct cpti_json *json, const char *key, double ns)
+{
+    cpti_json_float(json, key, round(ns * 1000) / 1000);
+}
+
+void cpti_json_rough(struct cpti_json *json, const char *key, double number)
+{
+    char text[40];
+
+    (void)snprintf(text, sizeof text, "%.6g", number);
+    cpti_json_float(json, key, strtod(text, NULL));
+}

@@ -50,6 +50,13 @@ void cpti_json_null(struct cpti_json *json, const char *key);
 /* The shortest form that reads back as @number; null where JSON has none (NaN). */
 void cpti_json_float(struct cpti_json *json, const char *key, double number);
 
+/* The same of computed nanoseconds, rounded to thousandths: what is finer depends on
+ * the machine's arithmetic, and means nothing. */
+void cpti_json_ns(struct cpti_json *json, const char *key, double ns);
+
+/* The same with six digits, for probabilities. */
+void cpti_json_rough(struct cpti_json *json, const char *key, double number);
+
 /* An item whose key is bytes from outside. The value follows with a key of NULL. */
 void cpti_json_key(struct cpti_json *json, struct cpt_bytes key);
 

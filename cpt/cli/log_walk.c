@@ -176,13 +176,13 @@ static int walk_records(struct cpti_log_walk *walk)
 static int sum_up(const struct cpti_log_walk *walk)
 {
     const struct cpt_log_counts *counts = cpt_log_reader_counts(walk->reader);
-    const uint64_t skipped = walk->skipped_count + counts->skipped_records;
+    const uint64_t skipped = walk->skipped_count + walk->lost_count;
     const char *name = cpti_input_name(walk->input);
 
     if (walk->damage_count == 0) {
         return CPTI_EXIT_DONE;
     }
-    if (counts->records == 0 && walk->input->kind == CPTI_INPUT_OTHER) {
+    if (walk->record_count == 0 && walk->input->kind == CPTI_INPUT_OTHER) {
         return cpti_failed("%s: is neither a path log nor a tree", name);
     }
     if (walk->damage_count > MESSAGES_MAX) {
@@ -193,7 +193,7 @@ static int sum_up(const struct cpti_log_walk *walk)
         cpti_warn("%s: %" PRIu64 " bytes skipped", name, counts->skipped_bytes);
     }
     return cpti_failed("%s: %" PRIu64 " of %" PRIu64 " records skipped", name, skipped,
-                       counts->records + counts->skipped_records);
+                       walk->record_count + walk->lost_count);
 }
 
 int cpti_log_walk(struct cpti_log_walk *walk)
@@ -215,6 +215,7 @@ int cpti_log_walk(struct cpti_log_walk *walk)
     }
     status = walk_records(walk);
     show_progress(walk, 1);
+    walk->lost_count = cpt_log_reader_counts(walk->reader)->skipped_records;
     if (status == CPTI_EXIT_DONE) {
         status = sum_up(walk);
     }

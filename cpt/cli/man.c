@@ -78,11 +78,11 @@ static void put_option(FILE *file, const struct cpti_option *option)
 
 static void put_example(FILE *file, const char *line, const char *what)
 {
-    (void)fputs(".PP\n.nf\n.RS\n", file);
-    put_text(file, line);
-    (void)fputs("\n.RE\n.fi\n.PP\n", file);
+    (void)fputs(".PP\n", file);
     put_text(file, what);
-    (void)fputs(".\n", file);
+    (void)fputs(":\n.PP\n.nf\n.RS\n", file);
+    put_text(file, line);
+    (void)fputs("\n.RE\n.fi\n", file);
 }
 
 static void put_title(FILE *file, const char *page, const char *summary)
@@ -94,7 +94,8 @@ static void put_title(FILE *file, const char *page, const char *summary)
         }
         (void)fputc(*at >= 'a' && *at <= 'z' ? *at - 'a' + 'A' : *at, file);
     }
-    (void)fputs("\" \"1\" \"\" \"cpt " CPTI_VERSION "\" \"User Commands\"\n.SH NAME\n",
+    (void)fputs("\" \"1\" \"\" \"cpt " CPTI_VERSION
+                "\" \"User Commands\"\n.nh\n.ad l\n.SH NAME\n",
                 file);
     put_text(file, page);
     (void)fputs(" \\- ", file);

@@ -5,6 +5,7 @@
 
 #include "cpt/cli/output.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -263,10 +264,16 @@ void cpti_arguments_deinit(struct cpti_arguments *arguments)
     *arguments = (struct cpti_arguments){0};
 }
 
+static int is_named(const struct cpti_argument *argument, const char *name)
+{
+    assert(argument->option != NULL);
+    return strcmp(argument->option->name, name) == 0;
+}
+
 int cpti_has(const struct cpti_arguments *arguments, const char *name)
 {
     for (size_t i = 0; i < arguments->option_count; i++) {
-        if (strcmp(arguments->options[i].option->name, name) == 0) {
+        if (is_named(&arguments->options[i], name)) {
             return 1;
         }
     }
@@ -277,7 +284,7 @@ const char *cpti_value_at(const struct cpti_arguments *arguments, const char *na
                           size_t index)
 {
     for (size_t i = 0; i < arguments->option_count; i++) {
-        if (strcmp(arguments->options[i].option->name, name) == 0 && index-- == 0) {
+        if (is_named(&arguments->options[i], name) && index-- == 0) {
             return arguments->options[i].value;
         }
     }
@@ -289,7 +296,7 @@ const char *cpti_value(const struct cpti_arguments *arguments, const char *name)
     const char *value = NULL;
 
     for (size_t i = 0; i < arguments->option_count; i++) {
-        if (strcmp(arguments->options[i].option->name, name) == 0) {
+        if (is_named(&arguments->options[i], name)) {
             value = arguments->options[i].value;
         }
     }

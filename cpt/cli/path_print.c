@@ -8,6 +8,7 @@
 #include "cpt/cli/table.h"
 #include "cpt/cpt_path.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -21,7 +22,8 @@ static size_t stack_of(const struct cpt_path *path, uint32_t frame,
 {
     const size_t depth = cpt_path_frame(path, frame)->depth;
 
-    for (size_t i = depth; i-- > 0 && frame != CPT_FRAME_NONE;) {
+    for (size_t i = depth; i-- > 0;) {
+        assert(frame != CPT_FRAME_NONE);
         stack[i] = frame;
         frame = cpt_path_frame(path, frame)->parent;
     }

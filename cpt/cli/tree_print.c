@@ -100,9 +100,9 @@ void cpti_tree_json(struct cpti_json *json, const struct cpt_tree *tree)
         cpti_json_null(json, "entry");
     }
     cpti_json_unsigned(json, "requests", cpt_tree_request_count(tree));
-    cpti_json_float(json, "mean_latency_ns", all.inclusive.mean_ns);
-    cpti_json_float(json, "low_ns", low_ns);
-    cpti_json_float(json, "high_ns", high_ns);
+    cpti_json_ns(json, "mean_latency_ns", all.inclusive.mean_ns);
+    cpti_json_ns(json, "low_ns", low_ns);
+    cpti_json_ns(json, "high_ns", high_ns);
     cpti_json_unsigned(json, "first_unix_ns", cpt_tree_time_first_ns(tree));
     cpti_json_unsigned(json, "last_unix_ns", cpt_tree_time_last_ns(tree));
     cpti_json_unsigned(json, "records", cpt_tree_count_find(tree, "records"));
