@@ -27,7 +27,8 @@ struct cpti_log_walk {
     struct cpt_log_reader *reader;
     struct cpt_path *path;  /* for cpti_log_path() */
     uint64_t record_count;  /* met so far, this one included */
-    uint64_t skipped_count; /* could not be used, as far as can be told */
+    uint64_t skipped_count; /* of those, could not be used */
+    uint64_t lost_count;    /* never met, in damaged blocks; known when it ends */
     uint64_t damage_count;  /* places where something was wrong */
     uint64_t progress_ns;   /* when progress was shown last */
     int shows_progress;
