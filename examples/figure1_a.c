@@ -135,7 +135,7 @@ static cpt_status overlap_begin(struct cpt_task *task)
     struct cpt_pending *b1;
 
     note_words(task);
-    figure1_before(task, &a1);
+    figure1_work(a1.before_us[FIGURE1_OVERLAP]);
     b1 = cpt_call(task, &call_b1, cpt_bytes_of("page=overlap"));
     figure1_work(A1_MEANWHILE_US);
     return cpt_await(task, b1, overlap_end);
