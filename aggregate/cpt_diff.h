@@ -41,25 +41,25 @@ struct cpt_diff_options {
 struct cpt_change {
     double base_ns;
     double new_ns;
-    double delta_ns;   /* new - base */
-    double error_ns;   /* standard error of delta_ns */
-    double low_ns;     /* the interval of delta_ns; -inf … */
-    double high_ns;    /* … to +inf if a tree has fewer than two requests */
-    double degrees;    /* degrees of freedom; infinite if nothing varies */
-    double p_value;    /* two-sided, of no difference */
+    double delta_ns; /* new - base */
+    double error_ns; /* standard error of delta_ns */
+    double low_ns;   /* the interval of delta_ns; -inf … */
+    double high_ns;  /* … to +inf if a tree has fewer than two requests */
+    double degrees;  /* degrees of freedom; infinite if nothing varies */
+    double p_value;  /* two-sided, of no difference */
 };
 
 /* One stack. */
 struct cpt_diff_row {
-    uint32_t node;              /* its number in cpt_diff_tree() */
+    uint32_t node; /* its number in cpt_diff_tree() */
     struct cpt_change self;
     struct cpt_change inclusive;
-    double base_presence;       /* share of requests that had it: 0 to 1 */
+    double base_presence; /* share of requests that had it: 0 to 1 */
     double new_presence;
     uint64_t base_present_count;
     uint64_t new_present_count;
-    int is_rare;                /* too few requests had it to trust the intervals:
-                                   fewer than CPT_STATS_PRESENT_MIN in both trees */
+    int is_rare; /* too few requests had it to trust the intervals:
+                    fewer than CPT_STATS_PRESENT_MIN in both trees */
 };
 
 /*

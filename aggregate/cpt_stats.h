@@ -9,8 +9,8 @@
  * These speak of the inclusive time.
  *
  * Averages divide by all requests; a request without the node counts as 0, in the mean
- * and in its standard error. Those are for weighted samples (with w = 1/p, x the time in
- * a request, m the mean, n requests):
+ * and in its standard error. Those are for weighted samples (with w = 1/p, x the time
+ * in a request, m the mean, n requests):
  *
  *      m = Σ w x / Σ w        error² = n/(n-1) · Σ w² (x - m)² / (Σ w)²
  *
@@ -32,8 +32,8 @@ enum { CPT_STATS_PRESENT_MIN = 30 };
 /* A mean over all requests, in nanoseconds. */
 struct cpt_mean {
     double mean_ns;
-    double deviation_ns; /* standard deviation of a single request */
-    double error_ns;     /* standard error of the mean; infinite for one request */
+    double deviation_ns;    /* standard deviation of a single request */
+    double error_ns;        /* standard error of the mean; infinite for one request */
     double effective_count; /* (Σw)² / Σw²: equal-weighted requests it is worth */
 };
 
@@ -46,7 +46,7 @@ struct cpt_stats {
     double present_mean_ns; /* their mean inclusive time, weighted; 0 without any */
     uint64_t min_ns;        /* of their inclusive times; 0 without any */
     uint64_t max_ns;
-    int is_rare;            /* fewer than CPT_STATS_PRESENT_MIN: don't trust intervals */
+    int is_rare; /* fewer than CPT_STATS_PRESENT_MIN: don't trust intervals */
 };
 
 /* The statistics of @node. */
@@ -55,8 +55,8 @@ CPT_API struct cpt_stats cpt_stats_of(const struct cpt_tree *tree, uint32_t node
 /*
  * The @quantile (0 to 1) of the inclusive time of those requests that had @node: the
  * time which that share of them, weighted, did not exceed. It is off by at most
- * CPT_STATS_QUANTILE_ERROR of the true value; 0 and 1 are the exact minimum and maximum.
- * 0 without any.
+ * CPT_STATS_QUANTILE_ERROR of the true value; 0 and 1 are the exact minimum and
+ * maximum. 0 without any.
  */
 CPT_API uint64_t cpt_stats_quantile_ns(const struct cpt_tree *tree, uint32_t node,
                                        double quantile);

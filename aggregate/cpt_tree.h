@@ -70,12 +70,12 @@ CPT_API cpt_weight cpt_weight_of_probability(double probability);
 
 /* Limits. A time is below 2^56 ns (two years), requests are fewer than 2^48: with these
  * no sum can overflow, so that merging never depends on the order. */
-#define CPT_TREE_TIME_MAX (((uint64_t)1 << 56) - 1)
+#define CPT_TREE_TIME_MAX     (((uint64_t)1 << 56) - 1)
 #define CPT_TREE_REQUESTS_MAX (((uint64_t)1 << 48) - 1)
 enum {
-    CPT_TREE_NODES_MAX = 1 << 24,  /* the most that nodes_max may ask for */
-    CPT_TREE_DEPTH_MAX = 1024,     /* frames of one stack */
-    CPT_TREE_NOTES_MAX = 4096,     /* notes and counts together */
+    CPT_TREE_NODES_MAX = 1 << 24, /* the most that nodes_max may ask for */
+    CPT_TREE_DEPTH_MAX = 1024,    /* frames of one stack */
+    CPT_TREE_NOTES_MAX = 4096,    /* notes and counts together */
     CPT_TREE_NOTE_KEY_BYTES_MAX = 255,
     CPT_TREE_NOTE_VALUE_BYTES_MAX = 4096
 };
@@ -212,10 +212,10 @@ CPT_API struct cpt_bytes cpt_tree_service(const struct cpt_tree *tree, uint32_t 
  * terminating NUL and return the bytes of the whole text without it. The root has the
  * empty text.
  */
-CPT_API size_t cpt_tree_frame_text(const struct cpt_tree *tree, uint32_t node, char *text,
-                                   size_t capacity);
-CPT_API size_t cpt_tree_stack_text(const struct cpt_tree *tree, uint32_t node, char *text,
-                                   size_t capacity);
+CPT_API size_t cpt_tree_frame_text(const struct cpt_tree *tree, uint32_t node,
+                                   char *text, size_t capacity);
+CPT_API size_t cpt_tree_stack_text(const struct cpt_tree *tree, uint32_t node,
+                                   char *text, size_t capacity);
 
 /* Bytes that hold any cpt_tree_frame_text() with its NUL. */
 enum { CPT_TREE_FRAME_TEXT_BYTES = 2304 };
@@ -246,11 +246,11 @@ struct cpt_tree_row {
 };
 
 /*
- * The nodes of @tree in a fixed order, row 0 being the root. The average times are whole
- * nanoseconds, rounded by largest remainder (ties to the stack that comes first by
- * name), so that the root's inclusive_ns is the mean latency, rounded half up, and the
- * self_ns of all rows add up to it. NULL without memory. The caller owns it; @tree must
- * outlive it and not be changed meanwhile.
+ * The nodes of @tree in a fixed order, row 0 being the root. The average times are
+ * whole nanoseconds, rounded by largest remainder (ties to the stack that comes first
+ * by name), so that the root's inclusive_ns is the mean latency, rounded half up, and
+ * the self_ns of all rows add up to it. NULL without memory. The caller owns it; @tree
+ * must outlive it and not be changed meanwhile.
  */
 CPT_API struct cpt_tree_walk *cpt_tree_walk_new(const struct cpt_alloc *alloc,
                                                 const struct cpt_tree *tree,

@@ -73,9 +73,10 @@ static struct cpt_change change_of(const struct cpt_mean *base,
         change.p_value = change.delta_ns == 0 ? 1 : 0;
     } else {
         change.degrees = degrees_of(base, other);
-        half = change.error_ns * cpt_student_quantile(0.5 + confidence / 2, change.degrees);
-        change.p_value =
-            2 * cpt_student_cdf(-fabs(change.delta_ns) / change.error_ns, change.degrees);
+        half = change.error_ns *
+               cpt_student_quantile(0.5 + confidence / 2, change.degrees);
+        change.p_value = 2 * cpt_student_cdf(-fabs(change.delta_ns) / change.error_ns,
+                                             change.degrees);
     }
     change.low_ns = change.delta_ns - half;
     change.high_ns = change.delta_ns + half;
@@ -86,9 +87,9 @@ static struct cpt_change change_of(const struct cpt_mean *base,
 static struct cpt_stats absent(const struct cpt_tree *tree)
 {
     struct cpt_stats stats = cpt_stats_of(tree, CPT_TREE_ROOT);
-    const struct cpt_mean zero = {
-        .effective_count = stats.inclusive.effective_count,
-        .error_ns = cpt_tree_request_count(tree) < 2 ? INFINITY : 0};
+    const struct cpt_mean zero = {.effective_count = stats.inclusive.effective_count,
+                                  .error_ns =
+                                      cpt_tree_request_count(tree) < 2 ? INFINITY : 0};
 
     return (struct cpt_stats){.self = zero, .inclusive = zero, .is_rare = 1};
 }
@@ -122,8 +123,8 @@ static cpt_status lay_over(struct cpt_tree *stacks, const struct cpt_tree *tree,
     for (uint32_t i = 1; i < tree->node_count && status == CPT_OK; i++) {
         const struct cpti_node *node = &tree->nodes[i];
 
-        status = cpti_tree_child(stacks, to_stacks[node->parent], cpt_tree_name(tree, i),
-                                 node->kind, &to_stacks[i]);
+        status = cpti_tree_child(stacks, to_stacks[node->parent],
+                                 cpt_tree_name(tree, i), node->kind, &to_stacks[i]);
         if (status == CPT_OK) {
             map[to_stacks[i]] = i;
         }
@@ -158,8 +159,8 @@ static cpt_status make_rows(struct cpt_diff *diff, const struct cpt_tree *base,
     const struct cpt_stats absent_other = absent(other);
     struct cpt_tree_walk *walk =
         cpt_tree_walk_new(diff->alloc, diff->stacks, CPT_TREE_BY_NAME);
-    struct placed *placed = cpt_alloc_array(diff->alloc, NULL, diff->stacks->node_count,
-                                            sizeof *placed);
+    struct placed *placed =
+        cpt_alloc_array(diff->alloc, NULL, diff->stacks->node_count, sizeof *placed);
     const cpt_status status = walk == NULL || placed == NULL ? CPT_NO_MEMORY : CPT_OK;
 
     for (uint32_t i = 0; status == CPT_OK && i < cpt_tree_walk_count(walk); i++) {

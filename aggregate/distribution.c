@@ -9,9 +9,9 @@
  *
  *      P(T > t) = I(v / (v + t²); v/2, 1/2) / 2
  *
- * which a continued fraction gives (evaluated from the front by the method of Lentz). It
- * converges fast where its argument lies below the mean of the beta distribution; on the
- * other side it is 1 less the tail of the mirrored one.
+ * which a continued fraction gives (evaluated from the front by the method of Lentz).
+ * It converges fast where its argument lies below the mean of the beta distribution; on
+ * the other side it is 1 less the tail of the mirrored one.
  *
  * Inverses are found by Newton's method on the logarithm of the tail, kept between
  * bounds that close in; where a step would leave them, they are halved instead. The
@@ -27,8 +27,8 @@
 
 enum { STEPS_MAX = 400, FRACTION_STEPS_MAX = 10000 };
 
-#define ROOT_HALF 0.70710678118654752440
-#define ROOT_TWO_PI 2.50662827463100050242
+#define ROOT_HALF           0.70710678118654752440
+#define ROOT_TWO_PI         2.50662827463100050242
 #define NORMAL_FROM_DEGREES 1e6
 
 static double normal_tail(double z)
@@ -108,8 +108,8 @@ static double student_tail(double t, double degrees)
         return 0.5;
     }
     /* log of x^a y^(1/2) / B(a, 1/2), where Γ(1/2) = sqrt(π) */
-    front = exp(log_gamma_step(a) - 0.5 * log(3.14159265358979323846) - a * log1p(ratio) +
-                0.5 * log(y));
+    front = exp(log_gamma_step(a) - 0.5 * log(3.14159265358979323846) -
+                a * log1p(ratio) + 0.5 * log(y));
     if (x < (a + 1) / (a + 2.5)) {
         return 0.5 * front * beta_fraction(x, a, 0.5) / a;
     }

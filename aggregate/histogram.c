@@ -66,7 +66,8 @@ static void set_weight(struct cpti_bucket *bucket, cpti_u128 weight)
     bucket->weight_high = (uint32_t)(weight >> 64);
 }
 
-void cpti_histogram_deinit(struct cpti_histogram *histogram, const struct cpt_alloc *alloc)
+void cpti_histogram_deinit(struct cpti_histogram *histogram,
+                           const struct cpt_alloc *alloc)
 {
     cpt_alloc_free(alloc, histogram->buckets);
     *histogram = (struct cpti_histogram){0};
@@ -113,7 +114,8 @@ static uint32_t position(const struct cpti_histogram *histogram, uint32_t index)
     return low;
 }
 
-void cpti_histogram_add(struct cpti_histogram *histogram, uint32_t index, cpti_u128 weight)
+void cpti_histogram_add(struct cpti_histogram *histogram, uint32_t index,
+                        cpti_u128 weight)
 {
     const uint32_t at = position(histogram, index);
     struct cpti_bucket *bucket = histogram->buckets + at;

@@ -15,8 +15,8 @@
 #include "cpt/cpt_alloc.h"
 
 enum {
-    CPTI_HISTOGRAM_BITS = 8,            /* of a value that are told apart */
-    CPTI_HISTOGRAM_BUCKETS_MAX = 6400   /* for values below 2^56 */
+    CPTI_HISTOGRAM_BITS = 8,          /* of a value that are told apart */
+    CPTI_HISTOGRAM_BUCKETS_MAX = 6400 /* for values below 2^56 */
 };
 
 /* One bucket: 96 bits of weight, which is enough for all requests a tree may have. */

@@ -3,7 +3,8 @@
 /*
  * stats.c - exact sums become means, errors and quantiles
  *
- * The error of a weighted mean needs Σ w² (x - m)². With m = X/W (X = Σwx, W = Σw) it is
+ * The error of a weighted mean needs Σ w² (x - m)². With m = X/W (X = Σwx, W = Σw) it
+ * is
  *
  *      Σ w² (x - m)²  =  ( W² Σw²x²  -  2 X W Σw²x  +  X² Σw² ) / W²
  *
@@ -23,7 +24,8 @@
 #include <math.h>
 
 /* The bracket of the formula above. */
-static struct cpti_huge spread(const struct cpt_tree *tree, const struct cpti_sums *sums)
+static struct cpti_huge spread(const struct cpt_tree *tree,
+                               const struct cpti_sums *sums)
 {
     const struct cpti_wide weight = cpti_wide_of(tree->weight);
     const struct cpti_huge total = cpti_huge_of(&sums->wx);
@@ -40,7 +42,8 @@ static struct cpti_huge spread(const struct cpt_tree *tree, const struct cpti_su
     return cpti_huge_less(&squares, &mixed);
 }
 
-static struct cpt_mean mean_of(const struct cpt_tree *tree, const struct cpti_sums *sums)
+static struct cpt_mean mean_of(const struct cpt_tree *tree,
+                               const struct cpti_sums *sums)
 {
     const double weight = cpti_u128_double(tree->weight);
     const double count = (double)tree->request_count;
@@ -56,7 +59,8 @@ static struct cpt_mean mean_of(const struct cpt_tree *tree, const struct cpti_su
         mean.error_ns = INFINITY;
         return mean;
     }
-    mean.error_ns = sqrt(count / (count - 1) * cpti_huge_double(&bracket)) / weight / weight;
+    mean.error_ns =
+        sqrt(count / (count - 1) * cpti_huge_double(&bracket)) / weight / weight;
     mean.deviation_ns = mean.error_ns * sqrt(mean.effective_count);
     return mean;
 }
@@ -95,7 +99,8 @@ static uint64_t middle_of(const struct cpti_node *node, uint32_t index)
     return middle > node->max_ns ? node->max_ns : middle;
 }
 
-uint64_t cpt_stats_quantile_ns(const struct cpt_tree *tree, uint32_t node, double quantile)
+uint64_t cpt_stats_quantile_ns(const struct cpt_tree *tree, uint32_t node,
+                               double quantile)
 {
     /* In 2^-30ths, rounded down: 0.99 of 100 requests must be the 99th, and the double
      * next to 0.99 may lie above it. 96 bits of weight leave room for 30 more. */
@@ -128,15 +133,17 @@ size_t cpt_stats_bucket_count(const struct cpt_tree *tree, uint32_t node)
     return tree->nodes[node].histogram.count;
 }
 
-struct cpt_bucket cpt_stats_bucket(const struct cpt_tree *tree, uint32_t node, size_t index)
+struct cpt_bucket cpt_stats_bucket(const struct cpt_tree *tree, uint32_t node,
+                                   size_t index)
 {
     const struct cpti_node *at = &tree->nodes[node];
     const struct cpti_bucket *bucket = &at->histogram.buckets[index];
 
     assert(index < at->histogram.count);
-    return (struct cpt_bucket){
-        cpti_histogram_low(bucket->index), cpti_histogram_high(bucket->index),
-        cpti_u128_double(cpti_bucket_weight(bucket)) / cpti_u128_double(at->present_weight)};
+    return (struct cpt_bucket){cpti_histogram_low(bucket->index),
+                               cpti_histogram_high(bucket->index),
+                               cpti_u128_double(cpti_bucket_weight(bucket)) /
+                                   cpti_u128_double(at->present_weight)};
 }
 
 void cpt_mean_interval(const struct cpt_mean *mean, double confidence, double *low_ns,

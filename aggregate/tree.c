@@ -8,7 +8,8 @@
  * finds or makes them all:
  *
  *      segments --> self time of each frame         (forwards)
- *               --> inclusive time of each frame    (backwards: a child adds to its parent)
+ *               --> inclusive time of each frame    (backwards: a child adds to its
+ * parent)
  *               --> node of each frame with time    (forwards: below its parent's node)
  *               --> sums of each node
  *
@@ -172,8 +173,8 @@ static cpt_status grow_nodes(struct cpt_tree *tree)
                           sizeof *tree->nodes);
 }
 
-cpt_status cpti_tree_child(struct cpt_tree *tree, uint32_t parent, struct cpt_bytes name,
-                           unsigned kind, uint32_t *child)
+cpt_status cpti_tree_child(struct cpt_tree *tree, uint32_t parent,
+                           struct cpt_bytes name, unsigned kind, uint32_t *child)
 {
     const uint16_t depth = tree->nodes[parent].depth;
     cpt_name_id id = 0;
@@ -274,11 +275,11 @@ static cpt_status find_nodes(struct cpt_tree *tree, const struct cpt_path *path)
         if (tree->frames[i].inclusive_ns == 0) {
             continue;
         }
-        status = cpti_tree_child(tree, parent, cpt_path_frame_name(path, i), frame->kind,
-                                 &tree->frames[i].node);
+        status = cpti_tree_child(tree, parent, cpt_path_frame_name(path, i),
+                                 frame->kind, &tree->frames[i].node);
         if (status == CPT_OK) {
-            status = cpti_histogram_reserve(&tree->nodes[tree->frames[i].node].histogram,
-                                            tree->alloc, 1);
+            status = cpti_histogram_reserve(
+                &tree->nodes[tree->frames[i].node].histogram, tree->alloc, 1);
         }
     }
     return status;
@@ -345,8 +346,8 @@ cpt_status cpt_tree_add(struct cpt_tree *tree, const struct cpt_path *path,
     status = cpt_alloc_grow(tree->alloc, (void **)&tree->frames, &tree->frame_capacity,
                             frame_count, CPT_PATH_FRAMES_MAX, sizeof *tree->frames);
     if (status == CPT_OK) {
-        status = cpti_histogram_reserve(&tree->nodes[CPT_TREE_ROOT].histogram, tree->alloc,
-                                        1);
+        status = cpti_histogram_reserve(&tree->nodes[CPT_TREE_ROOT].histogram,
+                                        tree->alloc, 1);
     }
     if (status == CPT_OK && frame_count != 0) {
         sum_frames(tree->frames, path);

@@ -33,8 +33,8 @@
  * are left out: they are the sums of the nodes below.
  *
  * Everything has one form only, so equal trees give equal bytes. A reader checks this
- * and all that a tree promises (sums within what minimum, maximum and weights allow), so
- * that what it accepts can be merged without overflow and encoded to the same bytes.
+ * and all that a tree promises (sums within what minimum, maximum and weights allow),
+ * so that what it accepts can be merged without overflow and encoded to the same bytes.
  */
 #include "aggregate/tree_node.h"
 
@@ -343,13 +343,15 @@ static struct cpti_wide get_wide(struct reader *reader)
     return wide;
 }
 
-/* A sum of weights: below 2^96, so that nothing below overflows before it is checked. */
+/* A sum of weights: below 2^96, so that nothing below overflows before it is checked.
+ */
 static cpti_u128 get_weight(struct reader *reader)
 {
     const struct cpti_wide wide = get_wide(reader);
 
     if (cpti_wide_bits(&wide) > 96) {
-        (void)REFUSE(reader, CPT_CORRUPT, "a sum of weights has %u bits, the most is 96",
+        (void)REFUSE(reader, CPT_CORRUPT,
+                     "a sum of weights has %u bits, the most is 96",
                      cpti_wide_bits(&wide));
         return 0;
     }
@@ -363,7 +365,8 @@ static int lies_between(const struct cpti_wide *value, const struct cpti_wide *u
     const struct cpti_wide least = cpti_wide_times(*unit, low);
     const struct cpti_wide most = cpti_wide_times(*unit, high);
 
-    return cpti_wide_compare(&least, value) <= 0 && cpti_wide_compare(value, &most) <= 0;
+    return cpti_wide_compare(&least, value) <= 0 &&
+           cpti_wide_compare(value, &most) <= 0;
 }
 
 static int weights_fit(const struct cpt_tree *tree, uint64_t count, cpti_u128 weight)
@@ -376,7 +379,8 @@ static void get_requests(struct reader *reader, struct cpt_tree *tree)
 {
     struct cpti_wide weight;
 
-    tree->request_count = get_number_to(reader, CPT_TREE_REQUESTS_MAX, "number of requests");
+    tree->request_count =
+        get_number_to(reader, CPT_TREE_REQUESTS_MAX, "number of requests");
     tree->weight = get_weight(reader);
     tree->weight_squared = get_wide(reader);
     tree->weight_min = get_number_to(reader, CPT_WEIGHT_MAX, "lightest weight");
@@ -387,9 +391,9 @@ static void get_requests(struct reader *reader, struct cpt_tree *tree)
         return;
     }
     weight = cpti_wide_of(tree->weight);
-    if (tree->request_count == 0
-            ? tree->weight_min != 0 || tree->weight_max != 0
-            : tree->weight_min < CPT_WEIGHT_ONE || tree->weight_min > tree->weight_max) {
+    if (tree->request_count == 0 ? tree->weight_min != 0 || tree->weight_max != 0
+                                 : tree->weight_min < CPT_WEIGHT_ONE ||
+                                       tree->weight_min > tree->weight_max) {
         (void)REFUSE(reader, CPT_CORRUPT, "the lightest weight is wrong");
     } else if (!weights_fit(tree, tree->request_count, tree->weight) ||
                !lies_between(&tree->weight_squared, &weight, tree->weight_min,
@@ -458,7 +462,8 @@ static void get_notes(struct reader *reader, struct cpt_tree *tree)
         const char *last = i != 0 ? tree->notes.entries[i - 1].key : NULL;
 
         get_note(reader, tree);
-        if (reader->status == CPT_OK && i != 0 && tree->notes.entries[i - 1].key != last) {
+        if (reader->status == CPT_OK && i != 0 &&
+            tree->notes.entries[i - 1].key != last) {
             (void)REFUSE(reader, CPT_CORRUPT, "note %llu is out of order",
                          (unsigned long long)i);
         }
@@ -509,22 +514,26 @@ static void check_node(struct reader *reader, const struct cpt_tree *tree,
     if (reader->status != CPT_OK) {
         return;
     }
-    if (is_root ? node->present_count != tree->request_count ||
-                      node->present_weight != tree->weight
-                : node->present_count == 0 || node->present_count > tree->request_count) {
+    if (is_root
+            ? node->present_count != tree->request_count ||
+                  node->present_weight != tree->weight
+            : node->present_count == 0 || node->present_count > tree->request_count) {
         (void)REFUSE(reader, CPT_CORRUPT, "a stack has %llu requests of %llu",
                      (unsigned long long)node->present_count,
                      (unsigned long long)tree->request_count);
     } else if (!weights_fit(tree, node->present_count, node->present_weight) ||
                node->present_weight > tree->weight) {
-        (void)REFUSE(reader, CPT_CORRUPT, "the weight of a stack contradicts its requests");
+        (void)REFUSE(reader, CPT_CORRUPT,
+                     "the weight of a stack contradicts its requests");
     } else if (histogram->count == 0
                    ? node->min_ns != 0 || node->max_ns != 0
-                   : histogram->buckets[0].index != cpti_histogram_index(node->min_ns) ||
+                   : histogram->buckets[0].index !=
+                             cpti_histogram_index(node->min_ns) ||
                          histogram->buckets[histogram->count - 1].index !=
                              cpti_histogram_index(node->max_ns) ||
                          (!is_root && node->min_ns == 0)) {
-        (void)REFUSE(reader, CPT_CORRUPT, "the extremes of a stack contradict its buckets");
+        (void)REFUSE(reader, CPT_CORRUPT,
+                     "the extremes of a stack contradict its buckets");
     }
 }
 
@@ -533,7 +542,8 @@ static void check_sums(struct reader *reader, const struct cpt_tree *tree,
                        const struct cpti_node *node)
 {
     const struct cpti_wide weight = cpti_wide_of(node->present_weight);
-    const struct cpti_wide squared = cpti_wide_times(tree->weight_squared, node->max_ns);
+    const struct cpti_wide squared =
+        cpti_wide_times(tree->weight_squared, node->max_ns);
     const int is_root = node->parent == CPT_TREE_NONE;
 
     if (reader->status != CPT_OK) {
@@ -546,7 +556,8 @@ static void check_sums(struct reader *reader, const struct cpt_tree *tree,
                       node->max_ns * (uint64_t)!is_root) ||
         cpti_wide_compare(&node->self.wwxx, &node->inclusive.wwxx) > 0 ||
         !lies_between(&node->inclusive.wwxx, &squared, 0, node->max_ns)) {
-        (void)REFUSE(reader, CPT_CORRUPT, "the sums of a stack contradict its extremes");
+        (void)REFUSE(reader, CPT_CORRUPT,
+                     "the sums of a stack contradict its extremes");
     }
 }
 
@@ -557,8 +568,9 @@ static void get_node(struct reader *reader, struct cpt_tree *tree, uint32_t inde
     node->present_count = get_number(reader);
     node->present_weight = get_weight(reader);
     node->min_ns = get_number_to(reader, CPT_TREE_TIME_MAX, "shortest time");
-    node->max_ns = get_number_to(reader, CPT_TREE_TIME_MAX - node->min_ns, "longest time") +
-                   node->min_ns;
+    node->max_ns =
+        get_number_to(reader, CPT_TREE_TIME_MAX - node->min_ns, "longest time") +
+        node->min_ns;
     node->self.wx = get_wide(reader);
     node->self.wwx = get_wide(reader);
     node->self.wwxx = get_wide(reader);
@@ -658,7 +670,8 @@ static void check_inclusive(struct reader *reader, const struct cpt_tree *tree)
             node->present_count > parent->present_count ||
             node->present_weight > parent->present_weight ||
             node->max_ns > parent->max_ns) {
-            (void)REFUSE(reader, CPT_CORRUPT, "stack %zu contradicts those below it", i);
+            (void)REFUSE(reader, CPT_CORRUPT, "stack %zu contradicts those below it",
+                         i);
             return;
         }
     }
@@ -717,7 +730,8 @@ static void check_frame(struct reader *reader, size_t byte_count)
     body_bytes = get_fixed(reader->data + MAGIC_BYTES + 1, 8);
     if (body_bytes > byte_count - HEAD_BYTES - CRC_BYTES) {
         (void)REFUSE(reader, CPT_TRUNCATED, "the tree has %zu bytes of a body of %llu",
-                     byte_count - HEAD_BYTES - CRC_BYTES, (unsigned long long)body_bytes);
+                     byte_count - HEAD_BYTES - CRC_BYTES,
+                     (unsigned long long)body_bytes);
         return;
     }
     reader->at = HEAD_BYTES + body_bytes + CRC_BYTES;

@@ -86,8 +86,8 @@ struct cpt_tree {
 
 /* The child of @parent with @name and @kind, which is added if it is new. CPT_OK;
  * CPT_LIMIT at nodes_max or CPT_TREE_DEPTH_MAX; CPT_NO_MEMORY. */
-cpt_status cpti_tree_child(struct cpt_tree *tree, uint32_t parent, struct cpt_bytes name,
-                           unsigned kind, uint32_t *child);
+cpt_status cpti_tree_child(struct cpt_tree *tree, uint32_t parent,
+                           struct cpt_bytes name, unsigned kind, uint32_t *child);
 
 /* Removes the nodes from @node_count on: those that were added last. */
 void cpti_tree_forget(struct cpt_tree *tree, size_t node_count);
@@ -101,7 +101,8 @@ void cpti_sums_add(struct cpti_sums *sums, const struct cpti_sums *more);
 /* The union of two sets in a third, which is overwritten; counts are added. Errors as
  * of cpt_tree_note(); after one @result is empty. */
 cpt_status cpti_notes_union(const struct cpt_alloc *alloc, struct cpti_notes *result,
-                            const struct cpti_notes *left, const struct cpti_notes *right);
+                            const struct cpti_notes *left,
+                            const struct cpti_notes *right);
 void cpti_notes_deinit(struct cpti_notes *notes, const struct cpt_alloc *alloc);
 
 #endif

@@ -48,8 +48,8 @@ static cpt_status insert(const struct cpt_alloc *alloc, struct cpti_notes *notes
     const size_t value_bytes = value != NULL ? strlen(value) + 1 : 0;
     char *block = NULL;
     const cpt_status status =
-        cpt_alloc_grow(alloc, (void **)&notes->entries, &notes->capacity, notes->count + 1,
-                       CPT_TREE_NOTES_MAX, sizeof *notes->entries);
+        cpt_alloc_grow(alloc, (void **)&notes->entries, &notes->capacity,
+                       notes->count + 1, CPT_TREE_NOTES_MAX, sizeof *notes->entries);
 
     if (status != CPT_OK) {
         return status;
@@ -87,13 +87,15 @@ static size_t find(const struct cpti_notes *notes, const char *key, const char *
             high = middle;
         }
     }
-    *is_there = low < notes->count && compare(notes->entries[low].key,
-                                              notes->entries[low].value, key, value) == 0;
+    *is_there =
+        low < notes->count &&
+        compare(notes->entries[low].key, notes->entries[low].value, key, value) == 0;
     return low;
 }
 
 cpt_status cpti_notes_union(const struct cpt_alloc *alloc, struct cpti_notes *result,
-                            const struct cpti_notes *left, const struct cpti_notes *right)
+                            const struct cpti_notes *left,
+                            const struct cpti_notes *right)
 {
     size_t i = 0;
     size_t j = 0;
@@ -107,7 +109,8 @@ cpt_status cpti_notes_union(const struct cpt_alloc *alloc, struct cpti_notes *re
                           : b == NULL ? -1
                                       : compare(a->key, a->value, b->key, b->value);
         const struct cpti_note *note = order <= 0 ? a : b;
-        const uint64_t count = order == 0 ? saturated_sum(a->count, b->count) : note->count;
+        const uint64_t count =
+            order == 0 ? saturated_sum(a->count, b->count) : note->count;
 
         status = insert(alloc, result, result->count, note->key, note->value, count);
         i += order <= 0;

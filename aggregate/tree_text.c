@@ -3,8 +3,8 @@
 /*
  * tree_text.c - stacks of a tree: as people read them, and which comes first
  *
- * The order of stacks compares bytes of names, never text: text depends on how names are
- * escaped, and two machines have to agree on the order of rows for ever.
+ * The order of stacks compares bytes of names, never text: text depends on how names
+ * are escaped, and two machines have to agree on the order of rows for ever.
  */
 #include "aggregate/tree_node.h"
 
@@ -18,7 +18,8 @@ struct cpt_bytes cpt_tree_service(const struct cpt_tree *tree, uint32_t node)
     struct cpt_bytes service = {NULL, 0};
 
     assert(node < tree->node_count);
-    for (; node != CPT_TREE_NONE && service.bytes == 0; node = tree->nodes[node].parent) {
+    for (; node != CPT_TREE_NONE && service.bytes == 0;
+         node = tree->nodes[node].parent) {
         if (tree->nodes[node].kind == CPT_KIND_WORK) {
             service = cpt_name_service(cpt_tree_name(tree, node));
         }
@@ -33,7 +34,8 @@ size_t cpt_tree_frame_text(const struct cpt_tree *tree, uint32_t node, char *tex
     const uint32_t parent = cpt_tree_parent(tree, node);
 
     return cpt_text_frame(cpt_tree_name(tree, node), cpt_tree_kind(tree, node),
-                          parent == CPT_TREE_NONE ? none : cpt_tree_service(tree, parent),
+                          parent == CPT_TREE_NONE ? none
+                                                  : cpt_tree_service(tree, parent),
                           text, capacity);
 }
 
@@ -88,8 +90,8 @@ static int bytes_compare(struct cpt_bytes left, struct cpt_bytes right)
 int cpti_sibling_compare(const struct cpt_tree *left_tree, uint32_t left,
                          const struct cpt_tree *right_tree, uint32_t right)
 {
-    const int order = bytes_compare(cpt_tree_name(left_tree, left),
-                                    cpt_tree_name(right_tree, right));
+    const int order =
+        bytes_compare(cpt_tree_name(left_tree, left), cpt_tree_name(right_tree, right));
     const unsigned left_kind = cpt_tree_kind(left_tree, left);
     const unsigned right_kind = cpt_tree_kind(right_tree, right);
 

@@ -59,10 +59,12 @@ static int by_parent_then_time(const void *left, const void *right)
 }
 
 /*
- * Visits depth first. @places are the nodes but the root, sorted; begins[n] is the place
- * of the first child of node n, begins[n + 1] that behind its last; both in node numbers.
+ * Visits depth first. @places are the nodes but the root, sorted; begins[n] is the
+ * place of the first child of node n, begins[n + 1] that behind its last; both in node
+ * numbers.
  */
-static void visit(struct cpt_tree_walk *walk, const struct place *places, uint32_t *begins)
+static void visit(struct cpt_tree_walk *walk, const struct place *places,
+                  uint32_t *begins)
 {
     struct cpt_tree_row *rows = walk->rows;
     uint32_t row = 0;
@@ -90,7 +92,8 @@ static void visit(struct cpt_tree_walk *walk, const struct place *places, uint32
 static cpt_status sort_and_visit(struct cpt_tree_walk *walk, enum cpt_tree_order order)
 {
     const size_t node_count = walk->tree->node_count;
-    struct place *places = cpt_alloc_array(walk->alloc, NULL, node_count, sizeof *places);
+    struct place *places =
+        cpt_alloc_array(walk->alloc, NULL, node_count, sizeof *places);
     uint32_t *begins = cpt_alloc_array(walk->alloc, NULL, node_count, sizeof *begins);
 
     if (places == NULL || begins == NULL) {
@@ -155,8 +158,8 @@ static cpt_status whole_of(const struct cpt_tree *tree, uint64_t request_count,
 
 /* Rounds all shares down, notes what each lost; returns what is left of @whole. */
 static uint64_t round_down(const struct cpt_tree_walk *walk, uint64_t request_count,
-                           uint64_t whole, uint64_t *self_ns, struct remainder *remainders,
-                           size_t *remainder_count)
+                           uint64_t whole, uint64_t *self_ns,
+                           struct remainder *remainders, size_t *remainder_count)
 {
     const struct cpt_tree *tree = walk->tree;
 
@@ -165,9 +168,9 @@ static uint64_t round_down(const struct cpt_tree_walk *walk, uint64_t request_co
         const uint32_t node = walk->rows[i].node;
         cpti_u128 rest = 0;
 
-        self_ns[i] = cpti_wide_divide(
-            cpti_wide_times(tree->nodes[node].self.wx, request_count), tree->weight,
-            &rest);
+        self_ns[i] =
+            cpti_wide_divide(cpti_wide_times(tree->nodes[node].self.wx, request_count),
+                             tree->weight, &rest);
         whole -= self_ns[i];
         if (rest != 0) {
             remainders[(*remainder_count)++] = (struct remainder){rest, tree, node, i};
@@ -176,8 +179,8 @@ static uint64_t round_down(const struct cpt_tree_walk *walk, uint64_t request_co
     return whole;
 }
 
-cpt_status cpt_tree_walk_apportion(const struct cpt_tree_walk *walk, uint64_t request_count,
-                                   uint64_t *self_ns)
+cpt_status cpt_tree_walk_apportion(const struct cpt_tree_walk *walk,
+                                   uint64_t request_count, uint64_t *self_ns)
 {
     struct remainder *remainders = NULL;
     size_t remainder_count = 0;
@@ -199,7 +202,8 @@ cpt_status cpt_tree_walk_apportion(const struct cpt_tree_walk *walk, uint64_t re
     if (remainders == NULL) {
         return CPT_NO_MEMORY;
     }
-    left = round_down(walk, request_count, whole, self_ns, remainders, &remainder_count);
+    left =
+        round_down(walk, request_count, whole, self_ns, remainders, &remainder_count);
     assert(left <= remainder_count);
     qsort(remainders, remainder_count, sizeof *remainders, by_rest_then_stack);
     for (size_t i = 0; i < left; i++) {
@@ -211,7 +215,8 @@ cpt_status cpt_tree_walk_apportion(const struct cpt_tree_walk *walk, uint64_t re
 
 static cpt_status average(struct cpt_tree_walk *walk)
 {
-    uint64_t *self_ns = cpt_alloc_array(walk->alloc, NULL, walk->count, sizeof *self_ns);
+    uint64_t *self_ns =
+        cpt_alloc_array(walk->alloc, NULL, walk->count, sizeof *self_ns);
     const cpt_status status =
         self_ns == NULL ? CPT_NO_MEMORY : cpt_tree_walk_apportion(walk, 1, self_ns);
 

@@ -114,7 +114,8 @@ struct cpti_wide cpti_wide_times(struct cpti_wide wide, uint64_t factor)
 {
     struct cpti_wide product = {{0}};
 
-    multiply_limbs(product.limb, CPTI_WIDE_LIMBS, wide.limb, CPTI_WIDE_LIMBS, &factor, 1);
+    multiply_limbs(product.limb, CPTI_WIDE_LIMBS, wide.limb, CPTI_WIDE_LIMBS, &factor,
+                   1);
     return product;
 }
 

@@ -3,9 +3,9 @@
 /*
  * wide.h - whole numbers of 256 and 512 bits, for sums that must not round
  *
- * Squares of weighted nanoseconds outgrow 128 bits. Limbs are in order from low to high;
- * numbers are never negative. What does not fit is cut off at the top: the limits in
- * cpt_tree.h are such that nothing is.
+ * Squares of weighted nanoseconds outgrow 128 bits. Limbs are in order from low to
+ * high; numbers are never negative. What does not fit is cut off at the top: the limits
+ * in cpt_tree.h are such that nothing is.
  *
  * Threads: any; all are values.
  */

@@ -43,19 +43,21 @@ struct cpt_sink {
 };
 
 /* Limits. pprof is known to open profiles of a million samples. */
-#define CPT_PPROF_TOTAL_MAX ((uint64_t)1 << 62) /* of all values of one type, added up */
+#define CPT_PPROF_TOTAL_MAX                                                            \
+    ((uint64_t)1 << 62) /* of all values of one type, added up */
 
 /* How to write a profile. A zero field means its default. */
 struct cpt_pprof_options {
-    size_t struct_bytes;    /* sizeof, set by the caller */
-    const char *title;      /* shown as "File:"; default: the entry note of the tree, or
-                               the service of its only root frame, or "cpt" */
-    const char *tool;       /* named in a comment: "cpt 0.1.0"; default "cpt" */
+    size_t struct_bytes; /* sizeof, set by the caller */
+    const char *title;   /* shown as "File:"; default: the entry note of the tree, or
+                            the service of its only root frame, or "cpt" */
+    const char *tool;    /* named in a comment: "cpt 0.1.0"; default "cpt" */
     const char *const *comments; /* further lines of comment, comment_count of them */
     size_t comment_count;
-    uint64_t time_unix_ns;  /* when it was measured; default: the tree's window's begin */
-    int is_uncompressed;    /* leave gzip out */
-    int gzip_level;         /* 1 fast to 9 small; default 6 */
+    uint64_t
+        time_unix_ns;    /* when it was measured; default: the tree's window's begin */
+    int is_uncompressed; /* leave gzip out */
+    int gzip_level;      /* 1 fast to 9 small; default 6 */
 };
 
 /*
@@ -74,7 +76,8 @@ struct cpt_pprof_options {
 CPT_API cpt_status cpt_pprof_write(const struct cpt_alloc *alloc,
                                    const struct cpt_tree *tree,
                                    const struct cpt_pprof_options *options,
-                                   const struct cpt_sink *sink, struct cpt_error *error);
+                                   const struct cpt_sink *sink,
+                                   struct cpt_error *error);
 
 /*
  * Writes @tree as folded stacks, which flame graph tools read: one line
@@ -84,7 +87,8 @@ CPT_API cpt_status cpt_pprof_write(const struct cpt_alloc *alloc,
  */
 CPT_API cpt_status cpt_folded_write(const struct cpt_alloc *alloc,
                                     const struct cpt_tree *tree,
-                                    const struct cpt_sink *sink, struct cpt_error *error);
+                                    const struct cpt_sink *sink,
+                                    struct cpt_error *error);
 
 CPT_END_DECLS
 

@@ -55,7 +55,8 @@ void model_add(struct model *model, const struct cpt_path *path, cpt_weight weig
         model->self[find_or_add(model, stack)][request] += segment->duration_ns;
         for (; frame != CPT_FRAME_NONE; frame = cpt_path_frame(path, frame)->parent) {
             (void)cpt_path_stack_text(path, frame, stack, sizeof stack);
-            model->inclusive[find_or_add(model, stack)][request] += segment->duration_ns;
+            model->inclusive[find_or_add(model, stack)][request] +=
+                segment->duration_ns;
         }
         model->inclusive[0][request] += segment->duration_ns;
     }

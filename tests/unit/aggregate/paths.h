@@ -7,8 +7,8 @@
  *
  *      "A;A1 5, A;A1;A2 20, A;#4 3"
  *
- * where "#4" is a nameless frame of kind 4. The random ones draw from few names, so that
- * requests share stacks, and now and then from no names at all (an empty path).
+ * where "#4" is a nameless frame of kind 4. The random ones draw from few names, so
+ * that requests share stacks, and now and then from no names at all (an empty path).
  */
 #ifndef PATHS_H
 #define PATHS_H
@@ -16,11 +16,18 @@
 #include "aggregate/cpt_tree.h"
 #include "cpt/cpt_path.h"
 
-#include <CUnit/CUnit.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* These are the hands of a test, not what it tests: they work or end it. */
+#define MUST(condition)                                                                \
+    do {                                                                               \
+        if (!(condition)) {                                                            \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);    \
+            abort();                                                                   \
+        }                                                                              \
+    } while (0)
 
 /* Appends what @text says to @path. */
 static inline void path_append_text(struct cpt_path *path, const char *text)
@@ -31,16 +38,17 @@ static inline void path_append_text(struct cpt_path *path, const char *text)
 
         for (;;) {
             const size_t bytes = strcspn(text, "; ");
-            const unsigned kind = *text == '#' ? (unsigned)atoi(text + 1) : CPT_KIND_WORK;
+            const unsigned kind =
+                *text == '#' ? (unsigned)atoi(text + 1) : CPT_KIND_WORK;
             const struct cpt_bytes name = {text, *text == '#' ? 0 : bytes};
 
-            CU_ASSERT_EQUAL(cpt_path_frame_add(path, frame, name, kind, &frame), CPT_OK);
+            MUST(cpt_path_frame_add(path, frame, name, kind, &frame) == CPT_OK);
             text += bytes;
             if (*text++ != ';') {
                 break;
             }
         }
-        CU_ASSERT_EQUAL(cpt_path_append_ns(path, frame, strtoull(text, &end, 10)), CPT_OK);
+        MUST(cpt_path_append_ns(path, frame, strtoull(text, &end, 10)) == CPT_OK);
         text = end + strspn(end, ", ");
     }
 }
@@ -50,7 +58,7 @@ static inline struct cpt_path *path_of(const char *text)
 {
     struct cpt_path *path = cpt_path_new(NULL);
 
-    CU_ASSERT_PTR_NOT_NULL_FATAL(path);
+    MUST(path != NULL);
     path_append_text(path, text);
     return path;
 }
@@ -104,28 +112,28 @@ static inline uint64_t random_ns(uint64_t *state, uint64_t most)
 static inline void path_random(struct cpt_path *path, uint64_t *state,
                                unsigned segments_max, uint64_t most_ns)
 {
-    static const char *const names[] = {"A: /", "A: index", "B: Lookup", "C: \xe2\x80\xb9",
-                                        "b;x",  "parse",    "B: a",      "B"};
+    static const char *const names[] = {
+        "A: /", "A: index", "B: Lookup", "C: \xe2\x80\xb9",
+        "b;x",  "parse",    "B: a",      "B"};
     uint32_t frames[64];
     unsigned frame_count = 0;
     const unsigned segment_count = (unsigned)random_below(state, segments_max + 1);
 
     cpt_path_reset(path);
     for (unsigned i = 0; i < segment_count; i++) {
-        const uint32_t parent =
-            frame_count == 0 ? CPT_FRAME_NONE
-                             : frames[random_below(state, frame_count)];
+        const uint32_t parent = frame_count == 0
+                                    ? CPT_FRAME_NONE
+                                    : frames[random_below(state, frame_count)];
         const int is_work = random_below(state, 4) != 0;
         const char *name = is_work ? names[random_below(state, 8)] : "";
         const unsigned kind = is_work ? 0 : (unsigned)random_below(state, 6) + 1;
         uint32_t frame = 0;
 
-        CU_ASSERT_EQUAL(
-            cpt_path_frame_add(path, parent, cpt_bytes_of(name), kind, &frame), CPT_OK);
+        MUST(cpt_path_frame_add(path, parent, cpt_bytes_of(name), kind, &frame) ==
+             CPT_OK);
         frames[frame_count++ % 64] = frame;
         frame_count = frame_count > 64 ? 64 : frame_count;
-        CU_ASSERT_EQUAL(cpt_path_append_ns(path, frame, random_ns(state, most_ns)),
-                        CPT_OK);
+        MUST(cpt_path_append_ns(path, frame, random_ns(state, most_ns)) == CPT_OK);
     }
 }
 
@@ -136,14 +144,14 @@ static inline struct cpt_tree *tree_random(uint64_t *state, unsigned request_cou
     struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
     struct cpt_path *path = cpt_path_new(NULL);
 
-    CU_ASSERT_PTR_NOT_NULL_FATAL(tree);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(path);
+    MUST(tree != NULL);
+    MUST(path != NULL);
     for (unsigned i = 0; i < request_count; i++) {
         const double probability = probabilities[random_below(state, 5)];
 
         path_random(path, state, 12, 1000000000);
-        CU_ASSERT_EQUAL(
-            cpt_tree_add(tree, path, cpt_weight_of_probability(probability)), CPT_OK);
+        MUST(cpt_tree_add(tree, path, cpt_weight_of_probability(probability)) ==
+             CPT_OK);
         cpt_tree_time_add(tree, 1700000000000000000U + random_below(state, 1000000));
     }
     cpt_path_free(path);
@@ -171,8 +179,8 @@ static inline int tree_equal(const struct cpt_tree *left, const struct cpt_tree 
     size_t counts[2] = {0, 0};
     int is_equal = 0;
 
-    CU_ASSERT_EQUAL(cpt_tree_encode(NULL, left, &bytes[0], &counts[0]), CPT_OK);
-    CU_ASSERT_EQUAL(cpt_tree_encode(NULL, right, &bytes[1], &counts[1]), CPT_OK);
+    MUST(cpt_tree_encode(NULL, left, &bytes[0], &counts[0]) == CPT_OK);
+    MUST(cpt_tree_encode(NULL, right, &bytes[1], &counts[1]) == CPT_OK);
     is_equal = counts[0] == counts[1] && memcmp(bytes[0], bytes[1], counts[0]) == 0;
     cpt_alloc_free(NULL, bytes[0]);
     cpt_alloc_free(NULL, bytes[1]);

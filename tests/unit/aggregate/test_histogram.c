@@ -19,7 +19,8 @@ static void test_buckets_follow_each_other_without_gap(void)
         CU_ASSERT_EQUAL_FATAL(cpti_histogram_index(high), i);
         CU_ASSERT_EQUAL_FATAL(cpti_histogram_low(i + 1), high + 1);
     }
-    CU_ASSERT_EQUAL(cpti_histogram_high(CPTI_HISTOGRAM_BUCKETS_MAX - 1), CPT_TREE_TIME_MAX);
+    CU_ASSERT_EQUAL(cpti_histogram_high(CPTI_HISTOGRAM_BUCKETS_MAX - 1),
+                    CPT_TREE_TIME_MAX);
 }
 
 static void test_the_middle_is_within_the_stated_error(void)
@@ -95,8 +96,10 @@ static void test_survives_a_lack_of_memory(void)
 
 extern CU_TestInfo cpt_histogram_tests[];
 CU_TestInfo cpt_histogram_tests[] = {
-    {"buckets follow each other without gap", test_buckets_follow_each_other_without_gap},
-    {"the middle is within the stated error", test_the_middle_is_within_the_stated_error},
+    {"buckets follow each other without gap",
+     test_buckets_follow_each_other_without_gap},
+    {"the middle is within the stated error",
+     test_the_middle_is_within_the_stated_error},
     {"merging is adding bucket by bucket", test_merging_is_adding_bucket_by_bucket},
     {"survives a lack of memory", test_survives_a_lack_of_memory},
     CU_TEST_INFO_NULL,

@@ -14,8 +14,10 @@ static void test_the_average_of_two_requests(void)
     struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
     struct cpt_tree_walk *walk = NULL;
 
-    CU_ASSERT_EQUAL(tree_add_text(tree, "A1 5, A1;A2 20, A1 5", CPT_WEIGHT_ONE), CPT_OK);
-    CU_ASSERT_EQUAL(tree_add_text(tree, "A1 5, A1;B1 30, A1 5", CPT_WEIGHT_ONE), CPT_OK);
+    CU_ASSERT_EQUAL(tree_add_text(tree, "A1 5, A1;A2 20, A1 5", CPT_WEIGHT_ONE),
+                    CPT_OK);
+    CU_ASSERT_EQUAL(tree_add_text(tree, "A1 5, A1;B1 30, A1 5", CPT_WEIGHT_ONE),
+                    CPT_OK);
     walk = cpt_tree_walk_new(NULL, tree, CPT_TREE_BY_NAME);
     CU_ASSERT_EQUAL_FATAL(cpt_tree_walk_count(walk), 4);
     CU_ASSERT_EQUAL(cpt_tree_walk_row(walk, 0)->inclusive_ns, 35);
@@ -97,7 +99,8 @@ static void check_close(double found, long double wanted)
     CU_ASSERT_DOUBLE_EQUAL(found, (double)wanted, 1e-12 * (double)wanted + 1e-9);
 }
 
-static void check_row(const struct cpt_tree *tree, uint32_t node, const struct model *model)
+static void check_row(const struct cpt_tree *tree, uint32_t node,
+                      const struct model *model)
 {
     char stack[MODEL_TEXT_BYTES];
     const struct cpt_stats stats = cpt_stats_of(tree, node);
@@ -170,8 +173,8 @@ static void test_rounded_averages_add_up_to_the_mean(void)
     for (int round = 0; round < 100; round++) {
         struct cpt_tree *tree =
             tree_random(&state, 1 + (unsigned)random_below(&state, 30));
-        struct cpt_tree_walk *walk =
-            cpt_tree_walk_new(NULL, tree, round % 2 ? CPT_TREE_BY_TIME : CPT_TREE_BY_NAME);
+        struct cpt_tree_walk *walk = cpt_tree_walk_new(
+            NULL, tree, round % 2 ? CPT_TREE_BY_TIME : CPT_TREE_BY_NAME);
         const double mean = cpt_stats_of(tree, CPT_TREE_ROOT).inclusive.mean_ns;
         uint64_t sum = 0;
 
@@ -249,7 +252,8 @@ static void test_totals_have_a_limit(void)
     cpt_tree_free(tree);
 }
 
-static struct cpt_tree *merged(const struct cpt_tree *left, const struct cpt_tree *right)
+static struct cpt_tree *merged(const struct cpt_tree *left,
+                               const struct cpt_tree *right)
 {
     struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
 
@@ -269,9 +273,10 @@ static void test_merging_is_associative_and_commutative_to_the_bit(void)
 
         for (int i = 0; i < 3; i++) {
             parts[i] = tree_random(&state, (unsigned)random_below(&state, 20));
-            CU_ASSERT_EQUAL(cpt_tree_count_add(parts[i], "records", random_next(&state)),
+            CU_ASSERT_EQUAL(
+                cpt_tree_count_add(parts[i], "records", random_next(&state)), CPT_OK);
+            CU_ASSERT_EQUAL(cpt_tree_note(parts[i], "entry", i == 2 ? "B" : "A"),
                             CPT_OK);
-            CU_ASSERT_EQUAL(cpt_tree_note(parts[i], "entry", i == 2 ? "B" : "A"), CPT_OK);
         }
         for (int i = 0; i < 3; i++) {
             pairs[i] = merged(parts[i], parts[(i + 1) % 3]);
@@ -331,11 +336,13 @@ static void test_weights_and_times_have_limits(void)
     CU_ASSERT_EQUAL(tree_add_text(tree, "a 1", CPT_WEIGHT_ONE), CPT_OK);
     CU_ASSERT_EQUAL(tree_add_text(tree, "a 1", CPT_WEIGHT_MAX), CPT_OK);
     CU_ASSERT_EQUAL(tree_add_text(tree, "a 1", CPT_WEIGHT_MAX + 1), CPT_INVALID);
-    (void)snprintf(text, sizeof text, "a %llu", (unsigned long long)CPT_TREE_TIME_MAX - 1);
+    (void)snprintf(text, sizeof text, "a %llu",
+                   (unsigned long long)CPT_TREE_TIME_MAX - 1);
     CU_ASSERT_EQUAL(tree_add_text(tree, text, CPT_WEIGHT_MAX), CPT_OK);
     (void)snprintf(text, sizeof text, "a %llu", (unsigned long long)CPT_TREE_TIME_MAX);
     CU_ASSERT_EQUAL(tree_add_text(tree, text, CPT_WEIGHT_MAX), CPT_OK);
-    (void)snprintf(text, sizeof text, "b %llu", (unsigned long long)CPT_TREE_TIME_MAX + 1);
+    (void)snprintf(text, sizeof text, "b %llu",
+                   (unsigned long long)CPT_TREE_TIME_MAX + 1);
     CU_ASSERT_EQUAL(tree_add_text(tree, text, CPT_WEIGHT_ONE), CPT_LIMIT);
     CU_ASSERT_EQUAL(cpt_tree_request_count(tree), 4);
     CU_ASSERT_EQUAL(cpt_tree_node_count(tree), 2);
@@ -344,7 +351,8 @@ static void test_weights_and_times_have_limits(void)
 
 static void test_a_full_tree_refuses_and_stays_as_it_is(void)
 {
-    const struct cpt_tree_options three = {.struct_bytes = sizeof three, .nodes_max = 3};
+    const struct cpt_tree_options three = {.struct_bytes = sizeof three,
+                                           .nodes_max = 3};
     const struct cpt_tree_options many = {.struct_bytes = sizeof many,
                                           .nodes_max = CPT_TREE_NODES_MAX + 1};
     struct cpt_tree *tree = cpt_tree_new(NULL, &three);
@@ -386,8 +394,9 @@ static void test_a_stack_may_be_as_deep_as_a_path(void)
     CU_ASSERT_EQUAL(cpt_tree_stack_text(tree, CPT_TREE_DEPTH_MAX, text, 9), 2047);
     CU_ASSERT_STRING_EQUAL(text, "a;b;c;d;");
     CU_ASSERT_EQUAL(cpt_tree_stack_text(tree, CPT_TREE_DEPTH_MAX, NULL, 0), 2047);
-    CU_ASSERT_EQUAL(cpt_tree_stack_text(tree, CPT_TREE_DEPTH_MAX, text,
-                                        CPT_TREE_DEPTH_MAX * 3), 2047);
+    CU_ASSERT_EQUAL(
+        cpt_tree_stack_text(tree, CPT_TREE_DEPTH_MAX, text, CPT_TREE_DEPTH_MAX * 3),
+        2047);
     CU_ASSERT_EQUAL(strlen(text), 2047);
     cpt_alloc_free(NULL, text);
     cpt_path_free(path);
@@ -397,12 +406,13 @@ static void test_a_stack_may_be_as_deep_as_a_path(void)
 static void test_kinds_are_frames_of_their_own(void)
 {
     struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
-    const char *stack = "B: x;B: \xe2\x80\xb9" "blind spot\xe2\x80\xba";
+    const char *stack = "B: x;B: \xe2\x80\xb9"
+                        "blind spot\xe2\x80\xba";
     uint32_t node = 0;
     char text[64];
 
-    CU_ASSERT_EQUAL(tree_add_text(tree, "A 3, B:x;#4 5, A;#1 2, A;#2 2", CPT_WEIGHT_ONE),
-                    CPT_OK);
+    CU_ASSERT_EQUAL(
+        tree_add_text(tree, "A 3, B:x;#4 5, A;#1 2, A;#2 2", CPT_WEIGHT_ONE), CPT_OK);
     CU_ASSERT_EQUAL(cpt_tree_node_count(tree), 6);
     cpt_tree_free(tree);
 
@@ -411,10 +421,12 @@ static void test_kinds_are_frames_of_their_own(void)
         struct cpt_path *path = cpt_path_new(NULL);
         uint32_t frame = 0;
 
-        CU_ASSERT_EQUAL(cpt_path_frame_add(path, CPT_FRAME_NONE, cpt_bytes_of("B: x"), 0,
-                                           &frame), CPT_OK);
+        CU_ASSERT_EQUAL(
+            cpt_path_frame_add(path, CPT_FRAME_NONE, cpt_bytes_of("B: x"), 0, &frame),
+            CPT_OK);
         CU_ASSERT_EQUAL(cpt_path_frame_add(path, frame, cpt_bytes_of(""),
-                                           CPT_KIND_BLIND_SPOT, &frame), CPT_OK);
+                                           CPT_KIND_BLIND_SPOT, &frame),
+                        CPT_OK);
         CU_ASSERT_EQUAL(cpt_path_append_ns(path, frame, 5), CPT_OK);
         CU_ASSERT_EQUAL(cpt_tree_add(tree, path, CPT_WEIGHT_ONE), CPT_OK);
         cpt_path_free(path);
@@ -440,11 +452,14 @@ static void test_the_largest_frame_text_fits(void)
     memset(name, '\n', sizeof name);
     memcpy(name + 253, ": ", 2);
     CU_ASSERT_EQUAL(cpt_path_frame_add(path, CPT_FRAME_NONE,
-                                       (struct cpt_bytes){name, sizeof name}, 0, &frame),
+                                       (struct cpt_bytes){name, sizeof name}, 0,
+                                       &frame),
                     CPT_OK);
     memset(name, '\n', sizeof name);
-    CU_ASSERT_EQUAL(cpt_path_frame_add(path, frame, (struct cpt_bytes){name, sizeof name},
-                                       CPT_KIND_NETWORK, &frame), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_path_frame_add(path, frame,
+                                       (struct cpt_bytes){name, sizeof name},
+                                       CPT_KIND_NETWORK, &frame),
+                    CPT_OK);
     CU_ASSERT_EQUAL(cpt_path_append_ns(path, frame, 5), CPT_OK);
     CU_ASSERT_EQUAL(cpt_tree_add(tree, path, CPT_WEIGHT_ONE), CPT_OK);
     CU_ASSERT_TRUE(cpt_tree_frame_text(tree, 2, NULL, 0) > 2000);
@@ -460,7 +475,8 @@ static void test_stacks_are_ordered_frame_by_frame(void)
     struct cpt_tree_walk *walk = NULL;
 
     CU_ASSERT_EQUAL(tree_add_text(tree, "b;c 1, a!;z 1, a;#1 1, a;z 1, a 1, a;#2 1",
-                                  CPT_WEIGHT_ONE), CPT_OK);
+                                  CPT_WEIGHT_ONE),
+                    CPT_OK);
     CU_ASSERT_EQUAL(tree_add_text(other, "a;z 1", CPT_WEIGHT_ONE), CPT_OK);
     walk = cpt_tree_walk_new(NULL, tree, CPT_TREE_BY_NAME);
     for (uint32_t i = 0; i < cpt_tree_walk_count(walk); i++) {
@@ -473,7 +489,8 @@ static void test_stacks_are_ordered_frame_by_frame(void)
         }
     }
     CU_ASSERT_EQUAL(cpt_tree_stack_compare(tree, tree_node(tree, "a;z"), other,
-                                           tree_node(other, "a;z")), 0);
+                                           tree_node(other, "a;z")),
+                    0);
     cpt_tree_walk_free(walk);
     cpt_tree_free(tree);
     cpt_tree_free(other);
@@ -605,7 +622,8 @@ CU_TestInfo cpt_tree_tests[] = {
     {"dealing requests out makes no difference",
      test_dealing_requests_out_makes_no_difference},
     {"weights and times have limits", test_weights_and_times_have_limits},
-    {"a full tree refuses and stays as it is", test_a_full_tree_refuses_and_stays_as_it_is},
+    {"a full tree refuses and stays as it is",
+     test_a_full_tree_refuses_and_stays_as_it_is},
     {"a stack may be as deep as a path", test_a_stack_may_be_as_deep_as_a_path},
     {"kinds are frames of their own", test_kinds_are_frames_of_their_own},
     {"the largest frame text fits", test_the_largest_frame_text_fits},

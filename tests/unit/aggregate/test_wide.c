@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_wide.c - wide numbers against laws of arithmetic and what long double can tell */
+/* test_wide.c - wide numbers against laws of arithmetic and what long double can tell
+ */
 #include "tests/support/suites.h"
 #include "tests/unit/aggregate/paths.h"
 
@@ -94,8 +95,10 @@ static void test_doubles_are_the_nearest(void)
     }
     {
         /* exactly half between two doubles goes to the even one, one more goes up */
-        struct cpti_wide half = cpti_wide_product((cpti_u128)1 << 120, (cpti_u128)1 << 120);
-        const struct cpti_wide bit = cpti_wide_product((cpti_u128)1 << 120, (cpti_u128)1 << 67);
+        struct cpti_wide half =
+            cpti_wide_product((cpti_u128)1 << 120, (cpti_u128)1 << 120);
+        const struct cpti_wide bit =
+            cpti_wide_product((cpti_u128)1 << 120, (cpti_u128)1 << 67);
         const struct cpti_wide one = cpti_wide_of(1);
 
         cpti_wide_add(&half, &bit);
@@ -109,7 +112,8 @@ static void test_doubles_are_the_nearest(void)
 static void test_bits_are_counted(void)
 {
     const struct cpti_wide zero = cpti_wide_of(0);
-    const struct cpti_wide large = cpti_wide_product((cpti_u128)1 << 127, (cpti_u128)1 << 127);
+    const struct cpti_wide large =
+        cpti_wide_product((cpti_u128)1 << 127, (cpti_u128)1 << 127);
 
     CU_ASSERT_EQUAL(cpti_wide_bits(&zero), 0);
     CU_ASSERT_TRUE(cpti_wide_is_zero(&zero));

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * profile_model.c - a tree becomes strings, functions, locations and samples
+ *
+ *      node of the tree            sample, if it has time of its own or is an entry
+ * frame its last frame's text       function name ("B: Lookup", "B: ‹blind spot›") its
+ * service                 function file name, so that -files sums by service chain of
+ * parents            stack of locations, the leaf first
+ *
+ * Frames with the same text and service are one function: pprof adds them up in its
+ * views by function, and keeps them apart in its views by stack.
+ *
+ * Everything is numbered in the order of the walk by name, so that equal trees give
+ * equal profiles. Names and comments come from outside; they are made text here.
+ */
+#include "pprof-export/profile_model.h"
+
+#include "aggregate/cpt_stats.h"
+#include "cpt/cpt_path.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { COMMENT_BYTES = 4608, COMMENTS_MAX = 1 << 16 };
+
+static cpt_status add_string(struct cpti_profile *profile, const char *text,
+                             uint32_t *number)
+{
+    return cpti_strings_add(&profile->strings, text, strlen(text), number);
+}
+
+/* --- Types --- */
+
+static cpt_status add_types(struct cpti_profile *profile)
+{
+    static const char *const words[CPTI_VALUE_COUNT][2] = {
+        [CPTI_VALUE_REQUESTS] = {"requests", "count"},
+        [CPTI_VALUE_TOTAL] = {"critical_path_total", "nanoseconds"},
+        [CPTI_VALUE_AVERAGE] = {"critical_path", "nanoseconds"},
+    };
+    uint32_t empty = 0;
+    cpt_status status = add_string(profile, "", &empty);
+
+    for (int i = 0; i < CPTI_VALUE_COUNT && status == CPT_OK; i++) {
+        status = add_string(profile, words[i][0], &profile->types[i].type);
+        if (status == CPT_OK) {
+            status = add_string(profile, words[i][1], &profile->types[i].unit);
+        }
+    }
+    return status;
+}
+
+/* --- Comments --- */
+
+/* One line of at most COMMENT_BYTES; what is longer is cut. */
+static CPT_PRINTF(2, 3) cpt_status
+    comment(struct cpti_profile *profile, const char *format, ...)
+{
+    char line[COMMENT_BYTES];
+    char clean[3 * COMMENT_BYTES];
+    uint32_t number = 0;
+    size_t bytes = 0;
+    va_list arguments;
+    cpt_status status = CPT_OK;
+
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    bytes = cpti_text_clean(line, strlen(line), clean);
+    status = cpti_strings_add(&profile->strings, clean, bytes, &number);
+    if (status == CPT_OK) {
+        status = cpt_alloc_grow(profile->alloc, (void **)&profile->comments,
+                                &profile->comment_capacity, profile->comment_count + 1,
+                                COMMENTS_MAX, sizeof *profile->comments);
+    }
+    if (status == CPT_OK) {
+        profile->comments[profile->comment_count++] = number;
+    }
+    return status;
+}
+
+static double probability_of(cpt_weight weight)
+{
+    return (double)CPT_WEIGHT_ONE / (double)weight;
+}
+
+static cpt_status comment_on_requests(struct cpti_profile *profile)
+{
+    const uint64_t count = cpt_tree_request_count(profile->tree);
+    const double least = probability_of(cpt_tree_weight_max(profile->tree));
+    const double most = probability_of(cpt_tree_weight_min(profile->tree));
+    cpt_status status = comment(profile,
+                                "average critical path of %" PRIu64
+                                " requests; one without a stack counts as 0",
+                                count);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (cpt_tree_weight_min(profile->tree) == cpt_tree_weight_max(profile->tree)) {
+        return comment(profile, "sampling probability: %.6g", most);
+    }
+    return comment(profile, "sampling probability: %.6g to %.6g", least, most);
+}
+
+static void time_text(uint64_t unix_ns, char text[32])
+{
+    const time_t seconds = (time_t)(unix_ns / 1000000000);
+    struct tm parts;
+
+    text[0] = '\0';
+    if (gmtime_r(&seconds, &parts) != NULL) {
+        (void)strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    }
+}
+
+static cpt_status comment_on_window(struct cpti_profile *profile)
+{
+    char first[32];
+    char last[32];
+
+    if (cpt_tree_time_last_ns(profile->tree) == 0) {
+        return CPT_OK;
+    }
+    time_text(cpt_tree_time_first_ns(profile->tree), first);
+    time_text(cpt_tree_time_last_ns(profile->tree), last);
+    return comment(profile, "window: %s to %s", first, last);
+}
+
+static cpt_status add_comments(struct cpti_profile *profile,
+                               const struct cpt_pprof_options *options)
+{
+    cpt_status status = comment(profile, "written by %s",
+                                options->tool != NULL ? options->tool : "cpt");
+
+    if (status == CPT_OK) {
+        status = comment_on_requests(profile);
+    }
+    if (status == CPT_OK) {
+        status = comment_on_window(profile);
+    }
+    for (size_t i = 0; i < cpt_tree_note_count(profile->tree) && status == CPT_OK;
+         i++) {
+        const struct cpt_tree_note_entry note = cpt_tree_note_at(profile->tree, i);
+
+        status = note.value != NULL
+                     ? comment(profile, "%s: %s", note.key, note.value)
+                     : comment(profile, "%s: %" PRIu64, note.key, note.count);
+    }
+    for (size_t i = 0; i < options->comment_count && status == CPT_OK; i++) {
+        status = comment(profile, "%s", options->comments[i]);
+    }
+    return status;
+}
+
+/* --- Title --- */
+
+/* The service of the only entry frame; empty if there are several. */
+static struct cpt_bytes only_service(const struct cpt_tree *tree)
+{
+    struct cpt_bytes service = {NULL, 0};
+
+    for (uint32_t i = 1; i < cpt_tree_node_count(tree); i++) {
+        if (cpt_tree_depth(tree, i) == 1) {
+            const struct cpt_bytes own = cpt_tree_service(tree, i);
+
+            if (service.bytes != 0 && !cpt_bytes_equal(service, own)) {
+                return (struct cpt_bytes){NULL, 0};
+            }
+            service = own;
+        }
+    }
+    return service;
+}
+
+static cpt_status add_title(struct cpti_profile *profile,
+                            const struct cpt_pprof_options *options)
+{
+    const char *entry = cpt_tree_note_find(profile->tree, "entry");
+    struct cpt_bytes title =
+        cpt_bytes_of(options->title != NULL ? options->title : entry);
+    char *clean = NULL;
+    cpt_status status = CPT_OK;
+
+    if (title.bytes == 0) {
+        title = only_service(profile->tree);
+    }
+    if (title.bytes == 0) {
+        title = cpt_bytes_of("cpt");
+    }
+    clean = cpt_alloc_array(profile->alloc, NULL, title.bytes, 3);
+    if (clean == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    status = cpti_strings_add(&profile->strings, clean,
+                              cpti_text_clean(title.data, title.bytes, clean),
+                              &profile->title);
+    cpt_alloc_free(profile->alloc, clean);
+    return status;
+}
+
+/* --- Functions --- */
+
+static cpt_status add_function(struct cpti_profile *profile, uint32_t node)
+{
+    char text[CPT_TREE_FRAME_TEXT_BYTES];
+    struct cpti_function function = {0};
+    struct cpt_bytes service;
+    uint32_t index = 0;
+    cpt_status status = CPT_OK;
+
+    (void)cpt_tree_frame_text(profile->tree, node, text, sizeof text);
+    status = add_string(profile, text[0] != '\0' ? text : "(no name)", &function.name);
+    if (status != CPT_OK) {
+        return status;
+    }
+    service = cpt_tree_service(profile->tree, node);
+    (void)cpt_text_name(service, text, sizeof text);
+    status = add_string(profile, service.bytes != 0 ? text : "(no service)",
+                        &function.filename);
+    if (status == CPT_OK) {
+        status = cpti_strings_add(&profile->function_keys, &function, sizeof function,
+                                  &index);
+    }
+    if (status == CPT_OK && index == profile->function_count) {
+        status = cpt_alloc_grow(profile->alloc, (void **)&profile->functions,
+                                &profile->function_capacity, index + (size_t)1,
+                                CPTI_STRINGS_MAX, sizeof *profile->functions);
+        if (status == CPT_OK) {
+            profile->functions[profile->function_count++] = function;
+        }
+    }
+    profile->node_functions[node] = index;
+    return status;
+}
+
+/* --- Samples --- */
+
+static void add_sample(struct cpti_profile *profile, const struct cpt_tree_row *row,
+                       uint64_t total_ns)
+{
+    struct cpti_sample sample = {.node = row->node};
+
+    sample.values[CPTI_VALUE_TOTAL] = total_ns;
+    sample.values[CPTI_VALUE_AVERAGE] = row->self_ns;
+    if (row->depth == 1) {
+        sample.values[CPTI_VALUE_REQUESTS] =
+            cpt_stats_of(profile->tree, row->node).present_count;
+    }
+    if (row->depth == 1 || total_ns != 0 || row->self_ns != 0) {
+        profile->samples[profile->sample_count++] = sample;
+    }
+}
+
+static cpt_status add_rows(struct cpti_profile *profile,
+                           const struct cpt_tree_walk *walk, const uint64_t *totals)
+{
+    const uint32_t row_count = cpt_tree_walk_count(walk);
+    cpt_status status = CPT_OK;
+
+    profile->node_functions =
+        cpt_alloc_zeroed(profile->alloc, row_count * sizeof *profile->node_functions);
+    profile->samples =
+        cpt_alloc_array(profile->alloc, NULL, row_count, sizeof *profile->samples);
+    if (profile->node_functions == NULL || profile->samples == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    profile->mean_ns = cpt_tree_walk_row(walk, 0)->inclusive_ns;
+    for (uint32_t i = 1; i < row_count && status == CPT_OK; i++) {
+        const struct cpt_tree_row *row = cpt_tree_walk_row(walk, i);
+
+        status = add_function(profile, row->node);
+        add_sample(profile, row, totals[i]);
+    }
+    return status;
+}
+
+static cpt_status add_nodes(struct cpti_profile *profile, struct cpt_error *error)
+{
+    struct cpt_tree_walk *walk =
+        cpt_tree_walk_new(profile->alloc, profile->tree, CPT_TREE_BY_NAME);
+    uint64_t *totals = NULL;
+    cpt_status status = CPT_NO_MEMORY;
+
+    if (walk != NULL) {
+        totals = cpt_alloc_array(profile->alloc, NULL, cpt_tree_walk_count(walk),
+                                 sizeof *totals);
+    }
+    if (totals != NULL) {
+        status = cpt_tree_walk_apportion(walk, cpt_tree_request_count(profile->tree),
+                                         totals);
+        if (status == CPT_LIMIT) {
+            (void)cpt_error_set(error, status, 0,
+                                "the time of all requests together exceeds 2^62 ns");
+        }
+    }
+    if (status == CPT_OK) {
+        status = add_rows(profile, walk, totals);
+    }
+    cpt_alloc_free(profile->alloc, totals);
+    cpt_tree_walk_free(walk);
+    return status;
+}
+
+/* --- All of it --- */
+
+cpt_status cpti_profile_make(struct cpti_profile *profile,
+                             const struct cpt_alloc *alloc, const struct cpt_tree *tree,
+                             const struct cpt_pprof_options *options,
+                             struct cpt_error *error)
+{
+    cpt_status status = CPT_OK;
+
+    profile->alloc = alloc;
+    profile->tree = tree;
+    profile->strings.alloc = alloc;
+    profile->function_keys.alloc = alloc;
+    profile->time_unix_ns = options->time_unix_ns != 0 ? options->time_unix_ns
+                                                       : cpt_tree_time_first_ns(tree);
+    if (profile->time_unix_ns > INT64_MAX) {
+        profile->time_unix_ns = 0; /* a tree from outside may claim anything */
+    }
+    status = add_types(profile);
+    if (status == CPT_OK) {
+        status = add_title(profile, options);
+    }
+    if (status == CPT_OK) {
+        status = add_nodes(profile, error);
+    }
+    if (status == CPT_OK) {
+        status = add_comments(profile, options);
+    }
+    return status;
+}
+
+void cpti_profile_deinit(struct cpti_profile *profile)
+{
+    cpti_strings_deinit(&profile->strings);
+    cpti_strings_deinit(&profile->function_keys);
+    cpt_alloc_free(profile->alloc, profile->functions);
+    cpt_alloc_free(profile->alloc, profile->node_functions);
+    cpt_alloc_free(profile->alloc, profile->samples);
+    cpt_alloc_free(profile->alloc, profile->comments);
+}

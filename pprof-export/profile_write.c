@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * profile_write.c - the model as protobuf, streamed by nanopb
+ *
+ * Every repeated field is a callback which writes all elements of one table; nanopb
+ * writes them to the stream at once and keeps nothing. An element that is a message is
+ * encoded twice, first to learn its length; so callbacks only read. In that first pass
+ * the stream has no callback and merely counts.
+ *
+ * Zeros: in proto3 a number that is 0 is left out, which is right for all but packed
+ * values, where each type has its place; these are written here by hand.
+ */
+#include "pprof-export/profile_model.h"
+
+#include "pprof-export/gzip.h"
+
+#include "profile.pb.h"
+
+#include <pb_encode.h>
+
+enum { GZIP_LEVEL_DEFAULT = 6 };
+
+/* The element that callbacks inside a sample or a location are about. */
+struct element {
+    const struct cpti_profile *profile;
+    size_t index;
+};
+
+static size_t number_bytes(uint64_t number)
+{
+    size_t bytes = 1;
+
+    for (; number >= 0x80; number >>= 7) {
+        bytes++;
+    }
+    return bytes;
+}
+
+/* --- Inside a sample --- */
+
+static uint64_t location_of(const struct cpti_profile *profile, uint32_t node)
+{
+    return (uint64_t)profile->node_functions[node] + 1;
+}
+
+/* The stack, leaf first: up the tree until the root, which is no frame. */
+static bool write_stack(pb_ostream_t *stream, const pb_field_t *field, void *const *arg)
+{
+    const struct element *element = *arg;
+    const struct cpti_profile *profile = element->profile;
+    const uint32_t leaf = profile->samples[element->index].node;
+    size_t bytes = 0;
+
+    for (uint32_t node = leaf; node != CPT_TREE_ROOT;
+         node = cpt_tree_parent(profile->tree, node)) {
+        bytes += number_bytes(location_of(profile, node));
+    }
+    if (!pb_encode_tag(stream, PB_WT_STRING, field->tag) ||
+        !pb_encode_varint(stream, bytes)) {
+        return false;
+    }
+    for (uint32_t node = leaf; node != CPT_TREE_ROOT;
+         node = cpt_tree_parent(profile->tree, node)) {
+        if (!pb_encode_varint(stream, location_of(profile, node))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool write_values(pb_ostream_t *stream, const pb_field_t *field,
+                         void *const *arg)
+{
+    const struct element *element = *arg;
+    const uint64_t *values = element->profile->samples[element->index].values;
+    size_t bytes = 0;
+
+    for (int i = 0; i < CPTI_VALUE_COUNT; i++) {
+        bytes += number_bytes(values[i]);
+    }
+    if (!pb_encode_tag(stream, PB_WT_STRING, field->tag) ||
+        !pb_encode_varint(stream, bytes)) {
+        return false;
+    }
+    for (int i = 0; i < CPTI_VALUE_COUNT; i++) {
+        if (!pb_encode_varint(stream, values[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- The tables --- */
+
+static bool write_message(pb_ostream_t *stream, const pb_field_t *field,
+                          const pb_msgdesc_t *kind, const void *message)
+{
+    return pb_encode_tag_for_field(stream, field) &&
+           pb_encode_submessage(stream, kind, message);
+}
+
+static bool write_types(pb_ostream_t *stream, const pb_field_t *field, void *const *arg)
+{
+    const struct cpti_profile *profile = *arg;
+
+    for (int i = 0; i < CPTI_VALUE_COUNT; i++) {
+        const cpt_pprof_ValueType type = {profile->types[i].type,
+                                          profile->types[i].unit};
+
+        if (!write_message(stream, field, cpt_pprof_ValueType_fields, &type)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool write_samples(pb_ostream_t *stream, const pb_field_t *field,
+                          void *const *arg)
+{
+    struct element element = {*arg, 0};
+
+    for (; element.index < element.profile->sample_count; element.index++) {
+        cpt_pprof_Sample sample = cpt_pprof_Sample_init_zero;
+
+        sample.location_id.funcs.encode = write_stack;
+        sample.location_id.arg = &element;
+        sample.value.funcs.encode = write_values;
+        sample.value.arg = &element;
+        if (!write_message(stream, field, cpt_pprof_Sample_fields, &sample)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool write_mapping(pb_ostream_t *stream, const pb_field_t *field,
+                          void *const *arg)
+{
+    const struct cpti_profile *profile = *arg;
+    const cpt_pprof_Mapping mapping = {.id = 1,
+                                       .filename = profile->title,
+                                       .has_functions = true,
+                                       .has_filenames = true};
+
+    return write_message(stream, field, cpt_pprof_Mapping_fields, &mapping);
+}
+
+static bool write_line(pb_ostream_t *stream, const pb_field_t *field, void *const *arg)
+{
+    const struct element *element = *arg;
+    const cpt_pprof_Line line = {.function_id = element->index + 1};
+
+    return write_message(stream, field, cpt_pprof_Line_fields, &line);
+}
+
+static bool write_locations(pb_ostream_t *stream, const pb_field_t *field,
+                            void *const *arg)
+{
+    struct element element = {*arg, 0};
+
+    for (; element.index < element.profile->function_count; element.index++) {
+        cpt_pprof_Location location = {.id = element.index + 1, .mapping_id = 1};
+
+        location.line.funcs.encode = write_line;
+        location.line.arg = &element;
+        if (!write_message(stream, field, cpt_pprof_Location_fields, &location)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool write_functions(pb_ostream_t *stream, const pb_field_t *field,
+                            void *const *arg)
+{
+    const struct cpti_profile *profile = *arg;
+
+    for (size_t i = 0; i < profile->function_count; i++) {
+        const cpt_pprof_Function function = {.id = i + 1,
+                                             .name = profile->functions[i].name,
+                                             .filename =
+                                                 profile->functions[i].filename};
+
+        if (!write_message(stream, field, cpt_pprof_Function_fields, &function)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool write_strings(pb_ostream_t *stream, const pb_field_t *field,
+                          void *const *arg)
+{
+    const struct cpti_profile *profile = *arg;
+
+    for (uint32_t i = 0; i < profile->strings.count; i++) {
+        size_t bytes = 0;
+        const char *data = cpti_strings_at(&profile->strings, i, &bytes);
+
+        if (!pb_encode_tag_for_field(stream, field) ||
+            !pb_encode_string(stream, (const pb_byte_t *)data, bytes)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool write_comments(pb_ostream_t *stream, const pb_field_t *field,
+                           void *const *arg)
+{
+    const struct cpti_profile *profile = *arg;
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < profile->comment_count; i++) {
+        bytes += number_bytes(profile->comments[i]);
+    }
+    if (!pb_encode_tag(stream, PB_WT_STRING, field->tag) ||
+        !pb_encode_varint(stream, bytes)) {
+        return false;
+    }
+    for (size_t i = 0; i < profile->comment_count; i++) {
+        if (!pb_encode_varint(stream, profile->comments[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- The whole --- */
+
+/* nanopb's callbacks take a pointer that is not const; ours only read. */
+static void set(pb_callback_t *callback,
+                bool (*encode)(pb_ostream_t *, const pb_field_t *, void *const *),
+                struct cpti_profile *profile)
+{
+    callback->funcs.encode = encode;
+    callback->arg = profile;
+}
+
+static bool to_gzip(pb_ostream_t *stream, const pb_byte_t *data, size_t bytes)
+{
+    return cpti_gzip_write(stream->state, data, bytes) == CPT_OK;
+}
+
+static cpt_status encode(struct cpti_profile *profile, struct cpti_gzip *gzip,
+                         struct cpt_error *error)
+{
+    const struct cpti_value_type *primary = &profile->types[CPTI_VALUE_AVERAGE];
+    cpt_pprof_Profile message = cpt_pprof_Profile_init_zero;
+    pb_ostream_t stream = {.callback = to_gzip, .state = gzip, .max_size = SIZE_MAX};
+
+    set(&message.sample_type, write_types, profile);
+    set(&message.sample, write_samples, profile);
+    set(&message.mapping, write_mapping, profile);
+    set(&message.location, write_locations, profile);
+    set(&message.function, write_functions, profile);
+    set(&message.string_table, write_strings, profile);
+    set(&message.comment, write_comments, profile);
+    message.time_nanos = (int64_t)profile->time_unix_ns;
+    message.has_period_type = true;
+    message.period_type.type = primary->type;
+    message.period_type.unit = primary->unit;
+    message.period = 1;
+    message.default_sample_type = primary->type;
+    if (!pb_encode(&stream, cpt_pprof_Profile_fields, &message) ||
+        cpti_gzip_finish(gzip) != CPT_OK) {
+        return cpt_error_set(error, CPT_IO, 0, "the profile could not be written");
+    }
+    return CPT_OK;
+}
+
+static cpt_status check_options(const struct cpt_tree *tree,
+                                const struct cpt_pprof_options *options,
+                                struct cpt_error *error)
+{
+    if (cpt_tree_request_count(tree) == 0) {
+        return cpt_error_set(error, CPT_INVALID, 0, "there are no requests to average");
+    }
+    if (options->gzip_level < 0 || options->gzip_level > 9) {
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             "the gzip level is %d, it has to be 1 to 9",
+                             options->gzip_level);
+    }
+    if (options->time_unix_ns > INT64_MAX) {
+        return cpt_error_set(error, CPT_INVALID, 0, "the time does not fit a profile");
+    }
+    return CPT_OK;
+}
+
+static cpt_status make_and_encode(const struct cpt_alloc *alloc,
+                                  const struct cpt_tree *tree,
+                                  const struct cpt_pprof_options *options,
+                                  struct cpti_gzip *gzip, struct cpt_error *error)
+{
+    struct cpti_profile profile = {0};
+    cpt_status status = cpti_profile_make(&profile, alloc, tree, options, error);
+
+    if (status != CPT_OK) {
+        (void)cpt_error_set(error, status, 0, "%s", cpt_status_sentence(status));
+    } else {
+        status = cpti_profile_check(&profile, error);
+    }
+    if (status == CPT_OK) {
+        status = encode(&profile, gzip, error);
+    }
+    cpti_profile_deinit(&profile);
+    return status;
+}
+
+cpt_status cpt_pprof_write(const struct cpt_alloc *alloc, const struct cpt_tree *tree,
+                           const struct cpt_pprof_options *options,
+                           const struct cpt_sink *sink, struct cpt_error *error)
+{
+    struct cpt_pprof_options own;
+    struct cpti_gzip *gzip = NULL;
+    cpt_status status = cpt_options_read(&own, sizeof own, options, error);
+    int level = 0;
+
+    if (status == CPT_OK) {
+        status = check_options(tree, &own, error);
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (!own.is_uncompressed) {
+        level = own.gzip_level != 0 ? own.gzip_level : GZIP_LEVEL_DEFAULT;
+    }
+    gzip = cpti_gzip_new(alloc, sink, level);
+    if (gzip == NULL) {
+        return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
+    }
+    status = make_and_encode(alloc, tree, &own, gzip, error);
+    cpti_gzip_free(gzip);
+    return status;
+}
