@@ -124,7 +124,7 @@ static const struct cpt_graph page = {"A", CPT_GIVES(rpc_request), CPT_GIVES(rpc
 
 static cpt_status overlap_end(struct cpt_task *task)
 {
-    figure1_after(task, &a1);
+    figure1_work(a1.after_us[FIGURE1_OVERLAP]);
     *cpt_output(task, rpc_reply) =
         figure1_reply("computed and called at the same time\n");
     return CPT_OK;

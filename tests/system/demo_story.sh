@@ -50,7 +50,7 @@ say 'the profile sums to the mean latency that the report prints'
 command -v go >/dev/null 2>&1 || { echo 'go is not installed: no pprof'; exit 0; }
 for arm in control treatment; do
     "$CPT" report --json --where "arm=$arm" out/paths.cptlog >report.json
-    go tool pprof -unit=ns -nodecount=100000 -top "out/$arm.pb.gz" >top.out 2>/dev/null
+    go tool pprof -unit=ns -nodefraction=0 -nodecount=100000 -top "out/$arm.pb.gz" >top.out 2>/dev/null
     python3 - <<'PY'
 import json, re
 rows = json.load(open("report.json"))["rows"]
