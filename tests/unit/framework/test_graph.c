@@ -36,8 +36,9 @@ static const char *refusal(const struct cpt_task_def *tasks, size_t count)
     return error.sentence;
 }
 
-#define REFUSED(tasks, expected)                                                         \
-    CU_ASSERT_STRING_EQUAL(refusal((tasks), sizeof(tasks) / sizeof((tasks)[0])), expected)
+#define REFUSED(tasks, expected)                                                       \
+    CU_ASSERT_STRING_EQUAL(refusal((tasks), sizeof(tasks) / sizeof((tasks)[0])),       \
+                           expected)
 
 static void test_circle_is_named(void)
 {
@@ -85,8 +86,9 @@ static void test_useless_task_is_named(void)
         {"c", nothing, CPT_GIVES(z), CPT_NEEDS(in), {NULL}, NULL},
     };
 
-    REFUSED(tasks, "task \"a\" is of no use: nothing that leads to output \"z\" needs or "
-                   "starts what it gives");
+    REFUSED(tasks,
+            "task \"a\" is of no use: nothing that leads to output \"z\" needs or "
+            "starts what it gives");
 }
 
 static void test_values_are_given_once(void)
@@ -115,7 +117,8 @@ static void test_names_are_checked(void)
         {"a", nothing, CPT_GIVES(x), {NULL}, {NULL}, NULL},
         {"a", nothing, CPT_GIVES(z), CPT_NEEDS(x), {NULL}, NULL},
     };
-    const struct cpt_task_def none[] = {{"", nothing, CPT_GIVES(z), {NULL}, {NULL}, NULL}};
+    const struct cpt_task_def none[] = {
+        {"", nothing, CPT_GIVES(z), {NULL}, {NULL}, NULL}};
     const struct cpt_task_def no_function[] = {
         {"a", NULL, CPT_GIVES(z), {NULL}, {NULL}, NULL}};
     const struct cpt_task_def longer[] = {
@@ -138,7 +141,8 @@ static void test_names_are_checked(void)
 
 static void test_service_names_are_checked(void)
 {
-    const struct cpt_task_def tasks[] = {{"a", nothing, CPT_GIVES(z), {NULL}, {NULL}, NULL}};
+    const struct cpt_task_def tasks[] = {
+        {"a", nothing, CPT_GIVES(z), {NULL}, {NULL}, NULL}};
     struct cpt_graph graph = {"S: T", NULL, CPT_GIVES(z), tasks, 1};
     struct cpt_error error = {0};
 
@@ -186,7 +190,8 @@ static void test_task_limit(void)
     for (size_t i = 0; i < TASKS; i++) {
         (void)snprintf(names[i], sizeof names[i], "t%zu", i);
         values[i] = (struct cpt_value){names[i], 1};
-        tasks[i] = (struct cpt_task_def){names[i], nothing, &values[i], {NULL}, {NULL}, NULL};
+        tasks[i] =
+            (struct cpt_task_def){names[i], nothing, &values[i], {NULL}, {NULL}, NULL};
         tasks[i].needs[0] = i > 0 ? &values[i - 1] : NULL;
     }
     graph.output = &values[TASKS - 1];

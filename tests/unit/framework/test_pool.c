@@ -80,7 +80,8 @@ static int run_graph(uint64_t *random)
     while (atomic_load(&batch.done_count) < REQUESTS) {
         (void)usleep(100);
     }
-    /* Tasks that nobody waited for may still sleep; their timers hold their requests. */
+    /* Tasks that nobody waited for may still sleep; their timers hold their requests.
+     */
     (void)usleep(1000);
     cpt_pool_free(pool);
     cpt_plan_free(plan);
@@ -119,8 +120,8 @@ static void test_pool_runs_what_was_submitted(void)
     enum { WORKS = 1000 };
     static struct counted works[WORKS];
     atomic_int count = 0;
-    const struct cpt_pool_options options = {.struct_bytes = sizeof options,
-                                             .worker_count = 3, .name = "three"};
+    const struct cpt_pool_options options = {
+        .struct_bytes = sizeof options, .worker_count = 3, .name = "three"};
     struct cpt_executor *pool = cpt_pool_new(&options, NULL);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(pool);
@@ -170,6 +171,7 @@ static void test_pool_timers(void)
     while (atomic_load(&order) < TIMERS - cancelled_count) {
         (void)usleep(1000);
     }
+    cpt_pool_free(pool);
     for (int i = 0; i < TIMERS; i++) {
         for (int k = 0; k < TIMERS; k++) {
             if (timers[i].place != 0 && timers[k].place != 0 &&
@@ -178,7 +180,6 @@ static void test_pool_timers(void)
             }
         }
     }
-    cpt_pool_free(pool);
 }
 
 static void test_pool_options_are_checked(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_request.c - requests in virtual time: what runs, in which order, on whose account */
+/* test_request.c - requests in virtual time: what runs, in which order, on whose
+ * account */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
 #include "tests/support/virtual_time.h"
@@ -78,11 +79,17 @@ static struct outcome run_with(const struct cpt_graph *graph, int is_traced,
     struct outcome outcome = {0};
     struct cpt_error error = {0};
     struct cpt_plan *plan = cpt_plan_new(graph, NULL, &error);
-    const struct cpt_request_options options = {
-        .struct_bytes = sizeof options, .plan = plan, .executor = &now.executor,
-        .input = &query_value, .done = note_outcome, .context = &outcome, .alloc = alloc,
-        .memory_bytes_max = memory_bytes_max, .is_traced = is_traced, .entry = "S: /",
-        .clock = &now.clock};
+    const struct cpt_request_options options = {.struct_bytes = sizeof options,
+                                                .plan = plan,
+                                                .executor = &now.executor,
+                                                .input = &query_value,
+                                                .done = note_outcome,
+                                                .context = &outcome,
+                                                .alloc = alloc,
+                                                .memory_bytes_max = memory_bytes_max,
+                                                .is_traced = is_traced,
+                                                .entry = "S: /",
+                                                .clock = &now.clock};
 
     CU_ASSERT_STRING_EQUAL(error.sentence, "");
     CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
@@ -421,10 +428,15 @@ static void test_deferred_work(void)
     struct outcome outcome = {0};
     struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
     const int query_value = 1;
-    const struct cpt_request_options options = {
-        .struct_bytes = sizeof options, .plan = plan, .executor = &now.executor,
-        .input = &query_value, .done = note_outcome, .context = &outcome, .is_traced = 1,
-        .entry = "S: /", .clock = &now.clock};
+    const struct cpt_request_options options = {.struct_bytes = sizeof options,
+                                                .plan = plan,
+                                                .executor = &now.executor,
+                                                .input = &query_value,
+                                                .done = note_outcome,
+                                                .context = &outcome,
+                                                .is_traced = 1,
+                                                .entry = "S: /",
+                                                .clock = &now.clock};
 
     virtual_init(&now, 0);
     CU_ASSERT_EQUAL(cpt_request_start(&options, NULL), CPT_OK);

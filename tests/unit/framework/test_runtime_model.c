@@ -4,11 +4,11 @@
  * test_runtime_model.c - random graphs: is what the path says true?
  *
  * In virtual time the test itself notes when each step of each task ran and when each
- * sleep was on its way. Then each segment of the path, laid end to end from the arrival,
- * must lie within what really happened: a task's own time within its steps, a sleep's
- * between its start and its end, queueing outside the task's steps. The method is not
- * that of the walk, and says nothing of which path is the longest: that is tested in
- * unit_cpt.
+ * sleep was on its way. Then each segment of the path, laid end to end from the
+ * arrival, must lie within what really happened: a task's own time within its steps, a
+ * sleep's between its start and its end, queueing outside the task's steps. The method
+ * is not that of the walk, and says nothing of which path is the longest: that is
+ * tested in unit_cpt.
  */
 #include "tests/support/random_graph.h"
 #include "tests/support/suites.h"
@@ -63,7 +63,8 @@ static int is_in_steps(unsigned task, uint64_t begin_ns, uint64_t end_ns)
     uint64_t at_ns = begin_ns;
 
     for (size_t i = 0; i < step_count; i++) {
-        if (steps[i].task == task && steps[i].begin_ns <= at_ns && steps[i].end_ns >= at_ns) {
+        if (steps[i].task == task && steps[i].begin_ns <= at_ns &&
+            steps[i].end_ns >= at_ns) {
             at_ns = steps[i].end_ns;
         }
     }
@@ -73,7 +74,8 @@ static int is_in_steps(unsigned task, uint64_t begin_ns, uint64_t end_ns)
 static int overlaps_steps(unsigned task, uint64_t begin_ns, uint64_t end_ns)
 {
     for (size_t i = 0; i < step_count; i++) {
-        if (steps[i].task == task && steps[i].begin_ns < end_ns && steps[i].end_ns > begin_ns) {
+        if (steps[i].task == task && steps[i].begin_ns < end_ns &&
+            steps[i].end_ns > begin_ns) {
             return 1;
         }
     }
@@ -211,7 +213,8 @@ static int run_case(uint64_t seed)
     virtual_run(&now);
     cpt_plan_free(plan);
     return traced.done_count == 1 && untraced.done_count == 1 && traced.is_path_true &&
-           traced.output == untraced.output && traced.output != 0 && now.read_count == 0;
+           traced.output == untraced.output && traced.output != 0 &&
+           now.read_count == 0;
 }
 
 static uint64_t first_seed(void)
@@ -227,7 +230,8 @@ static void test_paths_are_true(void)
     const uint64_t seed = first_seed();
 
     printf("(seeds from %llu) ", (unsigned long long)seed);
-    random_graph.hooks = (struct random_hooks){spend, begin_step, end_step, begin_sleep};
+    random_graph.hooks =
+        (struct random_hooks){spend, begin_step, end_step, begin_sleep};
     for (uint64_t i = 0; i < CASES; i++) {
         if (!run_case(seed + i)) {
             printf("\n  CPT_TEST_SEED=%llu\n", (unsigned long long)(seed + i));

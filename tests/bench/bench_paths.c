@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * bench_paths.c - bytes of a path, and how fast paths are logged, read and aggregated
+ *
+ * Bytes stand beside the form of the article, which repeats the whole stack of names
+ * with every element (a protobuf message of strings and a duration for each): O(N M)
+ * for N elements of depth M, against O(N + distinct frames).
+ *
+ * The baseline of the speeds is copying the same path from memory to memory, which is
+ * what a path costs that is only passed on.
+ */
+#include "tests/bench/bench.h"
+
+#include "aggregate/cpt_tree.h"
+#include "cpt/cpt_path.h"
+#include "wire/cpt_log.h"
+#include "wire/cpt_metadata.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* --- Paths --- */
+
+/* @segments segments over stacks of @depth frames: ten leaves below one chain. */
+static struct cpt_path *make_path(size_t segments, size_t depth)
+{
+    struct cpt_path *path = cpt_path_new(NULL);
+    uint32_t parent = CPT_FRAME_NONE;
+    uint32_t leaf = 0;
+    char name[64];
+
+    for (size_t i = 0; i + 1 < depth; i++) {
+        (void)snprintf(name, sizeof name, "Service%zu: HandleRequest", i);
+        (void)cpt_path_frame_add(path, parent, cpt_bytes_of(name), CPT_KIND_WORK,
+                                 &parent);
+    }
+    for (size_t i = 0; i < segments; i++) {
+        (void)snprintf(name, sizeof name, "Service%zu: Component%zu", depth, i % 10);
+        (void)cpt_path_frame_add(path, parent, cpt_bytes_of(name), CPT_KIND_WORK,
+                                 &leaf);
+        (void)cpt_path_append_ns(path, leaf, 1000 + i * 7919 % 900000);
+    }
+    return path;
+}
+
+static size_t varint_bytes(uint64_t number)
+{
+    size_t bytes = 1;
+
+    for (; number >= 128; number >>= 7) {
+        bytes++;
+    }
+    return bytes;
+}
+
+/* The article's form: for each element all names of its stack, and its duration. */
+static size_t verbose_bytes(const struct cpt_path *path)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        const struct cpt_segment *segment = cpt_path_segment(path, i);
+        size_t element = 1 + varint_bytes(segment->duration_ns);
+
+        for (uint32_t f = segment->frame; f != CPT_FRAME_NONE;
+             f = cpt_path_frame(path, f)->parent) {
+            const size_t name = cpt_path_frame_name(path, f).bytes;
+
+            element += 1 + varint_bytes(name) + name;
+        }
+        bytes += 1 + varint_bytes(element) + element;
+    }
+    return bytes;
+}
+
+static void print_bytes(size_t segments, size_t depth)
+{
+    struct cpt_path *path = make_path(segments, depth);
+    const struct cpt_metadata_encode_options options = {.struct_bytes = sizeof options,
+                                                        .is_unlimited = 1};
+    unsigned char *data = NULL;
+    size_t bytes = 0;
+
+    if (cpt_metadata_encode(path, &options, &data, &bytes, NULL) == CPT_OK) {
+        printf(
+            "  %8zu segments, depth %3zu: %9zu bytes, verbose form %9zu, ratio %.3f\n",
+            segments, depth, bytes, verbose_bytes(path),
+            (double)bytes / (double)verbose_bytes(path));
+    }
+    cpt_alloc_free(NULL, data);
+    cpt_path_free(path);
+}
+
+/* --- Speeds --- */
+
+struct work {
+    struct cpt_path *path;
+    struct cpt_path *other;
+    struct cpt_log_block *block;
+    struct cpt_tree *tree;
+    struct cpt_record record;
+    unsigned char *data;
+    size_t bytes;
+};
+
+static void copy_paths(void *context, size_t count)
+{
+    struct work *work = context;
+
+    for (size_t i = 0; i < count; i++) {
+        cpt_path_reset(work->other);
+        (void)cpt_path_copy(work->other, work->path);
+    }
+}
+
+static void log_records(void *context, size_t count)
+{
+    struct work *work = context;
+
+    for (size_t i = 0; i < count; i++) {
+        unsigned char *data = NULL;
+        size_t bytes = 0;
+
+        if (cpt_record_encode(&work->record, NULL, &data, &bytes, NULL) != CPT_OK) {
+            abort();
+        }
+        if (cpt_log_block_add(work->block, data, bytes) == CPT_LIMIT) {
+            (void)cpt_log_block_finish(work->block);
+            (void)cpt_log_block_add(work->block, data, bytes);
+        }
+        cpt_alloc_free(NULL, data);
+    }
+}
+
+static void decode_paths(void *context, size_t count)
+{
+    struct work *work = context;
+
+    for (size_t i = 0; i < count; i++) {
+        cpt_path_reset(work->other);
+        if (cpt_metadata_decode(work->data, work->bytes, NULL, work->other, NULL) !=
+            CPT_OK) {
+            abort();
+        }
+    }
+}
+
+static void aggregate_paths(void *context, size_t count)
+{
+    struct work *work = context;
+
+    for (size_t i = 0; i < count; i++) {
+        if (cpt_tree_add(work->tree, work->path, CPT_WEIGHT_ONE) != CPT_OK) {
+            abort();
+        }
+    }
+}
+
+static void compare_speeds(size_t segments, size_t depth)
+{
+    struct work work = {.path = make_path(segments, depth),
+                        .other = cpt_path_new(NULL),
+                        .block = cpt_log_block_new(NULL, 0),
+                        .tree = cpt_tree_new(NULL, NULL)};
+    const struct cpt_metadata_encode_options options = {.struct_bytes = sizeof options,
+                                                        .is_unlimited = 1};
+    const struct bench_way copy = {"copying the path", copy_paths, &work};
+    const struct bench_way others[] = {{"logging a record", log_records, &work},
+                                       {"decoding a path", decode_paths, &work},
+                                       {"aggregating a path", aggregate_paths, &work}};
+    char title[64];
+
+    (void)snprintf(title, sizeof title, "Paths of %zu segments, depth %zu", segments,
+                   depth);
+    bench_title(title);
+    work.record = (struct cpt_record){.start_unix_ns = 1700000000000000000u,
+                                      .latency_ns = cpt_path_sum_ns(work.path),
+                                      .probability = 0.001,
+                                      .service = cpt_bytes_of("A"),
+                                      .method = cpt_bytes_of("/"),
+                                      .entry = cpt_bytes_of("A: /"),
+                                      .status = cpt_bytes_of("ok"),
+                                      .is_random = 1,
+                                      .path = work.path};
+    if (cpt_metadata_encode(work.path, &options, &work.data, &work.bytes, NULL) ==
+        CPT_OK) {
+        for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+            bench_compare(&copy, &others[i], 200000 / segments, 1, "path");
+        }
+    }
+    cpt_alloc_free(NULL, work.data);
+    cpt_tree_free(work.tree);
+    cpt_log_block_free(work.block);
+    cpt_path_free(work.other);
+    cpt_path_free(work.path);
+}
+
+int main(void)
+{
+    static const size_t sizes[] = {10, 100, 1000, 10000};
+    static const size_t depths[] = {2, 10, 50};
+
+    bench_title("Bytes of a path");
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (size_t k = 0; k < sizeof depths / sizeof depths[0]; k++) {
+            print_bytes(sizes[i], depths[k]);
+        }
+    }
+    compare_speeds(10, 5);
+    compare_speeds(200, 10);
+    return 0;
+}

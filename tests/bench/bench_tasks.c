@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * bench_tasks.c - what a task costs: not traced, traced, traced with its path made
+ *
+ * A request of 100 empty tasks on the inline executor: a chain, where each task is the
+ * only one to unblock the next, and a fan, where one unblocks 98 and the last waits for
+ * 16 of them. The baseline of all is the same requests untraced.
+ */
+#include "tests/bench/bench.h"
+
+#include "cpt/cpt_path.h"
+#include "framework/cpt_graph.h"
+#include "framework/cpt_runtime.h"
+
+#include <stdio.h>
+
+enum { TASKS = 100, REQUESTS = 400 };
+
+static struct cpt_value values[TASKS];
+static char names[TASKS][8];
+static struct cpt_task_def chain_tasks[TASKS];
+static struct cpt_task_def fan_tasks[TASKS];
+
+static cpt_status nothing(struct cpt_task *task)
+{
+    (void)task;
+    return CPT_OK;
+}
+
+static void make_graphs(void)
+{
+    for (size_t i = 0; i < TASKS; i++) {
+        (void)snprintf(names[i], sizeof names[i], "t%zu", i);
+        values[i] = (struct cpt_value){names[i], sizeof(int)};
+        chain_tasks[i] = (struct cpt_task_def){
+            .name = names[i], .run = nothing, .gives = &values[i]};
+        fan_tasks[i] = chain_tasks[i];
+        chain_tasks[i].needs[0] = i != 0 ? &values[i - 1] : NULL;
+        fan_tasks[i].needs[0] = i != 0 ? &values[0] : NULL;
+    }
+    /* All of the fan must be of use: it is gathered in groups of 15. */
+    for (size_t i = 1; i < TASKS; i++) {
+        if (i % 15 == 0 || i == TASKS - 1) {
+            size_t count = 0;
+
+            for (size_t k = (i - 1) / 15 * 15 + (i > 15 ? 0 : 1); k < i; k++) {
+                fan_tasks[i].needs[count++] = &values[k];
+            }
+            fan_tasks[i].needs[count] = NULL;
+        }
+    }
+}
+
+struct way {
+    const struct cpt_plan *plan;
+    int is_traced;
+    int has_path;
+    struct cpt_path *path;
+};
+
+static void end_request(struct cpt_request *request, void *context)
+{
+    struct way *way = context;
+
+    if (way->has_path) {
+        cpt_path_reset(way->path);
+        (void)cpt_request_path(request, way->path, NULL);
+    }
+}
+
+static void run_requests(void *context, size_t count)
+{
+    struct way *way = context;
+    const struct cpt_request_options options = {.struct_bytes = sizeof options,
+                                                .plan = way->plan,
+                                                .is_traced = way->is_traced,
+                                                .done = end_request,
+                                                .context = way};
+
+    for (size_t i = 0; i < count; i++) {
+        (void)cpt_request_start(&options, NULL);
+    }
+}
+
+static void compare_graph(const char *title, struct cpt_task_def *tasks)
+{
+    const struct cpt_graph graph = {"S", NULL, &values[TASKS - 1], tasks, TASKS};
+    struct cpt_error error = {0};
+    struct cpt_plan *plan = cpt_plan_new(&graph, NULL, &error);
+    struct way untraced = {.plan = plan};
+    struct way traced = {.plan = plan, .is_traced = 1};
+    struct way with_path = {
+        .plan = plan, .is_traced = 1, .has_path = 1, .path = cpt_path_new(NULL)};
+    const struct bench_way ways[] = {{"untraced", run_requests, &untraced},
+                                     {"traced", run_requests, &traced},
+                                     {"traced, path made", run_requests, &with_path}};
+
+    bench_title(title);
+    if (plan == NULL) {
+        printf("  %s\n", error.sentence);
+        return;
+    }
+    bench_compare(&ways[0], &ways[1], REQUESTS, TASKS, "task");
+    bench_compare(&ways[0], &ways[2], REQUESTS, TASKS, "task");
+    cpt_path_free(with_path.path);
+    cpt_plan_free(plan);
+}
+
+/* The floor: the same number of calls through a pointer, and a clock read each. */
+static volatile cpt_task_fn call = nothing;
+
+static void call_functions(void *context, size_t count)
+{
+    (void)context;
+    for (size_t i = 0; i < count * TASKS; i++) {
+        (void)call(NULL);
+    }
+}
+
+static void read_clock(void *context, size_t count)
+{
+    volatile uint64_t sink = 0;
+
+    (void)context;
+    for (size_t i = 0; i < count * TASKS; i++) {
+        sink = sink + cpt_clock_now_ns(cpt_clock_monotonic());
+    }
+}
+
+int main(void)
+{
+    const struct bench_way calls = {"function calls", call_functions, NULL};
+    const struct bench_way clock = {"readings of the clock", read_clock, NULL};
+
+    make_graphs();
+    compare_graph("A chain of 100 empty tasks", chain_tasks);
+    compare_graph("A fan of 100 empty tasks", fan_tasks);
+    bench_title("The floor");
+    bench_compare(&calls, &clock, REQUESTS, TASKS, "call");
+    return 0;
+}

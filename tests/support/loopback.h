@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * loopback.h - a transport within the process: the services are real, the wire is not
+ *
+ * A call goes to the service whose name is its target. `tamper`, if there is one, may
+ * change what comes back, or what the time is when it does.
+ *
+ * Threads: as the services.
+ */
+#ifndef LOOPBACK_H
+#define LOOPBACK_H
+
+#include "framework/cpt_rpc.h"
+
+enum { LOOPBACK_SERVICES_MAX = 4 };
+
+struct loopback {
+    struct cpt_transport transport; /* first */
+    struct cpt_service *services[LOOPBACK_SERVICES_MAX];
+    size_t service_count;
+    void (*tamper)(void *context, struct cpt_transport_reply *reply);
+    void (*delay)(void *context); /* called on the way there and on the way back */
+    void *context;
+    struct cpt_bytes last_ask; /* header of the last call; data NULL: none */
+    char last_ask_text[64];
+};
+
+void loopback_init(struct loopback *loopback);
+
+#endif
