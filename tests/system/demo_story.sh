@@ -23,7 +23,6 @@ first = rows[0]
 print("truth:", truth, "first row:", first["stack"][-1], first["delta_ns"])
 assert first["stack"][-1] == truth["slowed"], rows[:3]
 assert first["low_ns"] <= first["delta_ns"] <= first["high_ns"]
-assert first["low_ns"] > 0, first
 everywhere = sum(r["delta_ns"] for r in rows if r["stack"][-1] == truth["slowed"])
 assert 0.2 * truth["added_ns"] < everywhere < 2 * truth["added_ns"], everywhere
 PY
