@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* test_diff.c - two trees side by side, against the formulas on the tables of requests
+ */
+#include "tests/support/failing_alloc.h"
+#include "tests/support/suites.h"
+#include "tests/unit/aggregate/model_tree.h"
+#include "tests/unit/aggregate/paths.h"
+
+#include "aggregate/cpt_diff.h"
+
+#include <math.h>
+
+static struct cpt_diff *diff_of(const struct cpt_tree *base,
+                                const struct cpt_tree *other)
+{
+    struct cpt_diff *diff = NULL;
+
+    CU_ASSERT_EQUAL(cpt_diff_new(NULL, base, other, NULL, &diff, NULL), CPT_OK);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(diff);
+    return diff;
+}
+
+static const char *row_text(const struct cpt_diff *diff, uint32_t index)
+{
+    static char text[4096];
+
+    (void)cpt_tree_stack_text(cpt_diff_tree(diff), cpt_diff_row_at(diff, index)->node,
+                              text, sizeof text);
+    return text;
+}
+
+static void test_the_largest_change_of_self_time_comes_first(void)
+{
+    struct cpt_tree *base = cpt_tree_new(NULL, NULL);
+    struct cpt_tree *other = cpt_tree_new(NULL, NULL);
+    struct cpt_diff *diff = NULL;
+
+    for (int i = 0; i < 40; i++) {
+        CU_ASSERT_EQUAL(
+            tree_add_text(base, "A 9, A;B 20, A;C 30, A;gone 2", CPT_WEIGHT_ONE),
+            CPT_OK);
+        CU_ASSERT_EQUAL(
+            tree_add_text(other, "A 9, A;B 25, A;C 28, A;come 7", CPT_WEIGHT_ONE),
+            CPT_OK);
+    }
+    diff = diff_of(base, other);
+    CU_ASSERT_EQUAL_FATAL(cpt_diff_row_count(diff), 5);
+    CU_ASSERT_STRING_EQUAL(row_text(diff, 0), "A;come");
+    CU_ASSERT_STRING_EQUAL(row_text(diff, 1), "A;B");
+    CU_ASSERT_STRING_EQUAL(row_text(diff, 2), "A;C");    /* -2, as the next: */
+    CU_ASSERT_STRING_EQUAL(row_text(diff, 3), "A;gone"); /* in the order of stacks */
+    CU_ASSERT_STRING_EQUAL(row_text(diff, 4), "A");
+    CU_ASSERT_EQUAL(cpt_diff_row_at(diff, 0)->self.delta_ns, 7);
+    CU_ASSERT_EQUAL(cpt_diff_row_at(diff, 0)->base_presence, 0);
+    CU_ASSERT_EQUAL(cpt_diff_row_at(diff, 0)->new_presence, 1);
+    CU_ASSERT_FALSE(cpt_diff_row_at(diff, 0)->is_rare);
+    CU_ASSERT_EQUAL(cpt_diff_row_at(diff, 3)->self.delta_ns, -2);
+    CU_ASSERT_EQUAL(cpt_diff_row_at(diff, 3)->self.low_ns, -2);
+    CU_ASSERT_EQUAL(cpt_diff_row_at(diff, 3)->self.high_ns, -2);
+    CU_ASSERT_EQUAL(cpt_diff_row_at(diff, 3)->self.p_value, 0);
+    CU_ASSERT_EQUAL(cpt_diff_row_at(diff, 4)->self.p_value, 1);
+    CU_ASSERT_EQUAL(cpt_diff_row_at(diff, 4)->inclusive.delta_ns, 8);
+    CU_ASSERT_EQUAL(cpt_diff_total(diff)->inclusive.base_ns, 61);
+    CU_ASSERT_EQUAL(cpt_diff_total(diff)->inclusive.new_ns, 69);
+    cpt_diff_free(diff);
+    cpt_tree_free(base);
+    cpt_tree_free(other);
+}
+
+/* Welch's textbook way, with the effective sizes and errors of the tables. */
+static void check_change(const struct cpt_change *change, struct model_mean base,
+                         struct model_mean other)
+{
+    const double b = (double)(base.error * base.error);
+    const double o = (double)(other.error * other.error);
+    const double error = sqrt(b + o);
+    const double scale = fabs((double)base.mean) + fabs((double)other.mean);
+
+    CU_ASSERT_DOUBLE_EQUAL(change->delta_ns, (double)(other.mean - base.mean),
+                           1e-12 * scale);
+    CU_ASSERT_DOUBLE_EQUAL(change->error_ns, error, 1e-11 * error + 1e-7);
+    if (error > 1e-6) {
+        const double degrees = (b + o) * (b + o) /
+                               (b * b / (double)(base.effective_count - 1) +
+                                o * o / (double)(other.effective_count - 1));
+        const double half = cpt_student_quantile(0.975, degrees) * error;
+
+        CU_ASSERT_DOUBLE_EQUAL(change->degrees, degrees, 1e-9 * degrees);
+        CU_ASSERT_DOUBLE_EQUAL(change->high_ns - change->low_ns, 2 * half, 1e-8 * half);
+        CU_ASSERT_DOUBLE_EQUAL(
+            change->p_value,
+            2 * cpt_student_cdf(-fabs(change->delta_ns) / error, degrees), 1e-8);
+        CU_ASSERT_EQUAL(change->low_ns > 0 || change->high_ns < 0,
+                        change->p_value < 0.05);
+    }
+}
+
+static void check_row(const struct cpt_diff *diff, uint32_t index,
+                      const struct model *const models[2])
+{
+    static const uint64_t none[MODEL_REQUESTS_MAX];
+    const struct cpt_diff_row *row = cpt_diff_row_at(diff, index);
+    struct model_mean self[2];
+    struct model_mean inclusive[2];
+
+    for (int i = 0; i < 2; i++) {
+        const unsigned column = model_find(models[i], row_text(diff, index));
+        const int is_there = column < models[i]->stack_count;
+
+        self[i] = model_mean_of(models[i], is_there ? models[i]->self[column] : none);
+        inclusive[i] =
+            model_mean_of(models[i], is_there ? models[i]->inclusive[column] : none);
+    }
+    check_change(&row->self, self[0], self[1]);
+    check_change(&row->inclusive, inclusive[0], inclusive[1]);
+}
+
+static void test_every_row_is_welch_on_the_tables_of_requests(void)
+{
+    struct model *const models[2] = {cpt_alloc_zeroed(NULL, sizeof(struct model)),
+                                     cpt_alloc_zeroed(NULL, sizeof(struct model))};
+    struct cpt_path *path = cpt_path_new(NULL);
+    uint64_t state = random_seed("diff");
+
+    for (int round = 0; round < 30; round++) {
+        struct cpt_tree *trees[2];
+        struct cpt_diff *diff = NULL;
+
+        for (int side = 0; side < 2; side++) {
+            trees[side] = cpt_tree_new(NULL, NULL);
+            model_reset(models[side]);
+            for (uint64_t i = 2 + random_below(&state, 40); i-- > 0;) {
+                const cpt_weight weight =
+                    CPT_WEIGHT_ONE + random_next(&state) % (1U << 24);
+
+                path_random(path, &state, 8, 1000000);
+                model_add(models[side], path, weight);
+                CU_ASSERT_EQUAL(cpt_tree_add(trees[side], path, weight), CPT_OK);
+            }
+        }
+        diff = diff_of(trees[0], trees[1]);
+        for (uint32_t i = 0; i < cpt_diff_row_count(diff); i++) {
+            const struct model *const both[2] = {models[0], models[1]};
+
+            check_row(diff, i, both);
+            if (i != 0) {
+                CU_ASSERT_TRUE(fabs(cpt_diff_row_at(diff, i - 1)->self.delta_ns) >=
+                               fabs(cpt_diff_row_at(diff, i)->self.delta_ns));
+            }
+        }
+        cpt_diff_free(diff);
+        cpt_tree_free(trees[0]);
+        cpt_tree_free(trees[1]);
+    }
+    cpt_path_free(path);
+    cpt_alloc_free(NULL, models[0]);
+    cpt_alloc_free(NULL, models[1]);
+}
+
+/* The changes of self times add up to the change of the mean latency. */
+static void test_self_changes_add_up(void)
+{
+    uint64_t state = random_seed("sum of changes");
+    struct cpt_tree *base = tree_random(&state, 50);
+    struct cpt_tree *other = tree_random(&state, 60);
+    struct cpt_diff *diff = diff_of(base, other);
+    struct cpt_diff *back = diff_of(other, base);
+    double sum = 0;
+
+    for (uint32_t i = 0; i < cpt_diff_row_count(diff); i++) {
+        sum += cpt_diff_row_at(diff, i)->self.delta_ns;
+        CU_ASSERT_EQUAL(cpt_diff_row_at(diff, i)->self.delta_ns,
+                        -cpt_diff_row_at(back, i)->self.delta_ns);
+        CU_ASSERT_EQUAL(cpt_diff_row_at(diff, i)->self.low_ns,
+                        -cpt_diff_row_at(back, i)->self.high_ns);
+    }
+    CU_ASSERT_DOUBLE_EQUAL(sum, cpt_diff_total(diff)->inclusive.delta_ns, 1e-3);
+    cpt_diff_free(diff);
+    cpt_diff_free(back);
+    cpt_tree_free(base);
+    cpt_tree_free(other);
+}
+
+static void test_one_request_has_no_interval(void)
+{
+    struct cpt_tree *base = cpt_tree_new(NULL, NULL);
+    struct cpt_tree *other = cpt_tree_new(NULL, NULL);
+    struct cpt_diff *diff = NULL;
+
+    CU_ASSERT_EQUAL(tree_add_text(base, "A 9", CPT_WEIGHT_ONE), CPT_OK);
+    CU_ASSERT_EQUAL(tree_add_text(other, "A 10", CPT_WEIGHT_ONE), CPT_OK);
+    CU_ASSERT_EQUAL(tree_add_text(other, "A 10, B 2", CPT_WEIGHT_ONE), CPT_OK);
+    diff = diff_of(base, other);
+    for (uint32_t i = 0; i < 2; i++) {
+        CU_ASSERT_EQUAL(cpt_diff_row_at(diff, i)->self.low_ns, -INFINITY);
+        CU_ASSERT_EQUAL(cpt_diff_row_at(diff, i)->self.high_ns, INFINITY);
+        CU_ASSERT_EQUAL(cpt_diff_row_at(diff, i)->self.p_value, 1);
+        CU_ASSERT_TRUE(cpt_diff_row_at(diff, i)->is_rare);
+    }
+    cpt_diff_free(diff);
+    cpt_tree_free(base);
+    cpt_tree_free(other);
+}
+
+static void test_refuses_what_cannot_be_compared(void)
+{
+    struct cpt_tree *base = cpt_tree_new(NULL, NULL);
+    struct cpt_tree *other = cpt_tree_new(NULL, NULL);
+    const struct cpt_diff_options sure = {.struct_bytes = sizeof sure, .confidence = 1};
+    struct cpt_diff *diff = NULL;
+    struct cpt_error error = {0};
+
+    CU_ASSERT_EQUAL(tree_add_text(base, "A 9", CPT_WEIGHT_ONE), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_diff_new(NULL, base, other, NULL, &diff, &error), CPT_INVALID);
+    CU_ASSERT_STRING_EQUAL(error.sentence, "the new side has no requests");
+    error = (struct cpt_error){0};
+    CU_ASSERT_EQUAL(cpt_diff_new(NULL, base, base, &sure, &diff, &error), CPT_INVALID);
+    CU_ASSERT_STRING_EQUAL(error.sentence,
+                           "the confidence is 1, it has to be between 0 and 1");
+    CU_ASSERT_PTR_NULL(diff);
+    cpt_tree_free(base);
+    cpt_tree_free(other);
+}
+
+static bool compare(const struct cpt_alloc *alloc)
+{
+    struct cpt_tree *base = tree_random(&(uint64_t){5}, 6);
+    struct cpt_tree *other = tree_random(&(uint64_t){6}, 6);
+    struct cpt_diff *diff = NULL;
+    const cpt_status status = cpt_diff_new(alloc, base, other, NULL, &diff, NULL);
+
+    CU_ASSERT_TRUE(status == CPT_OK || status == CPT_NO_MEMORY);
+    cpt_diff_free(diff);
+    cpt_tree_free(base);
+    cpt_tree_free(other);
+    return status == CPT_OK;
+}
+
+static void test_survives_a_lack_of_memory(void)
+{
+    each_allocation_failure(compare);
+}
+
+extern CU_TestInfo cpt_diff_tests[];
+CU_TestInfo cpt_diff_tests[] = {
+    {"the largest change of self time comes first",
+     test_the_largest_change_of_self_time_comes_first},
+    {"every row is Welch on the tables of requests",
+     test_every_row_is_welch_on_the_tables_of_requests},
+    {"self changes add up", test_self_changes_add_up},
+    {"one request has no interval", test_one_request_has_no_interval},
+    {"refuses what cannot be compared", test_refuses_what_cannot_be_compared},
+    {"survives a lack of memory", test_survives_a_lack_of_memory},
+    CU_TEST_INFO_NULL,
+};

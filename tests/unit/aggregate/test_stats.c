@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * test_stats.c - distributions against tables and laws, intervals against simulation
+ */
+#include "tests/support/suites.h"
+#include "tests/unit/aggregate/paths.h"
+
+#include "aggregate/cpt_stats.h"
+
+#include <math.h>
+
+/* Student's quantiles as every table has them: degrees, 0.95, 0.975, 0.995. */
+static const double student_table[][4] = {
+    {1, 6.313752, 12.706205, 63.656741},     {2, 2.919986, 4.302653, 9.924843},
+    {3, 2.353363, 3.182446, 5.840909},       {4, 2.131847, 2.776445, 4.604095},
+    {5, 2.015048, 2.570582, 4.032143},       {10, 1.812461, 2.228139, 3.169273},
+    {20, 1.724718, 2.085963, 2.845340},      {30, 1.697261, 2.042272, 2.749996},
+    {60, 1.670649, 2.000298, 2.660283},      {120, 1.657651, 1.979930, 2.617421},
+    {INFINITY, 1.644854, 1.959964, 2.575829}};
+
+static void test_quantiles_are_those_of_the_tables(void)
+{
+    for (size_t i = 0; i < sizeof student_table / sizeof student_table[0]; i++) {
+        const double *row = student_table[i];
+
+        CU_ASSERT_DOUBLE_EQUAL(cpt_student_quantile(0.95, row[0]), row[1], 6e-7);
+        CU_ASSERT_DOUBLE_EQUAL(cpt_student_quantile(0.975, row[0]), row[2], 6e-7);
+        CU_ASSERT_DOUBLE_EQUAL(cpt_student_quantile(0.995, row[0]), row[3], 6e-7);
+        CU_ASSERT_DOUBLE_EQUAL(cpt_student_quantile(0.025, row[0]), -row[2], 6e-7);
+    }
+    CU_ASSERT_DOUBLE_EQUAL(cpt_normal_quantile(0.975), 1.959963984540054, 1e-13);
+    CU_ASSERT_DOUBLE_EQUAL(cpt_normal_quantile(0.001), -3.090232306167813, 1e-13);
+    CU_ASSERT_EQUAL(cpt_normal_quantile(0.5), 0);
+    CU_ASSERT_EQUAL(cpt_student_quantile(0.5, 7), 0);
+}
+
+/* With 1 and 2 degrees the distribution has a formula of its own. */
+static void test_few_degrees_have_closed_forms(void)
+{
+    const double pi = acos(-1);
+
+    for (double t = -50; t < 50; t += 0.37) {
+        CU_ASSERT_DOUBLE_EQUAL(cpt_student_cdf(t, 1), 0.5 + atan(t) / pi, 1e-13);
+        CU_ASSERT_DOUBLE_EQUAL(cpt_student_cdf(t, 2), 0.5 + t / 2 / sqrt(2 + t * t),
+                               1e-13);
+    }
+    CU_ASSERT_DOUBLE_EQUAL(cpt_student_quantile(0.975, 1), tan(pi * 0.475), 1e-10);
+}
+
+/* The oracle: the density summed up by Simpson's rule. */
+static double simpson(double t, double degrees)
+{
+    const int steps = 2000;
+    const double front =
+        exp(lgamma((degrees + 1) / 2) - lgamma(degrees / 2)) / sqrt(degrees * acos(-1));
+    double sum = 0;
+
+    for (int i = 0; i <= steps; i++) {
+        const double x = t * i / steps;
+        const double weight = i == 0 || i == steps ? 1 : i % 2 == 1 ? 4 : 2;
+
+        sum += weight * pow(1 + x * x / degrees, -(degrees + 1) / 2);
+    }
+    return 0.5 + front * sum * t / steps / 3;
+}
+
+static void test_the_distribution_is_the_integral_of_its_density(void)
+{
+    static const double degrees[] = {0.5, 1.7, 3, 8.25, 40, 199, 201, 1000};
+
+    for (size_t i = 0; i < sizeof degrees / sizeof degrees[0]; i++) {
+        for (double t = 0.1; t < 5; t += 0.61) {
+            CU_ASSERT_DOUBLE_EQUAL(cpt_student_cdf(t, degrees[i]),
+                                   simpson(t, degrees[i]), 1e-10);
+        }
+    }
+}
+
+static void test_the_inverse_is_the_inverse(void)
+{
+    static const double degrees[] = {0.3, 1,     1.5,    2.5, 4,    17,
+                                     333, 99999, 999999, 2e6, 1e12, INFINITY};
+
+    for (size_t i = 0; i < sizeof degrees / sizeof degrees[0]; i++) {
+        double last = -INFINITY;
+
+        for (double p = 1e-9; p < 1; p = p < 0.01 ? p * 10 : p + 0.0199) {
+            const double t = cpt_student_quantile(p, degrees[i]);
+
+            CU_ASSERT_TRUE(t > last);
+            CU_ASSERT_DOUBLE_EQUAL(cpt_student_cdf(t, degrees[i]), p, 1e-9 * p);
+            last = t;
+        }
+    }
+    for (double z = -8; z < 8; z += 0.13) {
+        const double p = cpt_normal_cdf(z);
+
+        CU_ASSERT_DOUBLE_EQUAL(cpt_normal_quantile(p), z, z < 5 ? 1e-9 : 1e-2);
+    }
+}
+
+static void test_an_interval_needs_two_requests(void)
+{
+    struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
+    struct cpt_stats stats = cpt_stats_of(tree, CPT_TREE_ROOT);
+    double low = 0;
+    double high = 0;
+
+    CU_ASSERT_EQUAL(stats.inclusive.mean_ns, 0);
+    CU_ASSERT_EQUAL(stats.present_count, 0);
+    CU_ASSERT_EQUAL(cpt_stats_quantile_ns(tree, CPT_TREE_ROOT, 0.5), 0);
+    CU_ASSERT_EQUAL(tree_add_text(tree, "a 4", CPT_WEIGHT_ONE), CPT_OK);
+    stats = cpt_stats_of(tree, 1);
+    cpt_mean_interval(&stats.self, 0.95, &low, &high);
+    CU_ASSERT_EQUAL(low, -INFINITY);
+    CU_ASSERT_EQUAL(high, INFINITY);
+    CU_ASSERT_EQUAL(tree_add_text(tree, "a 6", CPT_WEIGHT_ONE), CPT_OK);
+    stats = cpt_stats_of(tree, 1);
+    cpt_mean_interval(&stats.self, 0.95, &low, &high); /* 5 ± 12.706 · 1 */
+    CU_ASSERT_DOUBLE_EQUAL(stats.self.deviation_ns, sqrt(2), 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(low, 5 - 12.706205, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(high, 5 + 12.706205, 1e-6);
+    cpt_tree_free(tree);
+}
+
+/* A mean of hours with a deviation of a nanosecond: nothing may cancel. */
+static void test_small_variances_survive_beside_large_means(void)
+{
+    struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
+
+    CU_ASSERT_EQUAL(tree_add_text(tree, "a 36000000000000001", CPT_WEIGHT_MAX), CPT_OK);
+    CU_ASSERT_EQUAL(tree_add_text(tree, "a 36000000000000002", CPT_WEIGHT_MAX), CPT_OK);
+    CU_ASSERT_EQUAL(tree_add_text(tree, "a 36000000000000003", CPT_WEIGHT_MAX), CPT_OK);
+    CU_ASSERT_DOUBLE_EQUAL(cpt_stats_of(tree, 1).self.deviation_ns, 1, 1e-12);
+    cpt_tree_free(tree);
+}
+
+static void test_quantiles_are_order_statistics(void)
+{
+    struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
+    char text[32];
+
+    for (int i = 1; i <= 200; i++) { /* below 256 ns buckets are exact */
+        (void)snprintf(text, sizeof text, "a %d", i * 37 % 201);
+        CU_ASSERT_EQUAL(tree_add_text(tree, text, CPT_WEIGHT_ONE), CPT_OK);
+    }
+    for (int i = 1; i < 200; i++) {
+        CU_ASSERT_EQUAL(cpt_stats_quantile_ns(tree, 1, i / 200.0), (uint64_t)i);
+    }
+    CU_ASSERT_EQUAL(cpt_stats_quantile_ns(tree, 1, 0), 1);
+    CU_ASSERT_EQUAL(cpt_stats_quantile_ns(tree, 1, 1), 200);
+    cpt_tree_free(tree);
+}
+
+static void test_buckets_are_shares_of_those_that_have_the_stack(void)
+{
+    struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
+    struct cpt_bucket bucket;
+
+    CU_ASSERT_EQUAL(tree_add_text(tree, "a 1000", 3 * CPT_WEIGHT_ONE), CPT_OK);
+    CU_ASSERT_EQUAL(tree_add_text(tree, "a 3", CPT_WEIGHT_ONE), CPT_OK);
+    CU_ASSERT_EQUAL(tree_add_text(tree, "b 3", CPT_WEIGHT_ONE), CPT_OK);
+    CU_ASSERT_EQUAL_FATAL(cpt_stats_bucket_count(tree, 1), 2);
+    bucket = cpt_stats_bucket(tree, 1, 0);
+    CU_ASSERT_EQUAL(bucket.low_ns, 3);
+    CU_ASSERT_EQUAL(bucket.high_ns, 3);
+    CU_ASSERT_EQUAL(bucket.share, 0.25);
+    bucket = cpt_stats_bucket(tree, 1, 1);
+    CU_ASSERT_TRUE(bucket.low_ns <= 1000 && bucket.high_ns >= 1000);
+    CU_ASSERT_EQUAL(bucket.share, 0.75);
+    cpt_tree_free(tree);
+}
+
+static double uniform(uint64_t *state)
+{
+    return ((double)(random_next(state) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/*
+ * A skewed population (lognormal, and now and then much more) whose mean is known: of
+ * 400 samples, some 95 % must have it in their interval. The bounds allow for three
+ * standard errors of that count, and for what skewness costs at this size.
+ */
+static void test_intervals_cover_the_true_mean(void)
+{
+    uint64_t state = random_seed("coverage");
+    const double true_mean = 1000 * exp(0.5) + 0.1 * 5000;
+    struct cpt_path *path = cpt_path_new(NULL);
+    int covered = 0;
+
+    for (int sample = 0; sample < 400; sample++) {
+        struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
+        struct cpt_stats stats;
+        double low = 0;
+        double high = 0;
+
+        for (int i = 0; i < 500; i++) {
+            const double z = cpt_normal_quantile(uniform(&state));
+            uint32_t frame = 0;
+
+            cpt_path_reset(path);
+            MUST(cpt_path_frame_add(path, CPT_FRAME_NONE, cpt_bytes_of("a"), 0,
+                                    &frame) == CPT_OK);
+            MUST(cpt_path_append_ns(path, frame, (uint64_t)(1000 * exp(z) + 0.5)) ==
+                 CPT_OK);
+            if (random_below(&state, 10) == 0) {
+                MUST(cpt_path_append_ns(path, frame, 5000) == CPT_OK);
+            }
+            MUST(cpt_tree_add(tree, path, CPT_WEIGHT_ONE) == CPT_OK);
+        }
+        stats = cpt_stats_of(tree, 1);
+        cpt_mean_interval(&stats.self, 0.95, &low, &high);
+        covered += low <= true_mean && true_mean <= high;
+        cpt_tree_free(tree);
+    }
+    CU_ASSERT_TRUE(covered >= 400 * 0.91);
+    CU_ASSERT_TRUE(covered <= 400 * 0.985);
+    cpt_path_free(path);
+}
+
+/*
+ * Slow requests are sampled at 1, fast ones at 0.1: the unweighted mean is wrong by
+ * far, the weighted one covers the truth.
+ */
+static void test_weighted_intervals_cover_the_true_mean(void)
+{
+    uint64_t state = random_seed("weighted coverage");
+    struct cpt_path *fast = path_of("a 100");
+    struct cpt_path *slow = path_of("a 900");
+    int covered = 0;
+
+    for (int sample = 0; sample < 400; sample++) {
+        struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
+        struct cpt_stats stats;
+        double low = 0;
+        double high = 0;
+
+        for (int i = 0; i < 2000; i++) {
+            const int is_slow = random_below(&state, 20) == 0;
+
+            if (is_slow) {
+                MUST(cpt_tree_add(tree, slow, CPT_WEIGHT_ONE) == CPT_OK);
+            } else if (random_below(&state, 10) == 0) {
+                MUST(cpt_tree_add(tree, fast, 10 * CPT_WEIGHT_ONE) == CPT_OK);
+            }
+        }
+        stats = cpt_stats_of(tree, 1);
+        cpt_mean_interval(&stats.self, 0.95, &low, &high);
+        covered += low <= 140 && 140 <= high;
+        cpt_tree_free(tree);
+    }
+    CU_ASSERT_TRUE(covered >= 400 * 0.91);
+    CU_ASSERT_TRUE(covered <= 400 * 0.985);
+    cpt_path_free(fast);
+    cpt_path_free(slow);
+}
+
+extern CU_TestInfo cpt_stats_tests[];
+CU_TestInfo cpt_stats_tests[] = {
+    {"quantiles are those of the tables", test_quantiles_are_those_of_the_tables},
+    {"few degrees have closed forms", test_few_degrees_have_closed_forms},
+    {"the distribution is the integral of its density",
+     test_the_distribution_is_the_integral_of_its_density},
+    {"the inverse is the inverse", test_the_inverse_is_the_inverse},
+    {"an interval needs two requests", test_an_interval_needs_two_requests},
+    {"small variances survive beside large means",
+     test_small_variances_survive_beside_large_means},
+    {"quantiles are order statistics", test_quantiles_are_order_statistics},
+    {"buckets are shares of those that have the stack",
+     test_buckets_are_shares_of_those_that_have_the_stack},
+    {"intervals cover the true mean", test_intervals_cover_the_true_mean},
+    {"weighted intervals cover the true mean",
+     test_weighted_intervals_cover_the_true_mean},
+    CU_TEST_INFO_NULL,
+};
