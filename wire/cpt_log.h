@@ -70,7 +70,7 @@ struct cpt_attribute {
 struct cpt_record {
     uint64_t start_unix_ns; /* wall clock at the arrival; below 2^63 */
     uint64_t latency_ns;    /* the sum of the path; below 2^63 */
-    double probability;     /* of the coin that this request was traced with: (0, 1] */
+    double probability;     /* of the coin that this request was traced with: [0, 1] */
     struct cpt_bytes service; /* where the request entered: "A" */
     struct cpt_bytes method;  /* "/", "GET /search" */
     struct cpt_bytes entry;   /* the entry frame's name, "A: /" */
@@ -101,7 +101,7 @@ enum {
  *
  * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT if it is larger than CPT_LOG_RECORD_BYTES_MAX or has
  * more than CPT_LOG_ATTRIBUTES_MAX attributes; CPT_INVALID if a time is not below 2^63
- * or the probability not in (0, 1].
+ * or the probability not in [0, 1].
  */
 CPT_API cpt_status cpt_record_encode(const struct cpt_record *record,
                                      const struct cpt_alloc *alloc,

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cbor_pull.c - items one at a time over libcbor's streaming decoder
+ *
+ * The decoder calls one of its callbacks for the item at hand; ours write down what
+ * they were told. Its other way of reading, into a tree, is not used: it allocates what
+ * a header merely claims. Lengths are compared with what is left here, since the
+ * decoder's own "how much more" may overflow.
+ *
+ * An item that is skipped may contain others, to any depth. No stack is needed for
+ * that, only the count of items still to come: an array of n adds n to it, each item
+ * takes one off. The count can never be more than the bytes that are left, which is
+ * what ends the claims of a hostile header at once.
+ */
+#include "wire/cbor_pull.h"
+
+#include <cbor.h>
+
+/* libcbor 0.9 made all lengths 64 bits wide. */
+#if CBOR_MAJOR_VERSION > 0 || CBOR_MINOR_VERSION >= 9
+typedef uint64_t cbor_count;
+#else
+typedef size_t cbor_count;
+#endif
+
+/* What the callbacks fill in. */
+struct told {
+    struct cpti_cbor_item item;
+    int is_known;
+};
+
+static void tell(void *context, enum cpti_cbor_type type, uint64_t number)
+{
+    struct told *told = context;
+
+    told->item.type = type;
+    told->item.number = number;
+    told->is_known = 1;
+}
+
+static void on_uint8(void *context, uint8_t value)
+{
+    tell(context, CPTI_CBOR_UNSIGNED, value);
+}
+
+static void on_uint16(void *context, uint16_t value)
+{
+    tell(context, CPTI_CBOR_UNSIGNED, value);
+}
+
+static void on_uint32(void *context, uint32_t value)
+{
+    tell(context, CPTI_CBOR_UNSIGNED, value);
+}
+
+static void on_uint64(void *context, uint64_t value)
+{
+    tell(context, CPTI_CBOR_UNSIGNED, value);
+}
+
+static void on_negint8(void *context, uint8_t value)
+{
+    tell(context, CPTI_CBOR_NEGATIVE, value);
+}
+
+static void on_negint16(void *context, uint16_t value)
+{
+    tell(context, CPTI_CBOR_NEGATIVE, value);
+}
+
+static void on_negint32(void *context, uint32_t value)
+{
+    tell(context, CPTI_CBOR_NEGATIVE, value);
+}
+
+static void on_negint64(void *context, uint64_t value)
+{
+    tell(context, CPTI_CBOR_NEGATIVE, value);
+}
+
+static void on_bytes(void *context, cbor_data data, cbor_count bytes)
+{
+    struct told *told = context;
+
+    tell(context, CPTI_CBOR_BYTES, 0);
+    told->item.text = (struct cpt_bytes){(const char *)data, (size_t)bytes};
+}
+
+static void on_text(void *context, cbor_data data, cbor_count bytes)
+{
+    on_bytes(context, data, bytes);
+    ((struct told *)context)->item.type = CPTI_CBOR_TEXT;
+}
+
+static void on_array(void *context, cbor_count count)
+{
+    tell(context, CPTI_CBOR_ARRAY, count);
+}
+
+static void on_map(void *context, cbor_count count)
+{
+    tell(context, CPTI_CBOR_MAP, count);
+}
+
+static void on_tag(void *context, uint64_t value)
+{
+    tell(context, CPTI_CBOR_TAG, value);
+}
+
+static void on_double(void *context, double value)
+{
+    tell(context, CPTI_CBOR_FLOAT, 0);
+    ((struct told *)context)->item.real = value;
+}
+
+static void on_float(void *context, float value)
+{
+    on_double(context, (double)value);
+}
+
+static void on_bool(void *context, bool value)
+{
+    tell(context, CPTI_CBOR_BOOL, value);
+}
+
+static void on_null(void *context)
+{
+    tell(context, CPTI_CBOR_NULL, 0);
+}
+
+/* Indefinite lengths, and the break that ends them: not known. */
+static void on_refused(void *context)
+{
+    (void)context;
+}
+
+static const struct cbor_callbacks callbacks = {
+    .uint8 = on_uint8,
+    .uint16 = on_uint16,
+    .uint32 = on_uint32,
+    .uint64 = on_uint64,
+    .negint8 = on_negint8,
+    .negint16 = on_negint16,
+    .negint32 = on_negint32,
+    .negint64 = on_negint64,
+    .byte_string_start = on_refused,
+    .byte_string = on_bytes,
+    .string = on_text,
+    .string_start = on_refused,
+    .indef_array_start = on_refused,
+    .array_start = on_array,
+    .indef_map_start = on_refused,
+    .map_start = on_map,
+    .tag = on_tag,
+    .float2 = on_float,
+    .float4 = on_float,
+    .float8 = on_double,
+    .undefined = on_null,
+    .null = on_null,
+    .boolean = on_bool,
+    .indef_break = on_refused,
+};
+
+/* How many items follow inside of @item; UINT64_MAX if that is more than anything. */
+static uint64_t count_inside(const struct cpti_cbor_item *item)
+{
+    switch (item->type) {
+    case CPTI_CBOR_ARRAY:
+        return item->number;
+    case CPTI_CBOR_MAP:
+        return item->number > UINT64_MAX / 2 ? UINT64_MAX : 2 * item->number;
+    case CPTI_CBOR_TAG:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+cpt_status cpti_cbor_next(struct cpti_cbor *cbor, struct cpti_cbor_item *item)
+{
+    const size_t left_bytes = cbor->bytes - cbor->at;
+    struct told told = {.is_known = 0};
+    struct cbor_decoder_result result;
+
+    if (left_bytes == 0) {
+        return CPT_END;
+    }
+    result = cbor_stream_decode(cbor->data + cbor->at, left_bytes, &callbacks, &told);
+    if (result.status != CBOR_DECODER_FINISHED || !told.is_known || result.read == 0 ||
+        result.read > left_bytes || told.item.text.bytes > result.read ||
+        count_inside(&told.item) > left_bytes - result.read) {
+        return CPT_CORRUPT;
+    }
+    cbor->at += result.read;
+    *item = told.item;
+    return CPT_OK;
+}
+
+cpt_status cpti_cbor_skip_inside(struct cpti_cbor *cbor,
+                                 const struct cpti_cbor_item *item)
+{
+    struct cpti_cbor ahead = *cbor;
+    uint64_t pending = count_inside(item);
+
+    while (pending != 0) {
+        struct cpti_cbor_item inside;
+
+        if (pending > ahead.bytes - ahead.at ||
+            cpti_cbor_next(&ahead, &inside) != CPT_OK) {
+            return CPT_CORRUPT;
+        }
+        pending += count_inside(&inside) - 1;
+    }
+    *cbor = ahead;
+    return CPT_OK;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* cbor_put.c - see cbor_put.h; each item is libcbor's, the memory is ours */
+#include "wire/cbor_put.h"
+
+#include <cbor.h>
+
+#include <string.h>
+
+enum { HEAD_BYTES_MAX = 9 };
+
+/* Room for one head and @bytes more, or NULL. */
+static unsigned char *room(struct cpti_put *put, size_t bytes)
+{
+    if (put->status != CPT_OK) {
+        return NULL;
+    }
+    if (bytes > put->bytes_max || put->bytes > put->bytes_max - bytes) {
+        put->status = CPT_LIMIT;
+        return NULL;
+    }
+    put->status = cpt_alloc_grow(put->alloc, (void **)&put->data, &put->capacity,
+                                 put->bytes + bytes + HEAD_BYTES_MAX, SIZE_MAX, 1);
+    return put->status == CPT_OK ? put->data + put->bytes : NULL;
+}
+
+void cpti_put_unsigned(struct cpti_put *put, uint64_t number)
+{
+    unsigned char *at = room(put, 0);
+
+    if (at != NULL) {
+        put->bytes += cbor_encode_uint(number, at, HEAD_BYTES_MAX);
+    }
+}
+
+void cpti_put_integer(struct cpti_put *put, int64_t number)
+{
+    unsigned char *at = NULL;
+
+    if (number >= 0) {
+        cpti_put_unsigned(put, (uint64_t)number);
+        return;
+    }
+    at = room(put, 0);
+    if (at != NULL) {
+        put->bytes += cbor_encode_negint((uint64_t)(-1 - number), at, HEAD_BYTES_MAX);
+    }
+}
+
+void cpti_put_real(struct cpti_put *put, double real)
+{
+    unsigned char *at = room(put, 0);
+
+    if (at != NULL) {
+        put->bytes += cbor_encode_double(real, at, HEAD_BYTES_MAX);
+    }
+}
+
+void cpti_put_bool(struct cpti_put *put, int is_true)
+{
+    unsigned char *at = room(put, 0);
+
+    if (at != NULL) {
+        put->bytes += cbor_encode_bool(is_true != 0, at, HEAD_BYTES_MAX);
+    }
+}
+
+/* The bytes of a string behind the head of @head_bytes that was written. */
+static void put_string(struct cpti_put *put, struct cpt_bytes text, size_t head_bytes)
+{
+    put->bytes += head_bytes;
+    if (text.bytes != 0) {
+        memcpy(put->data + put->bytes, text.data, text.bytes);
+        put->bytes += text.bytes;
+    }
+}
+
+void cpti_put_bytes(struct cpti_put *put, struct cpt_bytes bytes)
+{
+    unsigned char *at = room(put, bytes.bytes);
+
+    if (at != NULL) {
+        put_string(put, bytes,
+                   cbor_encode_bytestring_start(bytes.bytes, at, HEAD_BYTES_MAX));
+    }
+}
+
+/* Bytes of the UTF-8 character at @at, of which @left are left; 0 if it is none. */
+static size_t utf8_bytes(const unsigned char *at, size_t left)
+{
+    const size_t bytes = at[0] < 0x80   ? 1
+                         : at[0] < 0xc2 ? 0
+                         : at[0] < 0xe0 ? 2
+                         : at[0] < 0xf0 ? 3
+                         : at[0] < 0xf5 ? 4
+                                        : 0;
+
+    if (bytes > left) {
+        return 0;
+    }
+    for (size_t i = 1; i < bytes; i++) {
+        if ((at[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    /* Too long a form, a surrogate, or above U+10FFFF. */
+    if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) ||
+        (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f)) {
+        return 0;
+    }
+    return bytes;
+}
+
+static int is_utf8(struct cpt_bytes text)
+{
+    const unsigned char *data = (const unsigned char *)text.data;
+
+    for (size_t i = 0; i < text.bytes;) {
+        const size_t bytes = utf8_bytes(data + i, text.bytes - i);
+
+        if (bytes == 0) {
+            return 0;
+        }
+        i += bytes;
+    }
+    return 1;
+}
+
+void cpti_put_text(struct cpti_put *put, struct cpt_bytes text)
+{
+    unsigned char *at = NULL;
+
+    if (!is_utf8(text)) {
+        cpti_put_bytes(put, text);
+        return;
+    }
+    at = room(put, text.bytes);
+    if (at != NULL) {
+        put_string(put, text, cbor_encode_string_start(text.bytes, at, HEAD_BYTES_MAX));
+    }
+}
+
+void cpti_put_map(struct cpti_put *put, size_t count)
+{
+    unsigned char *at = room(put, 0);
+
+    if (at != NULL) {
+        put->bytes += cbor_encode_map_start(count, at, HEAD_BYTES_MAX);
+    }
+}
+
+size_t cpti_cbor_bytes_head(unsigned char *data, size_t bytes)
+{
+    return cbor_encode_bytestring_start(bytes, data, HEAD_BYTES_MAX);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * log_format.h - the path log byte by byte: each constant once
+ *
+ * A file is blocks, one behind the other, and nothing else. All numbers of a block's
+ * head are little-endian:
+ *
+ *      at  bytes
+ *       0   8    magic  89 63 70 74 6c 6f 67 0a   ("\x89cptlog\n")
+ *       8   1    version of the payload
+ *       9   1    type
+ *      10   2    0
+ *      12   4    bytes of the payload
+ *      16   4    records in it
+ *      20   4    CRC-32C of the payload
+ *      24   4    CRC-32C of the 24 bytes before
+ *      28   -    payload
+ *
+ * The head has a checksum of its own, so that a length is never believed by chance, and
+ * so that damage within the payload costs one block and still tells how many records
+ * that was. The first byte of the magic is no ASCII and the last a line feed: what a
+ * transfer as text would spoil.
+ *
+ * A block counts as valid if both checksums hold and it is there as a whole. The
+ * payload of records is byte strings of CBOR, each with one record inside, a map by the
+ * keys below; the string's length finds the next record although one is not understood.
+ *
+ * Readers skip blocks of types and keys of records that they do not know. Versions:
+ * that of a block changes if its payload can't be read by older readers; the head never
+ * changes. Long form: docs/format-path-log.md.
+ *
+ * Private to wire/.
+ */
+#ifndef LOG_FORMAT_H
+#define LOG_FORMAT_H
+
+#include "wire/cpt_log.h"
+
+#define CPTI_LOG_MAGIC                                                                 \
+    "\x89"                                                                             \
+    "cptlog\n"
+
+/* Offsets in a block's head. */
+enum {
+    CPTI_LOG_MAGIC_BYTES = 8,
+    CPTI_LOG_AT_VERSION = 8,
+    CPTI_LOG_AT_TYPE = 9,
+    CPTI_LOG_AT_PAYLOAD_BYTES = 12,
+    CPTI_LOG_AT_RECORD_COUNT = 16,
+    CPTI_LOG_AT_PAYLOAD_CRC = 20,
+    CPTI_LOG_AT_HEAD_CRC = 24,
+    CPTI_LOG_HEAD_BYTES = 28
+};
+
+/* Types of blocks. 128 and above are free for experiments. */
+enum {
+    CPTI_LOG_BLOCK_FILE = 1,   /* a CBOR map that says what the file is */
+    CPTI_LOG_BLOCK_RECORDS = 2 /* records */
+};
+
+/* Keys of the payload of CPTI_LOG_BLOCK_FILE. */
+enum { CPTI_LOG_FILE_FORMAT = 0, CPTI_LOG_FILE_WRITER = 1 };
+
+/* Keys of a record; never used again for anything else. */
+enum {
+    CPTI_LOG_KEY_VERSION = 0,
+    CPTI_LOG_KEY_START_UNIX_NS = 1,
+    CPTI_LOG_KEY_SERVICE = 2,
+    CPTI_LOG_KEY_METHOD = 3,
+    CPTI_LOG_KEY_ENTRY = 4,
+    CPTI_LOG_KEY_LATENCY_NS = 5,
+    CPTI_LOG_KEY_PROBABILITY = 6,
+    CPTI_LOG_KEY_FLAGS = 7,
+    CPTI_LOG_KEY_STATUS = 8,
+    CPTI_LOG_KEY_TRACE_ID = 9,
+    CPTI_LOG_KEY_PARENT_ID = 10,
+    CPTI_LOG_KEY_ATTRIBUTES = 11,
+    CPTI_LOG_KEY_PATH = 12
+};
+
+/* Bits of CPTI_LOG_KEY_FLAGS; those not known are ignored. */
+enum {
+    CPTI_LOG_FLAG_FORCED = 1,
+    CPTI_LOG_FLAG_RANDOM = 2,
+    CPTI_LOG_FLAG_LOCAL_ROOT = 4,
+    CPTI_LOG_FLAG_FAILED = 8
+};
+
+/* A block's head in memory. */
+struct cpti_log_head {
+    unsigned version;
+    unsigned type;
+    uint32_t payload_bytes;
+    uint32_t record_count;
+    uint32_t payload_crc;
+};
+
+/* log_writer.c: the head as bytes. */
+void cpti_log_head_write(const struct cpti_log_head *head,
+                         unsigned char data[CPTI_LOG_HEAD_BYTES]);
+
+/* log_writer.c: whether @data is the head of a block, by magic and checksum. */
+int cpti_log_head_read(struct cpti_log_head *head,
+                       const unsigned char data[CPTI_LOG_HEAD_BYTES]);
+
+/* Where a reader keeps the attributes of the record it gave out. */
+struct cpti_log_attributes {
+    const struct cpt_alloc *alloc;
+    struct cpt_attribute *all;
+    size_t capacity;
+};
+
+/*
+ * log_record.c: reads the record in @bytes at @data, which stand at @offset of the
+ * input. Texts of @record point into @data.
+ *
+ * CPT_OK; CPT_CORRUPT; CPT_VERSION; CPT_LIMIT; CPT_NO_MEMORY.
+ */
+cpt_status cpti_record_read(struct cpt_record *record, struct cpt_bytes data,
+                            uint64_t offset, struct cpti_log_attributes *attributes,
+                            struct cpt_error *error);
+
+#endif

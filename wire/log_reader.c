@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * log_reader.c - records out of a path log, also out of a damaged one
+ *
+ * The reader keeps a window on the input, which begins with the block at hand:
+ *
+ *      input   ....[ head | record record record ][ head | ...
+ *      window      ^start              ^at         ^block_end    ^end
+ *
+ * It is in one of three states. *Between* blocks, a head must come next. *Inside* a
+ * sound block, records are given out one after the other. *Lost*, after damage was
+ * reported, it looks for the next head (magic and checksum) byte by byte, and skips
+ * what lies before.
+ *
+ * Where it looks matters. If a head is sound but the payload is not, and right behind
+ * the payload there is a head again or the end, the damage lies within: the block is
+ * skipped as a whole, so that nothing inside of it can pass for a block (an attribute
+ * may hold any bytes). Otherwise the block was cut short, by a writer that was killed
+ * and begun again, and the next one may begin anywhere inside.
+ *
+ * A block that the input ends in is an *incomplete tail*, which is how a log looks
+ * while it is written, unless a head lies inside of it.
+ *
+ * Memory: the window grows with what was read, by doubling, up to one block. Cost: each
+ * byte is looked at once for the checksum and once for the records; when lost, once
+ * more.
+ */
+#include "wire/cbor_pull.h"
+#include "wire/crc32c.h"
+#include "wire/log_format.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    BLOCK_BYTES_MAX_DEFAULT = CPT_LOG_RECORD_BYTES_MAX + 64 * 1024,
+    READ_BYTES = 64 * 1024 /* the window grows by at least so much */
+};
+
+enum state { STATE_BETWEEN, STATE_INSIDE, STATE_LOST, STATE_END };
+
+struct cpt_log_reader {
+    struct cpt_log_reader_options options;
+    enum state state;
+    unsigned char *window;
+    size_t capacity;
+    size_t start;          /* of the window: where the block at hand begins */
+    size_t end;            /* of what was read into it */
+    int is_at_end;         /* the input has ended */
+    uint64_t start_offset; /* of the input, at start */
+    /* Inside a block. */
+    size_t at;              /* the next record */
+    size_t block_end;       /* behind the last one */
+    uint64_t records_left;  /* as its head says; may be wrong */
+    uint64_t record_offset; /* of the record given out last */
+    struct cpti_log_attributes attributes;
+    struct cpt_log_counts counts;
+};
+
+struct cpt_log_reader *cpt_log_reader_new(const struct cpt_log_reader_options *options,
+                                          struct cpt_error *error)
+{
+    struct cpt_log_reader_options own;
+    struct cpt_log_reader *reader = NULL;
+
+    if (cpt_options_read(&own, sizeof own, options, error) != CPT_OK) {
+        return NULL;
+    }
+    if (own.read == NULL) {
+        cpt_error_set(error, CPT_INVALID, 0, "the reader has no function to read with");
+        return NULL;
+    }
+    reader = cpt_alloc_zeroed(own.alloc, sizeof *reader);
+    if (reader == NULL) {
+        cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
+        return NULL;
+    }
+    if (own.block_bytes_max == 0) {
+        own.block_bytes_max = BLOCK_BYTES_MAX_DEFAULT;
+    }
+    if (own.record_bytes_max == 0) {
+        own.record_bytes_max = CPT_LOG_RECORD_BYTES_MAX;
+    }
+    reader->options = own;
+    reader->attributes.alloc = own.alloc;
+    return reader;
+}
+
+void cpt_log_reader_free(struct cpt_log_reader *reader)
+{
+    if (reader != NULL) {
+        cpt_alloc_free(reader->options.alloc, reader->window);
+        cpt_alloc_free(reader->options.alloc, reader->attributes.all);
+        cpt_alloc_free(reader->options.alloc, reader);
+    }
+}
+
+uint64_t cpt_log_reader_offset(const struct cpt_log_reader *reader)
+{
+    return reader->record_offset;
+}
+
+const struct cpt_log_counts *cpt_log_reader_counts(const struct cpt_log_reader *reader)
+{
+    return &reader->counts;
+}
+
+/* --- The window --- */
+
+static size_t window_bytes(const struct cpt_log_reader *reader)
+{
+    return reader->end - reader->start;
+}
+
+/* Moves the start of the window @bytes on. */
+static void drop(struct cpt_log_reader *reader, size_t bytes)
+{
+    assert(bytes <= window_bytes(reader));
+    reader->start += bytes;
+    reader->start_offset += bytes;
+}
+
+/* Room for at least one byte more behind the end. */
+static cpt_status make_room(struct cpt_log_reader *reader)
+{
+    if (reader->end < reader->capacity) {
+        return CPT_OK;
+    }
+    if (reader->start != 0) {
+        memmove(reader->window, reader->window + reader->start, window_bytes(reader));
+        reader->end -= reader->start;
+        reader->start = 0;
+    }
+    if (reader->capacity - reader->end >= READ_BYTES / 2) {
+        return CPT_OK;
+    }
+    return cpt_alloc_grow(reader->options.alloc, (void **)&reader->window,
+                          &reader->capacity, reader->end + READ_BYTES, SIZE_MAX, 1);
+}
+
+/* Reads until the window has @bytes or the input has ended. */
+static cpt_status fill(struct cpt_log_reader *reader, size_t bytes,
+                       struct cpt_error *error)
+{
+    while (window_bytes(reader) < bytes && !reader->is_at_end) {
+        size_t got = 0;
+        cpt_status status = make_room(reader);
+
+        if (status != CPT_OK) {
+            return cpt_error_set(error, status, reader->start_offset, "out of memory");
+        }
+        status =
+            reader->options.read(reader->options.context, reader->window + reader->end,
+                                 reader->capacity - reader->end, &got);
+        if (status != CPT_OK) {
+            return cpt_error_set(error, status,
+                                 reader->start_offset + window_bytes(reader), "%s",
+                                 cpt_status_sentence(status));
+        }
+        assert(got <= reader->capacity - reader->end);
+        reader->end += got;
+        reader->is_at_end = got == 0;
+    }
+    return CPT_OK;
+}
+
+/* Where the next sound head begins, from @from on; the end of where one could if none.
+ */
+static size_t find_head(const struct cpt_log_reader *reader, size_t from)
+{
+    while (from + CPTI_LOG_HEAD_BYTES <= reader->end) {
+        const unsigned char *found =
+            memchr(reader->window + from, (unsigned char)CPTI_LOG_MAGIC[0],
+                   reader->end - CPTI_LOG_HEAD_BYTES + 1 - from);
+        struct cpti_log_head head;
+
+        if (found == NULL) {
+            return reader->end - CPTI_LOG_HEAD_BYTES + 1;
+        }
+        from = (size_t)(found - reader->window);
+        if (cpti_log_head_read(&head, found)) {
+            return from;
+        }
+        from++;
+    }
+    return from;
+}
+
+/* --- Blocks --- */
+
+/* Reports damage at the start of the window, of which @bytes are surely lost. */
+static cpt_status lose(struct cpt_log_reader *reader, size_t bytes,
+                       uint64_t record_count)
+{
+    reader->counts.skipped_blocks++;
+    reader->counts.skipped_records += record_count;
+    reader->counts.skipped_bytes += bytes;
+    drop(reader, bytes);
+    reader->state = STATE_LOST;
+    return CPT_CORRUPT;
+}
+
+/* Whether the @bytes of a block at the start of the window are followed by another. */
+static int is_followed(const struct cpt_log_reader *reader, size_t bytes)
+{
+    struct cpti_log_head head;
+
+    if (reader->is_at_end && window_bytes(reader) == bytes) {
+        return 1;
+    }
+    return window_bytes(reader) >= bytes + CPTI_LOG_HEAD_BYTES &&
+           cpti_log_head_read(&head, reader->window + reader->start + bytes);
+}
+
+/* The block is not there as a whole, and the input has ended. */
+static cpt_status open_tail(struct cpt_log_reader *reader,
+                            const struct cpti_log_head *head, struct cpt_error *error)
+{
+    const size_t block_bytes = CPTI_LOG_HEAD_BYTES + (size_t)head->payload_bytes;
+    const size_t next = find_head(reader, reader->start + CPTI_LOG_HEAD_BYTES);
+
+    if (next + CPTI_LOG_HEAD_BYTES <= reader->end) {
+        cpt_error_set(error, CPT_CORRUPT, reader->start_offset,
+                      "a block of %zu bytes is cut short by the next one", block_bytes);
+        return lose(reader, next - reader->start, head->record_count);
+    }
+    reader->counts.tail_bytes = window_bytes(reader);
+    cpt_error_set(error, CPT_TRUNCATED, reader->start_offset,
+                  "incomplete tail: the last block has %zu of %zu bytes",
+                  window_bytes(reader), block_bytes);
+    drop(reader, window_bytes(reader));
+    reader->state = STATE_END;
+    return CPT_TRUNCATED;
+}
+
+/* The block is there, but its payload is not what its head says. */
+static cpt_status refuse_payload(struct cpt_log_reader *reader,
+                                 const struct cpti_log_head *head,
+                                 struct cpt_error *error)
+{
+    const size_t block_bytes = CPTI_LOG_HEAD_BYTES + (size_t)head->payload_bytes;
+    const int is_whole = is_followed(reader, block_bytes);
+
+    cpt_error_set(error, CPT_CORRUPT, reader->start_offset,
+                  "a block of %zu bytes with %u records has a wrong checksum",
+                  block_bytes, (unsigned)head->record_count);
+    lose(reader, is_whole ? block_bytes : CPTI_LOG_HEAD_BYTES, head->record_count);
+    if (is_whole) {
+        reader->state = STATE_BETWEEN;
+    }
+    return CPT_CORRUPT;
+}
+
+/* What to do with a block that is there and sound. */
+static cpt_status enter(struct cpt_log_reader *reader, const struct cpti_log_head *head,
+                        struct cpt_error *error)
+{
+    const size_t block_bytes = CPTI_LOG_HEAD_BYTES + (size_t)head->payload_bytes;
+
+    reader->state = STATE_BETWEEN;
+    if (head->type != CPTI_LOG_BLOCK_RECORDS) {
+        reader->counts.other_blocks++;
+        drop(reader, block_bytes);
+        return CPT_OK;
+    }
+    if (head->version != CPT_LOG_VERSION) {
+        cpt_error_set(error, CPT_VERSION, reader->start_offset,
+                      "a block is of version %u, not %d", head->version,
+                      CPT_LOG_VERSION);
+        lose(reader, block_bytes, head->record_count);
+        reader->state = STATE_BETWEEN;
+        return CPT_VERSION;
+    }
+    reader->counts.blocks++;
+    reader->state = STATE_INSIDE;
+    reader->at = CPTI_LOG_HEAD_BYTES;
+    reader->block_end = block_bytes;
+    reader->records_left = head->record_count;
+    return CPT_OK;
+}
+
+/* The block whose sound head is at the start of the window. */
+static cpt_status open_block(struct cpt_log_reader *reader,
+                             const struct cpti_log_head *head, struct cpt_error *error)
+{
+    const size_t block_bytes = CPTI_LOG_HEAD_BYTES + (size_t)head->payload_bytes;
+    cpt_status status = CPT_OK;
+
+    if (head->payload_bytes > reader->options.block_bytes_max) {
+        cpt_error_set(error, CPT_LIMIT, reader->start_offset,
+                      "a block has %u bytes, the limit is %zu",
+                      (unsigned)head->payload_bytes, reader->options.block_bytes_max);
+        lose(reader, CPTI_LOG_HEAD_BYTES, head->record_count);
+        return CPT_LIMIT;
+    }
+    status = fill(reader, block_bytes + CPTI_LOG_HEAD_BYTES, error);
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (window_bytes(reader) < block_bytes) {
+        return open_tail(reader, head, error);
+    }
+    if (cpti_crc32c(0, reader->window + reader->start + CPTI_LOG_HEAD_BYTES,
+                    head->payload_bytes) != head->payload_crc) {
+        return refuse_payload(reader, head, error);
+    }
+    return enter(reader, head, error);
+}
+
+/* What is left of the input is shorter than a head. */
+static cpt_status end_input(struct cpt_log_reader *reader, struct cpt_error *error)
+{
+    const size_t left_bytes = window_bytes(reader);
+    const size_t common_bytes =
+        left_bytes < CPTI_LOG_MAGIC_BYTES ? left_bytes : CPTI_LOG_MAGIC_BYTES;
+    const uint64_t offset = reader->start_offset;
+    const enum state state = reader->state;
+
+    reader->state = STATE_END;
+    if (left_bytes == 0) {
+        return CPT_END;
+    }
+    if (memcmp(reader->window + reader->start, CPTI_LOG_MAGIC, common_bytes) == 0) {
+        reader->counts.tail_bytes = left_bytes;
+        drop(reader, left_bytes);
+        return cpt_error_set(error, CPT_TRUNCATED, offset,
+                             "incomplete tail: %zu bytes of the last block",
+                             left_bytes);
+    }
+    reader->counts.skipped_bytes += left_bytes;
+    drop(reader, left_bytes);
+    if (state == STATE_LOST) {
+        return CPT_END;
+    }
+    reader->counts.skipped_blocks++;
+    return cpt_error_set(error, CPT_CORRUPT, offset, "%zu bytes are no block",
+                         left_bytes);
+}
+
+/* A head must come next. */
+static cpt_status read_between(struct cpt_log_reader *reader, struct cpt_error *error)
+{
+    struct cpti_log_head head;
+    const cpt_status status = fill(reader, CPTI_LOG_HEAD_BYTES, error);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (window_bytes(reader) < CPTI_LOG_HEAD_BYTES) {
+        return end_input(reader, error);
+    }
+    if (!cpti_log_head_read(&head, reader->window + reader->start)) {
+        cpt_error_set(error, CPT_CORRUPT, reader->start_offset, "here begins no block");
+        return lose(reader, 1, 0);
+    }
+    return open_block(reader, &head, error);
+}
+
+/* Looks for the next head. */
+static cpt_status read_lost(struct cpt_log_reader *reader, struct cpt_error *error)
+{
+    cpt_status status = CPT_OK;
+    size_t next = 0;
+
+    for (;;) {
+        status = fill(reader, CPTI_LOG_HEAD_BYTES, error);
+        if (status != CPT_OK) {
+            return status;
+        }
+        if (window_bytes(reader) < CPTI_LOG_HEAD_BYTES) {
+            break;
+        }
+        next = find_head(reader, reader->start);
+        reader->counts.skipped_bytes += next - reader->start;
+        drop(reader, next - reader->start);
+        if (window_bytes(reader) >= CPTI_LOG_HEAD_BYTES) {
+            reader->state = STATE_BETWEEN;
+            return CPT_OK;
+        }
+    }
+    /* The last bytes may be the beginning of a head that is not complete. */
+    for (; window_bytes(reader) != 0; drop(reader, 1)) {
+        if (reader->window[reader->start] == (unsigned char)CPTI_LOG_MAGIC[0]) {
+            break;
+        }
+        reader->counts.skipped_bytes++;
+    }
+    return end_input(reader, error);
+}
+
+/* --- Records --- */
+
+/* The rest of the block, from the record at hand on, is lost. */
+static cpt_status lose_rest(struct cpt_log_reader *reader)
+{
+    reader->counts.skipped_records +=
+        reader->records_left != 0 ? reader->records_left : 1;
+    reader->counts.skipped_bytes += reader->block_end - reader->at;
+    reader->at = reader->block_end;
+    return CPT_CORRUPT;
+}
+
+static cpt_status read_record(struct cpt_log_reader *reader, struct cpt_bytes data,
+                              struct cpt_record *record, struct cpt_error *error)
+{
+    if (data.bytes > reader->options.record_bytes_max) {
+        return cpt_error_set(error, CPT_LIMIT, reader->record_offset,
+                             "the record has %zu bytes, the limit is %zu", data.bytes,
+                             reader->options.record_bytes_max);
+    }
+    return cpti_record_read(record, data, reader->record_offset, &reader->attributes,
+                            error);
+}
+
+/* The next record of the block at hand; CPT_END behind the last. */
+static cpt_status read_inside(struct cpt_log_reader *reader, struct cpt_record *record,
+                              struct cpt_error *error)
+{
+    struct cpti_cbor cbor = {reader->window + reader->start, reader->block_end,
+                             reader->at};
+    struct cpti_cbor_item item;
+    cpt_status status = CPT_OK;
+
+    if (reader->at == reader->block_end) {
+        drop(reader, reader->block_end);
+        reader->state = STATE_BETWEEN;
+        return CPT_END;
+    }
+    reader->record_offset = reader->start_offset + reader->at;
+    if (cpti_cbor_next(&cbor, &item) != CPT_OK || item.type != CPTI_CBOR_BYTES) {
+        cpt_error_set(error, CPT_CORRUPT, reader->record_offset,
+                      "here begins no record; the rest of the block is lost");
+        return lose_rest(reader);
+    }
+    status = read_record(reader, item.text, record, error);
+    if (status == CPT_NO_MEMORY) {
+        return status;
+    }
+    if (status == CPT_OK) {
+        reader->counts.records++;
+    } else {
+        reader->counts.skipped_records++;
+        reader->counts.skipped_bytes += cbor.at - reader->at;
+    }
+    reader->records_left -= reader->records_left != 0;
+    reader->at = cbor.at;
+    return status;
+}
+
+cpt_status cpt_log_reader_next(struct cpt_log_reader *reader, struct cpt_record *record,
+                               struct cpt_error *error)
+{
+    cpt_status status = CPT_OK;
+
+    for (;;) {
+        switch (reader->state) {
+        case STATE_BETWEEN:
+            status = read_between(reader, error);
+            break;
+        case STATE_LOST:
+            status = read_lost(reader, error);
+            break;
+        case STATE_INSIDE:
+            status = read_inside(reader, record, error);
+            if (status != CPT_END) {
+                return status;
+            }
+            status = CPT_OK; /* on to the next block */
+            break;
+        default:
+            return CPT_END;
+        }
+        if (status != CPT_OK) {
+            return status;
+        }
+    }
+}

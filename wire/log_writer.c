@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * log_writer.c - records put together into blocks; the layout is in log_format.h
+ *
+ * The block is built in one piece of memory: its head is left free in front and filled
+ * in at the end, when length and checksums are known. So a block reaches the file as
+ * one write, and a file whose writer was killed ends with at most one that is not
+ * complete.
+ */
+#include "wire/cbor_put.h"
+#include "wire/crc32c.h"
+#include "wire/log_format.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* So that the length of a payload fits its 32 bits. */
+enum { BLOCK_BYTES_CEILING = 1 << 30 };
+
+struct cpt_log_block {
+    const struct cpt_alloc *alloc;
+    size_t bytes_max; /* of records; one alone may be larger */
+    unsigned char *data;
+    size_t bytes; /* so far, the head included; 0 if it holds no record */
+    size_t capacity;
+    size_t record_count;
+};
+
+static void put_u32(unsigned char *at, uint32_t value)
+{
+    for (size_t i = 0; i < 4; i++) {
+        at[i] = (unsigned char)(value >> (8 * i));
+    }
+}
+
+static uint32_t get_u32(const unsigned char *at)
+{
+    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+void cpti_log_head_write(const struct cpti_log_head *head,
+                         unsigned char data[CPTI_LOG_HEAD_BYTES])
+{
+    memset(data, 0, CPTI_LOG_HEAD_BYTES);
+    memcpy(data, CPTI_LOG_MAGIC, CPTI_LOG_MAGIC_BYTES);
+    data[CPTI_LOG_AT_VERSION] = (unsigned char)head->version;
+    data[CPTI_LOG_AT_TYPE] = (unsigned char)head->type;
+    put_u32(data + CPTI_LOG_AT_PAYLOAD_BYTES, head->payload_bytes);
+    put_u32(data + CPTI_LOG_AT_RECORD_COUNT, head->record_count);
+    put_u32(data + CPTI_LOG_AT_PAYLOAD_CRC, head->payload_crc);
+    put_u32(data + CPTI_LOG_AT_HEAD_CRC, cpti_crc32c(0, data, CPTI_LOG_AT_HEAD_CRC));
+}
+
+int cpti_log_head_read(struct cpti_log_head *head,
+                       const unsigned char data[CPTI_LOG_HEAD_BYTES])
+{
+    if (memcmp(data, CPTI_LOG_MAGIC, CPTI_LOG_MAGIC_BYTES) != 0 ||
+        get_u32(data + CPTI_LOG_AT_HEAD_CRC) !=
+            cpti_crc32c(0, data, CPTI_LOG_AT_HEAD_CRC)) {
+        return 0;
+    }
+    head->version = data[CPTI_LOG_AT_VERSION];
+    head->type = data[CPTI_LOG_AT_TYPE];
+    head->payload_bytes = get_u32(data + CPTI_LOG_AT_PAYLOAD_BYTES);
+    head->record_count = get_u32(data + CPTI_LOG_AT_RECORD_COUNT);
+    head->payload_crc = get_u32(data + CPTI_LOG_AT_PAYLOAD_CRC);
+    return 1;
+}
+
+size_t cpt_log_header(unsigned char *buffer)
+{
+    /* So much is there already that it never grows. */
+    struct cpti_put put = {.data = buffer + CPTI_LOG_HEAD_BYTES,
+                           .capacity = CPT_LOG_HEADER_BYTES_MAX - CPTI_LOG_HEAD_BYTES,
+                           .bytes_max = CPT_LOG_HEADER_BYTES_MAX / 2};
+    struct cpti_log_head head = {.version = CPT_LOG_VERSION,
+                                 .type = CPTI_LOG_BLOCK_FILE};
+
+    cpti_put_map(&put, 2);
+    cpti_put_unsigned(&put, CPTI_LOG_FILE_FORMAT);
+    cpti_put_text(&put, cpt_bytes_of("path log"));
+    cpti_put_unsigned(&put, CPTI_LOG_FILE_WRITER);
+    cpti_put_text(&put, cpt_bytes_of("cpt"));
+    assert(put.status == CPT_OK);
+    head.payload_bytes = (uint32_t)put.bytes;
+    head.payload_crc = cpti_crc32c(0, put.data, put.bytes);
+    cpti_log_head_write(&head, buffer);
+    return CPTI_LOG_HEAD_BYTES + put.bytes;
+}
+
+struct cpt_log_block *cpt_log_block_new(const struct cpt_alloc *alloc, size_t bytes_max)
+{
+    struct cpt_log_block *block = cpt_alloc_zeroed(alloc, sizeof *block);
+
+    if (block != NULL) {
+        block->alloc = alloc;
+        block->bytes_max = bytes_max != 0 ? bytes_max : CPT_LOG_BLOCK_BYTES_DEFAULT;
+        if (block->bytes_max > BLOCK_BYTES_CEILING) {
+            block->bytes_max = BLOCK_BYTES_CEILING;
+        }
+    }
+    return block;
+}
+
+void cpt_log_block_free(struct cpt_log_block *block)
+{
+    if (block != NULL) {
+        cpt_alloc_free(block->alloc, block->data);
+        cpt_alloc_free(block->alloc, block);
+    }
+}
+
+cpt_status cpt_log_block_add(struct cpt_log_block *block, const void *data,
+                             size_t bytes)
+{
+    unsigned char string_head[9];
+    const size_t string_head_bytes = cpti_cbor_bytes_head(string_head, bytes);
+    const size_t start = block->record_count == 0 ? CPTI_LOG_HEAD_BYTES : block->bytes;
+    cpt_status status = CPT_OK;
+
+    assert(bytes != 0 && bytes <= CPT_LOG_RECORD_BYTES_MAX);
+    if (block->record_count != 0 &&
+        start + string_head_bytes + bytes > CPTI_LOG_HEAD_BYTES + block->bytes_max) {
+        return CPT_LIMIT;
+    }
+    status = cpt_alloc_grow(block->alloc, (void **)&block->data, &block->capacity,
+                            start + string_head_bytes + bytes, SIZE_MAX, 1);
+    if (status != CPT_OK) {
+        return status;
+    }
+    memcpy(block->data + start, string_head, string_head_bytes);
+    memcpy(block->data + start + string_head_bytes, data, bytes);
+    block->bytes = start + string_head_bytes + bytes;
+    block->record_count++;
+    return CPT_OK;
+}
+
+size_t cpt_log_block_count(const struct cpt_log_block *block)
+{
+    return block->record_count;
+}
+
+struct cpt_bytes cpt_log_block_finish(struct cpt_log_block *block)
+{
+    struct cpti_log_head head = {.version = CPT_LOG_VERSION,
+                                 .type = CPTI_LOG_BLOCK_RECORDS,
+                                 .record_count = (uint32_t)block->record_count};
+    const struct cpt_bytes bytes = {(const char *)block->data, block->bytes};
+
+    if (block->record_count == 0) {
+        return (struct cpt_bytes){NULL, 0};
+    }
+    head.payload_bytes = (uint32_t)(block->bytes - CPTI_LOG_HEAD_BYTES);
+    head.payload_crc =
+        cpti_crc32c(0, block->data + CPTI_LOG_HEAD_BYTES, head.payload_bytes);
+    cpti_log_head_write(&head, block->data);
+    block->bytes = 0;
+    block->record_count = 0;
+    return bytes;
+}
