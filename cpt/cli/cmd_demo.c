@@ -98,11 +98,12 @@ static int show_request(struct demo *demo, const char *target, const char *what)
     static char reply[CPTI_LOAD_REPLY_BYTES];
     char value[VALUE_BYTES];
     const char *const words[] = {demo->tool, "metadata", value, NULL};
+    const char *quote = strchr(target, '?') != NULL ? "'" : "";
     unsigned http_status;
 
-    (void)printf("\n%s\n$ curl -si -H 'critical-path: 1;forced' http://127.0.0.1:%u%s "
-                 "| %s metadata\n",
-                 what, (unsigned)port, target, demo->shown);
+    (void)printf("\n%s\n$ curl -si -H 'critical-path: 1;forced' "
+                 "%shttp://127.0.0.1:%u%s%s | %s metadata\n",
+                 what, quote, (unsigned)port, target, quote, demo->shown);
     http_status = cpti_http_get(port, target, "critical-path: 1;forced", reply);
     if (cpti_stop_asked()) {
         return CPTI_EXIT_FAILED;
@@ -130,6 +131,9 @@ static int show_requests(struct demo *demo)
          "not."},
         {"/repeat", "A2 calls C1 200 times at once. One call is slow, and it alone is "
                     "on the path."},
+        {"/repeat?how=serial", "A2 calls C1 200 times, one after the other. All are on "
+                               "the path: too many for a "
+                               "header,\nwhich has the sum of each stack instead."},
     };
     int status = CPTI_EXIT_DONE;
 
