@@ -8,6 +8,10 @@ extern CU_TestInfo cpt_base64_tests[];
 extern CU_TestInfo cpt_traceparent_tests[];
 extern CU_TestInfo cpt_metadata_tests[];
 extern CU_TestInfo cpt_metadata_fit_tests[];
+extern CU_TestInfo cpt_crc32c_tests[];
+extern CU_TestInfo cpt_cbor_pull_tests[];
+extern CU_TestInfo cpt_log_record_tests[];
+extern CU_TestInfo cpt_log_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
     {"ask", NULL, NULL, NULL, NULL, cpt_ask_tests},
@@ -15,5 +19,9 @@ CU_SuiteInfo cpt_suites[] = {
     {"traceparent", NULL, NULL, NULL, NULL, cpt_traceparent_tests},
     {"metadata", NULL, NULL, NULL, NULL, cpt_metadata_tests},
     {"metadata fit", NULL, NULL, NULL, NULL, cpt_metadata_fit_tests},
+    {"crc32c", NULL, NULL, NULL, NULL, cpt_crc32c_tests},
+    {"cbor pull", NULL, NULL, NULL, NULL, cpt_cbor_pull_tests},
+    {"log record", NULL, NULL, NULL, NULL, cpt_log_record_tests},
+    {"log", NULL, NULL, NULL, NULL, cpt_log_tests},
     CU_SUITE_INFO_NULL,
 };

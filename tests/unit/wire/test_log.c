@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* test_log.c - blocks of the path log: whole, damaged at every byte, and cut short */
+#include "wire/cpt_log.h"
+#include "wire/log_format.h"
+
+#include "tests/support/failing_alloc.h"
+#include "tests/support/suites.h"
+#include "tests/unit/wire/log_memory.h"
+#include "tests/unit/wire/wire_paths.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What reading a whole log came to. */
+struct outcome {
+    uint64_t records;
+    uint64_t latency_sum; /* of all records */
+    uint64_t errors;
+    uint64_t truncated; /* of these, CPT_TRUNCATED */
+    struct cpt_error first;
+    struct cpt_log_counts counts;
+};
+
+static struct outcome read_on(struct cpt_log_reader *reader)
+{
+    struct outcome outcome = {0};
+    struct cpt_record record;
+    cpt_status status = CPT_OK;
+
+    do {
+        struct cpt_error error = {0};
+
+        status = cpt_log_reader_next(reader, &record, &error);
+        if (status == CPT_OK) {
+            outcome.records++;
+            outcome.latency_sum += record.latency_ns;
+        } else if (status != CPT_END) {
+            CU_ASSERT_EQUAL(error.status, status);
+            CU_ASSERT_NOT_EQUAL(error.sentence[0], '\0');
+            outcome.first = outcome.errors == 0 ? error : outcome.first;
+            outcome.errors++;
+            outcome.truncated += status == CPT_TRUNCATED;
+        }
+    } while (status != CPT_END && outcome.errors < 10000);
+    CU_ASSERT_EQUAL(status, CPT_END);
+    outcome.counts = *cpt_log_reader_counts(reader);
+    CU_ASSERT_EQUAL(outcome.counts.records, outcome.records);
+    return outcome;
+}
+
+static struct outcome read_all(struct log_memory *log)
+{
+    struct cpt_log_reader *reader = log_memory_reader(log, NULL);
+    const struct outcome outcome = read_on(reader);
+
+    cpt_log_reader_free(reader);
+    return outcome;
+}
+
+static void test_what_was_written_is_read(void)
+{
+    struct log_memory log = log_memory_new(5, 7);
+
+    for (size_t piece = 0; piece < 200; piece += 13) {
+        struct outcome outcome;
+
+        log.piece_bytes = piece;
+        outcome = read_all(&log);
+        CU_ASSERT_EQUAL(outcome.records, 35);
+        CU_ASSERT_EQUAL(outcome.latency_sum, 35 * 36 / 2);
+        CU_ASSERT_EQUAL(outcome.errors, 0);
+        CU_ASSERT_EQUAL(outcome.counts.blocks, 5);
+        CU_ASSERT_EQUAL(outcome.counts.other_blocks, 1);
+        CU_ASSERT_EQUAL(outcome.counts.skipped_bytes, 0);
+    }
+    free(log.data);
+}
+
+static void test_records_have_their_place_and_path(void)
+{
+    struct log_memory log = log_memory_new(2, 3);
+    struct cpt_log_reader *reader = log_memory_reader(&log, NULL);
+    struct cpt_path *path = cpt_path_new(NULL);
+    struct cpt_record record;
+    uint64_t offset = 0;
+
+    for (unsigned i = 0; i < 6; i++) {
+        char method[16];
+
+        CU_ASSERT_EQUAL_FATAL(cpt_log_reader_next(reader, &record, NULL), CPT_OK);
+        snprintf(method, sizeof method, "/%u", i);
+        CU_ASSERT_TRUE(cpt_bytes_equal(record.method, cpt_bytes_of(method)));
+        CU_ASSERT_TRUE(cpt_log_reader_offset(reader) > offset);
+        offset = cpt_log_reader_offset(reader);
+        CU_ASSERT_EQUAL(log.data[offset] >> 5, 2); /* a byte string */
+        cpt_path_reset(path);
+        CU_ASSERT_EQUAL(cpt_record_path(&record, NULL, path, NULL), CPT_OK);
+    }
+    CU_ASSERT_EQUAL(cpt_log_reader_next(reader, &record, NULL), CPT_END);
+    CU_ASSERT_EQUAL(cpt_log_reader_next(reader, &record, NULL), CPT_END);
+    cpt_path_free(path);
+    cpt_log_reader_free(reader);
+    free(log.data);
+}
+
+static void test_an_empty_input(void)
+{
+    struct log_memory log = {NULL, 0, 0, 0};
+    const struct outcome outcome = read_all(&log);
+
+    CU_ASSERT_EQUAL(outcome.records + outcome.errors, 0);
+}
+
+static void test_an_input_that_is_no_log(void)
+{
+    struct log_memory log = {NULL, 0, 0, 0};
+    struct outcome outcome;
+
+    for (int i = 0; i < 1000; i++) {
+        log_memory_append(&log, "this is no log\n", 15);
+    }
+    outcome = read_all(&log);
+    CU_ASSERT_EQUAL(outcome.records, 0);
+    CU_ASSERT_EQUAL(outcome.errors, 1);
+    CU_ASSERT_STRING_EQUAL(outcome.first.sentence, "here begins no block");
+    CU_ASSERT_EQUAL(outcome.counts.skipped_bytes, log.bytes);
+    free(log.data);
+}
+
+/* --- Damage --- */
+
+/* Where block @number of the log begins; 0 is the file's header. */
+static size_t block_start(const struct log_memory *log, size_t number)
+{
+    size_t at = 0;
+
+    for (; number > 0; number--) {
+        struct cpti_log_head head;
+
+        CU_ASSERT_TRUE_FATAL(cpti_log_head_read(&head, log->data + at));
+        at += CPTI_LOG_HEAD_BYTES + head.payload_bytes;
+    }
+    return at;
+}
+
+/* A byte that is wrong costs its own block and nothing else. */
+static void test_damage_at_every_byte(void)
+{
+    struct log_memory log = log_memory_new(3, 2);
+    const size_t first = block_start(&log, 1);
+
+    for (size_t at = 0; at < log.bytes; at++) {
+        for (unsigned bit = 0; bit < 8; bit += 7) {
+            struct outcome outcome;
+
+            log.data[at] ^= (unsigned char)(1U << bit);
+            outcome = read_all(&log);
+            log.data[at] ^= (unsigned char)(1U << bit);
+            CU_ASSERT_EQUAL(outcome.records, at < first ? 6 : 4);
+            CU_ASSERT_EQUAL(outcome.errors, 1);
+            CU_ASSERT_EQUAL(outcome.counts.skipped_blocks, 1);
+            CU_ASSERT_TRUE(outcome.first.offset <= at);
+            CU_ASSERT_NOT_EQUAL(outcome.counts.skipped_bytes, 0);
+        }
+    }
+    free(log.data);
+}
+
+/* A log that ends anywhere gives all blocks that are complete. */
+static void test_an_end_at_every_byte(void)
+{
+    struct log_memory log = log_memory_new(3, 2);
+    const size_t whole = log.bytes;
+
+    for (size_t bytes = 0; bytes < whole; bytes++) {
+        const size_t complete = bytes < block_start(&log, 2)   ? 0
+                                : bytes < block_start(&log, 3) ? 2
+                                                               : 4;
+        struct outcome outcome;
+        int is_cut = 1;
+
+        for (size_t n = 0; n < 4; n++) {
+            is_cut &= bytes != block_start(&log, n);
+        }
+        log.bytes = bytes;
+        outcome = read_all(&log);
+        log.bytes = whole;
+        CU_ASSERT_EQUAL(outcome.records, complete);
+        CU_ASSERT_EQUAL(outcome.errors, is_cut);
+        CU_ASSERT_EQUAL(outcome.truncated, is_cut);
+        CU_ASSERT_EQUAL(outcome.counts.skipped_bytes, 0);
+        CU_ASSERT_EQUAL(outcome.counts.tail_bytes != 0, is_cut);
+    }
+    free(log.data);
+}
+
+/* A writer that was killed in the middle of a block, and another that went on. */
+static void test_a_block_cut_short_by_the_next(void)
+{
+    struct log_memory log = log_memory_new(2, 2);
+    struct log_memory more = log_memory_new(2, 3);
+    const size_t header = block_start(&log, 1);
+    const size_t second = block_start(&log, 2);
+    const size_t whole = log.bytes;
+
+    for (size_t bytes = second + 1; bytes < whole; bytes++) {
+        struct outcome outcome;
+
+        log.bytes = bytes;
+        log_memory_append(&log, more.data, more.bytes);
+        outcome = read_all(&log);
+        CU_ASSERT_EQUAL(outcome.records, 2 + 6);
+        CU_ASSERT_EQUAL(outcome.errors, 1);
+        CU_ASSERT_EQUAL(outcome.first.offset, second);
+        /* What is missing may by chance be as long as the header that follows. */
+        CU_ASSERT_EQUAL(outcome.counts.skipped_bytes,
+                        bytes - second + (whole - bytes == header ? header : 0));
+        /* As it was. */
+        free(log.data);
+        log = log_memory_new(2, 2);
+    }
+    free(log.data);
+    free(more.data);
+}
+
+static void test_junk_between_blocks(void)
+{
+    struct dice dice = dice_new("junk");
+
+    for (int round = 0; round < 200; round++) {
+        struct log_memory log = log_memory_new(1, 2);
+        struct log_memory more = log_memory_new(1, 2);
+        const size_t junk_bytes = 1 + dice_throw(&dice, 300);
+        struct outcome outcome;
+
+        for (size_t i = 0; i < junk_bytes; i++) {
+            const unsigned char junk = (unsigned char)dice_throw(&dice, 256);
+            const int is_magic = dice_throw(&dice, 4) == 0;
+
+            log_memory_append(&log, is_magic ? CPTI_LOG_MAGIC : (const char *)&junk, 1);
+        }
+        log_memory_append(&log, more.data, more.bytes);
+        log.piece_bytes = 1 + dice_throw(&dice, 50);
+        outcome = read_all(&log);
+        CU_ASSERT_EQUAL(outcome.records, 4);
+        CU_ASSERT_EQUAL(outcome.errors, 1);
+        CU_ASSERT_EQUAL(outcome.counts.skipped_bytes, junk_bytes);
+        free(log.data);
+        free(more.data);
+    }
+}
+
+/* A block that an attribute holds is not read when the block around it is damaged. */
+static void test_a_block_within_a_block_stays_there(void)
+{
+    struct log_memory inner = log_memory_new(1, 1);
+    struct log_memory log = log_memory_new(1, 1);
+    struct log_memory end = log_memory_new(1, 1);
+    struct cpt_log_block *block = cpt_log_block_new(NULL, 0);
+    const struct cpt_attribute attribute = {
+        {"x", 1},
+        CPT_ATTRIBUTE_TEXT,
+        {.text = {(const char *)inner.data, inner.bytes}}};
+    const struct cpt_record record = {.attributes = &attribute, .attribute_count = 1};
+    unsigned char *data = NULL;
+    size_t bytes = 0;
+    struct cpt_bytes block_bytes;
+    struct outcome outcome;
+
+    CU_ASSERT_EQUAL(cpt_record_encode(&record, NULL, &data, &bytes, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_log_block_add(block, data, bytes), CPT_OK);
+    block_bytes = cpt_log_block_finish(block);
+    log_memory_append(&log, block_bytes.data, block_bytes.bytes);
+    log.data[log.bytes - 1] ^= 1;
+    outcome = read_all(&log);
+    CU_ASSERT_EQUAL(outcome.records, 1);
+    log_memory_append(&log, end.data, end.bytes);
+    outcome = read_all(&log);
+    CU_ASSERT_EQUAL(outcome.records, 2);
+    CU_ASSERT_EQUAL(outcome.counts.skipped_records, 1);
+    CU_ASSERT_EQUAL(outcome.counts.skipped_bytes, block_bytes.bytes);
+    cpt_alloc_free(NULL, data);
+    cpt_log_block_free(block);
+    free(inner.data);
+    free(log.data);
+    free(end.data);
+}
+
+/* --- Blocks by hand --- */
+
+static void append_block(struct log_memory *log, unsigned version, unsigned type,
+                         const void *payload, size_t bytes)
+{
+    struct cpti_log_head head = {.version = version,
+                                 .type = type,
+                                 .payload_bytes = (uint32_t)bytes,
+                                 .record_count = 1};
+    unsigned char data[CPTI_LOG_HEAD_BYTES];
+
+    head.payload_crc = 0;
+    for (size_t i = 0; i < bytes; i++) { /* slow and obvious */
+        head.payload_crc = ~head.payload_crc ^ ((const unsigned char *)payload)[i];
+        for (int bit = 0; bit < 8; bit++) {
+            head.payload_crc =
+                head.payload_crc >> 1 ^ (head.payload_crc & 1 ? 0x82f63b78U : 0);
+        }
+        head.payload_crc = ~head.payload_crc;
+    }
+    cpti_log_head_write(&head, data);
+    log_memory_append(log, data, sizeof data);
+    log_memory_append(log, payload, bytes);
+}
+
+static void test_unknown_types_and_versions(void)
+{
+    struct log_memory log = log_memory_new(1, 1);
+    struct log_memory more = log_memory_new(1, 1);
+    struct outcome outcome;
+
+    append_block(&log, 1, 3, "an index", 8);
+    append_block(&log, 9, 200, "whatever", 8);
+    log_memory_append(&log, more.data, more.bytes);
+    outcome = read_all(&log);
+    CU_ASSERT_EQUAL(outcome.records, 2);
+    CU_ASSERT_EQUAL(outcome.errors, 0);
+    CU_ASSERT_EQUAL(outcome.counts.other_blocks, 4);
+    append_block(&log, 2, CPTI_LOG_BLOCK_RECORDS, "newer", 5);
+    log_memory_append(&log, more.data, more.bytes);
+    outcome = read_all(&log);
+    CU_ASSERT_EQUAL(outcome.records, 3);
+    CU_ASSERT_EQUAL(outcome.errors, 1);
+    CU_ASSERT_EQUAL(outcome.first.status, CPT_VERSION);
+    CU_ASSERT_EQUAL(outcome.counts.skipped_records, 1);
+    free(log.data);
+    free(more.data);
+}
+
+static void test_a_bad_record_costs_only_itself(void)
+{
+    static const char good[] = "\x46\xa2\x00\x01\x05\x18\x07"; /* latency_ns 7 */
+    static const char bad[] = "\x44\xa1\x01\x61x";             /* no time, no version */
+    struct log_memory log = {NULL, 0, 0, 0};
+    unsigned char payload[64];
+    struct outcome outcome;
+
+    memcpy(payload, good, 7);
+    memcpy(payload + 7, bad, 5);
+    memcpy(payload + 12, good, 7);
+    append_block(&log, 1, CPTI_LOG_BLOCK_RECORDS, payload, 19);
+    outcome = read_all(&log);
+    CU_ASSERT_EQUAL(outcome.records, 2);
+    CU_ASSERT_EQUAL(outcome.latency_sum, 14);
+    CU_ASSERT_EQUAL(outcome.errors, 1);
+    CU_ASSERT_EQUAL(outcome.counts.skipped_bytes, 5);
+    CU_ASSERT_EQUAL(outcome.counts.skipped_records, 1);
+    payload[7] = 0x18; /* no byte string: nothing says where the next record is */
+    log.bytes = 0;
+    append_block(&log, 1, CPTI_LOG_BLOCK_RECORDS, payload, 19);
+    outcome = read_all(&log);
+    CU_ASSERT_EQUAL(outcome.records, 1);
+    CU_ASSERT_EQUAL(outcome.errors, 1);
+    CU_ASSERT_EQUAL(outcome.counts.skipped_bytes, 12);
+    free(log.data);
+}
+
+/* --- Limits --- */
+
+static struct outcome read_within(struct log_memory *log, size_t block_max,
+                                  size_t record_max)
+{
+    const struct cpt_log_reader_options options = {.struct_bytes = sizeof options,
+                                                   .read = log_memory_read,
+                                                   .context = log,
+                                                   .block_bytes_max = block_max,
+                                                   .record_bytes_max = record_max};
+    struct cpt_log_reader *reader = cpt_log_reader_new(&options, NULL);
+    struct outcome outcome;
+
+    log->at = 0;
+    outcome = read_on(reader);
+    cpt_log_reader_free(reader);
+    return outcome;
+}
+
+static void test_limits_of_the_reader(void)
+{
+    static const char record[] = "\x46\xa2\x00\x01\x05\x18\x07";
+    struct log_memory log = {NULL, 0, 0, 0};
+
+    append_block(&log, 1, CPTI_LOG_BLOCK_RECORDS, record, 7);
+    for (size_t more = 0; more < 3; more++) { /* limit - 1, limit, limit + 1 */
+        const struct outcome blocks = read_within(&log, 6 + more, 0);
+        const struct outcome records = read_within(&log, 0, 5 + more);
+
+        CU_ASSERT_EQUAL(blocks.records, more != 0);
+        CU_ASSERT_EQUAL(blocks.first.status, more != 0 ? CPT_OK : CPT_LIMIT);
+        CU_ASSERT_EQUAL(records.records, more != 0);
+        CU_ASSERT_EQUAL(records.first.status, more != 0 ? CPT_OK : CPT_LIMIT);
+    }
+    free(log.data);
+}
+
+static void test_a_block_is_full_at_its_limit(void)
+{
+    char data[100];
+    struct cpt_log_block *block = cpt_log_block_new(NULL, 306);
+
+    memset(data, 0, sizeof data);
+    for (int round = 0; round < 2; round++) {
+        struct cpt_bytes bytes;
+
+        CU_ASSERT_EQUAL(cpt_log_block_finish(block).bytes, 0);
+        CU_ASSERT_EQUAL(cpt_log_block_add(block, data, 100), CPT_OK);
+        CU_ASSERT_EQUAL(cpt_log_block_add(block, data, 100), CPT_OK);
+        CU_ASSERT_EQUAL(cpt_log_block_add(block, data, 99), CPT_OK);
+        CU_ASSERT_EQUAL(cpt_log_block_add(block, data, 1), CPT_LIMIT);
+        CU_ASSERT_EQUAL(cpt_log_block_count(block), 3);
+        bytes = cpt_log_block_finish(block);
+        CU_ASSERT_EQUAL(bytes.bytes, 28 + 305);
+        CU_ASSERT_EQUAL(cpt_log_block_count(block), 0);
+    }
+    cpt_log_block_free(block);
+    block = cpt_log_block_new(NULL, 50); /* the first is taken however large */
+    CU_ASSERT_EQUAL(cpt_log_block_add(block, data, 100), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_log_block_add(block, data, 1), CPT_LIMIT);
+    cpt_log_block_free(block);
+    cpt_log_block_free(NULL);
+    cpt_log_reader_free(NULL);
+}
+
+/* A head that claims much makes the reader take no more than is there. */
+static void test_memory_grows_with_what_is_read(void)
+{
+    struct cpti_log_head head = {.version = 1,
+                                 .type = CPTI_LOG_BLOCK_RECORDS,
+                                 .payload_bytes = CPT_LOG_RECORD_BYTES_MAX};
+    unsigned char data[CPTI_LOG_HEAD_BYTES + 100] = {0};
+    struct log_memory log = {data, sizeof data, 0, 0};
+    struct failing_alloc failing;
+    struct cpt_log_reader *reader = NULL;
+    struct outcome outcome;
+
+    cpti_log_head_write(&head, data);
+    failing_alloc_init(&failing, 3); /* the reader, its window, and no more */
+    reader = log_memory_reader(&log, &failing.alloc);
+    outcome = read_on(reader);
+    CU_ASSERT_EQUAL(outcome.errors, 1);
+    CU_ASSERT_EQUAL(outcome.truncated, 1);
+    CU_ASSERT_EQUAL(outcome.counts.tail_bytes, sizeof data);
+    cpt_log_reader_free(reader);
+    CU_ASSERT_EQUAL(atomic_load(&failing.live_count), 0);
+}
+
+/* --- Memory and input that fail --- */
+
+static struct log_memory *body_log;
+
+static bool read_with(const struct cpt_alloc *alloc)
+{
+    struct cpt_log_reader *reader = log_memory_reader(body_log, alloc);
+    struct cpt_record record;
+    cpt_status status = CPT_NO_MEMORY;
+
+    if (reader != NULL) {
+        do {
+            status = cpt_log_reader_next(reader, &record, NULL);
+        } while (status == CPT_OK);
+    }
+    cpt_log_reader_free(reader);
+    return status == CPT_END;
+}
+
+static bool write_with(const struct cpt_alloc *alloc)
+{
+    struct cpt_log_block *block = cpt_log_block_new(alloc, 0);
+    cpt_status status = block == NULL ? CPT_NO_MEMORY : CPT_OK;
+
+    for (int i = 0; i < 10 && status == CPT_OK; i++) {
+        status = cpt_log_block_add(block, "0123456789012345678901234567890", 30);
+    }
+    cpt_log_block_free(block);
+    return status == CPT_OK;
+}
+
+static void test_each_allocation_may_fail(void)
+{
+    struct log_memory log = log_memory_new(20, 200);
+
+    body_log = &log;
+    each_allocation_failure(read_with);
+    each_allocation_failure(write_with);
+    free(log.data);
+}
+
+static int reads_left;
+
+static cpt_status read_or_fail(void *context, void *buffer, size_t capacity,
+                               size_t *bytes)
+{
+    if (reads_left-- == 0) {
+        return CPT_IO;
+    }
+    return log_memory_read(context, buffer, capacity, bytes);
+}
+
+static void test_after_a_failed_read_it_goes_on(void)
+{
+    struct log_memory log = log_memory_new(3, 3);
+    const struct cpt_log_reader_options options = {
+        .struct_bytes = sizeof options, .read = read_or_fail, .context = &log};
+
+    log.piece_bytes = 40;
+    for (int failure = 0; failure < 20; failure++) {
+        struct cpt_log_reader *reader = cpt_log_reader_new(&options, NULL);
+        struct outcome outcome;
+
+        log.at = 0;
+        reads_left = failure;
+        outcome = read_on(reader);
+        CU_ASSERT_EQUAL(outcome.records, 9);
+        CU_ASSERT_EQUAL(outcome.first.status, outcome.errors != 0 ? CPT_IO : CPT_OK);
+        cpt_log_reader_free(reader);
+    }
+    free(log.data);
+}
+
+static void test_a_reader_needs_a_function(void)
+{
+    struct cpt_error error = {0};
+
+    CU_ASSERT_PTR_NULL(cpt_log_reader_new(NULL, &error));
+    CU_ASSERT_EQUAL(error.status, CPT_INVALID);
+}
+
+static void test_random_damage_never_harms(void)
+{
+    struct dice dice = dice_new("damaged logs");
+    struct log_memory log = log_memory_new(4, 5);
+    unsigned char *good = malloc(log.bytes);
+
+    memcpy(good, log.data, log.bytes);
+    for (int round = 0; round < 3000; round++) {
+        for (uint64_t n = 1 + dice_throw(&dice, 20); n > 0; n--) {
+            log.data[dice_throw(&dice, log.bytes)] =
+                (unsigned char)dice_throw(&dice, 256);
+        }
+        log.piece_bytes = 1 + dice_throw(&dice, 300);
+        (void)read_all(&log);
+        memcpy(log.data, good, log.bytes);
+    }
+    free(good);
+    free(log.data);
+}
+
+CU_TestInfo cpt_log_tests[] = {
+    {"what was written is read, in pieces of any size", test_what_was_written_is_read},
+    {"records have their place and their path", test_records_have_their_place_and_path},
+    {"an empty input has no records", test_an_empty_input},
+    {"an input that is no log is one error", test_an_input_that_is_no_log},
+    {"a wrong byte costs its own block, wherever it is", test_damage_at_every_byte},
+    {"an end anywhere leaves all complete blocks", test_an_end_at_every_byte},
+    {"a block cut short by the next costs only itself",
+     test_a_block_cut_short_by_the_next},
+    {"junk between blocks is skipped", test_junk_between_blocks},
+    {"a block inside of a damaged block stays there",
+     test_a_block_within_a_block_stays_there},
+    {"unknown types are skipped, newer versions counted",
+     test_unknown_types_and_versions},
+    {"a bad record costs only itself", test_a_bad_record_costs_only_itself},
+    {"the limits of a reader hold exactly", test_limits_of_the_reader},
+    {"a block is full at its limit", test_a_block_is_full_at_its_limit},
+    {"memory grows with what is read", test_memory_grows_with_what_is_read},
+    {"each allocation may fail", test_each_allocation_may_fail},
+    {"after a failed read the reader goes on", test_after_a_failed_read_it_goes_on},
+    {"a reader needs a function to read with", test_a_reader_needs_a_function},
+    {"random damage never harms", test_random_damage_never_harms},
+    CU_TEST_INFO_NULL,
+};
