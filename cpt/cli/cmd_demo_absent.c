@@ -20,7 +20,7 @@ static const struct cpti_example examples[] = {
 
 const struct cpti_command cpti_command_demo = {
     .name = "demo",
-    .summary = "run three services and find what made them slow",
+    .summary = "start three services, make requests, find what made them slow",
     .usages = {"[OPTION]..."},
     .description = "This cpt was built without the demo.",
     .examples = examples,

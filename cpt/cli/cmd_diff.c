@@ -80,14 +80,24 @@ static void put_diff(const struct cpti_gather *gathers, const struct cpt_diff *d
 
 /* --- As a table --- */
 
+/* Milliseconds with their sign; what is shown as 0 has none. */
+static const char *signed_ms(double ns, char text[40])
+{
+    char digits[32];
+    const char *shown = cpti_ms(ns, digits);
+
+    (void)snprintf(text, 40, "%s%s", ns > 0 && strcmp(shown, "0.000") != 0 ? "+" : "",
+                   shown);
+    return text;
+}
+
 /* An end of an interval; "-" if it has none. */
 static void add_end(struct cpti_table *table, double ns, int is_rare)
 {
-    char text[32];
+    char text[40];
 
     if (isfinite(ns)) {
-        cpti_table_cell(table, "%s%s%s", is_rare ? "~" : "", ns > 0 ? "+" : "",
-                        cpti_ms(ns, text));
+        cpti_table_cell(table, "%s%s", is_rare ? "~" : "", signed_ms(ns, text));
     } else {
         cpti_table_cell(table, "-");
     }
@@ -96,10 +106,9 @@ static void add_end(struct cpti_table *table, double ns, int is_rare)
 static void add_change(struct cpti_table *table, const struct cpt_change *change,
                        int is_rare)
 {
-    char text[32];
+    char text[40];
 
-    cpti_table_cell(table, "%s%s", change->delta_ns > 0 ? "+" : "",
-                    cpti_ms(change->delta_ns, text));
+    cpti_table_cell(table, "%s", signed_ms(change->delta_ns, text));
     add_end(table, change->low_ns, is_rare);
     add_end(table, change->high_ns, is_rare);
     cpti_table_cell(table, "%s", cpti_ms(change->base_ns, text));

@@ -163,14 +163,15 @@ static int check_record(struct cpti_log_walk *walk, const struct cpt_record *rec
                         const struct cpt_path *path)
 {
     struct cpt_error error = {0};
+    char buffer[CPT_NAME_BYTES_MAX + 1];
+    const struct cpt_bytes entry = cpt_name_bound(record->entry, buffer);
 
     if (cpt_path_check(path, record->latency_ns, &error) != CPT_OK) {
         return cpti_log_skip(walk, error.sentence);
     }
     for (uint32_t i = 0; i < cpt_path_frame_count(path); i++) {
-        if (cpt_path_frame(path, i)->parent == CPT_FRAME_NONE &&
-            record->entry.bytes != 0 &&
-            !cpt_bytes_equal(cpt_path_frame_name(path, i), record->entry)) {
+        if (cpt_path_frame(path, i)->parent == CPT_FRAME_NONE && entry.bytes != 0 &&
+            !cpt_bytes_equal(cpt_path_frame_name(path, i), entry)) {
             return cpti_log_skip(walk, "a segment does not lie below the entry frame");
         }
     }
@@ -209,6 +210,7 @@ static int run_file(struct log_command *command, const struct cpti_arguments *ar
     struct cpti_log_walk walk = {
         .input = &input,
         .stops_at_error = cpti_has(arguments, "stop-at-error"),
+        .prints_records = !command->is_check,
         .record = meet_record,
         .context = command,
     };

@@ -125,9 +125,8 @@ static const struct cpti_option options[] = {
 static const struct cpti_example examples[] = {
     {"cpt pprof --where arm=control -o control.pb.gz paths.cptlog",
      "a profile of one arm of an experiment"},
-    {"cpt pprof -o - monday.cpttree | curl --data-binary @- "
-     "'http://pyroscope:4040/ingest?name=a&format=pprof'",
-     "a profile sent on"},
+    {"cpt pprof -q -o - monday.cpttree > monday.pb.gz",
+     "the profile of a tree, by standard output"},
     {0},
 };
 

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SLURP_BYTES_FIRST = 64 * 1024, LOG_MAGIC_BYTES = 4 };
+enum { SLURP_BYTES_FIRST = 64 * 1024, LOG_MAGIC_BYTES = 8 };
 
 /* --- Inputs --- */
 

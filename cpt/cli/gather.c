@@ -285,17 +285,20 @@ static int check_count(const struct cpti_gather *gather)
 {
     const struct cpti_term *unseen = cpti_selection_unseen(gather->selection);
     const uint64_t forced = cpt_tree_count_find(gather->tree, "forced_excluded");
+    const uint64_t records = cpt_tree_count_find(gather->tree, "records");
     char forced_text[96] = "";
 
     if (cpt_tree_request_count(gather->tree) != 0) {
         return CPTI_EXIT_DONE;
     }
+    if (records == 0) {
+        return cpti_failed("no request is selected: there is no record");
+    }
     if (forced != 0) {
         (void)snprintf(forced_text, sizeof forced_text,
-                       "; %" PRIu64 " forced ones are left out, see --include-forced",
-                       forced);
+                       "; %" PRIu64 " forced left out, see --include-forced", forced);
     }
-    if (unseen != NULL && cpt_tree_count_find(gather->tree, "records") != 0) {
+    if (unseen != NULL) {
         return cpti_failed("no request is selected%s%s: no record has '%s'",
                            gather->what != NULL ? " for " : "",
                            gather->what != NULL ? gather->what : "",
@@ -303,8 +306,7 @@ static int check_count(const struct cpti_gather *gather)
     }
     return cpti_failed("no request is selected%s%s, of %" PRIu64 " records%s",
                        gather->what != NULL ? " for " : "",
-                       gather->what != NULL ? gather->what : "",
-                       cpt_tree_count_find(gather->tree, "records"), forced_text);
+                       gather->what != NULL ? gather->what : "", records, forced_text);
 }
 
 static int finish(struct gathering *gathering)

@@ -208,7 +208,8 @@ int cpti_log_walk(struct cpti_log_walk *walk)
 
     walk->path = cpt_path_new(NULL);
     walk->reader = cpt_log_reader_new(&options, &error);
-    walk->shows_progress = isatty(STDERR_FILENO);
+    walk->shows_progress =
+        isatty(STDERR_FILENO) && !(walk->prints_records && isatty(STDOUT_FILENO));
     if (walk->path == NULL || walk->reader == NULL) {
         (void)cpti_failed("out of memory");
         goto out;

@@ -20,6 +20,7 @@ struct cpt_record;
 struct cpti_log_walk {
     struct cpti_input *input;
     int stops_at_error; /* the first damage ends it */
+    int prints_records; /* on standard output: no progress if that is a terminal */
     /* Told of each record; what is not CPTI_EXIT_DONE ends the walk. */
     int (*record)(struct cpti_log_walk *walk, const struct cpt_record *record);
     void *context;

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# what is sound is used, and the exit status tells
+make_log damaged >a.cptlog
+cpt aggregate -o a.cpttree a.cptlog; echo $?
+cpt report a.cpttree | head -2
+cpt aggregate --stop-at-error -o b.cpttree a.cptlog 2>/dev/null; echo $?
+ls

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# what was there stays, and nothing else is left
+make_log services >a.cptlog
+echo old >a.cpttree
+cpt aggregate -o a.cpttree a.cptlog; echo $?
+cat a.cpttree
+ls
+cpt aggregate -o missing/a.cpttree --entry A a.cptlog

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# a damaged block is said, counted and passed over
+make_log damaged >a.cptlog
+cpt log --check a.cptlog
+echo $?
+cpt log --json a.cptlog 2>/dev/null | wc -l

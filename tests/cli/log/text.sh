@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# records with their paths as trees
+make_log few >a.cptlog
+cpt log a.cptlog

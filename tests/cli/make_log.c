@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * make_log.c - logs for the tests of the command line, always the same
+ *
+ *      make_log VARIANT > file
+ *
+ * The requests enter at A, whose task A1 calls B1 of another service, which starts B2:
+ *
+ *      A: /   A: A1   B: B1   B: B2   ‹network+serialization›   sometimes ‹blind spot›
+ *
+ * In the treatment arm B2 takes 4 ms longer. Times vary a little, by a fixed rule.
+ */
+#include "cpt/cpt_path.h"
+#include "wire/cpt_log.h"
+#include "wire/cpt_metadata.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REQUESTS = 120, BLOCK_BYTES = 4096 };
+
+#define US UINT64_C(1000)
+
+/* 2026-11-21T06:00:00Z */
+#define FIRST_UNIX_NS UINT64_C(1795240800000000000)
+#define SECOND_NS     UINT64_C(1000000000)
+
+/* What there is to write, and how. */
+struct maker {
+    struct cpt_log_block *block;
+    struct cpt_path *path;
+    unsigned block_count; /* finished */
+    int damages_second;   /* flips a bit of the second block */
+    int cuts_last;        /* leaves out the end of the last one */
+};
+
+static void must(cpt_status status)
+{
+    if (status != CPT_OK) {
+        (void)fprintf(stderr, "make_log: %s\n", cpt_status_sentence(status));
+        exit(2);
+    }
+}
+
+static void write_block(struct maker *maker, int is_last)
+{
+    const struct cpt_bytes bytes = cpt_log_block_finish(maker->block);
+    const size_t written = is_last && maker->cuts_last && bytes.bytes > 100
+                               ? bytes.bytes - 100
+                               : bytes.bytes;
+    char *copy = malloc(bytes.bytes + 1);
+
+    if (copy == NULL) {
+        exit(2);
+    }
+    memcpy(copy, bytes.data, bytes.bytes);
+    if (maker->damages_second && maker->block_count == 1) {
+        copy[bytes.bytes / 2] = (char)(copy[bytes.bytes / 2] ^ 0x10);
+    }
+    maker->block_count++;
+    (void)fwrite(copy, 1, written, stdout);
+    free(copy);
+}
+
+static void write_record(struct maker *maker, struct cpt_record *record)
+{
+    struct cpt_error error = {0};
+    unsigned char *data;
+    size_t bytes;
+
+    record->path = maker->path;
+    if (record->latency_ns == 0) {
+        record->latency_ns = cpt_path_sum_ns(maker->path);
+    }
+    must(cpt_record_encode(record, NULL, &data, &bytes, &error));
+    if (cpt_log_block_add(maker->block, data, bytes) != CPT_OK) {
+        write_block(maker, 0);
+        must(cpt_log_block_add(maker->block, data, bytes));
+    }
+    cpt_alloc_free(NULL, data);
+}
+
+static uint32_t frame(struct maker *maker, uint32_t parent, const char *name,
+                      unsigned kind)
+{
+    uint32_t index;
+
+    must(cpt_path_frame_add(maker->path, parent, cpt_bytes_of(name), kind, &index));
+    return index;
+}
+
+/* The path of request @index. */
+static void make_path(struct maker *maker, unsigned index, int is_treatment)
+{
+    const uint64_t jitter_us = index * 7919 % 400;
+    uint32_t entry;
+    uint32_t a1;
+    uint32_t b1;
+    uint32_t b2;
+
+    cpt_path_reset(maker->path);
+    entry = frame(maker, CPT_FRAME_NONE, "A: /", CPT_KIND_WORK);
+    a1 = frame(maker, entry, "A: A1", CPT_KIND_WORK);
+    b1 = frame(maker, a1, "B: B1", CPT_KIND_WORK);
+    b2 = frame(maker, b1, "B: B2", CPT_KIND_WORK);
+    must(cpt_path_append_ns(maker->path, a1, (3000 + jitter_us) * US));
+    must(cpt_path_append_ns(maker->path, b1, 2000 * US));
+    must(cpt_path_append_ns(maker->path, b2,
+                            ((is_treatment ? 9000 : 5000) + jitter_us) * US));
+    must(cpt_path_append_ns(maker->path, b1, 1500 * US));
+    must(cpt_path_append_ns(maker->path, frame(maker, b1, "", CPT_KIND_NETWORK),
+                            250 * US + index));
+    if (index % 10 / 2 == 1) { /* as often in both arms */
+        const uint32_t call = frame(maker, a1, "C: C1", CPT_KIND_WORK);
+        const struct cpt_segment blind = {
+            .duration_ns = 20000 * US,
+            .frame = frame(maker, call, "", CPT_KIND_BLIND_SPOT),
+            .reason = CPT_REASON_UNSUPPORTED,
+        };
+
+        must(cpt_path_append(maker->path, blind));
+        must(cpt_path_label_number(maker->path, CPT_LABEL_ATTEMPT, 2));
+    }
+    must(cpt_path_append_ns(maker->path, a1, 500 * US));
+}
+
+static struct cpt_record usual_record(unsigned index)
+{
+    return (struct cpt_record){
+        .start_unix_ns = FIRST_UNIX_NS + index * SECOND_NS,
+        .probability = 0.001,
+        .service = cpt_bytes_of("A"),
+        .method = cpt_bytes_of("/"),
+        .entry = cpt_bytes_of("A: /"),
+        .status = cpt_bytes_of(index % 40 == 39 ? "503" : "200"),
+        .is_failed = index % 40 == 39,
+        .is_random = 1,
+    };
+}
+
+/* Both arms of an experiment, two regions, and one request that somebody forced. */
+static void make_experiment(struct maker *maker, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const int is_treatment = i % 2 == 1;
+        const struct cpt_attribute attributes[] = {
+            {cpt_bytes_of("arm"),
+             CPT_ATTRIBUTE_TEXT,
+             {.text = cpt_bytes_of(is_treatment ? "treatment" : "control")}},
+            {cpt_bytes_of("region"),
+             CPT_ATTRIBUTE_TEXT,
+             {.text = cpt_bytes_of(i % 3 == 0 ? "eu" : "us")}},
+            {cpt_bytes_of("items"), CPT_ATTRIBUTE_INTEGER, {.integer = (int64_t)i % 5}},
+            {cpt_bytes_of("ratio"), CPT_ATTRIBUTE_FLOAT, {.real = (double)i / 4}},
+            {cpt_bytes_of("cached"), CPT_ATTRIBUTE_BOOL, {.is_true = i % 4 == 0}},
+        };
+        struct cpt_record record = usual_record(i);
+
+        record.attributes = attributes;
+        record.attribute_count = sizeof attributes / sizeof attributes[0];
+        record.is_forced = i == 7;
+        record.is_random = i != 7;
+        if (i == 0) {
+            memcpy(record.trace_id, "0123456789abcdef", sizeof record.trace_id);
+            memcpy(record.parent_id, "01234567", sizeof record.parent_id);
+            record.has_trace_id = 1;
+            record.has_parent_id = 1;
+        }
+        make_path(maker, i, is_treatment);
+        write_record(maker, &record);
+    }
+}
+
+/* Names, attributes and a status that try to be more than text. */
+static void make_hostile(struct maker *maker)
+{
+    const struct cpt_attribute attributes[] = {
+        {cpt_bytes_of("esc\033[2J\n"),
+         CPT_ATTRIBUTE_TEXT,
+         {.text = cpt_bytes_of("\"quoted\"\\ \xff\xfe \t")}},
+    };
+    struct cpt_record record = usual_record(0);
+    uint32_t entry;
+
+    record.entry = cpt_bytes_of("A: \033]0;owned\007");
+    record.status = cpt_bytes_of("\033[31mred");
+    record.attributes = attributes;
+    record.attribute_count = 1;
+    cpt_path_reset(maker->path);
+    entry = frame(maker, CPT_FRAME_NONE, "A: \033]0;owned\007", CPT_KIND_WORK);
+    must(cpt_path_append_ns(
+        maker->path, frame(maker, entry, "B: \u2039blind spot\u203a", CPT_KIND_WORK),
+        1000 * US));
+    must(cpt_path_append_ns(
+        maker->path, frame(maker, entry, "x;y\n\xc3(\"'\\", CPT_KIND_WORK), 2000 * US));
+    must(cpt_path_append_ns(maker->path, frame(maker, entry, "cache", CPT_KIND_LOCK),
+                            3000 * US));
+    must(cpt_path_append_ns(maker->path, frame(maker, entry, "", 77), 4000 * US));
+    write_record(maker, &record);
+}
+
+/* A's requests, and those that B recorded on its own account. */
+static void make_services(struct maker *maker)
+{
+    for (unsigned i = 0; i < 10; i++) {
+        struct cpt_record record = usual_record(i);
+
+        if (i % 2 == 1) {
+            cpt_path_reset(maker->path);
+            record.service = cpt_bytes_of("B");
+            record.entry = cpt_bytes_of("B: Lookup");
+            record.is_local_root = 1;
+            must(cpt_path_append_ns(
+                maker->path, frame(maker, CPT_FRAME_NONE, "B: Lookup", CPT_KIND_WORK),
+                7000 * US));
+        } else {
+            make_path(maker, i, 0);
+        }
+        write_record(maker, &record);
+    }
+}
+
+/* Three records: the second does not add up, the third is not below its entry. */
+static void make_unsound(struct maker *maker)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        struct cpt_record record = usual_record(i);
+
+        make_path(maker, i, 0);
+        if (i == 1) {
+            record.latency_ns = cpt_path_sum_ns(maker->path) + 1;
+        } else if (i == 2) {
+            record.entry = cpt_bytes_of("A: /other");
+        }
+        write_record(maker, &record);
+    }
+}
+
+/* The value of the response header for request 3. */
+static void make_metadata(struct maker *maker)
+{
+    struct cpt_metadata_encode_options options = {
+        .struct_bytes = sizeof options,
+        .server_elapsed_ns = 40000 * US,
+        .has_server_elapsed = 1,
+    };
+    unsigned char *data;
+    size_t bytes;
+    char text[CPT_BASE64_BYTES(CPT_METADATA_BYTES_DEFAULT) + 1];
+
+    make_path(maker, 3, 0);
+    must(cpt_metadata_encode(maker->path, &options, &data, &bytes, NULL));
+    (void)cpt_base64_encode(data, bytes, text, sizeof text);
+    (void)printf("%s\n", text);
+    cpt_alloc_free(NULL, data);
+}
+
+static int make(struct maker *maker, const char *variant)
+{
+    if (strcmp(variant, "experiment") == 0) {
+        make_experiment(maker, REQUESTS);
+    } else if (strcmp(variant, "few") == 0) {
+        make_experiment(maker, 4);
+    } else if (strcmp(variant, "damaged") == 0) {
+        maker->damages_second = 1;
+        make_experiment(maker, REQUESTS);
+    } else if (strcmp(variant, "truncated") == 0) {
+        maker->cuts_last = 1;
+        make_experiment(maker, REQUESTS);
+    } else if (strcmp(variant, "hostile") == 0) {
+        make_hostile(maker);
+    } else if (strcmp(variant, "services") == 0) {
+        make_services(maker);
+    } else if (strcmp(variant, "unsound") == 0) {
+        make_unsound(maker);
+    } else if (strcmp(variant, "empty") != 0) {
+        (void)fprintf(stderr, "make_log: no variant '%s'\n", variant);
+        return 2;
+    }
+    write_block(maker, 1);
+    return 0;
+}
+
+int main(int argument_count, char **arguments)
+{
+    unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
+    struct maker maker = {
+        .block = cpt_log_block_new(NULL, BLOCK_BYTES),
+        .path = cpt_path_new(NULL),
+    };
+    int status = 2;
+
+    if (argument_count == 2 && maker.block != NULL && maker.path != NULL) {
+        if (strcmp(arguments[1], "metadata") == 0) {
+            make_metadata(&maker);
+            status = 0;
+        } else {
+            (void)fwrite(header, 1, cpt_log_header(header), stdout);
+            status = make(&maker, arguments[1]);
+        }
+    }
+    cpt_log_block_free(maker.block);
+    cpt_path_free(maker.path);
+    return fflush(stdout) == 0 ? status : 2;
+}

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# several are listed, one is chosen
+make_log services >a.cptlog
+cpt report a.cptlog; echo $?
+cpt report --entry A a.cptlog | head -2
+cpt report --entry B a.cptlog | head -2
+cpt report --entry Z a.cptlog; echo $?
+cpt aggregate --entry A -o a.cpttree a.cptlog
+cpt aggregate --entry B -o b.cpttree a.cptlog
+cpt report a.cpttree b.cpttree; echo $?
+cpt report --entry B a.cpttree

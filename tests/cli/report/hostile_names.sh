@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# no byte of a name reaches the terminal as a command
+make_log hostile >a.cptlog
+cpt report a.cptlog | cat -v
+cpt folded a.cptlog | cat -v
+cpt report --json a.cptlog | cat -v

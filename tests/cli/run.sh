@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# run.sh CPT MAKE_LOG SCRIPT - runs one test of the command line
+#
+# The script runs in an empty folder with `cpt` and `make_log` as commands; what it
+# prints is compared with SCRIPT.stdout and SCRIPT.stderr beside it (no file: nothing),
+# its exit status with SCRIPT.exit (no file: 0). CPT_RECORD=1 writes these files instead:
+# look at the difference before you commit it.
+set -u
+cpt=$1
+make_log=$2
+script=$3
+expected=${script%.sh}
+
+scratch=$(mktemp -d) || exit 99
+trap 'rm -rf "$scratch"' EXIT INT TERM
+mkdir "$scratch/bin" "$scratch/work"
+ln -s "$cpt" "$scratch/bin/cpt"
+ln -s "$make_log" "$scratch/bin/make_log"
+
+# Nothing of the surroundings may show: not the width, colours, language or time zone.
+PATH=$scratch/bin:$PATH
+HOME=$scratch/work
+LC_ALL=C
+TZ=Pacific/Chatham
+COLUMNS=100
+NO_COLOR=1
+export PATH HOME LC_ALL TZ COLUMNS NO_COLOR
+
+(cd "$scratch/work" && sh -u "$script") \
+    >"$scratch/stdout" 2>"$scratch/stderr" </dev/null
+echo $? >"$scratch/exit"
+
+if [ "${CPT_RECORD:-0}" = 1 ]; then
+    for part in stdout stderr; do
+        if [ -s "$scratch/$part" ]; then
+            cp "$scratch/$part" "$expected.$part"
+        else
+            rm -f "$expected.$part"
+        fi
+    done
+    if [ "$(cat "$scratch/exit")" = 0 ]; then
+        rm -f "$expected.exit"
+    else
+        cp "$scratch/exit" "$expected.exit"
+    fi
+    exit 0
+fi
+
+echo 0 >"$scratch/none.exit"
+: >"$scratch/none.stdout"
+: >"$scratch/none.stderr"
+failed=0
+for part in stdout stderr exit; do
+    wanted=$expected.$part
+    [ -f "$wanted" ] || wanted=$scratch/none.$part
+    if ! diff -u "$wanted" "$scratch/$part"; then
+        echo "$script: $part is not as expected" >&2
+        failed=1
+    fi
+done
+exit $failed

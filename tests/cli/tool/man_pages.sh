@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# man pages have the sections and the options of the help
+for page in '' demo metadata log aggregate report diff pprof folded; do
+    cpt --man $page >page || echo "$page: $?"
+    for section in NAME SYNOPSIS DESCRIPTION OPTIONS 'EXIT STATUS' 'SEE ALSO'; do
+        grep -q "^\.SH $section" page || echo "$page: no $section"
+    done
+done
+cpt --man folded | sed '/^\.TH/d'
+cpt --man nonsense

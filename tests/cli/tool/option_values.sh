@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# an option says what it wants
+cpt diff a b --top; echo $?
+cpt log --json=yes x; echo $?
+cpt log -w; echo $?
+cpt log -j -c x; echo $?
+cpt diff a b --top ten; echo $?
+cpt diff a b --top 0
