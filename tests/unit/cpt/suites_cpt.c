@@ -3,20 +3,32 @@
 /* suites_cpt.c - the suites of the core */
 #include "tests/support/suites.h"
 
+extern CU_TestInfo cpt_status_tests[];
 extern CU_TestInfo cpt_alloc_tests[];
+extern CU_TestInfo cpt_arena_tests[];
+extern CU_TestInfo cpt_name_tests[];
 extern CU_TestInfo cpt_apportion_tests[];
+extern CU_TestInfo cpt_path_tests[];
+extern CU_TestInfo cpt_path_text_tests[];
 extern CU_TestInfo cpt_critical_tests[];
-extern CU_TestInfo cpt_critical_model_tests[];
 extern CU_TestInfo cpt_semantics_tests[];
 extern CU_TestInfo cpt_splice_tests[];
+extern CU_TestInfo cpt_large_tests[];
+extern CU_TestInfo cpt_critical_model_tests[];
 extern CU_TestInfo cpt_splice_model_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
+    {"status", NULL, NULL, NULL, NULL, cpt_status_tests},
     {"alloc", NULL, NULL, NULL, NULL, cpt_alloc_tests},
+    {"arena", NULL, NULL, NULL, NULL, cpt_arena_tests},
+    {"name", NULL, NULL, NULL, NULL, cpt_name_tests},
     {"apportion", NULL, NULL, NULL, NULL, cpt_apportion_tests},
+    {"path", NULL, NULL, NULL, NULL, cpt_path_tests},
+    {"path as text", NULL, NULL, NULL, NULL, cpt_path_text_tests},
     {"critical", NULL, NULL, NULL, NULL, cpt_critical_tests},
     {"semantics", NULL, NULL, NULL, NULL, cpt_semantics_tests},
     {"splice", NULL, NULL, NULL, NULL, cpt_splice_tests},
+    {"large traces", NULL, NULL, NULL, NULL, cpt_large_tests},
     {"critical against a model", NULL, NULL, NULL, NULL, cpt_critical_model_tests},
     {"splice against a model", NULL, NULL, NULL, NULL, cpt_splice_model_tests},
     CU_SUITE_INFO_NULL,
