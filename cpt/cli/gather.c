@@ -177,8 +177,10 @@ static int gather_log(struct gathering *gathering, struct cpti_input *input,
     const int status = cpti_log_walk(&walk);
 
     for (size_t i = 0; i < gathering->gather_count; i++) {
-        (void)cpt_tree_count_add(gathering->gathers[i].tree, "skipped",
-                                 walk.skipped_count + walk.lost_count);
+        if (walk.skipped_count + walk.lost_count != 0) {
+            (void)cpt_tree_count_add(gathering->gathers[i].tree, "skipped",
+                                     walk.skipped_count + walk.lost_count);
+        }
     }
     /* records that were skipped do not take away the others */
     *is_usable =

@@ -55,6 +55,10 @@ static void write_block(struct maker *maker, int is_last)
     if (copy == NULL) {
         exit(2);
     }
+    if (bytes.bytes == 0) {
+        free(copy); /* no record */
+        return;
+    }
     memcpy(copy, bytes.data, bytes.bytes);
     if (maker->damages_second && maker->block_count == 1) {
         copy[bytes.bytes / 2] = (char)(copy[bytes.bytes / 2] ^ 0x10);

@@ -4,4 +4,4 @@
 make_log damaged >a.cptlog
 cpt log --json --stop-at-error a.cptlog >lines; echo $?
 cpt log --json a.cptlog 2>/dev/null >all; echo $?
-test $(wc -l <lines) -lt $(wc -l <all) && echo fewer
+test "$(wc -l <lines)" -lt "$(wc -l <all)" && echo fewer
