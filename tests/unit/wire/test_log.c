@@ -179,7 +179,7 @@ static void test_an_end_at_every_byte(void)
                                 : bytes < block_start(&log, 3) ? 2
                                                                : 4;
         struct outcome outcome;
-        int is_cut = 1;
+        unsigned is_cut = 1;
 
         for (size_t n = 0; n < 4; n++) {
             is_cut &= bytes != block_start(&log, n);
@@ -191,7 +191,7 @@ static void test_an_end_at_every_byte(void)
         CU_ASSERT_EQUAL(outcome.errors, is_cut);
         CU_ASSERT_EQUAL(outcome.truncated, is_cut);
         CU_ASSERT_EQUAL(outcome.counts.skipped_bytes, 0);
-        CU_ASSERT_EQUAL(outcome.counts.tail_bytes != 0, is_cut);
+        CU_ASSERT_EQUAL(outcome.counts.tail_bytes != 0, is_cut != 0);
     }
     free(log.data);
 }
