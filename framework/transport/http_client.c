@@ -468,7 +468,7 @@ void cpti_client_send(struct cpt_transport *transport, struct cpt_transport_call
         call_start(own);
         return;
     }
-    if (!cpti_loop_post(http, &own->work)) {
+    if (!cpti_loop_post_call(http, &own->work)) {
         cpt_alloc_free(http->alloc, own);
         refuse(call, CPT_CANCELLED);
     }

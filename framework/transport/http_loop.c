@@ -105,13 +105,13 @@ static void wake_soon(struct cpt_http *http)
  * The loop is woken under the lock: once the lock is given back, the work may run, and
  * what it does may be the last use of @http.
  */
-bool cpti_loop_post(struct cpt_http *http, struct cpt_work *work)
+static bool post(struct cpt_http *http, struct cpt_work *work, bool is_call)
 {
     bool is_taken = false;
 
     work->next = NULL;
     pthread_mutex_lock(&http->lock);
-    if (!http->is_gone) {
+    if (!http->is_gone && !(is_call && http->is_closed)) {
         is_taken = true;
         *http->works_end = work;
         http->works_end = &work->next;
@@ -122,6 +122,16 @@ bool cpti_loop_post(struct cpt_http *http, struct cpt_work *work)
     }
     pthread_mutex_unlock(&http->lock);
     return is_taken;
+}
+
+bool cpti_loop_post(struct cpt_http *http, struct cpt_work *work)
+{
+    return post(http, work, false);
+}
+
+bool cpti_loop_post_call(struct cpt_http *http, struct cpt_work *work)
+{
+    return post(http, work, true);
 }
 
 /* Takes what is there now; what comes meanwhile is for the next time. */

@@ -112,6 +112,9 @@ struct cpt_http {
  * gone and it will not be. Any thread. */
 bool cpti_loop_post(struct cpt_http *http, struct cpt_work *work);
 
+/* The same for the beginning of a call; false also when it is too late for one. */
+bool cpti_loop_post_call(struct cpt_http *http, struct cpt_work *work);
+
 /* Whether the caller is on the loop thread. */
 bool cpti_loop_is_here(const struct cpt_http *http);
 

@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* http_calls.c - calls out, to servers that answer well, badly, late or not at all */
+#include "http_suites.h"
+#include "http_support.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#define GOOD_REPLY "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood"
+
+/* One traced call to a server that serves so. */
+static void call_stand_in(stand_in_fn serve, const char *reply, uint64_t timeout_ns,
+                          struct call_result *result)
+{
+    struct call_request request = {.is_traced = true};
+    struct test_loop loop;
+    struct stand_in stand_in;
+
+    stand_in_start(&stand_in, serve, reply);
+    test_loop_make(&loop, NULL);
+    test_loop_start(&loop);
+    request.stub.target = stand_in.target;
+    request.stub.timeout_ns = timeout_ns;
+    call_out(&loop, &request, NULL, result);
+    CU_ASSERT_TRUE(result->is_path_good);
+    CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
+    stand_in_stop(&stand_in);
+}
+
+static void expect(const char *reply, cpt_status status, unsigned reason)
+{
+    struct call_result result;
+
+    call_stand_in(serve_reply, reply, 0, &result);
+    CU_ASSERT_EQUAL(result.statuses[0], status);
+    CU_ASSERT_EQUAL(result.reason, reason);
+    if (result.statuses[0] != status || result.reason != reason) {
+        (void)fprintf(stderr, "got %s, reason %s, for: %.60s\n",
+                      cpt_status_name(result.statuses[0]),
+                      cpt_reason_word(result.reason), reply);
+    }
+}
+
+static void test_answer(void)
+{
+    struct call_result result;
+
+    call_stand_in(serve_reply, "HTTP/1.1 404 No\r\nContent-Length: 4\r\n\r\nnone", 0,
+                  &result);
+    CU_ASSERT_EQUAL(result.statuses[0], CPT_OK);
+    CU_ASSERT_EQUAL(result.http_statuses[0], 404);
+    CU_ASSERT_STRING_EQUAL(result.bodies[0], "none");
+    CU_ASSERT_EQUAL(result.reason, CPT_REASON_UNSUPPORTED);
+}
+
+static void test_garbage(void)
+{
+    expect("\x01\x02\x03\x04 what is this?\r\n\r\n", CPT_CORRUPT, CPT_REASON_FAILED);
+    expect("HTTP/1.1 abc\r\n\r\n", CPT_CORRUPT, CPT_REASON_FAILED);
+    expect("HTTP/1.1 200 OK\r\nno colon here\r\n\r\n", CPT_CORRUPT, CPT_REASON_FAILED);
+    expect("HTTP/1.1 200 OK\r\nContent-Length: minus\r\n\r\n", CPT_CORRUPT,
+           CPT_REASON_FAILED);
+    expect("HTTP/2.0 200 OK\r\n\r\n", CPT_CORRUPT, CPT_REASON_FAILED);
+    expect("HTTP/1.1 101 Switching\r\n\r\n", CPT_CORRUPT, CPT_REASON_FAILED);
+}
+
+static void test_metadata_flags(void)
+{
+    char large[8192] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\ncritical-path-bin: ";
+
+    expect("HTTP/1.1 200 OK\r\nContent-Length: 0\r\ncritical-path-bin: !!!!\r\n\r\n",
+           CPT_OK, CPT_REASON_UNDECODABLE);
+    expect("HTTP/1.1 200 OK\r\nContent-Length: 0\r\ncritical-path-bin:\r\n\r\n", CPT_OK,
+           CPT_REASON_UNDECODABLE);
+    expect("HTTP/1.1 200 OK\r\nContent-Length: 0\r\ncritical-path-bin: CAEQ\r\n"
+           "Critical-Path-Bin: CAEQ\r\n\r\n",
+           CPT_OK, CPT_REASON_UNDECODABLE);
+    expect("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nAge: 0\r\n\r\n", CPT_OK,
+           CPT_REASON_CACHED);
+    memset(large + strlen(large), 'A', 4000);
+    strcat(large, "\r\n\r\n");
+    expect(large, CPT_OK, CPT_REASON_SIZE);
+}
+
+static void serve_close(struct stand_in *stand_in, int descriptor, unsigned nth)
+{
+    (void)nth;
+    (void)stand_in_read(stand_in, descriptor);
+}
+
+static void serve_half(struct stand_in *stand_in, int descriptor, unsigned nth)
+{
+    (void)nth;
+    (void)stand_in_read(stand_in, descriptor);
+    raw_write(descriptor, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf");
+}
+
+static void test_early_close(void)
+{
+    struct call_result result;
+
+    call_stand_in(serve_close, NULL, 0, &result);
+    CU_ASSERT_EQUAL(result.statuses[0], CPT_IO);
+    CU_ASSERT_EQUAL(result.reason, CPT_REASON_FAILED);
+    call_stand_in(serve_half, NULL, 0, &result);
+    CU_ASSERT_EQUAL(result.statuses[0], CPT_IO);
+}
+
+static void serve_never(struct stand_in *stand_in, int descriptor, unsigned nth)
+{
+    (void)nth;
+    while (stand_in_read(stand_in, descriptor)) {
+    }
+}
+
+static void test_timeout(void)
+{
+    struct call_result result;
+
+    call_stand_in(serve_never, NULL, 50 * MS, &result);
+    CU_ASSERT_EQUAL(result.statuses[0], CPT_TIMEOUT);
+    CU_ASSERT_TRUE(result.elapsed_ns >= 50 * MS);
+    CU_ASSERT_TRUE(result.elapsed_ns < 2000 * MS);
+    CU_ASSERT_TRUE(result.kind_ns[CPT_KIND_TIMEOUT] >= 50 * MS);
+}
+
+static void test_down(void)
+{
+    struct test_loop loop;
+    struct stand_in stand_in;
+
+    stand_in_start(&stand_in, serve_close, NULL);
+    stand_in_stop(&stand_in); /* its port is free now */
+    test_loop_make(&loop, NULL);
+    test_loop_start(&loop);
+    CU_ASSERT_EQUAL(call_status(&loop, stand_in.target), CPT_UNAVAILABLE);
+    CU_ASSERT_EQUAL(test_counter(&loop, "http_calls_failed"), 1);
+    CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
+}
+
+static void test_targets(void)
+{
+    static const char *const bad[] = {"",
+                                      "http://",
+                                      "https://127.0.0.1",
+                                      "127.0.0.1:0",
+                                      "127.0.0.1:65536",
+                                      "127.0.0.1:80x",
+                                      "http://127.0.0.1:80/base",
+                                      "user@host",
+                                      "a b",
+                                      "[::1",
+                                      "a\r\nb:80"};
+    struct call_request request = {.stub = {.target = "127.0.0.1:1"}};
+    struct call_result result;
+    struct test_loop loop;
+
+    test_loop_make(&loop, NULL);
+    test_loop_start(&loop);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        CU_ASSERT_EQUAL(call_status(&loop, bad[i]), CPT_INVALID);
+    }
+    request.stub.method = "/a b";
+    call_out(&loop, &request, NULL, &result);
+    CU_ASSERT_EQUAL(result.statuses[0], CPT_INVALID);
+    request.stub.method = "a";
+    call_out(&loop, &request, NULL, &result);
+    CU_ASSERT_EQUAL(result.statuses[0], CPT_INVALID);
+    CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
+}
+
+static void test_names(void)
+{
+    char target[64];
+    struct call_request request = {.stub = {.target = "no-such-host.invalid"}};
+    struct call_result result;
+    struct test_loop loop;
+    struct stand_in stand_in;
+
+    stand_in_start(&stand_in, serve_reply, GOOD_REPLY);
+    test_loop_make(&loop, NULL);
+    test_loop_start(&loop);
+    (void)snprintf(target, sizeof(target), "localhost:%u/", (unsigned)stand_in.port);
+    CU_ASSERT_EQUAL(call_status(&loop, target), CPT_OK);
+    request.stub.timeout_ns = 100 * MS;
+    call_out(&loop, &request, NULL, &result);
+    CU_ASSERT_TRUE(result.statuses[0] == CPT_UNAVAILABLE ||
+                   result.statuses[0] == CPT_TIMEOUT);
+    CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
+    stand_in_stop(&stand_in);
+}
+
+/* --- Connections --- */
+
+/* The first connection serves one request and takes another without answering; its
+ * client cannot know. */
+static void serve_stale(struct stand_in *stand_in, int descriptor, unsigned nth)
+{
+    if (nth > 0) {
+        serve_reply(stand_in, descriptor, nth);
+        return;
+    }
+    (void)stand_in_read(stand_in, descriptor);
+    raw_write(descriptor, GOOD_REPLY);
+    (void)stand_in_read(stand_in, descriptor);
+}
+
+static void test_stale(void)
+{
+    struct test_loop loop;
+    struct stand_in stand_in;
+
+    stand_in_start(&stand_in, serve_stale, GOOD_REPLY);
+    test_loop_make(&loop, NULL);
+    test_loop_start(&loop);
+    CU_ASSERT_EQUAL(call_status(&loop, stand_in.target), CPT_OK);
+    CU_ASSERT_EQUAL(call_status(&loop, stand_in.target), CPT_OK);
+    CU_ASSERT_EQUAL(test_counter(&loop, "http_calls_resent"), 1);
+    CU_ASSERT_EQUAL(call_status(&loop, stand_in.target), CPT_OK);
+    CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
+    stand_in_stop(&stand_in);
+    CU_ASSERT_EQUAL(atomic_load(&stand_in.connection_count), 2);
+}
+
+static void serve_once(struct stand_in *stand_in, int descriptor, unsigned nth)
+{
+    (void)nth;
+    (void)stand_in_read(stand_in, descriptor);
+    raw_write(descriptor, stand_in->reply);
+}
+
+/* How many connections three calls need. */
+static unsigned connections_of(stand_in_fn serve, const char *reply, uint64_t pause_ns,
+                               const struct cpt_http_options *options)
+{
+    struct call_request request = {0};
+    struct call_result result;
+    struct test_loop loop;
+    struct stand_in stand_in;
+
+    stand_in_start(&stand_in, serve, reply);
+    test_loop_make(&loop, options);
+    test_loop_start(&loop);
+    request.stub.target = stand_in.target;
+    for (unsigned i = 0; i < 3; i++) {
+        call_out(&loop, &request, NULL, &result);
+        CU_ASSERT_EQUAL(result.statuses[0], CPT_OK);
+        CU_ASSERT_STRING_EQUAL(result.bodies[0], "good");
+        test_sleep_ns(pause_ns);
+    }
+    CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
+    stand_in_stop(&stand_in);
+    return atomic_load(&stand_in.connection_count);
+}
+
+static void test_kept(void)
+{
+    CU_ASSERT_EQUAL(connections_of(serve_reply, GOOD_REPLY, 0, NULL), 1);
+    CU_ASSERT_EQUAL(connections_of(serve_reply,
+                                   "HTTP/1.1 200 OK\r\nTransfer-Encoding: "
+                                   "chunked\r\n\r\n4\r\ngood\r\n0\r\n\r\n",
+                                   0, NULL),
+                    1);
+    CU_ASSERT_EQUAL(connections_of(serve_reply,
+                                   "HTTP/1.1 100 Continue\r\n\r\n" GOOD_REPLY, 0, NULL),
+                    1);
+}
+
+static void test_not_kept(void)
+{
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .idle_ns = 20 * MS};
+
+    /* what comes behind a reply is not the next one's */
+    CU_ASSERT_EQUAL(connections_of(serve_reply, GOOD_REPLY GOOD_REPLY, 0, NULL), 3);
+    CU_ASSERT_EQUAL(
+        connections_of(
+            serve_reply,
+            "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\ngood", 0,
+            NULL),
+        3);
+    CU_ASSERT_EQUAL(connections_of(serve_reply,
+                                   "HTTP/1.0 200 OK\r\nContent-Length: 4\r\n\r\ngood",
+                                   0, NULL),
+                    3);
+    CU_ASSERT_EQUAL(connections_of(serve_once, "HTTP/1.1 200 OK\r\n\r\ngood", 0, NULL),
+                    3);
+    CU_ASSERT_EQUAL(connections_of(serve_once, GOOD_REPLY, 20 * MS, NULL), 3);
+    CU_ASSERT_EQUAL(connections_of(serve_reply, GOOD_REPLY, 100 * MS, &options), 3);
+}
+
+static void serve_late(struct stand_in *stand_in, int descriptor, unsigned nth)
+{
+    (void)nth;
+    while (stand_in_read(stand_in, descriptor)) {
+        test_sleep_ns(100 * MS);
+        raw_write(descriptor, GOOD_REPLY);
+    }
+}
+
+/* @count calls at once, each of 100 ms. */
+static void call_late(const struct cpt_http_options *options, unsigned count,
+                      uint64_t timeout_ns, struct call_result *result,
+                      struct stand_in *stand_in)
+{
+    struct call_request request = {.is_traced = true, .count = count};
+    struct test_loop loop;
+
+    stand_in_start(stand_in, serve_late, NULL);
+    test_loop_make(&loop, options);
+    test_loop_start(&loop);
+    request.stub.target = stand_in->target;
+    request.stub.timeout_ns = timeout_ns;
+    call_out(&loop, &request, NULL, result);
+    CU_ASSERT_TRUE(result->is_path_good);
+    CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
+    stand_in_stop(stand_in);
+}
+
+static unsigned count_of(const struct call_result *result, unsigned count,
+                         cpt_status status)
+{
+    unsigned found = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        found += result->statuses[i] == status;
+    }
+    return found;
+}
+
+static void test_parallel(void)
+{
+    struct call_result result;
+    struct stand_in stand_in;
+
+    call_late(NULL, 16, 0, &result, &stand_in);
+    CU_ASSERT_EQUAL(count_of(&result, 16, CPT_OK), 16);
+    CU_ASSERT_TRUE(result.elapsed_ns < 800 * MS);
+    CU_ASSERT_EQUAL(atomic_load(&stand_in.connection_count), 16);
+}
+
+static void test_connection_limit(void)
+{
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .connection_count_max = 2};
+    struct call_result result;
+    struct stand_in stand_in;
+
+    call_late(&options, 6, 0, &result, &stand_in);
+    CU_ASSERT_EQUAL(count_of(&result, 6, CPT_OK), 6);
+    CU_ASSERT_TRUE(result.elapsed_ns >= 300 * MS);
+    CU_ASSERT_EQUAL(atomic_load(&stand_in.open_count_max), 2);
+    CU_ASSERT_TRUE(result.kind_ns[CPT_KIND_QUEUE] >= 150 * MS);
+}
+
+static void test_waiting_limit(void)
+{
+    struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                       .connection_count_max = 1};
+    struct call_result result;
+    struct stand_in stand_in;
+
+    for (unsigned limit = 2; limit <= 4; limit++) {
+        options.waiting_count_max = limit;
+        call_late(&options, 4, 0, &result, &stand_in);
+        CU_ASSERT_EQUAL(count_of(&result, 4, CPT_UNAVAILABLE), limit == 2 ? 1 : 0);
+    }
+}
+
+static void test_timeout_of_waiting(void)
+{
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .connection_count_max = 1};
+    struct call_result result;
+    struct stand_in stand_in;
+
+    call_late(&options, 4, 150 * MS, &result, &stand_in);
+    CU_ASSERT_EQUAL(count_of(&result, 4, CPT_OK), 1);
+    CU_ASSERT_EQUAL(count_of(&result, 4, CPT_TIMEOUT), 3);
+    CU_ASSERT_TRUE(result.elapsed_ns < 1000 * MS);
+}
+
+/* --- Limits --- */
+
+/* A reply whose lines, without their ends, have @header_bytes. */
+static char *reply_of(size_t header_bytes, size_t body_bytes)
+{
+    char *reply = calloc(1, header_bytes + body_bytes + 256);
+    char length[48];
+    size_t lines = 0;
+
+    (void)snprintf(length, sizeof(length), "Content-Length: %zu", body_bytes);
+    lines = strlen("HTTP/1.1 200 OK") + strlen(length);
+    strcpy(reply, "HTTP/1.1 200 OK\r\n");
+    strcat(reply, length);
+    strcat(reply, "\r\nx: ");
+    if (header_bytes > lines + 3) {
+        memset(reply + strlen(reply), 'x', header_bytes - lines - 3);
+    }
+    strcat(reply, "\r\n\r\n");
+    memset(reply + strlen(reply), 'b', body_bytes);
+    return reply;
+}
+
+static cpt_status status_of_size(size_t header_bytes, size_t body_bytes)
+{
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .header_bytes_max = 2000,
+                                             .body_bytes_max = 1000};
+    char *reply = reply_of(header_bytes, body_bytes);
+    struct test_loop loop;
+    struct stand_in stand_in;
+    cpt_status status = CPT_OK;
+
+    stand_in_start(&stand_in, serve_reply, reply);
+    test_loop_make(&loop, &options);
+    test_loop_start(&loop);
+    status = call_status(&loop, stand_in.target);
+    CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
+    stand_in_stop(&stand_in);
+    free(reply);
+    return status;
+}
+
+static void test_size_limits(void)
+{
+    CU_ASSERT_EQUAL(status_of_size(100, 999), CPT_OK);
+    CU_ASSERT_EQUAL(status_of_size(100, 1000), CPT_OK);
+    CU_ASSERT_EQUAL(status_of_size(100, 1001), CPT_LIMIT);
+    CU_ASSERT_EQUAL(status_of_size(100, 100000), CPT_LIMIT);
+    CU_ASSERT_EQUAL(status_of_size(1999, 10), CPT_OK);
+    CU_ASSERT_EQUAL(status_of_size(2000, 10), CPT_OK);
+    CU_ASSERT_EQUAL(status_of_size(2001, 10), CPT_LIMIT);
+    CU_ASSERT_EQUAL(status_of_size(200000, 10), CPT_LIMIT);
+}
+
+static void serve_continue(struct stand_in *stand_in, int descriptor, unsigned nth)
+{
+    (void)nth;
+    (void)stand_in_read(stand_in, descriptor);
+    for (unsigned i = 0; i < 1000; i++) {
+        raw_write(descriptor, "HTTP/1.1 100 Continue\r\nx: y\r\n\r\n");
+    }
+    (void)stand_in_read(stand_in, descriptor);
+}
+
+static void test_endless(void)
+{
+    struct call_result result;
+
+    call_stand_in(serve_continue, NULL, 0, &result);
+    CU_ASSERT_EQUAL(result.statuses[0], CPT_CORRUPT);
+    /* a header that never ends */
+    expect("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", CPT_LIMIT,
+           CPT_REASON_FAILED);
+    expect("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7fffffffffff\r\n",
+           CPT_LIMIT, CPT_REASON_FAILED);
+}
+
+/* --- On the wire --- */
+
+static void request_of(bool is_traced, const char *body, char *text, size_t capacity)
+{
+    struct call_request request = {.is_traced = is_traced, .body = body};
+    struct call_result result;
+    struct test_loop loop;
+    struct stand_in stand_in;
+    char *host = NULL;
+
+    stand_in_start(&stand_in, serve_reply, GOOD_REPLY);
+    test_loop_make(&loop, NULL);
+    test_loop_start(&loop);
+    request.stub.target = stand_in.target;
+    call_out(&loop, &request, NULL, &result);
+    CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
+    stand_in_stop(&stand_in);
+    (void)snprintf(text, capacity, "%s", stand_in.last_request);
+    host = strstr(text, "127.0.0.1:"); /* the port differs each time */
+    if (host != NULL) {
+        memmove(host, strchr(host, '\r'), strlen(strchr(host, '\r')) + 1);
+    }
+}
+
+static void test_bytes(void)
+{
+    char text[8192];
+
+    request_of(false, NULL, text, sizeof(text));
+    CU_ASSERT_STRING_EQUAL(text, "GET /hello HTTP/1.1\r\nHost: \r\n\r\n");
+    request_of(true, NULL, text, sizeof(text));
+    CU_ASSERT_STRING_EQUAL(
+        text, "GET /hello HTTP/1.1\r\nHost: \r\ncritical-path: 1;max=2048\r\n\r\n");
+    request_of(false, "ask", text, sizeof(text));
+    CU_ASSERT_STRING_EQUAL(
+        text, "POST /hello HTTP/1.1\r\nHost: \r\nContent-Length: 3\r\n\r\nask");
+}
+
+static void test_pool_executor(void)
+{
+    struct cpt_executor *pool = cpt_pool_new(NULL, NULL);
+    struct call_request request = {.is_traced = true, .count = 32, .body = "x"};
+    struct call_result result;
+    struct test_loop loop;
+    struct stand_in stand_in;
+
+    stand_in_start(&stand_in, serve_reply, GOOD_REPLY);
+    test_loop_make(&loop, NULL);
+    test_loop_start(&loop);
+    request.stub.target = stand_in.target;
+    for (unsigned i = 0; i < 20; i++) {
+        call_out(&loop, &request, i % 2 == 0 ? pool : cpt_executor_inline(), &result);
+        CU_ASSERT_EQUAL(count_of(&result, 32, CPT_OK), 32);
+        CU_ASSERT_TRUE(result.is_path_good);
+    }
+    CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
+    stand_in_stop(&stand_in);
+    cpt_pool_free(pool);
+}
+
+CU_TestInfo http_calls_tests[] = {
+    {"an answer is an answer, whatever its status", test_answer},
+    {"garbage is corrupt and a blind spot", test_garbage},
+    {"a callee's path that cannot be used says why", test_metadata_flags},
+    {"a callee that closes early", test_early_close},
+    {"a callee that is slow", test_timeout},
+    {"a callee that is down", test_down},
+    {"targets and methods that are none", test_targets},
+    {"names are looked up", test_names},
+    {"a kept connection that is dead is replaced once", test_stale},
+    {"connections are kept", test_kept},
+    {"connections that are no good are not kept", test_not_kept},
+    {"parallel calls run in parallel", test_parallel},
+    {"calls beyond the connections wait, as queue", test_connection_limit},
+    {"calls beyond those that may wait are refused", test_waiting_limit},
+    {"a timeout covers the waiting", test_timeout_of_waiting},
+    {"sizes of headers and bodies are limited", test_size_limits},
+    {"replies that do not end", test_endless},
+    {"an unsampled request differs in the header alone", test_bytes},
+    {"calls from other threads", test_pool_executor},
+    CU_TEST_INFO_NULL,
+};

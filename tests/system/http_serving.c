@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* http_serving.c - requests in, from clients that behave and from others */
+#include "http_suites.h"
+#include "http_support.h"
+
+#include "wire/cpt_metadata.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define CLOSE "Connection: close\r\n\r\n"
+
+struct serving {
+    struct test_loop loop;
+    struct test_service service;
+};
+
+static void serving_start(struct serving *serving,
+                          const struct cpt_http_options *options, unsigned role,
+                          struct cpt_executor *executor)
+{
+    test_loop_make(&serving->loop, options);
+    test_service_make(&serving->service, &serving->loop, role, -1, executor);
+    test_loop_start(&serving->loop);
+}
+
+static void serving_stop(struct serving *serving)
+{
+    CU_ASSERT_EQUAL(test_loop_stop(&serving->loop), CPT_OK);
+    test_service_free(&serving->service);
+}
+
+static void ask(const struct serving *serving, const char *request, char *reply,
+                size_t capacity)
+{
+    raw_exchange(serving->service.port, request, reply, capacity);
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static void test_answers(void)
+{
+    char reply[4096];
+    struct serving serving;
+
+    serving_start(&serving, NULL, CPT_ROLE_ENTRY, NULL);
+    ask(&serving, "GET /hello?q=1 HTTP/1.1\r\nHost: s\r\n" CLOSE, reply, sizeof(reply));
+    CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 200 OK\r\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(reply, "\r\n\r\nhello "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(reply, "Content-Type: text/plain"));
+    CU_ASSERT_PTR_NULL(strstr(reply, "critical-path"));
+    ask(&serving, "POST /hello HTTP/1.1\r\nContent-Length: 3\r\n" CLOSE "you", reply,
+        sizeof(reply));
+    CU_ASSERT_PTR_NOT_NULL(strstr(reply, "\r\n\r\nhello you"));
+    ask(&serving, "GET /none HTTP/1.1\r\n" CLOSE, reply, sizeof(reply));
+    CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 404 "));
+    ask(&serving, "GET http://other/hello HTTP/1.1\r\n" CLOSE, reply, sizeof(reply));
+    CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 200 "));
+    serving_stop(&serving);
+}
+
+/* Whether the reply has a path, and one that conserves time. */
+static bool has_path(const char *reply)
+{
+    const char *header = strstr(reply, "critical-path-bin: ");
+    unsigned char data[4096];
+    struct cpt_path *path = cpt_path_new(NULL);
+    struct cpt_bytes text = {NULL, 0};
+    size_t bytes = 0;
+    bool is_good = false;
+
+    if (header != NULL) {
+        text.data = header + strlen("critical-path-bin: ");
+        text.bytes = strcspn(text.data, "\r\n");
+        is_good = cpt_base64_decode(text, data, sizeof(data), &bytes, NULL) == CPT_OK &&
+                  cpt_metadata_decode(data, bytes, NULL, path, NULL) == CPT_OK &&
+                  cpt_path_check(path, cpt_path_sum_ns(path), NULL) == CPT_OK &&
+                  cpt_path_sum_ns(path) > 0;
+    }
+    cpt_path_free(path);
+    return is_good;
+}
+
+static void test_paths(void)
+{
+    static const struct {
+        const char *headers;
+        bool has_path;
+    } rows[] = {
+        {"critical-path: 1\r\n", true},
+        {"Critical-Path: 1;max=500;forced\r\n", true},
+        {"critical-path: 1\r\ncritical-path: 1\r\n", false},
+        {"critical-path: nonsense\r\n", false},
+        {"critical-path: 1\r\nX-Forwarded-For: 10.0.0.1\r\n", false},
+        {"critical-path: 1\r\nforwarded: for=10.0.0.1\r\n", false},
+        {"critical-path: 1\r\n\tand=more\r\n", false},
+        {"", false},
+    };
+    char request[512];
+    char reply[8192];
+    struct serving serving;
+
+    serving_start(&serving, NULL, CPT_ROLE_ENTRY, NULL);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        (void)snprintf(request, sizeof(request),
+                       "GET /slow HTTP/1.1\r\n%sConnection: close\r\n\r\n",
+                       rows[i].headers);
+        ask(&serving, request, reply, sizeof(reply));
+        CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 200 "));
+        CU_ASSERT_EQUAL(has_path(reply), rows[i].has_path);
+        CU_ASSERT_EQUAL(strstr(reply, "critical-path") != NULL, rows[i].has_path);
+    }
+    cpt_service_enable(serving.service.service, 0);
+    ask(&serving, "GET /hello HTTP/1.1\r\ncritical-path: 1\r\n" CLOSE, reply,
+        sizeof(reply));
+    CU_ASSERT_PTR_NULL(strstr(reply, "critical-path"));
+    serving_stop(&serving);
+}
+
+static void test_refused(void)
+{
+    char reply[4096];
+    struct serving serving;
+
+    serving_start(&serving, NULL, CPT_ROLE_ENTRY, NULL);
+    ask(&serving, "DELETE /hello HTTP/1.1\r\n" CLOSE, reply, sizeof(reply));
+    CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 501 "));
+    ask(&serving, "what is this\r\n\r\n", reply, sizeof(reply));
+    CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 400 ") || reply[0] == '\0');
+    ask(&serving, "GET /hello HTTP/1.1\r\nno colon\r\n" CLOSE, reply, sizeof(reply));
+    CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 400 "));
+    ask(&serving, "POST /hello HTTP/1.1\r\nContent-Length: -1\r\n" CLOSE, reply,
+        sizeof(reply));
+    CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 400 "));
+    ask(&serving, "GET /hello HTTP/1.1\r\n" CLOSE, reply, sizeof(reply));
+    CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 200 "));
+    serving_stop(&serving);
+}
+
+/* The status of a request whose lines, without ends, have @header_bytes. */
+static unsigned status_of_size(const struct serving *serving, size_t header_bytes,
+                               size_t body_bytes)
+{
+    char *request = calloc(1, header_bytes + body_bytes + 256);
+    char reply[4096];
+    unsigned status = 0;
+    size_t lines = 0;
+
+    (void)sprintf(request,
+                  "POST /hello HTTP/1.1\r\nConnection: close\r\n"
+                  "Content-Length: %06zu\r\nx: ",
+                  body_bytes);
+    lines = strlen(request) - 6; /* three line ends */
+    if (header_bytes > lines) {
+        memset(request + strlen(request), 'x', header_bytes - lines);
+    }
+    strcat(request, "\r\n\r\n");
+    memset(request + strlen(request), 'b', body_bytes);
+    ask(serving, request, reply, sizeof(reply));
+    (void)sscanf(reply, "HTTP/1.1 %3u", &status);
+    free(request);
+    return status;
+}
+
+static void test_size_limits(void)
+{
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .header_bytes_max = 2000,
+                                             .body_bytes_max = 1000};
+    struct serving serving;
+
+    serving_start(&serving, &options, CPT_ROLE_ENTRY, NULL);
+    CU_ASSERT_EQUAL(status_of_size(&serving, 100, 999), 200);
+    CU_ASSERT_EQUAL(status_of_size(&serving, 100, 1000), 200);
+    CU_ASSERT_EQUAL(status_of_size(&serving, 100, 1001), 413);
+    CU_ASSERT_EQUAL(status_of_size(&serving, 1999, 0), 200);
+    CU_ASSERT_EQUAL(status_of_size(&serving, 2000, 0), 200);
+    CU_ASSERT_EQUAL(status_of_size(&serving, 2001, 0), 400);
+    serving_stop(&serving);
+}
+
+static void test_huge_header(void)
+{
+    char *request = calloc(1, 400000);
+    char reply[4096];
+    struct serving serving;
+
+    strcpy(request, "GET /hello HTTP/1.1\r\ncritical-path: 1;");
+    memset(request + strlen(request), 'x', 300000);
+    strcat(request, "\r\n" CLOSE);
+    serving_start(&serving, NULL, CPT_ROLE_ENTRY, NULL);
+    ask(&serving, request, reply, sizeof(reply));
+    CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 400 ") || reply[0] == '\0');
+    ask(&serving, "GET /hello HTTP/1.1\r\n" CLOSE, reply, sizeof(reply));
+    CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 200 "));
+    serving_stop(&serving);
+    free(request);
+}
+
+static void test_kept(void)
+{
+    static const char request[] = "POST /hello HTTP/1.1\r\nContent-Length: 1\r\n\r\na"
+                                  "POST /hello HTTP/1.1\r\nContent-Length: 1\r\n\r\nb"
+                                  "GET /hello HTTP/1.1\r\n" CLOSE;
+    char reply[4096];
+    struct serving serving;
+    int descriptor = -1;
+
+    serving_start(&serving, NULL, CPT_ROLE_ENTRY, NULL);
+    ask(&serving, request, reply, sizeof(reply)); /* all at once */
+    CU_ASSERT_PTR_NOT_NULL(strstr(reply, "hello aHTTP/1.1 200 "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(reply, "hello bHTTP/1.1 200 "));
+    descriptor = raw_connect(serving.service.port);
+    for (unsigned i = 0; i < 3; i++) {
+        raw_write(descriptor, "GET /hello HTTP/1.1\r\n\r\n");
+        (void)raw_read(descriptor, reply, sizeof(reply), "hello ");
+        CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 200 "));
+    }
+    (void)close(descriptor);
+    serving_stop(&serving);
+}
+
+/* A client that goes on sending while it is being answered is not read without end. */
+static void test_flood(void)
+{
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .header_bytes_max = 1000,
+                                             .body_bytes_max = 1000};
+    const struct timeval limit = {0, 200000};
+    char block[65536];
+    size_t sent = 0;
+    struct serving serving;
+    int descriptor = -1;
+
+    memset(block, 'x', sizeof(block));
+    serving_start(&serving, &options, CPT_ROLE_ENTRY, NULL);
+    descriptor = raw_connect(serving.service.port);
+    (void)setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+    raw_write(descriptor, "GET /stuck HTTP/1.1\r\n\r\n");
+    while (sent < 64 * sizeof(block) * 16) {
+        const ssize_t count = send(descriptor, block, sizeof(block), MSG_NOSIGNAL);
+
+        if (count <= 0) {
+            break;
+        }
+        sent += (size_t)count;
+    }
+    CU_ASSERT_TRUE(sent < 64 * sizeof(block) * 16);
+    cpt_complete(atomic_load(&serving.service.stuck), CPT_OK);
+    (void)close(descriptor);
+    serving_stop(&serving);
+}
+
+static void test_client_gone(void)
+{
+    char reply[4096];
+    struct serving serving;
+
+    serving_start(&serving, NULL, CPT_ROLE_ENTRY, NULL);
+    for (unsigned i = 0; i < 20; i++) {
+        const int descriptor = raw_connect(serving.service.port);
+        const struct linger reset = {1, 0};
+
+        raw_write(descriptor, i % 2 == 0 ? "GET /slow HTTP/1.1\r\n\r\n"
+                                         : "GET /slow HTTP/1.1\r\nExp");
+        if (i % 4 < 2) {
+            (void)setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+        }
+        (void)close(descriptor);
+    }
+    ask(&serving, "GET /slow HTTP/1.1\r\n" CLOSE, reply, sizeof(reply));
+    CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 200 "));
+    serving_stop(&serving);
+}
+
+static void test_pool_executor(void)
+{
+    struct cpt_executor *pool = cpt_pool_new(NULL, NULL);
+    struct call_request request = {.is_traced = true, .count = 48, .body = "you"};
+    struct call_result result;
+    char target[64];
+    struct serving serving;
+
+    serving_start(&serving, NULL, CPT_ROLE_INNER, pool);
+    (void)snprintf(target, sizeof(target), "127.0.0.1:%u",
+                   (unsigned)serving.service.port);
+    request.stub.target = target;
+    for (unsigned i = 0; i < 20; i++) {
+        call_out(&serving.loop, &request, pool, &result);
+        for (unsigned k = 0; k < 48; k++) {
+            CU_ASSERT_EQUAL(result.statuses[k], CPT_OK);
+            CU_ASSERT_STRING_EQUAL(result.bodies[k], "hello you");
+        }
+        CU_ASSERT_TRUE(result.is_path_good);
+        CU_ASSERT_EQUAL(result.reason, CPT_REASON_NONE);
+    }
+    request.stub.method = "/slow";
+    request.count = 2;
+    call_out(&serving.loop, &request, NULL, &result);
+    CU_ASSERT_STRING_EQUAL(result.bodies[0], "hello you");
+    CU_ASSERT_TRUE(result.kind_ns[CPT_KIND_WORK] >= 90 * MS);
+    CU_ASSERT_EQUAL(result.reason, CPT_REASON_NONE);
+    serving_stop(&serving);
+    cpt_pool_free(pool);
+}
+
+static void test_counters(void)
+{
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .serves_counters = 1};
+    char reply[65536];
+    struct serving serving;
+
+    serving_start(&serving, &options, CPT_ROLE_ENTRY, NULL);
+    ask(&serving, "GET /hello HTTP/1.1\r\n" CLOSE, reply, sizeof(reply));
+    ask(&serving, "GET /cpt/counters HTTP/1.1\r\n" CLOSE, reply, sizeof(reply));
+    CU_ASSERT_PTR_NOT_NULL(strstr(reply, "Content-Type: application/json"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(reply, "{\"service\":\"S\",\"counters\":["));
+    CU_ASSERT_PTR_NOT_NULL(strstr(reply, "{\"name\":\"requests\",\"value\":1,"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(reply, "\"http_requests_served\",\"value\":1,"));
+    ask(&serving, "GET /cpt/metrics HTTP/1.1\r\n" CLOSE, reply, sizeof(reply));
+    CU_ASSERT_PTR_NOT_NULL(strstr(reply, "# TYPE cpt_requests_total counter\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(reply, "\ncpt_requests_total{service=\"S\"} 1\n"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(reply, "cpt_blind_spots_total{service=\"S\",reason=\"cached\"} 0\n"));
+    serving_stop(&serving);
+
+    serving_start(&serving, NULL, CPT_ROLE_ENTRY, NULL);
+    ask(&serving, "GET /cpt/metrics HTTP/1.1\r\n" CLOSE, reply, sizeof(reply));
+    CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 404 "));
+    serving_stop(&serving);
+}
+
+static void test_listening(void)
+{
+    struct test_loop loop;
+    struct test_service service;
+    struct cpt_error error = {0};
+    uint16_t port = 0;
+
+    test_loop_make(&loop, NULL);
+    test_service_make(&service, &loop, CPT_ROLE_ENTRY, -1, NULL);
+    CU_ASSERT_EQUAL(
+        cpt_http_listen(loop.http, service.service, "localhost", 0, &port, &error),
+        CPT_IO);
+    CU_ASSERT_STRING_EQUAL(error.sentence, "'localhost' is no numeric address");
+    memset(&error, 0, sizeof(error));
+    CU_ASSERT_EQUAL(cpt_http_listen(loop.http, service.service, "127.0.0.1",
+                                    service.port, &port, &error),
+                    CPT_IO);
+    CU_ASSERT_TRUE(begins(error.sentence, "cannot listen on 127.0.0.1 port "));
+    CU_ASSERT_EQUAL(port, 0);
+    cpt_http_free(loop.http);
+    test_service_free(&service);
+}
+
+CU_TestInfo http_serving_tests[] = {
+    {"requests are answered", test_answers},
+    {"a path is returned to whoever asks and may", test_paths},
+    {"what is no request is refused", test_refused},
+    {"sizes of headers and bodies are limited", test_size_limits},
+    {"a huge header", test_huge_header},
+    {"connections are kept, and pipelines are served in order", test_kept},
+    {"a client that sends without end is not read without end", test_flood},
+    {"a client that leaves early", test_client_gone},
+    {"replies from other threads, a path across both", test_pool_executor},
+    {"counters as JSON and for Prometheus", test_counters},
+    {"what cannot be listened on", test_listening},
+    CU_TEST_INFO_NULL,
+};

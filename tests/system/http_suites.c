@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* http_suites.c - the transport's tests, listed */
+#include "http_suites.h"
+
+#include "tests/support/suites.h"
+
+CU_SuiteInfo cpt_suites[] = {
+    {"calls", NULL, NULL, NULL, NULL, http_calls_tests},
+    {"serving", NULL, NULL, NULL, NULL, http_serving_tests},
+    {"draining", NULL, NULL, NULL, NULL, http_draining_tests},
+    CU_SUITE_INFO_NULL,
+};

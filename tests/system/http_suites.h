@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* http_suites.h - the transport's tests, file by file */
+#ifndef HTTP_SUITES_H
+#define HTTP_SUITES_H
+
+#include <CUnit/CUnit.h>
+
+extern CU_TestInfo http_calls_tests[];
+extern CU_TestInfo http_serving_tests[];
+extern CU_TestInfo http_draining_tests[];
+
+#endif
