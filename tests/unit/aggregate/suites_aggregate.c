@@ -6,6 +6,7 @@
 extern CU_TestInfo cpt_wide_tests[];
 extern CU_TestInfo cpt_histogram_tests[];
 extern CU_TestInfo cpt_tree_tests[];
+extern CU_TestInfo cpt_tree_bytes_tests[];
 extern CU_TestInfo cpt_stats_tests[];
 extern CU_TestInfo cpt_diff_tests[];
 
@@ -13,6 +14,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"wide", NULL, NULL, NULL, NULL, cpt_wide_tests},
     {"histogram", NULL, NULL, NULL, NULL, cpt_histogram_tests},
     {"tree", NULL, NULL, NULL, NULL, cpt_tree_tests},
+    {"tree_bytes", NULL, NULL, NULL, NULL, cpt_tree_bytes_tests},
     {"stats", NULL, NULL, NULL, NULL, cpt_stats_tests},
     {"diff", NULL, NULL, NULL, NULL, cpt_diff_tests},
     CU_SUITE_INFO_NULL,
