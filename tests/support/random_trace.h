@@ -32,7 +32,7 @@ struct random_call {
     int has_path;             /* whether its bytes, if there are any, are a path */
     uint64_t late_elapsed_ns; /* what the path says, where that is known only then */
     int has_late_elapsed;
-    char name[16];
+    char name[24];
 };
 
 struct random_trace {
@@ -42,7 +42,7 @@ struct random_trace {
     struct cpt_trace_await awaits[RANDOM_AWAITS_MAX];
     struct cpt_trace_group groups[RANDOM_GROUPS_MAX];
     struct random_call extra[RANDOM_CALLS_MAX]; /* of the call with the same index */
-    char task_names[RANDOM_TASKS_MAX][8];
+    char task_names[RANDOM_TASKS_MAX][24];
     size_t task_count;
     size_t call_count;
     size_t await_count;
