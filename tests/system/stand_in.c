@@ -69,8 +69,7 @@ static void read_request(int connection)
         bytes += (size_t)got;
         request[bytes] = '\0';
         end = strstr(request, "\r\n\r\n");
-        if (end != NULL &&
-            bytes >= (size_t)(end + 4 - request) + body_bytes(request)) {
+        if (end != NULL && bytes >= (size_t)(end + 4 - request) + body_bytes(request)) {
             return;
         }
     }
