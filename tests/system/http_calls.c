@@ -476,7 +476,7 @@ static void request_of(bool is_traced, const char *body, char *text, size_t capa
     call_out(&loop, &request, NULL, &result);
     CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
     stand_in_stop(&stand_in);
-    (void)snprintf(text, capacity, "%s", stand_in.last_request);
+    (void)snprintf(text, capacity, "%s", stand_in.first_request);
     host = strstr(text, "127.0.0.1:"); /* the port differs each time */
     if (host != NULL) {
         memmove(host, strchr(host, '\r'), strlen(strchr(host, '\r')) + 1);

@@ -305,8 +305,10 @@ static void test_pool_executor(void)
     CU_ASSERT_STRING_EQUAL(result.bodies[0], "hello you");
     CU_ASSERT_TRUE(result.kind_ns[CPT_KIND_WORK] >= 90 * MS);
     CU_ASSERT_EQUAL(result.reason, CPT_REASON_NONE);
-    serving_stop(&serving);
+    CU_ASSERT_EQUAL(test_loop_stop(&serving.loop), CPT_OK);
+    /* the pool's threads may still be behind a reply: they end before the service */
     cpt_pool_free(pool);
+    test_service_free(&serving.service);
 }
 
 static void test_counters(void)

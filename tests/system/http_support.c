@@ -118,7 +118,7 @@ static size_t announced_bytes(const char *headers)
 
 bool stand_in_read(struct stand_in *stand_in, int descriptor)
 {
-    char text[sizeof(stand_in->last_request)] = "";
+    char text[sizeof(stand_in->first_request)] = "";
     size_t bytes = 0;
     const char *end = NULL;
 
@@ -132,8 +132,8 @@ bool stand_in_read(struct stand_in *stand_in, int descriptor)
         text[bytes] = '\0';
         end = strstr(text, "\r\n\r\n");
     }
-    if (atomic_fetch_add(&stand_in->request_count, 1) == 0 || stand_in->reply != NULL) {
-        memcpy(stand_in->last_request, text, bytes + 1);
+    if (atomic_fetch_add(&stand_in->request_count, 1) == 0) {
+        memcpy(stand_in->first_request, text, bytes + 1);
     }
     return true;
 }

@@ -51,7 +51,7 @@ struct stand_in {
     atomic_uint request_count;
     atomic_uint open_count; /* now, and at most */
     atomic_uint open_count_max;
-    char last_request[8192]; /* of raw_read_request(); after stand_in_stop() */
+    char first_request[8192]; /* of stand_in_read(); after stand_in_stop() */
 };
 
 void stand_in_start(struct stand_in *stand_in, stand_in_fn serve, const char *reply);
