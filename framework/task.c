@@ -108,8 +108,8 @@ int cpti_task_input_arrived(struct cpt_task *task, struct cpt_task *giver,
     return 1;
 }
 
-/* The tasks that needed what @task gave: the first that can run now, for this thread,
- * with a reference of its own; the others are submitted. */
+/* The tasks that needed what @task gave: the first that can run now, for this thread;
+ * the others are submitted. */
 static struct cpt_task *release_successors(struct cpt_task *task, uint64_t end_ns)
 {
     struct cpt_task *first = NULL;
@@ -122,10 +122,9 @@ static struct cpt_task *release_successors(struct cpt_task *task, uint64_t end_n
         }
         if (first != NULL) {
             cpti_task_submit(successor);
-            continue;
+        } else {
+            first = successor;
         }
-        cpti_request_hold(task->request);
-        first = successor;
     }
     return first;
 }
@@ -202,19 +201,18 @@ static struct cpt_task *run_steps(struct cpt_task *task, uint64_t now_ns)
     }
 }
 
+/* The reference to the request goes from each task to the one that runs after it. */
 static void run_work(struct cpt_work *work)
 {
     struct cpt_task *task = (struct cpt_task *)work;
+    struct cpt_request *request = task->request;
     uint64_t now_ns = 0;
 
     while (task != NULL) {
-        struct cpt_request *request = task->request;
-        struct cpt_task *next = run_steps(task, now_ns);
-
-        now_ns = next != NULL && next->record != NULL ? next->record->ready_ns : 0;
-        cpti_request_release(request);
-        task = next;
+        task = run_steps(task, now_ns);
+        now_ns = task != NULL && task->record != NULL ? task->record->ready_ns : 0;
     }
+    cpti_request_release(request);
 }
 
 void cpti_task_submit(struct cpt_task *task)
