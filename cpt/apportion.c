@@ -4,11 +4,10 @@
  * apportion.c - the method of the largest remainder; see cpt_apportion.h
  *
  * Every share is rounded down; fewer than `count` units are then left, and they go to
- * the largest remainders, the earlier first among equal ones. Cost: a sort.
+ * the largest remainders, the earlier first among equal ones. Those are taken off a
+ * heap: qsort() would sort them all, and may call malloc.
  */
 #include "cpt/cpt_apportion.h"
-
-#include <stdlib.h>
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -17,15 +16,41 @@ struct remainder {
     size_t index;
 };
 
-static int by_rest_then_index(const void *left, const void *right)
+static int is_before(struct remainder left, struct remainder right)
 {
-    const struct remainder *a = left;
-    const struct remainder *b = right;
+    return left.rest != right.rest ? left.rest > right.rest : left.index < right.index;
+}
 
-    if (a->rest != b->rest) {
-        return a->rest > b->rest ? -1 : 1;
+/* Lets heap[@at] sink to where no child of it comes before it. */
+static void sink(struct remainder *heap, size_t count, size_t at)
+{
+    const struct remainder sinking = heap[at];
+
+    for (size_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
+        if (child + 1 < count && is_before(heap[child + 1], heap[child])) {
+            child++;
+        }
+        if (!is_before(heap[child], sinking)) {
+            break;
+        }
+        heap[at] = heap[child];
+        at = child;
     }
-    return a->index < b->index ? -1 : 1;
+    heap[at] = sinking;
+}
+
+/* One more for each of the @left largest of @count remainders, which are used up. */
+static void give_the_rest(uint64_t *values, struct remainder *heap, size_t count,
+                          uint64_t left)
+{
+    for (size_t at = count / 2; at-- > 0;) {
+        sink(heap, count, at);
+    }
+    for (; left > 0; left--) {
+        values[heap[0].index]++;
+        heap[0] = heap[--count];
+        sink(heap, count, 0);
+    }
 }
 
 cpt_status cpt_apportion(const struct cpt_alloc *alloc, uint64_t *values, size_t count,
@@ -60,10 +85,7 @@ cpt_status cpt_apportion(const struct cpt_alloc *alloc, uint64_t *values, size_t
         remainders[i] = (struct remainder){(uint64_t)(product % sum), i};
         left -= values[i];
     }
-    qsort(remainders, count, sizeof *remainders, by_rest_then_index);
-    for (size_t i = 0; i < left; i++) {
-        values[remainders[i].index]++;
-    }
+    give_the_rest(values, remainders, count, left);
     cpt_alloc_free(alloc, remainders);
     return CPT_OK;
 }

@@ -23,7 +23,7 @@ CPT_BEGIN_DECLS
 
 enum {
     CPT_NAME_BYTES_MAX = 255,
-    CPT_NAMES_MAX = 1 << 24 /* names of one set */
+    CPT_NAMES_MAX = 1 << 21 /* of one set: as many as frames and labels of a path */
 };
 
 /* Number of a name within one struct cpt_names: 0, 1, 2 … in the order of coming. */

@@ -47,7 +47,7 @@ CPT_BEGIN_DECLS
 
 /* Limits of a path in memory. Those of metadata on the wire are lower. */
 enum {
-    CPT_PATH_SEGMENTS_MAX = 1 << 24,
+    CPT_PATH_SEGMENTS_MAX = 1 << 22,
     CPT_PATH_FRAMES_MAX = 1 << 20,
     CPT_PATH_DEPTH_MAX = 1024, /* frames of one stack; the deepest take what is below */
     CPT_PATH_LABELS_MAX = 1 << 20

@@ -150,6 +150,28 @@ static void test_a_name_may_lie_in_the_set(void)
     cpt_names_free(names);
 }
 
+static void test_names_at_the_limit(void)
+{
+    struct cpt_names *names = cpt_names_new(NULL);
+    cpt_status status = CPT_OK;
+    cpt_name_id id = 0;
+
+    for (uint32_t i = 0; i < CPT_NAMES_MAX && status == CPT_OK; i++) {
+        char bytes[sizeof i];
+
+        memcpy(bytes, &i, sizeof i);
+        status = cpt_names_add(names, (struct cpt_bytes){bytes, sizeof i}, &id);
+    }
+    CU_ASSERT_EQUAL(status, CPT_OK);
+    CU_ASSERT_EQUAL(id, CPT_NAMES_MAX - 1);
+    CU_ASSERT_EQUAL(cpt_names_add(names, cpt_bytes_of("more"), &id), CPT_LIMIT);
+    CU_ASSERT_EQUAL(cpt_names_count(names), CPT_NAMES_MAX);
+    CU_ASSERT_EQUAL(cpt_names_add(names, (struct cpt_bytes){"\0\0\0\0", 4}, &id),
+                    CPT_OK);
+    CU_ASSERT_EQUAL(id, 0); /* what is there is found still */
+    cpt_names_free(names);
+}
+
 static void test_reset_forgets(void)
 {
     struct cpt_names *names = cpt_names_new(NULL);
@@ -204,6 +226,7 @@ CU_TestInfo cpt_name_tests[] = {
     {"each name is kept once", test_each_name_is_kept_once},
     {"a name is bytes of any sort", test_bytes_of_any_sort},
     {"a name may lie in the set that it is added to", test_a_name_may_lie_in_the_set},
+    {"names end at their limit", test_names_at_the_limit},
     {"a reset forgets all", test_reset_forgets},
     {"refused memory leaves the set as it was", test_refused_memory},
     CU_TEST_INFO_NULL,

@@ -66,7 +66,7 @@ static void test_frames_at_the_limit(void)
     cpt_status status = CPT_OK;
     char name[4];
 
-    /* three bytes of name make 2^24 different frames below the root */
+    /* three bytes of name make 127^3 different frames below the root */
     for (uint32_t i = 1; i < CPT_PATH_FRAMES_MAX; i++) {
         name[0] = (char)(1 + i % 127);
         name[1] = (char)(1 + i / 127 % 127);
