@@ -306,9 +306,9 @@ static cpt_status serve(struct process *process, struct cpt_error *error)
 static void close_process(struct process *process)
 {
     cpt_pool_free(process->pool);
+    cpt_log_queue_free(process->log); /* its records borrow from the service */
     cpt_service_free(process->service);
     cpt_http_free(process->http);
-    cpt_log_queue_free(process->log);
     for (size_t i = 0; i < METHODS_MAX; i++) {
         cpt_plan_free(process->plans[i]);
     }
