@@ -404,13 +404,16 @@ static cpt_status lose_rest(struct cpt_log_reader *reader)
 static cpt_status read_record(struct cpt_log_reader *reader, struct cpt_bytes data,
                               struct cpt_record *record, struct cpt_error *error)
 {
+    const size_t data_at =
+        (size_t)((const unsigned char *)data.data - (reader->window + reader->start));
+
     if (data.bytes > reader->options.record_bytes_max) {
         return cpt_error_set(error, CPT_LIMIT, reader->record_offset,
                              "the record has %zu bytes, the limit is %zu", data.bytes,
                              reader->options.record_bytes_max);
     }
-    return cpti_record_read(record, data, reader->record_offset, &reader->attributes,
-                            error);
+    return cpti_record_read(record, data, reader->start_offset + data_at,
+                            &reader->attributes, error);
 }
 
 /* The next record of the block at hand; CPT_END behind the last. */

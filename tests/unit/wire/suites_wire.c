@@ -12,6 +12,7 @@ extern CU_TestInfo cpt_crc32c_tests[];
 extern CU_TestInfo cpt_cbor_pull_tests[];
 extern CU_TestInfo cpt_log_record_tests[];
 extern CU_TestInfo cpt_log_tests[];
+extern CU_TestInfo cpt_files_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
     {"ask", NULL, NULL, NULL, NULL, cpt_ask_tests},
@@ -23,5 +24,6 @@ CU_SuiteInfo cpt_suites[] = {
     {"cbor pull", NULL, NULL, NULL, NULL, cpt_cbor_pull_tests},
     {"log record", NULL, NULL, NULL, NULL, cpt_log_record_tests},
     {"log", NULL, NULL, NULL, NULL, cpt_log_tests},
+    {"files", NULL, NULL, NULL, NULL, cpt_files_tests},
     CU_SUITE_INFO_NULL,
 };
