@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* sinks.h - sinks of tests: one that keeps all, one that refuses at a point */
+#ifndef SINKS_H
+#define SINKS_H
+
+#include "pprof-export/cpt_pprof.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct kept {
+    unsigned char *data;
+    size_t bytes;
+    size_t bytes_max; /* refuses beyond; 0 for no limit */
+};
+
+static inline int keep(void *context, const void *data, size_t bytes)
+{
+    struct kept *kept = context;
+    unsigned char *grown = NULL;
+
+    if (kept->bytes_max != 0 && kept->bytes + bytes > kept->bytes_max) {
+        return -1;
+    }
+    grown = realloc(kept->data, kept->bytes + bytes + 1);
+    if (grown == NULL) {
+        return -1;
+    }
+    memcpy(grown + kept->bytes, data, bytes);
+    kept->data = grown;
+    kept->bytes += bytes;
+    grown[kept->bytes] = '\0';
+    return 0;
+}
+
+#endif
