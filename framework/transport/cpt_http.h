@@ -23,6 +23,7 @@
  *      cpt_http_stop_on_signals(http, &error);
  *      cpt_http_run(http);                  till SIGTERM, then drained
  *      cpt_http_free(http);
+ *      ... cpt_pool_free() if tasks ran on one, then cpt_service_free() ...
  *
  * What travels beside the body: `critical-path` with a request that asks for a path,
  * `critical-path-bin` (unpadded base64) with the reply to it, `traceparent` as it came
@@ -87,9 +88,9 @@ CPT_API struct cpt_executor *cpt_http_executor(struct cpt_http *http);
 CPT_API struct cpt_transport *cpt_http_transport(struct cpt_http *http);
 
 /*
- * Serves @service, which must outlive the run, on the numeric @address and @port (0:
- * a free one). @bound_port, which may be NULL, gets the port that it became. May be
- * called for several ports and services.
+ * Serves @service, which must outlive the run, on the numeric @address (NULL:
+ * 127.0.0.1) and @port (0: a free one). @bound_port, which may be NULL, gets the port
+ * that it became. May be called for several ports and services.
  *
  * CPT_OK; CPT_IO with the reason; CPT_NO_MEMORY.
  */
@@ -102,8 +103,9 @@ CPT_API cpt_status cpt_http_listen(struct cpt_http *http, struct cpt_service *se
  * requests that are there get drain_ns to finish, and what is left is cut off: calls
  * end as CPT_CANCELLED, connections are closed.
  *
- * CPT_OK: all had finished. CPT_TIMEOUT: some had not; their tasks may still be
- * running on other threads, so do not free the services, only end the process.
+ * CPT_OK: nothing is left. CPT_TIMEOUT: some requests have not even been given up by
+ * their tasks, which may be running on other threads: do not free the services, end
+ * the process. Once.
  */
 CPT_API cpt_status cpt_http_run(struct cpt_http *http);
 

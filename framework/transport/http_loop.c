@@ -280,7 +280,7 @@ cpt_status cpti_loop_after(struct cpt_http *http, struct cpt_timer *timer,
     pthread_mutex_lock(&http->lock);
     status = cpt_alloc_grow(http->alloc, (void **)&http->timers.items,
                             &http->timers.capacity, http->timers.count + 1, TIMERS_MAX,
-                            sizeof(*http->timers.items));
+                            sizeof(struct cpt_timer *));
     if (status == CPT_OK) {
         http->timers.items[http->timers.count] = timer;
         http->timers.count++;

@@ -80,7 +80,7 @@ static void test_metadata_flags(void)
     expect("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nAge: 0\r\n\r\n", CPT_OK,
            CPT_REASON_CACHED);
     memset(large + strlen(large), 'A', 4000);
-    strcat(large, "\r\n\r\n");
+    (void)snprintf(large + strlen(large), 8, "\r\n\r\n");
     expect(large, CPT_OK, CPT_REASON_SIZE);
 }
 
@@ -387,20 +387,21 @@ static void test_timeout_of_waiting(void)
 /* A reply whose lines, without their ends, have @header_bytes. */
 static char *reply_of(size_t header_bytes, size_t body_bytes)
 {
-    char *reply = calloc(1, header_bytes + body_bytes + 256);
-    char length[48];
+    const size_t capacity = header_bytes + body_bytes + 256;
+    char *reply = calloc(1, capacity);
+    size_t bytes = 0;
     size_t lines = 0;
 
-    (void)snprintf(length, sizeof(length), "Content-Length: %zu", body_bytes);
-    lines = strlen("HTTP/1.1 200 OK") + strlen(length);
-    strcpy(reply, "HTTP/1.1 200 OK\r\n");
-    strcat(reply, length);
-    strcat(reply, "\r\nx: ");
-    if (header_bytes > lines + 3) {
-        memset(reply + strlen(reply), 'x', header_bytes - lines - 3);
+    (void)snprintf(reply, capacity,
+                   "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\nx: ", body_bytes);
+    bytes = strlen(reply);
+    lines = bytes - 4; /* two line ends */
+    if (header_bytes > lines) {
+        memset(reply + bytes, 'x', header_bytes - lines);
     }
-    strcat(reply, "\r\n\r\n");
-    memset(reply + strlen(reply), 'b', body_bytes);
+    bytes = strlen(reply);
+    (void)snprintf(reply + bytes, capacity - bytes, "\r\n\r\n");
+    memset(reply + bytes + 4, 'b', body_bytes);
     return reply;
 }
 

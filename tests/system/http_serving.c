@@ -7,6 +7,7 @@
 #include "wire/cpt_metadata.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -146,21 +147,25 @@ static void test_refused(void)
 static unsigned status_of_size(const struct serving *serving, size_t header_bytes,
                                size_t body_bytes)
 {
-    char *request = calloc(1, header_bytes + body_bytes + 256);
+    const size_t capacity = header_bytes + body_bytes + 256;
+    char *request = calloc(1, capacity);
     char reply[4096];
     unsigned status = 0;
+    size_t bytes = 0;
     size_t lines = 0;
 
-    (void)sprintf(request,
-                  "POST /hello HTTP/1.1\r\nConnection: close\r\n"
-                  "Content-Length: %06zu\r\nx: ",
-                  body_bytes);
-    lines = strlen(request) - 6; /* three line ends */
+    (void)snprintf(request, capacity,
+                   "POST /hello HTTP/1.1\r\nConnection: close\r\n"
+                   "Content-Length: %06zu\r\nx: ",
+                   body_bytes);
+    bytes = strlen(request);
+    lines = bytes - 6; /* three line ends */
     if (header_bytes > lines) {
-        memset(request + strlen(request), 'x', header_bytes - lines);
+        memset(request + bytes, 'x', header_bytes - lines);
     }
-    strcat(request, "\r\n\r\n");
-    memset(request + strlen(request), 'b', body_bytes);
+    bytes = strlen(request);
+    (void)snprintf(request + bytes, capacity - bytes, "\r\n\r\n");
+    memset(request + bytes + 4, 'b', body_bytes);
     ask(serving, request, reply, sizeof(reply));
     (void)sscanf(reply, "HTTP/1.1 %3u", &status);
     free(request);
@@ -186,13 +191,15 @@ static void test_size_limits(void)
 
 static void test_huge_header(void)
 {
-    char *request = calloc(1, 400000);
+    const size_t capacity = 400000;
+    char *request = calloc(1, capacity);
     char reply[4096];
     struct serving serving;
+    int bytes = snprintf(request, capacity, "GET /hello HTTP/1.1\r\ncritical-path: 1;");
 
-    strcpy(request, "GET /hello HTTP/1.1\r\ncritical-path: 1;");
-    memset(request + strlen(request), 'x', 300000);
-    strcat(request, "\r\n" CLOSE);
+    memset(request + bytes, 'x', 300000);
+    bytes += 300000;
+    (void)snprintf(request + bytes, capacity - (size_t)bytes, "\r\n" CLOSE);
     serving_start(&serving, NULL, CPT_ROLE_ENTRY, NULL);
     ask(&serving, request, reply, sizeof(reply));
     CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 400 ") || reply[0] == '\0');
@@ -221,6 +228,60 @@ static void test_kept(void)
         (void)raw_read(descriptor, reply, sizeof(reply), "hello ");
         CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 200 "));
     }
+    (void)close(descriptor);
+    serving_stop(&serving);
+}
+
+/* More than the buffer takes, so that reading stops and goes on again and again. */
+static void test_long_pipeline(void)
+{
+    enum { REQUESTS = 3000 };
+    static const char request[] = "GET /hello HTTP/1.1\r\nx: 0123456789012345\r\n\r\n";
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .header_bytes_max = 500,
+                                             .body_bytes_max = 500};
+    char *reply = calloc(1, RAW_BYTES_MAX * 4);
+    size_t count = 0;
+    struct serving serving;
+    int descriptor = -1;
+
+    serving_start(&serving, &options, CPT_ROLE_ENTRY, NULL);
+    descriptor = raw_connect(serving.service.port);
+    for (unsigned i = 0; i < REQUESTS; i++) {
+        raw_write(descriptor, request);
+    }
+    raw_write(descriptor, "GET /none HTTP/1.1\r\n" CLOSE);
+    (void)raw_read(descriptor, reply, RAW_BYTES_MAX * 4, " 404 ");
+    for (const char *at = reply; (at = strstr(at, "200 OK")) != NULL; at++) {
+        count++;
+    }
+    CU_ASSERT_EQUAL(count, REQUESTS);
+    (void)close(descriptor);
+    serving_stop(&serving);
+    free(reply);
+}
+
+/* Only unused connections are idle. */
+static void test_slower_than_idle(void)
+{
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .idle_ns = 30 * MS};
+    struct call_request request = {.stub = {.method = "/slow"}};
+    struct call_result result;
+    char target[64];
+    char reply[4096];
+    struct serving serving;
+    int descriptor = -1;
+
+    serving_start(&serving, &options, CPT_ROLE_INNER, NULL);
+    (void)snprintf(target, sizeof(target), "127.0.0.1:%u",
+                   (unsigned)serving.service.port);
+    request.stub.target = target;
+    call_out(&serving.loop, &request, NULL, &result);
+    CU_ASSERT_EQUAL(result.statuses[0], CPT_OK);
+    CU_ASSERT_EQUAL(result.http_statuses[0], 200);
+    descriptor = raw_connect(serving.service.port);
+    CU_ASSERT_EQUAL(raw_read(descriptor, reply, sizeof(reply), NULL), 0); /* closed */
     (void)close(descriptor);
     serving_stop(&serving);
 }
@@ -338,6 +399,62 @@ static void test_counters(void)
     serving_stop(&serving);
 }
 
+/* No descriptor for a connection: it is taken once there is one. */
+static void test_descriptors(void)
+{
+    struct rlimit before;
+    struct rlimit low;
+    char reply[4096];
+    struct serving serving;
+    int descriptor = -1;
+
+    serving_start(&serving, NULL, CPT_ROLE_ENTRY, NULL);
+    (void)getrlimit(RLIMIT_NOFILE, &before);
+    low = before;
+    descriptor = dup(0); /* the lowest free one, which the client gets */
+    low.rlim_cur = (rlim_t)descriptor + 1;
+    (void)close(descriptor);
+    (void)setrlimit(RLIMIT_NOFILE, &low);
+    descriptor = raw_connect(serving.service.port);
+    raw_write(descriptor, "GET /hello HTTP/1.1\r\n" CLOSE);
+    test_sleep_ns(150 * MS);
+    CU_ASSERT_TRUE(test_counter(&serving.loop, "http_accepts_failed") >= 1);
+    CU_ASSERT_TRUE(test_counter(&serving.loop, "http_accepts_failed") <= 3);
+    (void)setrlimit(RLIMIT_NOFILE, &before);
+    (void)raw_read(descriptor, reply, sizeof(reply), NULL);
+    CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 200 "));
+    (void)close(descriptor);
+    serving_stop(&serving);
+}
+
+/* Nothing to test where there is no IPv6. */
+static void test_ipv6(void)
+{
+    struct call_request request = {.is_traced = true};
+    struct call_result result;
+    struct test_loop loop;
+    struct test_service service;
+    char target[64];
+    uint16_t port = 0;
+
+    test_loop_make(&loop, NULL);
+    test_service_make(&service, &loop, CPT_ROLE_ENTRY, -1, NULL);
+    if (cpt_http_listen(loop.http, service.service, "::1", 0, &port, NULL) != CPT_OK) {
+        (void)printf("\n    (no IPv6 here)\n");
+        cpt_http_free(loop.http);
+        test_service_free(&service);
+        return;
+    }
+    test_loop_start(&loop);
+    (void)snprintf(target, sizeof(target), "http://[::1]:%u", (unsigned)port);
+    request.stub.target = target;
+    call_out(&loop, &request, NULL, &result);
+    CU_ASSERT_EQUAL(result.statuses[0], CPT_OK);
+    CU_ASSERT_EQUAL(result.reason, CPT_REASON_NONE); /* ::1 is trusted */
+    CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
+    test_service_free(&service);
+}
+
 static void test_listening(void)
 {
     struct test_loop loop;
@@ -368,10 +485,14 @@ CU_TestInfo http_serving_tests[] = {
     {"sizes of headers and bodies are limited", test_size_limits},
     {"a huge header", test_huge_header},
     {"connections are kept, and pipelines are served in order", test_kept},
+    {"a pipeline longer than the buffer", test_long_pipeline},
+    {"a request may take longer than connections idle", test_slower_than_idle},
     {"a client that sends without end is not read without end", test_flood},
     {"a client that leaves early", test_client_gone},
     {"replies from other threads, a path across both", test_pool_executor},
     {"counters as JSON and for Prometheus", test_counters},
+    {"without descriptors connections wait", test_descriptors},
+    {"IPv6", test_ipv6},
     {"what cannot be listened on", test_listening},
     CU_TEST_INFO_NULL,
 };

@@ -180,9 +180,12 @@ int raw_connect(uint16_t port)
 size_t raw_read(int descriptor, char *text, size_t capacity, const char *until)
 {
     size_t bytes = 0;
+    size_t last = 0; /* where the last piece began, and some before it */
 
     text[0] = '\0';
-    while (bytes + 1 < capacity && (until == NULL || strstr(text, until) == NULL)) {
+    while (bytes + 1 < capacity &&
+           (until == NULL || strstr(text + last, until) == NULL)) {
+        last = until != NULL && bytes > strlen(until) ? bytes - strlen(until) : 0;
         const ssize_t got = recv(descriptor, text + bytes, capacity - 1 - bytes, 0);
 
         if (got <= 0) {
@@ -271,15 +274,16 @@ static cpt_status hello(struct cpt_task *task)
 {
     const struct cpt_rpc_request *request = cpt_input(task, rpc_request);
     struct cpt_rpc_reply *reply = cpt_output(task, rpc_reply);
-    const size_t bytes = request->body.bytes + 6;
+    static const char greeting[] = {'h', 'e', 'l', 'l', 'o', ' '};
+    const size_t bytes = request->body.bytes + sizeof(greeting);
     char *text = cpt_task_memory(task, bytes + 1);
 
     if (text == NULL) {
         return CPT_NO_MEMORY;
     }
-    memcpy(text, "hello ", 6);
+    memcpy(text, greeting, sizeof(greeting));
     if (request->body.bytes > 0) {
-        memcpy(text + 6, request->body.data, request->body.bytes);
+        memcpy(text + sizeof(greeting), request->body.data, request->body.bytes);
     }
     reply->body.data = text;
     reply->body.bytes = bytes;
