@@ -79,8 +79,10 @@ enum cpt_kind {
 #define CPT_KIND_ENUM_(name, number, word, words) CPT_KIND_##name = (number),
     CPT_KIND_MAP(CPT_KIND_ENUM_)
 #undef CPT_KIND_ENUM_
-    CPT_KIND_MAX = 255 /* a reader keeps a kind it does not know, as its number */
 };
+
+/* A reader keeps a kind, reason or key that it does not know, as a number up to: */
+enum { CPT_KIND_MAX = 255, CPT_REASON_MAX = 255, CPT_LABEL_KEY_MAX = 255 };
 
 /* X(name, number, word). Why a blind spot is blind. Never renumber. */
 #define CPT_REASON_MAP(X)                                                              \
@@ -98,7 +100,6 @@ enum cpt_reason {
 #define CPT_REASON_ENUM_(name, number, word) CPT_REASON_##name = (number),
     CPT_REASON_MAP(CPT_REASON_ENUM_)
 #undef CPT_REASON_ENUM_
-    CPT_REASON_MAX = 255
 };
 
 /* Words for machines ("blind_spot", "cached"); "kind-17" style for unknown numbers is
@@ -147,7 +148,6 @@ enum cpt_label_key {
 #define CPT_LABEL_ENUM_(name, number, word, is_name) CPT_LABEL_##name = (number),
     CPT_LABEL_MAP(CPT_LABEL_ENUM_)
 #undef CPT_LABEL_ENUM_
-    CPT_LABEL_KEY_MAX = 255
 };
 
 /* A remark on a segment; at most one of each key. */

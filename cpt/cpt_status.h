@@ -31,17 +31,17 @@
 
 #ifdef __cplusplus
 #define CPT_BEGIN_DECLS extern "C" {
-#define CPT_END_DECLS }
+#define CPT_END_DECLS   }
 #else
 #define CPT_BEGIN_DECLS
 #define CPT_END_DECLS
 #endif
 
 #if defined(__GNUC__)
-#define CPT_API __attribute__((visibility("default")))
+#define CPT_API                 __attribute__((visibility("default")))
 #define CPT_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
-#define CPT_NODISCARD __attribute__((warn_unused_result))
-#define CPT_UNUSED __attribute__((unused))
+#define CPT_NODISCARD           __attribute__((warn_unused_result))
+#define CPT_UNUSED              __attribute__((unused))
 #else
 #define CPT_API
 #define CPT_PRINTF(text, first)
