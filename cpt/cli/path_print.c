@@ -30,58 +30,75 @@ static size_t stack_of(const struct cpt_path *path, uint32_t frame,
     return depth;
 }
 
-/* What is to be said of segment @index behind its frame: " (cached, attempt 2)". */
-static const char *remarks(const struct cpt_path *path, size_t index,
-                           char text[REMARK_BYTES], size_t *label)
+/* What is to be said of a segment behind its frame: " (cached, attempt 2)". */
+struct remarks {
+    char text[REMARK_BYTES];
+    size_t bytes;
+};
+
+static void remark(struct remarks *remarks, const char *format, ...) CPT_PRINTF(2, 3);
+
+static void remark(struct remarks *remarks, const char *format, ...)
+{
+    const size_t left = sizeof remarks->text - remarks->bytes;
+    va_list arguments;
+
+    if (left < CPTI_TEXT_BYTES / 2) {
+        return; /* so many labels nobody reads */
+    }
+    remarks->bytes += (size_t)snprintf(remarks->text + remarks->bytes, left, "%s",
+                                       remarks->bytes == 0 ? " (" : ", ");
+    va_start(arguments, format);
+    remarks->bytes +=
+        (size_t)vsnprintf(remarks->text + remarks->bytes,
+                          sizeof remarks->text - remarks->bytes, format, arguments);
+    va_end(arguments);
+}
+
+static void remark_label(struct remarks *remarks, const struct cpt_path *path,
+                         const struct cpt_label *label)
+{
+    int is_name;
+    const char *word = cpt_label_word(label->key, &is_name);
+
+    if (word != NULL && label->is_name) {
+        remark(remarks, "%s %.400s", word,
+               cpti_quoted_bytes(cpt_path_name(path, (cpt_name_id)label->value)));
+    } else if (word != NULL) {
+        remark(remarks, "%s %" PRIu64, word, label->value);
+    }
+}
+
+/* @label is the first label that belongs to @index or a later segment, and moves on. */
+static void remark_segment(struct remarks *remarks, const struct cpt_path *path,
+                           size_t index, size_t *label)
 {
     const struct cpt_segment *segment = cpt_path_segment(path, index);
     const char *reason = cpt_reason_word(segment->reason);
-    size_t bytes = 0;
 
-    text[0] = '\0';
-#define REMARK(...)                                                                    \
-    do {                                                                               \
-        if (bytes + 1024 < REMARK_BYTES) {                                             \
-            bytes += (size_t)snprintf(text + bytes, REMARK_BYTES - bytes, "%s",        \
-                                      bytes == 0 ? " (" : ", ");                       \
-            bytes +=                                                                   \
-                (size_t)snprintf(text + bytes, REMARK_BYTES - bytes, __VA_ARGS__);     \
-        }                                                                              \
-    } while (0)
+    *remarks = (struct remarks){.bytes = 0};
     if (reason != NULL && reason[0] != '\0') {
-        REMARK("%s", reason);
+        remark(remarks, "%s", reason);
     }
     if (segment->count > 1) {
-        REMARK("%" PRIu32 " segments", segment->count);
+        remark(remarks, "%" PRIu32 " segments", segment->count);
     }
     if ((segment->flags & CPT_SEGMENT_OVERCOUNT) != 0) {
-        REMARK("overcount");
+        remark(remarks, "overcount");
     }
-    for (; *label < cpt_path_label_count(path); (*label)++) {
-        const struct cpt_label *at = cpt_path_label(path, *label);
-        int is_name;
-        const char *word = cpt_label_word(at->key, &is_name);
-
-        if (at->segment != index) {
-            break;
-        }
-        if (word != NULL && at->is_name) {
-            REMARK("%s %.400s", word,
-                   cpti_quoted_bytes(cpt_path_name(path, (cpt_name_id)at->value)));
-        } else if (word != NULL) {
-            REMARK("%s %" PRIu64, word, at->value);
-        }
+    for (; *label < cpt_path_label_count(path) &&
+           cpt_path_label(path, *label)->segment == index;
+         (*label)++) {
+        remark_label(remarks, path, cpt_path_label(path, *label));
     }
-#undef REMARK
-    if (bytes != 0 && bytes + 1 < REMARK_BYTES) {
-        text[bytes] = ')';
-        text[bytes + 1] = '\0';
+    if (remarks->bytes != 0) {
+        remarks->text[remarks->bytes] = ')';
+        remarks->text[remarks->bytes + 1] = '\0';
     }
-    return text;
 }
 
 static void put_frame(struct cpti_table *table, const struct cpt_path *path,
-                      uint32_t frame, const char *remark)
+                      uint32_t frame, const char *behind)
 {
     char text[CPTI_TEXT_BYTES];
     const size_t depth = cpt_path_frame(path, frame)->depth;
@@ -90,10 +107,10 @@ static void put_frame(struct cpti_table *table, const struct cpt_path *path,
     /* very deep stacks would leave the screen: from there on the depth is a number */
     if (depth > 40) {
         cpti_table_cell(table, "%*s[%zu] %s%s", 40 * INDENT_COLUMNS, "", depth, text,
-                        remark);
+                        behind);
     } else {
         cpti_table_cell(table, "%*s%s%s", (int)(depth - 1) * INDENT_COLUMNS, "", text,
-                        remark);
+                        behind);
     }
 }
 
@@ -107,7 +124,7 @@ static void put_segment(struct cpti_table *table, const struct cpt_path *path,
     uint32_t stack[CPT_PATH_DEPTH_MAX];
     const size_t depth = stack_of(path, segment->frame, stack);
     size_t before_depth = 0;
-    char remark[REMARK_BYTES];
+    struct remarks remarks;
     char ms[32];
 
     if (index != 0) {
@@ -123,7 +140,8 @@ static void put_segment(struct cpti_table *table, const struct cpt_path *path,
     }
     cpti_table_cell(table, "%s", cpti_ms((double)segment->duration_ns, ms));
     cpti_table_cell(table, "%.1f%%", 100 * (double)segment->duration_ns / sum_ns);
-    put_frame(table, path, segment->frame, remarks(path, index, remark, label));
+    remark_segment(&remarks, path, index, label);
+    put_frame(table, path, segment->frame, remarks.text);
 }
 
 int cpti_path_print(const struct cpt_path *path)

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* suites_cli.c - the suites of the tool's parts */
+#include "tests/support/suites.h"
+
+#include "cpt/cli/command.h"
+
+extern CU_TestInfo cpt_when_tests[];
+extern CU_TestInfo cpt_options_tests[];
+extern CU_TestInfo cpt_json_write_tests[];
+extern CU_TestInfo cpt_output_tests[];
+extern CU_TestInfo cpt_select_tests[];
+
+/* As help.c has it. */
+const struct cpti_option cpti_common_options[] = {
+    {"help", 'h', NULL, "print this help", NULL},
+    {0},
+};
+
+CU_SuiteInfo cpt_suites[] = {
+    {"points of time", NULL, NULL, NULL, NULL, cpt_when_tests},
+    {"options", NULL, NULL, NULL, NULL, cpt_options_tests},
+    {"JSON", NULL, NULL, NULL, NULL, cpt_json_write_tests},
+    {"output", NULL, NULL, NULL, NULL, cpt_output_tests},
+    {"selections", NULL, NULL, NULL, NULL, cpt_select_tests},
+    CU_SUITE_INFO_NULL,
+};

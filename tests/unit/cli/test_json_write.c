@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* test_json_write.c - JSON, whatever is put into it */
+#include "tests/support/suites.h"
+
+#include "cpt/cli/json_write.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A JSON writer into memory. */
+struct sheet {
+    struct cpti_json json;
+    char *text;
+    size_t bytes;
+};
+
+static void sheet_init(struct sheet *sheet)
+{
+    *sheet = (struct sheet){0};
+    sheet->json.file = open_memstream(&sheet->text, &sheet->bytes);
+}
+
+/* Ends it and compares. */
+static void expect(struct sheet *sheet, const char *wanted)
+{
+    (void)fclose(sheet->json.file);
+    CU_ASSERT_STRING_EQUAL(sheet->text, wanted);
+    free(sheet->text);
+}
+
+static void test_nesting(void)
+{
+    struct sheet sheet;
+
+    sheet_init(&sheet);
+    cpti_json_open(&sheet.json, NULL, '{');
+    cpti_json_open(&sheet.json, "empty", '[');
+    cpti_json_close(&sheet.json);
+    cpti_json_unsigned(&sheet.json, "number", UINT64_MAX);
+    cpti_json_open(&sheet.json, "list", '[');
+    cpti_json_integer(&sheet.json, NULL, INT64_MIN);
+    cpti_json_bool(&sheet.json, NULL, 1);
+    cpti_json_null(&sheet.json, NULL);
+    cpti_json_close(&sheet.json);
+    cpti_json_key(&sheet.json, cpt_bytes_of("k\n"));
+    cpti_json_text(&sheet.json, NULL, "v");
+    cpti_json_key(&sheet.json, cpt_bytes_of("o"));
+    cpti_json_open(&sheet.json, NULL, '{');
+    cpti_json_close(&sheet.json);
+    cpti_json_close(&sheet.json);
+    expect(&sheet, "{\"empty\":[],\"number\":18446744073709551615,"
+                   "\"list\":[-9223372036854775808,true,null],"
+                   "\"k\\u000a\":\"v\",\"o\":{}}\n");
+}
+
+static void test_rows(void)
+{
+    struct sheet sheet;
+
+    sheet_init(&sheet);
+    cpti_json_open(&sheet.json, NULL, '[');
+    for (int i = 0; i < 2; i++) {
+        cpti_json_row(&sheet.json);
+        cpti_json_integer(&sheet.json, NULL, i);
+    }
+    cpti_json_row(&sheet.json);
+    cpti_json_close(&sheet.json);
+    expect(&sheet, "[\n0,\n1\n]\n");
+}
+
+/* Bytes in, string out. */
+static void expect_string(const char *bytes, size_t count, const char *wanted)
+{
+    struct sheet sheet;
+
+    sheet_init(&sheet);
+    cpti_json_bytes(&sheet.json, NULL, (struct cpt_bytes){bytes, count});
+    expect(&sheet, wanted);
+}
+
+static void test_strings(void)
+{
+    expect_string("", 0, "\"\"");
+    expect_string("a\"b\\c/", 6, "\"a\\\"b\\\\c/\"");
+    expect_string("\0\x1f\x7f\n", 4, "\"\\u0000\\u001f\\u007f\\u000a\"");
+    expect_string("\u00e9\u20ac\U0001f600", 9, "\"\u00e9\u20ac\U0001f600\"");
+}
+
+static void test_what_is_no_utf8(void)
+{
+    expect_string("\xff", 1, "\"\\ufffd\"");
+    expect_string("\x80", 1, "\"\\ufffd\"");
+    expect_string("\xc3", 1, "\"\\ufffd\"");
+    expect_string("\xc3(", 2, "\"\\ufffd(\"");
+    expect_string("\xe2\x82", 2, "\"\\ufffd\\ufffd\"");
+    expect_string("\xc0\xaf", 2, "\"\\ufffd\\ufffd\"");            /* overlong */
+    expect_string("\xe0\x80\xaf", 3, "\"\\ufffd\\ufffd\\ufffd\""); /* overlong */
+    expect_string("\xed\xa0\x80", 3, "\"\\ufffd\\ufffd\\ufffd\""); /* surrogate */
+    expect_string("\xf4\x90\x80\x80", 4,
+                  "\"\\ufffd\\ufffd\\ufffd\\ufffd\""); /* above U+10FFFF */
+    expect_string("\xf8\x88\x80\x80\x80", 5, "\"\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\"");
+}
+
+static void test_numbers(void)
+{
+    struct sheet sheet;
+
+    sheet_init(&sheet);
+    cpti_json_open(&sheet.json, NULL, '[');
+    cpti_json_float(&sheet.json, NULL, 0.1);
+    cpti_json_float(&sheet.json, NULL, 0.1 + 0.2);
+    cpti_json_float(&sheet.json, NULL, 1e300);
+    cpti_json_float(&sheet.json, NULL, 12345678);
+    cpti_json_float(&sheet.json, NULL, (double)NAN);
+    cpti_json_float(&sheet.json, NULL, (double)-INFINITY);
+    cpti_json_ns(&sheet.json, NULL, 1234.56789);
+    cpti_json_ns(&sheet.json, NULL, (double)INFINITY);
+    cpti_json_rough(&sheet.json, NULL, 0.123456789);
+    cpti_json_close(&sheet.json);
+    expect(&sheet, "[0.1,0.30000000000000004,1e+300,12345678,null,null,1234.568,null,"
+                   "0.123457]\n");
+}
+
+CU_TestInfo cpt_json_write_tests[] = {
+    {"objects and arrays nest, with commas between", test_nesting},
+    {"rows stand on lines of their own", test_rows},
+    {"quotes and control bytes are escaped", test_strings},
+    {"a byte that is no UTF-8 becomes U+FFFD", test_what_is_no_utf8},
+    {"numbers read back as they were; what is none is null", test_numbers},
+    CU_TEST_INFO_NULL,
+};
