@@ -11,6 +11,8 @@
  *      cached     likewise, with `Age`
  *      close      not at all: it closes the connection
  *
+ * It takes 2 ms for an answer, so that whoever asks has to wait for it.
+ *
  * It prints "S http://127.0.0.1:PORT" like the services, and ends by SIGTERM. One
  * request at a time, one on each connection: nothing else is needed here.
  */
@@ -21,7 +23,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { REQUEST_BYTES = 65536, BACKLOG = 64 };
+enum { REQUEST_BYTES = 65536, BACKLOG = 64, ANSWER_US = 2000 };
 
 static const char *headers_of(const char *mode)
 {
@@ -123,6 +125,7 @@ int main(int argc, char **argv)
             continue;
         }
         read_request(connection);
+        (void)usleep(ANSWER_US);
         if (!closes) {
             answer(connection, headers);
         }

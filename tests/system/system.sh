@@ -44,6 +44,7 @@ trap 'exit 1' INT TERM HUP
 start() {
     name=$1
     shift
+    : >"$name.out" # not what an earlier run left there
     "$@" >"$name.out" 2>"$name.err" &
     pid=$!
     started="$started $pid"
