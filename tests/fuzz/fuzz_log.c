@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * fuzz_log.c - any bytes as a path log
+ *
+ * Three times: as a file; as the payload of a sound block, because no fuzzer guesses
+ * checksums; and as one record in it. Every byte is accounted for in the end, and what
+ * is accepted as a record can be written again.
+ */
+#include "wire/crc32c.h"
+#include "wire/log_format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void must(int condition)
+{
+    if (!condition) {
+        abort();
+    }
+}
+
+struct input {
+    const unsigned char *data;
+    size_t bytes;
+    size_t at;
+};
+
+/* In pieces, whose length depends on where we are. */
+static cpt_status read_piece(void *context, void *buffer, size_t capacity,
+                             size_t *bytes)
+{
+    struct input *input = context;
+    size_t count = 1 + input->at * 7 % 300;
+
+    count = count > capacity ? capacity : count;
+    count = count > input->bytes - input->at ? input->bytes - input->at : count;
+    if (count != 0) {
+        memcpy(buffer, input->data + input->at, count);
+    }
+    input->at += count;
+    *bytes = count;
+    return CPT_OK;
+}
+
+static void check_record(const struct cpt_record *record)
+{
+    struct cpt_path *path = cpt_path_new(NULL);
+    struct cpt_record again = *record;
+    unsigned char *data = NULL;
+    size_t bytes = 0;
+
+    must(path != NULL);
+    if (record->path_bytes.bytes != 0 &&
+        cpt_record_path(record, NULL, path, NULL) == CPT_OK) {
+        must(cpt_path_check(path, record->latency_ns, NULL) == CPT_OK);
+        again.path = path;
+    }
+    must(cpt_record_encode(&again, NULL, &data, &bytes, NULL) == CPT_OK);
+    cpt_alloc_free(NULL, data);
+    cpt_path_free(path);
+}
+
+static void read_log(const unsigned char *data, size_t bytes)
+{
+    struct input input = {data, bytes, 0};
+    const struct cpt_log_reader_options options = {.struct_bytes = sizeof options,
+                                                   .read = read_piece,
+                                                   .context = &input,
+                                                   .record_bytes_max = 1 << 16};
+    struct cpt_log_reader *reader = cpt_log_reader_new(&options, NULL);
+    const struct cpt_log_counts *counts = cpt_log_reader_counts(reader);
+    struct cpt_record record;
+    cpt_status status = CPT_OK;
+    size_t steps = 0;
+
+    while (status != CPT_END) {
+        struct cpt_error error = {0};
+
+        status = cpt_log_reader_next(reader, &record, &error);
+        must(error.status == (status == CPT_END ? CPT_OK : status));
+        must(steps++ <= bytes + 1);
+        if (status == CPT_OK) {
+            check_record(&record);
+        }
+    }
+    must(counts->skipped_bytes + counts->tail_bytes <= bytes);
+    must(counts->records == 0 || counts->blocks != 0);
+    cpt_log_reader_free(reader);
+}
+
+static void read_payload(const unsigned char *payload, size_t bytes)
+{
+    const struct cpti_log_head head = {.version = CPT_LOG_VERSION,
+                                       .type = CPTI_LOG_BLOCK_RECORDS,
+                                       .payload_bytes = (uint32_t)bytes,
+                                       .record_count = 1,
+                                       .payload_crc = cpti_crc32c(0, payload, bytes)};
+    unsigned char *block = malloc(CPTI_LOG_HEAD_BYTES + bytes);
+
+    must(block != NULL);
+    cpti_log_head_write(&head, block);
+    memcpy(block + CPTI_LOG_HEAD_BYTES, payload, bytes);
+    read_log(block, CPTI_LOG_HEAD_BYTES + bytes);
+    free(block);
+}
+
+static void read_record(const unsigned char *data, size_t bytes)
+{
+    struct cpt_log_block *block = cpt_log_block_new(NULL, 0);
+    struct cpt_bytes whole = {NULL, 0};
+
+    must(block != NULL && cpt_log_block_add(block, data, bytes) == CPT_OK);
+    whole = cpt_log_block_finish(block);
+    read_log((const unsigned char *)whole.data, whole.bytes);
+    cpt_log_block_free(block);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    read_log(data, size);
+    if (size != 0) {
+        read_payload(data, size);
+        read_record(data, size);
+    }
+    return 0;
+}

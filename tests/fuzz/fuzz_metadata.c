@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * fuzz_metadata.c - any bytes as what a callee sent
+ *
+ * Whatever is accepted is a path that adds up, comes back from its own encoding, and
+ * fits every budget with its sum. The headers in ASCII get the same bytes.
+ */
+#include "wire/cpt_metadata.h"
+
+#include <stdlib.h>
+
+static void must(int condition)
+{
+    if (!condition) {
+        abort();
+    }
+}
+
+static void check_budget(const struct cpt_path *path, size_t bytes_max)
+{
+    const struct cpt_metadata_encode_options options = {.struct_bytes = sizeof options,
+                                                        .bytes_max = bytes_max};
+    struct cpt_metadata_summary summary;
+    unsigned char *data = NULL;
+    size_t bytes = 0;
+    const cpt_status status = cpt_metadata_encode(path, &options, &data, &bytes, NULL);
+
+    must(status == CPT_OK || (status == CPT_LIMIT && bytes_max < 32));
+    if (status == CPT_OK) {
+        must(bytes <= bytes_max);
+        must(cpt_metadata_peek(data, bytes, &summary, NULL) == CPT_OK);
+        must(summary.sum_ns == cpt_path_sum_ns(path));
+    }
+    cpt_alloc_free(NULL, data);
+}
+
+static void check_round_trip(const struct cpt_path *path)
+{
+    const struct cpt_metadata_encode_options options = {.struct_bytes = sizeof options,
+                                                        .is_unlimited = 1};
+    struct cpt_path *back = cpt_path_new(NULL);
+    unsigned char *data = NULL;
+    size_t bytes = 0;
+
+    must(cpt_metadata_encode(path, &options, &data, &bytes, NULL) == CPT_OK);
+    must(cpt_metadata_decode(data, bytes, NULL, back, NULL) == CPT_OK);
+    must(cpt_path_sum_ns(back) == cpt_path_sum_ns(path));
+    must(cpt_path_segment_count(back) == cpt_path_segment_count(path));
+    must(cpt_path_label_count(back) == cpt_path_label_count(path));
+    cpt_alloc_free(NULL, data);
+    cpt_path_free(back);
+}
+
+static void read_headers(const uint8_t *data, size_t size)
+{
+    const struct cpt_bytes value = {(const char *)data, size};
+    unsigned char *bytes = malloc(size + 1);
+    char *text = malloc(CPT_BASE64_BYTES(size) + 1);
+    struct cpt_traceparent parent;
+    struct cpt_ask ask;
+    size_t count = 0;
+
+    must(bytes != NULL && text != NULL);
+    (void)cpt_ask_parse(&value, 1, &ask, NULL);
+    (void)cpt_traceparent_parse(value, &parent);
+    (void)cpt_base64_decode(value, bytes, size, &count, NULL);
+    must(cpt_base64_encode(data, size, text, CPT_BASE64_BYTES(size) + 1) ==
+         CPT_BASE64_BYTES(size));
+    must(cpt_base64_decode(cpt_bytes_of(text), bytes, size, &count, NULL) == CPT_OK);
+    must(count == size);
+    free(bytes);
+    free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const size_t budgets[] = {1, 8, 20, 40, 80, 160, 320, 640, 1280, 2048};
+    struct cpt_metadata_summary summary;
+    struct cpt_path *path = cpt_path_new(NULL);
+    struct cpt_error error = {0};
+
+    must(path != NULL);
+    if (cpt_metadata_decode(data, size, NULL, path, &error) == CPT_OK) {
+        must(cpt_metadata_peek(data, size, &summary, NULL) == CPT_OK);
+        must(cpt_path_check(path, summary.sum_ns, NULL) == CPT_OK);
+        check_round_trip(path);
+        for (size_t i = 0; i < sizeof budgets / sizeof budgets[0]; i++) {
+            check_budget(path, budgets[i]);
+        }
+    } else {
+        must(error.status != CPT_OK && error.sentence[0] != '\0');
+        must(cpt_path_frame_count(path) == 0 && cpt_path_segment_count(path) == 0);
+        (void)cpt_metadata_peek(data, size, &summary, NULL);
+    }
+    read_headers(data, size);
+    cpt_path_free(path);
+    return 0;
+}
