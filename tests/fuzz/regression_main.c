@@ -19,7 +19,7 @@ static size_t input_count;
 /* An exact copy, so that a sanitizer sees a read behind the end. */
 static int try_bytes(const unsigned char *data, size_t bytes)
 {
-    unsigned char *copy = malloc(bytes != 0 ? bytes : 1);
+    unsigned char *copy = calloc(1, bytes != 0 ? bytes : 1);
     int is_good = 0;
 
     if (copy != NULL) {
