@@ -48,21 +48,31 @@ for segment in json.load(sys.stdin)["segments"]:
 }
 need python3
 
+# shows TARGET NAME AWK: the path of a request is as AWK says. A machine that is busy with
+# something else may hold up anything, so it has a few tries.
+shows() {
+    for _ in 1 2 3 4 5; do
+        ask "$a$1" "$2" 'critical-path: 1;forced'
+        stacks "$2" >"$2.stacks"
+        awk "$3" "$2.stacks" && return 0
+    done
+    fail "$2: $(cat "$2.stacks")"
+}
+
 say 'Fig 2b: B1 is on the path, A2 is not'
-stacks asked >home
-grep -q 'A: A1;B: /B1;B: B1;B: B2;C: /C1;C: C1$' home || fail "$(cat home)"
-! grep -q 'A: A2' home || fail "A2 is on the path: $(cat home)"
+shows / home '
+    $0 ~ /A: A1;B: \/B1;B: B1;B: B2;C: \/C1;C: C1$/ { b1 = 1 }
+    $0 ~ /A: A2/ { a2 = 1 }
+    END { exit !(b1 && !a2) }'
 
 say 'the other page: A2 and C2 are on the path, B1 is not'
-ask "$a/?page=search" search 'critical-path: 1'
-stacks search >search.stacks
-grep -q 'A: A1;A: A2;C: /C2;C: C2;C: C1$' search.stacks || fail "$(cat search.stacks)"
-! grep -q 'B: B1' search.stacks || fail "B1 is on the path: $(cat search.stacks)"
+shows '/?page=search' search '
+    $0 ~ /A: A1;A: A2;C: \/C2;C: C2;C: C1$/ { c2 = 1 }
+    $0 ~ /B: B1/ { b1 = 1 }
+    END { exit !(c2 && !b1) }'
 
 say 'Fig 2c: A1 3, B1 14, A1 10; what A1 computed meanwhile is not there'
-ask "$a/overlap" overlap 'critical-path: 1;forced'
-stacks overlap >overlap.stacks
-awk '
+shows /overlap overlap '
     $0 ~ /;A: A1$/ { if (called) after += $1; else before += $1 }
     $0 ~ /;B: \/B1/ { called = 1; b1 += $1 }
     { sum += $1 }
@@ -70,24 +80,21 @@ awk '
         printf "A1 %.1f, B1 %.1f, A1 %.1f, in all %.1f\n", before, b1, after, sum
         exit !(before >= 3 && before < 8 && b1 >= 14 && after >= 10 &&
                sum >= 27 && before + b1 + after > 0.95 * sum)
-    }' overlap.stacks || fail "not Fig 2c: $(cat overlap.stacks)"
+    }'
 
 say '200 calls at once: the slow one alone carries the time'
-ask "$a/repeat" repeat 'critical-path: 1;forced'
-stacks repeat >repeat.stacks
-awk '
+shows /repeat repeat '
     $0 ~ /C: C1$/ { count++; c1 += $1 }
     { sum += $1 }
     END {
         printf "%d segments of C1, %.1f of %.1f ms\n", count, c1, sum
         exit !(count == 1 && c1 >= 60)
-    }' repeat.stacks || fail "not one slow call: $(cat repeat.stacks)"
+    }'
 
 say '200 calls one after the other: all of them are on the path'
-ask "$a/repeat?how=serial" serial 'critical-path: 1;forced'
-stacks serial >serial.stacks
-c1=$(awk '$0 ~ /C: C1$/ { c1 += $1 } END { print (c1 >= 80) }' serial.stacks)
-[ "$c1" = 1 ] || fail "C1 has too little: $(cat serial.stacks)"
+shows '/repeat?how=serial' serial '
+    $0 ~ /C: C1$/ { c1 += $1 }
+    END { exit !(c1 >= 80) }'
 
 say 'forced requests are in the log, apart'
 sleep 1
