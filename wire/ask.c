@@ -183,7 +183,8 @@ static int scan_parameter(struct scan *scan, struct cpt_ask *ask)
         if (item.type != ITEM_INTEGER || item.number < 0) {
             return 0;
         }
-        ask->bytes_max = (size_t)item.number;
+        /* So that it fits a size_t everywhere. */
+        ask->bytes_max = item.number < INT32_MAX ? (size_t)item.number : INT32_MAX;
     } else if (cpt_bytes_equal(key, cpt_bytes_of("forced"))) {
         if (item.type != ITEM_BOOLEAN) {
             return 0;

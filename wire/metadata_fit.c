@@ -44,8 +44,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* Bytes of the smallest column that is not empty: its tag, its length. */
-enum { COLUMN_HEAD_BYTES = 2, COLUMNS_NEVER_EMPTY = 4 };
+/* Tag and length of the four columns that are never empty. */
+enum { COLUMN_HEADS_BYTES = 4 * 2 };
 
 #define NO_SEGMENT UINT32_MAX
 
@@ -447,8 +447,7 @@ static cpt_status fold_leaves(struct cpti_form *form, struct cpti_message *messa
                               const uint32_t *own, size_t bytes_max)
 {
     const size_t frame_count = form->frame_count;
-    struct folding folding = {.form = form,
-                              .floor_bytes = COLUMN_HEAD_BYTES * COLUMNS_NEVER_EMPTY};
+    struct folding folding = {.form = form, .floor_bytes = COLUMN_HEADS_BYTES};
     cpt_status status = CPT_NO_MEMORY;
 
     folding.leaves =

@@ -35,7 +35,7 @@ static void test_well_formed_asks(void)
         {"2;max=100", 2, 100, 0},
         {"1;colour=\"a \\\"b\\\"\";max=9", 1, 9, 0},
         {"1;x=*tok/en:1;y=:aGk=:;z=-1.5;*k-e_y.1=?0;max=9", 1, 9, 0},
-        {"1;max=999999999999999", 1, 999999999999999, 0},
+        {"1;max=999999999999999", 1, INT32_MAX, 0},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
