@@ -8,6 +8,7 @@ extern CU_TestInfo cpt_base64_tests[];
 extern CU_TestInfo cpt_traceparent_tests[];
 extern CU_TestInfo cpt_metadata_tests[];
 extern CU_TestInfo cpt_metadata_fit_tests[];
+extern CU_TestInfo cpt_fit_model_tests[];
 extern CU_TestInfo cpt_crc32c_tests[];
 extern CU_TestInfo cpt_cbor_pull_tests[];
 extern CU_TestInfo cpt_log_record_tests[];
@@ -20,6 +21,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"traceparent", NULL, NULL, NULL, NULL, cpt_traceparent_tests},
     {"metadata", NULL, NULL, NULL, NULL, cpt_metadata_tests},
     {"metadata fit", NULL, NULL, NULL, NULL, cpt_metadata_fit_tests},
+    {"fit against a model", NULL, NULL, NULL, NULL, cpt_fit_model_tests},
     {"crc32c", NULL, NULL, NULL, NULL, cpt_crc32c_tests},
     {"cbor pull", NULL, NULL, NULL, NULL, cpt_cbor_pull_tests},
     {"log record", NULL, NULL, NULL, NULL, cpt_log_record_tests},
