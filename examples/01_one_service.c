@@ -37,7 +37,7 @@ static cpt_status parse(struct cpt_task *task)
     const char *const *text = cpt_input(task, text);
 
     work(2);
-    *cpt_output(task, query) = (*text)[0];
+    *cpt_output(task, query) = (unsigned char)(*text)[0];
     return CPT_OK;
 }
 

@@ -216,7 +216,7 @@ static cpt_status open_log(struct process *process, struct cpt_error *error)
     }
     options.sink = cpt_log_sink_descriptor;
     options.context = &process->log_descriptor;
-    options.flush_ns = 200 * 1000 * 1000; /* a person looks on */
+    options.flush_ns = 200000000; /* a person looks on */
     process->log = cpt_log_queue_new(&options, error);
     return process->log != NULL ? CPT_OK : CPT_NO_MEMORY;
 }

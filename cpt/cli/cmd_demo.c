@@ -155,7 +155,7 @@ static void next_target(void *context, uint64_t index,
     static const char *const regions[REGIONS] = {"eu", "us", "asia"};
     const struct demo *demo = context;
     uint64_t random = demo->seed ^ (index / BLOCK * 0x2545f4914f6cdd1du);
-    unsigned order[BLOCK];
+    unsigned order[BLOCK] = {0};
     unsigned chosen;
 
     for (unsigned i = 0; i < BLOCK; i++) {
@@ -195,8 +195,11 @@ static int by_size(const void *left, const void *right)
 
 static void print_latencies(struct demo *demo, uint64_t request_count)
 {
-    double sum = 0;
+    const uint64_t *sorted = demo->latencies_ns;
     const size_t count = demo->latency_count;
+    const size_t middle = count / 2;
+    const size_t slow = count * 99 / 100;
+    double sum = 0;
 
     (void)printf("%llu requests, %llu of them failed",
                  (unsigned long long)request_count,
@@ -204,13 +207,12 @@ static void print_latencies(struct demo *demo, uint64_t request_count)
     if (count > 0) {
         qsort(demo->latencies_ns, count, sizeof demo->latencies_ns[0], by_size);
         for (size_t i = 0; i < count; i++) {
-            sum += (double)demo->latencies_ns[i];
+            sum += (double)sorted[i];
         }
         (void)printf("; latency as the browser saw it, from when it was due:\n"
                      "mean %.3f ms, p50 %.3f ms, p99 %.3f ms",
-                     sum / (double)count / 1e6,
-                     (double)demo->latencies_ns[count / 2] / 1e6,
-                     (double)demo->latencies_ns[count * 99 / 100] / 1e6);
+                     sum / (double)count / 1e6, (double)sorted[middle] / 1e6,
+                     (double)sorted[slow] / 1e6);
     }
     (void)printf("\n");
 }

@@ -57,20 +57,16 @@ static int find_service(char letter, char path[CPTI_SERVICE_PATH_BYTES])
                        letter, CPTI_LIBEXEC_DIR);
 }
 
-/* Starts service @index with @words behind its name and reads where it listens. */
+/* Starts service @index by @words, the first of which is the program, and reads where
+ * it listens. */
 static int start_service(struct cpti_services *services, unsigned index,
-                         const char **words)
+                         const char *const *words)
 {
     static const char *const names[CPTI_SERVICE_COUNT] = {"A", "B", "C"};
-    char path[CPTI_SERVICE_PATH_BYTES];
     char line[CPTI_PROCESS_LINE_BYTES];
     unsigned port = 0;
-    int status = find_service((char)('a' + index), path);
+    int status = cpti_process_start(&services->processes[index], names[index], words);
 
-    words[0] = path;
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_process_start(&services->processes[index], names[index], words);
-    }
     if (status == CPTI_EXIT_DONE) {
         status = cpti_process_line(&services->processes[index], START_MS, line);
     }
@@ -83,45 +79,53 @@ static int start_service(struct cpti_services *services, unsigned index,
     return status;
 }
 
+/* Finds service @index, puts its command line together and starts it. Those that it
+ * calls have been started. */
+static int start_one(struct cpti_services *services,
+                     const struct cpti_services_options *options, unsigned index)
+{
+    char path[CPTI_SERVICE_PATH_BYTES];
+    char urls[CPTI_SERVICE_COUNT][URL_BYTES];
+    char slow[URL_BYTES];
+    char port[16];
+    const char *words[WORDS_MAX] = {path};
+    unsigned count = 1;
+    const int status = find_service((char)('a' + index), path);
+
+    for (unsigned callee = index + 1; callee < CPTI_SERVICE_COUNT; callee++) {
+        (void)snprintf(urls[callee], URL_BYTES, "http://127.0.0.1:%u",
+                       (unsigned)services->ports[callee]);
+        words[count++] = callee == 1 ? "--b" : "--c";
+        words[count++] = urls[callee];
+    }
+    if (options->slowed != NULL && options->slowed->service == index) {
+        (void)snprintf(slow, sizeof slow, "%s=%u", options->slowed->name,
+                       options->slowed_us);
+        words[count++] = "--slow";
+        words[count++] = slow;
+    }
+    if (index == 0) {
+        (void)snprintf(port, sizeof port, "%u", (unsigned)options->port);
+        words[count++] = "--log";
+        words[count++] = options->log_file;
+        words[count++] = "--probability";
+        words[count++] = options->probability;
+        words[count++] = "--port";
+        words[count++] = port;
+    }
+    return status == CPTI_EXIT_DONE ? start_service(services, index, words) : status;
+}
+
 int cpti_services_start(struct cpti_services *services,
                         const struct cpti_services_options *options)
 {
-    char port[16];
-    char urls[CPTI_SERVICE_COUNT][URL_BYTES];
-    char slow[CPTI_SERVICE_COUNT][URL_BYTES] = {"", "", ""};
     int status = CPTI_EXIT_DONE;
 
     for (unsigned i = 0; i < CPTI_SERVICE_COUNT; i++) {
         services->processes[i] = (struct cpti_process){.output = -1};
     }
-    if (options->slowed != NULL) {
-        (void)snprintf(slow[options->slowed->service], URL_BYTES, "%s=%u",
-                       options->slowed->name, options->slowed_us);
-    }
-    (void)snprintf(port, sizeof port, "%u", (unsigned)options->port);
     for (unsigned i = CPTI_SERVICE_COUNT; i-- > 0 && status == CPTI_EXIT_DONE;) {
-        const char *words[WORDS_MAX] = {NULL};
-        unsigned count = 1;
-
-        for (unsigned callee = i + 1; callee < CPTI_SERVICE_COUNT; callee++) {
-            (void)snprintf(urls[callee], URL_BYTES, "http://127.0.0.1:%u",
-                           (unsigned)services->ports[callee]);
-            words[count++] = callee == 1 ? "--b" : "--c";
-            words[count++] = urls[callee];
-        }
-        if (slow[i][0] != '\0') {
-            words[count++] = "--slow";
-            words[count++] = slow[i];
-        }
-        if (i == 0) {
-            words[count++] = "--log";
-            words[count++] = options->log_file;
-            words[count++] = "--probability";
-            words[count++] = options->probability;
-            words[count++] = "--port";
-            words[count++] = port;
-        }
-        status = start_service(services, i, words);
+        status = start_one(services, options, i);
     }
     return status;
 }
