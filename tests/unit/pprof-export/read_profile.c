@@ -79,10 +79,15 @@ static size_t packed(struct input input, uint64_t *values, size_t capacity)
     return count;
 }
 
+/* @array with room for one more than @count; it doubles whenever that is a power of
+ * two, so that no capacity has to be kept. */
 static void *grown(void *array, size_t count, size_t element_bytes)
 {
-    void *result = realloc(array, (count + 1) * element_bytes);
+    void *result = array;
 
+    if ((count & (count - 1)) == 0) {
+        result = realloc(array, (count != 0 ? 2 * count : 1) * element_bytes);
+    }
     CU_ASSERT_PTR_NOT_NULL_FATAL(result);
     return result;
 }
@@ -105,7 +110,8 @@ static void read_sample(struct read_profile *profile, struct input input)
             const size_t bytes = (size_t)(inner.end - inner.at);
 
             CU_ASSERT_PTR_NULL(sample->locations);
-            sample->locations = grown(NULL, bytes, sizeof *sample->locations);
+            sample->locations = calloc(bytes + 1, sizeof *sample->locations);
+            CU_ASSERT_PTR_NOT_NULL_FATAL(sample->locations);
             sample->location_count = packed(inner, sample->locations, bytes);
         } else {
             sample->value_count = packed(part(&input), sample->values, READ_VALUES_MAX);
