@@ -281,7 +281,6 @@ static void pop_floors(struct walk *walk)
 {
     while (walk->floor_count != 0 && is_at_floor(walk)) {
         walk->task = walk->floors[--walk->floor_count].task;
-        walk->has_margin = 0;
     }
 }
 

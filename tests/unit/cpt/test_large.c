@@ -89,6 +89,38 @@ static void test_deep_chain(void)
     free(awaits);
 }
 
+/* A task far down that makes many calls: its stack is not looked for again for each. */
+static void test_many_calls_far_down(void)
+{
+    enum { CALLS = TASKS / 4 };
+    struct cpt_trace_task *tasks = calloc(TASKS, sizeof *tasks);
+    struct cpt_trace_call *calls = calloc(CALLS, sizeof *calls);
+    struct cpt_trace_await *awaits = calloc(CALLS, sizeof *awaits);
+    struct cpt_trace_task *last = &tasks[TASKS - 1];
+    struct cpt_trace trace = {.response_ns = 2 * CALLS, .answered_by = last};
+
+    for (size_t i = 0; i < TASKS; i++) {
+        tasks[i] = (struct cpt_trace_task){.name = cpt_bytes_of("f"),
+                                           .starter = i != 0 ? &tasks[i - 1] : NULL};
+    }
+    for (size_t i = 0; i < CALLS; i++) {
+        calls[i] = (struct cpt_trace_call){.name = cpt_bytes_of("B: get"),
+                                           .issuer = last,
+                                           .issue_ns = 2 * i + 1,
+                                           .arrive_ns = 2 * i + 2};
+        awaits[i] = (struct cpt_trace_await){.previous = last->last_await,
+                                             .call = &calls[i],
+                                             .block_ns = 2 * i + 1,
+                                             .arrive_ns = 2 * i + 2,
+                                             .resume_ns = 2 * i + 2};
+        last->last_await = &awaits[i];
+    }
+    expect_walk(&trace, 2 * CALLS);
+    free(tasks);
+    free(calls);
+    free(awaits);
+}
+
 /* One task that makes many calls, one after the other. */
 static void test_many_calls(void)
 {
@@ -181,6 +213,7 @@ extern CU_TestInfo cpt_large_tests[];
 CU_TestInfo cpt_large_tests[] = {
     {"200,000 tasks in a row", test_long_chain},
     {"200,000 tasks below each other", test_deep_chain},
+    {"50,000 calls of a task with 200,000 above it", test_many_calls_far_down},
     {"200,000 calls of one task", test_many_calls},
     {"200,000 waits that did not block", test_many_waits_that_did_not_block},
     {"a path of 200,000 segments and frames", test_large_path},

@@ -198,6 +198,40 @@ static void test_2_margin_stands_where_the_join_was(void)
                          " 1, A2 4");
 }
 
+/* Two joins at one time: the input could only be faster by the smaller margin. */
+static void test_2_margins_of_joins_at_one_time(void)
+{
+    struct cpt_trace_task a1 = trace_task("A1", NULL, 0, 10);
+    struct cpt_trace_task a2 = trace_next("A2", &a1, 10, 10, 10);
+    struct cpt_trace_task a3 = trace_next("A3", &a2, 10, 10, 30);
+    struct cpt_trace trace = answered(&a3, 30);
+
+    a2.has_margin = a3.has_margin = 1;
+    a2.margin_ns = 6 * MS;
+    a3.margin_ns = 4 * MS;
+    trace_expect(&trace, "A1 10 {margin_ns=4}, A3 20");
+    a2.margin_ns = 2 * MS;
+    trace_expect(&trace, "A1 10 {margin_ns=2}, A3 20");
+}
+
+/* With blocked attribution A1's own time ends where it blocked, at no join. */
+static void test_2_margin_does_not_fall_through_a_block(void)
+{
+    struct cpt_trace_task a1 = trace_task("A1", NULL, 0, 30);
+    struct cpt_trace_task a2 = trace_task("A2", &a1, 5, 10);
+    struct cpt_trace_task a3 = trace_next("A3", &a2, 10, 10, 25);
+    struct cpt_trace_await await;
+    struct cpt_trace trace = answered(&a1, 30);
+
+    a3.has_margin = 1;
+    a3.margin_ns = 4 * MS;
+    trace_wait(&a1, &await, NULL, &a3, 9, 25);
+    trace.attribution = CPT_ATTRIBUTE_BLOCKED;
+    trace_expect(&trace, "A1 9, A1;A2 1 {margin_ns=4}, A3 15, A1 5");
+    await.block_ns = 10 * MS;
+    trace_expect(&trace, "A1 10, A3 15, A1 5");
+}
+
 /* --- 3: ready is not running --- */
 
 static void test_3_queue_is_a_frame_of_its_own(void)
@@ -700,6 +734,10 @@ CU_TestInfo cpt_semantics_tests[] = {
     {"2: the recorded unblocker is followed", test_2_recorded_unblocker_is_followed},
     {"2: an early stamp is clamped", test_2_early_stamp_is_clamped},
     {"2: a margin stands where the join was", test_2_margin_stands_where_the_join_was},
+    {"2: of joins at one time the smaller margin counts",
+     test_2_margins_of_joins_at_one_time},
+    {"2: a margin does not fall through a block",
+     test_2_margin_does_not_fall_through_a_block},
     {"3: queueing is a frame of its own", test_3_queue_is_a_frame_of_its_own},
     {"3: a call may wait for a connection", test_3_call_waits_for_a_connection},
     {"4: each attempt is listed", test_4_each_attempt_is_listed},

@@ -315,6 +315,27 @@ static void test_labels_come_along(void)
     cpt_path_free(callee);
 }
 
+/* What is scaled to nothing takes its labels along, and gives them to nobody else. */
+static void test_labels_of_what_is_gone(void)
+{
+    struct cpt_path *path = cpt_path_new(NULL);
+    struct cpt_path *callee = cpt_path_new(NULL);
+    const struct cpt_splice splice = {.observed_ns = 10};
+    uint32_t frame = 0;
+
+    (void)cpt_path_frame_add(path, CPT_FRAME_NONE, cpt_bytes_of("B: 1"), 0, &frame);
+    (void)cpt_path_frame_add(callee, CPT_FRAME_NONE, cpt_bytes_of("B: 1"), 0, &frame);
+    (void)cpt_path_append_ns(callee, frame, 1000);
+    (void)cpt_path_append_ns(callee, frame, 1);
+    (void)cpt_path_label_number(callee, CPT_LABEL_ATTEMPT, 7);
+    CU_ASSERT_EQUAL(cpt_path_splice(path, frame, callee, &splice, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_path_segment_count(path), 1);
+    CU_ASSERT_EQUAL(cpt_path_label_count(path), 1);
+    CU_ASSERT_EQUAL(cpt_path_label(path, 0)->key, CPT_LABEL_EXCESS);
+    cpt_path_free(path);
+    cpt_path_free(callee);
+}
+
 static void test_copy_is_the_same(void)
 {
     struct cpt_path *path = cpt_path_new(NULL);
@@ -357,6 +378,7 @@ CU_TestInfo cpt_splice_tests[] = {
     {"time before the block is cut off the front", test_front_is_cut},
     {"no callee can pass for another service", test_no_callee_passes_for_another},
     {"labels and flags come along", test_labels_come_along},
+    {"what is scaled to nothing takes its labels along", test_labels_of_what_is_gone},
     {"a copy is the same path", test_copy_is_the_same},
     CU_TEST_INFO_NULL,
 };
