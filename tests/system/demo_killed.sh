@@ -26,3 +26,20 @@ say 'nobody is left'
 for child in $(sed -n 's/^  [ABC] .*pid \([0-9]*\).*/\1/p' demo.out); do
     ! kill -0 "$child" 2>/dev/null || fail "process $child is still there"
 done
+
+say 'A itself is killed while it writes: what is in the file can be read'
+command -v curl >/dev/null 2>&1 || exit 0
+start serve "$CPT" demo --serve --dir killed
+await serve.out 'End: ^C'
+a=$(sed -n 's/^  A .*\(http:[^ ]*\) .*/\1/p' serve.out)
+a_pid=$(sed -n 's/^  A .*pid \([0-9]*\).*/\1/p' serve.out)
+for i in 1 2 3 4 5 6 7 8; do
+    start "users$i" sh -c "while curl -s --max-time 5 -o users$i.body '$a/?arm=control'; do :; done"
+done
+sleep 1.5
+kill -KILL "$a_pid"
+sleep 0.3
+"$CPT" log --check killed/paths.cptlog >killed.check || fail "$(cat killed.check)"
+records=$(sed -n 's/.* \([0-9]*\) records.*/\1/p' killed.check)
+echo "$records records"
+[ "$records" -ge 10 ] || fail "only $records records"

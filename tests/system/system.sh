@@ -45,6 +45,7 @@ start() {
     name=$1
     shift
     : >"$name.out" # not what an earlier run left there
+    : >"$name.err"
     "$@" >"$name.out" 2>"$name.err" &
     pid=$!
     started="$started $pid"
