@@ -35,7 +35,7 @@ uint32_t cpti_histogram_index(uint64_t value)
         return (uint32_t)value;
     }
     forgotten = 64U - (unsigned)__builtin_clzll(value) - CPTI_HISTOGRAM_BITS;
-    return (uint32_t)(forgotten * PARTS + (value >> forgotten));
+    return forgotten * PARTS + (uint32_t)(value >> forgotten);
 }
 
 uint64_t cpti_histogram_low(uint32_t index)

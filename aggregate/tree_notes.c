@@ -93,6 +93,21 @@ static size_t find(const struct cpti_notes *notes, const char *key, const char *
     return low;
 }
 
+/* Which comes first: @left's entry @i or @right's entry @j; what is behind the end of
+ * its set comes last. */
+static int merge_order(const struct cpti_notes *left, size_t i,
+                       const struct cpti_notes *right, size_t j)
+{
+    if (i >= left->count) {
+        return 1;
+    }
+    if (j >= right->count) {
+        return -1;
+    }
+    return compare(left->entries[i].key, left->entries[i].value, right->entries[j].key,
+                   right->entries[j].value);
+}
+
 cpt_status cpti_notes_union(const struct cpt_alloc *alloc, struct cpti_notes *result,
                             const struct cpti_notes *left,
                             const struct cpti_notes *right)
@@ -103,16 +118,13 @@ cpt_status cpti_notes_union(const struct cpt_alloc *alloc, struct cpti_notes *re
 
     *result = (struct cpti_notes){0};
     while (status == CPT_OK && (i < left->count || j < right->count)) {
-        const struct cpti_note *a = i < left->count ? &left->entries[i] : NULL;
-        const struct cpti_note *b = j < right->count ? &right->entries[j] : NULL;
-        const int order = a == NULL   ? 1
-                          : b == NULL ? -1
-                                      : compare(a->key, a->value, b->key, b->value);
-        const struct cpti_note *note = order <= 0 ? a : b;
-        const uint64_t count =
-            order == 0 ? saturated_sum(a->count, b->count) : note->count;
+        const int order = merge_order(left, i, right, j);
+        struct cpti_note note = order <= 0 ? left->entries[i] : right->entries[j];
 
-        status = insert(alloc, result, result->count, note->key, note->value, count);
+        if (order == 0) {
+            note.count = saturated_sum(note.count, right->entries[j].count);
+        }
+        status = insert(alloc, result, result->count, note.key, note.value, note.count);
         i += order <= 0;
         j += order >= 0;
     }

@@ -89,7 +89,7 @@ static double double_of_limbs(const uint64_t *limbs, size_t count)
     if (rest != 0 && at + 1 < count) {
         top |= limbs[at + 1] << (64 - rest);
     }
-    for (size_t i = 0; i < at; i++) {
+    for (size_t i = 0; i < at && i < count; i++) {
         lost |= limbs[i];
     }
     return ldexp((double)(lost != 0 ? top | 1U : top), (int)shift);

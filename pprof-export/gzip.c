@@ -31,12 +31,16 @@ struct cpti_gzip {
 
 static void *take(void *context, unsigned count, unsigned bytes)
 {
-    return cpt_alloc_array(context, NULL, count, bytes);
+    const struct cpti_gzip *gzip = context;
+
+    return cpt_alloc_array(gzip->alloc, NULL, count, bytes);
 }
 
 static void give_back(void *context, void *memory)
 {
-    cpt_alloc_free(context, memory);
+    const struct cpti_gzip *gzip = context;
+
+    cpt_alloc_free(gzip->alloc, memory);
 }
 
 struct cpti_gzip *cpti_gzip_new(const struct cpt_alloc *alloc,
@@ -51,8 +55,7 @@ struct cpti_gzip *cpti_gzip_new(const struct cpt_alloc *alloc,
     gzip->sink = *sink;
     gzip->stream.zalloc = take;
     gzip->stream.zfree = give_back;
-    /* zlib has no const; it hands this back to the two functions above as it is */
-    memcpy(&gzip->stream.opaque, &alloc, sizeof alloc);
+    gzip->stream.opaque = gzip;
     if (level != 0 && deflateInit2(&gzip->stream, level, Z_DEFLATED, GZIP_WINDOW_BITS,
                                    MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK) {
         cpt_alloc_free(alloc, gzip);

@@ -20,7 +20,6 @@
 #include "cpt/cpt_path.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -56,22 +55,14 @@ static cpt_status add_types(struct cpti_profile *profile)
 
 /* --- Comments --- */
 
-/* One line of at most COMMENT_BYTES; what is longer is cut. */
-static CPT_PRINTF(2, 3) cpt_status
-    comment(struct cpti_profile *profile, const char *format, ...)
+/* Adds @line; callers cut it at COMMENT_BYTES. */
+static cpt_status comment(struct cpti_profile *profile, const char *line)
 {
-    char line[COMMENT_BYTES];
     char clean[3 * COMMENT_BYTES];
     uint32_t number = 0;
-    size_t bytes = 0;
-    va_list arguments;
-    cpt_status status = CPT_OK;
+    const size_t bytes = cpti_text_clean(line, strnlen(line, COMMENT_BYTES), clean);
+    cpt_status status = cpti_strings_add(&profile->strings, clean, bytes, &number);
 
-    va_start(arguments, format);
-    (void)vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    bytes = cpti_text_clean(line, strlen(line), clean);
-    status = cpti_strings_add(&profile->strings, clean, bytes, &number);
     if (status == CPT_OK) {
         status = cpt_alloc_grow(profile->alloc, (void **)&profile->comments,
                                 &profile->comment_capacity, profile->comment_count + 1,
@@ -90,21 +81,27 @@ static double probability_of(cpt_weight weight)
 
 static cpt_status comment_on_requests(struct cpti_profile *profile)
 {
-    const uint64_t count = cpt_tree_request_count(profile->tree);
-    const double least = probability_of(cpt_tree_weight_max(profile->tree));
-    const double most = probability_of(cpt_tree_weight_min(profile->tree));
-    cpt_status status = comment(profile,
-                                "average critical path of %" PRIu64
-                                " requests; one without a stack counts as 0",
-                                count);
+    const cpt_weight lightest = cpt_tree_weight_min(profile->tree);
+    const cpt_weight heaviest = cpt_tree_weight_max(profile->tree);
+    char line[COMMENT_BYTES];
+    cpt_status status = CPT_OK;
 
+    (void)snprintf(line, sizeof line,
+                   "average critical path of %" PRIu64
+                   " requests; one without a stack counts as 0",
+                   cpt_tree_request_count(profile->tree));
+    status = comment(profile, line);
     if (status != CPT_OK) {
         return status;
     }
-    if (cpt_tree_weight_min(profile->tree) == cpt_tree_weight_max(profile->tree)) {
-        return comment(profile, "sampling probability: %.6g", most);
+    if (lightest == heaviest) {
+        (void)snprintf(line, sizeof line, "sampling probability: %.6g",
+                       probability_of(lightest));
+    } else {
+        (void)snprintf(line, sizeof line, "sampling probability: %.6g to %.6g",
+                       probability_of(heaviest), probability_of(lightest));
     }
-    return comment(profile, "sampling probability: %.6g to %.6g", least, most);
+    return comment(profile, line);
 }
 
 static void time_text(uint64_t unix_ns, char text[32])
@@ -122,37 +119,56 @@ static cpt_status comment_on_window(struct cpti_profile *profile)
 {
     char first[32];
     char last[32];
+    char line[COMMENT_BYTES];
 
     if (cpt_tree_time_last_ns(profile->tree) == 0) {
         return CPT_OK;
     }
     time_text(cpt_tree_time_first_ns(profile->tree), first);
     time_text(cpt_tree_time_last_ns(profile->tree), last);
-    return comment(profile, "window: %s to %s", first, last);
+    (void)snprintf(line, sizeof line, "window: %s to %s", first, last);
+    return comment(profile, line);
+}
+
+static cpt_status comment_on_notes(struct cpti_profile *profile)
+{
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 0; i < cpt_tree_note_count(profile->tree) && status == CPT_OK;
+         i++) {
+        const struct cpt_tree_note_entry note = cpt_tree_note_at(profile->tree, i);
+        char line[COMMENT_BYTES];
+
+        if (note.value != NULL) {
+            (void)snprintf(line, sizeof line, "%s: %s", note.key, note.value);
+        } else {
+            (void)snprintf(line, sizeof line, "%s: %" PRIu64, note.key, note.count);
+        }
+        status = comment(profile, line);
+    }
+    return status;
 }
 
 static cpt_status add_comments(struct cpti_profile *profile,
                                const struct cpt_pprof_options *options)
 {
-    cpt_status status = comment(profile, "written by %s",
-                                options->tool != NULL ? options->tool : "cpt");
+    char line[COMMENT_BYTES];
+    cpt_status status = CPT_OK;
 
+    (void)snprintf(line, sizeof line, "written by %s",
+                   options->tool != NULL ? options->tool : "cpt");
+    status = comment(profile, line);
     if (status == CPT_OK) {
         status = comment_on_requests(profile);
     }
     if (status == CPT_OK) {
         status = comment_on_window(profile);
     }
-    for (size_t i = 0; i < cpt_tree_note_count(profile->tree) && status == CPT_OK;
-         i++) {
-        const struct cpt_tree_note_entry note = cpt_tree_note_at(profile->tree, i);
-
-        status = note.value != NULL
-                     ? comment(profile, "%s: %s", note.key, note.value)
-                     : comment(profile, "%s: %" PRIu64, note.key, note.count);
+    if (status == CPT_OK) {
+        status = comment_on_notes(profile);
     }
     for (size_t i = 0; i < options->comment_count && status == CPT_OK; i++) {
-        status = comment(profile, "%s", options->comments[i]);
+        status = comment(profile, options->comments[i]);
     }
     return status;
 }

@@ -150,6 +150,7 @@ static size_t character_bytes(const unsigned char *at, size_t left)
 
 size_t cpti_text_clean(const char *data, size_t bytes, char *text)
 {
+    static const char replacement[3] = {'\xef', '\xbf', '\xbd'}; /* U+FFFD */
     const unsigned char *at = (const unsigned char *)data;
     size_t written = 0;
 
@@ -157,8 +158,8 @@ size_t cpti_text_clean(const char *data, size_t bytes, char *text)
         const size_t count = character_bytes(at + i, bytes - i);
 
         if (count == 0) {
-            memcpy(text + written, "\xef\xbf\xbd", 3);
-            written += 3;
+            memcpy(text + written, replacement, sizeof replacement);
+            written += sizeof replacement;
             i++;
         } else if (at[i] < 0x20 || at[i] == 0x7f) {
             text[written++] = ' ';
