@@ -306,8 +306,8 @@ static cpt_status serve(struct process *process, struct cpt_error *error)
 static void close_process(struct process *process)
 {
     cpt_pool_free(process->pool);
-    cpt_log_queue_free(process->log); /* its records borrow from the service */
     cpt_service_free(process->service);
+    cpt_log_queue_free(process->log);
     cpt_http_free(process->http);
     for (size_t i = 0; i < METHODS_MAX; i++) {
         cpt_plan_free(process->plans[i]);

@@ -33,8 +33,9 @@ struct served {
     const struct cpti_method *method;
     struct cpti_decision decision;
     struct cpt_rpc_request input;
-    struct cpt_path *path; /* of a traced request that ended */
-    char status[16];       /* for the record */
+    struct cpt_bytes service_name; /* a copy: the record may outlive the service */
+    struct cpt_path *path;         /* of a traced request that ended */
+    char status[16];               /* for the record */
     cpt_reply_fn reply;
     void *context;
 };
@@ -295,9 +296,9 @@ static void fill_record(struct served *served, struct cpt_record *record,
     record->start_unix_ns = cpt_clock_unix_ns() - record->latency_ns;
     record->probability =
         service->sampling.probability > 0 ? service->sampling.probability : 1;
-    record->service = cpt_bytes_of(service->name);
+    record->service = served->service_name;
     record->method = served->input.method;
-    record->entry = cpt_bytes_of(served->method->entry);
+    record->entry = request->trace.entry;
     record->is_failed = request->status != CPT_OK || http_status >= 500;
     (void)snprintf(served->status, sizeof served->status,
                    http_status < 400 ? "ok" : "%u", http_status);
@@ -482,7 +483,9 @@ static struct cpt_request *make_request(struct cpt_service *service,
         copy_bytes(&request->arena, inbound->query, &served->input.query) != CPT_OK ||
         copy_bytes(&request->arena, inbound->body, &served->input.body) != CPT_OK ||
         copy_bytes(&request->arena, inbound->traceparent,
-                   &request->context.traceparent) != CPT_OK) {
+                   &request->context.traceparent) != CPT_OK ||
+        (decision->is_logged && copy_bytes(&request->arena, cpt_bytes_of(service->name),
+                                           &served->service_name) != CPT_OK)) {
         cpti_request_discard(request);
         return NULL;
     }
