@@ -86,11 +86,12 @@ struct cpt_trace_call {
     struct cpt_bytes executor;  /* whose queue it waited in till sent */
     uint64_t server_elapsed_ns; /* what the callee says it took */
     unsigned char has_server_elapsed;
-    unsigned char outcome; /* enum cpt_trace_outcome */
-    unsigned char kind;    /* enum cpt_kind, for CPT_CALL_KIND */
-    unsigned char reason;  /* enum cpt_reason, if there is no path */
-    uint32_t attempt;      /* 1, 2 … where it was tried several times; else 0 */
-    const void *reply;     /* for struct cpt_trace.open_callee; may be NULL */
+    unsigned char outcome;   /* enum cpt_trace_outcome */
+    unsigned char kind;      /* enum cpt_kind, for CPT_CALL_KIND */
+    unsigned char reason;    /* enum cpt_reason, if there is no path */
+    uint32_t attempt;        /* 1, 2 … where it was tried several times; else 0 */
+    struct cpt_bytes status; /* how it ended, where not well: a label; may be empty */
+    const void *reply;       /* for struct cpt_trace.open_callee; may be NULL */
     size_t reply_bytes;
 };
 

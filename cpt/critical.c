@@ -526,6 +526,9 @@ static cpt_status append_call(struct walk *walk, struct cpt_path *path,
     if (status == CPT_OK && call->attempt != 0) {
         status = cpt_path_label_number(path, CPT_LABEL_ATTEMPT, call->attempt);
     }
+    if (status == CPT_OK && call->status.bytes != 0) {
+        status = cpt_path_label_name(path, CPT_LABEL_STATUS, call->status);
+    }
     return status;
 }
 

@@ -15,6 +15,7 @@ enum judge { JUDGE_EXACTLY, JUDGE_LENGTH };
 static struct random_trace made;
 static struct model_line expected;
 static struct model_line got;
+static unsigned opened_counts[RANDOM_CALLS_MAX]; /* of this walk */
 
 static cpt_status open_callee(void *context, struct cpt_trace_call *call,
                               struct cpt_path *callee)
@@ -22,6 +23,7 @@ static cpt_status open_callee(void *context, struct cpt_trace_call *call,
     const struct random_call *extra = call->reply;
 
     (void)context;
+    opened_counts[call - made.calls]++;
     model_callee_path(&extra->callee, callee);
     if (extra->has_late_elapsed) {
         call->has_server_elapsed = 1;
@@ -54,6 +56,16 @@ static int scratch_is_clear(void)
     return 1;
 }
 
+static int is_any_opened_twice(void)
+{
+    for (size_t i = 0; i < RANDOM_CALLS_MAX; i++) {
+        if (opened_counts[i] > 1) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* One walk of `made`. 0: it failed the judge. */
 static int walk_is_right(struct cpt_path *path, unsigned attribution, enum judge judge,
                          int is_whole)
@@ -68,6 +80,7 @@ static int walk_is_right(struct cpt_path *path, unsigned attribution, enum judge
         model_critical_path(&made, &expected); /* first: the walk may open callees */
     }
     cpt_path_reset(path);
+    memset(opened_counts, 0, sizeof opened_counts);
     status = cpt_critical_path(NULL, &made.trace, path, &error);
     if (!scratch_is_clear()) {
         return 0;
@@ -81,6 +94,10 @@ static int walk_is_right(struct cpt_path *path, unsigned attribution, enum judge
     }
     if (judge == JUDGE_LENGTH) {
         return 1;
+    }
+    if (is_any_opened_twice()) {
+        printf("\n  a callee was opened twice\n");
+        return 0;
     }
     return model_line_of(path, latency_ns, &got) && lines_are_equal() &&
            (!is_whole || attribution != CPT_ATTRIBUTE_LONGEST ||

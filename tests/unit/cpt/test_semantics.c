@@ -283,6 +283,7 @@ static void test_4_each_attempt_is_listed(void)
 
     first.outcome = CPT_CALL_TIMEOUT;
     first.attempt = 1;
+    first.status = cpt_bytes_of("DEADLINE");
     pause.outcome = CPT_CALL_KIND;
     pause.kind = CPT_KIND_BACKOFF;
     second.attempt = 2;
@@ -290,7 +291,8 @@ static void test_4_each_attempt_is_listed(void)
     trace_wait(&a1, &waits[1], &pause, NULL, 12, 17);
     trace_wait(&a1, &waits[2], &second, NULL, 17, 35);
     trace_expect(&trace,
-                 "A1 2, A1;B: Get;B: \u2039timeout\u203a 10 {attempt=1}, "
+                 "A1 2, A1;B: Get;B: \u2039timeout\u203a 10 {attempt=1, "
+                 "status=DEADLINE}, "
                  "A1;B: Get;B: \u2039backoff\u203a 5, A1;B: Get 18 {attempt=2}, A1 5");
 }
 
