@@ -7,8 +7,8 @@
 sources()
 {
     for pattern in "$@"; do
-        find . -name .git -prune -o -path './build*' -prune -o -path './demo-out' -prune \
-            -o -path './obj-*' -prune -o -path './debian/*/*' -prune \
+        find . -type d \( -name .git -o -name 'build*' -o -name demo-out -o \
+            -path './debian/*' -o -exec test -e '{}/CMakeCache.txt' \; \) -prune \
             -o -type f -name "*.$pattern" -print
     done | sed 's|^\./||' | sort
 }

@@ -12,7 +12,7 @@ list=$(mktemp) || exit 2
 trap 'rm -f "$list"' EXIT
 {
     sources '[ch]' cmake sh proto py cddl options
-    find . -name CMakeLists.txt -not -path './build*' -not -path './obj-*' | sed 's|^\./||'
+    sources txt | grep '\(^\|/\)CMakeLists\.txt$'
     ls Makefile .ci/run
 } > "$list"
 while IFS= read -r file; do
