@@ -26,6 +26,23 @@ struct cpt_clock {
 /* CLOCK_MONOTONIC of the operating system. Static memory. */
 CPT_API const struct cpt_clock *cpt_clock_monotonic(void);
 
+/*
+ * The processor's own counter, scaled to nanoseconds: it costs half of what the
+ * operating system's clock does. NULL where it is not known to run at one speed on all
+ * processors (x86 with an invariant TSC is known; nothing else is). The first call
+ * calibrates it against CLOCK_MONOTONIC, for some 10 ms and to about 20 millionths; it
+ * is not slewed afterwards, so do not compare its readings with those of another clock.
+ * Static memory.
+ */
+CPT_API const struct cpt_clock *cpt_clock_tsc(void);
+
+/* The cheapest clock that the machine has: cpt_clock_tsc(), else cpt_clock_monotonic().
+ */
+CPT_API const struct cpt_clock *cpt_clock_fastest(void);
+
+/* "tsc", "monotonic", or "other" for one that came from outside. Static memory. */
+CPT_API const char *cpt_clock_name(const struct cpt_clock *clock);
+
 /* The reading of @clock now. */
 static inline uint64_t cpt_clock_now_ns(const struct cpt_clock *clock)
 {

@@ -136,8 +136,8 @@ CPT_API struct cpt_service *cpt_service_new(const struct cpt_service_options *op
                                             struct cpt_error *error);
 
 /* Frees; no request of it may be running. It is not enough that all are answered: free
- * the transport and the pools that ran them first. Records of it that wait in a log queue
- * do not need it. NULL is fine. */
+ * the transport and the pools that ran them first. Records of it that wait in a log
+ * queue do not need it. NULL is fine. */
 CPT_API void cpt_service_free(struct cpt_service *service);
 
 /*

@@ -54,6 +54,7 @@ static void make_graphs(void)
 
 struct way {
     const struct cpt_plan *plan;
+    const struct cpt_clock *clock;
     int is_traced;
     int has_path;
     struct cpt_path *path;
@@ -75,6 +76,7 @@ static void run_requests(void *context, size_t count)
     const struct cpt_request_options options = {.struct_bytes = sizeof options,
                                                 .plan = way->plan,
                                                 .is_traced = way->is_traced,
+                                                .clock = way->clock,
                                                 .done = end_request,
                                                 .context = way};
 
@@ -90,10 +92,12 @@ static void compare_graph(const char *title, struct cpt_task_def *tasks)
     struct cpt_plan *plan = cpt_plan_new(&graph, NULL, &error);
     struct way untraced = {.plan = plan};
     struct way traced = {.plan = plan, .is_traced = 1};
+    struct way fast = {.plan = plan, .is_traced = 1, .clock = cpt_clock_fastest()};
     struct way with_path = {
         .plan = plan, .is_traced = 1, .has_path = 1, .path = cpt_path_new(NULL)};
     const struct bench_way ways[] = {{"untraced", run_requests, &untraced},
                                      {"traced", run_requests, &traced},
+                                     {"traced, fastest clock", run_requests, &fast},
                                      {"traced, path made", run_requests, &with_path}};
 
     bench_title(title);
@@ -103,6 +107,7 @@ static void compare_graph(const char *title, struct cpt_task_def *tasks)
     }
     bench_compare(&ways[0], &ways[1], REQUESTS, TASKS, "task");
     bench_compare(&ways[0], &ways[2], REQUESTS, TASKS, "task");
+    bench_compare(&ways[0], &ways[3], REQUESTS, TASKS, "task");
     cpt_path_free(with_path.path);
     cpt_plan_free(plan);
 }
@@ -118,25 +123,39 @@ static void call_functions(void *context, size_t count)
     }
 }
 
-static void read_clock(void *context, size_t count)
+static void read_from(const struct cpt_clock *clock, size_t count)
 {
     volatile uint64_t sink = 0;
 
-    (void)context;
     for (size_t i = 0; i < count * TASKS; i++) {
-        sink = sink + cpt_clock_now_ns(cpt_clock_monotonic());
+        sink = sink + cpt_clock_now_ns(clock);
     }
+}
+
+static void read_clock(void *context, size_t count)
+{
+    (void)context;
+    read_from(cpt_clock_monotonic(), count);
+}
+
+static void read_fastest(void *context, size_t count)
+{
+    (void)context;
+    read_from(cpt_clock_fastest(), count);
 }
 
 int main(void)
 {
     const struct bench_way calls = {"function calls", call_functions, NULL};
     const struct bench_way clock = {"readings of the clock", read_clock, NULL};
+    const struct bench_way fast = {"readings of the fastest", read_fastest, NULL};
 
     make_graphs();
     compare_graph("A chain of 100 empty tasks", chain_tasks);
     compare_graph("A fan of 100 empty tasks", fan_tasks);
     bench_title("The floor");
     bench_compare(&calls, &clock, REQUESTS, TASKS, "call");
+    bench_compare(&calls, &fast, REQUESTS, TASKS, "call");
+    printf("  the fastest clock here: %s\n", cpt_clock_name(cpt_clock_fastest()));
     return 0;
 }
