@@ -19,7 +19,7 @@
  *
  * -unit=ms, because pprof otherwise prints all in the unit of the smallest row; on
  * differences the two fractions 0, because pprof otherwise hides frames whose callees
- * make up for them. -files shows it by service.
+ * make up for them. -top -files shows it by service.
  *
  * Nothing here opens a file: bytes go to a sink in pieces.
  *

@@ -44,7 +44,7 @@ static void print_file(const char *path)
  * differences it hides frames whose callees make up for them. */
 static void print_commands(const char *path)
 {
-    static const char *const views[] = {"-top", "-files", "-http=localhost:8000"};
+    static const char *const views[] = {"-top", "-top -files", "-http=localhost:8000"};
 
     (void)printf("look at it with\n");
     for (size_t i = 0; i < sizeof views / sizeof views[0]; i++) {
