@@ -60,7 +60,7 @@ test-all: test
 	set -e; for preset in $(LONG_PRESETS); do \
 		cmake --preset $$preset; \
 		cmake --build --preset $$preset; \
-		ctest --preset $$preset -LE long -j $(JOBS); \
+		ctest --preset $$preset -j $(JOBS); \
 	done
 	cmake --preset fuzz
 	cmake --build --preset fuzz
