@@ -8,6 +8,7 @@ extern CU_TestInfo cpt_request_tests[];
 extern CU_TestInfo cpt_runtime_model_tests[];
 extern CU_TestInfo cpt_pool_tests[];
 extern CU_TestInfo cpt_service_tests[];
+extern CU_TestInfo cpt_log_file_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
     {"graph", NULL, NULL, NULL, NULL, cpt_graph_tests},
@@ -15,5 +16,6 @@ CU_SuiteInfo cpt_suites[] = {
     {"random graphs", NULL, NULL, NULL, NULL, cpt_runtime_model_tests},
     {"pool", NULL, NULL, NULL, NULL, cpt_pool_tests},
     {"service", NULL, NULL, NULL, NULL, cpt_service_tests},
+    {"log file", NULL, NULL, NULL, NULL, cpt_log_file_tests},
     CU_SUITE_INFO_NULL,
 };

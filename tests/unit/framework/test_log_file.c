@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* test_log_file.c - path logs in a directory: rotated, removed, shared, and a full disk
+ */
+#include "framework/cpt_log_file.h"
+#include "framework/cpt_log_queue.h"
+#include "wire/cpt_log.h"
+
+#include "tests/support/failing_alloc.h"
+#include "tests/support/suites.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NAMES_MAX = 64 };
+
+static char folder[64]; /* of the test at hand */
+
+static void open_folder(void)
+{
+    strcpy(folder, "/tmp/cpt_log_file_XXXXXX");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+}
+
+/* The files of the folder, sorted; how many. */
+static int list_folder(char names[NAMES_MAX][400])
+{
+    struct dirent **entries = NULL;
+    const int count = scandir(folder, &entries, NULL, alphasort);
+    int kept = 0;
+
+    CU_ASSERT_TRUE_FATAL(count >= 0);
+    for (int i = 0; i < count; i++) {
+        if (entries[i]->d_name[0] != '.' && kept < NAMES_MAX) {
+            snprintf(names[kept++], 400, "%s/%s", folder, entries[i]->d_name);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return kept;
+}
+
+static void close_folder(void)
+{
+    char names[NAMES_MAX][400];
+    const int count = list_folder(names);
+
+    for (int i = 0; i < count; i++) {
+        (void)unlink(names[i]);
+    }
+    CU_ASSERT_EQUAL(rmdir(folder), 0);
+}
+
+/* A block of @count records; the first one's latency is @first + 1. Borrowed. */
+static struct cpt_bytes make_block(struct cpt_log_block *block, uint64_t first,
+                                   size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct cpt_record record = {.latency_ns = first + i + 1,
+                                          .start_unix_ns = 1000 + first + i,
+                                          .service = cpt_bytes_of("A"),
+                                          .probability = 1};
+        unsigned char *data = NULL;
+        size_t bytes = 0;
+
+        CU_ASSERT_EQUAL_FATAL(cpt_record_encode(&record, NULL, &data, &bytes, NULL),
+                              CPT_OK);
+        CU_ASSERT_EQUAL_FATAL(cpt_log_block_add(block, data, bytes), CPT_OK);
+        cpt_alloc_free(NULL, data);
+    }
+    return cpt_log_block_finish(block);
+}
+
+static cpt_status write_block(struct cpt_log_file *file, uint64_t first, size_t count)
+{
+    struct cpt_log_block *block = cpt_log_block_new(NULL, 0);
+    const struct cpt_bytes bytes = make_block(block, first, count);
+    const cpt_status status = cpt_log_file_write(file, bytes.data, bytes.bytes);
+
+    cpt_log_block_free(block);
+    return status;
+}
+
+static cpt_status read_some(void *context, void *buffer, size_t capacity, size_t *bytes)
+{
+    *bytes = fread(buffer, 1, capacity, context);
+    return CPT_OK;
+}
+
+/* The records of a file, which is sound; their latencies are added to *@sum. */
+static uint64_t read_file(const char *name, uint64_t *sum)
+{
+    FILE *in = fopen(name, "rb");
+    const struct cpt_log_reader_options options = {
+        .struct_bytes = sizeof options, .read = read_some, .context = in};
+    struct cpt_log_reader *reader = cpt_log_reader_new(&options, NULL);
+    struct cpt_record record;
+    cpt_status status = CPT_OK;
+    uint64_t count = 0;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(in);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(reader);
+    while ((status = cpt_log_reader_next(reader, &record, NULL)) == CPT_OK) {
+        *sum += record.latency_ns;
+        count++;
+    }
+    CU_ASSERT_EQUAL(status, CPT_END);
+    CU_ASSERT_EQUAL(cpt_log_reader_counts(reader)->skipped_bytes, 0);
+    cpt_log_reader_free(reader);
+    fclose(in);
+    return count;
+}
+
+static uint64_t read_folder(uint64_t *sum)
+{
+    char names[NAMES_MAX][400];
+    const int count = list_folder(names);
+    uint64_t records = 0;
+
+    for (int i = 0; i < count; i++) {
+        records += read_file(names[i], sum);
+    }
+    return records;
+}
+
+static uint64_t folder_bytes(void)
+{
+    char names[NAMES_MAX][400];
+    const int count = list_folder(names);
+    uint64_t bytes = 0;
+
+    for (int i = 0; i < count; i++) {
+        struct stat about;
+
+        CU_ASSERT_EQUAL(stat(names[i], &about), 0);
+        bytes += (uint64_t)about.st_size;
+    }
+    return bytes;
+}
+
+static struct cpt_log_file_options in_folder(void)
+{
+    return (struct cpt_log_file_options){
+        .struct_bytes = sizeof(struct cpt_log_file_options), .directory = folder};
+}
+
+static struct cpt_log_file_counts counts_of(const struct cpt_log_file *file)
+{
+    struct cpt_log_file_counts counts;
+
+    cpt_log_file_counts(file, &counts);
+    return counts;
+}
+
+/* --- What is written --- */
+
+static void test_blocks_are_appended(void)
+{
+    char names[NAMES_MAX][400];
+    unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
+    struct cpt_log_file *file = NULL;
+    struct cpt_log_file_options options;
+    uint64_t sum = 0;
+
+    open_folder();
+    options = in_folder();
+    options.name = "A";
+    options.is_synced = 1;
+    file = cpt_log_file_new(&options, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_EQUAL(cpt_log_file_write(file, header, cpt_log_header(header)), CPT_OK);
+    CU_ASSERT_EQUAL(write_block(file, 0, 3), CPT_OK);
+    CU_ASSERT_EQUAL(read_folder(&sum), 3); /* while it is written */
+    CU_ASSERT_EQUAL(write_block(file, 3, 2), CPT_OK);
+    CU_ASSERT_EQUAL(counts_of(file).block_count, 2);
+    CU_ASSERT_EQUAL(counts_of(file).file_count, 1);
+    CU_ASSERT_EQUAL(cpt_log_file_finish(file), CPT_OK);
+    CU_ASSERT_EQUAL(counts_of(file).byte_count, folder_bytes());
+    CU_ASSERT_EQUAL(counts_of(file).unindexed_count, 0);
+    cpt_log_file_free(file);
+    CU_ASSERT_EQUAL(list_folder(names), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(names[0], "/A-2"));
+    sum = 0;
+    CU_ASSERT_EQUAL(read_folder(&sum), 5);
+    CU_ASSERT_EQUAL(sum, 1 + 2 + 3 + 4 + 5);
+    close_folder();
+}
+
+static void test_no_record_no_file(void)
+{
+    char names[NAMES_MAX][400];
+    struct cpt_log_file_options options;
+    struct cpt_log_file *file = NULL;
+
+    open_folder();
+    options = in_folder();
+    file = cpt_log_file_new(&options, NULL);
+    CU_ASSERT_EQUAL(list_folder(names), 1);
+    cpt_log_file_free(file);
+    CU_ASSERT_EQUAL(list_folder(names), 0);
+    cpt_log_file_free(NULL);
+    close_folder();
+}
+
+/* --- When a new file begins --- */
+
+/* Files after three equal blocks, if a file may have two blocks and @more bytes. */
+static int files_with(int64_t more)
+{
+    char names[NAMES_MAX][400];
+    unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
+    struct cpt_log_block *block = cpt_log_block_new(NULL, 0);
+    const size_t block_bytes = make_block(block, 100, 5).bytes;
+    struct cpt_log_file_options options;
+    struct cpt_log_file *file = NULL;
+    uint64_t sum = 0;
+    int count = 0;
+
+    open_folder();
+    options = in_folder();
+    options.file_bytes_max =
+        (uint64_t)((int64_t)(cpt_log_header(header) + 2 * block_bytes) + more);
+    file = cpt_log_file_new(&options, NULL);
+    for (uint64_t i = 0; i < 3; i++) {
+        CU_ASSERT_EQUAL(write_block(file, 100, 5), CPT_OK);
+    }
+    CU_ASSERT_EQUAL(counts_of(file).block_count, 3);
+    cpt_log_file_free(file);
+    count = list_folder(names);
+    CU_ASSERT_EQUAL(read_folder(&sum), 15);
+    close_folder();
+    cpt_log_block_free(block);
+    return count;
+}
+
+static void test_rotation_by_size(void)
+{
+    struct cpt_log_block *block = cpt_log_block_new(NULL, 0);
+    const int64_t block_bytes = (int64_t)make_block(block, 100, 5).bytes;
+
+    cpt_log_block_free(block);
+    CU_ASSERT_EQUAL(files_with(-1), 3);
+    CU_ASSERT_EQUAL(files_with(0), 2);
+    CU_ASSERT_EQUAL(files_with(1), 2);
+    CU_ASSERT_EQUAL(files_with(block_bytes - 1), 2);
+    CU_ASSERT_EQUAL(files_with(block_bytes), 1);
+    /* a block that is larger than a file may be gets a file of its own */
+    CU_ASSERT_EQUAL(files_with(-2 * block_bytes), 3);
+}
+
+static void test_rotation_by_age(void)
+{
+    char names[NAMES_MAX][400];
+    struct cpt_log_file_options options;
+    struct cpt_log_file *file = NULL;
+    uint64_t sum = 0;
+
+    open_folder();
+    options = in_folder();
+    options.file_age_ns_max = 1;
+    file = cpt_log_file_new(&options, NULL);
+    for (uint64_t i = 0; i < 12; i++) {
+        CU_ASSERT_EQUAL(write_block(file, i, 1), CPT_OK);
+    }
+    CU_ASSERT_EQUAL(counts_of(file).file_count, 12);
+    cpt_log_file_free(file);
+    CU_ASSERT_EQUAL(list_folder(names), 12);
+    CU_ASSERT_EQUAL(read_folder(&sum), 12);
+    CU_ASSERT_EQUAL(sum, 12 * 13 / 2);
+    close_folder();
+}
+
+static void test_finish_begins_another(void)
+{
+    char names[NAMES_MAX][400];
+    struct cpt_log_file_options options;
+    struct cpt_log_file *file = NULL;
+    uint64_t sum = 0;
+
+    open_folder();
+    options = in_folder();
+    file = cpt_log_file_new(&options, NULL);
+    CU_ASSERT_EQUAL(write_block(file, 0, 1), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_log_file_finish(file), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_log_file_finish(file), CPT_OK);
+    CU_ASSERT_EQUAL(write_block(file, 1, 1), CPT_OK);
+    cpt_log_file_free(file);
+    CU_ASSERT_EQUAL(list_folder(names), 2);
+    CU_ASSERT_EQUAL(read_folder(&sum), 2);
+    close_folder();
+}
+
+/* --- How many are kept --- */
+
+static void touch(const char *name)
+{
+    char path[400];
+    int descriptor = -1;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    descriptor = open(path, O_WRONLY | O_CREAT, 0644);
+    CU_ASSERT_TRUE(descriptor >= 0);
+    (void)close(descriptor);
+}
+
+static void test_oldest_are_removed(void)
+{
+    static const char *const strangers[] = {
+        "A-old-20200101T000000Z-1-000001.cptlog", "A-20200101T000000Z-1-000001.txt",
+        "A-20200101T000000Z-1.cptlog", "A-notes.cptlog", "A.cptlog"};
+    char names[NAMES_MAX][400];
+    struct cpt_log_file_options options;
+    struct cpt_log_file *file = NULL;
+    uint64_t sum = 0;
+
+    open_folder();
+    for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
+        touch(strangers[i]);
+    }
+    touch("A-20200101T000000Z-99-000003.cptlog"); /* of a process of long ago */
+    options = in_folder();
+    options.name = "A";
+    options.kept_file_count_max = 3;
+    options.file_age_ns_max = 1;
+    file = cpt_log_file_new(&options, NULL);
+    for (uint64_t i = 0; i < 6; i++) {
+        CU_ASSERT_EQUAL(write_block(file, i, 1), CPT_OK);
+    }
+    CU_ASSERT_EQUAL(counts_of(file).removed_count, 4);
+    cpt_log_file_free(file);
+    CU_ASSERT_EQUAL(list_folder(names), 3 + 5);
+    CU_ASSERT_EQUAL(read_folder(&sum), 3);
+    CU_ASSERT_EQUAL(sum, 4 + 5 + 6);
+    close_folder();
+}
+
+static void test_what_is_written_to_is_kept(void)
+{
+    struct cpt_log_file_options options;
+    struct cpt_log_file *slow = NULL;
+    struct cpt_log_file *busy = NULL;
+    uint64_t sum = 0;
+
+    open_folder();
+    options = in_folder();
+    slow = cpt_log_file_new(&options, NULL);
+    CU_ASSERT_EQUAL(write_block(slow, 99, 1), CPT_OK);
+    options.kept_file_count_max = 1;
+    options.file_age_ns_max = 1;
+    busy = cpt_log_file_new(&options, NULL);
+    for (uint64_t i = 0; i < 4; i++) {
+        CU_ASSERT_EQUAL(write_block(busy, i, 1), CPT_OK);
+    }
+    CU_ASSERT_EQUAL(counts_of(busy).removed_count, 3);
+    CU_ASSERT_EQUAL(read_folder(&sum), 2);
+    CU_ASSERT_EQUAL(sum, 100 + 4);
+    cpt_log_file_free(slow);
+    cpt_log_file_free(busy);
+    close_folder();
+}
+
+/* --- What goes wrong --- */
+
+static void expect_refusal(struct cpt_log_file_options options, cpt_status status,
+                           const char *part)
+{
+    struct cpt_error error = {0};
+
+    CU_ASSERT_PTR_NULL(cpt_log_file_new(&options, &error));
+    CU_ASSERT_EQUAL(error.status, status);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.sentence, part));
+}
+
+static void test_options_are_checked(void)
+{
+    char name[CPT_LOG_FILE_NAME_BYTES_MAX + 2];
+    struct cpt_log_file_options options;
+    struct cpt_log_file *file = NULL;
+
+    open_folder();
+    memset(name, 'n', sizeof name);
+    name[CPT_LOG_FILE_NAME_BYTES_MAX + 1] = '\0';
+    options = in_folder();
+    options.name = name;
+    expect_refusal(options, CPT_INVALID, "1 to 128 bytes");
+    for (size_t bytes = CPT_LOG_FILE_NAME_BYTES_MAX;
+         bytes >= CPT_LOG_FILE_NAME_BYTES_MAX - 1; bytes--) {
+        name[bytes] = '\0';
+        file = cpt_log_file_new(&options, NULL);
+        CU_ASSERT_PTR_NOT_NULL(file);
+        cpt_log_file_free(file);
+    }
+    options.name = "../a";
+    expect_refusal(options, CPT_INVALID, "without '/'");
+    options.name = "";
+    expect_refusal(options, CPT_INVALID, "1 to 128 bytes");
+    options.name = NULL;
+    options.directory = NULL;
+    expect_refusal(options, CPT_INVALID, "needs a directory");
+    options.directory = "/nowhere/at/all";
+    expect_refusal(options, CPT_IO, "cannot be begun: No such file");
+    close_folder();
+}
+
+/* Writes beyond the limit of this process fail, in the middle of a block. */
+static void test_full_disk(void)
+{
+    struct rlimit before;
+    struct rlimit tight;
+    struct cpt_log_file_options options;
+    struct cpt_log_file *file = NULL;
+    uint64_t sum = 0;
+
+    open_folder();
+    options = in_folder();
+    file = cpt_log_file_new(&options, NULL);
+    CU_ASSERT_EQUAL(write_block(file, 0, 2), CPT_OK);
+    CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &before), 0);
+    tight = before;
+    tight.rlim_cur = (rlim_t)folder_bytes() + 40;
+    signal(SIGXFSZ, SIG_IGN);
+    CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    CU_ASSERT_EQUAL(write_block(file, 2, 2), CPT_IO);
+    CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    CU_ASSERT_EQUAL(counts_of(file).failed_count, 1);
+    CU_ASSERT_EQUAL(read_folder(&sum), 2); /* and no half of a block behind them */
+    CU_ASSERT_EQUAL(write_block(file, 4, 2), CPT_OK);
+    cpt_log_file_free(file);
+    sum = 0;
+    CU_ASSERT_EQUAL(read_folder(&sum), 4);
+    CU_ASSERT_EQUAL(sum, 1 + 2 + 5 + 6);
+    close_folder();
+}
+
+static bool open_with(const struct cpt_alloc *alloc)
+{
+    struct cpt_log_file_options options = in_folder();
+    struct cpt_log_file *file = NULL;
+
+    options.alloc = alloc;
+    file = cpt_log_file_new(&options, NULL);
+    cpt_log_file_free(file);
+    return file != NULL;
+}
+
+static void test_allocation_failures(void)
+{
+    open_folder();
+    each_allocation_failure(open_with);
+    close_folder();
+}
+
+/* --- Many at once --- */
+
+enum { WRITERS = 4, WRITER_BLOCKS = 50 };
+
+static void *write_to_directory(void *context)
+{
+    struct cpt_log_file *file = cpt_log_file_new(context, NULL);
+
+    for (uint64_t i = 0; i < WRITER_BLOCKS; i++) {
+        (void)write_block(file, i, 1);
+    }
+    cpt_log_file_free(file);
+    return NULL;
+}
+
+/* Each with a descriptor of its own, as processes have. */
+static void *append_to_one_file(void *context)
+{
+    int descriptor = open(context, O_WRONLY | O_APPEND | O_CREAT, 0644);
+    struct cpt_log_block *block = cpt_log_block_new(NULL, 0);
+    unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
+
+    (void)cpt_log_sink_descriptor(&descriptor, header, cpt_log_header(header));
+    for (uint64_t i = 0; i < WRITER_BLOCKS; i++) {
+        const struct cpt_bytes bytes = make_block(block, 10 * i, 10);
+
+        (void)cpt_log_sink_descriptor(&descriptor, bytes.data, bytes.bytes);
+    }
+    cpt_log_block_free(block);
+    (void)close(descriptor);
+    return NULL;
+}
+
+static void run_writers(void *(*run)(void *context), void *context)
+{
+    pthread_t threads[WRITERS];
+
+    for (size_t i = 0; i < WRITERS; i++) {
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, run, context), 0);
+    }
+    for (size_t i = 0; i < WRITERS; i++) {
+        CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+    }
+}
+
+static void test_writers_share_a_directory(void)
+{
+    struct cpt_log_file_options options;
+    uint64_t sum = 0;
+
+    open_folder();
+    options = in_folder();
+    options.file_bytes_max = 512;
+    run_writers(write_to_directory, &options);
+    CU_ASSERT_EQUAL(read_folder(&sum), WRITERS * WRITER_BLOCKS);
+    CU_ASSERT_EQUAL(sum, WRITERS * WRITER_BLOCKS * (WRITER_BLOCKS + 1) / 2);
+    close_folder();
+}
+
+static void test_writers_append_to_one_file(void)
+{
+    const uint64_t count = WRITER_BLOCKS * 10;
+    char path[400];
+    uint64_t sum = 0;
+
+    open_folder();
+    snprintf(path, sizeof path, "%s/one.cptlog", folder);
+    run_writers(append_to_one_file, path);
+    CU_ASSERT_EQUAL(read_folder(&sum), WRITERS * count);
+    CU_ASSERT_EQUAL(sum, WRITERS * count * (count + 1) / 2);
+    close_folder();
+}
+
+CU_TestInfo cpt_log_file_tests[] = {
+    {"blocks are appended", test_blocks_are_appended},
+    {"no record, no file", test_no_record_no_file},
+    {"a new file by size", test_rotation_by_size},
+    {"a new file by age", test_rotation_by_age},
+    {"a new file when asked", test_finish_begins_another},
+    {"the oldest are removed", test_oldest_are_removed},
+    {"what somebody writes to is kept", test_what_is_written_to_is_kept},
+    {"options are checked", test_options_are_checked},
+    {"a full disk", test_full_disk},
+    {"allocation failures", test_allocation_failures},
+    {"writers share a directory", test_writers_share_a_directory},
+    {"writers append to one file", test_writers_append_to_one_file},
+    CU_TEST_INFO_NULL,
+};
