@@ -1,33 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* cmd_aggregate.c - cpt aggregate: many requests to one tree, kept in a file */
-#include "cpt/cli/files.h"
 #include "cpt/cli/gather.h"
 #include "cpt/cli/log_walk.h"
 #include "cpt/cli/output.h"
+#include "cpt/cli/tree_file.h"
 #include "aggregate/cpt_tree.h"
-#include "cpt/cpt_alloc.h"
-
-/* Writes @tree to the file that --output names. */
-static int write_tree(const struct cpti_arguments *arguments,
-                      const struct cpt_tree *tree)
-{
-    struct cpti_output output;
-    void *bytes = NULL;
-    size_t byte_count = 0;
-    int status;
-
-    if (cpt_tree_encode(NULL, tree, &bytes, &byte_count) != CPT_OK) {
-        return cpti_failed("out of memory");
-    }
-    status = cpti_output_open(&output, cpti_value(arguments, "output"));
-    if (status == CPTI_EXIT_DONE) {
-        (void)cpti_output_write(&output, bytes, byte_count);
-        status = cpti_output_commit(&output);
-    }
-    cpt_alloc_free(NULL, bytes);
-    return status;
-}
 
 static int run(const struct cpti_arguments *arguments)
 {
@@ -41,7 +19,7 @@ static int run(const struct cpti_arguments *arguments)
     }
     status = cpti_gather_operands(arguments, &tree, &is_usable);
     if (is_usable) {
-        const int failed = write_tree(arguments, tree);
+        const int failed = cpti_tree_write(cpti_value(arguments, "output"), tree);
 
         status = failed != CPTI_EXIT_DONE ? failed : status;
     }
@@ -51,6 +29,12 @@ static int run(const struct cpti_arguments *arguments)
 
 static const struct cpti_option options[] = {
     {"output", 'o', "FILE", "write the tree to FILE", NULL},
+    {"jobs", 'j', "COUNT",
+     "read COUNT files at a time; default: as many as there are processors", NULL},
+    {"allow-empty", 0, NULL,
+     "write a tree also if no request is selected, as some part of a large job may "
+     "have none",
+     NULL},
     {0},
 };
 
@@ -72,7 +56,7 @@ const struct cpti_command cpti_command_aggregate = {
         "sums, and writes it to a file, which every other command takes in place of "
         "the "
         "logs. Trees can be put together in any order; the result is the same, bit for "
-        "bit.\n"
+        "bit. Several logs are read at the same time, each by a thread of its own.\n"
         "\n" CPTI_SELECT_TEXT " From a tree nothing can be selected any more.",
     .options = {options, cpti_select_options, cpti_log_options},
     .examples = examples,

@@ -272,8 +272,8 @@ static int gather_files(const struct cpti_arguments *arguments,
 static int run(const struct cpti_arguments *arguments)
 {
     struct cpti_selection selections[2];
-    struct cpti_gather gathers[2] = {{&selections[0], "base", NULL},
-                                     {&selections[1], "new", NULL}};
+    struct cpti_gather gathers[2] = {{.selection = &selections[0], .what = "base"},
+                                     {.selection = &selections[1], .what = "new"}};
     uint32_t rows_max;
     int is_usable = 0;
     int status = cpti_selection_init(&selections[0], arguments);

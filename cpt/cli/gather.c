@@ -6,16 +6,16 @@
 #include "cpt/cli/files.h"
 #include "cpt/cli/log_walk.h"
 #include "cpt/cli/output.h"
+#include "cpt/cli/tree_file.h"
+#include "cpt/cli/workers.h"
 #include "aggregate/cpt_tree.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The longest tree file that is read: it has to fit the memory beside its tree. */
-#define TREE_BYTES_MAX ((size_t)1 << 32)
 
 /* Entry services that selected requests had, escaped for printing. */
 struct services {
@@ -136,7 +136,9 @@ static int add_record(struct cpti_log_walk *walk, const struct cpt_record *recor
     status = cpt_tree_add(gather->tree, path, weight);
     if (status == CPT_OK) {
         cpt_tree_time_add(gather->tree, record->start_unix_ns);
-        return CPTI_EXIT_DONE;
+        return gather->request == NULL
+                   ? CPTI_EXIT_DONE
+                   : gather->request(gather->context, record, path, weight);
     }
     if (status == CPT_NO_MEMORY) {
         return cpti_failed("out of memory");
@@ -227,6 +229,7 @@ static int merge_tree(struct gathering *gathering, const struct cpti_input *inpu
     }
     for (size_t i = 0; i < gathering->gather_count && failed == CPTI_EXIT_DONE; i++) {
         failed = failed_tree(cpt_tree_merge(gathering->gathers[i].tree, tree));
+        gathering->gathers[i].met_tree = 1;
     }
     return failed;
 }
@@ -234,36 +237,34 @@ static int merge_tree(struct gathering *gathering, const struct cpti_input *inpu
 static int gather_tree(struct gathering *gathering, struct cpti_input *input,
                        int *is_usable)
 {
-    struct cpt_error error = {0};
-    struct cpt_tree *tree = NULL;
-    unsigned char *data;
-    size_t bytes;
-    int status = cpti_input_slurp(input, TREE_BYTES_MAX, &data, &bytes);
+    struct cpt_tree *tree;
+    int status = cpti_tree_read(input, &tree);
 
-    *is_usable = 0;
-    if (status != CPTI_EXIT_DONE) {
-        return status;
-    }
-    if (cpt_tree_decode(NULL, NULL, data, bytes, &tree, &error) != CPT_OK) {
-        status = cpti_failed("%s: at byte %" PRIu64 ": %s", cpti_input_name(input),
-                             error.offset, error.sentence);
-    } else {
+    if (status == CPTI_EXIT_DONE) {
         status = merge_tree(gathering, input, tree);
     }
     *is_usable = status == CPTI_EXIT_DONE;
     cpt_tree_free(tree);
-    free(data);
     return status;
 }
 
-/* --- All --- */
+/* --- Files --- */
 
-static int gather_file(struct gathering *gathering, const char *path, int *is_usable)
+/* What became of a file. */
+struct outcome {
+    int status;    /* enum cpti_exit */
+    int is_usable; /* what it gave can be used nevertheless */
+    int is_log;
+};
+
+static int gather_file(struct gathering *gathering, const char *path, int *is_usable,
+                       int *is_log)
 {
     struct cpti_input input;
     int status = cpti_input_open(&input, path);
 
     *is_usable = 0;
+    *is_log = 0;
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
@@ -272,15 +273,142 @@ static int gather_file(struct gathering *gathering, const char *path, int *is_us
     } else if (input.kind == CPTI_INPUT_TREE) {
         status = gather_tree(gathering, &input, is_usable);
     } else {
+        *is_log = 1;
         status = gather_log(gathering, &input, is_usable);
-        for (size_t i = 0; i < gathering->gather_count && *is_usable; i++) {
-            (void)cpt_tree_note(gathering->gathers[i].tree, "source",
-                                cpti_input_name(&input));
-        }
     }
     cpti_input_close(&input);
     return status;
 }
+
+/* Notes which logs it was; beyond the limit of notes the first ones stay. */
+static void note_sources(const struct gathering *gathering, const char *const *paths,
+                         const struct outcome *outcomes, size_t path_count)
+{
+    for (size_t i = 0; i < path_count; i++) {
+        const struct cpti_input input = {.path = paths[i]};
+
+        for (size_t k = 0; k < gathering->gather_count && outcomes[i].is_log; k++) {
+            (void)cpt_tree_note(gathering->gathers[k].tree, "source",
+                                cpti_input_name(&input));
+        }
+    }
+}
+
+static int make_trees(struct gathering *gathering)
+{
+    for (size_t i = 0; i < gathering->gather_count; i++) {
+        gathering->gathers[i].tree = cpt_tree_new(NULL, NULL);
+        if (gathering->gathers[i].tree == NULL) {
+            return cpti_failed("out of memory");
+        }
+    }
+    return CPTI_EXIT_DONE;
+}
+
+/* --- Threads --- */
+
+/* What one thread gathers: trees, selections (they note which keys they met) and
+ * services of its own. */
+struct share {
+    struct gathering gathering;
+    struct cpti_gather gathers[CPTI_GATHERS_MAX];
+    struct cpti_selection selections[CPTI_GATHERS_MAX];
+};
+
+struct crew {
+    struct share *shares;
+    const char *const *paths;
+    struct outcome *outcomes;
+};
+
+static int gather_job(void *context, size_t worker, size_t job)
+{
+    const struct crew *crew = context;
+    struct outcome *outcome = &crew->outcomes[job];
+
+    outcome->status = gather_file(&crew->shares[worker].gathering, crew->paths[job],
+                                  &outcome->is_usable, &outcome->is_log);
+    return !outcome->is_usable;
+}
+
+static int init_share(struct share *share, const struct gathering *whole)
+{
+    share->gathering = *whole;
+    share->gathering.services = (struct services){0};
+    share->gathering.gathers = share->gathers;
+    for (size_t i = 0; i < whole->gather_count; i++) {
+        share->selections[i] = *whole->gathers[i].selection;
+        share->gathers[i] = whole->gathers[i];
+        share->gathers[i].selection = &share->selections[i];
+        share->gathers[i].tree = NULL;
+    }
+    return make_trees(&share->gathering);
+}
+
+/* Adds what a thread has gathered to @whole, and frees it. */
+static int join_share(struct gathering *whole, struct share *share)
+{
+    int failed = CPTI_EXIT_DONE;
+
+    for (size_t i = 0; i < whole->gather_count; i++) {
+        const struct cpti_selection *from = &share->selections[i];
+        struct cpti_selection *selection = whole->gathers[i].selection;
+
+        for (size_t k = 0; k < selection->term_count; k++) {
+            selection->terms[k].was_seen |= from->terms[k].was_seen;
+        }
+        if (failed == CPTI_EXIT_DONE && share->gathers[i].tree != NULL) {
+            failed = failed_tree(
+                cpt_tree_merge(whole->gathers[i].tree, share->gathers[i].tree));
+        }
+        cpt_tree_free(share->gathers[i].tree);
+    }
+    for (size_t i = 0; i < share->gathering.services.count; i++) {
+        (void)service_is_first(&whole->services, share->gathering.services.names[i]);
+    }
+    whole->services.more_count += share->gathering.services.more_count;
+    services_deinit(&share->gathering.services);
+    return failed;
+}
+
+static int gather_by_threads(struct gathering *whole, const char *const *paths,
+                             struct outcome *outcomes, size_t path_count,
+                             size_t share_count)
+{
+    struct crew crew = {calloc(share_count, sizeof *crew.shares), paths, outcomes};
+    const struct cpti_workers workers = {path_count, share_count, gather_job, &crew,
+                                         "files"};
+    int status = crew.shares == NULL ? cpti_failed("out of memory") : CPTI_EXIT_DONE;
+
+    for (size_t i = 0; i < share_count && status == CPTI_EXIT_DONE; i++) {
+        status = init_share(&crew.shares[i], whole);
+    }
+    if (status == CPTI_EXIT_DONE && cpti_workers_run(&workers) != 0) {
+        status = cpti_failed("no thread can be started");
+    }
+    for (size_t i = 0; i < share_count && crew.shares != NULL; i++) {
+        const int failed = join_share(whole, &crew.shares[i]);
+
+        status = status == CPTI_EXIT_DONE ? failed : status;
+    }
+    free(crew.shares);
+    return status;
+}
+
+static int gather_by_turns(struct gathering *gathering, const char *const *paths,
+                           struct outcome *outcomes, size_t path_count)
+{
+    for (size_t i = 0; i < path_count; i++) {
+        outcomes[i].status = gather_file(gathering, paths[i], &outcomes[i].is_usable,
+                                         &outcomes[i].is_log);
+        if (!outcomes[i].is_usable) {
+            break;
+        }
+    }
+    return CPTI_EXIT_DONE;
+}
+
+/* --- All --- */
 
 /* No request at all: say what might be the reason. */
 static int check_count(const struct cpti_gather *gather)
@@ -290,7 +418,7 @@ static int check_count(const struct cpti_gather *gather)
     const uint64_t records = cpt_tree_count_find(gather->tree, "records");
     char forced_text[96] = "";
 
-    if (cpt_tree_request_count(gather->tree) != 0) {
+    if (gather->may_be_empty || cpt_tree_request_count(gather->tree) != 0) {
         return CPTI_EXIT_DONE;
     }
     if (records == 0) {
@@ -330,25 +458,45 @@ static int finish(struct gathering *gathering)
     return failed;
 }
 
-int cpti_gather(struct cpti_gather *gathers, size_t gather_count,
-                const char *const *paths, size_t path_count, int stops_at_error,
-                int *is_usable)
+/* Reads all files. What could not be used at all ends it. */
+static int gather_files(struct gathering *gathering, const char *const *paths,
+                        size_t path_count, size_t job_count, int *is_usable)
+{
+    const size_t thread_count = gathering->gathers[0].request != NULL ? 1 : job_count;
+    const size_t share_count = thread_count < path_count ? thread_count : path_count;
+    struct outcome *outcomes = calloc(path_count + 1, sizeof *outcomes);
+    int status = CPTI_EXIT_FAILED;
+
+    *is_usable = 0;
+    if (outcomes == NULL) {
+        return cpti_failed("out of memory");
+    }
+    status = share_count > 1 ? gather_by_threads(gathering, paths, outcomes, path_count,
+                                                 share_count)
+                             : gather_by_turns(gathering, paths, outcomes, path_count);
+    *is_usable = status == CPTI_EXIT_DONE;
+    for (size_t i = 0; i < path_count && *is_usable; i++) {
+        status = outcomes[i].status != CPTI_EXIT_DONE ? outcomes[i].status : status;
+        *is_usable = outcomes[i].is_usable;
+    }
+    if (*is_usable) {
+        note_sources(gathering, paths, outcomes, path_count);
+    }
+    free(outcomes);
+    return status;
+}
+
+int cpti_gather_jobs(struct cpti_gather *gathers, size_t gather_count,
+                     const char *const *paths, size_t path_count, int stops_at_error,
+                     size_t job_count, int *is_usable)
 {
     struct gathering gathering = {gathers, gather_count, {{0}, 0, 0}, stops_at_error};
-    int status = CPTI_EXIT_DONE;
+    int status = make_trees(&gathering);
 
-    *is_usable = 1;
-    for (size_t i = 0; i < gather_count; i++) {
-        gathers[i].tree = cpt_tree_new(NULL, NULL);
-        if (gathers[i].tree == NULL) {
-            *is_usable = 0;
-            status = cpti_failed("out of memory");
-        }
-    }
-    for (size_t i = 0; i < path_count && *is_usable; i++) {
-        const int failed = gather_file(&gathering, paths[i], is_usable);
-
-        status = failed != CPTI_EXIT_DONE ? failed : status;
+    assert(gather_count <= CPTI_GATHERS_MAX);
+    *is_usable = status == CPTI_EXIT_DONE;
+    if (*is_usable) {
+        status = gather_files(&gathering, paths, path_count, job_count, is_usable);
     }
     if (*is_usable) {
         const int failed = finish(&gathering);
@@ -360,18 +508,55 @@ int cpti_gather(struct cpti_gather *gathers, size_t gather_count,
     return status;
 }
 
+int cpti_gather(struct cpti_gather *gathers, size_t gather_count,
+                const char *const *paths, size_t path_count, int stops_at_error,
+                int *is_usable)
+{
+    return cpti_gather_jobs(gathers, gather_count, paths, path_count, stops_at_error,
+                            cpti_processors(), is_usable);
+}
+
+/* How many threads --jobs asks for. enum cpti_exit. */
+static int read_jobs(const struct cpti_arguments *arguments, size_t *job_count)
+{
+    const char *given = cpti_value(arguments, "jobs");
+    char *end;
+    unsigned long count;
+
+    *job_count = cpti_processors();
+    if (given == NULL) {
+        return CPTI_EXIT_DONE;
+    }
+    count = strtoul(given, &end, 10);
+    if (given[0] < '0' || given[0] > '9' || *end != '\0' || count == 0 ||
+        count > CPTI_WORKERS_MAX) {
+        return cpti_usage("option '--jobs' takes a number from 1 to %d, not '%s'",
+                          CPTI_WORKERS_MAX, cpti_quoted(given));
+    }
+    *job_count = count;
+    return CPTI_EXIT_DONE;
+}
+
 int cpti_gather_operands(const struct cpti_arguments *arguments, struct cpt_tree **tree,
                          int *is_usable)
 {
     struct cpti_selection selection;
-    struct cpti_gather gather = {&selection, NULL, NULL};
+    struct cpti_gather gather = {
+        .selection = &selection,
+        .may_be_empty = cpti_has(arguments, "allow-empty"),
+    };
+    size_t job_count;
     int status = cpti_selection_init(&selection, arguments);
 
     *tree = NULL;
     *is_usable = 0;
     if (status == CPTI_EXIT_DONE) {
-        status = cpti_gather(&gather, 1, arguments->operands, arguments->operand_count,
-                             cpti_has(arguments, "stop-at-error"), is_usable);
+        status = read_jobs(arguments, &job_count);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_gather_jobs(
+            &gather, 1, arguments->operands, arguments->operand_count,
+            cpti_has(arguments, "stop-at-error"), job_count, is_usable);
     }
     *tree = gather.tree;
     return status;

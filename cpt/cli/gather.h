@@ -7,6 +7,10 @@
  *      b.cptlog --+-> cpt_tree_add  --.
  *      c.cpttree ---> cpt_tree_merge --'--> one tree, with notes of what it holds
  *
+ * Several files are read by as many threads as there are processors, each with trees of
+ * its own, which are merged at the end. That is the same, bit for bit, as one thread
+ * would make; messages come in the order of the files.
+ *
  * A log can be read for two trees at once (`cpt diff LOG --base … --new …`), each with
  * its own selection. Several entry services are never put together: that is an error
  * which lists them.
@@ -16,17 +20,26 @@
 
 #include "cpt/cli/select.h"
 
+struct cpt_path;
 struct cpt_tree;
 
 /* A tree to be made. */
 struct cpti_gather {
     struct cpti_selection *selection;
     const char *what;      /* "base", to tell several apart in messages; or NULL */
+    int may_be_empty;      /* that no request is selected is no failure */
     struct cpt_tree *tree; /* out: the caller frees it, also after an error */
+    /* If set (then by one thread only): is told of each request of a log that went into
+     * the tree, and its cpt_weight; what it says (enum cpti_exit) ends the reading
+     * unless it is done. */
+    int (*request)(void *context, const struct cpt_record *record,
+                   const struct cpt_path *path, uint64_t weight);
+    void *context;
+    int met_tree; /* out: an operand was a tree, whose requests @request never saw */
 };
 
-/* Entry services that are listed; more are counted. */
-enum { CPTI_SERVICES_MAX = 32 };
+/* Entry services that are listed; more are counted. And trees made at once. */
+enum { CPTI_SERVICES_MAX = 32, CPTI_GATHERS_MAX = 2 };
 
 /*
  * Reads @path_count files at @paths into the @gather_count trees at @gathers. A file
@@ -39,8 +52,14 @@ int cpti_gather(struct cpti_gather *gathers, size_t gather_count,
                 const char *const *paths, size_t path_count, int stops_at_error,
                 int *is_usable);
 
+/* The same with at most @job_count threads. */
+int cpti_gather_jobs(struct cpti_gather *gathers, size_t gather_count,
+                     const char *const *paths, size_t path_count, int stops_at_error,
+                     size_t job_count, int *is_usable);
+
 /* The usual case: all operands of @arguments into one tree, by the options of
- * cpti_select_options. As above; the caller frees *@tree. */
+ * cpti_select_options, and jobs and allow-empty where the command has them. As above;
+ * the caller frees *@tree. */
 int cpti_gather_operands(const struct cpti_arguments *arguments, struct cpt_tree **tree,
                          int *is_usable);
 

@@ -10,6 +10,7 @@
 #include "wire/cpt_log.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -94,6 +95,13 @@ int cpti_log_path(struct cpti_log_walk *walk, const struct cpt_record *record,
     return CPTI_EXIT_DONE;
 }
 
+static _Atomic uint64_t walked;
+
+uint64_t cpti_log_walked(void)
+{
+    return atomic_load_explicit(&walked, memory_order_relaxed);
+}
+
 /* A line on the terminal that is written over and over; gone when we are done. */
 static void show_progress(struct cpti_log_walk *walk, int is_end)
 {
@@ -119,6 +127,14 @@ static void show_progress(struct cpti_log_walk *walk, int is_end)
                       100.0 * (double)input->read_bytes / (double)input->total_bytes);
     }
     (void)fputs("\033[K", stderr);
+}
+
+static void pass_step(struct cpti_log_walk *walk)
+{
+    (void)atomic_fetch_add_explicit(&walked, PROGRESS_RECORDS, memory_order_relaxed);
+    if (walk->shows_progress) {
+        show_progress(walk, 0);
+    }
 }
 
 /* What the reader met instead of a record. */
@@ -159,8 +175,8 @@ static int walk_records(struct cpti_log_walk *walk)
         }
         if (status == CPT_OK) {
             walk->record_count++;
-            if (walk->shows_progress && walk->record_count % PROGRESS_RECORDS == 0) {
-                show_progress(walk, 0);
+            if (walk->record_count % PROGRESS_RECORDS == 0) {
+                pass_step(walk);
             }
             failed = walk->record(walk, &record);
         } else {
@@ -208,8 +224,8 @@ int cpti_log_walk(struct cpti_log_walk *walk)
 
     walk->path = cpt_path_new(NULL);
     walk->reader = cpt_log_reader_new(&options, &error);
-    walk->shows_progress =
-        isatty(STDERR_FILENO) && !(walk->prints_records && isatty(STDOUT_FILENO));
+    walk->shows_progress = isatty(STDERR_FILENO) && !cpti_says_apart() &&
+                           !(walk->prints_records && isatty(STDOUT_FILENO));
     if (walk->path == NULL || walk->reader == NULL) {
         (void)cpti_failed("out of memory");
         goto out;

@@ -51,6 +51,9 @@ int cpti_log_skip(struct cpti_log_walk *walk, const char *sentence);
 int cpti_log_path(struct cpti_log_walk *walk, const struct cpt_record *record,
                   const struct cpt_path **path);
 
+/* Records that were walked over so far, by all threads, in steps. Any thread. */
+uint64_t cpti_log_walked(void);
+
 /* The options of every command that reads logs. */
 extern const struct cpti_option cpti_log_options[];
 

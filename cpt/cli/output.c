@@ -18,8 +18,8 @@ enum { QUOTED_COUNT = 4, WRAP_COLUMNS = 78, COLUMNS_MIN = 40, COLUMNS_MAX = 4096
 
 const char *cpti_quoted_bytes(struct cpt_bytes text)
 {
-    static char buffers[QUOTED_COUNT][CPTI_TEXT_BYTES];
-    static unsigned next;
+    static _Thread_local char buffers[QUOTED_COUNT][CPTI_TEXT_BYTES];
+    static _Thread_local unsigned next;
     char *buffer = buffers[next++ % QUOTED_COUNT];
 
     (void)cpt_text_name(text, buffer, CPTI_TEXT_BYTES);
@@ -33,12 +33,28 @@ const char *cpti_quoted(const char *text)
 
 static void say(const char *format, va_list arguments) CPT_PRINTF(1, 0);
 
+static _Thread_local FILE *said_to;
+
+void cpti_say_to(FILE *file)
+{
+    said_to = file;
+}
+
+int cpti_says_apart(void)
+{
+    return said_to != NULL;
+}
+
 static void say(const char *format, va_list arguments)
 {
-    (void)fflush(stdout); /* in the order in which it happened */
-    (void)fputs("cpt: ", stderr);
-    (void)vfprintf(stderr, format, arguments);
-    (void)fputc('\n', stderr);
+    FILE *file = said_to != NULL ? said_to : stderr;
+
+    if (said_to == NULL) {
+        (void)fflush(stdout); /* in the order in which it happened */
+    }
+    (void)fputs("cpt: ", file);
+    (void)vfprintf(file, format, arguments);
+    (void)fputc('\n', file);
 }
 
 int cpti_failed(const char *format, ...)

@@ -6,6 +6,7 @@
  * stdout is the result and nothing else; stderr is for people. Whatever comes from
  * outside (a file's name, an argument, a frame) goes through cpti_quoted() or the
  * functions of cpt_path.h, so that no byte of it reaches a terminal as a command.
+ * Threads: any.
  *
  *      cpt: paths.cptlog: record 17 at byte 3308: block fails its checksum
  */
@@ -33,6 +34,12 @@ int cpti_usage(const char *format, ...) CPT_PRINTF(1, 2);
 
 /* The same for what does not stop anything. */
 void cpti_warn(const char *format, ...) CPT_PRINTF(1, 2);
+
+/* From here on, what this thread says goes to @file; NULL: to stderr. */
+void cpti_say_to(FILE *file);
+
+/* Whether it does not go to stderr: then nothing else of this thread goes there. */
+int cpti_says_apart(void);
 
 /* Flushes stdout. CPTI_EXIT_FAILED with a line on stderr if not all could be written,
  * otherwise @status. Every program ends through it. */

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * tree_file.h - trees from files and to files
+ *
+ * Messages have been printed when a function here fails.
+ */
+#ifndef CPTI_CLI_TREE_FILE_H
+#define CPTI_CLI_TREE_FILE_H
+
+#include "cpt/cli/files.h"
+
+struct cpt_tree;
+
+/* Reads the rest of @input as a tree, which the caller owns. enum cpti_exit; after a
+ * failure *@tree is NULL. */
+int cpti_tree_read(struct cpti_input *input, struct cpt_tree **tree);
+
+/* Writes @tree to the file @path; "-" is standard output. enum cpti_exit. */
+int cpti_tree_write(const char *path, const struct cpt_tree *tree);
+
+#endif
