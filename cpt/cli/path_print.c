@@ -97,6 +97,26 @@ static void remark_segment(struct remarks *remarks, const struct cpt_path *path,
     }
 }
 
+void cpti_path_remarks(const struct cpt_path *path, size_t index, char *text,
+                       size_t capacity)
+{
+    size_t label = 0;
+    size_t end = cpt_path_label_count(path);
+    struct remarks remarks;
+
+    while (label < end) { /* labels are in the order of their segments */
+        const size_t middle = label + (end - label) / 2;
+
+        if (cpt_path_label(path, middle)->segment < index) {
+            label = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    remark_segment(&remarks, path, index, &label);
+    (void)snprintf(text, capacity, "%s", remarks.text);
+}
+
 static void put_frame(struct cpti_table *table, const struct cpt_path *path,
                       uint32_t frame, const char *behind)
 {

@@ -23,6 +23,11 @@ struct cpt_path;
 /* The tree. enum cpti_exit. */
 int cpti_path_print(const struct cpt_path *path);
 
+/* What is to be said of segment @index behind its frame, " (cached, attempt 2)", or "",
+ * in at most @capacity bytes with the NUL. */
+void cpti_path_remarks(const struct cpt_path *path, size_t index, char *text,
+                       size_t capacity);
+
 /* The array "segments": objects with stack, kind, duration_ns, and where they have them
  * reason, count, overcount, labels. */
 void cpti_path_json(struct cpti_json *json, const struct cpt_path *path);

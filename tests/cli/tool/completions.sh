@@ -3,7 +3,7 @@
 # completions name every command and option
 for shell in bash zsh fish; do
     cpt --completion $shell >$shell || echo "$shell: $?"
-    for word in demo metadata log aggregate report diff pprof folded include-forced; do
+    for word in demo metadata log show aggregate report diff pprof folded include-forced; do
         grep -q -e "$word" $shell || echo "$shell: no $word"
     done
 done

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 # every command has a usage, options and two examples at least
-for command in demo metadata log aggregate report diff pprof folded; do
+for command in demo metadata log show aggregate report diff pprof folded; do
     cpt $command --help >help || echo "$command: $?"
     cpt help $command | cmp - help
     grep -q "^usage: cpt $command" help || echo "$command: no usage"

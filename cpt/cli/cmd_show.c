@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cmd_show.c - cpt show: one request's critical path over time
+ *
+ * The log is read until it is clear which request is meant: for the slowest to its end,
+ * otherwise to the first that fits.
+ */
+#include "cpt/cli/kept.h"
+#include "cpt/cli/log_walk.h"
+#include "cpt/cli/options.h"
+#include "cpt/cli/output.h"
+#include "cpt/cli/select.h"
+#include "cpt/cli/waterfall.h"
+#include "cpt/cpt_path.h"
+#include "wire/cpt_log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+/* What meet_record() returns to end a walk early; no status of the tool. */
+enum { FOUND = -1 };
+
+/* Rows that are drawn unless --rows says otherwise: a screen or two. */
+enum { ROWS_DEFAULT = 60 };
+
+/* One run of the command. */
+struct show_command {
+    struct cpti_selection selection;
+    const char *trace;      /* 32 hexadecimal digits; NULL: any */
+    uint64_t wanted_number; /* of the record; 0: any */
+    int is_slowest;         /* of all that fit; otherwise the first */
+    uint64_t rows_max;
+    uint64_t record_count;   /* met, in all files */
+    uint64_t selected_count; /* of those, fit */
+    struct cpti_kept kept;
+};
+
+/* --- Which one --- */
+
+static int has_trace(const struct cpt_record *record, const char *trace)
+{
+    char text[33] = "";
+
+    for (size_t i = 0; i < sizeof record->trace_id; i++) {
+        (void)snprintf(text + 2 * i, 3, "%02x", record->trace_id[i]);
+    }
+    return record->has_trace_id && strcasecmp(text, trace) == 0;
+}
+
+static int is_wanted(struct show_command *command, const struct cpt_record *record)
+{
+    const char *entry = command->selection.entry;
+
+    if (command->wanted_number != 0 &&
+        command->record_count != command->wanted_number) {
+        return 0;
+    }
+    return cpti_selection_has(&command->selection, record) == CPTI_SELECTED &&
+           (entry == NULL || cpt_bytes_equal(record->service, cpt_bytes_of(entry))) &&
+           (command->trace == NULL || has_trace(record, command->trace));
+}
+
+static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
+{
+    struct show_command *command = walk->context;
+    const struct cpt_path *path;
+    int failed;
+
+    command->record_count++;
+    if (!is_wanted(command, record)) {
+        return CPTI_EXIT_DONE;
+    }
+    command->selected_count++;
+    if (command->kept.path != NULL && record->latency_ns <= command->kept.latency_ns) {
+        return CPTI_EXIT_DONE; /* of equal ones the first */
+    }
+    failed = cpti_log_path(walk, record, &path);
+    if (path == NULL) {
+        return failed;
+    }
+    failed = cpti_kept_set(&command->kept, record, path, command->record_count);
+    return failed == CPTI_EXIT_DONE && !command->is_slowest ? FOUND : failed;
+}
+
+static int walk_file(struct show_command *command,
+                     const struct cpti_arguments *arguments, const char *file)
+{
+    struct cpti_input input;
+    struct cpti_log_walk walk = {
+        .input = &input,
+        .stops_at_error = cpti_has(arguments, "stop-at-error"),
+        .record = meet_record,
+        .context = command,
+    };
+    int status = cpti_input_open(&input, file);
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    status = cpti_log_expect(&input);
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_log_walk(&walk);
+    }
+    cpti_input_close(&input);
+    return status;
+}
+
+/* --- Showing it --- */
+
+/* Whether the terminal says that it can draw no blocks. What is no terminal gets UTF-8,
+ * as in all other output of the tool. */
+static int is_plain_terminal(void)
+{
+    static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    const char *terminal = getenv("TERM");
+
+    if (isatty(STDOUT_FILENO) == 0) {
+        return 0;
+    }
+    if (terminal == NULL || strcmp(terminal, "dumb") == 0) {
+        return 1;
+    }
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        const char *value = getenv(variables[i]);
+
+        if (value != NULL && value[0] != '\0') {
+            return strcasestr(value, "utf-8") == NULL &&
+                   strcasestr(value, "utf8") == NULL;
+        }
+    }
+    return 1; /* the C locale */
+}
+
+static int print_kept(const struct show_command *command, int is_ascii)
+{
+    const struct cpti_kept *kept = &command->kept;
+    char utc[64];
+    char ms[32];
+
+    (void)printf("%s  %s  %s ms%s%s\n", cpti_utc(kept->start_unix_ns, utc), kept->entry,
+                 cpti_ms((double)kept->latency_ns, ms),
+                 kept->status[0] != '\0' ? "  " : "", kept->status);
+    (void)printf("record %" PRIu64 ", %s\n", kept->record_number, kept->remarks);
+    if (kept->metadata[0] != '\0') {
+        (void)printf("meta %s\n", kept->metadata);
+    }
+    if (command->is_slowest) {
+        (void)printf("the slowest of %" PRIu64 " requests\n", command->selected_count);
+    }
+    if ((cpt_path_flags(kept->path) & CPT_PATH_UNORDERED) != 0) {
+        (void)printf("its segments lost their order: only their lengths mean time\n");
+    }
+    (void)printf("\n");
+    return cpti_waterfall_print(kept->path, is_ascii,
+                                command->rows_max < SIZE_MAX ? (size_t)command->rows_max
+                                                             : SIZE_MAX);
+}
+
+/* --- The command --- */
+
+/* The number that @option has, if it was given. enum cpti_exit. */
+static int read_number(const struct cpti_arguments *arguments, const char *option,
+                       uint64_t *number)
+{
+    const char *text = cpti_value(arguments, option);
+    char *end;
+
+    if (text == NULL) {
+        return CPTI_EXIT_DONE;
+    }
+    errno = 0;
+    *number = strtoull(text, &end, 10);
+    if (*end != '\0' || text[0] < '0' || text[0] > '9' || *number == 0 || errno != 0) {
+        return cpti_usage("option '--%s' takes a number from 1 on, not '%s'", option,
+                          cpti_quoted(text));
+    }
+    return CPTI_EXIT_DONE;
+}
+
+static int read_options(struct show_command *command,
+                        const struct cpti_arguments *arguments)
+{
+    int status = cpti_selection_init(&command->selection, arguments);
+
+    if (status == CPTI_EXIT_DONE) {
+        status = read_number(arguments, "record", &command->wanted_number);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = read_number(arguments, "rows", &command->rows_max);
+    }
+    command->selection.includes_forced = 1;
+    command->is_slowest = cpti_has(arguments, "slowest");
+    command->trace = cpti_value(arguments, "trace");
+    if (status == CPTI_EXIT_DONE && command->trace != NULL &&
+        (strlen(command->trace) != 32 ||
+         command->trace[strspn(command->trace, "0123456789abcdefABCDEF")] != '\0')) {
+        status = cpti_usage("option '--trace' takes 32 hexadecimal digits, not '%s'",
+                            cpti_quoted(command->trace));
+    }
+    return status;
+}
+
+static int run(const struct cpti_arguments *arguments)
+{
+    struct show_command command = {.rows_max = ROWS_DEFAULT};
+    int status = read_options(&command, arguments);
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    for (size_t i = 0; i < arguments->operand_count && status != FOUND; i++) {
+        const int failed = walk_file(&command, arguments, arguments->operands[i]);
+
+        status = failed != CPTI_EXIT_DONE ? failed : status;
+    }
+    status = status == FOUND ? CPTI_EXIT_DONE : status;
+    if (command.kept.path != NULL) {
+        const int failed =
+            print_kept(&command, cpti_has(arguments, "ascii") || is_plain_terminal());
+
+        status = failed != CPTI_EXIT_DONE ? failed : status;
+    } else if (status == CPTI_EXIT_DONE) {
+        status = cpti_failed("no request is selected, of %" PRIu64 " records",
+                             command.record_count);
+    }
+    cpti_kept_deinit(&command.kept);
+    return status;
+}
+
+static const struct cpti_option options[] = {
+    {"record", 'r', "NUMBER",
+     "the record with that number, counted from 1 over all files", NULL},
+    {"slowest", 's', NULL, "the slowest of the selected requests, not the first", NULL},
+    {"trace", 't', "ID", "a request of that trace", NULL},
+    {"rows", 0, "COUNT", "draw so many rows at most, the longest; 60 unless given",
+     NULL},
+    {"ascii", 0, NULL, "draw with '#' and '-'", NULL},
+    {0},
+};
+
+static const struct cpti_example examples[] = {
+    {"cpt show --slowest paths.cptlog", "what held up the slowest request of all"},
+    {"cpt show --where arm=treatment --slowest day/*.cptlog",
+     "the slowest of one arm of an experiment"},
+    {"cpt show --trace 4bf92f3577b34da6a3ce929d0e0e4736 paths.cptlog",
+     "the request that a log line or another tracer names"},
+    {0},
+};
+
+const struct cpti_command cpti_command_show = {
+    .name = "show",
+    .summary = "draw one request's critical path over time",
+    .usages = {"[OPTION]... LOG..."},
+    .description =
+        "Draws the critical path of one request as a waterfall, as wide as the "
+        "terminal: "
+        "time runs from left to right, each row is a frame while it was on the path, "
+        "indented below the one that waited for it. Full blocks are time of the frame "
+        "itself, lines time of what is below it. At any time exactly one row is full, "
+        "so "
+        "the self times add up to the latency. Of more than 60 rows, or --rows, the "
+        "shortest are put together where they stand.\n"
+        "\n"
+        "It is the first request that fits all of --where, --since, --until, --entry, "
+        "--record and --trace, or with --slowest the slowest of them. Forced requests "
+        "are "
+        "among them. '-' is standard input.\n"
+        "\n"
+        "On a terminal the services have colours, unless NO_COLOR is set; where its "
+        "language is not in UTF-8, or it is a dumb one, --ascii is taken for granted.",
+    .options = {options, cpti_select_options, cpti_log_options},
+    .examples = examples,
+    .operand_count_min = 1,
+    .operand_count_max = SIZE_MAX,
+    .run = run,
+};

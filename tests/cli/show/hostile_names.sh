@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# no byte of a name reaches the terminal as a command
+make_log hostile >a.cptlog
+cpt show a.cptlog | cat -v
+cpt show --ascii a.cptlog
