@@ -93,7 +93,7 @@ only_in 'pb[_.]' wire pprof-export
 only_in 'zlib' pprof-export
 only_in 'event2/' framework/transport
 only_in 'pthread' framework framework/transport cpt/cli
-only_in 'stdatomic' framework framework/transport cpt/cli
+only_in 'stdatomic' cpt framework framework/transport cpt/cli
 
 [ $failed = 0 ] && echo "layering: every include goes towards the core"
 exit $failed
