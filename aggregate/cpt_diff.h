@@ -13,6 +13,21 @@
  * t is that of Student's distribution with the degrees of freedom after Welch and
  * Satterthwaite, computed from the effective sample sizes.
  *
+ * Among many rows some look changed by chance. So each row also has a q value
+ * (Benjamini and Hochberg, over the self times of all rows): of the rows with q < 0.01
+ * on average at most one in a hundred has not changed.
+ *
+ * What a mean lost or gained is split into two parts, which add up to it: how much more
+ * or less often a request had the stack (*frequency*), and how much longer or shorter
+ * it took when it did (*size*):
+ *
+ *      mean = presence · mean when present
+ *      delta = Δpresence · (average of both means when present)     frequency
+ *            + Δmean when present · (average of both presences)     size
+ *
+ * A stack may fall although nobody made it faster: another branch now takes longer, so
+ * that requests wait for that one instead. Such a row has lost the critical path.
+ *
  * Rows are sorted by the size of the difference of self times, because these add up to
  * the difference of the mean latencies, while inclusive ones count a change once for
  * every frame above it. Equal ones stand in the order of their stacks. Nothing is
@@ -35,6 +50,11 @@ struct cpt_diff;
 struct cpt_diff_options {
     size_t struct_bytes; /* sizeof, set by the caller */
     double confidence;   /* of the intervals; default 0.95 */
+    /* Where the rows' inclusive times are taken from, if not from the trees themselves:
+     * those of cpt_view_inclusive(), if these are of cpt_view_self() (see cpt_view.h).
+     * Both or none. */
+    const struct cpt_tree *base_inclusive;
+    const struct cpt_tree *new_inclusive;
 };
 
 /* One quantity in both trees. Nanoseconds for an average request. */
@@ -58,8 +78,14 @@ struct cpt_diff_row {
     double new_presence;
     uint64_t base_present_count;
     uint64_t new_present_count;
-    int is_rare; /* too few requests had it to trust the intervals:
-                    fewer than CPT_STATS_PRESENT_MIN in both trees */
+    int is_rare;         /* too few requests had it to trust the intervals:
+                            fewer than CPT_STATS_PRESENT_MIN in both trees */
+    double q_value;      /* of self.p_value among those of all rows; of the total: p */
+    double share;        /* self.delta_ns as a part of the total's; NAN if that is 0 */
+    double frequency_ns; /* what self.delta_ns owes to the presence … */
+    double size_ns;      /* … and to the mean when present; both add up to it */
+    int lost_path; /* it fell because its branch is on fewer paths, and another one of
+                      the same parent on more */
 };
 
 /*

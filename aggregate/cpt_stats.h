@@ -98,6 +98,23 @@ CPT_API double cpt_normal_quantile(double probability);
 CPT_API double cpt_student_cdf(double t, double degrees);
 CPT_API double cpt_student_quantile(double probability, double degrees);
 
+/* --- Many tests at once --- */
+
+/*
+ * The q values of @count p values, after Benjamini and Hochberg: q of a test is the
+ * smallest share of false ones among all tests that are at least as significant, were
+ * they called real.
+ *
+ *      p sorted      p(1) <= p(2) <= … <= p(m)
+ *      q(i)          the smallest m · p(j) / j of all j >= i, at most 1
+ *
+ * They are written to @q_values in the order of @p_values; both may be the same array.
+ * CPT_OK; CPT_NO_MEMORY.
+ */
+CPT_API cpt_status cpt_stats_q_values(const struct cpt_alloc *alloc,
+                                      const double *p_values, double *q_values,
+                                      size_t count);
+
 CPT_END_DECLS
 
 #endif

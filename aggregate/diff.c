@@ -11,8 +11,21 @@
  *      degrees = error⁴ / (e_base⁴ / (n_base - 1) + e_new⁴ / (n_new - 1))
  *
  * with e the standard error of a mean and n the effective sample size; a stack that a
- * tree lacks has mean 0 and error 0 there. Not here: the choice of what is significant
- * among many rows.
+ * tree lacks has mean 0 and error 0 there. Which rows to believe among many is said by
+ * their q values (false_discovery.c).
+ *
+ * Who has lost the critical path? Presences are compared, root first, as shares of two
+ * samples. A stack whose presence fell, below a parent whose presence did not, is where
+ * requests turned off; another child of that parent whose presence rose is where they
+ * turned to. Then all rows below the first have lost the path, as far as it was their
+ * frequency that fell, rather than their size:
+ *
+ *      A1         1.00 -> 1.00
+ *      |- A2      0.50 -> 0.10   turned off: A2 and all below it have lost the path
+ *      '- B1      0.50 -> 0.90   turned to
+ *
+ * Presences differ by chance, too, so both changes have to be PRESENCE_ERRORS standard
+ * errors.
  *
  * Cost: O(n log n) for n stacks, and an inverse of Student's distribution for each.
  */
@@ -23,6 +36,10 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+
+/* Standard errors that a presence has to change by, not to be taken for chance: one in
+ * 400. */
+#define PRESENCE_ERRORS 3.0
 
 struct cpt_diff {
     const struct cpt_alloc *alloc;
@@ -94,10 +111,27 @@ static struct cpt_stats absent(const struct cpt_tree *tree)
     return (struct cpt_stats){.self = zero, .inclusive = zero, .is_rare = 1};
 }
 
+/* Splits the change of the self time; see cpt_diff.h. Where a side never had the stack,
+ * nothing is known of its size there, and all is frequency. */
+static void split_change(struct cpt_diff_row *row)
+{
+    const double base = row->base_presence;
+    const double other = row->new_presence;
+
+    if (!(base > 0) || !(other > 0)) {
+        row->frequency_ns = row->self.delta_ns;
+        row->size_ns = 0;
+        return;
+    }
+    row->frequency_ns =
+        (other - base) * (row->self.base_ns / base + row->self.new_ns / other) / 2;
+    row->size_ns = row->self.delta_ns - row->frequency_ns;
+}
+
 static struct cpt_diff_row row_of(uint32_t node, const struct cpt_stats *base,
                                   const struct cpt_stats *other, double confidence)
 {
-    return (struct cpt_diff_row){
+    struct cpt_diff_row row = {
         .node = node,
         .self = change_of(&base->self, &other->self, confidence),
         .inclusive = change_of(&base->inclusive, &other->inclusive, confidence),
@@ -107,6 +141,9 @@ static struct cpt_diff_row row_of(uint32_t node, const struct cpt_stats *base,
         .new_present_count = other->present_count,
         .is_rare = base->is_rare && other->is_rare,
     };
+
+    split_change(&row);
+    return row;
 }
 
 /* --- All rows --- */
@@ -135,7 +172,11 @@ static cpt_status lay_over(struct cpt_tree *stacks, const struct cpt_tree *tree,
 /* A row on its way to its place. */
 struct placed {
     struct cpt_diff_row row;
-    uint32_t place; /* among the stacks in their order */
+    uint32_t place;  /* among the stacks in their order */
+    uint32_t parent; /* the place of its parent */
+    int turn;      /* whether its presence fell (-1) or rose (1) by more than chance */
+    int has_riser; /* a child's presence rose */
+    int has_lost;  /* its presence fell, and requests turned to another branch */
 };
 
 static int by_difference(const void *left, const void *right)
@@ -151,28 +192,120 @@ static int by_difference(const void *left, const void *right)
     return a->place < b->place ? -1 : 1;
 }
 
-static cpt_status make_rows(struct cpt_diff *diff, const struct cpt_tree *base,
-                            const struct cpt_tree *other, uint32_t *const maps[2],
+/* Two shares of samples, taken for the same one until they differ too much. */
+static int turn_of(const struct cpt_diff_row *row, double base_count, double new_count)
+{
+    const double delta = row->new_presence - row->base_presence;
+    const double both =
+        (base_count * row->base_presence + new_count * row->new_presence) /
+        (base_count + new_count);
+    const double error = sqrt(both * (1 - both) * (1 / base_count + 1 / new_count));
+
+    return delta * delta > PRESENCE_ERRORS * PRESENCE_ERRORS * error * error
+               ? (delta > 0) - (delta < 0)
+               : 0;
+}
+
+/* Marks rows that lost the critical path. @placed is in the order of the stacks, so a
+ * parent comes before its children. */
+static void mark_lost(struct placed *placed, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        if (placed[i].turn > 0) {
+            placed[placed[i].parent].has_riser = 1;
+        }
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        const struct placed *parent = &placed[placed[i].parent];
+        struct cpt_diff_row *row = &placed[i].row;
+
+        placed[i].has_lost = placed[i].turn < 0 &&
+                             (parent->turn < 0 ? parent->has_lost : parent->has_riser);
+        row->lost_path = placed[i].has_lost && row->frequency_ns < 0 &&
+                         row->self.delta_ns < 0 &&
+                         fabs(row->frequency_ns) > fabs(row->size_ns);
+    }
+}
+
+/* What a row can only know beside the others. */
+static cpt_status compare_rows(const struct cpt_alloc *alloc, struct placed *placed,
+                               uint32_t count)
+{
+    const double delta_ns = placed[0].row.inclusive.delta_ns;
+    double *values = cpt_alloc_array(alloc, NULL, count, sizeof *values);
+    cpt_status status = CPT_NO_MEMORY;
+
+    if (values == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        values[i] = placed[i].row.self.p_value;
+    }
+    status = cpt_stats_q_values(alloc, values + 1, values + 1, count - 1);
+    for (uint32_t i = 0; i < count; i++) {
+        struct cpt_diff_row *row = &placed[i].row;
+
+        row->q_value = i == 0 ? row->inclusive.p_value : values[i];
+        row->share = delta_ns != 0 ? row->self.delta_ns / delta_ns : NAN;
+    }
+    cpt_alloc_free(alloc, values);
+    mark_lost(placed, count);
+    return status;
+}
+
+/* One of the two samples. */
+struct side {
+    const struct cpt_tree *tree;
+    const struct cpt_tree *inclusive; /* for the inclusive times, or NULL: @tree */
+    struct cpt_stats absent;          /* of a stack that it lacks */
+    uint32_t *map;           /* by node of the stacks: its own node, CPT_TREE_NONE */
+    uint32_t *inclusive_map; /* the same for @inclusive */
+};
+
+static struct cpt_stats stats_at(const struct side *side, uint32_t node)
+{
+    struct cpt_stats stats = side->map[node] == CPT_TREE_NONE
+                                 ? side->absent
+                                 : cpt_stats_of(side->tree, side->map[node]);
+
+    if (side->inclusive != NULL && node != CPT_TREE_ROOT) {
+        stats.inclusive =
+            side->inclusive_map[node] == CPT_TREE_NONE
+                ? side->absent.inclusive
+                : cpt_stats_of(side->inclusive, side->inclusive_map[node]).inclusive;
+    }
+    return stats;
+}
+
+/* Rows in the order of the stacks. */
+static void place_rows(struct placed *placed, const struct cpt_tree_walk *walk,
+                       const struct side *sides, double confidence)
+{
+    for (uint32_t i = 0; i < cpt_tree_walk_count(walk); i++) {
+        const struct cpt_tree_row *at = cpt_tree_walk_row(walk, i);
+        const struct cpt_stats base = stats_at(&sides[0], at->node);
+        const struct cpt_stats other = stats_at(&sides[1], at->node);
+
+        placed[i] = (struct placed){.row = row_of(at->node, &base, &other, confidence),
+                                    .place = i,
+                                    .parent = i == 0 ? 0 : at->parent};
+        placed[i].turn = turn_of(&placed[i].row, base.inclusive.effective_count,
+                                 other.inclusive.effective_count);
+    }
+}
+
+static cpt_status make_rows(struct cpt_diff *diff, const struct side *sides,
                             double confidence)
 {
-    const struct cpt_stats absent_base = absent(base);
-    const struct cpt_stats absent_other = absent(other);
     struct cpt_tree_walk *walk =
         cpt_tree_walk_new(diff->alloc, diff->stacks, CPT_TREE_BY_NAME);
     struct placed *placed =
         cpt_alloc_array(diff->alloc, NULL, diff->stacks->node_count, sizeof *placed);
-    const cpt_status status = walk == NULL || placed == NULL ? CPT_NO_MEMORY : CPT_OK;
+    cpt_status status = walk == NULL || placed == NULL ? CPT_NO_MEMORY : CPT_OK;
 
-    for (uint32_t i = 0; status == CPT_OK && i < cpt_tree_walk_count(walk); i++) {
-        const uint32_t node = cpt_tree_walk_row(walk, i)->node;
-        const struct cpt_stats in_base = maps[0][node] == CPT_TREE_NONE
-                                             ? absent_base
-                                             : cpt_stats_of(base, maps[0][node]);
-        const struct cpt_stats in_other = maps[1][node] == CPT_TREE_NONE
-                                              ? absent_other
-                                              : cpt_stats_of(other, maps[1][node]);
-
-        placed[i] = (struct placed){row_of(node, &in_base, &in_other, confidence), i};
+    if (status == CPT_OK) {
+        place_rows(placed, walk, sides, confidence);
+        status = compare_rows(diff->alloc, placed, cpt_tree_walk_count(walk));
     }
     if (status == CPT_OK) {
         diff->total = placed[0].row;
@@ -187,38 +320,64 @@ static cpt_status make_rows(struct cpt_diff *diff, const struct cpt_tree *base,
     return status;
 }
 
-static cpt_status compare(struct cpt_diff *diff, const struct cpt_tree *base,
-                          const struct cpt_tree *other, double confidence)
+/* A map from @node_count nodes of the stacks to no node yet. */
+static uint32_t *map_new(const struct cpt_alloc *alloc, size_t node_count)
 {
-    /* the union has at most the nodes of both */
-    const size_t node_count = base->node_count + other->node_count;
-    const size_t larger =
-        base->node_count > other->node_count ? base->node_count : other->node_count;
-    uint32_t *to_stacks = cpt_alloc_array(diff->alloc, NULL, larger, sizeof *to_stacks);
-    uint32_t *const maps[2] = {
-        cpt_alloc_array(diff->alloc, NULL, node_count, sizeof **maps),
-        cpt_alloc_array(diff->alloc, NULL, node_count, sizeof **maps)};
+    uint32_t *map = cpt_alloc_array(alloc, NULL, node_count, sizeof *map);
+
+    for (size_t i = 0; i < node_count && map != NULL; i++) {
+        map[i] = CPT_TREE_NONE;
+    }
+    return map;
+}
+
+/* Lays one tree of a side over the stacks, and makes its map; @node_count is the most
+ * that the stacks can become. */
+static cpt_status map_tree(struct cpt_diff *diff, const struct cpt_tree *tree,
+                           size_t node_count, uint32_t **map)
+{
+    uint32_t *to_stacks = NULL;
     cpt_status status = CPT_NO_MEMORY;
 
-    if (to_stacks != NULL && maps[0] != NULL && maps[1] != NULL) {
-        for (size_t i = 0; i < node_count; i++) {
-            maps[0][i] = CPT_TREE_NONE;
-            maps[1][i] = CPT_TREE_NONE;
-        }
-        status = lay_over(diff->stacks, base, maps[0], to_stacks);
+    if (tree == NULL) {
+        return CPT_OK;
+    }
+    to_stacks = cpt_alloc_array(diff->alloc, NULL, tree->node_count, sizeof *to_stacks);
+    *map = map_new(diff->alloc, node_count);
+    if (to_stacks != NULL && *map != NULL) {
+        status = lay_over(diff->stacks, tree, *map, to_stacks);
+    }
+    cpt_alloc_free(diff->alloc, to_stacks);
+    return status;
+}
+
+static cpt_status compare(struct cpt_diff *diff, struct side *sides, double confidence)
+{
+    size_t node_count = 0; /* the union has at most the nodes of all */
+    cpt_status status = CPT_OK;
+
+    for (int i = 0; i < 2; i++) {
+        node_count += sides[i].tree->node_count;
+        node_count += sides[i].inclusive != NULL ? sides[i].inclusive->node_count : 0;
+        sides[i].absent = absent(sides[i].tree);
+    }
+    for (int i = 0; i < 2 && status == CPT_OK; i++) {
+        status = map_tree(diff, sides[i].tree, node_count, &sides[i].map);
         if (status == CPT_OK) {
-            status = lay_over(diff->stacks, other, maps[1], to_stacks);
+            status =
+                map_tree(diff, sides[i].inclusive, node_count, &sides[i].inclusive_map);
         }
     }
     if (status == CPT_OK) {
         diff->rows = cpt_alloc_array(diff->alloc, NULL, diff->stacks->node_count,
                                      sizeof *diff->rows);
-        status = diff->rows == NULL ? CPT_NO_MEMORY
-                                    : make_rows(diff, base, other, maps, confidence);
+        status =
+            diff->rows == NULL ? CPT_NO_MEMORY : make_rows(diff, sides, confidence);
     }
-    cpt_alloc_free(diff->alloc, to_stacks);
-    cpt_alloc_free(diff->alloc, maps[0]);
-    cpt_alloc_free(diff->alloc, maps[1]);
+    for (int i = 0; i < 2; i++) {
+        cpt_alloc_free(diff->alloc, sides[i].map);
+        cpt_alloc_free(diff->alloc, sides[i].inclusive_map);
+    }
     return status;
 }
 
@@ -236,6 +395,10 @@ static cpt_status check(const struct cpt_tree *base, const struct cpt_tree *othe
                              "the confidence is %g, it has to be between 0 and 1",
                              options->confidence);
     }
+    if ((options->base_inclusive == NULL) != (options->new_inclusive == NULL)) {
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             "inclusive times are given for one side only");
+    }
     return CPT_OK;
 }
 
@@ -246,6 +409,7 @@ cpt_status cpt_diff_new(const struct cpt_alloc *alloc, const struct cpt_tree *ba
 {
     const struct cpt_tree_options stacks = {.struct_bytes = sizeof stacks,
                                             .nodes_max = CPT_TREE_NODES_MAX};
+    struct side sides[2] = {{.tree = base}, {.tree = new_tree}};
     struct cpt_diff_options own;
     struct cpt_diff *made = NULL;
     cpt_status status = cpt_options_read(&own, sizeof own, options, error);
@@ -266,8 +430,10 @@ cpt_status cpt_diff_new(const struct cpt_alloc *alloc, const struct cpt_tree *ba
     }
     made->alloc = alloc;
     made->stacks = cpt_tree_new(alloc, &stacks);
-    status = made->stacks == NULL ? CPT_NO_MEMORY
-                                  : compare(made, base, new_tree, own.confidence);
+    sides[0].inclusive = own.base_inclusive;
+    sides[1].inclusive = own.new_inclusive;
+    status =
+        made->stacks == NULL ? CPT_NO_MEMORY : compare(made, sides, own.confidence);
     if (status != CPT_OK) {
         cpt_diff_free(made);
         return cpt_error_set(error, status, 0, "%s", cpt_status_sentence(status));

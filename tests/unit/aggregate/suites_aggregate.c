@@ -9,6 +9,7 @@ extern CU_TestInfo cpt_tree_tests[];
 extern CU_TestInfo cpt_tree_bytes_tests[];
 extern CU_TestInfo cpt_stats_tests[];
 extern CU_TestInfo cpt_diff_tests[];
+extern CU_TestInfo cpt_view_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
     {"wide", NULL, NULL, NULL, NULL, cpt_wide_tests},
@@ -17,5 +18,6 @@ CU_SuiteInfo cpt_suites[] = {
     {"tree_bytes", NULL, NULL, NULL, NULL, cpt_tree_bytes_tests},
     {"stats", NULL, NULL, NULL, NULL, cpt_stats_tests},
     {"diff", NULL, NULL, NULL, NULL, cpt_diff_tests},
+    {"view", NULL, NULL, NULL, NULL, cpt_view_tests},
     CU_SUITE_INFO_NULL,
 };

@@ -182,6 +182,199 @@ static void test_self_changes_add_up(void)
     cpt_tree_free(other);
 }
 
+/* --- Many rows --- */
+
+/* As it is defined: the smallest, over all tests with at least this p, of m p / rank.
+ */
+static double slow_q(const double *p, size_t count, size_t index)
+{
+    double least = 1;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t rank = 0;
+
+        for (size_t k = 0; k < count; k++) {
+            rank += p[k] <= p[i];
+        }
+        if (p[i] >= p[index] && p[i] * (double)count / (double)rank < least) {
+            least = p[i] * (double)count / (double)rank;
+        }
+    }
+    return least;
+}
+
+static void test_q_values_are_as_defined(void)
+{
+    uint64_t state = random_seed("q values");
+    double p[40];
+    double q[40];
+
+    for (int round = 0; round < 200; round++) {
+        const size_t count = random_below(&state, 41);
+
+        for (size_t i = 0; i < count; i++) {
+            p[i] = (double)random_below(&state, 1U << random_below(&state, 20)) /
+                   (1U << 20);
+        }
+        CU_ASSERT_EQUAL(cpt_stats_q_values(NULL, p, q, count), CPT_OK);
+        for (size_t i = 0; i < count; i++) {
+            CU_ASSERT_DOUBLE_EQUAL(q[i], slow_q(p, count, i), 1e-15);
+        }
+        CU_ASSERT_EQUAL(cpt_stats_q_values(NULL, p, p, count), CPT_OK);
+        CU_ASSERT_EQUAL(memcmp(p, q, count * sizeof *p), 0);
+    }
+}
+
+/* Tests of which some are real: the rest of those that are called real is small. */
+static void test_false_discoveries_are_as_rare_as_said(void)
+{
+    enum { TESTS = 200, REAL = 40, ROUNDS = 400 };
+
+    uint64_t state = random_seed("false discoveries");
+    double share = 0;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        double q[TESTS];
+        unsigned called = 0;
+        unsigned wrong = 0;
+
+        for (int i = 0; i < TESTS; i++) {
+            const double p = (double)(random_next(&state) >> 11) / 9007199254740992.0;
+
+            q[i] = i < REAL ? p * 1e-4 : p;
+        }
+        CU_ASSERT_EQUAL(cpt_stats_q_values(NULL, q, q, TESTS), CPT_OK);
+        for (int i = 0; i < TESTS; i++) {
+            called += q[i] < 0.1;
+            wrong += i >= REAL && q[i] < 0.1;
+        }
+        share += called != 0 ? (double)wrong / called : 0;
+    }
+    /* 0.1 · 160/200 is expected; the mean of 400 varies by less than 0.003 */
+    CU_ASSERT_DOUBLE_EQUAL(share / ROUNDS, 0.08, 0.012);
+}
+
+/* Frequency and size add up; shares add up to the whole. */
+static void test_parts_of_a_change_add_up(void)
+{
+    uint64_t state = random_seed("parts of a change");
+
+    for (int round = 0; round < 20; round++) {
+        struct cpt_tree *base = tree_random(&state, 50);
+        struct cpt_tree *other = tree_random(&state, 60);
+        struct cpt_diff *diff = diff_of(base, other);
+        double share = 0;
+
+        for (uint32_t i = 0; i < cpt_diff_row_count(diff); i++) {
+            const struct cpt_diff_row *row = cpt_diff_row_at(diff, i);
+
+            CU_ASSERT_DOUBLE_EQUAL(row->frequency_ns + row->size_ns, row->self.delta_ns,
+                                   1e-6 * (1 + fabs(row->self.delta_ns)));
+            CU_ASSERT_TRUE(row->q_value >= row->self.p_value && row->q_value <= 1);
+            share += row->share;
+        }
+        CU_ASSERT_DOUBLE_EQUAL(share, 1, 1e-6);
+        CU_ASSERT_EQUAL(cpt_diff_total(diff)->share, 0); /* the root has no self time */
+        cpt_diff_free(diff);
+        cpt_tree_free(base);
+        cpt_tree_free(other);
+    }
+}
+
+/* Adds @count requests as written. */
+static void add_many(struct cpt_tree *tree, const char *text, unsigned count)
+{
+    while (count-- > 0) {
+        CU_ASSERT_EQUAL(tree_add_text(tree, text, CPT_WEIGHT_ONE), CPT_OK);
+    }
+}
+
+static const struct cpt_diff_row *row_named(const struct cpt_diff *diff,
+                                            const char *text)
+{
+    for (uint32_t i = 0; i < cpt_diff_row_count(diff); i++) {
+        if (strcmp(row_text(diff, i), text) == 0) {
+            return cpt_diff_row_at(diff, i);
+        }
+    }
+    MUST(!"there is such a row");
+    return NULL;
+}
+
+static void test_frequency_is_told_from_size(void)
+{
+    struct cpt_tree *base = cpt_tree_new(NULL, NULL);
+    struct cpt_tree *other = cpt_tree_new(NULL, NULL);
+    struct cpt_diff *diff = NULL;
+
+    add_many(base, "A 10, A;often 100, A;long 100", 50);
+    add_many(base, "A 10", 50);
+    add_many(other, "A 10, A;often 100, A;long 120", 25);
+    add_many(other, "A 10, A;often 100, A;come 8", 50);
+    add_many(other, "A 10, A;long 120", 25);
+    diff = diff_of(base, other);
+    CU_ASSERT_DOUBLE_EQUAL(row_named(diff, "A;often")->frequency_ns, 25, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(row_named(diff, "A;often")->size_ns, 0, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(row_named(diff, "A;long")->frequency_ns, 0, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(row_named(diff, "A;long")->size_ns, 10, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(row_named(diff, "A;come")->frequency_ns, 4, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(row_named(diff, "A;long")->share, 10.0 / 39, 1e-9);
+    cpt_diff_free(diff);
+    cpt_tree_free(base);
+    cpt_tree_free(other);
+}
+
+/* B got slower, so that fewer requests wait for C, which is as fast as ever. */
+static void test_who_lost_the_critical_path_is_marked(void)
+{
+    struct cpt_tree *base = cpt_tree_new(NULL, NULL);
+    struct cpt_tree *other = cpt_tree_new(NULL, NULL);
+    struct cpt_diff *diff = NULL;
+
+    add_many(base, "A 10, A;B 20, A;D 5", 50);
+    add_many(base, "A 10, A;C 20, A;C;E 4, A;D 5", 50);
+    add_many(other, "A 10, A;B 40, A;D 3", 90);
+    add_many(other, "A 10, A;C 20, A;C;E 4, A;D 3", 10);
+    diff = diff_of(base, other);
+    CU_ASSERT_TRUE(row_named(diff, "A;C")->lost_path);
+    CU_ASSERT_TRUE(row_named(diff, "A;C;E")->lost_path);
+    CU_ASSERT_FALSE(row_named(diff, "A;B")->lost_path);
+    CU_ASSERT_FALSE(row_named(diff, "A;D")->lost_path); /* it is faster */
+    CU_ASSERT_FALSE(row_named(diff, "A")->lost_path);
+    cpt_diff_free(diff);
+    diff = diff_of(other, base);
+    CU_ASSERT_FALSE(row_named(diff, "A;C")->lost_path);
+    cpt_diff_free(diff);
+    cpt_tree_free(base);
+    cpt_tree_free(other);
+}
+
+/* What is gone, but nobody came in its place, has not lost the path to anybody; nor is
+ * anything said of two requests. */
+static void test_who_is_merely_gone_has_not_lost_the_path(void)
+{
+    struct cpt_tree *base = cpt_tree_new(NULL, NULL);
+    struct cpt_tree *other = cpt_tree_new(NULL, NULL);
+    struct cpt_diff *diff = NULL;
+
+    add_many(base, "A 10, A;C 20", 50);
+    add_many(other, "A 10", 50);
+    diff = diff_of(base, other);
+    CU_ASSERT_FALSE(row_named(diff, "A;C")->lost_path);
+    cpt_diff_free(diff);
+    cpt_tree_free(base);
+    cpt_tree_free(other);
+    base = cpt_tree_new(NULL, NULL);
+    other = cpt_tree_new(NULL, NULL);
+    add_many(base, "A 10, A;C 20", 2);
+    add_many(other, "A 10, A;B 20", 2);
+    diff = diff_of(base, other);
+    CU_ASSERT_FALSE(row_named(diff, "A;C")->lost_path);
+    cpt_diff_free(diff);
+    cpt_tree_free(base);
+    cpt_tree_free(other);
+}
+
 static void test_one_request_has_no_interval(void)
 {
     struct cpt_tree *base = cpt_tree_new(NULL, NULL);
@@ -249,6 +442,14 @@ CU_TestInfo cpt_diff_tests[] = {
     {"every row is Welch on the tables of requests",
      test_every_row_is_welch_on_the_tables_of_requests},
     {"self changes add up", test_self_changes_add_up},
+    {"q values are as defined", test_q_values_are_as_defined},
+    {"false discoveries are as rare as said",
+     test_false_discoveries_are_as_rare_as_said},
+    {"parts of a change add up", test_parts_of_a_change_add_up},
+    {"frequency is told from size", test_frequency_is_told_from_size},
+    {"who lost the critical path is marked", test_who_lost_the_critical_path_is_marked},
+    {"who is merely gone has not lost the path",
+     test_who_is_merely_gone_has_not_lost_the_path},
     {"one request has no interval", test_one_request_has_no_interval},
     {"refuses what cannot be compared", test_refuses_what_cannot_be_compared},
     {"survives a lack of memory", test_survives_a_lack_of_memory},

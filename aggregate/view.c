@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * view.c - from stacks to groups, request by request
+ *
+ * A path has its own small table of frames, a parent before its children. One pass over
+ * it gives every frame its group; the groups are the frames of the flat path of self
+ * times, which already finds a name it has. Then
+ *
+ *      segments --> self time of each frame      (forwards)
+ *               --> inclusive time of each frame (backwards: a child adds to its
+ * parent)
+ *               --> self time of a group: of all its frames
+ *               --> inclusive time of a group: of its frames that are the first of it
+ * on their stack; what is below is in that time already
+ *
+ * Cost: for each frame one text and one look-up, and, where the group is not its
+ * parent's, a walk to the root to see whether it is the first.
+ */
+#include "aggregate/cpt_view.h"
+
+#include <string.h>
+
+/* One frame of the path that is taken. */
+struct view_frame {
+    uint64_t self_ns;
+    uint64_t inclusive_ns;
+    uint32_t group;
+    int is_first; /* of its group on its stack */
+};
+
+/* One group. */
+struct view_group {
+    uint64_t self_ns;
+    uint64_t inclusive_ns;
+};
+
+struct cpt_view {
+    const struct cpt_alloc *alloc;
+    enum cpt_view_by by;
+    struct cpt_path *self; /* its frames are the groups, in the order of coming */
+    struct cpt_path *inclusive;
+    struct view_frame *frames;
+    size_t frame_capacity;
+    struct view_group *groups;
+    size_t group_capacity;
+};
+
+/* Text of a group: two services, or a service and a frame, with all escapes. */
+enum { TEXT_BYTES = 8192 };
+
+struct cpt_view *cpt_view_new(const struct cpt_alloc *alloc, enum cpt_view_by by)
+{
+    struct cpt_view *view = cpt_alloc_zeroed(alloc, sizeof *view);
+
+    if (view == NULL) {
+        return NULL;
+    }
+    view->alloc = alloc;
+    view->by = by;
+    view->self = cpt_path_new(alloc);
+    view->inclusive = cpt_path_new(alloc);
+    if (view->self == NULL || view->inclusive == NULL) {
+        cpt_view_free(view);
+        return NULL;
+    }
+    return view;
+}
+
+void cpt_view_free(struct cpt_view *view)
+{
+    if (view == NULL) {
+        return;
+    }
+    cpt_path_free(view->self);
+    cpt_path_free(view->inclusive);
+    cpt_alloc_free(view->alloc, view->frames);
+    cpt_alloc_free(view->alloc, view->groups);
+    cpt_alloc_free(view->alloc, view);
+}
+
+/* --- Groups --- */
+
+/* The service of the frames above frame @index; empty for a root. */
+static struct cpt_bytes service_above(const struct cpt_path *path, uint32_t index)
+{
+    const uint32_t parent = cpt_path_frame(path, index)->parent;
+
+    return parent == CPT_FRAME_NONE ? cpt_bytes_of("")
+                                    : cpt_path_frame_service(path, parent);
+}
+
+static size_t put_service(struct cpt_bytes service, char *text, size_t capacity)
+{
+    return cpt_text_name(service.bytes != 0 ? service
+                                            : cpt_bytes_of(CPT_VIEW_NO_SERVICE),
+                         text, capacity);
+}
+
+/* "service: part" of a frame, also where its own name lacks the service. */
+static size_t put_name(const struct cpt_path *path, uint32_t index,
+                       char text[TEXT_BYTES])
+{
+    const struct cpt_bytes above = service_above(path, index);
+    const struct cpt_bytes name = cpt_path_frame_name(path, index);
+    const unsigned kind = cpt_path_frame(path, index)->kind;
+    size_t bytes = 0;
+
+    if (kind == CPT_KIND_WORK && above.bytes != 0 &&
+        cpt_name_service(name).bytes == 0) {
+        bytes = put_service(above, text, TEXT_BYTES);
+        memcpy(text + bytes, ": ", 3);
+        bytes += 2;
+    }
+    return bytes + cpt_text_frame(name, kind, above, text + bytes, TEXT_BYTES - bytes);
+}
+
+static size_t put_edge(const struct cpt_path *path, uint32_t index,
+                       char text[TEXT_BYTES])
+{
+    const struct cpt_bytes above = service_above(path, index);
+    const int is_root = cpt_path_frame(path, index)->parent == CPT_FRAME_NONE;
+    size_t bytes = is_root ? 0 : put_service(above, text, TEXT_BYTES);
+
+    memcpy(text + bytes, is_root ? "-> " : " -> ", 5 - (size_t)is_root);
+    bytes += is_root ? 3 : 4;
+    return bytes + put_service(cpt_path_frame_service(path, index), text + bytes,
+                               TEXT_BYTES - bytes);
+}
+
+/* Whether frame @index is in the group of its parent for sure. */
+static int is_like_parent(const struct cpt_view *view, const struct cpt_path *path,
+                          uint32_t index)
+{
+    return view->by != CPT_VIEW_NAME &&
+           cpt_path_frame(path, index)->parent != CPT_FRAME_NONE &&
+           cpt_bytes_equal(service_above(path, index),
+                           cpt_path_frame_service(path, index));
+}
+
+static int is_first(const struct cpt_view *view, const struct cpt_path *path,
+                    uint32_t index)
+{
+    uint32_t above = cpt_path_frame(path, index)->parent;
+
+    while (above != CPT_FRAME_NONE &&
+           view->frames[above].group != view->frames[index].group) {
+        above = cpt_path_frame(path, above)->parent;
+    }
+    return above == CPT_FRAME_NONE;
+}
+
+static cpt_status find_group(struct cpt_view *view, const struct cpt_path *path,
+                             uint32_t index)
+{
+    const struct cpt_frame *frame = cpt_path_frame(path, index);
+    struct view_frame *at = &view->frames[index];
+    unsigned kind = CPT_KIND_WORK;
+    char text[TEXT_BYTES];
+    size_t bytes = 0;
+    cpt_status status = CPT_OK;
+
+    if (is_like_parent(view, path, index)) {
+        at->group = view->frames[frame->parent].group;
+        return CPT_OK; /* and is not the first */
+    }
+    switch (view->by) {
+    case CPT_VIEW_NAME:
+        bytes = put_name(path, index, text);
+        kind = frame->kind;
+        break;
+    case CPT_VIEW_EDGE:
+        bytes = put_edge(path, index, text);
+        break;
+    case CPT_VIEW_SERVICE:
+    default:
+        bytes = put_service(cpt_path_frame_service(path, index), text, sizeof text);
+        break;
+    }
+    status = cpt_path_frame_add(view->self, CPT_FRAME_NONE,
+                                (struct cpt_bytes){text, bytes}, kind, &at->group);
+    if (status == CPT_OK) {
+        at->is_first = is_first(view, path, index);
+    }
+    return status;
+}
+
+/* --- Times --- */
+
+static void sum_frames(struct view_frame *frames, const struct cpt_path *path)
+{
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        const struct cpt_segment *segment = cpt_path_segment(path, i);
+
+        frames[segment->frame].self_ns += segment->duration_ns;
+    }
+    for (size_t i = cpt_path_frame_count(path); i-- > 0;) {
+        const uint32_t parent = cpt_path_frame(path, (uint32_t)i)->parent;
+
+        frames[i].inclusive_ns += frames[i].self_ns;
+        if (parent != CPT_FRAME_NONE) {
+            frames[parent].inclusive_ns += frames[i].inclusive_ns;
+        }
+    }
+}
+
+static void sum_groups(struct cpt_view *view, size_t frame_count)
+{
+    memset(view->groups, 0, cpt_path_frame_count(view->self) * sizeof *view->groups);
+    for (size_t i = 0; i < frame_count; i++) {
+        const struct view_frame *frame = &view->frames[i];
+
+        view->groups[frame->group].self_ns += frame->self_ns;
+        if (frame->is_first) {
+            view->groups[frame->group].inclusive_ns += frame->inclusive_ns;
+        }
+    }
+}
+
+/* One segment for each group in both paths. */
+static cpt_status put_groups(struct cpt_view *view)
+{
+    cpt_status status = CPT_OK;
+
+    for (uint32_t i = 0; i < cpt_path_frame_count(view->self) && status == CPT_OK;
+         i++) {
+        uint32_t frame = 0;
+
+        status = cpt_path_append_ns(view->self, i, view->groups[i].self_ns);
+        if (status == CPT_OK) {
+            status = cpt_path_frame_add(view->inclusive, CPT_FRAME_NONE,
+                                        cpt_path_frame_name(view->self, i),
+                                        cpt_path_frame(view->self, i)->kind, &frame);
+        }
+        if (status == CPT_OK) {
+            status = cpt_path_append_ns(view->inclusive, frame,
+                                        view->groups[i].inclusive_ns);
+        }
+    }
+    return status;
+}
+
+cpt_status cpt_view_take(struct cpt_view *view, const struct cpt_path *path)
+{
+    const size_t frame_count = cpt_path_frame_count(path);
+    cpt_status status = CPT_OK;
+
+    cpt_path_reset(view->self);
+    cpt_path_reset(view->inclusive);
+    if (frame_count == 0) {
+        return CPT_OK;
+    }
+    status = cpt_alloc_grow(view->alloc, (void **)&view->frames, &view->frame_capacity,
+                            frame_count, CPT_PATH_FRAMES_MAX, sizeof *view->frames);
+    if (status == CPT_OK) {
+        /* no more groups than frames */
+        status =
+            cpt_alloc_grow(view->alloc, (void **)&view->groups, &view->group_capacity,
+                           frame_count, CPT_PATH_FRAMES_MAX, sizeof *view->groups);
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    memset(view->frames, 0, frame_count * sizeof *view->frames);
+    for (uint32_t i = 0; i < frame_count && status == CPT_OK; i++) {
+        status = find_group(view, path, i);
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    sum_frames(view->frames, path);
+    sum_groups(view, frame_count);
+    return put_groups(view);
+}
+
+const struct cpt_path *cpt_view_self(const struct cpt_view *view)
+{
+    return view->self;
+}
+
+const struct cpt_path *cpt_view_inclusive(const struct cpt_view *view)
+{
+    return view->inclusive;
+}
