@@ -15,7 +15,8 @@ done
 
 sudo=
 [ "$(id -u)" = 0 ] || sudo='sudo '
-echo "cpt: missing packages; ${sudo}apt-get install -y --no-install-recommends$missing" >&2
+echo "cpt: missing packages; ${sudo}apt-get update &&" \
+    "${sudo}apt-get install -y --no-install-recommends$missing" >&2
 if [ "${NO_INSTALL:-0}" = 1 ]; then
     echo "cpt: NO_INSTALL=1 forbids it: install them yourself, then run make again" >&2
     exit 1
