@@ -127,6 +127,53 @@ CPT_API void cpt_tree_time_add(struct cpt_tree *tree, uint64_t unix_ns);
  */
 CPT_API cpt_status cpt_tree_merge(struct cpt_tree *tree, const struct cpt_tree *from);
 
+/* --- Requests that were added up elsewhere --- */
+
+/* Sums over requests of a time x; low limbs first. */
+struct cpt_tree_group_sums {
+    uint64_t sum[2];     /* of x */
+    uint64_t squares[3]; /* of x times x */
+};
+
+/*
+ * Some requests with one stack, as a database returns them: they have the same weight,
+ * and their inclusive times lie in the same bucket.
+ */
+struct cpt_tree_group {
+    cpt_weight weight;
+    uint64_t count;  /* of requests; more than 0 */
+    uint64_t min_ns; /* of the inclusive times */
+    uint64_t max_ns;
+    struct cpt_tree_group_sums self;
+    struct cpt_tree_group_sums inclusive;
+};
+
+/* The number of the bucket that a time belongs to. */
+CPT_API uint32_t cpt_tree_bucket(uint64_t time_ns);
+
+/*
+ * The node below @parent with @name and @kind in *@node, added if it is new. A tree
+ * whose nodes did not all get a group is none that can be encoded and read again.
+ *
+ * CPT_OK; CPT_INVALID for a name of more than CPT_NAME_BYTES_MAX; CPT_LIMIT at nodes_max
+ * and CPT_TREE_DEPTH_MAX; CPT_NO_MEMORY.
+ */
+CPT_API cpt_status cpt_tree_node_add(struct cpt_tree *tree, uint32_t parent,
+                                     struct cpt_bytes name, unsigned kind,
+                                     uint32_t *node);
+
+/*
+ * Adds @group to @node. Each request has to be in a group of the root, where its time is
+ * the latency and self 0, and in one of each stack on which it or anything below it
+ * spent time; then the tree is that of cpt_tree_add(). Whether groups fit together is
+ * not checked: if they come from outside, encode the tree and decode it.
+ *
+ * CPT_OK; CPT_INVALID if the group contradicts itself; CPT_LIMIT at
+ * CPT_TREE_REQUESTS_MAX; CPT_NO_MEMORY. After an error the tree is as before.
+ */
+CPT_API cpt_status cpt_tree_group_add(struct cpt_tree *tree, uint32_t node,
+                                      const struct cpt_tree_group *group);
+
 /* --- The requests as a whole --- */
 
 /* Requests that were added. */

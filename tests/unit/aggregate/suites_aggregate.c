@@ -7,6 +7,7 @@ extern CU_TestInfo cpt_wide_tests[];
 extern CU_TestInfo cpt_histogram_tests[];
 extern CU_TestInfo cpt_tree_tests[];
 extern CU_TestInfo cpt_tree_bytes_tests[];
+extern CU_TestInfo cpt_group_tests[];
 extern CU_TestInfo cpt_stats_tests[];
 extern CU_TestInfo cpt_diff_tests[];
 extern CU_TestInfo cpt_view_tests[];
@@ -16,6 +17,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"histogram", NULL, NULL, NULL, NULL, cpt_histogram_tests},
     {"tree", NULL, NULL, NULL, NULL, cpt_tree_tests},
     {"tree_bytes", NULL, NULL, NULL, NULL, cpt_tree_bytes_tests},
+    {"group", NULL, NULL, NULL, NULL, cpt_group_tests},
     {"stats", NULL, NULL, NULL, NULL, cpt_stats_tests},
     {"diff", NULL, NULL, NULL, NULL, cpt_diff_tests},
     {"view", NULL, NULL, NULL, NULL, cpt_view_tests},

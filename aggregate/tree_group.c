@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * tree_group.c - requests whose times somebody else has added up already
+ *
+ * A database groups rows and returns sums; it need not return the requests. Of those
+ * with one weight w, all sums that a node keeps follow from Σx and Σx²:
+ *
+ *      Σwx = w Σx     Σw²x = w² Σx     Σw²x² = w² Σx²
+ *
+ * and if their inclusive times lie in one bucket, so does the histogram. Hence a tree
+ * that is made of groups is the one that is made of the requests, bit for bit.
+ */
+#include "aggregate/tree_node.h"
+
+#include <assert.h>
+
+/* Bits that the sums of CPT_TREE_REQUESTS_MAX times and squares can have. */
+enum { SUM_BITS = 56 + 48, SQUARES_BITS = 2 * 56 + 48 };
+
+static struct cpti_wide wide_of(const uint64_t *limbs, size_t count)
+{
+    struct cpti_wide wide = {{0}};
+
+    for (size_t i = 0; i < count; i++) {
+        wide.limb[i] = limbs[i];
+    }
+    return wide;
+}
+
+static struct cpti_sums sums_of(const struct cpt_tree_group_sums *from,
+                                cpt_weight weight)
+{
+    const struct cpti_wide wx = cpti_wide_times(wide_of(from->sum, 2), weight);
+    const struct cpti_wide wxx = cpti_wide_times(wide_of(from->squares, 3), weight);
+
+    return (struct cpti_sums){wx, cpti_wide_times(wx, weight),
+                              cpti_wide_times(wxx, weight)};
+}
+
+static int sums_are_bounded(const struct cpt_tree_group_sums *sums)
+{
+    const struct cpti_wide sum = wide_of(sums->sum, 2);
+    const struct cpti_wide squares = wide_of(sums->squares, 3);
+
+    return cpti_wide_bits(&sum) <= SUM_BITS && cpti_wide_bits(&squares) <= SQUARES_BITS;
+}
+
+static int is_valid(const struct cpt_tree_group *group)
+{
+    return group->count != 0 && group->weight >= CPT_WEIGHT_ONE &&
+           group->weight <= CPT_WEIGHT_MAX && group->min_ns <= group->max_ns &&
+           group->max_ns <= CPT_TREE_TIME_MAX &&
+           cpti_histogram_index(group->min_ns) == cpti_histogram_index(group->max_ns) &&
+           sums_are_bounded(&group->self) && sums_are_bounded(&group->inclusive);
+}
+
+static void add_requests(struct cpt_tree *tree, const struct cpt_tree_group *group)
+{
+    const struct cpti_wide squared = cpti_wide_times(
+        cpti_wide_of((cpti_u128)group->weight * group->weight), group->count);
+
+    if (tree->request_count == 0 || group->weight < tree->weight_min) {
+        tree->weight_min = group->weight;
+    }
+    if (group->weight > tree->weight_max) {
+        tree->weight_max = group->weight;
+    }
+    tree->request_count += group->count;
+    tree->weight += (cpti_u128)group->weight * group->count;
+    cpti_wide_add(&tree->weight_squared, &squared);
+}
+
+uint32_t cpt_tree_bucket(uint64_t time_ns)
+{
+    return cpti_histogram_index(time_ns);
+}
+
+cpt_status cpt_tree_node_add(struct cpt_tree *tree, uint32_t parent,
+                             struct cpt_bytes name, unsigned kind, uint32_t *node)
+{
+    assert(parent < tree->node_count);
+    if (name.bytes > CPT_NAME_BYTES_MAX || kind > UINT16_MAX) {
+        return CPT_INVALID;
+    }
+    return cpti_tree_child(tree, parent, name, kind, node);
+}
+
+cpt_status cpt_tree_group_add(struct cpt_tree *tree, uint32_t node,
+                              const struct cpt_tree_group *group)
+{
+    struct cpti_node *to = &tree->nodes[node];
+    struct cpti_sums self;
+    struct cpti_sums inclusive;
+    cpt_status status;
+
+    assert(node < tree->node_count);
+    if (!is_valid(group)) {
+        return CPT_INVALID;
+    }
+    if (group->count > CPT_TREE_REQUESTS_MAX - to->present_count) {
+        return CPT_LIMIT;
+    }
+    status = cpti_histogram_reserve(&to->histogram, tree->alloc, 1);
+    if (status != CPT_OK) {
+        return status;
+    }
+    self = sums_of(&group->self, group->weight);
+    inclusive = sums_of(&group->inclusive, group->weight);
+    cpti_sums_add(&to->self, &self);
+    cpti_sums_add(&to->inclusive, &inclusive);
+    if (to->present_count == 0 || group->min_ns < to->min_ns) {
+        to->min_ns = group->min_ns;
+    }
+    if (group->max_ns > to->max_ns) {
+        to->max_ns = group->max_ns;
+    }
+    to->present_count += group->count;
+    to->present_weight += (cpti_u128)group->weight * group->count;
+    cpti_histogram_add(&to->histogram, cpti_histogram_index(group->min_ns),
+                       (cpti_u128)group->weight * group->count);
+    if (node == CPT_TREE_ROOT) {
+        add_requests(tree, group);
+    }
+    return CPT_OK;
+}
