@@ -171,6 +171,9 @@ int main(void)
     if (status != CPT_OK) {
         (void)fprintf(stderr, "02_two_services: %s\n", error.sentence);
     }
+    if (b != NULL) {
+        (void)cpt_service_drain(b, UINT64_C(1000000000));
+    }
     cpt_pool_free(pool);
     cpt_service_free(b);
     cpt_http_free(http);

@@ -22,6 +22,8 @@
 
 enum { SLOW_MAX = 8, METHODS_MAX = 8, WORKERS_DEFAULT = 32 };
 
+#define DRAIN_NS UINT64_C(2000000000)
+
 /* A component that takes longer in the treatment arm. */
 struct slow {
     const char *component; /* borrowed from argv */
@@ -303,8 +305,16 @@ static cpt_status serve(struct process *process, struct cpt_error *error)
     return CPT_OK;
 }
 
+/* In the order of cpt_service_drain(): what runs behind an answer ends first. */
 static void close_process(struct process *process)
 {
+    if (process->service != NULL &&
+        cpt_service_drain(process->service, DRAIN_NS) != CPT_OK) {
+        if (process->log != NULL) {
+            cpt_log_queue_flush(process->log);
+        }
+        _exit(0);
+    }
     cpt_pool_free(process->pool);
     cpt_service_free(process->service);
     cpt_log_queue_free(process->log);

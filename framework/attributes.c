@@ -54,24 +54,25 @@ static void set(struct cpt_request *request, const char *key, unsigned type,
     const struct cpt_bytes key_bytes = cpt_bytes_of(key);
     const size_t value_bytes = type == CPT_ATTRIBUTE_TEXT ? value.text.bytes : 0;
     struct cpt_attribute *attribute = NULL;
+    int is_kept = 0;
 
     if (!request->is_traced) {
         return;
     }
     cpti_lock_take(&request->lock);
-    if (!cpti_service_drops_attribute(request->context.service, key_bytes)) {
-        attribute = place(request, key_bytes, value_bytes);
-    }
-    if (attribute != NULL && type == CPT_ATTRIBUTE_TEXT) {
+    is_kept = !cpti_service_drops_attribute(request->inherited.service, key_bytes) &&
+              value_bytes <= CPT_ATTRIBUTE_BYTES_MAX - request->attribute_bytes;
+    if (is_kept && type == CPT_ATTRIBUTE_TEXT) {
+        /* First, so that for want of memory the value of before stays. */
         value.text.data =
             cpt_arena_copy(&request->arena, value.text.data, value.text.bytes);
-        request->attribute_bytes +=
-            value_bytes; /* a text that is replaced stays spent */
-        if (value.text.data == NULL) {
-            value.text.bytes = 0;
-        }
+        is_kept = value.text.data != NULL;
+    }
+    if (is_kept) {
+        attribute = place(request, key_bytes, value_bytes);
     }
     if (attribute != NULL) {
+        request->attribute_bytes += value_bytes; /* what it replaces stays spent */
         attribute->type = type;
         attribute->value = value;
     } else {

@@ -31,9 +31,20 @@ struct rpc_call {
 
 static struct cpti_callee *callee_of(struct cpt_request *request, struct cpt_bytes name)
 {
-    struct cpt_service *service = request->context.service;
+    struct cpt_service *service = request->inherited.service;
 
     return service != NULL ? cpti_counters_callee(&service->counters, name) : NULL;
+}
+
+/* More, but never round: what a callee claims is not to be trusted with a counter. */
+static void count_ns(atomic_uint_least64_t *counter, uint64_t more_ns)
+{
+    uint_least64_t before = atomic_load_explicit(counter, memory_order_relaxed);
+
+    while (!atomic_compare_exchange_weak_explicit(
+        counter, &before, more_ns < UINT64_MAX - before ? before + more_ns : UINT64_MAX,
+        memory_order_relaxed, memory_order_relaxed)) {
+    }
 }
 
 static void count_blind_spot(struct cpt_request *request,
@@ -43,7 +54,24 @@ static void count_blind_spot(struct cpt_request *request,
 
     if (callee != NULL) {
         CPTI_COUNT(callee, blind_spots);
-        CPTI_COUNT(&request->context.service->counters, blind_spots[call->reason]);
+        CPTI_COUNT(&request->inherited.service->counters, blind_spots[call->reason]);
+    }
+}
+
+static void count_timeout(struct cpt_request *request,
+                          const struct cpt_trace_call *call)
+{
+    struct cpti_callee *callee = callee_of(request, call->name);
+
+    if (callee != NULL) {
+        CPTI_COUNT(callee, timeouts);
+    }
+}
+
+void cpti_call_given_up(const struct cpt_pending *pending)
+{
+    if (pending->call != NULL && pending->call->outcome == CPT_CALL_REMOTE) {
+        count_timeout(pending->owner->request, pending->call);
     }
 }
 
@@ -59,15 +87,14 @@ static int prepare(struct rpc_call *call, struct cpt_request *request,
     transport->method = stub->method;
     transport->timeout_ns =
         stub->timeout_ns != 0 ? stub->timeout_ns : CALL_TIMEOUT_NS_DEFAULT;
-    transport->traceparent = request->context.traceparent;
+    transport->traceparent = request->inherited.traceparent;
     if (request->is_traced) {
-        const struct cpt_ask ask =
-            cpt_ask_downstream(NULL, request->context.metadata_bytes_max);
+        const struct cpt_ask *ask = &request->inherited.ask;
 
         transport->critical_path.data = call->ask;
         transport->critical_path.bytes =
-            cpt_ask_format(&ask, call->ask, sizeof call->ask);
-        transport->metadata_bytes_max = ask.bytes_max;
+            cpt_ask_format(ask, call->ask, sizeof call->ask);
+        transport->metadata_bytes_max = ask->bytes_max;
     }
     transport->body.bytes = body.bytes;
     if (body.bytes != 0) {
@@ -90,10 +117,15 @@ struct cpt_pending *cpt_call_attempt(struct cpt_task *task, const struct cpt_stu
         cpti_lock_release(&request->lock);
         return NULL;
     }
-    call->reply.status = CPT_WAITING;
+    call->reply.status = CPT_TIMEOUT; /* unless a reply comes before a deadline */
     call->pending.call =
         cpti_record_issue(task, cpt_bytes_of(stub->name), CPT_CALL_REMOTE, now_ns);
     if (call->pending.call != NULL) {
+        struct cpti_callee *callee = callee_of(request, call->pending.call->name);
+
+        if (callee != NULL) {
+            CPTI_COUNT(callee, calls);
+        }
         call->pending.call->attempt = attempt;
         call->pending.call->executor = cpt_bytes_of(stub->transport->name);
     }
@@ -160,7 +192,7 @@ static void keep_reply(struct rpc_call *call, const struct cpt_transport_reply *
 }
 
 /* Keeps the callee's path, or why there is none. Lock held. */
-static void keep_path(struct cpt_trace_call *record,
+static void keep_path(struct cpt_trace_call *record, size_t metadata_bytes_max,
                       const struct cpt_transport_reply *reply, struct cpt_arena *arena)
 {
     if (reply->status == CPT_TIMEOUT) {
@@ -169,7 +201,7 @@ static void keep_path(struct cpt_trace_call *record,
         record->reason = CPT_REASON_FAILED;
     } else if (reply->is_cached) {
         record->reason = CPT_REASON_CACHED;
-    } else if (reply->is_metadata_large) {
+    } else if (reply->is_metadata_large || reply->metadata.bytes > metadata_bytes_max) {
         record->reason = CPT_REASON_SIZE;
     } else if (reply->is_metadata_bad) {
         record->reason = CPT_REASON_UNDECODABLE;
@@ -196,22 +228,17 @@ void cpt_transport_complete(struct cpt_transport_call *transport,
     if (call->pending.status == CPT_WAITING) {
         keep_reply(call, reply, &request->arena);
         if (record != NULL) {
-            keep_path(record, reply, &request->arena);
+            keep_path(record, transport->metadata_bytes_max, reply, &request->arena);
         }
     } else {
         record = NULL; /* it came after its caller had given it up */
     }
     owner = cpti_pending_end(&call->pending, call->reply.status, now_ns);
     cpti_lock_release(&request->lock);
-    if (record != NULL) {
-        struct cpti_callee *callee = callee_of(request, record->name);
-
-        if (callee != NULL) {
-            CPTI_COUNT(callee, calls);
-        }
-        if (record->reason != CPT_REASON_NONE) {
-            count_blind_spot(request, record);
-        }
+    if (record != NULL && record->outcome == CPT_CALL_TIMEOUT) {
+        count_timeout(request, record);
+    } else if (record != NULL && record->reason != CPT_REASON_NONE) {
+        count_blind_spot(request, record);
     }
     cpti_task_wake(owner);
     cpti_request_release(request);
@@ -226,7 +253,7 @@ cpt_status cpti_call_open(void *context, struct cpt_trace_call *call,
     const struct cpt_metadata_decode_options options = {
         .struct_bytes = sizeof options,
         .alloc = request->alloc,
-        .bytes_max = call->reply_bytes, /* the transport took no more than was asked */
+        .bytes_max = call->reply_bytes, /* no more than was asked for */
     };
     struct cpt_metadata_summary summary;
     cpt_status status =
@@ -258,11 +285,11 @@ void cpti_call_spliced(void *context, const struct cpt_trace_call *call,
     }
     if (overcount_ns != 0) {
         CPTI_COUNT(callee, overcounts);
-        CPTI_COUNT_MORE(callee, overcount_ns, overcount_ns);
+        count_ns(&callee->overcount_ns, overcount_ns);
     }
     if (undercount_ns != 0) {
         CPTI_COUNT(callee, undercounts);
-        CPTI_COUNT_MORE(callee, undercount_ns, undercount_ns);
+        count_ns(&callee->undercount_ns, undercount_ns);
     }
     if (is_inconsistent) {
         CPTI_COUNT(callee, inconsistent);

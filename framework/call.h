@@ -10,6 +10,9 @@
 cpt_status cpti_call_open(void *context, struct cpt_trace_call *call,
                           struct cpt_path *callee);
 
+/* Counts a call that its caller's deadline gave up; not if it is none. Lock held. */
+void cpti_call_given_up(const struct cpt_pending *pending);
+
 /* Counts what splicing it found. */
 void cpti_call_spliced(void *context, const struct cpt_trace_call *call,
                        uint64_t overcount_ns, uint64_t undercount_ns,

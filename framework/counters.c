@@ -6,6 +6,8 @@
 #include "framework/cpt_log_queue.h"
 #include "framework/service.h"
 
+#include <string.h>
+
 static struct cpti_callee *find_callee(struct cpti_counters *counters, unsigned count,
                                        struct cpt_bytes name)
 {
@@ -17,14 +19,24 @@ static struct cpti_callee *find_callee(struct cpti_counters *counters, unsigned 
     return NULL;
 }
 
+/* Gives a new place its name. Lock held. */
+static void name_callee(struct cpti_callee *callee, struct cpt_bytes name)
+{
+    memcpy(callee->text, name.data, name.bytes);
+    callee->name = (struct cpt_bytes){callee->text, name.bytes};
+}
+
 struct cpti_callee *cpti_counters_callee(struct cpti_counters *counters,
                                          struct cpt_bytes name)
 {
+    char cut[CPT_NAME_BYTES_MAX + 1];
     /* Acquire pairs with the release below: the names below count are then visible. */
     unsigned count =
         atomic_load_explicit(&counters->callee_count, memory_order_acquire);
-    struct cpti_callee *callee = find_callee(counters, count, name);
+    struct cpti_callee *callee = NULL;
 
+    name = cpt_name_bound(name, cut);
+    callee = find_callee(counters, count, name);
     if (callee != NULL) {
         return callee;
     }
@@ -35,7 +47,8 @@ struct cpti_callee *cpti_counters_callee(struct cpti_counters *counters,
         callee = &counters->callees[CPTI_CALLEES_MAX - 1];
     } else if (callee == NULL) {
         callee = &counters->callees[count];
-        callee->name = count + 1 < CPTI_CALLEES_MAX ? name : cpt_bytes_of("others");
+        name_callee(callee,
+                    count + 1 < CPTI_CALLEES_MAX ? name : cpt_bytes_of("others"));
         atomic_store_explicit(&counters->callee_count, count + 1, memory_order_release);
     }
     cpti_lock_release(&counters->lock);

@@ -38,6 +38,7 @@
 /* The same of a callee. */
 #define CPTI_CALLEE_MAP(X)                                                             \
     X(calls, "traced calls to the callee")                                             \
+    X(timeouts, "traced calls that a deadline ended")                                  \
     X(blind_spots, "traced calls that ended without a path")                           \
     X(overcounts, "callee's paths that were longer than the call")                     \
     X(overcount_ns, "by how much, together")                                           \
@@ -46,12 +47,13 @@
     X(inconsistent, "callee's paths longer than its own elapsed time")
 
 enum {
-    CPTI_CALLEES_MAX = 256,
+    CPTI_CALLEES_MAX = 128,
     CPTI_REASONS_MAX = 16 /* of blind spots; enum cpt_reason has fewer */
 };
 
 struct cpti_callee {
-    struct cpt_bytes name; /* of the stub, which outlives the service's requests */
+    struct cpt_bytes name; /* lies in text: a stub may be gone before the service */
+    char text[CPT_NAME_BYTES_MAX + 1];
 #define CPTI_COUNTER_FIELD_(name, help) atomic_uint_least64_t name;
     CPTI_CALLEE_MAP(CPTI_COUNTER_FIELD_)
 };

@@ -89,7 +89,8 @@ struct cpt_task_def {
     const struct cpt_value *gives;
     const struct cpt_value *needs[CPT_TASK_VALUES_MAX + 1];
     /* Values that it may ask for while it runs (cpt_start). A task that gives one of
-     * them runs on demand only, unless another needs its value. */
+     * them runs on demand only, unless another needs its value. If one on demand fails,
+     * or what it needs, that is for whoever waits for it to see. */
     const struct cpt_value *starts[CPT_TASK_VALUES_MAX + 1];
     const struct cpt_group *group;
 };
@@ -157,8 +158,9 @@ CPT_API cpt_status cpt_fail(struct cpt_task *task, cpt_status status,
 
 /* --- Waiting. A pending is borrowed; it is good till the request ends. --- */
 
-/* Starts the task that gives value @name, which this one declared with CPT_STARTS. The
- * second time the same pending. NULL at the memory limit: then cpt_await() fails. */
+/* Starts the task that gives value @name, which this one declared with CPT_STARTS; if
+ * it runs or has ended already, the pending stands for that. NULL at the memory limit:
+ * then cpt_await() fails. */
 #define cpt_start(task, name) cpt_task_start((task), &cpt_value_##name)
 CPT_API struct cpt_pending *cpt_task_start(struct cpt_task *task,
                                            const struct cpt_value *value);

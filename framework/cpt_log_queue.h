@@ -33,7 +33,8 @@ struct cpt_log_queue_options {
     const struct cpt_alloc *alloc;
     cpt_log_sink_fn sink;
     void *context;
-    size_t record_count_max; /* waiting in the queue; default 1024 */
+    size_t record_count_max; /* taken and not written yet; default 1024 */
+    size_t memory_bytes_max; /* of the requests they belong to; default 64 MiB */
     uint64_t flush_ns;       /* default 1 s */
 };
 

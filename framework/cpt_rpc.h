@@ -69,7 +69,8 @@ CPT_VALUE(rpc_reply, struct cpt_rpc_reply);
 
 struct cpt_transport;
 
-/* A method of another service, as its callers see it. Must outlive all calls. */
+/* A method of another service, as its callers see it. Must outlive the requests that
+ * call it. */
 struct cpt_stub {
     const char *name;   /* its frame: "B: Lookup" */
     const char *target; /* where, in the transport's words: "http://127.0.0.1:8080" */
@@ -125,19 +126,29 @@ struct cpt_service_options {
     int trusts_forwarded; /* heed it also if it came through a proxy that says so */
     const char *const *dropped_attributes; /* keys never to be logged, ended by NULL */
     size_t memory_bytes_max;               /* of one request; default 16 MiB */
-    size_t
-        reply_path_bytes_max; /* of a callee's path that is decoded; default 64 KiB */
-    unsigned attribution;     /* enum cpt_attribution */
-    uint64_t seed;            /* of the coin; default: the system's */
+    unsigned attribution;                  /* enum cpt_attribution of cpt_trace.h */
+    unsigned overcount;                    /* enum cpt_overcount of cpt_path.h */
+    uint64_t seed;                         /* of the coin; default: the system's */
 };
 
 /* A service without methods, or NULL with the reason in @error. */
 CPT_API struct cpt_service *cpt_service_new(const struct cpt_service_options *options,
                                             struct cpt_error *error);
 
-/* Frees; no request of it may be running. It is not enough that all are answered: free
- * the transport and the pools that ran them first. Records of it that wait in a log
- * queue do not need it. NULL is fine. */
+/*
+ * Waits until nothing of its requests runs any more, also what goes on behind an
+ * answer. To be called when the transport has stopped, before it and the executor are
+ * freed:
+ *
+ *      transport stops, drain, free the pool, the service, the transport, the plans,
+ *      the log queue
+ *
+ * CPT_OK; CPT_TIMEOUT after @timeout_ns: then free nothing, but end the process.
+ */
+CPT_API cpt_status cpt_service_drain(struct cpt_service *service, uint64_t timeout_ns);
+
+/* Frees, when the last of its requests is gone; see cpt_service_drain(). NULL is fine.
+ */
 CPT_API void cpt_service_free(struct cpt_service *service);
 
 /*

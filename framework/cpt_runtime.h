@@ -5,7 +5,9 @@
  *
  * A *request* is one run of a plan. It takes all its memory from one arena, runs its
  * tasks on an *executor*, and calls `done` exactly once, when the output is there or a
- * task has failed. If it is traced, its critical path is there too.
+ * task that it needs has failed. If it is traced, its critical path is there too. Tasks
+ * that the output did not wait for go on after `done`; the request is *gone* when the
+ * last of them has ended.
  *
  *      input --> [ task ]--->[ task ]---> output --> done(request)
  *                    \------>[ task ]
@@ -94,7 +96,10 @@ struct cpt_request_options {
     struct cpt_executor *executor; /* default: inline */
     const void *input;             /* of the plan's input type; is copied */
     cpt_done_fn done;
-    void *context;
+    /* Called once nothing of the request runs any more, some time after `done`: plan
+     * and executor may go then. May be NULL. */
+    void (*gone)(void *context);
+    void *context; /* of both */
     const struct cpt_alloc *alloc;
     size_t memory_bytes_max; /* of the arena; default 16 MiB */
     int is_traced;
@@ -105,8 +110,8 @@ struct cpt_request_options {
 };
 
 /*
- * Starts a request. CPT_OK: `done` has been or will be called, whatever happens.
- * CPT_NO_MEMORY, CPT_INVALID: it will not.
+ * Starts a request. CPT_OK: `done` and `gone` have been or will be called, whatever
+ * happens. CPT_NO_MEMORY, CPT_INVALID: they will not.
  */
 CPT_API cpt_status cpt_request_start(const struct cpt_request_options *options,
                                      struct cpt_error *error);
@@ -114,7 +119,9 @@ CPT_API cpt_status cpt_request_start(const struct cpt_request_options *options,
 /*
  * Starts a request and waits for its end on this thread. @output, which may be NULL,
  * gets a copy of the output (its bytes are the output value's); @path, which may be
- * NULL, the critical path if it is traced. `done` is not called.
+ * NULL, the critical path if it is traced. `done` and `gone` are not called. When it
+ * returns nothing of the request runs any more. Not from a task of the same pool: it
+ * holds a worker; CPT_INVALID from within the inline executor.
  *
  * How the request ended, with the sentence of the task that failed in @error.
  */

@@ -6,7 +6,7 @@
  * Work submitted from within work is put into a list of the thread and run when what
  * runs has returned: in order, and the stack stays flat however long the chain.
  */
-#include "framework/cpt_runtime.h"
+#include "framework/request.h"
 
 struct inline_queue {
     struct cpt_work *first;
@@ -50,6 +50,11 @@ static int inline_cancel(struct cpt_executor *executor, struct cpt_timer *timer)
     (void)executor;
     (void)timer;
     return 0;
+}
+
+int cpti_executor_inline_runs(void)
+{
+    return inline_queue.is_running;
 }
 
 struct cpt_executor *cpt_executor_inline(void)

@@ -377,6 +377,28 @@ static cpt_status find_eager(struct build *build)
     return CPT_OK;
 }
 
+/* What the output is made from: without one of these there is no answer. */
+static void find_required(struct build *build)
+{
+    struct cpt_plan *plan = build->plan;
+    uint32_t depth = 0;
+
+    plan->tasks[plan->output_task].is_required = 1;
+    build->stack[depth++] = plan->output_task;
+    while (depth > 0) {
+        const struct cpti_plan_task *task = &plan->tasks[build->stack[--depth]];
+
+        for (uint32_t i = 0; i < task->need_count; i++) {
+            const uint32_t giver = plan->slots[task->need_slots[i]].giver;
+
+            if (giver != CPTI_NO_TASK && !plan->tasks[giver].is_required) {
+                plan->tasks[giver].is_required = 1;
+                build->stack[depth++] = giver;
+            }
+        }
+    }
+}
+
 static cpt_status link_successors(struct build *build)
 {
     struct cpt_plan *plan = build->plan;
@@ -528,7 +550,11 @@ static cpt_status build_plan(struct build *build)
     if (status == CPT_OK) {
         status = find_eager(build);
     }
-    return status == CPT_OK ? link_successors(build) : status;
+    if (status == CPT_OK) {
+        find_required(build);
+        status = link_successors(build);
+    }
+    return status;
 }
 
 struct cpt_plan *cpt_plan_new(const struct cpt_graph *graph,

@@ -4,9 +4,9 @@
  * lock.h - every lock of the project, and the order in which they are taken
  *
  * A thread may take a lock only while it holds none of the same or a later rank. Debug
- * builds check it at each take. No lock is held while a function of the application, a
- * transport, an executor or a sink is called; a pool's own lock is the exception that
- * proves it: it is the last.
+ * builds check it at each take. No lock is held while a task, `done`, a transport, an
+ * executor or a sink is called. The allocator is called with the lock of a request or
+ * of a pool held: it must not call back.
  */
 #ifndef CPT_LOCK_H
 #define CPT_LOCK_H

@@ -16,15 +16,18 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOG_RECORDS_DEFAULT = 1024 };
+enum { LOG_RECORDS_DEFAULT = 1024, LOG_MEMORY_DEFAULT = 64 << 20 };
 
 #define LOG_FLUSH_NS_DEFAULT 1000000000u
+/* A year: more is never, and must not overflow when it is added to now. */
+#define LOG_FLUSH_NS_MAX UINT64_C(31536000000000000)
 
 struct cpt_log_queue {
     const struct cpt_alloc *alloc;
     cpt_log_sink_fn sink;
     void *context;
     size_t record_count_max;
+    size_t memory_bytes_max;
     uint64_t flush_ns;
     pthread_t thread;
 
@@ -37,7 +40,8 @@ struct cpt_log_queue {
     pthread_cond_t has_flushed; /* for those who flush */
     struct cpti_log_item *first;
     struct cpti_log_item *last;
-    size_t waiting_count;
+    size_t held_count;     /* records taken and not written yet, … */
+    size_t held_bytes;     /* … and what they hold of memory */
     uint64_t flush_wanted; /* how often a flush was asked for … */
     uint64_t flush_done;   /* … and the newest of those that is done */
     int is_stopping;
@@ -103,9 +107,14 @@ static void write_records(struct cpt_log_queue *queue, struct cpti_log_item *ite
 {
     while (item != NULL) {
         struct cpti_log_item *next = item->next;
+        const size_t memory_bytes = item->memory_bytes;
 
         write_record(queue, &item->record);
         item->release(item);
+        cpti_lock_take(&queue->lock);
+        queue->held_count--;
+        queue->held_bytes -= memory_bytes;
+        cpti_lock_release(&queue->lock);
         item = next;
     }
 }
@@ -145,7 +154,6 @@ static int turn(struct cpt_log_queue *queue)
     }
     items = queue->first;
     queue->first = NULL;
-    queue->waiting_count = 0;
     cpti_lock_release(&queue->lock);
     write_records(queue, items);
     if (is_stopping || flush_wanted != queue->flush_done || is_old(queue)) {
@@ -180,11 +188,13 @@ void cpti_log_queue_push(struct cpt_log_queue *queue, struct cpti_log_item *item
 
     item->next = NULL;
     cpti_lock_take(&queue->lock);
-    is_taken = queue->waiting_count < queue->record_count_max;
+    is_taken = queue->held_count < queue->record_count_max &&
+               item->memory_bytes <= queue->memory_bytes_max - queue->held_bytes;
     if (is_taken) {
         *(queue->first != NULL ? &queue->last->next : &queue->first) = item;
         queue->last = item;
-        queue->waiting_count++;
+        queue->held_count++;
+        queue->held_bytes += item->memory_bytes;
     } else {
         queue->counts.dropped_count++;
     }
@@ -219,7 +229,12 @@ static struct cpt_log_queue *make_parts(const struct cpt_log_queue_options *opti
     queue->context = options->context;
     queue->record_count_max = options->record_count_max != 0 ? options->record_count_max
                                                              : LOG_RECORDS_DEFAULT;
+    queue->memory_bytes_max =
+        options->memory_bytes_max != 0 ? options->memory_bytes_max : LOG_MEMORY_DEFAULT;
     queue->flush_ns = options->flush_ns != 0 ? options->flush_ns : LOG_FLUSH_NS_DEFAULT;
+    if (queue->flush_ns > LOG_FLUSH_NS_MAX) {
+        queue->flush_ns = LOG_FLUSH_NS_MAX;
+    }
     cpti_lock_init(&queue->lock, CPTI_RANK_LOG);
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

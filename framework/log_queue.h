@@ -11,6 +11,7 @@
 struct cpti_log_item {
     struct cpti_log_item *next; /* the queue's */
     struct cpt_record record;
+    size_t memory_bytes;                         /* that it keeps from being freed */
     void (*release)(struct cpti_log_item *item); /* called once, on any thread */
 };
 

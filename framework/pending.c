@@ -19,6 +19,8 @@
  */
 #include "framework/recording.h"
 
+#include "framework/call.h"
+
 #include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -136,21 +138,98 @@ void cpti_task_release_waiters(struct cpt_task *task, cpt_status status,
     }
 }
 
+/* --- Sleeps that nobody waits for --- */
+
+/* Takes one outstanding sleep off @task, or NULL. Lock held. */
+static struct cpt_pending *take_sleep(struct cpt_task *task)
+{
+    for (struct cpt_pending *pending = task->oldest; pending != NULL;
+         pending = pending->next) {
+        if (pending->sleep != NULL) {
+            pending->status = CPT_CANCELLED;
+            unlink_pending(pending);
+            return pending;
+        }
+    }
+    return NULL;
+}
+
+void cpti_task_end_sleeps(struct cpt_task *task)
+{
+    struct cpt_request *request = task->request;
+
+    for (;;) {
+        struct cpt_pending *pending = NULL;
+
+        cpti_lock_take(&request->lock);
+        pending = take_sleep(task);
+        cpti_lock_release(&request->lock);
+        if (pending == NULL) {
+            return;
+        }
+        /* One that is just firing finds that it has ended. */
+        if (request->executor->cancel(request->executor, pending->sleep)) {
+            cpti_request_release(request);
+        }
+    }
+}
+
 /* --- Deadlines --- */
 
 /* The time is over: all that is outstanding is given up. The one that was started first
- * stands on the path (the list is in that order). Lock held. */
-static void give_up(struct cpt_task *task, uint64_t now_ns)
+ * stands on the path (the list is in that order). Lock held. The sleeps among them, for
+ * cancel_sleeps() once the lock is released. */
+static struct cpt_pending *give_up(struct cpt_task *task, uint64_t now_ns)
 {
     struct cpt_trace_call *call = cpti_record_timeout(task->oldest, now_ns);
+    struct cpt_pending *sleeps = NULL;
 
     while (task->oldest != NULL) {
-        task->oldest->status = CPT_TIMEOUT;
-        unlink_pending(task->oldest);
+        struct cpt_pending *pending = task->oldest;
+
+        pending->status = CPT_TIMEOUT;
+        unlink_pending(pending);
+        cpti_call_given_up(pending);
+        if (pending->sleep != NULL) {
+            pending->next = sleeps;
+            sleeps = pending;
+        }
     }
     task->is_waiting = 0;
     task->has_runner_up = 0;
     cpti_record_release(task, call, NULL, now_ns);
+    return sleeps;
+}
+
+/* Lock not held; the caller has a reference. */
+static void cancel_sleeps(struct cpt_request *request, struct cpt_pending *sleeps)
+{
+    while (sleeps != NULL) {
+        struct cpt_pending *next = sleeps->next;
+
+        if (request->executor->cancel(request->executor, sleeps->sleep)) {
+            cpti_request_release(request);
+        }
+        sleeps = next;
+    }
+}
+
+void cpti_task_abandon(struct cpt_task *task)
+{
+    struct cpt_request *request = task->request;
+    struct cpti_deadline *deadline = NULL;
+
+    cpti_lock_take(&request->lock);
+    if (task->is_waiting) { /* else it belongs to whoever ended the wait */
+        deadline = task->deadline;
+        task->deadline = NULL;
+    }
+    cpti_lock_release(&request->lock);
+    if (deadline != NULL &&
+        request->executor->cancel(request->executor, &deadline->timer)) {
+        cpti_request_release(request);
+    }
+    cpti_task_end_sleeps(task);
 }
 
 static void fire_deadline(struct cpt_timer *timer)
@@ -160,16 +239,19 @@ static void fire_deadline(struct cpt_timer *timer)
     struct cpt_task *task = deadline->task;
     struct cpt_request *request = task->request;
     const uint64_t now_ns = cpti_record_now(request);
+    struct cpt_pending *sleeps = NULL;
     int has_ended_wait = 0;
 
     cpti_lock_take(&request->lock);
     deadline->has_fired = 1;
-    if (task->is_waiting && task->deadline == deadline) {
+    /* Nothing outstanding: the request has failed and its sleeps were ended. */
+    if (task->is_waiting && task->deadline == deadline && task->oldest != NULL) {
         task->deadline = NULL;
-        give_up(task, now_ns);
+        sleeps = give_up(task, now_ns);
         has_ended_wait = 1;
     }
     cpti_lock_release(&request->lock);
+    cancel_sleeps(request, sleeps);
     if (has_ended_wait) {
         cpti_task_submit(task);
     }
@@ -212,6 +294,7 @@ int cpti_task_wait(struct cpt_task *task)
     struct cpt_executor *executor = request->executor;
     const uint64_t block_ns = cpti_record_now(request);
     struct cpti_deadline *deadline = NULL;
+    struct cpt_pending *sleeps = NULL;
     int waits = 0;
 
     if (task->timeout_ns != 0) {
@@ -226,7 +309,7 @@ int cpti_task_wait(struct cpt_task *task)
     if (waits) {
         cpti_record_block(task, block_ns);
         if (deadline != NULL && deadline->has_fired) {
-            give_up(task, cpti_record_now(request));
+            sleeps = give_up(task, cpti_record_now(request));
             deadline = NULL;
             waits = 0;
         } else {
@@ -235,6 +318,7 @@ int cpti_task_wait(struct cpt_task *task)
         }
     }
     cpti_lock_release(&request->lock);
+    cancel_sleeps(request, sleeps);
     if (!waits && deadline != NULL && executor->cancel(executor, &deadline->timer)) {
         cpti_request_release(request);
     }
@@ -353,21 +437,36 @@ struct cpt_pending *cpt_task_start(struct cpt_task *owner,
 
 /* --- Work elsewhere --- */
 
-/* "A: name" in the arena. Lock held. */
+/* "A: name" in the arena, or nothing. Lock held. */
 static struct cpt_bytes frame_name(struct cpt_task *task, const char *name)
 {
     const struct cpt_bytes service = task->request->plan->service;
     const size_t bytes = service.bytes + 2 + strlen(name);
-    char *text = NULL;
+    char *text = cpt_arena_take(&task->request->arena, bytes + 1);
+    char *cut = cpt_arena_take(&task->request->arena, CPT_NAME_BYTES_MAX + 1);
 
-    if (task->record != NULL && bytes <= CPT_NAME_BYTES_MAX) {
-        text = cpt_arena_take(&task->request->arena, bytes + 1);
-    }
-    if (text == NULL) {
+    if (text == NULL || cut == NULL) {
         return (struct cpt_bytes){NULL, 0};
     }
     (void)snprintf(text, bytes + 1, "%.*s: %s", (int)service.bytes, service.data, name);
-    return (struct cpt_bytes){text, bytes};
+    return cpt_name_bound((struct cpt_bytes){text, bytes}, cut);
+}
+
+/* The record of work under @name; NULL if it is not traced, or lost. Lock held. */
+static struct cpt_trace_call *issue_elsewhere(struct cpt_task *task, const char *name,
+                                              uint64_t now_ns)
+{
+    struct cpt_bytes frame = {NULL, 0};
+
+    if (task->record == NULL) {
+        return NULL;
+    }
+    frame = frame_name(task, name);
+    if (frame.data == NULL) {
+        cpti_record_lost(task->request);
+        return NULL;
+    }
+    return cpti_record_issue(task, frame, CPT_CALL_LOCAL, now_ns);
 }
 
 /* Begins @pending as work under @name and takes the reference that its end releases. */
@@ -378,8 +477,7 @@ static void begin_elsewhere(struct cpt_pending *pending, struct cpt_task *task,
     const uint64_t now_ns = cpti_record_now(request);
 
     cpti_lock_take(&request->lock);
-    pending->call =
-        cpti_record_issue(task, frame_name(task, name), CPT_CALL_LOCAL, now_ns);
+    pending->call = issue_elsewhere(task, name, now_ns);
     cpti_pending_begin(pending, task, now_ns);
     cpti_lock_release(&request->lock);
     cpti_request_hold(request);
@@ -428,6 +526,8 @@ struct cpt_pending *cpt_sleep(struct cpt_task *task, const char *name,
         return NULL;
     }
     sleep->timer.fire = fire_sleep;
+    sleep->pending.sleep = &sleep->timer;
+    task->has_slept = 1;
     begin_elsewhere(&sleep->pending, task, name);
     status = executor->after(executor, &sleep->timer, delay_ns);
     if (status != CPT_OK) {

@@ -35,6 +35,7 @@ struct cpti_plan_task {
     uint32_t missing_input_count; /* at the beginning of a request */
     size_t output_offset;         /* of its value within the outputs of a request */
     unsigned char is_eager;       /* it runs without being started */
+    unsigned char is_required;    /* the output cannot be made without it */
     unsigned char is_startable;   /* some task may start it */
 };
 

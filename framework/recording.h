@@ -105,6 +105,13 @@ static inline void cpti_record_started(struct cpt_task *task, struct cpt_task *s
 
 /* --- Waits. Lock held. --- */
 
+/* The spare one of a task: from its first lost wait to its latest, by nobody known. */
+static inline struct cpt_trace_await *cpti_record_lost_await(struct cpt_task *task)
+{
+    cpti_record_lost(task->request);
+    return &((struct cpti_record *)task->record)->lost;
+}
+
 static inline void cpti_record_block(struct cpt_task *task, uint64_t block_ns)
 {
     struct cpt_trace_await *await = NULL;
@@ -115,13 +122,14 @@ static inline void cpti_record_block(struct cpt_task *task, uint64_t block_ns)
     }
     await = cpt_arena_take(&task->request->arena, sizeof *await);
     if (await == NULL) {
-        cpti_record_lost(task->request);
-        return;
+        await = cpti_record_lost_await(task);
     }
-    await->block_ns = block_ns;
+    if (await != task->record->last_await) {
+        await->block_ns = block_ns;
+        await->previous = task->record->last_await;
+        task->record->last_await = await;
+    }
     await->resume_ns = UINT64_MAX; /* not yet */
-    await->previous = task->record->last_await;
-    task->record->last_await = await;
     task->await = await;
 }
 
@@ -144,9 +152,12 @@ static inline void cpti_record_release(struct cpt_task *task,
     if (await == NULL) {
         return;
     }
+    await->arrive_ns = arrive_ns;
+    if (await == &((struct cpti_record *)task->record)->lost) {
+        return;
+    }
     await->call = call;
     await->task = awaited;
-    await->arrive_ns = arrive_ns;
     if (task->has_runner_up) {
         await->has_margin = 1;
         await->margin_ns =

@@ -29,7 +29,7 @@ enum { REQUEST_BLOCK_BYTES = 8192, REQUEST_BYTES_MAX_DEFAULT = 16 << 20 };
 static cpt_status take_tasks(struct cpt_request *request)
 {
     const struct cpt_plan *plan = request->plan;
-    struct cpt_trace_task *records = NULL;
+    struct cpti_record *records = NULL;
     unsigned char *outputs = cpt_arena_take(&request->arena, plan->output_bytes + 1);
 
     request->tasks =
@@ -51,7 +51,7 @@ static cpt_status take_tasks(struct cpt_request *request)
         atomic_init(&task->missing_input_count, plan->tasks[i].missing_input_count);
         atomic_init(&task->outcome, CPT_WAITING);
         if (records != NULL) {
-            task->record = &records[i];
+            task->record = &records[i].task;
             task->record->name = plan->tasks[i].frame_name;
             task->record->group = plan->tasks[i].group;
             task->record->executor = request->executor_name;
@@ -71,8 +71,11 @@ static cpt_status begin_trace(struct cpt_request *request,
     request->trace.entry.data = cpt_arena_copy(&request->arena, name.data, name.bytes);
     request->trace.entry.bytes = name.bytes;
     request->trace.attribution = options->attribution;
-    request->trace.arrival_ns =
-        options->arrival_ns != 0 ? options->arrival_ns : cpti_record_now(request);
+    request->trace.arrival_ns = cpti_record_now(request);
+    if (options->arrival_ns != 0 && options->arrival_ns < request->trace.arrival_ns) {
+        request->trace.dispatch_ns = request->trace.arrival_ns;
+        request->trace.arrival_ns = options->arrival_ns;
+    }
     return request->trace.entry.data != NULL ? CPT_OK : CPT_NO_MEMORY;
 }
 
@@ -94,9 +97,11 @@ struct cpt_request *cpti_request_new(const struct cpt_request_options *options,
     request->executor_name = cpt_bytes_of(request->executor->name);
     request->clock = options->clock != NULL ? options->clock : cpt_clock_monotonic();
     request->done = options->done;
-    request->done_context = options->context;
+    request->context = options->context;
     request->is_traced = options->is_traced != 0;
-    atomic_init(&request->reference_count, 1);
+    request->inherited.ask = cpt_ask_downstream(NULL, 0);
+    atomic_init(&request->reference_count, CPTI_OWN_REFERENCE);
+    atomic_init(&request->is_ended, 0);
     atomic_init(&request->is_stopped, 0);
     cpti_lock_init(&request->lock, CPTI_RANK_REQUEST);
     cpt_arena_init(&request->arena, alloc, REQUEST_BLOCK_BYTES,
@@ -113,14 +118,21 @@ struct cpt_request *cpti_request_new(const struct cpt_request_options *options,
         cpti_request_discard(request);
         return NULL;
     }
+    request->gone = options->gone;
     return request;
 }
 
 void cpti_request_discard(struct cpt_request *request)
 {
+    void (*gone)(void *) = request->gone;
+    void *context = request->context;
+
     cpt_arena_deinit(&request->arena);
     cpti_lock_deinit(&request->lock);
     cpt_alloc_free(request->alloc, request);
+    if (gone != NULL) {
+        gone(context);
+    }
 }
 
 void *cpti_request_take(struct cpt_request *request, size_t bytes)
@@ -144,7 +156,9 @@ void cpti_request_launch(struct cpt_request *request, void *input)
     for (uint32_t i = 0; i < plan->task_count; i++) {
         if (plan->tasks[i].missing_input_count == 0) {
             if (request->is_traced) {
-                request->tasks[i].record->ready_ns = request->trace.arrival_ns;
+                request->tasks[i].record->ready_ns = request->trace.dispatch_ns != 0
+                                                         ? request->trace.dispatch_ns
+                                                         : request->trace.arrival_ns;
             }
             cpti_task_submit(&request->tasks[i]);
         }
@@ -152,27 +166,28 @@ void cpti_request_launch(struct cpt_request *request, void *input)
     cpti_request_release(request);
 }
 
-/*
- * Nobody but the caller will touch the request any more, and it has not ended: it never
- * would. The order of the two reads matters: the request's own reference is given back
- * after is_ended is set, so if it is not set, that one is among the two, and the caller
- * is the other.
- */
-static int is_stuck(struct cpt_request *request)
-{
-    return atomic_load_explicit(&request->reference_count, memory_order_acquire) == 2 &&
-           !atomic_load_explicit(&request->is_ended, memory_order_acquire);
-}
-
 void cpti_request_release(struct cpt_request *request)
 {
-    if (is_stuck(request)) {
-        cpti_request_end(request, CPT_INVALID, NULL);
-    }
-    if (atomic_fetch_sub_explicit(&request->reference_count, 1, memory_order_acq_rel) ==
-        1) {
+    const uint_least32_t before =
+        atomic_fetch_sub_explicit(&request->reference_count, 1, memory_order_acq_rel);
+
+    assert((before & ~CPTI_OWN_REFERENCE) != 0);
+    if (before == 1) {
         cpti_request_discard(request);
+    } else if (before == CPTI_OWN_REFERENCE + 1) {
+        /* It has not ended and nobody is left who would go on with it. Nobody but us
+         * can touch it, so this is no race: we take a reference again and end it. */
+        cpti_request_hold(request);
+        cpti_request_end(request, CPT_INVALID, NULL);
+        cpti_request_release(request);
     }
+}
+
+/* Gives the request's own back. The caller has another one. */
+static void release_own(struct cpt_request *request)
+{
+    (void)atomic_fetch_sub_explicit(&request->reference_count, CPTI_OWN_REFERENCE,
+                                    memory_order_acq_rel);
 }
 
 /* --- Ended --- */
@@ -214,12 +229,18 @@ void cpti_request_end(struct cpt_request *request, cpt_status status,
         }
     }
     cpti_lock_release(&request->lock);
-    if (is_first) {
-        if (request->done != NULL) {
-            request->done(request, request->done_context);
-        }
-        cpti_request_release(request);
+    if (!is_first) {
+        return;
     }
+    if (status != CPT_OK) {
+        for (uint32_t i = 0; i < request->plan->task_count; i++) {
+            cpti_task_abandon(&request->tasks[i]);
+        }
+    }
+    if (request->done != NULL) {
+        request->done(request, request->context);
+    }
+    release_own(request);
 }
 
 /* --- Inside done --- */
@@ -263,6 +284,7 @@ cpt_status cpt_request_path(struct cpt_request *request, struct cpt_path *path,
         return cpt_error_set(error, CPT_INVALID, 0, "the request is not traced");
     }
     (void)cpt_request_latency_ns(request);
+    request->trace.overcount = request->inherited.overcount;
     request->trace.open_callee = cpti_call_open;
     request->trace.spliced = cpti_call_spliced;
     request->trace.context = request;
@@ -300,6 +322,7 @@ cpt_status cpt_request_start(const struct cpt_request_options *given,
         input =
             cpt_arena_copy(&request->arena, options.input, options.plan->input_bytes);
         if (input == NULL) {
+            request->gone = NULL;
             cpti_request_discard(request);
             return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for the input");
         }
@@ -311,15 +334,15 @@ cpt_status cpt_request_start(const struct cpt_request_options *given,
 /* Whoever waits in cpt_request_run(). */
 struct waiter {
     struct cpti_lock lock;
-    pthread_cond_t ended;
-    int is_ended; /* guarded by lock */
+    pthread_cond_t gone;
+    int is_gone; /* guarded by lock; what is below is written before it */
     cpt_status status;
     void *output;
     struct cpt_path *path;
     struct cpt_error *error;
 };
 
-static void wake_waiter(struct cpt_request *request, void *context)
+static void note_end(struct cpt_request *request, void *context)
 {
     struct waiter *waiter = context;
     cpt_status status = cpt_request_status(request);
@@ -338,10 +361,17 @@ static void wake_waiter(struct cpt_request *request, void *context)
 
         status = status == CPT_OK ? walked : status;
     }
-    cpti_lock_take(&waiter->lock);
     waiter->status = status;
-    waiter->is_ended = 1;
-    (void)pthread_cond_signal(&waiter->ended);
+}
+
+/* Nothing of it runs any more: only now may the caller free the plan. */
+static void release_waiter(void *context)
+{
+    struct waiter *waiter = context;
+
+    cpti_lock_take(&waiter->lock);
+    waiter->is_gone = 1;
+    (void)pthread_cond_signal(&waiter->gone);
     cpti_lock_release(&waiter->lock);
 }
 
@@ -356,17 +386,25 @@ cpt_status cpt_request_run(const struct cpt_request_options *given, void *output
         return status;
     }
     options.struct_bytes = sizeof options;
-    options.done = wake_waiter;
+    options.done = note_end;
+    options.gone = release_waiter;
     options.context = &waiter;
+    if ((options.executor == NULL || options.executor == cpt_executor_inline()) &&
+        cpti_executor_inline_runs()) {
+        return cpt_error_set(
+            error, CPT_INVALID, 0,
+            "a task cannot wait for a request that would run on its own "
+            "thread; start it, or give it another executor");
+    }
     cpti_lock_init(&waiter.lock, CPTI_RANK_WAITER);
-    (void)pthread_cond_init(&waiter.ended, NULL);
+    (void)pthread_cond_init(&waiter.gone, NULL);
     status = cpt_request_start(&options, error);
     cpti_lock_take(&waiter.lock);
-    while (status == CPT_OK && !waiter.is_ended) {
-        (void)pthread_cond_wait(&waiter.ended, &waiter.lock.mutex);
+    while (status == CPT_OK && !waiter.is_gone) {
+        (void)pthread_cond_wait(&waiter.gone, &waiter.lock.mutex);
     }
     cpti_lock_release(&waiter.lock);
-    (void)pthread_cond_destroy(&waiter.ended);
+    (void)pthread_cond_destroy(&waiter.gone);
     cpti_lock_deinit(&waiter.lock);
     return status == CPT_OK ? waiter.status : status;
 }

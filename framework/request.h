@@ -22,6 +22,7 @@
 #include "framework/lock.h"
 #include "framework/plan.h"
 #include "wire/cpt_log.h"
+#include "wire/cpt_metadata.h"
 
 #include <stdatomic.h>
 
@@ -36,7 +37,16 @@ struct cpt_pending {
     struct cpt_task *task;           /* what it stands for, or NULL */
     struct cpt_trace_call *call;     /* its record; NULL if there is none */
     uint64_t begin_ns;               /* if traced */
+    struct cpt_timer *sleep;         /* of cpt_sleep(); else NULL */
     cpt_status status;               /* CPT_WAITING till it ends; guarded likewise */
+};
+
+/* What is noted of a task that is traced. */
+struct cpti_record {
+    struct cpt_trace_task task;
+    /* Covers the waits that the request had no memory for, from the first to the last.
+     */
+    struct cpt_trace_await lost;
 };
 
 /* One task of one request. */
@@ -65,6 +75,7 @@ struct cpt_task {
     struct cpt_pending *awaited; /* by the await that it asked for; NULL: all */
     uint64_t timeout_ns;         /* likewise; 0: none */
     unsigned char has_asked;     /* to wait, in this step */
+    unsigned char has_slept;     /* it has called cpt_sleep() */
 
     /* Guarded by the request's lock. */
     unsigned char is_started; /* on demand */
@@ -81,9 +92,10 @@ struct cpt_task {
 };
 
 /* What a request inherits from the service that serves it. */
-struct cpti_context {
+struct cpti_inherited {
     struct cpt_service *service; /* NULL: started without one */
-    size_t metadata_bytes_max;   /* that its callees may return */
+    struct cpt_ask ask;          /* what its callees are asked, if it is traced */
+    unsigned overcount;          /* enum cpt_overcount */
     struct cpt_bytes traceparent;
 };
 
@@ -94,16 +106,18 @@ struct cpt_request {
     struct cpt_executor *executor;
     const struct cpt_clock *clock;
     cpt_done_fn done;
-    void *done_context;
+    void (*gone)(void *context); /* may be NULL */
+    void *context;               /* of both */
     void *input;
     struct cpt_task *tasks;
-    struct cpti_context context;
+    struct cpti_inherited inherited;
     struct cpt_trace trace; /* entry and arrival from the beginning */
     struct cpt_bytes executor_name;
     unsigned char is_traced;
 
-    atomic_uint_least32_t reference_count; /* acq_rel, so that the last one sees all */
-    atomic_uchar is_stopped;               /* relaxed: a hint to begin nothing more */
+    /* Its own is CPTI_OWN_REFERENCE, others count 1. acq_rel: the last one sees all. */
+    atomic_uint_least32_t reference_count;
+    atomic_uchar is_stopped; /* relaxed: a hint to begin nothing more */
 
     struct cpti_lock lock;
     struct cpt_arena arena; /* guarded by lock once the request runs */
@@ -114,18 +128,23 @@ struct cpt_request {
     size_t attribute_count;
     size_t attribute_bytes;
     uint64_t attribute_dropped_count;
+    void *served; /* what the service keeps of it; see service.c */
 };
+
+/* The request's own reference, so that it can be told from all others. */
+#define CPTI_OWN_REFERENCE (UINT32_C(1) << 31)
 
 /* --- request.c --- */
 
-/* A request that does not run yet, or NULL; its arena may be used. */
+/* A request that does not run yet; its arena may be used. NULL: `gone` is not called.
+ */
 struct cpt_request *cpti_request_new(const struct cpt_request_options *options,
                                      struct cpt_error *error);
 
 /* Runs it. @input is kept, not copied. */
 void cpti_request_launch(struct cpt_request *request, void *input);
 
-/* Frees one that was never launched. */
+/* Frees one that was never launched; `gone` is called. */
 void cpti_request_discard(struct cpt_request *request);
 
 /* One more that will touch the request; only for who is one already. */
@@ -137,12 +156,18 @@ static inline void cpti_request_hold(struct cpt_request *request)
 /* One less. The last one frees. Not with the lock held. */
 void cpti_request_release(struct cpt_request *request);
 
-/* Ends the request, if it has not ended: calls `done`. @task failed, or is NULL. */
+/* Ends the request, if it has not ended: calls `done`. @task made the output or failed;
+ * NULL: nobody is left to go on. */
 void cpti_request_end(struct cpt_request *request, cpt_status status,
                       const struct cpt_task *task);
 
 /* Zeroed memory of the request; takes the lock. */
 void *cpti_request_take(struct cpt_request *request, size_t bytes);
+
+/* --- executor.c --- */
+
+/* Whether this thread is running work of the inline executor. */
+int cpti_executor_inline_runs(void);
 
 /* --- task.c --- */
 
@@ -168,6 +193,12 @@ struct cpt_task *cpti_pending_end(struct cpt_pending *pending, cpt_status status
 
 /* Lets a task go on that waited. NULL is fine. Lock not held. */
 void cpti_task_wake(struct cpt_task *task);
+
+/* Ends the sleeps that @task has not waited for, and will not. Lock not held. */
+void cpti_task_end_sleeps(struct cpt_task *task);
+
+/* The request has failed: ends all timers of @task. Lock not held. */
+void cpti_task_abandon(struct cpt_task *task);
 
 /* Makes the task wait as it asked. 1: it does, and is not ours any more; 0: it goes on
  * at once; less than 0: it fails. */

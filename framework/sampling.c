@@ -64,15 +64,15 @@ static cpt_status add_network(struct cpti_sampling *sampling, const char *text,
     }
     if (slash != NULL) {
         bits = strtoul(slash + 1, &end, 10);
-        bits += is_ipv4 ? 96 : 0;
-        if (slash[1] < '0' || slash[1] > '9' || *end != '\0' || bits > 128) {
+        if (slash[1] < '0' || slash[1] > '9' || *end != '\0' ||
+            bits > (is_ipv4 ? 32 : 128)) {
             return cpt_error_set(
                 error, CPT_INVALID, 0,
                 "trusted network \"%.60s\" has no prefix of 0 to %d bits", text,
                 is_ipv4 ? 32 : 128);
         }
     }
-    network->prefix_bits = (unsigned)bits;
+    network->prefix_bits = (unsigned)bits + (is_ipv4 && slash != NULL ? 96 : 0);
     sampling->network_count++;
     return CPT_OK;
 }

@@ -22,8 +22,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { METHODS_MAX = 4096, DROPPED_ATTRIBUTES_MAX = 1024 };
+enum { METHODS_MAX = 4096, DROPPED_ATTRIBUTES_MAX = 1024, DRAIN_POLL_NS = 500000 };
 
 /* What a service keeps of a request that it serves. In the request's arena. */
 struct served {
@@ -33,7 +34,8 @@ struct served {
     const struct cpti_method *method;
     struct cpti_decision decision;
     struct cpt_rpc_request input;
-    struct cpt_bytes service_name; /* a copy: the record may outlive the service */
+    struct cpt_bytes service_name; /* copies: the record may outlive the service */
+    struct cpt_bytes method_name;  /* bounded: a stranger chose it */
     struct cpt_path *path;         /* of a traced request that ended */
     char status[16];               /* for the record */
     cpt_reply_fn reply;
@@ -130,6 +132,7 @@ struct cpt_service *cpt_service_new(const struct cpt_service_options *given,
         return NULL;
     }
     service->options = options;
+    atomic_init(&service->live_count, 1);
     cpti_lock_init(&service->counters.lock, CPTI_RANK_COUNTERS);
     if (init_service(service, error) != CPT_OK ||
         copy_dropped(service, error) != CPT_OK) {
@@ -139,14 +142,10 @@ struct cpt_service *cpt_service_new(const struct cpt_service_options *given,
     return service;
 }
 
-void cpt_service_free(struct cpt_service *service)
+static void free_parts(struct cpt_service *service)
 {
-    const struct cpt_alloc *alloc = NULL;
+    const struct cpt_alloc *alloc = service->options.alloc;
 
-    if (service == NULL) {
-        return;
-    }
-    alloc = service->options.alloc;
     for (size_t i = 0; i < service->method_count; i++) {
         cpt_alloc_free(alloc, service->methods[i].name);
         cpt_alloc_free(alloc, service->methods[i].entry);
@@ -159,6 +158,35 @@ void cpt_service_free(struct cpt_service *service)
     cpt_alloc_free(alloc, service->name);
     cpti_lock_deinit(&service->counters.lock);
     cpt_alloc_free(alloc, service);
+}
+
+/* One that used the service is gone: its owner, or a request. The last one frees. */
+static void release_service(struct cpt_service *service)
+{
+    if (atomic_fetch_sub_explicit(&service->live_count, 1, memory_order_acq_rel) == 1) {
+        free_parts(service);
+    }
+}
+
+cpt_status cpt_service_drain(struct cpt_service *service, uint64_t timeout_ns)
+{
+    const struct timespec pause = {.tv_nsec = DRAIN_POLL_NS};
+    const uint64_t begin_ns = cpt_clock_now_ns(cpt_clock_monotonic());
+
+    while (atomic_load_explicit(&service->live_count, memory_order_acquire) != 1) {
+        if (cpt_clock_now_ns(cpt_clock_monotonic()) - begin_ns >= timeout_ns) {
+            return CPT_TIMEOUT;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    return CPT_OK;
+}
+
+void cpt_service_free(struct cpt_service *service)
+{
+    if (service != NULL) {
+        release_service(service);
+    }
 }
 
 /* --- Methods --- */
@@ -297,7 +325,7 @@ static void fill_record(struct served *served, struct cpt_record *record,
     record->probability =
         service->sampling.probability > 0 ? service->sampling.probability : 1;
     record->service = served->service_name;
-    record->method = served->input.method;
+    record->method = served->method_name;
     record->entry = request->trace.entry;
     record->is_failed = request->status != CPT_OK || http_status >= 500;
     (void)snprintf(served->status, sizeof served->status,
@@ -308,8 +336,8 @@ static void fill_record(struct served *served, struct cpt_record *record,
     record->is_local_root = served->decision.is_local_root;
     record->attributes = cpti_attributes_close(request, &record->attribute_count);
     record->path = served->path;
-    if (request->context.traceparent.bytes != 0 &&
-        cpt_traceparent_parse(request->context.traceparent, &parent) == CPT_OK) {
+    if (request->inherited.traceparent.bytes != 0 &&
+        cpt_traceparent_parse(request->inherited.traceparent, &parent) == CPT_OK) {
         record->has_trace_id = 1;
         record->has_parent_id = 1;
         memcpy(record->trace_id, parent.trace_id, sizeof parent.trace_id);
@@ -395,22 +423,37 @@ static struct cpt_bytes make_metadata(struct served *served)
 static void count_end(struct served *served)
 {
     struct cpti_counters *counters = &served->service->counters;
-    const struct cpt_request *request = served->request;
+    struct cpt_request *request = served->request;
+    uint64_t lost_events = 0;
+    uint64_t lost_attributes = 0;
 
     if (request->status != CPT_OK) {
         CPTI_COUNT(counters, failed);
     }
     if (request->is_traced) {
-        CPTI_COUNT_MORE(counters, lost_events, request->trace.dropped_event_count);
-        CPTI_COUNT_MORE(counters, lost_attributes, request->attribute_dropped_count);
+        /* A task that nobody waited for may still run and lose more. */
+        cpti_lock_take(&request->lock);
+        lost_events = request->trace.dropped_event_count;
+        lost_attributes = request->attribute_dropped_count;
+        cpti_lock_release(&request->lock);
+        CPTI_COUNT_MORE(counters, lost_events, lost_events);
+        CPTI_COUNT_MORE(counters, lost_attributes, lost_attributes);
     }
+}
+
+/* Nothing of the request runs any more, and its record is written. */
+static void forget(void *context)
+{
+    release_service(context);
 }
 
 /* The request has ended: answers, then logs. */
 static void answer(struct cpt_request *request, void *context)
 {
-    struct served *served = context;
+    struct served *served = request->served;
     struct cpt_outbound outbound = {0};
+
+    (void)context;
 
     if (request->is_traced) {
         make_path(served);
@@ -436,6 +479,9 @@ static void answer(struct cpt_request *request, void *context)
     fill_record(served, &served->item.record, outbound.http_status);
     count_end(served);
     served->item.release = release_item;
+    cpti_lock_take(&request->lock);
+    served->item.memory_bytes = request->arena.used_bytes;
+    cpti_lock_release(&request->lock);
     cpti_log_queue_push(served->service->options.log, &served->item);
 }
 
@@ -452,6 +498,20 @@ static cpt_status copy_bytes(struct cpt_arena *arena, struct cpt_bytes from,
     return to->data != NULL ? CPT_OK : CPT_NO_MEMORY;
 }
 
+/* What the record needs of the service, which may be gone before it is written. */
+static cpt_status copy_names(struct served *served, struct cpt_request *request)
+{
+    char cut[CPT_NAME_BYTES_MAX + 1];
+    cpt_status status = copy_bytes(&request->arena, cpt_bytes_of(served->service->name),
+                                   &served->service_name);
+
+    if (status == CPT_OK) {
+        status = copy_bytes(&request->arena, cpt_name_bound(served->input.method, cut),
+                            &served->method_name);
+    }
+    return status;
+}
+
 /* A request that is ready to be launched, or NULL. */
 static struct cpt_request *make_request(struct cpt_service *service,
                                         const struct cpti_method *method,
@@ -463,6 +523,8 @@ static struct cpt_request *make_request(struct cpt_service *service,
         .plan = method->plan,
         .executor = service->options.executor,
         .done = answer,
+        .gone = forget,
+        .context = service,
         .alloc = service->options.alloc,
         .memory_bytes_max = service->options.memory_bytes_max,
         .is_traced = decision->is_traced,
@@ -471,34 +533,38 @@ static struct cpt_request *make_request(struct cpt_service *service,
         .arrival_ns = inbound->arrival_ns,
         .attribution = service->options.attribution,
     };
-    struct cpt_request *request = cpti_request_new(&options, NULL);
+    struct cpt_request *request = NULL;
     struct served *served = NULL;
 
+    atomic_fetch_add_explicit(&service->live_count, 1, memory_order_relaxed);
+    request = cpti_request_new(&options, NULL);
     if (request == NULL) {
+        release_service(service);
         return NULL;
     }
     served = cpt_arena_take(&request->arena, sizeof *served);
+    if (served != NULL) {
+        served->service = service;
+    }
     if (served == NULL ||
         copy_bytes(&request->arena, inbound->method, &served->input.method) != CPT_OK ||
         copy_bytes(&request->arena, inbound->query, &served->input.query) != CPT_OK ||
         copy_bytes(&request->arena, inbound->body, &served->input.body) != CPT_OK ||
         copy_bytes(&request->arena, inbound->traceparent,
-                   &request->context.traceparent) != CPT_OK ||
-        (decision->is_logged && copy_bytes(&request->arena, cpt_bytes_of(service->name),
-                                           &served->service_name) != CPT_OK)) {
+                   &request->inherited.traceparent) != CPT_OK ||
+        (decision->is_logged && copy_names(served, request) != CPT_OK)) {
         cpti_request_discard(request);
         return NULL;
     }
-    served->service = service;
     served->request = request;
     served->method = method;
     served->decision = *decision;
-    request->done_context = served;
-    request->context.service = service;
-    request->context.metadata_bytes_max =
+    request->served = served;
+    request->inherited.service = service;
+    request->inherited.overcount = service->options.overcount;
+    request->inherited.ask =
         cpt_ask_downstream(decision->ask.version != 0 ? &decision->ask : NULL,
-                           service->options.metadata_bytes_max)
-            .bytes_max;
+                           service->options.metadata_bytes_max);
     return request;
 }
 
@@ -538,7 +604,7 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
         refuse(reply, context, 503, "out of memory\n");
         return;
     }
-    served = request->done_context;
+    served = request->served;
     served->reply = reply;
     served->context = context;
     cpti_request_launch(request, &served->input);

@@ -25,6 +25,9 @@ struct cpt_service {
     struct cpti_sampling sampling;
     struct cpti_counters counters;
     atomic_int is_enabled; /* relaxed */
+    /* Requests that are not gone yet, and 1 of its owner. acq_rel: the last one frees.
+     */
+    atomic_size_t live_count;
 };
 
 /* Whether the service, which may be NULL, was told never to log the attribute @key. */

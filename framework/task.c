@@ -129,6 +129,38 @@ static struct cpt_task *release_successors(struct cpt_task *task, uint64_t end_n
     return first;
 }
 
+/*
+ * @task has failed or will never run, and the output does not need it: whatever needs
+ * it never runs either, and whoever waits for that sees @status. Tasks that are never
+ * queued any more are linked through their work, instead of a recursion.
+ */
+static void fail_branch(struct cpt_task *task, cpt_status status, uint64_t end_ns)
+{
+    struct cpt_work *list = NULL;
+
+    for (;;) {
+        for (uint32_t i = 0; i < task->plan->successor_count; i++) {
+            struct cpt_task *successor =
+                &task->request->tasks[task->plan->successors[i]];
+            cpt_status waiting = CPT_WAITING;
+
+            /* Two of its inputs may fail: one of them ends it. */
+            if (atomic_compare_exchange_strong_explicit(&successor->outcome, &waiting,
+                                                        status, memory_order_acq_rel,
+                                                        memory_order_acquire)) {
+                successor->work.next = list;
+                list = &successor->work;
+            }
+        }
+        if (list == NULL) {
+            return;
+        }
+        task = (struct cpt_task *)list;
+        list = list->next;
+        cpti_task_release_waiters(task, status, end_ns);
+    }
+}
+
 /* The task has returned @status from its last step. Whoever runs next, or NULL. */
 static struct cpt_task *end_task(struct cpt_task *task, cpt_status status)
 {
@@ -137,12 +169,17 @@ static struct cpt_task *end_task(struct cpt_task *task, cpt_status status)
     struct cpt_task *next = NULL;
 
     atomic_store_explicit(&task->outcome, status, memory_order_release);
+    if (task->has_slept) {
+        cpti_task_end_sleeps(task);
+    }
     if (task->plan->is_startable) {
         cpti_task_release_waiters(task, status, end_ns);
     }
     if (status != CPT_OK) {
-        if (task->plan->is_eager) {
+        if (task->plan->is_required) {
             cpti_request_end(request, status, task);
+        } else {
+            fail_branch(task, status, end_ns);
         }
         return NULL;
     }

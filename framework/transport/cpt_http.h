@@ -22,8 +22,9 @@
  *      cpt_http_listen(http, service, "127.0.0.1", 8080, NULL, &error);
  *      cpt_http_stop_on_signals(http, &error);
  *      cpt_http_run(http);                  till SIGTERM, then drained
+ *      cpt_service_drain(service, ...);     what goes on behind the answers
+ *      ... cpt_pool_free() if tasks ran on one, cpt_service_free() ...
  *      cpt_http_free(http);
- *      ... cpt_pool_free() if tasks ran on one, then cpt_service_free() ...
  *
  * What travels beside the body: `critical-path` with a request that asks for a path,
  * `critical-path-bin` (unpadded base64) with the reply to it, `traceparent` as it came

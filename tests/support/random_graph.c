@@ -54,6 +54,22 @@ static void spend(uint64_t duration_ns)
     }
 }
 
+/* A sleep, or work that somebody else completes. */
+static struct cpt_pending *begin_elsewhere(struct cpt_task *task, const char *name,
+                                           uint64_t duration_ns)
+{
+    struct cpt_pending *pending = NULL;
+
+    if (random_graph.hooks.defer == NULL || duration_ns % 2 == 0) {
+        return cpt_sleep(task, name, duration_ns);
+    }
+    pending = cpt_defer(task, name);
+    if (pending != NULL) {
+        random_graph.hooks.defer(pending, duration_ns);
+    }
+    return pending;
+}
+
 static void start_parts(struct cpt_task *task, unsigned index,
                         const struct random_step *step, struct progress *progress)
 {
@@ -69,7 +85,7 @@ static void start_parts(struct cpt_task *task, unsigned index,
                                                step->sleep_ns[i]);
             }
             progress->sleep_count++;
-            progress->last = cpt_sleep(task, name, step->sleep_ns[i]);
+            progress->last = begin_elsewhere(task, name, step->sleep_ns[i]);
         }
     }
 }
@@ -110,6 +126,12 @@ static cpt_status run_script(struct cpt_task *task, unsigned index, cpt_task_fn 
     struct progress *progress = cpt_state(task, struct progress);
     cpt_status status = CPT_OK;
 
+    if (progress == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    if (random_graph.hooks.fails != NULL && random_graph.hooks.fails(index)) {
+        return cpt_fail(task, CPT_IO, "task %u fails", index);
+    }
     if (random_graph.hooks.begin_step != NULL) {
         random_graph.hooks.begin_step(index);
     }

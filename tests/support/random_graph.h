@@ -41,6 +41,11 @@ struct random_hooks {
     void (*begin_step)(unsigned task);
     void (*end_step)(unsigned task);
     void (*begin_sleep)(unsigned task, unsigned sleep, uint64_t duration_ns);
+    /* Completes @pending, from any thread, in about @duration_ns. NULL: there are only
+     * sleeps. */
+    void (*defer)(struct cpt_pending *pending, uint64_t duration_ns);
+    /* Whether this step of the task is to fail. */
+    int (*fails)(unsigned task);
 };
 
 struct random_graph {

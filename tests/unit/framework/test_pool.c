@@ -22,6 +22,7 @@ enum { GRAPHS = 60, REQUESTS = 40 };
 
 struct batch {
     atomic_int done_count;
+    atomic_int gone_count;
     atomic_int wrong_count;
     _Atomic uint64_t output; /* of the first that ended; 0: none yet */
 };
@@ -55,6 +56,11 @@ static void check_end(struct cpt_request *request, void *context)
     atomic_fetch_add(&batch->done_count, 1);
 }
 
+static void count_gone(void *context)
+{
+    atomic_fetch_add(&((struct batch *)context)->gone_count, 1);
+}
+
 static int run_graph(uint64_t *random)
 {
     struct batch batch = {0};
@@ -65,6 +71,7 @@ static int run_graph(uint64_t *random)
     struct cpt_request_options options = {.struct_bytes = sizeof options,
                                           .executor = pool,
                                           .done = check_end,
+                                          .gone = count_gone,
                                           .context = &batch};
 
     random_graph_make(random, 20000);
@@ -77,15 +84,14 @@ static int run_graph(uint64_t *random)
             return 0;
         }
     }
-    while (atomic_load(&batch.done_count) < REQUESTS) {
+    /* Tasks that nobody waited for go on after `done`. */
+    while (atomic_load(&batch.gone_count) < REQUESTS) {
         (void)usleep(100);
     }
-    /* Tasks that nobody waited for may still sleep; their timers hold their requests.
-     */
-    (void)usleep(1000);
     cpt_pool_free(pool);
     cpt_plan_free(plan);
-    return atomic_load(&batch.wrong_count) == 0;
+    return atomic_load(&batch.wrong_count) == 0 &&
+           atomic_load(&batch.done_count) == REQUESTS;
 }
 
 static void test_random_graphs_on_threads(void)

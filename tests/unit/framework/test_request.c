@@ -31,6 +31,7 @@ CPT_VALUE(page, int);
 
 struct outcome {
     int done_count;
+    int gone_count;
     cpt_status status;
     int page;
     uint64_t latency_ns;
@@ -72,6 +73,11 @@ static void note_outcome(struct cpt_request *request, void *context)
     cpt_path_free(path);
 }
 
+static void note_gone(void *context)
+{
+    ((struct outcome *)context)->gone_count++;
+}
+
 static struct outcome run_with(const struct cpt_graph *graph, int is_traced,
                                const struct cpt_alloc *alloc, size_t memory_bytes_max)
 {
@@ -84,6 +90,7 @@ static struct outcome run_with(const struct cpt_graph *graph, int is_traced,
                                                 .executor = &now.executor,
                                                 .input = &query_value,
                                                 .done = note_outcome,
+                                                .gone = note_gone,
                                                 .context = &outcome,
                                                 .alloc = alloc,
                                                 .memory_bytes_max = memory_bytes_max,
@@ -452,6 +459,137 @@ static void test_deferred_work(void)
     cpt_plan_free(plan);
 }
 
+/* What the deadline gave up sleeps no more: nothing keeps the request. */
+static void test_given_up_sleeps_are_cancelled(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"A1", three_with_deadline, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
+    const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 1};
+    const struct outcome outcome = run(&graph);
+
+    CU_ASSERT_EQUAL(outcome.status, CPT_OK);
+    CU_ASSERT_EQUAL(outcome.gone_count, 1);
+    CU_ASSERT_EQUAL(now.now_ns, 1000 * MS + 12 * MS); /* and not 95 ms later */
+}
+
+static cpt_status sleeps_and_leaves(struct cpt_task *task)
+{
+    (void)cpt_sleep(task, "for nobody", 500 * MS);
+    *cpt_output(task, page) = 1;
+    return CPT_OK;
+}
+
+static void test_sleeps_that_nobody_waits_for(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"A1", sleeps_and_leaves, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
+    const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 1};
+    const struct outcome outcome = run(&graph);
+
+    CU_ASSERT_EQUAL(outcome.gone_count, 1);
+    CU_ASSERT_EQUAL(now.timer_count, 0);
+    CU_ASSERT_EQUAL(now.now_ns, 1000 * MS);
+}
+
+/* Semantics 16: a name that is too long is cut, and is a frame all the same. */
+static cpt_status sleep_with_a_long_name(struct cpt_task *task)
+{
+    static char name[400];
+
+    memset(name, 'n', sizeof name - 1);
+    return cpt_await(task, cpt_sleep(task, name, 20 * MS), after_deadline);
+}
+
+static void test_long_names_keep_their_time(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"A1", sleep_with_a_long_name, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
+    const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 1};
+    const struct outcome outcome = run(&graph);
+
+    CU_ASSERT_PTR_NOT_NULL(strstr(outcome.path, "S: /;A: A1;A: nnnnnnnnnn"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(outcome.path, " 20, S: /;A: A1 1"));
+}
+
+/* --- Branches that the output does not need --- */
+
+static cpt_status do_not_start(struct cpt_task *task)
+{
+    *cpt_output(task, page) = 4;
+    return CPT_OK;
+}
+
+static cpt_status saw_the_branch_fail(struct cpt_task *task)
+{
+    CU_ASSERT_PTR_NULL(cpt_input(task, ads));
+    *cpt_output(task, page) = 6;
+    return CPT_OK;
+}
+
+static cpt_status start_a_failed_branch(struct cpt_task *task)
+{
+    struct cpt_pending *pending = cpt_start(task, ads);
+
+    CU_ASSERT_EQUAL(cpt_pending_status(pending), CPT_IO); /* it has failed already */
+    return cpt_await(task, pending, saw_the_branch_fail);
+}
+
+static cpt_status fail_index(struct cpt_task *task)
+{
+    return cpt_fail(task, CPT_IO, "no index");
+}
+
+/* What only a task on demand needs may fail: the request goes on, whoever runs first.
+ */
+static void test_failing_optional_branch(void)
+{
+    struct cpt_task_def tasks[] = {
+        {"index", fail_index, CPT_GIVES(index), CPT_NEEDS(query), {NULL}, NULL},
+        {"ads", find_ads, CPT_GIVES(ads), CPT_NEEDS(parsed, index), {NULL}, NULL},
+        {"parse", parse, CPT_GIVES(parsed), CPT_NEEDS(query), {NULL}, NULL},
+        {"A1", do_not_start, CPT_GIVES(page), CPT_NEEDS(query), CPT_STARTS(ads), NULL},
+    };
+    const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 4};
+    struct outcome outcome = run(&graph);
+
+    CU_ASSERT_EQUAL(outcome.status, CPT_OK);
+    CU_ASSERT_EQUAL(outcome.page, 4);
+    tasks[3].run = start_a_failed_branch;
+    outcome = run(&graph);
+    CU_ASSERT_EQUAL(outcome.status, CPT_OK);
+    CU_ASSERT_EQUAL(outcome.page, 6);
+    CU_ASSERT_EQUAL(outcome.gone_count, 1);
+}
+
+/* --- The way in --- */
+
+static void test_accept_queue(void)
+{
+    struct outcome outcome = {0};
+    struct cpt_plan *plan = cpt_plan_new(&search, NULL, NULL);
+    const int query_value = 1;
+    struct cpt_request_options options = {.struct_bytes = sizeof options,
+                                          .plan = plan,
+                                          .executor = &now.executor,
+                                          .input = &query_value,
+                                          .done = note_outcome,
+                                          .context = &outcome,
+                                          .is_traced = 1,
+                                          .entry = "S: /",
+                                          .clock = &now.clock};
+
+    virtual_init(&now, 0);
+    options.arrival_ns = now.now_ns;
+    spend(5);
+    CU_ASSERT_EQUAL(cpt_request_start(&options, NULL), CPT_OK);
+    virtual_run(&now);
+    CU_ASSERT_EQUAL(outcome.latency_ns, 19 * MS);
+    CU_ASSERT_EQUAL(strncmp(outcome.path, "S: /;S: ‹accept queue› 5, S: /;S: parse 2, ",
+                            strlen("S: /;S: ‹accept queue› 5, S: /;S: parse 2, ")),
+                    0);
+    cpt_plan_free(plan);
+}
+
 /* --- Memory --- */
 
 static cpt_status take_much(struct cpt_task *task)
@@ -460,6 +598,54 @@ static cpt_status take_much(struct cpt_task *task)
         return cpt_fail(task, CPT_LIMIT, "too much");
     }
     return a1(task);
+}
+
+/* Waits whose records were lost are nobody's, not the task's own. */
+static cpt_status wait_in_the_dark(struct cpt_task *task)
+{
+    while (cpt_task_memory(task, 16) != NULL) {
+    }
+    return cpt_await(task, deferred, after_deadline);
+}
+
+static cpt_status defer_and_fill(struct cpt_task *task)
+{
+    spend(1);
+    deferred = cpt_defer(task, "elsewhere");
+    return wait_in_the_dark(task);
+}
+
+static void test_lost_waits_are_unattributed(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"A1", defer_and_fill, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
+    const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 1};
+    struct outcome outcome = {0};
+    struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
+    const int query_value = 1;
+    const struct cpt_request_options options = {.struct_bytes = sizeof options,
+                                                .plan = plan,
+                                                .executor = &now.executor,
+                                                .input = &query_value,
+                                                .done = note_outcome,
+                                                .gone = note_gone,
+                                                .context = &outcome,
+                                                .memory_bytes_max = 32 << 10,
+                                                .is_traced = 1,
+                                                .entry = "S: /",
+                                                .clock = &now.clock};
+
+    virtual_init(&now, 0);
+    CU_ASSERT_EQUAL(cpt_request_start(&options, NULL), CPT_OK);
+    virtual_run(&now);
+    spend(20);
+    cpt_complete(deferred, CPT_OK);
+    virtual_run(&now);
+    CU_ASSERT_EQUAL(outcome.gone_count, 1);
+    CU_ASSERT_STRING_EQUAL(outcome.path,
+                           "S: /;A: A1 1, S: /;A: A1;A: ‹unattributed› 20, "
+                           "S: /;A: A1 1");
+    cpt_plan_free(plan);
 }
 
 static void test_memory_limit_fails_the_request(void)
@@ -512,6 +698,34 @@ static void test_run_waits_for_the_end(void)
     cpt_plan_free(plan);
 }
 
+static cpt_status run_inside(struct cpt_task *task)
+{
+    struct cpt_plan *plan = cpt_plan_new(&search, NULL, NULL);
+    const int query_value = 1;
+    const struct cpt_request_options options = {
+        .struct_bytes = sizeof options, .plan = plan, .input = &query_value};
+
+    *cpt_output(task, page) = cpt_request_run(&options, NULL, NULL, NULL);
+    cpt_plan_free(plan);
+    return CPT_OK;
+}
+
+/* It could only hang. */
+static void test_run_within_the_inline_executor_is_refused(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"A1", run_inside, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
+    const struct cpt_graph graph = {"A", NULL, CPT_GIVES(page), tasks, 1};
+    struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
+    const struct cpt_request_options options = {.struct_bytes = sizeof options,
+                                                .plan = plan};
+    int output = 0;
+
+    CU_ASSERT_EQUAL(cpt_request_run(&options, &output, NULL, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(output, CPT_INVALID);
+    cpt_plan_free(plan);
+}
+
 static void test_options_are_checked(void)
 {
     struct cpt_error error = {0};
@@ -539,6 +753,13 @@ CU_TestInfo cpt_request_tests[] = {
     {"a deadline: the first started is the timeout", test_deadline},
     {"a deadline that is not reached", test_deadline_is_not_reached},
     {"work elsewhere, and the queue behind it", test_deferred_work},
+    {"sleeps that a deadline gave up", test_given_up_sleeps_are_cancelled},
+    {"sleeps that nobody waits for", test_sleeps_that_nobody_waits_for},
+    {"semantics 16: long names keep their time", test_long_names_keep_their_time},
+    {"a branch that the output does not need", test_failing_optional_branch},
+    {"semantics 21: the accept queue", test_accept_queue},
+    {"lost waits are unattributed", test_lost_waits_are_unattributed},
+    {"run within the inline executor", test_run_within_the_inline_executor_is_refused},
     {"the memory limit fails the request", test_memory_limit_fails_the_request},
     {"allocation failures", test_allocation_failures},
     {"run waits for the end", test_run_waits_for_the_end},

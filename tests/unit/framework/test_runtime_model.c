@@ -230,8 +230,10 @@ static void test_paths_are_true(void)
     const uint64_t seed = first_seed();
 
     printf("(seeds from %llu) ", (unsigned long long)seed);
-    random_graph.hooks =
-        (struct random_hooks){spend, begin_step, end_step, begin_sleep};
+    random_graph.hooks = (struct random_hooks){.spend = spend,
+                                               .begin_step = begin_step,
+                                               .end_step = end_step,
+                                               .begin_sleep = begin_sleep};
     for (uint64_t i = 0; i < CASES; i++) {
         if (!run_case(seed + i)) {
             printf("\n  CPT_TEST_SEED=%llu\n", (unsigned long long)(seed + i));

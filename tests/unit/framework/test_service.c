@@ -602,6 +602,141 @@ static void test_unrequested_path_is_ignored(void)
     close_pair();
 }
 
+/* --- Deadlines of the caller --- */
+
+static struct cpt_transport_call *held_call;
+
+static void hold_call(struct cpt_transport *transport, struct cpt_transport_call *call)
+{
+    (void)transport;
+    held_call = call;
+}
+
+static cpt_status a_gave_up(struct cpt_task *task)
+{
+    const struct cpt_call_reply *reply = cpt_call_reply(a_call);
+
+    CU_ASSERT_EQUAL(reply->status, CPT_TIMEOUT);
+    CU_ASSERT_EQUAL(reply->body.bytes, 0);
+    return cpt_fail(task, reply->status, "B took too long");
+}
+
+static cpt_status a_ask_for_a_while(struct cpt_task *task)
+{
+    a_call = cpt_call(task, &b_stub, cpt_bytes_of("what"));
+    return cpt_await_all_for(task, 4 * MS, a_gave_up);
+}
+
+/* The reply that comes too late is no reply; its memory is still there for it. */
+static void test_call_given_up(void)
+{
+    const struct cpt_task_def tasks[] = {{"ask",
+                                          a_ask_for_a_while,
+                                          CPT_GIVES(rpc_reply),
+                                          CPT_NEEDS(rpc_request),
+                                          {NULL},
+                                          NULL}};
+    const struct cpt_graph graph = {"A", CPT_GIVES(rpc_request), CPT_GIVES(rpc_reply),
+                                    tasks, 1};
+    const struct cpt_transport_reply late = {.status = CPT_OK, .http_status = 200};
+    struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
+    struct cpt_inbound inbound = inbound_with("1");
+
+    open_pair(never, never);
+    net.transport.send = hold_call;
+    CU_ASSERT_EQUAL(cpt_service_method_add(pair.a, "/impatient", plan, NULL), CPT_OK);
+    inbound.method = cpt_bytes_of("/impatient");
+    ask(pair.a, &inbound);
+    CU_ASSERT_EQUAL(answer.http_status, 504);
+    CU_ASSERT_STRING_EQUAL(answered_path(),
+                           "A: /impatient;A: ask;B: /look;B: ‹timeout› 4");
+    CU_ASSERT_EQUAL(counter(pair.a, "callee_calls", "B: /look"), 1);
+    CU_ASSERT_EQUAL(counter(pair.a, "callee_timeouts", "B: /look"), 1);
+    CU_ASSERT_EQUAL(cpt_service_drain(pair.a, 0), CPT_TIMEOUT); /* the call is out */
+    cpt_transport_complete(held_call, &late);
+    virtual_run(&now);
+    CU_ASSERT_EQUAL(cpt_service_drain(pair.a, 5000000000U), CPT_OK);
+    close_pair();
+    cpt_plan_free(plan);
+}
+
+/* A service that is freed too early lives on until its last request is gone. */
+static void test_service_outlives_its_owner(void)
+{
+    const struct cpt_task_def tasks[] = {{"ask",
+                                          a_ask_for_a_while,
+                                          CPT_GIVES(rpc_reply),
+                                          CPT_NEEDS(rpc_request),
+                                          {NULL},
+                                          NULL}};
+    const struct cpt_graph graph = {"A", CPT_GIVES(rpc_request), CPT_GIVES(rpc_reply),
+                                    tasks, 1};
+    const struct cpt_transport_reply late = {.status = CPT_OK, .http_status = 200};
+    struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
+    struct cpt_inbound inbound = inbound_with("1");
+
+    open_pair(never, never);
+    net.transport.send = hold_call;
+    CU_ASSERT_EQUAL(cpt_service_method_add(pair.a, "/impatient", plan, NULL), CPT_OK);
+    inbound.method = cpt_bytes_of("/impatient");
+    ask(pair.a, &inbound);
+    cpt_service_free(pair.a);
+    pair.a = NULL;
+    cpt_transport_complete(held_call, &late);
+    virtual_run(&now);
+    close_pair();
+    cpt_plan_free(plan);
+}
+
+/* Semantics 9: min(own, received), also where that is nothing. */
+static void test_budget_goes_down(void)
+{
+    open_pair(never, never);
+    ask_a("1;max=700");
+    CU_ASSERT_STRING_EQUAL(net.last_ask_text, "1;max=700");
+    ask_a("1;max=0");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(net.last_ask.data);
+    CU_ASSERT_TRUE(cpt_bytes_equal(net.last_ask, cpt_bytes_of("1;max=0")));
+    close_pair();
+}
+
+/* What a callee claims cannot turn a counter round. */
+static void claim_ages(void *context, struct cpt_transport_reply *reply)
+{
+    static unsigned char *data;
+    const struct cpt_metadata_encode_options options = {.struct_bytes = sizeof options};
+    struct cpt_path *path = cpt_path_new(NULL);
+    uint32_t frame = 0;
+    size_t bytes = 0;
+
+    (void)context;
+    cpt_alloc_free(NULL, data);
+    data = NULL;
+    (void)cpt_path_frame_add(path, CPT_FRAME_NONE, cpt_bytes_of("B: /look"),
+                             CPT_KIND_WORK, &frame);
+    (void)cpt_path_append_ns(path, frame, INT64_MAX - 10);
+    if (cpt_metadata_encode(path, &options, &data, &bytes, NULL) == CPT_OK) {
+        reply->metadata = (struct cpt_bytes){(char *)data, bytes};
+    }
+    cpt_path_free(path);
+}
+
+static void test_overcount_does_not_wrap(void)
+{
+    uint64_t before = 0;
+
+    open_pair(never, never);
+    net.tamper = claim_ages;
+    for (int i = 0; i < 4; i++) {
+        ask_a("1");
+        CU_ASSERT_TRUE(counter(pair.a, "callee_overcount_ns", "B: /look") >= before);
+        before = counter(pair.a, "callee_overcount_ns", "B: /look");
+    }
+    CU_ASSERT_EQUAL(before, UINT64_MAX);
+    CU_ASSERT_EQUAL(counter(pair.a, "callee_overcounts", "B: /look"), 4);
+    close_pair();
+}
+
 static void test_unreachable_callee(void)
 {
     open_pair(never, never);
@@ -717,6 +852,55 @@ static void test_attribute_limits(void)
     attributes_of(set_large, 2, 1);
 }
 
+static void prefix(const char *network, cpt_status expected)
+{
+    const char *const networks[] = {network, NULL};
+    const struct cpt_service_options options = {
+        .struct_bytes = sizeof options, .name = "A", .trusted_networks = networks};
+    struct cpt_error error = {0};
+    struct cpt_service *service = cpt_service_new(&options, &error);
+
+    CU_ASSERT_EQUAL(error.status, expected);
+    cpt_service_free(service);
+}
+
+static void test_network_prefixes(void)
+{
+    prefix("10.0.0.0/0", CPT_OK);
+    prefix("10.0.0.0/31", CPT_OK);
+    prefix("10.0.0.0/32", CPT_OK);
+    prefix("10.0.0.0/33", CPT_INVALID);
+    prefix("::/127", CPT_OK);
+    prefix("::/128", CPT_OK);
+    prefix("::/129", CPT_INVALID);
+    prefix("10.0.0.0/18446744073709551615", CPT_INVALID);
+    prefix("10.0.0.0/99999999999999999999999", CPT_INVALID);
+    prefix("10.0.0.0/", CPT_INVALID);
+    prefix("10.0.0.0/-1", CPT_INVALID);
+    prefix("10.0.0/8", CPT_INVALID);
+}
+
+/* Semantics 16: what a stranger asked for is cut before it is logged. */
+static void test_long_method_is_cut_in_the_record(void)
+{
+    static char method[5000];
+    struct cpt_inbound inbound = inbound_with(NULL);
+    struct cpt_record record;
+    struct cpt_log_reader *reader = NULL;
+
+    open_pair(always, never);
+    CU_ASSERT_EQUAL(cpt_service_method_add(pair.a, "*", pair.a_plan, NULL), CPT_OK);
+    memset(method, 'm', sizeof method - 1);
+    inbound.method = cpt_bytes_of(method);
+    ask(pair.a, &inbound);
+    reader = read_record(0, &record);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(reader);
+    CU_ASSERT_EQUAL(record.method.bytes, CPT_NAME_BYTES_MAX);
+    CU_ASSERT_TRUE(cpt_bytes_equal(record.entry, cpt_bytes_of("A: *")));
+    cpt_log_reader_free(reader);
+    close_pair();
+}
+
 static void test_service_options_are_checked(void)
 {
     static const char *const networks[] = {"10.0.0.0/33", NULL};
@@ -822,6 +1006,12 @@ CU_TestInfo cpt_service_tests[] = {
     {"semantics 4, 7: callees without a path", test_blind_spots},
     {"I5: an unrequested path is ignored", test_unrequested_path_is_ignored},
     {"an unreachable callee", test_unreachable_callee},
+    {"a call that its caller gives up", test_call_given_up},
+    {"a service that is freed too early", test_service_outlives_its_owner},
+    {"semantics 9: the budget goes down", test_budget_goes_down},
+    {"an overcount does not wrap", test_overcount_does_not_wrap},
+    {"prefixes of trusted networks", test_network_prefixes},
+    {"a long method is cut in the record", test_long_method_is_cut_in_the_record},
     {"a failing callee", test_failing_callee},
     {"a budget too small for the sum", test_tiny_budget},
     {"the coin", test_coin},
