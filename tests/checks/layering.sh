@@ -76,17 +76,14 @@ only_in()
 {
     pattern=$1
     shift
-    for file in cpt/*.[ch] cpt/cli/*.[ch] wire/*.[ch] framework/*.[ch] \
-        framework/transport/*.[ch] aggregate/*.[ch] pprof-export/*.[ch]; do
-        [ -e "$file" ] || continue
+    grep -n "^#include <$pattern" cpt/*.[ch] cpt/cli/*.[ch] wire/*.[ch] framework/*.[ch] \
+        framework/transport/*.[ch] aggregate/*.[ch] pprof-export/*.[ch] > "$list" 2>/dev/null
+    while IFS=: read -r file number line; do
         for folder in "$@"; do
-            [ "$(dirname "$file")" = "$folder" ] && continue 2
+            [ "${file%/*}" = "$folder" ] && continue 2
         done
-        grep -n "^#include <$pattern" "$file" > "$list"
-        while IFS= read -r line; do
-            complain "$file:${line%%:*}" "${line#*:} belongs in: $*"
-        done < "$list"
-    done
+        complain "$file:$number" "$line belongs in: $*"
+    done < "$list"
 }
 only_in 'cbor' wire
 only_in 'pb[_.]' wire pprof-export

@@ -6,24 +6,28 @@
 set -u
 cd "$1" || exit 2
 . tests/checks/files.sh
-failed=0
-count=0
-list=$(mktemp) || exit 2
-trap 'rm -f "$list"' EXIT
 {
-    sources '[ch]' cmake sh proto py cddl options
+    sources '[ch]' cmake sh awk proto py cddl options
     sources txt | grep '\(^\|/\)CMakeLists\.txt$'
     ls Makefile .ci/run
-} > "$list"
-while IFS= read -r file; do
-    count=$((count + 1))
-    for line in 'SPDX-License-Identifier: Apache-2.0' \
-        'SPDX-FileCopyrightText: The cpt authors'; do
-        head -n 5 "$file" | grep -q "$line" || {
-            echo "$file: no line '$line'"
-            failed=1
+} | awk '
+    function check(file,    line, count, found)
+    {
+        while (count++ < 5 && (getline line < file) > 0) {
+            found += line ~ /SPDX-License-Identifier: Apache-2\.0/
+            found += line ~ /SPDX-FileCopyrightText: The cpt authors/
         }
-    done
-done < "$list"
-[ $failed = 0 ] && echo "spdx: $count files say their licence"
-exit $failed
+        close(file)
+        if (found != 2) {
+            print file ": does not begin with the two SPDX lines"
+            failed = 1
+        }
+        files++
+    }
+    { check($0) }
+    END {
+        if (!failed) {
+            print "spdx: " files " files say their licence"
+        }
+        exit failed
+    }'
