@@ -21,6 +21,7 @@
 #include "framework/lock.h"
 #include "cpt/cpt_clock.h"
 #include "wire/cpt_log.h"
+#include "wire/cpt_log_index.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -74,6 +75,7 @@ struct cpt_log_file {
     uint64_t record_block_count; /* in it */
     uint64_t begun_ns;           /* monotonic */
     uint64_t next_number;
+    struct cpt_log_index *index; /* of the file at hand; NULL only without one */
 };
 
 /* --- Opening --- */
@@ -122,18 +124,18 @@ static void sync_directory(const struct cpt_log_file *file)
     }
 }
 
-static void drop_descriptor(struct cpt_log_file *file)
+/* Nothing is at hand any more. */
+static void let_go(struct cpt_log_file *file)
 {
     (void)close(file->descriptor); /* and the lock with it */
     file->descriptor = -1;
+    cpt_log_index_free(file->index);
+    file->index = NULL;
 }
 
-/* Begins a file, with its header. CPT_OK; CPT_IO with errno set. */
-static cpt_status begin(struct cpt_log_file *file)
+/* Opens a file that was not there. CPT_OK; CPT_IO with errno set. */
+static cpt_status create(struct cpt_log_file *file)
 {
-    unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
-    const size_t header_bytes = cpt_log_header(header);
-
     for (int tries = 0; tries < NAME_TRIES_MAX && file->descriptor < 0; tries++) {
         name_file(file);
         file->descriptor =
@@ -147,13 +149,28 @@ static cpt_status begin(struct cpt_log_file *file)
     }
     /* without locks (some network file systems) there is just no such care */
     (void)flock(file->descriptor, LOCK_EX | LOCK_NB);
-    if (write_all(file->descriptor, header, header_bytes) != CPT_OK) {
+    return CPT_OK;
+}
+
+/* Begins a file, with its header. CPT_OK; CPT_NO_MEMORY; CPT_IO with errno set. */
+static cpt_status begin(struct cpt_log_file *file)
+{
+    unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
+    const size_t header_bytes = cpt_log_header(header);
+
+    if (create(file) != CPT_OK) {
+        return CPT_IO;
+    }
+    file->index = cpt_log_index_new(file->alloc);
+    if (file->index == NULL ||
+        write_all(file->descriptor, header, header_bytes) != CPT_OK) {
+        const cpt_status status = file->index == NULL ? CPT_NO_MEMORY : CPT_IO;
         const int number = errno;
 
         (void)unlink(file->path);
-        drop_descriptor(file);
+        let_go(file);
         errno = number;
-        return CPT_IO;
+        return status;
     }
     if (file->is_synced) {
         sync_directory(file);
@@ -290,22 +307,45 @@ static cpt_status append(struct cpt_log_file *file, const void *data, size_t byt
         return CPT_OK;
     }
     if (ftruncate(file->descriptor, (off_t)file->bytes) != 0) {
-        drop_descriptor(file);
+        let_go(file);
     }
     return CPT_IO;
+}
+
+/* Puts the index behind the blocks. */
+static cpt_status append_index(struct cpt_log_file *file)
+{
+    unsigned char *data = NULL;
+    size_t bytes = 0;
+    cpt_status status = cpt_log_index_encode(file->index, file->bytes, &data, &bytes);
+
+    if (status == CPT_OK) {
+        status = append(file, data, bytes);
+        cpt_alloc_free(file->alloc, data);
+    }
+    if (status != CPT_OK) {
+        atomic_fetch_add(&file->counts.unindexed_count, 1);
+    }
+    return status;
 }
 
 /* Ends the file at hand. */
 static cpt_status finish(struct cpt_log_file *file)
 {
+    cpt_status status = CPT_OK;
+
     if (file->descriptor < 0) {
         return CPT_OK;
     }
     if (file->record_block_count == 0) {
         (void)unlink(file->path);
+    } else {
+        status = append_index(file);
     }
-    drop_descriptor(file);
-    return CPT_OK;
+    if (file->descriptor >= 0) {
+        let_go(file);
+    }
+    return status;
 }
 
 /* Whether the file at hand takes no block of @bytes any more. */
@@ -322,6 +362,7 @@ static cpt_status write_block(struct cpt_log_file *file, const void *block,
                               size_t bytes)
 {
     cpt_status status = CPT_OK;
+    uint64_t at = 0;
 
     if (file->descriptor >= 0 && is_full(file, bytes)) {
         (void)finish(file); /* without its index it is still a log; that is counted */
@@ -333,13 +374,19 @@ static cpt_status write_block(struct cpt_log_file *file, const void *block,
         }
     }
     if (status == CPT_OK) {
+        at = file->bytes;
         status = append(file, block, bytes);
     }
     if (status == CPT_OK) {
+        /* a block that there is no memory for is not in the index, so it is read */
+        (void)cpt_log_index_add(file->index, at, block, bytes);
         file->record_block_count++;
         atomic_fetch_add(&file->counts.block_count, 1);
     } else {
         atomic_fetch_add(&file->counts.failed_count, 1);
+        if (file->descriptor < 0 && at != 0) {
+            atomic_fetch_add(&file->counts.unindexed_count, 1); /* given up for good */
+        }
     }
     return status;
 }
@@ -453,6 +500,7 @@ struct cpt_log_file *cpt_log_file_new(const struct cpt_log_file_options *given,
 {
     struct cpt_log_file_options options;
     struct cpt_log_file *file = NULL;
+    cpt_status status = CPT_OK;
 
     if (cpt_options_read(&options, sizeof options, given, error) != CPT_OK ||
         check_options(&options, error) != CPT_OK) {
@@ -463,9 +511,11 @@ struct cpt_log_file *cpt_log_file_new(const struct cpt_log_file_options *given,
         (void)cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a log file");
         return NULL;
     }
-    if (begin(file) != CPT_OK) {
-        (void)cpt_error_set(error, CPT_IO, 0, "%s: cannot be begun: %s", file->path,
-                            strerror(errno));
+    status = begin(file);
+    if (status != CPT_OK) {
+        (void)cpt_error_set(error, status, 0, "%s: cannot be begun: %s", file->path,
+                            status == CPT_IO ? strerror(errno)
+                                             : cpt_status_sentence(status));
         free_parts(file);
         return NULL;
     }

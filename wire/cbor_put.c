@@ -149,6 +149,15 @@ void cpti_put_map(struct cpti_put *put, size_t count)
     }
 }
 
+void cpti_put_array(struct cpti_put *put, size_t count)
+{
+    unsigned char *at = room(put, 0);
+
+    if (at != NULL) {
+        put->bytes += cbor_encode_array_start(count, at, HEAD_BYTES_MAX);
+    }
+}
+
 size_t cpti_cbor_bytes_head(unsigned char *data, size_t bytes)
 {
     return cbor_encode_bytestring_start(bytes, data, HEAD_BYTES_MAX);

@@ -36,6 +36,9 @@ void cpti_put_text(struct cpti_put *put, struct cpt_bytes text);
 /* The head of a map; @count keys with their values are to follow. */
 void cpti_put_map(struct cpti_put *put, size_t count);
 
+/* The head of an array; @count items are to follow. */
+void cpti_put_array(struct cpti_put *put, size_t count);
+
 /* Writes the head of a byte string of @bytes bytes to @data, which has 9; its length.
  */
 size_t cpti_cbor_bytes_head(unsigned char *data, size_t bytes);

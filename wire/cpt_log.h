@@ -176,6 +176,16 @@ CPT_API struct cpt_bytes cpt_log_block_finish(struct cpt_log_block *block);
 typedef cpt_status (*cpt_log_read_fn)(void *context, void *buffer, size_t capacity,
                                       size_t *bytes);
 
+struct cpt_log_index;
+struct cpt_log_index_block;
+
+/* Goes to byte @offset of the input; what is read next begins there. */
+typedef cpt_status (*cpt_log_seek_fn)(void *context, uint64_t offset);
+
+/* Whether @block may hold what is looked for: 0 passes over it. */
+typedef int (*cpt_log_wants_fn)(void *context, const struct cpt_log_index *index,
+                                const struct cpt_log_index_block *block);
+
 /* What a reader allows. Zero fields mean their defaults; see cpt_options_read(). */
 struct cpt_log_reader_options {
     size_t struct_bytes;
@@ -184,6 +194,11 @@ struct cpt_log_reader_options {
     void *context;
     size_t block_bytes_max;  /* longest block; default 2^26 + 64 KiB */
     size_t record_bytes_max; /* longest record; default CPT_LOG_RECORD_BYTES_MAX */
+    /* To pass over blocks, see cpt_log_index.h; without all three each one is read. */
+    const struct cpt_log_index *index; /* of this input; must outlive the reader */
+    cpt_log_seek_fn seek;
+    cpt_log_wants_fn wants;
+    void *wants_context;
 };
 
 /* What a reader has met. */
@@ -195,6 +210,9 @@ struct cpt_log_counts {
     uint64_t skipped_blocks;  /* damaged ones */
     uint64_t skipped_bytes;   /* that belong to no sound block, the tail not counted */
     uint64_t tail_bytes;      /* of a last block that is not complete */
+    uint64_t passed_blocks;   /* not read, as the index says they are not wanted */
+    uint64_t passed_records;  /* in those */
+    int is_index_refused;     /* it was not of this input: forgotten, all else read */
 };
 
 struct cpt_log_reader;

@@ -55,8 +55,9 @@ enum {
 
 /* Types of blocks. 128 and above are free for experiments. */
 enum {
-    CPTI_LOG_BLOCK_FILE = 1,   /* a CBOR map that says what the file is */
-    CPTI_LOG_BLOCK_RECORDS = 2 /* records */
+    CPTI_LOG_BLOCK_FILE = 1,    /* a CBOR map that says what the file is */
+    CPTI_LOG_BLOCK_RECORDS = 2, /* records */
+    CPTI_LOG_BLOCK_INDEX = 3    /* what the blocks before hold: log_index.h */
 };
 
 /* Keys of the payload of CPTI_LOG_BLOCK_FILE. */

@@ -27,6 +27,7 @@
  * more.
  */
 #include "wire/cbor_pull.h"
+#include "wire/cpt_log_index.h"
 #include "wire/crc32c.h"
 #include "wire/log_format.h"
 
@@ -56,6 +57,9 @@ struct cpt_log_reader {
     uint64_t record_offset; /* of the record given out last */
     struct cpti_log_attributes attributes;
     struct cpt_log_counts counts;
+    /* With an index. */
+    size_t index_at;  /* the first block of the index not behind us */
+    int reads_little; /* no more than is asked for: most likely we go elsewhere */
 };
 
 struct cpt_log_reader *cpt_log_reader_new(const struct cpt_log_reader_options *options,
@@ -145,20 +149,24 @@ static cpt_status fill(struct cpt_log_reader *reader, size_t bytes,
 {
     while (window_bytes(reader) < bytes && !reader->is_at_end) {
         size_t got = 0;
+        size_t room = 0;
         cpt_status status = make_room(reader);
 
         if (status != CPT_OK) {
             return cpt_error_set(error, status, reader->start_offset, "out of memory");
         }
-        status =
-            reader->options.read(reader->options.context, reader->window + reader->end,
-                                 reader->capacity - reader->end, &got);
+        room = reader->capacity - reader->end;
+        if (reader->reads_little && room > bytes - window_bytes(reader)) {
+            room = bytes - window_bytes(reader);
+        }
+        status = reader->options.read(reader->options.context,
+                                      reader->window + reader->end, room, &got);
         if (status != CPT_OK) {
             return cpt_error_set(error, status,
                                  reader->start_offset + window_bytes(reader), "%s",
                                  cpt_status_sentence(status));
         }
-        assert(got <= reader->capacity - reader->end);
+        assert(got <= room);
         reader->end += got;
         reader->is_at_end = got == 0;
     }
@@ -240,8 +248,12 @@ static cpt_status refuse_payload(struct cpt_log_reader *reader,
                                  struct cpt_error *error)
 {
     const size_t block_bytes = CPTI_LOG_HEAD_BYTES + (size_t)head->payload_bytes;
+    const cpt_status status = fill(reader, block_bytes + CPTI_LOG_HEAD_BYTES, error);
     const int is_whole = is_followed(reader, block_bytes);
 
+    if (status != CPT_OK) {
+        return status;
+    }
     cpt_error_set(error, CPT_CORRUPT, reader->start_offset,
                   "a block of %zu bytes with %u records has a wrong checksum",
                   block_bytes, (unsigned)head->record_count);
@@ -294,7 +306,7 @@ static cpt_status open_block(struct cpt_log_reader *reader,
         lose(reader, CPTI_LOG_HEAD_BYTES, head->record_count);
         return CPT_LIMIT;
     }
-    status = fill(reader, block_bytes + CPTI_LOG_HEAD_BYTES, error);
+    status = fill(reader, block_bytes, error); /* no more: somebody may be writing it */
     if (status != CPT_OK) {
         return status;
     }
@@ -338,12 +350,97 @@ static cpt_status end_input(struct cpt_log_reader *reader, struct cpt_error *err
                          left_bytes);
 }
 
+/* --- With an index --- */
+
+/* What the index says of the block that begins here, if that is not wanted. */
+static const struct cpt_log_index_block *unwanted_block(struct cpt_log_reader *reader)
+{
+    const struct cpt_log_index *index = reader->options.index;
+    const struct cpt_log_index_block *block = NULL;
+
+    if (index == NULL || reader->options.seek == NULL ||
+        reader->options.wants == NULL || reader->counts.is_index_refused) {
+        return NULL;
+    }
+    while (reader->index_at < cpt_log_index_count(index)) {
+        block = cpt_log_index_block(index, reader->index_at);
+        if (block->offset >= reader->start_offset) {
+            return block->offset == reader->start_offset &&
+                           !reader->options.wants(reader->options.wants_context, index,
+                                                  block)
+                       ? block
+                       : NULL;
+        }
+        reader->index_at++;
+    }
+    return NULL;
+}
+
+/* Goes behind @block, which begins at the window. */
+static cpt_status go_behind(struct cpt_log_reader *reader,
+                            const struct cpt_log_index_block *block,
+                            struct cpt_error *error)
+{
+    const uint64_t behind = block->offset + block->bytes;
+    cpt_status status = CPT_OK;
+
+    if (window_bytes(reader) >= block->bytes) {
+        drop(reader, (size_t)block->bytes);
+    } else {
+        status = reader->options.seek(reader->options.context, behind);
+        if (status != CPT_OK) {
+            return cpt_error_set(error, status, behind, "%s",
+                                 cpt_status_sentence(status));
+        }
+        reader->start = reader->end = 0;
+        reader->start_offset = behind;
+        reader->is_at_end = 0;
+    }
+    reader->counts.passed_blocks++;
+    reader->counts.passed_records += block->record_count;
+    return CPT_OK;
+}
+
+/*
+ * Passes over the blocks from here on that the index says are not wanted, each only if
+ * its head is the one that the index was made from.
+ */
+static cpt_status pass_over(struct cpt_log_reader *reader, struct cpt_error *error)
+{
+    const struct cpt_log_index_block *block = NULL;
+    cpt_status status = CPT_OK;
+
+    while (status == CPT_OK && (block = unwanted_block(reader)) != NULL) {
+        struct cpti_log_head head;
+
+        reader->reads_little = 1;
+        status = fill(reader, CPTI_LOG_HEAD_BYTES, error);
+        reader->reads_little = 0;
+        if (status != CPT_OK) {
+            return status;
+        }
+        if (window_bytes(reader) < CPTI_LOG_HEAD_BYTES ||
+            !cpti_log_head_read(&head, reader->window + reader->start) ||
+            head.record_count != block->record_count ||
+            head.payload_crc != block->payload_crc ||
+            CPTI_LOG_HEAD_BYTES + (uint64_t)head.payload_bytes != block->bytes) {
+            reader->counts.is_index_refused = 1;
+            return CPT_OK;
+        }
+        status = go_behind(reader, block, error);
+    }
+    return status;
+}
+
 /* A head must come next. */
 static cpt_status read_between(struct cpt_log_reader *reader, struct cpt_error *error)
 {
     struct cpti_log_head head;
-    const cpt_status status = fill(reader, CPTI_LOG_HEAD_BYTES, error);
+    cpt_status status = pass_over(reader, error);
 
+    if (status == CPT_OK) {
+        status = fill(reader, CPTI_LOG_HEAD_BYTES, error);
+    }
     if (status != CPT_OK) {
         return status;
     }

@@ -3,12 +3,14 @@
 /*
  * fuzz_log.c - any bytes as a path log
  *
- * Three times: as a file; as the payload of a sound block, because no fuzzer guesses
- * checksums; and as one record in it. Every byte is accounted for in the end, and what
- * is accepted as a record can be written again.
+ * As a file; as the payload of a sound block, because no fuzzer guesses checksums; as
+ * one record in it; and as the map of an index behind a sound block. Every byte is
+ * accounted for in the end, what is accepted as a record can be written again, and no
+ * index makes a reader forget where it is.
  */
 #include "wire/crc32c.h"
 #include "wire/log_format.h"
+#include "wire/log_index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,12 +118,118 @@ static void read_record(const unsigned char *data, size_t bytes)
     cpt_log_block_free(block);
 }
 
+/* --- The index --- */
+
+static cpt_status read_at(void *context, uint64_t offset, void *buffer, size_t bytes)
+{
+    const struct input *input = context;
+
+    if (offset > input->bytes || bytes > input->bytes - offset) {
+        return CPT_IO;
+    }
+    memcpy(buffer, input->data + offset, bytes);
+    return CPT_OK;
+}
+
+static cpt_status seek(void *context, uint64_t offset)
+{
+    struct input *input = context;
+
+    must(offset <= input->bytes);
+    input->at = (size_t)offset;
+    return CPT_OK;
+}
+
+/* Every other block, and what seems to be late. */
+static int wants(void *context, const struct cpt_log_index *index,
+                 const struct cpt_log_index_block *block)
+{
+    (void)context;
+    must(block->start_min_ns <= block->start_max_ns);
+    must(block->latency_min_ns <= block->latency_max_ns);
+    return block == cpt_log_index_block(index, cpt_log_index_count(index) - 1) ||
+           block->start_max_ns > 1000;
+}
+
+static void read_with_index(struct input *input, const struct cpt_log_index *index)
+{
+    const struct cpt_log_reader_options options = {.struct_bytes = sizeof options,
+                                                   .read = read_piece,
+                                                   .context = input,
+                                                   .index = index,
+                                                   .seek = seek,
+                                                   .wants = wants};
+    struct cpt_log_reader *reader = cpt_log_reader_new(&options, NULL);
+    const struct cpt_log_counts *counts = cpt_log_reader_counts(reader);
+    struct cpt_record record;
+    size_t steps = 0;
+
+    while (cpt_log_reader_next(reader, &record, NULL) != CPT_END) {
+        must(steps++ <= input->bytes + 1);
+    }
+    must(counts->passed_blocks <= cpt_log_index_count(index));
+    must(counts->skipped_bytes + counts->tail_bytes <= input->bytes);
+    cpt_log_reader_free(reader);
+}
+
+static void use_index(const unsigned char *data, size_t bytes)
+{
+    struct input input = {data, bytes, 0};
+    const struct cpt_log_index_options options = {.struct_bytes = sizeof options,
+                                                  .read_at = read_at,
+                                                  .context = &input,
+                                                  .input_bytes = bytes};
+    struct cpt_log_index *index = NULL;
+    struct cpt_error error = {0};
+    const cpt_status status = cpt_log_index_read(&options, &index, &error);
+
+    must((status == CPT_OK) == (index != NULL));
+    must(error.status == (status == CPT_END ? CPT_OK : status));
+    if (index != NULL) {
+        read_with_index(&input, index);
+    }
+    cpt_log_index_free(index);
+}
+
+/* @map as that of an index behind one block with one record. */
+static void read_map(const unsigned char *map, size_t bytes)
+{
+    static const unsigned char record[] = {0xa1, 0x00, 0x01};
+    const uint32_t payload_bytes = (uint32_t)bytes + CPTI_LOG_INDEX_FOOTER_BYTES;
+    struct cpt_log_block *block = cpt_log_block_new(NULL, 0);
+    struct cpti_log_head head = {.version = CPT_LOG_VERSION,
+                                 .type = CPTI_LOG_BLOCK_INDEX,
+                                 .payload_bytes = payload_bytes};
+    struct cpt_bytes first = {NULL, 0};
+    unsigned char *log = NULL;
+    unsigned char *payload = NULL;
+
+    must(block != NULL && cpt_log_block_add(block, record, sizeof record) == CPT_OK);
+    first = cpt_log_block_finish(block);
+    log = malloc(first.bytes + CPTI_LOG_HEAD_BYTES + payload_bytes);
+    must(log != NULL);
+    memcpy(log, first.data, first.bytes);
+    payload = log + first.bytes + CPTI_LOG_HEAD_BYTES;
+    memcpy(payload, map, bytes);
+    for (size_t i = 0; i < 4; i++) {
+        payload[bytes + i] = (unsigned char)(payload_bytes >> (8 * i));
+    }
+    memcpy(payload + bytes + 4, CPTI_LOG_INDEX_MAGIC, CPTI_LOG_INDEX_MAGIC_BYTES);
+    head.payload_crc = cpti_crc32c(0, payload, payload_bytes);
+    cpti_log_head_write(&head, log + first.bytes);
+    use_index(log, first.bytes + CPTI_LOG_HEAD_BYTES + payload_bytes);
+    free(log);
+    cpt_log_block_free(block);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     read_log(data, size);
+    use_index(data, size);
     if (size != 0) {
+        read_map(data, size);
         read_payload(data, size);
         read_record(data, size);
     }

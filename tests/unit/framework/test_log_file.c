@@ -5,6 +5,7 @@
 #include "framework/cpt_log_file.h"
 #include "framework/cpt_log_queue.h"
 #include "wire/cpt_log.h"
+#include "wire/cpt_log_index.h"
 
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
@@ -120,6 +121,32 @@ static uint64_t read_file(const char *name, uint64_t *sum)
     return count;
 }
 
+static cpt_status read_at(void *context, uint64_t offset, void *buffer, size_t bytes)
+{
+    (void)fseek(context, (long)offset, SEEK_SET);
+    return fread(buffer, 1, bytes, context) == bytes ? CPT_OK : CPT_IO;
+}
+
+/* Blocks in the index of a file; -1 if it has none. */
+static int indexed_blocks(const char *name)
+{
+    struct stat about = {0};
+    FILE *in = fopen(name, "rb");
+    struct cpt_log_index_options options = {
+        .struct_bytes = sizeof options, .read_at = read_at, .context = in};
+    struct cpt_log_index *index = NULL;
+    int count = -1;
+
+    CU_ASSERT_EQUAL_FATAL(stat(name, &about), 0);
+    options.input_bytes = (uint64_t)about.st_size;
+    if (cpt_log_index_read(&options, &index, NULL) == CPT_OK) {
+        count = (int)cpt_log_index_count(index);
+    }
+    cpt_log_index_free(index);
+    (void)fclose(in);
+    return count;
+}
+
 static uint64_t read_folder(uint64_t *sum)
 {
     char names[NAMES_MAX][400];
@@ -181,6 +208,8 @@ static void test_blocks_are_appended(void)
     CU_ASSERT_EQUAL(write_block(file, 0, 3), CPT_OK);
     CU_ASSERT_EQUAL(read_folder(&sum), 3); /* while it is written */
     CU_ASSERT_EQUAL(write_block(file, 3, 2), CPT_OK);
+    CU_ASSERT_EQUAL(list_folder(names), 1);
+    CU_ASSERT_EQUAL(indexed_blocks(names[0]), -1);
     CU_ASSERT_EQUAL(counts_of(file).block_count, 2);
     CU_ASSERT_EQUAL(counts_of(file).file_count, 1);
     CU_ASSERT_EQUAL(cpt_log_file_finish(file), CPT_OK);
@@ -189,6 +218,7 @@ static void test_blocks_are_appended(void)
     cpt_log_file_free(file);
     CU_ASSERT_EQUAL(list_folder(names), 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(names[0], "/A-2"));
+    CU_ASSERT_EQUAL(indexed_blocks(names[0]), 2);
     sum = 0;
     CU_ASSERT_EQUAL(read_folder(&sum), 5);
     CU_ASSERT_EQUAL(sum, 1 + 2 + 3 + 4 + 5);
@@ -414,6 +444,7 @@ static void test_options_are_checked(void)
 /* Writes beyond the limit of this process fail, in the middle of a block. */
 static void test_full_disk(void)
 {
+    char names[NAMES_MAX][400];
     struct rlimit before;
     struct rlimit tight;
     struct cpt_log_file_options options;
@@ -439,6 +470,8 @@ static void test_full_disk(void)
     sum = 0;
     CU_ASSERT_EQUAL(read_folder(&sum), 4);
     CU_ASSERT_EQUAL(sum, 1 + 2 + 5 + 6);
+    CU_ASSERT_EQUAL(list_folder(names), 1);
+    CU_ASSERT_EQUAL(indexed_blocks(names[0]), 2);
     close_folder();
 }
 

@@ -13,6 +13,7 @@ extern CU_TestInfo cpt_crc32c_tests[];
 extern CU_TestInfo cpt_cbor_pull_tests[];
 extern CU_TestInfo cpt_log_record_tests[];
 extern CU_TestInfo cpt_log_tests[];
+extern CU_TestInfo cpt_log_index_tests[];
 extern CU_TestInfo cpt_files_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
@@ -26,6 +27,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"cbor pull", NULL, NULL, NULL, NULL, cpt_cbor_pull_tests},
     {"log record", NULL, NULL, NULL, NULL, cpt_log_record_tests},
     {"log", NULL, NULL, NULL, NULL, cpt_log_tests},
+    {"log index", NULL, NULL, NULL, NULL, cpt_log_index_tests},
     {"files", NULL, NULL, NULL, NULL, cpt_files_tests},
     CU_SUITE_INFO_NULL,
 };
