@@ -5,185 +5,59 @@
  *
  * Two trees from two operands, or two selections of the same logs, which are read once.
  */
-#include "cpt/cli/gather.h"
-#include "cpt/cli/json_write.h"
+#include "cpt/cli/diff_print.h"
 #include "cpt/cli/log_walk.h"
 #include "cpt/cli/output.h"
-#include "cpt/cli/table.h"
-#include "cpt/cli/tree_print.h"
-#include "aggregate/cpt_diff.h"
 #include "aggregate/cpt_tree.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Longest stack that a row shows; the front of a longer one is cut. */
-enum { STACK_BYTES = 4000 };
-
-/* --- As JSON --- */
-
-static void put_side(struct cpti_json *json, const char *key,
-                     const struct cpt_tree *tree)
-{
-    cpti_json_open(json, key, '{');
-    cpti_tree_json(json, tree);
-    cpti_json_close(json);
-}
-
-static void put_change(struct cpti_json *json, const struct cpt_change *change)
-{
-    cpti_json_ns(json, "base_ns", change->base_ns);
-    cpti_json_ns(json, "new_ns", change->new_ns);
-    cpti_json_ns(json, "delta_ns", change->delta_ns);
-    cpti_json_ns(json, "low_ns", change->low_ns);
-    cpti_json_ns(json, "high_ns", change->high_ns);
-    cpti_json_rough(json, "p_value", change->p_value);
-}
-
-static void put_row(struct cpti_json *json, const struct cpt_diff *diff,
-                    const struct cpt_diff_row *row)
-{
-    cpti_json_row(json);
-    cpti_json_open(json, NULL, '{');
-    cpti_tree_stack_json(json, cpt_diff_tree(diff), row->node);
-    put_change(json, &row->self);
-    cpti_json_rough(json, "base_presence", row->base_presence);
-    cpti_json_rough(json, "new_presence", row->new_presence);
-    cpti_json_bool(json, "rare", row->is_rare);
-    cpti_json_open(json, "inclusive", '{');
-    put_change(json, &row->inclusive);
-    cpti_json_close(json);
-    cpti_json_close(json);
-}
-
-static void put_diff(const struct cpti_gather *gathers, const struct cpt_diff *diff,
-                     uint32_t row_count)
-{
-    struct cpti_json json = {.file = stdout};
-
-    cpti_json_open(&json, NULL, '{');
-    put_change(&json, &cpt_diff_total(diff)->inclusive);
-    cpti_json_float(&json, "confidence", 0.95);
-    put_side(&json, "base", gathers[0].tree);
-    put_side(&json, "new", gathers[1].tree);
-    cpti_json_open(&json, "rows", '[');
-    for (uint32_t i = 0; i < row_count; i++) {
-        put_row(&json, diff, cpt_diff_row_at(diff, i));
-    }
-    cpti_json_row(&json);
-    cpti_json_close(&json);
-    cpti_json_close(&json);
-}
-
-/* --- As a table --- */
-
-/* Milliseconds with their sign; what is shown as 0 has none. */
-static const char *signed_ms(double ns, char text[40])
-{
-    char digits[32];
-    const char *shown = cpti_ms(ns, digits);
-
-    (void)snprintf(text, 40, "%s%s", ns > 0 && strcmp(shown, "0.000") != 0 ? "+" : "",
-                   shown);
-    return text;
-}
-
-/* An end of an interval; "-" if it has none. */
-static void add_end(struct cpti_table *table, double ns, int is_rare)
-{
-    char text[40];
-
-    if (isfinite(ns)) {
-        cpti_table_cell(table, "%s%s", is_rare ? "~" : "", signed_ms(ns, text));
-    } else {
-        cpti_table_cell(table, "-");
-    }
-}
-
-static void add_change(struct cpti_table *table, const struct cpt_change *change,
-                       int is_rare)
-{
-    char text[40];
-
-    cpti_table_cell(table, "%s", signed_ms(change->delta_ns, text));
-    add_end(table, change->low_ns, is_rare);
-    add_end(table, change->high_ns, is_rare);
-    cpti_table_cell(table, "%s", cpti_ms(change->base_ns, text));
-    cpti_table_cell(table, "%s", cpti_ms(change->new_ns, text));
-}
-
-static void add_row(struct cpti_table *table, const struct cpt_diff *diff,
-                    const struct cpt_diff_row *row)
-{
-    char stack[STACK_BYTES];
-
-    add_change(table, &row->self, row->is_rare);
-    (void)cpt_tree_stack_text(cpt_diff_tree(diff), row->node, stack, sizeof stack);
-    cpti_table_cell(table, "%s", stack);
-}
-
-static int print_diff(const struct cpti_gather *gathers, const struct cpt_diff *diff,
-                      uint32_t row_count)
-{
-    static const char *const headings[] = {"diff ms", "95% from", "to",
-                                           "base ms", "new ms",   "stack"};
-    struct cpti_table *table = cpti_table_new(headings, 6);
-    const uint32_t left_count = cpt_diff_row_count(diff) - row_count;
-    int has_rare = 0;
-    int status;
-
-    if (table == NULL) {
-        return cpti_failed("out of memory");
-    }
-    cpti_table_cut_front(table);
-    for (uint32_t i = 0; i < row_count; i++) {
-        const struct cpt_diff_row *row = cpt_diff_row_at(diff, i);
-
-        add_row(table, diff, row);
-        has_rare = has_rare || row->is_rare;
-    }
-    add_change(table, &cpt_diff_total(diff)->inclusive, 0);
-    cpti_table_cell(table,
-                    left_count == 0 ? "(sum of all rows)"
-                                    : "(sum of these and %" PRIu32 " more rows)",
-                    left_count);
-    cpti_tree_print(gathers[0].tree, "base");
-    cpti_tree_print(gathers[1].tree, "new");
-    (void)printf("\n");
-    status = cpti_table_print(table);
-    cpti_table_free(table);
-    if (has_rare) {
-        (void)printf("\n~ fewer than %d requests had it: do not trust the interval\n",
-                     CPT_STATS_PRESENT_MIN);
-    }
-    return status;
-}
-
 /* --- The command --- */
 
-static int show(const struct cpti_arguments *arguments,
-                const struct cpti_gather *gathers, uint32_t rows_max)
+/* What was asked for. */
+struct request {
+    const struct cpti_arguments *arguments;
+    enum cpti_by by;
+    enum cpti_diff_format format;
+    uint32_t rows_max;
+    struct cpti_conditions conditions;
+    struct cpti_selection selections[2];
+    struct cpti_gather gathers[2]; /* base and new */
+    struct cpti_views views[2];
+};
+
+static int show(struct request *request)
 {
-    struct cpt_error error = {0};
+    struct cpti_diff_print print = {
+        .gathers = request->gathers,
+        .by = request->by,
+        .format = request->format,
+        .rows_max = request->rows_max,
+        .conditions = &request->conditions,
+    };
     struct cpt_diff *diff = NULL;
-    uint32_t row_count;
     int status = CPTI_EXIT_DONE;
 
-    if (cpt_diff_new(NULL, gathers[0].tree, gathers[1].tree, NULL, &diff, &error) !=
-        CPT_OK) {
-        return cpti_failed("%s", error.sentence[0] != '\0'
-                                     ? error.sentence
-                                     : cpt_status_sentence(error.status));
+    for (size_t i = 0; i < 2 && status == CPTI_EXIT_DONE; i++) {
+        status = cpti_views_check(&request->views[i], &request->gathers[i]);
     }
-    row_count = cpt_diff_row_count(diff);
-    row_count = row_count < rows_max ? row_count : rows_max;
-    if (cpti_has(arguments, "json")) {
-        put_diff(gathers, diff, row_count);
-    } else {
-        status = print_diff(gathers, diff, row_count);
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    diff = cpti_views_diff(request->gathers, request->views, request->by);
+    if (diff == NULL) {
+        return CPTI_EXIT_FAILED;
+    }
+    print.diff = diff;
+    status =
+        cpti_conditions_test(&request->conditions, request->gathers, request->views);
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_diff_print(&print);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_conditions_say(&request->conditions);
     }
     cpt_diff_free(diff);
     return status;
@@ -234,15 +108,68 @@ static int gather_selections(const struct cpti_arguments *arguments,
                        cpti_has(arguments, "stop-at-error"), is_usable);
 }
 
-/* Requests that entered elsewhere can be compared, but hardly are meant to be. */
-static void warn_of_entries(const struct cpti_gather *gathers)
-{
-    const char *base = cpt_tree_note_find(gathers[0].tree, "entry");
-    const char *new_entry = cpt_tree_note_find(gathers[1].tree, "entry");
+/* --- Do the two sets differ in one thing? --- */
 
-    if (base != NULL && new_entry != NULL && strcmp(base, new_entry) != 0) {
+/* Values of the note @key that @tree has, but @other has not; the first of them in
+ * *@first. */
+static unsigned count_notes(const struct cpt_tree *tree, const struct cpt_tree *other,
+                            const char *key, const char **first)
+{
+    unsigned count = 0;
+
+    for (size_t i = 0; i < cpt_tree_note_count(tree); i++) {
+        const struct cpt_tree_note_entry note = cpt_tree_note_at(tree, i);
+        int is_there = 0;
+
+        if (note.value == NULL || strcmp(note.key, key) != 0) {
+            continue;
+        }
+        for (size_t k = 0; k < cpt_tree_note_count(other); k++) {
+            const struct cpt_tree_note_entry theirs = cpt_tree_note_at(other, k);
+
+            is_there =
+                is_there || (theirs.value != NULL && strcmp(theirs.key, key) == 0 &&
+                             strcmp(theirs.value, note.value) == 0);
+        }
+        if (!is_there) {
+            *first = count++ == 0 ? note.value : *first;
+        }
+    }
+    return count;
+}
+
+/* In how many values of the note @key both sets differ. */
+static unsigned count_terms(const struct cpti_gather *gathers, const char *key,
+                            const char *firsts[2])
+{
+    const unsigned base =
+        count_notes(gathers[0].tree, gathers[1].tree, key, &firsts[0]);
+    const unsigned other =
+        count_notes(gathers[1].tree, gathers[0].tree, key, &firsts[1]);
+
+    return base > other ? base : other;
+}
+
+/* A difference of two sets that differ in several things cannot be put down to any of
+ * them, and more requests do not help. Of a window both ends are one thing. */
+static void warn_of_terms(const struct cpti_gather *gathers)
+{
+    const char *entries[2] = {NULL, NULL};
+    const char *unused[2] = {NULL, NULL};
+    const unsigned entry = count_terms(gathers, "entry", entries);
+    const unsigned where = count_terms(gathers, "where", unused);
+    const unsigned window = count_terms(gathers, "from", unused) != 0 ||
+                            count_terms(gathers, "to", unused) != 0;
+    const unsigned forced = count_terms(gathers, "forced", unused);
+
+    if (entry != 0 && entries[0] != NULL && entries[1] != NULL) {
         cpti_warn("the requests of the base entered at %s, the new ones at %s",
-                  cpti_quoted(base), cpti_quoted(new_entry));
+                  cpti_quoted(entries[0]), cpti_quoted(entries[1]));
+    }
+    if (entry + where + window + forced > 1) {
+        cpti_warn("base and new differ in %u terms of their selection, not in one: a "
+                  "difference may be due to any of them",
+                  entry + where + window + forced);
     }
 }
 
@@ -263,40 +190,80 @@ static int gather_files(const struct cpti_arguments *arguments,
 
         status = failed != CPTI_EXIT_DONE ? failed : status;
     }
-    if (*is_usable) {
-        warn_of_entries(gathers);
+    return status;
+}
+
+/* --- Options --- */
+
+static enum cpti_diff_format format_of(const struct cpti_arguments *arguments)
+{
+    const char *given = cpti_value(arguments, "format");
+
+    if (given == NULL) {
+        return cpti_has(arguments, "json") ? CPTI_DIFF_JSON : CPTI_DIFF_TEXT;
+    }
+    if (strcmp(given, "json") == 0) {
+        return CPTI_DIFF_JSON;
+    }
+    return strcmp(given, "markdown") == 0 ? CPTI_DIFF_MARKDOWN : CPTI_DIFF_TEXT;
+}
+
+static int init_request(struct request *request, const struct cpti_arguments *arguments)
+{
+    int status = cpti_selection_init(&request->selections[0], arguments);
+
+    request->arguments = arguments;
+    request->by = cpti_by_of(arguments);
+    request->format = format_of(arguments);
+    if (status == CPTI_EXIT_DONE) {
+        status = read_rows(arguments, &request->rows_max);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_conditions_init(&request->conditions, arguments);
+    }
+    request->selections[1] = request->selections[0];
+    for (size_t i = 0; i < 2; i++) {
+        request->gathers[i] = (struct cpti_gather){.selection = &request->selections[i],
+                                                   .what = i == 0 ? "base" : "new"};
+        if (status == CPTI_EXIT_DONE) {
+            status = cpti_views_init(&request->views[i],
+                                     1U << request->by |
+                                         cpti_conditions_wanted(&request->conditions),
+                                     &request->gathers[i]);
+        }
     }
     return status;
 }
 
+static void deinit_request(struct request *request)
+{
+    for (size_t i = 0; i < 2; i++) {
+        cpti_views_deinit(&request->views[i]);
+        cpt_tree_free(request->gathers[i].tree);
+    }
+    cpti_conditions_deinit(&request->conditions);
+}
+
 static int run(const struct cpti_arguments *arguments)
 {
-    struct cpti_selection selections[2];
-    struct cpti_gather gathers[2] = {{.selection = &selections[0], .what = "base"},
-                                     {.selection = &selections[1], .what = "new"}};
-    uint32_t rows_max;
+    struct request request = {0};
     int is_usable = 0;
-    int status = cpti_selection_init(&selections[0], arguments);
+    int status = init_request(&request, arguments);
 
     if (status == CPTI_EXIT_DONE) {
-        status = read_rows(arguments, &rows_max);
-    }
-    if (status != CPTI_EXIT_DONE) {
-        return status;
-    }
-    selections[1] = selections[0];
-    if (cpti_has(arguments, "base") || cpti_has(arguments, "new")) {
-        status = gather_selections(arguments, gathers, &is_usable);
-    } else {
-        status = gather_files(arguments, gathers, &is_usable);
+        status = cpti_has(arguments, "base") || cpti_has(arguments, "new")
+                     ? gather_selections(arguments, request.gathers, &is_usable)
+                     : gather_files(arguments, request.gathers, &is_usable);
     }
     if (is_usable) {
-        const int failed = show(arguments, gathers, rows_max);
+        int failed;
 
-        status = failed != CPTI_EXIT_DONE ? failed : status;
+        warn_of_terms(request.gathers);
+        failed = show(&request);
+        /* a condition says nothing for sure if requests are missing */
+        status = status == CPTI_EXIT_DONE ? failed : status;
     }
-    cpt_tree_free(gathers[0].tree);
-    cpt_tree_free(gathers[1].tree);
+    deinit_request(&request);
     return status;
 }
 
@@ -307,7 +274,14 @@ static const struct cpti_option options[] = {
      NULL},
     {"new", 'n', "EXPR", "the requests to compare", NULL},
     {"top", 't', "COUNT", "print only so many rows", NULL},
-    {"json", 'j', NULL, "print one JSON object with rows", NULL},
+    {"by", 0, "WHAT", "what a row is", CPTI_BY_WORDS},
+    {"fail-if", 0, "CONDITION",
+     "exit with 3 if the change is so: 'service(\"B\") > +5% at q<0.01'; may be "
+     "repeated",
+     NULL},
+    {"format", 0, "FORMAT", "how to print it", "text markdown json"},
+    {"json", 'j', NULL, "print one JSON object with rows; the same as --format json",
+     NULL},
     {0},
 };
 
@@ -317,6 +291,10 @@ static const struct cpti_example examples[] = {
     {"cpt diff paths.cptlog --where region=eu --base build=41 --new build=42",
      "what a release changed in one region"},
     {"cpt diff monday.cpttree tuesday.cptlog", "what a day changed"},
+    {"cpt diff --by edge paths.cptlog --base build=41 --new build=42",
+     "which calls a release made slower, as their callers see it"},
+    {"cpt diff old.cptlog new.cptlog --fail-if 'total > +3%' >diff.txt || exit 1",
+     "a test that fails if requests became slower"},
     {0},
 };
 
@@ -325,19 +303,42 @@ const struct cpti_command cpti_command_diff = {
     .summary = "print what changed between two sets of requests",
     .usages = {"[OPTION]... BASE NEW", "[OPTION]... LOG... --base EXPR --new EXPR"},
     .description =
-        "Compares the average critical paths of two sets of requests, stack by stack: "
-        "the "
-        "mean of each, the difference of the new one to the base, and the interval in "
-        "which the true difference lies with 95 % confidence. An interval without 0 in "
-        "it is more than noise, unless the row is one of very many. The largest "
-        "difference stands first, whether slower or faster; nothing is dropped. "
-        "Differences are those of self times, in ms; so they add up to the difference "
-        "of "
-        "the mean latencies.\n"
+        "Compares the average critical paths of two sets of requests, stack by stack. "
+        "The largest difference stands first, whether slower or faster; nothing is "
+        "dropped. Differences are those of self times, in ms; so they add up to the "
+        "difference of the mean latencies. The columns:\n"
+        "\n"
+        "  diff ms   the mean of the new set less that of the base\n"
+        "  \u00b195%      with 95 % confidence the true difference is not farther off\n"
+        "  q         of the rows with at most this q, on average at most the share q\n"
+        "            has not changed at all (Welch's test, Benjamini and Hochberg)\n"
+        "  change    the difference as a part of the base\n"
+        "  share     its part of the whole difference, if that is more than noise\n"
+        "  cause     of what has q < 0.05: more or fewer requests had it (freq), or "
+        "it\n"
+        "            took longer or shorter when they did (size), or both; lost: its\n"
+        "            branch is on fewer paths since another one now takes longer\n"
         "\n"
         "The two sets are two files, each a path log or a tree, or two selections of "
         "the "
-        "same logs.\n"
+        "same logs. If they differ in more than one term of the selection, a "
+        "difference "
+        "may be due to any of them, and a warning says so.\n"
+        "\n"
+        "With --by the rows are services, names of components, or edges, wherever they "
+        "stand in a stack. An edge \"A -> B\" is what the calls of B cost A: the time "
+        "of B itself, its queues, the network between them, and blind spots. The "
+        "column "
+        "'with below' is the difference of the time in it or below. This needs path "
+        "logs: a tree knows its requests by stack only.\n"
+        "\n"
+        "With --fail-if the exit status is 3 if such a change is found, for example in "
+        "a test. A condition is a subject, '>' or '<', an amount, and perhaps the q "
+        "below which it counts (0.01 if it is left out):\n"
+        "\n"
+        "  service(\"B\") > +5% at q<0.01     name(\"B: B2\") > 2ms\n"
+        "  edge(\"A -> B\") > +10%            stack(\"A: /;A: A1\") < -1ms\n"
+        "  total > +3% at q<0.001            the mean latency\n"
         "\n" CPTI_SELECT_TEXT " These options hold for both sets.\n"
         "\n"
         "Profiles (.pb.gz) are refused: they hold averages without variances. Compare "
@@ -347,10 +348,10 @@ const struct cpti_command cpti_command_diff = {
         "-diff_base=BASE NEW\n"
         "\n"
         "With --json the object has rows, each with stack (root first), base_ns, "
-        "new_ns, "
-        "delta_ns, low_ns, high_ns and more. An end of an interval that is not known, "
-        "as "
-        "with a single request, is null. More may be added.",
+        "new_ns, delta_ns, low_ns, high_ns, q, share_of_change, frequency_ns, size_ns "
+        "(these two add up to delta_ns), lost_path and more. An end of an interval "
+        "that "
+        "is not known, as with a single request, is null. More may be added.",
     .options = {options, cpti_select_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,

@@ -22,8 +22,9 @@
 enum cpti_exit {
     CPTI_EXIT_DONE = 0,
     CPTI_EXIT_FAILED =
-        1,              /* an input or the system failed; what could be done was done */
-    CPTI_EXIT_USAGE = 2 /* the command line is wrong; nothing was done */
+        1, /* an input or the system failed; what could be done was done */
+    CPTI_EXIT_USAGE = 2,    /* the command line is wrong; nothing was done */
+    CPTI_EXIT_CONDITION = 3 /* a condition that was asked about is so (--fail-if) */
 };
 
 /* One option. A table of them ends with a name of NULL. */

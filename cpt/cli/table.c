@@ -144,3 +144,40 @@ int cpti_table_print(const struct cpti_table *table)
     }
     return CPTI_EXIT_DONE;
 }
+
+static void print_escaped(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (strchr("\\`*_{}[]<>|~", *text) != NULL) {
+            (void)fputc('\\', stdout);
+        }
+        (void)fputc(*text, stdout);
+    }
+}
+
+static void print_markdown_row(const struct cpti_table *table, const char *const *cells)
+{
+    for (size_t i = 0; i < table->column_count; i++) {
+        (void)printf("| ");
+        print_escaped(cells[i]);
+        (void)printf(" ");
+    }
+    (void)printf("|\n");
+}
+
+int cpti_table_print_markdown(const struct cpti_table *table)
+{
+    if (table->is_broken) {
+        return cpti_failed("out of memory");
+    }
+    print_markdown_row(table, table->headings);
+    for (size_t i = 0; i < table->column_count; i++) {
+        (void)printf("| %s ", i + 1 < table->column_count ? "---:" : ":---");
+    }
+    (void)printf("|\n");
+    for (size_t i = 0; i + table->column_count <= table->cell_count;
+         i += table->column_count) {
+        print_markdown_row(table, (const char *const *)(table->cells + i));
+    }
+    return CPTI_EXIT_DONE;
+}

@@ -38,4 +38,7 @@ void cpti_table_cell(struct cpti_table *table, const char *format, ...)
 /* Prints it on stdout. enum cpti_exit. */
 int cpti_table_print(const struct cpti_table *table);
 
+/* The same as a table of Markdown, never cut; its text is escaped. */
+int cpti_table_print_markdown(const struct cpti_table *table);
+
 #endif

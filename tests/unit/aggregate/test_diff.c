@@ -182,6 +182,140 @@ static void test_self_changes_add_up(void)
     cpt_tree_free(other);
 }
 
+/* --- Against chance --- */
+
+/* A number between 0 and 1. */
+static double random_unit(uint64_t *state)
+{
+    return ((double)(random_next(state) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* p of the difference of two means by shuffling the labels: no assumption at all. */
+static double permutation_p(const double *values, size_t count, size_t base_count,
+                            uint64_t *state)
+{
+    enum { SHUFFLES = 9999 };
+
+    double shuffled[64];
+    double sum = 0;
+    double base = 0;
+    unsigned as_far = 1;
+
+    for (size_t i = 0; i < count; i++) {
+        shuffled[i] = values[i];
+        sum += values[i];
+        base += i < base_count ? values[i] : 0;
+    }
+    /* with equal sizes a mean's distance is that of the sum from half of all */
+    for (int round = 0; round < SHUFFLES; round++) {
+        double half = 0;
+
+        for (size_t i = 0; i < base_count; i++) {
+            const size_t k = i + random_below(state, count - i);
+            const double swap = shuffled[k];
+
+            shuffled[k] = shuffled[i];
+            shuffled[i] = swap;
+            half += swap;
+        }
+        as_far += fabs(2 * half - sum) >= fabs(2 * base - sum) - 1e-6;
+    }
+    return (double)as_far / (SHUFFLES + 1);
+}
+
+static void test_p_values_are_those_of_permutations(void)
+{
+    enum { REQUESTS = 24 };
+
+    uint64_t state = random_seed("permutations");
+    struct cpt_path *path = cpt_path_new(NULL);
+
+    for (int round = 0; round < 25; round++) {
+        struct cpt_tree *trees[2] = {cpt_tree_new(NULL, NULL),
+                                     cpt_tree_new(NULL, NULL)};
+        const double shift = (double)random_below(&state, 5) * 40;
+        double values[REQUESTS];
+        struct cpt_diff *diff = NULL;
+
+        for (int i = 0; i < REQUESTS; i++) {
+            const double value = 1000 + 100 * cpt_normal_quantile(random_unit(&state)) +
+                                 (i >= REQUESTS / 2 ? shift : 0);
+            char text[64];
+
+            (void)snprintf(text, sizeof text, "A %.0f", value);
+            values[i] = strtod(text + 2, NULL);
+            CU_ASSERT_EQUAL(
+                tree_add_text(trees[i >= REQUESTS / 2], text, CPT_WEIGHT_ONE), CPT_OK);
+        }
+        diff = diff_of(trees[0], trees[1]);
+        CU_ASSERT_DOUBLE_EQUAL(cpt_diff_row_at(diff, 0)->self.p_value,
+                               permutation_p(values, REQUESTS, REQUESTS / 2, &state),
+                               0.035);
+        cpt_diff_free(diff);
+        cpt_tree_free(trees[0]);
+        cpt_tree_free(trees[1]);
+    }
+    cpt_path_free(path);
+}
+
+/* A request of a service of 40 components, some rare, all skewed. */
+static void fill_skewed(struct cpt_path *path, uint64_t *state)
+{
+    cpt_path_reset(path);
+    for (unsigned i = 0; i < 40; i++) {
+        const double presence = i < 8 ? 1 : 1.0 / (i - 6);
+        const double scale = 1e6 * (1 + i % 5);
+        char name[16];
+        uint32_t frame = 0;
+
+        (void)snprintf(name, sizeof name, "c%u", i);
+        if (random_unit(state) < presence) {
+            MUST(cpt_path_frame_add(path, CPT_FRAME_NONE, cpt_bytes_of(name),
+                                    CPT_KIND_WORK, &frame) == CPT_OK);
+            MUST(cpt_path_append_ns(path, frame,
+                                    1 + (uint64_t)(scale * exp(cpt_normal_quantile(
+                                                               random_unit(state))))) ==
+                 CPT_OK);
+        }
+    }
+}
+
+/* Two samples of the same: whatever seems to differ, does not. */
+static void test_what_is_the_same_shows_no_row(void)
+{
+    uint64_t state = random_seed("A/A");
+    struct cpt_path *path = cpt_path_new(NULL);
+    unsigned shown = 0;
+    unsigned below_5_percent = 0;
+    unsigned row_count = 0;
+
+    for (int run = 0; run < 20; run++) {
+        struct cpt_tree *trees[2] = {cpt_tree_new(NULL, NULL),
+                                     cpt_tree_new(NULL, NULL)};
+        struct cpt_diff *diff = NULL;
+        int has_row = 0;
+
+        for (int i = 0; i < 800; i++) {
+            fill_skewed(path, &state);
+            CU_ASSERT_EQUAL(cpt_tree_add(trees[i & 1], path, CPT_WEIGHT_ONE), CPT_OK);
+        }
+        diff = diff_of(trees[0], trees[1]);
+        for (uint32_t i = 0; i < cpt_diff_row_count(diff); i++) {
+            has_row = has_row || cpt_diff_row_at(diff, i)->q_value < 0.01;
+            below_5_percent += cpt_diff_row_at(diff, i)->self.p_value < 0.05;
+            row_count++;
+        }
+        shown += (unsigned)has_row;
+        cpt_diff_free(diff);
+        cpt_tree_free(trees[0]);
+        cpt_tree_free(trees[1]);
+    }
+    CU_ASSERT_TRUE(shown <= 1);
+    /* and yet p is as it should be: of 800 rows 40 are below 0.05 */
+    CU_ASSERT_DOUBLE_EQUAL((double)below_5_percent / row_count, 0.05, 0.025);
+    cpt_path_free(path);
+}
+
 /* --- Many rows --- */
 
 /* As it is defined: the smallest, over all tests with at least this p, of m p / rank.
@@ -442,6 +576,8 @@ CU_TestInfo cpt_diff_tests[] = {
     {"every row is Welch on the tables of requests",
      test_every_row_is_welch_on_the_tables_of_requests},
     {"self changes add up", test_self_changes_add_up},
+    {"p values are those of permutations", test_p_values_are_those_of_permutations},
+    {"what is the same shows no row", test_what_is_the_same_shows_no_row},
     {"q values are as defined", test_q_values_are_as_defined},
     {"false discoveries are as rare as said",
      test_false_discoveries_are_as_rare_as_said},

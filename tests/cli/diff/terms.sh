@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# two sets that differ in more than one term
+make_log experiment >a.cptlog
+cpt diff --top 1 a.cptlog --base arm=control,region=eu --new arm=treatment,region=us >out
+cpt diff --top 1 a.cptlog --base arm=control,region=eu --new arm=treatment,region=eu >out
+cpt diff --top 1 a.cptlog --base arm=control --new arm=treatment,region=us >out
+cpt aggregate -w arm=control -w region=eu -o c.cpttree a.cptlog
+cpt diff c.cpttree a.cptlog >out
