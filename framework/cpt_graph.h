@@ -172,6 +172,9 @@ CPT_API struct cpt_pending *cpt_defer(struct cpt_task *task, const char *name);
 CPT_API struct cpt_pending *cpt_sleep(struct cpt_task *task, const char *name,
                                       uint64_t delay_ns);
 
+/* Likewise, but it is no work: the pause before a failed call is tried again. */
+CPT_API struct cpt_pending *cpt_back_off(struct cpt_task *task, uint64_t delay_ns);
+
 /* Completes what cpt_defer() gave, exactly once, from any thread. */
 CPT_API void cpt_complete(struct cpt_pending *pending, cpt_status status);
 
@@ -183,6 +186,14 @@ CPT_API void cpt_complete(struct cpt_pending *pending, cpt_status status);
  */
 CPT_API cpt_status cpt_await(struct cpt_task *task, struct cpt_pending *pending,
                              cpt_task_fn next);
+
+/* The same for the first @wanted_count of @pendings to complete, of those that were
+ * already complete too: 1 is a race, pending_count - 1 may leave one behind. What is
+ * left goes on, and may be awaited again. The array is not needed any more. */
+CPT_API cpt_status cpt_await_some(struct cpt_task *task,
+                                  struct cpt_pending *const *pendings,
+                                  size_t pending_count, size_t wanted_count,
+                                  cpt_task_fn next);
 
 /* The same for all that this task has started or called and that is not complete. */
 CPT_API cpt_status cpt_await_all(struct cpt_task *task, cpt_task_fn next);

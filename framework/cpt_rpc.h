@@ -98,6 +98,11 @@ CPT_API struct cpt_pending *cpt_call_attempt(struct cpt_task *task,
                                              const struct cpt_stub *stub,
                                              struct cpt_bytes body, unsigned attempt);
 
+/* Completes after @delay_ns, for a second call of @stub if the first takes longer: the
+ * time until then is ‹hedge wait› of the callee. */
+CPT_API struct cpt_pending *
+cpt_hedge_wait(struct cpt_task *task, const struct cpt_stub *stub, uint64_t delay_ns);
+
 /* The reply to a call that is complete; NULL while it is not. */
 CPT_API const struct cpt_call_reply *cpt_call_reply(const struct cpt_pending *pending);
 

@@ -19,6 +19,7 @@
  */
 #include "framework/recording.h"
 
+#include "cpt/cpt_path.h"
 #include "framework/call.h"
 
 #include <assert.h>
@@ -51,7 +52,6 @@ void cpti_pending_begin(struct cpt_pending *pending, struct cpt_task *owner,
     pending->previous = owner->newest;
     *(owner->newest != NULL ? &owner->newest->next : &owner->oldest) = pending;
     owner->newest = pending;
-    owner->outstanding_count++;
 }
 
 static void unlink_pending(struct cpt_pending *pending)
@@ -64,7 +64,6 @@ static void unlink_pending(struct cpt_pending *pending)
         pending->previous;
     pending->next = NULL;
     pending->previous = NULL;
-    owner->outstanding_count--;
 }
 
 struct cpt_task *cpti_pending_end(struct cpt_pending *pending, cpt_status status,
@@ -80,21 +79,22 @@ struct cpt_task *cpti_pending_end(struct cpt_pending *pending, cpt_status status
     if (pending->call != NULL) {
         pending->call->arrive_ns = arrive_ns;
     }
+    if (pending->await_number != owner->await_number || owner->wanted_count == 0) {
+        return NULL;
+    }
+    owner->wanted_count--;
     if (!owner->is_waiting) {
         return NULL;
     }
-    if (owner->awaited != NULL ? owner->awaited == pending
-                               : owner->outstanding_count == 0) {
-        owner->is_waiting = 0;
-        cpti_record_release(owner, pending->call,
-                            pending->task != NULL ? pending->task->record : NULL,
-                            arrive_ns);
-        return owner;
-    }
-    if (owner->awaited == NULL) {
+    if (owner->wanted_count != 0) {
         cpti_record_runner_up(owner, arrive_ns);
+        return NULL;
     }
-    return NULL;
+    owner->is_waiting = 0;
+    cpti_record_release(owner, pending->call,
+                        pending->task != NULL ? pending->task->record : NULL,
+                        arrive_ns);
+    return owner;
 }
 
 void cpti_task_wake(struct cpt_task *task)
@@ -181,8 +181,12 @@ void cpti_task_end_sleeps(struct cpt_task *task)
  * cancel_sleeps() once the lock is released. */
 static struct cpt_pending *give_up(struct cpt_task *task, uint64_t now_ns)
 {
-    struct cpt_trace_call *call = cpti_record_timeout(task->oldest, now_ns);
+    struct cpt_trace_call *call = NULL;
     struct cpt_pending *sleeps = NULL;
+
+    if (task->oldest != NULL) { /* else the request has failed: its sleeps were ended */
+        call = cpti_record_timeout(task->oldest, now_ns);
+    }
 
     while (task->oldest != NULL) {
         struct cpt_pending *pending = task->oldest;
@@ -196,6 +200,7 @@ static struct cpt_pending *give_up(struct cpt_task *task, uint64_t now_ns)
         }
     }
     task->is_waiting = 0;
+    task->wanted_count = 0;
     task->has_runner_up = 0;
     cpti_record_release(task, call, NULL, now_ns);
     return sleeps;
@@ -244,8 +249,7 @@ static void fire_deadline(struct cpt_timer *timer)
 
     cpti_lock_take(&request->lock);
     deadline->has_fired = 1;
-    /* Nothing outstanding: the request has failed and its sleeps were ended. */
-    if (task->is_waiting && task->deadline == deadline && task->oldest != NULL) {
+    if (task->is_waiting && task->deadline == deadline) {
         task->deadline = NULL;
         sleeps = give_up(task, now_ns);
         has_ended_wait = 1;
@@ -282,12 +286,6 @@ static cpt_status set_deadline(struct cpt_task *task, struct cpti_deadline **dea
     return CPT_OK;
 }
 
-static int is_outstanding(const struct cpt_task *task)
-{
-    return task->awaited != NULL ? task->awaited->status == CPT_WAITING
-                                 : task->outstanding_count != 0;
-}
-
 int cpti_task_wait(struct cpt_task *task)
 {
     struct cpt_request *request = task->request;
@@ -305,7 +303,7 @@ int cpti_task_wait(struct cpt_task *task)
         }
     }
     cpti_lock_take(&request->lock);
-    waits = is_outstanding(task);
+    waits = task->wanted_count != 0;
     if (waits) {
         cpti_record_block(task, block_ns);
         if (deadline != NULL && deadline->has_fired) {
@@ -327,19 +325,34 @@ int cpti_task_wait(struct cpt_task *task)
 
 /* --- What a step may do --- */
 
-static cpt_status ask(struct cpt_task *task, struct cpt_pending *awaited,
-                      uint64_t timeout_ns, cpt_task_fn next)
+/* Begins a new wait that nothing belongs to yet. Lock held. */
+static void begin_wait(struct cpt_task *task)
+{
+    task->await_number++; /* 0 is that of a pending that no wait was for */
+    task->wanted_count = 0;
+}
+
+/* @pending belongs to the wait. 1: it has not ended. Lock held. */
+static int add_to_wait(struct cpt_task *task, struct cpt_pending *pending)
+{
+    if (pending->status != CPT_WAITING) {
+        return 0;
+    }
+    pending->await_number = task->await_number;
+    return 1;
+}
+
+static cpt_status ask(struct cpt_task *task, uint64_t timeout_ns, cpt_task_fn next)
 {
     assert(next != NULL);
-    task->awaited = awaited;
     task->timeout_ns = timeout_ns;
     task->next = next;
     task->has_asked = 1;
     return CPT_WAITING;
 }
 
-cpt_status cpt_await(struct cpt_task *task, struct cpt_pending *pending,
-                     cpt_task_fn next)
+static cpt_status check_awaited(struct cpt_task *task,
+                                const struct cpt_pending *pending)
 {
     if (pending == NULL) {
         return cpt_fail(
@@ -350,18 +363,68 @@ cpt_status cpt_await(struct cpt_task *task, struct cpt_pending *pending,
     if (pending->owner != task) {
         return cpt_fail(task, CPT_INVALID, "a task can wait only for what it started");
     }
-    return ask(task, pending, 0, next);
+    return CPT_OK;
+}
+
+cpt_status cpt_await_some(struct cpt_task *task, struct cpt_pending *const *pendings,
+                          size_t pending_count, size_t wanted_count, cpt_task_fn next)
+{
+    size_t ended_count = 0;
+    size_t outstanding_count = 0;
+
+    for (size_t i = 0; i < pending_count; i++) {
+        const cpt_status status = check_awaited(task, pendings[i]);
+
+        if (status != CPT_OK) {
+            return status;
+        }
+    }
+    cpti_lock_take(&task->request->lock);
+    begin_wait(task);
+    for (size_t i = 0; i < pending_count; i++) {
+        const int is_outstanding = add_to_wait(task, pendings[i]);
+
+        outstanding_count += (size_t)is_outstanding;
+        ended_count += (size_t)!is_outstanding;
+    }
+    if (wanted_count > ended_count) {
+        wanted_count -= ended_count;
+        task->wanted_count =
+            (uint32_t)(wanted_count < outstanding_count ? wanted_count
+                                                        : outstanding_count);
+    }
+    cpti_lock_release(&task->request->lock);
+    return ask(task, 0, next);
+}
+
+cpt_status cpt_await(struct cpt_task *task, struct cpt_pending *pending,
+                     cpt_task_fn next)
+{
+    return cpt_await_some(task, &pending, 1, 1, next);
+}
+
+static cpt_status await_all(struct cpt_task *task, uint64_t timeout_ns,
+                            cpt_task_fn next)
+{
+    cpti_lock_take(&task->request->lock);
+    begin_wait(task);
+    for (struct cpt_pending *pending = task->oldest; pending != NULL;
+         pending = pending->next) {
+        task->wanted_count += (uint32_t)add_to_wait(task, pending);
+    }
+    cpti_lock_release(&task->request->lock);
+    return ask(task, timeout_ns, next);
 }
 
 cpt_status cpt_await_all(struct cpt_task *task, cpt_task_fn next)
 {
-    return ask(task, NULL, 0, next);
+    return await_all(task, 0, next);
 }
 
 cpt_status cpt_await_all_for(struct cpt_task *task, uint64_t timeout_ns,
                              cpt_task_fn next)
 {
-    return ask(task, NULL, timeout_ns != 0 ? timeout_ns : 1, next);
+    return await_all(task, timeout_ns != 0 ? timeout_ns : 1, next);
 }
 
 cpt_status cpt_pending_status(struct cpt_pending *pending)
@@ -452,14 +515,25 @@ static struct cpt_bytes frame_name(struct cpt_task *task, const char *name)
     return cpt_name_bound((struct cpt_bytes){text, bytes}, cut);
 }
 
-/* The record of work under @name; NULL if it is not traced, or lost. Lock held. */
+/* The record of work under @name, or of a wait of @kind that is no work, below the
+ * frame
+ * @name as it is, or below the task. NULL if it is not traced, or lost. Lock held. */
 static struct cpt_trace_call *issue_elsewhere(struct cpt_task *task, const char *name,
-                                              uint64_t now_ns)
+                                              unsigned kind, uint64_t now_ns)
 {
+    struct cpt_trace_call *call = NULL;
     struct cpt_bytes frame = {NULL, 0};
 
     if (task->record == NULL) {
         return NULL;
+    }
+    if (kind != CPT_KIND_WORK) {
+        frame = name != NULL ? cpt_bytes_of(name) : frame;
+        call = cpti_record_issue(task, frame, CPT_CALL_KIND, now_ns);
+        if (call != NULL) {
+            call->kind = (unsigned char)kind;
+        }
+        return call;
     }
     frame = frame_name(task, name);
     if (frame.data == NULL) {
@@ -471,13 +545,13 @@ static struct cpt_trace_call *issue_elsewhere(struct cpt_task *task, const char 
 
 /* Begins @pending as work under @name and takes the reference that its end releases. */
 static void begin_elsewhere(struct cpt_pending *pending, struct cpt_task *task,
-                            const char *name)
+                            const char *name, unsigned kind)
 {
     struct cpt_request *request = task->request;
     const uint64_t now_ns = cpti_record_now(request);
 
     cpti_lock_take(&request->lock);
-    pending->call = issue_elsewhere(task, name, now_ns);
+    pending->call = issue_elsewhere(task, name, kind, now_ns);
     cpti_pending_begin(pending, task, now_ns);
     cpti_lock_release(&request->lock);
     cpti_request_hold(request);
@@ -488,7 +562,7 @@ struct cpt_pending *cpt_defer(struct cpt_task *task, const char *name)
     struct cpt_pending *pending = cpti_request_take(task->request, sizeof *pending);
 
     if (pending != NULL) {
-        begin_elsewhere(pending, task, name);
+        begin_elsewhere(pending, task, name, CPT_KIND_WORK);
     }
     return pending;
 }
@@ -515,8 +589,9 @@ static void fire_sleep(struct cpt_timer *timer)
     cpt_complete(&sleep->pending, CPT_OK);
 }
 
-struct cpt_pending *cpt_sleep(struct cpt_task *task, const char *name,
-                              uint64_t delay_ns)
+/* A timer that stands on the path as issue_elsewhere() says. */
+static struct cpt_pending *begin_sleep(struct cpt_task *task, const char *name,
+                                       unsigned kind, uint64_t delay_ns)
 {
     struct cpt_executor *executor = task->request->executor;
     struct sleep *sleep = cpti_request_take(task->request, sizeof *sleep);
@@ -528,10 +603,27 @@ struct cpt_pending *cpt_sleep(struct cpt_task *task, const char *name,
     sleep->timer.fire = fire_sleep;
     sleep->pending.sleep = &sleep->timer;
     task->has_slept = 1;
-    begin_elsewhere(&sleep->pending, task, name);
+    begin_elsewhere(&sleep->pending, task, name, kind);
     status = executor->after(executor, &sleep->timer, delay_ns);
     if (status != CPT_OK) {
         cpt_complete(&sleep->pending, status);
     }
     return &sleep->pending;
+}
+
+struct cpt_pending *cpt_sleep(struct cpt_task *task, const char *name,
+                              uint64_t delay_ns)
+{
+    return begin_sleep(task, name, CPT_KIND_WORK, delay_ns);
+}
+
+struct cpt_pending *cpt_back_off(struct cpt_task *task, uint64_t delay_ns)
+{
+    return begin_sleep(task, NULL, CPT_KIND_BACKOFF, delay_ns);
+}
+
+struct cpt_pending *cpt_hedge_wait(struct cpt_task *task, const struct cpt_stub *stub,
+                                   uint64_t delay_ns)
+{
+    return begin_sleep(task, stub->name, CPT_KIND_HEDGE_WAIT, delay_ns);
 }

@@ -38,6 +38,7 @@ struct cpt_pending {
     struct cpt_trace_call *call;     /* its record; NULL if there is none */
     uint64_t begin_ns;               /* if traced */
     struct cpt_timer *sleep;         /* of cpt_sleep(); else NULL */
+    uint32_t await_number;           /* the wait of its owner that it belongs to */
     cpt_status status;               /* CPT_WAITING till it ends; guarded likewise */
 };
 
@@ -71,17 +72,17 @@ struct cpt_task {
     cpt_task_fn next;
     void *state;
     size_t state_bytes;
-    char *sentence;              /* why it fails */
-    struct cpt_pending *awaited; /* by the await that it asked for; NULL: all */
-    uint64_t timeout_ns;         /* likewise; 0: none */
-    unsigned char has_asked;     /* to wait, in this step */
-    unsigned char has_slept;     /* it has called cpt_sleep() */
+    char *sentence;          /* why it fails */
+    uint64_t timeout_ns;     /* of the wait that it asked for; 0: none */
+    unsigned char has_asked; /* to wait, in this step */
+    unsigned char has_slept; /* it has called cpt_sleep() */
 
     /* Guarded by the request's lock. */
     unsigned char is_started; /* on demand */
     unsigned char is_waiting;
     unsigned char has_runner_up;
-    uint32_t outstanding_count;
+    uint32_t await_number; /* of the wait that it asked for last … */
+    uint32_t wanted_count; /* … and how many that belong to it have still to end */
     struct cpt_pending *oldest; /* outstanding, started by it */
     struct cpt_pending *newest;
     struct cpt_pending *waiters; /* that stand for it */

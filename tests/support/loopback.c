@@ -23,7 +23,7 @@ static void come_back(void *context, const struct cpt_outbound *outbound)
     cpt_transport_complete(call, &reply);
 }
 
-static void send_call(struct cpt_transport *transport, struct cpt_transport_call *call)
+void loopback_send(struct cpt_transport *transport, struct cpt_transport_call *call)
 {
     struct loopback *loopback = (struct loopback *)transport;
     const struct cpt_transport_reply unreachable = {.status = CPT_UNAVAILABLE};
@@ -59,5 +59,5 @@ static void send_call(struct cpt_transport *transport, struct cpt_transport_call
 void loopback_init(struct loopback *loopback)
 {
     memset(loopback, 0, sizeof *loopback);
-    loopback->transport = (struct cpt_transport){"loopback", send_call};
+    loopback->transport = (struct cpt_transport){"loopback", loopback_send};
 }

@@ -28,4 +28,7 @@ struct loopback {
 
 void loopback_init(struct loopback *loopback);
 
+/* What it sends with; a test may put something else in its place for a while. */
+void loopback_send(struct cpt_transport *transport, struct cpt_transport_call *call);
+
 #endif

@@ -366,6 +366,84 @@ static void test_sub_graph_is_a_frame(void)
                            "S: /;A: inner;A: A1 1");
 }
 
+/* --- The first of several --- */
+
+static struct cpt_pending *racers[3];
+
+static cpt_status after_race(struct cpt_task *task)
+{
+    spend(1);
+    CU_ASSERT_EQUAL(cpt_pending_status(racers[0]), CPT_WAITING);
+    CU_ASSERT_EQUAL(cpt_pending_status(racers[1]), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_pending_status(racers[2]), CPT_OK);
+    *cpt_output(task, page) = 1;
+    return CPT_OK;
+}
+
+static cpt_status race(struct cpt_task *task)
+{
+    racers[0] = cpt_sleep(task, "last", 30 * MS);
+    racers[1] = cpt_sleep(task, "second", 9 * MS);
+    racers[2] = cpt_sleep(task, "first", 4 * MS);
+    return cpt_await_some(task, racers, 3, 2, after_race);
+}
+
+/* Two of three: the second to come is the one that held us up. */
+static void test_two_of_three(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"A1", race, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
+    const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 1};
+    const struct outcome outcome = run(&graph);
+
+    CU_ASSERT_EQUAL(outcome.status, CPT_OK);
+    CU_ASSERT_STRING_EQUAL(outcome.path, "S: /;A: A1;A: second 9, S: /;A: A1 1");
+    CU_ASSERT_EQUAL(outcome.gone_count, 1); /* the loser does not keep the request */
+}
+
+static cpt_status race_after_computing(struct cpt_task *task)
+{
+    racers[0] = cpt_sleep(task, "last", 30 * MS);
+    racers[1] = cpt_sleep(task, "second", 9 * MS);
+    racers[2] = cpt_sleep(task, "first", 4 * MS);
+    spend(10);
+    virtual_run_until(&now, now.now_ns);
+    return cpt_await_some(task, racers, 3, 2, after_race);
+}
+
+/* What was complete before counts: there is nothing to wait for. */
+static void test_two_of_three_were_there(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"A1", race_after_computing, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
+    const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 1};
+    const struct outcome outcome = run(&graph);
+
+    CU_ASSERT_STRING_EQUAL(outcome.path, "S: /;A: A1 11");
+}
+
+static cpt_status never_reached(struct cpt_task *task)
+{
+    (void)task;
+    CU_FAIL("went on");
+    return CPT_OK;
+}
+
+static cpt_status await_nothing(struct cpt_task *task)
+{
+    racers[0] = NULL;
+    return cpt_await_some(task, racers, 1, 1, never_reached);
+}
+
+static void test_waiting_for_no_pending_fails(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"A1", await_nothing, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
+    const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 1};
+
+    CU_ASSERT_EQUAL(run(&graph).status, CPT_LIMIT);
+}
+
 /* --- Deadlines --- */
 
 static cpt_status after_deadline(struct cpt_task *task)
@@ -750,6 +828,9 @@ CU_TestInfo cpt_request_tests[] = {
     {"a started task stands below its starter", test_started_task_nests},
     {"a failure on demand is for the starter to see", test_failure_on_demand_is_seen},
     {"a sub-graph is a frame", test_sub_graph_is_a_frame},
+    {"two of three", test_two_of_three},
+    {"two of three were there", test_two_of_three_were_there},
+    {"waiting for no pending", test_waiting_for_no_pending_fails},
     {"a deadline: the first started is the timeout", test_deadline},
     {"a deadline that is not reached", test_deadline_is_not_reached},
     {"work elsewhere, and the queue behind it", test_deferred_work},

@@ -654,6 +654,7 @@ static void test_call_given_up(void)
     CU_ASSERT_EQUAL(counter(pair.a, "callee_timeouts", "B: /look"), 1);
     CU_ASSERT_EQUAL(cpt_service_drain(pair.a, 0), CPT_TIMEOUT); /* the call is out */
     cpt_transport_complete(held_call, &late);
+    held_call = NULL;
     virtual_run(&now);
     CU_ASSERT_EQUAL(cpt_service_drain(pair.a, 5000000000U), CPT_OK);
     close_pair();
@@ -683,6 +684,7 @@ static void test_service_outlives_its_owner(void)
     cpt_service_free(pair.a);
     pair.a = NULL;
     cpt_transport_complete(held_call, &late);
+    held_call = NULL;
     virtual_run(&now);
     close_pair();
     cpt_plan_free(plan);
@@ -697,6 +699,120 @@ static void test_budget_goes_down(void)
     ask_a("1;max=0");
     CU_ASSERT_PTR_NOT_NULL_FATAL(net.last_ask.data);
     CU_ASSERT_TRUE(cpt_bytes_equal(net.last_ask, cpt_bytes_of("1;max=0")));
+    close_pair();
+}
+
+/* --- Retries and hedges (semantics 4) --- */
+
+static cpt_status a_retried(struct cpt_task *task);
+
+static cpt_status a_try(struct cpt_task *task)
+{
+    int *attempt = cpt_state(task, int);
+
+    a_call =
+        cpt_call_attempt(task, &b_stub, cpt_bytes_of("what"), (unsigned)++*attempt);
+    return cpt_await(task, a_call, a_retried);
+}
+
+static cpt_status a_retried(struct cpt_task *task)
+{
+    if (cpt_call_reply(a_call)->status != CPT_OK && *cpt_state(task, int) < 3) {
+        return cpt_await(task, cpt_back_off(task, 5 * MS), a_try);
+    }
+    return a_called(task);
+}
+
+static void break_the_first(void *context, struct cpt_transport_reply *reply)
+{
+    int *count = context;
+
+    if (++*count == 1) {
+        reply->status = CPT_IO;
+    }
+}
+
+static cpt_status a_won(struct cpt_task *task)
+{
+    CU_ASSERT_EQUAL(cpt_pending_status(a_call), CPT_OK);
+    return a_answer(task);
+}
+
+static struct cpt_pending *a_first;
+
+static cpt_status a_hedge(struct cpt_task *task)
+{
+    struct cpt_pending *calls[2] = {a_first, NULL};
+
+    net.transport.send = loopback_send;
+    a_call = cpt_call_attempt(task, &b_stub, cpt_bytes_of("what"), 2);
+    calls[1] = a_call;
+    return cpt_await_some(task, calls, 2, 1, a_won);
+}
+
+static cpt_status a_race(struct cpt_task *task)
+{
+    struct cpt_pending *race[2] = {NULL, NULL};
+
+    a_first = cpt_call_attempt(task, &b_stub, cpt_bytes_of("what"), 1);
+    race[0] = a_first;
+    race[1] = cpt_hedge_wait(task, &b_stub, 4 * MS);
+    return cpt_await_some(task, race, 2, 1, a_hedge);
+}
+
+/* Serves method "/other" of A by a graph of the one task @run, once, and asks. */
+static void ask_other(cpt_task_fn run)
+{
+    const struct cpt_task_def tasks[] = {
+        {"ask", run, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request), {NULL}, NULL}};
+    const struct cpt_graph graph = {"A", CPT_GIVES(rpc_request), CPT_GIVES(rpc_reply),
+                                    tasks, 1};
+    struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
+    struct cpt_inbound inbound = inbound_with("1");
+
+    CU_ASSERT_EQUAL(cpt_service_method_add(pair.a, "/other", plan, NULL), CPT_OK);
+    inbound.method = cpt_bytes_of("/other");
+    ask(pair.a, &inbound);
+    if (held_call != NULL) {
+        const struct cpt_transport_reply late = {.status = CPT_OK, .http_status = 200};
+
+        cpt_transport_complete(held_call, &late);
+        held_call = NULL;
+        virtual_run(&now);
+    }
+    CU_ASSERT_EQUAL(cpt_service_drain(pair.a, 5000000000U), CPT_OK);
+    cpt_plan_free(plan);
+}
+
+static void test_retry(void)
+{
+    int count = 0;
+
+    open_pair(never, never);
+    net.tamper = break_the_first;
+    net.context = &count;
+    ask_other(a_try);
+    CU_ASSERT_EQUAL(answer.http_status, 200);
+    CU_ASSERT_STRING_EQUAL(
+        answered_path(),
+        "A: /other;A: ask;B: /look;B: ‹blind spot› 7, A: /other;A: ask;A: ‹backoff› 5, "
+        "A: /other;A: ask;B: /look;B: look 5, "
+        "A: /other;A: ask;B: /look;B: ‹network+serialization› 2, A: /other;A: ask 3");
+    close_pair();
+}
+
+/* The hedge wins: the wait for it stands under the callee's name, the loser nowhere. */
+static void test_hedge(void)
+{
+    open_pair(never, never);
+    net.transport.send = hold_call;
+    ask_other(a_race);
+    CU_ASSERT_EQUAL(answer.http_status, 200);
+    CU_ASSERT_STRING_EQUAL(
+        answered_path(),
+        "A: /other;A: ask;B: /look;B: ‹hedge wait› 4, "
+        "A: /other;A: ask;B: /look;B: look 5, "
+        "A: /other;A: ask;B: /look;B: ‹network+serialization› 2, A: /other;A: ask 3");
     close_pair();
 }
 
@@ -1008,6 +1124,8 @@ CU_TestInfo cpt_service_tests[] = {
     {"an unreachable callee", test_unreachable_callee},
     {"a call that its caller gives up", test_call_given_up},
     {"a service that is freed too early", test_service_outlives_its_owner},
+    {"semantics 4: a retry and its back-off", test_retry},
+    {"semantics 4: a hedge that wins", test_hedge},
     {"semantics 9: the budget goes down", test_budget_goes_down},
     {"an overcount does not wrap", test_overcount_does_not_wrap},
     {"prefixes of trusted networks", test_network_prefixes},
