@@ -187,7 +187,6 @@ static struct cpt_pending *give_up(struct cpt_task *task, uint64_t now_ns)
     if (task->oldest != NULL) { /* else the request has failed: its sleeps were ended */
         call = cpti_record_timeout(task->oldest, now_ns);
     }
-
     while (task->oldest != NULL) {
         struct cpt_pending *pending = task->oldest;
 
