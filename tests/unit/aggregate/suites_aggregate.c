@@ -11,6 +11,7 @@ extern CU_TestInfo cpt_group_tests[];
 extern CU_TestInfo cpt_stats_tests[];
 extern CU_TestInfo cpt_diff_tests[];
 extern CU_TestInfo cpt_view_tests[];
+extern CU_TestInfo cpt_sample_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
     {"wide", NULL, NULL, NULL, NULL, cpt_wide_tests},
@@ -21,5 +22,6 @@ CU_SuiteInfo cpt_suites[] = {
     {"stats", NULL, NULL, NULL, NULL, cpt_stats_tests},
     {"diff", NULL, NULL, NULL, NULL, cpt_diff_tests},
     {"view", NULL, NULL, NULL, NULL, cpt_view_tests},
+    {"sample", NULL, NULL, NULL, NULL, cpt_sample_tests},
     CU_SUITE_INFO_NULL,
 };
