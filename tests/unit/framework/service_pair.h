@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * service_pair.h - two services in virtual time, which the tests of services ask
+ *
+ * A calls B over the loopback transport, 1 ms each way. A computes 2 ms, calls, and
+ * computes 3 ms; B computes 5 ms, and fails where the body is "fail". Both log to one
+ * queue in memory. There is one pair at a time, in static variables.
+ *
+ * In order of use: open_pair; ask or ask_a; then answer, answered_path, counter,
+ * read_record; close_pair.
+ */
+#ifndef SERVICE_PAIR_H
+#define SERVICE_PAIR_H
+
+#include "tests/support/loopback.h"
+#include "tests/support/suites.h"
+#include "tests/support/virtual_time.h"
+
+#include "framework/cpt_log_queue.h"
+#include "framework/cpt_runtime.h"
+#include "wire/cpt_log.h"
+#include "wire/cpt_metadata.h"
+
+#define MS 1000000U
+
+struct pair {
+    struct cpt_service *a;
+    struct cpt_service *b;
+    struct cpt_plan *a_plan;
+    struct cpt_plan *b_plan;
+    struct cpt_log_queue *log;
+};
+
+struct answer {
+    int count;
+    unsigned http_status;
+    char body[64];
+    unsigned char metadata[CPT_METADATA_BYTES_CEILING];
+    size_t metadata_bytes;
+};
+
+extern struct virtual_time now;
+extern struct loopback net;
+extern struct pair pair;
+extern struct answer answer; /* to what was asked last */
+
+extern const struct cpt_stub b_stub; /* what A calls */
+extern const struct cpt_graph b_graph;
+extern struct cpt_pending *a_call; /* its call */
+extern cpt_status call_status;     /* and how that ended */
+
+/* Services that throw no coin, or one that always hits. */
+extern const struct cpt_service_options never;
+extern const struct cpt_service_options always;
+
+/* Opens the pair; B is made an inner service. */
+void open_pair(struct cpt_service_options a, struct cpt_service_options b);
+void close_pair(void);
+
+/* A service in the pair's time; NULL if it is refused. */
+struct cpt_service *make_service(struct cpt_service_options options, const char *name,
+                                 const char *method, const struct cpt_plan *plan);
+
+/* A request for "/" from loopback, with the header @ask; NULL: without. */
+struct cpt_inbound inbound_with(const char *ask);
+
+/* Asks, runs all that there is to run, and notes the answer, of which there is one. */
+void ask(struct cpt_service *service, const struct cpt_inbound *inbound);
+void ask_a(const char *header);
+
+/* The last steps of A's task: after its call, and at the end. */
+cpt_status a_called(struct cpt_task *task);
+cpt_status a_answer(struct cpt_task *task);
+
+/* A path as "A: /;A: ask 2, …", in ms; that of the answer, "" if it has none. */
+const char *path_text(const struct cpt_path *path);
+const char *answered_path(void);
+
+/* Record number @index of what was logged, with the reader that it lies in; NULL if
+ * there are fewer. */
+struct cpt_log_reader *read_record(int index, struct cpt_record *record);
+int record_count(void);
+
+/* The counter @name of @service, for @member if it has a label. */
+uint64_t counter(struct cpt_service *service, const char *name, const char *member);
+
+#endif

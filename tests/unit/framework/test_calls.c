@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* test_calls.c - callees without a path, deadlines, retries, hedges, and what is
+ * counted */
+#include "tests/unit/framework/service_pair.h"
+
+#include "tests/support/failing_alloc.h"
+
+#include "cpt/cpt_path.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Callees that return something else --- */
+
+static void send_garbage(void *context, struct cpt_transport_reply *reply)
+{
+    (void)context;
+    reply->metadata = cpt_bytes_of("this is no path at all");
+}
+
+static void send_nothing(void *context, struct cpt_transport_reply *reply)
+{
+    (void)context;
+    reply->metadata.bytes = 0;
+}
+
+static void come_from_cache(void *context, struct cpt_transport_reply *reply)
+{
+    (void)context;
+    reply->is_cached = 1;
+}
+
+static void break_off(void *context, struct cpt_transport_reply *reply)
+{
+    (void)context;
+    reply->status = CPT_IO;
+}
+
+static void time_out(void *context, struct cpt_transport_reply *reply)
+{
+    (void)context;
+    reply->status = CPT_TIMEOUT;
+}
+
+/* The path of A with @tail in the place of the call; @reason is counted. */
+static void blind(void (*tamper)(void *, struct cpt_transport_reply *),
+                  const char *tail, const char *reason)
+{
+    char expected[512];
+
+    open_pair(never, never);
+    net.tamper = tamper;
+    ask_a("1");
+    (void)snprintf(expected, sizeof expected,
+                   "A: /;A: ask 2, A: /;A: ask;B: /look;%s 7, A: /;A: ask 3", tail);
+    CU_ASSERT_STRING_EQUAL(answered_path(), expected);
+    CU_ASSERT_EQUAL(answer.http_status, 200);
+    if (reason != NULL) {
+        CU_ASSERT_EQUAL(counter(pair.a, "blind_spots", reason), 1);
+        CU_ASSERT_EQUAL(counter(pair.a, "callee_blind_spots", "B: /look"), 1);
+    }
+    CU_ASSERT_EQUAL(counter(pair.a, "callee_calls", "B: /look"), 1);
+    close_pair();
+}
+
+static void test_blind_spots(void)
+{
+    blind(send_garbage, "B: ‹blind spot›", "undecodable");
+    blind(send_nothing, "B: ‹blind spot›", "unsupported");
+    blind(come_from_cache, "B: ‹blind spot›", "cached");
+    blind(break_off, "B: ‹blind spot›", "failed");
+    blind(time_out, "B: ‹timeout›", NULL);
+    CU_ASSERT_EQUAL(call_status, CPT_TIMEOUT);
+}
+
+/* I5: what was not asked for is not looked at. */
+static void test_unrequested_path_is_ignored(void)
+{
+    open_pair(never, never);
+    net.tamper = send_garbage;
+    ask_a(NULL);
+    CU_ASSERT_EQUAL(answer.http_status, 200);
+    CU_ASSERT_EQUAL(counter(pair.a, "blind_spots", "undecodable"), 0);
+    close_pair();
+}
+
+/* --- Deadlines of the caller --- */
+
+static struct cpt_transport_call *held_call;
+
+static void hold_call(struct cpt_transport *transport, struct cpt_transport_call *call)
+{
+    (void)transport;
+    held_call = call;
+}
+
+static cpt_status a_gave_up(struct cpt_task *task)
+{
+    const struct cpt_call_reply *reply = cpt_call_reply(a_call);
+
+    CU_ASSERT_EQUAL(reply->status, CPT_TIMEOUT);
+    CU_ASSERT_EQUAL(reply->body.bytes, 0);
+    return cpt_fail(task, reply->status, "B took too long");
+}
+
+static cpt_status a_ask_for_a_while(struct cpt_task *task)
+{
+    a_call = cpt_call(task, &b_stub, cpt_bytes_of("what"));
+    return cpt_await_all_for(task, 4 * MS, a_gave_up);
+}
+
+/* The reply that comes too late is no reply; its memory is still there for it. */
+static void test_call_given_up(void)
+{
+    const struct cpt_task_def tasks[] = {{"ask",
+                                          a_ask_for_a_while,
+                                          CPT_GIVES(rpc_reply),
+                                          CPT_NEEDS(rpc_request),
+                                          {NULL},
+                                          NULL}};
+    const struct cpt_graph graph = {"A", CPT_GIVES(rpc_request), CPT_GIVES(rpc_reply),
+                                    tasks, 1};
+    const struct cpt_transport_reply late = {.status = CPT_OK, .http_status = 200};
+    struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
+    struct cpt_inbound inbound = inbound_with("1");
+
+    open_pair(never, never);
+    net.transport.send = hold_call;
+    CU_ASSERT_EQUAL(cpt_service_method_add(pair.a, "/impatient", plan, NULL), CPT_OK);
+    inbound.method = cpt_bytes_of("/impatient");
+    ask(pair.a, &inbound);
+    CU_ASSERT_EQUAL(answer.http_status, 504);
+    CU_ASSERT_STRING_EQUAL(answered_path(),
+                           "A: /impatient;A: ask;B: /look;B: ‹timeout› 4");
+    CU_ASSERT_EQUAL(counter(pair.a, "callee_calls", "B: /look"), 1);
+    CU_ASSERT_EQUAL(counter(pair.a, "callee_timeouts", "B: /look"), 1);
+    CU_ASSERT_EQUAL(cpt_service_drain(pair.a, 0), CPT_TIMEOUT); /* the call is out */
+    cpt_transport_complete(held_call, &late);
+    held_call = NULL;
+    virtual_run(&now);
+    CU_ASSERT_EQUAL(cpt_service_drain(pair.a, 5000000000U), CPT_OK);
+    close_pair();
+    cpt_plan_free(plan);
+}
+
+/* A service that is freed too early lives on until its last request is gone. */
+static void test_service_outlives_its_owner(void)
+{
+    const struct cpt_task_def tasks[] = {{"ask",
+                                          a_ask_for_a_while,
+                                          CPT_GIVES(rpc_reply),
+                                          CPT_NEEDS(rpc_request),
+                                          {NULL},
+                                          NULL}};
+    const struct cpt_graph graph = {"A", CPT_GIVES(rpc_request), CPT_GIVES(rpc_reply),
+                                    tasks, 1};
+    const struct cpt_transport_reply late = {.status = CPT_OK, .http_status = 200};
+    struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
+    struct cpt_inbound inbound = inbound_with("1");
+
+    open_pair(never, never);
+    net.transport.send = hold_call;
+    CU_ASSERT_EQUAL(cpt_service_method_add(pair.a, "/impatient", plan, NULL), CPT_OK);
+    inbound.method = cpt_bytes_of("/impatient");
+    ask(pair.a, &inbound);
+    cpt_service_free(pair.a);
+    pair.a = NULL;
+    cpt_transport_complete(held_call, &late);
+    held_call = NULL;
+    virtual_run(&now);
+    close_pair();
+    cpt_plan_free(plan);
+}
+
+/* Semantics 9: min(own, received), also where that is nothing. */
+static void test_budget_goes_down(void)
+{
+    open_pair(never, never);
+    ask_a("1;max=700");
+    CU_ASSERT_STRING_EQUAL(net.last_ask_text, "1;max=700");
+    ask_a("1;max=0");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(net.last_ask.data);
+    CU_ASSERT_TRUE(cpt_bytes_equal(net.last_ask, cpt_bytes_of("1;max=0")));
+    close_pair();
+}
+
+/* --- Retries and hedges (semantics 4) --- */
+
+static cpt_status a_retried(struct cpt_task *task);
+
+static cpt_status a_try(struct cpt_task *task)
+{
+    int *attempt = cpt_state(task, int);
+
+    a_call =
+        cpt_call_attempt(task, &b_stub, cpt_bytes_of("what"), (unsigned)++*attempt);
+    return cpt_await(task, a_call, a_retried);
+}
+
+static cpt_status a_retried(struct cpt_task *task)
+{
+    if (cpt_call_reply(a_call)->status != CPT_OK && *cpt_state(task, int) < 3) {
+        return cpt_await(task, cpt_back_off(task, 5 * MS), a_try);
+    }
+    return a_called(task);
+}
+
+static void break_the_first(void *context, struct cpt_transport_reply *reply)
+{
+    int *count = context;
+
+    if (++*count == 1) {
+        reply->status = CPT_IO;
+    }
+}
+
+static cpt_status a_won(struct cpt_task *task)
+{
+    CU_ASSERT_EQUAL(cpt_pending_status(a_call), CPT_OK);
+    return a_answer(task);
+}
+
+static struct cpt_pending *a_first;
+
+static cpt_status a_hedge(struct cpt_task *task)
+{
+    struct cpt_pending *calls[2] = {a_first, NULL};
+
+    net.transport.send = loopback_send;
+    a_call = cpt_call_attempt(task, &b_stub, cpt_bytes_of("what"), 2);
+    calls[1] = a_call;
+    return cpt_await_some(task, calls, 2, 1, a_won);
+}
+
+static cpt_status a_race(struct cpt_task *task)
+{
+    struct cpt_pending *race[2] = {NULL, NULL};
+
+    a_first = cpt_call_attempt(task, &b_stub, cpt_bytes_of("what"), 1);
+    race[0] = a_first;
+    race[1] = cpt_hedge_wait(task, &b_stub, 4 * MS);
+    return cpt_await_some(task, race, 2, 1, a_hedge);
+}
+
+/* Serves method "/other" of A by a graph of the one task @run, once, and asks. */
+static void ask_other(cpt_task_fn run)
+{
+    const struct cpt_task_def tasks[] = {
+        {"ask", run, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request), {NULL}, NULL}};
+    const struct cpt_graph graph = {"A", CPT_GIVES(rpc_request), CPT_GIVES(rpc_reply),
+                                    tasks, 1};
+    struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
+    struct cpt_inbound inbound = inbound_with("1");
+
+    CU_ASSERT_EQUAL(cpt_service_method_add(pair.a, "/other", plan, NULL), CPT_OK);
+    inbound.method = cpt_bytes_of("/other");
+    ask(pair.a, &inbound);
+    if (held_call != NULL) {
+        const struct cpt_transport_reply late = {.status = CPT_OK, .http_status = 200};
+
+        cpt_transport_complete(held_call, &late);
+        held_call = NULL;
+        virtual_run(&now);
+    }
+    CU_ASSERT_EQUAL(cpt_service_drain(pair.a, 5000000000U), CPT_OK);
+    cpt_plan_free(plan);
+}
+
+static void test_retry(void)
+{
+    int count = 0;
+
+    open_pair(never, never);
+    net.tamper = break_the_first;
+    net.context = &count;
+    ask_other(a_try);
+    CU_ASSERT_EQUAL(answer.http_status, 200);
+    CU_ASSERT_STRING_EQUAL(
+        answered_path(),
+        "A: /other;A: ask;B: /look;B: ‹blind spot› 7, A: /other;A: ask;A: ‹backoff› 5, "
+        "A: /other;A: ask;B: /look;B: look 5, "
+        "A: /other;A: ask;B: /look;B: ‹network+serialization› 2, A: /other;A: ask 3");
+    close_pair();
+}
+
+/* The hedge wins: the wait for it stands under the callee's name, the loser nowhere. */
+static void test_hedge(void)
+{
+    open_pair(never, never);
+    net.transport.send = hold_call;
+    ask_other(a_race);
+    CU_ASSERT_EQUAL(answer.http_status, 200);
+    CU_ASSERT_STRING_EQUAL(
+        answered_path(),
+        "A: /other;A: ask;B: /look;B: ‹hedge wait› 4, "
+        "A: /other;A: ask;B: /look;B: look 5, "
+        "A: /other;A: ask;B: /look;B: ‹network+serialization› 2, A: /other;A: ask 3");
+    close_pair();
+}
+
+/* What a callee claims cannot turn a counter round. */
+static void claim_ages(void *context, struct cpt_transport_reply *reply)
+{
+    static unsigned char *data;
+    const struct cpt_metadata_encode_options options = {.struct_bytes = sizeof options};
+    struct cpt_path *path = cpt_path_new(NULL);
+    uint32_t frame = 0;
+    size_t bytes = 0;
+
+    (void)context;
+    cpt_alloc_free(NULL, data);
+    data = NULL;
+    (void)cpt_path_frame_add(path, CPT_FRAME_NONE, cpt_bytes_of("B: /look"),
+                             CPT_KIND_WORK, &frame);
+    (void)cpt_path_append_ns(path, frame, INT64_MAX - 10);
+    if (cpt_metadata_encode(path, &options, &data, &bytes, NULL) == CPT_OK) {
+        reply->metadata = (struct cpt_bytes){(char *)data, bytes};
+    }
+    cpt_path_free(path);
+}
+
+static void test_overcount_does_not_wrap(void)
+{
+    uint64_t before = 0;
+
+    open_pair(never, never);
+    net.tamper = claim_ages;
+    for (int i = 0; i < 4; i++) {
+        ask_a("1");
+        CU_ASSERT_TRUE(counter(pair.a, "callee_overcount_ns", "B: /look") >= before);
+        before = counter(pair.a, "callee_overcount_ns", "B: /look");
+    }
+    CU_ASSERT_EQUAL(before, UINT64_MAX);
+    CU_ASSERT_EQUAL(counter(pair.a, "callee_overcounts", "B: /look"), 4);
+    close_pair();
+}
+
+static void test_unreachable_callee(void)
+{
+    open_pair(never, never);
+    net.service_count = 0;
+    ask_a("1");
+    CU_ASSERT_EQUAL(call_status, CPT_UNAVAILABLE);
+    CU_ASSERT_EQUAL(answer.http_status, 200);
+    CU_ASSERT_EQUAL(counter(pair.a, "blind_spots", "failed"), 1);
+    close_pair();
+}
+
+static void test_failing_callee(void)
+{
+    struct cpt_inbound inbound = inbound_with("1");
+
+    open_pair(never, never);
+    inbound.method = cpt_bytes_of("/look");
+    inbound.body = cpt_bytes_of("fail");
+    ask(pair.b, &inbound);
+    CU_ASSERT_EQUAL(answer.http_status, 500);
+    CU_ASSERT_STRING_EQUAL(answer.body, "the request failed\n"); /* no inside told */
+    CU_ASSERT_STRING_EQUAL(answered_path(), "B: /look;B: look 5");
+    CU_ASSERT_EQUAL(counter(pair.b, "failed", NULL), 1);
+    inbound.method = cpt_bytes_of("/nowhere");
+    ask(pair.b, &inbound);
+    CU_ASSERT_EQUAL(answer.http_status, 404);
+    CU_ASSERT_EQUAL(counter(pair.b, "unknown_methods", NULL), 1);
+    close_pair();
+}
+
+/* Budgets too small for even the sum: no header, and the request is as ever. */
+static void test_tiny_budget(void)
+{
+    open_pair(never, never);
+    ask_a("1;max=1");
+    CU_ASSERT_EQUAL(answer.http_status, 200);
+    CU_ASSERT_EQUAL(answer.metadata_bytes, 0);
+    CU_ASSERT_EQUAL(counter(pair.a, "unreturned_paths", NULL), 1);
+    close_pair();
+}
+
+CU_TestInfo cpt_calls_tests[] = {
+    {"semantics 4, 7: callees without a path", test_blind_spots},
+    {"I5: an unrequested path is ignored", test_unrequested_path_is_ignored},
+    {"an unreachable callee", test_unreachable_callee},
+    {"a call that its caller gives up", test_call_given_up},
+    {"a service that is freed too early", test_service_outlives_its_owner},
+    {"semantics 4: a retry and its back-off", test_retry},
+    {"semantics 4: a hedge that wins", test_hedge},
+    {"semantics 9: the budget goes down", test_budget_goes_down},
+    {"an overcount does not wrap", test_overcount_does_not_wrap},
+    {"a failing callee", test_failing_callee},
+    {"a budget too small for the sum", test_tiny_budget},
+    CU_TEST_INFO_NULL,
+};
