@@ -241,6 +241,10 @@ CPT_API cpt_status cpt_log_reader_next(struct cpt_log_reader *reader,
 /* Byte of the input at which the record given out last begins. */
 CPT_API uint64_t cpt_log_reader_offset(const struct cpt_log_reader *reader);
 
+/* The bytes of that record as they stand in the input, for who puts it into another log
+ * (cpt_log_block_add); borrowed until the next call. */
+CPT_API struct cpt_bytes cpt_log_reader_bytes(const struct cpt_log_reader *reader);
+
 /* What has been met so far; borrowed until the reader is freed. */
 CPT_API const struct cpt_log_counts *
 cpt_log_reader_counts(const struct cpt_log_reader *reader);

@@ -55,6 +55,7 @@ struct cpt_log_reader {
     size_t block_end;       /* behind the last one */
     uint64_t records_left;  /* as its head says; may be wrong */
     uint64_t record_offset; /* of the record given out last */
+    struct cpt_bytes bytes; /* of that record, in the window */
     struct cpti_log_attributes attributes;
     struct cpt_log_counts counts;
     /* With an index. */
@@ -103,6 +104,11 @@ void cpt_log_reader_free(struct cpt_log_reader *reader)
 uint64_t cpt_log_reader_offset(const struct cpt_log_reader *reader)
 {
     return reader->record_offset;
+}
+
+struct cpt_bytes cpt_log_reader_bytes(const struct cpt_log_reader *reader)
+{
+    return reader->bytes;
 }
 
 const struct cpt_log_counts *cpt_log_reader_counts(const struct cpt_log_reader *reader)
@@ -539,6 +545,7 @@ static cpt_status read_inside(struct cpt_log_reader *reader, struct cpt_record *
     }
     if (status == CPT_OK) {
         reader->counts.records++;
+        reader->bytes = item.text;
     } else {
         reader->counts.skipped_records++;
         reader->counts.skipped_bytes += cbor.at - reader->at;

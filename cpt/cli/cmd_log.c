@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * cmd_log.c - cpt log: the records of a path log, printed or checked
+ * cmd_log.c - cpt log: the records of path logs, printed, checked or put into another
  *
  * Forced requests are shown like all others: nothing is averaged here.
  */
 #include "cpt/cli/json_write.h"
+#include "cpt/cli/log_output.h"
+#include "cpt/cli/log_passing.h"
 #include "cpt/cli/log_walk.h"
 #include "cpt/cli/options.h"
 #include "cpt/cli/output.h"
@@ -22,8 +24,12 @@ struct log_command {
     struct cpti_selection selection;
     int is_json;
     int is_check;
-    uint64_t selected_count; /* of this file */
-    uint64_t shown_count;    /* of all files */
+    int is_repair;
+    int follows;
+    struct cpti_log_window window;  /* of the selection */
+    struct cpti_log_output *output; /* where records go instead of being printed */
+    uint64_t selected_count;        /* of this file */
+    uint64_t shown_count;           /* of all files */
 };
 
 /* --- As text --- */
@@ -199,6 +205,9 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     if (command->is_check) {
         return check_record(walk, record, path);
     }
+    if (command->output != NULL) {
+        return cpti_log_output_add(command->output, cpt_log_reader_bytes(walk->reader));
+    }
     return command->is_json ? put_record(record, path)
                             : print_record(record, path, command->shown_count++ == 0);
 }
@@ -210,9 +219,12 @@ static int run_file(struct log_command *command, const struct cpti_arguments *ar
     struct cpti_log_walk walk = {
         .input = &input,
         .stops_at_error = cpti_has(arguments, "stop-at-error"),
-        .prints_records = !command->is_check,
+        .follows = command->follows,
+        .prints_records = !command->is_check && command->output == NULL,
         .record = meet_record,
         .context = command,
+        .windows = &command->window,
+        .window_count = !command->is_check, /* a check looks at everything */
     };
     int status = cpti_input_open(&input, file);
 
@@ -228,31 +240,108 @@ static int run_file(struct log_command *command, const struct cpti_arguments *ar
                          cpti_input_name(&input), command->selected_count,
                          command->selected_count == 1 ? "" : "s");
         }
+        /* what is damaged has been said, and is what one repairs */
+        if (command->is_repair && walk.damage_count != 0 && walk.record_count != 0 &&
+            input.error_number == 0 && !walk.stops_at_error) {
+            status = CPTI_EXIT_DONE;
+        }
     }
     cpti_input_close(&input);
     return status;
 }
 
+/* Options that exclude each other, or need another one. */
+static int check_arguments(const struct cpti_arguments *arguments)
+{
+    static const char *const ways[] = {"json", "check", "output", "repair"};
+    static const char *const selecting[] = {"where", "since", "until", "entry"};
+    const char *way = NULL;
+
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        if (!cpti_has(arguments, ways[i])) {
+            continue;
+        }
+        if (way != NULL) {
+            return cpti_usage("options '--%s' and '--%s' exclude each other", way,
+                              ways[i]);
+        }
+        way = ways[i];
+    }
+    for (size_t i = 0; i < sizeof selecting / sizeof selecting[0]; i++) {
+        if (cpti_has(arguments, "repair") && cpti_has(arguments, selecting[i])) {
+            return cpti_usage("option '--repair' keeps all sound records; use "
+                              "'--output' with '--%s'",
+                              selecting[i]);
+        }
+    }
+    if (cpti_has(arguments, "follow") &&
+        (arguments->operand_count != 1 || (way != NULL && strcmp(way, "json") != 0))) {
+        return cpti_usage("option '--follow' prints one log");
+    }
+    return CPTI_EXIT_DONE;
+}
+
+static int run_files(struct log_command *command,
+                     const struct cpti_arguments *arguments)
+{
+    int status = CPTI_EXIT_DONE;
+
+    command->window =
+        (struct cpti_log_window){command->selection.since_ns,
+                                 command->selection.until_ns, command->selection.entry};
+    for (size_t i = 0; i < arguments->operand_count; i++) {
+        const int failed = run_file(command, arguments, arguments->operands[i]);
+
+        status = failed != CPTI_EXIT_DONE ? failed : status;
+    }
+    return status;
+}
+
+/* The same with the records going into a log of their own. What is damaged in the
+ * others is left out of it; one that stopped there is not made. */
+static int run_into(struct log_command *command, const struct cpti_arguments *arguments,
+                    const char *path)
+{
+    struct cpti_log_output output;
+    int status = cpti_log_output_open(&output, path);
+    int failed;
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    command->output = &output;
+    status = run_files(command, arguments);
+    if (status != CPTI_EXIT_DONE &&
+        (output.record_count == 0 || cpti_has(arguments, "stop-at-error"))) {
+        cpti_log_output_abort(&output);
+        return status;
+    }
+    failed = cpti_log_output_commit(&output);
+    return failed != CPTI_EXIT_DONE ? failed : status;
+}
+
 static int run(const struct cpti_arguments *arguments)
 {
+    const char *output =
+        cpti_value(arguments, cpti_has(arguments, "repair") ? "repair" : "output");
     struct log_command command = {
         .is_json = cpti_has(arguments, "json"),
         .is_check = cpti_has(arguments, "check"),
+        .is_repair = cpti_has(arguments, "repair"),
+        .follows = cpti_has(arguments, "follow"),
     };
     int status = cpti_selection_init(&command.selection, arguments);
 
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
-    if (command.is_json && command.is_check) {
-        return cpti_usage("options '--json' and '--check' exclude each other");
+    status = check_arguments(arguments);
+    if (status != CPTI_EXIT_DONE) {
+        return status;
     }
     command.selection.includes_forced = 1;
-    for (size_t i = 0; i < arguments->operand_count; i++) {
-        const int failed = run_file(&command, arguments, arguments->operands[i]);
-
-        status = failed != CPTI_EXIT_DONE ? failed : status;
-    }
+    status = output != NULL ? run_into(&command, arguments, output)
+                            : run_files(&command, arguments);
     return status;
 }
 
@@ -263,6 +352,16 @@ static const struct cpti_option options[] = {
      "below "
      "its entry frame, and exit with 1 if one's do not",
      NULL},
+    {"output", 'o', "FILE",
+     "print no records; write those that are selected to FILE, a path log with an "
+     "index, one input behind the other",
+     NULL},
+    {"repair", 0, "FILE",
+     "write all sound records to FILE; what is damaged is said, left out, and no "
+     "failure",
+     NULL},
+    {"follow", 'f', NULL,
+     "wait at the end of the log for more, until its writer has finished it", NULL},
     {0},
 };
 
@@ -271,13 +370,18 @@ static const struct cpti_example examples[] = {
     {"cpt log --json --where arm=control paths.cptlog | head -1",
      "the first record of an experiment's arm, for a program"},
     {"cpt log --check day/*.cptlog", "whether all of it conserves time"},
+    {"cpt log -o slice.cptlog --entry A --since 2h day/*.cptlog",
+     "the last two hours of one service, out of many logs, as one"},
+    {"cpt log --repair whole.cptlog damaged.cptlog",
+     "what can be read of a damaged log, as a sound one"},
+    {"cpt log --follow paths.cptlog", "requests as they come"},
     {0},
 };
 
 const struct cpti_command cpti_command_log = {
     .name = "log",
-    .summary = "print or check the records of path logs",
-    .usages = {"[OPTION]... LOG...", "--check LOG..."},
+    .summary = "print, check, select, merge or repair path logs",
+    .usages = {"[OPTION]... LOG...", "--check LOG...", "-o FILE [OPTION]... LOG..."},
     .description =
         "Prints each traced request of the path logs: when it came, how long it took, "
         "with "
@@ -296,6 +400,16 @@ const struct cpti_command cpti_command_log = {
         "local_root, "
         "meta (the attributes) and segments, each with stack (root first), kind and "
         "duration_ns. More may be added.\n"
+        "\n"
+        "With --output or --repair records are copied as they are, also what this "
+        "version "
+        "does not know of them. Several inputs become one log, in the order in which "
+        "they "
+        "are given; the index at its end tells what each block holds, so that who "
+        "looks "
+        "for a window of time or an entry service need not read the others. Blocks of "
+        "the "
+        "input are passed over in the same way if it ends with an index.\n"
         "\n"
         "What is damaged in a log is said, skipped and counted. A last block that is "
         "not "

@@ -110,6 +110,51 @@ cpt_status cpti_input_read(void *context, void *buffer, size_t capacity, size_t 
     return CPT_OK;
 }
 
+cpt_status cpti_input_seek(void *context, uint64_t offset)
+{
+    struct cpti_input *input = context;
+
+    errno = 0;
+    if (fseeko(input->file, (off_t)offset, SEEK_SET) != 0) {
+        input->error_number = errno;
+        return CPT_IO;
+    }
+    input->head_used = input->head_bytes;
+    input->read_bytes = offset;
+    return CPT_OK;
+}
+
+cpt_status cpti_input_read_at(void *context, uint64_t offset, void *buffer,
+                              size_t bytes)
+{
+    const struct cpti_input *input = context;
+    unsigned char *next = buffer;
+
+    while (bytes != 0) {
+        const ssize_t got = pread(fileno(input->file), next, bytes, (off_t)offset);
+
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            return CPT_IO;
+        }
+        next += got;
+        offset += (uint64_t)got;
+        bytes -= (size_t)got;
+    }
+    return CPT_OK;
+}
+
+uint64_t cpti_input_bytes(const struct cpti_input *input)
+{
+    struct stat about;
+
+    return fstat(fileno(input->file), &about) == 0 && S_ISREG(about.st_mode)
+               ? (uint64_t)about.st_size
+               : 0;
+}
+
 int cpti_input_slurp(struct cpti_input *input, size_t limit, unsigned char **data,
                      size_t *bytes)
 {

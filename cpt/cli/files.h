@@ -52,6 +52,17 @@ const char *cpti_input_name(const struct cpti_input *input);
 /* Reads on; a cpt_log_read_fn whose context is the input. CPT_OK or CPT_IO. */
 cpt_status cpti_input_read(void *context, void *buffer, size_t capacity, size_t *bytes);
 
+/* Goes to @offset of a regular file; a cpt_log_seek_fn. CPT_OK or CPT_IO. */
+cpt_status cpti_input_seek(void *context, uint64_t offset);
+
+/* Reads @bytes at @offset of a regular file, without going there; a
+ * cpt_log_read_at_fn. CPT_OK, or CPT_IO if they are not there. */
+cpt_status cpti_input_read_at(void *context, uint64_t offset, void *buffer,
+                              size_t bytes);
+
+/* How long a regular file is by now; 0 for anything else. */
+uint64_t cpti_input_bytes(const struct cpti_input *input);
+
 /*
  * All the rest, at most @limit bytes, in memory of malloc() that the caller frees; with
  * a NUL byte behind it. enum cpti_exit.

@@ -4,6 +4,7 @@
 #include "cpt/cli/log_walk.h"
 
 #include "cpt/cli/command.h"
+#include "cpt/cli/log_passing.h"
 #include "cpt/cli/output.h"
 #include "cpt/cpt_clock.h"
 #include "cpt/cpt_path.h"
@@ -209,19 +210,22 @@ static int sum_up(const struct cpti_log_walk *walk)
         cpti_warn("%s: %" PRIu64 " bytes skipped", name, counts->skipped_bytes);
     }
     return cpti_failed("%s: %" PRIu64 " of %" PRIu64 " records skipped", name, skipped,
-                       walk->record_count + walk->lost_count);
+                       walk->record_count + walk->lost_count + walk->passed_count);
 }
 
 int cpti_log_walk(struct cpti_log_walk *walk)
 {
-    const struct cpt_log_reader_options options = {
+    struct cpt_log_reader_options options = {
         .struct_bytes = sizeof options,
-        .read = cpti_input_read,
+        .read = walk->follows ? cpti_log_read_following : cpti_input_read,
         .context = walk->input,
     };
+    struct cpti_log_passing passing;
     struct cpt_error error = {0};
     int status = CPTI_EXIT_FAILED;
 
+    cpti_log_passing_init(&passing, walk->input, walk->windows, walk->window_count,
+                          &options);
     walk->path = cpt_path_new(NULL);
     walk->reader = cpt_log_reader_new(&options, &error);
     walk->shows_progress = isatty(STDERR_FILENO) && !cpti_says_apart() &&
@@ -233,11 +237,13 @@ int cpti_log_walk(struct cpti_log_walk *walk)
     status = walk_records(walk);
     show_progress(walk, 1);
     walk->lost_count = cpt_log_reader_counts(walk->reader)->skipped_records;
+    walk->passed_count = cpt_log_reader_counts(walk->reader)->passed_records;
     if (status == CPTI_EXIT_DONE) {
         status = sum_up(walk);
     }
 out:
     cpt_log_reader_free(walk->reader);
+    cpti_log_passing_deinit(&passing);
     cpt_path_free(walk->path);
     walk->reader = NULL;
     walk->path = NULL;

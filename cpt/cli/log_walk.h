@@ -13,6 +13,7 @@
 #include "cpt/cli/files.h"
 
 struct cpt_log_reader;
+struct cpti_log_window;
 struct cpt_path;
 struct cpt_record;
 
@@ -21,15 +22,20 @@ struct cpti_log_walk {
     struct cpti_input *input;
     int stops_at_error; /* the first damage ends it */
     int prints_records; /* on standard output: no progress if that is a terminal */
+    int follows;        /* waits for more at the end of a file that is not finished */
     /* Told of each record; what is not CPTI_EXIT_DONE ends the walk. */
     int (*record)(struct cpti_log_walk *walk, const struct cpt_record *record);
     void *context;
+    /* What is looked for: blocks without any of it may be passed over unseen. */
+    const struct cpti_log_window *windows;
+    size_t window_count;
 
     struct cpt_log_reader *reader;
     struct cpt_path *path;  /* for cpti_log_path() */
     uint64_t record_count;  /* met so far, this one included */
     uint64_t skipped_count; /* of those, could not be used */
     uint64_t lost_count;    /* never met, in damaged blocks; known when it ends */
+    uint64_t passed_count;  /* in blocks passed over unseen; known when it ends */
     uint64_t damage_count;  /* places where something was wrong */
     uint64_t progress_ns;   /* when progress was shown last */
     int shows_progress;

@@ -13,6 +13,7 @@
  */
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
+#include "wire/cpt_log_index.h"
 #include "wire/cpt_metadata.h"
 
 #include <stdio.h>
@@ -31,9 +32,11 @@ enum { REQUESTS = 120, BLOCK_BYTES = 4096 };
 struct maker {
     struct cpt_log_block *block;
     struct cpt_path *path;
-    unsigned block_count; /* finished */
-    int damages_second;   /* flips a bit of the second block */
-    int cuts_last;        /* leaves out the end of the last one */
+    unsigned block_count;        /* finished */
+    int damages_second;          /* flips a bit of the second block */
+    int cuts_last;               /* leaves out the end of the last one */
+    struct cpt_log_index *index; /* written behind it; NULL: none */
+    uint64_t written_bytes;
 };
 
 static void must(cpt_status status)
@@ -64,8 +67,23 @@ static void write_block(struct maker *maker, int is_last)
         copy[bytes.bytes / 2] = (char)(copy[bytes.bytes / 2] ^ 0x10);
     }
     maker->block_count++;
+    if (maker->index != NULL) { /* of what was meant to be written */
+        must(cpt_log_index_add(maker->index, maker->written_bytes, bytes.data,
+                               bytes.bytes));
+    }
     (void)fwrite(copy, 1, written, stdout);
+    maker->written_bytes += written;
     free(copy);
+}
+
+static void write_index(struct maker *maker)
+{
+    unsigned char *data;
+    size_t bytes;
+
+    must(cpt_log_index_encode(maker->index, maker->written_bytes, &data, &bytes));
+    (void)fwrite(data, 1, bytes, stdout);
+    cpt_alloc_free(NULL, data);
 }
 
 static void write_record(struct maker *maker, struct cpt_record *record)
@@ -270,6 +288,10 @@ static int make(struct maker *maker, const char *variant)
     } else if (strcmp(variant, "damaged") == 0) {
         maker->damages_second = 1;
         make_experiment(maker, REQUESTS);
+    } else if (strncmp(variant, "indexed", 7) == 0) {
+        maker->damages_second = strcmp(variant, "indexed_damaged") == 0;
+        maker->index = cpt_log_index_new(NULL);
+        make_experiment(maker, REQUESTS);
     } else if (strcmp(variant, "truncated") == 0) {
         maker->cuts_last = 1;
         make_experiment(maker, REQUESTS);
@@ -284,6 +306,9 @@ static int make(struct maker *maker, const char *variant)
         return 2;
     }
     write_block(maker, 1);
+    if (maker->index != NULL) {
+        write_index(maker);
+    }
     return 0;
 }
 
@@ -301,11 +326,13 @@ int main(int argument_count, char **arguments)
             make_metadata(&maker);
             status = 0;
         } else {
-            (void)fwrite(header, 1, cpt_log_header(header), stdout);
+            maker.written_bytes = cpt_log_header(header);
+            (void)fwrite(header, 1, (size_t)maker.written_bytes, stdout);
             status = make(&maker, arguments[1]);
         }
     }
     cpt_log_block_free(maker.block);
+    cpt_log_index_free(maker.index);
     cpt_path_free(maker.path);
     return fflush(stdout) == 0 ? status : 2;
 }
