@@ -3,13 +3,15 @@
 # SPDX-FileCopyrightText: The cpt authors
 #
 # packages.sh PACKAGE... - installs those of Debian's packages that are missing, and
-# says beforehand with which command. NO_INSTALL=1 forbids it.
+# says beforehand with which command. NO_INSTALL=1 forbids it. Of A,B,C any will do; if
+# there is none, it is A.
 set -u
 command -v dpkg-query >/dev/null 2>&1 || exit 0 # not Debian: cmake will tell
 missing=
 for package in "$@"; do
-    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' ||
-        missing="$missing $package"
+    # shellcheck disable=SC2046
+    dpkg-query -W -f='${Status}\n' $(echo "$package" | tr , ' ') 2>/dev/null |
+        grep -q 'ok installed' || missing="$missing ${package%%,*}"
 done
 [ -n "$missing" ] || exit 0
 

@@ -50,20 +50,21 @@ list=$(mktemp) || exit 2
 trap 'rm -f "$list"' EXIT
 
 for folder in cpt wire framework framework/transport aggregate pprof-export \
-    cpt/import cpt/cli examples; do
+    cpt/import cpt/store cpt/cli examples; do
     [ -d "$folder" ] || continue
     no=/none/
     case $folder in
-        cpt)                 ok='cpt/'; no='cpt/cli/ cpt/import/' ;;
+        cpt)                 ok='cpt/'; no='cpt/cli/ cpt/import/ cpt/store/' ;;
         wire)                ok='cpt/cpt_ wire/' ;;
         framework)           ok='cpt/cpt_ wire/cpt_ framework/'; no=framework/transport/ ;;
         framework/transport) ok='cpt/cpt_ wire/cpt_ framework/cpt_ framework/transport/' ;;
         aggregate)           ok='cpt/cpt_ aggregate/' ;;
         pprof-export)        ok='cpt/cpt_ aggregate/cpt_ pprof-export/' ;;
         cpt/import)          ok='cpt/cpt_ cpt/import/' ;;
-        cpt/cli)             ok='cpt/cli/ cpt/cpt_ cpt/import/cpt_ framework/cpt_
-                                 framework/transport/cpt_ wire/cpt_ aggregate/cpt_
-                                 pprof-export/cpt_' ;;
+        cpt/store)           ok='cpt/cpt_ wire/cpt_ aggregate/cpt_ cpt/store/' ;;
+        cpt/cli)             ok='cpt/cli/ cpt/cpt_ cpt/import/cpt_ cpt/store/store.h
+                                 framework/cpt_ framework/transport/cpt_ wire/cpt_
+                                 aggregate/cpt_ pprof-export/cpt_' ;;
         examples)            ok='cpt/cpt_' ;; # as a user of the installed library
     esac
     for file in "$folder"/*.c "$folder"/*.h; do
@@ -76,7 +77,7 @@ only_in()
 {
     pattern=$1
     shift
-    grep -n "^#include <$pattern" cpt/*.[ch] cpt/cli/*.[ch] wire/*.[ch] framework/*.[ch] \
+    grep -n "^#include <$pattern" cpt/*.[ch] cpt/*/*.[ch] wire/*.[ch] framework/*.[ch] \
         framework/transport/*.[ch] aggregate/*.[ch] pprof-export/*.[ch] > "$list" 2>/dev/null
     while IFS=: read -r file number line; do
         for folder in "$@"; do
@@ -89,6 +90,7 @@ only_in 'cbor' wire
 only_in 'pb[_.]' wire pprof-export
 only_in 'zlib' pprof-export
 only_in 'event2/' framework/transport
+only_in 'curl/' cpt/store
 only_in 'pthread' framework framework/transport cpt/cli
 only_in 'stdatomic' cpt framework framework/transport cpt/cli
 
