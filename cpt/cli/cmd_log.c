@@ -5,6 +5,7 @@
  *
  * Forced requests are shown like all others: nothing is averaged here.
  */
+#include "cpt/cli/gather.h"
 #include "cpt/cli/json_write.h"
 #include "cpt/cli/log_output.h"
 #include "cpt/cli/log_passing.h"
@@ -330,6 +331,7 @@ static int run(const struct cpti_arguments *arguments)
         .is_repair = cpti_has(arguments, "repair"),
         .follows = cpti_has(arguments, "follow"),
     };
+    struct cpti_selection *selection;
     int status = cpti_selection_init(&command.selection, arguments);
 
     if (status != CPTI_EXIT_DONE) {
@@ -339,9 +341,17 @@ static int run(const struct cpti_arguments *arguments)
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
-    command.selection.includes_forced = 1;
+    selection = &command.selection;
+    status = cpti_gather_percentiles(&selection, 1, arguments->operands,
+                                     arguments->operand_count);
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    selection->includes_forced =
+        1; /* after their percentiles, which are of the others */
     status = output != NULL ? run_into(&command, arguments, output)
                             : run_files(&command, arguments);
+    cpti_selection_deinit(selection);
     return status;
 }
 
@@ -390,10 +400,12 @@ const struct cpti_command cpti_command_log = {
         "\n"
         "With --where, --since, --until and --entry only the requests of which all of "
         "this "
-        "holds are printed. A key is an attribute or one of service, method, entry, "
-        "status, forced, random, failed, local_root, trace_id. Forced requests are "
-        "always "
-        "among them.\n"
+        "holds are printed. A --where is KEY=VALUE or an expression such as\n"
+        "\n"
+        "  arm == \"B\" and latency > p99 and path(\"A: A2\") > 20ms\n"
+        "\n"
+        "see cpt-select(7). Forced requests are always among them, and so are inner "
+        "services' own records; percentiles are those of the others.\n"
         "\n"
         "With --json the fields of a record are service, method, entry, start_unix_ns, "
         "probability, status, trace_id, latency_ns, failed, forced, random, "

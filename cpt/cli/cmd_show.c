@@ -6,6 +6,7 @@
  * The log is read until it is clear which request is meant: for the slowest to its end,
  * otherwise to the first that fits.
  */
+#include "cpt/cli/gather.h"
 #include "cpt/cli/kept.h"
 #include "cpt/cli/log_walk.h"
 #include "cpt/cli/options.h"
@@ -193,7 +194,13 @@ static int read_options(struct show_command *command,
     if (status == CPTI_EXIT_DONE) {
         status = read_number(arguments, "rows", &command->rows_max);
     }
-    command->selection.includes_forced = 1;
+    if (status == CPTI_EXIT_DONE) {
+        struct cpti_selection *selection = &command->selection;
+
+        status = cpti_gather_percentiles(&selection, 1, arguments->operands,
+                                         arguments->operand_count);
+    }
+    command->selection.includes_forced = 1; /* the percentiles are of the others */
     command->is_slowest = cpti_has(arguments, "slowest");
     command->trace = cpti_value(arguments, "trace");
     if (status == CPTI_EXIT_DONE && command->trace != NULL &&
@@ -218,6 +225,7 @@ static int run(const struct cpti_arguments *arguments)
 
         status = failed != CPTI_EXIT_DONE ? failed : status;
     }
+    cpti_selection_deinit(&command.selection);
     status = status == FOUND ? CPTI_EXIT_DONE : status;
     if (command.kept.path != NULL) {
         const int failed =

@@ -4,6 +4,8 @@
 #include "cpt/cli/gather.h"
 
 #include "cpt/cli/files.h"
+#include "cpt/cli/gather_sample.h"
+#include "cpt/cli/log_passing.h"
 #include "cpt/cli/log_walk.h"
 #include "cpt/cli/output.h"
 #include "cpt/cli/tree_file.h"
@@ -24,12 +26,21 @@ struct services {
     size_t more_count; /* that were not noted, counted again and again */
 };
 
+/* Records met, and those left out; added to the counts of the tree after each file. */
+struct tally {
+    uint64_t record_count;
+    uint64_t forced_count;
+    uint64_t local_root_count;
+};
+
 /* The gathering of all files. */
 struct gathering {
     struct cpti_gather *gathers;
     size_t gather_count;
     struct services services;
     int stops_at_error;
+    struct tally tallies[CPTI_GATHERS_MAX];
+    struct cpti_sample samples[CPTI_GATHERS_MAX];
 };
 
 /* Notes @name; whether it is the first one of all, or the same again. */
@@ -90,36 +101,91 @@ static int failed_tree(cpt_status status)
 
 /* --- Logs --- */
 
-/* Whether @record counts for @gather; counts those that are left out. */
-static int is_selected(struct cpti_gather *gather, const struct cpt_record *record,
-                       cpt_status *status)
+/* Whether @record counts for @selection; counts those that are left out. */
+static int is_selected(struct cpti_selection *selection, struct tally *tally,
+                       const struct cpt_record *record)
 {
-    const struct cpt_bytes service = record->service;
-    const char *entry = gather->selection->entry;
+    const enum cpti_selected selected = cpti_selection_counts(selection, record);
 
-    *status = cpt_tree_count_add(gather->tree, "records", 1);
-    if (entry != NULL && !cpt_bytes_equal(service, cpt_bytes_of(entry))) {
-        (void)cpti_selection_has(gather->selection,
-                                 record); /* notes which keys it has */
-        return 0;
-    }
-    switch (cpti_selection_has(gather->selection, record)) {
-    case CPTI_SELECTED:
-        return 1;
-    case CPTI_FORCED_EXCLUDED:
-        if (*status == CPT_OK) {
-            *status = cpt_tree_count_add(gather->tree, "forced_excluded", 1);
+    tally->record_count++;
+    tally->forced_count += selected == CPTI_FORCED_EXCLUDED;
+    tally->local_root_count += selected == CPTI_LOCAL_ROOT_EXCLUDED;
+    return selected == CPTI_SELECTED;
+}
+
+/* Adds the tallies of a file to the trees. */
+static int add_tallies(struct gathering *gathering)
+{
+    int failed = CPTI_EXIT_DONE;
+
+    for (size_t i = 0; i < gathering->gather_count; i++) {
+        struct cpt_tree *tree = gathering->gathers[i].tree;
+        struct tally *tally = &gathering->tallies[i];
+        cpt_status status = CPT_OK;
+
+        if (tally->record_count != 0) {
+            status = cpt_tree_count_add(tree, "records", tally->record_count);
         }
-        return 0;
-    case CPTI_NOT_SELECTED:
-    default:
-        return 0;
+        if (status == CPT_OK && tally->forced_count != 0) {
+            status = cpt_tree_count_add(tree, "forced_excluded", tally->forced_count);
+        }
+        if (status == CPT_OK && tally->local_root_count != 0) {
+            status = cpt_tree_count_add(tree, "local_root_excluded",
+                                        tally->local_root_count);
+        }
+        failed = status != CPT_OK ? failed_tree(status) : failed;
+        *tally = (struct tally){0};
     }
+    return failed;
+}
+
+/* Adds a request to the tree; CPT_LIMIT if it cannot take it. */
+static cpt_status add_path(struct cpti_gather *gather, const struct cpt_record *record,
+                           const struct cpt_path *path, cpt_weight weight, int *failed)
+{
+    const cpt_status status = cpt_tree_add(gather->tree, path, weight);
+
+    *failed = CPTI_EXIT_DONE;
+    if (status == CPT_NO_MEMORY) {
+        *failed = cpti_failed("out of memory");
+    } else if (status == CPT_OK) {
+        cpt_tree_time_add(gather->tree, record->start_unix_ns);
+        if (gather->request != NULL) {
+            *failed = gather->request(gather->context, record, path, weight);
+        }
+    }
+    return status;
+}
+
+/* Draws whether @record is in the sample, and keeps it if so. */
+static int sample_record(struct cpti_log_walk *walk, const struct cpt_record *record,
+                         struct cpti_sample *sample, cpt_weight weight)
+{
+    const struct cpti_sampled kept = {
+        .latency_ns = record->latency_ns,
+        .start_unix_ns = record->start_unix_ns,
+        .weight = weight,
+    };
+    const size_t place = cpti_sample_draw(sample);
+    const struct cpt_path *path;
+    int failed;
+
+    if (place == SIZE_MAX) {
+        return CPTI_EXIT_DONE;
+    }
+    failed = cpti_log_path(walk, record, &path);
+    if (path == NULL) {
+        sample->met_count--; /* as if it had not been there */
+        return failed;
+    }
+    return failed_tree(cpti_sample_put(sample, place, record->path_bytes, &kept));
 }
 
 static int add_record(struct cpti_log_walk *walk, const struct cpt_record *record,
-                      struct cpti_gather *gather)
+                      size_t index)
 {
+    struct gathering *gathering = walk->context;
+    struct cpti_gather *gather = &gathering->gathers[index];
     const struct cpt_path *path;
     const cpt_weight weight = cpti_selection_weight(gather->selection, record);
     cpt_status status;
@@ -129,22 +195,51 @@ static int add_record(struct cpti_log_walk *walk, const struct cpt_record *recor
         return cpti_log_skip(walk,
                              "its sampling probability is not above 0 and up to 1");
     }
+    if (gather->selection->sample_count != 0) {
+        return sample_record(walk, record, &gathering->samples[index], weight);
+    }
     failed = cpti_log_path(walk, record, &path);
     if (path == NULL) {
         return failed;
     }
-    status = cpt_tree_add(gather->tree, path, weight);
-    if (status == CPT_OK) {
-        cpt_tree_time_add(gather->tree, record->start_unix_ns);
-        return gather->request == NULL
-                   ? CPTI_EXIT_DONE
-                   : gather->request(gather->context, record, path, weight);
-    }
-    if (status == CPT_NO_MEMORY) {
-        return cpti_failed("out of memory");
+    status = add_path(gather, record, path, weight, &failed);
+    if (status == CPT_OK || failed != CPTI_EXIT_DONE) {
+        return failed;
     }
     return cpti_log_skip(walk,
                          "the tree cannot take it: a limit of aggregation is reached");
+}
+
+/* Adds the requests of a sample to the tree. All paths have been decoded before. */
+static int add_sample(struct cpti_gather *gather, const struct cpti_sample *sample)
+{
+    struct cpt_path *path = cpt_path_new(NULL);
+    int failed = path == NULL ? cpti_failed("out of memory") : CPTI_EXIT_DONE;
+    char text[96];
+
+    for (size_t i = 0; i < sample->count && failed == CPTI_EXIT_DONE; i++) {
+        const struct cpti_sampled *kept = &sample->kept[i];
+        const struct cpt_record record = {
+            .start_unix_ns = kept->start_unix_ns,
+            .latency_ns = kept->latency_ns,
+            .path_bytes = {(const char *)kept->path, kept->path_bytes},
+        };
+        cpt_status status;
+
+        cpt_path_reset(path);
+        status = cpt_record_path(&record, NULL, path, NULL);
+        if (status == CPT_OK) {
+            status = add_path(gather, &record, path, kept->weight, &failed);
+        }
+        failed =
+            status != CPT_OK && failed == CPTI_EXIT_DONE ? failed_tree(status) : failed;
+    }
+    cpt_path_free(path);
+    (void)snprintf(text, sizeof text, "%zu of %" PRIu64 ", seed %" PRIu64,
+                   sample->count, sample->met_count, gather->selection->seed);
+    return failed != CPTI_EXIT_DONE
+               ? failed
+               : failed_tree(cpt_tree_note(gather->tree, "sample", text));
 }
 
 static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
@@ -153,31 +248,55 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     int failed = CPTI_EXIT_DONE;
 
     for (size_t i = 0; i < gathering->gather_count && failed == CPTI_EXIT_DONE; i++) {
-        struct cpti_gather *gather = &gathering->gathers[i];
-        cpt_status status;
-        const int selected = is_selected(gather, record, &status);
-
-        if (status != CPT_OK) {
-            failed = failed_tree(status);
-        } else if (selected && service_is_first(&gathering->services,
-                                                cpti_quoted_bytes(record->service))) {
-            failed = add_record(walk, record, gather);
+        if (is_selected(gathering->gathers[i].selection, &gathering->tallies[i],
+                        record) &&
+            service_is_first(&gathering->services,
+                             cpti_quoted_bytes(record->service))) {
+            failed = add_record(walk, record, i);
         }
     }
     return failed;
 }
 
+/* Counts the records of blocks that were passed over unseen. Nobody knows which keys
+ * they have, so none can be said to be missing. */
+static void count_passed(struct gathering *gathering, uint64_t passed_count)
+{
+    for (size_t i = 0; i < gathering->gather_count && passed_count != 0; i++) {
+        struct cpti_selection *selection = gathering->gathers[i].selection;
+
+        gathering->tallies[i].record_count += passed_count;
+        memset(selection->was_seen, 1, sizeof selection->was_seen);
+        selection->unseen_count = 0;
+    }
+}
+
 static int gather_log(struct gathering *gathering, struct cpti_input *input,
                       int *is_usable)
 {
+    struct cpti_log_window windows[CPTI_GATHERS_MAX] = {{0}};
     struct cpti_log_walk walk = {
         .input = input,
         .stops_at_error = gathering->stops_at_error,
         .record = meet_record,
         .context = gathering,
+        .windows = windows,
+        .window_count = gathering->gather_count,
     };
-    const int status = cpti_log_walk(&walk);
+    int status;
 
+    for (size_t i = 0; i < gathering->gather_count; i++) {
+        const struct cpti_selection *selection = gathering->gathers[i].selection;
+
+        windows[i] = (struct cpti_log_window){selection->since_ns, selection->until_ns,
+                                              selection->entry};
+    }
+    status = cpti_log_walk(&walk);
+    count_passed(gathering, walk.passed_count);
+    if (add_tallies(gathering) != CPTI_EXIT_DONE) {
+        *is_usable = 0;
+        return CPTI_EXIT_FAILED;
+    }
     for (size_t i = 0; i < gathering->gather_count; i++) {
         if (walk.skipped_count + walk.lost_count != 0) {
             (void)cpt_tree_count_add(gathering->gathers[i].tree, "skipped",
@@ -186,8 +305,9 @@ static int gather_log(struct gathering *gathering, struct cpti_input *input,
     }
     /* records that were skipped do not take away the others */
     *is_usable =
-        status == CPTI_EXIT_DONE || (walk.damage_count != 0 && walk.record_count != 0 &&
-                                     !gathering->stops_at_error);
+        status == CPTI_EXIT_DONE ||
+        (walk.damage_count != 0 && walk.record_count + walk.passed_count != 0 &&
+         !gathering->stops_at_error);
     return status;
 }
 
@@ -351,12 +471,9 @@ static int join_share(struct gathering *whole, struct share *share)
     int failed = CPTI_EXIT_DONE;
 
     for (size_t i = 0; i < whole->gather_count; i++) {
-        const struct cpti_selection *from = &share->selections[i];
         struct cpti_selection *selection = whole->gathers[i].selection;
 
-        for (size_t k = 0; k < selection->term_count; k++) {
-            selection->terms[k].was_seen |= from->terms[k].was_seen;
-        }
+        cpti_selection_join(selection, &share->selections[i]);
         if (failed == CPTI_EXIT_DONE && share->gathers[i].tree != NULL) {
             failed = failed_tree(
                 cpt_tree_merge(whole->gathers[i].tree, share->gathers[i].tree));
@@ -413,10 +530,14 @@ static int gather_by_turns(struct gathering *gathering, const char *const *paths
 /* No request at all: say what might be the reason. */
 static int check_count(const struct cpti_gather *gather)
 {
-    const struct cpti_term *unseen = cpti_selection_unseen(gather->selection);
+    const struct cpt_bytes unseen = cpti_selection_unseen(gather->selection);
     const uint64_t forced = cpt_tree_count_find(gather->tree, "forced_excluded");
+    const uint64_t roots = cpt_tree_count_find(gather->tree, "local_root_excluded");
     const uint64_t records = cpt_tree_count_find(gather->tree, "records");
+    const char *for_what = gather->what != NULL ? " for " : "";
+    const char *what = gather->what != NULL ? gather->what : "";
     char forced_text[96] = "";
+    char roots_text[96] = "";
 
     if (gather->may_be_empty || cpt_tree_request_count(gather->tree) != 0) {
         return CPTI_EXIT_DONE;
@@ -424,25 +545,48 @@ static int check_count(const struct cpti_gather *gather)
     if (records == 0) {
         return cpti_failed("no request is selected: there is no record");
     }
+    if (unseen.bytes != 0) {
+        return cpti_failed("no request is selected%s%s: no record has '%s'", for_what,
+                           what, cpti_quoted_bytes(unseen));
+    }
     if (forced != 0) {
         (void)snprintf(forced_text, sizeof forced_text,
                        "; %" PRIu64 " forced left out, see --include-forced", forced);
     }
-    if (unseen != NULL) {
-        return cpti_failed("no request is selected%s%s: no record has '%s'",
-                           gather->what != NULL ? " for " : "",
-                           gather->what != NULL ? gather->what : "",
-                           cpti_quoted_bytes(unseen->key));
+    if (roots != 0) {
+        (void)snprintf(roots_text, sizeof roots_text,
+                       "; %" PRIu64 " of inner services' own left out, see --entry",
+                       roots);
     }
-    return cpti_failed("no request is selected%s%s, of %" PRIu64 " records%s",
-                       gather->what != NULL ? " for " : "",
-                       gather->what != NULL ? gather->what : "", records, forced_text);
+    return cpti_failed(
+        "no request is selected%s%s, of %" PRIu64 " records%s%s%s", for_what, what,
+        records, forced_text, roots_text,
+        cpti_selection_is_doubtful(gather->selection)
+            ? "; what follows a single '=' is the value to its end: expressions have "
+              "'=='"
+            : "");
+}
+
+/* Adds the requests that were drawn, if only a sample was to be had. */
+static int finish_samples(struct gathering *gathering)
+{
+    int failed = CPTI_EXIT_DONE;
+
+    for (size_t i = 0; i < gathering->gather_count && failed == CPTI_EXIT_DONE; i++) {
+        if (gathering->gathers[i].selection->sample_count != 0) {
+            failed = add_sample(&gathering->gathers[i], &gathering->samples[i]);
+        }
+    }
+    return failed;
 }
 
 static int finish(struct gathering *gathering)
 {
     int failed = check_services(&gathering->services);
 
+    if (failed == CPTI_EXIT_DONE) {
+        failed = finish_samples(gathering);
+    }
     for (size_t i = 0; i < gathering->gather_count && failed == CPTI_EXIT_DONE; i++) {
         struct cpti_gather *gather = &gathering->gathers[i];
 
@@ -458,11 +602,40 @@ static int finish(struct gathering *gathering)
     return failed;
 }
 
+static int has_sample(const struct gathering *gathering)
+{
+    for (size_t i = 0; i < gathering->gather_count; i++) {
+        if (gathering->gathers[i].selection->sample_count != 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The first pass, and empty samples. */
+static int prepare(struct gathering *gathering, const char *const *paths,
+                   size_t path_count)
+{
+    struct cpti_selection *selections[CPTI_GATHERS_MAX];
+
+    for (size_t i = 0; i < gathering->gather_count; i++) {
+        selections[i] = gathering->gathers[i].selection;
+        if (selections[i]->sample_count != 0) {
+            /* two samples of one run do not draw alike */
+            cpti_sample_init(&gathering->samples[i], selections[i]->sample_count,
+                             selections[i]->seed + i * UINT64_C(0x2545f4914f6cdd1d));
+        }
+    }
+    return cpti_gather_percentiles(selections, gathering->gather_count, paths,
+                                   path_count);
+}
+
 /* Reads all files. What could not be used at all ends it. */
 static int gather_files(struct gathering *gathering, const char *const *paths,
                         size_t path_count, size_t job_count, int *is_usable)
 {
-    const size_t thread_count = gathering->gathers[0].request != NULL ? 1 : job_count;
+    const size_t thread_count =
+        gathering->gathers[0].request != NULL || has_sample(gathering) ? 1 : job_count;
     const size_t share_count = thread_count < path_count ? thread_count : path_count;
     struct outcome *outcomes = calloc(path_count + 1, sizeof *outcomes);
     int status = CPTI_EXIT_FAILED;
@@ -490,10 +663,15 @@ int cpti_gather_jobs(struct cpti_gather *gathers, size_t gather_count,
                      const char *const *paths, size_t path_count, int stops_at_error,
                      size_t job_count, int *is_usable)
 {
-    struct gathering gathering = {gathers, gather_count, {{0}, 0, 0}, stops_at_error};
+    struct gathering gathering = {.gathers = gathers,
+                                  .gather_count = gather_count,
+                                  .stops_at_error = stops_at_error};
     int status = make_trees(&gathering);
 
     assert(gather_count <= CPTI_GATHERS_MAX);
+    if (status == CPTI_EXIT_DONE) {
+        status = prepare(&gathering, paths, path_count);
+    }
     *is_usable = status == CPTI_EXIT_DONE;
     if (*is_usable) {
         status = gather_files(&gathering, paths, path_count, job_count, is_usable);
@@ -503,6 +681,10 @@ int cpti_gather_jobs(struct cpti_gather *gathers, size_t gather_count,
 
         *is_usable = failed == CPTI_EXIT_DONE;
         status = failed != CPTI_EXIT_DONE ? failed : status;
+    }
+    for (size_t i = 0; i < gather_count; i++) {
+        cpti_sample_deinit(&gathering.samples[i]);
+        cpti_selection_deinit(gathers[i].selection);
     }
     services_deinit(&gathering.services);
     return status;

@@ -7,6 +7,10 @@
  *      b.cptlog --+-> cpt_tree_add  --.
  *      c.cpttree ---> cpt_tree_merge --'--> one tree, with notes of what it holds
  *
+ * A selection with percentiles needs a first pass over all files, which finds them. One
+ * with a sample keeps the requests that are drawn until the end, and uses one thread, so
+ * that the same seed gives the same sample.
+ *
  * Several files are read by as many threads as there are processors, each with trees of
  * its own, which are merged at the end. That is the same, bit for bit, as one thread
  * would make; messages come in the order of the files.
@@ -57,9 +61,16 @@ int cpti_gather_jobs(struct cpti_gather *gathers, size_t gather_count,
                      const char *const *paths, size_t path_count, int stops_at_error,
                      size_t job_count, int *is_usable);
 
+/*
+ * The first pass: fills in the percentiles of @count selections at @selections from the
+ * logs at @paths, if there are any. A pipe is refused. enum cpti_exit.
+ */
+int cpti_gather_percentiles(struct cpti_selection *const *selections, size_t count,
+                            const char *const *paths, size_t path_count);
+
 /* The usual case: all operands of @arguments into one tree, by the options of
- * cpti_select_options, and jobs and allow-empty where the command has them. As above;
- * the caller frees *@tree. */
+ * cpti_select_options, and sample, jobs and allow-empty where the command has them. As
+ * above; the caller frees *@tree. */
 int cpti_gather_operands(const struct cpti_arguments *arguments, struct cpt_tree **tree,
                          int *is_usable);
 

@@ -56,7 +56,7 @@ static void say_damage(struct cpti_log_walk *walk, const char *sentence,
                        uint64_t record, uint64_t offset)
 {
     walk->damage_count++;
-    if (walk->damage_count > MESSAGES_MAX) {
+    if (walk->is_quiet || walk->damage_count > MESSAGES_MAX) {
         return;
     }
     if (record != 0) {
@@ -147,6 +147,9 @@ static int meet_damage(struct cpti_log_walk *walk, cpt_status status,
 
     switch (status) {
     case CPT_TRUNCATED:
+        if (walk->is_quiet) {
+            return CPTI_EXIT_DONE;
+        }
         cpti_warn("%s: at byte %" PRIu64 ": %s; all before it is sound",
                   cpti_input_name(walk->input), error->offset, sentence);
         return CPTI_EXIT_DONE;
@@ -196,7 +199,7 @@ static int sum_up(const struct cpti_log_walk *walk)
     const uint64_t skipped = walk->skipped_count + walk->lost_count;
     const char *name = cpti_input_name(walk->input);
 
-    if (walk->damage_count == 0) {
+    if (walk->damage_count == 0 || walk->is_quiet) {
         return CPTI_EXIT_DONE;
     }
     if (walk->record_count == 0 && walk->input->kind == CPTI_INPUT_OTHER) {

@@ -21,8 +21,9 @@ struct cpt_record;
 struct cpti_log_walk {
     struct cpti_input *input;
     int stops_at_error; /* the first damage ends it */
+    int is_quiet;       /* a first pass: who comes after it says what is damaged */
     int prints_records; /* on standard output: no progress if that is a terminal */
-    int follows;        /* waits for more at the end of a file that is not finished */
+    int follows; /* waits for more at the end of a file that is not finished */
     /* Told of each record; what is not CPTI_EXIT_DONE ends the walk. */
     int (*record)(struct cpti_log_walk *walk, const struct cpt_record *record);
     void *context;

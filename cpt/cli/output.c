@@ -16,13 +16,62 @@
 
 enum { QUOTED_COUNT = 4, WRAP_COLUMNS = 78, COLUMNS_MIN = 40, COLUMNS_MAX = 4096 };
 
-const char *cpti_quoted_bytes(struct cpt_bytes text)
+/* The next of the buffers that are used in turn. */
+static char *take_buffer(void)
 {
     static _Thread_local char buffers[QUOTED_COUNT][CPTI_TEXT_BYTES];
     static _Thread_local unsigned next;
-    char *buffer = buffers[next++ % QUOTED_COUNT];
+
+    return buffers[next++ % QUOTED_COUNT];
+}
+
+const char *cpti_quoted_bytes(struct cpt_bytes text)
+{
+    char *buffer = take_buffer();
 
     (void)cpt_text_name(text, buffer, CPTI_TEXT_BYTES);
+    return buffer;
+}
+
+/* Bytes of @text before the first that only names have to escape. */
+static size_t plain_bytes(struct cpt_bytes text)
+{
+    size_t bytes = 0;
+
+    while (bytes < text.bytes && text.data[bytes] != ';' && text.data[bytes] != '\\') {
+        bytes++;
+    }
+    return bytes;
+}
+
+size_t cpti_printable_to(struct cpt_bytes text, char *to, size_t capacity)
+{
+    size_t written = 0;
+
+    to[0] = '\0';
+    while (text.bytes != 0 && written + 2 < capacity) {
+        const size_t bytes = plain_bytes(text);
+        const size_t left = capacity - written;
+        const size_t used = bytes != 0 ? bytes : 1;
+
+        if (bytes == 0) {
+            (void)snprintf(to + written, left, "%c", text.data[0]);
+        } else {
+            (void)cpt_text_name((struct cpt_bytes){text.data, bytes}, to + written,
+                                left);
+        }
+        written += strlen(to + written);
+        text.data += used;
+        text.bytes -= used;
+    }
+    return written;
+}
+
+const char *cpti_printable(struct cpt_bytes text)
+{
+    char *buffer = take_buffer();
+
+    (void)cpti_printable_to(text, buffer, CPTI_TEXT_BYTES);
     return buffer;
 }
 

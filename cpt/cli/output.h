@@ -25,6 +25,11 @@ enum { CPTI_TEXT_BYTES = 2304 };
 const char *cpti_quoted(const char *text);
 const char *cpti_quoted_bytes(struct cpt_bytes text);
 
+/* The same for text that is no name: ';' and backslash stay as they are. The second
+ * writes as snprintf() does, what does not fit left out, and says the bytes written. */
+const char *cpti_printable(struct cpt_bytes text);
+size_t cpti_printable_to(struct cpt_bytes text, char *to, size_t capacity);
+
 /* Prints "cpt: " and the sentence on stderr. CPTI_EXIT_FAILED, so that it is one line
  * to return. */
 int cpti_failed(const char *format, ...) CPT_PRINTF(1, 2);

@@ -3,6 +3,7 @@
 /* select.c - which requests count; see select.h */
 #include "cpt/cli/select.h"
 
+#include "cpt/cli/expression_lex.h"
 #include "cpt/cli/output.h"
 #include "cpt/cli/when.h"
 #include "aggregate/cpt_tree.h"
@@ -12,13 +13,12 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 const struct cpti_option cpti_select_options[] = {
-    {"where", 'w', "KEY=VALUE",
-     "only requests of which this holds; may be repeated, then "
-     "all must hold",
+    {"where", 'w', "EXPR",
+     "only requests of which this holds: KEY=VALUE, or an expression as in "
+     "cpt-select(7); may be repeated, then all must hold",
      NULL},
     {"since", 0, "TIME",
      "only requests that arrived at TIME or later: "
@@ -27,52 +27,134 @@ const struct cpti_option cpti_select_options[] = {
      NULL},
     {"until", 0, "TIME", "only requests that arrived before TIME", NULL},
     {"entry", 'e', "SERVICE", "only requests that entered at SERVICE", NULL},
-    {"include-forced", 0, NULL, "also requests that somebody forced", NULL},
+    {"include-forced", 0, NULL,
+     "also requests that somebody forced; each one then counts 1, whatever its "
+     "probability",
+     NULL},
+    {0},
+};
+
+const struct cpti_option cpti_sample_options[] = {
+    {"sample", 0, "COUNT",
+     "of the selected requests only so many, chosen at random; 100000 if only --seed "
+     "is given, all if neither is",
+     NULL},
+    {"seed", 0, "NUMBER", "choose another sample; the same one gives the same", NULL},
     {0},
 };
 
 /* --- Reading it --- */
 
+/* Prints where in @text the mistake is, with a caret below. CPTI_EXIT_USAGE. */
+static int complain(const char *option, struct cpt_bytes text,
+                    const struct cpti_expression_error *error)
+{
+    enum { BEFORE = 60, BEHIND = 40 };
+    size_t start = error->at > BEFORE ? error->at - BEFORE : 0;
+    size_t end = text.bytes - error->at > BEHIND ? error->at + BEHIND : text.bytes;
+    size_t column = 1;
+    const char *before;
+    int status;
+
+    for (size_t i = 0; i < error->at; i++) {
+        column += ((unsigned char)text.data[i] & 0xc0U) != 0x80U;
+    }
+    while (start < error->at && ((unsigned char)text.data[start] & 0xc0U) == 0x80U) {
+        start++;
+    }
+    while (end < text.bytes && ((unsigned char)text.data[end] & 0xc0U) == 0x80U) {
+        end++;
+    }
+    status =
+        cpti_usage("option '--%s': column %zu: %s", option, column, error->sentence);
+    before = cpti_printable((struct cpt_bytes){text.data + start, error->at - start});
+    (void)fprintf(
+        stderr, "  %s%s%s\n  %*s^\n", start != 0 ? "..." : "", before,
+        cpti_printable((struct cpt_bytes){text.data + error->at, end - error->at}),
+        (int)(cpti_text_columns(before) + (start != 0 ? 3 : 0)), "");
+    return status;
+}
+
 static int add_term(struct cpti_selection *selection, const char *option,
                     struct cpt_bytes text)
 {
-    const char *equals = memchr(text.data, '=', text.bytes);
-    struct cpti_term term = {0};
+    struct cpti_expression *expression = &selection->expression;
+    const size_t first = expression->test_count;
+    struct cpti_expression_error error;
 
-    if (equals == NULL || equals == text.data) {
-        return cpti_usage("option '--%s' takes KEY=VALUE, not '%s'", option,
-                          cpti_quoted_bytes(text));
+    if (!cpti_expression_add(expression, text, cpt_clock_unix_ns(), &error)) {
+        return complain(option, text, &error);
     }
-    if (selection->term_count == CPTI_TERMS_MAX) {
-        return cpti_usage("there are more than %d terms", CPTI_TERMS_MAX);
+    selection->texts[expression->term_count - 1] = text;
+    for (size_t i = first; i < expression->test_count; i++) {
+        const struct cpti_test *test = &expression->tests[i];
+
+        selection->was_seen[i] = test->subject != CPTI_SUBJECT_ATTRIBUTE;
+        selection->unseen_count += !selection->was_seen[i];
+        if (test->subject == CPTI_SUBJECT_LOCAL_ROOT) {
+            selection->includes_local_roots = 1;
+        }
     }
-    term.key = (struct cpt_bytes){text.data, (size_t)(equals - text.data)};
-    term.value = (struct cpt_bytes){equals + 1, text.bytes - term.key.bytes - 1};
-    if (term.key.bytes > 5 && memcmp(term.key.data, "meta.", 5) == 0) {
-        term.is_attribute = 1;
-        term.key.data += 5;
-        term.key.bytes -= 5;
-    } else if (cpt_bytes_equal(term.key, cpt_bytes_of("random")) &&
-               cpt_bytes_equal(term.value, cpt_bytes_of("true"))) {
-        selection->is_random_only = 1;
-    }
-    selection->terms[selection->term_count++] = term;
+    selection->is_random_only = cpti_expression_requires_random(expression);
     return CPTI_EXIT_DONE;
 }
 
 int cpti_selection_add(struct cpti_selection *selection, const char *option,
                        const char *expression)
 {
+    const struct cpt_bytes text = cpt_bytes_of(expression);
+
+    if (!cpti_expression_is_simple(text)) {
+        return add_term(selection, option, text);
+    }
     for (;;) {
         const size_t bytes = strcspn(expression, ",");
-        const int failed =
-            add_term(selection, option, (struct cpt_bytes){expression, bytes});
+        const struct cpt_bytes term = {expression, bytes};
+        int failed;
 
+        if (!cpti_expression_is_simple(term)) {
+            return cpti_usage("option '--%s' takes KEY=VALUE between commas, not '%s'; "
+                              "join expressions by 'and'",
+                              option, cpti_printable(term));
+        }
+        failed = add_term(selection, option, term);
         if (failed != CPTI_EXIT_DONE || expression[bytes] == '\0') {
             return failed;
         }
         expression += bytes + 1;
     }
+}
+
+/* --sample and --seed. */
+static int read_sample(struct cpti_selection *selection,
+                       const struct cpti_arguments *arguments)
+{
+    const char *sample = cpti_value(arguments, "sample");
+    const char *seed = cpti_value(arguments, "seed");
+    struct cpti_value number = {0};
+
+    if (sample != NULL) {
+        if (!cpti_lex_number(cpt_bytes_of(sample), &number) ||
+            number.number != CPTI_NUMBER_INTEGER || number.integer < 1 ||
+            number.integer > CPTI_SAMPLE_MAX) {
+            return cpti_usage("option '--sample' takes a number of requests from 1 to "
+                              "%d, not '%s'",
+                              CPTI_SAMPLE_MAX, cpti_quoted(sample));
+        }
+        selection->sample_count = (uint64_t)number.integer;
+    }
+    if (seed != NULL) {
+        if (!cpti_lex_number(cpt_bytes_of(seed), &number) ||
+            number.number != CPTI_NUMBER_INTEGER || number.integer < 0) {
+            return cpti_usage("option '--seed' takes a number from 0 on, not '%s'",
+                              cpti_quoted(seed));
+        }
+        selection->seed = (uint64_t)number.integer;
+        if (sample == NULL) {
+            selection->sample_count = CPTI_SAMPLE_DEFAULT;
+        }
+    }
+    return CPTI_EXIT_DONE;
 }
 
 static int read_time(const struct cpti_arguments *arguments, const char *option,
@@ -95,7 +177,7 @@ int cpti_selection_init(struct cpti_selection *selection,
     const char *text;
     int status = CPTI_EXIT_DONE;
 
-    *selection = (struct cpti_selection){.until_ns = UINT64_MAX};
+    *selection = (struct cpti_selection){.until_ns = UINT64_MAX, .seed = 1};
     for (size_t i = 0; (text = cpti_value_at(arguments, "where", i)) != NULL; i++) {
         status = add_term(selection, "where", cpt_bytes_of(text));
         if (status != CPTI_EXIT_DONE) {
@@ -103,7 +185,12 @@ int cpti_selection_init(struct cpti_selection *selection,
         }
     }
     selection->entry = cpti_value(arguments, "entry");
+    selection->includes_local_roots |= selection->entry != NULL;
     selection->includes_forced = cpti_has(arguments, "include-forced");
+    status = read_sample(selection, arguments);
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
     status = read_time(arguments, "since", &selection->since, &selection->since_ns);
     if (status == CPTI_EXIT_DONE) {
         status = read_time(arguments, "until", &selection->until, &selection->until_ns);
@@ -113,139 +200,121 @@ int cpti_selection_init(struct cpti_selection *selection,
 
 /* --- Applying it --- */
 
-static int equals_number(const struct cpt_attribute *attribute, struct cpt_bytes value)
+void cpti_selection_deinit(struct cpti_selection *selection)
 {
-    char text[64];
-    char *end;
+    cpti_scratch_deinit(&selection->scratch);
+}
 
-    if (value.bytes == 0 || value.bytes >= sizeof text) {
-        return 0;
-    }
-    memcpy(text, value.data, value.bytes);
-    text[value.bytes] = '\0';
-    if (attribute->type == CPT_ATTRIBUTE_INTEGER) {
-        char number[32];
-
-        (void)snprintf(number, sizeof number, "%" PRId64, attribute->value.integer);
-        if (strcmp(number, text) == 0) {
-            return 1;
+/* Notes which keys @record has; nothing to do once all have been seen. */
+static void note_keys(struct cpti_selection *selection, const struct cpt_record *record)
+{
+    for (size_t i = 0; i < selection->expression.test_count; i++) {
+        if (!selection->was_seen[i] &&
+            cpt_record_attribute(
+                record, cpti_expression_key(&selection->expression, i)) != NULL) {
+            selection->was_seen[i] = 1;
+            selection->unseen_count--;
         }
-        return strtod(text, &end) == (double)attribute->value.integer && *end == '\0' &&
-               strchr(text, '.') != NULL; /* 5.0 is 5 */
     }
-    return strtod(text, &end) == attribute->value.real && *end == '\0';
-}
-
-static int equals_bool(int is_true, struct cpt_bytes value)
-{
-    return cpt_bytes_equal(value, cpt_bytes_of(is_true ? "true" : "false"));
-}
-
-static int attribute_holds(struct cpti_term *term, const struct cpt_record *record)
-{
-    const struct cpt_attribute *attribute = cpt_record_attribute(record, term->key);
-
-    if (attribute == NULL) {
-        return 0;
-    }
-    term->was_seen = 1;
-    switch (attribute->type) {
-    case CPT_ATTRIBUTE_TEXT:
-        return cpt_bytes_equal(attribute->value.text, term->value);
-    case CPT_ATTRIBUTE_BOOL:
-        return equals_bool(attribute->value.is_true, term->value);
-    default:
-        return equals_number(attribute, term->value);
-    }
-}
-
-static int trace_id_holds(const struct cpti_term *term, const struct cpt_record *record)
-{
-    char text[33];
-
-    if (!record->has_trace_id) {
-        return 0;
-    }
-    for (size_t i = 0; i < sizeof record->trace_id; i++) {
-        (void)snprintf(text + 2 * i, 3, "%02x", record->trace_id[i]);
-    }
-    return cpt_bytes_equal(term->value, cpt_bytes_of(text));
-}
-
-static int term_holds(struct cpti_term *term, const struct cpt_record *record)
-{
-    const struct {
-        const char *key;
-        const struct cpt_bytes *text;
-        int is_true;
-    } fields[] = {
-        {"service", &record->service, 0},
-        {"method", &record->method, 0},
-        {"entry", &record->entry, 0},
-        {"status", &record->status, 0},
-        {"forced", NULL, record->is_forced},
-        {"random", NULL, record->is_random},
-        {"failed", NULL, record->is_failed},
-        {"local_root", NULL, record->is_local_root},
-    };
-
-    if (term->is_attribute) {
-        return attribute_holds(term, record);
-    }
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        if (!cpt_bytes_equal(term->key, cpt_bytes_of(fields[i].key))) {
-            continue;
-        }
-        term->was_seen = 1;
-        return fields[i].text != NULL ? cpt_bytes_equal(*fields[i].text, term->value)
-                                      : equals_bool(fields[i].is_true, term->value);
-    }
-    if (cpt_bytes_equal(term->key, cpt_bytes_of("trace_id"))) {
-        term->was_seen = 1;
-        return trace_id_holds(term, record);
-    }
-    return attribute_holds(term, record);
 }
 
 enum cpti_selected cpti_selection_has(struct cpti_selection *selection,
                                       const struct cpt_record *record)
 {
-    int holds = record->start_unix_ns >= selection->since_ns &&
-                record->start_unix_ns < selection->until_ns;
-
-    for (size_t i = 0; i < selection->term_count; i++) {
-        /* each one, so that each notes whether its key was there */
-        holds = term_holds(&selection->terms[i], record) && holds;
+    if (selection->unseen_count != 0) {
+        note_keys(selection, record);
     }
-    if (!holds) {
+    if (record->start_unix_ns < selection->since_ns ||
+        record->start_unix_ns >= selection->until_ns ||
+        cpti_expression_holds(&selection->expression, record, &selection->scratch) ==
+            0) {
         return CPTI_NOT_SELECTED;
     }
     return record->is_forced && !selection->includes_forced ? CPTI_FORCED_EXCLUDED
                                                             : CPTI_SELECTED;
 }
 
+enum cpti_selected cpti_selection_counts(struct cpti_selection *selection,
+                                         const struct cpt_record *record)
+{
+    const enum cpti_selected selected = cpti_selection_has(selection, record);
+
+    if (selected == CPTI_NOT_SELECTED ||
+        (selection->entry != NULL &&
+         !cpt_bytes_equal(record->service, cpt_bytes_of(selection->entry)))) {
+        return CPTI_NOT_SELECTED;
+    }
+    return record->is_local_root && !selection->includes_local_roots
+               ? CPTI_LOCAL_ROOT_EXCLUDED
+               : selected;
+}
+
+int cpti_selection_is_population(struct cpti_selection *selection,
+                                 const struct cpt_record *record)
+{
+    return cpti_selection_counts(selection, record) == CPTI_SELECTED &&
+           selection->scratch.is_decoded >= 0;
+}
+
 uint64_t cpti_selection_weight(const struct cpti_selection *selection,
                                const struct cpt_record *record)
 {
-    if (record->is_forced && !selection->is_random_only) {
-        return CPT_WEIGHT_ONE;
+    const uint64_t weight = cpt_weight_of_probability(record->probability);
+
+    if (selection->is_random_only ||
+        (!selection->includes_forced && !record->is_forced)) {
+        return weight;
     }
-    return cpt_weight_of_probability(record->probability);
+    return CPT_WEIGHT_ONE;
+}
+
+size_t cpti_selection_differs(const struct cpti_selection *left,
+                              const struct cpti_selection *right)
+{
+    const struct cpti_selection *sides[2] = {left, right};
+    size_t counts[2] = {0};
+
+    for (size_t side = 0; side < 2; side++) {
+        const struct cpti_selection *own = sides[side];
+        const struct cpti_selection *other = sides[1 - side];
+
+        for (size_t i = 0; i < own->expression.term_count; i++) {
+            size_t k = 0;
+
+            while (k < other->expression.term_count &&
+                   !cpt_bytes_equal(own->texts[i], other->texts[k])) {
+                k++;
+            }
+            counts[side] += k == other->expression.term_count;
+        }
+    }
+    return counts[0] > counts[1] ? counts[0] : counts[1];
 }
 
 /* A note's value is UTF-8 text; what comes from the command line may be anything. */
-static cpt_status note_term(const struct cpti_term *term, struct cpt_tree *tree)
+static cpt_status note_term(struct cpt_bytes term, struct cpt_tree *tree)
 {
-    char text[2 * CPTI_TEXT_BYTES];
-    char key[CPTI_TEXT_BYTES];
-    char value[CPTI_TEXT_BYTES - 512];
+    char text[CPT_TREE_NOTE_VALUE_BYTES_MAX + 1];
 
-    (void)cpt_text_name(term->key, key, sizeof key);
-    (void)cpt_text_name(term->value, value, sizeof value);
-    (void)snprintf(text, sizeof text, "%s%s=%s", term->is_attribute ? "meta." : "", key,
-                   value);
-    text[CPT_TREE_NOTE_VALUE_BYTES_MAX] = '\0';
+    (void)cpti_printable_to(term, text, sizeof text);
     return cpt_tree_note(tree, "where", text);
+}
+
+static cpt_status note_percentiles(const struct cpti_selection *selection,
+                                   struct cpt_tree *tree)
+{
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 0; i < selection->expression.percentile_count && status == CPT_OK;
+         i++) {
+        const struct cpti_percentile *own = &selection->expression.percentiles[i];
+        char text[64];
+
+        (void)snprintf(text, sizeof text, "%s = %" PRIu64 ".%06" PRIu64 " ms",
+                       own->name, own->latency_ns / 1000000, own->latency_ns % 1000000);
+        status = cpt_tree_note(tree, "percentile", text);
+    }
+    return status;
 }
 
 cpt_status cpti_selection_note(const struct cpti_selection *selection,
@@ -254,8 +323,11 @@ cpt_status cpti_selection_note(const struct cpti_selection *selection,
     cpt_status status = CPT_OK;
     char text[64];
 
-    for (size_t i = 0; i < selection->term_count && status == CPT_OK; i++) {
-        status = note_term(&selection->terms[i], tree);
+    for (size_t i = 0; i < selection->expression.term_count && status == CPT_OK; i++) {
+        status = note_term(selection->texts[i], tree);
+    }
+    if (status == CPT_OK) {
+        status = note_percentiles(selection, tree);
     }
     /* as points of time: "15m" means nothing to who reads the tree tomorrow */
     if (status == CPT_OK && selection->since != NULL) {
@@ -267,21 +339,61 @@ cpt_status cpti_selection_note(const struct cpti_selection *selection,
     if (status == CPT_OK && selection->includes_forced) {
         status = cpt_tree_note(tree, "forced", "included");
     }
+    if (status == CPT_OK && selection->includes_forced && !selection->is_random_only) {
+        status = cpt_tree_note(tree, "weights", "none: each record counts 1");
+    }
     return status;
 }
 
 int cpti_selection_is_narrow(const struct cpti_selection *selection)
 {
-    return selection->term_count != 0 || selection->since != NULL ||
-           selection->until != NULL || selection->includes_forced;
+    return selection->expression.term_count != 0 || selection->since != NULL ||
+           selection->until != NULL || selection->includes_forced ||
+           selection->sample_count != 0;
 }
 
-const struct cpti_term *cpti_selection_unseen(const struct cpti_selection *selection)
+void cpti_selection_join(struct cpti_selection *selection, struct cpti_selection *from)
 {
-    for (size_t i = 0; i < selection->term_count; i++) {
-        if (!selection->terms[i].was_seen) {
-            return &selection->terms[i];
+    for (size_t i = 0; i < selection->expression.test_count; i++) {
+        if (from->was_seen[i] && !selection->was_seen[i]) {
+            selection->was_seen[i] = 1;
+            selection->unseen_count--;
         }
     }
-    return NULL;
+    cpti_selection_deinit(from);
+}
+
+struct cpt_bytes cpti_selection_unseen(const struct cpti_selection *selection)
+{
+    for (size_t i = 0; i < selection->expression.test_count; i++) {
+        if (!selection->was_seen[i]) {
+            return cpti_expression_key(&selection->expression, i);
+        }
+    }
+    return (struct cpt_bytes){NULL, 0};
+}
+
+static int contains(struct cpt_bytes text, const char *word)
+{
+    const size_t bytes = strlen(word);
+
+    for (size_t i = 0; i + bytes <= text.bytes; i++) {
+        if (memcmp(text.data + i, word, bytes) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int cpti_selection_is_doubtful(const struct cpti_selection *selection)
+{
+    for (size_t i = 0; i < selection->expression.term_count; i++) {
+        const struct cpt_bytes text = selection->texts[i];
+
+        if (cpti_expression_is_simple(text) &&
+            (contains(text, " and ") || contains(text, " or "))) {
+            return 1;
+        }
+    }
+    return 0;
 }

@@ -18,6 +18,7 @@
 static void print_selection(const struct cpt_tree *tree)
 {
     const uint64_t forced = cpt_tree_count_find(tree, "forced_excluded");
+    const uint64_t roots = cpt_tree_count_find(tree, "local_root_excluded");
     const uint64_t skipped = cpt_tree_count_find(tree, "skipped");
     const char *separator = "";
 
@@ -31,8 +32,8 @@ static void print_selection(const struct cpt_tree *tree)
         }
         (void)printf("%s", separator);
         separator = ", ";
-        if (strcmp(note.key, "where") == 0) {
-            (void)printf("%s", cpti_quoted(note.value));
+        if (strcmp(note.key, "where") == 0 || strcmp(note.key, "percentile") == 0) {
+            (void)printf("%s", cpti_printable(cpt_bytes_of(note.value)));
         } else {
             (void)printf("%s %s", cpti_quoted(note.key), cpti_quoted(note.value));
         }
@@ -40,6 +41,9 @@ static void print_selection(const struct cpt_tree *tree)
     (void)printf("%s", separator[0] == '\0' ? "all requests" : "");
     if (forced != 0) {
         (void)printf("; %" PRIu64 " forced left out", forced);
+    }
+    if (roots != 0) {
+        (void)printf("; %" PRIu64 " of inner services' own left out", roots);
     }
     if (skipped != 0) {
         (void)printf("; %" PRIu64 " damaged skipped", skipped);
@@ -109,7 +113,12 @@ void cpti_tree_json(struct cpti_json *json, const struct cpt_tree *tree)
     cpti_json_unsigned(json, "skipped", cpt_tree_count_find(tree, "skipped"));
     cpti_json_unsigned(json, "forced_excluded",
                        cpt_tree_count_find(tree, "forced_excluded"));
+    cpti_json_unsigned(json, "local_root_excluded",
+                       cpt_tree_count_find(tree, "local_root_excluded"));
     put_notes(json, tree, "where");
+    put_notes(json, tree, "percentile");
+    put_notes(json, tree, "sample");
+    put_notes(json, tree, "weights");
     put_notes(json, tree, "source");
 }
 

@@ -3,7 +3,7 @@
 # what was there stays, and nothing else is left
 make_log services >a.cptlog
 echo old >a.cpttree
-cpt aggregate -o a.cpttree a.cptlog; echo $?
+cpt aggregate -o a.cpttree -w 'local_root in (true, false)' a.cptlog; echo $?
 cat a.cpttree
 ls
 cpt aggregate -o missing/a.cpttree --entry A a.cptlog

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# several are listed, one is chosen
+# several are listed, one is chosen; inner services' own records have to be asked for
 make_log services >a.cptlog
-cpt report a.cptlog; echo $?
+cpt report a.cptlog | head -2
+cpt report --where 'local_root in (true, false)' a.cptlog; echo $?
+cpt report --where service=B a.cptlog; echo $?
+cpt report --where local_root=true a.cptlog | head -2
 cpt report --entry A a.cptlog | head -2
 cpt report --entry B a.cptlog | head -2
 cpt report --entry Z a.cptlog; echo $?

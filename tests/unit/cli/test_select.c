@@ -126,7 +126,7 @@ static void test_number_of_terms(void)
 {
     struct cpti_selection selection = {.until_ns = UINT64_MAX};
 
-    for (int i = 0; i < CPTI_TERMS_MAX; i++) {
+    for (int i = 0; i < CPTI_EXPRESSION_TERMS_MAX; i++) {
         CU_ASSERT_EQUAL(cpti_selection_add(&selection, "where", "a=b"), CPTI_EXIT_DONE);
     }
     CU_ASSERT_EQUAL(cpti_selection_add(&selection, "where", "a=b"), CPTI_EXIT_USAGE);
@@ -140,7 +140,8 @@ static void test_unseen_keys(void)
     CU_ASSERT_EQUAL(cpti_selection_add(&selection, "where", "arm=x,amr=y"),
                     CPTI_EXIT_DONE);
     CU_ASSERT_EQUAL(cpti_selection_has(&selection, &record), CPTI_NOT_SELECTED);
-    CU_ASSERT_PTR_EQUAL(cpti_selection_unseen(&selection), &selection.terms[1]);
+    CU_ASSERT_TRUE(
+        cpt_bytes_equal(cpti_selection_unseen(&selection), cpt_bytes_of("amr")));
 }
 
 CU_TestInfo cpt_select_tests[] = {
