@@ -7,7 +7,7 @@
 # The script runs in an empty folder with `cpt` and `make_log` as commands; what it
 # prints is compared with SCRIPT.stdout and SCRIPT.stderr beside it (no file: nothing),
 # its exit status with SCRIPT.exit (no file: 0). CPT_RECORD=1 writes these files instead:
-# look at the difference before you commit it.
+# look at the difference before you commit it. A script that exits with 77 is skipped.
 set -u
 cpt=$1
 make_log=$2
@@ -32,6 +32,10 @@ export PATH HOME LC_ALL TZ COLUMNS NO_COLOR
 (cd "$scratch/work" && sh -u "$script") \
     >"$scratch/stdout" 2>"$scratch/stderr" </dev/null
 echo $? >"$scratch/exit"
+if [ "$(cat "$scratch/exit")" = 77 ]; then # what it needs is not here, and it said so
+    cat "$scratch/stdout" "$scratch/stderr"
+    exit 77
+fi
 
 if [ "${CPT_RECORD:-0}" = 1 ]; then
     for part in stdout stderr; do

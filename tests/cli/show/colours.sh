@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 # colours and plain characters go by what the terminal says
+script -qec true /dev/null >/dev/null 2>&1 || { echo 'no pseudo-terminal here'; exit 77; }
 make_log experiment >a.cptlog
 unset LC_ALL
 for set in 'TERM=xterm LANG=en_US.UTF-8' 'TERM=dumb LANG=en_US.UTF-8' 'TERM=xterm LANG=C'; do
