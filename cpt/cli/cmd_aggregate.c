@@ -58,7 +58,7 @@ const struct cpti_command cpti_command_aggregate = {
         "logs. Trees can be put together in any order; the result is the same, bit for "
         "bit. Several logs are read at the same time, each by a thread of its own.\n"
         "\n" CPTI_SELECT_TEXT " From a tree nothing can be selected any more.",
-    .options = {options, cpti_select_options, cpti_log_options},
+    .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

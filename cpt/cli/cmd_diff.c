@@ -352,7 +352,7 @@ const struct cpti_command cpti_command_diff = {
         "(these two add up to delta_ns), lost_path and more. An end of an interval "
         "that "
         "is not known, as with a single request, is null. More may be added.",
-    .options = {options, cpti_select_options, cpti_log_options},
+    .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

@@ -68,7 +68,7 @@ const struct cpti_command cpti_command_folded = {
         "request. "
         "They add up to the mean latency. A ';' in a name is written \\x3b.\n"
         "\n" CPTI_SELECT_TEXT,
-    .options = {options, cpti_select_options, cpti_log_options},
+    .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

@@ -146,7 +146,7 @@ const struct cpti_command cpti_command_pprof = {
         "other sample types are critical_path_total, the sum of all requests, and "
         "requests, on the entry frame.\n"
         "\n" CPTI_SELECT_TEXT,
-    .options = {options, cpti_select_options, cpti_log_options},
+    .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

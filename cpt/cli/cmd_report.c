@@ -171,7 +171,7 @@ const struct cpti_command cpti_command_report = {
         "With --json the object has rows, all nodes of the tree, each with stack (root "
         "first), self_ns, inclusive_ns, presence and more; other fields say what was "
         "selected. More may be added.",
-    .options = {options, cpti_select_options, cpti_log_options},
+    .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

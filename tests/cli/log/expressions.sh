@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# what an expression selects; cheap things decide before a path is decoded
+make_log experiment >a.cptlog
+count() { printf '%4s  %s\n' "$(cpt log --json "$@" a.cptlog | wc -l)" "$*"; }
+count -w 'arm == "control"'
+count -w 'arm == control and region in ("eu", us)'
+count -w 'arm != control'
+count -w 'not (arm == control)'
+count -w 'region not in (eu)'
+count -w 'absent != 3'
+count -w 'not (absent == 3)'
+count -w 'items >= 3 and ratio < 10'
+count -w 'items in (1, 3.0, "4")'
+count -w 'cached == true or failed'
+count -w 'status == 503'
+count -w 'status == "503" and not forced'
+count -w 'has(items) and not has(page.carousel)'
+count -w 'has("items") and has(trace_id)'
+count -w '"arm" == control and meta.arm == "control"'
+count -w 'trace_id == 30313233343536373839616263646566'
+count -w 'latency > 20ms'
+count -w 'latency > 20000us and latency <= 0.1s'
+count -w 'start >= 2026-11-21T06:00:10Z and start < @1795240820'
+count -w 'path("B: B2") > 9ms'
+count -w 'path("A: A1;B: B1") > 12ms and path("A: /") == 36564003ns'
+count -w 'path("C: ‹blind spot›") or items == 0'
+count -w 'path("A: A1;B: B2")'
+count -w 'path("B: B2;B: B1")'
+count -w 'latency > p90'
+count -w 'arm == treatment' -w 'latency >= p100'
