@@ -2,6 +2,7 @@
 /* SPDX-FileCopyrightText: The cpt authors */
 /* cmd_report.c - cpt report: where the average request spent its time */
 #include "cpt/cli/gather.h"
+#include "cpt/cli/html_report.h"
 #include "cpt/cli/json_write.h"
 #include "cpt/cli/log_walk.h"
 #include "cpt/cli/output.h"
@@ -119,7 +120,16 @@ static int run(const struct cpti_arguments *arguments)
 {
     struct cpt_tree *tree;
     int is_usable;
-    int status = cpti_gather_operands(arguments, &tree, &is_usable);
+    int status;
+
+    if (cpti_has(arguments, "html")) {
+        return cpti_html_report(arguments);
+    }
+    if (cpti_has(arguments, "base") || cpti_has(arguments, "new")) {
+        return cpti_usage("options '--base' and '--new' need --html; for a table see "
+                          "'cpt diff'");
+    }
+    status = cpti_gather_operands(arguments, &tree, &is_usable);
 
     if (is_usable) {
         const int failed = show(arguments, tree);
@@ -132,6 +142,10 @@ static int run(const struct cpti_arguments *arguments)
 
 static const struct cpti_option options[] = {
     {"json", 'j', NULL, "print one JSON object with rows", NULL},
+    {"html", 0, "FILE", "write all of it to FILE for a browser, and print nothing",
+     NULL},
+    {"base", 'b', "EXPR", "with --html and --new: the requests to compare with", NULL},
+    {"new", 'n', "EXPR", "the requests to compare", NULL},
     {0},
 };
 
@@ -141,6 +155,8 @@ static const struct cpti_example examples[] = {
      "the same of one arm of an experiment, for the last quarter of an hour"},
     {"cpt report --json monday.cpttree | jq '.rows[] | select(.presence < 0.01)'",
      "stacks that few requests had"},
+    {"cpt report --html day.html --base arm=control --new arm=treatment paths.cptlog",
+     "a page on what an experiment changed"},
     {0},
 };
 
@@ -170,7 +186,16 @@ const struct cpti_command cpti_command_report = {
         "\n" CPTI_SELECT_TEXT "\n\n"
         "With --json the object has rows, all nodes of the tree, each with stack (root "
         "first), self_ns, inclusive_ns, presence and more; other fields say what was "
-        "selected. More may be added.",
+        "selected. More may be added.\n"
+        "\n"
+        "With --html the report is one file for a browser which needs nothing else, no "
+        "network either: the average path as an icicle in which one can zoom and "
+        "search, "
+        "by keyboard too; all stacks with intervals and distributions; and one request "
+        "of each range of latency over time, if a path log was read. With --base and "
+        "--new, which are as for 'cpt diff', it has both side by side, coloured where "
+        "a "
+        "frame's own time changed significantly (q below 0.01).",
     .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,

@@ -223,6 +223,33 @@ static void make_hostile(struct maker *maker)
     write_record(maker, &record);
 }
 
+/* Names that would be markup, or end a script, in a page that trusts them. */
+static void make_markup(struct maker *maker)
+{
+    const struct cpt_attribute attributes[] = {
+        {cpt_bytes_of("<b>"),
+         CPT_ATTRIBUTE_TEXT,
+         {.text = cpt_bytes_of("</script><script>owned = 1</script>")}},
+    };
+    struct cpt_record record = usual_record(0);
+    uint32_t entry;
+
+    record.entry = cpt_bytes_of("A: </script><img src=x onerror=owned=1>");
+    record.status = cpt_bytes_of("<!--<script>");
+    record.attributes = attributes;
+    record.attribute_count = 1;
+    cpt_path_reset(maker->path);
+    entry = frame(maker, CPT_FRAME_NONE, "A: </script><img src=x onerror=owned=1>",
+                  CPT_KIND_WORK);
+    must(cpt_path_append_ns(maker->path,
+                            frame(maker, entry, "B: \u2028\u2029{{js}}", CPT_KIND_WORK),
+                            1000 * US));
+    must(cpt_path_append_ns(maker->path,
+                            frame(maker, entry, "__proto__: \"'`&quot;", CPT_KIND_WORK),
+                            2000 * US));
+    write_record(maker, &record);
+}
+
 /* A's requests, and those that B recorded on its own account. */
 static void make_services(struct maker *maker)
 {
@@ -297,6 +324,8 @@ static int make(struct maker *maker, const char *variant)
         make_experiment(maker, REQUESTS);
     } else if (strcmp(variant, "hostile") == 0) {
         make_hostile(maker);
+    } else if (strcmp(variant, "markup") == 0) {
+        make_markup(maker);
     } else if (strcmp(variant, "services") == 0) {
         make_services(maker);
     } else if (strcmp(variant, "unsound") == 0) {

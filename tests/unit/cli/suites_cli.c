@@ -10,6 +10,7 @@ extern CU_TestInfo cpt_options_tests[];
 extern CU_TestInfo cpt_json_write_tests[];
 extern CU_TestInfo cpt_output_tests[];
 extern CU_TestInfo cpt_select_tests[];
+extern CU_TestInfo cpt_html_tests[];
 
 /* As help.c has it. */
 const struct cpti_option cpti_common_options[] = {
@@ -23,5 +24,6 @@ CU_SuiteInfo cpt_suites[] = {
     {"JSON", NULL, NULL, NULL, NULL, cpt_json_write_tests},
     {"output", NULL, NULL, NULL, NULL, cpt_output_tests},
     {"selections", NULL, NULL, NULL, NULL, cpt_select_tests},
+    {"HTML", NULL, NULL, NULL, NULL, cpt_html_tests},
     CU_SUITE_INFO_NULL,
 };

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# cmake -DOUTPUT=x.c -DHEADER=x.h -DPREFIX=p_ -DFOLDER=f -DFILES=a.html,b.css
+#       -P CptEmbed.cmake
+#
+# Makes a C file with an array of characters for each of FILES in FOLDER, which ends with
+# a NUL: p_html, p_css. No file may hold a NUL byte, or what would end a <script>.
+foreach(name OUTPUT HEADER PREFIX FOLDER FILES)
+    if(NOT DEFINED ${name})
+        message(FATAL_ERROR "CptEmbed: ${name} is missing")
+    endif()
+endforeach()
+string(REPLACE "," ";" files "${FILES}")
+set(text "/* Made by cmake/CptEmbed.cmake: do not edit. */\n#include \"${HEADER}\"\n")
+foreach(file ${files})
+    get_filename_component(extension ${file} EXT)
+    string(SUBSTRING ${extension} 1 -1 extension)
+    file(READ ${FOLDER}/${file} hex HEX)
+    if(NOT extension STREQUAL "html" AND hex MATCHES "3c2f(53|73)(43|63)") # </sc
+        message(FATAL_ERROR "CptEmbed: ${file} would end the script that it becomes")
+    endif()
+    string(REGEX REPLACE "(..)" "'\\\\x\\1'," bytes "${hex}")
+    # ten characters a line
+    set(one "'.x..',")
+    string(REGEX REPLACE "(${one}${one}${one}${one}${one}${one}${one}${one}${one}${one})"
+        "\\1\n" bytes "${bytes}")
+    string(APPEND text "\nconst char ${PREFIX}${extension}[] = {\n${bytes}'\\0'};\n")
+endforeach()
+file(WRITE ${OUTPUT} "${text}")

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * html_page.h - one HTML file out of the parts in html/ and some data
+ *
+ * The parts are written by hand (html/page.html, page.css, page.js) and compiled in by
+ * cmake/CptEmbed.cmake. The page needs nothing but itself: no network, no fonts.
+ *
+ *      page.html   … <style>{{css}}</style> … {{data}} … <script>{{js}}</script>
+ *
+ * What comes from outside enters as JSON in a <script> that is not run. There every
+ * '<', '>' and '&' is written as \u003c …, and so are U+2028 and U+2029: in JSON these
+ * can occur within strings only, where the escape means the same. So no name can end
+ * the script, open a comment, or be markup.
+ */
+#ifndef CPTI_CLI_HTML_PAGE_H
+#define CPTI_CLI_HTML_PAGE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* Writes @title as text of HTML. */
+void cpti_html_text(FILE *file, const char *title);
+
+/* Writes @json so that it can stand in a <script>. */
+void cpti_html_json(FILE *file, const char *json, size_t bytes);
+
+/* Writes the page. */
+void cpti_html_page(FILE *file, const char *title, const char *json, size_t bytes);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* html_parts.h - the files of html/, made into C by cmake/CptEmbed.cmake; each ends
+ * with a NUL */
+#ifndef CPTI_CLI_HTML_PARTS_H
+#define CPTI_CLI_HTML_PARTS_H
+
+extern const char cpti_html_parts_html[];
+extern const char cpti_html_parts_css[];
+extern const char cpti_html_parts_js[];
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* test_html.c - what goes into the HTML report's page, and that it cannot get out */
+#include "cpt/cli/html_page.h"
+#include "cpt/cli/html_parts.h"
+#include "tests/support/suites.h"
+
+#include <CUnit/CUnit.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The parts of this test's own page, in place of those of cpt/cli/html/. */
+const char cpti_html_parts_html[] =
+    "<title>{{title}}</title><style>{{css}}</style>"
+    "<script>{{data}}</script><script>{{js}}</script>end";
+const char cpti_html_parts_css[] = "css {{data}}";
+const char cpti_html_parts_js[] = "js {{title}}";
+
+/* What @write writes of @text, in memory of malloc(). */
+static char *written(void (*write)(FILE *file, const char *text), const char *text)
+{
+    char *result = NULL;
+    size_t bytes;
+    FILE *file = open_memstream(&result, &bytes);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    write(file, text);
+    CU_ASSERT_EQUAL_FATAL(fclose(file), 0);
+    return result;
+}
+
+static void expect(void (*write)(FILE *file, const char *text), const char *text,
+                   const char *expected)
+{
+    char *result = written(write, text);
+
+    CU_ASSERT_STRING_EQUAL(result, expected);
+    free(result);
+}
+
+static void write_json(FILE *file, const char *text)
+{
+    cpti_html_json(file, text, strlen(text));
+}
+
+static void write_page(FILE *file, const char *text)
+{
+    cpti_html_page(file, text, "[\"</script>\"]", 13);
+}
+
+static void json_cannot_end_its_script(void)
+{
+    expect(write_json, "{\"a\": \"b\"}", "{\"a\": \"b\"}");
+    expect(write_json, "\"</script><!--\"", "\"\\u003c/script\\u003e\\u003c!--\"");
+    expect(write_json, "\"]]>&amp;\"", "\"]]\\u003e\\u0026amp;\"");
+    expect(write_json, "\"\xe2\x80\xa8\xe2\x80\xa9\"", "\"\\u2028\\u2029\"");
+    /* their neighbours, and their beginnings at the end */
+    expect(write_json, "\xe2\x80\xa7\xe2\x80\xaa\xe2\x80",
+           "\xe2\x80\xa7\xe2\x80\xaa\xe2\x80");
+    expect(write_json, "\xe2", "\xe2");
+    expect(write_json, "", "");
+}
+
+static void titles_are_text(void)
+{
+    expect(cpti_html_text, "A: <b>\"1 & 2\"</b>",
+           "A: &lt;b&gt;&quot;1 &amp; 2&quot;&lt;/b&gt;");
+    expect(cpti_html_text, "\u2039blind spot\u203a", "\u2039blind spot\u203a");
+}
+
+/* Markers within the parts, or within what comes from outside, mean nothing. */
+static void pages_are_put_together_once(void)
+{
+    expect(
+        write_page, "{{css}}",
+        "<title>{{css}}</title><style>css {{data}}</style>"
+        "<script>[\"\\u003c/script\\u003e\"]</script><script>js {{title}}</script>end");
+}
+
+CU_TestInfo cpt_html_tests[] = {
+    {"json cannot end its script", json_cannot_end_its_script},
+    {"titles are text", titles_are_text},
+    {"pages are put together once", pages_are_put_together_once},
+    CU_TEST_INFO_NULL,
+};
