@@ -36,6 +36,7 @@ struct cpt_log_queue_options {
     size_t record_count_max; /* taken and not written yet; default 1024 */
     size_t memory_bytes_max; /* of the requests they belong to; default 64 MiB */
     uint64_t flush_ns;       /* default 1 s */
+    int zstd_level;          /* of blocks: 1 (fast) to 19; default 0: as they are */
 };
 
 /* What became of the records. */

@@ -101,7 +101,7 @@ struct cpt_request_options {
     void (*gone)(void *context);
     void *context; /* of both */
     const struct cpt_alloc *alloc;
-    size_t memory_bytes_max; /* of the arena; default 16 MiB */
+    size_t memory_bytes_max; /* of all of the request; default 16 MiB */
     int is_traced;
     const char *entry; /* the entry frame, "A: /"; default: the service's name */
     const struct cpt_clock *clock; /* default: monotonic; not read unless traced */
@@ -111,7 +111,7 @@ struct cpt_request_options {
 
 /*
  * Starts a request. CPT_OK: `done` and `gone` have been or will be called, whatever
- * happens. CPT_NO_MEMORY, CPT_INVALID: they will not.
+ * happens. CPT_NO_MEMORY, CPT_LIMIT at memory_bytes_max, CPT_INVALID: they will not.
  */
 CPT_API cpt_status cpt_request_start(const struct cpt_request_options *options,
                                      struct cpt_error *error);

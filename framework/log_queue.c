@@ -254,6 +254,7 @@ struct cpt_log_queue *cpt_log_queue_new(const struct cpt_log_queue_options *give
 {
     struct cpt_log_queue_options options;
     struct cpt_log_queue *queue = NULL;
+    cpt_status status = CPT_OK;
 
     if (cpt_options_read(&options, sizeof options, given, error) != CPT_OK) {
         return NULL;
@@ -265,6 +266,15 @@ struct cpt_log_queue *cpt_log_queue_new(const struct cpt_log_queue_options *give
     queue = make_parts(&options);
     if (queue == NULL) {
         (void)cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a log queue");
+        return NULL;
+    }
+    status = cpt_log_block_compress(queue->block, options.zstd_level);
+    if (status != CPT_OK) {
+        free_parts(queue);
+        (void)cpt_error_set(error, status, 0,
+                            status == CPT_UNAVAILABLE
+                                ? "a log cannot be compressed: built without zstd"
+                                : "the level of compression is 1 to 19, or 0");
         return NULL;
     }
     if (pthread_create(&queue->thread, NULL, run_writer, queue) != 0) {

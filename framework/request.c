@@ -25,22 +25,57 @@ enum { REQUEST_BLOCK_BYTES = 8192, REQUEST_BYTES_MAX_DEFAULT = 16 << 20 };
 
 /* --- Made --- */
 
+/* So much at @offset of a block, and what follows is aligned for any type. */
+static size_t place(size_t *bytes, size_t more)
+{
+    const size_t offset = *bytes;
+
+    *bytes += (more + 15) / 16 * 16;
+    return offset;
+}
+
+/*
+ * A request with all that its plan says it will need, in one block of memory:
+ *
+ *      request | tasks | what they give | if it is traced: records, entry
+ *
+ * The arena is for the rest, and an ordinary request never touches it.
+ */
+struct layout {
+    size_t tasks;
+    size_t outputs;
+    size_t records;
+    size_t entry;
+    size_t bytes;
+};
+
+static struct layout lay_out(const struct cpt_plan *plan, int is_traced,
+                             size_t entry_bytes)
+{
+    struct layout layout = {0};
+
+    (void)place(&layout.bytes, sizeof(struct cpt_request));
+    layout.tasks = place(&layout.bytes, plan->task_count * sizeof(struct cpt_task));
+    layout.outputs = place(&layout.bytes, plan->output_bytes);
+    if (is_traced) {
+        layout.records =
+            place(&layout.bytes, plan->task_count * sizeof(struct cpti_record));
+        layout.entry = place(&layout.bytes, entry_bytes);
+    }
+    return layout;
+}
+
 /* The tasks with their outputs and records. */
-static cpt_status take_tasks(struct cpt_request *request)
+static void set_up_tasks(struct cpt_request *request, const struct layout *layout)
 {
     const struct cpt_plan *plan = request->plan;
-    struct cpti_record *records = NULL;
-    unsigned char *outputs = cpt_arena_take(&request->arena, plan->output_bytes + 1);
+    unsigned char *block = (unsigned char *)request;
+    unsigned char *outputs = block + layout->outputs;
+    struct cpti_record *records =
+        request->is_traced ? (struct cpti_record *)(void *)(block + layout->records)
+                           : NULL;
 
-    request->tasks =
-        cpt_arena_take(&request->arena, plan->task_count * sizeof *request->tasks);
-    if (request->is_traced) {
-        records = cpt_arena_take(&request->arena, plan->task_count * sizeof *records);
-    }
-    if (outputs == NULL || request->tasks == NULL ||
-        (request->is_traced && records == NULL)) {
-        return CPT_NO_MEMORY;
-    }
+    request->tasks = (struct cpt_task *)(void *)(block + layout->tasks);
     for (uint32_t i = 0; i < plan->task_count; i++) {
         struct cpt_task *task = &request->tasks[i];
 
@@ -57,69 +92,76 @@ static cpt_status take_tasks(struct cpt_request *request)
             task->record->executor = request->executor_name;
         }
     }
-    return CPT_OK;
 }
 
-static cpt_status begin_trace(struct cpt_request *request,
-                              const struct cpt_request_options *options)
+/* The entry frame, cut to what a name may have, and when the request came. */
+static void begin_trace(struct cpt_request *request, struct cpt_bytes entry,
+                        size_t offset, const struct cpt_request_options *options)
 {
-    const struct cpt_bytes entry =
-        options->entry != NULL ? cpt_bytes_of(options->entry) : request->plan->service;
-    char bounded[CPT_NAME_BYTES_MAX + 1];
-    const struct cpt_bytes name = cpt_name_bound(entry, bounded);
+    char *name = (char *)request + offset;
 
-    request->trace.entry.data = cpt_arena_copy(&request->arena, name.data, name.bytes);
-    request->trace.entry.bytes = name.bytes;
+    memcpy(name, entry.data, entry.bytes);
+    request->trace.entry = (struct cpt_bytes){name, entry.bytes};
     request->trace.attribution = options->attribution;
     request->trace.arrival_ns = cpti_record_now(request);
     if (options->arrival_ns != 0 && options->arrival_ns < request->trace.arrival_ns) {
         request->trace.dispatch_ns = request->trace.arrival_ns;
         request->trace.arrival_ns = options->arrival_ns;
     }
-    return request->trace.entry.data != NULL ? CPT_OK : CPT_NO_MEMORY;
 }
 
-struct cpt_request *cpti_request_new(const struct cpt_request_options *options,
-                                     struct cpt_error *error)
+static void set_up(struct cpt_request *request,
+                   const struct cpt_request_options *options)
 {
-    const struct cpt_alloc *alloc = options->alloc;
-    struct cpt_request *request = cpt_alloc_zeroed(alloc, sizeof *request);
-    cpt_status status = CPT_OK;
-
-    if (request == NULL) {
-        (void)cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a request");
-        return NULL;
-    }
     request->plan = options->plan;
-    request->alloc = alloc;
+    request->alloc = options->alloc;
     request->executor =
         options->executor != NULL ? options->executor : cpt_executor_inline();
     request->executor_name = cpt_bytes_of(request->executor->name);
     request->clock = options->clock != NULL ? options->clock : cpt_clock_monotonic();
     request->done = options->done;
+    request->gone = options->gone;
     request->context = options->context;
     request->is_traced = options->is_traced != 0;
     request->inherited.ask = cpt_ask_downstream(NULL, 0);
-    atomic_init(&request->reference_count, CPTI_OWN_REFERENCE);
+    atomic_init(&request->reference_count, CPTI_OWN_REFERENCE + 1); /* the launch's */
     atomic_init(&request->is_ended, 0);
     atomic_init(&request->is_stopped, 0);
     cpti_lock_init(&request->lock, CPTI_RANK_REQUEST);
-    cpt_arena_init(&request->arena, alloc, REQUEST_BLOCK_BYTES,
-                   options->memory_bytes_max != 0 ? options->memory_bytes_max
-                                                  : REQUEST_BYTES_MAX_DEFAULT);
+}
+
+cpt_status cpti_request_new(const struct cpt_request_options *options,
+                            struct cpt_request **made, struct cpt_error *error)
+{
+    const size_t bytes_max = options->memory_bytes_max != 0 ? options->memory_bytes_max
+                                                            : REQUEST_BYTES_MAX_DEFAULT;
+    const struct cpt_bytes wanted =
+        options->entry != NULL ? cpt_bytes_of(options->entry) : options->plan->service;
+    char cut[CPT_NAME_BYTES_MAX + 1];
+    const struct cpt_bytes entry = cpt_name_bound(wanted, cut);
+    const struct layout layout =
+        lay_out(options->plan, options->is_traced, entry.bytes);
+    struct cpt_request *request = NULL;
+
+    if (layout.bytes >= bytes_max) {
+        return cpt_error_set(error, CPT_LIMIT, 0,
+                             "a request takes %zu bytes, the limit is %zu",
+                             layout.bytes, bytes_max);
+    }
+    request = cpt_alloc_zeroed(options->alloc, layout.bytes);
+    if (request == NULL) {
+        return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a request");
+    }
+    set_up(request, options);
+    request->block_bytes = layout.bytes;
+    cpt_arena_init(&request->arena, options->alloc, REQUEST_BLOCK_BYTES,
+                   bytes_max - layout.bytes);
+    set_up_tasks(request, &layout);
     if (request->is_traced) {
-        status = begin_trace(request, options);
+        begin_trace(request, entry, layout.entry, options);
     }
-    if (status == CPT_OK) {
-        status = take_tasks(request);
-    }
-    if (status != CPT_OK) {
-        (void)cpt_error_set(error, status, 0, "no memory for the tasks of a request");
-        cpti_request_discard(request);
-        return NULL;
-    }
-    request->gone = options->gone;
-    return request;
+    *made = request;
+    return CPT_OK;
 }
 
 void cpti_request_discard(struct cpt_request *request)
@@ -152,7 +194,6 @@ void cpti_request_launch(struct cpt_request *request, void *input)
     const struct cpt_plan *plan = request->plan;
 
     request->input = input;
-    cpti_request_hold(request); /* ours, so that it does not end under our hands */
     for (uint32_t i = 0; i < plan->task_count; i++) {
         if (plan->tasks[i].missing_input_count == 0) {
             if (request->is_traced) {
@@ -314,15 +355,15 @@ cpt_status cpt_request_start(const struct cpt_request_options *given,
                              options.plan == NULL ? "a request needs a plan"
                                                   : "the plan takes an input");
     }
-    request = cpti_request_new(&options, error);
-    if (request == NULL) {
-        return CPT_NO_MEMORY;
+    status = cpti_request_new(&options, &request, error);
+    if (status != CPT_OK) {
+        return status;
     }
     if (options.plan->input_bytes != 0) {
         input =
             cpt_arena_copy(&request->arena, options.input, options.plan->input_bytes);
         if (input == NULL) {
-            request->gone = NULL;
+            request->gone = NULL; /* as was promised for this case */
             cpti_request_discard(request);
             return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for the input");
         }

@@ -122,6 +122,7 @@ struct cpt_request {
 
     struct cpti_lock lock;
     struct cpt_arena arena; /* guarded by lock once the request runs */
+    size_t block_bytes;     /* of the request with its tasks, beside the arena */
     atomic_uchar is_ended;  /* set once, with the lock held; release and acquire */
     cpt_status status;      /* set with it; not changed again */
     const char *sentence;
@@ -137,10 +138,10 @@ struct cpt_request {
 
 /* --- request.c --- */
 
-/* A request that does not run yet; its arena may be used. NULL: `gone` is not called.
- */
-struct cpt_request *cpti_request_new(const struct cpt_request_options *options,
-                                     struct cpt_error *error);
+/* A request that does not run yet; its arena may be used. CPT_OK; CPT_NO_MEMORY,
+ * CPT_LIMIT: there is none, and `gone` is not called. */
+cpt_status cpti_request_new(const struct cpt_request_options *options,
+                            struct cpt_request **made, struct cpt_error *error);
 
 /* Runs it. @input is kept, not copied. */
 void cpti_request_launch(struct cpt_request *request, void *input);

@@ -480,7 +480,7 @@ static void answer(struct cpt_request *request, void *context)
     count_end(served);
     served->item.release = release_item;
     cpti_lock_take(&request->lock);
-    served->item.memory_bytes = request->arena.used_bytes;
+    served->item.memory_bytes = request->block_bytes + request->arena.used_bytes;
     cpti_lock_release(&request->lock);
     cpti_log_queue_push(served->service->options.log, &served->item);
 }
@@ -537,8 +537,7 @@ static struct cpt_request *make_request(struct cpt_service *service,
     struct served *served = NULL;
 
     atomic_fetch_add_explicit(&service->live_count, 1, memory_order_relaxed);
-    request = cpti_request_new(&options, NULL);
-    if (request == NULL) {
+    if (cpti_request_new(&options, &request, NULL) != CPT_OK) {
         release_service(service);
         return NULL;
     }
