@@ -8,8 +8,8 @@
  *      c.cpttree ---> cpt_tree_merge --'--> one tree, with notes of what it holds
  *
  * A selection with percentiles needs a first pass over all files, which finds them. One
- * with a sample keeps the requests that are drawn until the end, and uses one thread, so
- * that the same seed gives the same sample.
+ * with a sample keeps the requests that are drawn until the end, and uses one thread,
+ * so that the same seed gives the same sample.
  *
  * Several files are read by as many threads as there are processors, each with trees of
  * its own, which are merged at the end. That is the same, bit for bit, as one thread

@@ -113,7 +113,7 @@ static void put_ending(FILE *file)
     for (size_t i = 0; i < cpti_command_count; i++) {
         (void)fprintf(file, ",\n.BR cpt\\-%s (1)", cpti_commands[i]->name);
     }
-    (void)fputs(",\n.BR cpt\\-log (5),\n.BR cpt (7)\n", file);
+    (void)fputs(",\n.BR cpt\\-log (5),\n.BR cpt\\-select (7),\n.BR cpt (7)\n", file);
 }
 
 static void put_tool(FILE *file)
