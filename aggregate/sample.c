@@ -183,7 +183,8 @@ static void draw(struct trial *trial)
     const size_t count = trial->sample->request_count;
 
     for (size_t i = 0; i < (size_t)2 * trial->pairs->request_count; i++) {
-        const size_t k = i + random_next(&trial->state) % (count - i);
+        const size_t left = count - i; /* at least 1: see is_possible() */
+        const size_t k = i + (left > 1 ? random_next(&trial->state) % left : 0);
         const uint32_t swap = trial->order[k];
 
         trial->order[k] = trial->order[i];

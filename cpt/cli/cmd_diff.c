@@ -16,6 +16,9 @@
 
 /* --- The command --- */
 
+/* Terms of one set that are compared with those of the other. */
+enum { TERMS_MAX = 256 };
+
 /* What was asked for. */
 struct request {
     const struct cpti_arguments *arguments;
@@ -110,43 +113,88 @@ static int gather_selections(const struct cpti_arguments *arguments,
 
 /* --- Do the two sets differ in one thing? --- */
 
-/* Values of the note @key that @tree has, but @other has not; the first of them in
- * *@first. */
-static unsigned count_notes(const struct cpt_tree *tree, const struct cpt_tree *other,
-                            const char *key, const char **first)
+/* What a selection consists of: values of a note, those of "where" taken apart at each
+ * "and" that stands in no brackets and no quotes. */
+struct terms {
+    struct cpt_bytes terms[TERMS_MAX];
+    size_t count;
+};
+
+static void add_term(struct terms *terms, const char *from, const char *to)
+{
+    while (from < to && *from == ' ') {
+        from++;
+    }
+    while (from < to && to[-1] == ' ') {
+        to--;
+    }
+    if (terms->count < TERMS_MAX && from < to) {
+        terms->terms[terms->count++] = (struct cpt_bytes){from, (size_t)(to - from)};
+    }
+}
+
+static void take_apart(struct terms *terms, const char *text)
+{
+    const char *from = text;
+    char quote = '\0';
+    int depth = 0;
+
+    for (; *text != '\0'; text++) {
+        if (quote != '\0') {
+            quote = *text == quote ? '\0' : quote;
+        } else if (*text == '"' || *text == '\'') {
+            quote = *text;
+        } else if (*text == '(' || *text == ')') {
+            depth += *text == '(' ? 1 : -1;
+        } else if (depth == 0 && strncmp(text, " and ", 5) == 0) {
+            add_term(terms, from, text);
+            from = text + 5;
+        }
+    }
+    add_term(terms, from, text);
+}
+
+static void read_terms(struct terms *terms, const struct cpt_tree *tree,
+                       const char *key)
+{
+    terms->count = 0;
+    for (size_t i = 0; i < cpt_tree_note_count(tree); i++) {
+        const struct cpt_tree_note_entry note = cpt_tree_note_at(tree, i);
+
+        if (note.value != NULL && strcmp(note.key, key) == 0) {
+            take_apart(terms, note.value);
+        }
+    }
+}
+
+/* Terms that @terms has, but @other has not. */
+static unsigned count_own(const struct terms *terms, const struct terms *other)
 {
     unsigned count = 0;
 
-    for (size_t i = 0; i < cpt_tree_note_count(tree); i++) {
-        const struct cpt_tree_note_entry note = cpt_tree_note_at(tree, i);
-        int is_there = 0;
+    for (size_t i = 0; i < terms->count; i++) {
+        size_t k = 0;
 
-        if (note.value == NULL || strcmp(note.key, key) != 0) {
-            continue;
+        while (k < other->count && !cpt_bytes_equal(terms->terms[i], other->terms[k])) {
+            k++;
         }
-        for (size_t k = 0; k < cpt_tree_note_count(other); k++) {
-            const struct cpt_tree_note_entry theirs = cpt_tree_note_at(other, k);
-
-            is_there =
-                is_there || (theirs.value != NULL && strcmp(theirs.key, key) == 0 &&
-                             strcmp(theirs.value, note.value) == 0);
-        }
-        if (!is_there) {
-            *first = count++ == 0 ? note.value : *first;
-        }
+        count += k == other->count;
     }
     return count;
 }
 
 /* In how many values of the note @key both sets differ. */
-static unsigned count_terms(const struct cpti_gather *gathers, const char *key,
-                            const char *firsts[2])
+static unsigned count_terms(const struct cpti_gather *gathers, const char *key)
 {
-    const unsigned base =
-        count_notes(gathers[0].tree, gathers[1].tree, key, &firsts[0]);
-    const unsigned other =
-        count_notes(gathers[1].tree, gathers[0].tree, key, &firsts[1]);
+    struct terms terms[2];
+    unsigned base;
+    unsigned other;
 
+    for (size_t i = 0; i < 2; i++) {
+        read_terms(&terms[i], gathers[i].tree, key);
+    }
+    base = count_own(&terms[0], &terms[1]);
+    other = count_own(&terms[1], &terms[0]);
     return base > other ? base : other;
 }
 
@@ -154,17 +202,17 @@ static unsigned count_terms(const struct cpti_gather *gathers, const char *key,
  * them, and more requests do not help. Of a window both ends are one thing. */
 static void warn_of_terms(const struct cpti_gather *gathers)
 {
-    const char *entries[2] = {NULL, NULL};
-    const char *unused[2] = {NULL, NULL};
-    const unsigned entry = count_terms(gathers, "entry", entries);
-    const unsigned where = count_terms(gathers, "where", unused);
-    const unsigned window = count_terms(gathers, "from", unused) != 0 ||
-                            count_terms(gathers, "to", unused) != 0;
-    const unsigned forced = count_terms(gathers, "forced", unused);
+    const char *base = cpt_tree_note_find(gathers[0].tree, "entry");
+    const char *other = cpt_tree_note_find(gathers[1].tree, "entry");
+    const unsigned entry = base != NULL && other != NULL && strcmp(base, other) != 0;
+    const unsigned where = count_terms(gathers, "where");
+    const unsigned window =
+        count_terms(gathers, "from") != 0 || count_terms(gathers, "to") != 0;
+    const unsigned forced = count_terms(gathers, "forced");
 
-    if (entry != 0 && entries[0] != NULL && entries[1] != NULL) {
+    if (entry != 0) {
         cpti_warn("the requests of the base entered at %s, the new ones at %s",
-                  cpti_quoted(entries[0]), cpti_quoted(entries[1]));
+                  cpti_quoted(base), cpti_quoted(other));
     }
     if (entry + where + window + forced > 1) {
         cpti_warn("base and new differ in %u terms of their selection, not in one: a "

@@ -7,3 +7,5 @@ cpt diff --top 1 a.cptlog --base arm=control,region=eu --new arm=treatment,regio
 cpt diff --top 1 a.cptlog --base arm=control --new arm=treatment,region=us >out
 cpt aggregate -w arm=control -w region=eu -o c.cpttree a.cptlog
 cpt diff c.cpttree a.cptlog >out
+cpt diff --top 1 a.cptlog --base 'arm=="control" and region=="eu"' --new 'arm=="treatment" and region=="us"' >out
+cpt diff --top 1 a.cptlog --base 'arm=="control" and region=="eu"' --new 'arm=="treatment" and region=="eu"' >out
