@@ -17,7 +17,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 # Debian's names of what we need, each list with what needs it.
 BUILD_PACKAGES = gcc libc6-dev cmake ninja-build pkg-config nanopb libnanopb-dev \
-	libcbor-dev libevent-dev zlib1g-dev
+	libcbor-dev libevent-dev zlib1g-dev libzstd-dev
 TEST_PACKAGES = g++ libcunit1-dev golang-go graphviz curl clang-format \
 	libcurl4-openssl-dev,libcurl4-gnutls-dev,libcurl4-nss-dev
 LONG_PACKAGES = clang libclang-rt-14-dev clang-tidy debhelper dpkg-dev fakeroot

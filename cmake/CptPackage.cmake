@@ -13,6 +13,7 @@ if(BUILD_SHARED_LIBS)
 else()
     set(CPT_IS_STATIC ON)
 endif()
+get_property(CPT_HAS_ZSTD GLOBAL PROPERTY CPT_HAS_ZSTD) # see wire/
 
 configure_package_config_file(cmake/cpt-config.cmake.in cpt-config.cmake
     INSTALL_DESTINATION ${CPT_CMAKE_DIR})
@@ -43,7 +44,11 @@ foreach(library cpt_pprof cpt_aggregate cpt_framework cpt_wire cpt_core)
         string(APPEND libraries " -l${library}")
     endif()
 endforeach()
-cpt_pkg_config(cpt "${PROJECT_DESCRIPTION}" "" "libcbor zlib" "${libraries}"
+set(private_requires "libcbor zlib")
+if(CPT_HAS_ZSTD)
+    string(APPEND private_requires " libzstd")
+endif()
+cpt_pkg_config(cpt "${PROJECT_DESCRIPTION}" "" "${private_requires}" "${libraries}"
     "-lprotobuf-nanopb -lm -pthread")
 if(TARGET cpt_http)
     cpt_pkg_config(cpt-http "the HTTP transport of cpt" "cpt = ${PROJECT_VERSION}"

@@ -161,6 +161,15 @@ CPT_API cpt_status cpt_log_block_add(struct cpt_log_block *block, const void *da
 CPT_API size_t cpt_log_block_count(const struct cpt_log_block *block);
 
 /*
+ * Compresses what is finished from now on by zstd at @level, 1 (fast) to 19 (small); 0:
+ * no more. A block that would not become smaller stays as it is.
+ *
+ * CPT_OK; CPT_INVALID for another level; CPT_UNAVAILABLE if the library was built
+ * without zstd.
+ */
+CPT_API cpt_status cpt_log_block_compress(struct cpt_log_block *block, int level);
+
+/*
  * Completes the block and empties it. The bytes to write, which are borrowed until the
  * block is added to again or freed; none (0 bytes) if it held no record.
  */

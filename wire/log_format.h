@@ -57,7 +57,8 @@ enum {
 enum {
     CPTI_LOG_BLOCK_FILE = 1,    /* a CBOR map that says what the file is */
     CPTI_LOG_BLOCK_RECORDS = 2, /* records */
-    CPTI_LOG_BLOCK_INDEX = 3    /* what the blocks before hold: log_index.h */
+    CPTI_LOG_BLOCK_INDEX = 3,   /* what the blocks before hold: log_index.h */
+    CPTI_LOG_BLOCK_ZSTD = 4     /* records; their payload compressed by zstd */
 };
 
 /* Keys of the payload of CPTI_LOG_BLOCK_FILE. */

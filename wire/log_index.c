@@ -13,6 +13,7 @@
 #include "wire/cbor_put.h"
 #include "wire/crc32c.h"
 #include "wire/log_format.h"
+#include "wire/log_zstd.h"
 
 #include <assert.h>
 #include <string.h>
@@ -201,6 +202,26 @@ static cpt_status note_records(struct cpt_log_index *index,
     return status;
 }
 
+/* The same of a compressed payload. */
+static cpt_status note_packed(struct cpt_log_index *index,
+                              struct cpt_log_index_block *row,
+                              const unsigned char *payload, size_t bytes)
+{
+    const struct cpt_bytes packed = {(const char *)payload, bytes};
+    unsigned char *data = NULL;
+    size_t capacity = 0;
+    size_t unpacked_bytes = 0;
+    cpt_status status =
+        cpti_zstd_unpack(index->alloc, packed, CPT_LOG_RECORD_BYTES_MAX + 64 * 1024,
+                         &data, &capacity, &unpacked_bytes);
+
+    if (status == CPT_OK) {
+        status = note_records(index, row, data, unpacked_bytes);
+    }
+    cpt_alloc_free(index->alloc, data);
+    return status;
+}
+
 cpt_status cpt_log_index_add(struct cpt_log_index *index, uint64_t offset,
                              const void *block, size_t bytes)
 {
@@ -213,8 +234,9 @@ cpt_status cpt_log_index_add(struct cpt_log_index *index, uint64_t offset,
     cpt_status status = CPT_OK;
 
     if (bytes < CPTI_LOG_HEAD_BYTES || !cpti_log_head_read(&head, data) ||
-        head.type != CPTI_LOG_BLOCK_RECORDS || head.version != CPT_LOG_VERSION ||
-        head.payload_bytes == 0 || head.payload_bytes != bytes - CPTI_LOG_HEAD_BYTES ||
+        (head.type != CPTI_LOG_BLOCK_RECORDS && head.type != CPTI_LOG_BLOCK_ZSTD) ||
+        head.version != CPT_LOG_VERSION || head.payload_bytes == 0 ||
+        head.payload_bytes != bytes - CPTI_LOG_HEAD_BYTES ||
         index->count == CPT_LOG_INDEX_BLOCKS_MAX) {
         return CPT_OK;
     }
@@ -223,8 +245,8 @@ cpt_status cpt_log_index_add(struct cpt_log_index *index, uint64_t offset,
     status = cpt_alloc_grow(index->alloc, (void **)&index->blocks, &index->capacity,
                             index->count + 1, SIZE_MAX, sizeof *index->blocks);
     if (status == CPT_OK) {
-        status =
-            note_records(index, &row, data + CPTI_LOG_HEAD_BYTES, head.payload_bytes);
+        status = (head.type == CPTI_LOG_BLOCK_ZSTD ? note_packed : note_records)(
+            index, &row, data + CPTI_LOG_HEAD_BYTES, head.payload_bytes);
     }
     if (status == CPT_OK) {
         index->blocks[index->count++] = row;
@@ -289,12 +311,14 @@ static unsigned char *make_block(const struct cpti_put *put,
         .payload_bytes = (uint32_t)(put->bytes + CPTI_LOG_INDEX_FOOTER_BYTES)};
     unsigned char *data =
         cpt_alloc_zeroed(alloc, CPTI_LOG_HEAD_BYTES + (size_t)head.payload_bytes);
-    unsigned char *payload = data + CPTI_LOG_HEAD_BYTES;
-    unsigned char *footer = payload + put->bytes;
+    unsigned char *payload = NULL;
+    unsigned char *footer = NULL;
 
     if (data == NULL) {
         return NULL;
     }
+    payload = data + CPTI_LOG_HEAD_BYTES;
+    footer = payload + put->bytes;
     memcpy(payload, put->data, put->bytes);
     for (size_t i = 0; i < 4; i++) {
         footer[i] = (unsigned char)(head.payload_bytes >> (8 * i));

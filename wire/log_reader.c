@@ -30,6 +30,7 @@
 #include "wire/cpt_log_index.h"
 #include "wire/crc32c.h"
 #include "wire/log_format.h"
+#include "wire/log_zstd.h"
 
 #include <assert.h>
 #include <string.h>
@@ -51,8 +52,12 @@ struct cpt_log_reader {
     int is_at_end;         /* the input has ended */
     uint64_t start_offset; /* of the input, at start */
     /* Inside a block. */
-    size_t at;              /* the next record */
-    size_t block_end;       /* behind the last one */
+    size_t block_bytes; /* of the window */
+    size_t at;          /* the next record: of the window, or of what was unpacked */
+    size_t block_end;   /* behind the last one */
+    int is_packed;      /* the records are in `unpacked` */
+    unsigned char *unpacked;
+    size_t unpacked_capacity;
     uint64_t records_left;  /* as its head says; may be wrong */
     uint64_t record_offset; /* of the record given out last */
     struct cpt_bytes bytes; /* of that record, in the window */
@@ -96,6 +101,7 @@ void cpt_log_reader_free(struct cpt_log_reader *reader)
 {
     if (reader != NULL) {
         cpt_alloc_free(reader->options.alloc, reader->window);
+        cpt_alloc_free(reader->options.alloc, reader->unpacked);
         cpt_alloc_free(reader->options.alloc, reader->attributes.all);
         cpt_alloc_free(reader->options.alloc, reader);
     }
@@ -270,6 +276,44 @@ static cpt_status refuse_payload(struct cpt_log_reader *reader,
     return CPT_CORRUPT;
 }
 
+/* The records of a compressed block. */
+static cpt_status enter_packed(struct cpt_log_reader *reader,
+                               const struct cpti_log_head *head,
+                               struct cpt_error *error)
+{
+    const size_t block_bytes = CPTI_LOG_HEAD_BYTES + (size_t)head->payload_bytes;
+    const struct cpt_bytes packed = {(const char *)reader->window + reader->start +
+                                         CPTI_LOG_HEAD_BYTES,
+                                     head->payload_bytes};
+    const cpt_status status = cpti_zstd_unpack(
+        reader->options.alloc, packed, reader->options.block_bytes_max,
+        &reader->unpacked, &reader->unpacked_capacity, &reader->block_end);
+
+    if (status == CPT_NO_MEMORY) {
+        return cpt_error_set(error, status, reader->start_offset, "out of memory");
+    }
+    if (status != CPT_OK) {
+        cpt_error_set(error, status, reader->start_offset,
+                      status == CPT_VERSION
+                          ? "a block with %u records is compressed by zstd, which this "
+                            "program was built without"
+                      : status == CPT_LIMIT
+                          ? "a compressed block with %u records is too large unpacked"
+                          : "a compressed block with %u records cannot be unpacked",
+                      (unsigned)head->record_count);
+        lose(reader, block_bytes, head->record_count);
+        reader->state = STATE_BETWEEN;
+        return status;
+    }
+    reader->counts.blocks++;
+    reader->state = STATE_INSIDE;
+    reader->block_bytes = block_bytes;
+    reader->is_packed = 1;
+    reader->at = 0;
+    reader->records_left = head->record_count;
+    return CPT_OK;
+}
+
 /* What to do with a block that is there and sound. */
 static cpt_status enter(struct cpt_log_reader *reader, const struct cpti_log_head *head,
                         struct cpt_error *error)
@@ -277,7 +321,7 @@ static cpt_status enter(struct cpt_log_reader *reader, const struct cpti_log_hea
     const size_t block_bytes = CPTI_LOG_HEAD_BYTES + (size_t)head->payload_bytes;
 
     reader->state = STATE_BETWEEN;
-    if (head->type != CPTI_LOG_BLOCK_RECORDS) {
+    if (head->type != CPTI_LOG_BLOCK_RECORDS && head->type != CPTI_LOG_BLOCK_ZSTD) {
         reader->counts.other_blocks++;
         drop(reader, block_bytes);
         return CPT_OK;
@@ -290,8 +334,13 @@ static cpt_status enter(struct cpt_log_reader *reader, const struct cpti_log_hea
         reader->state = STATE_BETWEEN;
         return CPT_VERSION;
     }
+    if (head->type == CPTI_LOG_BLOCK_ZSTD) {
+        return enter_packed(reader, head, error);
+    }
     reader->counts.blocks++;
     reader->state = STATE_INSIDE;
+    reader->block_bytes = block_bytes;
+    reader->is_packed = 0;
     reader->at = CPTI_LOG_HEAD_BYTES;
     reader->block_end = block_bytes;
     reader->records_left = head->record_count;
@@ -494,12 +543,19 @@ static cpt_status read_lost(struct cpt_log_reader *reader, struct cpt_error *err
 
 /* --- Records --- */
 
+/* Where the records of the block at hand are. */
+static const unsigned char *inside(const struct cpt_log_reader *reader)
+{
+    return reader->is_packed ? reader->unpacked : reader->window + reader->start;
+}
+
 /* The rest of the block, from the record at hand on, is lost. */
 static cpt_status lose_rest(struct cpt_log_reader *reader)
 {
     reader->counts.skipped_records +=
         reader->records_left != 0 ? reader->records_left : 1;
-    reader->counts.skipped_bytes += reader->block_end - reader->at;
+    reader->counts.skipped_bytes +=
+        reader->is_packed ? 0 : reader->block_end - reader->at;
     reader->at = reader->block_end;
     return CPT_CORRUPT;
 }
@@ -507,8 +563,10 @@ static cpt_status lose_rest(struct cpt_log_reader *reader)
 static cpt_status read_record(struct cpt_log_reader *reader, struct cpt_bytes data,
                               struct cpt_record *record, struct cpt_error *error)
 {
+    /* of a compressed block there is only its own place to tell */
     const size_t data_at =
-        (size_t)((const unsigned char *)data.data - (reader->window + reader->start));
+        reader->is_packed ? 0
+                          : (size_t)((const unsigned char *)data.data - inside(reader));
 
     if (data.bytes > reader->options.record_bytes_max) {
         return cpt_error_set(error, CPT_LIMIT, reader->record_offset,
@@ -523,17 +581,16 @@ static cpt_status read_record(struct cpt_log_reader *reader, struct cpt_bytes da
 static cpt_status read_inside(struct cpt_log_reader *reader, struct cpt_record *record,
                               struct cpt_error *error)
 {
-    struct cpti_cbor cbor = {reader->window + reader->start, reader->block_end,
-                             reader->at};
+    struct cpti_cbor cbor = {inside(reader), reader->block_end, reader->at};
     struct cpti_cbor_item item;
     cpt_status status = CPT_OK;
 
     if (reader->at == reader->block_end) {
-        drop(reader, reader->block_end);
+        drop(reader, reader->block_bytes);
         reader->state = STATE_BETWEEN;
         return CPT_END;
     }
-    reader->record_offset = reader->start_offset + reader->at;
+    reader->record_offset = reader->start_offset + (reader->is_packed ? 0 : reader->at);
     if (cpti_cbor_next(&cbor, &item) != CPT_OK || item.type != CPTI_CBOR_BYTES) {
         cpt_error_set(error, CPT_CORRUPT, reader->record_offset,
                       "here begins no record; the rest of the block is lost");
@@ -548,7 +605,7 @@ static cpt_status read_inside(struct cpt_log_reader *reader, struct cpt_record *
         reader->bytes = item.text;
     } else {
         reader->counts.skipped_records++;
-        reader->counts.skipped_bytes += cbor.at - reader->at;
+        reader->counts.skipped_bytes += reader->is_packed ? 0 : cbor.at - reader->at;
     }
     reader->records_left -= reader->records_left != 0;
     reader->at = cbor.at;

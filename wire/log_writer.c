@@ -11,6 +11,7 @@
 #include "wire/cbor_put.h"
 #include "wire/crc32c.h"
 #include "wire/log_format.h"
+#include "wire/log_zstd.h"
 
 #include <assert.h>
 #include <string.h>
@@ -25,6 +26,9 @@ struct cpt_log_block {
     size_t bytes; /* so far, the head included; 0 if it holds no record */
     size_t capacity;
     size_t record_count;
+    int zstd_level;        /* 0: none */
+    unsigned char *packed; /* the block when it is compressed */
+    size_t packed_capacity;
 };
 
 static void put_u32(unsigned char *at, uint32_t value)
@@ -107,6 +111,7 @@ void cpt_log_block_free(struct cpt_log_block *block)
 {
     if (block != NULL) {
         cpt_alloc_free(block->alloc, block->data);
+        cpt_alloc_free(block->alloc, block->packed);
         cpt_alloc_free(block->alloc, block);
     }
 }
@@ -141,21 +146,59 @@ size_t cpt_log_block_count(const struct cpt_log_block *block)
     return block->record_count;
 }
 
+cpt_status cpt_log_block_compress(struct cpt_log_block *block, int level)
+{
+    if (level != 0 && (level < CPTI_ZSTD_LEVEL_MIN || level > CPTI_ZSTD_LEVEL_MAX)) {
+        return CPT_INVALID;
+    }
+    if (level != 0 && !cpti_zstd_is_there()) {
+        return CPT_UNAVAILABLE;
+    }
+    block->zstd_level = level;
+    return CPT_OK;
+}
+
+/* The bytes of the payload in `packed`, behind room for a head; 0 if that is not to be
+ * had or not smaller. */
+static size_t pack(struct cpt_log_block *block)
+{
+    const struct cpt_bytes payload = {(const char *)block->data + CPTI_LOG_HEAD_BYTES,
+                                      block->bytes - CPTI_LOG_HEAD_BYTES};
+    const size_t bound = cpti_zstd_bound(payload.bytes);
+    size_t bytes = 0;
+
+    if (block->zstd_level == 0 ||
+        cpt_alloc_grow(block->alloc, (void **)&block->packed, &block->packed_capacity,
+                       CPTI_LOG_HEAD_BYTES + bound, SIZE_MAX, 1) != CPT_OK) {
+        return 0;
+    }
+    bytes = cpti_zstd_pack(payload, block->zstd_level,
+                           block->packed + CPTI_LOG_HEAD_BYTES, bound);
+    return bytes < payload.bytes ? bytes : 0;
+}
+
 struct cpt_bytes cpt_log_block_finish(struct cpt_log_block *block)
 {
     struct cpti_log_head head = {.version = CPT_LOG_VERSION,
                                  .type = CPTI_LOG_BLOCK_RECORDS,
                                  .record_count = (uint32_t)block->record_count};
-    const struct cpt_bytes bytes = {(const char *)block->data, block->bytes};
+    unsigned char *data = block->data;
+    size_t packed_bytes = 0;
 
     if (block->record_count == 0) {
         return (struct cpt_bytes){NULL, 0};
     }
     head.payload_bytes = (uint32_t)(block->bytes - CPTI_LOG_HEAD_BYTES);
-    head.payload_crc =
-        cpti_crc32c(0, block->data + CPTI_LOG_HEAD_BYTES, head.payload_bytes);
-    cpti_log_head_write(&head, block->data);
+    packed_bytes = pack(block);
+    if (packed_bytes != 0) {
+        data = block->packed;
+        head.type = CPTI_LOG_BLOCK_ZSTD;
+        head.payload_bytes = (uint32_t)packed_bytes;
+    }
+    head.payload_crc = cpti_crc32c(0, data + CPTI_LOG_HEAD_BYTES, head.payload_bytes);
+    cpti_log_head_write(&head, data);
     block->bytes = 0;
     block->record_count = 0;
-    return bytes;
+    return (struct cpt_bytes){(const char *)data,
+                              CPTI_LOG_HEAD_BYTES + (size_t)head.payload_bytes};
 }

@@ -275,6 +275,10 @@ static int check_arguments(const struct cpti_arguments *arguments)
                               selecting[i]);
         }
     }
+    if (cpti_has(arguments, "compress") && !cpti_has(arguments, "output") &&
+        !cpti_has(arguments, "repair")) {
+        return cpti_usage("option '--compress' needs '--output' or '--repair'");
+    }
     if (cpti_has(arguments, "follow") &&
         (arguments->operand_count != 1 || (way != NULL && strcmp(way, "json") != 0))) {
         return cpti_usage("option '--follow' prints one log");
@@ -304,7 +308,7 @@ static int run_into(struct log_command *command, const struct cpti_arguments *ar
                     const char *path)
 {
     struct cpti_log_output output;
-    int status = cpti_log_output_open(&output, path);
+    int status = cpti_log_output_open(&output, path, cpti_has(arguments, "compress"));
     int failed;
 
     if (status != CPTI_EXIT_DONE) {
@@ -370,6 +374,7 @@ static const struct cpti_option options[] = {
      "write all sound records to FILE; what is damaged is said, left out, and no "
      "failure",
      NULL},
+    {"compress", 'z', NULL, "compress what is written, by zstd", NULL},
     {"follow", 'f', NULL,
      "wait at the end of the log for more, until its writer has finished it", NULL},
     {0},

@@ -8,6 +8,8 @@
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_index.h"
 
+enum { ZSTD_LEVEL = 3 }; /* what zstd takes if one does not say */
+
 /* A write that fails is remembered by the stream; cpti_output_commit() says so. */
 static void put(struct cpti_log_output *log, const void *data, size_t bytes)
 {
@@ -23,7 +25,8 @@ static void deinit(struct cpti_log_output *log)
     log->index = NULL;
 }
 
-int cpti_log_output_open(struct cpti_log_output *log, const char *path)
+int cpti_log_output_open(struct cpti_log_output *log, const char *path,
+                         int is_compressed)
 {
     unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
     int status;
@@ -38,6 +41,10 @@ int cpti_log_output_open(struct cpti_log_output *log, const char *path)
     if (log->block == NULL || log->index == NULL) {
         cpti_log_output_abort(log);
         return cpti_failed("out of memory");
+    }
+    if (is_compressed && cpt_log_block_compress(log->block, ZSTD_LEVEL) != CPT_OK) {
+        cpti_log_output_abort(log);
+        return cpti_failed("this program was built without zstd");
     }
     put(log, header, cpt_log_header(header));
     return CPTI_EXIT_DONE;

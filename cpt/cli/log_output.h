@@ -24,8 +24,10 @@ struct cpti_log_output {
     uint64_t record_count;
 };
 
-/* Opens @path for writing; "-" is standard output. enum cpti_exit. */
-int cpti_log_output_open(struct cpti_log_output *log, const char *path);
+/* Opens @path for writing; "-" is standard output. Its blocks are compressed if
+ * @is_compressed. enum cpti_exit. */
+int cpti_log_output_open(struct cpti_log_output *log, const char *path,
+                         int is_compressed);
 
 /* Adds one record, as cpt_log_reader_bytes() gives it. enum cpti_exit. */
 int cpti_log_output_add(struct cpti_log_output *log, struct cpt_bytes record);

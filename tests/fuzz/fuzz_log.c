@@ -3,7 +3,8 @@
 /*
  * fuzz_log.c - any bytes as a path log
  *
- * As a file; as the payload of a sound block, because no fuzzer guesses checksums; as
+ * As a file; as the payload of a sound block, because no fuzzer guesses checksums, also
+ * of a compressed one; as
  * one record in it; and as the map of an index behind a sound block. Every byte is
  * accounted for in the end, what is accepted as a record can be written again, and no
  * index makes a reader forget where it is.
@@ -91,10 +92,10 @@ static void read_log(const unsigned char *data, size_t bytes)
     cpt_log_reader_free(reader);
 }
 
-static void read_payload(const unsigned char *payload, size_t bytes)
+static void read_payload(unsigned type, const unsigned char *payload, size_t bytes)
 {
     const struct cpti_log_head head = {.version = CPT_LOG_VERSION,
-                                       .type = CPTI_LOG_BLOCK_RECORDS,
+                                       .type = type,
                                        .payload_bytes = (uint32_t)bytes,
                                        .record_count = 1,
                                        .payload_crc = cpti_crc32c(0, payload, bytes)};
@@ -230,7 +231,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     use_index(data, size);
     if (size != 0) {
         read_map(data, size);
-        read_payload(data, size);
+        read_payload(CPTI_LOG_BLOCK_RECORDS, data, size);
+        read_payload(CPTI_LOG_BLOCK_ZSTD, data, size);
         read_record(data, size);
     }
     return 0;

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* log_zstd_absent.c - in place of log_zstd.c, without zstd; see log_zstd.h */
+#include "wire/log_zstd.h"
+
+int cpti_zstd_is_there(void)
+{
+    return 0;
+}
+
+size_t cpti_zstd_bound(size_t bytes)
+{
+    return bytes;
+}
+
+size_t cpti_zstd_pack(struct cpt_bytes data, int level, unsigned char *packed,
+                      size_t capacity)
+{
+    (void)data;
+    (void)level;
+    (void)packed;
+    (void)capacity;
+    return 0;
+}
+
+cpt_status cpti_zstd_unpack(const struct cpt_alloc *alloc, struct cpt_bytes packed,
+                            size_t bytes_max, unsigned char **data, size_t *capacity,
+                            size_t *bytes)
+{
+    (void)alloc;
+    (void)packed;
+    (void)bytes_max;
+    (void)data;
+    (void)capacity;
+    (void)bytes;
+    return CPT_VERSION;
+}
