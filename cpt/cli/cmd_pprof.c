@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* cmd_pprof.c - cpt pprof: a tree as a profile, and how to look at it */
+#include "cpt/cli/edge_path.h"
 #include "cpt/cli/files.h"
 #include "cpt/cli/gather.h"
 #include "cpt/cli/log_walk.h"
@@ -92,6 +93,13 @@ static int write_profile(const struct cpti_arguments *arguments,
     return failed;
 }
 
+static int is_edge_view(const struct cpti_arguments *arguments)
+{
+    const char *view = cpti_value(arguments, "view");
+
+    return view != NULL && strcmp(view, "edge") == 0;
+}
+
 static int run(const struct cpti_arguments *arguments)
 {
     const char *path = cpti_value(arguments, "output");
@@ -102,7 +110,9 @@ static int run(const struct cpti_arguments *arguments)
     if (path == NULL || (strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))) {
         return cpti_usage("'cpt pprof' needs --output FILE: a profile is no text");
     }
-    status = cpti_gather_operands(arguments, &tree, &is_usable);
+    status = is_edge_view(arguments)
+                 ? cpti_edge_gather(arguments, &tree, &is_usable)
+                 : cpti_gather_operands(arguments, &tree, &is_usable);
     if (is_usable) {
         const int failed = write_profile(arguments, tree);
 
@@ -118,6 +128,10 @@ static const struct cpti_option options[] = {
      "what pprof shows as the file's name; by default the entry "
      "service",
      NULL},
+    {"view", 0, "WHAT",
+     "stack, which is the default, or edge: the frames are calls from service to "
+     "service",
+     "stack edge"},
     {"quiet", 'q', NULL, "do not print how to look at it", NULL},
     {0},
 };
@@ -145,6 +159,11 @@ const struct cpti_command cpti_command_pprof = {
         "The "
         "other sample types are critical_path_total, the sum of all requests, and "
         "requests, on the entry frame.\n"
+        "\n"
+        "With --view edge the frames are the calls that led from one service to "
+        "another, "
+        "'A -> B'. A frame with all below it is what the callee cost its caller, with "
+        "queues, the network and blind spots, which no part of it shows alone.\n"
         "\n" CPTI_SELECT_TEXT,
     .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
