@@ -244,7 +244,8 @@ static int take_decimal(struct cpt_bytes *text, unsigned places, uint64_t *numbe
         if (!is_digit(c)) {
             break;
         }
-        if (sum > (UINT64_MAX / 2 - 9) / 10 || (has_point && behind == places)) {
+        if (sum > ((uint64_t)INT64_MAX - (uint64_t)(c - '0')) / 10 ||
+            (has_point && behind == places)) {
             return 0;
         }
         sum = sum * 10 + (uint64_t)(c - '0');

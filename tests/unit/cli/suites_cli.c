@@ -10,6 +10,8 @@ extern CU_TestInfo cpt_options_tests[];
 extern CU_TestInfo cpt_json_write_tests[];
 extern CU_TestInfo cpt_output_tests[];
 extern CU_TestInfo cpt_select_tests[];
+extern CU_TestInfo cpt_expression_tests[];
+extern CU_TestInfo cpt_gather_tests[];
 extern CU_TestInfo cpt_html_tests[];
 
 /* As help.c has it. */
@@ -24,6 +26,8 @@ CU_SuiteInfo cpt_suites[] = {
     {"JSON", NULL, NULL, NULL, NULL, cpt_json_write_tests},
     {"output", NULL, NULL, NULL, NULL, cpt_output_tests},
     {"selections", NULL, NULL, NULL, NULL, cpt_select_tests},
+    {"expressions", NULL, NULL, NULL, NULL, cpt_expression_tests},
+    {"percentiles and samples", NULL, NULL, NULL, NULL, cpt_gather_tests},
     {"HTML", NULL, NULL, NULL, NULL, cpt_html_tests},
     CU_SUITE_INFO_NULL,
 };
