@@ -49,7 +49,7 @@ int cpti_amounts(const char *option, const char *text, enum cpti_unit unit,
                  double values[CPTI_AMOUNTS_MAX], size_t *count)
 {
     static const char *const examples[] = {"numbers, as '100,1000'",
-                                           "times: '0.5ms,2s'", "parts: '1%,5%'"};
+                                           "times, as '0.5ms,2s'", "parts, as '1%,5%'"};
     const char *at = text;
     enum cpti_unit given;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* cmd_report.c - cpt report: where the average request spent its time */
+#include "cpt/cli/amounts.h"
 #include "cpt/cli/gather.h"
 #include "cpt/cli/html_report.h"
 #include "cpt/cli/json_write.h"
@@ -11,9 +12,62 @@
 #include "aggregate/cpt_stats.h"
 #include "aggregate/cpt_tree.h"
 
-static void put_row(struct cpti_json *json, const struct cpt_tree *tree,
+#include <math.h>
+
+/* Columns but for the quantiles, and how many of these fit beside. */
+enum { FIXED_COLUMNS = 6, QUANTILES_MAX = CPTI_TABLE_COLUMNS_MAX - FIXED_COLUMNS };
+
+#define CONFIDENCE 0.95
+
+/* One run of the command. */
+struct report {
+    const struct cpt_tree *tree;
+    const struct cpt_tree_walk *walk;
+    double quantiles[CPTI_AMOUNTS_MAX]; /* of the table; 0.5 and 0.99 unless asked */
+    size_t quantile_count;
+    int is_asked; /* --quantiles was given */
+};
+
+/* --- As JSON --- */
+
+static void put_interval(struct cpti_json *json, const char *low, const char *high,
+                         const struct cpt_mean *mean)
+{
+    double low_ns;
+    double high_ns;
+
+    cpt_mean_interval(mean, CONFIDENCE, &low_ns, &high_ns);
+    cpti_json_ns(json, low, low_ns);
+    cpti_json_ns(json, high, high_ns);
+}
+
+/* The quantiles that were asked for, each with the bounds of what it can be in truth.
+ */
+static void put_quantiles(struct cpti_json *json, const struct report *report,
+                          uint32_t node, const struct cpt_stats *stats)
+{
+    cpti_json_open(json, "quantiles", '[');
+    for (size_t i = 0; i < report->quantile_count; i++) {
+        const double error = report->quantiles[i] < 1 ? CPT_STATS_QUANTILE_ERROR : 0;
+        const uint64_t time_ns =
+            cpt_stats_quantile_ns(report->tree, node, report->quantiles[i]);
+
+        cpti_json_open(json, NULL, '{');
+        cpti_json_float(json, "quantile", report->quantiles[i]);
+        cpti_json_unsigned(json, "ns", time_ns);
+        cpti_json_ns(json, "low_ns",
+                     fmax((double)stats->min_ns, (double)time_ns / (1 + error)));
+        cpti_json_ns(json, "high_ns",
+                     fmin((double)stats->max_ns, (double)time_ns / (1 - error)));
+        cpti_json_close(json);
+    }
+    cpti_json_close(json);
+}
+
+static void put_row(struct cpti_json *json, const struct report *report,
                     const struct cpt_tree_row *row, uint64_t latency_ns)
 {
+    const struct cpt_tree *tree = report->tree;
     const struct cpt_stats stats = cpt_stats_of(tree, row->node);
 
     cpti_json_row(json);
@@ -31,29 +85,36 @@ static void put_row(struct cpti_json *json, const struct cpt_tree *tree,
     cpti_json_unsigned(json, "p99_ns", cpt_stats_quantile_ns(tree, row->node, 0.99));
     cpti_json_unsigned(json, "min_ns", stats.min_ns);
     cpti_json_unsigned(json, "max_ns", stats.max_ns);
+    put_interval(json, "self_low_ns", "self_high_ns", &stats.self);
+    put_interval(json, "inclusive_low_ns", "inclusive_high_ns", &stats.inclusive);
+    if (report->is_asked) {
+        put_quantiles(json, report, row->node, &stats);
+    }
     cpti_json_close(json);
 }
 
-static void put_report(const struct cpt_tree *tree, const struct cpt_tree_walk *walk)
+static void put_report(const struct report *report)
 {
     struct cpti_json json = {.file = stdout};
-    const uint64_t latency_ns = cpt_tree_walk_row(walk, 0)->inclusive_ns;
+    const uint64_t latency_ns = cpt_tree_walk_row(report->walk, 0)->inclusive_ns;
 
     cpti_json_open(&json, NULL, '{');
-    cpti_tree_json(&json, tree);
+    cpti_tree_json(&json, report->tree);
     cpti_json_open(&json, "rows", '[');
-    for (uint32_t i = 1; i < cpt_tree_walk_count(walk); i++) {
-        put_row(&json, tree, cpt_tree_walk_row(walk, i), latency_ns);
+    for (uint32_t i = 1; i < cpt_tree_walk_count(report->walk); i++) {
+        put_row(&json, report, cpt_tree_walk_row(report->walk, i), latency_ns);
     }
     cpti_json_row(&json);
     cpti_json_close(&json);
     cpti_json_close(&json);
 }
 
-static void add_row(struct cpti_table *table, const struct cpt_tree *tree,
+/* --- As a table --- */
+
+static void add_row(struct cpti_table *table, const struct report *report,
                     const struct cpt_tree_row *row, uint64_t latency_ns)
 {
-    const struct cpt_stats stats = cpt_stats_of(tree, row->node);
+    const struct cpt_stats stats = cpt_stats_of(report->tree, row->node);
     char frame[CPT_TREE_FRAME_TEXT_BYTES];
     char text[32];
 
@@ -64,12 +125,13 @@ static void add_row(struct cpti_table *table, const struct cpt_tree *tree,
         latency_ns == 0 ? 0 : 100 * (double)row->inclusive_ns / (double)latency_ns);
     cpti_table_cell(table, "%.3f", stats.presence);
     cpti_table_cell(table, "%s", cpti_ms(stats.present_mean_ns, text));
-    cpti_table_cell(table, "%s",
-                    cpti_ms((double)cpt_stats_quantile_ns(tree, row->node, 0.5), text));
-    cpti_table_cell(
-        table, "%s",
-        cpti_ms((double)cpt_stats_quantile_ns(tree, row->node, 0.99), text));
-    (void)cpt_tree_frame_text(tree, row->node, frame, sizeof frame);
+    for (size_t i = 0; i < report->quantile_count; i++) {
+        const uint64_t time_ns =
+            cpt_stats_quantile_ns(report->tree, row->node, report->quantiles[i]);
+
+        cpti_table_cell(table, "%s", cpti_ms((double)time_ns, text));
+    }
+    (void)cpt_tree_frame_text(report->tree, row->node, frame, sizeof frame);
     if (row->depth > 40) {
         cpti_table_cell(table, "%*s[%u] %s", 80, "", (unsigned)row->depth, frame);
     } else {
@@ -77,49 +139,89 @@ static void add_row(struct cpti_table *table, const struct cpt_tree *tree,
     }
 }
 
-static int print_report(const struct cpt_tree *tree, const struct cpt_tree_walk *walk)
+static int print_report(const struct report *report)
 {
-    static const char *const headings[] = {"self ms",  "incl ms",      "share",
-                                           "presence", "when present", "p50",
-                                           "p99",      "frame"};
-    const uint64_t latency_ns = cpt_tree_walk_row(walk, 0)->inclusive_ns;
-    struct cpti_table *table = cpti_table_new(headings, 8);
+    const char *headings[CPTI_TABLE_COLUMNS_MAX] = {"self ms", "incl ms", "share",
+                                                    "presence", "when present"};
+    const uint64_t latency_ns = cpt_tree_walk_row(report->walk, 0)->inclusive_ns;
+    char texts[QUANTILES_MAX][16];
+    struct cpti_table *table;
     int status;
 
+    for (size_t i = 0; i < report->quantile_count; i++) {
+        (void)snprintf(texts[i], sizeof texts[i], "p%.6g", report->quantiles[i] * 100);
+        headings[FIXED_COLUMNS - 1 + i] = texts[i];
+    }
+    headings[FIXED_COLUMNS - 1 + report->quantile_count] = "frame";
+    table = cpti_table_new(headings, FIXED_COLUMNS + report->quantile_count);
     if (table == NULL) {
         return cpti_failed("out of memory");
     }
-    for (uint32_t i = 1; i < cpt_tree_walk_count(walk); i++) {
-        add_row(table, tree, cpt_tree_walk_row(walk, i), latency_ns);
+    for (uint32_t i = 1; i < cpt_tree_walk_count(report->walk); i++) {
+        add_row(table, report, cpt_tree_walk_row(report->walk, i), latency_ns);
     }
-    cpti_tree_print(tree, NULL);
+    cpti_tree_print(report->tree, NULL);
     (void)printf("\n");
     status = cpti_table_print(table);
     cpti_table_free(table);
+    if (status == CPTI_EXIT_DONE && report->is_asked) {
+        (void)printf(
+            "\nquantiles are right to 1 in %.0f; the largest value (p100) is exact\n",
+            1 / CPT_STATS_QUANTILE_ERROR);
+    }
     return status;
 }
 
-static int show(const struct cpti_arguments *arguments, const struct cpt_tree *tree)
+/* --- The command --- */
+
+static int show(const struct cpti_arguments *arguments, struct report *report)
 {
-    struct cpt_tree_walk *walk = cpt_tree_walk_new(NULL, tree, CPT_TREE_BY_TIME);
+    struct cpt_tree_walk *walk =
+        cpt_tree_walk_new(NULL, report->tree, CPT_TREE_BY_TIME);
     int status = CPTI_EXIT_DONE;
 
     if (walk == NULL) {
         return cpti_failed("out of memory");
     }
+    report->walk = walk;
     if (cpti_has(arguments, "json")) {
-        put_report(tree, walk);
+        put_report(report);
     } else {
-        status = print_report(tree, walk);
+        status = print_report(report);
     }
     cpt_tree_walk_free(walk);
     return status;
 }
 
+/* --quantiles. enum cpti_exit. */
+static int read_quantiles(struct report *report, const struct cpti_arguments *arguments)
+{
+    const char *text = cpti_value(arguments, "quantiles");
+    int status = CPTI_EXIT_DONE;
+
+    report->quantiles[0] = 0.5;
+    report->quantiles[1] = 0.99;
+    report->quantile_count = 2;
+    report->is_asked = text != NULL;
+    if (text != NULL) {
+        status = cpti_amounts("quantiles", text, CPTI_UNIT_PART, report->quantiles,
+                              &report->quantile_count);
+    }
+    for (size_t i = 0; i < report->quantile_count && status == CPTI_EXIT_DONE; i++) {
+        if (report->quantiles[i] > 1 || report->quantile_count > QUANTILES_MAX) {
+            status = cpti_usage("option '--quantiles' takes up to %d parts of at most "
+                                "100%%, not '%s'",
+                                QUANTILES_MAX, cpti_quoted(text));
+        }
+    }
+    return status;
+}
+
 static int run(const struct cpti_arguments *arguments)
 {
-    struct cpt_tree *tree;
-    int is_usable;
+    struct report report = {0};
+    struct cpt_tree *tree = NULL;
+    int is_usable = 0;
     int status;
 
     if (cpti_has(arguments, "html")) {
@@ -129,11 +231,15 @@ static int run(const struct cpti_arguments *arguments)
         return cpti_usage("options '--base' and '--new' need --html; for a table see "
                           "'cpt diff'");
     }
-    status = cpti_gather_operands(arguments, &tree, &is_usable);
-
+    status = read_quantiles(&report, arguments);
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_gather_operands(arguments, &tree, &is_usable);
+    }
     if (is_usable) {
-        const int failed = show(arguments, tree);
+        int failed;
 
+        report.tree = tree;
+        failed = show(arguments, &report);
         status = failed != CPTI_EXIT_DONE ? failed : status;
     }
     cpt_tree_free(tree);
@@ -142,6 +248,8 @@ static int run(const struct cpti_arguments *arguments)
 
 static const struct cpti_option options[] = {
     {"json", 'j', NULL, "print one JSON object with rows", NULL},
+    {"quantiles", 0, "PARTS", "print these instead of p50 and p99, as 50%,90%,99.9%",
+     NULL},
     {"html", 0, "FILE", "write all of it to FILE for a browser, and print nothing",
      NULL},
     {"base", 'b', "EXPR", "with --html and --new: the requests to compare with", NULL},
@@ -182,7 +290,9 @@ const struct cpti_command cpti_command_report = {
         "Always 5 ms, and 500 ms in one request of a hundred, have the same average; "
         "presence and mean when present tell them apart. Two rows with a time may "
         "never "
-        "have occurred in one request. Quantiles are right to 0.4 %.\n"
+        "have occurred in one request. Quantiles are right to 0.4 %; --quantiles "
+        "chooses "
+        "others.\n"
         "\n" CPTI_SELECT_TEXT "\n\n"
         "With --json the object has rows, all nodes of the tree, each with stack (root "
         "first), self_ns, inclusive_ns, presence and more; other fields say what was "
