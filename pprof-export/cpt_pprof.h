@@ -46,6 +46,16 @@ struct cpt_sink {
 #define CPT_PPROF_TOTAL_MAX                                                            \
     ((uint64_t)1 << 62) /* of all values of one type, added up */
 
+/* A word on all samples of a profile, as arm = control. */
+struct cpt_pprof_label {
+    const char *key; /* not empty, and not "pprof::…", which is pprof's own */
+    const char *text;
+};
+
+/* Labels of one profile, no two with the same key. They are meant to be few: pprof
+ * keeps samples apart that differ in one. */
+enum { CPT_PPROF_LABELS_MAX = 8 };
+
 /* How to write a profile. A zero field means its default. */
 struct cpt_pprof_options {
     size_t struct_bytes; /* sizeof, set by the caller */
@@ -58,6 +68,8 @@ struct cpt_pprof_options {
         time_unix_ns;    /* when it was measured; default: the tree's window's begin */
     int is_uncompressed; /* leave gzip out */
     int gzip_level;      /* 1 fast to 9 small; default 6 */
+    const struct cpt_pprof_label *labels; /* on each sample, label_count of them */
+    size_t label_count;
 };
 
 /*

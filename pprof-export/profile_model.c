@@ -219,6 +219,38 @@ static cpt_status add_title(struct cpti_profile *profile,
     return status;
 }
 
+/* --- Labels --- */
+
+static cpt_status add_text(struct cpti_profile *profile, const char *text,
+                           uint32_t *number)
+{
+    char *clean = cpt_alloc_array(profile->alloc, NULL, strlen(text) + 1, 3);
+    cpt_status status = CPT_NO_MEMORY;
+
+    if (clean != NULL) {
+        status = cpti_strings_add(&profile->strings, clean,
+                                  cpti_text_clean(text, strlen(text), clean), number);
+    }
+    cpt_alloc_free(profile->alloc, clean);
+    return status;
+}
+
+static cpt_status add_labels(struct cpti_profile *profile,
+                             const struct cpt_pprof_options *options)
+{
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 0; i < options->label_count && status == CPT_OK; i++) {
+        status = add_text(profile, options->labels[i].key, &profile->labels[i].key);
+        if (status == CPT_OK) {
+            status =
+                add_text(profile, options->labels[i].text, &profile->labels[i].text);
+        }
+        profile->label_count += status == CPT_OK;
+    }
+    return status;
+}
+
 /* --- Functions --- */
 
 static cpt_status add_function(struct cpti_profile *profile, uint32_t node)
@@ -346,6 +378,9 @@ cpt_status cpti_profile_make(struct cpti_profile *profile,
     }
     if (status == CPT_OK) {
         status = add_nodes(profile, error);
+    }
+    if (status == CPT_OK) {
+        status = add_labels(profile, options);
     }
     if (status == CPT_OK) {
         status = add_comments(profile, options);

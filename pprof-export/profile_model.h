@@ -37,6 +37,12 @@ struct cpti_function {
     uint32_t filename;
 };
 
+/* On all samples. */
+struct cpti_label {
+    uint32_t key; /* strings */
+    uint32_t text;
+};
+
 struct cpti_sample {
     uint32_t node; /* of the tree */
     uint64_t values[CPTI_VALUE_COUNT];
@@ -57,6 +63,8 @@ struct cpti_profile {
     uint32_t *comments; /* strings */
     size_t comment_count;
     size_t comment_capacity;
+    struct cpti_label labels[CPT_PPROF_LABELS_MAX];
+    size_t label_count;
     uint32_t title; /* strings */
     uint64_t time_unix_ns;
     uint64_t mean_ns; /* which the averages must add up to */

@@ -19,6 +19,8 @@
 
 #include <pb_encode.h>
 
+#include <string.h>
+
 enum { GZIP_LEVEL_DEFAULT = 6 };
 
 /* The element that callbacks inside a sample or a location are about. */
@@ -91,6 +93,23 @@ static bool write_values(pb_ostream_t *stream, const pb_field_t *field,
     return true;
 }
 
+static bool write_labels(pb_ostream_t *stream, const pb_field_t *field,
+                         void *const *arg)
+{
+    const struct element *element = *arg;
+    const struct cpti_profile *profile = element->profile;
+
+    for (size_t i = 0; i < profile->label_count; i++) {
+        const cpt_pprof_Label label = {profile->labels[i].key, profile->labels[i].text};
+
+        if (!pb_encode_tag_for_field(stream, field) ||
+            !pb_encode_submessage(stream, cpt_pprof_Label_fields, &label)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* --- The tables --- */
 
 static bool write_message(pb_ostream_t *stream, const pb_field_t *field,
@@ -127,6 +146,8 @@ static bool write_samples(pb_ostream_t *stream, const pb_field_t *field,
         sample.location_id.arg = &element;
         sample.value.funcs.encode = write_values;
         sample.value.arg = &element;
+        sample.label.funcs.encode = write_labels;
+        sample.label.arg = &element;
         if (!write_message(stream, field, cpt_pprof_Sample_fields, &sample)) {
             return false;
         }
@@ -270,6 +291,31 @@ static cpt_status encode(struct cpti_profile *profile, struct cpti_gzip *gzip,
     return CPT_OK;
 }
 
+static cpt_status check_labels(const struct cpt_pprof_options *options,
+                               struct cpt_error *error)
+{
+    if (options->label_count > CPT_PPROF_LABELS_MAX) {
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             "there are %zu labels, the limit is %d",
+                             options->label_count, CPT_PPROF_LABELS_MAX);
+    }
+    for (size_t i = 0; i < options->label_count; i++) {
+        const char *key = options->labels[i].key;
+
+        if (key[0] == '\0' || strncmp(key, "pprof::", strlen("pprof::")) == 0) {
+            return cpt_error_set(error, CPT_INVALID, 0,
+                                 "the key of label %zu is empty or pprof's own", i);
+        }
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(key, options->labels[j].key) == 0) {
+                return cpt_error_set(error, CPT_INVALID, 0,
+                                     "labels %zu and %zu have the same key", j, i);
+            }
+        }
+    }
+    return CPT_OK;
+}
+
 static cpt_status check_options(const struct cpt_tree *tree,
                                 const struct cpt_pprof_options *options,
                                 struct cpt_error *error)
@@ -285,7 +331,7 @@ static cpt_status check_options(const struct cpt_tree *tree,
     if (options->time_unix_ns > INT64_MAX) {
         return cpt_error_set(error, CPT_INVALID, 0, "the time does not fit a profile");
     }
-    return CPT_OK;
+    return check_labels(options, error);
 }
 
 static cpt_status make_and_encode(const struct cpt_alloc *alloc,

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { LABEL_KEY_BYTES = 256 };
+
 /* Prints @path as one word of a shell's command line. */
 static void print_shell_word(const char *path)
 {
@@ -60,21 +62,58 @@ static void print_commands(const char *path)
     (void)printf("\n");
 }
 
+/* --label: keys end where their '=' is, so they are copied. */
+struct labels {
+    struct cpt_pprof_label labels[CPT_PPROF_LABELS_MAX];
+    char keys[CPT_PPROF_LABELS_MAX][LABEL_KEY_BYTES];
+    size_t count;
+};
+
+static int read_labels(struct labels *labels, const struct cpti_arguments *arguments)
+{
+    const char *text;
+
+    labels->count = 0;
+    while ((text = cpti_value_at(arguments, "label", labels->count)) != NULL) {
+        const size_t bytes = strcspn(text, "=");
+
+        if (bytes == 0 || text[bytes] == '\0' || bytes >= LABEL_KEY_BYTES) {
+            return cpti_usage("option '--label' takes KEY=TEXT, not '%s'",
+                              cpti_quoted(text));
+        }
+        if (labels->count == CPT_PPROF_LABELS_MAX) {
+            return cpti_usage("there are more than %d labels", CPT_PPROF_LABELS_MAX);
+        }
+        memcpy(labels->keys[labels->count], text, bytes);
+        labels->keys[labels->count][bytes] = '\0';
+        labels->labels[labels->count] =
+            (struct cpt_pprof_label){labels->keys[labels->count], text + bytes + 1};
+        labels->count++;
+    }
+    return CPTI_EXIT_DONE;
+}
+
 static int write_profile(const struct cpti_arguments *arguments,
                          const struct cpt_tree *tree)
 {
     const char *path = cpti_value(arguments, "output");
-    const struct cpt_pprof_options options = {
+    struct labels labels;
+    struct cpt_pprof_options options = {
         .struct_bytes = sizeof options,
         .tool = "cpt " CPTI_VERSION,
         .title = cpti_value(arguments, "title"),
+        .labels = labels.labels,
     };
     struct cpt_error error = {0};
     struct cpti_output output;
     const struct cpt_sink sink = {cpti_output_write, &output};
     cpt_status status;
-    int failed = cpti_output_open(&output, path);
+    int failed = read_labels(&labels, arguments);
 
+    options.label_count = labels.count;
+    if (failed == CPTI_EXIT_DONE) {
+        failed = cpti_output_open(&output, path);
+    }
     if (failed != CPTI_EXIT_DONE) {
         return failed;
     }
@@ -132,6 +171,10 @@ static const struct cpti_option options[] = {
      "stack, which is the default, or edge: the frames are calls from service to "
      "service",
      "stack edge"},
+    {"label", 0, "KEY=TEXT",
+     "put the label on all samples; may be repeated. 'pprof -tagroot=KEY' then keeps "
+     "several profiles apart",
+     NULL},
     {"quiet", 'q', NULL, "do not print how to look at it", NULL},
     {0},
 };

@@ -104,7 +104,7 @@ static void read_sample(struct read_profile *profile, struct input input)
         unsigned type = 0;
         const unsigned number = field(&input, &type);
 
-        CU_ASSERT_TRUE_FATAL(type == 2 && (number == 1 || number == 2));
+        CU_ASSERT_TRUE_FATAL(type == 2 && number >= 1 && number <= 3);
         if (number == 1) {
             const struct input inner = part(&input);
             const size_t bytes = (size_t)(inner.end - inner.at);
@@ -113,8 +113,13 @@ static void read_sample(struct read_profile *profile, struct input input)
             sample->locations = calloc(bytes + 1, sizeof *sample->locations);
             CU_ASSERT_PTR_NOT_NULL_FATAL(sample->locations);
             sample->location_count = packed(inner, sample->locations, bytes);
-        } else {
+        } else if (number == 2) {
             sample->value_count = packed(part(&input), sample->values, READ_VALUES_MAX);
+        } else {
+            static const unsigned fields[] = {1, 2}; /* key, text; never a number */
+
+            CU_ASSERT_TRUE_FATAL(sample->label_count < READ_VALUES_MAX);
+            numbers(part(&input), fields, sample->labels[sample->label_count++], 2);
         }
     }
 }

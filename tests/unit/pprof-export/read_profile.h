@@ -19,6 +19,8 @@ struct read_sample {
     size_t location_count;
     uint64_t values[READ_VALUES_MAX];
     size_t value_count;
+    uint64_t labels[READ_VALUES_MAX][2]; /* strings: key, text */
+    size_t label_count;
 };
 
 struct read_profile {

@@ -326,6 +326,72 @@ static void test_refuses_what_makes_no_profile(void)
     cpt_tree_free(tree);
 }
 
+static void test_labels_are_on_every_sample(void)
+{
+    static const struct cpt_pprof_label labels[] = {{"arm", "control"},
+                                                    {"note", "two\nlines"}};
+    const struct cpt_pprof_options options = {.struct_bytes = sizeof options,
+                                              .is_uncompressed = 1,
+                                              .labels = labels,
+                                              .label_count = 2};
+    struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
+    struct read_profile profile;
+    struct kept kept;
+
+    MUST(tree_add_text(tree, "A:x 4", CPT_WEIGHT_ONE) == CPT_OK);
+    MUST(tree_add_text(tree, "A:x;B:y 4", CPT_WEIGHT_ONE) == CPT_OK);
+    kept = write_profile(tree, &options);
+    read_profile(&profile, kept.data, kept.bytes);
+    CU_ASSERT_EQUAL(profile.sample_count, 2);
+    for (size_t i = 0; i < profile.sample_count; i++) {
+        const struct read_sample *sample = &profile.samples[i];
+
+        CU_ASSERT_EQUAL_FATAL(sample->label_count, 2);
+        CU_ASSERT_STRING_EQUAL(profile.strings[sample->labels[0][0]], "arm");
+        CU_ASSERT_STRING_EQUAL(profile.strings[sample->labels[0][1]], "control");
+        CU_ASSERT_STRING_EQUAL(profile.strings[sample->labels[1][1]], "two lines");
+    }
+    read_profile_deinit(&profile);
+    free(kept.data);
+    cpt_tree_free(tree);
+}
+
+static void test_refuses_what_is_no_label(void)
+{
+    static const struct cpt_pprof_label labels[CPT_PPROF_LABELS_MAX + 1] = {
+        {"1", ""}, {"2", ""}, {"3", ""},       {"4", ""},          {"5", ""},
+        {"6", ""}, {"7", ""}, {"pprof:", "x"}, {"pprof::base", ""}};
+    static const struct cpt_pprof_label twice[] = {{"a", "1"}, {"b", "1"}, {"a", "2"}};
+    static const struct cpt_pprof_label empty[] = {{"", "1"}};
+    struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
+    struct kept kept = {0};
+    const struct cpt_sink sink = {keep, &kept};
+    struct cpt_pprof_options options = {.struct_bytes = sizeof options,
+                                        .labels = labels};
+    struct cpt_error error = {0};
+
+    MUST(tree_add_text(tree, "a 1", CPT_WEIGHT_ONE) == CPT_OK);
+    for (size_t i = CPT_PPROF_LABELS_MAX - 1; i <= CPT_PPROF_LABELS_MAX; i++) {
+        options.label_count = i;
+        CU_ASSERT_EQUAL(cpt_pprof_write(NULL, tree, &options, &sink, NULL), CPT_OK);
+    }
+    options.label_count = CPT_PPROF_LABELS_MAX + 1;
+    CU_ASSERT_EQUAL(cpt_pprof_write(NULL, tree, &options, &sink, &error), CPT_INVALID);
+    CU_ASSERT_STRING_EQUAL(error.sentence, "there are 9 labels, the limit is 8");
+    options.labels = labels + CPT_PPROF_LABELS_MAX;
+    options.label_count = 1;
+    CU_ASSERT_EQUAL(cpt_pprof_write(NULL, tree, &options, &sink, NULL), CPT_INVALID);
+    options.labels = empty;
+    CU_ASSERT_EQUAL(cpt_pprof_write(NULL, tree, &options, &sink, NULL), CPT_INVALID);
+    options.labels = twice;
+    options.label_count = 3;
+    error = (struct cpt_error){0};
+    CU_ASSERT_EQUAL(cpt_pprof_write(NULL, tree, &options, &sink, &error), CPT_INVALID);
+    CU_ASSERT_STRING_EQUAL(error.sentence, "labels 0 and 2 have the same key");
+    free(kept.data);
+    cpt_tree_free(tree);
+}
+
 /* @count requests of 2^55 ns: 128 of them make the limit of totals. */
 static cpt_status write_long_requests(unsigned count, struct cpt_error *error)
 {
@@ -524,5 +590,7 @@ CU_TestInfo cpt_profile_tests[] = {
     {"a model that pprof would refuse is not written",
      test_a_model_that_pprof_would_refuse_is_not_written},
     {"text is made clean", test_text_is_made_clean},
+    {"labels are on every sample", test_labels_are_on_every_sample},
+    {"what is no label is refused", test_refuses_what_is_no_label},
     CU_TEST_INFO_NULL,
 };
