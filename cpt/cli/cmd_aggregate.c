@@ -31,6 +31,9 @@ static const struct cpti_option options[] = {
     {"output", 'o', "FILE", "write the tree to FILE", NULL},
     {"jobs", 'j', "COUNT",
      "read COUNT files at a time; default: as many as there are processors", NULL},
+    {"no-source", 0, NULL,
+     "do not note in the tree which files it was made of; there is room for 4,096",
+     NULL},
     {"allow-empty", 0, NULL,
      "write a tree also if no request is selected, as some part of a large job may "
      "have none",

@@ -5,6 +5,7 @@
 
 #include "cpt/cli/files.h"
 #include "cpt/cli/gather_sample.h"
+#include "cpt/cli/gather_store.h"
 #include "cpt/cli/log_passing.h"
 #include "cpt/cli/log_walk.h"
 #include "cpt/cli/output.h"
@@ -368,6 +369,27 @@ static int gather_tree(struct gathering *gathering, struct cpti_input *input,
     return status;
 }
 
+/* --- Databases --- */
+
+static void note_service(void *context, const char *name)
+{
+    struct gathering *gathering = context;
+
+    (void)service_is_first(&gathering->services, name);
+}
+
+static int gather_store(struct gathering *gathering, const char *address)
+{
+    int failed = CPTI_EXIT_DONE;
+
+    for (size_t i = 0; i < gathering->gather_count && failed == CPTI_EXIT_DONE; i++) {
+        gathering->gathers[i].met_tree = 1;
+        failed = cpti_store_gather(address, gathering->gathers[i].selection,
+                                   gathering->gathers[i].tree, note_service, gathering);
+    }
+    return failed;
+}
+
 /* --- Files --- */
 
 /* What became of a file. */
@@ -381,10 +403,16 @@ static int gather_file(struct gathering *gathering, const char *path, int *is_us
                        int *is_log)
 {
     struct cpti_input input;
-    int status = cpti_input_open(&input, path);
+    int status;
 
     *is_usable = 0;
     *is_log = 0;
+    if (cpti_is_store(path)) {
+        status = gather_store(gathering, path);
+        *is_usable = status == CPTI_EXIT_DONE;
+        return status;
+    }
+    status = cpti_input_open(&input, path);
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
@@ -408,8 +436,10 @@ static void note_sources(const struct gathering *gathering, const char *const *p
         const struct cpti_input input = {.path = paths[i]};
 
         for (size_t k = 0; k < gathering->gather_count && outcomes[i].is_log; k++) {
-            (void)cpt_tree_note(gathering->gathers[k].tree, "source",
-                                cpti_input_name(&input));
+            if (!gathering->gathers[k].omits_sources) {
+                (void)cpt_tree_note(gathering->gathers[k].tree, "source",
+                                    cpti_input_name(&input));
+            }
         }
     }
 }
@@ -726,6 +756,7 @@ int cpti_gather_operands(const struct cpti_arguments *arguments, struct cpt_tree
     struct cpti_gather gather = {
         .selection = &selection,
         .may_be_empty = cpti_has(arguments, "allow-empty"),
+        .omits_sources = cpti_has(arguments, "no-source"),
     };
     size_t job_count;
     int status = cpti_selection_init(&selection, arguments);

@@ -32,6 +32,7 @@ struct cpti_gather {
     struct cpti_selection *selection;
     const char *what;      /* "base", to tell several apart in messages; or NULL */
     int may_be_empty;      /* that no request is selected is no failure */
+    int omits_sources;     /* does not note which logs it was */
     struct cpt_tree *tree; /* out: the caller frees it, also after an error */
     /* If set (then by one thread only): is told of each request of a log that went into
      * the tree, and its cpt_weight; what it says (enum cpti_exit) ends the reading

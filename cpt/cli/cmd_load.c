@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* cmd_load.c - cpt load: path logs into ClickHouse */
+#include "cpt/cli/gather_store.h"
+#include "cpt/cli/log_walk.h"
+#include "cpt/cli/options.h"
+#include "cpt/cli/output.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+/* A number that an option gives, from @least to @most. enum cpti_exit. */
+static int read_number(const struct cpti_arguments *arguments, const char *option,
+                       unsigned long least, unsigned long most, unsigned long *number)
+{
+    const char *given = cpti_value(arguments, option);
+    char *end;
+    unsigned long read;
+
+    if (given == NULL) {
+        return CPTI_EXIT_DONE;
+    }
+    read = strtoul(given, &end, 10);
+    if (given[0] < '0' || given[0] > '9' || *end != '\0' || read < least ||
+        read > most) {
+        return cpti_usage("option '--%s' takes a number from %lu to %lu, not '%s'",
+                          option, least, most, cpti_quoted(given));
+    }
+    *number = read;
+    return CPTI_EXIT_DONE;
+}
+
+static int run(const struct cpti_arguments *arguments)
+{
+    struct cpti_store_load_how how = {
+        .stops_at_error = cpti_has(arguments, "stop-at-error"),
+        .retry_seconds = 60,
+        .batch_rows = 100000,
+    };
+    int status = read_number(arguments, "retry-for", 0, 86400, &how.retry_seconds);
+
+    if (status == CPTI_EXIT_DONE) {
+        status = read_number(arguments, "batch", 1, 1000000, &how.batch_rows);
+    }
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    if (!cpti_is_store(arguments->operands[0])) {
+        return cpti_usage(
+            "'cpt load' needs an address clickhouse://HOST:PORT/DATABASE, "
+            "not '%s'",
+            cpti_quoted(arguments->operands[0]));
+    }
+    return cpti_store_load(arguments->operands[0], &how, arguments->operands + 1,
+                           arguments->operand_count - 1);
+}
+
+static const struct cpti_option options[] = {
+    {"retry-for", 0, "SECONDS",
+     "try a shard that does not answer again for so long; default: 60", NULL},
+    {"batch", 0, "ROWS", "send a shard so many requests at once; default: 100000",
+     NULL},
+    {0},
+};
+
+static const struct cpti_example examples[] = {
+    {"cpt load clickhouse://127.0.0.1:8123/cpt *.cptlog", "all logs of a day"},
+    {"cpt load clickhouse://a:8123,b:8123/cpt *.cptlog && cpt report "
+     "clickhouse://a:8123,b:8123/cpt --since 1h",
+     "two shards, and a report of the last hour"},
+    {0},
+};
+
+const struct cpti_command cpti_command_load = {
+    .name = "load",
+    .summary = "load path logs into ClickHouse",
+    .usages = {"[OPTION]... clickhouse://[USER@]HOST:PORT[,HOST:PORT].../DATABASE "
+               "LOG..."},
+    .description =
+        "Writes one row for each request to ClickHouse, over HTTP. Every command that "
+        "takes logs to make a tree takes the same address in their place; selecting "
+        "and "
+        "adding up are then done in the database, and the tree is the same, bit for "
+        "bit.\n"
+        "\n"
+        "HOST:PORT are the HTTP ports of all shards, always in the same order. "
+        "Database "
+        "and tables are made where they are missing. clickhouses:// speaks HTTPS; the "
+        "password is taken from CPT_CLICKHOUSE_PASSWORD.\n"
+        "\n"
+        "A record of a log counts once, however often it is loaded: a log that has "
+        "grown can be loaded again, and so can all logs after a failure. A shard that "
+        "does not answer is tried again; its requests never go to another one.",
+    .options = {options, cpti_log_options},
+    .examples = examples,
+    .operand_count_min = 2,
+    .operand_count_max = SIZE_MAX,
+    .run = run,
+};

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * gather_store.h - trees out of ClickHouse, requests into it
+ *
+ * An operand clickhouse://… stands for the path logs that were loaded there. In a tool
+ * that was built without libcurl (gather_store_absent.c) all of this fails and says so.
+ *
+ * Messages have been printed when a function here fails.
+ */
+#ifndef CPTI_CLI_GATHER_STORE_H
+#define CPTI_CLI_GATHER_STORE_H
+
+#include "cpt/cli/select.h"
+
+/* Whether an operand is such an address. */
+int cpti_is_store(const char *operand);
+
+/*
+ * Adds the requests at @address that @selection takes to @tree, and the counts of those
+ * left out. @service is told of each entry service that has selected requests; if there
+ * are several, none is added. enum cpti_exit.
+ */
+int cpti_store_gather(const char *address, const struct cpti_selection *selection,
+                      struct cpt_tree *tree,
+                      void (*service)(void *context, const char *name), void *context);
+
+/* How to load: options of `cpt load`. */
+struct cpti_store_load_how {
+    unsigned long retry_seconds;
+    unsigned long batch_rows;
+    int stops_at_error;
+};
+
+/* Loads the logs at @paths to @address. enum cpti_exit. */
+int cpti_store_load(const char *address, const struct cpti_store_load_how *how,
+                    const char *const *paths, size_t path_count);
+
+#endif

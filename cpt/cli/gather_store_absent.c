@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* gather_store_absent.c - a tool without ClickHouse; see gather_store.h */
+#include "cpt/cli/gather_store.h"
+
+#include "cpt/cli/output.h"
+
+#include <string.h>
+
+int cpti_is_store(const char *operand)
+{
+    return strncmp(operand, "clickhouse://", 13) == 0 ||
+           strncmp(operand, "clickhouses://", 14) == 0;
+}
+
+static int refuse(const char *address)
+{
+    return cpti_failed("%s: this cpt was built without libcurl, so without ClickHouse",
+                       cpti_quoted(address));
+}
+
+int cpti_store_gather(const char *address, const struct cpti_selection *selection,
+                      struct cpt_tree *tree,
+                      void (*service)(void *context, const char *name), void *context)
+{
+    (void)selection;
+    (void)tree;
+    (void)service;
+    (void)context;
+    return refuse(address);
+}
+
+int cpti_store_load(const char *address, const struct cpti_store_load_how *how,
+                    const char *const *paths, size_t path_count)
+{
+    (void)how;
+    (void)paths;
+    (void)path_count;
+    return refuse(address);
+}

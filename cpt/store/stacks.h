@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * stacks.h - stacks by their identity
+ *
+ * In the rows of requests a stack is a number of 64 bits, made of the number of the
+ * stack one frame shorter, and the name and kind of its last frame:
+ *
+ *      identity(stack) = first 8 bytes of SHA-256(identity(parent), kind, name)
+ *
+ * so that all loaders everywhere give the same stack the same number. What a number
+ * means is in a table of its own. If it ever means two things, that is an error, never
+ * a wrong tree.
+ *
+ * Threads: one at a time.
+ */
+#ifndef CPTI_STACKS_H
+#define CPTI_STACKS_H
+
+#include "cpt/cpt_name.h"
+
+/* The empty stack, and no stack. */
+#define CPTI_STACK_ROOT UINT64_C(0)
+
+struct cpti_stack {
+    uint64_t id;
+    uint64_t parent;
+    cpt_name_id name;
+    uint32_t node; /* in a tree; 0: not known */
+    uint16_t kind;
+};
+
+/* A table of them. Zero is an empty one. */
+struct cpti_stacks {
+    struct cpti_stack *entries;
+    size_t count;
+    size_t capacity;
+    uint32_t *slots; /* of entries, plus 1 */
+    size_t slot_count;
+    struct cpt_names *names;
+};
+
+void cpti_stacks_deinit(struct cpti_stacks *stacks);
+
+/* The identity of a stack; never CPTI_STACK_ROOT. */
+uint64_t cpti_stack_id(uint64_t parent, unsigned kind, struct cpt_bytes name);
+
+/* The entry with @id, or NULL. Good until one is added. */
+struct cpti_stack *cpti_stacks_find(const struct cpti_stacks *stacks, uint64_t id);
+
+/*
+ * Adds a stack; *@is_new says whether it was not there.
+ *
+ * CPT_OK; CPT_CORRUPT if @id means something else already; CPT_LIMIT; CPT_NO_MEMORY.
+ */
+cpt_status cpti_stacks_add(struct cpti_stacks *stacks, uint64_t id, uint64_t parent,
+                           unsigned kind, struct cpt_bytes name, int *is_new);
+
+#endif

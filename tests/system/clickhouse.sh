@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# clickhouse.sh - the database makes the trees that the logs make, byte for byte: with
+# two shards, of which one is killed while it is being loaded
+#
+# The servers are plain processes on free ports of the loopback interface, with all
+# their files in a folder that is removed.
+set -u
+server=$(command -v clickhouse-server || ls /usr/sbin/clickhouse-server 2>/dev/null)
+if [ -z "$server" ] || ! command -v curl >/dev/null; then
+    echo "clickhouse-server or curl is not installed"
+    exit 77
+fi
+if "$CPT" load clickhouse://127.0.0.1:1/a none 2>&1 | grep -q 'without libcurl'; then
+    echo "cpt was built without libcurl"
+    exit 77
+fi
+
+# The sockets and logs of a server need a short path; it must be ours alone.
+folder=$(mktemp -d) || exit 99
+pids=
+stop_all()
+{
+    for pid in $pids; do
+        kill -9 "$pid" 2>/dev/null
+    done
+    rm -rf "$folder"
+}
+trap stop_all EXIT
+trap 'exit 99' INT TERM
+
+fail()
+{
+    echo "FAILED: $*"
+    tail -5 "$folder"/*/error.log 2>/dev/null
+    exit 1
+}
+
+say()
+{
+    echo "-- $*"
+}
+
+# start SHARD PORT: writes its configuration and runs it; its process in $started.
+start()
+{
+    mkdir -p "$folder/$1/data" "$folder/$1/tmp" "$folder/$1/formats"
+    cat >"$folder/$1/config.xml" <<EOF
+<?xml version="1.0"?>
+<yandex>
+    <logger><level>warning</level><log>$folder/$1/server.log</log>
+        <errorlog>$folder/$1/error.log</errorlog></logger>
+    <http_port>$2</http_port><tcp_port>$(($2 + 1))</tcp_port>
+    <listen_host>127.0.0.1</listen_host>
+    <interserver_http_host>127.0.0.1</interserver_http_host>
+    <path>$folder/$1/data/</path><tmp_path>$folder/$1/tmp/</tmp_path>
+    <format_schema_path>$folder/$1/formats/</format_schema_path>
+    <mark_cache_size>67108864</mark_cache_size>
+    <users_config>$folder/$1/users.xml</users_config>
+    <default_profile>default</default_profile><default_database>default</default_database>
+</yandex>
+EOF
+    cat >"$folder/$1/users.xml" <<EOF
+<?xml version="1.0"?>
+<yandex>
+    <profiles><default><max_memory_usage>2000000000</max_memory_usage></default></profiles>
+    <users><default><password></password><networks><ip>127.0.0.1</ip></networks>
+        <profile>default</profile><quota>default</quota></default></users>
+    <quotas><default></default></quotas>
+</yandex>
+EOF
+    "$server" --config-file="$folder/$1/config.xml" >"$folder/$1/output" 2>&1 &
+    started=$!
+    pids="$pids $started"
+}
+
+# is_up PORT
+is_up()
+{
+    [ "$(curl -s -m 2 --noproxy '*' "http://127.0.0.1:$1/?query=SELECT%201" 2>/dev/null)" = 1 ]
+}
+
+# wait_up SHARD PORT PID
+wait_up()
+{
+    for _ in $(seq 150); do
+        is_up "$2" && return
+        kill -0 "$3" 2>/dev/null || return 1
+        sleep 0.2
+    done
+    return 1
+}
+
+# start_free SHARD: on ports that are free; the port in $port.
+start_free()
+{
+    for try in 1 2 3 4 5 6 7 8; do
+        port=$((20000 + ($$ * 7 + try * 977 + $1 * 4919) % 12000))
+        start "$1" "$port"
+        wait_up "$1" "$port" "$started" && return
+        kill -9 "$started" 2>/dev/null
+    done
+    fail "no server starts: $(cat "$folder/$1/output")"
+}
+
+# sql PORT STATEMENT
+sql()
+{
+    curl -s -m 60 --noproxy '*' "http://127.0.0.1:$1/" --data-binary "$2"
+}
+
+# same_tree WHAT OPTIONS...: the database and the logs make the same bytes.
+same_tree()
+{
+    what=$1
+    shift
+    "$CPT" aggregate --no-source -o logs.cpttree "$@" $logs || fail "$what: logs"
+    "$CPT" aggregate --no-source -o store.cpttree "$@" "$store" || fail "$what: database"
+    cmp logs.cpttree store.cpttree || fail "$what: the trees differ"
+    say "$what: the same tree"
+}
+
+# same_rows: the same without the number of records looked at, which are fewer if the
+# database passes over those of other times and services.
+same_rows()
+{
+    what=$1
+    shift
+    for side in logs store; do
+        eval "files=\$$side"
+        "$CPT" report --json "$@" $files >$side.json || fail "$what: $side"
+        sed 's/"records":[0-9]*,//; s/"source":[^]]*\],//' $side.json >$side.rows
+    done
+    cmp logs.rows store.rows || fail "$what: the reports differ"
+    say "$what: the same report"
+}
+
+make_log=$CPT_HELPERS/../cli/make_log
+"$make_log" experiment >a.cptlog
+"$make_log" services >b.cptlog
+"$make_log" hostile >hostile.cptlog
+
+start_free 0
+first=$port
+first_pid=$started
+start_free 1
+second=$port
+second_pid=$started
+store=clickhouse://127.0.0.1:$first,127.0.0.1:$second/cpt
+say "two shards, version $(sql "$first" 'SELECT version()')"
+
+say 'loading'
+logs='a.cptlog'
+"$CPT" load "$store" a.cptlog >loaded || fail load
+[ "$(cat loaded)" = '120 requests' ] || fail "loaded $(cat loaded)"
+for shard in $first $second; do
+    [ "$(sql "$shard" 'SELECT count() > 30 FROM cpt.cpt_requests')" = 1 ] ||
+        fail 'a shard has next to nothing'
+done
+same_tree 'all requests'
+"$CPT" load "$store" a.cptlog a.cptlog >loaded || fail 'load again'
+same_tree 'loaded three times'
+for condition in arm=control region=eu items=3 items=3.0 ratio=2.5 \
+    cached=true status=503 failed=true method=/ meta.arm=control \
+    trace_id=30313233343536373839616263646566; do
+    same_tree "$condition" -w "$condition"
+done
+same_tree 'two terms' -w region=eu -w arm=treatment
+same_tree 'an expression' -w 'arm == "control" and latency > 12ms and latency <= 20ms'
+same_tree 'with forced ones' --include-forced
+same_tree 'random ones with forced ones' --include-forced -w random=true
+same_rows 'a window' --since 2026-11-21T06:00:30Z --until 2026-11-21T06:01:10Z
+
+say 'what cannot be asked or is not there'
+"$CPT" report "$store" -w 'arm != "control"' 2>said
+[ $? = 2 ] || fail 'what cannot be asked has another exit status'
+grep -q 'KEY=VALUE' said || fail "said $(cat said)"
+"$CPT" report "$store" -w nosuch=1 2>said
+[ $? = 1 ] || fail 'nothing selected has another exit status'
+for value in "x' OR 1=1 --" "\\' OR 1" '%27' "$(printf 'a\nb')"; do
+    ! "$CPT" report "$store" -w "arm=$value" >said 2>&1 ||
+        fail "a value selects something: $value: $(cat said)"
+    ! "$CPT" report "$store" -w "meta.a'b=$value" >said 2>&1 ||
+        fail "a key selects something: $(cat said)"
+    "$CPT" report "$store" -e "$value" >said 2>&1
+    [ $? = 1 ] || fail "a service selects something: $(cat said)"
+done
+"$CPT" load "clickhouse://127.0.0.1:$first/cpt;DROP" a.cptlog 2>said
+[ $? = 2 ] || fail 'a database may have any name'
+"$CPT" load "clickhouse://u:secret@127.0.0.1:$first/cpt" a.cptlog 2>said
+[ $? = 2 ] || fail 'a password may be seen'
+
+say 'hostile names'
+plain=$store
+store=${plain}_hostile
+logs=hostile.cptlog
+"$CPT" load "$store" hostile.cptlog >loaded || fail 'load hostile'
+same_tree 'hostile names'
+
+say 'several services'
+store=${plain}_services
+logs=b.cptlog
+"$CPT" load "$store" b.cptlog >loaded || fail 'load services'
+same_tree 'one of two services' # the other one's records are its own
+same_rows 'the other one' -e B
+
+say 'a shard is killed while it is loaded'
+store=${plain}_killed
+logs=many.cptlog
+"$CPT_HELPERS/store_log" 60000 >many.cptlog || fail 'store_log'
+kill -9 "$second_pid"
+wait "$second_pid" 2>/dev/null
+"$CPT" load --retry-for 1 "$store" many.cptlog >loaded 2>said
+[ $? = 1 ] || fail 'loading without a shard succeeds'
+grep -q "127.0.0.1:$second" said || fail "said $(cat said)"
+"$CPT" report "$plain" >said 2>&1
+[ $? = 1 ] || fail 'a report without a shard succeeds'
+start 1 "$second"
+second_pid=$started
+wait_up 1 "$second" "$second_pid" || fail 'the shard does not come back'
+"$CPT" load --batch 500 "$store" many.cptlog >loaded 2>said &
+loader=$!
+# at a moment when it has something, but not all
+for _ in $(seq 200); do
+    rows=$(sql "$second" 'SELECT count() FROM cpt_killed.cpt_requests' 2>/dev/null)
+    case $rows in '' | 0 | *[!0-9]*) sleep 0.02 ;; *) break ;; esac
+done
+kill -9 "$second_pid"
+wait "$second_pid" 2>/dev/null
+say "killed with $rows rows"
+[ "$rows" -lt 29000 ] || fail 'that was too late'
+sleep 1
+start 1 "$second"
+second_pid=$started
+wait_up 1 "$second" "$second_pid" || fail 'the shard does not come back'
+wait "$loader" || fail "the loader gave up: $(cat said)"
+same_tree 'after the kill'
+"$CPT" load "$store" many.cptlog >loaded || fail 'load after the kill'
+same_tree 'loaded once more'
+same_tree 'a term after the kill' -w arm=1
+
+say 'what the database says is checked'
+sql "$first" "INSERT INTO cpt_killed.cpt_stacks (id, parent, kind, name)
+    SELECT id, parent, kind, 'another' FROM cpt_killed.cpt_stacks LIMIT 1"
+"$CPT" report "$store" >said 2>&1
+[ $? = 1 ] || fail 'a stack that means two things is taken'
+grep -q 'two different things' said || fail "said $(cat said)"
+kill -0 "$first_pid" || fail 'the first shard died'
+say 'all as expected'
