@@ -307,9 +307,11 @@ static void make_model(struct model *model)
     make_path(model);
 }
 
+enum tree_kind { AND, OR, NOT, TEST };
+
 /* One node of a random expression. */
 struct tree {
-    enum { AND, OR, NOT, TEST } kind;
+    enum tree_kind kind;
     struct tree *left;
     struct tree *right;
     int what;      /* a row of subjects */
@@ -343,10 +345,14 @@ static const char *const relations[] = {
 
 static struct tree *make_tree(int depth)
 {
+    static const enum tree_kind kinds[] = {AND, OR, NOT};
     struct tree *tree = calloc(1, sizeof *tree);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(tree);
-    tree->kind = depth == 0 || next_random(3) == 0 ? TEST : (int)next_random(3);
+    tree->kind = TEST;
+    if (depth != 0 && next_random(3) != 0) {
+        tree->kind = kinds[next_random(3)];
+    }
     if (tree->kind != TEST) {
         tree->left = make_tree(depth - 1);
         tree->right = tree->kind == NOT ? NULL : make_tree(depth - 1);
