@@ -7,6 +7,7 @@
  */
 #include "cpt/cli/gather.h"
 #include "cpt/cli/json_write.h"
+#include "cpt/cli/log_merge.h"
 #include "cpt/cli/log_output.h"
 #include "cpt/cli/log_passing.h"
 #include "cpt/cli/log_walk.h"
@@ -25,7 +26,6 @@ struct log_command {
     struct cpti_selection selection;
     int is_json;
     int is_check;
-    int is_repair;
     int follows;
     struct cpti_log_window window;  /* of the selection */
     struct cpti_log_output *output; /* where records go instead of being printed */
@@ -221,7 +221,7 @@ static int run_file(struct log_command *command, const struct cpti_arguments *ar
         .input = &input,
         .stops_at_error = cpti_has(arguments, "stop-at-error"),
         .follows = command->follows,
-        .prints_records = !command->is_check && command->output == NULL,
+        .prints_records = !command->is_check,
         .record = meet_record,
         .context = command,
         .windows = &command->window,
@@ -240,11 +240,6 @@ static int run_file(struct log_command *command, const struct cpti_arguments *ar
             (void)printf("%s: %" PRIu64 " record%s, each adds up to its latency\n",
                          cpti_input_name(&input), command->selected_count,
                          command->selected_count == 1 ? "" : "s");
-        }
-        /* what is damaged has been said, and is what one repairs */
-        if (command->is_repair && walk.damage_count != 0 && walk.record_count != 0 &&
-            input.error_number == 0 && !walk.stops_at_error) {
-            status = CPTI_EXIT_DONE;
         }
     }
     cpti_input_close(&input);
@@ -291,9 +286,6 @@ static int run_files(struct log_command *command,
 {
     int status = CPTI_EXIT_DONE;
 
-    command->window =
-        (struct cpti_log_window){command->selection.since_ns,
-                                 command->selection.until_ns, command->selection.entry};
     for (size_t i = 0; i < arguments->operand_count; i++) {
         const int failed = run_file(command, arguments, arguments->operands[i]);
 
@@ -302,11 +294,20 @@ static int run_files(struct log_command *command,
     return status;
 }
 
-/* The same with the records going into a log of their own. What is damaged in the
- * others is left out of it; one that stopped there is not made. */
+/* The records of all files, in order of time, into a log of their own. What is damaged
+ * in the others is left out of it; one that stopped there is not made. */
 static int run_into(struct log_command *command, const struct cpti_arguments *arguments,
                     const char *path)
 {
+    const struct cpti_log_walk like = {
+        .stops_at_error = cpti_has(arguments, "stop-at-error"),
+        .forgives =
+            cpti_has(arguments, "repair"), /* what is said is what one repairs */
+        .record = meet_record,
+        .context = command,
+        .windows = &command->window,
+        .window_count = 1,
+    };
     struct cpti_log_output output;
     int status = cpti_log_output_open(&output, path, cpti_has(arguments, "compress"));
     int failed;
@@ -315,7 +316,8 @@ static int run_into(struct log_command *command, const struct cpti_arguments *ar
         return status;
     }
     command->output = &output;
-    status = run_files(command, arguments);
+    status = cpti_log_merge(&like, arguments->operands, arguments->operand_count);
+    command->output = NULL;
     if (status != CPTI_EXIT_DONE &&
         (output.record_count == 0 || cpti_has(arguments, "stop-at-error"))) {
         cpti_log_output_abort(&output);
@@ -332,7 +334,6 @@ static int run(const struct cpti_arguments *arguments)
     struct log_command command = {
         .is_json = cpti_has(arguments, "json"),
         .is_check = cpti_has(arguments, "check"),
-        .is_repair = cpti_has(arguments, "repair"),
         .follows = cpti_has(arguments, "follow"),
     };
     struct cpti_selection *selection;
@@ -353,6 +354,9 @@ static int run(const struct cpti_arguments *arguments)
     }
     selection->includes_forced =
         1; /* after their percentiles, which are of the others */
+    command.window =
+        (struct cpti_log_window){command.selection.since_ns, command.selection.until_ns,
+                                 command.selection.entry};
     status = output != NULL ? run_into(&command, arguments, output)
                             : run_files(&command, arguments);
     cpti_selection_deinit(selection);
@@ -368,7 +372,7 @@ static const struct cpti_option options[] = {
      NULL},
     {"output", 'o', "FILE",
      "print no records; write those that are selected to FILE, a path log with an "
-     "index, one input behind the other",
+     "index; several inputs are merged by time",
      NULL},
     {"repair", 0, "FILE",
      "write all sound records to FILE; what is damaged is said, left out, and no "
@@ -420,9 +424,10 @@ const struct cpti_command cpti_command_log = {
         "\n"
         "With --output or --repair records are copied as they are, also what this "
         "version "
-        "does not know of them. Several inputs become one log, in the order in which "
-        "they "
-        "are given; the index at its end tells what each block holds, so that who "
+        "does not know of them. Several inputs become one log, in which they are "
+        "merged "
+        "by the time when requests arrived; the index at its end tells what each block "
+        "holds, so that who "
         "looks "
         "for a window of time or an entry service need not read the others. Blocks of "
         "the "

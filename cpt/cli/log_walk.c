@@ -166,15 +166,17 @@ static int meet_damage(struct cpti_log_walk *walk, cpt_status status,
     }
 }
 
-static int walk_records(struct cpti_log_walk *walk)
+int cpti_log_walk_next(struct cpti_log_walk *walk, struct cpt_record *record,
+                       int *is_end)
 {
+    *is_end = 0;
     for (;;) {
         struct cpt_error error = {0};
-        struct cpt_record record;
-        const cpt_status status = cpt_log_reader_next(walk->reader, &record, &error);
+        const cpt_status status = cpt_log_reader_next(walk->reader, record, &error);
         int failed;
 
         if (status == CPT_END) {
+            *is_end = 1;
             return CPTI_EXIT_DONE;
         }
         if (status == CPT_OK) {
@@ -182,10 +184,9 @@ static int walk_records(struct cpti_log_walk *walk)
             if (walk->record_count % PROGRESS_RECORDS == 0) {
                 pass_step(walk);
             }
-            failed = walk->record(walk, &record);
-        } else {
-            failed = meet_damage(walk, status, &error);
+            return CPTI_EXIT_DONE;
         }
+        failed = meet_damage(walk, status, &error);
         if (failed != CPTI_EXIT_DONE) {
             return failed;
         }
@@ -212,43 +213,61 @@ static int sum_up(const struct cpti_log_walk *walk)
     if (counts->skipped_bytes != 0) {
         cpti_warn("%s: %" PRIu64 " bytes skipped", name, counts->skipped_bytes);
     }
-    return cpti_failed("%s: %" PRIu64 " of %" PRIu64 " records skipped", name, skipped,
-                       walk->record_count + walk->lost_count + walk->passed_count);
+    cpti_warn("%s: %" PRIu64 " of %" PRIu64 " records skipped", name, skipped,
+              walk->record_count + walk->lost_count + walk->passed_count);
+    return walk->forgives && walk->record_count != 0 ? CPTI_EXIT_DONE
+                                                     : CPTI_EXIT_FAILED;
 }
 
-int cpti_log_walk(struct cpti_log_walk *walk)
+int cpti_log_walk_begin(struct cpti_log_walk *walk)
 {
     struct cpt_log_reader_options options = {
         .struct_bytes = sizeof options,
         .read = walk->follows ? cpti_log_read_following : cpti_input_read,
         .context = walk->input,
     };
-    struct cpti_log_passing passing;
     struct cpt_error error = {0};
-    int status = CPTI_EXIT_FAILED;
 
-    cpti_log_passing_init(&passing, walk->input, walk->windows, walk->window_count,
-                          &options);
+    cpti_log_passing_init(&walk->passing, walk->input, walk->windows,
+                          walk->window_count, &options);
     walk->path = cpt_path_new(NULL);
     walk->reader = cpt_log_reader_new(&options, &error);
     walk->shows_progress = isatty(STDERR_FILENO) && !cpti_says_apart() &&
                            !(walk->prints_records && isatty(STDOUT_FILENO));
-    if (walk->path == NULL || walk->reader == NULL) {
-        (void)cpti_failed("out of memory");
-        goto out;
+    return walk->path != NULL && walk->reader != NULL ? CPTI_EXIT_DONE
+                                                      : cpti_failed("out of memory");
+}
+
+int cpti_log_walk_end(struct cpti_log_walk *walk, int status)
+{
+    if (walk->reader != NULL) {
+        show_progress(walk, 1);
+        walk->lost_count = cpt_log_reader_counts(walk->reader)->skipped_records;
+        walk->passed_count = cpt_log_reader_counts(walk->reader)->passed_records;
+        if (status == CPTI_EXIT_DONE) {
+            status = sum_up(walk);
+        }
     }
-    status = walk_records(walk);
-    show_progress(walk, 1);
-    walk->lost_count = cpt_log_reader_counts(walk->reader)->skipped_records;
-    walk->passed_count = cpt_log_reader_counts(walk->reader)->passed_records;
-    if (status == CPTI_EXIT_DONE) {
-        status = sum_up(walk);
-    }
-out:
     cpt_log_reader_free(walk->reader);
-    cpti_log_passing_deinit(&passing);
+    cpti_log_passing_deinit(&walk->passing);
     cpt_path_free(walk->path);
     walk->reader = NULL;
     walk->path = NULL;
     return status;
+}
+
+int cpti_log_walk(struct cpti_log_walk *walk)
+{
+    int status = cpti_log_walk_begin(walk);
+    int is_end = 0;
+
+    while (status == CPTI_EXIT_DONE && !is_end) {
+        struct cpt_record record;
+
+        status = cpti_log_walk_next(walk, &record, &is_end);
+        if (status == CPTI_EXIT_DONE && !is_end) {
+            status = walk->record(walk, &record);
+        }
+    }
+    return cpti_log_walk_end(walk, status);
 }

@@ -11,9 +11,9 @@
 
 #include "cpt/cli/command.h"
 #include "cpt/cli/files.h"
+#include "cpt/cli/log_passing.h"
 
 struct cpt_log_reader;
-struct cpti_log_window;
 struct cpt_path;
 struct cpt_record;
 
@@ -21,9 +21,10 @@ struct cpt_record;
 struct cpti_log_walk {
     struct cpti_input *input;
     int stops_at_error; /* the first damage ends it */
+    int forgives;       /* what was skipped, if anything else was met, is no failure */
+    int follows;        /* waits for more at the end of a file that is not finished */
     int is_quiet;       /* a first pass: who comes after it says what is damaged */
     int prints_records; /* on standard output: no progress if that is a terminal */
-    int follows; /* waits for more at the end of a file that is not finished */
     /* Told of each record; what is not CPTI_EXIT_DONE ends the walk. */
     int (*record)(struct cpti_log_walk *walk, const struct cpt_record *record);
     void *context;
@@ -32,6 +33,7 @@ struct cpti_log_walk {
     size_t window_count;
 
     struct cpt_log_reader *reader;
+    struct cpti_log_passing passing;
     struct cpt_path *path;  /* for cpti_log_path() */
     uint64_t record_count;  /* met so far, this one included */
     uint64_t skipped_count; /* of those, could not be used */
@@ -48,6 +50,16 @@ struct cpti_log_walk {
  * `record` returned.
  */
 int cpti_log_walk(struct cpti_log_walk *walk);
+
+/*
+ * The same step by step, for who walks over several inputs at once: begin; next until
+ * *@is_end is set or it fails; then end in any case, with what came of it so far.
+ * @record is borrowed until the next step. enum cpti_exit; `record` is not called.
+ */
+int cpti_log_walk_begin(struct cpti_log_walk *walk);
+int cpti_log_walk_next(struct cpti_log_walk *walk, struct cpt_record *record,
+                       int *is_end);
+int cpti_log_walk_end(struct cpti_log_walk *walk, int status);
 
 /* Within `record`: says that the record cannot be used, and counts it as skipped.
  * CPTI_EXIT_DONE, or CPTI_EXIT_FAILED if the walk stops at errors. */

@@ -2,14 +2,10 @@
 # SPDX-FileCopyrightText: The cpt authors
 # the selected records as a log of their own, which says the same of them
 make_log experiment >a.cptlog
-make_log services >b.cptlog
 cpt log --where arm=control -o control.cptlog a.cptlog
 cpt log --json --where arm=control a.cptlog >wanted
 cpt log --json control.cptlog | cmp - wanted && echo same
 cpt log --check control.cptlog
-cpt log -o both.cptlog a.cptlog b.cptlog
-cpt log --json a.cptlog b.cptlog >wanted
-cpt log --json both.cptlog | cmp - wanted && echo same
 cpt log -o - a.cptlog | cpt log --check -
 cpt log -o x.cptlog -j a.cptlog; echo $?
 cpt log -o x.cptlog missing.cptlog; echo $?
