@@ -113,7 +113,7 @@ int cpti_log_merge(const struct cpti_log_walk *like, const char *const *paths,
                    size_t path_count)
 {
     struct source *sources = calloc(path_count + 1, sizeof *sources);
-    struct heap heap = {calloc(path_count + 1, sizeof *heap.all), 0};
+    struct heap heap = {calloc(path_count + 1, sizeof(struct source *)), 0};
     int status = CPTI_EXIT_DONE;
 
     if (sources == NULL || heap.all == NULL) {
