@@ -6,7 +6,7 @@
 #
 #   BUILD=dir       where to build (build)          NO_INSTALL=1  install no packages
 #   DEMO='--serve'  arguments of cpt demo           WERROR=ON     warnings are errors
-#   PREFIX= DESTDIR= SHARED=OFF                     for make install
+#   CTEST_FLAGS=    more arguments of ctest         PREFIX= DESTDIR= SHARED=OFF  install
 
 BUILD ?= build
 BUILD_TYPE ?= RelWithDebInfo
@@ -53,15 +53,16 @@ test:
 	@sh cmake/packages.sh $(BUILD_PACKAGES) $(TEST_PACKAGES)
 	$(CONFIGURE) -DCPT_BUILD_TESTS=ON
 	cmake --build $(BUILD)
-	ctest --test-dir $(BUILD) -LE long -j $(JOBS) --output-on-failure --no-tests=error
+	ctest --test-dir $(BUILD) -LE long -j $(JOBS) --output-on-failure --no-tests=error \
+		$(CTEST_FLAGS)
 
 test-all: test
 	@sh cmake/packages.sh $(LONG_PACKAGES)
-	ctest --test-dir $(BUILD) -L long --output-on-failure
+	ctest --test-dir $(BUILD) -L long --output-on-failure $(CTEST_FLAGS)
 	set -e; for preset in $(LONG_PRESETS); do \
 		cmake --preset $$preset; \
 		cmake --build --preset $$preset; \
-		ctest --preset $$preset -j $(JOBS); \
+		ctest --preset $$preset -j $(JOBS) $(CTEST_FLAGS); \
 	done
 	cmake --preset fuzz
 	cmake --build --preset fuzz
