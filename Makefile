@@ -6,13 +6,14 @@
 #
 #   BUILD=dir       where to build (build)          NO_INSTALL=1  install no packages
 #   DEMO='--serve'  arguments of cpt demo           WERROR=ON     warnings are errors
-#   CTEST_FLAGS=    more arguments of ctest         PREFIX= DESTDIR= SHARED=OFF  install
+#   TRIES=2         for each system test            PREFIX= DESTDIR= SHARED=OFF  install
 
 BUILD ?= build
 BUILD_TYPE ?= RelWithDebInfo
 WERROR ?= OFF
 PREFIX ?= /usr/local
 SHARED ?= ON
+TRIES ?= 1
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 # Debian's names of what we need, each list with what needs it.
@@ -24,6 +25,11 @@ LONG_PACKAGES = clang libclang-rt-14-dev clang-tidy debhelper dpkg-dev fakeroot
 
 CONFIGURE = cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DCPT_WERROR=$(WERROR)
+
+# $(call run_tests,how to call ctest): system tests, some of which measure time, after the
+# others and on their own, and TRIES times if they fail.
+run_tests = $(1) -E '^system_' -j $(JOBS) && \
+	$(1) -R '^system_' -j $(JOBS) --repeat until-pass:$(TRIES)
 
 # The sanitizers and the other compiler; each is a preset of CMakePresets.json.
 LONG_PRESETS = asan tsan clang
@@ -53,16 +59,15 @@ test:
 	@sh cmake/packages.sh $(BUILD_PACKAGES) $(TEST_PACKAGES)
 	$(CONFIGURE) -DCPT_BUILD_TESTS=ON
 	cmake --build $(BUILD)
-	ctest --test-dir $(BUILD) -LE long -j $(JOBS) --output-on-failure --no-tests=error \
-		$(CTEST_FLAGS)
+	$(call run_tests,ctest --test-dir $(BUILD) -LE long --output-on-failure --no-tests=error)
 
 test-all: test
 	@sh cmake/packages.sh $(LONG_PACKAGES)
-	ctest --test-dir $(BUILD) -L long --output-on-failure $(CTEST_FLAGS)
+	ctest --test-dir $(BUILD) -L long --output-on-failure
 	set -e; for preset in $(LONG_PRESETS); do \
 		cmake --preset $$preset; \
 		cmake --build --preset $$preset; \
-		ctest --preset $$preset -j $(JOBS) $(CTEST_FLAGS); \
+		$(call run_tests,ctest --preset $$preset) || exit 1; \
 	done
 	cmake --preset fuzz
 	cmake --build --preset fuzz
