@@ -650,7 +650,7 @@ static int reduce(struct parser *parser, unsigned kind)
            parser->waits[parser->wait_count - 1].kind <= kind) {
         const unsigned joins = parser->waits[--parser->wait_count].kind;
         const size_t count = joins == NODE_NOT ? 1 : 2;
-        uint16_t node;
+        uint16_t node = NO_NODE;
 
         if (!add_node(parser, joins, &node)) {
             return 0;
