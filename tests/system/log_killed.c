@@ -146,6 +146,15 @@ static struct cpt_log_queue *open_target(struct target *target, int is_shared,
         queue.sink = cpt_log_file_write;
         queue.context = target->file;
     }
+    queue.zstd_level = (int)test_random_below(random, 2);
+    if (queue.zstd_level != 0) {
+        struct cpt_log_queue *compressed = cpt_log_queue_new(&queue, NULL);
+
+        if (compressed != NULL) {
+            return compressed;
+        }
+        queue.zstd_level = 0; /* built without zstd */
+    }
     return cpt_log_queue_new(&queue, NULL);
 }
 

@@ -154,6 +154,28 @@ static void test_what_it_says(void)
     close_log(&indexed);
 }
 
+/* A file of version 1, written once. */
+static void test_stored_index(void)
+{
+    struct log_memory log = {NULL, 0, 0, 0};
+    struct cpt_log_index *index = NULL;
+    char piece[4096];
+    size_t bytes = 0;
+    FILE *in = fopen(CPT_TEST_DATA "/path-log/v1/indexed.cptlog", "rb");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(in);
+    while ((bytes = fread(piece, 1, sizeof piece, in)) != 0) {
+        log_memory_append(&log, piece, bytes);
+    }
+    (void)fclose(in);
+    CU_ASSERT_EQUAL_FATAL(read_index(&log, &index, NULL), CPT_OK);
+    CU_ASSERT_EQUAL_FATAL(cpt_log_index_count(index), 1);
+    CU_ASSERT_EQUAL(cpt_log_index_block(index, 0)->record_count, 3);
+    CU_ASSERT_EQUAL(cpt_log_index_block(index, 0)->offset, 44);
+    cpt_log_index_free(index);
+    free(log.data);
+}
+
 static void test_what_has_no_index(void)
 {
     struct log_memory log = log_memory_new(2, 2);
@@ -627,6 +649,7 @@ static void test_allocation_failures(void)
 
 CU_TestInfo cpt_log_index_tests[] = {
     {"what it says", test_what_it_says},
+    {"an index of version 1", test_stored_index},
     {"what has no index", test_what_has_no_index},
     {"more names than bits", test_more_names_than_bits},
     {"long names", test_long_names},
