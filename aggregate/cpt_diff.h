@@ -100,6 +100,31 @@ CPT_API cpt_status cpt_diff_new(const struct cpt_alloc *alloc,
                                 const struct cpt_tree *new_tree,
                                 const struct cpt_diff_options *options,
                                 struct cpt_diff **diff, struct cpt_error *error);
+
+/* Requests of one sort, in both samples: one page, one region … */
+struct cpt_diff_stratum {
+    const struct cpt_tree *base;
+    const struct cpt_tree *new_tree;
+    const struct cpt_tree *base_inclusive; /* as in cpt_diff_options, or NULL */
+    const struct cpt_tree *new_inclusive;
+    double share; /* of the mix in which both are compared */
+};
+
+/*
+ * Compares two samples as if both had the same mix of @stratum_count sorts of requests:
+ * each mean is the sum of those of all strata, weighted by their shares (which add up
+ * to 1; usually those of the base). So what only comes of more requests of a slow sort
+ * is not among the differences. The inclusive trees of @options are not looked at.
+ *
+ * As cpt_diff_new(); CPT_INVALID also if a stratum has no requests on one side, a share
+ * is not above 0 and up to 1, or there is no stratum.
+ */
+CPT_API cpt_status cpt_diff_new_strata(const struct cpt_alloc *alloc,
+                                       const struct cpt_diff_stratum *strata,
+                                       size_t stratum_count,
+                                       const struct cpt_diff_options *options,
+                                       struct cpt_diff **diff, struct cpt_error *error);
+
 CPT_API void cpt_diff_free(struct cpt_diff *diff);
 
 /* The rows, largest difference first; the root is not among them. Borrowed. */

@@ -253,34 +253,112 @@ static cpt_status compare_rows(const struct cpt_alloc *alloc, struct placed *pla
     return status;
 }
 
-/* One of the two samples. */
-struct side {
+/* One sample, or that part of it which is of one stratum. */
+struct part {
     const struct cpt_tree *tree;
     const struct cpt_tree *inclusive; /* for the inclusive times, or NULL: @tree */
+    double share;                     /* of the stratum: all add up to 1 */
     struct cpt_stats absent;          /* of a stack that it lacks */
     uint32_t *map;           /* by node of the stacks: its own node, CPT_TREE_NONE */
     uint32_t *inclusive_map; /* the same for @inclusive */
 };
 
-static struct cpt_stats stats_at(const struct side *side, uint32_t node)
-{
-    struct cpt_stats stats = side->map[node] == CPT_TREE_NONE
-                                 ? side->absent
-                                 : cpt_stats_of(side->tree, side->map[node]);
+/* One of the two samples. */
+struct side {
+    struct part *parts;
+    size_t part_count;
+};
 
-    if (side->inclusive != NULL && node != CPT_TREE_ROOT) {
+static struct cpt_stats part_stats(const struct part *part, uint32_t node)
+{
+    struct cpt_stats stats = part->map[node] == CPT_TREE_NONE
+                                 ? part->absent
+                                 : cpt_stats_of(part->tree, part->map[node]);
+
+    if (part->inclusive != NULL && node != CPT_TREE_ROOT) {
         stats.inclusive =
-            side->inclusive_map[node] == CPT_TREE_NONE
-                ? side->absent.inclusive
-                : cpt_stats_of(side->inclusive, side->inclusive_map[node]).inclusive;
+            part->inclusive_map[node] == CPT_TREE_NONE
+                ? part->absent.inclusive
+                : cpt_stats_of(part->inclusive, part->inclusive_map[node]).inclusive;
     }
     return stats;
+}
+
+/* A weighted sum of independent means, as it is made. */
+struct blend {
+    double mean_ns;
+    double squares; /* Σ share² error² */
+    double fourths; /* Σ share⁴ error⁴ / (n - 1), for the degrees of freedom */
+    double count;   /* Σ n */
+};
+
+static void blend_add(struct blend *blend, const struct cpt_mean *mean, double share)
+{
+    const double square = share * share * mean->error_ns * mean->error_ns;
+
+    blend->mean_ns += share * mean->mean_ns;
+    blend->squares += square;
+    if (square > 0) {
+        blend->fourths += square * square / (mean->effective_count - 1);
+    }
+    blend->count += mean->effective_count;
+}
+
+static struct cpt_mean blend_mean(const struct blend *blend)
+{
+    const double degrees = blend->squares * blend->squares / blend->fourths;
+
+    return (struct cpt_mean){.mean_ns = blend->mean_ns,
+                             .error_ns = sqrt(blend->squares),
+                             .effective_count = blend->fourths > 0 && isfinite(degrees)
+                                                    ? degrees + 1
+                                                    : blend->count};
+}
+
+/* The statistics of a stack as they would be in the mix of strata that the shares say.
+ */
+static struct cpt_stats stats_at(const struct side *side, uint32_t node)
+{
+    struct blend self = {0};
+    struct blend inclusive = {0};
+    struct cpt_stats all = {0};
+
+    if (side->part_count == 1) {
+        return part_stats(side->parts, node);
+    }
+    for (size_t i = 0; i < side->part_count; i++) {
+        const struct part *part = &side->parts[i];
+        const struct cpt_stats stats = part_stats(part, node);
+
+        blend_add(&self, &stats.self, part->share);
+        blend_add(&inclusive, &stats.inclusive, part->share);
+        all.presence += part->share * stats.presence;
+        all.present_count += stats.present_count;
+    }
+    all.self = blend_mean(&self);
+    all.inclusive = blend_mean(&inclusive);
+    all.is_rare = all.present_count < CPT_STATS_PRESENT_MIN;
+    return all;
+}
+
+/* Requests of a side, as a sample of equal weights is worth them. */
+static double side_count(const struct side *side)
+{
+    double count = 0;
+
+    for (size_t i = 0; i < side->part_count; i++) {
+        count += side->parts[i].absent.inclusive.effective_count;
+    }
+    return count;
 }
 
 /* Rows in the order of the stacks. */
 static void place_rows(struct placed *placed, const struct cpt_tree_walk *walk,
                        const struct side *sides, double confidence)
 {
+    const double base_count = side_count(&sides[0]);
+    const double new_count = side_count(&sides[1]);
+
     for (uint32_t i = 0; i < cpt_tree_walk_count(walk); i++) {
         const struct cpt_tree_row *at = cpt_tree_walk_row(walk, i);
         const struct cpt_stats base = stats_at(&sides[0], at->node);
@@ -289,8 +367,7 @@ static void place_rows(struct placed *placed, const struct cpt_tree_walk *walk,
         placed[i] = (struct placed){.row = row_of(at->node, &base, &other, confidence),
                                     .place = i,
                                     .parent = i == 0 ? 0 : at->parent};
-        placed[i].turn = turn_of(&placed[i].row, base.inclusive.effective_count,
-                                 other.inclusive.effective_count);
+        placed[i].turn = turn_of(&placed[i].row, base_count, new_count);
     }
 }
 
@@ -351,22 +428,38 @@ static cpt_status map_tree(struct cpt_diff *diff, const struct cpt_tree *tree,
     return status;
 }
 
+/* Lays all trees of a side over the stacks. */
+static cpt_status map_side(struct cpt_diff *diff, struct side *side, size_t node_count)
+{
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 0; i < side->part_count && status == CPT_OK; i++) {
+        struct part *part = &side->parts[i];
+
+        part->absent = absent(part->tree);
+        status = map_tree(diff, part->tree, node_count, &part->map);
+        if (status == CPT_OK) {
+            status = map_tree(diff, part->inclusive, node_count, &part->inclusive_map);
+        }
+    }
+    return status;
+}
+
 static cpt_status compare(struct cpt_diff *diff, struct side *sides, double confidence)
 {
     size_t node_count = 0; /* the union has at most the nodes of all */
     cpt_status status = CPT_OK;
 
     for (int i = 0; i < 2; i++) {
-        node_count += sides[i].tree->node_count;
-        node_count += sides[i].inclusive != NULL ? sides[i].inclusive->node_count : 0;
-        sides[i].absent = absent(sides[i].tree);
+        for (size_t k = 0; k < sides[i].part_count; k++) {
+            const struct part *part = &sides[i].parts[k];
+
+            node_count += part->tree->node_count;
+            node_count += part->inclusive != NULL ? part->inclusive->node_count : 0;
+        }
     }
     for (int i = 0; i < 2 && status == CPT_OK; i++) {
-        status = map_tree(diff, sides[i].tree, node_count, &sides[i].map);
-        if (status == CPT_OK) {
-            status =
-                map_tree(diff, sides[i].inclusive, node_count, &sides[i].inclusive_map);
-        }
+        status = map_side(diff, &sides[i], node_count);
     }
     if (status == CPT_OK) {
         diff->rows = cpt_alloc_array(diff->alloc, NULL, diff->stacks->node_count,
@@ -375,30 +468,124 @@ static cpt_status compare(struct cpt_diff *diff, struct side *sides, double conf
             diff->rows == NULL ? CPT_NO_MEMORY : make_rows(diff, sides, confidence);
     }
     for (int i = 0; i < 2; i++) {
-        cpt_alloc_free(diff->alloc, sides[i].map);
-        cpt_alloc_free(diff->alloc, sides[i].inclusive_map);
+        for (size_t k = 0; k < sides[i].part_count; k++) {
+            cpt_alloc_free(diff->alloc, sides[i].parts[k].map);
+            cpt_alloc_free(diff->alloc, sides[i].parts[k].inclusive_map);
+        }
     }
     return status;
 }
 
 /* --- Public --- */
 
-static cpt_status check(const struct cpt_tree *base, const struct cpt_tree *other,
-                        const struct cpt_diff_options *options, struct cpt_error *error)
+static cpt_status check_trees(const struct cpt_tree *base, const struct cpt_tree *other,
+                              struct cpt_error *error)
 {
     if (cpt_tree_request_count(base) == 0 || cpt_tree_request_count(other) == 0) {
         return cpt_error_set(error, CPT_INVALID, 0, "the %s side has no requests",
                              cpt_tree_request_count(base) == 0 ? "base" : "new");
     }
-    if (!(options->confidence > 0 && options->confidence < 1)) {
+    return CPT_OK;
+}
+
+static cpt_status check_strata(const struct cpt_diff_stratum *strata, size_t count,
+                               struct cpt_error *error)
+{
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 0; i < count && status == CPT_OK; i++) {
+        if ((strata[i].base_inclusive == NULL) != (strata[i].new_inclusive == NULL)) {
+            return cpt_error_set(error, CPT_INVALID, 0,
+                                 "inclusive times are given for one side only");
+        }
+        if (!(strata[i].share > 0 && strata[i].share <= 1)) {
+            return cpt_error_set(error, CPT_INVALID, 0,
+                                 "the share of a stratum is %g, it has to be above 0 "
+                                 "and up to 1",
+                                 strata[i].share);
+        }
+        status = check_trees(strata[i].base, strata[i].new_tree, error);
+    }
+    return status;
+}
+
+static cpt_status read_options(struct cpt_diff_options *own,
+                               const struct cpt_diff_options *options,
+                               struct cpt_error *error)
+{
+    const cpt_status status = cpt_options_read(own, sizeof *own, options, error);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (own->confidence == 0) {
+        own->confidence = 0.95;
+    }
+    if (!(own->confidence > 0 && own->confidence < 1)) {
         return cpt_error_set(error, CPT_INVALID, 0,
                              "the confidence is %g, it has to be between 0 and 1",
-                             options->confidence);
+                             own->confidence);
     }
-    if ((options->base_inclusive == NULL) != (options->new_inclusive == NULL)) {
-        return cpt_error_set(error, CPT_INVALID, 0,
-                             "inclusive times are given for one side only");
+    return CPT_OK;
+}
+
+/* The diff of two sides whose parts are @parts: those of the base, then the new ones.
+ */
+static cpt_status diff_parts(struct cpt_diff *made,
+                             const struct cpt_diff_stratum *strata, size_t count,
+                             struct part *parts, double confidence)
+{
+    const struct cpt_tree_options stacks = {.struct_bytes = sizeof stacks,
+                                            .nodes_max = CPT_TREE_NODES_MAX};
+    struct side sides[2] = {{parts, count}, {parts + count, count}};
+
+    for (size_t i = 0; i < count; i++) {
+        sides[0].parts[i] = (struct part){.tree = strata[i].base,
+                                          .inclusive = strata[i].base_inclusive,
+                                          .share = strata[i].share};
+        sides[1].parts[i] = (struct part){.tree = strata[i].new_tree,
+                                          .inclusive = strata[i].new_inclusive,
+                                          .share = strata[i].share};
     }
+    made->stacks = cpt_tree_new(made->alloc, &stacks);
+    return made->stacks == NULL ? CPT_NO_MEMORY : compare(made, sides, confidence);
+}
+
+cpt_status cpt_diff_new_strata(const struct cpt_alloc *alloc,
+                               const struct cpt_diff_stratum *strata,
+                               size_t stratum_count,
+                               const struct cpt_diff_options *options,
+                               struct cpt_diff **diff, struct cpt_error *error)
+{
+    struct cpt_diff_options own;
+    struct cpt_diff *made = NULL;
+    struct part *parts = NULL;
+    cpt_status status = read_options(&own, options, error);
+
+    if (status == CPT_OK) {
+        status = check_strata(strata, stratum_count, error);
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (stratum_count == 0) {
+        return cpt_error_set(error, CPT_INVALID, 0, "there is no stratum");
+    }
+    made = cpt_alloc_zeroed(alloc, sizeof *made);
+    parts = cpt_alloc_array(alloc, NULL, 2 * stratum_count, sizeof *parts);
+    if (made == NULL || parts == NULL) {
+        cpt_alloc_free(alloc, made);
+        cpt_alloc_free(alloc, parts);
+        return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
+    }
+    made->alloc = alloc;
+    status = diff_parts(made, strata, stratum_count, parts, own.confidence);
+    cpt_alloc_free(alloc, parts);
+    if (status != CPT_OK) {
+        cpt_diff_free(made);
+        return cpt_error_set(error, status, 0, "%s", cpt_status_sentence(status));
+    }
+    *diff = made;
     return CPT_OK;
 }
 
@@ -407,39 +594,16 @@ cpt_status cpt_diff_new(const struct cpt_alloc *alloc, const struct cpt_tree *ba
                         const struct cpt_diff_options *options, struct cpt_diff **diff,
                         struct cpt_error *error)
 {
-    const struct cpt_tree_options stacks = {.struct_bytes = sizeof stacks,
-                                            .nodes_max = CPT_TREE_NODES_MAX};
-    struct side sides[2] = {{.tree = base}, {.tree = new_tree}};
     struct cpt_diff_options own;
-    struct cpt_diff *made = NULL;
-    cpt_status status = cpt_options_read(&own, sizeof own, options, error);
+    const cpt_status status = read_options(&own, options, error);
+    const struct cpt_diff_stratum all = {.base = base,
+                                         .new_tree = new_tree,
+                                         .base_inclusive = own.base_inclusive,
+                                         .new_inclusive = own.new_inclusive,
+                                         .share = 1};
 
-    if (status != CPT_OK) {
-        return status;
-    }
-    if (own.confidence == 0) {
-        own.confidence = 0.95;
-    }
-    status = check(base, new_tree, &own, error);
-    if (status != CPT_OK) {
-        return status;
-    }
-    made = cpt_alloc_zeroed(alloc, sizeof *made);
-    if (made == NULL) {
-        return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
-    }
-    made->alloc = alloc;
-    made->stacks = cpt_tree_new(alloc, &stacks);
-    sides[0].inclusive = own.base_inclusive;
-    sides[1].inclusive = own.new_inclusive;
-    status =
-        made->stacks == NULL ? CPT_NO_MEMORY : compare(made, sides, own.confidence);
-    if (status != CPT_OK) {
-        cpt_diff_free(made);
-        return cpt_error_set(error, status, 0, "%s", cpt_status_sentence(status));
-    }
-    *diff = made;
-    return CPT_OK;
+    return status == CPT_OK ? cpt_diff_new_strata(alloc, &all, 1, options, diff, error)
+                            : status;
 }
 
 void cpt_diff_free(struct cpt_diff *diff)

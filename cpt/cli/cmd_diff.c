@@ -7,6 +7,7 @@
  */
 #include "cpt/cli/diff_print.h"
 #include "cpt/cli/log_walk.h"
+#include "cpt/cli/mix.h"
 #include "cpt/cli/output.h"
 #include "aggregate/cpt_tree.h"
 
@@ -29,6 +30,7 @@ struct request {
     struct cpti_selection selections[2];
     struct cpti_gather gathers[2]; /* base and new */
     struct cpti_views views[2];
+    struct cpti_mix mix; /* key NULL: none */
 };
 
 static int show(struct request *request)
@@ -39,12 +41,16 @@ static int show(struct request *request)
         .format = request->format,
         .rows_max = request->rows_max,
         .conditions = &request->conditions,
+        .mix = request->views[0].mix,
     };
     struct cpt_diff *diff = NULL;
     int status = CPTI_EXIT_DONE;
 
     for (size_t i = 0; i < 2 && status == CPTI_EXIT_DONE; i++) {
         status = cpti_views_check(&request->views[i], &request->gathers[i]);
+    }
+    if (status == CPTI_EXIT_DONE && print.mix != NULL) {
+        status = cpti_mix_check(print.mix, request->gathers);
     }
     if (status != CPTI_EXIT_DONE) {
         return status;
@@ -256,6 +262,24 @@ static enum cpti_diff_format format_of(const struct cpti_arguments *arguments)
     return strcmp(given, "markdown") == 0 ? CPTI_DIFF_MARKDOWN : CPTI_DIFF_TEXT;
 }
 
+/* What is needed beside the trees of stacks. */
+static int init_views(struct request *request)
+{
+    const char *key = cpti_value(request->arguments, "mix");
+    const unsigned wanted =
+        1U << request->by | cpti_conditions_wanted(&request->conditions);
+    int status = CPTI_EXIT_DONE;
+
+    if (key != NULL) {
+        request->views[0].mix = &request->mix;
+        return cpti_mix_init(&request->mix, key, wanted, request->gathers);
+    }
+    for (size_t i = 0; i < 2 && status == CPTI_EXIT_DONE; i++) {
+        status = cpti_views_init(&request->views[i], wanted, &request->gathers[i]);
+    }
+    return status;
+}
+
 static int init_request(struct request *request, const struct cpti_arguments *arguments)
 {
     int status = cpti_selection_init(&request->selections[0], arguments);
@@ -273,14 +297,8 @@ static int init_request(struct request *request, const struct cpti_arguments *ar
     for (size_t i = 0; i < 2; i++) {
         request->gathers[i] = (struct cpti_gather){.selection = &request->selections[i],
                                                    .what = i == 0 ? "base" : "new"};
-        if (status == CPTI_EXIT_DONE) {
-            status = cpti_views_init(&request->views[i],
-                                     1U << request->by |
-                                         cpti_conditions_wanted(&request->conditions),
-                                     &request->gathers[i]);
-        }
     }
-    return status;
+    return status == CPTI_EXIT_DONE ? init_views(request) : status;
 }
 
 static void deinit_request(struct request *request)
@@ -289,6 +307,7 @@ static void deinit_request(struct request *request)
         cpti_views_deinit(&request->views[i]);
         cpt_tree_free(request->gathers[i].tree);
     }
+    cpti_mix_deinit(&request->mix);
     cpti_conditions_deinit(&request->conditions);
 }
 
@@ -327,6 +346,8 @@ static const struct cpti_option options[] = {
      "exit with 3 if the change is so: 'service(\"B\") > +5% at q<0.01'; may be "
      "repeated",
      NULL},
+    {"mix", 0, "KEY",
+     "compare as if both had the mix of KEY that the base has: a page, a region", NULL},
     {"format", 0, "FORMAT", "how to print it", "text markdown json"},
     {"json", 'j', NULL, "print one JSON object with rows; the same as --format json",
      NULL},
@@ -379,6 +400,13 @@ const struct cpti_command cpti_command_diff = {
         "column "
         "'with below' is the difference of the time in it or below. This needs path "
         "logs: a tree knows its requests by stack only.\n"
+        "\n"
+        "With --mix the new set is compared as if an attribute (or method, or status) "
+        "had the same distribution in it as in the base, value by value. So what only "
+        "comes of more requests for a slow page is not among the differences, and "
+        "pages "
+        "that differ do not make them uncertain. This needs path logs, too; a value "
+        "that only one of the sets has is left out.\n"
         "\n"
         "With --fail-if the exit status is 3 if such a change is found, for example in "
         "a test. A condition is a subject, '>' or '<', an amount, and perhaps the q "

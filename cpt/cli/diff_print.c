@@ -3,6 +3,7 @@
 /* diff_print.c - a difference as text, as Markdown, as JSON; see diff_print.h */
 #include "cpt/cli/diff_print.h"
 
+#include "cpt/cli/mix.h"
 #include "cpt/cli/output.h"
 #include "cpt/cli/table.h"
 #include "cpt/cli/tree_print.h"
@@ -70,6 +71,9 @@ static void put_diff(const struct cpti_diff_print *print, uint32_t row_count)
     cpti_json_text(&json, "by", cpti_by_words[print->by]);
     put_side(&json, "base", print->gathers[0].tree);
     put_side(&json, "new", print->gathers[1].tree);
+    if (print->mix != NULL) {
+        cpti_mix_json(print->mix, print->gathers, print->diff, &json);
+    }
     cpti_conditions_json(print->conditions, &json);
     cpti_json_open(&json, "rows", '[');
     for (uint32_t i = 0; i < row_count; i++) {
@@ -241,6 +245,9 @@ static void print_sides(const struct cpti_diff_print *print)
     (void)printf("%s", fence);
     cpti_tree_print(print->gathers[0].tree, "base");
     cpti_tree_print(print->gathers[1].tree, "new");
+    if (print->mix != NULL) {
+        cpti_mix_print(print->mix, print->gathers, print->diff);
+    }
     (void)printf("%s\n", fence);
 }
 

@@ -3,6 +3,7 @@
 /* views.c - the same requests by stack, by service, by name, by edge; see views.h */
 #include "cpt/cli/views.h"
 
+#include "cpt/cli/mix.h"
 #include "cpt/cli/output.h"
 #include "cpt/cli/tree_print.h"
 #include "aggregate/cpt_tree.h"
@@ -109,6 +110,9 @@ struct cpt_diff *cpti_views_diff(const struct cpti_gather *gathers,
     struct cpt_error error = {0};
     struct cpt_diff *diff = NULL;
 
+    if (views[0].mix != NULL) {
+        return cpti_mix_diff(views[0].mix, by);
+    }
     if (cpt_diff_new(NULL, is_view ? views[0].self[by] : gathers[0].tree,
                      is_view ? views[1].self[by] : gathers[1].tree, &options, &diff,
                      &error) != CPT_OK) {

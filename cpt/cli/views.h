@@ -19,6 +19,8 @@
 #include "aggregate/cpt_diff.h"
 #include "aggregate/cpt_view.h"
 
+struct cpti_mix;
+
 /* What a row is. The last ones are 1 + enum cpt_view_by. */
 enum cpti_by {
     CPTI_BY_STACK = 0,
@@ -40,6 +42,7 @@ struct cpti_views {
     struct cpt_view *views[CPTI_BY_COUNT]; /* NULL where not wanted */
     struct cpt_tree *self[CPTI_BY_COUNT];
     struct cpt_tree *inclusive[CPTI_BY_COUNT];
+    const struct cpti_mix *mix; /* mix.h: where the difference is taken from instead */
 };
 
 /* Makes the views that have their bit (1 << enum cpti_by) in @wanted, and lets @gather

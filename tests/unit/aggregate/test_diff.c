@@ -426,13 +426,13 @@ static void add_many(struct cpt_tree *tree, const char *text, unsigned count)
 static const struct cpt_diff_row *row_named(const struct cpt_diff *diff,
                                             const char *text)
 {
-    for (uint32_t i = 0; i < cpt_diff_row_count(diff); i++) {
-        if (strcmp(row_text(diff, i), text) == 0) {
-            return cpt_diff_row_at(diff, i);
-        }
+    uint32_t i = 0;
+
+    while (i < cpt_diff_row_count(diff) && strcmp(row_text(diff, i), text) != 0) {
+        i++;
     }
-    MUST(!"there is such a row");
-    return NULL;
+    MUST(i < cpt_diff_row_count(diff));
+    return cpt_diff_row_at(diff, i);
 }
 
 static void test_frequency_is_told_from_size(void)
@@ -507,6 +507,92 @@ static void test_who_is_merely_gone_has_not_lost_the_path(void)
     cpt_diff_free(diff);
     cpt_tree_free(base);
     cpt_tree_free(other);
+}
+
+/* --- Strata --- */
+
+/* A tree of @count requests that vary a little around the times in @text's place. */
+static struct cpt_tree *tree_of_page(uint64_t *state, unsigned count, unsigned a_ns,
+                                     unsigned b_ns)
+{
+    struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
+    char text[64];
+
+    while (count-- > 0) {
+        (void)snprintf(text, sizeof text, "A %u, A;B %u",
+                       a_ns + (unsigned)random_below(state, 20),
+                       b_ns + (unsigned)random_below(state, 50));
+        CU_ASSERT_EQUAL(tree_add_text(tree, text, CPT_WEIGHT_ONE), CPT_OK);
+    }
+    return tree;
+}
+
+/* More requests of the slow page make the mean larger, but nothing slower. */
+static void test_a_change_of_the_mix_is_no_change(void)
+{
+    uint64_t state = random_seed("strata");
+    struct cpt_tree *trees[4] = {
+        tree_of_page(&state, 400, 100, 1000), tree_of_page(&state, 100, 100, 9000),
+        tree_of_page(&state, 100, 100, 1000), tree_of_page(&state, 400, 100, 9000)};
+    const struct cpt_diff_stratum strata[2] = {{trees[0], trees[2], NULL, NULL, 0.8},
+                                               {trees[1], trees[3], NULL, NULL, 0.2}};
+    struct cpt_diff *diff = NULL;
+    const struct cpt_change *change = NULL;
+    double mean_ns = 0;
+    double square = 0;
+
+    CU_ASSERT_EQUAL(cpt_diff_new_strata(NULL, strata, 2, NULL, &diff, NULL), CPT_OK);
+    change = &row_named(diff, "A;B")->self;
+    for (int i = 0; i < 4; i++) {
+        const struct cpt_mean mean =
+            cpt_stats_of(trees[i], tree_node(trees[i], "A;B")).self;
+        const double share = i % 2 == 0 ? 0.8 : 0.2;
+
+        mean_ns += (i < 2 ? -1 : 1) * share * mean.mean_ns;
+        square += share * share * mean.error_ns * mean.error_ns;
+    }
+    CU_ASSERT_DOUBLE_EQUAL(change->delta_ns, mean_ns, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(change->error_ns, sqrt(square), 1e-6);
+    CU_ASSERT_TRUE(fabs(change->delta_ns) < 4 * change->error_ns);
+    CU_ASSERT_TRUE(fabs(change->delta_ns) < 10);
+    CU_ASSERT_TRUE(change->degrees > 100 && change->degrees < 1000);
+    CU_ASSERT_DOUBLE_EQUAL(change->base_ns, 0.8 * 1000 + 0.2 * 9000 + 24.5, 5);
+    cpt_diff_free(diff);
+    CU_ASSERT_EQUAL(cpt_tree_merge(trees[0], trees[1]), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_tree_merge(trees[2], trees[3]), CPT_OK);
+    diff = diff_of(trees[0], trees[2]); /* without strata it looks bad */
+    CU_ASSERT_TRUE(row_named(diff, "A;B")->self.delta_ns > 4000);
+    CU_ASSERT_TRUE(row_named(diff, "A;B")->q_value < 0.01);
+    cpt_diff_free(diff);
+    for (int i = 0; i < 4; i++) {
+        cpt_tree_free(trees[i]);
+    }
+}
+
+static void test_strata_need_requests_and_shares(void)
+{
+    struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
+    struct cpt_tree *empty = cpt_tree_new(NULL, NULL);
+    struct cpt_diff_stratum strata[2] = {{tree, tree, NULL, NULL, 0.5},
+                                         {tree, empty, NULL, NULL, 0.5}};
+    struct cpt_diff *diff = NULL;
+
+    add_many(tree, "A 5", 3);
+    CU_ASSERT_EQUAL(cpt_diff_new_strata(NULL, strata, 2, NULL, &diff, NULL),
+                    CPT_INVALID);
+    strata[1].new_tree = tree;
+    strata[1].share = 0;
+    CU_ASSERT_EQUAL(cpt_diff_new_strata(NULL, strata, 2, NULL, &diff, NULL),
+                    CPT_INVALID);
+    CU_ASSERT_EQUAL(cpt_diff_new_strata(NULL, strata, 0, NULL, &diff, NULL),
+                    CPT_INVALID);
+    strata[1].share = 0.5;
+    strata[1].base_inclusive = tree;
+    CU_ASSERT_EQUAL(cpt_diff_new_strata(NULL, strata, 2, NULL, &diff, NULL),
+                    CPT_INVALID);
+    CU_ASSERT_PTR_NULL(diff);
+    cpt_tree_free(tree);
+    cpt_tree_free(empty);
 }
 
 static void test_one_request_has_no_interval(void)
@@ -586,6 +672,8 @@ CU_TestInfo cpt_diff_tests[] = {
     {"who lost the critical path is marked", test_who_lost_the_critical_path_is_marked},
     {"who is merely gone has not lost the path",
      test_who_is_merely_gone_has_not_lost_the_path},
+    {"a change of the mix is no change", test_a_change_of_the_mix_is_no_change},
+    {"strata need requests and shares", test_strata_need_requests_and_shares},
     {"one request has no interval", test_one_request_has_no_interval},
     {"refuses what cannot be compared", test_refuses_what_cannot_be_compared},
     {"survives a lack of memory", test_survives_a_lack_of_memory},

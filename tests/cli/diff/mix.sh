@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# both sets with the mix of the base; values that only one has; none in common
+make_log experiment >a.cptlog
+cpt diff a.cptlog --base 'arm == "control"' --new 'arm == "treatment" and region == "eu"' \
+    --mix region --top 2
+cpt diff a.cptlog --base arm=control --new arm=treatment --mix region --by service --top 1 \
+    --fail-if 'service("B") > 3ms' | tail -n 3
+cpt diff a.cptlog --base arm=control --new arm=treatment --mix region --json |
+    grep -o '"mix":[^]]*]'
+cpt diff a.cptlog --base arm=control --new arm=treatment --mix nothing; echo $?
+cpt diff a.cptlog --base arm=control --new arm=treatment --mix arm; echo $?
+cpt aggregate -o a.cpttree a.cptlog
+cpt diff a.cpttree a.cpttree --mix arm
