@@ -97,8 +97,7 @@ void cpti_kept_deinit(struct cpti_kept *kept)
 int cpti_kept_set(struct cpti_kept *kept, const struct cpt_record *record,
                   const struct cpt_path *path, uint64_t record_number)
 {
-    cpti_kept_deinit(kept);
-    *kept = (struct cpti_kept){
+    struct cpti_kept copy = {
         .path = cpt_path_new(NULL),
         .start_unix_ns = record->start_unix_ns,
         .latency_ns = record->latency_ns,
@@ -109,12 +108,15 @@ int cpti_kept_set(struct cpti_kept *kept, const struct cpt_record *record,
         .remarks = remarks_of(record, path),
         .metadata = metadata_of(record),
     };
-    if (kept->path != NULL && kept->entry != NULL && kept->status != NULL &&
-        kept->remarks != NULL && kept->metadata != NULL &&
-        cpt_path_copy(kept->path, path) == CPT_OK) {
-        cpt_path_flags_add(kept->path, cpt_path_flags(path));
+
+    cpti_kept_deinit(kept);
+    if (copy.path != NULL && copy.entry != NULL && copy.status != NULL &&
+        copy.remarks != NULL && copy.metadata != NULL &&
+        cpt_path_copy(copy.path, path) == CPT_OK) {
+        cpt_path_flags_add(copy.path, cpt_path_flags(path));
+        *kept = copy;
         return CPTI_EXIT_DONE;
     }
-    cpti_kept_deinit(kept);
+    cpti_kept_deinit(&copy);
     return cpti_failed("out of memory");
 }

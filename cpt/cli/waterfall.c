@@ -107,8 +107,10 @@ static cpt_status add_segment(struct rows *rows, const struct cpt_path *path,
         status = open_row(rows, stack[i], now_ns, index);
     }
     if (status == CPT_OK) {
-        struct cpti_waterfall_row *row = &rows->rows[rows->open[depth - 1]];
+        struct cpti_waterfall_row *row;
 
+        assert(rows->rows != NULL && rows->open_count == depth);
+        row = &rows->rows[rows->open[depth - 1]];
         row->self_ns += segment->duration_ns;
         row->own_segment = row->own_segment == SIZE_MAX ? index : row->own_segment;
     }
@@ -452,13 +454,13 @@ static void draw(struct drawing *drawing, const struct cpti_waterfall_row *rows,
 
 int cpti_waterfall_print(const struct cpt_path *path, int is_ascii, size_t rows_max)
 {
-    struct cpti_waterfall_row *rows;
+    struct cpti_waterfall_row *rows = NULL;
     struct drawing drawing = {
         .path = path,
         .is_ascii = is_ascii,
         .is_coloured = cpti_is_coloured(),
     };
-    size_t row_count;
+    size_t row_count = 0;
     int status;
 
     if (cpt_path_segment_count(path) == 0) {
