@@ -291,7 +291,8 @@ static int compare(const struct cpti_expression *expression,
 
     switch (test->subject) {
     case CPTI_SUBJECT_ATTRIBUTE:
-        return compare_attribute(attribute, with, value);
+        return attribute == NULL ? NOT_COMPARABLE
+                                 : compare_attribute(attribute, with, value);
     case CPTI_SUBJECT_TRACE_ID:
         return compare_bytes(
             (struct cpt_bytes){(const char *)record->trace_id, sizeof record->trace_id},

@@ -525,15 +525,18 @@ static int gather_by_threads(struct gathering *whole, const char *const *paths,
     struct crew crew = {calloc(share_count, sizeof *crew.shares), paths, outcomes};
     const struct cpti_workers workers = {path_count, share_count, gather_job, &crew,
                                          "files"};
-    int status = crew.shares == NULL ? cpti_failed("out of memory") : CPTI_EXIT_DONE;
+    int status = CPTI_EXIT_DONE;
 
+    if (crew.shares == NULL) {
+        return cpti_failed("out of memory");
+    }
     for (size_t i = 0; i < share_count && status == CPTI_EXIT_DONE; i++) {
         status = init_share(&crew.shares[i], whole);
     }
     if (status == CPTI_EXIT_DONE && cpti_workers_run(&workers) != 0) {
         status = cpti_failed("no thread can be started");
     }
-    for (size_t i = 0; i < share_count && crew.shares != NULL; i++) {
+    for (size_t i = 0; i < share_count; i++) {
         const int failed = join_share(whole, &crew.shares[i]);
 
         status = status == CPTI_EXIT_DONE ? failed : status;
