@@ -23,7 +23,8 @@ const char cpti_about[] =
 const char cpti_exit_text[] = "0: done. 1: an input or the system failed; what could "
                               "be done was done, and what was "
                               "skipped is counted on standard error. 2: the command "
-                              "line is wrong; nothing was done.";
+                              "line is wrong; nothing was done. 3: what --fail-if "
+                              "asked about is so.";
 
 const char cpti_environment_text[] =
     "COLUMNS: the width that tables are fitted to; without it that of the terminal, "
