@@ -577,7 +577,7 @@
         };
         label.style.paddingLeft = 12 * Math.min(fall.depth, 14) + "px";
         return make("div", {class: "fall"}, label, make("div", {class: "self"}, ms(fall.self)),
-            make("div", {class: "time"}, place(make("span", {class: "span"}), fall.begin, fall.end), ...fall.pieces.map(piece)));
+            make("div", {class: fall.pieces.length > 40 ? "time many" : "time"}, place(make("span", {class: "span"}), fall.begin, fall.end), ...fall.pieces.map(piece)));
     }
 
     function drawFalls(example, s) {
