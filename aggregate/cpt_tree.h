@@ -155,16 +155,16 @@ CPT_API uint32_t cpt_tree_bucket(uint64_t time_ns);
  * The node below @parent with @name and @kind in *@node, added if it is new. A tree
  * whose nodes did not all get a group is none that can be encoded and read again.
  *
- * CPT_OK; CPT_INVALID for a name of more than CPT_NAME_BYTES_MAX; CPT_LIMIT at nodes_max
- * and CPT_TREE_DEPTH_MAX; CPT_NO_MEMORY.
+ * CPT_OK; CPT_INVALID for a name of more than CPT_NAME_BYTES_MAX; CPT_LIMIT at
+ * nodes_max and CPT_TREE_DEPTH_MAX; CPT_NO_MEMORY.
  */
 CPT_API cpt_status cpt_tree_node_add(struct cpt_tree *tree, uint32_t parent,
                                      struct cpt_bytes name, unsigned kind,
                                      uint32_t *node);
 
 /*
- * Adds @group to @node. Each request has to be in a group of the root, where its time is
- * the latency and self 0, and in one of each stack on which it or anything below it
+ * Adds @group to @node. Each request has to be in a group of the root, where its time
+ * is the latency and self 0, and in one of each stack on which it or anything below it
  * spent time; then the tree is that of cpt_tree_add(). Whether groups fit together is
  * not checked: if they come from outside, encode the tree and decode it.
  *

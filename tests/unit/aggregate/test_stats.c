@@ -256,6 +256,46 @@ static void test_weighted_intervals_cover_the_true_mean(void)
     cpt_path_free(slow);
 }
 
+/*
+ * What one request in a hundred has is in some 10 of 1,000: too few for an interval to
+ * cover the truth as often as it says. The exact figure is the binomial sum over the
+ * counts whose interval holds the truth, 92.7 %; and such a node is marked.
+ */
+static void test_rare_times_are_covered_as_rarely_as_computed(void)
+{
+    enum { SAMPLES = 600, REQUESTS = 1000 };
+
+    uint64_t state = random_seed("rare coverage");
+    struct cpt_path *with = path_of("a 500000000");
+    struct cpt_path *without = path_of("b 1");
+    int covered = 0;
+
+    for (int sample = 0; sample < SAMPLES; sample++) {
+        struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
+        struct cpt_stats stats = {0};
+        uint32_t node = 0;
+        double low = 0;
+        double high = 0;
+
+        for (int i = 0; i < REQUESTS; i++) {
+            MUST(cpt_tree_add(tree, random_below(&state, 100) == 0 ? with : without,
+                              CPT_WEIGHT_ONE) == CPT_OK);
+        }
+        node = tree_node(tree, "a");
+        if (node != CPT_TREE_NONE) {
+            stats = cpt_stats_of(tree, node);
+            cpt_mean_interval(&stats.self, 0.95, &low, &high);
+            CU_ASSERT_EQUAL(stats.is_rare, stats.present_count < 30);
+            covered += low <= 5e6 && 5e6 <= high;
+        }
+        cpt_tree_free(tree);
+    }
+    /* three standard errors of a count among 600 */
+    CU_ASSERT_DOUBLE_EQUAL((double)covered / SAMPLES, 0.927, 0.032);
+    cpt_path_free(with);
+    cpt_path_free(without);
+}
+
 extern CU_TestInfo cpt_stats_tests[];
 CU_TestInfo cpt_stats_tests[] = {
     {"quantiles are those of the tables", test_quantiles_are_those_of_the_tables},
@@ -270,6 +310,8 @@ CU_TestInfo cpt_stats_tests[] = {
     {"buckets are shares of those that have the stack",
      test_buckets_are_shares_of_those_that_have_the_stack},
     {"intervals cover the true mean", test_intervals_cover_the_true_mean},
+    {"rare times are covered as rarely as computed",
+     test_rare_times_are_covered_as_rarely_as_computed},
     {"weighted intervals cover the true mean",
      test_weighted_intervals_cover_the_true_mean},
     CU_TEST_INFO_NULL,
