@@ -384,6 +384,10 @@ static int gather_store(struct gathering *gathering, const char *address)
 
     for (size_t i = 0; i < gathering->gather_count && failed == CPTI_EXIT_DONE; i++) {
         gathering->gathers[i].met_tree = 1;
+        if (gathering->gathers[i].selection->sample_count != 0) {
+            return cpti_failed("%s: samples are drawn from path logs only",
+                               cpti_quoted(address));
+        }
         failed = cpti_store_gather(address, gathering->gathers[i].selection,
                                    gathering->gathers[i].tree, note_service, gathering);
     }

@@ -10,6 +10,7 @@
 
 #include "cpt/cli/files.h"
 #include "cpt/cli/gather_percentile.h"
+#include "cpt/cli/gather_store.h"
 #include "cpt/cli/log_walk.h"
 #include "cpt/cli/output.h"
 #include "wire/cpt_log.h"
@@ -54,6 +55,10 @@ static int refuse_pipe(const char *path, const char *percentile)
 {
     struct stat info;
 
+    if (cpti_is_store(path)) {
+        return cpti_failed("%s: percentiles are found in path logs only",
+                           cpti_quoted(path));
+    }
     if (strcmp(path, "-") != 0 && (stat(path, &info) != 0 || S_ISREG(info.st_mode))) {
         return CPTI_EXIT_DONE; /* what is not there is said when it is opened */
     }

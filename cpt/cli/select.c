@@ -268,29 +268,6 @@ uint64_t cpti_selection_weight(const struct cpti_selection *selection,
     return CPT_WEIGHT_ONE;
 }
 
-size_t cpti_selection_differs(const struct cpti_selection *left,
-                              const struct cpti_selection *right)
-{
-    const struct cpti_selection *sides[2] = {left, right};
-    size_t counts[2] = {0};
-
-    for (size_t side = 0; side < 2; side++) {
-        const struct cpti_selection *own = sides[side];
-        const struct cpti_selection *other = sides[1 - side];
-
-        for (size_t i = 0; i < own->expression.term_count; i++) {
-            size_t k = 0;
-
-            while (k < other->expression.term_count &&
-                   !cpt_bytes_equal(own->texts[i], other->texts[k])) {
-                k++;
-            }
-            counts[side] += k == other->expression.term_count;
-        }
-    }
-    return counts[0] > counts[1] ? counts[0] : counts[1];
-}
-
 /* A note's value is UTF-8 text; what comes from the command line may be anything. */
 static cpt_status note_term(struct cpt_bytes term, struct cpt_tree *tree)
 {

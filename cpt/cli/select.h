@@ -78,11 +78,6 @@ void cpti_selection_deinit(struct cpti_selection *selection);
 int cpti_selection_add(struct cpti_selection *selection, const char *option,
                        const char *expression);
 
-/* How many terms one of the two has and the other has not, whichever has more of them:
- * 1 if they differ in arm == "A" and arm == "B". */
-size_t cpti_selection_differs(const struct cpti_selection *left,
-                              const struct cpti_selection *right);
-
 /* Why a record is not selected. */
 enum cpti_selected {
     CPTI_SELECTED,

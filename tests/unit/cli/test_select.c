@@ -144,32 +144,6 @@ static void test_unseen_keys(void)
         cpt_bytes_equal(cpti_selection_unseen(&selection), cpt_bytes_of("amr")));
 }
 
-static void test_difference(void)
-{
-    static const struct {
-        const char *left;
-        const char *right;
-        size_t count;
-    } cases[] = {
-        {"arm=A", "arm=B", 1},
-        {"arm=A", "arm=A", 0},
-        {"arm=A,build=1", "arm=B,build=1", 1},
-        {"arm=A,build=1", "arm=B,build=2", 2},
-        {"arm=A", "arm=A,build=2", 1},
-    };
-
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct cpti_selection left = {.until_ns = UINT64_MAX};
-        struct cpti_selection right = {.until_ns = UINT64_MAX};
-
-        CU_ASSERT_EQUAL(cpti_selection_add(&left, "base", cases[i].left),
-                        CPTI_EXIT_DONE);
-        CU_ASSERT_EQUAL(cpti_selection_add(&right, "new", cases[i].right),
-                        CPTI_EXIT_DONE);
-        CU_ASSERT_EQUAL(cpti_selection_differs(&left, &right), cases[i].count);
-    }
-}
-
 static void test_local_roots(void)
 {
     struct cpt_record record = sample();
@@ -187,7 +161,6 @@ static void test_local_roots(void)
 }
 
 CU_TestInfo cpt_select_tests[] = {
-    {"how many terms two selections differ in", test_difference},
     {"inner services' own records count only if asked for", test_local_roots},
     {"a term holds or does not", test_terms},
     {"a window has its first moment, not its last", test_window},
