@@ -13,6 +13,7 @@ extern CU_TestInfo cpt_select_tests[];
 extern CU_TestInfo cpt_expression_tests[];
 extern CU_TestInfo cpt_gather_tests[];
 extern CU_TestInfo cpt_html_tests[];
+extern CU_TestInfo cpt_html_data_tests[];
 
 /* As help.c has it. */
 const struct cpti_option cpti_common_options[] = {
@@ -29,5 +30,6 @@ CU_SuiteInfo cpt_suites[] = {
     {"expressions", NULL, NULL, NULL, NULL, cpt_expression_tests},
     {"percentiles and samples", NULL, NULL, NULL, NULL, cpt_gather_tests},
     {"HTML", NULL, NULL, NULL, NULL, cpt_html_tests},
+    {"data of HTML", NULL, NULL, NULL, NULL, cpt_html_data_tests},
     CU_SUITE_INFO_NULL,
 };
