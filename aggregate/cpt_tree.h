@@ -199,6 +199,8 @@ CPT_API uint64_t cpt_tree_time_last_ns(const struct cpt_tree *tree);
  *      entry      entry service              where      one term of the selection
  *      source     file that was read         from, to   window as the user gave it
  *      forced     "included", if forced requests are among them
+ *      percentile what one of the selection was       sample     how many of how many
+ *      weights    "none …", if each record counts 1
  *
  * CPT_OK; CPT_LIMIT at CPT_TREE_NOTES_MAX, for a key of no or more than 255 bytes or a
  * value of more than 4,096, or with NUL in one; CPT_NO_MEMORY.
