@@ -107,6 +107,10 @@ const struct cpti_command cpti_command_merge = {
         "many steps trees are merged, the result is the tree that one run over all the "
         "logs would have made, bit for bit.\n"
         "\n"
+        "It takes trees only: of a log it has to be said which requests count, which "
+        "is "
+        "what 'cpt aggregate' is for, and that takes trees and logs.\n"
+        "\n"
         "One tree at a time is held beside the result. A tree that was given twice "
         "counts twice. If one cannot be read, or its requests entered at another "
         "service, nothing is written.",
