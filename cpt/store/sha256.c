@@ -25,9 +25,9 @@ static uint32_t rotate(uint32_t word, unsigned bits)
 
 static void schedule(const unsigned char *block, uint32_t *w)
 {
-    for (unsigned i = 0; i < 16; i++) {
-        w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
-               (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
+    for (unsigned i = 0; i < 16; i++, block += 4) {
+        w[i] = (uint32_t)block[0] << 24 | (uint32_t)block[1] << 16 |
+               (uint32_t)block[2] << 8 | block[3];
     }
     for (unsigned i = 16; i < 64; i++) {
         const uint32_t a = w[i - 15];

@@ -154,7 +154,7 @@ cpt_status cpti_store_open(const char *given, struct cpti_store **store,
             cpt_alloc_zeroed(NULL, CPTI_STORE_SHARDS_MAX * sizeof *made->shards);
     }
     if (made == NULL || made->shards == NULL) {
-        cpti_store_close(made);
+        cpt_alloc_free(NULL, made);
         return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
     }
     made->retry_seconds = CPTI_STORE_RETRY_SECONDS;

@@ -79,10 +79,11 @@ int main(int argument_count, char **arguments)
         numbers[i - 1] = (unsigned)strtoul(arguments[i], NULL, 10);
     }
     frames = calloc((size_t)numbers[2] + 1, sizeof *frames);
-    if (argument_count != 4 || numbers[2] == 0 || frames == NULL || block == NULL ||
-        path == NULL) {
+    if (argument_count != 4 || numbers[2] == 0) {
+        free(frames);
         return 2;
     }
+    must(frames != NULL && block != NULL && path != NULL);
     (void)fwrite(header, 1, cpt_log_header(header), stdout);
     for (unsigned i = 0; i < numbers[0]; i++) {
         make_path(path, frames, numbers[1], numbers[2], &state);

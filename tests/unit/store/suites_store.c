@@ -130,7 +130,10 @@ static void test_values_in_sql(void)
     cpti_sql_range(&sql, &question);
     cpti_sql_terms(&sql, &question);
     text = cpti_sql_text(&sql);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    if (text == NULL) {
+        CU_FAIL_FATAL("out of memory");
+        return;
+    }
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "service = unhex('615C2762')"));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "has(attributes.key, unhex('6B27'))"));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, " = unhex('27204F522031202D2D')"));
