@@ -68,7 +68,7 @@ echo '1000 requests of 1000 segments on 200 stacks, one profile each'
 mkdir profiles
 for i in $(seq 1000); do
     "$bench_log" 1 1000 200 >one.cptlog
-    "$cpt" pprof -o profiles/$i.pb.gz one.cptlog || exit 1
+    "$cpt" pprof -o profiles/$i.pb.gz one.cptlog >out 2>said || exit 1
 done
 "$bench_log" 1000 1000 200 >all.cptlog
 ours=$(seconds "$cpt" aggregate -j 1 -o one.cpttree all.cptlog)
