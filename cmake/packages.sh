@@ -35,6 +35,13 @@ run()
     # shellcheck disable=SC2086
     ${sudo}env DEBIAN_FRONTEND=noninteractive "$@" </dev/null >&2
 }
+# A package may bring a server. We start what we test with ourselves, as plain programs:
+# this is how Debian is told to start none as a daemon (invoke-rc.d(8)).
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    trap 'run rm -f "$policy"' EXIT
+    run sh -c "printf '#!/bin/sh\nexit 101\n' >$policy && chmod 755 $policy"
+fi
 # A source that cannot be updated need not be the one that has the packages.
 run apt-get update -q || echo "cpt: apt-get update failed; trying all the same" >&2
 # shellcheck disable=SC2086
