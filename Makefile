@@ -21,8 +21,8 @@ BUILD_PACKAGES = gcc libc6-dev cmake ninja-build pkg-config nanopb libnanopb-dev
 	libcbor-dev libevent-dev zlib1g-dev libzstd-dev
 TEST_PACKAGES = g++ libcunit1-dev golang-go graphviz curl clang-format \
 	libcurl4-openssl-dev,libcurl4-gnutls-dev,libcurl4-nss-dev
-LONG_PACKAGES = chromium clang libclang-rt-14-dev clang-tidy debhelper dpkg-dev fakeroot \
-	clickhouse-server
+LONG_PACKAGES = clang libclang-rt-14-dev clang-tidy build-essential debhelper dpkg-dev \
+	fakeroot chromium clickhouse-server
 
 CONFIGURE = cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DCPT_WERROR=$(WERROR)
