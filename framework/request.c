@@ -359,6 +359,7 @@ cpt_status cpt_request_start(const struct cpt_request_options *given,
     if (status != CPT_OK) {
         return status;
     }
+    assert(request != NULL);
     if (options.plan->input_bytes != 0) {
         input =
             cpt_arena_copy(&request->arena, options.input, options.plan->input_bytes);
