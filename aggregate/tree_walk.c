@@ -204,7 +204,10 @@ cpt_status cpt_tree_walk_apportion(const struct cpt_tree_walk *walk,
     }
     left =
         round_down(walk, request_count, whole, self_ns, remainders, &remainder_count);
-    assert(left <= remainder_count);
+    if (left > remainder_count) { /* sums that a database has made need not add up */
+        cpt_alloc_free(walk->alloc, remainders);
+        return CPT_CORRUPT;
+    }
     qsort(remainders, remainder_count, sizeof *remainders, by_rest_then_stack);
     for (size_t i = 0; i < left; i++) {
         self_ns[remainders[i].row]++;

@@ -164,6 +164,9 @@ size_t cpti_text_clean(const char *data, size_t bytes, char *text)
         } else if (at[i] < 0x20 || at[i] == 0x7f) {
             text[written++] = ' ';
             i++;
+        } else if (count == 2 && at[i] == 0xc2 && at[i + 1] < 0xa0) {
+            text[written++] = ' '; /* C1: a terminal obeys these, too */
+            i += 2;
         } else {
             memcpy(text + written, data + i, count);
             written += count;

@@ -21,7 +21,8 @@ static int check_entries(const char *name, const struct cpt_tree *whole,
     if (before != NULL && entry != NULL && strcmp(before, entry) != 0) {
         return cpti_failed("%s: its requests entered at %s, those before at %s, which "
                            "are never averaged together",
-                           name, entry, before);
+                           name, cpti_printable(cpt_bytes_of(entry)),
+                           cpti_printable(cpt_bytes_of(before)));
     }
     return CPTI_EXIT_DONE;
 }

@@ -231,14 +231,21 @@ static char *resolve(const char *path)
     return target != NULL ? target : strdup(path);
 }
 
-/* A temporary file beside @output's target, with the permissions of a new file. */
-static int open_temporary(struct cpti_output *output)
+/* The permissions of a new file. */
+static mode_t new_file_mode(void)
 {
-    const size_t bytes = strlen(output->target) + sizeof ".XXXXXX";
     const mode_t mask = umask(0);
-    int descriptor;
 
     (void)umask(mask);
+    return 0666 & ~mask;
+}
+
+/* A temporary file beside @output's target. */
+static int open_temporary(struct cpti_output *output, mode_t mode)
+{
+    const size_t bytes = strlen(output->target) + sizeof ".XXXXXX";
+    int descriptor;
+
     output->temporary = malloc(bytes);
     if (output->temporary == NULL) {
         return cpti_failed("out of memory");
@@ -253,7 +260,7 @@ static int open_temporary(struct cpti_output *output)
     }
     unfinished = output->temporary;
     expect_signals();
-    (void)fchmod(descriptor, 0666 & ~mask);
+    (void)fchmod(descriptor, mode);
     output->file = fdopen(descriptor, "wb");
     if (output->file == NULL) {
         (void)close(descriptor);
@@ -265,6 +272,7 @@ static int open_temporary(struct cpti_output *output)
 int cpti_output_open(struct cpti_output *output, const char *path)
 {
     struct stat about;
+    int is_there;
     int status;
 
     *output = (struct cpti_output){0};
@@ -273,7 +281,8 @@ int cpti_output_open(struct cpti_output *output, const char *path)
         return CPTI_EXIT_DONE;
     }
     output->path = path;
-    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {
+    is_there = stat(path, &about) == 0;
+    if (is_there && !S_ISREG(about.st_mode)) {
         output->file = fopen(path, "wb");
         return output->file != NULL ? CPTI_EXIT_DONE
                                     : cpti_failed("%s: cannot be written: %s",
@@ -283,7 +292,8 @@ int cpti_output_open(struct cpti_output *output, const char *path)
     if (output->target == NULL) {
         return cpti_failed("out of memory");
     }
-    status = open_temporary(output);
+    /* What was private stays so. */
+    status = open_temporary(output, is_there ? about.st_mode & 0777 : new_file_mode());
     if (status != CPTI_EXIT_DONE) {
         cpti_output_abort(output);
     }

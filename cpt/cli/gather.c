@@ -86,7 +86,8 @@ static int check_services(struct services *services)
     qsort(services->names, services->count, sizeof services->names[0], compare_names);
     for (size_t i = 0; i < services->count && bytes < sizeof text; i++) {
         bytes += (size_t)snprintf(text + bytes, sizeof text - bytes, "%s%s",
-                                  i == 0 ? "" : ", ", services->names[i]);
+                                  i == 0 ? "" : ", ",
+                                  cpti_printable(cpt_bytes_of(services->names[i])));
     }
     return cpti_failed(
         "the selected requests entered at %zu services%s, which are never "
@@ -328,9 +329,10 @@ static int check_tree(struct gathering *gathering, const struct cpti_input *inpu
         }
         if (entry != NULL && cpt_tree_note_find(tree, "entry") != NULL &&
             strcmp(cpt_tree_note_find(tree, "entry"), cpti_quoted(entry)) != 0) {
-            return cpti_failed("%s: its requests entered at %s, not at %s",
-                               cpti_input_name(input),
-                               cpt_tree_note_find(tree, "entry"), cpti_quoted(entry));
+            return cpti_failed(
+                "%s: its requests entered at %s, not at %s", cpti_input_name(input),
+                cpti_printable(cpt_bytes_of(cpt_tree_note_find(tree, "entry"))),
+                cpti_quoted(entry));
         }
     }
     return CPTI_EXIT_DONE;
@@ -492,6 +494,7 @@ static int init_share(struct share *share, const struct gathering *whole)
     share->gathering.gathers = share->gathers;
     for (size_t i = 0; i < whole->gather_count; i++) {
         share->selections[i] = *whole->gathers[i].selection;
+        share->selections[i].scratch = (struct cpti_scratch){0}; /* one a thread */
         share->gathers[i] = whole->gathers[i];
         share->gathers[i].selection = &share->selections[i];
         share->gathers[i].tree = NULL;

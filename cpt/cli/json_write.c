@@ -52,6 +52,8 @@ static void put_string(FILE *file, struct cpt_bytes text)
             (void)fprintf(file, "\\%c", at[i]);
         } else if (at[i] < 0x20 || at[i] == 0x7f) {
             (void)fprintf(file, "\\u%04x", at[i]);
+        } else if (bytes == 2 && at[i] == 0xc2 && at[i + 1] < 0xa0) {
+            (void)fprintf(file, "\\u%04x", at[i + 1]); /* C1: a terminal obeys it */
         } else {
             (void)fwrite(at + i, 1, bytes, file);
         }

@@ -386,7 +386,8 @@ static cpt_status check(struct cpt_tree *tree, struct cpt_tree **checked,
 
     cpt_tree_free(tree);
     if (status != CPT_OK) {
-        return cpt_error_set(error, status, 0, "%s", cpt_status_sentence(status));
+        return cpt_error_set(error, status, 0,
+                             "the database's sums do not add up, or memory is short");
     }
     status = cpt_tree_decode(NULL, NULL, bytes, byte_count, checked, error);
     cpt_alloc_free(NULL, bytes);

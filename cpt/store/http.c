@@ -148,7 +148,7 @@ static cpt_status refuse(struct answer *answer, long code)
 {
     char text[CPT_ERROR_SENTENCE_BYTES];
     size_t bytes = strcspn(answer->refusal, "\n");
-    const int is_busy = code == 429 || code >= 500;
+    const int is_busy = code == 429 || (code >= 502 && code <= 504);
 
     bytes = bytes > 160 ? 160 : bytes;
     (void)cpt_text_name((struct cpt_bytes){answer->refusal, bytes}, text, sizeof text);

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# threads that look into paths after a pass over all logs for a percentile, as one does
+make_log experiment >a.cptlog
+make_log experiment >b.cptlog
+for jobs in 1 2 2 2 2; do
+    cpt aggregate -o $jobs.cpttree --no-source --jobs $jobs \
+        --where 'path("A: A1") > 0ms' --where 'latency >= p50' a.cptlog b.cptlog
+    cmp 1.cpttree $jobs.cpttree && echo "$jobs: the same"
+done
