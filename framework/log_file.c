@@ -32,6 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -133,6 +134,21 @@ static void let_go(struct cpt_log_file *file)
     file->index = NULL;
 }
 
+/*
+ * Takes the lock of the file that was just created. Another process may have found it
+ * before that, idle as it looked, and remove it or have removed it: 0, it is lost.
+ * Without locks (some network file systems) there is just no such care.
+ */
+static int keep_file(const struct cpt_log_file *file)
+{
+    struct stat about;
+
+    if (flock(file->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        return 0;
+    }
+    return fstat(file->descriptor, &about) != 0 || about.st_nlink != 0;
+}
+
 /* Opens a file that was not there. CPT_OK; CPT_IO with errno set. */
 static cpt_status create(struct cpt_log_file *file)
 {
@@ -143,13 +159,13 @@ static cpt_status create(struct cpt_log_file *file)
         if (file->descriptor < 0 && errno != EEXIST) {
             return CPT_IO;
         }
+        if (file->descriptor >= 0 && !keep_file(file)) {
+            (void)close(file->descriptor);
+            file->descriptor = -1;
+            errno = EEXIST;
+        }
     }
-    if (file->descriptor < 0) {
-        return CPT_IO;
-    }
-    /* without locks (some network file systems) there is just no such care */
-    (void)flock(file->descriptor, LOCK_EX | LOCK_NB);
-    return CPT_OK;
+    return file->descriptor >= 0 ? CPT_OK : CPT_IO;
 }
 
 /* Begins a file, with its header. CPT_OK; CPT_NO_MEMORY; CPT_IO with errno set. */
@@ -250,7 +266,8 @@ static void list_names(const struct cpt_log_file *file, struct names *names)
 /* Removes @path unless somebody writes to it. Whether it is gone. */
 static int remove_idle(const char *path)
 {
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    /* without waiting for a writer, should it be a pipe with the name of a log */
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     int is_gone = 0;
 
     if (descriptor < 0) {

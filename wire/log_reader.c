@@ -40,6 +40,9 @@ enum {
     READ_BYTES = 64 * 1024 /* the window grows by at least so much */
 };
 
+/* Heads within a refused block whose payloads are checked. */
+enum { REFUSED_WITHIN_MAX = 16 };
+
 enum state { STATE_BETWEEN, STATE_INSIDE, STATE_LOST, STATE_END };
 
 struct cpt_log_reader {
@@ -63,6 +66,10 @@ struct cpt_log_reader {
     struct cpt_bytes bytes; /* of that record, in the window */
     struct cpti_log_attributes attributes;
     struct cpt_log_counts counts;
+    /* Of refused blocks that may lie in each other: how far the outermost reaches, and
+     * how many heads within it claimed a payload that was wrong. */
+    uint64_t refused_end;
+    unsigned refused_count;
     /* With an index. */
     size_t index_at;  /* the first block of the index not behind us */
     int reads_little; /* no more than is asked for: most likely we go elsewhere */
@@ -254,6 +261,26 @@ static cpt_status open_tail(struct cpt_log_reader *reader,
     return CPT_TRUNCATED;
 }
 
+/*
+ * Whether to look for a head within the refused block at hand. Each one that is found
+ * there costs a checksum of all that it claims; of heads within heads a hostile file
+ * has as many as bytes, so after some we give up the whole block. A sound block in
+ * between does not begin the count anew: whoever writes such heads could write those,
+ * too.
+ */
+static int is_worth_a_search(struct cpt_log_reader *reader, size_t block_bytes)
+{
+    const uint64_t end = reader->start_offset + block_bytes;
+
+    if (reader->start_offset >= reader->refused_end) {
+        reader->refused_count = 0;
+    }
+    if (end > reader->refused_end) {
+        reader->refused_end = end;
+    }
+    return reader->refused_count++ < REFUSED_WITHIN_MAX;
+}
+
 /* The block is there, but its payload is not what its head says. */
 static cpt_status refuse_payload(struct cpt_log_reader *reader,
                                  const struct cpti_log_head *head,
@@ -261,10 +288,13 @@ static cpt_status refuse_payload(struct cpt_log_reader *reader,
 {
     const size_t block_bytes = CPTI_LOG_HEAD_BYTES + (size_t)head->payload_bytes;
     const cpt_status status = fill(reader, block_bytes + CPTI_LOG_HEAD_BYTES, error);
-    const int is_whole = is_followed(reader, block_bytes);
+    int is_whole = is_followed(reader, block_bytes);
 
     if (status != CPT_OK) {
         return status;
+    }
+    if (!is_whole && !is_worth_a_search(reader, block_bytes)) {
+        is_whole = 1;
     }
     cpt_error_set(error, CPT_CORRUPT, reader->start_offset,
                   "a block of %zu bytes with %u records has a wrong checksum",

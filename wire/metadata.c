@@ -312,9 +312,17 @@ static cpt_status read_name(struct reading *reading, pb_istream_t *stream)
     if (message->name_count == 0) {
         message->name_offset = start;
     }
+    /* More than could be referred to are of no use; empty ones cost memory, too. */
     status = cpt_alloc_grow(message->alloc, (void **)&message->names,
-                            &message->name_capacity, message->name_count + 1, SIZE_MAX,
+                            &message->name_capacity, message->name_count + 1,
+                            reading->limits->frames_max + reading->limits->labels_max,
                             sizeof *message->names);
+    if (status == CPT_LIMIT) {
+        return cpt_error_set(reading->error, status, start,
+                             "the path has more names than the limits of frames and "
+                             "labels together, %zu",
+                             reading->limits->frames_max + reading->limits->labels_max);
+    }
     if (status != CPT_OK) {
         return cpt_error_set(reading->error, status, start, "out of memory");
     }

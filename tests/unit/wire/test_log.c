@@ -554,9 +554,42 @@ static void test_random_damage_never_harms(void)
     free(log.data);
 }
 
+/*
+ * Heads in heads, each of which claims half of what is left and lies about its payload:
+ * to check them all would take time by the square of the bytes. A sound log behind them
+ * is found all the same.
+ */
+static void test_heads_within_heads(void)
+{
+    enum { BYTES = 28 * 30000 };
+    struct log_memory sound = log_memory_new(2, 3);
+    struct log_memory log = {0};
+    unsigned char *lies = calloc(1, BYTES);
+    struct outcome outcome;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(lies);
+    for (uint32_t at = 0; at < BYTES; at += CPTI_LOG_HEAD_BYTES) {
+        const struct cpti_log_head head = {.version = 1,
+                                           .type = CPTI_LOG_BLOCK_RECORDS,
+                                           .payload_bytes = (BYTES - at) / 2 | 1,
+                                           .payload_crc = 7};
+
+        cpti_log_head_write(&head, lies + at);
+    }
+    log_memory_append(&log, lies, BYTES);
+    log_memory_append(&log, sound.data, sound.bytes);
+    outcome = read_all(&log);
+    CU_ASSERT_EQUAL(outcome.records, 6);
+    CU_ASSERT_TRUE(outcome.errors < 1000);
+    free(lies);
+    free(sound.data);
+    free(log.data);
+}
+
 CU_TestInfo cpt_log_tests[] = {
     {"what was written is read, in pieces of any size", test_what_was_written_is_read},
     {"records have their place and their path", test_records_have_their_place_and_path},
+    {"heads within heads", test_heads_within_heads},
     {"an empty input has no records", test_an_empty_input},
     {"an input that is no log is one error", test_an_input_that_is_no_log},
     {"a wrong byte costs its own block, wherever it is", test_damage_at_every_byte},

@@ -418,10 +418,30 @@ static void test_each_allocation_may_fail(void)
     each_allocation_failure(encode_and_decode);
 }
 
+/* Names that nothing refers to: two bytes each in the message, sixteen in memory. */
+static void test_number_of_names_has_a_limit(void)
+{
+    const struct cpt_metadata_decode_options options = {
+        .struct_bytes = sizeof options, .frames_max = 60, .labels_max = 40};
+    unsigned char data[2 + 2 * 101] = {0x08, 0x01};
+
+    for (size_t i = 2; i < sizeof data; i += 2) {
+        data[i] = 0x2a; /* names: one of 0 bytes */
+    }
+    for (size_t names = 99; names <= 101; names++) {
+        struct cpt_path *path = cpt_path_new(NULL);
+
+        CU_ASSERT_EQUAL(cpt_metadata_decode(data, 2 + 2 * names, &options, path, NULL),
+                        names > 100 ? CPT_LIMIT : CPT_OK);
+        cpt_path_free(path);
+    }
+}
+
 CU_TestInfo cpt_metadata_tests[] = {
     {"what was encoded comes back, and again the same bytes",
      test_what_was_encoded_comes_back},
     {"an empty path has two bytes", test_an_empty_path},
+    {"the number of names has a limit", test_number_of_names_has_a_limit},
     {"frames out of use are left out", test_frames_and_names_out_of_use_stay_at_home},
     {"server_elapsed stands beside the path",
      test_server_elapsed_stands_beside_the_path},
