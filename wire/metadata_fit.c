@@ -132,7 +132,7 @@ struct leaf {
     uint32_t dust;  /* the frame of its ‹folded›, or CPT_FRAME_NONE */
     uint32_t limbs; /* frames right below it that are in use and are no dust */
     uint32_t is_dust;
-    uint64_t sum_ns; /* when it became a leaf: its own and its dust */
+    uint64_t sum_ns; /* as the heap knows it: its own and its dust */
 };
 
 struct folding {
@@ -282,6 +282,14 @@ static uint64_t own_ns(const struct folding *folding, uint32_t frame)
     return own == NO_SEGMENT ? 0 : folding->form->segments[own].duration_ns;
 }
 
+static uint64_t leaf_ns(const struct folding *folding, uint32_t frame)
+{
+    const uint32_t dust = folding->leaves[frame].dust;
+
+    return own_ns(folding, frame) +
+           (dust != CPT_FRAME_NONE ? own_ns(folding, dust) : 0);
+}
+
 /* Puts @frame on the heap if nothing but dust is left below it; roots stay. */
 static void push_if_leaf(struct folding *folding, uint32_t frame)
 {
@@ -289,10 +297,26 @@ static void push_if_leaf(struct folding *folding, uint32_t frame)
 
     if (leaf->limbs == 0 && !leaf->is_dust &&
         folding->form->frames[frame].parent != CPT_FRAME_NONE) {
-        leaf->sum_ns = own_ns(folding, frame);
-        if (leaf->dust != CPT_FRAME_NONE) {
-            leaf->sum_ns += own_ns(folding, leaf->dust);
+        leaf->sum_ns = leaf_ns(folding, frame);
+        heap_push(folding, frame);
+    }
+}
+
+/*
+ * The smallest leaf. One that is a ‹folded› itself, with frames of its own below it,
+ * may have got the time of its siblings while it waited: it goes back with its new sum.
+ * Sums only grow, so whatever is found with its sum unchanged is the smallest.
+ */
+static uint32_t pop_smallest(struct folding *folding)
+{
+    for (;;) {
+        const uint32_t frame = heap_pop(folding);
+        const uint64_t sum_ns = leaf_ns(folding, frame);
+
+        if (sum_ns == folding->leaves[frame].sum_ns) {
+            return frame;
         }
+        folding->leaves[frame].sum_ns = sum_ns;
         heap_push(folding, frame);
     }
 }
@@ -432,7 +456,7 @@ static cpt_status fold_until(struct folding *folding, struct cpti_message *messa
         if (folding->heap_count == 0) {
             return CPT_LIMIT;
         }
-        fold_leaf(folding, heap_pop(folding));
+        fold_leaf(folding, pop_smallest(folding));
         if (folding->floor_bytes > bytes_max) {
             continue;
         }

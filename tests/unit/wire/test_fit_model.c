@@ -268,8 +268,8 @@ static void check_budgets(const struct cpt_path *path)
     cpt_path_free(back);
 }
 
-/* Something below ‹folded›: only nonsense has it. Which of two equally good orders it
- * is folded in is said nowhere, and the model has one of its own. */
+/* Something below ‹folded›: only nonsense has it, and it has a test of its own below.
+ */
 static int has_frames_below_folded(const struct cpt_path *path)
 {
     for (uint32_t i = 0; i < cpt_path_frame_count(path); i++) {
@@ -300,6 +300,37 @@ static void test_folding_against_the_model(void)
             check_budgets(path);
         }
     }
+    cpt_path_free(path);
+}
+
+/* A ‹folded› that a callee has sent, with a frame below it, gets its siblings' time
+ * while it waits for its turn: what counts is its sum when that comes. */
+static void test_a_folded_frame_grows_while_it_waits(void)
+{
+    static const struct {
+        uint32_t parent;
+        const char *name;
+        unsigned kind;
+        uint64_t duration_ns;
+    } frames[] = {
+        {CPT_FRAME_NONE, "A: /", CPT_KIND_WORK, 100},
+        {0, "", CPT_KIND_FOLDED, 2},
+        {1, "A: first to go", CPT_KIND_WORK, 1},
+        {0, "A: second", CPT_KIND_WORK, 2},
+        {0, "A: third, not the folded one", CPT_KIND_WORK, 4},
+    };
+    struct cpt_path *path = cpt_path_new(NULL);
+
+    for (size_t i = 0; i < sizeof frames / sizeof frames[0]; i++) {
+        uint32_t frame = 0;
+
+        CU_ASSERT_EQUAL(cpt_path_frame_add(path, frames[i].parent,
+                                           cpt_bytes_of(frames[i].name), frames[i].kind,
+                                           &frame),
+                        CPT_OK);
+        CU_ASSERT_EQUAL(cpt_path_append_ns(path, frame, frames[i].duration_ns), CPT_OK);
+    }
+    check_budgets(path);
     cpt_path_free(path);
 }
 
@@ -334,5 +365,6 @@ static void test_ties_against_the_model(void)
 CU_TestInfo cpt_fit_model_tests[] = {
     {"random paths fold as the model does", test_folding_against_the_model},
     {"equal sums fold as the model does", test_ties_against_the_model},
+    {"a folded frame grows while it waits", test_a_folded_frame_grows_while_it_waits},
     CU_TEST_INFO_NULL,
 };
