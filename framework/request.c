@@ -130,15 +130,25 @@ static void set_up(struct cpt_request *request,
     cpti_lock_init(&request->lock, CPTI_RANK_REQUEST);
 }
 
+/* The entry frame's name, as far as a name may go; none, and no work, if untraced. */
+static struct cpt_bytes entry_name(const struct cpt_request_options *options,
+                                   char cut[CPT_NAME_BYTES_MAX + 1])
+{
+    if (!options->is_traced) {
+        return (struct cpt_bytes){NULL, 0};
+    }
+    return cpt_name_bound(options->entry != NULL ? cpt_bytes_of(options->entry)
+                                                 : options->plan->service,
+                          cut);
+}
+
 cpt_status cpti_request_new(const struct cpt_request_options *options,
                             struct cpt_request **made, struct cpt_error *error)
 {
     const size_t bytes_max = options->memory_bytes_max != 0 ? options->memory_bytes_max
                                                             : REQUEST_BYTES_MAX_DEFAULT;
-    const struct cpt_bytes wanted =
-        options->entry != NULL ? cpt_bytes_of(options->entry) : options->plan->service;
     char cut[CPT_NAME_BYTES_MAX + 1];
-    const struct cpt_bytes entry = cpt_name_bound(wanted, cut);
+    const struct cpt_bytes entry = entry_name(options, cut);
     const struct layout layout =
         lay_out(options->plan, options->is_traced, entry.bytes);
     struct cpt_request *request = NULL;
