@@ -135,7 +135,7 @@ static struct cpt_bytes entry_name(const struct cpt_request_options *options,
                                    char cut[CPT_NAME_BYTES_MAX + 1])
 {
     if (!options->is_traced) {
-        return (struct cpt_bytes){NULL, 0};
+        return (struct cpt_bytes){"", 0};
     }
     return cpt_name_bound(options->entry != NULL ? cpt_bytes_of(options->entry)
                                                  : options->plan->service,
