@@ -152,6 +152,10 @@ CPT_API void *cpt_task_memory(struct cpt_task *task, size_t bytes);
 /* The request that the task belongs to; see cpt_runtime.h. */
 CPT_API struct cpt_request *cpt_task_request(struct cpt_task *task);
 
+/* The task whose step runs on this thread, for code deep below it that was not handed
+ * one; NULL outside. */
+CPT_API struct cpt_task *cpt_current_task(void);
+
 /* Notes why the task fails and returns @status, for `return cpt_fail(...)`. */
 CPT_API cpt_status cpt_fail(struct cpt_task *task, cpt_status status,
                             const char *format, ...) CPT_PRINTF(3, 4);

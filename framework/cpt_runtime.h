@@ -62,6 +62,17 @@ struct cpt_executor {
                         uint64_t delay_ns);
     /* 1: the timer will not fire. 0: it has fired or is about to. */
     int (*cancel)(struct cpt_executor *executor, struct cpt_timer *timer);
+
+    /* What follows may be NULL. */
+
+    /* 1: a thread of it has nothing to do; a request that is run by one thread then
+     * gives some of its tasks away. A hint; cheap. */
+    int (*is_hungry)(struct cpt_executor *executor);
+    /* Runs one piece of work on this thread. 0: there was none. */
+    int (*help)(struct cpt_executor *executor);
+    /* The thread, which runs work of it, is about to block (1), or goes on (0): another
+     * thread may take its place meanwhile. */
+    void (*block)(struct cpt_executor *executor, int is_blocked);
 };
 
 /* Runs work on the thread that submits it, in the order of submission, without

@@ -59,8 +59,10 @@ int cpti_executor_inline_runs(void)
 
 struct cpt_executor *cpt_executor_inline(void)
 {
-    static struct cpt_executor executor = {"inline", inline_submit, inline_after,
-                                           inline_cancel};
+    static struct cpt_executor executor = {.name = "inline",
+                                           .submit = inline_submit,
+                                           .after = inline_after,
+                                           .cancel = inline_cancel};
 
     return &executor;
 }

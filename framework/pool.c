@@ -247,8 +247,10 @@ static struct pool *pool_init(const struct cpt_pool_options *options, unsigned w
     pool->alloc = options->alloc;
     (void)snprintf(pool->name, sizeof pool->name, "%s",
                    options->name != NULL ? options->name : "pool");
-    pool->executor =
-        (struct cpt_executor){pool->name, pool_submit, pool_after, pool_cancel};
+    pool->executor = (struct cpt_executor){.name = pool->name,
+                                           .submit = pool_submit,
+                                           .after = pool_after,
+                                           .cancel = pool_cancel};
     cpti_lock_init(&pool->lock, CPTI_RANK_POOL);
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

@@ -80,6 +80,14 @@ struct cpt_request *cpt_task_request(struct cpt_task *task)
     return task->request;
 }
 
+/* The task whose step this thread runs. */
+static _Thread_local struct cpt_task *current_task;
+
+struct cpt_task *cpt_current_task(void)
+{
+    return current_task;
+}
+
 cpt_status cpt_fail(struct cpt_task *task, cpt_status status, const char *format, ...)
 {
     va_list arguments;
@@ -218,7 +226,9 @@ static struct cpt_task *run_steps(struct cpt_task *task, uint64_t now_ns)
             return NULL;
         }
         begin_step(task, now_ns);
+        current_task = task;
         status = task->next(task);
+        current_task = NULL;
         if (status == CPT_WAITING && task->has_asked) {
             waits = cpti_task_wait(task);
             if (waits > 0) {

@@ -208,6 +208,10 @@ struct cpt_log_reader_options {
     cpt_log_seek_fn seek;
     cpt_log_wants_fn wants;
     void *wants_context;
+    /* To read a part of it, see cpt_log_parts.h: `read` begins at start_offset, and the
+     * first block at or behind end_offset (0: none) is the end. */
+    uint64_t start_offset;
+    uint64_t end_offset;
 };
 
 /* What a reader has met. */

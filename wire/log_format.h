@@ -53,6 +53,9 @@ enum {
     CPTI_LOG_HEAD_BYTES = 28
 };
 
+/* The longest payload that a reader takes unless it is told otherwise. */
+enum { CPTI_LOG_BLOCK_BYTES_MAX = CPT_LOG_RECORD_BYTES_MAX + 64 * 1024 };
+
 /* Types of blocks. 128 and above are free for experiments. */
 enum {
     CPTI_LOG_BLOCK_FILE = 1,    /* a CBOR map that says what the file is */

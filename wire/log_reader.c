@@ -35,10 +35,8 @@
 #include <assert.h>
 #include <string.h>
 
-enum {
-    BLOCK_BYTES_MAX_DEFAULT = CPT_LOG_RECORD_BYTES_MAX + 64 * 1024,
-    READ_BYTES = 64 * 1024 /* the window grows by at least so much */
-};
+/* The window grows by at least so much. */
+enum { READ_BYTES = 64 * 1024 };
 
 /* Heads within a refused block whose payloads are checked. */
 enum { REFUSED_WITHIN_MAX = 16 };
@@ -94,12 +92,16 @@ struct cpt_log_reader *cpt_log_reader_new(const struct cpt_log_reader_options *o
         return NULL;
     }
     if (own.block_bytes_max == 0) {
-        own.block_bytes_max = BLOCK_BYTES_MAX_DEFAULT;
+        own.block_bytes_max = CPTI_LOG_BLOCK_BYTES_MAX;
     }
     if (own.record_bytes_max == 0) {
         own.record_bytes_max = CPT_LOG_RECORD_BYTES_MAX;
     }
+    if (own.end_offset == 0) {
+        own.end_offset = UINT64_MAX;
+    }
     reader->options = own;
+    reader->start_offset = own.start_offset;
     reader->attributes.alloc = own.alloc;
     return reader;
 }
@@ -495,7 +497,8 @@ static cpt_status pass_over(struct cpt_log_reader *reader, struct cpt_error *err
     const struct cpt_log_index_block *block = NULL;
     cpt_status status = CPT_OK;
 
-    while (status == CPT_OK && (block = unwanted_block(reader)) != NULL) {
+    while (status == CPT_OK && reader->start_offset < reader->options.end_offset &&
+           (block = unwanted_block(reader)) != NULL) {
         struct cpti_log_head head;
 
         reader->reads_little = 1;
@@ -523,6 +526,10 @@ static cpt_status read_between(struct cpt_log_reader *reader, struct cpt_error *
     struct cpti_log_head head;
     cpt_status status = pass_over(reader, error);
 
+    if (reader->start_offset >= reader->options.end_offset) {
+        reader->state = STATE_END; /* what is here belongs to somebody else */
+        return CPT_END;
+    }
     if (status == CPT_OK) {
         status = fill(reader, CPTI_LOG_HEAD_BYTES, error);
     }

@@ -69,7 +69,8 @@ static int cancel(struct cpt_executor *executor, struct cpt_timer *timer)
 void virtual_init(struct virtual_time *virtual, uint64_t seed)
 {
     memset(virtual, 0, sizeof *virtual);
-    virtual->executor = (struct cpt_executor){"virtual", submit, after, cancel};
+    virtual->executor = (struct cpt_executor){
+        .name = "virtual", .submit = submit, .after = after, .cancel = cancel};
     virtual->clock = (struct cpt_clock){read_clock, virtual};
     virtual->now_ns = 1000000000u;
     virtual->random = seed;
