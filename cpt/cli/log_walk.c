@@ -9,6 +9,7 @@
 #include "cpt/cpt_clock.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
+#include "wire/cpt_log_parts.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -219,6 +220,39 @@ static int sum_up(const struct cpti_log_walk *walk)
                                                      : CPTI_EXIT_FAILED;
 }
 
+size_t cpti_log_cut(struct cpti_input *input, struct cpt_log_part *parts,
+                    size_t count_max)
+{
+    const struct cpt_log_parts_options options = {
+        .struct_bytes = sizeof options,
+        .read_at = cpti_input_read_at,
+        .context = input,
+        .input_bytes = cpti_input_bytes(input),
+        .part_count_max = count_max < CPT_LOG_PARTS_MAX ? count_max : CPT_LOG_PARTS_MAX,
+    };
+    size_t count = 1;
+
+    parts[0] = (struct cpt_log_part){0, 0, 0};
+    if (options.input_bytes != 0) {
+        (void)cpt_log_parts(&options, parts, &count, NULL);
+    }
+    return count;
+}
+
+/* Goes where the part begins that is to be walked. */
+static int begin_part(const struct cpti_log_walk *walk,
+                      struct cpt_log_reader_options *options)
+{
+    options->start_offset = walk->part->offset;
+    options->end_offset = walk->part->end_offset;
+    if (walk->part->offset == 0 ||
+        cpti_input_seek(walk->input, walk->part->offset) == CPT_OK) {
+        return CPTI_EXIT_DONE;
+    }
+    return cpti_failed("%s: cannot be read: %s", cpti_input_name(walk->input),
+                       strerror(walk->input->error_number));
+}
+
 int cpti_log_walk_begin(struct cpti_log_walk *walk)
 {
     struct cpt_log_reader_options options = {
@@ -230,6 +264,9 @@ int cpti_log_walk_begin(struct cpti_log_walk *walk)
 
     cpti_log_passing_init(&walk->passing, walk->input, walk->windows,
                           walk->window_count, &options);
+    if (walk->part != NULL && begin_part(walk, &options) != CPTI_EXIT_DONE) {
+        return CPTI_EXIT_FAILED;
+    }
     walk->path = cpt_path_new(NULL);
     walk->reader = cpt_log_reader_new(&options, &error);
     walk->shows_progress = isatty(STDERR_FILENO) && !cpti_says_apart() &&

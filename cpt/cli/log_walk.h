@@ -13,6 +13,7 @@
 #include "cpt/cli/files.h"
 #include "cpt/cli/log_passing.h"
 
+struct cpt_log_part;
 struct cpt_log_reader;
 struct cpt_path;
 struct cpt_record;
@@ -31,6 +32,7 @@ struct cpti_log_walk {
     /* What is looked for: blocks without any of it may be passed over unseen. */
     const struct cpti_log_window *windows;
     size_t window_count;
+    const struct cpt_log_part *part; /* what is walked of a file; NULL: all of it */
 
     struct cpt_log_reader *reader;
     struct cpti_log_passing passing;
@@ -69,6 +71,15 @@ int cpti_log_skip(struct cpti_log_walk *walk, const char *sentence);
  * holds, *@path is NULL, and that is as after cpti_log_skip(). */
 int cpti_log_path(struct cpti_log_walk *walk, const struct cpt_record *record,
                   const struct cpt_path **path);
+
+/*
+ * Cuts @input into at most @count_max parts, see cpt_log_parts.h, which it writes to
+ * @parts; how many. One if it is no regular file. Each is walked with an input of its
+ * own. Who wants to say of damage what a walk over the whole says makes quiet walks
+ * over the parts, and if one met any, walks over the whole once more.
+ */
+size_t cpti_log_cut(struct cpti_input *input, struct cpt_log_part *parts,
+                    size_t count_max);
 
 /* Records that were walked over so far, by all threads, in steps. Any thread. */
 uint64_t cpti_log_walked(void);
