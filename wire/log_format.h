@@ -37,6 +37,8 @@
 
 #include "wire/cpt_log.h"
 
+#include "cpt/cpt_crc32c.h"
+
 #define CPTI_LOG_MAGIC                                                                 \
     "\x89"                                                                             \
     "cptlog\n"

@@ -11,7 +11,6 @@
 
 #include "wire/cbor_pull.h"
 #include "wire/cbor_put.h"
-#include "wire/crc32c.h"
 #include "wire/log_format.h"
 #include "wire/log_zstd.h"
 
@@ -324,7 +323,7 @@ static unsigned char *make_block(const struct cpti_put *put,
         footer[i] = (unsigned char)(head.payload_bytes >> (8 * i));
     }
     memcpy(footer + 4, CPTI_LOG_INDEX_MAGIC, CPTI_LOG_INDEX_MAGIC_BYTES);
-    head.payload_crc = cpti_crc32c(0, payload, head.payload_bytes);
+    head.payload_crc = cpt_crc32c(0, payload, head.payload_bytes);
     cpti_log_head_write(&head, data);
     return data;
 }

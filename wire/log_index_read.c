@@ -11,7 +11,6 @@
 #include "wire/log_index.h"
 
 #include "wire/cbor_pull.h"
-#include "wire/crc32c.h"
 #include "wire/log_format.h"
 
 #include <string.h>
@@ -270,8 +269,7 @@ static cpt_status read_block(struct reading *reading, uint32_t payload_bytes,
             options->read_at(options->context, reading->offset + CPTI_LOG_HEAD_BYTES,
                              payload, payload_bytes);
     }
-    if (status == CPT_OK &&
-        cpti_crc32c(0, payload, payload_bytes) != head.payload_crc) {
+    if (status == CPT_OK && cpt_crc32c(0, payload, payload_bytes) != head.payload_crc) {
         return refuse(reading, "the index has a wrong checksum");
     }
     if (status == CPT_OK) {

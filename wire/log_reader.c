@@ -28,7 +28,6 @@
  */
 #include "wire/cbor_pull.h"
 #include "wire/cpt_log_index.h"
-#include "wire/crc32c.h"
 #include "wire/log_format.h"
 #include "wire/log_zstd.h"
 
@@ -400,8 +399,8 @@ static cpt_status open_block(struct cpt_log_reader *reader,
     if (window_bytes(reader) < block_bytes) {
         return open_tail(reader, head, error);
     }
-    if (cpti_crc32c(0, reader->window + reader->start + CPTI_LOG_HEAD_BYTES,
-                    head->payload_bytes) != head->payload_crc) {
+    if (cpt_crc32c(0, reader->window + reader->start + CPTI_LOG_HEAD_BYTES,
+                   head->payload_bytes) != head->payload_crc) {
         return refuse_payload(reader, head, error);
     }
     return enter(reader, head, error);

@@ -9,7 +9,6 @@
  * complete.
  */
 #include "wire/cbor_put.h"
-#include "wire/crc32c.h"
 #include "wire/log_format.h"
 #include "wire/log_zstd.h"
 
@@ -53,7 +52,7 @@ void cpti_log_head_write(const struct cpti_log_head *head,
     put_u32(data + CPTI_LOG_AT_PAYLOAD_BYTES, head->payload_bytes);
     put_u32(data + CPTI_LOG_AT_RECORD_COUNT, head->record_count);
     put_u32(data + CPTI_LOG_AT_PAYLOAD_CRC, head->payload_crc);
-    put_u32(data + CPTI_LOG_AT_HEAD_CRC, cpti_crc32c(0, data, CPTI_LOG_AT_HEAD_CRC));
+    put_u32(data + CPTI_LOG_AT_HEAD_CRC, cpt_crc32c(0, data, CPTI_LOG_AT_HEAD_CRC));
 }
 
 int cpti_log_head_read(struct cpti_log_head *head,
@@ -61,7 +60,7 @@ int cpti_log_head_read(struct cpti_log_head *head,
 {
     if (memcmp(data, CPTI_LOG_MAGIC, CPTI_LOG_MAGIC_BYTES) != 0 ||
         get_u32(data + CPTI_LOG_AT_HEAD_CRC) !=
-            cpti_crc32c(0, data, CPTI_LOG_AT_HEAD_CRC)) {
+            cpt_crc32c(0, data, CPTI_LOG_AT_HEAD_CRC)) {
         return 0;
     }
     head->version = data[CPTI_LOG_AT_VERSION];
@@ -88,7 +87,7 @@ size_t cpt_log_header(unsigned char *buffer)
     cpti_put_text(&put, cpt_bytes_of("cpt"));
     assert(put.status == CPT_OK);
     head.payload_bytes = (uint32_t)put.bytes;
-    head.payload_crc = cpti_crc32c(0, put.data, put.bytes);
+    head.payload_crc = cpt_crc32c(0, put.data, put.bytes);
     cpti_log_head_write(&head, buffer);
     return CPTI_LOG_HEAD_BYTES + put.bytes;
 }
@@ -195,7 +194,7 @@ struct cpt_bytes cpt_log_block_finish(struct cpt_log_block *block)
         head.type = CPTI_LOG_BLOCK_ZSTD;
         head.payload_bytes = (uint32_t)packed_bytes;
     }
-    head.payload_crc = cpti_crc32c(0, data + CPTI_LOG_HEAD_BYTES, head.payload_bytes);
+    head.payload_crc = cpt_crc32c(0, data + CPTI_LOG_HEAD_BYTES, head.payload_bytes);
     cpti_log_head_write(&head, data);
     block->bytes = 0;
     block->record_count = 0;

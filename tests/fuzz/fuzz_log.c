@@ -9,7 +9,6 @@
  * accounted for in the end, what is accepted as a record can be written again, and no
  * index makes a reader forget where it is.
  */
-#include "wire/crc32c.h"
 #include "wire/log_format.h"
 #include "wire/log_index.h"
 
@@ -98,7 +97,7 @@ static void read_payload(unsigned type, const unsigned char *payload, size_t byt
                                        .type = type,
                                        .payload_bytes = (uint32_t)bytes,
                                        .record_count = 1,
-                                       .payload_crc = cpti_crc32c(0, payload, bytes)};
+                                       .payload_crc = cpt_crc32c(0, payload, bytes)};
     unsigned char *block = malloc(CPTI_LOG_HEAD_BYTES + bytes);
 
     must(block != NULL);
@@ -216,7 +215,7 @@ static void read_map(const unsigned char *map, size_t bytes)
         payload[bytes + i] = (unsigned char)(payload_bytes >> (8 * i));
     }
     memcpy(payload + bytes + 4, CPTI_LOG_INDEX_MAGIC, CPTI_LOG_INDEX_MAGIC_BYTES);
-    head.payload_crc = cpti_crc32c(0, payload, payload_bytes);
+    head.payload_crc = cpt_crc32c(0, payload, payload_bytes);
     cpti_log_head_write(&head, log + first.bytes);
     use_index(log, first.bytes + CPTI_LOG_HEAD_BYTES + payload_bytes);
     free(log);

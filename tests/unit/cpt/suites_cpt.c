@@ -8,6 +8,7 @@ extern CU_TestInfo cpt_alloc_tests[];
 extern CU_TestInfo cpt_arena_tests[];
 extern CU_TestInfo cpt_name_tests[];
 extern CU_TestInfo cpt_clock_tests[];
+extern CU_TestInfo cpt_crc32c_tests[];
 extern CU_TestInfo cpt_apportion_tests[];
 extern CU_TestInfo cpt_path_tests[];
 extern CU_TestInfo cpt_path_text_tests[];
@@ -24,6 +25,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"arena", NULL, NULL, NULL, NULL, cpt_arena_tests},
     {"name", NULL, NULL, NULL, NULL, cpt_name_tests},
     {"clock", NULL, NULL, NULL, NULL, cpt_clock_tests},
+    {"crc32c", NULL, NULL, NULL, NULL, cpt_crc32c_tests},
     {"apportion", NULL, NULL, NULL, NULL, cpt_apportion_tests},
     {"path", NULL, NULL, NULL, NULL, cpt_path_tests},
     {"path as text", NULL, NULL, NULL, NULL, cpt_path_text_tests},

@@ -9,7 +9,6 @@ extern CU_TestInfo cpt_traceparent_tests[];
 extern CU_TestInfo cpt_metadata_tests[];
 extern CU_TestInfo cpt_metadata_fit_tests[];
 extern CU_TestInfo cpt_fit_model_tests[];
-extern CU_TestInfo cpt_crc32c_tests[];
 extern CU_TestInfo cpt_cbor_pull_tests[];
 extern CU_TestInfo cpt_log_record_tests[];
 extern CU_TestInfo cpt_log_tests[];
@@ -25,7 +24,6 @@ CU_SuiteInfo cpt_suites[] = {
     {"metadata", NULL, NULL, NULL, NULL, cpt_metadata_tests},
     {"metadata fit", NULL, NULL, NULL, NULL, cpt_metadata_fit_tests},
     {"fit against a model", NULL, NULL, NULL, NULL, cpt_fit_model_tests},
-    {"crc32c", NULL, NULL, NULL, NULL, cpt_crc32c_tests},
     {"cbor pull", NULL, NULL, NULL, NULL, cpt_cbor_pull_tests},
     {"log record", NULL, NULL, NULL, NULL, cpt_log_record_tests},
     {"log", NULL, NULL, NULL, NULL, cpt_log_tests},

@@ -3,7 +3,6 @@
 /* test_log_index.c - the index of a log: what it says, what is believed, what it spares
  */
 #include "wire/cpt_log_index.h"
-#include "wire/crc32c.h"
 #include "wire/log_format.h"
 #include "wire/log_index.h"
 
@@ -501,7 +500,7 @@ static struct log_memory log_with_map(const void *map, size_t bytes)
     log_memory_append(&payload, map, bytes);
     log_memory_append(&payload, footer, sizeof footer);
     log_memory_append(&payload, CPTI_LOG_INDEX_MAGIC, CPTI_LOG_INDEX_MAGIC_BYTES);
-    head.payload_crc = cpti_crc32c(0, payload.data, payload.bytes);
+    head.payload_crc = cpt_crc32c(0, payload.data, payload.bytes);
     cpti_log_head_write(&head, data);
     log_memory_append(&log, data, sizeof data);
     log_memory_append(&log, payload.data, payload.bytes);

@@ -6,7 +6,6 @@
  */
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_index.h"
-#include "wire/crc32c.h"
 #include "wire/log_format.h"
 
 #include "tests/support/failing_alloc.h"
@@ -40,7 +39,7 @@ static struct log_memory packed_log(const void *payload, size_t bytes)
                                        .type = CPTI_LOG_BLOCK_ZSTD,
                                        .payload_bytes = (uint32_t)bytes,
                                        .record_count = 2,
-                                       .payload_crc = cpti_crc32c(0, payload, bytes)};
+                                       .payload_crc = cpt_crc32c(0, payload, bytes)};
     struct log_memory log = log_memory_new(1, 1); /* behind a block as usual */
     unsigned char data[CPTI_LOG_HEAD_BYTES];
 

@@ -1,14 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * crc32c.c - the checksum of the path log's blocks
+ * crc32c.c - the checksum of files
  *
  * CRC-32C (Castagnoli): polynomial 0x1edc6f41, here with its bits mirrored as
  * 0x82f63b78 because the lowest bit goes first; all ones before and after. Entry n of
  * the table is what eight steps make of the byte n, so that a byte is one look-up. That
- * is some hundreds of megabytes a second, more than the rest of the encoder can fill.
+ * is some hundreds of megabytes a second, about what reading records costs besides.
+ *
+ * x86 processors since 2008 have an instruction for eight bytes. It takes three cycles
+ * but can begin in each, so three neighbouring strips go side by side:
+ *
+ *      ...| strip a | strip b | strip c | strip a | ...
+ *
+ * A checksum is a polynomial over two elements, modulo the one above; bytes behind it
+ * multiply it by x^8 each. So that of a, b and c in a row is a x^(16 S) + b x^(8 S) + c
+ * for strips of S bytes, and the two powers are constants.
  */
-#include "wire/crc32c.h"
+#include "cpt/cpt_crc32c.h"
+
+#include <string.h>
 
 /* clang-format off */
 static const uint32_t table[256] = {
@@ -58,13 +69,91 @@ static const uint32_t table[256] = {
 };
 /* clang-format on */
 
-uint32_t cpti_crc32c(uint32_t crc, const void *data, size_t bytes)
+/* The sum goes in and out as it is inside: without the ones before and after. */
+static uint32_t add_by_table(uint32_t sum, const unsigned char *at, size_t bytes)
 {
-    const unsigned char *at = data;
-
-    crc = ~crc;
     for (size_t i = 0; i < bytes; i++) {
-        crc = crc >> 8 ^ table[(crc ^ at[i]) & 0xff];
+        sum = sum >> 8 ^ table[(sum ^ at[i]) & 0xff];
     }
-    return ~crc;
+    return sum;
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+/* Bytes of a strip, and what so many zero bytes, and twice as many, multiply by. */
+enum { STRIP_BYTES = 2048, WORD_BYTES = 8 };
+#define STRIP_POWER  UINT32_C(0x0d65762a)
+#define STRIP2_POWER UINT32_C(0x35d73a62)
+
+/* The product of two polynomials; bit 31 is the coefficient of x^0. */
+static uint32_t multiply(uint32_t left, uint32_t right)
+{
+    uint32_t product = 0;
+
+    for (int bit = 31; bit >= 0; bit--) {
+        product ^= right & (0U - (left >> bit & 1U));
+        right = right >> 1 ^ (0x82f63b78U & (0U - (right & 1U)));
+    }
+    return product;
+}
+
+static uint64_t word_at(const unsigned char *at)
+{
+    uint64_t word = 0;
+
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+__attribute__((target("sse4.2"))) static uint32_t add_strips(uint32_t sum,
+                                                             const unsigned char *at)
+{
+    uint64_t a = sum;
+    uint64_t b = 0;
+    uint64_t c = 0;
+
+    for (size_t i = 0; i < STRIP_BYTES; i += WORD_BYTES) {
+        a = __builtin_ia32_crc32di(a, word_at(at + i));
+        b = __builtin_ia32_crc32di(b, word_at(at + STRIP_BYTES + i));
+        c = __builtin_ia32_crc32di(c, word_at(at + 2 * STRIP_BYTES + i));
+    }
+    return multiply((uint32_t)a, STRIP2_POWER) ^ multiply((uint32_t)b, STRIP_POWER) ^
+           (uint32_t)c;
+}
+
+__attribute__((target("sse4.2"))) static uint32_t
+add_by_words(uint32_t sum, const unsigned char *at, size_t bytes)
+{
+    uint64_t wide = 0;
+
+    for (; bytes >= 3 * (size_t)STRIP_BYTES; bytes -= 3 * (size_t)STRIP_BYTES) {
+        sum = add_strips(sum, at);
+        at += 3 * (size_t)STRIP_BYTES;
+    }
+    wide = sum;
+    for (; bytes >= WORD_BYTES; bytes -= WORD_BYTES) {
+        wide = __builtin_ia32_crc32di(wide, word_at(at));
+        at += WORD_BYTES;
+    }
+    return add_by_table((uint32_t)wide, at, bytes);
+}
+
+static uint32_t add(uint32_t sum, const unsigned char *at, size_t bytes)
+{
+    return __builtin_cpu_supports("sse4.2") ? add_by_words(sum, at, bytes)
+                                            : add_by_table(sum, at, bytes);
+}
+
+#else
+
+static uint32_t add(uint32_t sum, const unsigned char *at, size_t bytes)
+{
+    return add_by_table(sum, at, bytes);
+}
+
+#endif
+
+uint32_t cpt_crc32c(uint32_t crc, const void *data, size_t bytes)
+{
+    return ~add(~crc, data, bytes);
 }
