@@ -23,6 +23,10 @@
  * unblocker, starter and awaited task never leads in a circle. It does not believe it:
  * a record that breaks this costs precision, never the sum, and a circle is reported.
  *
+ * Most tasks of a request are off its path, and the walk never looks at them. Whoever
+ * keeps its own, smaller records of tasks need not make structs of all of them: the
+ * trace's open_task fills in each one when the walk first comes to it.
+ *
  * Threads: one at a time; nobody may change a record while the walk reads it.
  */
 #ifndef CPT_TRACE_H
@@ -63,9 +67,12 @@ struct cpt_trace_task {
     struct cpt_trace_await *last_await; /* newest first; NULL if it never waited */
     unsigned char begin;                /* enum cpt_trace_begin */
     unsigned char has_margin;
-    unsigned char walk_began;           /* scratch of the walk: 0 before and after */
-    struct cpt_trace_await *walk_await; /* scratch of the walk */
-    uint32_t walk_frame;                /* scratch of the walk */
+    /* Scratch of the walk, all of it 0 before and after. */
+    unsigned char walk_state;
+    uint32_t walk_frame;
+    struct cpt_trace_await *walk_await;
+    struct cpt_trace_task *walk_next;
+    void *source; /* the maker's own: what open_task fills the task in from */
 };
 
 /* How a call ended, as far as the path is concerned. */
@@ -126,6 +133,22 @@ struct cpt_trace {
     uint64_t dropped_event_count; /* records that were lost at a limit */
     unsigned attribution;         /* enum cpt_attribution */
     /*
+     * Fills in @task, which is a stub until then: all 0 but `source`. Called once for
+     * each task that a walk comes to, before the walk reads anything of it: for those
+     * on the path, those whose awaits it passes over, and their starters, which give a
+     * frame; in no order to rely on. It sets everything but the scratch and does not
+     * call the walk. What it points to is good until the walk has returned, and there
+     * is one struct for one task: starter, unblocker, the awaits with the tasks and
+     * calls that released them, and the calls' issuers. The tasks among these may be
+     * stubs in turn; awaits, calls and groups are filled in. It may add to
+     * dropped_event_count. A second walk of the same trace calls it again for tasks
+     * that are filled in already.
+     *
+     * NULL: every task is filled in already. Anything else than CPT_OK ends the walk
+     * with that status, and @task is a stub still.
+     */
+    cpt_status (*open_task)(void *context, struct cpt_trace_task *task);
+    /*
      * Makes the path of a callee from what it replied. Called for calls that turned out
      * to be on the path, only for them, in time order, at most once each. It appends
      * to @callee, which is empty, and may set server_elapsed_ns in @call; or it returns
@@ -149,12 +172,13 @@ struct cpt_trace {
  * response_ns - arrival_ns (cpt_path_check() is asserted in debug builds).
  *
  * The method is the backward walk of critical.c. Cost: a step for each segment and each
- * await passed over; memory: @path, 48 bytes a step, and one callee's path.
+ * await passed over; memory: @path, 56 bytes a step, and one callee's path.
  *
  * Names that are too long are cut (cpt_name_bound()).
  *
  * CPT_OK; CPT_CORRUPT if the records lead in a circle or the response comes before the
- * arrival; CPT_NO_MEMORY; CPT_LIMIT. After an error @path is empty again.
+ * arrival; CPT_NO_MEMORY; CPT_LIMIT; what open_task returned. After an error @path is
+ * empty again.
  */
 CPT_API cpt_status cpt_critical_path(const struct cpt_alloc *alloc,
                                      const struct cpt_trace *trace,

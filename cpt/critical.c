@@ -88,9 +88,7 @@ struct walk {
     struct floor *floors;
     size_t floor_count;
     size_t floor_capacity;
-    struct cpt_trace_task **touched; /* whose scratch fields have to be cleared */
-    size_t touched_count;
-    size_t touched_capacity;
+    struct cpt_trace_task *touched; /* whose scratch has to be cleared; by walk_next */
     struct cpt_trace_task *task;
     uint64_t cur_ns;
     uint64_t begin_ns;  /* the walk ends here: the request was taken up */
@@ -147,23 +145,27 @@ static int is_at_floor(const struct walk *walk)
     return walk->cur_ns <= floor_ns(walk);
 }
 
+/* The walk has come to @task: opens it, unless it has been there before. */
 static cpt_status touch(struct walk *walk, struct cpt_trace_task *task)
 {
-    cpt_status status = CPT_OK;
+    const struct cpt_trace *trace = walk->trace;
 
-    if (task->walk_began != WALK_NEW) {
+    if (task->walk_state != WALK_NEW) {
         return CPT_OK;
     }
-    status =
-        cpt_alloc_grow(walk->alloc, (void **)&walk->touched, &walk->touched_capacity,
-                       walk->touched_count + 1, CPT_PATH_SEGMENTS_MAX, sizeof(void *));
-    if (status == CPT_OK) {
-        walk->touched[walk->touched_count++] = task;
-        task->walk_began = WALK_SEEN;
-        task->walk_await = task->last_await;
-        task->walk_frame = CPT_FRAME_NONE;
+    if (trace->open_task != NULL) {
+        const cpt_status status = trace->open_task(trace->context, task);
+
+        if (status != CPT_OK) {
+            return status;
+        }
     }
-    return status;
+    task->walk_state = WALK_SEEN;
+    task->walk_await = task->last_await;
+    task->walk_frame = CPT_FRAME_NONE;
+    task->walk_next = walk->touched;
+    walk->touched = task;
+    return CPT_OK;
 }
 
 /* Whether nothing had to be waited for, not even a worker to go on. */
@@ -292,7 +294,7 @@ static cpt_status walk_beginning(struct walk *walk)
     struct step step = {.kind = STEP_SELF, .task = task};
     cpt_status status = CPT_OK;
 
-    if (task->walk_began == WALK_BEGAN) {
+    if (task->walk_state == WALK_BEGAN) {
         return cpt_error_set(walk->error, CPT_CORRUPT, 0,
                              "the records lead in a circle through task \"%.*s\"",
                              (int)task->name.bytes, task->name.data);
@@ -307,7 +309,7 @@ static cpt_status walk_beginning(struct walk *walk)
         status = emit(walk, step, is_first ? walk->begin_ns : task->ready_ns);
     }
     if (status == CPT_OK && !is_at_floor(walk)) {
-        task->walk_began = WALK_BEGAN;
+        task->walk_state = WALK_BEGAN;
         note_margin(walk, task->has_margin, task->margin_ns);
         walk->task = task->unblocker;
     }
@@ -580,12 +582,15 @@ static cpt_status append_steps(struct walk *walk, struct cpt_path *path)
 
 static void walk_deinit(struct walk *walk)
 {
-    for (size_t i = 0; i < walk->touched_count; i++) {
-        walk->touched[i]->walk_began = WALK_NEW;
-        walk->touched[i]->walk_await = NULL;
-        walk->touched[i]->walk_frame = 0;
+    while (walk->touched != NULL) {
+        struct cpt_trace_task *task = walk->touched;
+
+        walk->touched = task->walk_next;
+        task->walk_state = WALK_NEW;
+        task->walk_frame = 0;
+        task->walk_await = NULL;
+        task->walk_next = NULL;
     }
-    cpt_alloc_free(walk->alloc, (void *)walk->touched);
     cpt_alloc_free(walk->alloc, walk->floors);
     cpt_alloc_free(walk->alloc, walk->steps);
 }
