@@ -7,6 +7,7 @@
 #   BUILD=dir       where to build (build)          NO_INSTALL=1  install no packages
 #   DEMO='--serve'  arguments of cpt demo           WERROR=ON     warnings are errors
 #   TRIES=2         for each system test            PREFIX= DESTDIR= SHARED=OFF  install
+#   CPT_TASKFLOW_INCLUDE=dir  its headers, to be compared with by make bench
 
 BUILD ?= build
 BUILD_TYPE ?= RelWithDebInfo
@@ -25,6 +26,8 @@ LONG_PACKAGES = clang libclang-rt-14-dev clang-tidy build-essential debhelper dp
 	fakeroot
 # Programs that some long tests talk to, which are skipped where these are not to be had.
 OTHER_PACKAGES = chromium clickhouse-server
+# What the benchmarks compare with.
+BENCH_PACKAGES = g++ libtbb-dev
 
 CONFIGURE = cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DCPT_WERROR=$(WERROR)
@@ -46,7 +49,7 @@ help:
 	@echo "make demo      three services, their critical paths, and the diff of two profiles"
 	@echo "make test      all tests but the long ones"
 	@echo "make test-all  also sanitizers, clang, fuzzing, analysers, the Debian packages"
-	@echo "make bench     the benchmarks of tests/bench"
+	@echo "make bench     the benchmarks of tests/bench, also as $(BUILD)/bench.json"
 	@echo "make install   to PREFIX=$(PREFIX), below DESTDIR if that is set"
 	@echo "make clean     remove what was built"
 
@@ -77,9 +80,14 @@ test-all: test
 	cmake --build --preset fuzz
 	ctest --preset fuzz -j $(JOBS)
 
+# The peers in BENCH_PACKAGES are left out where they are not to be had.
 bench:
 	@sh cmake/packages.sh $(BUILD_PACKAGES) libcunit1-dev
-	cmake -S . -B build-bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DCPT_BUILD_BENCH=ON
+	@sh cmake/packages.sh $(BENCH_PACKAGES) || echo "cpt: going on without them" >&2
+	mkdir -p $(BUILD)
+	cmake -S . -B build-bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DCPT_BUILD_BENCH=ON \
+		-DCPT_BENCH_JSON=$(abspath $(BUILD))/bench.json \
+		-DCPT_TASKFLOW_INCLUDE=$(CPT_TASKFLOW_INCLUDE)
 	cmake --build build-bench --target bench
 
 install:

@@ -135,7 +135,7 @@ static int connect_to(uint16_t port)
     return made;
 }
 
-int main(void)
+int main(int argument_count, char **arguments)
 {
     static struct side a;
     static struct side b;
@@ -147,6 +147,7 @@ int main(void)
                                      {"untraced again", ask, &untraced}};
     char target[64];
 
+    bench_begin("bench_http", &argument_count, arguments);
     if (!open_side(&b, &graphs[1], "/look", CPT_ROLE_INNER) ||
         !open_side(&a, &graphs[0], "/", CPT_ROLE_ENTRY)) {
         fprintf(stderr, "bench_http: cannot open the services\n");
@@ -166,5 +167,5 @@ int main(void)
     (void)close(untraced.socket);
     close_side(&a);
     close_side(&b);
-    return 0;
+    return bench_end();
 }

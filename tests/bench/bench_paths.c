@@ -196,11 +196,12 @@ static void compare_speeds(size_t segments, size_t depth)
     cpt_path_free(work.path);
 }
 
-int main(void)
+int main(int argument_count, char **arguments)
 {
     static const size_t sizes[] = {10, 100, 1000, 10000};
     static const size_t depths[] = {2, 10, 50};
 
+    bench_begin("bench_paths", &argument_count, arguments);
     bench_title("Bytes of a path");
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         for (size_t k = 0; k < sizeof depths / sizeof depths[0]; k++) {
@@ -209,5 +210,5 @@ int main(void)
     }
     compare_speeds(10, 5);
     compare_speeds(200, 10);
-    return 0;
+    return bench_end();
 }

@@ -180,7 +180,7 @@ static void select_only(void *context, size_t count)
     cpt_log_reader_free(reader);
 }
 
-int main(void)
+int main(int argument_count, char **arguments)
 {
     static const char *const expressions[] = {
         "arm == \"none\"",
@@ -191,6 +191,7 @@ int main(void)
     static struct work plain;
     static struct work selecting;
 
+    bench_begin("bench_select", &argument_count, arguments);
     make_log(&plain);
     selecting.log = plain.log;
     selecting.log_bytes = plain.log_bytes;
@@ -210,5 +211,5 @@ int main(void)
     must(selecting.selected_count == 0);
     cpti_scratch_deinit(&selecting.scratch);
     free(plain.log);
-    return 0;
+    return bench_end();
 }

@@ -144,12 +144,13 @@ static void read_fastest(void *context, size_t count)
     read_from(cpt_clock_fastest(), count);
 }
 
-int main(void)
+int main(int argument_count, char **arguments)
 {
     const struct bench_way calls = {"function calls", call_functions, NULL};
     const struct bench_way clock = {"readings of the clock", read_clock, NULL};
     const struct bench_way fast = {"readings of the fastest", read_fastest, NULL};
 
+    bench_begin("bench_tasks", &argument_count, arguments);
     make_graphs();
     compare_graph("A chain of 100 empty tasks", chain_tasks);
     compare_graph("A fan of 100 empty tasks", fan_tasks);
@@ -157,5 +158,5 @@ int main(void)
     bench_compare(&calls, &clock, REQUESTS, TASKS, "call");
     bench_compare(&calls, &fast, REQUESTS, TASKS, "call");
     printf("  the fastest clock here: %s\n", cpt_clock_name(cpt_clock_fastest()));
-    return 0;
+    return bench_end();
 }
