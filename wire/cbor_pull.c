@@ -3,6 +3,10 @@
 /*
  * cbor_pull.c - items one at a time over libcbor's streaming decoder
  *
+ * The kinds that a log is full of are read in cbor_pull.h, at a few cycles each; all
+ * others, and what is wrong, come here. A test compares the two over all that a head
+ * can be.
+ *
  * The decoder calls one of its callbacks for the item at hand; ours write down what
  * they were told. Its other way of reading, into a tree, is not used: it allocates what
  * a header merely claims. Lengths are compared with what is left here, since the
@@ -162,22 +166,7 @@ static const struct cbor_callbacks callbacks = {
     .indef_break = on_refused,
 };
 
-/* How many items follow inside of @item; UINT64_MAX if that is more than anything. */
-static uint64_t count_inside(const struct cpti_cbor_item *item)
-{
-    switch (item->type) {
-    case CPTI_CBOR_ARRAY:
-        return item->number;
-    case CPTI_CBOR_MAP:
-        return item->number > UINT64_MAX / 2 ? UINT64_MAX : 2 * item->number;
-    case CPTI_CBOR_TAG:
-        return 1;
-    default:
-        return 0;
-    }
-}
-
-cpt_status cpti_cbor_next(struct cpti_cbor *cbor, struct cpti_cbor_item *item)
+cpt_status cpti_cbor_next_any(struct cpti_cbor *cbor, struct cpti_cbor_item *item)
 {
     const size_t left_bytes = cbor->bytes - cbor->at;
     struct told told = {.is_known = 0};
@@ -189,7 +178,7 @@ cpt_status cpti_cbor_next(struct cpti_cbor *cbor, struct cpti_cbor_item *item)
     result = cbor_stream_decode(cbor->data + cbor->at, left_bytes, &callbacks, &told);
     if (result.status != CBOR_DECODER_FINISHED || !told.is_known || result.read == 0 ||
         result.read > left_bytes || told.item.text.bytes > result.read ||
-        count_inside(&told.item) > left_bytes - result.read) {
+        cpti_cbor_count_inside(&told.item) > left_bytes - result.read) {
         return CPT_CORRUPT;
     }
     cbor->at += result.read;
@@ -197,11 +186,11 @@ cpt_status cpti_cbor_next(struct cpti_cbor *cbor, struct cpti_cbor_item *item)
     return CPT_OK;
 }
 
-cpt_status cpti_cbor_skip_inside(struct cpti_cbor *cbor,
-                                 const struct cpti_cbor_item *item)
+cpt_status cpti_cbor_skip_items(struct cpti_cbor *cbor,
+                                const struct cpti_cbor_item *item)
 {
     struct cpti_cbor ahead = *cbor;
-    uint64_t pending = count_inside(item);
+    uint64_t pending = cpti_cbor_count_inside(item);
 
     while (pending != 0) {
         struct cpti_cbor_item inside;
@@ -210,7 +199,7 @@ cpt_status cpti_cbor_skip_inside(struct cpti_cbor *cbor,
             cpti_cbor_next(&ahead, &inside) != CPT_OK) {
             return CPT_CORRUPT;
         }
-        pending += count_inside(&inside) - 1;
+        pending += cpti_cbor_count_inside(&inside) - 1;
     }
     *cbor = ahead;
     return CPT_OK;

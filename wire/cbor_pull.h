@@ -16,6 +16,9 @@
 
 #include "cpt/cpt_name.h"
 
+#include <string.h>
+
+/* Up to maps they are numbered as in the bytes. */
 enum cpti_cbor_type {
     CPTI_CBOR_UNSIGNED, /* number */
     CPTI_CBOR_NEGATIVE, /* -1 - number */
@@ -43,17 +46,95 @@ struct cpti_cbor {
     size_t at; /* bytes read so far */
 };
 
+/* cbor_pull.c: cpti_cbor_next() for every kind of item, by libcbor. */
+cpt_status cpti_cbor_next_any(struct cpti_cbor *cbor, struct cpti_cbor_item *item);
+
+/* How many items follow inside of @item; UINT64_MAX if that is more than anything. */
+static inline uint64_t cpti_cbor_count_inside(const struct cpti_cbor_item *item)
+{
+    switch (item->type) {
+    case CPTI_CBOR_ARRAY:
+        return item->number;
+    case CPTI_CBOR_MAP:
+        return item->number > UINT64_MAX / 2 ? UINT64_MAX : 2 * item->number;
+    case CPTI_CBOR_TAG:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* The number of @bytes at @at, the highest byte first. */
+static inline uint64_t cpti_cbor_number(const unsigned char *at, size_t bytes)
+{
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < bytes; i++) {
+        number = number << 8 | at[i];
+    }
+    return number;
+}
+
 /*
  * The head of the next item.
  *
  * CPT_OK; CPT_END behind the last; CPT_CORRUPT if it is no item of a kind above, goes
  * beyond the end, or announces more items than bytes are left. After an error the
  * position is as before.
+ *
+ * A head is a byte: three bits of kind, five of a number, or of how many bytes behind
+ * hold it. Numbers, strings, maps and reals of eight bytes are told apart here, as they
+ * are nearly all that a log has; everything else, and what is wrong, is left to the
+ * decoder.
  */
-cpt_status cpti_cbor_next(struct cpti_cbor *cbor, struct cpti_cbor_item *item);
+static inline cpt_status cpti_cbor_next(struct cpti_cbor *cbor,
+                                        struct cpti_cbor_item *item)
+{
+    enum { SHORT_MAX = 23, BYTES_8 = 27, REAL = 0xfb };
+    const size_t left_bytes = cbor->bytes - cbor->at;
+    const unsigned char *at = cbor->data + cbor->at;
+    const unsigned first = left_bytes == 0 ? 0xff : at[0];
+    const unsigned low = first & 0x1fU;
+    const size_t head_bytes = low > SHORT_MAX ? 1 + ((size_t)1 << (low & 3U)) : 1;
+    uint64_t number = low;
+
+    if ((first >> 5 > CPTI_CBOR_MAP && first != REAL) || low > BYTES_8 ||
+        left_bytes < head_bytes) {
+        return cpti_cbor_next_any(cbor, item);
+    }
+    if (head_bytes != 1) {
+        number = cpti_cbor_number(at + 1, head_bytes - 1);
+    }
+    *item = (struct cpti_cbor_item){.type = (enum cpti_cbor_type)(first >> 5)};
+    if (first == REAL) {
+        item->type = CPTI_CBOR_FLOAT;
+        memcpy(&item->real, &number, sizeof item->real);
+    } else if (item->type == CPTI_CBOR_BYTES || item->type == CPTI_CBOR_TEXT) {
+        if (number > left_bytes - head_bytes) {
+            return CPT_CORRUPT;
+        }
+        item->text = (struct cpt_bytes){(const char *)at + head_bytes, (size_t)number};
+        cbor->at += (size_t)number;
+    } else {
+        item->number = number;
+        if (cpti_cbor_count_inside(item) > left_bytes - head_bytes) {
+            return CPT_CORRUPT;
+        }
+    }
+    cbor->at += head_bytes;
+    return CPT_OK;
+}
+
+/* cbor_pull.c: cpti_cbor_skip_inside() of an item that has something inside. */
+cpt_status cpti_cbor_skip_items(struct cpti_cbor *cbor,
+                                const struct cpti_cbor_item *item);
 
 /* Skips what is inside @item, which was read last, however deep. Errors as above. */
-cpt_status cpti_cbor_skip_inside(struct cpti_cbor *cbor,
-                                 const struct cpti_cbor_item *item);
+static inline cpt_status cpti_cbor_skip_inside(struct cpti_cbor *cbor,
+                                               const struct cpti_cbor_item *item)
+{
+    return cpti_cbor_count_inside(item) == 0 ? CPT_OK
+                                             : cpti_cbor_skip_items(cbor, item);
+}
 
 #endif

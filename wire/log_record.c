@@ -254,10 +254,13 @@ static cpt_status add_attribute(struct reading *reading,
 {
     struct cpti_log_attributes *attributes = reading->attributes;
     struct cpt_record *record = reading->record;
-    const cpt_status status = cpt_alloc_grow(
-        attributes->alloc, (void **)&attributes->all, &attributes->capacity,
-        record->attribute_count + 1, CPT_LOG_ATTRIBUTES_MAX, sizeof *attributes->all);
+    cpt_status status = CPT_OK;
 
+    if (record->attribute_count == attributes->capacity) {
+        status = cpt_alloc_grow(attributes->alloc, (void **)&attributes->all,
+                                &attributes->capacity, record->attribute_count + 1,
+                                CPT_LOG_ATTRIBUTES_MAX, sizeof *attributes->all);
+    }
     record->attributes = attributes->all;
     if (status == CPT_LIMIT) {
         return cpt_error_set(reading->error, CPT_LIMIT, reading->offset,

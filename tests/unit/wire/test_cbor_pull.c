@@ -5,6 +5,7 @@
 #include "wire/cbor_put.h"
 
 #include "tests/support/suites.h"
+#include "tests/support/test_random.h"
 
 #include <string.h>
 
@@ -149,10 +150,45 @@ static void test_depth_needs_no_stack(void)
     CU_ASSERT_EQUAL(cbor.at, 1);
 }
 
+/* Every first byte, all lengths up to twelve, and what is behind it at random. */
+static void test_short_ways_are_those_of_the_decoder(void)
+{
+    const uint64_t seed = test_random_seed("heads");
+    const uint64_t rounds = test_case_count(20);
+    unsigned different = 0;
+
+    for (uint64_t i = 0; i < rounds * 256 * 12; i++) {
+        struct test_random random = {seed + i};
+        unsigned char bytes[12] = {(unsigned char)i};
+        const size_t count = (size_t)(i / 256 % 12) + 1;
+        struct cpti_cbor fast = {bytes, count, 0};
+        struct cpti_cbor slow = {bytes, count, 0};
+        struct cpti_cbor_item ours;
+        struct cpti_cbor_item theirs;
+        cpt_status status = CPT_OK;
+
+        for (size_t k = 1; k < sizeof bytes; k++) { /* small ones are more likely */
+            bytes[k] = (unsigned char)(test_random_next(&random) >>
+                                       test_random_below(&random, 64));
+        }
+        status = cpti_cbor_next(&fast, &ours);
+        different += status != cpti_cbor_next_any(&slow, &theirs) || fast.at != slow.at;
+        if (status == CPT_OK) {
+            different += ours.type != theirs.type || ours.number != theirs.number ||
+                         memcmp(&ours.real, &theirs.real, sizeof ours.real) != 0 ||
+                         ours.text.data != theirs.text.data ||
+                         ours.text.bytes != theirs.text.bytes;
+        }
+    }
+    CU_ASSERT_EQUAL(different, 0);
+}
+
 CU_TestInfo cpt_cbor_pull_tests[] = {
     {"what was put comes out", test_what_was_put_comes_out},
     {"only UTF-8 is text", test_text_or_bytes},
     {"a head that claims too much is refused", test_hostile_heads},
+    {"the short ways are those of the decoder",
+     test_short_ways_are_those_of_the_decoder},
     {"a million arrays in each other are skipped", test_depth_needs_no_stack},
     CU_TEST_INFO_NULL,
 };
