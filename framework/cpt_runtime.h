@@ -51,6 +51,13 @@ struct cpt_timer {
     void (*fire)(struct cpt_timer *timer);
 };
 
+/* See struct cpt_executor.hunger. */
+enum cpt_hunger {
+    CPT_HUNGRY_THREAD = 1, /* another thread could take work, if not now then soon: a
+                              request keeps no ready task back while it runs one */
+    CPT_HUNGRY_WORK = 2    /* other work waits for its turn: a long run shall yield */
+};
+
 /* Where tasks run. All functions may be called from any thread. */
 struct cpt_executor {
     const char *name; /* shown beside queueing time */
@@ -65,10 +72,14 @@ struct cpt_executor {
 
     /* What follows may be NULL. */
 
-    /* 1: a thread of it has nothing to do; a request that is run by one thread then
-     * gives some of its tasks away. A hint; cheap. */
-    int (*is_hungry)(struct cpt_executor *executor);
-    /* Runs one piece of work on this thread. 0: there was none. */
+    /* Who would be glad of work or of a turn: enum cpt_hunger, or-ed. A hint, and
+     * cheap. NULL: CPT_HUNGRY_THREAD always. */
+    unsigned (*hunger)(struct cpt_executor *executor);
+    /* Like submit, but behind all that waits now: for the rest of something long. NULL:
+     * submit does so. */
+    void (*yield)(struct cpt_executor *executor, struct cpt_work *work);
+    /* Runs one piece of work on this thread, outside the executor's own, that this
+     * thread has submitted and nobody has taken yet. 0: there is none. */
     int (*help)(struct cpt_executor *executor);
     /* The thread, which runs work of it, is about to block (1), or goes on (0): another
      * thread may take its place meanwhile. */
