@@ -83,14 +83,14 @@ static inline uint64_t cpti_cbor_number(const unsigned char *at, size_t bytes)
  * position is as before.
  *
  * A head is a byte: three bits of kind, five of a number, or of how many bytes behind
- * hold it. Numbers, strings, maps and reals of eight bytes are told apart here, as they
- * are nearly all that a log has; everything else, and what is wrong, is left to the
- * decoder.
+ * hold it. Numbers, strings, maps, truths and reals of eight bytes are told apart here,
+ * as they are nearly all that a log has; everything else, and what is wrong, is left to
+ * the decoder.
  */
 static inline cpt_status cpti_cbor_next(struct cpti_cbor *cbor,
                                         struct cpti_cbor_item *item)
 {
-    enum { SHORT_MAX = 23, BYTES_8 = 27, REAL = 0xfb };
+    enum { SHORT_MAX = 23, BYTES_8 = 27, REAL = 0xfb, NO = 0xf4, YES = 0xf5 };
     const size_t left_bytes = cbor->bytes - cbor->at;
     const unsigned char *at = cbor->data + cbor->at;
     const unsigned first = left_bytes == 0 ? 0xff : at[0];
@@ -98,6 +98,11 @@ static inline cpt_status cpti_cbor_next(struct cpti_cbor *cbor,
     const size_t head_bytes = low > SHORT_MAX ? 1 + ((size_t)1 << (low & 3U)) : 1;
     uint64_t number = low;
 
+    if (first == NO || first == YES) {
+        *item = (struct cpti_cbor_item){.type = CPTI_CBOR_BOOL, .number = first - NO};
+        cbor->at++;
+        return CPT_OK;
+    }
     if ((first >> 5 > CPTI_CBOR_MAP && first != REAL) || low > BYTES_8 ||
         left_bytes < head_bytes) {
         return cpti_cbor_next_any(cbor, item);

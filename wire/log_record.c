@@ -219,38 +219,54 @@ static int is_string(const struct cpti_cbor_item *item)
     return item->type == CPTI_CBOR_TEXT || item->type == CPTI_CBOR_BYTES;
 }
 
-/* Whether @item is a value that an attribute can have; if so, it is in @attribute. */
-static int value_of(const struct cpti_cbor_item *item, struct cpt_attribute *attribute)
+/* Whether @item is a value that an attribute can have. */
+static int is_value(const struct cpti_cbor_item *item)
 {
     switch (item->type) {
+    case CPTI_CBOR_UNSIGNED:
+    case CPTI_CBOR_NEGATIVE:
+        return item->number <= INT64_MAX;
     case CPTI_CBOR_TEXT:
     case CPTI_CBOR_BYTES:
-        attribute->type = CPT_ATTRIBUTE_TEXT;
-        attribute->value.text = item->text;
-        return 1;
-    case CPTI_CBOR_UNSIGNED:
-        attribute->type = CPT_ATTRIBUTE_INTEGER;
-        attribute->value.integer = (int64_t)(item->number & INT64_MAX);
-        return item->number <= INT64_MAX;
-    case CPTI_CBOR_NEGATIVE:
-        attribute->type = CPT_ATTRIBUTE_INTEGER;
-        attribute->value.integer = -1 - (int64_t)(item->number & INT64_MAX);
-        return item->number <= INT64_MAX;
     case CPTI_CBOR_FLOAT:
-        attribute->type = CPT_ATTRIBUTE_FLOAT;
-        attribute->value.real = item->real;
-        return 1;
     case CPTI_CBOR_BOOL:
-        attribute->type = CPT_ATTRIBUTE_BOOL;
-        attribute->value.is_true = item->number != 0;
         return 1;
     default:
         return 0;
     }
 }
 
-static cpt_status add_attribute(struct reading *reading,
-                                const struct cpt_attribute *attribute)
+static void set_value(struct cpt_attribute *attribute,
+                      const struct cpti_cbor_item *item)
+{
+    switch (item->type) {
+    case CPTI_CBOR_UNSIGNED:
+        attribute->type = CPT_ATTRIBUTE_INTEGER;
+        attribute->value.integer = (int64_t)item->number;
+        break;
+    case CPTI_CBOR_NEGATIVE:
+        attribute->type = CPT_ATTRIBUTE_INTEGER;
+        attribute->value.integer = -1 - (int64_t)item->number;
+        break;
+    case CPTI_CBOR_FLOAT:
+        attribute->type = CPT_ATTRIBUTE_FLOAT;
+        attribute->value.real = item->real;
+        break;
+    case CPTI_CBOR_BOOL:
+        attribute->type = CPT_ATTRIBUTE_BOOL;
+        attribute->value.is_true = item->number != 0;
+        break;
+    default:
+        attribute->type = CPT_ATTRIBUTE_TEXT;
+        attribute->value.text = item->text;
+        break;
+    }
+}
+
+/* Room for one attribute more, in *@attribute; it is filled in where it stands, as a
+ * copy would wait for its parts to be written. */
+static cpt_status next_attribute(struct reading *reading,
+                                 struct cpt_attribute **attribute)
 {
     struct cpti_log_attributes *attributes = reading->attributes;
     struct cpt_record *record = reading->record;
@@ -261,7 +277,6 @@ static cpt_status add_attribute(struct reading *reading,
                                 &attributes->capacity, record->attribute_count + 1,
                                 CPT_LOG_ATTRIBUTES_MAX, sizeof *attributes->all);
     }
-    record->attributes = attributes->all;
     if (status == CPT_LIMIT) {
         return cpt_error_set(reading->error, CPT_LIMIT, reading->offset,
                              "the record has more attributes than the limit of %d",
@@ -270,42 +285,57 @@ static cpt_status add_attribute(struct reading *reading,
     if (status != CPT_OK) {
         return cpt_error_set(reading->error, status, reading->offset, "out of memory");
     }
-    attributes->all[record->attribute_count++] = *attribute;
+    record->attributes = attributes->all;
+    *attribute = &attributes->all[record->attribute_count];
     return CPT_OK;
 }
 
-/* Attributes of a type that is not known, or a number too large for us, are skipped. */
+/* One key and its value. A value of a type that is not known, or a number too large
+ * for us, is skipped. */
+static cpt_status read_attribute(struct reading *reading)
+{
+    struct cpt_attribute *attribute = NULL;
+    struct cpti_cbor_item item;
+    cpt_status status = next(reading, &item);
+    struct cpt_bytes key;
+
+    if (status == CPT_OK && !is_string(&item)) {
+        status = refuse(reading, "has an attribute whose key is no text");
+    }
+    key = item.text;
+    if (status == CPT_OK) {
+        status = next(reading, &item);
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (!is_value(&item)) {
+        return cpti_cbor_skip_inside(&reading->cbor, &item) == CPT_OK
+                   ? CPT_OK
+                   : refuse(reading, "is no CBOR of definite length");
+    }
+    status = next_attribute(reading, &attribute);
+    if (status == CPT_OK) {
+        attribute->key = key;
+        set_value(attribute, &item);
+        reading->record->attribute_count++;
+    }
+    return status;
+}
+
 static cpt_status read_attributes(struct reading *reading,
                                   const struct cpti_cbor_item *map)
 {
+    cpt_status status = CPT_OK;
+
     reading->record->attribute_count = 0;
     if (map->type != CPTI_CBOR_MAP) {
         return refuse(reading, "has attributes that are no map");
     }
-    for (uint64_t i = 0; i < map->number; i++) {
-        struct cpt_attribute attribute = {.type = CPT_ATTRIBUTE_TEXT};
-        struct cpti_cbor_item key;
-        struct cpti_cbor_item value;
-        cpt_status status = next(reading, &key);
-
-        if (status == CPT_OK && !is_string(&key)) {
-            status = refuse(reading, "has an attribute whose key is no text");
-        }
-        if (status == CPT_OK) {
-            status = next(reading, &value);
-        }
-        if (status == CPT_OK && value_of(&value, &attribute)) {
-            attribute.key = key.text;
-            status = add_attribute(reading, &attribute);
-        } else if (status == CPT_OK &&
-                   cpti_cbor_skip_inside(&reading->cbor, &value) != CPT_OK) {
-            status = refuse(reading, "is no CBOR of definite length");
-        }
-        if (status != CPT_OK) {
-            return status;
-        }
+    for (uint64_t i = 0; i < map->number && status == CPT_OK; i++) {
+        status = read_attribute(reading);
     }
-    return CPT_OK;
+    return status;
 }
 
 static cpt_status take_text(struct reading *reading, const struct cpti_cbor_item *item,
