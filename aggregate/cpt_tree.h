@@ -112,6 +112,29 @@ CPT_API void cpt_tree_free(struct cpt_tree *tree);
 CPT_API cpt_status cpt_tree_add(struct cpt_tree *tree, const struct cpt_path *path,
                                 cpt_weight weight);
 
+/* --- Requests whose frames came before --- */
+
+/*
+ * Notes that paths with the frames of @path, in the same order, are of @shape, a number
+ * that the caller gives each distinct table of frames (see cpt_log_shape.h). The tree
+ * may forget a shape at any time, and does when there are too many.
+ *
+ * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT (names). After an error the tree is as before.
+ */
+CPT_API cpt_status cpt_tree_shape_keep(struct cpt_tree *tree, uint64_t shape,
+                                       const struct cpt_path *path);
+
+/* Whether @shape is known. */
+CPT_API int cpt_tree_shape_is_kept(const struct cpt_tree *tree, uint64_t shape);
+
+/*
+ * Adds one request of @shape, which is known: @self_ns has the time of each frame by
+ * itself, in all less than 2^63. It is the same as cpt_tree_add() of the whole path,
+ * but needs no names and no look-ups. Errors as there.
+ */
+CPT_API cpt_status cpt_tree_shape_add(struct cpt_tree *tree, uint64_t shape,
+                                      const uint64_t *self_ns, cpt_weight weight);
+
 /*
  * Widens the time window of the tree so that it holds @unix_ns (wall-clock nanoseconds
  * since 1970-01-01 UTC); meant to be called for each request.

@@ -27,17 +27,6 @@ enum {
     PARTS = EXACT / 2                 /* buckets of each power of two above */
 };
 
-uint32_t cpti_histogram_index(uint64_t value)
-{
-    unsigned forgotten = 0;
-
-    if (value < EXACT) {
-        return (uint32_t)value;
-    }
-    forgotten = 64U - (unsigned)__builtin_clzll(value) - CPTI_HISTOGRAM_BITS;
-    return forgotten * PARTS + (uint32_t)(value >> forgotten);
-}
-
 uint64_t cpti_histogram_low(uint32_t index)
 {
     uint32_t forgotten = 0;
@@ -66,38 +55,140 @@ static void set_weight(struct cpti_bucket *bucket, cpti_u128 weight)
     bucket->weight_high = (uint32_t)(weight >> 64);
 }
 
+static struct cpti_bucket bucket_of(uint32_t index, cpti_u128 weight)
+{
+    struct cpti_bucket bucket = {.index = index};
+
+    set_weight(&bucket, weight);
+    return bucket;
+}
+
+/* --- Plain buckets --- */
+
+enum { INDEX_SHIFT = 48 };
+
+#define PLAIN_COUNT_MAX (((uint64_t)1 << INDEX_SHIFT) - 1)
+
+static uint64_t *plain_buckets(struct cpti_histogram *histogram)
+{
+    return histogram->capacity != 0 ? histogram->buckets.plain
+                                    : &histogram->buckets.one;
+}
+
+static const uint64_t *plain_buckets_of(const struct cpti_histogram *histogram)
+{
+    return histogram->capacity != 0 ? histogram->buckets.plain
+                                    : &histogram->buckets.one;
+}
+
 void cpti_histogram_deinit(struct cpti_histogram *histogram,
                            const struct cpt_alloc *alloc)
 {
-    cpt_alloc_free(alloc, histogram->buckets);
+    if (histogram->capacity != 0) {
+        cpt_alloc_free(alloc, histogram->is_wide ? (void *)histogram->buckets.wide
+                                                 : histogram->buckets.plain);
+    }
     *histogram = (struct cpti_histogram){0};
+}
+
+static uint16_t capacity_for(uint32_t needed)
+{
+    uint32_t capacity = 4;
+
+    while (capacity < needed) {
+        capacity *= 2;
+    }
+    return (uint16_t)capacity; /* buckets are fewer than 2^15 */
+}
+
+static cpt_status reserve_plain(struct cpti_histogram *histogram,
+                                const struct cpt_alloc *alloc, uint32_t needed)
+{
+    const uint16_t capacity = capacity_for(needed);
+    const int was_in_place = histogram->capacity == 0;
+    uint64_t *buckets =
+        cpt_alloc_array(alloc, was_in_place ? NULL : histogram->buckets.plain, capacity,
+                        sizeof *buckets);
+
+    if (buckets == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    if (was_in_place) {
+        buckets[0] = histogram->buckets.one;
+    }
+    histogram->buckets.plain = buckets;
+    histogram->capacity = capacity;
+    return CPT_OK;
+}
+
+static cpt_status reserve_wide(struct cpti_histogram *histogram,
+                               const struct cpt_alloc *alloc, uint32_t needed)
+{
+    const uint16_t capacity = capacity_for(needed);
+    struct cpti_bucket *buckets = cpt_alloc_array(
+        alloc, histogram->capacity != 0 ? histogram->buckets.wide : NULL, capacity,
+        sizeof *buckets);
+
+    if (buckets == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    histogram->buckets.wide = buckets;
+    histogram->capacity = capacity;
+    return CPT_OK;
 }
 
 cpt_status cpti_histogram_reserve(struct cpti_histogram *histogram,
                                   const struct cpt_alloc *alloc, uint32_t more)
 {
     const uint32_t needed = histogram->count + more;
-    uint32_t capacity = histogram->capacity != 0 ? histogram->capacity : 1;
-    void *buckets = NULL;
 
-    if (needed <= histogram->capacity) {
+    if (needed <= histogram->capacity || (needed <= 1 && !histogram->is_wide)) {
         return CPT_OK;
     }
-    while (capacity < needed) {
-        capacity *= 2;
+    return histogram->is_wide ? reserve_wide(histogram, alloc, needed)
+                              : reserve_plain(histogram, alloc, needed);
+}
+
+cpt_status cpti_histogram_widen(struct cpti_histogram *histogram,
+                                const struct cpt_alloc *alloc, uint64_t unit)
+{
+    struct cpti_histogram wide = {.is_wide = 1};
+
+    if (histogram->is_wide) {
+        return CPT_OK;
     }
-    buckets = cpt_alloc_array(alloc, histogram->buckets, capacity,
-                              sizeof *histogram->buckets);
-    if (buckets == NULL) {
+    if (histogram->count != 0 &&
+        reserve_wide(&wide, alloc, histogram->count) != CPT_OK) {
         return CPT_NO_MEMORY;
     }
-    histogram->buckets = buckets;
-    histogram->capacity = capacity;
+    for (uint32_t i = 0; i < histogram->count; i++) {
+        wide.buckets.wide[i] = cpti_histogram_bucket(histogram, i, unit);
+    }
+    wide.count = histogram->count;
+    cpti_histogram_deinit(histogram, alloc);
+    *histogram = wide;
     return CPT_OK;
 }
 
-/* Where bucket @index is, or belongs. */
-static uint32_t position(const struct cpti_histogram *histogram, uint32_t index)
+/* Where bucket @index is, or belongs. The halving has no branch to guess wrong. */
+static uint32_t plain_position(const uint64_t *buckets, uint32_t count, uint32_t index)
+{
+    const uint64_t wanted = (uint64_t)index << INDEX_SHIFT;
+    const uint64_t *low = buckets;
+
+    if (count == 0) {
+        return 0;
+    }
+    while (count > 1) {
+        const uint32_t half = count / 2;
+
+        low += low[half - 1] < wanted ? half : 0;
+        count -= half;
+    }
+    return (uint32_t)(low - buckets) + (*low < wanted);
+}
+
+static uint32_t wide_position(const struct cpti_histogram *histogram, uint32_t index)
 {
     uint32_t low = 0;
     uint32_t high = histogram->count;
@@ -105,7 +196,7 @@ static uint32_t position(const struct cpti_histogram *histogram, uint32_t index)
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
 
-        if (histogram->buckets[middle].index < index) {
+        if (histogram->buckets.wide[middle].index < index) {
             low = middle + 1;
         } else {
             high = middle;
@@ -114,59 +205,140 @@ static uint32_t position(const struct cpti_histogram *histogram, uint32_t index)
     return low;
 }
 
+static void add_plain(struct cpti_histogram *histogram, uint32_t index, uint64_t count)
+{
+    uint64_t *buckets = plain_buckets(histogram);
+    const uint32_t at = plain_position(buckets, histogram->count, index);
+
+    if (at < histogram->count && buckets[at] >> INDEX_SHIFT == index) {
+        assert((buckets[at] & PLAIN_COUNT_MAX) + count <= PLAIN_COUNT_MAX);
+        buckets[at] += count;
+        return;
+    }
+    assert(histogram->count < histogram->capacity || histogram->count == 0);
+    memmove(buckets + at + 1, buckets + at, (histogram->count - at) * sizeof *buckets);
+    buckets[at] = (uint64_t)index << INDEX_SHIFT | count;
+    histogram->count++;
+}
+
 void cpti_histogram_add(struct cpti_histogram *histogram, uint32_t index,
                         cpti_u128 weight)
 {
-    const uint32_t at = position(histogram, index);
-    struct cpti_bucket *bucket = histogram->buckets + at;
+    struct cpti_bucket *bucket = NULL;
+    uint32_t at = 0;
 
-    if (at < histogram->count && bucket->index == index) {
+    if (!histogram->is_wide) {
+        assert(weight <= PLAIN_COUNT_MAX);
+        add_plain(histogram, index, (uint64_t)weight);
+        return;
+    }
+    at = wide_position(histogram, index);
+    if (at < histogram->count && histogram->buckets.wide[at].index == index) {
+        bucket = &histogram->buckets.wide[at];
         set_weight(bucket, cpti_bucket_weight(bucket) + weight);
         return;
     }
     assert(histogram->count < histogram->capacity);
+    bucket = &histogram->buckets.wide[at];
     memmove(bucket + 1, bucket, (histogram->count - at) * sizeof *bucket);
-    bucket->index = index;
-    set_weight(bucket, weight);
+    *bucket = bucket_of(index, weight);
     histogram->count++;
 }
 
-/* From the back, so that nothing has to be moved twice. */
-void cpti_histogram_merge(struct cpti_histogram *histogram,
-                          const struct cpti_histogram *from)
+struct cpti_bucket cpti_histogram_bucket(const struct cpti_histogram *histogram,
+                                         uint32_t at, uint64_t unit)
+{
+    uint64_t plain = 0;
+
+    if (histogram->is_wide) {
+        return histogram->buckets.wide[at];
+    }
+    plain = plain_buckets_of(histogram)[at];
+    return bucket_of((uint32_t)(plain >> INDEX_SHIFT),
+                     (cpti_u128)(plain & PLAIN_COUNT_MAX) * unit);
+}
+
+/* --- Merging --- */
+
+static uint32_t index_at(const struct cpti_histogram *histogram, uint32_t at)
+{
+    return histogram->is_wide
+               ? histogram->buckets.wide[at].index
+               : (uint32_t)(plain_buckets_of(histogram)[at] >> INDEX_SHIFT);
+}
+
+/* How many buckets both have. */
+static uint32_t count_common(const struct cpti_histogram *left,
+                             const struct cpti_histogram *right)
 {
     uint32_t common = 0;
-    uint32_t left = histogram->count;
-    uint32_t right = from->count;
-    uint32_t at = 0;
 
-    for (uint32_t i = 0, j = 0; i < left && j < right;) {
-        const uint32_t a = histogram->buckets[i].index;
-        const uint32_t b = from->buckets[j].index;
+    for (uint32_t i = 0, j = 0; i < left->count && j < right->count;) {
+        const uint32_t a = index_at(left, i);
+        const uint32_t b = index_at(right, j);
 
         common += a == b;
         i += a <= b;
         j += b <= a;
     }
-    at = left + right - common;
-    assert(at <= histogram->capacity || right == 0);
-    histogram->count = at;
+    return common;
+}
+
+/* From the back, so that nothing has to be moved twice. @at is behind the last one. */
+static void merge_plain(struct cpti_histogram *histogram,
+                        const struct cpti_histogram *from, uint32_t at)
+{
+    uint64_t *buckets = plain_buckets(histogram);
+    const uint64_t *more = plain_buckets_of(from);
+    uint32_t left = histogram->count;
+    uint32_t right = from->count;
+
+    histogram->count = (uint16_t)at;
     while (right > 0) {
-        const struct cpti_bucket *next = &from->buckets[right - 1];
+        const uint64_t index = more[right - 1] >> INDEX_SHIFT;
 
         at--;
-        if (left > 0 && histogram->buckets[left - 1].index > next->index) {
-            histogram->buckets[at] = histogram->buckets[--left];
+        if (left > 0 && buckets[left - 1] >> INDEX_SHIFT > index) {
+            buckets[at] = buckets[--left];
             continue;
         }
-        if (left > 0 && histogram->buckets[left - 1].index == next->index) {
-            const cpti_u128 weight = cpti_bucket_weight(&histogram->buckets[--left]);
-
-            histogram->buckets[at].index = next->index;
-            set_weight(&histogram->buckets[at], weight + cpti_bucket_weight(next));
+        right--;
+        if (left > 0 && buckets[left - 1] >> INDEX_SHIFT == index) {
+            buckets[at] = buckets[--left] + (more[right] & PLAIN_COUNT_MAX);
         } else {
-            histogram->buckets[at] = *next;
+            buckets[at] = more[right];
         }
+    }
+}
+
+void cpti_histogram_merge(struct cpti_histogram *histogram,
+                          const struct cpti_histogram *from, uint64_t unit)
+{
+    uint32_t left = histogram->count;
+    uint32_t right = from->count;
+    uint32_t at = left + right - count_common(histogram, from);
+
+    assert(at <= histogram->capacity || right == 0 || (at == 1 && !histogram->is_wide));
+    if (!histogram->is_wide) {
+        assert(!from->is_wide);
+        merge_plain(histogram, from, at);
+        return;
+    }
+    histogram->count = (uint16_t)at;
+    while (right > 0) {
+        struct cpti_bucket *buckets = histogram->buckets.wide;
+        struct cpti_bucket next = cpti_histogram_bucket(from, right - 1, unit);
+
+        at--;
+        if (left > 0 && buckets[left - 1].index > next.index) {
+            buckets[at] = buckets[--left];
+            continue;
+        }
+        if (left > 0 && buckets[left - 1].index == next.index) {
+            set_weight(&next, cpti_bucket_weight(&next) +
+                                  cpti_bucket_weight(&buckets[--left]));
+        }
+        buckets[at] = next;
         right--;
     }
 }

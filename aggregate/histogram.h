@@ -6,6 +6,10 @@
  * Only buckets that hold something are kept, in order; see histogram.c. A histogram of
  * zeros (all bytes) is an empty one.
  *
+ * It is *plain* while all its requests have one weight, which its owner knows: then a
+ * bucket is eight bytes, and counts requests. The first one needs no memory of its own,
+ * since most stacks of a large tree are rare. A *wide* histogram sums weights.
+ *
  * Threads: one at a time.
  */
 #ifndef HISTOGRAM_H
@@ -19,17 +23,24 @@ enum {
     CPTI_HISTOGRAM_BUCKETS_MAX = 6400 /* for values below 2^56 */
 };
 
-/* One bucket: 96 bits of weight, which is enough for all requests a tree may have. */
+/* A bucket of a wide histogram: 96 bits of weight, which is enough for all requests a
+ * tree may have. */
 struct cpti_bucket {
     uint64_t weight_low;
     uint32_t weight_high;
     uint32_t index;
 };
 
+/* Buckets by index, ascending; none is empty. A plain one is index << 48 | requests. */
 struct cpti_histogram {
-    struct cpti_bucket *buckets; /* by index, ascending; none has weight 0 */
-    uint32_t count;
-    uint32_t capacity;
+    union {
+        uint64_t one;             /* plain, with a capacity of 0 */
+        uint64_t *plain;          /* plain else */
+        struct cpti_bucket *wide; /* is_wide */
+    } buckets;
+    uint16_t count;
+    uint16_t capacity;
+    uint8_t is_wide;
 };
 
 void cpti_histogram_deinit(struct cpti_histogram *histogram,
@@ -40,19 +51,50 @@ void cpti_histogram_deinit(struct cpti_histogram *histogram,
 cpt_status cpti_histogram_reserve(struct cpti_histogram *histogram,
                                   const struct cpt_alloc *alloc, uint32_t more);
 
-/* Adds @weight to bucket @index. There has to be room for one bucket. */
+/* Makes a plain one wide: each request weighs @unit. CPT_OK, or CPT_NO_MEMORY and then
+ * it is as before. */
+cpt_status cpti_histogram_widen(struct cpti_histogram *histogram,
+                                const struct cpt_alloc *alloc, uint64_t unit);
+
+/* Adds to bucket @index: @weight if it is wide, else so many requests, fewer than 2^48
+ * in all. There has to be room for one bucket, or the bucket has to be there. */
 void cpti_histogram_add(struct cpti_histogram *histogram, uint32_t index,
                         cpti_u128 weight);
 
-/* Adds all of @from. There has to be room for as many buckets as that has. */
+/* Adds all of @from, where a request weighs @unit if it is plain. A plain one takes
+ * only a plain one of the same unit. There has to be room for as many buckets as that
+ * has. */
 void cpti_histogram_merge(struct cpti_histogram *histogram,
-                          const struct cpti_histogram *from);
+                          const struct cpti_histogram *from, uint64_t unit);
+
+/* Bucket number @at as a wide one has it; a request of a plain one weighs @unit. */
+struct cpti_bucket cpti_histogram_bucket(const struct cpti_histogram *histogram,
+                                         uint32_t at, uint64_t unit);
 
 cpti_u128 cpti_bucket_weight(const struct cpti_bucket *bucket);
 
 /* The bucket that a value belongs to, and the values that belong to a bucket. */
-uint32_t cpti_histogram_index(uint64_t value);
+static inline uint32_t cpti_histogram_index(uint64_t value)
+{
+    enum { EXACT = 1 << CPTI_HISTOGRAM_BITS };
+    unsigned forgotten = 0;
+
+    if (value < EXACT) {
+        return (uint32_t)value; /* its own bucket */
+    }
+    forgotten = 64U - (unsigned)__builtin_clzll(value) - CPTI_HISTOGRAM_BITS;
+    return forgotten * (EXACT / 2) + (uint32_t)(value >> forgotten);
+}
 uint64_t cpti_histogram_low(uint32_t index);
 uint64_t cpti_histogram_high(uint32_t index);
+
+/* Whether a request in bucket @index needs no more memory. */
+static inline int cpti_histogram_has_room(const struct cpti_histogram *histogram,
+                                          uint32_t index)
+{
+    return histogram->count < histogram->capacity ||
+           (histogram->capacity == 0 && !histogram->is_wide &&
+            (histogram->count == 0 || histogram->buckets.one >> 48 == index));
+}
 
 #endif

@@ -68,21 +68,21 @@ static struct cpt_mean mean_of(const struct cpt_tree *tree,
 struct cpt_stats cpt_stats_of(const struct cpt_tree *tree, uint32_t node)
 {
     struct cpt_stats stats = {0};
-    const struct cpti_node *at = NULL;
+    struct cpti_totals totals;
 
     assert(node < tree->node_count);
-    at = &tree->nodes[node];
-    stats.self = mean_of(tree, &at->self);
-    stats.inclusive = mean_of(tree, &at->inclusive);
-    stats.present_count = at->present_count;
-    stats.min_ns = at->min_ns;
-    stats.max_ns = at->max_ns;
-    stats.is_rare = at->present_count < CPT_STATS_PRESENT_MIN;
-    if (at->present_count != 0) {
-        const double weight = cpti_u128_double(at->present_weight);
+    totals = cpti_node_totals(tree, node);
+    stats.self = mean_of(tree, &totals.self);
+    stats.inclusive = mean_of(tree, &totals.inclusive);
+    stats.present_count = totals.present_count;
+    stats.min_ns = totals.min_ns;
+    stats.max_ns = totals.max_ns;
+    stats.is_rare = totals.present_count < CPT_STATS_PRESENT_MIN;
+    if (totals.present_count != 0) {
+        const double weight = cpti_u128_double(totals.present_weight);
 
         stats.presence = weight / cpti_u128_double(tree->weight);
-        stats.present_mean_ns = cpti_wide_double(&at->inclusive.wx) / weight;
+        stats.present_mean_ns = cpti_wide_double(&totals.inclusive.wx) / weight;
     }
     return stats;
 }
@@ -111,17 +111,23 @@ uint64_t cpt_stats_quantile_ns(const struct cpt_tree *tree, uint32_t node,
 
     assert(node < tree->node_count);
     at = &tree->nodes[node];
-    if (at->present_count == 0 || !(quantile > 0)) {
+    if (cpti_node_count(tree, node) == 0) {
+        return 0;
+    }
+    if (!(quantile > 0)) {
         return at->min_ns;
     }
     if (quantile >= 1) {
         return at->max_ns;
     }
-    target = (cpti_u128)(quantile * unit) * at->present_weight;
+    target = (cpti_u128)(quantile * unit) * cpti_node_weight(tree, node);
     for (uint32_t i = 0; i < at->histogram.count; i++) {
-        reached += cpti_bucket_weight(&at->histogram.buckets[i]);
+        const struct cpti_bucket bucket =
+            cpti_histogram_bucket(&at->histogram, i, at->batch.weight);
+
+        reached += cpti_bucket_weight(&bucket);
         if (reached << 30 >= target) {
-            return middle_of(at, at->histogram.buckets[i].index);
+            return middle_of(at, bucket.index);
         }
     }
     return at->max_ns;
@@ -137,13 +143,14 @@ struct cpt_bucket cpt_stats_bucket(const struct cpt_tree *tree, uint32_t node,
                                    size_t index)
 {
     const struct cpti_node *at = &tree->nodes[node];
-    const struct cpti_bucket *bucket = &at->histogram.buckets[index];
+    struct cpti_bucket bucket;
 
     assert(index < at->histogram.count);
-    return (struct cpt_bucket){cpti_histogram_low(bucket->index),
-                               cpti_histogram_high(bucket->index),
-                               cpti_u128_double(cpti_bucket_weight(bucket)) /
-                                   cpti_u128_double(at->present_weight)};
+    bucket = cpti_histogram_bucket(&at->histogram, (uint32_t)index, at->batch.weight);
+    return (struct cpt_bucket){cpti_histogram_low(bucket.index),
+                               cpti_histogram_high(bucket.index),
+                               cpti_u128_double(cpti_bucket_weight(&bucket)) /
+                                   cpti_u128_double(cpti_node_weight(tree, node))};
 }
 
 void cpt_mean_interval(const struct cpt_mean *mean, double confidence, double *low_ns,

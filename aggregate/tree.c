@@ -24,8 +24,9 @@
  * hash is seeded by the tree's address, so that names from outside cannot be chosen to
  * collide, and nothing that is shown depends on its order.
  *
- * Cost: for each frame of the path a look-up of its name and one of its node; for each
- * node some 40 additions of words and a binary search in its histogram.
+ * Cost: for each frame of the path a look-up of its name and one of its node, which
+ * tree_shape.c saves for tables of frames that come again; for each node some ten
+ * additions of words and a binary search in its histogram (tree_sums.c).
  */
 #include "aggregate/tree_node.h"
 
@@ -72,6 +73,7 @@ static cpt_status init_root(struct cpt_tree *tree)
     tree->node_capacity = 1;
     tree->node_count = 1;
     tree->nodes[0].parent = CPT_TREE_NONE;
+    tree->nodes[0].min_ns = UINT64_MAX;
     return cpt_names_add(tree->names, cpt_bytes_of(""), &empty);
 }
 
@@ -102,12 +104,14 @@ void cpt_tree_free(struct cpt_tree *tree)
     if (tree == NULL) {
         return;
     }
-    for (size_t i = 0; i < tree->node_count; i++) {
-        cpti_histogram_deinit(&tree->nodes[i].histogram, tree->alloc);
+    for (uint32_t i = 0; i < tree->node_count; i++) {
+        cpti_node_deinit(tree, i);
     }
+    cpti_shapes_free(tree);
     cpti_notes_deinit(&tree->notes, tree->alloc);
     cpt_names_free(tree->names);
     cpt_alloc_free(tree->alloc, tree->nodes);
+    cpt_alloc_free(tree->alloc, tree->retired);
     cpt_alloc_free(tree->alloc, tree->slots);
     cpt_alloc_free(tree->alloc, tree->frames);
     cpt_alloc_free(tree->alloc, tree);
@@ -118,10 +122,11 @@ void cpt_tree_free(struct cpt_tree *tree)
 static size_t first_slot(const struct cpt_tree *tree, uint32_t parent, cpt_name_id name,
                          unsigned kind)
 {
-    const uint32_t key[3] = {parent, name, kind};
+    uint64_t hash = (uint64_t)(uintptr_t)tree ^ ((uint64_t)parent << 32 | name);
 
-    return (size_t)cpt_hash_bytes((uint64_t)(uintptr_t)tree, key, sizeof key) &
-           (tree->slot_count - 1);
+    hash = (hash ^ hash >> 33) * UINT64_C(0xff51afd7ed558ccd);
+    hash = (hash ^ hash >> 29 ^ kind) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return (size_t)(hash ^ hash >> 33) & (tree->slot_count - 1);
 }
 
 /* The slot of that node, or the free one where it belongs. There is always one. */
@@ -173,21 +178,17 @@ static cpt_status grow_nodes(struct cpt_tree *tree)
                           sizeof *tree->nodes);
 }
 
-cpt_status cpti_tree_child(struct cpt_tree *tree, uint32_t parent,
-                           struct cpt_bytes name, unsigned kind, uint32_t *child)
+cpt_status cpti_tree_child_of(struct cpt_tree *tree, uint32_t parent, cpt_name_id name,
+                              unsigned kind, uint32_t *child)
 {
     const uint16_t depth = tree->nodes[parent].depth;
-    cpt_name_id id = 0;
     size_t slot = 0;
     cpt_status status = grow_slots(tree);
 
-    if (status == CPT_OK) {
-        status = cpt_names_add(tree->names, name, &id);
-    }
     if (status != CPT_OK) {
         return status;
     }
-    slot = slot_of(tree, parent, id, kind);
+    slot = slot_of(tree, parent, name, kind);
     if (tree->slots[slot] != 0) {
         *child = tree->slots[slot];
         return CPT_OK;
@@ -201,11 +202,22 @@ cpt_status cpti_tree_child(struct cpt_tree *tree, uint32_t parent,
     }
     *child = (uint32_t)tree->node_count++;
     tree->nodes[*child] = (struct cpti_node){.parent = parent,
-                                             .name = id,
+                                             .name = name,
                                              .kind = (uint16_t)kind,
-                                             .depth = (uint16_t)(depth + 1)};
+                                             .depth = (uint16_t)(depth + 1),
+                                             .min_ns = UINT64_MAX};
     tree->slots[slot] = *child;
     return CPT_OK;
+}
+
+cpt_status cpti_tree_child(struct cpt_tree *tree, uint32_t parent,
+                           struct cpt_bytes name, unsigned kind, uint32_t *child)
+{
+    cpt_name_id id = 0;
+    const cpt_status status = cpt_names_add(tree->names, name, &id);
+
+    return status == CPT_OK ? cpti_tree_child_of(tree, parent, id, kind, child)
+                            : status;
 }
 
 void cpti_tree_forget(struct cpt_tree *tree, size_t node_count)
@@ -214,7 +226,7 @@ void cpti_tree_forget(struct cpt_tree *tree, size_t node_count)
         struct cpti_node *node = &tree->nodes[tree->node_count - 1];
 
         tree->slots[slot_of(tree, node->parent, node->name, node->kind)] = 0;
-        cpti_histogram_deinit(&node->histogram, tree->alloc);
+        cpti_node_deinit(tree, (uint32_t)tree->node_count - 1);
         tree->node_count--;
     }
 }
@@ -226,18 +238,6 @@ void cpti_sums_add(struct cpti_sums *sums, const struct cpti_sums *more)
     cpti_wide_add(&sums->wx, &more->wx);
     cpti_wide_add(&sums->wwx, &more->wwx);
     cpti_wide_add(&sums->wwxx, &more->wwxx);
-}
-
-static void add_time(struct cpti_sums *sums, cpt_weight weight, uint64_t time_ns)
-{
-    const cpti_u128 wx = (cpti_u128)weight * time_ns;
-    const struct cpti_sums one = {
-        cpti_wide_of(wx),
-        cpti_wide_product((cpti_u128)weight * weight, time_ns),
-        cpti_wide_product(wx, wx),
-    };
-
-    cpti_sums_add(sums, &one);
 }
 
 static void sum_frames(struct cpti_frame_sum *frames, const struct cpt_path *path)
@@ -260,8 +260,9 @@ static void sum_frames(struct cpti_frame_sum *frames, const struct cpt_path *pat
     }
 }
 
-/* The node of each frame that has time, with room in its histogram. */
-static cpt_status find_nodes(struct cpt_tree *tree, const struct cpt_path *path)
+/* The node of each frame that has time, with room for the request. */
+static cpt_status find_nodes(struct cpt_tree *tree, const struct cpt_path *path,
+                             cpt_weight weight)
 {
     const size_t frame_count = cpt_path_frame_count(path);
     cpt_status status = CPT_OK;
@@ -278,36 +279,17 @@ static cpt_status find_nodes(struct cpt_tree *tree, const struct cpt_path *path)
         status = cpti_tree_child(tree, parent, cpt_path_frame_name(path, i),
                                  frame->kind, &tree->frames[i].node);
         if (status == CPT_OK) {
-            status = cpti_histogram_reserve(
-                &tree->nodes[tree->frames[i].node].histogram, tree->alloc, 1);
+            status = cpti_node_reserve(tree, tree->frames[i].node, weight,
+                                       tree->frames[i].inclusive_ns);
         }
     }
     return status;
 }
 
-static void add_to_node(struct cpti_node *node, cpt_weight weight, uint64_t self_ns,
-                        uint64_t inclusive_ns)
+void cpti_tree_count(struct cpt_tree *tree, cpt_weight weight, uint64_t count)
 {
-    if (self_ns != 0) {
-        add_time(&node->self, weight, self_ns);
-    }
-    add_time(&node->inclusive, weight, inclusive_ns);
-    if (node->present_count == 0 || inclusive_ns < node->min_ns) {
-        node->min_ns = inclusive_ns;
-    }
-    if (inclusive_ns > node->max_ns) {
-        node->max_ns = inclusive_ns;
-    }
-    node->present_count++;
-    node->present_weight += weight;
-    cpti_histogram_add(&node->histogram, cpti_histogram_index(inclusive_ns), weight);
-}
-
-/* The part of adding that cannot fail. */
-static void add_request(struct cpt_tree *tree, const struct cpt_path *path,
-                        cpt_weight weight)
-{
-    const struct cpti_wide squared = cpti_wide_of((cpti_u128)weight * weight);
+    const struct cpti_wide squared =
+        cpti_wide_times(cpti_wide_of((cpti_u128)weight * weight), count);
 
     if (tree->request_count == 0 || weight < tree->weight_min) {
         tree->weight_min = weight;
@@ -315,16 +297,23 @@ static void add_request(struct cpt_tree *tree, const struct cpt_path *path,
     if (weight > tree->weight_max) {
         tree->weight_max = weight;
     }
-    tree->request_count++;
-    tree->weight += weight;
+    tree->request_count += count;
+    tree->weight += (cpti_u128)weight * count;
     cpti_wide_add(&tree->weight_squared, &squared);
-    add_to_node(&tree->nodes[CPT_TREE_ROOT], weight, 0, cpt_path_sum_ns(path));
+}
+
+/* The part of adding that cannot fail. */
+static void add_request(struct cpt_tree *tree, const struct cpt_path *path,
+                        cpt_weight weight)
+{
+    cpti_tree_count(tree, weight, 1);
+    cpti_node_add(&tree->nodes[CPT_TREE_ROOT], 0, cpt_path_sum_ns(path));
     for (size_t i = 0; i < cpt_path_frame_count(path); i++) {
         const struct cpti_frame_sum *frame = &tree->frames[i];
 
         if (frame->inclusive_ns != 0) {
-            add_to_node(&tree->nodes[frame->node], weight, frame->self_ns,
-                        frame->inclusive_ns);
+            cpti_node_add(&tree->nodes[frame->node], frame->self_ns,
+                          frame->inclusive_ns);
         }
     }
 }
@@ -346,12 +335,11 @@ cpt_status cpt_tree_add(struct cpt_tree *tree, const struct cpt_path *path,
     status = cpt_alloc_grow(tree->alloc, (void **)&tree->frames, &tree->frame_capacity,
                             frame_count, CPT_PATH_FRAMES_MAX, sizeof *tree->frames);
     if (status == CPT_OK) {
-        status = cpti_histogram_reserve(&tree->nodes[CPT_TREE_ROOT].histogram,
-                                        tree->alloc, 1);
+        status = cpti_node_reserve(tree, CPT_TREE_ROOT, weight, cpt_path_sum_ns(path));
     }
     if (status == CPT_OK && frame_count != 0) {
         sum_frames(tree->frames, path);
-        status = find_nodes(tree, path);
+        status = find_nodes(tree, path, weight);
     }
     if (status != CPT_OK) {
         cpti_tree_forget(tree, node_count);

@@ -38,25 +38,14 @@
  */
 #include "aggregate/tree_node.h"
 
+#include "cpt/cpt_crc32c.h"
+
 #include <assert.h>
 #include <string.h>
 
 enum { MAGIC_BYTES = 7, VERSION = 1, HEAD_BYTES = 16, CRC_BYTES = 4 };
 
 static const char magic[MAGIC_BYTES + 1] = "CPTTREE";
-
-static uint32_t crc32c(const unsigned char *at, size_t bytes)
-{
-    uint32_t crc = 0xffffffffU;
-
-    for (size_t i = 0; i < bytes; i++) {
-        crc ^= at[i];
-        for (int bit = 0; bit < 8; bit++) {
-            crc = crc >> 1 ^ (0x82f63b78U & (0U - (crc & 1U)));
-        }
-    }
-    return ~crc;
-}
 
 /* --- Writing --- */
 
@@ -154,23 +143,27 @@ static void put_name(struct writer *writer, const struct cpt_tree *tree, cpt_nam
     put(writer, name.data, name.bytes);
 }
 
-static void put_sums(struct writer *writer, const struct cpti_node *node)
+static void put_sums(struct writer *writer, const struct cpt_tree *tree, uint32_t index)
 {
-    put_number(writer, node->present_count);
-    put_u128(writer, node->present_weight);
-    put_number(writer, node->min_ns);
-    put_number(writer, node->max_ns - node->min_ns);
-    put_wide(writer, &node->self.wx);
-    put_wide(writer, &node->self.wwx);
-    put_wide(writer, &node->self.wwxx);
-    put_wide(writer, &node->inclusive.wwxx);
+    const struct cpti_node *node = &tree->nodes[index];
+    const struct cpti_totals totals = cpti_node_totals(tree, index);
+
+    put_number(writer, totals.present_count);
+    put_u128(writer, totals.present_weight);
+    put_number(writer, totals.min_ns);
+    put_number(writer, totals.max_ns - totals.min_ns);
+    put_wide(writer, &totals.self.wx);
+    put_wide(writer, &totals.self.wwx);
+    put_wide(writer, &totals.self.wwxx);
+    put_wide(writer, &totals.inclusive.wwxx);
     put_number(writer, node->histogram.count);
     for (uint32_t i = 0, last = 0; i < node->histogram.count; i++) {
-        const struct cpti_bucket *bucket = &node->histogram.buckets[i];
+        const struct cpti_bucket bucket =
+            cpti_histogram_bucket(&node->histogram, i, node->batch.weight);
 
-        put_number(writer, bucket->index - last);
-        put_u128(writer, cpti_bucket_weight(bucket));
-        last = bucket->index;
+        put_number(writer, bucket.index - last);
+        put_u128(writer, cpti_bucket_weight(&bucket));
+        last = bucket.index;
     }
 }
 
@@ -189,7 +182,7 @@ static void put_nodes(struct writer *writer, const struct cpt_tree *tree,
             put_name(writer, tree, node->name, numbers, &name_count);
             put_number(writer, node->kind);
         }
-        put_sums(writer, node);
+        put_sums(writer, tree, row->node);
     }
 }
 
@@ -213,7 +206,7 @@ static void put_tree(struct writer *writer, const struct cpt_tree *tree,
     put_nodes(writer, tree, walk, numbers);
     if (writer->status == CPT_OK) {
         put_fixed(writer->data + MAGIC_BYTES + 1, writer->bytes - HEAD_BYTES, 8);
-        put_fixed(crc, crc32c(writer->data, writer->bytes), CRC_BYTES);
+        put_fixed(crc, cpt_crc32c(0, writer->data, writer->bytes), CRC_BYTES);
         put(writer, crc, sizeof crc);
     }
 }
@@ -470,8 +463,32 @@ static void get_notes(struct reader *reader, struct cpt_tree *tree)
     }
 }
 
+/* Adds a bucket: as a number of requests, if all weigh the same and it is a multiple,
+ * or else as its weight. */
+static cpt_status put_bucket(struct cpt_tree *tree, struct cpti_node *node,
+                             uint32_t index, cpti_u128 weight)
+{
+    const cpt_weight unit = node->batch.weight;
+    struct cpti_histogram *histogram = &node->histogram;
+    cpt_status status = CPT_OK;
+
+    if (!histogram->is_wide &&
+        (tree->weight_min != tree->weight_max || weight % unit != 0 ||
+         weight / unit > CPT_TREE_REQUESTS_MAX)) {
+        status = cpti_histogram_widen(histogram, tree->alloc, unit);
+    }
+    if (status == CPT_OK) {
+        status = cpti_histogram_reserve(histogram, tree->alloc, 1);
+    }
+    if (status == CPT_OK) {
+        cpti_histogram_add(histogram, index,
+                           histogram->is_wide ? weight : weight / unit);
+    }
+    return status;
+}
+
 static void get_buckets(struct reader *reader, struct cpt_tree *tree,
-                        struct cpti_node *node)
+                        struct cpti_node *node, cpti_u128 present_weight)
 {
     const uint64_t count =
         get_number_to(reader, CPTI_HISTOGRAM_BUCKETS_MAX, "number of buckets");
@@ -493,45 +510,50 @@ static void get_buckets(struct reader *reader, struct cpt_tree *tree,
         }
         index += step;
         total += weight;
-        if (cpti_histogram_reserve(&node->histogram, tree->alloc, 1) != CPT_OK) {
+        if (put_bucket(tree, node, (uint32_t)index, weight) != CPT_OK) {
             (void)REFUSE(reader, CPT_NO_MEMORY, "out of memory");
             return;
         }
-        cpti_histogram_add(&node->histogram, (uint32_t)index, weight);
     }
-    if (total != node->present_weight) {
+    if (total != present_weight) {
         (void)REFUSE(reader, CPT_CORRUPT, "the buckets do not add up");
     }
 }
 
+static int extremes_fit(const struct cpti_histogram *histogram,
+                        const struct cpti_totals *totals, int is_root)
+{
+    if (histogram->count == 0) {
+        return totals->min_ns == 0 && totals->max_ns == 0;
+    }
+    return cpti_histogram_bucket(histogram, 0, 1).index ==
+               cpti_histogram_index(totals->min_ns) &&
+           cpti_histogram_bucket(histogram, histogram->count - 1U, 1).index ==
+               cpti_histogram_index(totals->max_ns) &&
+           (is_root || totals->min_ns != 0);
+}
+
 /* What can be said of a node by itself. */
 static void check_node(struct reader *reader, const struct cpt_tree *tree,
-                       const struct cpti_node *node)
+                       const struct cpti_node *node, const struct cpti_totals *totals)
 {
-    const struct cpti_histogram *histogram = &node->histogram;
     const int is_root = node->parent == CPT_TREE_NONE;
 
     if (reader->status != CPT_OK) {
         return;
     }
-    if (is_root
-            ? node->present_count != tree->request_count ||
-                  node->present_weight != tree->weight
-            : node->present_count == 0 || node->present_count > tree->request_count) {
+    if (is_root ? totals->present_count != tree->request_count ||
+                      totals->present_weight != tree->weight
+                : totals->present_count == 0 ||
+                      totals->present_count > tree->request_count) {
         (void)REFUSE(reader, CPT_CORRUPT, "a stack has %llu requests of %llu",
-                     (unsigned long long)node->present_count,
+                     (unsigned long long)totals->present_count,
                      (unsigned long long)tree->request_count);
-    } else if (!weights_fit(tree, node->present_count, node->present_weight) ||
-               node->present_weight > tree->weight) {
+    } else if (!weights_fit(tree, totals->present_count, totals->present_weight) ||
+               totals->present_weight > tree->weight) {
         (void)REFUSE(reader, CPT_CORRUPT,
                      "the weight of a stack contradicts its requests");
-    } else if (histogram->count == 0
-                   ? node->min_ns != 0 || node->max_ns != 0
-                   : histogram->buckets[0].index !=
-                             cpti_histogram_index(node->min_ns) ||
-                         histogram->buckets[histogram->count - 1].index !=
-                             cpti_histogram_index(node->max_ns) ||
-                         (!is_root && node->min_ns == 0)) {
+    } else if (!extremes_fit(&node->histogram, totals, is_root)) {
         (void)REFUSE(reader, CPT_CORRUPT,
                      "the extremes of a stack contradict its buckets");
     }
@@ -539,50 +561,157 @@ static void check_node(struct reader *reader, const struct cpt_tree *tree,
 
 /* Bounds that keep all further sums from overflowing. */
 static void check_sums(struct reader *reader, const struct cpt_tree *tree,
-                       const struct cpti_node *node)
+                       const struct cpti_totals *totals, int is_root)
 {
-    const struct cpti_wide weight = cpti_wide_of(node->present_weight);
+    const struct cpti_wide weight = cpti_wide_of(totals->present_weight);
     const struct cpti_wide squared =
-        cpti_wide_times(tree->weight_squared, node->max_ns);
-    const int is_root = node->parent == CPT_TREE_NONE;
+        cpti_wide_times(tree->weight_squared, totals->max_ns);
 
     if (reader->status != CPT_OK) {
         return;
     }
-    if (!lies_between(&node->self.wx, &weight, 0, is_root ? 0 : node->max_ns) ||
-        !lies_between(&node->self.wwx, &node->self.wx, tree->weight_min,
+    if (!lies_between(&totals->self.wx, &weight, 0, is_root ? 0 : totals->max_ns) ||
+        !lies_between(&totals->self.wwx, &totals->self.wx, tree->weight_min,
                       tree->weight_max) ||
-        !lies_between(&node->self.wwxx, &node->self.wwx, 0,
-                      node->max_ns * (uint64_t)!is_root) ||
-        cpti_wide_compare(&node->self.wwxx, &node->inclusive.wwxx) > 0 ||
-        !lies_between(&node->inclusive.wwxx, &squared, 0, node->max_ns)) {
+        !lies_between(&totals->self.wwxx, &totals->self.wwx, 0,
+                      totals->max_ns * (uint64_t)!is_root) ||
+        cpti_wide_compare(&totals->self.wwxx, &totals->inclusive.wwxx) > 0 ||
+        !lies_between(&totals->inclusive.wwxx, &squared, 0, totals->max_ns)) {
         (void)REFUSE(reader, CPT_CORRUPT,
                      "the sums of a stack contradict its extremes");
     }
 }
 
-static void get_node(struct reader *reader, struct cpt_tree *tree, uint32_t index)
+/* Node @index but for the inclusive sums that the format leaves out. */
+static struct cpti_totals get_node(struct reader *reader, struct cpt_tree *tree,
+                                   uint32_t index)
 {
     struct cpti_node *node = &tree->nodes[index];
+    struct cpti_totals totals = {.present_count = get_number(reader)};
 
-    node->present_count = get_number(reader);
-    node->present_weight = get_weight(reader);
-    node->min_ns = get_number_to(reader, CPT_TREE_TIME_MAX, "shortest time");
-    node->max_ns =
-        get_number_to(reader, CPT_TREE_TIME_MAX - node->min_ns, "longest time") +
-        node->min_ns;
-    node->self.wx = get_wide(reader);
-    node->self.wwx = get_wide(reader);
-    node->self.wwxx = get_wide(reader);
-    node->inclusive.wwxx = get_wide(reader);
-    if (node->present_count > tree->request_count) {
+    totals.present_weight = get_weight(reader);
+    totals.min_ns = get_number_to(reader, CPT_TREE_TIME_MAX, "shortest time");
+    totals.max_ns =
+        get_number_to(reader, CPT_TREE_TIME_MAX - totals.min_ns, "longest time") +
+        totals.min_ns;
+    totals.self.wx = get_wide(reader);
+    totals.self.wwx = get_wide(reader);
+    totals.self.wwxx = get_wide(reader);
+    totals.inclusive.wwxx = get_wide(reader);
+    totals.inclusive.wx = totals.self.wx;
+    totals.inclusive.wwx = totals.self.wwx;
+    if (totals.present_count > tree->request_count) {
         (void)REFUSE(reader, CPT_CORRUPT, "a stack has more requests than there are");
     }
     if (reader->status == CPT_OK) {
-        get_buckets(reader, tree, node);
+        node->batch.weight = tree->weight_min;
+        get_buckets(reader, tree, node, totals.present_weight);
     }
-    check_node(reader, tree, node);
-    check_sums(reader, tree, node);
+    check_node(reader, tree, node, &totals);
+    check_sums(reader, tree, &totals, node->parent == CPT_TREE_NONE);
+    return totals;
+}
+
+/* --- Reading: nodes whose nodes below have all been read --- */
+
+/* The nodes from the root to the one that was read last, with the sums so far. */
+struct branch {
+    struct cpti_totals totals[CPT_TREE_DEPTH_MAX + 1];
+    uint32_t nodes[CPT_TREE_DEPTH_MAX + 1];
+    uint64_t depth;         /* of the last */
+    uint32_t contradictory; /* the first node that contradicts those below; or none */
+};
+
+/* @wide by @divisor; returns what is left over. */
+static uint64_t divide(struct cpti_wide *wide, uint64_t divisor)
+{
+    uint64_t rest = 0;
+
+    for (size_t i = CPTI_WIDE_LIMBS; i-- > 0;) {
+        const cpti_u128 part = (cpti_u128)rest << 64 | wide->limb[i];
+
+        if (part != 0) {
+            wide->limb[i] = (uint64_t)(part / divisor);
+            rest = (uint64_t)(part % divisor);
+        }
+    }
+    return rest;
+}
+
+/* Whether @sums are those of requests that all weigh @weight, small enough for a batch:
+ * their times and squares. */
+static int is_uniform(const struct cpti_sums *sums, cpt_weight weight,
+                      uint64_t *time_ns, cpti_u128 *squares)
+{
+    struct cpti_wide time = sums->wx;
+    struct cpti_wide square = sums->wwxx;
+    const struct cpti_wide wwx = cpti_wide_times(time, weight);
+
+    if (cpti_wide_compare(&wwx, &sums->wwx) != 0 || divide(&time, weight) != 0 ||
+        divide(&square, weight) != 0 || divide(&square, weight) != 0 ||
+        cpti_wide_bits(&time) > 64 || cpti_wide_bits(&square) > 128) {
+        return 0;
+    }
+    *time_ns = time.limb[0];
+    *squares = (cpti_u128)square.limb[1] << 64 | square.limb[0];
+    return 1;
+}
+
+/* Gives a node its sums. */
+static cpt_status keep_totals(struct cpt_tree *tree, uint32_t index,
+                              const struct cpti_totals *totals)
+{
+    const cpt_weight weight = tree->weight_min;
+    struct cpti_node *node = &tree->nodes[index];
+    struct cpti_batch batch = {.count = totals->present_count, .weight = weight};
+    cpt_status status = CPT_OK;
+
+    if (totals->present_count == 0) {
+        return CPT_OK;
+    }
+    if (weight == tree->weight_max &&
+        is_uniform(&totals->self, weight, &batch.self_ns, &batch.self_squares) &&
+        is_uniform(&totals->inclusive, weight, &batch.inclusive_ns,
+                   &batch.inclusive_squares)) {
+        node->batch = batch;
+        node->min_ns = totals->min_ns;
+        node->max_ns = totals->max_ns;
+        return CPT_OK;
+    }
+    status = cpti_node_reserve_wide(tree, index);
+    if (status == CPT_OK) {
+        cpti_node_add_wide(tree, index, totals);
+    }
+    return status;
+}
+
+/* Ends the last node of the branch: adds its sums to those of the node above, checks
+ * that its time is what its extremes allow and part of the time above, and keeps it. */
+static void end_node(struct reader *reader, struct cpt_tree *tree,
+                     struct branch *branch)
+{
+    const uint32_t index = branch->nodes[branch->depth];
+    const struct cpti_totals *totals = &branch->totals[branch->depth];
+    struct cpti_totals *above =
+        &branch->totals[branch->depth != 0 ? branch->depth - 1 : 0];
+    const struct cpti_wide weight = cpti_wide_of(totals->present_weight);
+
+    if (branch->depth != 0) {
+        cpti_wide_add(&above->inclusive.wx, &totals->inclusive.wx);
+        cpti_wide_add(&above->inclusive.wwx, &totals->inclusive.wwx);
+    }
+    if ((!lies_between(&totals->inclusive.wx, &weight, totals->min_ns,
+                       totals->max_ns) ||
+         totals->present_count > above->present_count ||
+         totals->present_weight > above->present_weight ||
+         totals->max_ns > above->max_ns) &&
+        index < branch->contradictory) {
+        branch->contradictory = index;
+    }
+    if (keep_totals(tree, index, totals) != CPT_OK) {
+        (void)REFUSE(reader, CPT_NO_MEMORY, "out of memory");
+    }
+    branch->depth -= branch->depth != 0;
 }
 
 /* A name by its number; a new one is as many as there are (with the empty one). */
@@ -607,104 +736,92 @@ static struct cpt_bytes get_name(struct reader *reader, const struct cpt_tree *t
     return name;
 }
 
-/* Finds or makes the node that comes next. @stack has the newest node of each depth. */
-static uint32_t get_place(struct reader *reader, struct cpt_tree *tree, uint32_t *stack,
-                          uint64_t *depth)
+/* Finds or makes the node that comes next, which becomes the end of the branch. */
+static uint32_t get_place(struct reader *reader, struct cpt_tree *tree,
+                          struct branch *branch)
 {
-    const uint64_t depth_before = *depth;
-    struct cpt_bytes name = {NULL, 0};
-    uint64_t kind = 0;
+    const uint64_t depth =
+        get_number_to(reader, CPT_TREE_DEPTH_MAX, "depth of a stack");
+    const struct cpt_bytes name = get_name(reader, tree);
+    const uint64_t kind = get_number_to(reader, UINT16_MAX, "kind of a frame");
+    const uint64_t depth_before = branch->depth;
     uint32_t node = 0;
     cpt_status status = CPT_OK;
 
-    *depth = get_number_to(reader, CPT_TREE_DEPTH_MAX, "depth of a stack");
-    name = get_name(reader, tree);
-    kind = get_number_to(reader, UINT16_MAX, "kind of a frame");
-    if (reader->status == CPT_OK && (*depth == 0 || *depth > depth_before + 1)) {
+    if (reader->status == CPT_OK && (depth == 0 || depth > depth_before + 1)) {
         (void)REFUSE(reader, CPT_CORRUPT, "a stack of depth %llu follows one of %llu",
-                     (unsigned long long)*depth, (unsigned long long)depth_before);
+                     (unsigned long long)depth, (unsigned long long)depth_before);
     }
     if (reader->status != CPT_OK) {
         return 0;
     }
-    status = cpti_tree_child(tree, stack[*depth - 1], name, (unsigned)kind, &node);
+    status =
+        cpti_tree_child(tree, branch->nodes[depth - 1], name, (unsigned)kind, &node);
     if (status != CPT_OK) {
         (void)REFUSE(reader, status, "%s", cpt_status_sentence(status));
         return 0;
     }
-    if (*depth <= depth_before &&
-        cpti_sibling_compare(tree, stack[*depth], tree, node) >= 0) {
+    if (depth <= depth_before &&
+        cpti_sibling_compare(tree, branch->nodes[depth], tree, node) >= 0) {
         (void)REFUSE(reader, CPT_CORRUPT, "stacks are out of order");
         return 0;
     }
-    stack[*depth] = node;
+    while (branch->depth >= depth && reader->status == CPT_OK) {
+        end_node(reader, tree, branch);
+    }
+    branch->nodes[depth] = node;
+    branch->depth = depth;
     return node;
 }
 
-/* Sums of the nodes below, which the format leaves out. */
-static void add_inclusive(struct cpt_tree *tree)
+/* What remains to be said when all nodes have been read. */
+static void end_nodes(struct reader *reader, struct cpt_tree *tree,
+                      struct branch *branch)
 {
-    for (size_t i = tree->node_count; i-- > 0;) {
-        struct cpti_node *node = &tree->nodes[i];
-
-        cpti_wide_add(&node->inclusive.wx, &node->self.wx);
-        cpti_wide_add(&node->inclusive.wwx, &node->self.wwx);
-        if (node->parent != CPT_TREE_NONE) {
-            struct cpti_node *parent = &tree->nodes[node->parent];
-
-            cpti_wide_add(&parent->inclusive.wx, &node->inclusive.wx);
-            cpti_wide_add(&parent->inclusive.wwx, &node->inclusive.wwx);
-        }
+    if (reader->status == CPT_OK && reader->at != reader->end) {
+        (void)REFUSE(reader, CPT_CORRUPT, "%zu bytes follow the last stack",
+                     reader->end - reader->at);
     }
-}
-
-/* Whether each node's time is what its extremes allow, and is part of its parent's. */
-static void check_inclusive(struct reader *reader, const struct cpt_tree *tree)
-{
-    for (size_t i = 0; i < tree->node_count; i++) {
-        const struct cpti_node *node = &tree->nodes[i];
-        const struct cpti_wide weight = cpti_wide_of(node->present_weight);
-        const struct cpti_node *parent = &tree->nodes[i != 0 ? node->parent : 0];
-
-        if (!lies_between(&node->inclusive.wx, &weight, node->min_ns, node->max_ns) ||
-            node->present_count > parent->present_count ||
-            node->present_weight > parent->present_weight ||
-            node->max_ns > parent->max_ns) {
-            (void)REFUSE(reader, CPT_CORRUPT, "stack %zu contradicts those below it",
-                         i);
-            return;
-        }
+    while (branch->depth != 0 && reader->status == CPT_OK) {
+        end_node(reader, tree, branch);
+    }
+    if (reader->status == CPT_OK) {
+        end_node(reader, tree, branch);
+    }
+    if (reader->status == CPT_OK && branch->contradictory != CPT_TREE_NONE) {
+        (void)REFUSE(reader, CPT_CORRUPT, "stack %u contradicts those below it",
+                     (unsigned)branch->contradictory);
     }
 }
 
 static void get_nodes(struct reader *reader, struct cpt_tree *tree)
 {
-    uint32_t stack[CPT_TREE_DEPTH_MAX + 1] = {CPT_TREE_ROOT};
     const uint64_t count =
         get_number_to(reader, (uint64_t)tree->nodes_max + 1, "number of stacks");
-    uint64_t depth = 0;
+    struct branch *branch = cpt_alloc_array(tree->alloc, NULL, 1, sizeof *branch);
 
+    if (branch == NULL) {
+        (void)REFUSE(reader, CPT_NO_MEMORY, "out of memory");
+        return;
+    }
+    branch->nodes[0] = CPT_TREE_ROOT;
+    branch->depth = 0;
+    branch->contradictory = CPT_TREE_NONE;
     if (reader->status == CPT_OK && count == 0) {
         (void)REFUSE(reader, CPT_CORRUPT, "the root is missing");
     }
     if (reader->status == CPT_OK) {
-        get_node(reader, tree, CPT_TREE_ROOT);
+        branch->totals[0] = get_node(reader, tree, CPT_TREE_ROOT);
     }
     for (uint64_t i = 1; i < count && reader->status == CPT_OK; i++) {
-        const uint32_t node = get_place(reader, tree, stack, &depth);
+        const uint32_t node = get_place(reader, tree, branch);
 
         if (reader->status == CPT_OK) {
-            get_node(reader, tree, node);
+            branch->totals[branch->depth] = get_node(reader, tree, node);
         }
     }
-    if (reader->status == CPT_OK && reader->at != reader->end) {
-        (void)REFUSE(reader, CPT_CORRUPT, "%zu bytes follow the last stack",
-                     reader->end - reader->at);
-    }
-    if (reader->status == CPT_OK) {
-        add_inclusive(tree);
-        check_inclusive(reader, tree);
-    }
+    end_nodes(reader, tree, branch);
+    cpt_alloc_free(tree->alloc, branch);
 }
 
 /* Head, length and checksum: what can be told before anything is believed. */
@@ -743,7 +860,7 @@ static void check_frame(struct reader *reader, size_t byte_count)
     reader->end = HEAD_BYTES + (size_t)body_bytes;
     reader->at = reader->end;
     if (get_fixed(reader->data + reader->end, CRC_BYTES) !=
-        crc32c(reader->data, reader->end)) {
+        cpt_crc32c(0, reader->data, reader->end)) {
         (void)REFUSE(reader, CPT_CORRUPT, "the checksum of the tree is wrong");
     }
     reader->at = HEAD_BYTES;

@@ -55,20 +55,61 @@ static int is_valid(const struct cpt_tree_group *group)
            sums_are_bounded(&group->self) && sums_are_bounded(&group->inclusive);
 }
 
-static void add_requests(struct cpt_tree *tree, const struct cpt_tree_group *group)
+/* Whether the sums are small enough for a batch. */
+static int is_batch(const struct cpt_tree_group *group)
 {
-    const struct cpti_wide squared = cpti_wide_times(
-        cpti_wide_of((cpti_u128)group->weight * group->weight), group->count);
+    return group->self.sum[1] == 0 && group->inclusive.sum[1] == 0 &&
+           group->self.squares[2] == 0 && group->inclusive.squares[2] == 0;
+}
 
-    if (tree->request_count == 0 || group->weight < tree->weight_min) {
-        tree->weight_min = group->weight;
+static cpti_u128 low_limbs(const uint64_t *limbs)
+{
+    return (cpti_u128)limbs[1] << 64 | limbs[0];
+}
+
+static cpt_status add_batch(struct cpt_tree *tree, uint32_t node,
+                            const struct cpt_tree_group *group)
+{
+    const struct cpti_batch batch = {.self_squares = low_limbs(group->self.squares),
+                                     .inclusive_squares =
+                                         low_limbs(group->inclusive.squares),
+                                     .self_ns = group->self.sum[0],
+                                     .inclusive_ns = group->inclusive.sum[0],
+                                     .count = group->count,
+                                     .weight = group->weight};
+    const cpt_status status = cpti_node_reserve_batch(tree, node, &batch);
+
+    if (status == CPT_OK) {
+        cpti_node_add_batch(&tree->nodes[node], &batch, group->min_ns, group->max_ns);
     }
-    if (group->weight > tree->weight_max) {
-        tree->weight_max = group->weight;
+    return status;
+}
+
+/* Sums that are too large for a batch, for which an empty one makes the room. */
+static cpt_status add_wide(struct cpt_tree *tree, uint32_t node,
+                           const struct cpt_tree_group *group)
+{
+    const struct cpti_batch none = {.weight = group->weight};
+    const struct cpti_totals totals = {
+        .self = sums_of(&group->self, group->weight),
+        .inclusive = sums_of(&group->inclusive, group->weight),
+        .present_weight = (cpti_u128)group->weight * group->count,
+        .present_count = group->count,
+        .min_ns = group->min_ns,
+        .max_ns = group->max_ns};
+    struct cpti_histogram *histogram = NULL;
+    cpt_status status = cpti_node_reserve_batch(tree, node, &none);
+
+    if (status == CPT_OK) {
+        status = cpti_node_reserve_wide(tree, node);
     }
-    tree->request_count += group->count;
-    tree->weight += (cpti_u128)group->weight * group->count;
-    cpti_wide_add(&tree->weight_squared, &squared);
+    if (status == CPT_OK) {
+        cpti_node_add_wide(tree, node, &totals);
+        histogram = &tree->nodes[node].histogram;
+        cpti_histogram_add(histogram, cpti_histogram_index(group->min_ns),
+                           histogram->is_wide ? totals.present_weight : group->count);
+    }
+    return status;
 }
 
 uint32_t cpt_tree_bucket(uint64_t time_ns)
@@ -89,38 +130,19 @@ cpt_status cpt_tree_node_add(struct cpt_tree *tree, uint32_t parent,
 cpt_status cpt_tree_group_add(struct cpt_tree *tree, uint32_t node,
                               const struct cpt_tree_group *group)
 {
-    struct cpti_node *to = &tree->nodes[node];
-    struct cpti_sums self;
-    struct cpti_sums inclusive;
-    cpt_status status;
+    cpt_status status = CPT_OK;
 
     assert(node < tree->node_count);
     if (!is_valid(group)) {
         return CPT_INVALID;
     }
-    if (group->count > CPT_TREE_REQUESTS_MAX - to->present_count) {
+    if (group->count > CPT_TREE_REQUESTS_MAX - cpti_node_count(tree, node)) {
         return CPT_LIMIT;
     }
-    status = cpti_histogram_reserve(&to->histogram, tree->alloc, 1);
-    if (status != CPT_OK) {
-        return status;
+    status =
+        is_batch(group) ? add_batch(tree, node, group) : add_wide(tree, node, group);
+    if (status == CPT_OK && node == CPT_TREE_ROOT) {
+        cpti_tree_count(tree, group->weight, group->count);
     }
-    self = sums_of(&group->self, group->weight);
-    inclusive = sums_of(&group->inclusive, group->weight);
-    cpti_sums_add(&to->self, &self);
-    cpti_sums_add(&to->inclusive, &inclusive);
-    if (to->present_count == 0 || group->min_ns < to->min_ns) {
-        to->min_ns = group->min_ns;
-    }
-    if (group->max_ns > to->max_ns) {
-        to->max_ns = group->max_ns;
-    }
-    to->present_count += group->count;
-    to->present_weight += (cpti_u128)group->weight * group->count;
-    cpti_histogram_add(&to->histogram, cpti_histogram_index(group->min_ns),
-                       (cpti_u128)group->weight * group->count);
-    if (node == CPT_TREE_ROOT) {
-        add_requests(tree, group);
-    }
-    return CPT_OK;
+    return status;
 }

@@ -14,7 +14,7 @@
 
 #include <assert.h>
 
-/* The node of @tree for each node of @from, with room for its buckets. */
+/* The node of @tree for each node of @from, with room for its requests. */
 static cpt_status map_nodes(struct cpt_tree *tree, const struct cpt_tree *from,
                             uint32_t *map)
 {
@@ -29,29 +29,10 @@ static cpt_status map_nodes(struct cpt_tree *tree, const struct cpt_tree *from,
                                      node->kind, &map[i]);
         }
         if (status == CPT_OK) {
-            status = cpti_histogram_reserve(&tree->nodes[map[i]].histogram, tree->alloc,
-                                            node->histogram.count);
+            status = cpti_node_reserve_merge(tree, map[i], from, i);
         }
     }
     return status;
-}
-
-static void merge_node(struct cpti_node *node, const struct cpti_node *from)
-{
-    if (from->present_count == 0) {
-        return; /* its minimum says nothing */
-    }
-    if (node->present_count == 0 || from->min_ns < node->min_ns) {
-        node->min_ns = from->min_ns;
-    }
-    if (from->max_ns > node->max_ns) {
-        node->max_ns = from->max_ns;
-    }
-    node->present_count += from->present_count;
-    node->present_weight += from->present_weight;
-    cpti_sums_add(&node->self, &from->self);
-    cpti_sums_add(&node->inclusive, &from->inclusive);
-    cpti_histogram_merge(&node->histogram, &from->histogram);
 }
 
 static void merge_requests(struct cpt_tree *tree, const struct cpt_tree *from)
@@ -93,8 +74,8 @@ cpt_status cpt_tree_merge(struct cpt_tree *tree, const struct cpt_tree *from)
         cpt_alloc_free(tree->alloc, map);
         return status;
     }
-    for (size_t i = 0; i < from->node_count; i++) {
-        merge_node(&tree->nodes[map[i]], &from->nodes[i]);
+    for (uint32_t i = 0; i < from->node_count; i++) {
+        cpti_node_merge(tree, map[i], from, i);
     }
     merge_requests(tree, from);
     if (from->time_last_ns != 0) {

@@ -3,14 +3,21 @@
 /*
  * tree_node.h - what a tree is made of, for the files of this folder
  *
+ * A node keeps sums over its requests. While these have one weight w, as in most logs,
+ * all of them follow from sums without it (Σwx = w Σx, Σw²x² = w² Σx²), which are a
+ * quarter as large and quick to add to. So a node has such a *batch* at hand; when a
+ * request of another weight comes, or a sum is full, the batch is *retired*: multiplied
+ * out and added to the wide sums, which only nodes have that needed them (tree_sums.c).
+ *
  * Invariants, between calls of public functions:
  *   - nodes[0] is the root; a parent stands before its children; no two nodes have the
- *     same parent, name and kind; every node but the root has present_count > 0
- *     (except in the tree of a diff, which has no requests at all)
+ *     same parent, name and kind; every node but the root has requests (except in the
+ *     tree of a diff, which has no requests at all)
  *   - inclusive.wx = self.wx + Σ inclusive.wx of the children, and so for wwx, but not
  *     for wwxx: squares do not add up, so they are kept for both
  *   - present_weight = Σ of the histogram's weights
  *   - min_ns and max_ns lie in the first and the last bucket of the histogram
+ *   - a plain histogram is of requests of the weight node.weight only
  *
  * Threads: one at a time.
  */
@@ -28,18 +35,44 @@ struct cpti_sums {
     struct cpti_wide wwxx;
 };
 
-struct cpti_node {
+/* What a node has besides its batch. */
+struct cpti_retired {
     struct cpti_sums self;
     struct cpti_sums inclusive;
-    cpti_u128 present_weight;        /* Σw of the requests with inclusive time */
-    struct cpti_histogram histogram; /* of the inclusive times of those */
-    uint64_t present_count;
-    uint64_t min_ns;
+    cpti_u128 weight; /* Σw of the requests with inclusive time */
+    uint64_t count;   /* of those */
+};
+
+/* Requests of one weight: Σx and Σx² of their times. */
+struct cpti_batch {
+    cpti_u128 self_squares;
+    cpti_u128 inclusive_squares;
+    uint64_t self_ns;
+    uint64_t inclusive_ns;
+    uint64_t count;
+    cpt_weight weight; /* 0: nothing has come yet */
+};
+
+struct cpti_node {
+    struct cpti_batch batch;
+    struct cpti_histogram histogram; /* of the inclusive times */
+    uint64_t min_ns;                 /* UINT64_MAX without requests */
     uint64_t max_ns;
     uint32_t parent;
     cpt_name_id name;
+    uint32_t retired; /* its wide sums: in tree->retired; 0: none */
     uint16_t kind;
     uint16_t depth;
+};
+
+/* All that a node says of its requests. */
+struct cpti_totals {
+    struct cpti_sums self;
+    struct cpti_sums inclusive;
+    cpti_u128 present_weight; /* Σw of the requests with inclusive time */
+    uint64_t present_count;
+    uint64_t min_ns; /* 0 without requests */
+    uint64_t max_ns;
 };
 
 /* A note, or a count if value is NULL; key and value lie behind it in one block. */
@@ -56,7 +89,7 @@ struct cpti_notes {
     size_t capacity;
 };
 
-/* Scratch of cpt_tree_add(): one frame of the path. */
+/* Scratch of adding a request: one frame of the path. */
 struct cpti_frame_sum {
     uint64_t self_ns;
     uint64_t inclusive_ns;
@@ -72,6 +105,11 @@ struct cpt_tree {
     size_t node_capacity;
     uint32_t *slots; /* hash of (parent, name, kind) -> node; 0, the root, is free */
     size_t slot_count;
+    struct cpti_retired *retired; /* number 0 is not used */
+    size_t retired_count;
+    size_t retired_capacity;
+    uint32_t retired_free; /* one that a node gave back; its count is the next; 0 */
+    struct cpti_shapes *shapes; /* see tree_shape.c; NULL: none */
     struct cpti_notes notes;
     cpti_u128 weight;                /* Σw of all requests */
     struct cpti_wide weight_squared; /* Σw² */
@@ -89,6 +127,10 @@ struct cpt_tree {
 cpt_status cpti_tree_child(struct cpt_tree *tree, uint32_t parent,
                            struct cpt_bytes name, unsigned kind, uint32_t *child);
 
+/* The same for a name of the tree's own. */
+cpt_status cpti_tree_child_of(struct cpt_tree *tree, uint32_t parent, cpt_name_id name,
+                              unsigned kind, uint32_t *child);
+
 /* Removes the nodes from @node_count on: those that were added last. */
 void cpti_tree_forget(struct cpt_tree *tree, size_t node_count);
 
@@ -97,6 +139,52 @@ int cpti_sibling_compare(const struct cpt_tree *left_tree, uint32_t left,
                          const struct cpt_tree *right_tree, uint32_t right);
 
 void cpti_sums_add(struct cpti_sums *sums, const struct cpti_sums *more);
+
+/* --- Adding requests to the tree as a whole --- */
+
+/* Counts @count requests that weigh @weight each. */
+void cpti_tree_count(struct cpt_tree *tree, cpt_weight weight, uint64_t count);
+
+/* --- The sums of a node (tree_sums.c) --- */
+
+/* Makes sure that cpti_node_add() of a request with @weight and @inclusive_ns cannot
+ * fail. What the node says stays the same. CPT_OK or CPT_NO_MEMORY. */
+cpt_status cpti_node_reserve(struct cpt_tree *tree, uint32_t index, cpt_weight weight,
+                             uint64_t inclusive_ns);
+void cpti_node_add(struct cpti_node *node, uint64_t self_ns, uint64_t inclusive_ns);
+
+/* The same for a batch, whose times lie in the one bucket of @low_ns and @high_ns. */
+cpt_status cpti_node_reserve_batch(struct cpt_tree *tree, uint32_t index,
+                                   const struct cpti_batch *batch);
+void cpti_node_add_batch(struct cpti_node *node, const struct cpti_batch *batch,
+                         uint64_t low_ns, uint64_t high_ns);
+
+/* The same for sums that are no batch; the buckets are the caller's affair. */
+cpt_status cpti_node_reserve_wide(struct cpt_tree *tree, uint32_t index);
+void cpti_node_add_wide(struct cpt_tree *tree, uint32_t index,
+                        const struct cpti_totals *totals);
+
+/* The same for all of node @from of @other. */
+cpt_status cpti_node_reserve_merge(struct cpt_tree *tree, uint32_t index,
+                                   const struct cpt_tree *other, uint32_t from);
+void cpti_node_merge(struct cpt_tree *tree, uint32_t index,
+                     const struct cpt_tree *other, uint32_t from);
+
+/* Gives back what a node has besides itself. */
+void cpti_node_deinit(struct cpt_tree *tree, uint32_t index);
+
+/* What the node says: all of it, and some by itself. */
+struct cpti_totals cpti_node_totals(const struct cpt_tree *tree, uint32_t index);
+struct cpti_wide cpti_node_self_wx(const struct cpt_tree *tree, uint32_t index);
+struct cpti_wide cpti_node_inclusive_wx(const struct cpt_tree *tree, uint32_t index);
+cpti_u128 cpti_node_weight(const struct cpt_tree *tree, uint32_t index);
+uint64_t cpti_node_count(const struct cpt_tree *tree, uint32_t index);
+
+/* --- Shapes (tree_shape.c) --- */
+
+void cpti_shapes_free(struct cpt_tree *tree);
+
+/* --- Notes --- */
 
 /* The union of two sets in a third, which is overwritten; counts are added. Errors as
  * of cpt_tree_note(); after one @result is empty. */

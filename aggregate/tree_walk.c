@@ -52,8 +52,10 @@ static int by_parent_then_time(const void *left, const void *right)
     int order = 0;
 
     if (a->parent == b->parent) {
-        order = cpti_wide_compare(&b->tree->nodes[b->node].inclusive.wx,
-                                  &a->tree->nodes[a->node].inclusive.wx);
+        const struct cpti_wide a_time = cpti_node_inclusive_wx(a->tree, a->node);
+        const struct cpti_wide b_time = cpti_node_inclusive_wx(b->tree, b->node);
+
+        order = cpti_wide_compare(&b_time, &a_time);
     }
     return order != 0 ? order : by_parent_then_name(left, right);
 }
@@ -143,7 +145,7 @@ static cpt_status whole_of(const struct cpt_tree *tree, uint64_t request_count,
                            uint64_t *whole)
 {
     struct cpti_wide doubled =
-        cpti_wide_times(tree->nodes[CPT_TREE_ROOT].inclusive.wx, request_count);
+        cpti_wide_times(cpti_node_inclusive_wx(tree, CPT_TREE_ROOT), request_count);
     const struct cpti_wide half = cpti_wide_of(tree->weight);
     cpti_u128 rest = 0;
 
@@ -168,9 +170,9 @@ static uint64_t round_down(const struct cpt_tree_walk *walk, uint64_t request_co
         const uint32_t node = walk->rows[i].node;
         cpti_u128 rest = 0;
 
-        self_ns[i] =
-            cpti_wide_divide(cpti_wide_times(tree->nodes[node].self.wx, request_count),
-                             tree->weight, &rest);
+        self_ns[i] = cpti_wide_divide(
+            cpti_wide_times(cpti_node_self_wx(tree, node), request_count), tree->weight,
+            &rest);
         whole -= self_ns[i];
         if (rest != 0) {
             remainders[(*remainder_count)++] = (struct remainder){rest, tree, node, i};

@@ -5,6 +5,7 @@
 
 extern CU_TestInfo cpt_wide_tests[];
 extern CU_TestInfo cpt_histogram_tests[];
+extern CU_TestInfo cpt_shape_tests[];
 extern CU_TestInfo cpt_tree_tests[];
 extern CU_TestInfo cpt_tree_bytes_tests[];
 extern CU_TestInfo cpt_group_tests[];
@@ -16,6 +17,7 @@ extern CU_TestInfo cpt_sample_tests[];
 CU_SuiteInfo cpt_suites[] = {
     {"wide", NULL, NULL, NULL, NULL, cpt_wide_tests},
     {"histogram", NULL, NULL, NULL, NULL, cpt_histogram_tests},
+    {"shape", NULL, NULL, NULL, NULL, cpt_shape_tests},
     {"tree", NULL, NULL, NULL, NULL, cpt_tree_tests},
     {"tree_bytes", NULL, NULL, NULL, NULL, cpt_tree_bytes_tests},
     {"group", NULL, NULL, NULL, NULL, cpt_group_tests},

@@ -37,35 +37,48 @@ static void test_the_middle_is_within_the_stated_error(void)
     }
 }
 
-/* The obvious model: one counter for each bucket there can be. */
+/* What a request of a plain histogram weighs here. */
+#define UNIT UINT64_C(0x2545f4914f6cdd)
+
+/* The obvious model: one counter for each bucket there can be. Some of the histograms
+ * become wide on the way. */
 static void test_merging_is_adding_bucket_by_bucket(void)
 {
     static uint64_t model[CPTI_HISTOGRAM_BUCKETS_MAX];
     uint64_t state = random_seed("histogram");
 
     for (int round = 0; round < 200; round++) {
-        struct cpti_histogram histograms[2] = {{0}};
+        struct cpti_histogram histograms[2] = {{.count = 0}};
         uint32_t at = 0;
 
         memset(model, 0, sizeof model);
         for (uint64_t i = random_below(&state, 60); i-- > 0;) {
             struct cpti_histogram *histogram = &histograms[random_below(&state, 2)];
             const uint32_t index = (uint32_t)random_below(&state, 40) * 7;
-            const uint64_t weight = random_next(&state) >> 8;
+            const uint64_t weight = (random_next(&state) >> 24) + 1;
 
+            if (random_below(&state, 60) == 0) {
+                CU_ASSERT_EQUAL(cpti_histogram_widen(histogram, NULL, UNIT), CPT_OK);
+            }
             CU_ASSERT_EQUAL(cpti_histogram_reserve(histogram, NULL, 1), CPT_OK);
-            cpti_histogram_add(histogram, index, weight);
+            cpti_histogram_add(histogram, index,
+                               histogram->is_wide ? (cpti_u128)weight * UNIT : weight);
             model[index] += weight;
+        }
+        if (histograms[1].is_wide) {
+            CU_ASSERT_EQUAL(cpti_histogram_widen(&histograms[0], NULL, UNIT), CPT_OK);
         }
         CU_ASSERT_EQUAL(
             cpti_histogram_reserve(&histograms[0], NULL, histograms[1].count), CPT_OK);
-        cpti_histogram_merge(&histograms[0], &histograms[1]);
+        cpti_histogram_merge(&histograms[0], &histograms[1], UNIT);
         for (uint32_t i = 0; i < CPTI_HISTOGRAM_BUCKETS_MAX; i++) {
             if (model[i] != 0) {
+                struct cpti_bucket bucket;
+
                 CU_ASSERT_TRUE_FATAL(at < histograms[0].count);
-                CU_ASSERT_EQUAL(histograms[0].buckets[at].index, i);
-                CU_ASSERT(cpti_bucket_weight(&histograms[0].buckets[at]) == model[i]);
-                at++;
+                bucket = cpti_histogram_bucket(&histograms[0], at++, UNIT);
+                CU_ASSERT_EQUAL(bucket.index, i);
+                CU_ASSERT(cpti_bucket_weight(&bucket) == (cpti_u128)model[i] * UNIT);
             }
         }
         CU_ASSERT_EQUAL(at, histograms[0].count);
@@ -83,6 +96,9 @@ static bool fill(const struct cpt_alloc *alloc)
         is_full = cpti_histogram_reserve(&histogram, alloc, 1) == CPT_OK;
         if (is_full) {
             cpti_histogram_add(&histogram, 100 - i, 1);
+        }
+        if (is_full && i == 10) {
+            is_full = cpti_histogram_widen(&histogram, alloc, 3) == CPT_OK;
         }
     }
     cpti_histogram_deinit(&histogram, alloc);

@@ -295,12 +295,61 @@ static void test_merging_is_associative_and_commutative_to_the_bit(void)
 }
 
 /* All requests in one tree, or dealt out to several that are merged: no difference. */
+/* All requests alike, two sorts of them in turn, or each with a weight of its own. */
+static cpt_weight weight_in(int round, int request, uint64_t *state)
+{
+    if (round % 3 == 0) {
+        return 1000 * CPT_WEIGHT_ONE;
+    }
+    return round % 3 == 1 && request % 7 != 0
+               ? CPT_WEIGHT_MAX
+               : CPT_WEIGHT_ONE + (random_next(state) >> 20);
+}
+
+/* Sums of the longest times there are, which outgrow 64 and 128 bits at different
+ * requests of each tree. */
+static void test_sums_that_outgrow_their_room_are_exact(void)
+{
+    enum { PARTS = 3, REQUESTS = 70000 };
+    struct cpt_tree *whole = cpt_tree_new(NULL, NULL);
+    struct cpt_tree *sum = cpt_tree_new(NULL, NULL);
+    struct cpt_tree *parts[PARTS];
+    struct cpt_path *path = cpt_path_new(NULL);
+    uint32_t frame = 0;
+    struct cpt_stats stats;
+
+    CU_ASSERT_EQUAL(
+        cpt_path_frame_add(path, CPT_FRAME_NONE, cpt_bytes_of("A"), 0, &frame), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_path_append_ns(path, frame, CPT_TREE_TIME_MAX), CPT_OK);
+    for (int i = 0; i < PARTS; i++) {
+        parts[i] = cpt_tree_new(NULL, NULL);
+    }
+    for (int i = 0; i < REQUESTS; i++) {
+        CU_ASSERT_EQUAL(cpt_tree_add(whole, path, CPT_WEIGHT_MAX), CPT_OK);
+        CU_ASSERT_EQUAL(cpt_tree_add(parts[i % 7 % PARTS], path, CPT_WEIGHT_MAX),
+                        CPT_OK);
+    }
+    for (int i = 0; i < PARTS; i++) {
+        CU_ASSERT_EQUAL(cpt_tree_merge(sum, parts[i]), CPT_OK);
+        cpt_tree_free(parts[i]);
+    }
+    CU_ASSERT_TRUE(tree_equal(whole, sum));
+    stats = cpt_stats_of(whole, tree_node(whole, "A"));
+    CU_ASSERT_EQUAL(stats.self.mean_ns, (double)CPT_TREE_TIME_MAX);
+    CU_ASSERT_EQUAL(stats.inclusive.error_ns, 0);
+    CU_ASSERT_EQUAL(stats.present_count, REQUESTS);
+    CU_ASSERT_EQUAL(stats.presence, 1);
+    cpt_tree_free(whole);
+    cpt_tree_free(sum);
+    cpt_path_free(path);
+}
+
 static void test_dealing_requests_out_makes_no_difference(void)
 {
     uint64_t state = random_seed("dealing");
     struct cpt_path *path = cpt_path_new(NULL);
 
-    for (int round = 0; round < 40; round++) {
+    for (int round = 0; round < 60; round++) {
         struct cpt_tree *whole = cpt_tree_new(NULL, NULL);
         struct cpt_tree *parts[4];
         struct cpt_tree *sum = cpt_tree_new(NULL, NULL);
@@ -309,7 +358,7 @@ static void test_dealing_requests_out_makes_no_difference(void)
             parts[i] = cpt_tree_new(NULL, NULL);
         }
         for (int i = 0; i < 50; i++) {
-            const cpt_weight weight = CPT_WEIGHT_ONE + (random_next(&state) >> 20);
+            const cpt_weight weight = weight_in(round, i, &state);
             struct cpt_tree *part = parts[random_below(&state, 4)];
 
             path_random(path, &state, 8, CPT_TREE_TIME_MAX / 16);
@@ -621,6 +670,8 @@ CU_TestInfo cpt_tree_tests[] = {
      test_merging_is_associative_and_commutative_to_the_bit},
     {"dealing requests out makes no difference",
      test_dealing_requests_out_makes_no_difference},
+    {"sums that outgrow their room are exact",
+     test_sums_that_outgrow_their_room_are_exact},
     {"weights and times have limits", test_weights_and_times_have_limits},
     {"a full tree refuses and stays as it is",
      test_a_full_tree_refuses_and_stays_as_it_is},
