@@ -18,6 +18,7 @@
  */
 #include "tests/bench/bench.h"
 #include "tests/bench/peers.h"
+#include "tests/bench/spin.h"
 
 #include "cpt/cpt_clock.h"
 
@@ -42,49 +43,22 @@ enum {
 
 /* --- What tasks do --- */
 
-static uint64_t spin_count; /* of BODY_NS */
+static uint64_t spin_steps; /* of BODY_NS */
 
 static void do_nothing(uint32_t task)
 {
     (void)task;
 }
 
-static void spin(uint64_t count)
-{
-    uint64_t state = 1;
-
-    for (uint64_t i = 0; i < count; i++) {
-        state = state * UINT64_C(6364136223846793005) + 1;
-        __asm__ volatile("" : "+r"(state)); /* each after the one before */
-    }
-}
-
 static void do_spin(uint32_t task)
 {
     (void)task;
-    spin(spin_count);
+    bench_spin(spin_steps);
 }
 
 static uint64_t now_ns(void)
 {
     return cpt_clock_now_ns(cpt_clock_monotonic());
-}
-
-/* The least of many: what the processor can do when nobody is in the way. */
-static void calibrate(void)
-{
-    const uint64_t tries = 20000;
-    uint64_t least_ns = UINT64_MAX;
-
-    for (int i = 0; i < 200; i++) {
-        const uint64_t begin_ns = now_ns();
-        uint64_t took_ns = 0;
-
-        spin(tries);
-        took_ns = now_ns() - begin_ns;
-        least_ns = took_ns < least_ns ? took_ns : least_ns;
-    }
-    spin_count = (uint64_t)((double)tries * BODY_NS / (double)least_ns);
 }
 
 /* --- Who runs what --- */
@@ -400,7 +374,7 @@ int main(int argument_count, char **arguments)
     size_t rounds = ROUNDS_DEFAULT;
 
     bench_begin("bench_graphs", &argument_count, arguments);
-    calibrate();
+    spin_steps = bench_spin_steps(BODY_NS);
     make_shapes();
     find_peers();
     if (argument_count == 7 && strcmp(arguments[1], "run") == 0) {

@@ -8,17 +8,14 @@
  */
 #include "tests/bench/peers.h"
 
-#include "framework/cpt_graph.h"
 #include "framework/cpt_runtime.h"
+#include "tests/bench/shape_plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 struct run {
-    struct cpt_graph graph;
-    struct cpt_task_def *tasks;
-    struct cpt_value *values;
-    char (*names)[12];
+    struct bench_graph *graph;
     struct cpt_plan *plan; /* NULL: one for each request */
     struct cpt_request_options options;
 };
@@ -40,47 +37,12 @@ static void close_run(void *opened)
     if (run->options.executor != NULL) {
         cpt_pool_free(run->options.executor);
     }
-    free(run->tasks);
-    free(run->values);
-    free(run->names);
+    bench_graph_free(run->graph);
     free(run);
-}
-
-static void describe_graph(struct run *run, const struct bench_shape *shape)
-{
-    for (uint32_t i = 0; i < shape->task_count; i++) {
-        size_t count = 0;
-
-        (void)snprintf(run->names[i], sizeof run->names[i], "t%u", i);
-        run->values[i].name = run->names[i];
-        run->values[i].bytes = sizeof(int);
-        run->tasks[i].name = run->names[i];
-        run->tasks[i].run = run_task;
-        run->tasks[i].gives = &run->values[i];
-        for (uint32_t k = shape->need_begin[i]; k < shape->need_begin[i + 1]; k++) {
-            run->tasks[i].needs[count++] = &run->values[shape->needs[k]];
-        }
-    }
-    run->graph.service = "S";
-    run->graph.output = &run->values[shape->task_count - 1];
-    run->graph.tasks = run->tasks;
-    run->graph.task_count = shape->task_count;
-}
-
-static struct cpt_plan *make_plan(const struct run *run)
-{
-    struct cpt_error error = {0};
-    struct cpt_plan *plan = cpt_plan_new(&run->graph, NULL, &error);
-
-    if (plan == NULL) {
-        (void)fprintf(stderr, "bench: %s\n", error.sentence);
-    }
-    return plan;
 }
 
 static void *open_run(const struct bench_job *job, int is_pool, int is_traced)
 {
-    const size_t count = job->shape->task_count;
     const struct cpt_pool_options pool = {.struct_bytes = sizeof pool,
                                           .worker_count = job->worker_count};
     struct run *run = calloc(1, sizeof *run);
@@ -89,27 +51,19 @@ static void *open_run(const struct bench_job *job, int is_pool, int is_traced)
         return NULL;
     }
     task_body = job->body;
-    run->tasks = calloc(count, sizeof *run->tasks);
-    run->values = calloc(count, sizeof *run->values);
-    run->names = calloc(count, sizeof *run->names);
-    if (run->tasks == NULL || run->values == NULL || run->names == NULL) {
-        close_run(run);
-        return NULL;
-    }
-    describe_graph(run, job->shape);
+    run->graph = bench_graph_new(job->shape, run_task);
+    run->plan = job->is_fresh ? NULL : bench_graph_plan(run->graph);
     run->options.struct_bytes = sizeof run->options;
+    run->options.plan = run->plan;
     run->options.is_traced = is_traced;
     run->options.clock = is_traced ? cpt_clock_fastest() : NULL;
     if (is_pool) {
         run->options.executor = cpt_pool_new(&pool, NULL);
+        if (run->options.executor == NULL) {
+            close_run(run);
+            return NULL;
+        }
     }
-    run->plan = job->is_fresh ? NULL : make_plan(run);
-    if ((is_pool && run->options.executor == NULL) ||
-        (run->plan == NULL && !job->is_fresh)) {
-        close_run(run);
-        return NULL;
-    }
-    run->options.plan = run->plan;
     return run;
 }
 
@@ -148,7 +102,7 @@ static void run_inline(void *opened, size_t request_count)
 
     while (request_count-- > 0) {
         if (run->plan == NULL) {
-            run->options.plan = make_plan(run);
+            run->options.plan = bench_graph_plan(run->graph);
         }
         must(cpt_request_start(&run->options, NULL));
         if (run->plan == NULL) {
@@ -163,7 +117,7 @@ static void run_waiting(void *opened, size_t request_count)
 
     while (request_count-- > 0) {
         if (run->plan == NULL) {
-            run->options.plan = make_plan(run);
+            run->options.plan = bench_graph_plan(run->graph);
         }
         must(cpt_request_run(&run->options, NULL, NULL, NULL));
         if (run->plan == NULL) {

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * bench_memory.c - what a request takes of memory, by what it asks its allocator for
+ *
+ * A task's part is the difference between a request of 1,000 tasks and one of 1, less
+ * the values that the tasks give, which are the service's own. The most that a request
+ * held at any time counts. Nothing here depends on the machine.
+ */
+#include "tests/bench/bench.h"
+#include "tests/bench/shape_plan.h"
+
+#include "framework/cpt_runtime.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { TASKS = 1000, WARM_COUNT = 100, COUNTED = 100 };
+
+/* --- An allocator that counts --- */
+
+static struct {
+    size_t held_bytes;
+    size_t most_bytes;
+    size_t call_count; /* that asked for memory */
+} counts;
+
+/* In front of each block: how long it is. Keeps the alignment of malloc's. */
+union block {
+    size_t bytes;
+    max_align_t aligned;
+};
+
+static void *resize(void *context, void *memory, size_t bytes)
+{
+    union block *block = memory != NULL ? (union block *)memory - 1 : NULL;
+    const size_t before = block != NULL ? block->bytes : 0;
+
+    (void)context;
+    counts.held_bytes -= before;
+    if (bytes == 0) {
+        free(block);
+        return NULL;
+    }
+    counts.call_count++;
+    block = realloc(block, sizeof *block + bytes);
+    if (block == NULL) {
+        (void)fprintf(stderr, "bench_memory: out of memory\n");
+        exit(2);
+    }
+    block->bytes = bytes;
+    counts.held_bytes += bytes;
+    if (counts.held_bytes > counts.most_bytes) {
+        counts.most_bytes = counts.held_bytes;
+    }
+    return block + 1;
+}
+
+static const struct cpt_alloc counting = {resize, NULL};
+
+/* --- Requests --- */
+
+static cpt_status nothing(struct cpt_task *task)
+{
+    (void)task;
+    return CPT_OK;
+}
+
+struct found {
+    double bytes;
+    double calls;
+};
+
+/* What a request of @shape takes at most, and how often it asks once it is warm. */
+static struct found measure(const struct bench_shape *shape, int is_traced)
+{
+    struct bench_graph *graph = bench_graph_new(shape, nothing);
+    struct cpt_plan *plan = bench_graph_plan(graph);
+    const struct cpt_request_options options = {.struct_bytes = sizeof options,
+                                                .plan = plan,
+                                                .is_traced = is_traced,
+                                                .alloc = &counting};
+    struct found found = {0};
+    size_t before = 0;
+
+    for (int i = 0; i < WARM_COUNT; i++) {
+        (void)cpt_request_start(&options, NULL);
+    }
+    counts.call_count = 0;
+    before = counts.held_bytes;
+    counts.most_bytes = before;
+    for (int i = 0; i < COUNTED; i++) {
+        (void)cpt_request_start(&options, NULL);
+    }
+    found.bytes = (double)(counts.most_bytes - before);
+    found.calls = (double)counts.call_count / COUNTED;
+    cpt_plan_free(plan);
+    bench_graph_free(graph);
+    return found;
+}
+
+static void show(const char *title, const struct bench_shape *shape,
+                 const struct bench_shape *one, int is_traced)
+{
+    const struct found small = measure(one, is_traced);
+    const struct found large = measure(shape, is_traced);
+    const double tasks = shape->task_count - one->task_count;
+
+    bench_title(title);
+    bench_value("a task, without its value",
+                (large.bytes - small.bytes) / tasks - BENCH_VALUE_BYTES, "bytes");
+    bench_value("a request of one task", small.bytes - BENCH_VALUE_BYTES, "bytes");
+    bench_value("allocations of a request", large.calls, "calls");
+}
+
+int main(int argument_count, char **arguments)
+{
+    struct bench_shape *one = bench_shape_chain("one", 1);
+    struct bench_shape *chain = bench_shape_chain("chain", TASKS);
+    struct bench_shape *dag = bench_shape_layers("dag", TASKS, 32, 4);
+
+    bench_begin("bench_memory", &argument_count, arguments);
+    show("Memory, chain of 1000, untraced", chain, one, 0);
+    show("Memory, chain of 1000, traced", chain, one, 1);
+    show("Memory, DAG of 1000x4, untraced", dag, one, 0);
+    show("Memory, DAG of 1000x4, traced", dag, one, 1);
+    bench_shape_free(one);
+    bench_shape_free(chain);
+    bench_shape_free(dag);
+    return bench_end();
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * bench_requests.c - many requests at once, beside one thread that serves them in turn
+ *
+ * A request is 20 tasks in layers of 4, each of which computes for 5 us. The baseline
+ * is what one writes without any framework: a thread that takes requests from a queue
+ * and calls the 20 functions one after the other.
+ *
+ *   throughput   2,000 requests are there at the beginning; when has the last ended?
+ *   latency      requests come as they would from many users: at times drawn before,
+ *                whether the ones before have ended or not (an open load), so many a
+ *                second that the one thread would be busy half of the time. A latency
+ *                counts from the time at which the request was due.
+ *
+ * The load comes from a thread of its own, which sleeps until the next one is due, for
+ * the baseline as for us.
+ */
+#include "tests/bench/bench.h"
+#include "tests/bench/shape_plan.h"
+#include "tests/bench/spin.h"
+
+#include "cpt/cpt_clock.h"
+#include "framework/cpt_runtime.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+enum {
+    ROUNDS = 9,
+    TASKS = 20,
+    BODY_NS = 5000,
+    WORKERS = 2,
+    BURST_COUNT = 2000,
+    OPEN_COUNT = 2000, /* 0.4 s at half load */
+    SERVERS_MAX = 4
+};
+
+static uint64_t spin_steps;
+
+static uint64_t now_ns(void)
+{
+    return cpt_clock_now_ns(cpt_clock_monotonic());
+}
+
+static cpt_status run_task(struct cpt_task *task)
+{
+    (void)task;
+    bench_spin(spin_steps);
+    return CPT_OK;
+}
+
+/* --- One run: requests, and when each ended --- */
+
+static struct {
+    uint64_t due_ns[BURST_COUNT > OPEN_COUNT ? BURST_COUNT : OPEN_COUNT];
+    uint64_t end_ns[BURST_COUNT > OPEN_COUNT ? BURST_COUNT : OPEN_COUNT];
+    size_t count;
+    atomic_size_t ended_count;
+    pthread_mutex_t lock;
+    pthread_cond_t all_ended;
+} load = {.lock = PTHREAD_MUTEX_INITIALIZER, .all_ended = PTHREAD_COND_INITIALIZER};
+
+static void note_end(size_t index)
+{
+    load.end_ns[index] = now_ns();
+    if (atomic_fetch_add(&load.ended_count, 1) + 1 == load.count) {
+        (void)pthread_mutex_lock(&load.lock);
+        (void)pthread_cond_signal(&load.all_ended);
+        (void)pthread_mutex_unlock(&load.lock);
+    }
+}
+
+static void wait_for_all(void)
+{
+    (void)pthread_mutex_lock(&load.lock);
+    while (atomic_load(&load.ended_count) != load.count) {
+        (void)pthread_cond_wait(&load.all_ended, &load.lock);
+    }
+    (void)pthread_mutex_unlock(&load.lock);
+}
+
+/* Who serves: told of a request, it calls note_end() some time. */
+struct server {
+    const char *name;
+    void (*submit)(struct server *server, size_t index);
+    struct cpt_request_options options;
+};
+
+/* --- The one thread --- */
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t has_work;
+    size_t submitted_count;
+    int is_stopping;
+} loop = {.lock = PTHREAD_MUTEX_INITIALIZER, .has_work = PTHREAD_COND_INITIALIZER};
+
+static void *run_loop(void *context)
+{
+    size_t taken_count = 0;
+
+    (void)context;
+    (void)pthread_mutex_lock(&loop.lock);
+    while (!loop.is_stopping) {
+        if (taken_count == loop.submitted_count) {
+            (void)pthread_cond_wait(&loop.has_work, &loop.lock);
+            continue;
+        }
+        (void)pthread_mutex_unlock(&loop.lock);
+        for (int i = 0; i < TASKS; i++) {
+            (void)run_task(NULL);
+        }
+        note_end(taken_count++ % load.count);
+        (void)pthread_mutex_lock(&loop.lock);
+    }
+    (void)pthread_mutex_unlock(&loop.lock);
+    return NULL;
+}
+
+/* Requests come in the order of their numbers, and a run has load.count of them. */
+static void submit_to_loop(struct server *server, size_t index)
+{
+    (void)server;
+    (void)index;
+    (void)pthread_mutex_lock(&loop.lock);
+    loop.submitted_count++;
+    (void)pthread_cond_signal(&loop.has_work);
+    (void)pthread_mutex_unlock(&loop.lock);
+}
+
+static void stop_loop(pthread_t thread)
+{
+    (void)pthread_mutex_lock(&loop.lock);
+    loop.is_stopping = 1;
+    (void)pthread_cond_signal(&loop.has_work);
+    (void)pthread_mutex_unlock(&loop.lock);
+    (void)pthread_join(thread, NULL);
+}
+
+/* --- The framework --- */
+
+static void end_request(struct cpt_request *request, void *context)
+{
+    (void)request;
+    note_end((size_t)((uint64_t *)context - load.end_ns));
+}
+
+static void submit_to_pool(struct server *server, size_t index)
+{
+    struct cpt_request_options options = server->options;
+
+    options.context = &load.end_ns[index];
+    if (cpt_request_start(&options, NULL) != CPT_OK) {
+        (void)fprintf(stderr, "bench_requests: a request could not be started\n");
+        exit(2);
+    }
+}
+
+/* --- Both loads --- */
+
+/* Microseconds a request. */
+static double run_burst(struct server *server)
+{
+    const uint64_t begin_ns = now_ns();
+
+    load.count = BURST_COUNT;
+    atomic_store(&load.ended_count, 0);
+    for (size_t i = 0; i < BURST_COUNT; i++) {
+        server->submit(server, i);
+    }
+    wait_for_all();
+    return (double)(now_ns() - begin_ns) / BURST_COUNT / 1e3;
+}
+
+static void sleep_until(uint64_t at_ns)
+{
+    const struct timespec until = {.tv_sec = (time_t)(at_ns / 1000000000u),
+                                   .tv_nsec = (long)(at_ns % 1000000000u)};
+
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
+    }
+}
+
+/* A number between 0 and 1, neither included. */
+static double draw(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return ((double)(*state >> 12) + 0.5) / (double)(UINT64_C(1) << 52);
+}
+
+/* The mean and the 99th percentile of the latencies, in us. */
+static void run_open(struct server *server, uint64_t seed, double *mean_us,
+                     double *p99_us)
+{
+    static double latencies_us[OPEN_COUNT];
+    const double gap_ns = 2.0 * TASKS * BODY_NS;
+    double at_ns = (double)now_ns() + 1e6;
+
+    load.count = OPEN_COUNT;
+    atomic_store(&load.ended_count, 0);
+    for (size_t i = 0; i < OPEN_COUNT; i++) {
+        at_ns += -log(draw(&seed)) * gap_ns;
+        load.due_ns[i] = (uint64_t)at_ns;
+    }
+    for (size_t i = 0; i < OPEN_COUNT; i++) {
+        if (load.due_ns[i] > now_ns()) {
+            sleep_until(load.due_ns[i]);
+        }
+        server->submit(server, i);
+    }
+    wait_for_all();
+    *mean_us = 0;
+    for (size_t i = 0; i < OPEN_COUNT; i++) {
+        latencies_us[i] = (double)(load.end_ns[i] - load.due_ns[i]) / 1e3;
+        *mean_us += latencies_us[i] / OPEN_COUNT;
+    }
+    *p99_us = bench_quantile(latencies_us, OPEN_COUNT, 0.99);
+}
+
+/* --- All of it --- */
+
+static double burst_us[SERVERS_MAX][ROUNDS];
+static double open_mean_us[SERVERS_MAX][ROUNDS];
+static double open_p99_us[SERVERS_MAX][ROUNDS];
+
+static void run_rounds(struct server *servers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        (void)run_burst(&servers[i]); /* warms up */
+    }
+    for (size_t round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < count; i++) {
+            const size_t s = (i + round) % count;
+
+            burst_us[s][round] = run_burst(&servers[s]);
+            run_open(&servers[s], round + 1, &open_mean_us[s][round],
+                     &open_p99_us[s][round]);
+        }
+    }
+}
+
+static void show(const char *title, struct server *servers, size_t count,
+                 double values[][ROUNDS], const char *unit)
+{
+    bench_title(title);
+    for (size_t i = 0; i < count; i++) {
+        bench_rounds(servers[i].name, values[i], unit, i != 0 ? servers[0].name : NULL,
+                     i != 0 ? values[0] : NULL, ROUNDS);
+    }
+}
+
+int main(int argument_count, char **arguments)
+{
+    struct bench_shape *shape = bench_shape_layers("request", TASKS - 1, 4, 2);
+    struct bench_graph *graph = bench_graph_new(shape, run_task);
+    struct cpt_plan *plan = bench_graph_plan(graph);
+    const struct cpt_pool_options pool = {.struct_bytes = sizeof pool,
+                                          .worker_count = WORKERS};
+    struct cpt_executor *executor = cpt_pool_new(&pool, NULL);
+    struct server servers[] = {
+        {.name = "one thread, in turn", .submit = submit_to_loop},
+        {.name = "cpt, 2 workers", .submit = submit_to_pool},
+        {.name = "cpt, 2 workers, traced", .submit = submit_to_pool}};
+    const size_t count = sizeof servers / sizeof servers[0];
+    pthread_t thread;
+
+    bench_begin("bench_requests", &argument_count, arguments);
+    (void)prctl(PR_SET_TIMERSLACK, 1UL);
+    spin_steps = bench_spin_steps(BODY_NS);
+    if (executor == NULL || pthread_create(&thread, NULL, run_loop, NULL) != 0) {
+        (void)fprintf(stderr, "bench_requests: cannot start threads\n");
+        return 2;
+    }
+    for (size_t i = 1; i < count; i++) {
+        servers[i].options =
+            (struct cpt_request_options){.struct_bytes = sizeof servers[i].options,
+                                         .plan = plan,
+                                         .executor = executor,
+                                         .is_traced = i == 2,
+                                         .clock = cpt_clock_fastest(),
+                                         .done = end_request};
+    }
+    printf("a request is %u tasks of 5 us\n", shape->task_count);
+    run_rounds(servers, count);
+    show("2,000 requests at once", servers, count, burst_us, "us a request");
+    show("Half load, mean latency", servers, count, open_mean_us, "us");
+    show("Half load, 99th percentile", servers, count, open_p99_us, "us");
+    stop_loop(thread);
+    cpt_pool_free(executor);
+    cpt_plan_free(plan);
+    bench_graph_free(graph);
+    bench_shape_free(shape);
+    return bench_end();
+}
