@@ -25,6 +25,7 @@
 struct rpc_call {
     struct cpt_transport_call transport; /* first: the transport hands us this */
     struct cpt_pending pending;
+    const struct cpt_stub *stub;
     struct cpt_call_reply reply;
     char ask[64];
 };
@@ -68,10 +69,26 @@ static void count_timeout(struct cpt_request *request,
     }
 }
 
+static void count_cancel(struct cpt_request *request, const struct cpt_trace_call *call)
+{
+    struct cpti_callee *callee = callee_of(request, call->name);
+
+    if (callee != NULL) {
+        CPTI_COUNT(callee, cancelled);
+    }
+}
+
 void cpti_call_given_up(const struct cpt_pending *pending)
 {
-    if (pending->call != NULL && pending->call->outcome == CPT_CALL_REMOTE) {
-        count_timeout(pending->owner->request, pending->call);
+    struct cpt_request *request = cpti_pending_request(pending);
+
+    if (pending->call == NULL || pending->call->outcome != CPT_CALL_REMOTE) {
+        return;
+    }
+    if (pending->status == CPT_TIMEOUT) {
+        count_timeout(request, pending->call);
+    } else {
+        count_cancel(request, pending->call);
     }
 }
 
@@ -104,6 +121,15 @@ static int prepare(struct rpc_call *call, struct cpt_request *request,
     return 1;
 }
 
+/* Nobody wants it any more. The transport still completes it. */
+static void tell_call(struct cpti_outside *outside)
+{
+    struct rpc_call *call = (struct rpc_call *)((char *)outside->pending -
+                                                offsetof(struct rpc_call, pending));
+
+    call->stub->transport->cancel(call->stub->transport, &call->transport);
+}
+
 struct cpt_pending *cpt_call_attempt(struct cpt_task *task, const struct cpt_stub *stub,
                                      struct cpt_bytes body, unsigned attempt)
 {
@@ -117,6 +143,7 @@ struct cpt_pending *cpt_call_attempt(struct cpt_task *task, const struct cpt_stu
         cpti_lock_release(&request->lock);
         return NULL;
     }
+    call->stub = stub;
     call->reply.status = CPT_TIMEOUT; /* unless a reply comes before a deadline */
     call->pending.call =
         cpti_record_issue(task, cpt_bytes_of(stub->name), CPT_CALL_REMOTE, now_ns);
@@ -133,6 +160,9 @@ struct cpt_pending *cpt_call_attempt(struct cpt_task *task, const struct cpt_stu
     cpti_lock_release(&request->lock);
     cpti_request_hold(request);
     stub->transport->send(stub->transport, &call->transport);
+    if (stub->transport->cancel != NULL) {
+        cpti_pending_tell_by(&call->pending, tell_call);
+    }
     return &call->pending;
 }
 
@@ -144,16 +174,19 @@ struct cpt_pending *cpt_call(struct cpt_task *task, const struct cpt_stub *stub,
 
 const struct cpt_call_reply *cpt_call_reply(const struct cpt_pending *pending)
 {
+    static const struct cpt_call_reply cancelled = {.status = CPT_CANCELLED};
     const struct rpc_call *call =
         (const struct rpc_call *)((const char *)pending -
                                   offsetof(struct rpc_call, pending));
-    struct cpt_request *request = pending->owner->request;
-    int is_complete = 0;
+    struct cpt_request *request = cpti_pending_request(pending);
+    cpt_status status = CPT_OK;
 
     cpti_lock_take(&request->lock);
-    is_complete = pending->status != CPT_WAITING;
+    status = pending->status;
     cpti_lock_release(&request->lock);
-    return is_complete ? &call->reply : NULL;
+    return status == CPT_WAITING     ? NULL
+           : status == CPT_CANCELLED ? &cancelled
+                                     : &call->reply;
 }
 
 /* --- The transport's part --- */

@@ -10,7 +10,8 @@
 cpt_status cpti_call_open(void *context, struct cpt_trace_call *call,
                           struct cpt_path *callee);
 
-/* Counts a call that its caller's deadline gave up; not if it is none. Lock held. */
+/* Counts a call that its caller's deadline gave up or that was cancelled; not if it is
+ * none. Lock held. */
 void cpti_call_given_up(const struct cpt_pending *pending);
 
 /* Counts what splicing it found. */

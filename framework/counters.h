@@ -39,6 +39,7 @@
 #define CPTI_CALLEE_MAP(X)                                                             \
     X(calls, "traced calls to the callee")                                             \
     X(timeouts, "traced calls that a deadline ended")                                  \
+    X(cancelled, "traced calls that their caller cancelled")                           \
     X(blind_spots, "traced calls that ended without a path")                           \
     X(overcounts, "callee's paths that were longer than the call")                     \
     X(overcount_ns, "by how much, together")                                           \

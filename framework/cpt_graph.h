@@ -172,6 +172,19 @@ CPT_API struct cpt_pending *cpt_task_start(struct cpt_task *task,
 /* Work of yours elsewhere, called @name on the path; somebody calls cpt_complete(). */
 CPT_API struct cpt_pending *cpt_defer(struct cpt_task *task, const char *name);
 
+/*
+ * The same where the work can be stopped. @cancel is called at most once, on any thread
+ * and without locks, if nobody wants the work any more (see cpt_cancel()); it may
+ * complete the pending itself. Called or not, somebody still completes it, exactly
+ * once. It may be called before the work has begun and just after it has ended: so
+ * @context lives as long as the request (cpt_task_memory()) and says what there is to
+ * stop.
+ */
+CPT_API struct cpt_pending *cpt_defer_cancellable(struct cpt_task *task,
+                                                  const char *name,
+                                                  void (*cancel)(void *context),
+                                                  void *context);
+
 /* Completes after @delay_ns without holding a thread. */
 CPT_API struct cpt_pending *cpt_sleep(struct cpt_task *task, const char *name,
                                       uint64_t delay_ns);
@@ -208,6 +221,19 @@ CPT_API cpt_status cpt_await_all_for(struct cpt_task *task, uint64_t timeout_ns,
 
 /* CPT_WAITING while it is not complete; then how it ended. */
 CPT_API cpt_status cpt_pending_status(struct cpt_pending *pending);
+
+/*
+ * From the task that started it: nobody wants @pending any more. If it is not complete
+ * it ends as CPT_CANCELLED at once, and who works for it is told: a timer is cancelled,
+ * a call broken off, cpt_defer_cancellable()'s function called. A task that it stands
+ * for goes on, since others may want it. On the path there is nothing of it. NULL is
+ * fine.
+ *
+ * The losers of a race are cancelled by whoever started it, or not at all: what nobody
+ * cancels goes on, also after the request has ended well. What a deadline gives up, and
+ * all that is out when a request fails, is told likewise.
+ */
+CPT_API void cpt_cancel(struct cpt_pending *pending);
 
 /* --- Not for reading: {&cpt_value_a, &cpt_value_b} from (a, b) --- */
 #define CPT_VALUES_(...)                                                               \

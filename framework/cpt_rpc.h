@@ -254,11 +254,16 @@ struct cpt_transport_reply {
     int is_cached;             /* the reply had `Age` */
 };
 
-/* How calls reach other processes. Both functions from any thread. */
+/* How calls reach other processes. All functions from any thread. */
 struct cpt_transport {
     const char *name; /* shown beside the time a call waited for a connection */
     /* Starts @call; completes it exactly once, from any thread, also from within. */
     void (*send)(struct cpt_transport *transport, struct cpt_transport_call *call);
+    /* Nobody waits for @call any more: ends it soon, as CPT_CANCELLED; it is still
+     * completed exactly once. @call was given to send(), and may be complete already:
+     * then there is nothing to do. Its memory is there till this returns. May be NULL.
+     */
+    void (*cancel)(struct cpt_transport *transport, struct cpt_transport_call *call);
 };
 
 /* The call left the queue: a connection is its own. Once at most, before it completes.

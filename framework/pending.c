@@ -31,6 +31,7 @@
  * the request until it fired or was cancelled. */
 struct cpti_deadline {
     struct cpt_timer timer;
+    struct cpti_outside outside; /* listed while its task waits */
     struct cpt_task *task;
     unsigned char has_fired; /* guarded by the request's lock */
 };
@@ -40,6 +41,21 @@ struct sleep {
     struct cpt_timer timer;
     struct cpt_pending pending;
 };
+
+/* cpt_defer_cancellable(). */
+struct deferred {
+    struct cpt_pending pending;
+    void (*cancel)(void *context);
+    void *context;
+};
+
+/* Without the lock; the caller has a reference beside that of the timer. */
+static void cancel_timer(struct cpt_request *request, struct cpt_timer *timer)
+{
+    if (request->executor->cancel(request->executor, timer)) {
+        cpti_request_release(request);
+    }
+}
 
 /* --- The list of what is outstanding. Lock held. --- */
 
@@ -52,6 +68,10 @@ void cpti_pending_begin(struct cpt_pending *pending, struct cpt_task *owner,
     pending->previous = owner->newest;
     *(owner->newest != NULL ? &owner->newest->next : &owner->oldest) = pending;
     owner->newest = pending;
+    if (pending->outside.tell != NULL) {
+        pending->outside.pending = pending;
+        cpti_outside_add(owner->request, &pending->outside);
+    }
 }
 
 static void unlink_pending(struct cpt_pending *pending)
@@ -66,16 +86,46 @@ static void unlink_pending(struct cpt_pending *pending)
     pending->previous = NULL;
 }
 
+void cpti_pending_drop(struct cpt_pending *pending, cpt_status status)
+{
+    pending->status = status;
+    unlink_pending(pending);
+}
+
+void cpti_pending_tell_by(struct cpt_pending *pending,
+                          void (*tell)(struct cpti_outside *outside))
+{
+    struct cpt_request *request = cpti_pending_request(pending);
+
+    cpti_lock_take(&request->lock);
+    if (pending->status == CPT_WAITING) {
+        pending->outside.tell = tell;
+        pending->outside.pending = pending;
+        cpti_outside_add(request, &pending->outside);
+    }
+    cpti_lock_release(&request->lock);
+}
+
+/* The wait of @task is over: its deadline, if the request's end has not told it, is for
+ * whoever wakes the task. */
+static void take_deadline(struct cpt_task *task)
+{
+    if (task->deadline != NULL &&
+        !cpti_outside_remove(task->request, &task->deadline->outside)) {
+        task->deadline = NULL;
+    }
+}
+
 struct cpt_task *cpti_pending_end(struct cpt_pending *pending, cpt_status status,
                                   uint64_t arrive_ns)
 {
     struct cpt_task *owner = pending->owner;
 
     if (pending->status != CPT_WAITING) {
-        return NULL; /* the deadline of its owner came first */
+        return NULL; /* it was given up or cancelled before */
     }
-    pending->status = status;
-    unlink_pending(pending);
+    cpti_pending_drop(pending, status);
+    (void)cpti_outside_remove(owner->request, &pending->outside);
     if (pending->call != NULL) {
         pending->call->arrive_ns = arrive_ns;
     }
@@ -91,6 +141,7 @@ struct cpt_task *cpti_pending_end(struct cpt_pending *pending, cpt_status status
         return NULL;
     }
     owner->is_waiting = 0;
+    take_deadline(owner);
     cpti_record_release(owner, pending->call,
                         pending->task != NULL ? pending->task->record : NULL,
                         arrive_ns);
@@ -105,12 +156,8 @@ void cpti_task_wake(struct cpt_task *task)
         return;
     }
     if (deadline != NULL) {
-        struct cpt_executor *executor = task->request->executor;
-
         task->deadline = NULL; /* ours alone: who ended the wait */
-        if (executor->cancel(executor, &deadline->timer)) {
-            cpti_request_release(task->request);
-        }
+        cancel_timer(task->request, &deadline->timer);
     }
     cpti_task_submit(task);
 }
@@ -140,100 +187,69 @@ void cpti_task_release_waiters(struct cpt_task *task, cpt_status status,
 
 /* --- Sleeps that nobody waits for --- */
 
-/* Takes one outstanding sleep off @task, or NULL. Lock held. */
-static struct cpt_pending *take_sleep(struct cpt_task *task)
+/* One that is just firing finds that it has ended. */
+static void tell_sleep(struct cpti_outside *outside)
 {
-    for (struct cpt_pending *pending = task->oldest; pending != NULL;
-         pending = pending->next) {
-        if (pending->sleep != NULL) {
-            pending->status = CPT_CANCELLED;
-            unlink_pending(pending);
-            return pending;
-        }
-    }
-    return NULL;
+    struct sleep *sleep =
+        (struct sleep *)((char *)outside->pending - offsetof(struct sleep, pending));
+
+    cancel_timer(cpti_pending_request(outside->pending), &sleep->timer);
 }
 
 void cpti_task_end_sleeps(struct cpt_task *task)
 {
     struct cpt_request *request = task->request;
+    struct cpt_pending *next = NULL;
+    struct cpti_outside *chain = NULL;
 
-    for (;;) {
-        struct cpt_pending *pending = NULL;
-
-        cpti_lock_take(&request->lock);
-        pending = take_sleep(task);
-        cpti_lock_release(&request->lock);
-        if (pending == NULL) {
-            return;
-        }
-        /* One that is just firing finds that it has ended. */
-        if (request->executor->cancel(request->executor, pending->sleep)) {
-            cpti_request_release(request);
+    cpti_lock_take(&request->lock);
+    for (struct cpt_pending *pending = task->oldest; pending != NULL; pending = next) {
+        next = pending->next;
+        if (pending->outside.tell == tell_sleep) {
+            cpti_pending_drop(pending, CPT_CANCELLED);
+            chain = cpti_outside_take(request, &pending->outside, chain);
         }
     }
+    cpti_lock_release(&request->lock);
+    cpti_outside_tell(chain);
 }
 
 /* --- Deadlines --- */
 
 /* The time is over: all that is outstanding is given up. The one that was started first
- * stands on the path (the list is in that order). Lock held. The sleeps among them, for
- * cancel_sleeps() once the lock is released. */
-static struct cpt_pending *give_up(struct cpt_task *task, uint64_t now_ns)
+ * stands on the path (the list is in that order). Lock held. Whoever is to be told of
+ * it, once the lock is released. */
+static struct cpti_outside *give_up(struct cpt_task *task, uint64_t now_ns)
 {
+    struct cpt_request *request = task->request;
     struct cpt_trace_call *call = NULL;
-    struct cpt_pending *sleeps = NULL;
+    struct cpti_outside *chain = NULL;
 
-    if (task->oldest != NULL) { /* else the request has failed: its sleeps were ended */
+    if (task->oldest != NULL) { /* else the request has failed */
         call = cpti_record_timeout(task->oldest, now_ns);
     }
     while (task->oldest != NULL) {
         struct cpt_pending *pending = task->oldest;
 
-        pending->status = CPT_TIMEOUT;
-        unlink_pending(pending);
+        cpti_pending_drop(pending, CPT_TIMEOUT);
         cpti_call_given_up(pending);
-        if (pending->sleep != NULL) {
-            pending->next = sleeps;
-            sleeps = pending;
-        }
+        chain = cpti_outside_take(request, &pending->outside, chain);
     }
     task->is_waiting = 0;
     task->wanted_count = 0;
     task->has_runner_up = 0;
     cpti_record_release(task, call, NULL, now_ns);
-    return sleeps;
+    return chain;
 }
 
-/* Lock not held; the caller has a reference. */
-static void cancel_sleeps(struct cpt_request *request, struct cpt_pending *sleeps)
+/* The request has failed: the wait will not end any more. */
+static void tell_deadline(struct cpti_outside *outside)
 {
-    while (sleeps != NULL) {
-        struct cpt_pending *next = sleeps->next;
+    struct cpti_deadline *deadline =
+        (struct cpti_deadline *)((char *)outside -
+                                 offsetof(struct cpti_deadline, outside));
 
-        if (request->executor->cancel(request->executor, sleeps->sleep)) {
-            cpti_request_release(request);
-        }
-        sleeps = next;
-    }
-}
-
-void cpti_task_abandon(struct cpt_task *task)
-{
-    struct cpt_request *request = task->request;
-    struct cpti_deadline *deadline = NULL;
-
-    cpti_lock_take(&request->lock);
-    if (task->is_waiting) { /* else it belongs to whoever ended the wait */
-        deadline = task->deadline;
-        task->deadline = NULL;
-    }
-    cpti_lock_release(&request->lock);
-    if (deadline != NULL &&
-        request->executor->cancel(request->executor, &deadline->timer)) {
-        cpti_request_release(request);
-    }
-    cpti_task_end_sleeps(task);
+    cancel_timer(deadline->task->request, &deadline->timer);
 }
 
 static void fire_deadline(struct cpt_timer *timer)
@@ -243,18 +259,18 @@ static void fire_deadline(struct cpt_timer *timer)
     struct cpt_task *task = deadline->task;
     struct cpt_request *request = task->request;
     const uint64_t now_ns = cpti_record_now(request);
-    struct cpt_pending *sleeps = NULL;
+    struct cpti_outside *chain = NULL;
     int has_ended_wait = 0;
 
     cpti_lock_take(&request->lock);
     deadline->has_fired = 1;
-    if (task->is_waiting && task->deadline == deadline) {
+    if (cpti_outside_remove(request, &deadline->outside)) { /* its task waits */
         task->deadline = NULL;
-        sleeps = give_up(task, now_ns);
+        chain = give_up(task, now_ns);
         has_ended_wait = 1;
     }
     cpti_lock_release(&request->lock);
-    cancel_sleeps(request, sleeps);
+    cpti_outside_tell(chain);
     if (has_ended_wait) {
         cpti_task_submit(task);
     }
@@ -274,6 +290,7 @@ static cpt_status set_deadline(struct cpt_task *task, struct cpti_deadline **dea
     }
     made->task = task;
     made->timer.fire = fire_deadline;
+    made->outside.tell = tell_deadline;
     cpti_request_hold(request);
     status = executor->after(executor, &made->timer, task->timeout_ns);
     if (status != CPT_OK) {
@@ -288,10 +305,9 @@ static cpt_status set_deadline(struct cpt_task *task, struct cpti_deadline **dea
 int cpti_task_wait(struct cpt_task *task)
 {
     struct cpt_request *request = task->request;
-    struct cpt_executor *executor = request->executor;
     const uint64_t block_ns = cpti_record_now(request);
     struct cpti_deadline *deadline = NULL;
-    struct cpt_pending *sleeps = NULL;
+    struct cpti_outside *chain = NULL;
     int waits = 0;
 
     if (task->timeout_ns != 0) {
@@ -306,18 +322,21 @@ int cpti_task_wait(struct cpt_task *task)
     if (waits) {
         cpti_record_block(task, block_ns);
         if (deadline != NULL && deadline->has_fired) {
-            sleeps = give_up(task, cpti_record_now(request));
+            chain = give_up(task, cpti_record_now(request));
             deadline = NULL;
             waits = 0;
         } else {
             task->deadline = deadline;
             task->is_waiting = 1;
+            if (deadline != NULL) {
+                cpti_outside_add(request, &deadline->outside);
+            }
         }
     }
     cpti_lock_release(&request->lock);
-    cancel_sleeps(request, sleeps);
-    if (!waits && deadline != NULL && executor->cancel(executor, &deadline->timer)) {
-        cpti_request_release(request);
+    cpti_outside_tell(chain);
+    if (!waits && deadline != NULL) {
+        cancel_timer(request, &deadline->timer);
     }
     return waits;
 }
@@ -566,6 +585,30 @@ struct cpt_pending *cpt_defer(struct cpt_task *task, const char *name)
     return pending;
 }
 
+static void tell_deferred(struct cpti_outside *outside)
+{
+    const struct deferred *deferred =
+        (const struct deferred *)((const char *)outside->pending -
+                                  offsetof(struct deferred, pending));
+
+    deferred->cancel(deferred->context);
+}
+
+struct cpt_pending *cpt_defer_cancellable(struct cpt_task *task, const char *name,
+                                          void (*cancel)(void *context), void *context)
+{
+    struct deferred *deferred = cpti_request_take(task->request, sizeof *deferred);
+
+    if (deferred == NULL) {
+        return NULL;
+    }
+    deferred->cancel = cancel;
+    deferred->context = context;
+    deferred->pending.outside.tell = tell_deferred;
+    begin_elsewhere(&deferred->pending, task, name, CPT_KIND_WORK);
+    return &deferred->pending;
+}
+
 void cpt_complete(struct cpt_pending *pending, cpt_status status)
 {
     struct cpt_request *request = pending->owner->request;
@@ -600,12 +643,13 @@ static struct cpt_pending *begin_sleep(struct cpt_task *task, const char *name,
         return NULL;
     }
     sleep->timer.fire = fire_sleep;
-    sleep->pending.sleep = &sleep->timer;
     task->has_slept = 1;
     begin_elsewhere(&sleep->pending, task, name, kind);
     status = executor->after(executor, &sleep->timer, delay_ns);
     if (status != CPT_OK) {
         cpt_complete(&sleep->pending, status);
+    } else {
+        cpti_pending_tell_by(&sleep->pending, tell_sleep);
     }
     return &sleep->pending;
 }

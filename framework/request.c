@@ -284,9 +284,7 @@ void cpti_request_end(struct cpt_request *request, cpt_status status,
         return;
     }
     if (status != CPT_OK) {
-        for (uint32_t i = 0; i < request->plan->task_count; i++) {
-            cpti_task_abandon(&request->tasks[i]);
-        }
+        cpti_request_cancel_works(request);
     }
     if (request->done != NULL) {
         request->done(request, request->context);

@@ -19,6 +19,7 @@
 #include "cpt/cpt_trace.h"
 #include "framework/cpt_rpc.h"
 #include "framework/cpt_runtime.h"
+#include "framework/cancel.h"
 #include "framework/lock.h"
 #include "framework/plan.h"
 #include "wire/cpt_log.h"
@@ -37,7 +38,7 @@ struct cpt_pending {
     struct cpt_task *task;           /* what it stands for, or NULL */
     struct cpt_trace_call *call;     /* its record; NULL if there is none */
     uint64_t begin_ns;               /* if traced */
-    struct cpt_timer *sleep;         /* of cpt_sleep(); else NULL */
+    struct cpti_outside outside;     /* if whoever works for it can be told to stop */
     uint32_t await_number;           /* the wait of its owner that it belongs to */
     cpt_status status;               /* CPT_WAITING till it ends; guarded likewise */
 };
@@ -126,6 +127,7 @@ struct cpt_request {
     atomic_uchar is_ended;  /* set once, with the lock held; release and acquire */
     cpt_status status;      /* set with it; not changed again */
     const char *sentence;
+    struct cpti_outside *outside;     /* guarded by lock; see cancel.c */
     struct cpt_attribute *attributes; /* guarded by lock; see attributes.c */
     size_t attribute_count;
     size_t attribute_bytes;
@@ -193,14 +195,27 @@ void cpti_pending_begin(struct cpt_pending *pending, struct cpt_task *owner,
 struct cpt_task *cpti_pending_end(struct cpt_pending *pending, cpt_status status,
                                   uint64_t arrive_ns);
 
+/* What works for @pending has begun, and can be told to stop. Should the request fail
+ * before this, the end of the step tells it. Lock not held. */
+void cpti_pending_tell_by(struct cpt_pending *pending,
+                          void (*tell)(struct cpti_outside *outside));
+
+/* Ends it, for its owner only: who works for it is neither told nor listed less, and no
+ * task goes on. It has not ended. Lock held. */
+void cpti_pending_drop(struct cpt_pending *pending, cpt_status status);
+
+/* The request that @pending belongs to. */
+static inline struct cpt_request *
+cpti_pending_request(const struct cpt_pending *pending)
+{
+    return pending->owner->request;
+}
+
 /* Lets a task go on that waited. NULL is fine. Lock not held. */
 void cpti_task_wake(struct cpt_task *task);
 
 /* Ends the sleeps that @task has not waited for, and will not. Lock not held. */
 void cpti_task_end_sleeps(struct cpt_task *task);
-
-/* The request has failed: ends all timers of @task. Lock not held. */
-void cpti_task_abandon(struct cpt_task *task);
 
 /* Makes the task wait as it asked. 1: it does, and is not ours any more; 0: it goes on
  * at once; less than 0: it fails. */

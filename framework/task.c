@@ -229,6 +229,9 @@ static struct cpt_task *run_steps(struct cpt_task *task, uint64_t now_ns)
         current_task = task;
         status = task->next(task);
         current_task = NULL;
+        if (atomic_load_explicit(&task->request->is_stopped, memory_order_relaxed)) {
+            cpti_request_cancel_works(task->request); /* what this step has begun */
+        }
         if (status == CPT_WAITING && task->has_asked) {
             waits = cpti_task_wait(task);
             if (waits > 0) {

@@ -59,5 +59,6 @@ void loopback_send(struct cpt_transport *transport, struct cpt_transport_call *c
 void loopback_init(struct loopback *loopback)
 {
     memset(loopback, 0, sizeof *loopback);
-    loopback->transport = (struct cpt_transport){"loopback", loopback_send};
+    loopback->transport =
+        (struct cpt_transport){.name = "loopback", .send = loopback_send};
 }

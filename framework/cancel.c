@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cancel.c - telling whatever works for a request that nobody wants it any more
+ *
+ *      cpt_cancel()                  the task that started it   \
+ *      a deadline of a wait          gives it up                 > ends at once, is
+ * told the request fails             all that is out            /
+ *
+ * Ending and telling are two things. A pending that is cancelled has ended at once, for
+ * its task; whoever works for it is then told, without the lock, and still completes it
+ * exactly once, some time: until then it holds its reference to the request, so that
+ * its memory stays. What it completes with is dropped.
+ *
+ * What was told may be ending just then, on another thread. That is why whoever can be
+ * told must look by himself whether there is still something to stop, in memory that
+ * lives as long as the request.
+ *
+ * What a task has started and never waited for is not told when the request ends well:
+ * to be forgotten is what it was started for.
+ */
+#include "framework/cancel.h"
+
+#include "framework/call.h"
+#include "framework/recording.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+/* --- The list. Lock held. --- */
+
+void cpti_outside_add(struct cpt_request *request, struct cpti_outside *outside)
+{
+    assert(outside->tell != NULL && !outside->is_listed);
+    outside->is_listed = 1;
+    outside->previous = NULL;
+    outside->next = request->outside;
+    if (outside->next != NULL) {
+        outside->next->previous = outside;
+    }
+    request->outside = outside;
+}
+
+int cpti_outside_remove(struct cpt_request *request, struct cpti_outside *outside)
+{
+    if (!outside->is_listed) {
+        return 0;
+    }
+    outside->is_listed = 0;
+    *(outside->previous != NULL ? &outside->previous->next : &request->outside) =
+        outside->next;
+    if (outside->next != NULL) {
+        outside->next->previous = outside->previous;
+    }
+    return 1;
+}
+
+struct cpti_outside *cpti_outside_take(struct cpt_request *request,
+                                       struct cpti_outside *outside,
+                                       struct cpti_outside *chain)
+{
+    if (!cpti_outside_remove(request, outside)) {
+        return chain;
+    }
+    outside->next = chain;
+    return outside;
+}
+
+/* --- Telling --- */
+
+void cpti_outside_tell(struct cpti_outside *chain)
+{
+    while (chain != NULL) {
+        struct cpti_outside *next = chain->next; /* it may be listed no more, ever */
+
+        chain->tell(chain);
+        chain = next;
+    }
+}
+
+void cpti_request_cancel_works(struct cpt_request *request)
+{
+    struct cpti_outside *chain = NULL;
+
+    cpti_lock_take(&request->lock);
+    while (request->outside != NULL) {
+        struct cpti_outside *outside = request->outside;
+
+        if (outside->pending != NULL) {
+            cpti_pending_drop(outside->pending, CPT_CANCELLED);
+            cpti_call_given_up(outside->pending);
+        }
+        chain = cpti_outside_take(request, outside, chain);
+    }
+    cpti_lock_release(&request->lock);
+    cpti_outside_tell(chain);
+}
+
+void cpt_cancel(struct cpt_pending *pending)
+{
+    struct cpt_request *request = NULL;
+    struct cpti_outside *chain = NULL;
+
+    if (pending == NULL) {
+        return;
+    }
+    request = cpti_pending_request(pending);
+    cpti_lock_take(&request->lock);
+    if (pending->status == CPT_WAITING) {
+        cpti_pending_drop(pending, CPT_CANCELLED);
+        cpti_call_given_up(pending);
+        chain = cpti_outside_take(request, &pending->outside, chain);
+    }
+    cpti_lock_release(&request->lock);
+    cpti_outside_tell(chain);
+}
