@@ -75,11 +75,12 @@ struct cpt_executor {
     /* Who would be glad of work or of a turn: enum cpt_hunger, or-ed. A hint, and
      * cheap. NULL: CPT_HUNGRY_THREAD always. */
     unsigned (*hunger)(struct cpt_executor *executor);
-    /* Like submit, but behind all that waits now: for the rest of something long. NULL:
-     * submit does so. */
-    void (*yield)(struct cpt_executor *executor, struct cpt_work *work);
-    /* Runs one piece of work on this thread, outside the executor's own, that this
-     * thread has submitted and nobody has taken yet. 0: there is none. */
+    /* For the rest of something long. 1: @work is queued behind what waits now, and the
+     * caller returns; 0: nothing waits, or its turn is not over: the caller goes on.
+     * Cheap. NULL: 0 always. */
+    int (*yield)(struct cpt_executor *executor, struct cpt_work *work);
+    /* Runs one piece of work, or fires a timer, on this thread. 0: there is none. An
+     * executor without `block` runs its queue so while a task waits in cpt_wait(). */
     int (*help)(struct cpt_executor *executor);
     /* The thread, which runs work of it, is about to block (1), or goes on (0): another
      * thread may take its place meanwhile. */
@@ -96,6 +97,9 @@ struct cpt_pool_options {
     const struct cpt_alloc *alloc;
     unsigned worker_count; /* default: the machine's processors */
     const char *name;      /* default "pool" */
+    /* Threads beyond, which take the place of workers that block in cpt_wait(); default
+     * 64. They are made when they are needed, and then sleep. */
+    unsigned extra_worker_count_max;
 };
 
 /* A pool with its workers running, or NULL with the reason in @error. */
