@@ -72,7 +72,8 @@ enum {
     X(FLOW_CONTROL, 11, "flow_control", "flow control")                                \
     X(GAP, 12, "gap", "gap")                                                           \
     X(ACCEPT_QUEUE, 13, "accept_queue", "accept queue")                                \
-    X(OTHER, 14, "other", "other")
+    X(OTHER, 14, "other", "other")                                                     \
+    X(OFF_CPU, 15, "off_cpu", "off CPU")
 
 /* What a frame's time is. */
 enum cpt_kind {

@@ -60,10 +60,12 @@ struct cpt_trace_task {
     struct cpt_trace_task *starter;      /* the task below which it stands, or NULL */
     struct cpt_trace_task *unblocker;    /* for CPT_BEGIN_TASK */
     struct cpt_bytes executor;           /* whose queue it waited in; may be empty */
+    struct cpt_bytes occupant;           /* who had the worker then; may be empty */
     uint64_t ready_ns;                   /* its last input had come, it could start */
     uint64_t start_ns;
     uint64_t end_ns;
-    uint64_t margin_ns; /* the runner-up input came so much before the last one */
+    uint64_t margin_ns;  /* the runner-up input came so much before the last one */
+    uint64_t off_cpu_ns; /* of the first step; see measures_off_cpu */
     struct cpt_trace_await *last_await; /* newest first; NULL if it never waited */
     unsigned char begin;                /* enum cpt_trace_begin */
     unsigned char has_margin;
@@ -71,6 +73,8 @@ struct cpt_trace_task {
     unsigned char walk_state;
     uint32_t walk_frame;
     struct cpt_trace_await *walk_await;
+    struct cpt_trace_await *walk_step;
+    uint64_t walk_step_end_ns;
     struct cpt_trace_task *walk_next;
     void *source; /* the maker's own: what open_task fills the task in from */
 };
@@ -80,7 +84,11 @@ enum cpt_trace_outcome {
     CPT_CALL_LOCAL = 0,   /* work of this process under the call's own name, no RPC */
     CPT_CALL_REMOTE = 1,  /* an RPC: its path if there is one, else a blind spot */
     CPT_CALL_TIMEOUT = 2, /* the deadline came first */
-    CPT_CALL_KIND = 3     /* a wait that is no work: `kind` says which (a back-off) */
+    CPT_CALL_KIND = 3,    /* a wait that is no work: `kind` says which (a back-off) */
+    /* A run of this process that has a path of its own, opened like that of a callee.
+     * Without a name it is the issuer's own frame that stands for it. */
+    CPT_CALL_COMPONENT = 4,
+    CPT_CALL_LOCK = 5 /* a wait for a lock: `name` is the lock's */
 };
 
 /* One call. */
@@ -98,11 +106,13 @@ struct cpt_trace_call {
     unsigned char reason;    /* enum cpt_reason, if there is no path */
     uint32_t attempt;        /* 1, 2 … where it was tried several times; else 0 */
     struct cpt_bytes status; /* how it ended, where not well: a label; may be empty */
+    struct cpt_bytes holder; /* of a lock: who had it at issue_ns; may be empty */
     const void *reply;       /* for struct cpt_trace.open_callee; may be NULL */
     size_t reply_bytes;
 };
 
-/* One wait of a task. It is for a call or for a task, never for both. */
+/* One wait of a task, and the step that came after it. It is for a call or for a task,
+ * never for both. */
 struct cpt_trace_await {
     struct cpt_trace_await *previous; /* of the same task */
     struct cpt_trace_call *call;      /* what released it, or NULL */
@@ -111,6 +121,8 @@ struct cpt_trace_await {
     uint64_t arrive_ns;               /* at or before block: it did not have to wait */
     uint64_t resume_ns;               /* it ran again; UINT64_MAX: not yet */
     uint64_t margin_ns;               /* the runner-up came so much earlier */
+    uint64_t off_cpu_ns;              /* of the step from its resume on */
+    struct cpt_bytes occupant; /* who had the worker from arrive to resume; or empty */
     unsigned char has_margin;
 };
 
@@ -165,6 +177,14 @@ struct cpt_trace {
     /* When the request was taken up, if the transport can tell its bytes' arrival from
      * that: the time between is ‹accept queue›. 0: at arrival. */
     uint64_t dispatch_ns;
+    /*
+     * Whether the tasks' steps say for how long no processor ran them (off_cpu_ns). A
+     * step lasts from a start or resume to the next block or to the end. A part of a
+     * step that is on the path takes its share of that time with it, in proportion, as
+     * a segment ‹off CPU› below the task; the shares of all parts of a step sum to its
+     * off_cpu_ns exactly.
+     */
+    unsigned char measures_off_cpu;
 };
 
 /*

@@ -36,6 +36,11 @@
  * Termination: a task's beginning is passed once and each await once; a second time
  * means that the records lead in a circle, which is reported.
  *
+ * Where the tasks' steps say how long no processor ran them, a piece [a, b] of a step
+ * of L ns that was off for F takes floor(F b / L) - floor(F a / L) of it: the pieces of
+ * a step telescope to F, and none is off for longer than it lasts. As the walk goes
+ * back through a task only once, so does a cursor over its steps.
+ *
  * A join's margin to its runner-up stands on the segment that ends at the join, which
  * is that of the input that came last: it could be so much shorter before somebody else
  * held the request up.
@@ -64,12 +69,14 @@ enum step_kind {
 
 struct step {
     enum step_kind kind;
+    int has_margin;
     struct cpt_trace_task *task; /* of SELF and QUEUE; NULL: the entry itself */
     struct cpt_trace_call *call; /* of CALL and CALL_QUEUE */
     uint64_t duration_ns;
-    uint64_t skip_ns; /* of CALL: left out of its front, as it was before the block */
     uint64_t margin_ns;
-    int has_margin;
+    uint64_t skip_ns; /* of CALL: left out of its front, as it was before the block */
+    uint64_t off_cpu_ns;              /* of SELF */
+    const struct cpt_bytes *occupant; /* of QUEUE */
 };
 
 /* A wait whose inside we are walking; at floor_ns we come back to the task. */
@@ -105,6 +112,46 @@ static uint64_t floor_ns(const struct walk *walk)
                                   : walk->begin_ns;
 }
 
+/* The part of @off_ns in the first @part_ns of a step of @whole_ns. */
+static uint64_t share_of(uint64_t off_ns, uint64_t part_ns, uint64_t whole_ns)
+{
+    __extension__ typedef unsigned __int128 wide;
+
+    return (uint64_t)((wide)off_ns * part_ns / whole_ns);
+}
+
+/* How long no processor ran @task from @from_ns to cur: of each step what falls in it.
+ */
+static uint64_t off_cpu_ns(const struct walk *walk, struct cpt_trace_task *task,
+                           uint64_t from_ns)
+{
+    const uint64_t to_ns = walk->cur_ns;
+    uint64_t sum_ns = 0;
+
+    for (;;) {
+        struct cpt_trace_await *step = task->walk_step;
+        const uint64_t begin_ns = step != NULL ? step->resume_ns : task->start_ns;
+        const uint64_t end_ns = task->walk_step_end_ns;
+        const uint64_t low_ns = begin_ns > from_ns ? begin_ns : from_ns;
+        const uint64_t high_ns = end_ns < to_ns ? end_ns : to_ns;
+        uint64_t off_ns = step != NULL ? step->off_cpu_ns : task->off_cpu_ns;
+
+        if (off_ns != 0 && low_ns < high_ns) {
+            const uint64_t whole_ns = end_ns - begin_ns;
+
+            off_ns = off_ns < whole_ns ? off_ns : whole_ns;
+            sum_ns += share_of(off_ns, high_ns - begin_ns, whole_ns) -
+                      share_of(off_ns, low_ns - begin_ns, whole_ns);
+        }
+        if (step == NULL || begin_ns <= from_ns) {
+            break; /* what is left of this step may be walked later */
+        }
+        task->walk_step_end_ns = step->block_ns;
+        task->walk_step = step->previous;
+    }
+    return sum_ns < to_ns - from_ns ? sum_ns : to_ns - from_ns;
+}
+
 /* Explains the time from @from_ns to cur, and moves cur there. */
 static cpt_status emit(struct walk *walk, struct step step, uint64_t from_ns)
 {
@@ -121,6 +168,9 @@ static cpt_status emit(struct walk *walk, struct step step, uint64_t from_ns)
                             walk->step_count + 1, CPT_PATH_SEGMENTS_MAX, sizeof step);
     if (status != CPT_OK) {
         return status;
+    }
+    if (step.kind == STEP_SELF && step.task != NULL && walk->trace->measures_off_cpu) {
+        step.off_cpu_ns = off_cpu_ns(walk, step.task, from_ns);
     }
     step.duration_ns = walk->cur_ns - from_ns;
     step.margin_ns = walk->margin_ns;
@@ -162,6 +212,8 @@ static cpt_status touch(struct walk *walk, struct cpt_trace_task *task)
     }
     task->walk_state = WALK_SEEN;
     task->walk_await = task->last_await;
+    task->walk_step = task->last_await;
+    task->walk_step_end_ns = task->end_ns;
     task->walk_frame = CPT_FRAME_NONE;
     task->walk_next = walk->touched;
     walk->touched = task;
@@ -259,6 +311,7 @@ static cpt_status walk_await(struct walk *walk, struct cpt_trace_await *await)
     }
     walk->task->walk_await = await->previous;
     step.kind = STEP_QUEUE;
+    step.occupant = &await->occupant;
     status =
         emit(walk, step,
              await->arrive_ns > await->block_ns ? await->arrive_ns : await->block_ns);
@@ -306,6 +359,7 @@ static cpt_status walk_beginning(struct walk *walk)
     }
     if (status == CPT_OK) {
         step.kind = STEP_QUEUE;
+        step.occupant = &task->occupant;
         status = emit(walk, step, is_first ? walk->begin_ns : task->ready_ns);
     }
     if (status == CPT_OK && !is_at_floor(walk)) {
@@ -450,20 +504,49 @@ static cpt_status task_frame(struct walk *walk, struct cpt_path *path,
     return status;
 }
 
+/* Time that is nobody's work, of @kind, below @parent. */
 static cpt_status append_kind(struct cpt_path *path, uint32_t parent, unsigned kind,
-                              const struct step *step, struct cpt_bytes executor)
+                              uint64_t duration_ns)
 {
     const struct cpt_bytes none = {NULL, 0};
     uint32_t frame = 0;
-    cpt_status status = cpt_path_frame_add(path, parent, none, kind, &frame);
+    const cpt_status status = cpt_path_frame_add(path, parent, none, kind, &frame);
+
+    return status == CPT_OK ? cpt_path_append_ns(path, frame, duration_ns) : status;
+}
+
+/* A label on the last segment, if there is anything to say. */
+static cpt_status label_name(struct cpt_path *path, unsigned key, struct cpt_bytes name)
+{
+    return name.bytes != 0 ? cpt_path_label_name(path, key, name) : CPT_OK;
+}
+
+/* Time in the queue of @executor, while @occupant had the worker. */
+static cpt_status append_queue(struct cpt_path *path, uint32_t parent,
+                               const struct step *step, struct cpt_bytes executor)
+{
+    cpt_status status = append_kind(path, parent, CPT_KIND_QUEUE, step->duration_ns);
 
     if (status == CPT_OK) {
-        status = cpt_path_append_ns(path, frame, step->duration_ns);
+        status = label_name(path, CPT_LABEL_EXECUTOR, executor);
     }
-    if (status == CPT_OK && executor.bytes != 0) {
-        status = cpt_path_label_name(path, CPT_LABEL_EXECUTOR, executor);
+    if (status == CPT_OK && step->occupant != NULL) {
+        status = label_name(path, CPT_LABEL_HOLDER, *step->occupant);
     }
     return status;
+}
+
+/* A task's own time: what it computed, and what no processor ran it. */
+static cpt_status append_self(struct cpt_path *path, uint32_t frame,
+                              const struct step *step)
+{
+    const cpt_status status =
+        cpt_path_append_ns(path, frame, step->duration_ns - step->off_cpu_ns);
+
+    if (status != CPT_OK || step->off_cpu_ns == 0) {
+        return status;
+    }
+    return append_kind(path, frame, CPT_KIND_OFF_CPU, step->off_cpu_ns);
 }
 
 /* An RPC: the path of its callee if there is one, else a blind spot. */
@@ -500,63 +583,68 @@ static cpt_status append_remote(struct walk *walk, struct cpt_path *path,
     return status;
 }
 
+/* What the time of a call was, below its frame. */
+static cpt_status append_outcome(struct walk *walk, struct cpt_path *path,
+                                 uint32_t frame, const struct step *step)
+{
+    switch (step->call->outcome) {
+    case CPT_CALL_LOCAL:
+    case CPT_CALL_LOCK:
+        return cpt_path_append_ns(path, frame, step->duration_ns);
+    case CPT_CALL_TIMEOUT:
+        return append_kind(path, frame, CPT_KIND_TIMEOUT, step->duration_ns);
+    case CPT_CALL_KIND:
+        return append_kind(path, frame, step->call->kind, step->duration_ns);
+    default:
+        return append_remote(walk, path, frame, step);
+    }
+}
+
 static cpt_status append_call(struct walk *walk, struct cpt_path *path,
                               const struct step *step)
 {
-    const struct cpt_bytes none = {NULL, 0};
     struct cpt_trace_call *call = step->call;
+    const int is_lock = call->outcome == CPT_CALL_LOCK;
     uint32_t frame = 0;
     cpt_status status = task_frame(walk, path, call->issuer, &frame);
 
     if (status == CPT_OK && step->kind == STEP_CALL_QUEUE) {
-        return append_kind(path, frame, CPT_KIND_QUEUE, step, call->executor);
+        return append_queue(path, frame, step, call->executor);
     }
     /* a callee never stands in its caller's own frame, not even one without a name */
     if (status == CPT_OK &&
-        (call->name.bytes != 0 || call->outcome == CPT_CALL_REMOTE)) {
-        status = cpt_path_frame_add(path, frame, call->name, CPT_KIND_WORK, &frame);
+        (call->name.bytes != 0 || is_lock || call->outcome == CPT_CALL_REMOTE)) {
+        status = cpt_path_frame_add(path, frame, call->name,
+                                    is_lock ? CPT_KIND_LOCK : CPT_KIND_WORK, &frame);
     }
-    if (status == CPT_OK && call->outcome == CPT_CALL_LOCAL) {
-        status = cpt_path_append_ns(path, frame, step->duration_ns);
-    } else if (status == CPT_OK && call->outcome == CPT_CALL_TIMEOUT) {
-        status = append_kind(path, frame, CPT_KIND_TIMEOUT, step, none);
-    } else if (status == CPT_OK && call->outcome == CPT_CALL_KIND) {
-        status = append_kind(path, frame, call->kind, step, none);
-    } else if (status == CPT_OK) {
-        status = append_remote(walk, path, frame, step);
+    if (status == CPT_OK) {
+        status = append_outcome(walk, path, frame, step);
     }
     if (status == CPT_OK && call->attempt != 0) {
         status = cpt_path_label_number(path, CPT_LABEL_ATTEMPT, call->attempt);
     }
-    if (status == CPT_OK && call->status.bytes != 0) {
-        status = cpt_path_label_name(path, CPT_LABEL_STATUS, call->status);
+    if (status == CPT_OK) {
+        status = label_name(path, CPT_LABEL_STATUS, call->status);
     }
-    return status;
+    return status == CPT_OK ? label_name(path, CPT_LABEL_HOLDER, call->holder) : status;
 }
 
 static cpt_status append_step(struct walk *walk, struct cpt_path *path,
                               const struct step *step)
 {
-    const struct cpt_bytes none = {NULL, 0};
+    const int is_call = step->kind == STEP_CALL || step->kind == STEP_CALL_QUEUE;
     uint32_t frame = ENTRY_FRAME;
-    cpt_status status = CPT_OK;
+    cpt_status status = is_call ? append_call(walk, path, step)
+                                : task_frame(walk, path, step->task, &frame);
 
-    if (step->kind == STEP_CALL || step->kind == STEP_CALL_QUEUE) {
-        status = append_call(walk, path, step);
-    } else {
-        status = task_frame(walk, path, step->task, &frame);
-        if (status == CPT_OK && step->kind == STEP_SELF) {
-            status = cpt_path_append_ns(path, frame, step->duration_ns);
-        } else if (status == CPT_OK && step->kind == STEP_QUEUE) {
-            status =
-                append_kind(path, frame, CPT_KIND_QUEUE, step, step->task->executor);
-        } else if (status == CPT_OK) {
-            status =
-                append_kind(path, frame,
-                            step->kind == STEP_ACCEPT_QUEUE ? CPT_KIND_ACCEPT_QUEUE
-                                                            : CPT_KIND_UNATTRIBUTED,
-                            step, none);
-        }
+    if (status == CPT_OK && step->kind == STEP_SELF) {
+        status = append_self(path, frame, step);
+    } else if (status == CPT_OK && step->kind == STEP_QUEUE) {
+        status = append_queue(path, frame, step, step->task->executor);
+    } else if (status == CPT_OK && step->kind == STEP_UNKNOWN) {
+        status = append_kind(path, frame, CPT_KIND_UNATTRIBUTED, step->duration_ns);
+    } else if (status == CPT_OK && step->kind == STEP_ACCEPT_QUEUE) {
+        status = append_kind(path, frame, CPT_KIND_ACCEPT_QUEUE, step->duration_ns);
     }
     if (status == CPT_OK && step->has_margin) {
         status = cpt_path_label_number(path, CPT_LABEL_MARGIN, step->margin_ns);
@@ -589,6 +677,8 @@ static void walk_deinit(struct walk *walk)
         task->walk_state = WALK_NEW;
         task->walk_frame = 0;
         task->walk_await = NULL;
+        task->walk_step = NULL;
+        task->walk_step_end_ns = 0;
         task->walk_next = NULL;
     }
     cpt_alloc_free(walk->alloc, walk->floors);

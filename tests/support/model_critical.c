@@ -91,7 +91,8 @@ static void call_text(const struct random_trace *made,
                       const struct cpt_trace_call *call, char text[MODEL_TEXT_BYTES])
 {
     task_text(made, call->issuer, text);
-    model_stack_push(text, call->name.data, CPT_KIND_WORK);
+    model_stack_push(text, call->name.data,
+                     call->outcome == CPT_CALL_LOCK ? CPT_KIND_LOCK : CPT_KIND_WORK);
 }
 
 /* An RPC that was outstanding till @t_ns owns what of that lies after @lowest_ns. */
@@ -166,6 +167,37 @@ static const struct cpt_trace_await *await_at(const struct cpt_trace_task *task,
     return NULL;
 }
 
+/* Whether the nanosecond before @t_ns is one of those @off_ns of a step that no
+ * processor ran, which are spread over it evenly. */
+static int is_off(uint64_t begin_ns, uint64_t end_ns, uint64_t off_ns, uint64_t t_ns)
+{
+    const uint64_t whole_ns = end_ns - begin_ns;
+    const uint64_t at = t_ns - begin_ns;
+
+    if (t_ns <= begin_ns || t_ns > end_ns) {
+        return 0; /* not of this step */
+    }
+    off_ns = off_ns < whole_ns ? off_ns : whole_ns;
+    return off_ns * at / whole_ns != off_ns * (at - 1) / whole_ns;
+}
+
+/* What the nanosecond before @t_ns was, in which the task ran. */
+static unsigned kind_of_own(const struct model *model,
+                            const struct cpt_trace_task *task, uint64_t t_ns)
+{
+    uint64_t end_ns = task->end_ns;
+    int is_any_off = 0;
+
+    for (const struct cpt_trace_await *await = task->last_await; await != NULL;
+         await = await->previous) {
+        is_any_off |= is_off(await->resume_ns, end_ns, await->off_cpu_ns, t_ns);
+        end_ns = await->block_ns;
+    }
+    is_any_off |= is_off(task->start_ns, end_ns, task->off_cpu_ns, t_ns);
+    return is_any_off && model->made->trace.measures_off_cpu ? CPT_KIND_OFF_CPU
+                                                             : CPT_KIND_WORK;
+}
+
 static void explain(struct model *model, const struct cpt_trace_task *task,
                     uint64_t t_ns, uint64_t floor_ns);
 
@@ -215,7 +247,8 @@ static void explain(struct model *model, const struct cpt_trace_task *task,
         } else if (await != NULL) {
             task = await->task;
         } else if (t_ns > task->start_ns) {
-            own_task(model, t_ns--, task, CPT_KIND_WORK);
+            own_task(model, t_ns, task, kind_of_own(model, task, t_ns));
+            t_ns--;
         } else if (task->begin == CPT_BEGIN_UNKNOWN) {
             own_task(model, t_ns--, NULL, CPT_KIND_UNATTRIBUTED);
         } else if (task->begin == CPT_BEGIN_REQUEST || t_ns > task->ready_ns) {
@@ -265,6 +298,55 @@ int model_line_of(const struct cpt_path *path, uint64_t latency_ns,
         }
     }
     return line->count == latency_ns;
+}
+
+/* The bytes of @stack without ‹off CPU› at its end. */
+static size_t own_bytes(const char *stack)
+{
+    static const char end[] = "\u2039off CPU\u203a";
+    const size_t bytes = strlen(stack);
+
+    if (bytes < sizeof end || strcmp(stack + bytes + 1 - sizeof end, end) != 0) {
+        return bytes;
+    }
+    return (size_t)(strrchr(stack, ';') - stack);
+}
+
+static int is_of_one_task(const struct model_owner *left,
+                          const struct model_owner *right)
+{
+    const size_t bytes = own_bytes(left->stack);
+
+    return left->reason == right->reason && bytes == own_bytes(right->stack) &&
+           memcmp(left->stack, right->stack, bytes) == 0;
+}
+
+void model_line_settle(struct model_line *line)
+{
+    for (size_t begin = 0, end = 0; begin < line->count; begin = end) {
+        const struct model_owner *off = NULL;
+        const struct model_owner *own_time = NULL;
+        struct model_owner owners[2];
+        size_t own_count = 0;
+
+        for (; end < line->count &&
+               is_of_one_task(&line->owners[begin], &line->owners[end]);
+             end++) {
+            const struct model_owner *owner = &line->owners[end];
+
+            if (own_bytes(owner->stack) == strlen(owner->stack)) {
+                own_time = owner;
+                own_count++;
+            } else {
+                off = owner;
+            }
+        }
+        owners[0] = own_time != NULL ? *own_time : *off;
+        owners[1] = off != NULL ? *off : *own_time;
+        for (size_t i = begin; i < end; i++) {
+            line->owners[i] = owners[i - begin >= own_count];
+        }
+    }
 }
 
 /* --- is it a chain, going forward --- */
@@ -340,8 +422,10 @@ static int task_was(const struct random_trace *made, const struct cpt_trace_task
     task_text(made, task, expected);
     if (is_queued) {
         model_stack_push(expected, "", CPT_KIND_QUEUE);
+        return strcmp(expected, text) == 0;
     }
-    return strcmp(expected, text) == 0;
+    return own_bytes(text) == strlen(expected) &&
+           memcmp(expected, text, strlen(expected)) == 0;
 }
 
 /* The same of a call; what is below the call's frame is the callee's. */

@@ -40,6 +40,10 @@ void model_critical_path(const struct random_trace *made, struct model_line *lin
 int model_line_of(const struct cpt_path *path, uint64_t latency_ns,
                   struct model_line *line);
 
+/* Puts the nanoseconds of a task's own time in which no processor ran it behind the
+ * others of the same stretch: in which of them it was is known only within a step. */
+void model_line_settle(struct model_line *line);
+
 /* Whether @line is a chain of events of @made. */
 int model_is_chain(const struct random_trace *made, const struct model_line *line);
 

@@ -86,8 +86,9 @@ void model_stack_push(char text[MODEL_TEXT_BYTES], const char *name, unsigned ki
         (void)snprintf(end, left, "%s%s%s\u2039kind %u\u203a", between, service,
                        service[0] != '\0' ? ": " : "", kind);
     } else {
-        (void)snprintf(end, left, "%s%s%s\u2039%s\u203a", between, service,
-                       service[0] != '\0' ? ": " : "", cpt_kind_words(kind));
+        (void)snprintf(end, left, "%s%s%s\u2039%s%s%s\u203a", between, service,
+                       service[0] != '\0' ? ": " : "", cpt_kind_words(kind),
+                       name[0] != '\0' ? ": " : "", name);
     }
 }
 

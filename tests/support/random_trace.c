@@ -133,9 +133,9 @@ static void make_reply(struct sim *sim, size_t index, uint64_t duration_ns)
 
 static void issue_call(struct sim *sim, size_t issuer)
 {
-    static const unsigned char outcomes[] = {CPT_CALL_REMOTE,  CPT_CALL_REMOTE,
-                                             CPT_CALL_REMOTE,  CPT_CALL_LOCAL,
-                                             CPT_CALL_TIMEOUT, CPT_CALL_KIND};
+    static const unsigned char outcomes[] = {
+        CPT_CALL_REMOTE,  CPT_CALL_REMOTE, CPT_CALL_REMOTE, CPT_CALL_LOCAL,
+        CPT_CALL_TIMEOUT, CPT_CALL_KIND,   CPT_CALL_LOCK};
     struct random_trace *made = sim->made;
     const size_t index = made->call_count++;
     struct cpt_trace_call *call = &made->calls[index];
@@ -148,7 +148,7 @@ static void issue_call(struct sim *sim, size_t issuer)
                                     .issuer = &made->tasks[issuer],
                                     .issue_ns = sim->now_ns,
                                     .arrive_ns = sim->now_ns + duration_ns,
-                                    .outcome = outcomes[below(sim, 6)],
+                                    .outcome = outcomes[below(sim, 7)],
                                     .kind = CPT_KIND_BACKOFF};
     if (chance(sim, 30)) {
         call->sent_ns = sim->now_ns + below(sim, duration_ns + 1);
@@ -311,6 +311,20 @@ static void declare_tasks(struct sim *sim)
     }
 }
 
+/* Says of each step how long no processor ran it; now and then longer than it was. */
+static void measure(struct sim *sim)
+{
+    struct random_trace *made = sim->made;
+
+    made->trace.measures_off_cpu = (unsigned char)chance(sim, 50);
+    for (size_t i = 0; i < made->task_count; i++) {
+        made->tasks[i].off_cpu_ns = chance(sim, 70) ? below(sim, 12) : 0;
+    }
+    for (size_t i = 0; i < made->await_count; i++) {
+        made->awaits[i].off_cpu_ns = chance(sim, 70) ? below(sim, 12) : 0;
+    }
+}
+
 int random_trace_make(struct random_trace *made, struct test_random *random)
 {
     struct sim sim = {.made = made, .random = random};
@@ -337,6 +351,7 @@ int random_trace_make(struct random_trace *made, struct test_random *random)
             return 0;
         }
     }
+    measure(&sim);
     made->trace.answered_by = &made->tasks[made->task_count - 1];
     made->trace.response_ns =
         made->trace.answered_by->end_ns + (chance(&sim, 30) ? below(&sim, 4) : 0);

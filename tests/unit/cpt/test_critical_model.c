@@ -99,9 +99,13 @@ static int walk_is_right(struct cpt_path *path, unsigned attribution, enum judge
         printf("\n  a callee was opened twice\n");
         return 0;
     }
-    return model_line_of(path, latency_ns, &got) && lines_are_equal() &&
-           (!is_whole || attribution != CPT_ATTRIBUTE_LONGEST ||
-            model_is_chain(&made, &got));
+    if (!model_line_of(path, latency_ns, &got)) {
+        return 0;
+    }
+    model_line_settle(&expected);
+    model_line_settle(&got);
+    return lines_are_equal() && (!is_whole || attribution != CPT_ATTRIBUTE_LONGEST ||
+                                 model_is_chain(&made, &got));
 }
 
 /* What a case does to the trace before it is walked. */
