@@ -1,197 +1,654 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * pool.c - worker threads with one queue, and a thread for timers
+ * pool.c - worker threads that steal from each other, and a thread for timers
  *
- *      submit --> [ queue ] --> worker 0 … n - 1
- *      after  --> [ heap  ] --> timer thread, begun with the first timer
+ *      submit from a worker  --> its deque --> the worker itself, newest first
+ *                                         \--> a thief, oldest first
+ *      submit from elsewhere --> inbox, first come, first served
+ *      after                 --> timers --> timer thread, begun with the first timer
  *
- * One lock guards both. Work runs and timers fire without it. A queue for each worker
- * pays off where many small tasks meet many processors; here the successor of a task
- * mostly does not pass through the queue at all (task.c).
+ * Fairness. A worker prefers its own deque, but looks into the inbox after every
+ * TURN_WORKS works and after TURN_NS, so that a request which makes work for itself
+ * without end does not starve one that has just come; pool_yield() is for one that does
+ * not even come back to its worker.
  *
- * The timers are a binary heap by time; a timer knows its place in it (index + 1, 0:
- * none), so that cancelling costs no search.
+ * Seats. As many threads as the pool has workers may be awake: each sits on a seat. A
+ * thread that finds nothing to do leaves its seat and sleeps; one that blocks inside a
+ * task leaves its seat too, and a thread beyond the workers is there to take it (it is
+ * made then, once, and sleeps from then on). So at any time
+ *
+ *      sleeping threads >= free seats
+ *
+ * and whoever has taken a free seat in the name of a sleeper may wake one, any one. A
+ * thread that comes back from blocking sits down where there is no seat: free seats are
+ * then less than 0 until a thread notices that between two works, and goes to sleep.
+ *
+ * Nobody is woken for nothing, and nobody sleeps while there is work. `state` holds how
+ * many seats are free and how many threads are *searching*: awake, without work.
+ *
+ *      who has work for others                 who finds none
+ *      put it where others look                seat free, searching - 1
+ *      searching == 0 and a seat is free?      is there work anywhere?
+ *        take the seat, searching + 1, wake      no -> sleep
+ *
+ * Both columns write first and then read, all in one order (seq_cst), so that one of
+ * the two sees the other. While somebody searches nobody else is woken: a searcher that
+ * has found work, and was the last one, wakes another if there is more. docs/models/
+ * has this as a model that a checker goes through.
+ *
+ * A searcher looks around for at most SPIN_NS before it sleeps, and for less if that
+ * was in vain lately.
+ *
+ * Once a work has run its owner may free the pool. Workers are joined by that; a submit
+ * from elsewhere holds the lock until it has done all it does to the pool, and freeing
+ * takes the lock.
  */
+#include "framework/pool.h"
+
+#include "framework/deque_locked.h"
 #include "framework/lock.h"
+#include "framework/timers.h"
 
-#include "framework/cpt_runtime.h"
-
+#include <assert.h>
 #include <errno.h>
+#include <semaphore.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { WORKERS_MAX = 1024, TIMERS_MAX = 1 << 20 };
+enum {
+    WORKERS_MAX = 1024,
+    EXTRA_MAX = 4096,
+    EXTRA_DEFAULT = 64,
+    ADOPTED_MAX = 64, /* foreign threads with a deque at one time */
+    TURN_WORKS = 61,
+    TURN_NS = 2000000,
+    SPIN_NS = 20000,
+    SPIN_NS_MIN = 1000,
+    CACHE_LINE = 64
+};
+
+/* What a thread of the pool, or one that takes part, has of its own. */
+struct place {
+    struct pool *pool;
+    uint64_t random;       /* whom to steal from first */
+    uint64_t turn_ns;      /* since when it has seen others waiting; 0: not yet */
+    uint64_t stolen_count; /* written by its thread; see count_up() */
+    uint32_t local_count;  /* works since it looked into the inbox */
+    uint32_t spin_ns;
+    uint32_t block_depth;
+    unsigned char has_left_seat; /* while it blocks */
+    unsigned char is_adopted;    /* of a foreign thread */
+    unsigned char is_taken;      /* guarded by lock: a foreign thread has it */
+    pthread_t thread;
+    char pad[CACHE_LINE]; /* thieves read the deque, nobody else the above */
+    struct cpti_deque deque;
+};
 
 struct pool {
     struct cpt_executor executor; /* first: it is what the user has */
     const struct cpt_alloc *alloc;
     char name[CPT_NAME_BYTES_MAX + 1];
-
-    struct cpti_lock lock; /* guards all below */
-    pthread_cond_t has_work;
-    pthread_cond_t has_timer;
-    struct cpt_work *first;
-    struct cpt_work *last;
-    struct cpt_timer **heap;
-    size_t heap_count;
-    size_t heap_capacity;
-    unsigned sleeping_count;
-    int is_stopping;
-    int has_timer_thread;
-
-    pthread_t timer_thread;
     unsigned worker_count;
-    pthread_t workers[];
+    unsigned extra_max;
+    unsigned places_max;
+    unsigned spin_ns_max;
+
+    char pad0[CACHE_LINE];
+    atomic_uint_fast32_t state; /* see SEAT below */
+    atomic_uint_fast32_t inbox_count;
+    atomic_uint_fast32_t place_count;
+    atomic_int is_stopping;
+    atomic_int is_over;
+    atomic_uint_fast64_t woken_count;
+    char pad1[CACHE_LINE];
+
+    sem_t wake;            /* one token: a seat that was taken for a sleeper */
+    struct cpti_lock lock; /* guards what follows */
+    pthread_cond_t is_quiet;
+    struct cpt_work *first; /* the inbox */
+    struct cpt_work *last;
+    uint64_t inbox_total;
+    uint64_t spilled_count;
+    uint64_t refused_count;
+    unsigned thread_count;
+    unsigned blocked_count; /* that have left their seats */
+
+    char pad2[CACHE_LINE];
+    struct cpti_lock timer_lock; /* guards what follows */
+    pthread_cond_t has_timer;
+    struct cpti_timers timers;
+    uint64_t wake_ns; /* when the timer thread wakes by itself */
+    int is_timer_thread_over;
+    int has_timer_thread;
+    pthread_t timer_thread;
+
+    /* Of threads, then of foreign ones too; only ever more, see place_count (release
+     * and acquire). */
+    struct place *places[];
 };
 
-/* --- Work --- */
+/* The place of this thread, in whichever pool. */
+static _Thread_local struct place *current_place;
 
-static void pool_submit(struct cpt_executor *executor, struct cpt_work *work)
+static struct place *own_place(const struct pool *pool)
 {
-    struct pool *pool = (struct pool *)executor;
+    struct place *place = current_place;
 
-    work->next = NULL;
-    cpti_lock_take(&pool->lock);
-    *(pool->first != NULL ? &pool->last->next : &pool->first) = work;
-    pool->last = work;
-    if (pool->sleeping_count != 0) {
-        /* With the lock held: once the work has run, somebody may free the pool. */
-        (void)pthread_cond_signal(&pool->has_work);
-    }
-    cpti_lock_release(&pool->lock);
+    return place != NULL && place->pool == pool ? place : NULL;
 }
-
-static void *run_worker(void *context)
-{
-    struct pool *pool = context;
-
-    cpti_lock_take(&pool->lock);
-    for (;;) {
-        struct cpt_work *work = pool->first;
-
-        if (work != NULL) {
-            pool->first = work->next;
-            cpti_lock_release(&pool->lock);
-            work->run(work);
-            cpti_lock_take(&pool->lock);
-        } else if (pool->is_stopping) {
-            break;
-        } else {
-            pool->sleeping_count++;
-            (void)pthread_cond_wait(&pool->has_work, &pool->lock.mutex);
-            pool->sleeping_count--;
-        }
-    }
-    cpti_lock_release(&pool->lock);
-    return NULL;
-}
-
-/* --- Timers: the heap. Lock held. --- */
-
-static void heap_put(struct pool *pool, size_t index, struct cpt_timer *timer)
-{
-    pool->heap[index] = timer;
-    timer->index = index + 1;
-}
-
-static void heap_up(struct pool *pool, size_t index, struct cpt_timer *timer)
-{
-    while (index > 0 && pool->heap[(index - 1) / 2]->at_ns > timer->at_ns) {
-        heap_put(pool, index, pool->heap[(index - 1) / 2]);
-        index = (index - 1) / 2;
-    }
-    heap_put(pool, index, timer);
-}
-
-static void heap_down(struct pool *pool, size_t index, struct cpt_timer *timer)
-{
-    for (;;) {
-        size_t child = 2 * index + 1;
-
-        if (child + 1 < pool->heap_count &&
-            pool->heap[child + 1]->at_ns < pool->heap[child]->at_ns) {
-            child++;
-        }
-        if (child >= pool->heap_count || pool->heap[child]->at_ns >= timer->at_ns) {
-            break;
-        }
-        heap_put(pool, index, pool->heap[child]);
-        index = child;
-    }
-    heap_put(pool, index, timer);
-}
-
-static void heap_remove(struct pool *pool, struct cpt_timer *timer)
-{
-    const size_t index = timer->index - 1;
-    struct cpt_timer *last = pool->heap[--pool->heap_count];
-
-    timer->index = 0;
-    if (last == timer) {
-        return;
-    }
-    if (index > 0 && pool->heap[(index - 1) / 2]->at_ns > last->at_ns) {
-        heap_up(pool, index, last);
-    } else {
-        heap_down(pool, index, last);
-    }
-}
-
-/* --- Timers: the thread --- */
 
 static uint64_t now_ns(void)
 {
     return cpt_clock_now_ns(cpt_clock_monotonic());
 }
 
+/* Some milliseconds late, for a quarter of the price. */
+static uint64_t coarse_ns(void)
+{
+#ifdef CLOCK_MONOTONIC_COARSE
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+#else
+    return now_ns();
+#endif
+}
+
+/* One more, of a counter that only one thread writes. */
+static void count_up(uint64_t *counter)
+{
+    __atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
+}
+
+/* --- The state: searching threads in the lower half, free seats, biased, above --- */
+
+#define SEARCHER UINT32_C(1)
+#define SEAT     (UINT32_C(1) << 16)
+#define NO_SEAT  (UINT32_C(1) << 31)
+
+static int free_seats(uint_fast32_t state)
+{
+    return (int)((uint32_t)state >> 16) - (int)(NO_SEAT >> 16);
+}
+
+static unsigned searching(uint_fast32_t state)
+{
+    return (unsigned)(state & (SEAT - 1));
+}
+
+/* Takes a free seat for one who will search, if nobody searches. */
+static int take_seat(struct pool *pool)
+{
+    uint_fast32_t state = atomic_load(&pool->state);
+
+    while (searching(state) == 0 && free_seats(state) > 0) {
+        if (atomic_compare_exchange_weak(&pool->state, &state,
+                                         state - SEAT + SEARCHER)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* There is work, and it was put where others look before this was called. */
+static void wake_one(struct pool *pool)
+{
+    if (take_seat(pool)) {
+        atomic_fetch_add_explicit(&pool->woken_count, 1, memory_order_relaxed);
+        (void)sem_post(&pool->wake);
+    }
+}
+
+static struct place *place_at(struct pool *pool, unsigned index)
+{
+    return pool->places[index];
+}
+
+/* Pairs with add_place(): the place is then complete. */
+static unsigned place_count(struct pool *pool)
+{
+    return (unsigned)atomic_load_explicit(&pool->place_count, memory_order_acquire);
+}
+
+static int has_work(struct pool *pool)
+{
+    const unsigned count = place_count(pool);
+
+    if (atomic_load(&pool->inbox_count) != 0) {
+        return 1;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if (!cpti_deque_is_empty(&place_at(pool, i)->deque)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* --- Work in and out --- */
+
+/* Lock held. */
+static void put_in_inbox(struct pool *pool, struct cpt_work *work)
+{
+    work->next = NULL;
+    *(pool->first != NULL ? &pool->last->next : &pool->first) = work;
+    pool->last = work;
+    pool->inbox_total++;
+    atomic_fetch_add(&pool->inbox_count, 1);
+}
+
+static struct cpt_work *take_from_inbox(struct pool *pool)
+{
+    struct cpt_work *work = NULL;
+
+    if (atomic_load(&pool->inbox_count) == 0) {
+        return NULL;
+    }
+    cpti_lock_take(&pool->lock);
+    work = pool->first;
+    if (work != NULL) {
+        pool->first = work->next;
+        atomic_fetch_sub(&pool->inbox_count, 1);
+    }
+    cpti_lock_release(&pool->lock);
+    return work;
+}
+
+static struct cpt_work *steal(struct pool *pool, struct place *place)
+{
+    const unsigned count = place_count(pool);
+    unsigned index = 0;
+
+    if (place != NULL) {
+        place->random = place->random * UINT64_C(6364136223846793005) + 1;
+        index = (unsigned)((place->random >> 33) % count);
+    }
+    for (unsigned i = 0; i < count; i++, index++) {
+        struct cpt_work *work = NULL;
+
+        index = index < count ? index : 0;
+        work = cpti_deque_steal(&place_at(pool, index)->deque);
+        if (work != NULL) {
+            if (place != NULL) {
+                count_up(&place->stolen_count);
+            }
+            return work;
+        }
+    }
+    return NULL;
+}
+
+static struct cpt_work *take_from_others(struct pool *pool, struct place *place)
+{
+    struct cpt_work *work = take_from_inbox(pool);
+
+    return work != NULL ? work : steal(pool, place);
+}
+
+static void pool_submit(struct cpt_executor *executor, struct cpt_work *work)
+{
+    struct pool *pool = (struct pool *)executor;
+    struct place *place = own_place(pool);
+
+    if (place != NULL && cpti_deque_push(&place->deque, work)) {
+        wake_one(pool);
+        return;
+    }
+    cpti_lock_take(&pool->lock);
+    pool->spilled_count += place != NULL;
+    put_in_inbox(pool, work);
+    /* With the lock held: once the work has run, somebody may free the pool. */
+    wake_one(pool);
+    cpti_lock_release(&pool->lock);
+}
+
+static int pool_help(struct cpt_executor *executor)
+{
+    struct pool *pool = (struct pool *)executor;
+    struct place *place = own_place(pool);
+    struct cpt_work *work = place != NULL ? cpti_deque_pop(&place->deque) : NULL;
+
+    if (work == NULL) {
+        work = take_from_others(pool, place);
+    }
+    if (work == NULL) {
+        return 0;
+    }
+    work->run(work);
+    return 1; /* the pool may be gone */
+}
+
+static int others_wait(struct pool *pool)
+{
+    return atomic_load_explicit(&pool->inbox_count, memory_order_relaxed) != 0;
+}
+
+static unsigned pool_hunger(struct cpt_executor *executor)
+{
+    struct pool *pool = (struct pool *)executor;
+
+    return (pool->worker_count > 1 ? (unsigned)CPT_HUNGRY_THREAD : 0) |
+           (others_wait(pool) ? (unsigned)CPT_HUNGRY_WORK : 0);
+}
+
+/* --- Turns --- */
+
+/* Others wait, and this thread has not looked at them for as long as a turn lasts. */
+static int is_turn_over(struct place *place)
+{
+    const uint64_t coarse = coarse_ns();
+
+    if (place->turn_ns == 0) {
+        place->turn_ns = coarse;
+    }
+    return coarse - place->turn_ns >= TURN_NS;
+}
+
+static int pool_yield(struct cpt_executor *executor, struct cpt_work *work)
+{
+    struct pool *pool = (struct pool *)executor;
+    struct place *place = NULL;
+
+    if (!others_wait(pool)) {
+        return 0;
+    }
+    place = own_place(pool);
+    if (place == NULL || place->is_adopted || !is_turn_over(place)) {
+        return 0;
+    }
+    place->turn_ns = 0;
+    cpti_lock_take(&pool->lock);
+    put_in_inbox(pool, work);
+    cpti_lock_release(&pool->lock);
+    return 1;
+}
+
+/* The next work of a thread that has some; most often it is its own newest. */
+static struct cpt_work *take_next(struct pool *pool, struct place *place)
+{
+    struct cpt_work *work = NULL;
+
+    if (others_wait(pool)) {
+        if (++place->local_count >= TURN_WORKS || is_turn_over(place)) {
+            work = take_from_inbox(pool);
+        }
+    }
+    if (work == NULL) {
+        work = cpti_deque_pop(&place->deque);
+        if (work != NULL) {
+            return work;
+        }
+        work = take_from_inbox(pool);
+    }
+    place->local_count = 0;
+    place->turn_ns = 0;
+    return work;
+}
+
+/* --- Workers --- */
+
+static void pause_processor(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Looks around for a while. The thread counts as searching. */
+static struct cpt_work *search(struct pool *pool, struct place *place)
+{
+    struct cpt_work *work = take_from_others(pool, place);
+    const uint_fast32_t state = atomic_load(&pool->state);
+    uint64_t until_ns = 0;
+
+    /* Half of the workers at most: the others would only be in each other's way. */
+    if (work != NULL || pool->spin_ns_max == 0 ||
+        2 * searching(state) > pool->worker_count + 1 ||
+        atomic_load(&pool->is_stopping)) {
+        return work;
+    }
+    until_ns = now_ns() + place->spin_ns;
+    do {
+        for (int i = 0; i < 16; i++) {
+            pause_processor();
+        }
+        work = has_work(pool) ? take_from_others(pool, place) : NULL;
+    } while (work == NULL && now_ns() < until_ns);
+    place->spin_ns = work != NULL                       ? pool->spin_ns_max
+                     : place->spin_ns > 2 * SPIN_NS_MIN ? place->spin_ns / 2
+                                                        : SPIN_NS_MIN;
+    return work;
+}
+
+/* Nobody is awake or blocked, and there is nothing to run. */
+static int is_quiet(struct pool *pool)
+{
+    return free_seats(atomic_load(&pool->state)) == (int)pool->worker_count &&
+           pool->blocked_count == 0 && !has_work(pool);
+}
+
+/* Leaves the seat (by @change of the state) and sleeps. 1: it has a seat again, and
+ * searches; 0: the pool is over. */
+static int sleep_until_woken(struct pool *pool, uint_fast32_t change)
+{
+    (void)atomic_fetch_add(&pool->state, change);
+    if (has_work(pool) && take_seat(pool)) {
+        return 1;
+    }
+    if (atomic_load(&pool->is_stopping)) {
+        cpti_lock_take(&pool->lock);
+        (void)pthread_cond_signal(&pool->is_quiet);
+        cpti_lock_release(&pool->lock);
+    }
+    while (sem_wait(&pool->wake) != 0) {
+    }
+    return !atomic_load(&pool->is_over);
+}
+
+/* More threads are awake than there are seats: one that gives way. */
+static int gives_way(struct pool *pool)
+{
+    uint_fast32_t state = atomic_load_explicit(&pool->state, memory_order_relaxed);
+
+    while (free_seats(state) < 0) {
+        if (atomic_compare_exchange_weak(&pool->state, &state, state + SEAT)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Runs work until there is none left for this thread. The change of the state with
+ * which it goes to sleep. */
+static uint_fast32_t run_works(struct pool *pool, struct place *place)
+{
+    int is_searching = 1;
+
+    for (;;) {
+        struct cpt_work *work = NULL;
+
+        if (!is_searching && gives_way(pool)) {
+            return 0;
+        }
+        work = take_next(pool, place);
+        if (work == NULL) {
+            if (!is_searching) {
+                (void)atomic_fetch_add(&pool->state, SEARCHER);
+                is_searching = 1;
+            }
+            work = search(pool, place);
+        }
+        if (work == NULL) {
+            return SEAT - SEARCHER;
+        }
+        if (is_searching) {
+            is_searching = 0;
+            if (searching(atomic_fetch_sub(&pool->state, SEARCHER)) == 1 &&
+                has_work(pool)) {
+                wake_one(pool);
+            }
+        }
+        work->run(work);
+    }
+}
+
+static void *run_worker(void *context)
+{
+    struct place *place = context;
+    struct pool *pool = place->pool;
+
+    current_place = place;
+    while (sem_wait(&pool->wake) != 0) {
+    }
+    if (!atomic_load(&pool->is_over)) {
+        while (sleep_until_woken(pool, run_works(pool, place))) {
+        }
+    }
+    return NULL;
+}
+
+/* --- Places --- */
+
+/* A new one, or NULL. Lock held. */
+static struct place *add_place(struct pool *pool)
+{
+    const unsigned count = place_count(pool);
+    struct place *place = NULL;
+
+    if (count == pool->places_max) {
+        return NULL;
+    }
+    place = cpt_alloc_zeroed(pool->alloc, sizeof *place);
+    if (place == NULL) {
+        return NULL;
+    }
+    place->pool = pool;
+    place->random = count + 1;
+    place->spin_ns = pool->spin_ns_max;
+    cpti_deque_init(&place->deque);
+    pool->places[count] = place;
+    /* Pairs with place_count(). */
+    atomic_store_explicit(&pool->place_count, count + 1, memory_order_release);
+    return place;
+}
+
+/* A place with a sleeping thread. Lock held. */
+static int add_thread(struct pool *pool)
+{
+    struct place *place = add_place(pool);
+
+    if (place == NULL) {
+        return 0;
+    }
+    if (pthread_create(&place->thread, NULL, run_worker, place) != 0) {
+        place->is_adopted = 1; /* by nobody yet */
+        return 0;
+    }
+    pool->thread_count++;
+    return 1;
+}
+
+/* --- Blocking --- */
+
+/* A thread may leave its seat: another sleeps that will take it. */
+static int add_blocked(struct pool *pool)
+{
+    int has_other = 0;
+
+    cpti_lock_take(&pool->lock);
+    has_other = pool->blocked_count < pool->thread_count - pool->worker_count;
+    if (!has_other && pool->thread_count < pool->worker_count + pool->extra_max) {
+        has_other = add_thread(pool);
+    }
+    pool->blocked_count += (unsigned)has_other;
+    pool->refused_count += !has_other;
+    cpti_lock_release(&pool->lock);
+    return has_other;
+}
+
+static void pool_block(struct cpt_executor *executor, int is_blocked)
+{
+    struct pool *pool = (struct pool *)executor;
+    struct place *place = own_place(pool);
+
+    if (place == NULL || place->is_adopted) {
+        return; /* has no seat */
+    }
+    if (is_blocked) {
+        if (place->block_depth++ == 0 && add_blocked(pool)) {
+            place->has_left_seat = 1;
+            (void)atomic_fetch_add(&pool->state, SEAT);
+            if (has_work(pool)) {
+                wake_one(pool);
+            }
+        }
+        return;
+    }
+    assert(place->block_depth != 0);
+    if (--place->block_depth == 0 && place->has_left_seat) {
+        place->has_left_seat = 0;
+        (void)atomic_fetch_sub(&pool->state, SEAT);
+        cpti_lock_take(&pool->lock);
+        pool->blocked_count--;
+        cpti_lock_release(&pool->lock);
+    }
+}
+
+/* --- Timers --- */
+
+/* Waits for the next timer, or for one that comes before it. Lock held. */
+static void wait_for_timer(struct pool *pool, const struct cpt_timer *timer)
+{
+    struct timespec until;
+
+    pool->wake_ns = timer != NULL ? timer->at_ns : UINT64_MAX;
+    if (timer == NULL) {
+        (void)pthread_cond_wait(&pool->has_timer, &pool->timer_lock.mutex);
+    } else {
+        until.tv_sec = (time_t)(timer->at_ns / 1000000000u);
+        until.tv_nsec = (long)(timer->at_ns % 1000000000u);
+        (void)pthread_cond_timedwait(&pool->has_timer, &pool->timer_lock.mutex, &until);
+    }
+    pool->wake_ns = 0; /* it looks for itself */
+}
+
 static void *run_timers(void *context)
 {
     struct pool *pool = context;
 
-    cpti_lock_take(&pool->lock);
-    while (!pool->is_stopping) {
-        struct cpt_timer *timer = pool->heap_count != 0 ? pool->heap[0] : NULL;
-        struct timespec until;
+    cpti_lock_take(&pool->timer_lock);
+    while (!pool->is_timer_thread_over) {
+        struct cpt_timer *timer = cpti_timers_first(&pool->timers);
 
-        if (timer == NULL) {
-            (void)pthread_cond_wait(&pool->has_timer, &pool->lock.mutex);
+        if (timer == NULL || timer->at_ns > now_ns()) {
+            wait_for_timer(pool, timer);
             continue;
         }
-        if (timer->at_ns > now_ns()) {
-            until.tv_sec = (time_t)(timer->at_ns / 1000000000u);
-            until.tv_nsec = (long)(timer->at_ns % 1000000000u);
-            (void)pthread_cond_timedwait(&pool->has_timer, &pool->lock.mutex, &until);
-            continue;
-        }
-        heap_remove(pool, timer);
-        cpti_lock_release(&pool->lock);
+        (void)cpti_timers_remove(&pool->timers, timer);
+        cpti_lock_release(&pool->timer_lock);
         timer->fire(timer);
-        cpti_lock_take(&pool->lock);
+        cpti_lock_take(&pool->timer_lock);
     }
-    cpti_lock_release(&pool->lock);
+    cpti_lock_release(&pool->timer_lock);
     return NULL;
 }
 
-/* Adds @timer and begins the thread if there is none. Lock held. */
-static cpt_status add_timer(struct pool *pool, struct cpt_timer *timer)
+/* Begins the thread of the timers if there is none. Lock held. */
+static cpt_status begin_timers(struct pool *pool)
 {
-    const cpt_status status =
-        cpt_alloc_grow(pool->alloc, (void **)&pool->heap, &pool->heap_capacity,
-                       pool->heap_count + 1, TIMERS_MAX, sizeof(struct cpt_timer *));
-
-    if (status != CPT_OK) {
-        return status;
+    if (pool->has_timer_thread) {
+        return CPT_OK;
     }
-    if (!pool->has_timer_thread) {
-        if (pthread_create(&pool->timer_thread, NULL, run_timers, pool) != 0) {
-            return CPT_NO_MEMORY;
-        }
-        pool->has_timer_thread = 1;
+    if (pthread_create(&pool->timer_thread, NULL, run_timers, pool) != 0) {
+        return CPT_NO_MEMORY;
     }
-    pool->heap_count++;
-    heap_up(pool, pool->heap_count - 1, timer);
+    pool->has_timer_thread = 1;
     return CPT_OK;
 }
 
@@ -199,31 +656,33 @@ static cpt_status pool_after(struct cpt_executor *executor, struct cpt_timer *ti
                              uint64_t delay_ns)
 {
     struct pool *pool = (struct pool *)executor;
-    const uint64_t begin_ns = now_ns();
+    const uint64_t at_ns = cpti_timer_at(now_ns(), delay_ns);
     cpt_status status = CPT_OK;
 
-    timer->at_ns = delay_ns < INT64_MAX - begin_ns ? begin_ns + delay_ns : INT64_MAX;
-    cpti_lock_take(&pool->lock);
-    status = add_timer(pool, timer);
-    if (status == CPT_OK && pool->heap[0] == timer) {
+    cpti_lock_take(&pool->timer_lock);
+    status = begin_timers(pool);
+    if (status == CPT_OK) {
+        status = cpti_timers_add(&pool->timers, timer, at_ns);
+    }
+    /* A thread that wakes earlier anyway finds it then: a deadline that is set for each
+     * call and never reached wakes it once in the time that it allows. */
+    if (status == CPT_OK && at_ns < pool->wake_ns) {
+        pool->wake_ns = at_ns;
         (void)pthread_cond_signal(&pool->has_timer);
     }
-    cpti_lock_release(&pool->lock);
+    cpti_lock_release(&pool->timer_lock);
     return status;
 }
 
 static int pool_cancel(struct cpt_executor *executor, struct cpt_timer *timer)
 {
     struct pool *pool = (struct pool *)executor;
-    int is_waiting = 0;
+    int was_waiting = 0;
 
-    cpti_lock_take(&pool->lock);
-    is_waiting = timer->index != 0;
-    if (is_waiting) {
-        heap_remove(pool, timer);
-    }
-    cpti_lock_release(&pool->lock);
-    return is_waiting;
+    cpti_lock_take(&pool->timer_lock);
+    was_waiting = cpti_timers_remove(&pool->timers, timer);
+    cpti_lock_release(&pool->timer_lock);
+    return was_waiting;
 }
 
 /* --- The pool --- */
@@ -235,26 +694,62 @@ static unsigned processor_count(void)
     return count > 0 && count <= WORKERS_MAX ? (unsigned)count : 1;
 }
 
-static struct pool *pool_init(const struct cpt_pool_options *options, unsigned wanted)
+static cpt_status check_options(struct cpt_pool_options *options,
+                                struct cpt_error *error)
 {
-    struct pool *pool =
-        cpt_alloc_zeroed(options->alloc, sizeof *pool + wanted * sizeof(pthread_t));
+    if (options->worker_count == 0) {
+        options->worker_count = processor_count();
+    }
+    if (options->extra_worker_count_max == 0) {
+        options->extra_worker_count_max = EXTRA_DEFAULT;
+    }
+    if (options->worker_count > WORKERS_MAX) {
+        return cpt_error_set(error, CPT_LIMIT, 0,
+                             "a pool of %u workers, the limit is %d",
+                             options->worker_count, WORKERS_MAX);
+    }
+    if (options->extra_worker_count_max > EXTRA_MAX) {
+        return cpt_error_set(error, CPT_LIMIT, 0,
+                             "a pool of up to %u extra workers, the limit is %d",
+                             options->extra_worker_count_max, EXTRA_MAX);
+    }
+    return CPT_OK;
+}
+
+static struct pool *pool_init(const struct cpt_pool_options *options)
+{
+    const unsigned places_max =
+        options->worker_count + options->extra_worker_count_max + ADOPTED_MAX;
+    struct pool *pool = cpt_alloc_zeroed(
+        options->alloc, sizeof *pool + places_max * sizeof(struct place *));
     pthread_condattr_t monotonic;
 
     if (pool == NULL) {
         return NULL;
     }
     pool->alloc = options->alloc;
+    pool->timers.alloc = options->alloc;
+    pool->worker_count = options->worker_count;
+    pool->extra_max = options->extra_worker_count_max;
+    pool->places_max = places_max;
+    pool->spin_ns_max = processor_count() > 1 ? SPIN_NS : 0;
     (void)snprintf(pool->name, sizeof pool->name, "%s",
                    options->name != NULL ? options->name : "pool");
     pool->executor = (struct cpt_executor){.name = pool->name,
                                            .submit = pool_submit,
                                            .after = pool_after,
-                                           .cancel = pool_cancel};
+                                           .cancel = pool_cancel,
+                                           .hunger = pool_hunger,
+                                           .help = pool_help,
+                                           .block = pool_block,
+                                           .yield = pool_yield};
+    atomic_init(&pool->state, NO_SEAT + pool->worker_count * SEAT);
+    (void)sem_init(&pool->wake, 0, 0);
     cpti_lock_init(&pool->lock, CPTI_RANK_POOL);
+    cpti_lock_init(&pool->timer_lock, CPTI_RANK_POOL);
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&pool->has_work, &monotonic);
+    (void)pthread_cond_init(&pool->is_quiet, NULL);
     (void)pthread_cond_init(&pool->has_timer, &monotonic);
     (void)pthread_condattr_destroy(&monotonic);
     return pool;
@@ -265,35 +760,71 @@ struct cpt_executor *cpt_pool_new(const struct cpt_pool_options *given,
 {
     struct cpt_pool_options options;
     struct pool *pool = NULL;
-    unsigned wanted = 0;
+    int is_complete = 1;
 
-    if (cpt_options_read(&options, sizeof options, given, error) != CPT_OK) {
+    if (cpt_options_read(&options, sizeof options, given, error) != CPT_OK ||
+        check_options(&options, error) != CPT_OK) {
         return NULL;
     }
-    wanted = options.worker_count != 0 ? options.worker_count : processor_count();
-    if (wanted > WORKERS_MAX) {
-        (void)cpt_error_set(error, CPT_LIMIT, 0,
-                            "a pool of %u workers, the limit is %d", wanted,
-                            WORKERS_MAX);
-        return NULL;
-    }
-    pool = pool_init(&options, wanted);
+    pool = pool_init(&options);
     if (pool == NULL) {
         (void)cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a pool");
         return NULL;
     }
-    for (; pool->worker_count < wanted; pool->worker_count++) {
-        const int failure =
-            pthread_create(&pool->workers[pool->worker_count], NULL, run_worker, pool);
-
-        if (failure != 0) {
-            (void)cpt_error_set(error, CPT_IO, 0, "cannot start worker thread %u of %u",
-                                pool->worker_count + 1, wanted);
-            cpt_pool_free(&pool->executor);
-            return NULL;
-        }
+    cpti_lock_take(&pool->lock);
+    while (is_complete && pool->thread_count < pool->worker_count) {
+        is_complete = add_thread(pool);
+    }
+    cpti_lock_release(&pool->lock);
+    if (!is_complete) {
+        (void)cpt_error_set(error, CPT_IO, 0, "cannot start worker thread %u of %u",
+                            pool->thread_count + 1, pool->worker_count);
+        cpt_pool_free(&pool->executor);
+        return NULL;
     }
     return &pool->executor;
+}
+
+static void wait_until_quiet(struct pool *pool)
+{
+    cpti_lock_take(&pool->lock);
+    while (!is_quiet(pool)) {
+        (void)pthread_cond_wait(&pool->is_quiet, &pool->lock.mutex);
+    }
+    cpti_lock_release(&pool->lock);
+}
+
+static void end_timers(struct pool *pool)
+{
+    int has_thread = 0;
+
+    cpti_lock_take(&pool->timer_lock);
+    has_thread = pool->has_timer_thread;
+    pool->is_timer_thread_over = 1;
+    (void)pthread_cond_signal(&pool->has_timer);
+    cpti_lock_release(&pool->timer_lock);
+    if (has_thread) {
+        (void)pthread_join(pool->timer_thread, NULL);
+    }
+}
+
+static void end_threads(struct pool *pool)
+{
+    atomic_store(&pool->is_over, 1);
+    for (unsigned i = 0; i < pool->thread_count; i++) {
+        (void)sem_post(&pool->wake);
+    }
+    for (unsigned i = 0; i < place_count(pool); i++) {
+        struct place *place = place_at(pool, i);
+
+        if (!place->is_adopted) {
+            (void)pthread_join(place->thread, NULL);
+        }
+    }
+    for (unsigned i = 0; i < place_count(pool); i++) {
+        cpti_deque_deinit(&place_at(pool, i)->deque);
+        cpt_alloc_free(pool->alloc, place_at(pool, i));
+    }
 }
 
 void cpt_pool_free(struct cpt_executor *executor)
@@ -303,20 +834,108 @@ void cpt_pool_free(struct cpt_executor *executor)
     if (pool == NULL) {
         return;
     }
-    cpti_lock_take(&pool->lock);
-    pool->is_stopping = 1;
-    cpti_lock_release(&pool->lock);
-    (void)pthread_cond_broadcast(&pool->has_work);
-    (void)pthread_cond_broadcast(&pool->has_timer);
-    for (unsigned i = 0; i < pool->worker_count; i++) {
-        (void)pthread_join(pool->workers[i], NULL);
-    }
-    if (pool->has_timer_thread) {
-        (void)pthread_join(pool->timer_thread, NULL);
-    }
-    (void)pthread_cond_destroy(&pool->has_work);
+    atomic_store(&pool->is_stopping, 1);
+    wait_until_quiet(pool); /* a task that blocks may still need a timer for that */
+    end_timers(pool);
+    wait_until_quiet(pool); /* one may just have fired */
+    end_threads(pool);
+    (void)pthread_cond_destroy(&pool->is_quiet);
     (void)pthread_cond_destroy(&pool->has_timer);
+    (void)sem_destroy(&pool->wake);
     cpti_lock_deinit(&pool->lock);
-    cpt_alloc_free(pool->alloc, (void *)pool->heap);
+    cpti_lock_deinit(&pool->timer_lock);
+    cpti_timers_deinit(&pool->timers);
     cpt_alloc_free(pool->alloc, pool);
+}
+
+/* --- Foreign threads that take part: pool.h --- */
+
+static int is_pool(const struct cpt_executor *executor)
+{
+    return executor != NULL && executor->submit == pool_submit;
+}
+
+/* A place that no foreign thread has, or a new one. */
+static struct place *take_place(struct pool *pool)
+{
+    struct place *place = NULL;
+    unsigned adopted_count = 0;
+
+    cpti_lock_take(&pool->lock);
+    for (unsigned i = 0; i < place_count(pool) && place == NULL; i++) {
+        struct place *other = place_at(pool, i);
+
+        adopted_count += other->is_adopted;
+        place = other->is_adopted && !other->is_taken ? other : NULL;
+    }
+    if (place == NULL && adopted_count < ADOPTED_MAX) {
+        place = add_place(pool);
+    }
+    if (place != NULL) {
+        place->is_adopted = 1;
+        place->is_taken = 1;
+    }
+    cpti_lock_release(&pool->lock);
+    return place;
+}
+
+cpt_status cpti_pool_adopt(struct cpt_executor *executor)
+{
+    struct place *place = NULL;
+
+    if (!is_pool(executor) || current_place != NULL) {
+        return CPT_INVALID;
+    }
+    place = take_place((struct pool *)executor);
+    if (place == NULL) {
+        return CPT_LIMIT;
+    }
+    current_place = place;
+    return CPT_OK;
+}
+
+int cpti_pool_help_own(struct cpt_executor *executor)
+{
+    struct place *place = is_pool(executor) ? own_place((struct pool *)executor) : NULL;
+    struct cpt_work *work = place != NULL ? cpti_deque_pop(&place->deque) : NULL;
+
+    if (work != NULL) {
+        work->run(work);
+    }
+    return work != NULL;
+}
+
+void cpti_pool_leave(struct cpt_executor *executor)
+{
+    struct pool *pool = (struct pool *)executor;
+    struct place *place = own_place(pool);
+    struct cpt_work *work = NULL;
+
+    assert(place != NULL && place->is_adopted);
+    current_place = NULL;
+    while ((work = cpti_deque_steal(&place->deque)) != NULL) {
+        pool_submit(executor, work);
+    }
+    cpti_lock_take(&pool->lock);
+    place->is_taken = 0;
+    cpti_lock_release(&pool->lock);
+}
+
+struct cpti_pool_counts cpti_pool_count(struct cpt_executor *executor)
+{
+    struct pool *pool = (struct pool *)executor;
+    struct cpti_pool_counts counts = {0};
+
+    cpti_lock_take(&pool->lock);
+    counts.inbox = pool->inbox_total;
+    counts.spilled = pool->spilled_count;
+    counts.refused = pool->refused_count;
+    counts.extra = pool->thread_count - pool->worker_count;
+    for (unsigned i = 0; i < place_count(pool); i++) {
+        counts.stolen +=
+            __atomic_load_n(&place_at(pool, i)->stolen_count, __ATOMIC_RELAXED);
+    }
+    cpti_lock_release(&pool->lock);
+    counts.woken = atomic_load_explicit(&pool->woken_count, memory_order_relaxed);
+    return counts;
 }

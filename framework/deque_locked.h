@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * deque_locked.h - the work of one thread, from which others may steal: with a lock
+ *
+ *      push, pop (its owner) --> [ newest ... oldest ] --> steal (anybody)
+ *
+ * The owner takes what it put in last, whose data are still in its caches; a thief
+ * takes what has waited longest, which mostly is the largest piece. A deque holds no
+ * more than CPTI_DEQUE_WORKS_MAX; the pool has another place for the rest.
+ *
+ * Whether it is empty is read without the lock, and takes part in the protocol by which
+ * the pool's threads go to sleep (pool.c): hence seq_cst.
+ */
+#ifndef CPT_DEQUE_LOCKED_H
+#define CPT_DEQUE_LOCKED_H
+
+#include "framework/cpt_runtime.h"
+#include "framework/lock.h"
+
+#include <stdatomic.h>
+
+enum { CPTI_DEQUE_WORKS_MAX = 256 };
+
+struct cpti_deque {
+    struct cpti_lock lock;
+    atomic_uint_fast64_t count; /* written with the lock held */
+    uint64_t oldest;            /* guarded by lock, as the works are */
+    struct cpt_work *works[CPTI_DEQUE_WORKS_MAX];
+};
+
+static inline void cpti_deque_init(struct cpti_deque *deque)
+{
+    cpti_lock_init(&deque->lock, CPTI_RANK_POOL);
+    atomic_init(&deque->count, 0);
+    deque->oldest = 0;
+}
+
+static inline void cpti_deque_deinit(struct cpti_deque *deque)
+{
+    cpti_lock_deinit(&deque->lock);
+}
+
+static inline int cpti_deque_is_empty(struct cpti_deque *deque)
+{
+    return atomic_load(&deque->count) == 0;
+}
+
+/* Likewise, but only as a hint. */
+static inline int cpti_deque_looks_empty(struct cpti_deque *deque)
+{
+    return atomic_load_explicit(&deque->count, memory_order_relaxed) == 0;
+}
+
+/* 0: it is full. Owner only. */
+static inline int cpti_deque_push(struct cpti_deque *deque, struct cpt_work *work)
+{
+    uint64_t count = 0;
+
+    cpti_lock_take(&deque->lock);
+    count = atomic_load_explicit(&deque->count, memory_order_relaxed);
+    if (count != CPTI_DEQUE_WORKS_MAX) {
+        deque->works[(deque->oldest + count) % CPTI_DEQUE_WORKS_MAX] = work;
+        atomic_store(&deque->count, count + 1);
+    }
+    cpti_lock_release(&deque->lock);
+    return count != CPTI_DEQUE_WORKS_MAX;
+}
+
+static inline struct cpt_work *cpti_deque_take(struct cpti_deque *deque, int is_newest)
+{
+    struct cpt_work *work = NULL;
+    uint64_t count = 0;
+
+    if (cpti_deque_is_empty(deque)) {
+        return NULL;
+    }
+    cpti_lock_take(&deque->lock);
+    count = atomic_load_explicit(&deque->count, memory_order_relaxed);
+    if (count != 0) {
+        const uint64_t index = is_newest ? deque->oldest + count - 1 : deque->oldest++;
+
+        work = deque->works[index % CPTI_DEQUE_WORKS_MAX];
+        atomic_store(&deque->count, count - 1);
+    }
+    cpti_lock_release(&deque->lock);
+    return work;
+}
+
+/* The newest, or NULL. Owner only. */
+static inline struct cpt_work *cpti_deque_pop(struct cpti_deque *deque)
+{
+    return cpti_deque_take(deque, 1);
+}
+
+/* The oldest, or NULL. */
+static inline struct cpt_work *cpti_deque_steal(struct cpti_deque *deque)
+{
+    return cpti_deque_take(deque, 0);
+}
+
+#endif
