@@ -14,6 +14,7 @@ extern CU_TestInfo cpt_log_record_tests[];
 extern CU_TestInfo cpt_log_tests[];
 extern CU_TestInfo cpt_log_index_tests[];
 extern CU_TestInfo cpt_log_parts_tests[];
+extern CU_TestInfo cpt_log_shape_tests[];
 extern CU_TestInfo cpt_log_zstd_tests[];
 extern CU_TestInfo cpt_files_tests[];
 
@@ -29,6 +30,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"log", NULL, NULL, NULL, NULL, cpt_log_tests},
     {"log index", NULL, NULL, NULL, NULL, cpt_log_index_tests},
     {"parts of a log", NULL, NULL, NULL, NULL, cpt_log_parts_tests},
+    {"shapes of paths", NULL, NULL, NULL, NULL, cpt_log_shape_tests},
     {"compressed log", NULL, NULL, NULL, NULL, cpt_log_zstd_tests},
     {"files", NULL, NULL, NULL, NULL, cpt_files_tests},
     CU_SUITE_INFO_NULL,

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cpt_log_shape.h - the times of a record's path, without the path
+ *
+ * Who adds up many records needs of each how long every frame took, and nothing else.
+ * The frames themselves, their names and who stands below whom, are the same in most
+ * records of a service: their *shape*. It is a part of the path's bytes, so it is
+ * enough to compare these with what was met before:
+ *
+ *      path's bytes   | sum | names, parents, kinds | segments: frames, times | labels
+ * |
+ *                           '------ shape 7 -------'  '-> self time of each frame
+ *
+ * Only what is as cpt_metadata_encode() writes it is known here. All else, and all that
+ * might be wrong, is left to cpt_record_path(), which says what is:
+ *
+ *      status = cpt_log_shapes_find(shapes, record, &times);
+ *      if (status != CPT_OK) {
+ *          cpt_record_path(record, …, path, …);            may refuse the record
+ *          cpt_log_shapes_keep(shapes, record, path, &shape);
+ *      }
+ *
+ * Threads: one at a time for each set of shapes.
+ */
+#ifndef CPT_LOG_SHAPE_H
+#define CPT_LOG_SHAPE_H
+
+#include "cpt/cpt_alloc.h"
+#include "cpt/cpt_name.h"
+#include "cpt/cpt_path.h"
+#include "cpt_log.h"
+
+CPT_BEGIN_DECLS
+
+/* Limits of what is kept; beyond them all is forgotten, and learnt again. */
+enum {
+    CPT_LOG_SHAPES_MAX = 1024,
+    CPT_LOG_SHAPE_BYTES_MAX = 1 << 20, /* of one; a larger one is not kept */
+    CPT_LOG_SHAPES_BYTES_MAX = 1 << 23 /* of all */
+};
+
+/* Shapes that were met. */
+struct cpt_log_shapes;
+
+/* None yet, in memory of @alloc (NULL: malloc's), or NULL. The caller owns it. */
+CPT_API struct cpt_log_shapes *cpt_log_shapes_new(const struct cpt_alloc *alloc);
+CPT_API void cpt_log_shapes_free(struct cpt_log_shapes *shapes);
+
+/* What a path is to who adds it up. */
+struct cpt_log_times {
+    uint64_t shape;          /* its number: never that of another shape */
+    const uint64_t *self_ns; /* of each frame, in their order; sums to the latency */
+    size_t frame_count;
+};
+
+/*
+ * The times of the path of @record, if its shape is known and nothing about it is
+ * unusual: then cpt_record_path() would accept it, too. Borrowed until the next call.
+ *
+ * CPT_OK; CPT_END: look at the path.
+ */
+CPT_API cpt_status cpt_log_shapes_find(struct cpt_log_shapes *shapes,
+                                       const struct cpt_record *record,
+                                       struct cpt_log_times *times);
+
+/*
+ * Keeps the shape of @record, of which cpt_record_path() has just made @path, and gives
+ * it a number, *@shape, by which it is found from now on.
+ *
+ * CPT_OK; CPT_END: not kept, because it has not been met often enough, is too large, or
+ * has an unusual form; CPT_NO_MEMORY.
+ */
+CPT_API cpt_status cpt_log_shapes_keep(struct cpt_log_shapes *shapes,
+                                       const struct cpt_record *record,
+                                       const struct cpt_path *path, uint64_t *shape);
+
+CPT_END_DECLS
+
+#endif
