@@ -248,6 +248,26 @@ static void run_round(size_t round)
     }
 }
 
+/* What @peer, number @p, costs more than the one that it says. */
+static void show_added(const struct graph_case *of, size_t p, size_t rounds)
+{
+    double added[BENCH_ROUNDS_MAX];
+    char name[64];
+
+    for (size_t other = 0; other < peer_count; other++) {
+        if (peers[p]->more_than == NULL ||
+            strcmp(peers[p]->more_than, peers[other]->name) != 0) {
+            continue;
+        }
+        for (size_t i = 0; i < rounds; i++) {
+            added[i] = of->values[p][i] - of->values[other][i];
+        }
+        (void)snprintf(name, sizeof name, "added by: %s", peers[p]->name);
+        bench_rounds(name, added, "ns a task", peers[other]->name, of->values[other],
+                     rounds);
+    }
+}
+
 static void show_case(struct graph_case *of, size_t rounds)
 {
     const char *baseline = peers[0]->name;
@@ -264,6 +284,7 @@ static void show_case(struct graph_case *of, size_t rounds)
             bench_rounds(p == 0 ? baseline : peers[p]->name, of->values[p], "ns a task",
                          p == 0 ? NULL : baseline, p == 0 ? NULL : of->values[0],
                          rounds);
+            show_added(of, p, rounds);
         }
     }
 }

@@ -129,10 +129,10 @@ static void run_waiting(void *opened, size_t request_count)
 enum { BOTH = BENCH_RUNS_REUSED | BENCH_RUNS_FRESH };
 
 const struct bench_peer bench_peers_cpt[] = {
-    {"cpt, inline", BOTH, open_inline, run_inline, close_run},
+    {"cpt, inline", BOTH, open_inline, run_inline, close_run, NULL},
     {"cpt, inline, traced", BENCH_RUNS_REUSED, open_inline_traced, run_inline,
-     close_run},
-    {"cpt, pool", BOTH | BENCH_RUNS_THREADS, open_pool, run_waiting, close_run},
+     close_run, "cpt, inline"},
+    {"cpt, pool", BOTH | BENCH_RUNS_THREADS, open_pool, run_waiting, close_run, NULL},
     {"cpt, pool, traced", BENCH_RUNS_REUSED | BENCH_RUNS_THREADS, open_pool_traced,
-     run_waiting, close_run},
+     run_waiting, close_run, "cpt, pool"},
     {0}};

@@ -119,5 +119,5 @@ static void run_dispatch(void *opened, size_t request_count)
 
 const struct bench_peer bench_peers_dispatch[] = {
     {"libdispatch, own counters", BENCH_RUNS_REUSED | BENCH_RUNS_THREADS, open_dispatch,
-     run_dispatch, close_dispatch},
+     run_dispatch, close_dispatch, NULL},
     {0}};

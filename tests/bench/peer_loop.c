@@ -150,8 +150,8 @@ static void run_atomic_counters(void *opened, size_t request_count)
 
 const struct bench_peer bench_peers_loop[] = {
     {"loop, atomic counters", BENCH_RUNS_REUSED | BENCH_RUNS_FRESH, open_loop,
-     run_atomic_counters, close_loop},
+     run_atomic_counters, close_loop, NULL},
     {"loop, plain counters", BENCH_RUNS_REUSED, open_loop, run_plain_counters,
-     close_loop},
-    {"loop in order", BENCH_RUNS_REUSED, open_loop, run_in_order, close_loop},
+     close_loop, NULL},
+    {"loop in order", BENCH_RUNS_REUSED, open_loop, run_in_order, close_loop, NULL},
     {0}};

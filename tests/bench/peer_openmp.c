@@ -80,7 +80,7 @@ static void run_openmp(void *opened, size_t request_count)
     }
 }
 
-const struct bench_peer bench_peers_openmp[] = {{"OpenMP tasks",
-                                                 BENCH_RUNS_FRESH | BENCH_RUNS_THREADS,
-                                                 open_openmp, run_openmp, close_openmp},
-                                                {0}};
+const struct bench_peer bench_peers_openmp[] = {
+    {"OpenMP tasks", BENCH_RUNS_FRESH | BENCH_RUNS_THREADS, open_openmp, run_openmp,
+     close_openmp, NULL},
+    {0}};

@@ -72,5 +72,5 @@ void close_taskflow(void *opened)
 
 const bench_peer bench_peers_taskflow[] = {
     {"Taskflow", BENCH_RUNS_REUSED | BENCH_RUNS_FRESH | BENCH_RUNS_THREADS,
-     open_taskflow, run_taskflow, close_taskflow},
-    {nullptr, 0, nullptr, nullptr, nullptr}};
+     open_taskflow, run_taskflow, close_taskflow, nullptr},
+    {nullptr, 0, nullptr, nullptr, nullptr, nullptr}};

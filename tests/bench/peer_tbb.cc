@@ -98,5 +98,5 @@ void close_tbb(void *opened)
 
 const bench_peer bench_peers_tbb[] = {
     {"oneTBB flow graph", BENCH_RUNS_REUSED | BENCH_RUNS_FRESH | BENCH_RUNS_THREADS,
-     open_tbb, run_tbb, close_tbb},
-    {nullptr, 0, nullptr, nullptr, nullptr}};
+     open_tbb, run_tbb, close_tbb, nullptr},
+    {nullptr, 0, nullptr, nullptr, nullptr, nullptr}};

@@ -40,6 +40,7 @@ struct bench_peer {
     void *(*open)(const struct bench_job *job);
     void (*run)(void *opened, size_t request_count);
     void (*close)(void *opened);
+    const char *more_than; /* what it adds to this other peer is told too; or NULL */
 };
 
 /* Each list ends with one without a name. */
