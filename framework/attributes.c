@@ -59,6 +59,9 @@ static void set(struct cpt_request *request, const char *key, unsigned type,
     if (!request->is_traced) {
         return;
     }
+    while (request->nest.parent != NULL) { /* a component has no record of its own */
+        request = request->nest.parent;
+    }
     cpti_lock_take(&request->lock);
     is_kept = !cpti_service_drops_attribute(request->inherited.service, key_bytes) &&
               value_bytes <= CPT_ATTRIBUTE_BYTES_MAX - request->attribute_bytes;

@@ -279,8 +279,8 @@ void cpt_transport_complete(struct cpt_transport_call *transport,
 
 /* --- The walk's part. Lock held. --- */
 
-cpt_status cpti_call_open(void *context, struct cpt_trace_call *call,
-                          struct cpt_path *callee)
+static cpt_status open_remote(void *context, struct cpt_trace_call *call,
+                              struct cpt_path *callee)
 {
     struct cpt_request *request = context;
     const struct cpt_metadata_decode_options options = {
@@ -307,11 +307,19 @@ cpt_status cpti_call_open(void *context, struct cpt_trace_call *call,
     return status;
 }
 
+cpt_status cpti_call_open(void *context, struct cpt_trace_call *call,
+                          struct cpt_path *callee)
+{
+    return call->outcome == CPT_CALL_COMPONENT ? cpti_run_open(call, callee)
+                                               : open_remote(context, call, callee);
+}
+
 void cpti_call_spliced(void *context, const struct cpt_trace_call *call,
                        uint64_t overcount_ns, uint64_t undercount_ns,
                        int is_inconsistent)
 {
-    struct cpti_callee *callee = callee_of(context, call->name);
+    struct cpti_callee *callee =
+        call->outcome != CPT_CALL_COMPONENT ? callee_of(context, call->name) : NULL;
 
     if (callee == NULL) {
         return;

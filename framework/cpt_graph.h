@@ -59,7 +59,8 @@ struct cpt_plan;
 
 enum {
     CPT_TASK_VALUES_MAX = 16, /* inputs of a task, and values it may start */
-    CPT_GRAPH_TASKS_MAX = 65535
+    CPT_GRAPH_TASKS_MAX = 65535,
+    CPT_NESTING_MAX = 64 /* runs of plans within one another, below the request */
 };
 
 /* A value that tasks hand to each other. Same name = same value, within a graph. */
@@ -191,6 +192,38 @@ CPT_API struct cpt_pending *cpt_sleep(struct cpt_task *task, const char *name,
 
 /* Likewise, but it is no work: the pause before a failed call is tried again. */
 CPT_API struct cpt_pending *cpt_back_off(struct cpt_task *task, uint64_t delay_ns);
+
+/*
+ * Starts a run of @plan, a component of this request, shown as @component below the
+ * task: its tasks, with a path of their own, on the same executor. @name is the plan's
+ * input and @input points to it, which is copied. Any number may be started, of plans
+ * that start others in turn, themselves too, CPT_NESTING_MAX deep; their memory counts
+ * with the request's. They are cancelled with it.
+ *
+ * If it cannot be started, the pending has failed already: CPT_LIMIT, CPT_NO_MEMORY,
+ * CPT_INVALID if @name is not what the plan takes; see cpt_run_sentence(). NULL at the
+ * memory limit: then cpt_await() fails. The plan is freed after the request is gone.
+ */
+#define cpt_spawn(task, component, plan, name, input)                                  \
+    cpt_task_spawn((task), (component), (plan), &cpt_value_##name,                     \
+                   1 ? (input) : (const cpt_value_type_##name *)0)
+
+/* The same with a value that is not known by name; NULL, NULL: the plan takes none. */
+CPT_API struct cpt_pending *cpt_task_spawn(struct cpt_task *task, const char *component,
+                                           const struct cpt_plan *plan,
+                                           const struct cpt_value *value,
+                                           const void *input);
+
+/* What a run gave as @name, its plan's output: a component that was spawned, or shared
+ * work (cpt_shared.h). NULL if it is not complete or has failed, or if its output is
+ * another value. Good till the request ends. */
+#define cpt_run_output(pending, name)                                                  \
+    ((const cpt_value_type_##name *)cpt_task_run_output((pending), &cpt_value_##name))
+CPT_API const void *cpt_task_run_output(struct cpt_pending *pending,
+                                        const struct cpt_value *value);
+
+/* Why the run failed: "task 'A: score': no such item"; empty if it has not. */
+CPT_API const char *cpt_run_sentence(struct cpt_pending *pending);
 
 /* Completes what cpt_defer() gave, exactly once, from any thread. */
 CPT_API void cpt_complete(struct cpt_pending *pending, cpt_status status);

@@ -16,8 +16,12 @@
 
 enum cpti_lock_rank {
     CPTI_RANK_NONE,
-    CPTI_RANK_REQUEST,  /* struct cpt_request.lock: pendings, awaits, arena, attributes
-                         */
+    /* struct cpt_request.lock: pendings, awaits, arena, attributes. The walk of a
+     * request goes on in its components, each with the rank of its level behind this
+     * one. */
+    CPTI_RANK_REQUEST,
+    CPTI_RANK_REQUEST_DEEPEST = CPTI_RANK_REQUEST + 64, /* CPT_NESTING_MAX */
+    CPTI_RANK_SHARED,   /* struct cpt_shared.lock: who waits for what */
     CPTI_RANK_COUNTERS, /* struct cpti_counters.lock: the table of callees */
     CPTI_RANK_LOG,      /* struct cpt_log_queue.lock */
     CPTI_RANK_WAITER,   /* the wait of cpt_request_run() */

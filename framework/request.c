@@ -176,10 +176,20 @@ cpt_status cpti_request_new(const struct cpt_request_options *options,
 
 void cpti_request_discard(struct cpt_request *request)
 {
+    if (request->nest.retire != NULL) {
+        request->nest.retire(request);
+    } else {
+        cpti_request_free(request);
+    }
+}
+
+void cpti_request_destroy(struct cpt_request *request)
+{
     void (*gone)(void *) = request->gone;
     void *context = request->context;
 
     cpt_arena_deinit(&request->arena);
+    cpti_nest_deinit(request);
     cpti_lock_deinit(&request->lock);
     cpt_alloc_free(request->alloc, request);
     if (gone != NULL) {

@@ -22,6 +22,7 @@
 #include "framework/cancel.h"
 #include "framework/lock.h"
 #include "framework/plan.h"
+#include "framework/subgraph.h"
 #include "wire/cpt_log.h"
 #include "wire/cpt_metadata.h"
 
@@ -133,6 +134,7 @@ struct cpt_request {
     size_t attribute_bytes;
     uint64_t attribute_dropped_count;
     void *served; /* what the service keeps of it; see service.c */
+    struct cpti_nest nest;
 };
 
 /* The request's own reference, so that it can be told from all others. */
@@ -148,8 +150,12 @@ cpt_status cpti_request_new(const struct cpt_request_options *options,
 /* Runs it. @input is kept, not copied. */
 void cpti_request_launch(struct cpt_request *request, void *input);
 
-/* Frees one that was never launched; `gone` is called. */
+/* Frees one that was never launched, or of which nothing runs any more: `gone` is
+ * called; unless somebody keeps it. */
 void cpti_request_discard(struct cpt_request *request);
+
+/* Does it at once; only for cpti_request_free(). */
+void cpti_request_destroy(struct cpt_request *request);
 
 /* One more that will touch the request; only for who is one already. */
 static inline void cpti_request_hold(struct cpt_request *request)

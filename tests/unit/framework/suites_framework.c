@@ -5,6 +5,7 @@
 
 extern CU_TestInfo cpt_graph_tests[];
 extern CU_TestInfo cpt_request_tests[];
+extern CU_TestInfo cpt_subgraph_tests[];
 extern CU_TestInfo cpt_runtime_model_tests[];
 extern CU_TestInfo cpt_pool_tests[];
 extern CU_TestInfo cpt_service_tests[];
@@ -15,6 +16,7 @@ extern CU_TestInfo cpt_log_file_tests[];
 CU_SuiteInfo cpt_suites[] = {
     {"graph", NULL, NULL, NULL, NULL, cpt_graph_tests},
     {"request", NULL, NULL, NULL, NULL, cpt_request_tests},
+    {"sub-graphs", NULL, NULL, NULL, NULL, cpt_subgraph_tests},
     {"random graphs", NULL, NULL, NULL, NULL, cpt_runtime_model_tests},
     {"pool", NULL, NULL, NULL, NULL, cpt_pool_tests},
     {"service", NULL, NULL, NULL, NULL, cpt_service_tests},

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* run.h - a pending that stands for a run of a plan, of one's own (subgraph.c) or
+ * shared with others (shared.c) */
+#ifndef CPT_RUN_H
+#define CPT_RUN_H
+
+#include "framework/request.h"
+
+/* In the arena of the request whose task waits. */
+struct cpti_run {
+    struct cpt_pending pending;
+    /* The path of the run, for a walk that found it on the waiter's. */
+    cpt_status (*open)(const struct cpti_run *run, struct cpt_trace_call *call,
+                       struct cpt_path *callee);
+    struct cpt_request *waiter;
+    const struct cpt_plan *plan;
+    /* Written before the pending ends, under the waiter's lock. */
+    const void *output;   /* NULL: it failed */
+    const char *sentence; /* why; as long-lived as the waiter. NULL: nothing to say */
+    size_t index;         /* of its input in a batch */
+};
+
+/* "A: name" in the arena of @request, ended by NUL; nothing at the memory limit. Lock
+ * not held. */
+struct cpt_bytes cpti_run_name(struct cpt_request *request, struct cpt_bytes service,
+                               const char *name);
+
+/* Begins the wait of @task for @run: its record, its reference. When it began, if it is
+ * traced. */
+uint64_t cpti_run_begin(struct cpti_run *run, struct cpt_task *task,
+                        struct cpt_bytes name);
+
+/* Starts a run of @plan below @task, under the frame @name, which is the task's own if
+ * @is_task; @input is not copied. With an error in @error already it is a pending that
+ * has failed so. NULL at the memory limit. */
+struct cpt_pending *cpti_component_start(struct cpt_task *task, struct cpt_bytes name,
+                                         int is_task, const struct cpt_plan *plan,
+                                         void *input, struct cpt_error *error);
+
+/* Ends it; the waiter's reference stays with the caller. */
+void cpti_run_end(struct cpti_run *run, cpt_status status, uint64_t arrive_ns);
+
+#endif

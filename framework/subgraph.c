@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * subgraph.c - runs of other plans within a request: components made while it runs
+ *
+ *      task A ---- cpt_spawn() ----.............. await -------- goes on
+ *                       |                           ^
+ *                       '--> a request of its own --'   done: the pending ends
+ *                              with tasks, path, and components in turn
+ *
+ * A component is a request like any other, with the parent's executor, clock and
+ * tracing, and what the parent inherited for its own callees. What differs:
+ *
+ * Who frees it. Its output and its records are read for as long as the parent lives, so
+ * when nothing of it runs any more it is not freed but *retired*: the parent keeps it,
+ * and lets it go with itself. Until it is retired it holds a reference to the parent.
+ * Freeing is a list and no recursion, since shared work makes chains of any length.
+ *
+ * Its memory counts with the parent's. The outermost request has a *family*: an
+ * allocator that counts what all of them take, up to that request's limit. It never
+ * counts down, as nothing is freed before the end.
+ *
+ * Its path. The component arrives when the call record is issued and responds when that
+ * arrives, so the sum of its path is the time observed, exactly. The walk of the parent
+ * opens it only if it is on the parent's path, with the parent's lock held; the
+ * component's lock comes after that one in rank, by its level.
+ */
+#include "framework/subgraph.h"
+
+#include "framework/recording.h"
+#include "framework/run.h"
+
+#include "cpt/cpt_path.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+_Static_assert(CPTI_RANK_REQUEST + CPT_NESTING_MAX <= CPTI_RANK_REQUEST_DEEPEST,
+               "a rank for the lock of each level");
+
+/* --- What a request keeps, and lets go --- */
+
+void cpti_request_keep(struct cpt_request *request, struct cpti_kept *kept)
+{
+    cpti_lock_take(&request->lock);
+    kept->next = request->nest.kept;
+    request->nest.kept = kept;
+    cpti_lock_release(&request->lock);
+}
+
+/* The requests that this thread is about to free, and whether it does. */
+static _Thread_local struct cpt_request *freed_requests;
+static _Thread_local int is_freeing;
+
+/* Memory of a request and of the components in it. */
+struct cpti_family {
+    struct cpt_alloc alloc; /* its context is the family */
+    const struct cpt_alloc *inner;
+    size_t bytes_max;
+    atomic_size_t bytes;  /* relaxed: a count */
+    atomic_uchar is_full; /* relaxed: told apart from no memory, on the same thread */
+};
+
+void cpti_nest_deinit(struct cpt_request *request)
+{
+    if (request->nest.parent == NULL) {
+        cpt_alloc_free(request->alloc, request->nest.family);
+    }
+}
+
+static void push_freed(struct cpt_request *request)
+{
+    request->nest.next_freed = freed_requests;
+    freed_requests = request;
+}
+
+/* What a request keeps goes before it: the components' memory is counted there. */
+void cpti_request_free(struct cpt_request *request)
+{
+    push_freed(request);
+    if (is_freeing) {
+        return;
+    }
+    is_freeing = 1;
+    while (freed_requests != NULL) {
+        request = freed_requests;
+        freed_requests = request->nest.next_freed;
+        if (request->nest.kept == NULL) {
+            cpti_request_destroy(request);
+            continue;
+        }
+        push_freed(request);
+        while (request->nest.kept != NULL) {
+            struct cpti_kept *kept = request->nest.kept;
+
+            request->nest.kept = kept->next;
+            kept->release(kept);
+        }
+    }
+    is_freeing = 0;
+}
+
+/* --- What a pending that stands for a run has in common --- */
+
+struct cpt_bytes cpti_run_name(struct cpt_request *request, struct cpt_bytes service,
+                               const char *name)
+{
+    const size_t bytes = service.bytes + 2 + strlen(name);
+    char *text = cpti_request_take(request, bytes + 1);
+    char *cut = NULL;
+
+    if (text == NULL) {
+        return (struct cpt_bytes){NULL, 0};
+    }
+    (void)snprintf(text, bytes + 1, "%.*s: %s", (int)service.bytes, service.data, name);
+    if (bytes <= CPT_NAME_BYTES_MAX) {
+        return (struct cpt_bytes){text, bytes};
+    }
+    cut = cpti_request_take(request, CPT_NAME_BYTES_MAX + 1);
+    return cut != NULL ? cpt_name_bound((struct cpt_bytes){text, bytes}, cut)
+                       : (struct cpt_bytes){NULL, 0};
+}
+
+uint64_t cpti_run_begin(struct cpti_run *run, struct cpt_task *task,
+                        struct cpt_bytes name)
+{
+    struct cpt_request *request = task->request;
+    const uint64_t now_ns = cpti_record_now(request);
+
+    run->waiter = request;
+    cpti_lock_take(&request->lock);
+    run->pending.call = cpti_record_issue(task, name, CPT_CALL_COMPONENT, now_ns);
+    cpti_pending_begin(&run->pending, task, now_ns);
+    cpti_lock_release(&request->lock);
+    cpti_request_hold(request);
+    return now_ns;
+}
+
+void cpti_run_end(struct cpti_run *run, cpt_status status, uint64_t arrive_ns)
+{
+    struct cpt_request *request = run->waiter;
+    struct cpt_task *owner = NULL;
+
+    cpti_lock_take(&request->lock);
+    if (run->pending.call != NULL && run->open != NULL) {
+        run->pending.call->reply = run;
+        run->pending.call->reply_bytes = sizeof *run;
+    }
+    owner = cpti_pending_end(&run->pending, status, arrive_ns);
+    cpti_lock_release(&request->lock);
+    cpti_task_wake(owner);
+}
+
+cpt_status cpti_run_open(struct cpt_trace_call *call, struct cpt_path *callee)
+{
+    const struct cpti_run *run = call->reply;
+
+    return run->open(run, call, callee);
+}
+
+const void *cpt_task_run_output(struct cpt_pending *pending,
+                                const struct cpt_value *value)
+{
+    const struct cpti_run *run =
+        (const struct cpti_run *)((const char *)pending -
+                                  offsetof(struct cpti_run, pending));
+    const struct cpt_value *output = run->plan->graph->output;
+
+    if (output != value &&
+        (output->bytes != value->bytes || strcmp(output->name, value->name) != 0)) {
+        return NULL;
+    }
+    return cpt_pending_status(pending) == CPT_OK ? run->output : NULL;
+}
+
+const char *cpt_run_sentence(struct cpt_pending *pending)
+{
+    const struct cpti_run *run =
+        (const struct cpti_run *)((const char *)pending -
+                                  offsetof(struct cpti_run, pending));
+    const cpt_status status = cpt_pending_status(pending);
+
+    return status == CPT_OK || status == CPT_WAITING ? ""
+           : run->sentence != NULL                   ? run->sentence
+                                                     : cpt_status_sentence(status);
+}
+
+/* --- The memory of a family --- */
+
+static void *resize_in_family(void *context, void *memory, size_t bytes)
+{
+    struct cpti_family *family = context;
+
+    if (bytes != 0) {
+        const size_t before =
+            atomic_fetch_add_explicit(&family->bytes, bytes, memory_order_relaxed);
+
+        if (before > family->bytes_max || bytes > family->bytes_max - before) {
+            (void)atomic_fetch_sub_explicit(&family->bytes, bytes,
+                                            memory_order_relaxed);
+            atomic_store_explicit(&family->is_full, 1, memory_order_relaxed);
+            return NULL;
+        }
+    }
+    return family->inner->resize(family->inner->context, memory, bytes);
+}
+
+/* The family that @request belongs to, which is founded by its first component. NULL:
+ * no memory. What the founder takes itself counts from then on. */
+static struct cpti_family *family_of(struct cpt_request *request)
+{
+    const struct cpt_alloc *inner =
+        request->alloc != NULL ? request->alloc : cpt_alloc_default();
+    struct cpti_family *family = NULL;
+
+    cpti_lock_take(&request->lock);
+    family = request->nest.family;
+    if (family == NULL) {
+        family = cpt_alloc_zeroed(inner, sizeof *family);
+    }
+    if (family != NULL && request->nest.family == NULL) {
+        family->alloc = (struct cpt_alloc){resize_in_family, family};
+        family->inner = inner;
+        family->bytes_max = request->block_bytes + request->arena.limit_bytes;
+        atomic_init(&family->bytes, request->block_bytes + request->arena.used_bytes);
+        atomic_init(&family->is_full, 0);
+        request->arena.alloc = &family->alloc;
+        request->nest.family = family;
+    }
+    cpti_lock_release(&request->lock);
+    return family;
+}
+
+/* --- A component --- */
+
+/* One component, in the arena of its parent. */
+struct component {
+    struct cpti_run run;
+    struct cpt_request *request; /* NULL: it could not be made */
+};
+
+static cpt_status open_component(const struct cpti_run *run,
+                                 struct cpt_trace_call *call, struct cpt_path *callee)
+{
+    const struct component *component = (const struct component *)run;
+    const cpt_status status = cpt_request_path(component->request, callee, NULL);
+
+    if (status != CPT_OK) {
+        call->reason = CPT_REASON_LIMIT;
+    }
+    return status;
+}
+
+/* One more that will touch @request, unless it is retired. */
+static int hold_if_running(struct cpt_request *request)
+{
+    uint_least32_t count =
+        atomic_load_explicit(&request->reference_count, memory_order_relaxed);
+
+    while (count != 0) {
+        if (atomic_compare_exchange_weak_explicit(&request->reference_count, &count,
+                                                  count + 1, memory_order_acquire,
+                                                  memory_order_relaxed)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Its parent wants it no more. It may just be ending, or gone but for its memory. */
+static void tell_component(struct cpti_outside *outside)
+{
+    struct component *component =
+        (struct component *)((char *)outside->pending -
+                             offsetof(struct component, run.pending));
+
+    if (hold_if_running(component->request)) {
+        cpti_request_end(component->request, CPT_CANCELLED, NULL);
+        cpti_request_release(component->request);
+    }
+}
+
+static void end_component(struct cpt_request *request, void *context)
+{
+    struct component *component = context;
+    const uint64_t arrive_ns =
+        request->trace.arrival_ns + cpt_request_latency_ns(request);
+
+    component->run.output = cpt_request_output(request);
+    component->run.sentence = request->sentence;
+    cpti_run_end(&component->run, cpt_request_status(request), arrive_ns);
+}
+
+static void free_component(struct cpti_kept *kept)
+{
+    cpti_request_free((struct cpt_request *)((char *)kept - offsetof(struct cpt_request,
+                                                                     nest.kept_by)));
+}
+
+/* Nothing of it runs any more. */
+static void retire_component(struct cpt_request *request)
+{
+    struct cpt_request *parent = request->nest.parent;
+
+    request->nest.kept_by.release = free_component;
+    cpti_request_keep(parent, &request->nest.kept_by);
+    cpti_request_release(parent);
+}
+
+/* Why the component cannot be made; the sentence is in @error. */
+static cpt_status check_component(const struct cpt_request *parent, const char *name,
+                                  const struct cpt_plan *plan,
+                                  const struct cpt_value *value,
+                                  struct cpt_error *error)
+{
+    const struct cpt_value *input = plan->graph->input;
+
+    if (parent->nest.level >= CPT_NESTING_MAX) {
+        return cpt_error_set(error, CPT_LIMIT, 0,
+                             "component \"%s\" lies %u runs deep, the limit is %d",
+                             name, (unsigned)parent->nest.level + 1, CPT_NESTING_MAX);
+    }
+    if (input == NULL && value == NULL) {
+        return CPT_OK;
+    }
+    if (input == NULL || value == NULL || input->bytes != value->bytes ||
+        (input != value && strcmp(input->name, value->name) != 0)) {
+        return cpt_error_set(
+            error, CPT_INVALID, 0,
+            "component \"%s\" takes \"%s\" of %zu bytes, but is given \"%s\" of %zu",
+            name, input != NULL ? input->name : "nothing",
+            input != NULL ? input->bytes : 0, value != NULL ? value->name : "nothing",
+            value != NULL ? value->bytes : 0);
+    }
+    return CPT_OK;
+}
+
+/* A request below @parent; its input is the caller's. */
+static cpt_status make_component(struct component *component,
+                                 struct cpt_request *parent, struct cpt_bytes name,
+                                 struct cpt_error *error)
+{
+    const struct cpt_request_options options = {
+        .struct_bytes = sizeof options,
+        .plan = component->run.plan,
+        .executor = parent->executor,
+        .done = end_component,
+        .context = component,
+        .alloc = &parent->nest.family->alloc,
+        .memory_bytes_max = parent->nest.family->bytes_max,
+        .is_traced = parent->is_traced,
+        .entry = name.data,
+        .clock = parent->clock,
+        .attribution = parent->trace.attribution,
+    };
+    struct cpt_request *made = NULL;
+    cpt_status status = CPT_OK;
+
+    atomic_store_explicit(&parent->nest.family->is_full, 0, memory_order_relaxed);
+    status = cpti_request_new(&options, &made, error);
+    if (status != CPT_OK) {
+        return status;
+    }
+    made->alloc = parent->nest.family->inner; /* for the walk, and to free */
+    made->inherited = parent->inherited;
+    made->nest.parent = parent;
+    made->nest.family = parent->nest.family;
+    made->nest.fill = parent->nest.fill;
+    made->nest.level = parent->nest.level + 1;
+    made->nest.retire = retire_component;
+    made->lock.rank = (enum cpti_lock_rank)(CPTI_RANK_REQUEST + made->nest.level);
+    component->request = made;
+    return CPT_OK;
+}
+
+/* What went wrong, where the waiter can read it. Lock not held. */
+static cpt_status keep_sentence(struct cpti_run *run, struct cpt_request *request,
+                                const struct cpt_error *error)
+{
+    const size_t bytes = strlen(error->sentence);
+    char *text = cpti_request_take(request, bytes + 1);
+
+    if (text != NULL) {
+        memcpy(text, error->sentence, bytes);
+    }
+    run->sentence = text;
+    return error->status;
+}
+
+struct cpt_pending *cpti_component_start(struct cpt_task *task, struct cpt_bytes name,
+                                         int is_task, const struct cpt_plan *plan,
+                                         void *input, struct cpt_error *error)
+{
+    struct cpt_request *parent = task->request;
+    struct component *component = cpti_request_take(parent, sizeof *component);
+    cpt_status status = error->status;
+    uint64_t issue_ns = 0;
+
+    if (component == NULL) {
+        return NULL;
+    }
+    component->run.plan = plan;
+    if (status == CPT_OK && family_of(parent) == NULL) {
+        status = cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a component");
+    }
+    if (status == CPT_OK) {
+        status = make_component(component, parent, name, error);
+    }
+    if (status == CPT_OK) {
+        component->run.open = open_component;
+        component->run.pending.outside.tell = tell_component;
+    } else {
+        status = keep_sentence(&component->run, parent, error);
+    }
+    issue_ns = cpti_run_begin(&component->run, task,
+                              is_task ? (struct cpt_bytes){NULL, 0} : name);
+    if (status != CPT_OK) {
+        cpti_run_end(&component->run, status, issue_ns);
+        cpti_request_release(parent);
+        return &component->run.pending;
+    }
+    component->request->trace.arrival_ns = issue_ns;
+    cpti_request_launch(component->request, input);
+    return &component->run.pending;
+}
+
+struct cpt_pending *cpt_task_spawn(struct cpt_task *task, const char *name,
+                                   const struct cpt_plan *plan,
+                                   const struct cpt_value *value, const void *input)
+{
+    struct cpt_request *parent = task->request;
+    struct cpt_error error = {0};
+    struct cpt_bytes frame = {NULL, 0};
+    void *copy = NULL;
+
+    if (parent->is_traced) {
+        frame = cpti_run_name(parent, parent->plan->service, name);
+        if (frame.data == NULL) {
+            return NULL;
+        }
+    }
+    (void)check_component(parent, name, plan, value, &error);
+    if (error.status == CPT_OK && plan->input_bytes != 0) {
+        assert(input != NULL);
+        copy = cpti_request_take(parent, plan->input_bytes);
+        if (copy == NULL) {
+            return NULL;
+        }
+        memcpy(copy, input, plan->input_bytes);
+    }
+    return cpti_component_start(task, frame, 0, plan, copy, &error);
+}
