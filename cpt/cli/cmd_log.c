@@ -27,7 +27,6 @@ struct log_command {
     int is_json;
     int is_check;
     int follows;
-    struct cpti_log_window window;  /* of the selection */
     struct cpti_log_output *output; /* where records go instead of being printed */
     uint64_t selected_count;        /* of this file */
     uint64_t shown_count;           /* of all files */
@@ -216,6 +215,7 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
 static int run_file(struct log_command *command, const struct cpti_arguments *arguments,
                     const char *file)
 {
+    struct cpti_selection *const selection = &command->selection;
     struct cpti_input input;
     struct cpti_log_walk walk = {
         .input = &input,
@@ -224,8 +224,8 @@ static int run_file(struct log_command *command, const struct cpti_arguments *ar
         .prints_records = !command->is_check,
         .record = meet_record,
         .context = command,
-        .windows = &command->window,
-        .window_count = !command->is_check, /* a check looks at everything */
+        .selections = &selection,
+        .selection_count = !command->is_check, /* a check looks at everything */
     };
     int status = cpti_input_open(&input, file);
 
@@ -299,14 +299,15 @@ static int run_files(struct log_command *command,
 static int run_into(struct log_command *command, const struct cpti_arguments *arguments,
                     const char *path)
 {
+    struct cpti_selection *const selection = &command->selection;
     const struct cpti_log_walk like = {
         .stops_at_error = cpti_has(arguments, "stop-at-error"),
         .forgives =
             cpti_has(arguments, "repair"), /* what is said is what one repairs */
         .record = meet_record,
         .context = command,
-        .windows = &command->window,
-        .window_count = 1,
+        .selections = &selection,
+        .selection_count = 1,
     };
     struct cpti_log_output output;
     int status = cpti_log_output_open(&output, path, cpti_has(arguments, "compress"));
@@ -354,9 +355,6 @@ static int run(const struct cpti_arguments *arguments)
     }
     selection->includes_forced =
         1; /* after their percentiles, which are of the others */
-    command.window =
-        (struct cpti_log_window){command.selection.since_ns, command.selection.until_ns,
-                                 command.selection.entry};
     status = output != NULL ? run_into(&command, arguments, output)
                             : run_files(&command, arguments);
     cpti_selection_deinit(selection);
@@ -429,7 +427,8 @@ const struct cpti_command cpti_command_log = {
         "by the time when requests arrived; the index at its end tells what each block "
         "holds, so that who "
         "looks "
-        "for a window of time or an entry service need not read the others. Blocks of "
+        "for a window of time, an entry service, a latency or a key need not read the "
+        "others. Blocks of "
         "the "
         "input are passed over in the same way if it ends with an index.\n"
         "\n"

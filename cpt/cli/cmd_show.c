@@ -36,7 +36,7 @@ struct show_command {
     uint64_t wanted_number; /* of the record; 0: any */
     int is_slowest;         /* of all that fit; otherwise the first */
     uint64_t rows_max;
-    uint64_t record_count;   /* met, in all files */
+    uint64_t record_count;   /* in the files before this one */
     uint64_t selected_count; /* of those, fit */
     struct cpti_kept kept;
 };
@@ -53,12 +53,12 @@ static int has_trace(const struct cpt_record *record, const char *trace)
     return record->has_trace_id && strcasecmp(text, trace) == 0;
 }
 
-static int is_wanted(struct show_command *command, const struct cpt_record *record)
+static int is_wanted(struct show_command *command, const struct cpt_record *record,
+                     uint64_t number)
 {
     const char *entry = command->selection.entry;
 
-    if (command->wanted_number != 0 &&
-        command->record_count != command->wanted_number) {
+    if (command->wanted_number != 0 && number != command->wanted_number) {
         return 0;
     }
     return cpti_selection_has(&command->selection, record) == CPTI_SELECTED &&
@@ -69,11 +69,11 @@ static int is_wanted(struct show_command *command, const struct cpt_record *reco
 static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
 {
     struct show_command *command = walk->context;
+    const uint64_t number = command->record_count + cpti_log_record_number(walk);
     const struct cpt_path *path;
     int failed;
 
-    command->record_count++;
-    if (!is_wanted(command, record)) {
+    if (!is_wanted(command, record, number)) {
         return CPTI_EXIT_DONE;
     }
     command->selected_count++;
@@ -84,19 +84,22 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     if (path == NULL) {
         return failed;
     }
-    failed = cpti_kept_set(&command->kept, record, path, command->record_count);
+    failed = cpti_kept_set(&command->kept, record, path, number);
     return failed == CPTI_EXIT_DONE && !command->is_slowest ? FOUND : failed;
 }
 
 static int walk_file(struct show_command *command,
                      const struct cpti_arguments *arguments, const char *file)
 {
+    struct cpti_selection *const selection = &command->selection;
     struct cpti_input input;
     struct cpti_log_walk walk = {
         .input = &input,
         .stops_at_error = cpti_has(arguments, "stop-at-error"),
         .record = meet_record,
         .context = command,
+        .selections = &selection,
+        .selection_count = 1,
     };
     int status = cpti_input_open(&input, file);
 
@@ -106,6 +109,7 @@ static int walk_file(struct show_command *command,
     status = cpti_log_expect(&input);
     if (status == CPTI_EXIT_DONE) {
         status = cpti_log_walk(&walk);
+        command->record_count += walk.record_count + walk.passed_count;
     }
     cpti_input_close(&input);
     return status;

@@ -29,6 +29,8 @@
 
 #include "cpt/cpt_name.h"
 
+struct cpt_log_index;
+struct cpt_log_index_block;
 struct cpt_path;
 struct cpt_record;
 
@@ -204,5 +206,13 @@ int cpti_expression_holds(const struct cpti_expression *expression,
 /* The same for test @index alone. */
 int cpti_expression_test(const struct cpti_expression *expression, size_t index,
                          const struct cpt_record *record, struct cpti_scratch *scratch);
+
+/* --- What an index says of it: expression_index.c --- */
+
+/* Whether @expression may hold for a record of @block, by what @index says of that: 0
+ * only if it holds for none, and none has to be asked for its path. */
+int cpti_expression_may_hold(const struct cpti_expression *expression,
+                             const struct cpt_log_index *index,
+                             const struct cpt_log_index_block *block);
 
 #endif

@@ -260,38 +260,30 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     return failed;
 }
 
-/* Counts the records of blocks that were passed over unseen. Nobody knows which keys
- * they have, so none can be said to be missing. */
+/* Counts the records of blocks that were passed over unseen. */
 static void count_passed(struct gathering *gathering, uint64_t passed_count)
 {
     for (size_t i = 0; i < gathering->gather_count && passed_count != 0; i++) {
-        struct cpti_selection *selection = gathering->gathers[i].selection;
-
         gathering->tallies[i].record_count += passed_count;
-        memset(selection->was_seen, 1, sizeof selection->was_seen);
-        selection->unseen_count = 0;
     }
 }
 
 static int gather_log(struct gathering *gathering, struct cpti_input *input,
                       int *is_usable)
 {
-    struct cpti_log_window windows[CPTI_GATHERS_MAX] = {{0}};
+    struct cpti_selection *selections[CPTI_GATHERS_MAX] = {NULL};
     struct cpti_log_walk walk = {
         .input = input,
         .stops_at_error = gathering->stops_at_error,
         .record = meet_record,
         .context = gathering,
-        .windows = windows,
-        .window_count = gathering->gather_count,
+        .selections = selections,
+        .selection_count = gathering->gather_count,
     };
     int status;
 
     for (size_t i = 0; i < gathering->gather_count; i++) {
-        const struct cpti_selection *selection = gathering->gathers[i].selection;
-
-        windows[i] = (struct cpti_log_window){selection->since_ns, selection->until_ns,
-                                              selection->entry};
+        selections[i] = gathering->gathers[i].selection;
     }
     status = cpti_log_walk(&walk);
     count_passed(gathering, walk.passed_count);

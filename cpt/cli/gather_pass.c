@@ -22,6 +22,8 @@ struct pass {
     struct cpti_selection *const *selections;
     size_t count;
     struct cpti_population populations[CPTI_GATHERS_MAX];
+    struct cpti_selection *wanting[CPTI_GATHERS_MAX]; /* those with percentiles */
+    size_t wanting_count;
 };
 
 static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
@@ -73,7 +75,13 @@ static int pass_file(struct pass *pass, const char *path)
 {
     struct cpti_input input;
     struct cpti_log_walk walk = {
-        .input = &input, .is_quiet = 1, .record = meet_record, .context = pass};
+        .input = &input,
+        .is_quiet = 1,
+        .record = meet_record,
+        .context = pass,
+        .selections = pass->wanting,
+        .selection_count = pass->wanting_count,
+    };
     int status = cpti_input_open(&input, path);
 
     if (status != CPTI_EXIT_DONE) {
@@ -108,6 +116,7 @@ int cpti_gather_percentiles(struct cpti_selection *const *selections, size_t cou
     for (size_t i = 0; i < count; i++) {
         if (selections[i]->expression.percentile_count != 0) {
             percentile = selections[i]->expression.percentiles[0].name;
+            pass.wanting[pass.wanting_count++] = selections[i];
         }
     }
     if (percentile == NULL) {

@@ -3,6 +3,7 @@
 /* log_passing.c - the blocks of a log that need not be read; see log_passing.h */
 #include "cpt/cli/log_passing.h"
 
+#include "cpt/cli/select.h"
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_index.h"
 
@@ -11,34 +12,18 @@
 /* How often a log that is followed is looked at. */
 static const struct timespec follow_pause = {0, 100000000};
 
-static int is_narrow(const struct cpti_log_window *window)
-{
-    return window->since_ns != 0 || window->until_ns != UINT64_MAX ||
-           window->entry != NULL;
-}
-
-static int window_wants(const struct cpti_log_window *window,
-                        const struct cpt_log_index *index,
-                        const struct cpt_log_index_block *block)
-{
-    return block->start_max_ns >= window->since_ns &&
-           block->start_min_ns < window->until_ns &&
-           (window->entry == NULL ||
-            (block->services &
-             cpt_log_index_service_set(index, cpt_bytes_of(window->entry))) != 0);
-}
-
 /* A cpt_log_wants_fn. */
 static int wants(void *context, const struct cpt_log_index *index,
                  const struct cpt_log_index_block *block)
 {
-    const struct cpti_log_passing *passing = context;
+    struct cpti_log_passing *passing = context;
 
-    for (size_t i = 0; i < passing->window_count; i++) {
-        if (window_wants(&passing->windows[i], index, block)) {
+    for (size_t i = 0; i < passing->selection_count; i++) {
+        if (cpti_selection_may_have(passing->selections[i], index, block)) {
             return 1;
         }
     }
+    passing->passed_keys |= block->keys;
     return 0;
 }
 
@@ -59,17 +44,18 @@ static struct cpt_log_index *read_index(struct cpti_input *input)
 }
 
 void cpti_log_passing_init(struct cpti_log_passing *passing, struct cpti_input *input,
-                           const struct cpti_log_window *windows, size_t window_count,
+                           struct cpti_selection *const *selections,
+                           size_t selection_count,
                            struct cpt_log_reader_options *options)
 {
-    size_t narrow_count = 0;
-
-    *passing = (struct cpti_log_passing){windows, window_count, NULL};
-    for (size_t i = 0; i < window_count; i++) {
-        narrow_count += is_narrow(&windows[i]) != 0;
+    *passing = (struct cpti_log_passing){.selections = selections,
+                                         .selection_count = selection_count};
+    for (size_t i = 0; i < selection_count; i++) {
+        if (!cpti_selection_may_pass(selections[i])) {
+            return; /* one that wants all makes every block wanted */
+        }
     }
-    /* one that wants all makes every block wanted */
-    if (window_count == 0 || narrow_count != window_count) {
+    if (selection_count == 0) {
         return;
     }
     passing->index = read_index(input);
@@ -81,8 +67,12 @@ void cpti_log_passing_init(struct cpti_log_passing *passing, struct cpti_input *
 
 void cpti_log_passing_deinit(struct cpti_log_passing *passing)
 {
+    for (size_t i = 0; i < passing->selection_count && passing->index != NULL; i++) {
+        cpti_selection_note_passed(passing->selections[i], passing->index,
+                                   passing->passed_keys);
+    }
     cpt_log_index_free(passing->index);
-    passing->index = NULL;
+    *passing = (struct cpti_log_passing){.index = NULL};
 }
 
 int cpti_log_is_finished(struct cpti_input *input)

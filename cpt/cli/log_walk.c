@@ -69,10 +69,17 @@ static void say_damage(struct cpti_log_walk *walk, const char *sentence,
     }
 }
 
+uint64_t cpti_log_record_number(const struct cpti_log_walk *walk)
+{
+    return (walk->part != NULL ? walk->part->record_count : 0) + walk->record_count +
+           cpt_log_reader_counts(walk->reader)->passed_records;
+}
+
 int cpti_log_skip(struct cpti_log_walk *walk, const char *sentence)
 {
     walk->skipped_count++;
-    say_damage(walk, sentence, walk->record_count, cpt_log_reader_offset(walk->reader));
+    say_damage(walk, sentence, cpti_log_record_number(walk),
+               cpt_log_reader_offset(walk->reader));
     return walk->stops_at_error ? CPTI_EXIT_FAILED : CPTI_EXIT_DONE;
 }
 
@@ -172,9 +179,14 @@ int cpti_log_walk_next(struct cpti_log_walk *walk, struct cpt_record *record,
 {
     *is_end = 0;
     for (;;) {
-        struct cpt_error error = {0};
-        const cpt_status status = cpt_log_reader_next(walk->reader, record, &error);
+        struct cpt_error error;
+        cpt_status status;
         int failed;
+
+        error.status = CPT_OK; /* not all of it: it is large, and records are many */
+        error.offset = 0;
+        error.sentence[0] = '\0';
+        status = cpt_log_reader_next(walk->reader, record, &error);
 
         if (status == CPT_END) {
             *is_end = 1;
@@ -262,8 +274,8 @@ int cpti_log_walk_begin(struct cpti_log_walk *walk)
     };
     struct cpt_error error = {0};
 
-    cpti_log_passing_init(&walk->passing, walk->input, walk->windows,
-                          walk->window_count, &options);
+    cpti_log_passing_init(&walk->passing, walk->input, walk->selections,
+                          walk->selection_count, &options);
     if (walk->part != NULL && begin_part(walk, &options) != CPTI_EXIT_DONE) {
         return CPTI_EXIT_FAILED;
     }

@@ -30,8 +30,8 @@ struct cpti_log_walk {
     int (*record)(struct cpti_log_walk *walk, const struct cpt_record *record);
     void *context;
     /* What is looked for: blocks without any of it may be passed over unseen. */
-    const struct cpti_log_window *windows;
-    size_t window_count;
+    struct cpti_selection *const *selections;
+    size_t selection_count;
     const struct cpt_log_part *part; /* what is walked of a file; NULL: all of it */
 
     struct cpt_log_reader *reader;
@@ -62,6 +62,9 @@ int cpti_log_walk_begin(struct cpti_log_walk *walk);
 int cpti_log_walk_next(struct cpti_log_walk *walk, struct cpt_record *record,
                        int *is_end);
 int cpti_log_walk_end(struct cpti_log_walk *walk, int status);
+
+/* Within `record`: its number in the file, from 1 on, those passed over included. */
+uint64_t cpti_log_record_number(const struct cpti_log_walk *walk);
 
 /* Within `record`: says that the record cannot be used, and counts it as skipped.
  * CPTI_EXIT_DONE, or CPTI_EXIT_FAILED if the walk stops at errors. */

@@ -10,6 +10,7 @@
 #include "cpt/cpt_clock.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
+#include "wire/cpt_log_index.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -255,6 +256,45 @@ int cpti_selection_is_population(struct cpti_selection *selection,
     return cpti_selection_counts(selection, record) == CPTI_SELECTED &&
            selection->scratch.is_decoded >= 0;
 }
+
+/* --- With an index --- */
+
+int cpti_selection_may_pass(const struct cpti_selection *selection)
+{
+    return selection->since_ns != 0 || selection->until_ns != UINT64_MAX ||
+           selection->entry != NULL || selection->expression.test_count != 0;
+}
+
+int cpti_selection_may_have(const struct cpti_selection *selection,
+                            const struct cpt_log_index *index,
+                            const struct cpt_log_index_block *block)
+{
+    if (block->start_max_ns < selection->since_ns ||
+        block->start_min_ns >= selection->until_ns) {
+        return 0;
+    }
+    if (selection->entry != NULL &&
+        (block->services &
+         cpt_log_index_service_set(index, cpt_bytes_of(selection->entry))) == 0) {
+        return 0;
+    }
+    return cpti_expression_may_hold(&selection->expression, index, block);
+}
+
+void cpti_selection_note_passed(struct cpti_selection *selection,
+                                const struct cpt_log_index *index, uint64_t keys)
+{
+    for (size_t i = 0; i < selection->expression.test_count; i++) {
+        if (!selection->was_seen[i] &&
+            (keys & cpt_log_index_key_set(
+                        index, cpti_expression_key(&selection->expression, i))) != 0) {
+            selection->was_seen[i] = 1;
+            selection->unseen_count--;
+        }
+    }
+}
+
+/* --- What it is for --- */
 
 uint64_t cpti_selection_weight(const struct cpti_selection *selection,
                                const struct cpt_record *record)

@@ -22,6 +22,8 @@
 #include "cpt/cli/options.h"
 #include "cpt/cpt_name.h"
 
+struct cpt_log_index;
+struct cpt_log_index_block;
 struct cpt_record;
 struct cpt_tree;
 
@@ -102,6 +104,20 @@ enum cpti_selected cpti_selection_counts(struct cpti_selection *selection,
  * percentiles: whether it is of those that they are percentiles of. */
 int cpti_selection_is_population(struct cpti_selection *selection,
                                  const struct cpt_record *record);
+
+/* Whether anything of it is such that an index can tell blocks without any selected
+ * record. */
+int cpti_selection_may_pass(const struct cpti_selection *selection);
+
+/* Whether a record of @block may be selected, or one that would be but for being forced
+ * or an inner service's own, by what @index says of the block. */
+int cpti_selection_may_have(const struct cpti_selection *selection,
+                            const struct cpt_log_index *index,
+                            const struct cpt_log_index_block *block);
+
+/* Notes that blocks with @keys, a set of @index, were not looked at. */
+void cpti_selection_note_passed(struct cpti_selection *selection,
+                                const struct cpt_log_index *index, uint64_t keys);
 
 /*
  * The weight of a selected record in an average, 0 if its probability is none. A

@@ -16,3 +16,19 @@ cpt log --json --since 2026-11-21T06:01:30Z c.cptlog | wc -l
 cpt log --json --entry B c.cptlog | wc -l
 echo 'unless everything is checked:'
 cpt log --check --since 2026-11-21T06:01:30Z c.cptlog
+echo 'and so do selections:'
+for where in 'latency > 1s' 'latency > p90' 'has(nothing)' 'service == "B"' 'arm == "control" and latency < p10' \
+    'start < 2026-11-21T06:00:10Z or start >= 2026-11-21T06:01:50Z' 'latency > p90 and start >= 2026-11-21T06:01:00Z' \
+    'not has(nothing) and not (latency < 1s)' 'has(nothing) or path("B: B2") > 8ms'; do
+    cpt log --json --where "$where" b.cptlog >wanted
+    cpt log --json --where "$where" a.cptlog | cmp - wanted && wc -l <wanted
+    cpt show --slowest --where "$where" b.cptlog >wanted 2>wanted.err
+    cpt show --slowest --where "$where" a.cptlog >got 2>got.err
+    cmp got wanted && cmp got.err wanted.err
+    cpt report --json --where "$where" b.cptlog 2>wanted.err | sed s/b.cptlog/a.cptlog/ >wanted
+    cpt report --json --where "$where" a.cptlog >got 2>got.err
+    cmp got wanted && cmp got.err wanted.err
+done
+cpt log --where 'has(nothing)' c.cptlog
+cpt show --where 'start >= 2026-11-21T06:01:50Z and latency > p10' --record 115 c.cptlog | head -2
+cpt aggregate --where 'mistyped=1' -o none.cpttree c.cptlog
