@@ -25,7 +25,6 @@
 struct rpc_call {
     struct cpt_transport_call transport; /* first: the transport hands us this */
     struct cpt_pending pending;
-    const struct cpt_stub *stub;
     struct cpt_call_reply reply;
     char ask[64];
 };
@@ -104,6 +103,14 @@ static int prepare(struct rpc_call *call, struct cpt_request *request,
     transport->method = stub->method;
     transport->timeout_ns =
         stub->timeout_ns != 0 ? stub->timeout_ns : CALL_TIMEOUT_NS_DEFAULT;
+    if (request->deadline_ns != 0) {
+        const uint64_t left_ns = cpti_request_remaining_ns(request);
+
+        transport->has_deadline = 1;
+        if (left_ns < transport->timeout_ns) {
+            transport->timeout_ns = left_ns != 0 ? left_ns : 1;
+        }
+    }
     transport->traceparent = request->inherited.traceparent;
     if (request->is_traced) {
         const struct cpt_ask *ask = &request->inherited.ask;
@@ -127,7 +134,9 @@ static void tell_call(struct cpti_outside *outside)
     struct rpc_call *call = (struct rpc_call *)((char *)outside->pending -
                                                 offsetof(struct rpc_call, pending));
 
-    call->stub->transport->cancel(call->stub->transport, &call->transport);
+    struct cpt_transport *transport = call->pending.stub->transport;
+
+    transport->cancel(transport, &call->transport);
 }
 
 struct cpt_pending *cpt_call_attempt(struct cpt_task *task, const struct cpt_stub *stub,
@@ -143,7 +152,7 @@ struct cpt_pending *cpt_call_attempt(struct cpt_task *task, const struct cpt_stu
         cpti_lock_release(&request->lock);
         return NULL;
     }
-    call->stub = stub;
+    call->pending.stub = stub;
     call->reply.status = CPT_TIMEOUT; /* unless a reply comes before a deadline */
     call->pending.call =
         cpti_record_issue(task, cpt_bytes_of(stub->name), CPT_CALL_REMOTE, now_ns);

@@ -114,3 +114,113 @@ void cpt_cancel(struct cpt_pending *pending)
     cpti_lock_release(&request->lock);
     cpti_outside_tell(chain);
 }
+
+/* --- Requests, from outside --- */
+
+int cpt_task_is_cancelled(struct cpt_task *task)
+{
+    return atomic_load_explicit(&task->request->is_stopped, memory_order_relaxed) != 0;
+}
+
+/* Another reference, for somebody who has none: only while somebody else has one beside
+ * the request's own, else it is just ending for want of them. */
+static int try_to_hold(struct cpt_request *request)
+{
+    uint_least32_t count =
+        atomic_load_explicit(&request->reference_count, memory_order_relaxed);
+
+    while ((count & ~CPTI_OWN_REFERENCE) != 0) {
+        if (atomic_compare_exchange_weak_explicit(&request->reference_count, &count,
+                                                  count + 1, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int cpti_request_cancel(struct cpt_request *request)
+{
+    int is_first = 0;
+
+    if (!try_to_hold(request)) {
+        return 0;
+    }
+    is_first = cpti_request_end(request, CPT_CANCELLED, NULL);
+    cpti_request_release(request);
+    return is_first;
+}
+
+struct cpt_request_handle {
+    const struct cpt_alloc *alloc;
+    struct cpti_lock lock;       /* guards those below */
+    struct cpt_request *request; /* NULL: it is gone */
+    unsigned owner_count;        /* whoever was given it, and the request */
+};
+
+struct cpt_request_handle *cpti_handle_new(struct cpt_request *request,
+                                           const struct cpt_alloc *alloc)
+{
+    struct cpt_request_handle *handle = cpt_alloc_zeroed(alloc, sizeof *handle);
+
+    if (handle != NULL) {
+        handle->alloc = alloc;
+        handle->request = request;
+        handle->owner_count = 2;
+        cpti_lock_init(&handle->lock, CPTI_RANK_HANDLE);
+        request->handle = handle;
+    }
+    return handle;
+}
+
+static void drop_handle(struct cpt_request_handle *handle, int is_request)
+{
+    int is_last = 0;
+
+    cpti_lock_take(&handle->lock);
+    if (is_request) {
+        handle->request = NULL;
+    }
+    is_last = --handle->owner_count == 0;
+    cpti_lock_release(&handle->lock);
+    if (is_last) {
+        cpti_lock_deinit(&handle->lock);
+        cpt_alloc_free(handle->alloc, handle);
+    }
+}
+
+void cpti_handle_detach(struct cpt_request *request)
+{
+    if (request->handle != NULL) {
+        drop_handle(request->handle, 1);
+        request->handle = NULL;
+    }
+}
+
+void cpt_request_handle_free(struct cpt_request_handle *handle)
+{
+    if (handle != NULL) {
+        drop_handle(handle, 0);
+    }
+}
+
+int cpt_request_cancel(struct cpt_request_handle *handle)
+{
+    struct cpt_request *request = NULL;
+    int is_first = 0;
+
+    /* The request cannot go while we have the lock: it would have to detach. */
+    cpti_lock_take(&handle->lock);
+    request = handle->request;
+    if (request != NULL && !try_to_hold(request)) {
+        request = NULL;
+    }
+    cpti_lock_release(&handle->lock);
+    /* From here on the handle may be freed by what the end of the request calls. */
+    if (request == NULL) {
+        return 0;
+    }
+    is_first = cpti_request_end(request, CPT_CANCELLED, NULL);
+    cpti_request_release(request);
+    return is_first;
+}

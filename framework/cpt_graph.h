@@ -153,6 +153,14 @@ CPT_API void *cpt_task_memory(struct cpt_task *task, size_t bytes);
 /* The request that the task belongs to; see cpt_runtime.h. */
 CPT_API struct cpt_request *cpt_task_request(struct cpt_task *task);
 
+/* How long the request of the task may still take (timeout_ns of its options):
+ * UINT64_MAX if nobody said, 0 if it is over. Reads the clock if somebody did. */
+CPT_API uint64_t cpt_task_remaining_ns(struct cpt_task *task);
+
+/* 1: the request has failed, was cancelled or took too long; a task that computes for
+ * long may look, and return. One read. */
+CPT_API int cpt_task_is_cancelled(struct cpt_task *task);
+
 /* The task whose step runs on this thread, for code deep below it that was not handed
  * one; NULL outside. */
 CPT_API struct cpt_task *cpt_current_task(void);

@@ -239,7 +239,15 @@ struct cpt_transport_call {
     size_t metadata_bytes_max;      /* more is not taken from the reply, raw bytes */
     uint64_t timeout_ns;            /* from now on; more than 0 */
     void *state;                    /* the transport's; NULL at first */
+    /* The request has a deadline: the callee is to be told how much of timeout_ns is
+     * left when the call is sent, see CPT_HEADER_TIMEOUT. */
+    int has_deadline;
 };
+
+/* The header that says how long the caller will wait: whole microseconds, in decimal
+ * digits. What it says is an offer; the service honours the smaller of it and its own.
+ */
+#define CPT_HEADER_TIMEOUT "cpt-timeout"
 
 /* How it ended. All is borrowed until cpt_transport_complete() returns. */
 struct cpt_transport_reply {

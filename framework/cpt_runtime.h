@@ -133,6 +133,11 @@ struct cpt_request_options {
     const struct cpt_clock *clock; /* default: monotonic; not read unless traced */
     uint64_t arrival_ns;           /* of that clock; default: when it is started */
     unsigned attribution;          /* enum cpt_attribution of cpt_trace.h */
+    /* From arrival_ns, or from the start if that is 0: then it ends as CPT_TIMEOUT,
+     * what is out is told to stop, and the sentence says what it waited for. The
+     * timeouts of its calls are no longer than what is left. 0: none. The executor
+     * needs timers. */
+    uint64_t timeout_ns;
 };
 
 /*
@@ -141,6 +146,29 @@ struct cpt_request_options {
  */
 CPT_API cpt_status cpt_request_start(const struct cpt_request_options *options,
                                      struct cpt_error *error);
+
+/* --- Cancelling from outside --- */
+
+/* What is left of a request for whoever may have to cancel it. It keeps nothing of the
+ * request alive, and outlives it. */
+struct cpt_request_handle;
+
+/* cpt_request_start() with a handle for it, which the caller frees. After an error
+ * *@handle is NULL. */
+CPT_API cpt_status cpt_request_start_held(const struct cpt_request_options *options,
+                                          struct cpt_request_handle **handle,
+                                          struct cpt_error *error);
+
+/*
+ * Ends the request as CPT_CANCELLED if it has not ended: `done` is called before this
+ * returns, no task of it begins another step, and all that is out is told to stop (see
+ * cpt_cancel() of cpt_graph.h). 1: it did. 0: the request had ended already; what goes
+ * on behind its end goes on. From any thread, at any time, any number of times.
+ */
+CPT_API int cpt_request_cancel(struct cpt_request_handle *handle);
+
+/* Frees the handle, not the request. NULL is fine. */
+CPT_API void cpt_request_handle_free(struct cpt_request_handle *handle);
 
 /*
  * Starts a request and waits for its end on this thread. @output, which may be NULL,

@@ -22,6 +22,7 @@ enum cpti_lock_rank {
     CPTI_RANK_REQUEST,
     CPTI_RANK_REQUEST_DEEPEST = CPTI_RANK_REQUEST + 64, /* CPT_NESTING_MAX */
     CPTI_RANK_SHARED,   /* struct cpt_shared.lock: who waits for what */
+    CPTI_RANK_HANDLE,   /* struct cpt_request_handle.lock: its request */
     CPTI_RANK_COUNTERS, /* struct cpti_counters.lock: the table of callees */
     CPTI_RANK_LOG,      /* struct cpt_log_queue.lock */
     CPTI_RANK_WAITER,   /* the wait of cpt_request_run() */

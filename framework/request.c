@@ -188,6 +188,7 @@ void cpti_request_destroy(struct cpt_request *request)
     void (*gone)(void *) = request->gone;
     void *context = request->context;
 
+    cpti_handle_detach(request);
     cpt_arena_deinit(&request->arena);
     cpti_nest_deinit(request);
     cpti_lock_deinit(&request->lock);
@@ -239,7 +240,7 @@ void cpti_request_release(struct cpt_request *request)
         /* It has not ended and nobody is left who would go on with it. Nobody but us
          * can touch it, so this is no race: we take a reference again and end it. */
         cpti_request_hold(request);
-        cpti_request_end(request, CPT_INVALID, NULL);
+        (void)cpti_request_end(request, CPT_INVALID, NULL);
         cpti_request_release(request);
     }
 }
@@ -260,7 +261,9 @@ static const char *sentence_of(struct cpt_request *request, cpt_status status,
     char *text = NULL;
 
     if (task == NULL) {
-        return "nothing is left that could go on with the request";
+        return status == CPT_CANCELLED || status == CPT_TIMEOUT
+                   ? cpti_request_break_off(request, status)
+                   : "nothing is left that could go on with the request";
     }
     text = cpt_arena_take(&request->arena, CPT_ERROR_SENTENCE_BYTES);
     if (text == NULL) {
@@ -273,8 +276,8 @@ static const char *sentence_of(struct cpt_request *request, cpt_status status,
     return text;
 }
 
-void cpti_request_end(struct cpt_request *request, cpt_status status,
-                      const struct cpt_task *task)
+int cpti_request_end(struct cpt_request *request, cpt_status status,
+                     const struct cpt_task *task)
 {
     int is_first = 0;
 
@@ -291,15 +294,18 @@ void cpti_request_end(struct cpt_request *request, cpt_status status,
     }
     cpti_lock_release(&request->lock);
     if (!is_first) {
-        return;
+        return 0;
     }
     if (status != CPT_OK) {
         cpti_request_cancel_works(request);
+    } else {
+        cpti_limit_end(request);
     }
     if (request->done != NULL) {
         request->done(request, request->context);
     }
     release_own(request);
+    return 1;
 }
 
 /* --- Inside done --- */
@@ -356,14 +362,56 @@ cpt_status cpt_request_path(struct cpt_request *request, struct cpt_path *path,
 
 /* --- From outside --- */
 
-cpt_status cpt_request_start(const struct cpt_request_options *given,
+cpt_status cpt_request_start(const struct cpt_request_options *options,
                              struct cpt_error *error)
+{
+    return cpt_request_start_held(options, NULL, error);
+}
+
+/* What a request that is not launched yet needs besides. After an error it is gone. */
+static cpt_status prepare(struct cpt_request *request,
+                          const struct cpt_request_options *options,
+                          struct cpt_request_handle **handle, void **input,
+                          struct cpt_error *error)
+{
+    cpt_status status = CPT_OK;
+
+    if (options->plan->input_bytes != 0) {
+        *input =
+            cpt_arena_copy(&request->arena, options->input, options->plan->input_bytes);
+        if (*input == NULL) {
+            status = cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for the input");
+        }
+    }
+    if (status == CPT_OK && handle != NULL) {
+        *handle = cpti_handle_new(request, options->alloc);
+        if (*handle == NULL) {
+            status = cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a handle");
+        }
+    }
+    if (status == CPT_OK && options->timeout_ns != 0) {
+        status =
+            cpti_limit_begin(request, options->timeout_ns, options->arrival_ns, error);
+    }
+    if (status != CPT_OK) {
+        request->gone = NULL; /* as was promised for this case */
+        cpti_request_discard(request);
+    }
+    return status;
+}
+
+cpt_status cpt_request_start_held(const struct cpt_request_options *given,
+                                  struct cpt_request_handle **handle,
+                                  struct cpt_error *error)
 {
     struct cpt_request_options options;
     struct cpt_request *request = NULL;
     void *input = NULL;
     cpt_status status = cpt_options_read(&options, sizeof options, given, error);
 
+    if (handle != NULL) {
+        *handle = NULL;
+    }
     if (status != CPT_OK) {
         return status;
     }
@@ -378,17 +426,14 @@ cpt_status cpt_request_start(const struct cpt_request_options *given,
         return status;
     }
     assert(request != NULL);
-    if (options.plan->input_bytes != 0) {
-        input =
-            cpt_arena_copy(&request->arena, options.input, options.plan->input_bytes);
-        if (input == NULL) {
-            request->gone = NULL; /* as was promised for this case */
-            cpti_request_discard(request);
-            return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for the input");
-        }
+    status = prepare(request, &options, handle, &input, error);
+    if (status == CPT_OK) {
+        cpti_request_launch(request, input);
+    } else if (handle != NULL) {
+        cpt_request_handle_free(*handle);
+        *handle = NULL;
     }
-    cpti_request_launch(request, input);
-    return CPT_OK;
+    return status;
 }
 
 /* Whoever waits in cpt_request_run(). */

@@ -38,6 +38,7 @@ struct cpt_pending {
     struct cpt_pending *next_waiter; /* of the same task; guarded likewise */
     struct cpt_task *task;           /* what it stands for, or NULL */
     struct cpt_trace_call *call;     /* its record; NULL if there is none */
+    const struct cpt_stub *stub;     /* of a call; else NULL */
     uint64_t begin_ns;               /* if traced */
     struct cpti_outside outside;     /* if whoever works for it can be told to stop */
     uint32_t await_number;           /* the wait of its owner that it belongs to */
@@ -128,8 +129,11 @@ struct cpt_request {
     atomic_uchar is_ended;  /* set once, with the lock held; release and acquire */
     cpt_status status;      /* set with it; not changed again */
     const char *sentence;
-    struct cpti_outside *outside;     /* guarded by lock; see cancel.c */
-    struct cpt_attribute *attributes; /* guarded by lock; see attributes.c */
+    struct cpti_outside *outside;      /* guarded by lock; see cancel.c */
+    struct cpt_request_handle *handle; /* of somebody outside, or NULL; see cancel.c */
+    struct cpti_limit *limit;          /* its timer; NULL: none; see deadline.c */
+    uint64_t deadline_ns;              /* of its clock; 0: none */
+    struct cpt_attribute *attributes;  /* guarded by lock; see attributes.c */
     size_t attribute_count;
     size_t attribute_bytes;
     uint64_t attribute_dropped_count;
@@ -166,10 +170,11 @@ static inline void cpti_request_hold(struct cpt_request *request)
 /* One less. The last one frees. Not with the lock held. */
 void cpti_request_release(struct cpt_request *request);
 
-/* Ends the request, if it has not ended: calls `done`. @task made the output or failed;
- * NULL: nobody is left to go on. */
-void cpti_request_end(struct cpt_request *request, cpt_status status,
-                      const struct cpt_task *task);
+/* Ends the request, if it has not ended (1): calls `done`. @task made the output or
+ * failed; NULL: nobody is left to go on, or for CPT_CANCELLED and CPT_TIMEOUT nobody
+ * wants it any more. */
+int cpti_request_end(struct cpt_request *request, cpt_status status,
+                     const struct cpt_task *task);
 
 /* Zeroed memory of the request; takes the lock. */
 void *cpti_request_take(struct cpt_request *request, size_t bytes);

@@ -277,7 +277,7 @@ static void tell_component(struct cpti_outside *outside)
                              offsetof(struct component, run.pending));
 
     if (hold_if_running(component->request)) {
-        cpti_request_end(component->request, CPT_CANCELLED, NULL);
+        (void)cpti_request_end(component->request, CPT_CANCELLED, NULL);
         cpti_request_release(component->request);
     }
 }

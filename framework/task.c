@@ -185,7 +185,7 @@ static struct cpt_task *end_task(struct cpt_task *task, cpt_status status)
     }
     if (status != CPT_OK) {
         if (task->plan->is_required) {
-            cpti_request_end(request, status, task);
+            (void)cpti_request_end(request, status, task);
         } else {
             fail_branch(task, status, end_ns);
         }
@@ -193,7 +193,7 @@ static struct cpt_task *end_task(struct cpt_task *task, cpt_status status)
     }
     next = release_successors(task, end_ns);
     if (task->plan == &request->plan->tasks[request->plan->output_task]) {
-        cpti_request_end(request, CPT_OK, task);
+        (void)cpti_request_end(request, CPT_OK, task);
     }
     return next;
 }

@@ -10,6 +10,7 @@ extern CU_TestInfo cpt_runtime_model_tests[];
 extern CU_TestInfo cpt_pool_tests[];
 extern CU_TestInfo cpt_service_tests[];
 extern CU_TestInfo cpt_calls_tests[];
+extern CU_TestInfo cpt_cancel_tests[];
 extern CU_TestInfo cpt_stress_tests[];
 extern CU_TestInfo cpt_log_file_tests[];
 
@@ -21,6 +22,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"pool", NULL, NULL, NULL, NULL, cpt_pool_tests},
     {"service", NULL, NULL, NULL, NULL, cpt_service_tests},
     {"calls", NULL, NULL, NULL, NULL, cpt_calls_tests},
+    {"cancelling", NULL, NULL, NULL, NULL, cpt_cancel_tests},
     {"log file", NULL, NULL, NULL, NULL, cpt_log_file_tests},
     {"stress", NULL, NULL, NULL, NULL, cpt_stress_tests},
     CU_SUITE_INFO_NULL,
