@@ -1,17 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# bench_scale.sh CPT BENCH_LOG - cpt aggregate on logs of several shapes, beside a plain
-# read of the same file, and beside go's pprof, which merges the same requests from one
-# profile each
+# bench_scale.sh CPT BENCH_LOG [NOTES] - cpt aggregate on logs of several shapes, beside a
+# plain read of the same file, and beside go's pprof, which merges the same requests from
+# one profile each. NOTES: a file for the figures as JSON, as bench.h has it; --json: all
+# else goes to stderr, and they to stdout.
 #
 # CPT_CLICKHOUSE=clickhouse://HOST:PORT/DATABASE: also loads them there and asks.
 set -u
 cpt=$1
 bench_log=$2
+notes=${3:-/dev/null}
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT INT TERM
+case $notes in
+    --json)
+        notes=/dev/fd/3
+        exec 3>&1 >&2 ;;
+    /*) ;;
+    *) notes=$PWD/$notes ;;
+esac
 cd "$folder" || exit 1
+
+# note NAME SECONDS [BASELINE SECONDS]: one figure of the notes
+note()
+{
+    awk -v name="$shape: $1" -v value="$2" -v baseline="${3:-}" -v other="${4:-}" 'BEGIN {
+        printf "{\"name\": \"bench_scale: %s\", \"value\": %s, \"unit\": \"s\", ", name, value
+        if (baseline == "") printf "\"baseline\": null, \"ratio\": null, "
+        else printf "\"baseline\": \"%s\", \"ratio\": %.6g, ", baseline, value / other
+        print "\"runs\": 2}"
+    }' >>figures
+}
+
+# At the end: the figures as an array.
+put_notes()
+{
+    { echo '['; sed '$!s/$/,/' figures; echo ']'; } >"$notes"
+}
 
 # seconds COMMAND...: the shorter of two runs
 seconds()
@@ -44,12 +70,16 @@ shape()
     bytes=$(cat ./*.cptlog | wc -c)
     segments=$(($1 * $2))
     echo "$1 requests, $2 segments on $3 stacks: $((bytes / $1)) bytes a request"
+    shape="$1 requests of $2 segments on $3 stacks"
     took=$(seconds read_all ./*.cptlog)
     echo "  plain read             $took s"
-    took=$(seconds "$cpt" aggregate -j 1 -o one.cpttree ./*.cptlog)
-    echo "  aggregate, one thread  $took s, $(rate "$segments" "$took") M segments/s"
+    note 'plain read' "$took"
+    one=$(seconds "$cpt" aggregate -j 1 -o one.cpttree ./*.cptlog)
+    echo "  aggregate, one thread  $one s, $(rate "$segments" "$one") M segments/s"
+    note 'aggregate, one thread' "$one"
     took=$(seconds "$cpt" aggregate -o all.cpttree ./*.cptlog)
     echo "  aggregate, all threads $took s, $(rate "$segments" "$took") M segments/s"
+    note 'aggregate, all threads' "$took" 'aggregate, one thread' "$one"
     cmp one.cpttree all.cpttree || exit 1
     [ -n "${CPT_CLICKHOUSE:-}" ] || return 0
     database=${CPT_CLICKHOUSE}_$1_$2_$3
@@ -63,7 +93,8 @@ shape 4000 1000 200
 shape 20000 100 100
 shape 100000 20 20
 
-command -v go >/dev/null || { echo 'go is not installed'; exit 0; }
+command -v go >/dev/null || { echo 'go is not installed'; put_notes; exit 0; }
+shape='1000 requests, a profile each'
 echo '1000 requests of 1000 segments on 200 stacks, one profile each'
 mkdir profiles
 for i in $(seq 1000); do
@@ -76,3 +107,6 @@ theirs=$(seconds go tool pprof -proto -output merged.pb.gz profiles/*.pb.gz)
 echo "  go tool pprof -proto   $theirs s"
 echo "  cpt aggregate          $ours s, $(awk -v a="$theirs" -v b="$ours" \
     'BEGIN { printf "%.0f", a / b }') times as fast"
+note 'go tool pprof -proto' "$theirs"
+note 'cpt aggregate' "$ours" 'go tool pprof -proto' "$theirs"
+put_notes
