@@ -21,7 +21,7 @@ echo "Medians of what was measured in one rotation each; ratios are to the basel
 sed -n 's/^{"name": "\(.*\)", "value": \([^,]*\), "unit": "\([^"]*\)", "baseline": "\{0,1\}\([^"]*\)"\{0,1\}, "ratio": \([^,]*\),.*/\1|\2|\3|\5|\4/p' \
     "$file" | awk -F '|' '{
         sub(/^bench_/, "", $1)
-        gsub(/\\"/, "\"")
+        gsub(/\\"/, "\"", $1)
         ratio = $4 == "null" ? "" : sprintf("%9.3f of %s", $4, $5)
         printf "%-86s %10.4g %-16s %s\n", $1, $2, $3, ratio
     }'
