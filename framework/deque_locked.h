@@ -1,59 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * deque_locked.h - the work of one thread, from which others may steal: with a lock
+ * deque_locked.h - the deque of deque.h, with a lock
  *
- *      push, pop (its owner) --> [ newest ... oldest ] --> steal (anybody)
- *
- * The owner takes what it put in last, whose data are still in its caches; a thief
- * takes what has waited longest, which mostly is the largest piece. A deque holds no
- * more than CPTI_DEQUE_WORKS_MAX; the pool has another place for the rest.
- *
- * Whether it is empty is read without the lock, and takes part in the protocol by which
- * the pool's threads go to sleep (pool.c): hence seq_cst.
+ * What the other one is compared with: by bench_pool, and by the tests, which both
+ * pass. -DCPTI_DEQUE_LOCKED makes a pool of it.
  */
 #ifndef CPT_DEQUE_LOCKED_H
 #define CPT_DEQUE_LOCKED_H
 
-#include "framework/cpt_runtime.h"
+#include "framework/deque.h"
 #include "framework/lock.h"
 
-#include <stdatomic.h>
-
-enum { CPTI_DEQUE_WORKS_MAX = 256 };
-
-struct cpti_deque {
+struct cpti_locked_deque {
     struct cpti_lock lock;
     atomic_uint_fast64_t count; /* written with the lock held */
     uint64_t oldest;            /* guarded by lock, as the works are */
     struct cpt_work *works[CPTI_DEQUE_WORKS_MAX];
 };
 
-static inline void cpti_deque_init(struct cpti_deque *deque)
+static inline void cpti_locked_deque_init(struct cpti_locked_deque *deque)
 {
     cpti_lock_init(&deque->lock, CPTI_RANK_POOL);
     atomic_init(&deque->count, 0);
     deque->oldest = 0;
 }
 
-static inline void cpti_deque_deinit(struct cpti_deque *deque)
+static inline void cpti_locked_deque_deinit(struct cpti_locked_deque *deque)
 {
     cpti_lock_deinit(&deque->lock);
 }
 
-static inline int cpti_deque_is_empty(struct cpti_deque *deque)
+static inline int cpti_locked_deque_is_empty(struct cpti_locked_deque *deque)
 {
     return atomic_load(&deque->count) == 0;
 }
 
-/* Likewise, but only as a hint. */
-static inline int cpti_deque_looks_empty(struct cpti_deque *deque)
-{
-    return atomic_load_explicit(&deque->count, memory_order_relaxed) == 0;
-}
-
 /* 0: it is full. Owner only. */
-static inline int cpti_deque_push(struct cpti_deque *deque, struct cpt_work *work)
+static inline int cpti_locked_deque_push(struct cpti_locked_deque *deque,
+                                         struct cpt_work *work)
 {
     uint64_t count = 0;
 
@@ -67,12 +52,13 @@ static inline int cpti_deque_push(struct cpti_deque *deque, struct cpt_work *wor
     return count != CPTI_DEQUE_WORKS_MAX;
 }
 
-static inline struct cpt_work *cpti_deque_take(struct cpti_deque *deque, int is_newest)
+static inline struct cpt_work *cpti_locked_deque_take(struct cpti_locked_deque *deque,
+                                                      int is_newest)
 {
     struct cpt_work *work = NULL;
     uint64_t count = 0;
 
-    if (cpti_deque_is_empty(deque)) {
+    if (cpti_locked_deque_is_empty(deque)) {
         return NULL;
     }
     cpti_lock_take(&deque->lock);
@@ -88,15 +74,15 @@ static inline struct cpt_work *cpti_deque_take(struct cpti_deque *deque, int is_
 }
 
 /* The newest, or NULL. Owner only. */
-static inline struct cpt_work *cpti_deque_pop(struct cpti_deque *deque)
+static inline struct cpt_work *cpti_locked_deque_pop(struct cpti_locked_deque *deque)
 {
-    return cpti_deque_take(deque, 1);
+    return cpti_locked_deque_take(deque, 1);
 }
 
 /* The oldest, or NULL. */
-static inline struct cpt_work *cpti_deque_steal(struct cpti_deque *deque)
+static inline struct cpt_work *cpti_locked_deque_steal(struct cpti_locked_deque *deque)
 {
-    return cpti_deque_take(deque, 0);
+    return cpti_locked_deque_take(deque, 0);
 }
 
 #endif

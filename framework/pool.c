@@ -46,7 +46,7 @@
  */
 #include "framework/pool.h"
 
-#include "framework/deque_locked.h"
+#include "framework/deque.h"
 #include "framework/lock.h"
 #include "framework/timers.h"
 
@@ -57,6 +57,17 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifdef CPTI_DEQUE_LOCKED /* the other deque, to compare with: bench_pool.c */
+#include "framework/deque_locked.h"
+#define cpti_deque          cpti_locked_deque
+#define cpti_deque_init     cpti_locked_deque_init
+#define cpti_deque_deinit   cpti_locked_deque_deinit
+#define cpti_deque_is_empty cpti_locked_deque_is_empty
+#define cpti_deque_push     cpti_locked_deque_push
+#define cpti_deque_pop      cpti_locked_deque_pop
+#define cpti_deque_steal    cpti_locked_deque_steal
+#endif
 
 enum {
     WORKERS_MAX = 1024,
@@ -79,9 +90,10 @@ struct place {
     uint32_t local_count;  /* works since it looked into the inbox */
     uint32_t spin_ns;
     uint32_t block_depth;
-    unsigned char has_left_seat; /* while it blocks */
+    unsigned char has_left_seat; /* while it blocks; guarded by lock */
     unsigned char is_adopted;    /* of a foreign thread */
     unsigned char is_taken;      /* guarded by lock: a foreign thread has it */
+    struct place *next_refused;  /* see struct pool; guarded by lock */
     pthread_t thread;
     char pad[CACHE_LINE]; /* thieves read the deque, nobody else the above */
     struct cpti_deque deque;
@@ -115,6 +127,7 @@ struct pool {
     uint64_t refused_count;
     unsigned thread_count;
     unsigned blocked_count; /* that have left their seats */
+    struct place *refused;  /* that block on them, as no thread could be added */
 
     char pad2[CACHE_LINE];
     struct cpti_lock timer_lock; /* guards what follows */
@@ -556,20 +569,55 @@ static int add_thread(struct pool *pool)
 
 /* --- Blocking --- */
 
-/* A thread may leave its seat: another sleeps that will take it. */
-static int add_blocked(struct pool *pool)
+/* A thread that will take the place of one that blocks: one sleeps for that, or is
+ * made. Lock held. */
+static int has_other(struct pool *pool)
 {
-    int has_other = 0;
+    return pool->blocked_count < pool->thread_count - pool->worker_count ||
+           (pool->thread_count < pool->worker_count + pool->extra_max &&
+            add_thread(pool));
+}
+
+/* 1: the thread has left its seat. */
+static int begin_block(struct pool *pool, struct place *place)
+{
+    int has_left_seat = 0;
 
     cpti_lock_take(&pool->lock);
-    has_other = pool->blocked_count < pool->thread_count - pool->worker_count;
-    if (!has_other && pool->thread_count < pool->worker_count + pool->extra_max) {
-        has_other = add_thread(pool);
+    has_left_seat = has_other(pool);
+    place->has_left_seat = (unsigned char)has_left_seat;
+    if (has_left_seat) {
+        pool->blocked_count++;
+        (void)atomic_fetch_add(&pool->state, SEAT);
+    } else {
+        pool->refused_count++;
+        place->next_refused = pool->refused;
+        pool->refused = place;
     }
-    pool->blocked_count += (unsigned)has_other;
-    pool->refused_count += !has_other;
     cpti_lock_release(&pool->lock);
-    return has_other;
+    return has_left_seat;
+}
+
+static void end_block(struct pool *pool, struct place *place)
+{
+    cpti_lock_take(&pool->lock);
+    if (!place->has_left_seat) {
+        struct place **link = &pool->refused;
+
+        while (*link != place) {
+            link = &(*link)->next_refused;
+        }
+        *link = place->next_refused;
+    } else if (pool->refused != NULL) {
+        /* One blocks on its seat, as there was nobody to take it: we do. */
+        pool->refused->has_left_seat = 1;
+        pool->refused = pool->refused->next_refused;
+    } else {
+        pool->blocked_count--;
+        (void)atomic_fetch_sub(&pool->state, SEAT);
+    }
+    place->has_left_seat = 0;
+    cpti_lock_release(&pool->lock);
 }
 
 static void pool_block(struct cpt_executor *executor, int is_blocked)
@@ -581,22 +629,14 @@ static void pool_block(struct cpt_executor *executor, int is_blocked)
         return; /* has no seat */
     }
     if (is_blocked) {
-        if (place->block_depth++ == 0 && add_blocked(pool)) {
-            place->has_left_seat = 1;
-            (void)atomic_fetch_add(&pool->state, SEAT);
-            if (has_work(pool)) {
-                wake_one(pool);
-            }
+        if (place->block_depth++ == 0 && begin_block(pool, place) && has_work(pool)) {
+            wake_one(pool);
         }
         return;
     }
     assert(place->block_depth != 0);
-    if (--place->block_depth == 0 && place->has_left_seat) {
-        place->has_left_seat = 0;
-        (void)atomic_fetch_sub(&pool->state, SEAT);
-        cpti_lock_take(&pool->lock);
-        pool->blocked_count--;
-        cpti_lock_release(&pool->lock);
+    if (--place->block_depth == 0) {
+        end_block(pool, place);
     }
 }
 

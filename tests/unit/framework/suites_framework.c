@@ -8,6 +8,8 @@ extern CU_TestInfo cpt_request_tests[];
 extern CU_TestInfo cpt_subgraph_tests[];
 extern CU_TestInfo cpt_runtime_model_tests[];
 extern CU_TestInfo cpt_pool_tests[];
+extern CU_TestInfo cpt_deque_tests[];
+extern CU_TestInfo cpt_stealing_tests[];
 extern CU_TestInfo cpt_service_tests[];
 extern CU_TestInfo cpt_calls_tests[];
 extern CU_TestInfo cpt_cancel_tests[];
@@ -20,6 +22,8 @@ CU_SuiteInfo cpt_suites[] = {
     {"sub-graphs", NULL, NULL, NULL, NULL, cpt_subgraph_tests},
     {"random graphs", NULL, NULL, NULL, NULL, cpt_runtime_model_tests},
     {"pool", NULL, NULL, NULL, NULL, cpt_pool_tests},
+    {"deque", NULL, NULL, NULL, NULL, cpt_deque_tests},
+    {"stealing", NULL, NULL, NULL, NULL, cpt_stealing_tests},
     {"service", NULL, NULL, NULL, NULL, cpt_service_tests},
     {"calls", NULL, NULL, NULL, NULL, cpt_calls_tests},
     {"cancelling", NULL, NULL, NULL, NULL, cpt_cancel_tests},
