@@ -38,6 +38,30 @@ void cpt_arena_deinit(struct cpt_arena *arena)
     arena->used_bytes = 0;
 }
 
+/* The newest block is of the ordinary size, unless it is the only one and was large. */
+void cpt_arena_reset(struct cpt_arena *arena, size_t limit_bytes)
+{
+    struct cpt_arena_block *kept = arena->blocks;
+    const size_t kept_bytes = sizeof(struct cpt_arena_block) + arena->block_bytes;
+    unsigned char *used_end = arena->next;
+
+    if (kept == NULL || kept_bytes > limit_bytes ||
+        used_end + arena->left_bytes != kept->data + arena->block_bytes) {
+        cpt_arena_deinit(arena);
+        arena->limit_bytes = limit_bytes;
+        return;
+    }
+    arena->blocks = kept->older;
+    cpt_arena_deinit(arena);
+    memset(kept->data, 0, (size_t)(used_end - kept->data));
+    kept->older = NULL;
+    arena->blocks = kept;
+    arena->next = kept->data;
+    arena->left_bytes = arena->block_bytes;
+    arena->used_bytes = kept_bytes;
+    arena->limit_bytes = limit_bytes;
+}
+
 /* A block for @bytes. A large one goes behind the newest, whose rest stays in use. */
 static void *take_from_new_block(struct cpt_arena *arena, size_t bytes)
 {

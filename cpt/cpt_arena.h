@@ -46,6 +46,10 @@ CPT_API void cpt_arena_init(struct cpt_arena *arena, const struct cpt_alloc *all
 /* Gives everything back; the arena is then as after cpt_arena_init(). */
 CPT_API void cpt_arena_deinit(struct cpt_arena *arena);
 
+/* Makes it empty for another use with another limit. It keeps one block of the ordinary
+ * size, if it has one and the limit allows it. */
+CPT_API void cpt_arena_reset(struct cpt_arena *arena, size_t limit_bytes);
+
 /* @bytes of zeroed memory, aligned for any type; NULL at the limit or without any. */
 CPT_API void *cpt_arena_take(struct cpt_arena *arena, size_t bytes);
 

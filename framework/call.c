@@ -203,7 +203,7 @@ const struct cpt_call_reply *cpt_call_reply(const struct cpt_pending *pending)
 void cpt_transport_sent(struct cpt_transport_call *transport)
 {
     struct rpc_call *call = (struct rpc_call *)transport;
-    struct cpt_request *request = call->pending.owner->request;
+    struct cpt_request *request = call->pending.request;
     const uint64_t now_ns = cpti_record_now(request);
 
     if (!request->is_traced) {
@@ -262,7 +262,7 @@ void cpt_transport_complete(struct cpt_transport_call *transport,
 {
     struct rpc_call *call = (struct rpc_call *)transport;
     struct cpt_trace_call *record = call->pending.call;
-    struct cpt_request *request = call->pending.owner->request;
+    struct cpt_request *request = call->pending.request;
     const uint64_t now_ns = cpti_record_now(request);
     struct cpt_task *owner = NULL;
 

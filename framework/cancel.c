@@ -169,6 +169,7 @@ struct cpt_request_handle *cpti_handle_new(struct cpt_request *request,
         handle->owner_count = 2;
         cpti_lock_init(&handle->lock, CPTI_RANK_HANDLE);
         request->handle = handle;
+        cpti_request_share(request);
     }
     return handle;
 }

@@ -60,7 +60,7 @@ struct cpt_plan;
 enum {
     CPT_TASK_VALUES_MAX = 16, /* inputs of a task, and values it may start */
     CPT_GRAPH_TASKS_MAX = 65535,
-    CPT_NESTING_MAX = 64 /* runs of plans within one another, below the request */
+    CPT_NESTING_MAX = 32 /* runs of plans within one another, below the request */
 };
 
 /* A value that tasks hand to each other. Same name = same value, within a graph. */

@@ -82,6 +82,7 @@ cpt_status cpti_limit_begin(struct cpt_request *request, uint64_t timeout_ns,
     limit->timer.fire = fire_limit;
     limit->outside.tell = tell_limit;
     request->limit = limit;
+    cpti_request_share(request);
     /* Listed first, as it may fire before this returns. Nobody else runs yet. */
     cpti_lock_take(&request->lock);
     cpti_outside_add(request, &limit->outside);
@@ -145,58 +146,71 @@ static struct cpt_pending *awaited(const struct cpt_task *task)
     return pending;
 }
 
-/* The first input of @task that has not come, as the task that gives it. */
-static struct cpt_task *missing_giver(const struct cpt_task *task)
+/* The first input of task @number that has not come, as the task that gives it, or
+ * CPTI_NO_TASK. */
+static uint32_t missing_giver(const struct cpt_request *request, uint32_t number)
 {
-    const struct cpt_request *request = task->request;
+    const struct cpti_plan_task *plan = &request->plan->tasks[number];
 
-    if (atomic_load_explicit(&task->missing_input_count, memory_order_acquire) == 0) {
-        return NULL;
-    }
-    for (uint32_t i = 0; i < task->plan->need_count; i++) {
-        const uint32_t giver = request->plan->slots[task->plan->need_slots[i]].giver;
+    for (uint32_t i = 0; i < plan->need_count; i++) {
+        const uint32_t giver = request->plan->slots[plan->need_slots[i]].giver;
 
         if (giver != CPTI_NO_TASK &&
-            atomic_load_explicit(&request->tasks[giver].outcome,
+            atomic_load_explicit(&request->cells[giver].outcome,
                                  memory_order_acquire) == CPT_WAITING) {
-            return &request->tasks[giver];
+            return giver;
         }
     }
-    return NULL;
+    return CPTI_NO_TASK;
 }
 
-/* The task that holds the output up, and what it waits for, or NULL. */
-static struct cpt_task *find_holder(struct cpt_request *request,
-                                    struct cpt_pending **pending)
+/* Task @number if it waits, else NULL. */
+static struct cpt_task *waiting_task(const struct cpt_request *request, uint32_t number)
 {
-    struct cpt_task *task = &request->tasks[request->plan->output_task];
+    struct cpt_task *task = request->waiting;
 
-    /* A graph has no circles, but each step may be both a need and a wait. */
-    for (uint32_t i = 0; i < 2 * request->plan->task_count; i++) {
-        struct cpt_task *next = NULL;
-
-        *pending = awaited(task);
-        next = *pending != NULL ? (*pending)->task : missing_giver(task);
-        if (next == NULL) {
-            break;
-        }
-        task = next;
+    while (task != NULL && task->number != number) {
+        task = task->next_waiting;
     }
     return task;
 }
 
-/* Puts the task that held the request up where the one that answers would stand. What
- * a running task notes of itself is its own until it has waited once. */
-static void note_holder(struct cpt_request *request, struct cpt_task *task,
-                        const struct cpt_pending *pending, cpt_status status)
+/* The number of the task that holds the output up; if it waits, in *@task, and what it
+ * waits for in *@pending. */
+static uint32_t find_holder(struct cpt_request *request, struct cpt_task **task,
+                            struct cpt_pending **pending)
+{
+    uint32_t number = request->plan->output_task;
+
+    /* A graph has no circles, but each step may be both a need and a wait. */
+    for (uint32_t i = 0;; i++) {
+        uint32_t next = 0;
+
+        *task = waiting_task(request, number);
+        *pending = *task != NULL ? awaited(*task) : NULL;
+        next = *pending != NULL ? (*pending)->stands_for - 1
+                                : missing_giver(request, number);
+        if (next == CPTI_NO_TASK || i >= 2 * request->plan->task_count) {
+            return number;
+        }
+        number = next;
+    }
+}
+
+/* Puts task @number, which held the request up, where the one that answers would stand.
+ * What a running task notes of itself is its own until it has waited once. */
+static void note_holder(struct cpt_request *request, uint32_t number,
+                        struct cpt_task *task, const struct cpt_pending *pending,
+                        cpt_status status)
 {
     const uint64_t now_ns = cpti_record_now(request);
     struct cpt_trace_call *call = NULL;
 
-    if (task->record == NULL || (pending == NULL && task->record->last_await == NULL)) {
+    if (!request->is_traced ||
+        (pending == NULL && request->records[number].stub == NULL)) {
         return;
     }
-    request->trace.answered_by = task->record;
+    request->answered_by = number + 1;
     if (pending == NULL) {
         return;
     }
@@ -207,8 +221,8 @@ static void note_holder(struct cpt_request *request, struct cpt_task *task,
         call->arrive_ns = now_ns;
         call->reason = CPT_REASON_FAILED;
     }
-    task->is_waiting = 0; /* nobody wakes it */
-    cpti_record_release(task, call, NULL, now_ns);
+    cpti_waiting_remove(task); /* nobody wakes it */
+    cpti_record_release(task, call, 0, now_ns);
 }
 
 /* What to call it in a sentence; without a trace, only a call has a name that lasts. */
@@ -222,10 +236,11 @@ static struct cpt_bytes name_of(const struct cpt_pending *pending)
 const char *cpti_request_break_off(struct cpt_request *request, cpt_status status)
 {
     struct cpt_pending *pending = NULL;
-    struct cpt_task *task = find_holder(request, &pending);
+    struct cpt_task *task = NULL;
+    const uint32_t number = find_holder(request, &task, &pending);
     const char *what = status == CPT_TIMEOUT ? "the request took too long"
                                              : "the request was cancelled";
-    const struct cpt_bytes name = task->plan->frame_name;
+    const struct cpt_bytes name = request->plan->tasks[number].frame_name;
     char *text = cpt_arena_take(&request->arena, CPT_ERROR_SENTENCE_BYTES);
 
     if (text != NULL && pending != NULL) {
@@ -238,7 +253,7 @@ const char *cpti_request_break_off(struct cpt_request *request, cpt_status statu
         (void)snprintf(text, CPT_ERROR_SENTENCE_BYTES, "%s: task '%.*s' had not ended",
                        what, (int)name.bytes, name.data);
     }
-    note_holder(request, task, pending, status);
+    note_holder(request, number, task, pending, status);
     return text != NULL ? text : cpt_status_sentence(status);
 }
 

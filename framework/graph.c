@@ -20,7 +20,7 @@
  *
  * Cost: linear in tasks and edges, but for the name table.
  */
-#include "framework/plan.h"
+#include "framework/request.h"
 
 #include "cpt/cpt_arena.h"
 
@@ -130,6 +130,7 @@ static cpt_status name_task(struct build *build, uint32_t index)
     }
     (void)snprintf(name, bytes + 1, "%s: %s", build->graph->service, def->name);
     task->def = def;
+    task->run = def->run;
     task->frame_name = (struct cpt_bytes){name, bytes};
     return CPT_OK;
 }
@@ -399,40 +400,75 @@ static void find_required(struct build *build)
     }
 }
 
-static cpt_status link_successors(struct build *build)
+/* How many inputs every task waits for, and how many wait for what it gives. */
+static void count_links(struct cpt_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        struct cpti_plan_task *task = &plan->tasks[i];
+
+        task->missing_input_count = task->is_eager ? 0 : 1; /* the start itself */
+        for (uint32_t k = 0; k < task->need_count; k++) {
+            const uint32_t giver = plan->slots[task->need_slots[k]].giver;
+
+            if (giver != CPTI_NO_TASK) {
+                plan->tasks[giver].successor_count++;
+                task->missing_input_count++;
+            }
+        }
+        plan->demand_count += task->is_startable;
+        plan->first_task_count += task->missing_input_count == 0;
+    }
+}
+
+static cpt_status take_links(struct build *build)
 {
     struct cpt_plan *plan = build->plan;
 
-    for (uint32_t pass = 0; pass < 2; pass++) {
-        for (uint32_t i = 0; i < plan->task_count; i++) {
-            struct cpti_plan_task *task = &plan->tasks[i];
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        struct cpti_plan_task *task = &plan->tasks[i];
 
-            for (uint32_t k = 0; k < task->need_count; k++) {
-                const uint32_t giver = plan->slots[task->need_slots[k]].giver;
-
-                if (giver == CPTI_NO_TASK) {
-                    continue;
-                }
-                if (pass == 1) {
-                    plan->tasks[giver].successors[plan->tasks[giver].successor_count] =
-                        i;
-                    task->missing_input_count++;
-                }
-                plan->tasks[giver].successor_count++;
-            }
-        }
-        for (uint32_t i = 0; pass == 0 && i < plan->task_count; i++) {
-            struct cpti_plan_task *task = &plan->tasks[i];
-
-            task->successors = take(build, task->successor_count, sizeof(uint32_t));
-            task->successor_count = 0;
-            task->missing_input_count = task->is_eager ? 0 : 1; /* the start itself */
-            if (task->successors == NULL) {
-                return CPT_NO_MEMORY;
-            }
+        task->successors = take(build, task->successor_count, sizeof(uint32_t));
+        task->successor_count = 0;
+        if (task->successors == NULL) {
+            return CPT_NO_MEMORY;
         }
     }
-    return CPT_OK;
+    plan->first_tasks = take(build, plan->first_task_count, sizeof(uint32_t));
+    plan->cells = take(build, plan->task_count, sizeof *plan->cells);
+    plan->first_task_count = 0;
+    plan->demand_count = 0;
+    return plan->first_tasks != NULL && plan->cells != NULL ? CPT_OK : CPT_NO_MEMORY;
+}
+
+/* Who runs after whom, and how a request begins. */
+static cpt_status link_tasks(struct build *build)
+{
+    struct cpt_plan *plan = build->plan;
+    cpt_status status = CPT_OK;
+
+    count_links(plan);
+    status = take_links(build);
+    for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
+        struct cpti_plan_task *task = &plan->tasks[i];
+
+        for (uint32_t k = 0; k < task->need_count; k++) {
+            const uint32_t giver = plan->slots[task->need_slots[k]].giver;
+
+            if (giver != CPTI_NO_TASK) {
+                plan->tasks[giver].successors[plan->tasks[giver].successor_count++] =
+                    task->missing_input_count == 1 ? i | CPTI_ONLY_INPUT : i;
+            }
+        }
+        if (task->is_startable) {
+            task->demand_index = plan->demand_count++;
+        }
+        if (task->missing_input_count == 0) {
+            plan->first_tasks[plan->first_task_count++] = i;
+        }
+        atomic_init(&plan->cells[i].missing_input_count, task->missing_input_count);
+        atomic_init(&plan->cells[i].outcome, CPT_WAITING);
+    }
+    return status;
 }
 
 /* The sub-graphs of a task as the trace wants them: outermost last. */
@@ -552,7 +588,7 @@ static cpt_status build_plan(struct build *build)
     }
     if (status == CPT_OK) {
         find_required(build);
-        status = link_successors(build);
+        status = link_tasks(build);
     }
     return status;
 }
@@ -567,10 +603,11 @@ struct cpt_plan *cpt_plan_new(const struct cpt_graph *graph,
     build.plan =
         cpt_alloc_zeroed(alloc, sizeof *build.plan + sizeof *build.plan->arena);
     if (build.plan != NULL) {
-        build.plan->alloc = alloc;
+        build.plan->alloc = alloc != NULL ? alloc : cpt_alloc_default();
+        build.plan->spares = cpti_spares_new(alloc);
         build.plan->arena = (struct cpt_arena *)(build.plan + 1);
         cpt_arena_init(build.plan->arena, alloc, 0, 0);
-        status = build_plan(&build);
+        status = build.plan->spares != NULL ? build_plan(&build) : CPT_NO_MEMORY;
     }
     cpt_names_free(build.values);
     cpt_names_free(build.tasks);
@@ -587,6 +624,7 @@ void cpt_plan_free(struct cpt_plan *plan)
     if (plan != NULL) {
         const struct cpt_alloc *alloc = plan->alloc;
 
+        cpti_spares_free(plan->spares, alloc);
         cpt_arena_deinit(plan->arena);
         cpt_alloc_free(alloc, plan);
     }

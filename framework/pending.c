@@ -32,7 +32,8 @@
 struct cpti_deadline {
     struct cpt_timer timer;
     struct cpti_outside outside; /* listed while its task waits */
-    struct cpt_task *task;
+    struct cpt_request *request;
+    struct cpt_task *task; /* another one's, perhaps, once it does not wait any more */
     unsigned char has_fired; /* guarded by the request's lock */
 };
 
@@ -62,6 +63,9 @@ static void cancel_timer(struct cpt_request *request, struct cpt_timer *timer)
 void cpti_pending_begin(struct cpt_pending *pending, struct cpt_task *owner,
                         uint64_t begin_ns)
 {
+    cpti_request_share(owner->request); /* its end may come from anywhere */
+    owner->is_used = 1;
+    pending->request = owner->request;
     pending->owner = owner;
     pending->begin_ns = begin_ns;
     pending->status = CPT_WAITING;
@@ -140,11 +144,9 @@ struct cpt_task *cpti_pending_end(struct cpt_pending *pending, cpt_status status
         cpti_record_runner_up(owner, arrive_ns);
         return NULL;
     }
-    owner->is_waiting = 0;
+    cpti_waiting_remove(owner);
     take_deadline(owner);
-    cpti_record_release(owner, pending->call,
-                        pending->task != NULL ? pending->task->record : NULL,
-                        arrive_ns);
+    cpti_record_release(owner, pending->call, pending->stands_for, arrive_ns);
     return owner;
 }
 
@@ -162,19 +164,22 @@ void cpti_task_wake(struct cpt_task *task)
     cpti_task_submit(task);
 }
 
-void cpti_task_release_waiters(struct cpt_task *task, cpt_status status,
-                               uint64_t end_ns)
+void cpti_task_release_waiters(struct cpt_request *request, uint32_t number,
+                               cpt_status status, uint64_t end_ns)
 {
-    struct cpt_request *request = task->request;
+    struct cpti_demand *demand = cpti_request_demand(request, number);
 
+    if (!request->is_shared) {
+        return; /* nobody has started anything yet */
+    }
     for (;;) {
         struct cpt_pending *pending = NULL;
         struct cpt_task *owner = NULL;
 
         cpti_lock_take(&request->lock);
-        pending = task->waiters;
+        pending = demand->waiters;
         if (pending != NULL) {
-            task->waiters = pending->next_waiter;
+            demand->waiters = pending->next_waiter;
             owner = cpti_pending_end(pending, status, end_ns);
         }
         cpti_lock_release(&request->lock);
@@ -235,10 +240,12 @@ static struct cpti_outside *give_up(struct cpt_task *task, uint64_t now_ns)
         cpti_call_given_up(pending);
         chain = cpti_outside_take(request, &pending->outside, chain);
     }
-    task->is_waiting = 0;
+    if (task->is_waiting) {
+        cpti_waiting_remove(task);
+    }
     task->wanted_count = 0;
     task->has_runner_up = 0;
-    cpti_record_release(task, call, NULL, now_ns);
+    cpti_record_release(task, call, 0, now_ns);
     return chain;
 }
 
@@ -249,7 +256,7 @@ static void tell_deadline(struct cpti_outside *outside)
         (struct cpti_deadline *)((char *)outside -
                                  offsetof(struct cpti_deadline, outside));
 
-    cancel_timer(deadline->task->request, &deadline->timer);
+    cancel_timer(deadline->request, &deadline->timer);
 }
 
 static void fire_deadline(struct cpt_timer *timer)
@@ -257,7 +264,7 @@ static void fire_deadline(struct cpt_timer *timer)
     struct cpti_deadline *deadline =
         (struct cpti_deadline *)((char *)timer - offsetof(struct cpti_deadline, timer));
     struct cpt_task *task = deadline->task;
-    struct cpt_request *request = task->request;
+    struct cpt_request *request = deadline->request;
     const uint64_t now_ns = cpti_record_now(request);
     struct cpti_outside *chain = NULL;
     int has_ended_wait = 0;
@@ -288,6 +295,7 @@ static cpt_status set_deadline(struct cpt_task *task, struct cpti_deadline **dea
     if (made == NULL) {
         return cpt_fail(task, CPT_LIMIT, "the memory limit of the request was reached");
     }
+    made->request = request;
     made->task = task;
     made->timer.fire = fire_deadline;
     made->outside.tell = tell_deadline;
@@ -327,7 +335,7 @@ int cpti_task_wait(struct cpt_task *task)
             waits = 0;
         } else {
             task->deadline = deadline;
-            task->is_waiting = 1;
+            cpti_waiting_add(task);
             if (deadline != NULL) {
                 cpti_outside_add(request, &deadline->outside);
             }
@@ -447,7 +455,7 @@ cpt_status cpt_await_all_for(struct cpt_task *task, uint64_t timeout_ns,
 
 cpt_status cpt_pending_status(struct cpt_pending *pending)
 {
-    struct cpt_request *request = pending->owner->request;
+    struct cpt_request *request = pending->request;
     cpt_status status = CPT_OK;
 
     cpti_lock_take(&request->lock);
@@ -458,29 +466,49 @@ cpt_status cpt_pending_status(struct cpt_pending *pending)
 
 /* --- Starting another task --- */
 
-/* What stands for @task in the eyes of @owner: what it has already, or @made. Lock
- * held. The first who starts it is its starter. */
-static struct cpt_pending *stand_for(struct cpt_task *task, struct cpt_task *owner,
-                                     struct cpt_pending *made, uint64_t now_ns,
-                                     int *is_first)
+/* What stands for task @number in the eyes of @owner. Lock held. The first who starts
+ * it is its starter: *@is_first. */
+static void stand_for(struct cpt_pending *made, uint32_t number, struct cpt_task *owner,
+                      uint64_t now_ns, int *is_first)
 {
+    struct cpt_request *request = owner->request;
+    struct cpti_demand *demand = cpti_request_demand(request, number);
     const cpt_status outcome =
-        atomic_load_explicit(&task->outcome, memory_order_acquire);
+        atomic_load_explicit(&request->cells[number].outcome, memory_order_acquire);
 
-    made->task = task;
+    made->stands_for = number + 1;
     cpti_pending_begin(made, owner, now_ns);
-    if (!task->is_started && !task->plan->is_eager) {
-        task->is_started = 1;
-        cpti_record_started(task, owner, now_ns);
+    if (!demand->is_started && !request->plan->tasks[number].is_eager) {
+        demand->is_started = 1;
+        demand->starter = owner->number + 1;
+        demand->started_ns = now_ns;
         *is_first = 1;
     }
     if (outcome != CPT_WAITING) {
         (void)cpti_pending_end(made, outcome, now_ns);
     } else {
-        made->next_waiter = task->waiters;
-        task->waiters = made;
+        made->next_waiter = demand->waiters;
+        demand->waiters = made;
     }
-    return made;
+}
+
+/* The same, or what @owner has already. Lock held. NULL at the memory limit. */
+static struct cpt_pending *start_task(struct cpt_task *owner, uint32_t number,
+                                      uint64_t now_ns, int *is_first)
+{
+    struct cpt_request *request = owner->request;
+    struct cpt_pending *pending = cpti_request_demand(request, number)->waiters;
+
+    while (pending != NULL && pending->owner != owner) {
+        pending = pending->next_waiter;
+    }
+    if (pending == NULL) {
+        pending = cpt_arena_take(&request->arena, sizeof *pending);
+        if (pending != NULL) {
+            stand_for(pending, number, owner, now_ns, is_first);
+        }
+    }
+    return pending;
 }
 
 struct cpt_pending *cpt_task_start(struct cpt_task *owner,
@@ -489,29 +517,23 @@ struct cpt_pending *cpt_task_start(struct cpt_task *owner,
     struct cpt_request *request = owner->request;
     const uint32_t slot = cpti_plan_slot(request->plan, owner->plan->start_slots,
                                          owner->plan->start_count, value);
+    struct cpti_ready ready = {0, 0};
     struct cpt_pending *pending = NULL;
-    struct cpt_task *task = NULL;
+    uint32_t number = 0;
     uint64_t now_ns = 0;
     int is_first = 0;
 
     if (slot == UINT32_MAX) {
         return NULL;
     }
-    task = &request->tasks[request->plan->slots[slot].giver];
+    number = request->plan->slots[slot].giver;
     now_ns = cpti_record_now(request);
     cpti_lock_take(&request->lock);
-    for (pending = task->waiters; pending != NULL && pending->owner != owner;) {
-        pending = pending->next_waiter;
-    }
-    if (pending == NULL) {
-        pending = cpt_arena_take(&request->arena, sizeof *pending);
-        if (pending != NULL) {
-            pending = stand_for(task, owner, pending, now_ns, &is_first);
-        }
-    }
+    pending = start_task(owner, number, now_ns, &is_first);
     cpti_lock_release(&request->lock);
-    if (is_first && cpti_task_input_arrived(task, owner, now_ns)) {
-        cpti_task_submit(task);
+    if (is_first && cpti_task_input_arrived(request, number, owner->number)) {
+        cpti_ready_add(request, &ready, number);
+        cpti_ready_submit(request, ready);
     }
     return pending;
 }
@@ -611,11 +633,11 @@ struct cpt_pending *cpt_defer_cancellable(struct cpt_task *task, const char *nam
 
 void cpt_complete(struct cpt_pending *pending, cpt_status status)
 {
-    struct cpt_request *request = pending->owner->request;
+    struct cpt_request *request = pending->request;
     const uint64_t now_ns = cpti_record_now(request);
     struct cpt_task *owner = NULL;
 
-    assert(pending->task == NULL && status <= 0);
+    assert(pending->stands_for == 0 && status <= 0);
     cpti_lock_take(&request->lock);
     owner = cpti_pending_end(pending, status, now_ns);
     cpti_lock_release(&request->lock);

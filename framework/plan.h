@@ -15,28 +15,33 @@
 
 #define CPTI_NO_TASK UINT32_MAX
 
+/* Of a number in cpti_plan_task.successors: that task misses nothing else. */
+#define CPTI_ONLY_INPUT (UINT32_C(1) << 31)
+
 /* One value. */
 struct cpti_slot {
     const struct cpt_value *value;
     uint32_t giver; /* the task that gives it; CPTI_NO_TASK: the request's input */
 };
 
-/* One task. */
+/* One task. What every request reads comes first. */
 struct cpti_plan_task {
-    const struct cpt_task_def *def;
-    struct cpt_bytes frame_name;         /* "A: A1" */
-    const struct cpt_trace_group *group; /* or NULL */
-    uint32_t need_slots[CPT_TASK_VALUES_MAX];
-    uint32_t start_slots[CPT_TASK_VALUES_MAX];
-    uint32_t need_count;
-    uint32_t start_count;
-    uint32_t *successors; /* tasks that need what it gives */
+    cpt_task_fn run;
+    uint32_t *successors; /* tasks that need what it gives, perhaps CPTI_ONLY_INPUT */
     uint32_t successor_count;
-    uint32_t missing_input_count; /* at the beginning of a request */
+    uint32_t demand_index;        /* among the tasks that may be started */
     size_t output_offset;         /* of its value within the outputs of a request */
     unsigned char is_eager;       /* it runs without being started */
     unsigned char is_required;    /* the output cannot be made without it */
     unsigned char is_startable;   /* some task may start it */
+    uint32_t missing_input_count; /* at the beginning of a request */
+    const struct cpt_task_def *def;
+    struct cpt_bytes frame_name;         /* "A: A1" */
+    const struct cpt_trace_group *group; /* or NULL */
+    uint32_t need_count;
+    uint32_t start_count;
+    uint32_t need_slots[CPT_TASK_VALUES_MAX];
+    uint32_t start_slots[CPT_TASK_VALUES_MAX];
 };
 
 struct cpt_plan {
@@ -51,11 +56,19 @@ struct cpt_plan {
     uint32_t output_task;
     size_t output_bytes; /* of the values of all tasks */
     size_t input_bytes;
+    uint32_t *first_tasks; /* those that miss nothing when a request begins */
+    uint32_t first_task_count;
+    uint32_t demand_count;      /* tasks that may be started */
+    struct cpti_cell *cells;    /* of a request that begins */
+    struct cpti_spares *spares; /* see request.c; what it points to does change */
 };
 
 /* The number of @value among the first @count of @slots of a plan, by address, else by
  * name and size; UINT32_MAX if it is none of them. */
 uint32_t cpti_plan_slot(const struct cpt_plan *plan, const uint32_t *slots,
                         uint32_t count, const struct cpt_value *value);
+
+struct cpti_spares *cpti_spares_new(const struct cpt_alloc *alloc);
+void cpti_spares_free(struct cpti_spares *spares, const struct cpt_alloc *alloc);
 
 #endif

@@ -30,104 +30,80 @@ static inline void cpti_record_lost(struct cpt_request *request)
 
 /* --- Tasks --- */
 
-/* When the input of slot @slot came, or 0 if it was there from the beginning. */
-static inline uint64_t cpti_record_input_ns(const struct cpt_task *task, uint32_t slot)
+/* Task @number misses nothing any more: @giver brought the last input, or started it.
+ * When that was, the giver's own record tells, and the margin to the others too. */
+static inline void cpti_record_ready(struct cpt_request *request, uint32_t number,
+                                     uint32_t giver)
 {
-    const uint32_t giver = task->request->plan->slots[slot].giver;
-
-    return giver == CPTI_NO_TASK ? 0 : task->request->tasks[giver].record->end_ns;
-}
-
-/*
- * The last input of @task came from @unblocker at @ready_ns. The margin is to the
- * latest of the others, whose stamps are visible as they were taken before their
- * decrements.
- */
-static inline void cpti_record_ready(struct cpt_task *task, struct cpt_task *unblocker,
-                                     uint64_t ready_ns)
-{
-    struct cpt_trace_task *record = task->record;
-    uint64_t runner_up_ns = 0;
-
-    if (record == NULL) {
-        return;
-    }
-    record->begin = CPT_BEGIN_TASK;
-    record->unblocker = unblocker->record;
-    record->ready_ns = ready_ns;
-    for (uint32_t i = 0; i < task->plan->need_count; i++) {
-        const uint32_t slot = task->plan->need_slots[i];
-        const uint32_t giver = task->request->plan->slots[slot].giver;
-        uint64_t input_ns = 0;
-
-        if (giver == CPTI_NO_TASK || &task->request->tasks[giver] == unblocker) {
-            continue;
-        }
-        input_ns = cpti_record_input_ns(task, slot);
-        runner_up_ns = input_ns > runner_up_ns ? input_ns : runner_up_ns;
-    }
-    if (task->started_ns > runner_up_ns && record->starter != unblocker->record) {
-        runner_up_ns = task->started_ns;
-    }
-    if (runner_up_ns != 0) {
-        record->has_margin = 1;
-        record->margin_ns = ready_ns > runner_up_ns ? ready_ns - runner_up_ns : 0;
+    if (request->records != NULL) {
+        request->records[number].unblocker = giver + 1;
     }
 }
 
 /* The task begins, at @now_ns if that is known already (not 0). */
 static inline void cpti_record_start(struct cpt_task *task, uint64_t now_ns)
 {
-    if (task->record != NULL) {
-        task->record->start_ns = now_ns != 0 ? now_ns : cpti_record_now(task->request);
-    }
+    atomic_store_explicit(&task->record->start_ns,
+                          now_ns != 0 ? now_ns : cpti_record_now(task->request),
+                          memory_order_relaxed);
 }
 
 /* The task has ended; the time is the ready time of whoever it unblocks. */
 static inline uint64_t cpti_record_end(struct cpt_task *task)
 {
+    uint64_t end_ns = 0;
+
     if (task->record == NULL) {
         return 0;
     }
-    task->record->end_ns = cpti_record_now(task->request);
-    return task->record->end_ns;
-}
-
-/* Task @task was started by @starter. Lock held. */
-static inline void cpti_record_started(struct cpt_task *task, struct cpt_task *starter,
-                                       uint64_t now_ns)
-{
-    if (task->record != NULL) {
-        task->record->starter = starter->record;
-        task->started_ns = now_ns;
-    }
+    end_ns = cpti_record_now(task->request);
+    atomic_store_explicit(&task->record->end_ns, end_ns, memory_order_relaxed);
+    return end_ns;
 }
 
 /* --- Waits. Lock held. --- */
 
-/* The spare one of a task: from its first lost wait to its latest, by nobody known. */
-static inline struct cpt_trace_await *cpti_record_lost_await(struct cpt_task *task)
+/* A wait that a task released, or a call. */
+struct cpti_await {
+    struct cpt_trace_await await; /* first */
+    uint32_t released_by;         /* number of that task + 1; 0: by a call, or nobody */
+};
+
+/* What the walk will see of @task, which is traced. The activation is then not used for
+ * another one. */
+static inline struct cpti_stub *cpti_record_stub(struct cpt_task *task)
 {
-    cpti_record_lost(task->request);
-    return &((struct cpti_record *)task->record)->lost;
+    struct cpti_stub *stub = &((struct cpti_traced_task *)task)->stub;
+
+    if (task->record->stub == NULL) {
+        task->is_used = 1;
+        task->has_waited = 1;
+        stub->number = task->number;
+        stub->task.source = stub;
+        task->record->stub = stub;
+    }
+    return stub;
 }
 
 static inline void cpti_record_block(struct cpt_task *task, uint64_t block_ns)
 {
     struct cpt_trace_await *await = NULL;
+    struct cpti_stub *stub = NULL;
 
     task->has_runner_up = 0;
     if (task->record == NULL) {
         return;
     }
-    await = cpt_arena_take(&task->request->arena, sizeof *await);
+    stub = cpti_record_stub(task);
+    await = cpt_arena_take(&task->request->arena, sizeof(struct cpti_await));
     if (await == NULL) {
-        await = cpti_record_lost_await(task);
+        cpti_record_lost(task->request);
+        await = &stub->lost;
     }
-    if (await != task->record->last_await) {
+    if (await != stub->task.last_await) {
         await->block_ns = block_ns;
-        await->previous = task->record->last_await;
-        task->record->last_await = await;
+        await->previous = stub->task.last_await;
+        stub->task.last_await = await;
     }
     await->resume_ns = UINT64_MAX; /* not yet */
     task->await = await;
@@ -140,11 +116,10 @@ static inline void cpti_record_runner_up(struct cpt_task *task, uint64_t arrive_
     task->runner_up_ns = arrive_ns;
 }
 
-/* @call or @awaited released the task; neither: its record was lost, and so is the
- * wait. */
+/* @call or task number @awaited - 1 released the task; neither: its record was lost,
+ * and so is the wait. */
 static inline void cpti_record_release(struct cpt_task *task,
-                                       struct cpt_trace_call *call,
-                                       struct cpt_trace_task *awaited,
+                                       struct cpt_trace_call *call, uint32_t awaited,
                                        uint64_t arrive_ns)
 {
     struct cpt_trace_await *await = task->await;
@@ -153,11 +128,11 @@ static inline void cpti_record_release(struct cpt_task *task,
         return;
     }
     await->arrive_ns = arrive_ns;
-    if (await == &((struct cpti_record *)task->record)->lost) {
+    if (await == &cpti_record_stub(task)->lost) {
         return;
     }
     await->call = call;
-    await->task = awaited;
+    ((struct cpti_await *)await)->released_by = awaited;
     if (task->has_runner_up) {
         await->has_margin = 1;
         await->margin_ns =
@@ -192,7 +167,7 @@ static inline struct cpt_trace_call *cpti_record_issue(struct cpt_task *task,
         return NULL;
     }
     call->name = name;
-    call->issuer = task->record;
+    call->issuer = &cpti_record_stub(task)->task;
     call->issue_ns = issue_ns;
     call->outcome = (unsigned char)outcome;
     return call;
@@ -211,14 +186,22 @@ cpti_record_timeout(const struct cpt_pending *pending, uint64_t now_ns)
         if (given_up != NULL) {
             given_up->attempt = pending->call->attempt;
         }
-    } else if (pending->task != NULL) {
-        given_up = cpti_record_issue(owner, pending->task->plan->frame_name,
-                                     CPT_CALL_TIMEOUT, pending->begin_ns);
+    } else if (pending->stands_for != 0) {
+        given_up = cpti_record_issue(
+            owner, owner->request->plan->tasks[pending->stands_for - 1].frame_name,
+            CPT_CALL_TIMEOUT, pending->begin_ns);
     }
     if (given_up != NULL) {
         given_up->arrive_ns = now_ns;
     }
     return given_up;
 }
+
+/* --- The walk, recording.c --- */
+
+/* Appends the critical path of a request that is traced and has its response time. Lock
+ * not held. Errors of cpt_critical_path(). */
+cpt_status cpti_recording_walk(struct cpt_request *request, struct cpt_path *path,
+                               struct cpt_error *error);
 
 #endif

@@ -16,12 +16,84 @@
 #include "cpt/cpt_path.h"
 #include "framework/attributes.h"
 #include "framework/call.h"
+#include "framework/pool.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { REQUEST_BLOCK_BYTES = 8192, REQUEST_BYTES_MAX_DEFAULT = 16 << 20 };
+enum {
+    ARENA_BLOCK_BYTES = 8192,
+    REQUEST_BYTES_MAX_DEFAULT = 16 << 20,
+    ACTIVATIONS_MAX = 16, /* in the block; more are of the arena */
+    SPARES_MAX = 8,
+    SPARE_BYTES_MAX = 256 << 10
+};
+
+/* --- Blocks that are used again --- */
+
+/* Blocks of requests of a plan that have gone: untraced ones, traced ones. */
+struct cpti_spares {
+    _Atomic(struct cpt_request *) blocks[2][SPARES_MAX];
+};
+
+struct cpti_spares *cpti_spares_new(const struct cpt_alloc *alloc)
+{
+    return cpt_alloc_zeroed(alloc, sizeof(struct cpti_spares));
+}
+
+static void free_block(struct cpt_request *request)
+{
+    cpt_arena_deinit(&request->arena);
+    cpti_lock_deinit(&request->lock);
+    cpt_alloc_free(request->alloc, request);
+}
+
+void cpti_spares_free(struct cpti_spares *spares, const struct cpt_alloc *alloc)
+{
+    for (int i = 0; spares != NULL && i < 2 * SPARES_MAX; i++) {
+        struct cpt_request *request = atomic_load_explicit(
+            &spares->blocks[i / SPARES_MAX][i % SPARES_MAX], memory_order_acquire);
+
+        if (request != NULL) {
+            free_block(request);
+        }
+    }
+    cpt_alloc_free(alloc, spares);
+}
+
+static struct cpt_request *take_spare(struct cpti_spares *spares, int is_traced)
+{
+    for (int i = 0; i < SPARES_MAX; i++) {
+        _Atomic(struct cpt_request *) *place = &spares->blocks[is_traced][i];
+        struct cpt_request *request = NULL;
+
+        if (atomic_load_explicit(place, memory_order_relaxed) != NULL) {
+            request = atomic_exchange_explicit(place, NULL, memory_order_acquire);
+        }
+        if (request != NULL) {
+            return request;
+        }
+    }
+    return NULL;
+}
+
+/* 0: there is no room. */
+static int put_spare(struct cpti_spares *spares, struct cpt_request *request)
+{
+    for (int i = 0; i < SPARES_MAX; i++) {
+        _Atomic(struct cpt_request *) *place = &spares->blocks[request->is_traced][i];
+        struct cpt_request *none = NULL;
+
+        if (atomic_load_explicit(place, memory_order_relaxed) == NULL &&
+            atomic_compare_exchange_strong_explicit(
+                place, &none, request, memory_order_release, memory_order_relaxed)) {
+            return 1;
+        }
+    }
+    return 0;
+}
 
 /* --- Made --- */
 
@@ -37,72 +109,128 @@ static size_t place(size_t *bytes, size_t more)
 /*
  * A request with all that its plan says it will need, in one block of memory:
  *
- *      request | tasks | what they give | if it is traced: records, entry
+ *      request | cells | activations | demands | input | what tasks give |
+ *                                              if it is traced: records, entry
  *
  * The arena is for the rest, and an ordinary request never touches it.
  */
 struct layout {
-    size_t tasks;
+    size_t cells;
+    size_t activations;
+    size_t demands;
+    size_t input;
     size_t outputs;
     size_t records;
     size_t entry;
     size_t bytes;
 };
 
-static struct layout lay_out(const struct cpt_plan *plan, int is_traced,
-                             size_t entry_bytes)
+static size_t activation_bytes(int is_traced)
+{
+    return is_traced ? sizeof(struct cpti_traced_task) : sizeof(struct cpt_task);
+}
+
+static unsigned activation_count(const struct cpt_plan *plan)
+{
+    return plan->task_count < ACTIVATIONS_MAX ? plan->task_count : ACTIVATIONS_MAX;
+}
+
+static struct layout lay_out(const struct cpt_plan *plan, int is_traced)
 {
     struct layout layout = {0};
 
     (void)place(&layout.bytes, sizeof(struct cpt_request));
-    layout.tasks = place(&layout.bytes, plan->task_count * sizeof(struct cpt_task));
+    layout.cells = place(&layout.bytes, plan->task_count * sizeof(struct cpti_cell));
+    layout.activations =
+        place(&layout.bytes, activation_count(plan) * activation_bytes(is_traced));
+    layout.demands =
+        place(&layout.bytes, plan->demand_count * sizeof(struct cpti_demand));
+    layout.input = place(&layout.bytes, plan->input_bytes);
     layout.outputs = place(&layout.bytes, plan->output_bytes);
     if (is_traced) {
         layout.records =
             place(&layout.bytes, plan->task_count * sizeof(struct cpti_record));
-        layout.entry = place(&layout.bytes, entry_bytes);
+        layout.entry = place(&layout.bytes, CPT_NAME_BYTES_MAX + 1);
     }
     return layout;
 }
 
-/* The tasks with their outputs and records. */
-static void set_up_tasks(struct cpt_request *request, const struct layout *layout)
+/* The block of a request of which only what survives is set. */
+static cpt_status take_block(const struct cpt_request_options *options,
+                             const struct layout *layout, struct cpt_request **made,
+                             struct cpt_error *error)
+{
+    const struct cpt_plan *plan = options->plan;
+    const struct cpt_alloc *alloc =
+        options->alloc != NULL ? options->alloc : cpt_alloc_default();
+    const size_t bytes_max = options->memory_bytes_max != 0 ? options->memory_bytes_max
+                                                            : REQUEST_BYTES_MAX_DEFAULT;
+    struct cpt_request *request = NULL;
+
+    if (layout->bytes >= bytes_max) {
+        return cpt_error_set(error, CPT_LIMIT, 0,
+                             "a request takes %zu bytes, the limit is %zu",
+                             layout->bytes, bytes_max);
+    }
+    if (alloc == plan->alloc) {
+        request = take_spare(plan->spares, options->is_traced != 0);
+    }
+    if (request != NULL) {
+        cpt_arena_reset(&request->arena, bytes_max - layout->bytes);
+    } else {
+        request = alloc->resize(alloc->context, NULL, layout->bytes);
+        if (request == NULL) {
+            return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a request");
+        }
+        cpti_lock_init(&request->lock, CPTI_RANK_REQUEST);
+        cpt_arena_init(&request->arena, alloc, ARENA_BLOCK_BYTES,
+                       bytes_max - layout->bytes);
+        request->block_bytes = layout->bytes;
+    }
+    memset(request, 0, offsetof(struct cpt_request, lock));
+    request->alloc = alloc;
+    *made = request;
+    return CPT_OK;
+}
+
+/* What the plan says of the parts of the block. */
+static void set_up_block(struct cpt_request *request, const struct layout *layout)
 {
     const struct cpt_plan *plan = request->plan;
     unsigned char *block = (unsigned char *)request;
-    unsigned char *outputs = block + layout->outputs;
-    struct cpti_record *records =
-        request->is_traced ? (struct cpti_record *)(void *)(block + layout->records)
-                           : NULL;
 
-    request->tasks = (struct cpt_task *)(void *)(block + layout->tasks);
-    for (uint32_t i = 0; i < plan->task_count; i++) {
-        struct cpt_task *task = &request->tasks[i];
-
-        task->request = request;
-        task->plan = &plan->tasks[i];
-        task->next = plan->tasks[i].def->run;
-        task->output = outputs + plan->tasks[i].output_offset;
-        atomic_init(&task->missing_input_count, plan->tasks[i].missing_input_count);
-        atomic_init(&task->outcome, CPT_WAITING);
-        if (records != NULL) {
-            task->record = &records[i].task;
-            task->record->name = plan->tasks[i].frame_name;
-            task->record->group = plan->tasks[i].group;
-            task->record->executor = request->executor_name;
-        }
+    request->cells = (struct cpti_cell *)(void *)(block + layout->cells);
+    memcpy((void *)request->cells, (const void *)plan->cells,
+           plan->task_count * sizeof(struct cpti_cell));
+    request->activations = block + layout->activations;
+    atomic_init(&request->free_activations,
+                (UINT64_C(1) << activation_count(plan)) - 1);
+    request->demands = (struct cpti_demand *)(void *)(block + layout->demands);
+    request->input_place = block + layout->input;
+    request->outputs = block + layout->outputs;
+    memset(block + layout->demands, 0, layout->input - layout->demands);
+    memset(request->outputs, 0, plan->output_bytes);
+    if (request->is_traced) {
+        request->records = (struct cpti_record *)(void *)(block + layout->records);
+        memset((void *)request->records, 0,
+               plan->task_count * sizeof(struct cpti_record));
     }
 }
 
 /* The entry frame, cut to what a name may have, and when the request came. */
-static void begin_trace(struct cpt_request *request, struct cpt_bytes entry,
-                        size_t offset, const struct cpt_request_options *options)
+static void begin_trace(struct cpt_request *request, char *name,
+                        const struct cpt_request_options *options)
 {
-    char *name = (char *)request + offset;
+    char cut[CPT_NAME_BYTES_MAX + 1];
+    const struct cpt_bytes entry = cpt_name_bound(
+        options->entry != NULL ? cpt_bytes_of(options->entry) : options->plan->service,
+        cut);
 
     memcpy(name, entry.data, entry.bytes);
     request->trace.entry = (struct cpt_bytes){name, entry.bytes};
     request->trace.attribution = options->attribution;
+    request->inherited.ask = cpt_ask_downstream(NULL, 0);
+    request->executor_name = cpt_bytes_of(request->executor->name);
     request->trace.arrival_ns = cpti_record_now(request);
     if (options->arrival_ns != 0 && options->arrival_ns < request->trace.arrival_ns) {
         request->trace.dispatch_ns = request->trace.arrival_ns;
@@ -110,65 +238,28 @@ static void begin_trace(struct cpt_request *request, struct cpt_bytes entry,
     }
 }
 
-static void set_up(struct cpt_request *request,
-                   const struct cpt_request_options *options)
+cpt_status cpti_request_new(const struct cpt_request_options *options,
+                            struct cpt_request **made, struct cpt_error *error)
 {
+    const struct layout layout = lay_out(options->plan, options->is_traced);
+    struct cpt_request *request = NULL;
+    const cpt_status status = take_block(options, &layout, &request, error);
+
+    if (status != CPT_OK) {
+        return status;
+    }
     request->plan = options->plan;
-    request->alloc = options->alloc;
     request->executor =
         options->executor != NULL ? options->executor : cpt_executor_inline();
-    request->executor_name = cpt_bytes_of(request->executor->name);
     request->clock = options->clock != NULL ? options->clock : cpt_clock_monotonic();
     request->done = options->done;
     request->gone = options->gone;
     request->context = options->context;
     request->is_traced = options->is_traced != 0;
-    request->inherited.ask = cpt_ask_downstream(NULL, 0);
     atomic_init(&request->reference_count, CPTI_OWN_REFERENCE + 1); /* the launch's */
-    atomic_init(&request->is_ended, 0);
-    atomic_init(&request->is_stopped, 0);
-    cpti_lock_init(&request->lock, CPTI_RANK_REQUEST);
-}
-
-/* The entry frame's name, as far as a name may go; none, and no work, if untraced. */
-static struct cpt_bytes entry_name(const struct cpt_request_options *options,
-                                   char cut[CPT_NAME_BYTES_MAX + 1])
-{
-    if (!options->is_traced) {
-        return (struct cpt_bytes){"", 0};
-    }
-    return cpt_name_bound(options->entry != NULL ? cpt_bytes_of(options->entry)
-                                                 : options->plan->service,
-                          cut);
-}
-
-cpt_status cpti_request_new(const struct cpt_request_options *options,
-                            struct cpt_request **made, struct cpt_error *error)
-{
-    const size_t bytes_max = options->memory_bytes_max != 0 ? options->memory_bytes_max
-                                                            : REQUEST_BYTES_MAX_DEFAULT;
-    char cut[CPT_NAME_BYTES_MAX + 1];
-    const struct cpt_bytes entry = entry_name(options, cut);
-    const struct layout layout =
-        lay_out(options->plan, options->is_traced, entry.bytes);
-    struct cpt_request *request = NULL;
-
-    if (layout.bytes >= bytes_max) {
-        return cpt_error_set(error, CPT_LIMIT, 0,
-                             "a request takes %zu bytes, the limit is %zu",
-                             layout.bytes, bytes_max);
-    }
-    request = cpt_alloc_zeroed(options->alloc, layout.bytes);
-    if (request == NULL) {
-        return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a request");
-    }
-    set_up(request, options);
-    request->block_bytes = layout.bytes;
-    cpt_arena_init(&request->arena, options->alloc, REQUEST_BLOCK_BYTES,
-                   bytes_max - layout.bytes);
-    set_up_tasks(request, &layout);
+    set_up_block(request, &layout);
     if (request->is_traced) {
-        begin_trace(request, entry, layout.entry, options);
+        begin_trace(request, (char *)request + layout.entry, options);
     }
     *made = request;
     return CPT_OK;
@@ -187,12 +278,16 @@ void cpti_request_destroy(struct cpt_request *request)
 {
     void (*gone)(void *) = request->gone;
     void *context = request->context;
+    const struct cpt_plan *plan = request->plan;
 
     cpti_handle_detach(request);
-    cpt_arena_deinit(&request->arena);
+    request->arena.alloc = request->alloc; /* no more its family's */
     cpti_nest_deinit(request);
-    cpti_lock_deinit(&request->lock);
-    cpt_alloc_free(request->alloc, request);
+    /* The plan, and with it the spares, may go in gone(). */
+    if (request->nest.level != 0 || request->alloc != plan->alloc ||
+        request->block_bytes > SPARE_BYTES_MAX || !put_spare(plan->spares, request)) {
+        free_block(request);
+    }
     if (gone != NULL) {
         gone(context);
     }
@@ -202,36 +297,132 @@ void *cpti_request_take(struct cpt_request *request, size_t bytes)
 {
     void *memory = NULL;
 
+    if (!request->is_shared) {
+        return cpt_arena_take(&request->arena, bytes);
+    }
     cpti_lock_take(&request->lock);
     memory = cpt_arena_take(&request->arena, bytes);
     cpti_lock_release(&request->lock);
     return memory;
 }
 
-/* --- Run --- */
+/* --- Activations --- */
 
-void cpti_request_launch(struct cpt_request *request, void *input)
+/* The lowest free place of the block, or -1. */
+static int take_place(struct cpt_request *request)
 {
-    const struct cpt_plan *plan = request->plan;
+    uint64_t free_places =
+        atomic_load_explicit(&request->free_activations, memory_order_acquire);
 
-    request->input = input;
-    for (uint32_t i = 0; i < plan->task_count; i++) {
-        if (plan->tasks[i].missing_input_count == 0) {
-            if (request->is_traced) {
-                request->tasks[i].record->ready_ns = request->trace.dispatch_ns != 0
-                                                         ? request->trace.dispatch_ns
-                                                         : request->trace.arrival_ns;
-            }
-            cpti_task_submit(&request->tasks[i]);
+    while (free_places != 0) {
+        const uint64_t rest = free_places & (free_places - 1);
+
+        if (!request->is_shared) {
+            atomic_store_explicit(&request->free_activations, rest,
+                                  memory_order_relaxed);
+            return __builtin_ctzll(free_places);
+        }
+        if (atomic_compare_exchange_weak_explicit(
+                &request->free_activations, &free_places, rest, memory_order_acq_rel,
+                memory_order_acquire)) {
+            return __builtin_ctzll(free_places);
         }
     }
-    cpti_request_release(request);
+    return -1;
+}
+
+/* One that is beyond the block's. */
+static struct cpt_task *take_spare_activation(struct cpt_request *request)
+{
+    struct cpt_task *task = NULL;
+
+    cpti_lock_take(&request->lock);
+    task = request->spare;
+    if (task != NULL) {
+        request->spare = task->next_spare;
+    } else {
+        task = cpt_arena_take(&request->arena, activation_bytes(request->is_traced));
+    }
+    cpti_lock_release(&request->lock);
+    return task;
+}
+
+struct cpt_task *cpti_activation_take(struct cpt_request *request)
+{
+    const size_t bytes = activation_bytes(request->is_traced);
+    const int index = take_place(request);
+    struct cpt_task *task = NULL;
+
+    if (index >= 0) {
+        task =
+            (struct cpt_task *)(void *)(request->activations + (size_t)index * bytes);
+    } else {
+        task = take_spare_activation(request);
+        if (task == NULL) {
+            return NULL;
+        }
+    }
+    memset((void *)task, 0, bytes);
+    task->request = request;
+    task->place = index >= 0 ? (uint32_t)index : CPTI_NO_TASK;
+    task->number = CPTI_NO_TASK;
+    return task;
+}
+
+void cpti_activation_put(struct cpt_task *task)
+{
+    struct cpt_request *request = task->request;
+
+    if (task->place == CPTI_NO_TASK) {
+        cpti_lock_take(&request->lock);
+        task->next_spare = request->spare;
+        request->spare = task;
+        cpti_lock_release(&request->lock);
+    } else if (request->is_shared) {
+        (void)atomic_fetch_or_explicit(&request->free_activations,
+                                       UINT64_C(1) << task->place,
+                                       memory_order_acq_rel);
+    } else {
+        atomic_store_explicit(
+            &request->free_activations,
+            atomic_load_explicit(&request->free_activations, memory_order_relaxed) |
+                UINT64_C(1) << task->place,
+            memory_order_relaxed);
+    }
+}
+
+/* --- Run --- */
+
+void cpti_request_launch(struct cpt_request *request, void *input, int is_here)
+{
+    const struct cpt_plan *plan = request->plan;
+    struct cpti_ready ready = {0, 0};
+
+    request->input = input;
+    for (uint32_t i = 0; i < plan->first_task_count; i++) {
+        cpti_ready_add(request, &ready, plan->first_tasks[i]);
+    }
+    cpti_ready_start(request, ready, is_here);
+}
+
+/* The number of references before this one was given back. */
+static uint_least32_t give_back(struct cpt_request *request, uint_least32_t count)
+{
+    uint_least32_t before = 0;
+
+    if (request->is_shared) {
+        return atomic_fetch_sub_explicit(&request->reference_count, count,
+                                         memory_order_acq_rel);
+    }
+    before = atomic_load_explicit(&request->reference_count, memory_order_relaxed);
+    atomic_store_explicit(&request->reference_count, before - count,
+                          memory_order_relaxed);
+    return before;
 }
 
 void cpti_request_release(struct cpt_request *request)
 {
-    const uint_least32_t before =
-        atomic_fetch_sub_explicit(&request->reference_count, 1, memory_order_acq_rel);
+    const uint_least32_t before = give_back(request, 1);
 
     assert((before & ~CPTI_OWN_REFERENCE) != 0);
     if (before == 1) {
@@ -245,13 +436,6 @@ void cpti_request_release(struct cpt_request *request)
     }
 }
 
-/* Gives the request's own back. The caller has another one. */
-static void release_own(struct cpt_request *request)
-{
-    (void)atomic_fetch_sub_explicit(&request->reference_count, CPTI_OWN_REFERENCE,
-                                    memory_order_acq_rel);
-}
-
 /* --- Ended --- */
 
 /* "task 'A: A1': no such user", or what the status says. Lock held. */
@@ -263,6 +447,8 @@ static const char *sentence_of(struct cpt_request *request, cpt_status status,
     if (task == NULL) {
         return status == CPT_CANCELLED || status == CPT_TIMEOUT
                    ? cpti_request_break_off(request, status)
+               : status == CPT_LIMIT
+                   ? "the memory limit of the request was reached"
                    : "nothing is left that could go on with the request";
     }
     text = cpt_arena_take(&request->arena, CPT_ERROR_SENTENCE_BYTES);
@@ -276,27 +462,39 @@ static const char *sentence_of(struct cpt_request *request, cpt_status status,
     return text;
 }
 
+/* The end is noted, once. 0: it had ended before. Lock held if it is shared. */
+static int note_outcome(struct cpt_request *request, cpt_status status,
+                        const struct cpt_task *task)
+{
+    if (atomic_load_explicit(&request->is_ended, memory_order_relaxed)) {
+        return 0;
+    }
+    atomic_store_explicit(&request->is_ended, 1, memory_order_release);
+    request->status = status;
+    request->answered_by = task != NULL ? task->number + 1 : 0;
+    if (status != CPT_OK) {
+        request->sentence = sentence_of(request, status, task);
+        atomic_store_explicit(&request->is_stopped, 1, memory_order_relaxed);
+    }
+    return 1;
+}
+
 int cpti_request_end(struct cpt_request *request, cpt_status status,
                      const struct cpt_task *task)
 {
     int is_first = 0;
 
-    cpti_lock_take(&request->lock);
-    is_first = !atomic_load_explicit(&request->is_ended, memory_order_relaxed);
-    if (is_first) {
-        atomic_store_explicit(&request->is_ended, 1, memory_order_release);
-        request->status = status;
-        request->trace.answered_by = task != NULL ? task->record : NULL;
-        if (status != CPT_OK) {
-            request->sentence = sentence_of(request, status, task);
-            atomic_store_explicit(&request->is_stopped, 1, memory_order_relaxed);
-        }
+    if (request->is_shared) {
+        cpti_lock_take(&request->lock);
+        is_first = note_outcome(request, status, task);
+        cpti_lock_release(&request->lock);
+    } else {
+        is_first = note_outcome(request, status, task);
     }
-    cpti_lock_release(&request->lock);
     if (!is_first) {
         return 0;
     }
-    if (status != CPT_OK) {
+    if (status != CPT_OK && request->is_shared) {
         cpti_request_cancel_works(request);
     } else {
         cpti_limit_end(request);
@@ -304,7 +502,7 @@ int cpti_request_end(struct cpt_request *request, cpt_status status,
     if (request->done != NULL) {
         request->done(request, request->context);
     }
-    release_own(request);
+    (void)give_back(request, CPTI_OWN_REFERENCE); /* the caller has another one */
     return 1;
 }
 
@@ -322,8 +520,9 @@ const char *cpt_request_sentence(const struct cpt_request *request)
 
 const void *cpt_request_output(const struct cpt_request *request)
 {
-    return request->status == CPT_OK ? request->tasks[request->plan->output_task].output
-                                     : NULL;
+    return request->status == CPT_OK
+               ? cpti_request_value(request, request->plan->output_task)
+               : NULL;
 }
 
 uint64_t cpt_request_latency_ns(struct cpt_request *request)
@@ -343,47 +542,27 @@ uint64_t cpt_request_latency_ns(struct cpt_request *request)
 cpt_status cpt_request_path(struct cpt_request *request, struct cpt_path *path,
                             struct cpt_error *error)
 {
-    cpt_status status = CPT_OK;
-
     if (!request->is_traced) {
         return cpt_error_set(error, CPT_INVALID, 0, "the request is not traced");
     }
     (void)cpt_request_latency_ns(request);
     request->trace.overcount = request->inherited.overcount;
-    request->trace.open_callee = cpti_call_open;
-    request->trace.spliced = cpti_call_spliced;
-    request->trace.context = request;
-    /* Tasks that nobody waited for may still run, and note what they do. */
-    cpti_lock_take(&request->lock);
-    status = cpt_critical_path(request->alloc, &request->trace, path, error);
-    cpti_lock_release(&request->lock);
-    return status;
+    return cpti_recording_walk(request, path, error);
 }
 
 /* --- From outside --- */
 
-cpt_status cpt_request_start(const struct cpt_request_options *options,
-                             struct cpt_error *error)
-{
-    return cpt_request_start_held(options, NULL, error);
-}
-
 /* What a request that is not launched yet needs besides. After an error it is gone. */
 static cpt_status prepare(struct cpt_request *request,
                           const struct cpt_request_options *options,
-                          struct cpt_request_handle **handle, void **input,
-                          struct cpt_error *error)
+                          struct cpt_request_handle **handle, struct cpt_error *error)
 {
     cpt_status status = CPT_OK;
 
     if (options->plan->input_bytes != 0) {
-        *input =
-            cpt_arena_copy(&request->arena, options->input, options->plan->input_bytes);
-        if (*input == NULL) {
-            status = cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for the input");
-        }
+        memcpy(request->input_place, options->input, options->plan->input_bytes);
     }
-    if (status == CPT_OK && handle != NULL) {
+    if (handle != NULL) {
         *handle = cpti_handle_new(request, options->alloc);
         if (*handle == NULL) {
             status = cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a handle");
@@ -400,13 +579,11 @@ static cpt_status prepare(struct cpt_request *request,
     return status;
 }
 
-cpt_status cpt_request_start_held(const struct cpt_request_options *given,
-                                  struct cpt_request_handle **handle,
-                                  struct cpt_error *error)
+static cpt_status start(const struct cpt_request_options *given, int is_here,
+                        struct cpt_request_handle **handle, struct cpt_error *error)
 {
     struct cpt_request_options options;
     struct cpt_request *request = NULL;
-    void *input = NULL;
     cpt_status status = cpt_options_read(&options, sizeof options, given, error);
 
     if (handle != NULL) {
@@ -426,14 +603,27 @@ cpt_status cpt_request_start_held(const struct cpt_request_options *given,
         return status;
     }
     assert(request != NULL);
-    status = prepare(request, &options, handle, &input, error);
+    status = prepare(request, &options, handle, error);
     if (status == CPT_OK) {
-        cpti_request_launch(request, input);
+        cpti_request_launch(request, request->input_place, is_here);
     } else if (handle != NULL) {
         cpt_request_handle_free(*handle);
         *handle = NULL;
     }
     return status;
+}
+
+cpt_status cpt_request_start(const struct cpt_request_options *options,
+                             struct cpt_error *error)
+{
+    return start(options, 0, NULL, error);
+}
+
+cpt_status cpt_request_start_held(const struct cpt_request_options *options,
+                                  struct cpt_request_handle **handle,
+                                  struct cpt_error *error)
+{
+    return start(options, 0, handle, error);
 }
 
 /* Whoever waits in cpt_request_run(). */
@@ -480,6 +670,32 @@ static void release_waiter(void *context)
     cpti_lock_release(&waiter->lock);
 }
 
+static void wait_until_gone(struct waiter *waiter)
+{
+    cpti_lock_take(&waiter->lock);
+    while (!waiter->is_gone) {
+        (void)pthread_cond_wait(&waiter->gone, &waiter->lock.mutex);
+    }
+    cpti_lock_release(&waiter->lock);
+}
+
+/* On a pool the thread that would only wait runs the request itself, and what of it no
+ * worker has taken: a small one then wakes nobody up. */
+static cpt_status start_and_help(const struct cpt_request_options *options,
+                                 struct cpt_error *error)
+{
+    struct cpt_executor *executor = options->executor;
+    const int is_adopted = executor != NULL && cpti_pool_adopt(executor) == CPT_OK;
+    const cpt_status status = start(options, is_adopted, NULL, error);
+
+    if (is_adopted) {
+        while (cpti_pool_help_own(executor)) {
+        }
+        cpti_pool_leave(executor);
+    }
+    return status;
+}
+
 cpt_status cpt_request_run(const struct cpt_request_options *given, void *output,
                            struct cpt_path *path, struct cpt_error *error)
 {
@@ -503,12 +719,10 @@ cpt_status cpt_request_run(const struct cpt_request_options *given, void *output
     }
     cpti_lock_init(&waiter.lock, CPTI_RANK_WAITER);
     (void)pthread_cond_init(&waiter.gone, NULL);
-    status = cpt_request_start(&options, error);
-    cpti_lock_take(&waiter.lock);
-    while (status == CPT_OK && !waiter.is_gone) {
-        (void)pthread_cond_wait(&waiter.gone, &waiter.lock.mutex);
+    status = start_and_help(&options, error);
+    if (status == CPT_OK) {
+        wait_until_gone(&waiter);
     }
-    cpti_lock_release(&waiter.lock);
     (void)pthread_cond_destroy(&waiter.gone);
     cpti_lock_deinit(&waiter.lock);
     return status == CPT_OK ? waiter.status : status;

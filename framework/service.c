@@ -606,5 +606,5 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
     served = request->served;
     served->reply = reply;
     served->context = context;
-    cpti_request_launch(request, &served->input);
+    cpti_request_launch(request, &served->input, 0);
 }

@@ -371,6 +371,7 @@ static cpt_status make_component(struct component *component,
     made->nest.level = parent->nest.level + 1;
     made->nest.retire = retire_component;
     made->lock.rank = (enum cpti_lock_rank)(CPTI_RANK_REQUEST + made->nest.level);
+    cpti_request_share(made); /* the parent may tell it to stop */
     component->request = made;
     return CPT_OK;
 }
@@ -422,7 +423,7 @@ struct cpt_pending *cpti_component_start(struct cpt_task *task, struct cpt_bytes
         return &component->run.pending;
     }
     component->request->trace.arrival_ns = issue_ns;
-    cpti_request_launch(component->request, input);
+    cpti_request_launch(component->request, input, 0);
     return &component->run.pending;
 }
 

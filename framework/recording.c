@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * recording.c - what the walk sees of a request
+ *
+ * While a request runs, a task notes 32 bytes: when it began and ended, and who brought
+ * its last input. The walk wants more, but only of the tasks that it comes to: for
+ * those a *stub* is made, which it opens. A task that has waited has its stub from then
+ * on, as its awaits and calls point at it.
+ *
+ *      records  [ t0 | t1 | t2 | t3 | ... ]      of all tasks
+ *                  ^         ^
+ *      stubs      [t0] <--- [t2] <- answered_by  made as the walk comes to them
+ *
+ * What is not noted is worked out here: the ready time of a task is the end of who
+ * brought its last input; the margin of a join is from the latest of the other inputs,
+ * whose ends were noted before they were counted.
+ */
+#include "framework/recording.h"
+
+#include "cpt/cpt_path.h"
+#include "framework/call.h"
+
+struct walk {
+    struct cpt_request *request;
+    struct cpt_arena arena; /* of the stubs that it makes */
+    struct cpti_stub *made;
+};
+
+/* The stub of task @number, not yet opened, or NULL. */
+static struct cpt_trace_task *stub_of(struct walk *walk, uint32_t number)
+{
+    struct cpti_record *record = &walk->request->records[number];
+
+    if (record->stub == NULL) {
+        struct cpti_stub *stub = cpt_arena_take(&walk->arena, sizeof *stub);
+
+        if (stub == NULL) {
+            return NULL;
+        }
+        stub->number = number;
+        stub->task.source = stub;
+        stub->next_made = walk->made;
+        walk->made = stub;
+        record->stub = stub;
+    }
+    return &record->stub->task;
+}
+
+static uint64_t end_of(const struct cpt_request *request, uint32_t number)
+{
+    return atomic_load_explicit(&request->records[number].end_ns, memory_order_relaxed);
+}
+
+/* The latest of the inputs of task @number but that of @unblocker; 0 if all were there
+ * from the beginning. */
+static uint64_t runner_up_of(const struct cpt_request *request, uint32_t number,
+                             uint32_t unblocker)
+{
+    const struct cpti_plan_task *plan = &request->plan->tasks[number];
+    uint64_t runner_up_ns = 0;
+
+    for (uint32_t i = 0; i < plan->need_count; i++) {
+        const uint32_t giver = request->plan->slots[plan->need_slots[i]].giver;
+
+        if (giver != CPTI_NO_TASK && giver != unblocker &&
+            end_of(request, giver) > runner_up_ns) {
+            runner_up_ns = end_of(request, giver);
+        }
+    }
+    return runner_up_ns;
+}
+
+/* Who made the task ready, and when, by what margin. */
+static cpt_status open_beginning(struct walk *walk, struct cpti_stub *stub)
+{
+    const struct cpt_request *request = walk->request;
+    const uint32_t number = stub->number;
+    const struct cpti_demand *demand = request->plan->tasks[number].is_startable
+                                           ? cpti_request_demand(request, number)
+                                           : NULL;
+    const uint32_t unblocker = request->records[number].unblocker;
+    struct cpt_trace_task *task = &stub->task;
+    uint64_t runner_up_ns = 0;
+    int is_by_start = 0;
+
+    if (demand != NULL && demand->starter != 0) {
+        task->starter = stub_of(walk, demand->starter - 1);
+        if (task->starter == NULL) {
+            return CPT_NO_MEMORY;
+        }
+        is_by_start = unblocker == demand->starter;
+    }
+    if (unblocker == 0) {
+        task->begin = CPT_BEGIN_REQUEST;
+        task->ready_ns = request->trace.dispatch_ns != 0 ? request->trace.dispatch_ns
+                                                         : request->trace.arrival_ns;
+        return CPT_OK;
+    }
+    task->begin = CPT_BEGIN_TASK;
+    task->unblocker = stub_of(walk, unblocker - 1);
+    task->ready_ns = is_by_start ? demand->started_ns : end_of(request, unblocker - 1);
+    runner_up_ns = runner_up_of(request, number, unblocker - 1);
+    if (demand != NULL && !is_by_start && demand->started_ns > runner_up_ns) {
+        runner_up_ns = demand->started_ns;
+    }
+    task->has_margin = runner_up_ns != 0;
+    task->margin_ns = task->has_margin && task->ready_ns > runner_up_ns
+                          ? task->ready_ns - runner_up_ns
+                          : 0;
+    return task->unblocker != NULL ? CPT_OK : CPT_NO_MEMORY;
+}
+
+/* See struct cpt_trace.open_task. */
+static cpt_status open_task(void *context, struct cpt_trace_task *task)
+{
+    struct walk *walk = context;
+    const struct cpt_request *request = walk->request;
+    struct cpti_stub *stub = task->source;
+    const struct cpti_plan_task *plan = &request->plan->tasks[stub->number];
+    const struct cpti_record *record = &request->records[stub->number];
+
+    task->name = plan->frame_name;
+    task->group = plan->group;
+    task->executor = request->executor_name;
+    task->start_ns = atomic_load_explicit(&record->start_ns, memory_order_relaxed);
+    task->end_ns = atomic_load_explicit(&record->end_ns, memory_order_relaxed);
+    for (struct cpt_trace_await *await = task->last_await; await != NULL;
+         await = await->previous) {
+        const uint32_t number =
+            await != &stub->lost ? ((struct cpti_await *)await)->released_by : 0;
+
+        if (number != 0) {
+            await->task = stub_of(walk, number - 1);
+            if (await->task == NULL) {
+                return CPT_NO_MEMORY;
+            }
+        }
+    }
+    return open_beginning(walk, stub);
+}
+
+static cpt_status open_callee(void *context, struct cpt_trace_call *call,
+                              struct cpt_path *callee)
+{
+    return cpti_call_open(((struct walk *)context)->request, call, callee);
+}
+
+static void spliced(void *context, const struct cpt_trace_call *call,
+                    uint64_t overcount_ns, uint64_t undercount_ns, int is_inconsistent)
+{
+    cpti_call_spliced(((struct walk *)context)->request, call, overcount_ns,
+                      undercount_ns, is_inconsistent);
+}
+
+/* Lock held. */
+static cpt_status walk_locked(struct walk *walk, struct cpt_path *path,
+                              struct cpt_error *error)
+{
+    struct cpt_request *request = walk->request;
+    struct cpt_trace *trace = &request->trace;
+    cpt_status status = CPT_OK;
+
+    trace->open_task = open_task;
+    trace->open_callee = open_callee;
+    trace->spliced = spliced;
+    trace->context = walk;
+    trace->answered_by = NULL;
+    if (request->answered_by != 0) {
+        trace->answered_by = stub_of(walk, request->answered_by - 1);
+        status = trace->answered_by != NULL ? CPT_OK : CPT_NO_MEMORY;
+    }
+    if (status == CPT_OK) {
+        status = cpt_critical_path(request->alloc, trace, path, error);
+    } else {
+        (void)cpt_error_set(error, status, 0, "no memory for the walk");
+    }
+    for (struct cpti_stub *stub = walk->made; stub != NULL; stub = stub->next_made) {
+        request->records[stub->number].stub = NULL;
+    }
+    return status;
+}
+
+cpt_status cpti_recording_walk(struct cpt_request *request, struct cpt_path *path,
+                               struct cpt_error *error)
+{
+    struct walk walk = {.request = request};
+    cpt_status status = CPT_OK;
+
+    cpt_arena_init(&walk.arena, request->alloc, 0, 0);
+    /* Tasks that nobody waited for may still run, and note what they do. */
+    cpti_lock_take(&request->lock);
+    status = walk_locked(&walk, path, error);
+    cpti_lock_release(&request->lock);
+    cpt_arena_deinit(&walk.arena);
+    return status;
+}
