@@ -24,6 +24,7 @@
 /* One run of the command. */
 struct log_command {
     struct cpti_selection selection;
+    struct cpti_json json;
     int is_json;
     int is_check;
     int follows;
@@ -133,31 +134,30 @@ static void put_ids(struct cpti_json *json, const struct cpt_record *record)
     }
 }
 
-static int put_record(const struct cpt_record *record, const struct cpt_path *path)
+static int put_record(struct cpti_json *json, const struct cpt_record *record,
+                      const struct cpt_path *path)
 {
-    struct cpti_json json = {.file = stdout};
-
-    cpti_json_open(&json, NULL, '{');
-    cpti_json_bytes(&json, "service", record->service);
-    cpti_json_bytes(&json, "method", record->method);
-    cpti_json_bytes(&json, "entry", record->entry);
-    cpti_json_unsigned(&json, "start_unix_ns", record->start_unix_ns);
-    cpti_json_float(&json, "probability", record->probability);
-    cpti_json_bytes(&json, "status", record->status);
-    put_ids(&json, record);
-    cpti_json_unsigned(&json, "latency_ns", record->latency_ns);
-    cpti_json_bool(&json, "failed", record->is_failed);
-    cpti_json_bool(&json, "forced", record->is_forced);
-    cpti_json_bool(&json, "random", record->is_random);
-    cpti_json_bool(&json, "local_root", record->is_local_root);
-    cpti_path_flags_json(&json, cpt_path_flags(path));
-    cpti_json_open(&json, "meta", '{');
+    cpti_json_open(json, NULL, '{');
+    cpti_json_bytes(json, "service", record->service);
+    cpti_json_bytes(json, "method", record->method);
+    cpti_json_bytes(json, "entry", record->entry);
+    cpti_json_unsigned(json, "start_unix_ns", record->start_unix_ns);
+    cpti_json_float(json, "probability", record->probability);
+    cpti_json_bytes(json, "status", record->status);
+    put_ids(json, record);
+    cpti_json_unsigned(json, "latency_ns", record->latency_ns);
+    cpti_json_bool(json, "failed", record->is_failed);
+    cpti_json_bool(json, "forced", record->is_forced);
+    cpti_json_bool(json, "random", record->is_random);
+    cpti_json_bool(json, "local_root", record->is_local_root);
+    cpti_path_flags_json(json, cpt_path_flags(path));
+    cpti_json_open(json, "meta", '{');
     for (size_t i = 0; i < record->attribute_count; i++) {
-        put_attribute(&json, &record->attributes[i]);
+        put_attribute(json, &record->attributes[i]);
     }
-    cpti_json_close(&json);
-    cpti_path_json(&json, path);
-    cpti_json_close(&json);
+    cpti_json_close(json);
+    cpti_path_json(json, path);
+    cpti_json_close(json);
     return CPTI_EXIT_DONE;
 }
 
@@ -208,7 +208,7 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     if (command->output != NULL) {
         return cpti_log_output_add(command->output, cpt_log_reader_bytes(walk->reader));
     }
-    return command->is_json ? put_record(record, path)
+    return command->is_json ? put_record(&command->json, record, path)
                             : print_record(record, path, command->shown_count++ == 0);
 }
 
@@ -333,6 +333,7 @@ static int run(const struct cpti_arguments *arguments)
     const char *output =
         cpti_value(arguments, cpti_has(arguments, "repair") ? "repair" : "output");
     struct log_command command = {
+        .json = {.file = stdout},
         .is_json = cpti_has(arguments, "json"),
         .is_check = cpti_has(arguments, "check"),
         .follows = cpti_has(arguments, "follow"),

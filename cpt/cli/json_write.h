@@ -20,15 +20,23 @@
 
 #include <stdio.h>
 
-enum { CPTI_JSON_DEPTH_MAX = 16 };
+enum { CPTI_JSON_DEPTH_MAX = 16, CPTI_JSON_BUFFER_BYTES = 4096 };
 
-/* Zero but for `file`. */
+/* The most bytes that cpti_json_quote() makes of so many. */
+#define CPTI_JSON_QUOTED_BYTES(bytes) (6 * (bytes) + 2)
+
+/* Zero but for `file`, which has everything whenever the outermost item has ended. May
+ * be used for any number of those. */
 struct cpti_json {
     FILE *file;
     unsigned depth;
-    int is_row; /* the next item begins a line */
+    int is_row;         /* the next item begins a line */
+    size_t used;        /* of the buffer */
+    double real;        /* written last, and how: many records have the same */
+    char real_text[40]; /* empty: none yet */
     char closers[CPTI_JSON_DEPTH_MAX];
     unsigned char has_item[CPTI_JSON_DEPTH_MAX + 1];
+    char buffer[CPTI_JSON_BUFFER_BYTES];
 };
 
 /* Begins an object ('{') or an array ('['). */
@@ -56,6 +64,13 @@ void cpti_json_ns(struct cpti_json *json, const char *key, double ns);
 
 /* The same with six digits, for probabilities. */
 void cpti_json_rough(struct cpti_json *json, const char *key, double number);
+
+/* An item that is JSON already. */
+void cpti_json_raw(struct cpti_json *json, const char *key, struct cpt_bytes text);
+
+/* @text as a string of JSON, quotes and all, to @to, which has room for
+ * CPTI_JSON_QUOTED_BYTES(). How many bytes. */
+size_t cpti_json_quote(struct cpt_bytes text, char *to);
 
 /* An item whose key is bytes from outside. The value follows with a key of NULL. */
 void cpti_json_key(struct cpti_json *json, struct cpt_bytes key);

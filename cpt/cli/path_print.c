@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { INDENT_COLUMNS = 2, REMARK_BYTES = 2 * CPTI_TEXT_BYTES };
@@ -200,17 +201,101 @@ const char *cpti_path_flags_text(unsigned flags)
 
 /* --- For programs --- */
 
+/* Frames of a stack, as the elements of an array in JSON. */
+struct stack_text {
+    size_t at;
+    size_t bytes; /* 0: not made */
+};
+
+/*
+ * The stacks of all frames of a path, each made once: that of the frame above, and its
+ * own name. What would be more than STACKS_BYTES_MAX together, or finds no memory, is
+ * not made, and put together where it is needed.
+ */
+struct stacks {
+    struct stack_text *all; /* NULL: none is made */
+    char *text;
+    size_t used;
+    size_t capacity;
+};
+
+enum { STACKS_BYTES_FIRST = 4096, STACKS_BYTES_MAX = 1 << 24 };
+
+/* Room for @bytes more. */
+static int stacks_grow(struct stacks *stacks, size_t bytes)
+{
+    size_t capacity = stacks->capacity == 0 ? STACKS_BYTES_FIRST : stacks->capacity;
+    char *grown;
+
+    if (bytes <= stacks->capacity - stacks->used) {
+        return 1;
+    }
+    while (capacity - stacks->used < bytes && capacity < STACKS_BYTES_MAX) {
+        capacity *= 2;
+    }
+    grown = capacity - stacks->used < bytes ? NULL : realloc(stacks->text, capacity);
+    if (grown == NULL) {
+        return 0;
+    }
+    stacks->text = grown;
+    stacks->capacity = capacity;
+    return 1;
+}
+
+static void make_stack(struct stacks *stacks, const struct cpt_path *path,
+                       uint32_t frame)
+{
+    const uint32_t parent = cpt_path_frame(path, frame)->parent;
+    const struct stack_text above =
+        parent == CPT_FRAME_NONE ? (struct stack_text){0, 0} : stacks->all[parent];
+    struct stack_text *own = &stacks->all[frame];
+    char text[CPTI_TEXT_BYTES];
+    struct cpt_bytes name = {text, 0};
+
+    *own = (struct stack_text){stacks->used, 0};
+    name.bytes = cpt_path_frame_text(path, frame, text, sizeof text);
+    if ((parent != CPT_FRAME_NONE && above.bytes == 0) ||
+        !stacks_grow(stacks, above.bytes + 1 + CPTI_JSON_QUOTED_BYTES(name.bytes))) {
+        return;
+    }
+    if (above.bytes != 0) {
+        memcpy(stacks->text + own->at, stacks->text + above.at, above.bytes);
+        stacks->text[own->at + above.bytes] = ',';
+        own->bytes = above.bytes + 1;
+    }
+    own->bytes += cpti_json_quote(name, stacks->text + own->at + own->bytes);
+    stacks->used += own->bytes;
+}
+
+static struct stacks make_stacks(const struct cpt_path *path)
+{
+    const size_t count = cpt_path_frame_count(path);
+    struct stacks stacks = {.all = malloc((count + 1) * sizeof *stacks.all)};
+
+    for (uint32_t i = 0; i < count && stacks.all != NULL; i++) {
+        make_stack(&stacks, path, i); /* parents stand before their children */
+    }
+    return stacks;
+}
+
 static void put_stack_json(struct cpti_json *json, const struct cpt_path *path,
-                           uint32_t frame)
+                           const struct stacks *stacks, uint32_t frame)
 {
     uint32_t stack[CPT_PATH_DEPTH_MAX];
-    const size_t depth = stack_of(path, frame, stack);
     char text[CPTI_TEXT_BYTES];
+    size_t depth;
 
     cpti_json_open(json, "stack", '[');
-    for (size_t i = 0; i < depth; i++) {
-        (void)cpt_path_frame_text(path, stack[i], text, sizeof text);
-        cpti_json_text(json, NULL, text);
+    if (stacks->all != NULL && stacks->all[frame].bytes != 0) {
+        cpti_json_raw(json, NULL,
+                      (struct cpt_bytes){stacks->text + stacks->all[frame].at,
+                                         stacks->all[frame].bytes});
+    } else {
+        depth = stack_of(path, frame, stack);
+        for (size_t i = 0; i < depth; i++) {
+            (void)cpt_path_frame_text(path, stack[i], text, sizeof text);
+            cpti_json_text(json, NULL, text);
+        }
     }
     cpti_json_close(json);
 }
@@ -259,6 +344,7 @@ static void put_labels_json(struct cpti_json *json, const struct cpt_path *path,
 
 void cpti_path_json(struct cpti_json *json, const struct cpt_path *path)
 {
+    struct stacks stacks = make_stacks(path);
     size_t label = 0;
 
     cpti_json_open(json, "segments", '[');
@@ -267,7 +353,7 @@ void cpti_path_json(struct cpti_json *json, const struct cpt_path *path)
         const unsigned kind = cpt_path_frame(path, segment->frame)->kind;
 
         cpti_json_open(json, NULL, '{');
-        put_stack_json(json, path, segment->frame);
+        put_stack_json(json, path, &stacks, segment->frame);
         put_word(json, "kind", cpt_kind_word(kind), kind);
         cpti_json_unsigned(json, "duration_ns", segment->duration_ns);
         if (segment->reason != CPT_REASON_NONE) {
@@ -283,6 +369,8 @@ void cpti_path_json(struct cpti_json *json, const struct cpt_path *path)
         cpti_json_close(json);
     }
     cpti_json_close(json);
+    free(stacks.all);
+    free(stacks.text);
 }
 
 void cpti_path_flags_json(struct cpti_json *json, unsigned flags)

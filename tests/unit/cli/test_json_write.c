@@ -2,12 +2,16 @@
 /* SPDX-FileCopyrightText: The cpt authors */
 /* test_json_write.c - JSON, whatever is put into it */
 #include "tests/support/suites.h"
+#include "tests/support/test_random.h"
 
 #include "cpt/cli/json_write.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What the longest text of the tests may become. */
+enum { ESCAPED_BYTES = 4 * 6 * CPTI_JSON_BUFFER_BYTES + 8 };
 
 /* A JSON writer into memory. */
 struct sheet {
@@ -123,11 +127,77 @@ static void test_numbers(void)
                    "0.123457]\n");
 }
 
+/* Texts of pieces whose JSON is known, longer than what is written at once. */
+static void test_long_texts(void)
+{
+    static const char *const pieces[][2] = {
+        {"a", "a"},
+        {"word ", "word "},
+        {"\"", "\\\""},
+        {"\\", "\\\\"},
+        {"\n", "\\u000a"},
+        {"\x7f", "\\u007f"},
+        {"\xc2\x9b", "\\u009b"},
+        {"\xc3\xa9", "\xc3\xa9"},
+        {"\xe2\x82\xac", "\xe2\x82\xac"},
+        {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
+        {"\xff", "\\ufffd"},
+    };
+    enum {
+        PIECES = sizeof pieces / sizeof pieces[0],
+        BYTES = 4 * CPTI_JSON_BUFFER_BYTES
+    };
+    static char text[BYTES];
+    static char wanted[ESCAPED_BYTES];
+    static char quoted[ESCAPED_BYTES];
+    const uint64_t seed = test_random_seed("texts");
+
+    for (uint64_t i = 0; i < test_case_count(200); i++) {
+        struct test_random random = {seed + i};
+        const size_t limit = 1 + (size_t)test_random_below(&random, BYTES - 8);
+        struct sheet sheet;
+
+        text[0] = '\0';
+        (void)strcpy(wanted, "\"");
+        for (size_t bytes = 0, used = 1; bytes < limit;) {
+            const size_t piece = (size_t)test_random_below(&random, PIECES);
+
+            (void)strcpy(text + bytes, pieces[piece][0]);
+            (void)strcpy(wanted + used, pieces[piece][1]);
+            bytes += strlen(pieces[piece][0]);
+            used += strlen(pieces[piece][1]);
+        }
+        (void)strcat(wanted, "\"");
+        quoted[cpti_json_quote(cpt_bytes_of(text), quoted)] = '\0';
+        CU_ASSERT_STRING_EQUAL(quoted, wanted);
+        sheet_init(&sheet);
+        cpti_json_text(&sheet.json, NULL, text);
+        expect(&sheet, wanted);
+    }
+}
+
+static void test_numbers_again_and_again(void)
+{
+    static const double numbers[] = {0.1, 0.1, -0.0, 0.0, 1e300, 0.1, 2.5};
+    struct sheet sheet;
+
+    sheet_init(&sheet);
+    cpti_json_open(&sheet.json, NULL, '[');
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        cpti_json_float(&sheet.json, NULL, numbers[i]);
+    }
+    cpti_json_raw(&sheet.json, NULL, cpt_bytes_of("{\"a\":1}"));
+    cpti_json_close(&sheet.json);
+    expect(&sheet, "[0.1,0.1,-0,0,1e+300,0.1,2.5,{\"a\":1}]\n");
+}
+
 CU_TestInfo cpt_json_write_tests[] = {
     {"objects and arrays nest, with commas between", test_nesting},
     {"rows stand on lines of their own", test_rows},
     {"quotes and control bytes are escaped", test_strings},
     {"a byte that is no UTF-8 becomes U+FFFD", test_what_is_no_utf8},
     {"numbers read back as they were; what is none is null", test_numbers},
+    {"texts longer than the buffer are whole", test_long_texts},
+    {"a number that was written before is written alike", test_numbers_again_and_again},
     CU_TEST_INFO_NULL,
 };
