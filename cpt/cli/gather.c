@@ -42,6 +42,8 @@ struct gathering {
     int stops_at_error;
     struct tally tallies[CPTI_GATHERS_MAX];
     struct cpti_sample samples[CPTI_GATHERS_MAX];
+    size_t path_count;
+    int is_drawn; /* by a database, which has added the requests of the samples */
 };
 
 /* Notes @name; whether it is the first one of all, or the same again. */
@@ -217,7 +219,6 @@ static int add_sample(struct cpti_gather *gather, const struct cpti_sample *samp
 {
     struct cpt_path *path = cpt_path_new(NULL);
     int failed = path == NULL ? cpti_failed("out of memory") : CPTI_EXIT_DONE;
-    char text[96];
 
     for (size_t i = 0; i < sample->count && failed == CPTI_EXIT_DONE; i++) {
         const struct cpti_sampled *kept = &sample->kept[i];
@@ -237,11 +238,17 @@ static int add_sample(struct cpti_gather *gather, const struct cpti_sample *samp
             status != CPT_OK && failed == CPTI_EXIT_DONE ? failed_tree(status) : failed;
     }
     cpt_path_free(path);
+    return failed;
+}
+
+static int note_sample(const struct cpti_gather *gather,
+                       const struct cpti_sample *sample)
+{
+    char text[96];
+
     (void)snprintf(text, sizeof text, "%zu of %" PRIu64 ", seed %" PRIu64,
                    sample->count, sample->met_count, gather->selection->seed);
-    return failed != CPTI_EXIT_DONE
-               ? failed
-               : failed_tree(cpt_tree_note(gather->tree, "sample", text));
+    return failed_tree(cpt_tree_note(gather->tree, "sample", text));
 }
 
 static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
@@ -377,13 +384,19 @@ static int gather_store(struct gathering *gathering, const char *address)
     int failed = CPTI_EXIT_DONE;
 
     for (size_t i = 0; i < gathering->gather_count && failed == CPTI_EXIT_DONE; i++) {
-        gathering->gathers[i].met_tree = 1;
-        if (gathering->gathers[i].selection->sample_count != 0) {
-            return cpti_failed("%s: samples are drawn from path logs only",
-                               cpti_quoted(address));
+        struct cpti_gather *gather = &gathering->gathers[i];
+        const int has_sample = gather->selection->sample_count != 0;
+
+        gather->met_tree = 1;
+        if (has_sample && gathering->path_count != 1) {
+            return cpti_usage("%s: a sample is drawn from one database or from path "
+                              "logs, not from both",
+                              cpti_quoted(address));
         }
-        failed = cpti_store_gather(address, gathering->gathers[i].selection,
-                                   gathering->gathers[i].tree, note_service, gathering);
+        gathering->is_drawn = 1;
+        failed = cpti_store_gather(address, gather->selection,
+                                   has_sample ? &gathering->samples[i] : NULL,
+                                   gather->tree, note_service, gathering);
     }
     return failed;
 }
@@ -605,8 +618,14 @@ static int finish_samples(struct gathering *gathering)
     int failed = CPTI_EXIT_DONE;
 
     for (size_t i = 0; i < gathering->gather_count && failed == CPTI_EXIT_DONE; i++) {
-        if (gathering->gathers[i].selection->sample_count != 0) {
-            failed = add_sample(&gathering->gathers[i], &gathering->samples[i]);
+        if (gathering->gathers[i].selection->sample_count == 0) {
+            continue;
+        }
+        failed = gathering->is_drawn
+                     ? CPTI_EXIT_DONE
+                     : add_sample(&gathering->gathers[i], &gathering->samples[i]);
+        if (failed == CPTI_EXIT_DONE) {
+            failed = note_sample(&gathering->gathers[i], &gathering->samples[i]);
         }
     }
     return failed;
@@ -697,6 +716,7 @@ int cpti_gather_jobs(struct cpti_gather *gathers, size_t gather_count,
 {
     struct gathering gathering = {.gathers = gathers,
                                   .gather_count = gather_count,
+                                  .path_count = path_count,
                                   .stops_at_error = stops_at_error};
     int status = make_trees(&gathering);
 

@@ -58,8 +58,7 @@ static int refuse_pipe(const char *path, const char *percentile)
     struct stat info;
 
     if (cpti_is_store(path)) {
-        return cpti_failed("%s: percentiles are found in path logs only",
-                           cpti_quoted(path));
+        return CPTI_EXIT_DONE;
     }
     if (strcmp(path, "-") != 0 && (stat(path, &info) != 0 || S_ISREG(info.st_mode))) {
         return CPTI_EXIT_DONE; /* what is not there is said when it is opened */
@@ -82,8 +81,12 @@ static int pass_file(struct pass *pass, const char *path)
         .selections = pass->wanting,
         .selection_count = pass->wanting_count,
     };
-    int status = cpti_input_open(&input, path);
+    int status;
 
+    if (cpti_is_store(path)) {
+        return CPTI_EXIT_DONE; /* asked when the logs have been read */
+    }
+    status = cpti_input_open(&input, path);
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
@@ -92,6 +95,16 @@ static int pass_file(struct pass *pass, const char *path)
     }
     cpti_input_close(&input);
     return status;
+}
+
+static int has_store(const char *const *paths, size_t path_count)
+{
+    for (size_t i = 0; i < path_count; i++) {
+        if (cpti_is_store(paths[i])) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 static void fill_in(struct cpti_selection *selection,
@@ -132,8 +145,13 @@ int cpti_gather_percentiles(struct cpti_selection *const *selections, size_t cou
         status = pass_file(&pass, paths[i]);
     }
     for (size_t i = 0; i < count; i++) {
+        if (!has_store(paths, path_count)) {
+            fill_in(selections[i], &pass.populations[i]);
+        } else if (status == CPTI_EXIT_DONE) {
+            status = cpti_store_percentiles(selections[i], &pass.populations[i], paths,
+                                            path_count);
+        }
         cpti_expression_link(&selections[i]->expression, 0);
-        fill_in(selections[i], &pass.populations[i]);
         cpti_population_deinit(&pass.populations[i]);
     }
     return status;

@@ -13,17 +13,30 @@
 
 #include "cpt/cli/select.h"
 
+struct cpti_population;
+struct cpti_sample;
+
 /* Whether an operand is such an address. */
 int cpti_is_store(const char *operand);
 
 /*
  * Adds the requests at @address that @selection takes to @tree, and the counts of those
  * left out. @service is told of each entry service that has selected requests; if there
- * are several, none is added. enum cpti_exit.
+ * are several, none is added. Of those that count, only the ones that are drawn into
+ * the empty @sample, if there is one (it then holds no paths). enum cpti_exit.
  */
-int cpti_store_gather(const char *address, const struct cpti_selection *selection,
-                      struct cpt_tree *tree,
+int cpti_store_gather(const char *address, struct cpti_selection *selection,
+                      struct cpti_sample *sample, struct cpt_tree *tree,
                       void (*service)(void *context, const char *name), void *context);
+
+/*
+ * Finds the percentiles of @selection, which has been linked for its population: that
+ * at all addresses among @paths together with @population, the latencies met elsewhere,
+ * to which it adds. enum cpti_exit.
+ */
+int cpti_store_percentiles(struct cpti_selection *selection,
+                           struct cpti_population *population, const char *const *paths,
+                           size_t path_count);
 
 /* How to load: options of `cpt load`. */
 struct cpti_store_load_how {

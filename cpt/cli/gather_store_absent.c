@@ -19,15 +19,30 @@ static int refuse(const char *address)
                        cpti_quoted(address));
 }
 
-int cpti_store_gather(const char *address, const struct cpti_selection *selection,
-                      struct cpt_tree *tree,
+int cpti_store_gather(const char *address, struct cpti_selection *selection,
+                      struct cpti_sample *sample, struct cpt_tree *tree,
                       void (*service)(void *context, const char *name), void *context)
 {
     (void)selection;
+    (void)sample;
     (void)tree;
     (void)service;
     (void)context;
     return refuse(address);
+}
+
+int cpti_store_percentiles(struct cpti_selection *selection,
+                           struct cpti_population *population, const char *const *paths,
+                           size_t path_count)
+{
+    (void)selection;
+    (void)population;
+    for (size_t i = 0; i < path_count; i++) {
+        if (cpti_is_store(paths[i])) {
+            return refuse(paths[i]);
+        }
+    }
+    return CPTI_EXIT_DONE;
 }
 
 int cpti_store_load(const char *address, const struct cpti_store_load_how *how,

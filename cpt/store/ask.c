@@ -26,8 +26,7 @@
  * What comes from a database is not believed: at the end the tree is encoded and
  * decoded again, which checks all that a tree promises.
  */
-#include "cpt/store/sql.h"
-#include "cpt/store/store_parts.h"
+#include "cpt/store/asking.h"
 #include "aggregate/cpt_tree.h"
 #include "cpt/cpt_alloc.h"
 
@@ -40,138 +39,13 @@ __extension__ typedef unsigned __int128 u128;
 enum { LIMB_SUMS = 8, COLUMNS = 7 + 2 * LIMB_SUMS };
 #define GROUP_REQUESTS_MAX (UINT64_C(1) << 32)
 
-/* --- Survey --- */
-
-struct survey {
-    cpt_status (*meet)(void *context, const struct cpti_store_service *service);
-    void *context;
-};
-
-static cpt_status take_service(void *context, const unsigned char *data, size_t bytes,
-                               size_t *used, struct cpt_error *error)
-{
-    const struct survey *survey = context;
-    const unsigned char *at = data;
-    const unsigned char *end = data + bytes;
-    struct cpti_store_service service;
-    cpt_status status;
-
-    *used = 0;
-    if (!cpti_row_get_text(&at, end, &service.name) ||
-        !cpti_row_get_u64(&at, end, &service.record_count) ||
-        !cpti_row_get_u64(&at, end, &service.local_root_count) ||
-        !cpti_row_get_u64(&at, end, &service.forced_count) ||
-        !cpti_row_get_u64(&at, end, &service.selected_count)) {
-        return CPT_OK;
-    }
-    *used = (size_t)(at - data);
-    status = survey->meet(survey->context, &service);
-    return status == CPT_OK
-               ? CPT_OK
-               : cpt_error_set(error, status, 0, "%s", cpt_status_sentence(status));
-}
-
-static cpt_status run(const struct cpti_store *store, struct cpti_rows *sql,
-                      cpti_http_rows_fn rows, void *context, size_t shard,
-                      struct cpt_error *error)
-{
-    const struct cpti_http_call call = {
-        .database = store->database,
-        .statement = cpti_sql_text(sql),
-        .rows = rows,
-        .context = context,
-    };
-    cpt_status status;
-
-    if (call.statement == NULL) {
-        return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
-    }
-    status = cpti_http_run(store->shards[shard].http, &call, error);
-    return status;
-}
-
-/* Requests that nobody forced, unless those count nevertheless; and so the records that
- * inner services made on their own account. */
-static const char *forced_condition(const struct cpti_store_question *question)
-{
-    return question->includes_forced ? "1" : "is_forced = 0";
-}
-
-static const char *root_condition(const struct cpti_store_question *question)
-{
-    return question->includes_local_roots ? "1" : "is_local_root = 0";
-}
-
-static void write_survey(struct cpti_rows *sql,
-                         const struct cpti_store_question *question)
-{
-    const char *forced = forced_condition(question);
-    const char *root = root_condition(question);
-
-    sql->bytes = 0;
-    cpti_sql_add(sql, "SELECT service, count(), countIf(NOT (%s) AND ", root);
-    cpti_sql_terms(sql, question);
-    cpti_sql_add(sql, "), countIf(NOT (%s) AND (%s) AND ", forced, root);
-    cpti_sql_terms(sql, question);
-    cpti_sql_add(sql, "), countIf((%s) AND (%s) AND ", forced, root);
-    cpti_sql_terms(sql, question);
-    cpti_sql_add(sql, ") FROM cpt_requests FINAL WHERE ");
-    cpti_sql_range(sql, question);
-    cpti_sql_add(sql, " GROUP BY service FORMAT RowBinary");
-}
-
-cpt_status cpti_store_survey(
-    struct cpti_store *store, const struct cpti_store_question *question,
-    cpt_status (*meet)(void *context, const struct cpti_store_service *service),
-    void *context, struct cpt_error *error)
-{
-    struct survey survey = {meet, context};
-    struct cpti_rows sql = {0};
-    cpt_status status = CPT_OK;
-
-    for (size_t i = 0; i < store->shard_count && status == CPT_OK; i++) {
-        write_survey(&sql, question);
-        status = run(store, &sql, take_service, &survey, i, error);
-    }
-    cpti_rows_deinit(&sql);
-    return status;
-}
-
-/* --- Stacks --- */
-
 /* A tree that is being made of one shard's answers. */
 struct making {
     struct cpt_tree *tree;
-    struct cpti_stacks stacks;
+    struct cpti_asking *asking;
 };
 
-static cpt_status take_stack(void *context, const unsigned char *data, size_t bytes,
-                             size_t *used, struct cpt_error *error)
-{
-    struct making *making = context;
-    const unsigned char *at = data;
-    const unsigned char *end = data + bytes;
-    struct cpt_bytes name;
-    uint64_t id;
-    uint64_t parent;
-    unsigned kind;
-    int is_new;
-    cpt_status status;
-
-    *used = 0;
-    if (!cpti_row_get_u64(&at, end, &id) || !cpti_row_get_u64(&at, end, &parent) ||
-        !cpti_row_get_u16(&at, end, &kind) || !cpti_row_get_text(&at, end, &name)) {
-        return CPT_OK;
-    }
-    *used = (size_t)(at - data);
-    status = cpti_stacks_add(&making->stacks, id, parent, kind, name, &is_new);
-    return status == CPT_OK
-               ? CPT_OK
-               : cpt_error_set(error, status, 0, "stack %016" PRIx64 ": %s", id,
-                               status == CPT_CORRUPT
-                                   ? "its number means two different things"
-                                   : cpt_status_sentence(status));
-}
+/* --- Stacks --- */
 
 /* The stacks from @id up to the first that has a node; how many. */
 static cpt_status find_above(const struct making *making, uint64_t id, uint64_t *above,
@@ -179,7 +53,7 @@ static cpt_status find_above(const struct making *making, uint64_t id, uint64_t 
 {
     *count = 0;
     while (id != CPTI_STACK_ROOT) {
-        const struct cpti_stack *stack = cpti_stacks_find(&making->stacks, id);
+        const struct cpti_stack *stack = cpti_stacks_find(&making->asking->stacks, id);
 
         if (stack == NULL) {
             return cpt_error_set(error, CPT_CORRUPT, 0,
@@ -209,18 +83,19 @@ static cpt_status find_node(struct making *making, uint64_t id, uint32_t *node,
 
     *node = CPT_TREE_ROOT;
     if (status == CPT_OK && count == 0 && id != CPTI_STACK_ROOT) {
-        *node = cpti_stacks_find(&making->stacks, id)->node;
+        *node = cpti_stacks_find(&making->asking->stacks, id)->node;
     }
     for (size_t i = count; i-- > 0 && status == CPT_OK;) {
-        struct cpti_stack *stack = cpti_stacks_find(&making->stacks, above[i]);
+        struct cpti_stack *stack = cpti_stacks_find(&making->asking->stacks, above[i]);
         const struct cpti_stack *parent =
             stack->parent != CPTI_STACK_ROOT
-                ? cpti_stacks_find(&making->stacks, stack->parent)
+                ? cpti_stacks_find(&making->asking->stacks, stack->parent)
                 : NULL;
 
         status = cpt_tree_node_add(
             making->tree, parent != NULL ? parent->node : CPT_TREE_ROOT,
-            cpt_names_at(making->stacks.names, stack->name), stack->kind, &stack->node);
+            cpt_names_at(making->asking->stacks.names, stack->name), stack->kind,
+            &stack->node);
         if (status != CPT_OK) {
             return cpt_error_set(error, status, 0, "stack %016" PRIx64 ": %s", above[i],
                                  cpt_status_sentence(status));
@@ -254,20 +129,16 @@ static void write_limbs(struct cpti_rows *sql, const char *x)
 static void write_groups(struct cpti_rows *sql,
                          const struct cpti_store_question *question)
 {
-    sql->bytes = 0;
-    cpti_sql_add(sql,
-                 "SELECT %s AS w, s_id, count(), min(s_in), max(s_in), "
-                 "min(start_ns), max(start_ns)",
-                 question->weighs_all_one ? "toUInt64(1048576)" : "weight");
+    cpti_sql_add(sql, "SELECT ");
+    cpti_sql_weight(sql, question);
+    cpti_sql_add(sql, ", s_id, count(), min(s_in), max(s_in), "
+                      "min(start_ns), max(start_ns)");
     write_limbs(sql, "s_self");
     write_limbs(sql, "s_in");
     cpti_sql_add(sql, " FROM cpt_requests FINAL ARRAY JOIN stacks.id AS s_id, "
                       "stacks.self_ns AS s_self, stacks.inclusive_ns AS s_in, "
-                      "stacks.bucket AS s_bucket WHERE ");
-    cpti_sql_range(sql, question);
-    cpti_sql_add(sql, " AND (%s) AND (%s) AND w > 0 AND ", forced_condition(question),
-                 root_condition(question));
-    cpti_sql_terms(sql, question);
+                      "stacks.bucket AS s_bucket");
+    cpti_sql_where(sql, question);
     cpti_sql_add(sql, " GROUP BY w, s_id, s_bucket FORMAT RowBinary");
 }
 
@@ -356,24 +227,17 @@ static cpt_status take_group(void *context, const unsigned char *data, size_t by
 
 /* --- All --- */
 
-static cpt_status ask_shard(const struct cpti_store *store,
-                            const struct cpti_store_question *question, size_t shard,
-                            struct cpt_tree *tree, struct cpt_error *error)
+static cpt_status ask_shard(struct cpti_asking *asking, struct cpt_error *error)
 {
-    struct making making = {.tree = tree};
-    struct cpti_rows sql = {0};
-    cpt_status status;
+    struct making *making = asking->context;
 
-    cpti_sql_add(&sql, "SELECT id, parent, kind, name FROM cpt_stacks "
-                       "GROUP BY id, parent, kind, name FORMAT RowBinary");
-    status = run(store, &sql, take_stack, &making, shard, error);
-    if (status == CPT_OK) {
-        write_groups(&sql, question);
-        status = run(store, &sql, take_group, &making, shard, error);
+    making->asking = asking;
+    making->tree = cpt_tree_new(NULL, NULL);
+    if (making->tree == NULL) {
+        return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
     }
-    cpti_rows_deinit(&sql);
-    cpti_stacks_deinit(&making.stacks);
-    return status;
+    write_groups(&asking->sql, asking->question);
+    return cpti_asking_run(asking, take_group, making, 0, error);
 }
 
 /* @tree as it is after encoding and decoding: checked. Frees @tree. */
@@ -394,20 +258,44 @@ static cpt_status check(struct cpt_tree *tree, struct cpt_tree **checked,
     return status;
 }
 
+/* Adds the trees of all shards up in the first; frees the others. */
+static cpt_status join(struct making *makings, size_t count, struct cpt_error *error)
+{
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 1; i < count; i++) {
+        if (status == CPT_OK) {
+            status = cpt_tree_merge(makings[0].tree, makings[i].tree);
+        }
+        cpt_tree_free(makings[i].tree);
+    }
+    return status == CPT_OK
+               ? CPT_OK
+               : cpt_error_set(error, status, 0, "the trees of the shards: %s",
+                               cpt_status_sentence(status));
+}
+
 cpt_status cpti_store_ask(struct cpti_store *store,
                           const struct cpti_store_question *question,
                           struct cpt_tree **tree, struct cpt_error *error)
 {
-    struct cpt_tree *made = cpt_tree_new(NULL, NULL);
-    cpt_status status =
-        made != NULL ? CPT_OK : cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
+    struct making makings[CPTI_STORE_SHARDS_MAX] = {{NULL}};
+    const struct cpti_ask_how how = {.ask = ask_shard,
+                                     .contexts = makings,
+                                     .context_bytes = sizeof makings[0],
+                                     .needs_stacks = 1};
+    cpt_status status = cpti_ask_each(store, question, &how, error);
 
-    for (size_t i = 0; i < store->shard_count && status == CPT_OK; i++) {
-        status = ask_shard(store, question, i, made, error);
-    }
     if (status != CPT_OK) {
-        cpt_tree_free(made);
+        for (size_t i = 0; i < store->shard_count; i++) {
+            cpt_tree_free(makings[i].tree);
+        }
         return status;
     }
-    return check(made, tree, error);
+    status = join(makings, store->shard_count, error);
+    if (status != CPT_OK) {
+        cpt_tree_free(makings[0].tree);
+        return status;
+    }
+    return check(makings[0].tree, tree, error);
 }

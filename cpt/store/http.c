@@ -15,6 +15,13 @@
 /* The longest row of an answer, and what is kept of a refusal. */
 enum { ROW_BYTES_MAX = 1 << 16, REFUSAL_BYTES_MAX = 400, CONNECT_SECONDS = 5 };
 
+/* Statements beyond that need more than a server allows unasked. (Some servers let
+ * nobody change settings, so short ones do without.) */
+enum { STATEMENT_BYTES_USUAL = 100000 };
+#define LONG_STATEMENT                                                                 \
+    "&max_query_size=67108864&max_ast_elements=10000000"                               \
+    "&max_expanded_ast_elements=10000000"
+
 struct cpti_http {
     CURL *curl;
     char *address;
@@ -111,7 +118,8 @@ static cpt_status take_rows(struct answer *answer, const unsigned char *data,
             return status;
         }
     }
-    if (bytes - used > ROW_BYTES_MAX) {
+    if (bytes - used > (answer->call->row_bytes_max != 0 ? answer->call->row_bytes_max
+                                                         : ROW_BYTES_MAX)) {
         return cpt_error_set(answer->error, CPT_CORRUPT, 0,
                              "%s: a row of the answer has no end",
                              answer->http->address);
@@ -158,32 +166,87 @@ static cpt_status refuse(struct answer *answer, long code)
 
 /* --- The call --- */
 
+static void add(struct cpti_rows *address, const char *text)
+{
+    cpti_row_bytes(address, text, strlen(text));
+}
+
 static int write_address(const struct cpti_http *http,
                          const struct cpti_http_call *call, struct cpti_rows *address)
 {
-    char *statement =
-        call->data != NULL ? curl_easy_escape(http->curl, call->statement, 0) : NULL;
-    const char *parts[] = {
-        http->address, "/?wait_end_of_query=1&database=", call->database,
-        statement != NULL ? "&query=" : "", statement != NULL ? statement : ""};
+    add(address, http->address);
+    add(address, "/?wait_end_of_query=1&database=");
+    add(address, call->database);
+    if (strlen(call->statement) > STATEMENT_BYTES_USUAL) {
+        add(address, LONG_STATEMENT);
+    }
+    if (call->data != NULL) {
+        char *statement = curl_easy_escape(http->curl, call->statement, 0);
 
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        cpti_row_bytes(address, parts[i], strlen(parts[i]));
+        add(address, "&query=");
+        add(address, statement != NULL ? statement : "");
+        address->has_failed |= statement == NULL;
+        curl_free(statement);
+    }
+    for (size_t i = 0; i < call->table_count; i++) {
+        char *structure = curl_easy_escape(http->curl, call->tables[i].structure, 0);
+
+        add(address, "&");
+        add(address, call->tables[i].name);
+        add(address, "_format=RowBinary&");
+        add(address, call->tables[i].name);
+        add(address, "_structure=");
+        add(address, structure != NULL ? structure : "");
+        address->has_failed |= structure == NULL;
+        curl_free(structure);
     }
     cpti_row_u8(address, 0);
-    address->has_failed |= call->data != NULL && statement == NULL;
-    curl_free(statement);
     return !address->has_failed;
+}
+
+/* The statement and its tables as parts of a form; NULL without memory. */
+static curl_mime *make_form(CURL *curl, const struct cpti_http_call *call)
+{
+    curl_mime *form = curl_mime_init(curl);
+    curl_mimepart *part = form != NULL ? curl_mime_addpart(form) : NULL;
+    int has_failed =
+        part == NULL || curl_mime_name(part, "query") != CURLE_OK ||
+        curl_mime_data(part, call->statement, CURL_ZERO_TERMINATED) != CURLE_OK;
+
+    for (size_t i = 0; i < call->table_count && !has_failed; i++) {
+        const struct cpti_http_table *table = &call->tables[i];
+
+        part = curl_mime_addpart(form);
+        has_failed = part == NULL || curl_mime_name(part, table->name) != CURLE_OK ||
+                     curl_mime_filename(part, table->name) != CURLE_OK ||
+                     curl_mime_data(part, table->data, table->bytes) != CURLE_OK;
+    }
+    if (has_failed) {
+        curl_mime_free(form);
+        return NULL;
+    }
+    return form;
+}
+
+static void set_body(CURL *curl, const struct cpti_http_call *call, curl_mime *form)
+{
+    const void *body = call->data != NULL ? call->data : call->statement;
+    const size_t bytes = call->data != NULL ? call->bytes : strlen(call->statement);
+
+    if (form != NULL) {
+        (void)curl_easy_setopt(curl, CURLOPT_MIMEPOST, form);
+        return;
+    }
+    (void)curl_easy_setopt(curl, CURLOPT_POST, 1L);
+    (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
+    (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bytes);
 }
 
 static void set_up(const struct cpti_http *http, const struct cpti_http_call *call,
                    const char *address, struct answer *answer)
 {
     CURL *curl = http->curl;
-    const void *body = call->data != NULL ? call->data : call->statement;
-    const size_t bytes = call->data != NULL ? call->bytes : strlen(call->statement);
 
-    curl_easy_reset(curl);
     (void)curl_easy_setopt(curl, CURLOPT_URL, address);
 #if LIBCURL_VERSION_NUM >= 0x075500 /* 7.85 */
     (void)curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -196,9 +259,6 @@ static void set_up(const struct cpti_http *http, const struct cpti_http_call *ca
     (void)curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
     (void)curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
     (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)call->timeout_seconds);
-    (void)curl_easy_setopt(curl, CURLOPT_POST, 1L);
-    (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
-    (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bytes);
     (void)curl_easy_setopt(curl, CURLOPT_HTTPHEADER, http->headers);
     (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
     (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer);
@@ -239,14 +299,23 @@ cpt_status cpti_http_run(struct cpti_http *http, const struct cpti_http_call *ca
 {
     struct answer answer = {.http = http, .call = call, .error = error};
     struct cpti_rows address = {0};
+    curl_mime *form = NULL;
     cpt_status status;
 
-    if (!write_address(http, call, &address)) {
+    curl_easy_reset(http->curl);
+    if (call->table_count != 0) {
+        form = make_form(http->curl, call);
+    }
+    if (!write_address(http, call, &address) ||
+        (call->table_count != 0 && form == NULL)) {
+        curl_mime_free(form);
         cpti_rows_deinit(&address);
         return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
     }
     set_up(http, call, (const char *)address.data, &answer);
+    set_body(http->curl, call, form);
     status = finish(&answer, curl_easy_perform(http->curl));
+    curl_mime_free(form);
     cpti_rows_deinit(&address);
     cpti_rows_deinit(&answer.rest);
     return status;

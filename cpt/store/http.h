@@ -33,14 +33,25 @@ typedef cpt_status (*cpti_http_rows_fn)(void *context, const unsigned char *data
                                         size_t bytes, size_t *used,
                                         struct cpt_error *error);
 
+/* A table that goes with a statement, which can name it as any other. */
+struct cpti_http_table {
+    const char *name;      /* letters, digits and '_' only */
+    const char *structure; /* "id UInt64" */
+    const void *data;      /* RowBinary */
+    size_t bytes;
+};
+
 /* One statement. */
 struct cpti_http_call {
     const char *database;  /* letters, digits and '_' only */
     const char *statement; /* SQL */
     const void *data;      /* that follows it, for INSERT */
     size_t bytes;
+    const struct cpti_http_table *tables; /* not with data */
+    size_t table_count;
     cpti_http_rows_fn rows; /* NULL: there is no answer */
     void *context;
+    size_t row_bytes_max;     /* of the answer; default 64 KiB */
     unsigned timeout_seconds; /* 0: as long as it takes */
 };
 

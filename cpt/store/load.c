@@ -301,6 +301,7 @@ cpt_status cpti_store_load_add(struct cpti_store *store, const char *source,
     status = put_stacks(shard, path, store->times, error);
     cpti_row_u64(&shard->requests, id);
     cpti_row_text(&shard->requests, cpt_bytes_of(source));
+    cpti_row_u64(&shard->requests, ordinal);
     cpti_row_bytes(&shard->requests, store->row.data, store->row.bytes);
     if (store->row.has_failed || shard->requests.has_failed ||
         shard->stacks.has_failed) {

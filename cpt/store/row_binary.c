@@ -107,11 +107,11 @@ int cpti_row_get_u64(const unsigned char **at, const unsigned char *end,
     return get_fixed(at, end, 8, value);
 }
 
-int cpti_row_get_text(const unsigned char **at, const unsigned char *end,
-                      struct cpt_bytes *text)
+int cpti_row_get_count(const unsigned char **at, const unsigned char *end,
+                       uint64_t *count)
 {
     const unsigned char *from = *at;
-    uint64_t bytes = 0;
+    uint64_t read = 0;
     unsigned char byte = 0x80;
 
     for (unsigned shift = 0; byte >= 0x80; shift += 7) {
@@ -119,9 +119,20 @@ int cpti_row_get_text(const unsigned char **at, const unsigned char *end,
             return 0;
         }
         byte = *from++;
-        bytes |= (uint64_t)(byte & 0x7fU) << shift;
+        read |= (uint64_t)(byte & 0x7fU) << shift;
     }
-    if (bytes > (uint64_t)(end - from)) {
+    *count = read;
+    *at = from;
+    return 1;
+}
+
+int cpti_row_get_text(const unsigned char **at, const unsigned char *end,
+                      struct cpt_bytes *text)
+{
+    const unsigned char *from = *at;
+    uint64_t bytes;
+
+    if (!cpti_row_get_count(&from, end, &bytes) || bytes > (uint64_t)(end - from)) {
         return 0;
     }
     *text = (struct cpt_bytes){(const char *)from, (size_t)bytes};

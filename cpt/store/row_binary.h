@@ -38,6 +38,8 @@ int cpti_row_get_u16(const unsigned char **at, const unsigned char *end,
                      unsigned *value);
 int cpti_row_get_u64(const unsigned char **at, const unsigned char *end,
                      uint64_t *value);
+int cpti_row_get_count(const unsigned char **at, const unsigned char *end,
+                       uint64_t *count);
 int cpti_row_get_text(const unsigned char **at, const unsigned char *end,
                       struct cpt_bytes *text);
 

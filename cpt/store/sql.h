@@ -18,13 +18,22 @@
 /* Appends text as printf() makes it; at most 511 bytes at once. */
 void cpti_sql_add(struct cpti_rows *sql, const char *format, ...) CPT_PRINTF(2, 3);
 
+/* unhex('…') of @text. */
+void cpti_sql_hex(struct cpti_rows *sql, struct cpt_bytes text);
+
 /* Ends @sql with a NUL. NULL without memory. */
 const char *cpti_sql_text(struct cpti_rows *sql);
 
 /* The condition of window and entry service. */
 void cpti_sql_range(struct cpti_rows *sql, const struct cpti_store_question *question);
 
-/* The condition of all terms, in brackets. */
-void cpti_sql_terms(struct cpti_rows *sql, const struct cpti_store_question *question);
+/* In brackets: that the condition holds and the database can say so. With picks: that
+ * it is one of them. The stacks of term n are in the table cpt_n, the picks in
+ * cpt_picks; see marks.h. */
+void cpti_sql_selected(struct cpti_rows *sql,
+                       const struct cpti_store_question *question);
+
+/* In brackets: that the database cannot say exactly whether the condition holds. */
+void cpti_sql_unsure(struct cpti_rows *sql, const struct cpti_store_question *question);
 
 #endif

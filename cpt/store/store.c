@@ -218,6 +218,49 @@ cpt_status cpti_shard_run(const struct cpti_store *store, struct cpti_shard *sha
     return cpti_http_run(shard->http, &call, error);
 }
 
+static cpt_status take_count(void *context, const unsigned char *data, size_t bytes,
+                             size_t *used, struct cpt_error *error)
+{
+    const unsigned char *at = data;
+
+    (void)error;
+    *used = cpti_row_get_u64(&at, data + bytes, context) ? (size_t)(at - data) : 0;
+    return CPT_OK;
+}
+
+static cpt_status has_ordinal(const struct cpti_store *store, struct cpti_shard *shard,
+                              uint64_t *count, struct cpt_error *error)
+{
+    const struct cpti_http_call call = {
+        .database = store->database,
+        .statement = CPTI_HAS_ORDINAL,
+        .rows = take_count,
+        .context = count,
+        .timeout_seconds = STATEMENT_SECONDS,
+    };
+
+    *count = 0;
+    return cpti_http_run(shard->http, &call, error);
+}
+
+/* Adds the column to a table that is older than it. Another loader may be faster. */
+static cpt_status add_ordinal(const struct cpti_store *store, struct cpti_shard *shard,
+                              struct cpt_error *error)
+{
+    struct cpt_error refusal = {0};
+    uint64_t count;
+    cpt_status status = has_ordinal(store, shard, &count, error);
+
+    if (status != CPT_OK || count != 0 ||
+        cpti_shard_run(store, shard, CPTI_TABLE_ORDINAL, NULL, &refusal) == CPT_OK) {
+        return status;
+    }
+    status = has_ordinal(store, shard, &count, error);
+    return status != CPT_OK || count != 0
+               ? status
+               : cpt_error_set(error, CPT_FAILED, 0, "%s", refusal.sentence);
+}
+
 static cpt_status create_on(const struct cpti_store *store, struct cpti_shard *shard,
                             struct cpt_error *error)
 {
@@ -237,6 +280,9 @@ static cpt_status create_on(const struct cpti_store *store, struct cpti_shard *s
     }
     if (status == CPT_OK) {
         status = cpti_shard_run(store, shard, CPTI_TABLE_REQUESTS, NULL, error);
+    }
+    if (status == CPT_OK) {
+        status = add_ordinal(store, shard, error);
     }
     return status;
 }

@@ -105,48 +105,102 @@ enum cpti_store_field {
     CPTI_STORE_TRACE_ID,
     CPTI_STORE_LATENCY,
     CPTI_STORE_START,
-    CPTI_STORE_ATTRIBUTE
+    CPTI_STORE_ATTRIBUTE,
+    CPTI_STORE_STACK /* the time on and below all stacks that end with its frames */
 };
 
 enum cpti_store_relation {
     CPTI_STORE_EQUAL,
+    CPTI_STORE_NOT_EQUAL,
     CPTI_STORE_LESS,
     CPTI_STORE_AT_MOST,
     CPTI_STORE_GREATER,
-    CPTI_STORE_AT_LEAST
+    CPTI_STORE_AT_LEAST,
+    CPTI_STORE_IN, /* equal to one of its values */
+    CPTI_STORE_NOT_IN,
+    CPTI_STORE_HAS /* it is there */
+};
+
+/* As what number a value can be compared. */
+enum cpti_store_number {
+    CPTI_STORE_NUMBER_NONE,
+    CPTI_STORE_NUMBER_INTEGER,
+    CPTI_STORE_NUMBER_REAL,
+    CPTI_STORE_NUMBER_FLOAT_ONLY /* by floats only: of the simple form */
 };
 
 /* A value, as each of what an attribute can be. */
 struct cpti_store_value {
     struct cpt_bytes text;
-    int truth;      /* 0, 1, or -1: neither */
-    int is_integer; /* an integer may equal `integer` */
-    int is_real;    /* a float may equal `real` */
-    int is_round;   /* an integer, made a float, may equal `real` */
+    unsigned number; /* enum cpti_store_number */
+    int truth;       /* 0, 1, or -1: neither */
+    int is_simple;   /* of KEY=VALUE: an integer is made a float to be compared with one
+                      */
+    int reads_texts; /* texts that read as a number are compared as one */
     int64_t integer;
     double real;
-    uint64_t ns; /* of a latency or start */
+    uint64_t ns; /* of a latency, start or stack */
 };
 
-/* One comparison. Relations other than equality are for latency and start. */
+/* A frame of a stack: the name of some work, or how a frame is shown. */
+struct cpti_store_frame {
+    struct cpt_bytes text;
+    int is_shown;
+};
+
+/* One comparison. Of an attribute or trace id that is not there none holds. */
 struct cpti_store_term {
     unsigned field;       /* enum cpti_store_field */
     unsigned relation;    /* enum cpti_store_relation */
     struct cpt_bytes key; /* of the attribute */
-    struct cpti_store_value value;
+    const struct cpti_store_value *values;
+    size_t value_count; /* 1, but for lists; 0 to ask whether it is there */
+    const struct cpti_store_frame *frames;
+    size_t frame_count;
 };
 
-/* Which requests count: those for which all terms hold, in a window of the wall clock
- * and of an entry service. */
+/* What a condition is written with, from left to right. */
+enum cpti_store_sign {
+    CPTI_STORE_TERM,
+    CPTI_STORE_OPEN,
+    CPTI_STORE_CLOSE,
+    CPTI_STORE_AND,
+    CPTI_STORE_OR,
+    CPTI_STORE_NOT
+};
+
+struct cpti_store_part {
+    uint16_t sign; /* enum cpti_store_sign */
+    uint16_t term; /* of CPTI_STORE_TERM: its index */
+};
+
+/* A request that was picked, by its identity and shard. */
+struct cpti_store_pick {
+    uint64_t id;
+    size_t shard;
+};
+
+/*
+ * Which requests count: those for which a condition holds, in a window of the wall
+ * clock and of an entry service.
+ *
+ * There are requests of which the database cannot say exactly whether the condition
+ * holds: a text such as "1e3" is compared with a number. All answers but those of
+ * cpti_store_rest() are about the others.
+ */
 struct cpti_store_question {
     uint64_t since_ns;
     uint64_t until_ns;      /* UINT64_MAX: no limit */
     struct cpt_bytes entry; /* no data: any service */
     const struct cpti_store_term *terms;
     size_t term_count;
+    const struct cpti_store_part *parts; /* of the condition; none: it holds */
+    size_t part_count;
     int includes_forced;
     int includes_local_roots;
-    int weighs_all_one; /* each request counts one */
+    int weighs_all_one;                  /* each request counts one */
+    const struct cpti_store_pick *picks; /* if there, these and no condition */
+    size_t pick_count;
 };
 
 /* What there is of one entry service. */
@@ -169,7 +223,7 @@ cpt_status cpti_store_survey(
 
 /*
  * Makes the tree of the selected requests, which the caller owns. All shards have to
- * answer.
+ * answer; they are asked at the same time.
  *
  * CPT_OK; CPT_UNAVAILABLE if a shard does not answer, CPT_FAILED if it refuses, with
  * what it said in @error; CPT_CORRUPT if what it said is none of the answers it can
@@ -178,5 +232,65 @@ cpt_status cpti_store_survey(
 cpt_status cpti_store_ask(struct cpti_store *store,
                           const struct cpti_store_question *question,
                           struct cpt_tree **tree, struct cpt_error *error);
+
+/* A request as a row. What it points to is borrowed until the callback returns. */
+struct cpti_store_row {
+    struct cpti_store_pick pick;
+    struct cpt_bytes source; /* the log, and its number there */
+    uint64_t ordinal;
+    uint64_t weight;                 /* 0: only a forced one */
+    const struct cpt_record *record; /* with path_bytes; without parent id */
+};
+
+/* Whether there may be requests that the database cannot decide about. */
+int cpti_store_is_unsure(const struct cpti_store_question *question);
+
+/*
+ * Gives @meet those requests, one after the other on the caller's thread, whatever the
+ * condition, and those of inner services and forced ones, too. Errors as above, and
+ * what @meet returns.
+ */
+cpt_status
+cpti_store_rest(struct cpti_store *store, const struct cpti_store_question *question,
+                cpt_status (*meet)(void *context, const struct cpti_store_row *row),
+                void *context, struct cpt_error *error);
+
+/* The place of a selected request among all. */
+struct cpti_store_place {
+    uint64_t source; /* a hash of its log's name */
+    uint64_t ordinal;
+    struct cpti_store_pick pick;
+};
+
+/*
+ * Gives @meet_source the logs there are, by name and hash, then @meet_place the place
+ * of each selected request that has a weight, in any order. Errors as above.
+ */
+cpt_status cpti_store_places(
+    struct cpti_store *store, const struct cpti_store_question *question,
+    cpt_status (*meet_source)(void *context, struct cpt_bytes name, uint64_t hash),
+    cpt_status (*meet_place)(void *context, const struct cpti_store_place *place),
+    void *context, struct cpt_error *error);
+
+/* The weights of the selected requests that took from @from_ns to @to_ns are added up,
+ * those of each 2^@shift nanoseconds from @from_ns on apart. */
+struct cpti_store_span {
+    uint64_t from_ns;
+    uint64_t to_ns;
+    unsigned shift; /* below 64 */
+};
+
+/* Gives @meet the sums, as 32 bits and up; the same number may come once a shard.
+ * Errors as above. */
+cpt_status cpti_store_weigh(struct cpti_store *store,
+                            const struct cpti_store_question *question,
+                            const struct cpti_store_span *span,
+                            cpt_status (*meet)(void *context, uint64_t number,
+                                               uint64_t low_sum, uint64_t high_sum),
+                            void *context, struct cpt_error *error);
+
+/* Whether any request has the attribute @key: *@has_key. Errors as above. */
+cpt_status cpti_store_has_key(struct cpti_store *store, struct cpt_bytes key,
+                              int *has_key, struct cpt_error *error);
 
 #endif

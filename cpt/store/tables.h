@@ -24,6 +24,7 @@
     "CREATE TABLE IF NOT EXISTS cpt_requests ("                                        \
     "id UInt64, "           /* its identity */                                         \
     "source String, "       /* the log */                                              \
+    "ordinal UInt64, "      /* and the number of the record in it; 0: not known */     \
     "service String, "      /* where it entered */                                     \
     "start_ns UInt64, "     /* wall clock, since 1970 */                               \
     "latency_ns UInt64, "   /* */                                                      \
@@ -45,14 +46,21 @@
     "PARTITION BY toYYYYMM(toDateTime(intDiv(start_ns, 1000000000), 'UTC')) "          \
     "ORDER BY (service, start_ns, id)"
 
+/* For tables that were made before there was this column. */
+#define CPTI_TABLE_ORDINAL                                                             \
+    "ALTER TABLE cpt_requests ADD COLUMN ordinal UInt64 AFTER source"
+#define CPTI_HAS_ORDINAL                                                               \
+    "SELECT count() FROM system.columns WHERE database = currentDatabase() AND "       \
+    "table = 'cpt_requests' AND name = 'ordinal' FORMAT RowBinary"
+
 #define CPTI_TABLE_STACKS                                                              \
     "CREATE TABLE IF NOT EXISTS cpt_stacks (id UInt64, parent UInt64, kind UInt16, "   \
     "name String) ENGINE = ReplacingMergeTree() ORDER BY (id, parent, kind, name)"
 
 /* In the order in which load.c writes them. */
 #define CPTI_INSERT_REQUESTS                                                           \
-    "INSERT INTO cpt_requests (id, source, service, start_ns, latency_ns, weight, "    \
-    "method, entry, status, is_forced, is_random, is_failed, is_local_root, "          \
+    "INSERT INTO cpt_requests (id, source, ordinal, service, start_ns, latency_ns, "   \
+    "weight, method, entry, status, is_forced, is_random, is_failed, is_local_root, "  \
     "trace_id, "                                                                       \
     "attributes.key, attributes.type, attributes.text, attributes.integer, "           \
     "attributes.real, stacks.id, stacks.self_ns, stacks.inclusive_ns, stacks.bucket) " \

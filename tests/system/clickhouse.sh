@@ -64,7 +64,8 @@ EOF
     cat >"$folder/$1/users.xml" <<EOF
 <?xml version="1.0"?>
 <yandex>
-    <profiles><default><max_memory_usage>2000000000</max_memory_usage></default></profiles>
+    <profiles><default><max_memory_usage>2000000000</max_memory_usage>
+        <max_read_buffer_size>65536</max_read_buffer_size></default></profiles>
     <users><default><password></password><networks><ip>127.0.0.1</ip></networks>
         <profile>default</profile><quota>default</quota></default></users>
     <quotas><default></default></quotas>
@@ -172,12 +173,27 @@ same_tree 'with forced ones' --include-forced
 same_tree 'random ones with forced ones' --include-forced -w random=true
 same_rows 'a window' --since 2026-11-21T06:00:30Z --until 2026-11-21T06:01:10Z
 
-say 'what cannot be asked or is not there'
-"$CPT" report "$store" -w 'arm != "control"' 2>said
-[ $? = 2 ] || fail 'what cannot be asked has another exit status'
-grep -q 'KEY=VALUE' said || fail "said $(cat said)"
+same_tree 'or, not, in' -w 'not (region == "eu" or items > 2.5) or arm in ("treatment", "x")'
+same_tree 'a percentile' -w 'latency > p50 and latency <= p99.9'
+same_tree 'a percentile of a part' -w 'arm == "control" and latency >= p75'
+same_tree 'a sample' --sample 17 --seed 4
+same_tree 'a sample of a part' --sample 17 -w 'region != "eu"'
+same_tree 'all are the sample' --sample 1000
+
+say 'what is not there'
 "$CPT" report "$store" -w nosuch=1 2>said
 [ $? = 1 ] || fail 'nothing selected has another exit status'
+grep -q "no record has 'nosuch'" said || fail "said $(cat said)"
+"$CPT" report "$store" -w arm=nosuch 2>said
+grep -q "120 records" said || fail "said $(cat said)"
+"$CPT" report --sample 5 "$store" a.cptlog 2>said
+[ $? = 2 ] || fail 'a sample is drawn from log and database'
+"$CPT" aggregate -o both.cpttree -w 'latency > p50' a.cptlog "$store" || fail 'log and database'
+"$CPT" aggregate -o twice.cpttree -w 'latency > p50' a.cptlog a.cptlog || fail 'twice'
+for tree in both twice; do
+    "$CPT" report "$tree.cpttree" | grep -v '^selection' >$tree.txt
+done
+cmp both.txt twice.txt || fail 'log and database are not the log twice'
 for value in "x' OR 1=1 --" "\\' OR 1" '%27' "$(printf 'a\nb')"; do
     ! "$CPT" report "$store" -w "arm=$value" >said 2>&1 ||
         fail "a value selects something: $value: $(cat said)"
@@ -204,6 +220,49 @@ logs=b.cptlog
 "$CPT" load "$store" b.cptlog >loaded || fail 'load services'
 same_tree 'one of two services' # the other one's records are its own
 same_rows 'the other one' -e B
+
+# as_log COUNT: so many random selections; that nothing is selected is an answer, too
+as_log()
+{
+    "$CPT_HELPERS/store_random" selections "$seed" "$1" >selections || fail 'selections'
+    number=0
+    none=0
+    while IFS= read -r selection; do
+        number=$((number + 1))
+        options=
+        [ $((number % 5)) = 0 ] && options=--include-forced
+        [ $((number % 7)) = 0 ] && options="$options --sample 50 --seed $number"
+        for side in logs store; do
+            eval "files=\$$side"
+            "$CPT" aggregate --no-source -e A $options -w "$selection" -o $side.cpttree \
+                $files 2>$side.said
+            echo $? >$side.exit
+        done
+        cmp -s logs.exit store.exit ||
+            fail "exits differ: $options -w '$selection': $(cat logs.said store.said)"
+        if [ "$(cat logs.exit)" = 0 ]; then
+            cmp logs.cpttree store.cpttree || fail "trees differ: $options -w '$selection'"
+        else
+            none=$((none + 1))
+        fi
+    done <selections
+    [ $((3 * none)) -lt "$1" ] || fail "nothing is selected by $none of $1"
+}
+
+seed=${CPT_TEST_SEED:-$(date +%s)}
+say "random selections of random records, CPT_TEST_SEED=$seed"
+store=${plain}_random
+logs=random.cptlog
+"$CPT_HELPERS/store_random" log "$seed" 3000 >random.cptlog || fail 'store_random'
+"$CPT" load "$store" random.cptlog >loaded || fail 'load random'
+as_log 100
+
+say 'a batch of many months'
+store=${plain}_months
+logs=months.cptlog
+"$CPT_HELPERS/store_random" months "$seed" 1500 >months.cptlog || fail 'store_random'
+"$CPT" load "$store" months.cptlog >loaded || fail 'load months'
+same_tree 'many months' -e A
 
 say 'a shard is killed while it is loaded'
 store=${plain}_killed

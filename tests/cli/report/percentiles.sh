@@ -17,5 +17,4 @@ cpt report --where 'latency > p50' missing; echo $?
 cpt diff a.cptlog --base 'arm == control and latency > p90' --new 'arm == treatment and latency > p90' | grep -v '^ *[-+0]'
 cpt aggregate -o a.cpttree a.cptlog
 cpt report --where 'latency > p50' a.cpttree; echo $?
-cpt report --where 'latency > p50' clickhouse://localhost/cpt; echo $?
-cpt report --sample 5 clickhouse://localhost/cpt; echo $?
+cpt report --sample 5 clickhouse://localhost:1/cpt a.cptlog; echo $?

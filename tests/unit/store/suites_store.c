@@ -113,22 +113,27 @@ static void test_a_number_means_one_stack(void)
 /* No byte of a value stands in the statement. */
 static void test_values_in_sql(void)
 {
+    const struct cpti_store_value value = {.text = {"' OR 1 --", 9}, .truth = -1};
     const struct cpti_store_term term = {
         .field = CPTI_STORE_ATTRIBUTE,
         .key = {"k'", 2},
-        .value = {.text = {"' OR 1 --", 9}, .truth = -1},
+        .values = &value,
+        .value_count = 1,
     };
+    const struct cpti_store_part part = {CPTI_STORE_TERM, 0};
     const struct cpti_store_question question = {
         .until_ns = UINT64_MAX,
         .entry = {"a\\'b", 4},
         .terms = &term,
         .term_count = 1,
+        .parts = &part,
+        .part_count = 1,
     };
     struct cpti_rows sql = {0};
     const char *text;
 
     cpti_sql_range(&sql, &question);
-    cpti_sql_terms(&sql, &question);
+    cpti_sql_selected(&sql, &question);
     text = cpti_sql_text(&sql);
     if (text == NULL) {
         CU_FAIL_FATAL("out of memory");
