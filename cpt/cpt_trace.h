@@ -53,29 +53,30 @@ enum cpt_trace_begin {
     CPT_BEGIN_UNKNOWN = 2 /* the record was lost: the time before is unattributed */
 };
 
-/* One task of the request. */
+/* One task of the request. The first 64 bytes are what the walk reads of every task
+ * that it passes, the rest is for those that give a frame. */
 struct cpt_trace_task {
-    struct cpt_bytes name;               /* "A: A1" */
-    const struct cpt_trace_group *group; /* sub-graph it lies in, or NULL */
-    struct cpt_trace_task *starter;      /* the task below which it stands, or NULL */
-    struct cpt_trace_task *unblocker;    /* for CPT_BEGIN_TASK */
-    struct cpt_bytes executor;           /* whose queue it waited in; may be empty */
-    struct cpt_bytes occupant;           /* who had the worker then; may be empty */
-    uint64_t ready_ns;                   /* its last input had come, it could start */
+    struct cpt_trace_task *unblocker; /* for CPT_BEGIN_TASK */
+    uint64_t ready_ns;                /* its last input had come, it could start */
     uint64_t start_ns;
-    uint64_t end_ns;
-    uint64_t margin_ns;  /* the runner-up input came so much before the last one */
-    uint64_t off_cpu_ns; /* of the first step; see measures_off_cpu */
     struct cpt_trace_await *last_await; /* newest first; NULL if it never waited */
-    unsigned char begin;                /* enum cpt_trace_begin */
+    uint64_t margin_ns;  /* the runner-up input came so much before the last one */
+    unsigned char begin; /* enum cpt_trace_begin */
     unsigned char has_margin;
-    /* Scratch of the walk, all of it 0 before and after. */
+    /* Scratch of the walk: walk_state is 0 before and after, the rest anything. */
     unsigned char walk_state;
     uint32_t walk_frame;
     struct cpt_trace_await *walk_await;
+    struct cpt_trace_task *walk_next;
+    struct cpt_bytes name;               /* "A: A1" */
+    const struct cpt_trace_group *group; /* sub-graph it lies in, or NULL */
+    struct cpt_trace_task *starter;      /* the task below which it stands, or NULL */
+    struct cpt_bytes executor;           /* whose queue it waited in; may be empty */
+    struct cpt_bytes occupant;           /* who had the worker then; may be empty */
+    uint64_t end_ns;
+    uint64_t off_cpu_ns; /* of the first step; see measures_off_cpu */
     struct cpt_trace_await *walk_step;
     uint64_t walk_step_end_ns;
-    struct cpt_trace_task *walk_next;
     void *source; /* the maker's own: what open_task fills the task in from */
 };
 
@@ -145,16 +146,16 @@ struct cpt_trace {
     uint64_t dropped_event_count; /* records that were lost at a limit */
     unsigned attribution;         /* enum cpt_attribution */
     /*
-     * Fills in @task, which is a stub until then: all 0 but `source`. Called once for
-     * each task that a walk comes to, before the walk reads anything of it: for those
-     * on the path, those whose awaits it passes over, and their starters, which give a
-     * frame; in no order to rely on. It sets everything but the scratch and does not
-     * call the walk. What it points to is good until the walk has returned, and there
-     * is one struct for one task: starter, unblocker, the awaits with the tasks and
-     * calls that released them, and the calls' issuers. The tasks among these may be
-     * stubs in turn; awaits, calls and groups are filled in. It may add to
-     * dropped_event_count. A second walk of the same trace calls it again for tasks
-     * that are filled in already.
+     * Fills in @task, of which only walk_state (0) and `source` are set till then.
+     * Called once for each task that a walk comes to, before the walk reads anything
+     * else of it: for those on the path, those whose awaits it passes over, and their
+     * starters, which give a frame; in no order to rely on. It sets everything but the
+     * scratch and does not call the walk. What it points to is good until the walk has
+     * returned, and there is one struct for one task: starter, unblocker, the awaits
+     * with the tasks and calls that released them, and the calls' issuers. The tasks
+     * among these may be stubs in turn; awaits, calls and groups are filled in. It may
+     * add to dropped_event_count. A second walk of the same trace calls it again for
+     * tasks that are filled in already.
      *
      * NULL: every task is filled in already. Anything else than CPT_OK ends the walk
      * with that status, and @task is a stub still.

@@ -45,39 +45,13 @@
  * is that of the input that came last: it could be so much shorter before somebody else
  * held the request up.
  *
- * The steps are noted backwards and turned into segments forwards. Cost: one step a
- * segment.
+ * The steps are noted backwards; critical_steps.c turns them into segments, forwards.
+ * Cost: one step a segment.
  */
-#include "cpt/cpt_trace.h"
-
-#include "cpt/cpt_path.h"
+#include "cpt/critical.h"
 
 #include <assert.h>
 #include <string.h>
-
-/* The entry frame is the first one of the path. */
-enum { ENTRY_FRAME = 0 };
-
-enum step_kind {
-    STEP_SELF,
-    STEP_QUEUE,
-    STEP_CALL,
-    STEP_CALL_QUEUE,
-    STEP_UNKNOWN,
-    STEP_ACCEPT_QUEUE
-};
-
-struct step {
-    enum step_kind kind;
-    int has_margin;
-    struct cpt_trace_task *task; /* of SELF and QUEUE; NULL: the entry itself */
-    struct cpt_trace_call *call; /* of CALL and CALL_QUEUE */
-    uint64_t duration_ns;
-    uint64_t margin_ns;
-    uint64_t skip_ns; /* of CALL: left out of its front, as it was before the block */
-    uint64_t off_cpu_ns;              /* of SELF */
-    const struct cpt_bytes *occupant; /* of QUEUE */
-};
 
 /* A wait whose inside we are walking; at floor_ns we come back to the task. */
 struct floor {
@@ -86,31 +60,20 @@ struct floor {
 };
 
 struct walk {
-    const struct cpt_alloc *alloc;
-    const struct cpt_trace *trace;
-    struct cpt_error *error;
-    struct step *steps;
-    size_t step_count;
-    size_t step_capacity;
+    struct cpti_steps steps;
     struct floor *floors;
     size_t floor_count;
     size_t floor_capacity;
-    struct cpt_trace_task *touched; /* whose scratch has to be cleared; by walk_next */
     struct cpt_trace_task *task;
     uint64_t cur_ns;
+    uint64_t lowest_ns; /* how far down we may go: the floor, or begin_ns */
     uint64_t begin_ns;  /* the walk ends here: the request was taken up */
     uint64_t margin_ns; /* of the join at cur, if has_margin */
-    int has_margin;
+    unsigned char has_margin;
 };
 
-/* How far the walk knows a task. */
-enum { WALK_NEW = 0, WALK_SEEN = 1, WALK_BEGAN = 2 };
-
-static uint64_t floor_ns(const struct walk *walk)
-{
-    return walk->floor_count != 0 ? walk->floors[walk->floor_count - 1].floor_ns
-                                  : walk->begin_ns;
-}
+static const union cpti_owner the_entry = {.task = NULL};
+static const union cpti_remark nothing_to_remark = {.off_cpu_ns = 0};
 
 /* The part of @off_ns in the first @part_ns of a step of @whole_ns. */
 static uint64_t share_of(uint64_t off_ns, uint64_t part_ns, uint64_t whole_ns)
@@ -152,37 +115,67 @@ static uint64_t off_cpu_ns(const struct walk *walk, struct cpt_trace_task *task,
     return sum_ns < to_ns - from_ns ? sum_ns : to_ns - from_ns;
 }
 
-/* Explains the time from @from_ns to cur, and moves cur there. */
-static cpt_status emit(struct walk *walk, struct step step, uint64_t from_ns)
+/* Room for more steps: first those in the struct, then an array. */
+static cpt_status grow_steps(struct cpti_steps *steps)
 {
-    cpt_status status = CPT_OK;
-    const uint64_t lowest_ns = floor_ns(walk);
+    struct cpti_step *grown = steps->all != steps->first ? steps->all : NULL;
+    size_t capacity = grown != NULL ? steps->capacity : 0;
+    const cpt_status status =
+        cpt_alloc_grow(steps->alloc, (void **)&grown, &capacity, steps->capacity + 1,
+                       CPT_PATH_SEGMENTS_MAX, sizeof *grown);
 
-    if (from_ns < lowest_ns) {
-        from_ns = lowest_ns;
-    }
-    if (from_ns >= walk->cur_ns) {
-        return CPT_OK;
-    }
-    status = cpt_alloc_grow(walk->alloc, (void **)&walk->steps, &walk->step_capacity,
-                            walk->step_count + 1, CPT_PATH_SEGMENTS_MAX, sizeof step);
     if (status != CPT_OK) {
         return status;
     }
-    if (step.kind == STEP_SELF && step.task != NULL && walk->trace->measures_off_cpu) {
-        step.off_cpu_ns = off_cpu_ns(walk, step.task, from_ns);
+    if (steps->all == steps->first) {
+        memcpy(grown, steps->first, sizeof steps->first);
     }
-    step.duration_ns = walk->cur_ns - from_ns;
-    step.margin_ns = walk->margin_ns;
-    step.has_margin = walk->has_margin;
-    walk->steps[walk->step_count++] = step;
+    steps->all = grown;
+    steps->capacity = capacity;
+    return CPT_OK;
+}
+
+/*
+ * Explains the time from @from_ns to cur, if there is any, and moves cur there. The
+ * parts of the step are handed over one by one, in registers: a struct that is written
+ * in two halves and then copied whole took longer than all the rest of the walk.
+ */
+static inline cpt_status emit(struct walk *walk, unsigned char kind,
+                              union cpti_owner of, union cpti_remark with,
+                              uint64_t from_ns)
+{
+    struct cpti_steps *steps = &walk->steps;
+    struct cpti_step *step = NULL;
+
+    from_ns = from_ns < walk->lowest_ns ? walk->lowest_ns : from_ns;
+    if (from_ns >= walk->cur_ns) {
+        return CPT_OK;
+    }
+    if (steps->count == steps->capacity) {
+        const cpt_status status = grow_steps(steps);
+
+        if (status != CPT_OK) {
+            return status;
+        }
+    }
+    step = &steps->all[steps->count++];
+    step->kind = kind;
+    step->of = of;
+    step->with = with;
+    if (kind == CPTI_STEP_SELF && steps->trace->measures_off_cpu && of.task != NULL) {
+        step->with.off_cpu_ns = off_cpu_ns(walk, of.task, from_ns);
+    }
+    step->duration_ns = walk->cur_ns - from_ns;
+    step->has_margin = walk->has_margin;
+    step->margin_ns = walk->margin_ns;
     walk->cur_ns = from_ns;
     walk->has_margin = 0;
     return CPT_OK;
 }
 
 /* Notes the margin of a join at cur; of several at one time the smallest counts. */
-static void note_margin(struct walk *walk, int has_margin, uint64_t margin_ns)
+static inline void note_margin(struct walk *walk, unsigned char has_margin,
+                               uint64_t margin_ns)
 {
     if (has_margin && (!walk->has_margin || margin_ns < walk->margin_ns)) {
         walk->has_margin = 1;
@@ -190,34 +183,9 @@ static void note_margin(struct walk *walk, int has_margin, uint64_t margin_ns)
     }
 }
 
-static int is_at_floor(const struct walk *walk)
+static inline int is_at_floor(const struct walk *walk)
 {
-    return walk->cur_ns <= floor_ns(walk);
-}
-
-/* The walk has come to @task: opens it, unless it has been there before. */
-static cpt_status touch(struct walk *walk, struct cpt_trace_task *task)
-{
-    const struct cpt_trace *trace = walk->trace;
-
-    if (task->walk_state != WALK_NEW) {
-        return CPT_OK;
-    }
-    if (trace->open_task != NULL) {
-        const cpt_status status = trace->open_task(trace->context, task);
-
-        if (status != CPT_OK) {
-            return status;
-        }
-    }
-    task->walk_state = WALK_SEEN;
-    task->walk_await = task->last_await;
-    task->walk_step = task->last_await;
-    task->walk_step_end_ns = task->end_ns;
-    task->walk_frame = CPT_FRAME_NONE;
-    task->walk_next = walk->touched;
-    walk->touched = task;
-    return CPT_OK;
+    return walk->cur_ns <= walk->lowest_ns;
 }
 
 /* Whether nothing had to be waited for, not even a worker to go on. */
@@ -228,7 +196,7 @@ static int has_not_waited(const struct cpt_trace_await *await)
 }
 
 /* The latest await of the task that explains time before cur, or NULL. */
-static struct cpt_trace_await *latest_await(const struct walk *walk)
+static inline struct cpt_trace_await *latest_await(const struct walk *walk)
 {
     struct cpt_trace_task *task = walk->task;
     struct cpt_trace_await *await = task->walk_await;
@@ -246,15 +214,16 @@ static cpt_status push_floor(struct walk *walk, uint64_t block_ns)
 {
     cpt_status status = CPT_OK;
 
-    if (walk->trace->attribution != CPT_ATTRIBUTE_BLOCKED ||
-        block_ns <= floor_ns(walk)) {
+    if (walk->steps.trace->attribution != CPT_ATTRIBUTE_BLOCKED ||
+        block_ns <= walk->lowest_ns) {
         return CPT_OK;
     }
-    status = cpt_alloc_grow(walk->alloc, (void **)&walk->floors, &walk->floor_capacity,
-                            walk->floor_count + 1, CPT_PATH_SEGMENTS_MAX,
-                            sizeof *walk->floors);
+    status = cpt_alloc_grow(walk->steps.alloc, (void **)&walk->floors,
+                            &walk->floor_capacity, walk->floor_count + 1,
+                            CPT_PATH_SEGMENTS_MAX, sizeof *walk->floors);
     if (status == CPT_OK) {
         walk->floors[walk->floor_count++] = (struct floor){walk->task, block_ns};
+        walk->lowest_ns = block_ns;
     }
     return status;
 }
@@ -275,23 +244,25 @@ static uint64_t sent_ns(const struct cpt_trace_call *call)
 static cpt_status walk_call(struct walk *walk, const struct cpt_trace_await *await)
 {
     struct cpt_trace_call *call = await->call;
-    struct step step = {.kind = STEP_CALL, .call = call};
+    const union cpti_owner owner = {.call = call};
+    union cpti_remark remark = {.skip_ns = 0};
     const uint64_t begin_ns = sent_ns(call);
-    uint64_t lowest_ns = floor_ns(walk);
+    uint64_t lowest_ns = walk->lowest_ns;
     cpt_status status = CPT_OK;
 
-    if (walk->trace->attribution == CPT_ATTRIBUTE_BLOCKED &&
+    if (walk->steps.trace->attribution == CPT_ATTRIBUTE_BLOCKED &&
         await->block_ns > lowest_ns) {
         lowest_ns = await->block_ns;
     }
     if (lowest_ns > begin_ns && lowest_ns < walk->cur_ns) {
-        step.skip_ns = lowest_ns - begin_ns;
+        remark.skip_ns = lowest_ns - begin_ns;
     }
-    status = emit(walk, step, begin_ns > lowest_ns ? begin_ns : lowest_ns);
+    status = emit(walk, CPTI_STEP_CALL, owner, remark,
+                  begin_ns > lowest_ns ? begin_ns : lowest_ns);
     if (status == CPT_OK) {
-        step = (struct step){.kind = STEP_CALL_QUEUE, .call = call};
-        status =
-            emit(walk, step, call->issue_ns > lowest_ns ? call->issue_ns : lowest_ns);
+        remark.occupant = NULL;
+        status = emit(walk, CPTI_STEP_CALL_QUEUE, owner, remark,
+                      call->issue_ns > lowest_ns ? call->issue_ns : lowest_ns);
     }
     if (status == CPT_OK && walk->cur_ns > lowest_ns) {
         status = push_floor(walk, await->block_ns);
@@ -303,18 +274,17 @@ static cpt_status walk_call(struct walk *walk, const struct cpt_trace_await *awa
 /* What the task did since it went on, its queueing before, and what released it. */
 static cpt_status walk_await(struct walk *walk, struct cpt_trace_await *await)
 {
-    struct step step = {.kind = STEP_SELF, .task = walk->task};
-    cpt_status status = emit(walk, step, await->resume_ns);
+    const union cpti_owner owner = {.task = walk->task};
+    cpt_status status =
+        emit(walk, CPTI_STEP_SELF, owner, nothing_to_remark, await->resume_ns);
 
     if (status != CPT_OK || is_at_floor(walk)) {
         return status;
     }
     walk->task->walk_await = await->previous;
-    step.kind = STEP_QUEUE;
-    step.occupant = &await->occupant;
-    status =
-        emit(walk, step,
-             await->arrive_ns > await->block_ns ? await->arrive_ns : await->block_ns);
+    status = emit(
+        walk, CPTI_STEP_QUEUE, owner, (union cpti_remark){.occupant = &await->occupant},
+        await->arrive_ns > await->block_ns ? await->arrive_ns : await->block_ns);
     if (status != CPT_OK || is_at_floor(walk) || await->arrive_ns <= await->block_ns) {
         return status; /* it had come by the block: the task only queued to go on */
     }
@@ -323,8 +293,7 @@ static cpt_status walk_await(struct walk *walk, struct cpt_trace_await *await)
         return walk_call(walk, await);
     }
     if (await->task == NULL) { /* lost; but at the block we know again */
-        step.kind = STEP_UNKNOWN;
-        return emit(walk, step, await->block_ns);
+        return emit(walk, CPTI_STEP_UNKNOWN, owner, nothing_to_remark, await->block_ns);
     }
     status = push_floor(walk, await->block_ns);
     walk->task = await->task;
@@ -336,6 +305,9 @@ static void pop_floors(struct walk *walk)
 {
     while (walk->floor_count != 0 && is_at_floor(walk)) {
         walk->task = walk->floors[--walk->floor_count].task;
+        walk->lowest_ns = walk->floor_count != 0
+                              ? walk->floors[walk->floor_count - 1].floor_ns
+                              : walk->begin_ns;
     }
 }
 
@@ -344,26 +316,26 @@ static cpt_status walk_beginning(struct walk *walk)
 {
     struct cpt_trace_task *task = walk->task;
     const int is_first = task->begin == CPT_BEGIN_REQUEST;
-    struct step step = {.kind = STEP_SELF, .task = task};
+    const union cpti_owner owner = {.task = task};
     cpt_status status = CPT_OK;
 
-    if (task->walk_state == WALK_BEGAN) {
-        return cpt_error_set(walk->error, CPT_CORRUPT, 0,
+    if (task->walk_state == CPTI_WALK_BEGAN) {
+        return cpt_error_set(walk->steps.error, CPT_CORRUPT, 0,
                              "the records lead in a circle through task \"%.*s\"",
                              (int)task->name.bytes, task->name.data);
     }
-    status = emit(walk, step, task->start_ns);
+    status = emit(walk, CPTI_STEP_SELF, owner, nothing_to_remark, task->start_ns);
     if (status == CPT_OK && task->begin == CPT_BEGIN_UNKNOWN) {
-        step = (struct step){.kind = STEP_UNKNOWN};
-        return emit(walk, step, walk->begin_ns);
+        return emit(walk, CPTI_STEP_UNKNOWN, the_entry, nothing_to_remark,
+                    walk->begin_ns);
     }
     if (status == CPT_OK) {
-        step.kind = STEP_QUEUE;
-        step.occupant = &task->occupant;
-        status = emit(walk, step, is_first ? walk->begin_ns : task->ready_ns);
+        status = emit(walk, CPTI_STEP_QUEUE, owner,
+                      (union cpti_remark){.occupant = &task->occupant},
+                      is_first ? walk->begin_ns : task->ready_ns);
     }
     if (status == CPT_OK && !is_at_floor(walk)) {
-        task->walk_state = WALK_BEGAN;
+        task->walk_state = CPTI_WALK_BEGAN;
         note_margin(walk, task->has_margin, task->margin_ns);
         walk->task = task->unblocker;
     }
@@ -373,21 +345,23 @@ static cpt_status walk_beginning(struct walk *walk)
 /* The time before cur where no task is known: the entry's own if nothing was lost. */
 static cpt_status walk_nothing(struct walk *walk)
 {
-    const int is_own =
-        walk->trace->answered_by == NULL && walk->trace->dropped_event_count == 0;
+    const struct cpt_trace *trace = walk->steps.trace;
+    const int is_own = trace->answered_by == NULL && trace->dropped_event_count == 0;
 
-    return emit(walk, (struct step){.kind = is_own ? STEP_SELF : STEP_UNKNOWN}, 0);
+    return emit(walk, is_own ? CPTI_STEP_SELF : CPTI_STEP_UNKNOWN, the_entry,
+                nothing_to_remark, 0);
 }
 
 static cpt_status walk_backwards(struct walk *walk)
 {
-    const struct cpt_trace *trace = walk->trace;
+    const struct cpt_trace *trace = walk->steps.trace;
     cpt_status status = CPT_OK;
 
     walk->task = trace->answered_by;
     walk->cur_ns = trace->response_ns;
     walk->begin_ns =
         trace->dispatch_ns > trace->arrival_ns ? trace->dispatch_ns : trace->arrival_ns;
+    walk->lowest_ns = walk->begin_ns;
     while (status == CPT_OK) {
         struct cpt_trace_await *await = NULL;
 
@@ -399,7 +373,7 @@ static cpt_status walk_backwards(struct walk *walk)
             status = walk_nothing(walk);
             continue;
         }
-        status = touch(walk, walk->task);
+        status = cpti_steps_touch(&walk->steps, walk->task);
         if (status != CPT_OK) {
             return status;
         }
@@ -407,298 +381,62 @@ static cpt_status walk_backwards(struct walk *walk)
         status = await != NULL ? walk_await(walk, await) : walk_beginning(walk);
     }
     if (status == CPT_OK) {
-        walk->begin_ns = walk->trace->arrival_ns;
-        status = emit(walk, (struct step){.kind = STEP_ACCEPT_QUEUE}, walk->begin_ns);
+        walk->lowest_ns = trace->arrival_ns;
+        status = emit(walk, CPTI_STEP_ACCEPT_QUEUE, the_entry, nothing_to_remark,
+                      trace->arrival_ns);
     }
     return status;
 }
 
-/* Whether @task lies in @group or in one of its sub-graphs. */
-static int lies_in(const struct cpt_trace_task *task,
-                   const struct cpt_trace_group *group)
+/* Not the first steps: there are many bytes of them, and none is read unwritten. */
+static void walk_init(struct walk *walk, const struct cpt_alloc *alloc,
+                      const struct cpt_trace *trace, struct cpt_error *error)
 {
-    const struct cpt_trace_group *own = task != NULL ? task->group : NULL;
-
-    for (size_t i = 0; own != NULL && i < CPT_PATH_DEPTH_MAX; i++) {
-        if (own == group) {
-            return 1;
-        }
-        own = own->parent;
-    }
-    return 0;
-}
-
-/* The frame of @task below @parent: the sub-graphs that its starter does not lie in
- * too, and itself. */
-static cpt_status add_task_frame(struct cpt_path *path, uint32_t parent,
-                                 struct cpt_trace_task *task)
-{
-    const struct cpt_trace_group *groups[CPT_PATH_DEPTH_MAX];
-    const struct cpt_trace_group *group = task->group;
-    size_t group_count = 0;
-    cpt_status status = CPT_OK;
-
-    while (group != NULL && group_count < CPT_PATH_DEPTH_MAX &&
-           !lies_in(task->starter, group)) {
-        groups[group_count++] = group;
-        group = group->parent;
-    }
-    while (group_count-- > 0 && status == CPT_OK) {
-        status = cpt_path_frame_add(path, parent, groups[group_count]->name,
-                                    CPT_KIND_WORK, &parent);
-    }
-    if (status == CPT_OK) {
-        status = cpt_path_frame_add(path, parent, task->name, CPT_KIND_WORK, &parent);
-    }
-    if (status == CPT_OK) {
-        task->walk_frame = parent;
-    }
-    return status;
-}
-
-/*
- * The frame of @task: below the task that started it, else below the entry. We go up to
- * the first starter whose frame is known and come down adding. Of more than
- * CPT_PATH_DEPTH_MAX only the uppermost matter: a ring keeps those, and all further
- * down share the deepest frame.
- */
-static cpt_status task_frame(struct walk *walk, struct cpt_path *path,
-                             struct cpt_trace_task *task, uint32_t *frame)
-{
-    struct cpt_trace_task *ring[CPT_PATH_DEPTH_MAX];
-    struct cpt_trace_task *at = task;
-    const struct cpt_trace_task *mark = NULL; /* moved at powers of 2; finds circles */
-    size_t count = 0;
-    cpt_status status = CPT_OK;
-
-    *frame = ENTRY_FRAME;
-    for (; at != NULL; at = at->starter) {
-        status = touch(walk, at);
-        if (status != CPT_OK) {
-            return status;
-        }
-        if (at->walk_frame != CPT_FRAME_NONE) {
-            *frame = at->walk_frame;
-            break;
-        }
-        if (at == mark) {
-            return cpt_error_set(walk->error, CPT_CORRUPT, 0,
-                                 "the starters lead in a circle through task \"%.*s\"",
-                                 (int)at->name.bytes, at->name.data);
-        }
-        if ((count & (count - 1)) == 0) {
-            mark = at;
-        }
-        ring[count++ % CPT_PATH_DEPTH_MAX] = at;
-    }
-    for (size_t left = count < CPT_PATH_DEPTH_MAX ? count : CPT_PATH_DEPTH_MAX;
-         left > 0 && status == CPT_OK; left--) {
-        at = ring[--count % CPT_PATH_DEPTH_MAX];
-        status = add_task_frame(path, *frame, at);
-        *frame = at->walk_frame;
-    }
-    for (at = task; count > 0 && status == CPT_OK; count--) {
-        at->walk_frame = *frame;
-        at = at->starter;
-    }
-    return status;
-}
-
-/* Time that is nobody's work, of @kind, below @parent. */
-static cpt_status append_kind(struct cpt_path *path, uint32_t parent, unsigned kind,
-                              uint64_t duration_ns)
-{
-    const struct cpt_bytes none = {NULL, 0};
-    uint32_t frame = 0;
-    const cpt_status status = cpt_path_frame_add(path, parent, none, kind, &frame);
-
-    return status == CPT_OK ? cpt_path_append_ns(path, frame, duration_ns) : status;
-}
-
-/* A label on the last segment, if there is anything to say. */
-static cpt_status label_name(struct cpt_path *path, unsigned key, struct cpt_bytes name)
-{
-    return name.bytes != 0 ? cpt_path_label_name(path, key, name) : CPT_OK;
-}
-
-/* Time in the queue of @executor, while @occupant had the worker. */
-static cpt_status append_queue(struct cpt_path *path, uint32_t parent,
-                               const struct step *step, struct cpt_bytes executor)
-{
-    cpt_status status = append_kind(path, parent, CPT_KIND_QUEUE, step->duration_ns);
-
-    if (status == CPT_OK) {
-        status = label_name(path, CPT_LABEL_EXECUTOR, executor);
-    }
-    if (status == CPT_OK && step->occupant != NULL) {
-        status = label_name(path, CPT_LABEL_HOLDER, *step->occupant);
-    }
-    return status;
-}
-
-/* A task's own time: what it computed, and what no processor ran it. */
-static cpt_status append_self(struct cpt_path *path, uint32_t frame,
-                              const struct step *step)
-{
-    const cpt_status status =
-        cpt_path_append_ns(path, frame, step->duration_ns - step->off_cpu_ns);
-
-    if (status != CPT_OK || step->off_cpu_ns == 0) {
-        return status;
-    }
-    return append_kind(path, frame, CPT_KIND_OFF_CPU, step->off_cpu_ns);
-}
-
-/* An RPC: the path of its callee if there is one, else a blind spot. */
-static cpt_status append_remote(struct walk *walk, struct cpt_path *path,
-                                uint32_t frame, const struct step *step)
-{
-    const struct cpt_trace *trace = walk->trace;
-    struct cpt_trace_call *call = step->call;
-    struct cpt_splice splice = {.observed_ns = step->duration_ns + step->skip_ns,
-                                .skip_ns = step->skip_ns,
-                                .overcount = trace->overcount};
-    struct cpt_splice_report report = {0};
-    struct cpt_path *callee = NULL;
-    cpt_status status = CPT_OK;
-    int has_path = 0;
-
-    if (trace->open_callee != NULL && call->reply != NULL) {
-        callee = cpt_path_new(walk->alloc);
-        if (callee == NULL) {
-            return CPT_NO_MEMORY;
-        }
-        has_path = trace->open_callee(trace->context, call, callee) == CPT_OK;
-    }
-    splice.server_elapsed_ns = call->server_elapsed_ns;
-    splice.has_server_elapsed = call->has_server_elapsed;
-    splice.reason = call->reason;
-    status = cpt_path_splice(path, frame, has_path ? callee : NULL, &splice, &report);
-    cpt_path_free(callee);
-    if (status == CPT_OK && trace->spliced != NULL &&
-        (has_path || report.overcount_ns != 0)) {
-        trace->spliced(trace->context, call, report.overcount_ns,
-                       has_path ? report.undercount_ns : 0, report.is_inconsistent);
-    }
-    return status;
-}
-
-/* What the time of a call was, below its frame. */
-static cpt_status append_outcome(struct walk *walk, struct cpt_path *path,
-                                 uint32_t frame, const struct step *step)
-{
-    switch (step->call->outcome) {
-    case CPT_CALL_LOCAL:
-    case CPT_CALL_LOCK:
-        return cpt_path_append_ns(path, frame, step->duration_ns);
-    case CPT_CALL_TIMEOUT:
-        return append_kind(path, frame, CPT_KIND_TIMEOUT, step->duration_ns);
-    case CPT_CALL_KIND:
-        return append_kind(path, frame, step->call->kind, step->duration_ns);
-    default:
-        return append_remote(walk, path, frame, step);
-    }
-}
-
-static cpt_status append_call(struct walk *walk, struct cpt_path *path,
-                              const struct step *step)
-{
-    struct cpt_trace_call *call = step->call;
-    const int is_lock = call->outcome == CPT_CALL_LOCK;
-    uint32_t frame = 0;
-    cpt_status status = task_frame(walk, path, call->issuer, &frame);
-
-    if (status == CPT_OK && step->kind == STEP_CALL_QUEUE) {
-        return append_queue(path, frame, step, call->executor);
-    }
-    /* a callee never stands in its caller's own frame, not even one without a name */
-    if (status == CPT_OK &&
-        (call->name.bytes != 0 || is_lock || call->outcome == CPT_CALL_REMOTE)) {
-        status = cpt_path_frame_add(path, frame, call->name,
-                                    is_lock ? CPT_KIND_LOCK : CPT_KIND_WORK, &frame);
-    }
-    if (status == CPT_OK) {
-        status = append_outcome(walk, path, frame, step);
-    }
-    if (status == CPT_OK && call->attempt != 0) {
-        status = cpt_path_label_number(path, CPT_LABEL_ATTEMPT, call->attempt);
-    }
-    if (status == CPT_OK) {
-        status = label_name(path, CPT_LABEL_STATUS, call->status);
-    }
-    return status == CPT_OK ? label_name(path, CPT_LABEL_HOLDER, call->holder) : status;
-}
-
-static cpt_status append_step(struct walk *walk, struct cpt_path *path,
-                              const struct step *step)
-{
-    const int is_call = step->kind == STEP_CALL || step->kind == STEP_CALL_QUEUE;
-    uint32_t frame = ENTRY_FRAME;
-    cpt_status status = is_call ? append_call(walk, path, step)
-                                : task_frame(walk, path, step->task, &frame);
-
-    if (status == CPT_OK && step->kind == STEP_SELF) {
-        status = append_self(path, frame, step);
-    } else if (status == CPT_OK && step->kind == STEP_QUEUE) {
-        status = append_queue(path, frame, step, step->task->executor);
-    } else if (status == CPT_OK && step->kind == STEP_UNKNOWN) {
-        status = append_kind(path, frame, CPT_KIND_UNATTRIBUTED, step->duration_ns);
-    } else if (status == CPT_OK && step->kind == STEP_ACCEPT_QUEUE) {
-        status = append_kind(path, frame, CPT_KIND_ACCEPT_QUEUE, step->duration_ns);
-    }
-    if (status == CPT_OK && step->has_margin) {
-        status = cpt_path_label_number(path, CPT_LABEL_MARGIN, step->margin_ns);
-    }
-    return status;
-}
-
-static cpt_status append_steps(struct walk *walk, struct cpt_path *path)
-{
-    uint32_t entry = ENTRY_FRAME;
-    cpt_status status = cpt_path_frame_add(path, CPT_FRAME_NONE, walk->trace->entry,
-                                           CPT_KIND_WORK, &entry);
-
-    assert(status != CPT_OK || entry == ENTRY_FRAME);
-    if (walk->trace->dropped_event_count != 0) {
-        cpt_path_flags_add(path, CPT_PATH_INCOMPLETE);
-    }
-    for (size_t i = walk->step_count; i-- > 0 && status == CPT_OK;) {
-        status = append_step(walk, path, &walk->steps[i]);
-    }
-    return status;
+    walk->steps.alloc = alloc;
+    walk->steps.trace = trace;
+    walk->steps.error = error;
+    walk->steps.touched = NULL;
+    walk->steps.all = walk->steps.first;
+    walk->steps.count = 0;
+    walk->steps.capacity = CPTI_FIRST_STEPS;
+    walk->floors = NULL;
+    walk->floor_count = 0;
+    walk->floor_capacity = 0;
+    walk->margin_ns = 0;
+    walk->has_margin = 0;
 }
 
 static void walk_deinit(struct walk *walk)
 {
-    while (walk->touched != NULL) {
-        struct cpt_trace_task *task = walk->touched;
+    struct cpti_steps *steps = &walk->steps;
 
-        walk->touched = task->walk_next;
-        task->walk_state = WALK_NEW;
-        task->walk_frame = 0;
-        task->walk_await = NULL;
-        task->walk_step = NULL;
-        task->walk_step_end_ns = 0;
-        task->walk_next = NULL;
+    while (steps->touched != NULL) {
+        struct cpt_trace_task *task = steps->touched;
+
+        steps->touched = task->walk_next;
+        task->walk_state = CPTI_WALK_NEW;
     }
-    cpt_alloc_free(walk->alloc, walk->floors);
-    cpt_alloc_free(walk->alloc, walk->steps);
+    cpt_alloc_free(steps->alloc, walk->floors);
+    if (steps->all != steps->first) {
+        cpt_alloc_free(steps->alloc, steps->all);
+    }
 }
 
 cpt_status cpt_critical_path(const struct cpt_alloc *alloc,
                              const struct cpt_trace *trace, struct cpt_path *path,
                              struct cpt_error *error)
 {
-    struct walk walk = {.alloc = alloc, .trace = trace, .error = error};
+    struct walk walk;
     cpt_status status = CPT_OK;
 
     if (trace->response_ns < trace->arrival_ns || trace->response_ns > INT64_MAX) {
         return cpt_error_set(error, CPT_CORRUPT, 0,
                              "the response comes before the arrival of the request");
     }
+    walk_init(&walk, alloc, trace, error);
     status = walk_backwards(&walk);
     if (status == CPT_OK) {
-        status = append_steps(&walk, path);
+        status = cpti_steps_append(&walk.steps, path);
     }
     walk_deinit(&walk);
     if (status != CPT_OK) {

@@ -3,11 +3,12 @@
 /*
  * name.c - a hash set of names in one block of text; see cpt_name.h
  *
- * Open addressing with linear probing over ids; the set grows at three quarters full.
+ * Open addressing with linear probing over ids; the set grows at half full, as most
+ * names of a path come once: what is not there is to be seen at once.
  * The hash is seeded by the address of the set, so that a stranger's names cannot be
  * chosen to collide; no output depends on its order.
  */
-#include "cpt/cpt_name.h"
+#include "cpt/path.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -119,39 +120,56 @@ void cpt_names_reset(struct cpt_names *names)
     }
 }
 
-static uint32_t hash_of(const struct cpt_names *names, struct cpt_bytes name)
+/* The up to 8 bytes that end @name, which has @bytes left: where there are less than 8,
+ * all of them, in some order. */
+static uint64_t last_word(struct cpt_bytes name)
 {
-    return (uint32_t)cpt_hash_bytes((uint64_t)(uintptr_t)names, name.data, name.bytes);
+    const char *end = name.data + name.bytes;
+    uint32_t halves[2];
+    uint64_t word = 0;
+
+    if (name.bytes >= 8) {
+        memcpy(&word, end - 8, 8);
+    } else if (name.bytes >= 4) {
+        memcpy(&halves[0], name.data, 4);
+        memcpy(&halves[1], end - 4, 4);
+        word = (uint64_t)halves[0] << 32 | halves[1];
+    } else {
+        for (size_t i = 0; i < name.bytes; i++) {
+            word = word << 8 | (unsigned char)name.data[i];
+        }
+    }
+    return word;
 }
 
-/* The slot of @name, or the free one where it belongs. There is always a free one. */
-static size_t slot_of(const struct cpt_names *names, struct cpt_bytes name,
-                      uint32_t hash)
+/* Eight bytes at a time; the last eight may overlap those before. Not cpt_hash_bytes(),
+ * which takes five times as long for a name of usual length. */
+static uint32_t hash_of(const struct cpt_names *names, struct cpt_bytes name)
 {
-    size_t slot = hash & (names->slot_count - 1);
+    uint64_t hash = (uint64_t)(uintptr_t)names ^ name.bytes;
 
-    while (names->slots[slot] != 0) {
-        const struct entry *entry = &names->entries[names->slots[slot] - 1];
-
-        if (entry->hash == hash && entry->bytes == name.bytes &&
-            (name.bytes == 0 ||
-             memcmp(names->text + entry->offset, name.data, name.bytes) == 0)) {
-            break;
-        }
-        slot = (slot + 1) & (names->slot_count - 1);
+    if (name.bytes == 0) {
+        return 0;
     }
-    return slot;
+    for (size_t at = 0; at + 8 < name.bytes; at += 8) {
+        uint64_t word = 0;
+
+        memcpy(&word, name.data + at, 8);
+        hash = cpti_hash_mix(hash ^ word);
+    }
+    return (uint32_t)cpti_hash_mix(hash ^ last_word(name));
+}
+
+static int is_half_full(const struct cpt_names *names)
+{
+    return (names->count + 1) * 2 > names->slot_count;
 }
 
 static cpt_status grow_slots(struct cpt_names *names)
 {
-    const size_t slot_count = names->slot_count != 0 ? names->slot_count * 2 : 16;
-    uint32_t *slots = NULL;
+    const size_t slot_count = names->slot_count != 0 ? names->slot_count * 2 : 32;
+    uint32_t *slots = cpt_alloc_zeroed(names->alloc, slot_count * sizeof *slots);
 
-    if (names->slot_count != 0 && (names->count + 1) * 4 <= names->slot_count * 3) {
-        return CPT_OK;
-    }
-    slots = cpt_alloc_zeroed(names->alloc, slot_count * sizeof *slots);
     if (slots == NULL) {
         return CPT_NO_MEMORY;
     }
@@ -174,9 +192,10 @@ static cpt_status grow_text(struct cpt_names *names, struct cpt_bytes *name)
 {
     const uintptr_t offset = (uintptr_t)name->data - (uintptr_t)names->text;
     const int is_inside = names->text != NULL && offset < names->text_bytes;
+    const size_t needed = names->text_bytes + name->bytes + 1;
     const cpt_status status =
         cpt_alloc_grow(names->alloc, (void **)&names->text, &names->text_capacity,
-                       names->text_bytes + name->bytes + 1, SIZE_MAX / 2, 1);
+                       needed > 256 ? needed : 256, SIZE_MAX / 2, 1);
 
     if (status == CPT_OK && is_inside) {
         name->data = names->text + offset;
@@ -184,55 +203,103 @@ static cpt_status grow_text(struct cpt_names *names, struct cpt_bytes *name)
     return status;
 }
 
-cpt_status cpt_names_add(struct cpt_names *names, struct cpt_bytes name,
+/* Room for one more name. */
+static cpt_status make_room(struct cpt_names *names, struct cpt_bytes *name)
+{
+    cpt_status status = is_half_full(names) ? grow_slots(names) : CPT_OK;
+
+    if (status == CPT_OK && names->count == names->capacity) {
+        status =
+            cpt_alloc_grow(names->alloc, (void **)&names->entries, &names->capacity,
+                           names->count + 1, CPT_NAMES_MAX, sizeof *names->entries);
+    }
+    if (status == CPT_OK &&
+        names->text_capacity - names->text_bytes < name->bytes + 1) {
+        status = grow_text(names, name);
+    }
+    return status;
+}
+
+/* Puts @name, which is not there, behind the others. */
+static cpt_status append(struct cpt_names *names, struct cpt_bytes name, uint32_t hash,
                          cpt_name_id *id)
 {
-    const uint32_t hash = hash_of(names, name);
-    cpt_status status = grow_slots(names);
-    size_t slot = 0;
+    const cpt_status status = make_room(names, &name);
+    size_t slot = hash & (names->slot_count - 1);
 
-    assert(name.bytes <= CPT_NAME_BYTES_MAX);
     if (status != CPT_OK) {
         return status;
     }
-    slot = slot_of(names, name, hash);
-    if (names->slots[slot] != 0) {
-        *id = names->slots[slot] - 1;
-        return CPT_OK;
-    }
-    status = cpt_alloc_grow(names->alloc, (void **)&names->entries, &names->capacity,
-                            names->count + 1, CPT_NAMES_MAX, sizeof *names->entries);
-    if (status == CPT_OK) {
-        status = grow_text(names, &name);
-    }
-    if (status != CPT_OK) {
-        return status;
+    while (names->slots[slot] != 0) {
+        slot = (slot + 1) & (names->slot_count - 1);
     }
     if (name.bytes != 0) {
         memcpy(names->text + names->text_bytes, name.data, name.bytes);
     }
+    names->slots[slot] = (uint32_t)(names->count + 1);
     names->entries[names->count] =
         (struct entry){names->text_bytes, (uint32_t)name.bytes, hash};
     names->text_bytes += name.bytes;
-    names->slots[slot] = (uint32_t)++names->count;
-    *id = (cpt_name_id)(names->count - 1);
+    *id = (cpt_name_id)names->count++;
     return CPT_OK;
+}
+
+/* Whether @name is there; if so, *@id is its number. */
+static inline int find(const struct cpt_names *names, struct cpt_bytes name,
+                       uint32_t hash, cpt_name_id *id)
+{
+    uint32_t found = 0;
+
+    if (names->slot_count == 0) {
+        return 0;
+    }
+    for (size_t slot = hash & (names->slot_count - 1);
+         (found = names->slots[slot]) != 0;
+         slot = (slot + 1) & (names->slot_count - 1)) {
+        const struct entry *entry = &names->entries[found - 1];
+
+        if (entry->hash == hash && entry->bytes == name.bytes &&
+            (name.bytes == 0 ||
+             memcmp(names->text + entry->offset, name.data, name.bytes) == 0)) {
+            *id = found - 1;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+cpt_status cpt_names_add(struct cpt_names *names, struct cpt_bytes name,
+                         cpt_name_id *id)
+{
+    const uint32_t hash = hash_of(names, name);
+
+    assert(name.bytes <= CPT_NAME_BYTES_MAX);
+    return find(names, name, hash, id) ? CPT_OK : append(names, name, hash, id);
+}
+
+cpt_status cpti_names_add_any(struct cpt_names *names, struct cpt_bytes name,
+                              cpt_name_id *id)
+{
+    char buffer[CPT_NAME_BYTES_MAX + 1];
+    struct cpt_bytes bounded = {NULL, 0};
+    uint32_t hash = 0;
+
+    if (name.bytes > CPT_NAME_BYTES_MAX) {
+        return cpt_names_add(names, cpt_name_bound(name, buffer), id);
+    }
+    hash = hash_of(names, name);
+    if (find(names, name, hash, id)) { /* what is kept is fit to be */
+        return CPT_OK;
+    }
+    bounded = cpt_name_bound(name, buffer);
+    return bounded.data == name.data ? append(names, name, hash, id)
+                                     : cpt_names_add(names, bounded, id);
 }
 
 int cpt_names_find(const struct cpt_names *names, struct cpt_bytes name,
                    cpt_name_id *id)
 {
-    size_t slot = 0;
-
-    if (names->slot_count == 0) {
-        return 0;
-    }
-    slot = slot_of(names, name, hash_of(names, name));
-    if (names->slots[slot] == 0) {
-        return 0;
-    }
-    *id = names->slots[slot] - 1;
-    return 1;
+    return find(names, name, hash_of(names, name), id);
 }
 
 struct cpt_bytes cpt_names_at(const struct cpt_names *names, cpt_name_id id)

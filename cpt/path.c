@@ -11,24 +11,6 @@
 #include <assert.h>
 #include <string.h>
 
-struct cpt_path {
-    const struct cpt_alloc *alloc;
-    struct cpt_names *names;
-    struct cpt_frame *frames;
-    size_t frame_count;
-    size_t frame_capacity;
-    uint32_t *slots; /* index of a frame + 1; 0 is free */
-    size_t slot_count;
-    struct cpt_segment *segments;
-    size_t segment_count;
-    size_t segment_capacity;
-    struct cpt_label *labels;
-    size_t label_count;
-    size_t label_capacity;
-    uint64_t sum_ns;
-    unsigned flags;
-};
-
 const char *cpt_kind_word(unsigned kind)
 {
     switch (kind) {
@@ -111,11 +93,6 @@ void cpt_path_free(struct cpt_path *path)
     cpt_alloc_free(path->alloc, path);
 }
 
-const struct cpt_alloc *cpti_path_alloc(const struct cpt_path *path)
-{
-    return path->alloc;
-}
-
 void cpt_path_reset(struct cpt_path *path)
 {
     cpt_names_reset(path->names);
@@ -132,9 +109,9 @@ void cpt_path_reset(struct cpt_path *path)
 static size_t slot_of(const struct cpt_path *path, const uint32_t *slots,
                       size_t slot_count, const struct cpt_frame *frame)
 {
-    const uint32_t key[3] = {frame->parent, frame->name, frame->kind};
-    size_t slot =
-        cpt_hash_bytes((uint64_t)(uintptr_t)path, key, sizeof key) & (slot_count - 1);
+    const uint64_t key = (uint64_t)frame->parent << 32 | frame->name;
+    const uint64_t seed = (uint64_t)(uintptr_t)path ^ (uint64_t)frame->kind << 48;
+    size_t slot = (size_t)cpti_hash_mix(key ^ seed) & (slot_count - 1);
 
     while (slots[slot] != 0) {
         const struct cpt_frame *other = &path->frames[slots[slot] - 1];
@@ -150,12 +127,9 @@ static size_t slot_of(const struct cpt_path *path, const uint32_t *slots,
 
 static cpt_status grow_slots(struct cpt_path *path)
 {
-    const size_t slot_count = path->slot_count != 0 ? path->slot_count * 2 : 16;
+    const size_t slot_count = path->slot_count != 0 ? path->slot_count * 2 : 32;
     uint32_t *slots = NULL;
 
-    if (path->slot_count != 0 && (path->frame_count + 1) * 4 <= path->slot_count * 3) {
-        return CPT_OK;
-    }
     slots = cpt_alloc_zeroed(path->alloc, slot_count * sizeof *slots);
     if (slots == NULL) {
         return CPT_NO_MEMORY;
@@ -169,11 +143,25 @@ static cpt_status grow_slots(struct cpt_path *path)
     return CPT_OK;
 }
 
+static cpt_status frame_append(struct cpt_path *path, const struct cpt_frame *frame)
+{
+    if (path->frame_count == path->frame_capacity) {
+        const cpt_status status = cpt_alloc_grow(
+            path->alloc, (void **)&path->frames, &path->frame_capacity,
+            path->frame_count + 1, CPT_PATH_FRAMES_MAX, sizeof *path->frames);
+
+        if (status != CPT_OK) {
+            return status;
+        }
+    }
+    path->frames[path->frame_count++] = *frame;
+    return CPT_OK;
+}
+
 cpt_status cpt_path_frame_add(struct cpt_path *path, uint32_t parent,
                               struct cpt_bytes name, unsigned kind, uint32_t *frame)
 {
     struct cpt_frame wanted = {.parent = parent, .kind = (uint16_t)kind, .depth = 1};
-    char buffer[CPT_NAME_BYTES_MAX + 1];
     cpt_status status = CPT_OK;
     size_t slot = 0;
 
@@ -186,8 +174,8 @@ cpt_status cpt_path_frame_add(struct cpt_path *path, uint32_t parent,
         }
         wanted.depth = (uint16_t)(path->frames[parent].depth + 1);
     }
-    status = cpt_names_add(path->names, cpt_name_bound(name, buffer), &wanted.name);
-    if (status == CPT_OK) {
+    status = cpti_names_add_any(path->names, name, &wanted.name);
+    if (status == CPT_OK && (path->frame_count + 1) * 2 > path->slot_count) {
         status = grow_slots(path);
     }
     if (status != CPT_OK) {
@@ -195,23 +183,25 @@ cpt_status cpt_path_frame_add(struct cpt_path *path, uint32_t parent,
     }
     slot = slot_of(path, path->slots, path->slot_count, &wanted);
     if (path->slots[slot] == 0) {
-        status = cpt_alloc_grow(path->alloc, (void **)&path->frames,
-                                &path->frame_capacity, path->frame_count + 1,
-                                CPT_PATH_FRAMES_MAX, sizeof *path->frames);
+        status = frame_append(path, &wanted);
         if (status != CPT_OK) {
             return status;
         }
-        path->frames[path->frame_count] = wanted;
-        path->slots[slot] = (uint32_t)++path->frame_count;
+        path->slots[slot] = (uint32_t)path->frame_count;
     }
     *frame = path->slots[slot] - 1;
     return CPT_OK;
 }
 
+cpt_status cpti_path_reserve(struct cpt_path *path, size_t segment_count)
+{
+    return cpt_alloc_grow(path->alloc, (void **)&path->segments,
+                          &path->segment_capacity, path->segment_count + segment_count,
+                          CPT_PATH_SEGMENTS_MAX, sizeof *path->segments);
+}
+
 cpt_status cpt_path_append(struct cpt_path *path, struct cpt_segment segment)
 {
-    cpt_status status = CPT_OK;
-
     assert(segment.frame < path->frame_count);
     if (segment.duration_ns == 0) {
         return CPT_OK;
@@ -219,11 +209,12 @@ cpt_status cpt_path_append(struct cpt_path *path, struct cpt_segment segment)
     if (segment.duration_ns > INT64_MAX - path->sum_ns) {
         return CPT_LIMIT;
     }
-    status = cpt_alloc_grow(path->alloc, (void **)&path->segments,
-                            &path->segment_capacity, path->segment_count + 1,
-                            CPT_PATH_SEGMENTS_MAX, sizeof *path->segments);
-    if (status != CPT_OK) {
-        return status;
+    if (path->segment_count == path->segment_capacity) {
+        const cpt_status status = cpti_path_reserve(path, 1);
+
+        if (status != CPT_OK) {
+            return status;
+        }
     }
     if (segment.count == 0) {
         segment.count = 1;
@@ -287,14 +278,13 @@ cpt_status cpt_path_label_number(struct cpt_path *path, unsigned key, uint64_t n
 cpt_status cpt_path_label_name(struct cpt_path *path, unsigned key,
                                struct cpt_bytes name)
 {
-    char buffer[CPT_NAME_BYTES_MAX + 1];
     cpt_name_id id = 0;
     cpt_status status = CPT_OK;
 
     if (key > CPT_LABEL_KEY_MAX || path->segment_count == 0) {
         return CPT_OK;
     }
-    status = cpt_names_add(path->names, cpt_name_bound(name, buffer), &id);
+    status = cpti_names_add_any(path->names, name, &id);
     if (status != CPT_OK) {
         return status;
     }

@@ -6,7 +6,54 @@
 
 #include "cpt/cpt_path.h"
 
-/* Where @path takes its memory from; scratch memory for it comes from there too. */
-const struct cpt_alloc *cpti_path_alloc(const struct cpt_path *path);
+struct cpt_path {
+    const struct cpt_alloc *alloc; /* scratch memory for it comes from there too */
+    struct cpt_names *names;
+    struct cpt_frame *frames;
+    size_t frame_count;
+    size_t frame_capacity;
+    uint32_t *slots; /* index of a frame + 1; 0 is free */
+    size_t slot_count;
+    struct cpt_segment *segments;
+    size_t segment_count;
+    size_t segment_capacity;
+    struct cpt_label *labels;
+    size_t label_count;
+    size_t label_capacity;
+    uint64_t sum_ns;
+    unsigned flags;
+};
+
+/* A number mixed so that each of its bits depends on all: the two halves of a product
+ * of 128 bits put together. Seed it, and a stranger cannot choose what collides. */
+static inline uint64_t cpti_hash_mix(uint64_t number)
+{
+    __extension__ typedef unsigned __int128 wide;
+    const wide product = (wide)(number ^ 0x9e3779b97f4a7c15U) * 0xbf58476d1ce4e5b9U;
+
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* As cpt_names_add(), for a name that may not be fit to be kept: it is cut first. */
+cpt_status cpti_names_add_any(struct cpt_names *names, struct cpt_bytes name,
+                              cpt_name_id *id);
+
+/* Room for @segment_count segments more, in one piece. CPT_OK, CPT_LIMIT, or
+ * CPT_NO_MEMORY. */
+cpt_status cpti_path_reserve(struct cpt_path *path, size_t segment_count);
+
+/* As cpt_path_append_ns(), short where there is room. @frame is one of the path's. */
+static inline cpt_status cpti_path_push(struct cpt_path *path, uint32_t frame,
+                                        uint64_t duration_ns)
+{
+    if (path->segment_count == path->segment_capacity || duration_ns == 0 ||
+        duration_ns > INT64_MAX - path->sum_ns) {
+        return cpt_path_append_ns(path, frame, duration_ns);
+    }
+    path->segments[path->segment_count++] =
+        (struct cpt_segment){.duration_ns = duration_ns, .frame = frame, .count = 1};
+    path->sum_ns += duration_ns;
+    return CPT_OK;
+}
 
 #endif

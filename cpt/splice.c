@@ -162,7 +162,7 @@ static cpt_status fit_durations(const struct cpt_path *path,
         clip(durations, segment_count, sum_ns, whole_ns);
         return CPT_OK;
     }
-    return cpt_apportion(cpti_path_alloc(path), durations, segment_count, whole_ns);
+    return cpt_apportion(path->alloc, durations, segment_count, whole_ns);
 }
 
 /* The callee's path, brought to @whole_ns if it is longer. */
@@ -170,7 +170,7 @@ static cpt_status append_callee(struct splicer *splicer, uint32_t call_frame,
                                 const struct cpt_path *callee, uint64_t whole_ns,
                                 unsigned overcount)
 {
-    const struct cpt_alloc *alloc = cpti_path_alloc(splicer->path);
+    const struct cpt_alloc *alloc = splicer->path->alloc;
     const size_t segment_count = cpt_path_segment_count(callee);
     const size_t frame_count = cpt_path_frame_count(callee);
     const uint64_t sum_ns = cpt_path_sum_ns(callee);

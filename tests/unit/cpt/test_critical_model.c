@@ -49,7 +49,7 @@ static int lines_are_equal(void)
 static int scratch_is_clear(void)
 {
     for (size_t i = 0; i < made.task_count; i++) {
-        if (made.tasks[i].walk_state != 0 || made.tasks[i].walk_await != NULL) {
+        if (made.tasks[i].walk_state != 0) {
             return 0;
         }
     }

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * critical_steps.c - the steps that a walk noted, turned into the segments of a path
+ *
+ * A task stands below the task that started it, with the sub-graphs between; a call
+ * below the task that issued it; a callee's path below its call. A task keeps the index
+ * of its frame while the walk lasts, so that its frame is looked for once.
+ */
+#include "cpt/critical.h"
+
+#include <assert.h>
+
+/* The entry frame is the first one of the path. */
+enum { ENTRY_FRAME = 0 };
+
+/* Whether @task lies in @group or in one of its sub-graphs. */
+static int lies_in(const struct cpt_trace_task *task,
+                   const struct cpt_trace_group *group)
+{
+    const struct cpt_trace_group *own = task != NULL ? task->group : NULL;
+
+    for (size_t i = 0; own != NULL && i < CPT_PATH_DEPTH_MAX; i++) {
+        if (own == group) {
+            return 1;
+        }
+        own = own->parent;
+    }
+    return 0;
+}
+
+/* The frame of @task below @parent: the sub-graphs that its starter does not lie in
+ * too, and itself. */
+static cpt_status add_task_frame(struct cpt_path *path, uint32_t parent,
+                                 struct cpt_trace_task *task)
+{
+    const struct cpt_trace_group *groups[CPT_PATH_DEPTH_MAX];
+    const struct cpt_trace_group *group = task->group;
+    size_t group_count = 0;
+    cpt_status status = CPT_OK;
+
+    while (group != NULL && group_count < CPT_PATH_DEPTH_MAX &&
+           !lies_in(task->starter, group)) {
+        groups[group_count++] = group;
+        group = group->parent;
+    }
+    while (group_count-- > 0 && status == CPT_OK) {
+        status = cpt_path_frame_add(path, parent, groups[group_count]->name,
+                                    CPT_KIND_WORK, &parent);
+    }
+    if (status == CPT_OK) {
+        status = cpt_path_frame_add(path, parent, task->name, CPT_KIND_WORK, &parent);
+    }
+    if (status == CPT_OK) {
+        task->walk_frame = parent;
+    }
+    return status;
+}
+
+/*
+ * The frame of @task: below the task that started it, else below the entry. We go up to
+ * the first starter whose frame is known and come down adding. Of more than
+ * CPT_PATH_DEPTH_MAX only the uppermost matter: a ring keeps those, and all further
+ * down share the deepest frame.
+ */
+static cpt_status find_task_frame(struct cpti_steps *steps, struct cpt_path *path,
+                                  struct cpt_trace_task *task, uint32_t *frame)
+{
+    struct cpt_trace_task *ring[CPT_PATH_DEPTH_MAX];
+    struct cpt_trace_task *at = task;
+    const struct cpt_trace_task *mark = NULL; /* moved at powers of 2; finds circles */
+    size_t count = 0;
+    cpt_status status = CPT_OK;
+
+    *frame = ENTRY_FRAME;
+    for (; at != NULL; at = at->starter) {
+        status = cpti_steps_touch(steps, at);
+        if (status != CPT_OK) {
+            return status;
+        }
+        if (at->walk_frame != CPT_FRAME_NONE) {
+            *frame = at->walk_frame;
+            break;
+        }
+        if (at == mark) {
+            return cpt_error_set(steps->error, CPT_CORRUPT, 0,
+                                 "the starters lead in a circle through task \"%.*s\"",
+                                 (int)at->name.bytes, at->name.data);
+        }
+        if ((count & (count - 1)) == 0) {
+            mark = at;
+        }
+        ring[count++ % CPT_PATH_DEPTH_MAX] = at;
+    }
+    for (size_t left = count < CPT_PATH_DEPTH_MAX ? count : CPT_PATH_DEPTH_MAX;
+         left > 0 && status == CPT_OK; left--) {
+        at = ring[--count % CPT_PATH_DEPTH_MAX];
+        status = add_task_frame(path, *frame, at);
+        *frame = at->walk_frame;
+    }
+    for (at = task; count > 0 && status == CPT_OK; count--) {
+        at->walk_frame = *frame;
+        at = at->starter;
+    }
+    return status;
+}
+
+/* The same; mostly the task has been met before, or stands right below the entry. */
+static inline cpt_status task_frame(struct cpti_steps *steps, struct cpt_path *path,
+                                    struct cpt_trace_task *task, uint32_t *frame)
+{
+    cpt_status status = CPT_OK;
+
+    *frame = ENTRY_FRAME;
+    if (task == NULL) {
+        return CPT_OK;
+    }
+    status = cpti_steps_touch(steps, task);
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (task->walk_frame == CPT_FRAME_NONE) {
+        if (task->starter != NULL || task->group != NULL) {
+            return find_task_frame(steps, path, task, frame);
+        }
+        status = cpt_path_frame_add(path, ENTRY_FRAME, task->name, CPT_KIND_WORK,
+                                    &task->walk_frame);
+    }
+    *frame = task->walk_frame;
+    return status;
+}
+
+/* Time that is nobody's work, of @kind, below @parent. */
+static cpt_status append_kind(struct cpt_path *path, uint32_t parent, unsigned kind,
+                              uint64_t duration_ns)
+{
+    const struct cpt_bytes none = {NULL, 0};
+    uint32_t frame = 0;
+    const cpt_status status = cpt_path_frame_add(path, parent, none, kind, &frame);
+
+    return status == CPT_OK ? cpti_path_push(path, frame, duration_ns) : status;
+}
+
+/* A label on the last segment, if there is anything to say. */
+static cpt_status label_name(struct cpt_path *path, unsigned key, struct cpt_bytes name)
+{
+    return name.bytes != 0 ? cpt_path_label_name(path, key, name) : CPT_OK;
+}
+
+/* Time in the queue of @executor, while @occupant had the worker. */
+static cpt_status append_queue(struct cpt_path *path, uint32_t parent,
+                               const struct cpti_step *step, struct cpt_bytes executor)
+{
+    cpt_status status = append_kind(path, parent, CPT_KIND_QUEUE, step->duration_ns);
+
+    if (status == CPT_OK) {
+        status = label_name(path, CPT_LABEL_EXECUTOR, executor);
+    }
+    if (status == CPT_OK && step->with.occupant != NULL) {
+        status = label_name(path, CPT_LABEL_HOLDER, *step->with.occupant);
+    }
+    return status;
+}
+
+/* A task's own time: what it computed, and what no processor ran it. */
+static cpt_status append_self(struct cpt_path *path, uint32_t frame,
+                              const struct cpti_step *step)
+{
+    const cpt_status status =
+        cpti_path_push(path, frame, step->duration_ns - step->with.off_cpu_ns);
+
+    if (status != CPT_OK || step->with.off_cpu_ns == 0) {
+        return status;
+    }
+    return append_kind(path, frame, CPT_KIND_OFF_CPU, step->with.off_cpu_ns);
+}
+
+/* An RPC: the path of its callee if there is one, else a blind spot. */
+static cpt_status append_remote(struct cpti_steps *steps, struct cpt_path *path,
+                                uint32_t frame, const struct cpti_step *step)
+{
+    const struct cpt_trace *trace = steps->trace;
+    struct cpt_trace_call *call = step->of.call;
+    struct cpt_splice splice = {.observed_ns = step->duration_ns + step->with.skip_ns,
+                                .skip_ns = step->with.skip_ns,
+                                .overcount = trace->overcount};
+    struct cpt_splice_report report = {0};
+    struct cpt_path *callee = NULL;
+    cpt_status status = CPT_OK;
+    int has_path = 0;
+
+    if (trace->open_callee != NULL && call->reply != NULL) {
+        callee = cpt_path_new(steps->alloc);
+        if (callee == NULL) {
+            return CPT_NO_MEMORY;
+        }
+        has_path = trace->open_callee(trace->context, call, callee) == CPT_OK;
+    }
+    splice.server_elapsed_ns = call->server_elapsed_ns;
+    splice.has_server_elapsed = call->has_server_elapsed;
+    splice.reason = call->reason;
+    status = cpt_path_splice(path, frame, has_path ? callee : NULL, &splice, &report);
+    cpt_path_free(callee);
+    if (status == CPT_OK && trace->spliced != NULL &&
+        (has_path || report.overcount_ns != 0)) {
+        trace->spliced(trace->context, call, report.overcount_ns,
+                       has_path ? report.undercount_ns : 0, report.is_inconsistent);
+    }
+    return status;
+}
+
+/* What the time of a call was, below its frame. */
+static cpt_status append_outcome(struct cpti_steps *steps, struct cpt_path *path,
+                                 uint32_t frame, const struct cpti_step *step)
+{
+    switch (step->of.call->outcome) {
+    case CPT_CALL_LOCAL:
+    case CPT_CALL_LOCK:
+        return cpti_path_push(path, frame, step->duration_ns);
+    case CPT_CALL_TIMEOUT:
+        return append_kind(path, frame, CPT_KIND_TIMEOUT, step->duration_ns);
+    case CPT_CALL_KIND:
+        return append_kind(path, frame, step->of.call->kind, step->duration_ns);
+    default:
+        return append_remote(steps, path, frame, step);
+    }
+}
+
+static cpt_status append_call(struct cpti_steps *steps, struct cpt_path *path,
+                              const struct cpti_step *step)
+{
+    struct cpt_trace_call *call = step->of.call;
+    const int is_lock = call->outcome == CPT_CALL_LOCK;
+    uint32_t frame = 0;
+    cpt_status status = task_frame(steps, path, call->issuer, &frame);
+
+    if (status == CPT_OK && step->kind == CPTI_STEP_CALL_QUEUE) {
+        return append_queue(path, frame, step, call->executor);
+    }
+    /* a callee never stands in its caller's own frame, not even one without a name */
+    if (status == CPT_OK &&
+        (call->name.bytes != 0 || is_lock || call->outcome == CPT_CALL_REMOTE)) {
+        status = cpt_path_frame_add(path, frame, call->name,
+                                    is_lock ? CPT_KIND_LOCK : CPT_KIND_WORK, &frame);
+    }
+    if (status == CPT_OK) {
+        status = append_outcome(steps, path, frame, step);
+    }
+    if (status == CPT_OK && call->attempt != 0) {
+        status = cpt_path_label_number(path, CPT_LABEL_ATTEMPT, call->attempt);
+    }
+    if (status == CPT_OK) {
+        status = label_name(path, CPT_LABEL_STATUS, call->status);
+    }
+    return status == CPT_OK ? label_name(path, CPT_LABEL_HOLDER, call->holder) : status;
+}
+
+static cpt_status append_step(struct cpti_steps *steps, struct cpt_path *path,
+                              const struct cpti_step *step)
+{
+    uint32_t frame = ENTRY_FRAME;
+    cpt_status status = CPT_OK;
+
+    if (step->kind == CPTI_STEP_CALL || step->kind == CPTI_STEP_CALL_QUEUE) {
+        return append_call(steps, path, step);
+    }
+    status = task_frame(steps, path, step->of.task, &frame);
+    if (status != CPT_OK) {
+        return status;
+    }
+    switch (step->kind) {
+    case CPTI_STEP_SELF:
+        return append_self(path, frame, step);
+    case CPTI_STEP_QUEUE:
+        return append_queue(path, frame, step, step->of.task->executor);
+    case CPTI_STEP_UNKNOWN:
+        return append_kind(path, frame, CPT_KIND_UNATTRIBUTED, step->duration_ns);
+    default:
+        return append_kind(path, frame, CPT_KIND_ACCEPT_QUEUE, step->duration_ns);
+    }
+}
+
+cpt_status cpti_steps_append(struct cpti_steps *steps, struct cpt_path *path)
+{
+    uint32_t entry = ENTRY_FRAME;
+    cpt_status status = cpt_path_frame_add(path, CPT_FRAME_NONE, steps->trace->entry,
+                                           CPT_KIND_WORK, &entry);
+
+    assert(status != CPT_OK || entry == ENTRY_FRAME);
+    if (status == CPT_OK) {
+        status = cpti_path_reserve(path, steps->count);
+    }
+    for (size_t i = steps->count; i-- > 0 && status == CPT_OK;) {
+        const struct cpti_step *step = &steps->all[i];
+
+        status = append_step(steps, path, step);
+        if (step->has_margin && status == CPT_OK) {
+            status = cpt_path_label_number(path, CPT_LABEL_MARGIN, step->margin_ns);
+        }
+    }
+    if (steps->trace->dropped_event_count != 0) {
+        cpt_path_flags_add(path, CPT_PATH_INCOMPLETE);
+    }
+    return status;
+}
