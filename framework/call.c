@@ -112,7 +112,7 @@ static int prepare(struct rpc_call *call, struct cpt_request *request,
         }
     }
     transport->traceparent = request->inherited.traceparent;
-    if (request->is_traced) {
+    if (request->is_traced && !request->inherited.is_silent) {
         const struct cpt_ask *ask = &request->inherited.ask;
 
         transport->critical_path.data = call->ask;
@@ -241,6 +241,8 @@ static void keep_path(struct cpt_trace_call *record, size_t metadata_bytes_max,
         record->outcome = CPT_CALL_TIMEOUT;
     } else if (reply->status != CPT_OK) {
         record->reason = CPT_REASON_FAILED;
+    } else if (metadata_bytes_max == 0) { /* not asked; see cpti_inherited.is_silent */
+        record->reason = CPT_REASON_SHARED;
     } else if (reply->is_cached) {
         record->reason = CPT_REASON_CACHED;
     } else if (reply->is_metadata_large || reply->metadata.bytes > metadata_bytes_max) {

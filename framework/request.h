@@ -167,6 +167,7 @@ struct cpti_inherited {
     struct cpt_ask ask;          /* what its callees are asked, if it is traced */
     unsigned overcount;          /* enum cpt_overcount */
     struct cpt_bytes traceparent;
+    unsigned char is_silent; /* traced, but callees are not asked: shared work */
 };
 
 /* One run of a plan. */

@@ -38,6 +38,13 @@ struct cpt_pending *cpti_component_start(struct cpt_task *task, struct cpt_bytes
                                          int is_task, const struct cpt_plan *plan,
                                          void *input, struct cpt_error *error);
 
+/* Whether @given is the input that @name takes; CPT_INVALID with both in @error. */
+cpt_status cpti_run_check_input(const char *name, const struct cpt_value *expected,
+                                const struct cpt_value *given, struct cpt_error *error);
+
+/* Ends one that could not begin, with the sentence of @error. */
+void cpti_run_fail(struct cpti_run *run, const struct cpt_error *error);
+
 /* Ends it; the waiter's reference stays with the caller. */
 void cpti_run_end(struct cpti_run *run, cpt_status status, uint64_t arrive_ns);
 

@@ -153,6 +153,20 @@ void cpti_run_end(struct cpti_run *run, cpt_status status, uint64_t arrive_ns)
     cpti_task_wake(owner);
 }
 
+void cpti_run_fail(struct cpti_run *run, const struct cpt_error *error)
+{
+    struct cpt_request *request = run->waiter;
+    const size_t bytes = strlen(error->sentence);
+    char *text = cpti_request_take(request, bytes + 1);
+
+    if (text != NULL) {
+        memcpy(text, error->sentence, bytes);
+    }
+    run->sentence = text;
+    cpti_run_end(run, error->status, run->pending.begin_ns);
+    cpti_request_release(request);
+}
+
 cpt_status cpti_run_open(struct cpt_trace_call *call, struct cpt_path *callee)
 {
     const struct cpti_run *run = call->reply;
@@ -253,22 +267,6 @@ static cpt_status open_component(const struct cpti_run *run,
     return status;
 }
 
-/* One more that will touch @request, unless it is retired. */
-static int hold_if_running(struct cpt_request *request)
-{
-    uint_least32_t count =
-        atomic_load_explicit(&request->reference_count, memory_order_relaxed);
-
-    while (count != 0) {
-        if (atomic_compare_exchange_weak_explicit(&request->reference_count, &count,
-                                                  count + 1, memory_order_acquire,
-                                                  memory_order_relaxed)) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 /* Its parent wants it no more. It may just be ending, or gone but for its memory. */
 static void tell_component(struct cpti_outside *outside)
 {
@@ -276,10 +274,7 @@ static void tell_component(struct cpti_outside *outside)
         (struct component *)((char *)outside->pending -
                              offsetof(struct component, run.pending));
 
-    if (hold_if_running(component->request)) {
-        (void)cpti_request_end(component->request, CPT_CANCELLED, NULL);
-        cpti_request_release(component->request);
-    }
+    (void)cpti_request_cancel(component->request);
 }
 
 static void end_component(struct cpt_request *request, void *context)
@@ -309,32 +304,34 @@ static void retire_component(struct cpt_request *request)
     cpti_request_release(parent);
 }
 
+cpt_status cpti_run_check_input(const char *name, const struct cpt_value *expected,
+                                const struct cpt_value *given, struct cpt_error *error)
+{
+    if (expected == given ||
+        (expected != NULL && given != NULL && expected->bytes == given->bytes &&
+         strcmp(expected->name, given->name) == 0)) {
+        return CPT_OK;
+    }
+    return cpt_error_set(error, CPT_INVALID, 0,
+                         "\"%s\" takes \"%s\" of %zu bytes, but is given \"%s\" of %zu",
+                         name, expected != NULL ? expected->name : "nothing",
+                         expected != NULL ? expected->bytes : 0,
+                         given != NULL ? given->name : "nothing",
+                         given != NULL ? given->bytes : 0);
+}
+
 /* Why the component cannot be made; the sentence is in @error. */
 static cpt_status check_component(const struct cpt_request *parent, const char *name,
                                   const struct cpt_plan *plan,
                                   const struct cpt_value *value,
                                   struct cpt_error *error)
 {
-    const struct cpt_value *input = plan->graph->input;
-
     if (parent->nest.level >= CPT_NESTING_MAX) {
         return cpt_error_set(error, CPT_LIMIT, 0,
                              "component \"%s\" lies %u runs deep, the limit is %d",
                              name, (unsigned)parent->nest.level + 1, CPT_NESTING_MAX);
     }
-    if (input == NULL && value == NULL) {
-        return CPT_OK;
-    }
-    if (input == NULL || value == NULL || input->bytes != value->bytes ||
-        (input != value && strcmp(input->name, value->name) != 0)) {
-        return cpt_error_set(
-            error, CPT_INVALID, 0,
-            "component \"%s\" takes \"%s\" of %zu bytes, but is given \"%s\" of %zu",
-            name, input != NULL ? input->name : "nothing",
-            input != NULL ? input->bytes : 0, value != NULL ? value->name : "nothing",
-            value != NULL ? value->bytes : 0);
-    }
-    return CPT_OK;
+    return cpti_run_check_input(name, plan->graph->input, value, error);
 }
 
 /* A request below @parent; its input is the caller's. */
@@ -365,6 +362,7 @@ static cpt_status make_component(struct component *component,
     }
     made->alloc = parent->nest.family->inner; /* for the walk, and to free */
     made->inherited = parent->inherited;
+    made->deadline_ns = parent->deadline_ns; /* its calls have no longer either */
     made->nest.parent = parent;
     made->nest.family = parent->nest.family;
     made->nest.fill = parent->nest.fill;
@@ -374,20 +372,6 @@ static cpt_status make_component(struct component *component,
     cpti_request_share(made); /* the parent may tell it to stop */
     component->request = made;
     return CPT_OK;
-}
-
-/* What went wrong, where the waiter can read it. Lock not held. */
-static cpt_status keep_sentence(struct cpti_run *run, struct cpt_request *request,
-                                const struct cpt_error *error)
-{
-    const size_t bytes = strlen(error->sentence);
-    char *text = cpti_request_take(request, bytes + 1);
-
-    if (text != NULL) {
-        memcpy(text, error->sentence, bytes);
-    }
-    run->sentence = text;
-    return error->status;
 }
 
 struct cpt_pending *cpti_component_start(struct cpt_task *task, struct cpt_bytes name,
@@ -409,21 +393,16 @@ struct cpt_pending *cpti_component_start(struct cpt_task *task, struct cpt_bytes
     if (status == CPT_OK) {
         status = make_component(component, parent, name, error);
     }
-    if (status == CPT_OK) {
-        component->run.open = open_component;
-        component->run.pending.outside.tell = tell_component;
-    } else {
-        status = keep_sentence(&component->run, parent, error);
-    }
+    component->run.open = status == CPT_OK ? open_component : NULL;
     issue_ns = cpti_run_begin(&component->run, task,
                               is_task ? (struct cpt_bytes){NULL, 0} : name);
     if (status != CPT_OK) {
-        cpti_run_end(&component->run, status, issue_ns);
-        cpti_request_release(parent);
+        cpti_run_fail(&component->run, error);
         return &component->run.pending;
     }
     component->request->trace.arrival_ns = issue_ns;
     cpti_request_launch(component->request, input, 0);
+    cpti_pending_tell_by(&component->run.pending, tell_component);
     return &component->run.pending;
 }
 

@@ -6,6 +6,7 @@
 extern CU_TestInfo cpt_graph_tests[];
 extern CU_TestInfo cpt_request_tests[];
 extern CU_TestInfo cpt_subgraph_tests[];
+extern CU_TestInfo cpt_shared_tests[];
 extern CU_TestInfo cpt_runtime_model_tests[];
 extern CU_TestInfo cpt_pool_tests[];
 extern CU_TestInfo cpt_deque_tests[];
@@ -20,6 +21,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"graph", NULL, NULL, NULL, NULL, cpt_graph_tests},
     {"request", NULL, NULL, NULL, NULL, cpt_request_tests},
     {"sub-graphs", NULL, NULL, NULL, NULL, cpt_subgraph_tests},
+    {"shared work", NULL, NULL, NULL, NULL, cpt_shared_tests},
     {"random graphs", NULL, NULL, NULL, NULL, cpt_runtime_model_tests},
     {"pool", NULL, NULL, NULL, NULL, cpt_pool_tests},
     {"deque", NULL, NULL, NULL, NULL, cpt_deque_tests},

@@ -253,7 +253,7 @@ static cpt_status see_limit(struct cpt_task *task)
                     CPT_INVALID);
     CU_ASSERT_STRING_EQUAL(
         cpt_run_sentence(cpt_state(task, struct waiting)->first),
-        "component \"odd\" takes \"item\" of 4 bytes, but is given \"query\" of 4");
+        "\"odd\" takes \"item\" of 4 bytes, but is given \"query\" of 4");
     return CPT_OK;
 }
 
