@@ -7,6 +7,7 @@
  */
 #include "cpt/cli/gather.h"
 #include "cpt/cli/json_write.h"
+#include "cpt/cli/log_follow.h"
 #include "cpt/cli/log_merge.h"
 #include "cpt/cli/log_output.h"
 #include "cpt/cli/log_passing.h"
@@ -19,6 +20,7 @@
 #include "wire/cpt_log.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* One run of the command. */
@@ -212,8 +214,10 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
                             : print_record(record, path, command->shown_count++ == 0);
 }
 
+/* Prints or checks one file. If it is followed, *@successor is the path of the file
+ * that goes on with it, which the caller frees, or NULL. */
 static int run_file(struct log_command *command, const struct cpti_arguments *arguments,
-                    const char *file)
+                    const char *file, char **successor)
 {
     struct cpti_selection *const selection = &command->selection;
     struct cpti_input input;
@@ -241,6 +245,12 @@ static int run_file(struct log_command *command, const struct cpti_arguments *ar
                          cpti_input_name(&input), command->selected_count,
                          command->selected_count == 1 ? "" : "s");
         }
+    }
+    if (command->follows && (status == CPTI_EXIT_DONE ||
+                             (walk.damage_count != 0 && !walk.stops_at_error))) {
+        const int failed = cpti_log_successor(&input, successor);
+
+        status = status != CPTI_EXIT_DONE ? status : failed;
     }
     cpti_input_close(&input);
     return status;
@@ -287,8 +297,17 @@ static int run_files(struct log_command *command,
     int status = CPTI_EXIT_DONE;
 
     for (size_t i = 0; i < arguments->operand_count; i++) {
-        const int failed = run_file(command, arguments, arguments->operands[i]);
+        char *successor = NULL;
+        int failed = run_file(command, arguments, arguments->operands[i], &successor);
 
+        while (successor != NULL) {
+            char *file = successor;
+
+            status = failed != CPTI_EXIT_DONE ? failed : status;
+            successor = NULL;
+            failed = run_file(command, arguments, file, &successor);
+            free(file);
+        }
         status = failed != CPTI_EXIT_DONE ? failed : status;
     }
     return status;
@@ -379,7 +398,11 @@ static const struct cpti_option options[] = {
      NULL},
     {"compress", 'z', NULL, "compress what is written, by zstd", NULL},
     {"follow", 'f', NULL,
-     "wait at the end of the log for more, until its writer has finished it", NULL},
+     "wait at the end of the log for more, until its writer has finished it and begun "
+     "no "
+     "other; a file that the same process goes on with, or that takes its name, is "
+     "followed too",
+     NULL},
     {0},
 };
 
@@ -392,7 +415,8 @@ static const struct cpti_example examples[] = {
      "the last two hours of one service, out of many logs, as one"},
     {"cpt log --repair whole.cptlog damaged.cptlog",
      "what can be read of a damaged log, as a sound one"},
-    {"cpt log --follow paths.cptlog", "requests as they come"},
+    {"cpt log --follow A-20261121T060000Z-4711-000000.cptlog",
+     "requests as they come, also of the files that the service begins then"},
     {0},
 };
 

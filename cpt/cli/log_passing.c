@@ -7,11 +7,6 @@
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_index.h"
 
-#include <time.h>
-
-/* How often a log that is followed is looked at. */
-static const struct timespec follow_pause = {0, 100000000};
-
 /* A cpt_log_wants_fn. */
 static int wants(void *context, const struct cpt_log_index *index,
                  const struct cpt_log_index_block *block)
@@ -82,24 +77,4 @@ int cpti_log_is_finished(struct cpti_input *input)
 
     cpt_log_index_free(index);
     return is_finished;
-}
-
-cpt_status cpti_log_read_following(void *context, void *buffer, size_t capacity,
-                                   size_t *bytes)
-{
-    struct cpti_input *input = context;
-
-    for (;;) {
-        const uint64_t total_bytes = cpti_input_bytes(input);
-        const cpt_status status = cpti_input_read(input, buffer, capacity, bytes);
-
-        /* a pipe ends; a file that did not grow meanwhile may be finished */
-        if (status != CPT_OK || *bytes != 0 || total_bytes == 0 ||
-            (cpti_input_bytes(input) == total_bytes && cpti_log_is_finished(input))) {
-            return status;
-        }
-        (void)fflush(stdout);
-        (void)nanosleep(&follow_pause, NULL);
-        clearerr(input->file);
-    }
 }

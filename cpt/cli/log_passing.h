@@ -40,11 +40,4 @@ void cpti_log_passing_deinit(struct cpti_log_passing *passing);
 /* Whether @input ends with an index that holds: its writer has finished it. */
 int cpti_log_is_finished(struct cpti_input *input);
 
-/*
- * Reads on as cpti_input_read() does, and waits at the end of a file for more, until
- * its writer has finished it. What was printed is flushed before.
- */
-cpt_status cpti_log_read_following(void *context, void *buffer, size_t capacity,
-                                   size_t *bytes);
-
 #endif

@@ -4,6 +4,7 @@
 #include "cpt/cli/log_walk.h"
 
 #include "cpt/cli/command.h"
+#include "cpt/cli/log_follow.h"
 #include "cpt/cli/log_passing.h"
 #include "cpt/cli/output.h"
 #include "cpt/cpt_clock.h"
