@@ -182,7 +182,7 @@ static uint32_t plain_position(const uint64_t *buckets, uint32_t count, uint32_t
     while (count > 1) {
         const uint32_t half = count / 2;
 
-        low += low[half - 1] < wanted ? half : 0;
+        low += half * (low[half - 1] < wanted);
         count -= half;
     }
     return (uint32_t)(low - buckets) + (*low < wanted);

@@ -14,6 +14,7 @@
 #include "aggregate/cpt_tree.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
+#include "wire/cpt_log_shape.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -40,6 +41,7 @@ struct gathering {
     size_t gather_count;
     struct services services;
     int stops_at_error;
+    struct cpt_log_shapes *shapes; /* of the records met by this thread */
     struct tally tallies[CPTI_GATHERS_MAX];
     struct cpti_sample samples[CPTI_GATHERS_MAX];
     size_t path_count;
@@ -185,6 +187,39 @@ static int sample_record(struct cpti_log_walk *walk, const struct cpt_record *re
     return failed_tree(cpti_sample_put(sample, place, record->path_bytes, &kept));
 }
 
+/* Adds the times of a request whose frames are known; CPT_END if its path has to be
+ * looked at. */
+static cpt_status add_times(struct gathering *gathering, struct cpti_gather *gather,
+                            const struct cpt_record *record, cpt_weight weight)
+{
+    struct cpt_log_times times;
+    cpt_status status;
+
+    if (gather->request != NULL ||
+        cpt_log_shapes_find(gathering->shapes, record, &times) != CPT_OK ||
+        !cpt_tree_shape_is_kept(gather->tree, times.shape)) {
+        return CPT_END;
+    }
+    status = cpt_tree_shape_add(gather->tree, times.shape, times.self_ns, weight);
+    if (status == CPT_OK) {
+        cpt_tree_time_add(gather->tree, record->start_unix_ns);
+    }
+    return status;
+}
+
+/* So that requests like this one are known. Without memory they are not, and that is
+ * all. */
+static void keep_shape(struct gathering *gathering, struct cpti_gather *gather,
+                       const struct cpt_record *record, const struct cpt_path *path)
+{
+    uint64_t shape = 0;
+
+    if (gather->request == NULL &&
+        cpt_log_shapes_keep(gathering->shapes, record, path, &shape) == CPT_OK) {
+        (void)cpt_tree_shape_keep(gather->tree, shape, path);
+    }
+}
+
 static int add_record(struct cpti_log_walk *walk, const struct cpt_record *record,
                       size_t index)
 {
@@ -202,11 +237,18 @@ static int add_record(struct cpti_log_walk *walk, const struct cpt_record *recor
     if (gather->selection->sample_count != 0) {
         return sample_record(walk, record, &gathering->samples[index], weight);
     }
-    failed = cpti_log_path(walk, record, &path);
-    if (path == NULL) {
-        return failed;
+    status = add_times(gathering, gather, record, weight);
+    failed = status == CPT_NO_MEMORY ? cpti_failed("out of memory") : CPTI_EXIT_DONE;
+    if (status == CPT_END) {
+        failed = cpti_log_path(walk, record, &path);
+        if (path == NULL) {
+            return failed;
+        }
+        status = add_path(gather, record, path, weight, &failed);
+        if (status == CPT_OK) {
+            keep_shape(gathering, gather, record, path);
+        }
     }
-    status = add_path(gather, record, path, weight, &failed);
     if (status == CPT_OK || failed != CPTI_EXIT_DONE) {
         return failed;
     }
@@ -457,6 +499,10 @@ static void note_sources(const struct gathering *gathering, const char *const *p
 
 static int make_trees(struct gathering *gathering)
 {
+    gathering->shapes = cpt_log_shapes_new(NULL);
+    if (gathering->shapes == NULL) {
+        return cpti_failed("out of memory");
+    }
     for (size_t i = 0; i < gathering->gather_count; i++) {
         gathering->gathers[i].tree = cpt_tree_new(NULL, NULL);
         if (gathering->gathers[i].tree == NULL) {
@@ -526,6 +572,7 @@ static int join_share(struct gathering *whole, struct share *share)
         (void)service_is_first(&whole->services, share->gathering.services.names[i]);
     }
     whole->services.more_count += share->gathering.services.more_count;
+    cpt_log_shapes_free(share->gathering.shapes);
     services_deinit(&share->gathering.services);
     return failed;
 }
@@ -738,6 +785,7 @@ int cpti_gather_jobs(struct cpti_gather *gathers, size_t gather_count,
         cpti_sample_deinit(&gathering.samples[i]);
         cpti_selection_deinit(gathers[i].selection);
     }
+    cpt_log_shapes_free(gathering.shapes);
     services_deinit(&gathering.services);
     return status;
 }
