@@ -3,7 +3,7 @@
 /* counters.c - finding a callee's numbers, and showing all of them; see counters.h. */
 #include "framework/counters.h"
 
-#include "framework/cpt_log_queue.h"
+#include "framework/log_queue.h"
 #include "framework/service.h"
 
 #include <string.h>
@@ -85,6 +85,26 @@ static void show_callees(struct cpti_counters *counters, const struct show *to)
 #undef SHOW_
 }
 
+static void show_log_file(const struct cpt_log_file *file, const struct show *to)
+{
+    const struct cpt_bytes none = {NULL, 0};
+    struct cpt_log_file_counts counts;
+
+    if (file == NULL) {
+        return;
+    }
+    cpt_log_file_counts(file, &counts);
+    show(to, "log_files", "files that the log has begun", NULL, none,
+         counts.file_count);
+    show(to, "log_files_removed",
+         "files of the log removed because there were too many", NULL, none,
+         counts.removed_count);
+    show(to, "log_files_unindexed", "files of the log that ended without an index",
+         NULL, none, counts.unindexed_count);
+    show(to, "log_file_bytes", "bytes in files of the log, headers and indexes too",
+         NULL, none, counts.byte_count);
+}
+
 static void show_log(struct cpt_log_queue *queue, const struct show *to)
 {
     const struct cpt_bytes none = {NULL, 0};
@@ -104,6 +124,11 @@ static void show_log(struct cpt_log_queue *queue, const struct show *to)
          counts.sink_lost_count);
     show(to, "log_blocks", "blocks that the log has taken", NULL, none,
          counts.block_count);
+    show(to, "log_bytes", "bytes of the blocks that the log has taken", NULL, none,
+         counts.byte_count);
+    show(to, "log_failed_blocks", "blocks that the sink refused", NULL, none,
+         counts.failed_block_count);
+    show_log_file(cpti_log_queue_file(queue), to);
 }
 
 void cpt_service_counters(struct cpt_service *service,

@@ -41,11 +41,13 @@ struct cpt_log_queue_options {
 
 /* What became of the records. */
 struct cpt_log_queue_counts {
-    uint64_t logged_count;      /* the sink took them */
-    uint64_t dropped_count;     /* the queue was full */
-    uint64_t unencodable_count; /* without memory, or too large for a record */
-    uint64_t sink_lost_count;   /* the sink refused their block */
-    uint64_t block_count;
+    uint64_t logged_count;       /* the sink took them */
+    uint64_t dropped_count;      /* the queue was full */
+    uint64_t unencodable_count;  /* without memory, or too large for a record */
+    uint64_t sink_lost_count;    /* the sink refused their block */
+    uint64_t block_count;        /* the sink took them */
+    uint64_t byte_count;         /* of those blocks */
+    uint64_t failed_block_count; /* the sink refused them */
 };
 
 /* A queue with its writer thread running, or NULL with the reason in @error. */

@@ -73,12 +73,16 @@ static void hand_over(struct cpt_log_queue *queue)
     }
     bytes = cpt_log_block_finish(queue->block);
     if (queue->sink(queue->context, bytes.data, bytes.bytes) != CPT_OK) {
-        count(queue, &queue->counts.sink_lost_count, record_count);
+        cpti_lock_take(&queue->lock);
+        queue->counts.sink_lost_count += record_count;
+        queue->counts.failed_block_count++;
+        cpti_lock_release(&queue->lock);
         return;
     }
     cpti_lock_take(&queue->lock);
     queue->counts.logged_count += record_count;
     queue->counts.block_count++;
+    queue->counts.byte_count += bytes.bytes;
     cpti_lock_release(&queue->lock);
 }
 
@@ -317,6 +321,11 @@ void cpt_log_queue_counts(struct cpt_log_queue *queue,
     cpti_lock_take(&queue->lock);
     *counts = queue->counts;
     cpti_lock_release(&queue->lock);
+}
+
+const struct cpt_log_file *cpti_log_queue_file(const struct cpt_log_queue *queue)
+{
+    return queue->sink == cpt_log_file_write ? queue->context : NULL;
 }
 
 cpt_status cpt_log_sink_descriptor(void *descriptor, const void *block, size_t bytes)

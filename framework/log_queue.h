@@ -4,6 +4,7 @@
 #ifndef CPT_LOG_QUEUE_PRIVATE_H
 #define CPT_LOG_QUEUE_PRIVATE_H
 
+#include "framework/cpt_log_file.h"
 #include "framework/cpt_log_queue.h"
 #include "wire/cpt_log.h"
 
@@ -17,5 +18,8 @@ struct cpti_log_item {
 
 /* Hands @item over; never waits. If the queue is full it is counted and released. */
 void cpti_log_queue_push(struct cpt_log_queue *queue, struct cpti_log_item *item);
+
+/* The log file that @queue writes to; NULL if its sink is another one. */
+const struct cpt_log_file *cpti_log_queue_file(const struct cpt_log_queue *queue);
 
 #endif

@@ -3,7 +3,10 @@
 /* test_log_file.c - path logs in a directory: rotated, removed, shared, and a full disk
  */
 #include "framework/cpt_log_file.h"
+#include "framework/cpt_graph.h"
 #include "framework/cpt_log_queue.h"
+#include "framework/cpt_rpc.h"
+#include "framework/cpt_runtime.h"
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_index.h"
 
@@ -566,6 +569,111 @@ static void test_writers_append_to_one_file(void)
     close_folder();
 }
 
+/* --- Counters of the service --- */
+
+struct shown {
+    uint64_t files;
+    uint64_t file_bytes;
+    uint64_t bytes;
+    uint64_t failed_blocks;
+    unsigned count;
+};
+
+static void note_counter(void *context, const struct cpt_counter *counter)
+{
+    const struct {
+        const char *name;
+        uint64_t *value;
+    } wanted[] = {
+        {"log_files", &((struct shown *)context)->files},
+        {"log_file_bytes", &((struct shown *)context)->file_bytes},
+        {"log_bytes", &((struct shown *)context)->bytes},
+        {"log_failed_blocks", &((struct shown *)context)->failed_blocks},
+    };
+
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        if (strcmp(counter->name, wanted[i].name) == 0) {
+            *wanted[i].value = counter->value;
+            ((struct shown *)context)->count++;
+        }
+    }
+}
+
+static cpt_status refuse(void *context, const void *block, size_t bytes)
+{
+    (void)context;
+    (void)block;
+    (void)bytes;
+    return CPT_IO;
+}
+
+static cpt_status answer(struct cpt_task *task)
+{
+    cpt_output(task, rpc_reply)->body = cpt_bytes_of("done");
+    return CPT_OK;
+}
+
+static void ignore_answer(void *context, const struct cpt_outbound *outbound)
+{
+    (void)context;
+    (void)outbound;
+}
+
+/* What a service with one traced request shows of its log, which goes to @sink. */
+static struct shown show_service(cpt_log_sink_fn sink, void *context)
+{
+    const struct cpt_log_queue_options queue_options = {
+        .struct_bytes = sizeof queue_options, .sink = sink, .context = context};
+    struct cpt_log_queue *queue = cpt_log_queue_new(&queue_options, NULL);
+    static const struct cpt_task_def tasks[] = {
+        {"answer", answer, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request), {NULL}, NULL}};
+    static const struct cpt_graph graph = {"A", CPT_GIVES(rpc_request),
+                                           CPT_GIVES(rpc_reply), tasks, 1};
+    const struct cpt_service_options options = {
+        .struct_bytes = sizeof options, .name = "A", .probability = 1, .log = queue};
+    const struct cpt_inbound inbound = {.method = cpt_bytes_of("/")};
+    struct cpt_service *service = cpt_service_new(&options, NULL);
+    struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
+    struct shown shown = {0};
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(service);
+    CU_ASSERT_EQUAL_FATAL(cpt_service_method_add(service, "/", plan, NULL), CPT_OK);
+    cpt_service_serve(service, &inbound, ignore_answer, NULL);
+    cpt_log_queue_flush(queue);
+    cpt_service_counters(service, note_counter, &shown);
+    cpt_service_free(service);
+    cpt_plan_free(plan);
+    cpt_log_queue_free(queue);
+    return shown;
+}
+
+static void test_counters_of_the_service(void)
+{
+    struct cpt_log_file_options options = {.struct_bytes = sizeof options,
+                                           .directory = folder};
+    struct cpt_log_file_counts counts;
+    struct cpt_log_file *file = NULL;
+    struct shown shown;
+
+    open_folder();
+    file = cpt_log_file_new(&options, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    shown = show_service(cpt_log_file_write, file);
+    cpt_log_file_counts(file, &counts);
+    CU_ASSERT_EQUAL(shown.count, 4);
+    CU_ASSERT_EQUAL(shown.files, 1);
+    CU_ASSERT_EQUAL(shown.file_bytes, counts.byte_count);
+    CU_ASSERT_TRUE(shown.bytes > 0 && shown.bytes < shown.file_bytes);
+    CU_ASSERT_EQUAL(shown.failed_blocks, 0);
+    cpt_log_file_free(file);
+    close_folder();
+
+    shown = show_service(refuse, NULL);
+    CU_ASSERT_EQUAL(shown.count, 2); /* there is no file */
+    CU_ASSERT_EQUAL(shown.failed_blocks, 1);
+    CU_ASSERT_EQUAL(shown.bytes, 0);
+}
+
 CU_TestInfo cpt_log_file_tests[] = {
     {"blocks are appended", test_blocks_are_appended},
     {"no record, no file", test_no_record_no_file},
@@ -579,5 +687,6 @@ CU_TestInfo cpt_log_file_tests[] = {
     {"allocation failures", test_allocation_failures},
     {"writers share a directory", test_writers_share_a_directory},
     {"writers append to one file", test_writers_append_to_one_file},
+    {"a service shows what became of its log", test_counters_of_the_service},
     CU_TEST_INFO_NULL,
 };
