@@ -3,9 +3,11 @@
 /*
  * bench_memory.c - what a request takes of memory, by what it asks its allocator for
  *
- * A task's part is the difference between a request of 1,000 tasks and one of 1, less
- * the values that the tasks give, which are the service's own. The most that a request
- * held at any time counts. Nothing here depends on the machine.
+ * A task's part is the difference between a request of 2,000 tasks and one of 1,000,
+ * less the values that the tasks give, which are the service's own. The most that
+ * requests held at any time counts, beyond what their plan holds; the memory that a
+ * plan keeps for the next request counts as the request's. Nothing here depends on the
+ * machine.
  */
 #include "tests/bench/bench.h"
 #include "tests/bench/shape_plan.h"
@@ -16,7 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TASKS = 1000, WARM_COUNT = 100, COUNTED = 100 };
+enum { WARM_COUNT = 100, COUNTED = 100 };
 
 /* --- An allocator that counts --- */
 
@@ -76,20 +78,19 @@ struct found {
 static struct found measure(const struct bench_shape *shape, int is_traced)
 {
     struct bench_graph *graph = bench_graph_new(shape, nothing);
-    struct cpt_plan *plan = bench_graph_plan(graph);
+    struct cpt_plan *plan = bench_graph_plan(graph, &counting);
     const struct cpt_request_options options = {.struct_bytes = sizeof options,
                                                 .plan = plan,
                                                 .is_traced = is_traced,
                                                 .alloc = &counting};
     struct found found = {0};
-    size_t before = 0;
+    const size_t before = counts.held_bytes;
 
+    counts.most_bytes = before;
     for (int i = 0; i < WARM_COUNT; i++) {
         (void)cpt_request_start(&options, NULL);
     }
     counts.call_count = 0;
-    before = counts.held_bytes;
-    counts.most_bytes = before;
     for (int i = 0; i < COUNTED; i++) {
         (void)cpt_request_start(&options, NULL);
     }
@@ -101,32 +102,39 @@ static struct found measure(const struct bench_shape *shape, int is_traced)
 }
 
 static void show(const char *title, const struct bench_shape *shape,
-                 const struct bench_shape *one, int is_traced)
+                 const struct bench_shape *twice, int is_traced)
 {
-    const struct found small = measure(one, is_traced);
-    const struct found large = measure(shape, is_traced);
-    const double tasks = shape->task_count - one->task_count;
+    struct bench_shape *one = bench_shape_chain("one", 1);
+    const struct found least = measure(one, is_traced);
+    const struct found small = measure(shape, is_traced);
+    const struct found large = measure(twice, is_traced);
+    const double tasks = twice->task_count - shape->task_count;
 
     bench_title(title);
     bench_value("a task, without its value",
                 (large.bytes - small.bytes) / tasks - BENCH_VALUE_BYTES, "bytes");
-    bench_value("a request of one task", small.bytes - BENCH_VALUE_BYTES, "bytes");
-    bench_value("allocations of a request", large.calls, "calls");
+    bench_value("a request of one task", least.bytes - BENCH_VALUE_BYTES, "bytes");
+    bench_value("a request of 1000 tasks",
+                small.bytes - (double)BENCH_VALUE_BYTES * shape->task_count, "bytes");
+    bench_value("allocations of a request", small.calls, "calls");
+    bench_shape_free(one);
 }
 
 int main(int argument_count, char **arguments)
 {
-    struct bench_shape *one = bench_shape_chain("one", 1);
-    struct bench_shape *chain = bench_shape_chain("chain", TASKS);
-    struct bench_shape *dag = bench_shape_layers("dag", TASKS, 32, 4);
+    struct bench_shape *chain = bench_shape_chain("chain", 1000);
+    struct bench_shape *long_chain = bench_shape_chain("chain", 2000);
+    struct bench_shape *dag = bench_shape_layers("dag", 1000, 32, 4);
+    struct bench_shape *long_dag = bench_shape_layers("dag", 2000, 32, 4);
 
     bench_begin("bench_memory", &argument_count, arguments);
-    show("Memory, chain of 1000, untraced", chain, one, 0);
-    show("Memory, chain of 1000, traced", chain, one, 1);
-    show("Memory, DAG of 1000x4, untraced", dag, one, 0);
-    show("Memory, DAG of 1000x4, traced", dag, one, 1);
-    bench_shape_free(one);
+    show("Memory, chain of 1000, untraced", chain, long_chain, 0);
+    show("Memory, chain of 1000, traced", chain, long_chain, 1);
+    show("Memory, DAG of 1000x4, untraced", dag, long_dag, 0);
+    show("Memory, DAG of 1000x4, traced", dag, long_dag, 1);
     bench_shape_free(chain);
+    bench_shape_free(long_chain);
     bench_shape_free(dag);
+    bench_shape_free(long_dag);
     return bench_end();
 }

@@ -260,7 +260,7 @@ int main(int argument_count, char **arguments)
 {
     struct bench_shape *shape = bench_shape_layers("request", TASKS - 1, 4, 2);
     struct bench_graph *graph = bench_graph_new(shape, run_task);
-    struct cpt_plan *plan = bench_graph_plan(graph);
+    struct cpt_plan *plan = bench_graph_plan(graph, NULL);
     const struct cpt_pool_options pool = {.struct_bytes = sizeof pool,
                                           .worker_count = WORKERS};
     struct cpt_executor *executor = cpt_pool_new(&pool, NULL);

@@ -70,40 +70,31 @@ static double walk_ns(const struct cpt_trace *trace, struct cpt_path *path)
     return (double)(cpt_clock_now_ns(cpt_clock_monotonic()) - begin_ns) / REPEATS;
 }
 
-/* The frame of @from as one of @path: itself below those that it stands below. */
-static uint32_t add_frame(struct cpt_path *path, const struct cpt_path *from,
-                          uint32_t index)
-{
-    uint32_t stack[CPT_PATH_DEPTH_MAX];
-    uint32_t frame = CPT_FRAME_NONE;
-    size_t depth = 0;
-
-    for (; index != CPT_FRAME_NONE; index = cpt_path_frame(from, index)->parent) {
-        stack[depth++] = index;
-    }
-    while (depth-- > 0) {
-        if (stack[depth] == 0 && cpt_path_frame_count(path) != 0) {
-            frame = 0; /* the entry, which the walk adds once */
-            continue;
-        }
-        must(cpt_path_frame_add(path, frame, cpt_path_frame_name(from, stack[depth]),
-                                cpt_path_frame(from, stack[depth])->kind, &frame));
-    }
-    return frame;
-}
-
-/* Makes a path like @from out of names and times, as the walk does. */
+/*
+ * Makes a path like @from of names and times. Frames of the walk have the numbers in
+ * which they come first on the path, so each is added where it does, and found by its
+ * number from then on, as the walk itself does it.
+ */
 static double make_ns(const struct cpt_path *from, struct cpt_path *path)
 {
     const uint64_t begin_ns = cpt_clock_now_ns(cpt_clock_monotonic());
 
     for (int k = 0; k < REPEATS; k++) {
+        uint32_t added_count = 0;
+
         cpt_path_reset(path);
         for (size_t i = 0; i < cpt_path_segment_count(from); i++) {
             const struct cpt_segment *segment = cpt_path_segment(from, i);
 
-            must(cpt_path_append_ns(path, add_frame(path, from, segment->frame),
-                                    segment->duration_ns));
+            for (; added_count <= segment->frame; added_count++) {
+                const struct cpt_frame *frame = cpt_path_frame(from, added_count);
+                uint32_t added = 0;
+
+                must(cpt_path_frame_add(path, frame->parent,
+                                        cpt_path_frame_name(from, added_count),
+                                        frame->kind, &added));
+            }
+            must(cpt_path_append_ns(path, segment->frame, segment->duration_ns));
         }
     }
     return (double)(cpt_clock_now_ns(cpt_clock_monotonic()) - begin_ns) / REPEATS;

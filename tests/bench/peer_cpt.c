@@ -52,7 +52,7 @@ static void *open_run(const struct bench_job *job, int is_pool, int is_traced)
     }
     task_body = job->body;
     run->graph = bench_graph_new(job->shape, run_task);
-    run->plan = job->is_fresh ? NULL : bench_graph_plan(run->graph);
+    run->plan = job->is_fresh ? NULL : bench_graph_plan(run->graph, NULL);
     run->options.struct_bytes = sizeof run->options;
     run->options.plan = run->plan;
     run->options.is_traced = is_traced;
@@ -102,7 +102,7 @@ static void run_inline(void *opened, size_t request_count)
 
     while (request_count-- > 0) {
         if (run->plan == NULL) {
-            run->options.plan = bench_graph_plan(run->graph);
+            run->options.plan = bench_graph_plan(run->graph, NULL);
         }
         must(cpt_request_start(&run->options, NULL));
         if (run->plan == NULL) {
@@ -117,7 +117,7 @@ static void run_waiting(void *opened, size_t request_count)
 
     while (request_count-- > 0) {
         if (run->plan == NULL) {
-            run->options.plan = bench_graph_plan(run->graph);
+            run->options.plan = bench_graph_plan(run->graph, NULL);
         }
         must(cpt_request_run(&run->options, NULL, NULL, NULL));
         if (run->plan == NULL) {

@@ -60,10 +60,11 @@ void bench_graph_free(struct bench_graph *graph)
     free(graph);
 }
 
-struct cpt_plan *bench_graph_plan(const struct bench_graph *graph)
+struct cpt_plan *bench_graph_plan(const struct bench_graph *graph,
+                                  const struct cpt_alloc *alloc)
 {
     struct cpt_error error = {0};
-    struct cpt_plan *plan = cpt_plan_new(&graph->graph, NULL, &error);
+    struct cpt_plan *plan = cpt_plan_new(&graph->graph, alloc, &error);
 
     must(plan != NULL, error.sentence);
     return plan;

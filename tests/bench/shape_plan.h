@@ -16,7 +16,8 @@ struct bench_graph *bench_graph_new(const struct bench_shape *shape, cpt_task_fn
 
 void bench_graph_free(struct bench_graph *graph);
 
-/* A new plan of it, for the caller to free. Must not outlive the graph. */
-struct cpt_plan *bench_graph_plan(const struct bench_graph *graph);
+/* A new plan of it, for the caller to free, from @alloc. Must not outlive the graph. */
+struct cpt_plan *bench_graph_plan(const struct bench_graph *graph,
+                                  const struct cpt_alloc *alloc);
 
 #endif
