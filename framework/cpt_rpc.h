@@ -132,8 +132,9 @@ struct cpt_service_options {
     const char *const *dropped_attributes; /* keys never to be logged, ended by NULL */
     size_t memory_bytes_max;               /* of one request; default 16 MiB */
     unsigned attribution;                  /* enum cpt_attribution of cpt_trace.h */
-    unsigned overcount;                    /* enum cpt_overcount of cpt_path.h */
-    uint64_t seed;                         /* of the coin; default: the system's */
+    int measures_cpu;   /* as in struct cpt_request_options of cpt_runtime.h */
+    unsigned overcount; /* enum cpt_overcount of cpt_path.h */
+    uint64_t seed;      /* of the coin; default: the system's */
 };
 
 /* A service without methods, or NULL with the reason in @error. */

@@ -133,6 +133,9 @@ struct cpt_request_options {
     const struct cpt_clock *clock; /* default: monotonic; not read unless traced */
     uint64_t arrival_ns;           /* of that clock; default: when it is started */
     unsigned attribution;          /* enum cpt_attribution of cpt_trace.h */
+    /* Traced requests also note how long no processor ran their steps: ‹off CPU› on the
+     * path. It costs two system calls a step. */
+    int measures_cpu;
     /* From arrival_ns, or from the start if that is 0: then it ends as CPT_TIMEOUT,
      * what is out is told to stop, and the sentence says what it waited for. The
      * timeouts of its calls are no longer than what is left. 0: none. The executor

@@ -197,6 +197,16 @@ static uint32_t find_holder(struct cpt_request *request, struct cpt_task **task,
     }
 }
 
+static int has_waited(const struct cpt_request *request, uint32_t number)
+{
+    const struct cpti_stub *stub = request->stubs;
+
+    while (stub != NULL && stub->number != number) {
+        stub = stub->next;
+    }
+    return stub != NULL;
+}
+
 /* Puts task @number, which held the request up, where the one that answers would stand.
  * What a running task notes of itself is its own until it has waited once. */
 static void note_holder(struct cpt_request *request, uint32_t number,
@@ -206,8 +216,7 @@ static void note_holder(struct cpt_request *request, uint32_t number,
     const uint64_t now_ns = cpti_record_now(request);
     struct cpt_trace_call *call = NULL;
 
-    if (!request->is_traced ||
-        (pending == NULL && request->records[number].stub == NULL)) {
+    if (!request->is_traced || (pending == NULL && !has_waited(request, number))) {
         return;
     }
     request->answered_by = number + 1;

@@ -49,6 +49,7 @@ static void inline_submit(struct cpt_executor *executor, struct cpt_work *work)
     while (run_one(queue)) {
     }
     queue->is_running = 0;
+    cpti_thread_idles();
 }
 
 static unsigned inline_hunger(struct cpt_executor *executor)

@@ -132,6 +132,7 @@ static cpt_status name_task(struct build *build, uint32_t index)
     task->def = def;
     task->run = def->run;
     task->frame_name = (struct cpt_bytes){name, bytes};
+    task->name_id = cpti_task_name_id(task->frame_name);
     return CPT_OK;
 }
 
@@ -590,6 +591,10 @@ static cpt_status build_plan(struct build *build)
         find_required(build);
         status = link_tasks(build);
     }
+    if (status == CPT_OK) {
+        build->plan->blocks = cpti_blocks_new(build->plan);
+        status = build->plan->blocks != NULL ? CPT_OK : CPT_NO_MEMORY;
+    }
     return status;
 }
 
@@ -604,10 +609,9 @@ struct cpt_plan *cpt_plan_new(const struct cpt_graph *graph,
         cpt_alloc_zeroed(alloc, sizeof *build.plan + sizeof *build.plan->arena);
     if (build.plan != NULL) {
         build.plan->alloc = alloc != NULL ? alloc : cpt_alloc_default();
-        build.plan->spares = cpti_spares_new(alloc);
         build.plan->arena = (struct cpt_arena *)(build.plan + 1);
         cpt_arena_init(build.plan->arena, alloc, 0, 0);
-        status = build.plan->spares != NULL ? build_plan(&build) : CPT_NO_MEMORY;
+        status = build_plan(&build);
     }
     cpt_names_free(build.values);
     cpt_names_free(build.tasks);
@@ -624,7 +628,7 @@ void cpt_plan_free(struct cpt_plan *plan)
     if (plan != NULL) {
         const struct cpt_alloc *alloc = plan->alloc;
 
-        cpti_spares_free(plan->spares, alloc);
+        cpti_blocks_free(plan->blocks, alloc);
         cpt_arena_deinit(plan->arena);
         cpt_alloc_free(alloc, plan);
     }

@@ -35,6 +35,7 @@ struct cpti_plan_task {
     unsigned char is_required;    /* the output cannot be made without it */
     unsigned char is_startable;   /* some task may start it */
     uint32_t missing_input_count; /* at the beginning of a request */
+    uint32_t name_id;             /* of frame_name; see cpti_task_name() */
     const struct cpt_task_def *def;
     struct cpt_bytes frame_name;         /* "A: A1" */
     const struct cpt_trace_group *group; /* or NULL */
@@ -60,7 +61,7 @@ struct cpt_plan {
     uint32_t first_task_count;
     uint32_t demand_count;      /* tasks that may be started */
     struct cpti_cell *cells;    /* of a request that begins */
-    struct cpti_spares *spares; /* see request.c; what it points to does change */
+    struct cpti_blocks *blocks; /* see request.c; what it points to does change */
 };
 
 /* The number of @value among the first @count of @slots of a plan, by address, else by
@@ -68,7 +69,17 @@ struct cpt_plan {
 uint32_t cpti_plan_slot(const struct cpt_plan *plan, const uint32_t *slots,
                         uint32_t count, const struct cpt_value *value);
 
-struct cpti_spares *cpti_spares_new(const struct cpt_alloc *alloc);
-void cpti_spares_free(struct cpti_spares *spares, const struct cpt_alloc *alloc);
+/* What requests of @plan look like in memory, and those that have gone; NULL without
+ * memory. */
+struct cpti_blocks *cpti_blocks_new(const struct cpt_plan *plan);
+void cpti_blocks_free(struct cpti_blocks *blocks, const struct cpt_alloc *alloc);
+
+/* --- names.c --- */
+
+/* The number of a task's name for the rest of the process; 0: there are too many. */
+uint32_t cpti_task_name_id(struct cpt_bytes name);
+
+/* The name of that number, good for ever; empty if it is 0. */
+struct cpt_bytes cpti_task_name(uint32_t id);
 
 #endif

@@ -47,7 +47,7 @@
 #include "framework/pool.h"
 
 #include "framework/deque.h"
-#include "framework/lock.h"
+#include "framework/request.h"
 #include "framework/timers.h"
 
 #include <assert.h>
@@ -459,6 +459,7 @@ static int sleep_until_woken(struct pool *pool, uint_fast32_t change)
         (void)pthread_cond_signal(&pool->is_quiet);
         cpti_lock_release(&pool->lock);
     }
+    cpti_thread_idles();
     while (sem_wait(&pool->wake) != 0) {
     }
     return !atomic_load(&pool->is_over);

@@ -24,27 +24,41 @@
 struct walk {
     struct cpt_request *request;
     struct cpt_arena arena; /* of the stubs that it makes */
-    struct cpti_stub *made;
+    struct cpti_stub **stubs;
+    size_t stub_count;
+    size_t stub_capacity;
 };
 
-/* The stub of task @number, not yet opened, or NULL. */
+/* The walk knows @stub from now on. */
+static cpt_status add_stub(struct walk *walk, struct cpti_stub *stub)
+{
+    const cpt_status status = cpt_alloc_grow(
+        walk->request->alloc, (void **)&walk->stubs, &walk->stub_capacity,
+        walk->stub_count + 1, CPT_GRAPH_TASKS_MAX, sizeof(struct cpti_stub *));
+
+    if (status == CPT_OK) {
+        walk->stubs[walk->stub_count++] = stub;
+        walk->request->records[stub->number].stub = (uint16_t)walk->stub_count;
+    }
+    return status;
+}
+
+/* The stub of task @number, not yet opened if it is new, or NULL. */
 static struct cpt_trace_task *stub_of(struct walk *walk, uint32_t number)
 {
-    struct cpti_record *record = &walk->request->records[number];
+    const uint16_t known = walk->request->records[number].stub;
+    struct cpti_stub *stub = NULL;
 
-    if (record->stub == NULL) {
-        struct cpti_stub *stub = cpt_arena_take(&walk->arena, sizeof *stub);
-
-        if (stub == NULL) {
-            return NULL;
-        }
-        stub->number = number;
-        stub->task.source = stub;
-        stub->next_made = walk->made;
-        walk->made = stub;
-        record->stub = stub;
+    if (known != 0) {
+        return &walk->stubs[known - 1]->task;
     }
-    return &record->stub->task;
+    stub = cpt_arena_take(&walk->arena, sizeof *stub);
+    if (stub == NULL) {
+        return NULL;
+    }
+    stub->number = number;
+    stub->task.source = stub;
+    return add_stub(walk, stub) == CPT_OK ? &stub->task : NULL;
 }
 
 static uint64_t end_of(const struct cpt_request *request, uint32_t number)
@@ -111,6 +125,28 @@ static cpt_status open_beginning(struct walk *walk, struct cpti_stub *stub)
     return task->unblocker != NULL ? CPT_OK : CPT_NO_MEMORY;
 }
 
+/* Who released the waits of a task, and who had the worker then. 0: no memory. */
+static int open_awaits(struct walk *walk, struct cpti_stub *stub)
+{
+    struct cpt_trace_await *await = stub->task.last_await;
+
+    for (; await != NULL; await = await->previous) {
+        const struct cpti_await *own = (const struct cpti_await *)await;
+
+        if (await == &stub->lost) {
+            continue;
+        }
+        await->occupant = cpti_task_name(own->occupant);
+        if (own->released_by != 0) {
+            await->task = stub_of(walk, own->released_by - 1);
+            if (await->task == NULL) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
 /* See struct cpt_trace.open_task. */
 static cpt_status open_task(void *context, struct cpt_trace_task *task)
 {
@@ -125,19 +161,10 @@ static cpt_status open_task(void *context, struct cpt_trace_task *task)
     task->executor = request->executor_name;
     task->start_ns = atomic_load_explicit(&record->start_ns, memory_order_relaxed);
     task->end_ns = atomic_load_explicit(&record->end_ns, memory_order_relaxed);
-    for (struct cpt_trace_await *await = task->last_await; await != NULL;
-         await = await->previous) {
-        const uint32_t number =
-            await != &stub->lost ? ((struct cpti_await *)await)->released_by : 0;
-
-        if (number != 0) {
-            await->task = stub_of(walk, number - 1);
-            if (await->task == NULL) {
-                return CPT_NO_MEMORY;
-            }
-        }
-    }
-    return open_beginning(walk, stub);
+    task->occupant = cpti_task_name(record->occupant);
+    task->off_cpu_ns =
+        request->off_cpu_ns != NULL ? request->off_cpu_ns[stub->number] : 0;
+    return open_awaits(walk, stub) ? open_beginning(walk, stub) : CPT_NO_MEMORY;
 }
 
 static cpt_status open_callee(void *context, struct cpt_trace_call *call,
@@ -161,12 +188,17 @@ static cpt_status walk_locked(struct walk *walk, struct cpt_path *path,
     struct cpt_trace *trace = &request->trace;
     cpt_status status = CPT_OK;
 
+    for (struct cpti_stub *stub = request->stubs; stub != NULL && status == CPT_OK;
+         stub = stub->next) {
+        status = add_stub(walk, stub);
+    }
     trace->open_task = open_task;
+    trace->measures_off_cpu = request->off_cpu_ns != NULL;
     trace->open_callee = open_callee;
     trace->spliced = spliced;
     trace->context = walk;
     trace->answered_by = NULL;
-    if (request->answered_by != 0) {
+    if (request->answered_by != 0 && status == CPT_OK) {
         trace->answered_by = stub_of(walk, request->answered_by - 1);
         status = trace->answered_by != NULL ? CPT_OK : CPT_NO_MEMORY;
     }
@@ -175,8 +207,8 @@ static cpt_status walk_locked(struct walk *walk, struct cpt_path *path,
     } else {
         (void)cpt_error_set(error, status, 0, "no memory for the walk");
     }
-    for (struct cpti_stub *stub = walk->made; stub != NULL; stub = stub->next_made) {
-        request->records[stub->number].stub = NULL;
+    for (size_t i = 0; i < walk->stub_count; i++) {
+        request->records[walk->stubs[i]->number].stub = 0;
     }
     return status;
 }
@@ -192,6 +224,7 @@ cpt_status cpti_recording_walk(struct cpt_request *request, struct cpt_path *pat
     cpti_lock_take(&request->lock);
     status = walk_locked(&walk, path, error);
     cpti_lock_release(&request->lock);
+    cpt_alloc_free(request->alloc, (void *)walk.stubs);
     cpt_arena_deinit(&walk.arena);
     return status;
 }

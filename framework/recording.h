@@ -16,6 +16,9 @@
 
 #include "framework/request.h"
 
+#include <string.h>
+#include <time.h>
+
 /* Now, of the request's clock; 0 if it is not traced. */
 static inline uint64_t cpti_record_now(const struct cpt_request *request)
 {
@@ -36,29 +39,56 @@ static inline void cpti_record_ready(struct cpt_request *request, uint32_t numbe
                                      uint32_t giver)
 {
     if (request->records != NULL) {
-        request->records[number].unblocker = giver + 1;
+        request->records[number].unblocker = (uint16_t)(giver + 1);
     }
 }
 
-/* The task begins, at @now_ns if that is known already (not 0). */
-static inline void cpti_record_start(struct cpt_task *task, uint64_t now_ns)
+/* The processor time of this thread. */
+static inline uint64_t cpti_thread_cpu_ns(void)
 {
-    atomic_store_explicit(&task->record->start_ns,
-                          now_ns != 0 ? now_ns : cpti_record_now(task->request),
-                          memory_order_relaxed);
+    struct timespec now = {0, 0};
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* The task has ended; the time is the ready time of whoever it unblocks. */
-static inline uint64_t cpti_record_end(struct cpt_task *task)
+/* A step begins at @now_ns. */
+static inline void cpti_record_step_begin(struct cpt_task *task, uint64_t now_ns)
 {
-    uint64_t end_ns = 0;
-
-    if (task->record == NULL) {
-        return 0;
+    if (task->request->off_cpu_ns != NULL) {
+        task->step_begin_ns = now_ns;
+        task->step_cpu_ns = cpti_thread_cpu_ns();
     }
-    end_ns = cpti_record_now(task->request);
-    atomic_store_explicit(&task->record->end_ns, end_ns, memory_order_relaxed);
-    return end_ns;
+}
+
+/* It ends at @now_ns, having lost so much of its time to others. It began with the task
+ * if @await is NULL, else when that wait was over. */
+static inline void cpti_record_step_end(struct cpt_task *task,
+                                        struct cpt_trace_await *await, uint64_t now_ns)
+{
+    uint64_t wall_ns = 0;
+    uint64_t cpu_ns = 0;
+
+    if (task->request->off_cpu_ns != NULL) {
+        wall_ns = now_ns - task->step_begin_ns;
+        cpu_ns = cpti_thread_cpu_ns() - task->step_cpu_ns;
+        *(await != NULL ? &await->off_cpu_ns
+                        : &task->request->off_cpu_ns[task->number]) =
+            wall_ns > cpu_ns ? wall_ns - cpu_ns : 0;
+    }
+}
+
+/* The task begins, at @now_ns if that is known already (not 0); else it was queued, and
+ * @occupant had the worker before it. */
+static inline void cpti_record_start(struct cpt_task *task, uint64_t now_ns,
+                                     uint32_t occupant)
+{
+    if (now_ns == 0) {
+        now_ns = cpti_record_now(task->request);
+        task->record->occupant = occupant;
+    }
+    atomic_store_explicit(&task->record->start_ns, now_ns, memory_order_relaxed);
+    cpti_record_step_begin(task, now_ns);
 }
 
 /* --- Waits. Lock held. --- */
@@ -67,6 +97,7 @@ static inline uint64_t cpti_record_end(struct cpt_task *task)
 struct cpti_await {
     struct cpt_trace_await await; /* first */
     uint32_t released_by;         /* number of that task + 1; 0: by a call, or nobody */
+    uint32_t occupant;            /* who had the worker while the task queued */
 };
 
 /* What the walk will see of @task, which is traced. The activation is then not used for
@@ -75,12 +106,14 @@ static inline struct cpti_stub *cpti_record_stub(struct cpt_task *task)
 {
     struct cpti_stub *stub = &((struct cpti_traced_task *)task)->stub;
 
-    if (task->record->stub == NULL) {
+    if (!task->has_waited) {
+        memset(stub, 0, sizeof *stub);
         task->is_used = 1;
         task->has_waited = 1;
         stub->number = task->number;
         stub->task.source = stub;
-        task->record->stub = stub;
+        stub->next = task->request->stubs;
+        task->request->stubs = stub;
     }
     return stub;
 }
@@ -95,6 +128,7 @@ static inline void cpti_record_block(struct cpt_task *task, uint64_t block_ns)
         return;
     }
     stub = cpti_record_stub(task);
+    cpti_record_step_end(task, stub->task.last_await, block_ns);
     await = cpt_arena_take(&task->request->arena, sizeof(struct cpti_await));
     if (await == NULL) {
         cpti_record_lost(task->request);
@@ -107,6 +141,24 @@ static inline void cpti_record_block(struct cpt_task *task, uint64_t block_ns)
     }
     await->resume_ns = UINT64_MAX; /* not yet */
     task->await = await;
+}
+
+/* The task has ended; the time is the ready time of whoever it unblocks. */
+static inline uint64_t cpti_record_end(struct cpt_task *task)
+{
+    uint64_t end_ns = 0;
+
+    if (task->record == NULL) {
+        return 0;
+    }
+    end_ns = cpti_record_now(task->request);
+    atomic_store_explicit(&task->record->end_ns, end_ns, memory_order_relaxed);
+    if (task->request->off_cpu_ns != NULL) {
+        cpti_record_step_end(
+            task, task->has_waited ? cpti_record_stub(task)->task.last_await : NULL,
+            end_ns);
+    }
+    return end_ns;
 }
 
 /* @pending came, but the task waits for others besides. */
@@ -140,12 +192,21 @@ static inline void cpti_record_release(struct cpt_task *task,
     }
 }
 
-static inline void cpti_record_resume(struct cpt_task *task, uint64_t resume_ns)
+/* It goes on at @resume_ns, after @occupant on the same worker. */
+static inline void cpti_record_resume(struct cpt_task *task, uint64_t resume_ns,
+                                      uint32_t occupant)
 {
-    if (task->await != NULL) {
-        task->await->resume_ns = resume_ns;
-        task->await = NULL;
+    struct cpt_trace_await *await = task->await;
+
+    if (await == NULL) {
+        return;
     }
+    await->resume_ns = resume_ns;
+    if (await != &cpti_record_stub(task)->lost) {
+        ((struct cpti_await *)await)->occupant = occupant;
+    }
+    task->await = NULL;
+    cpti_record_step_begin(task, resume_ns);
 }
 
 /* --- Calls. Lock held. --- */

@@ -26,85 +26,12 @@
 enum {
     ARENA_BLOCK_BYTES = 8192,
     REQUEST_BYTES_MAX_DEFAULT = 16 << 20,
-    ACTIVATIONS_MAX = 16, /* in the block; more are of the arena */
+    ACTIVATIONS_MAX = 4, /* in the block; more are of the arena */
     SPARES_MAX = 8,
     SPARE_BYTES_MAX = 256 << 10
 };
 
-/* --- Blocks that are used again --- */
-
-/* Blocks of requests of a plan that have gone: untraced ones, traced ones. */
-struct cpti_spares {
-    _Atomic(struct cpt_request *) blocks[2][SPARES_MAX];
-};
-
-struct cpti_spares *cpti_spares_new(const struct cpt_alloc *alloc)
-{
-    return cpt_alloc_zeroed(alloc, sizeof(struct cpti_spares));
-}
-
-static void free_block(struct cpt_request *request)
-{
-    cpt_arena_deinit(&request->arena);
-    cpti_lock_deinit(&request->lock);
-    cpt_alloc_free(request->alloc, request);
-}
-
-void cpti_spares_free(struct cpti_spares *spares, const struct cpt_alloc *alloc)
-{
-    for (int i = 0; spares != NULL && i < 2 * SPARES_MAX; i++) {
-        struct cpt_request *request = atomic_load_explicit(
-            &spares->blocks[i / SPARES_MAX][i % SPARES_MAX], memory_order_acquire);
-
-        if (request != NULL) {
-            free_block(request);
-        }
-    }
-    cpt_alloc_free(alloc, spares);
-}
-
-static struct cpt_request *take_spare(struct cpti_spares *spares, int is_traced)
-{
-    for (int i = 0; i < SPARES_MAX; i++) {
-        _Atomic(struct cpt_request *) *place = &spares->blocks[is_traced][i];
-        struct cpt_request *request = NULL;
-
-        if (atomic_load_explicit(place, memory_order_relaxed) != NULL) {
-            request = atomic_exchange_explicit(place, NULL, memory_order_acquire);
-        }
-        if (request != NULL) {
-            return request;
-        }
-    }
-    return NULL;
-}
-
-/* 0: there is no room. */
-static int put_spare(struct cpti_spares *spares, struct cpt_request *request)
-{
-    for (int i = 0; i < SPARES_MAX; i++) {
-        _Atomic(struct cpt_request *) *place = &spares->blocks[request->is_traced][i];
-        struct cpt_request *none = NULL;
-
-        if (atomic_load_explicit(place, memory_order_relaxed) == NULL &&
-            atomic_compare_exchange_strong_explicit(
-                place, &none, request, memory_order_release, memory_order_relaxed)) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* --- Made --- */
-
-/* So much at @offset of a block, and what follows is aligned for any type. */
-static size_t place(size_t *bytes, size_t more)
-{
-    const size_t offset = *bytes;
-
-    *bytes += (more + 15) / 16 * 16;
-    return offset;
-}
+/* --- Blocks --- */
 
 /*
  * A request with all that its plan says it will need, in one block of memory:
@@ -115,8 +42,11 @@ static size_t place(size_t *bytes, size_t more)
  * The arena is for the rest, and an ordinary request never touches it.
  */
 struct layout {
+    size_t head_bytes; /* of the request, to be cleared */
     size_t cells;
     size_t activations;
+    size_t activation_bytes;
+    uint64_t activation_bits; /* one for each */
     size_t demands;
     size_t input;
     size_t outputs;
@@ -125,35 +55,105 @@ struct layout {
     size_t bytes;
 };
 
-static size_t activation_bytes(int is_traced)
+/* Of a plan: its requests, untraced and traced, and blocks of those that have gone. */
+struct cpti_blocks {
+    struct layout layouts[2];
+    _Atomic(struct cpt_request *) spares[2][SPARES_MAX];
+};
+
+/* So much at @offset of a block, and what follows is aligned for any type. */
+static size_t place(size_t *bytes, size_t more)
 {
-    return is_traced ? sizeof(struct cpti_traced_task) : sizeof(struct cpt_task);
+    const size_t offset = *bytes;
+
+    *bytes += (more + 15) / 16 * 16;
+    return offset;
 }
 
-static unsigned activation_count(const struct cpt_plan *plan)
+static void lay_out(struct layout *layout, const struct cpt_plan *plan, int is_traced)
 {
-    return plan->task_count < ACTIVATIONS_MAX ? plan->task_count : ACTIVATIONS_MAX;
-}
+    const size_t count = plan->task_count;
+    const size_t activations = count < ACTIVATIONS_MAX ? count : ACTIVATIONS_MAX;
 
-static struct layout lay_out(const struct cpt_plan *plan, int is_traced)
-{
-    struct layout layout = {0};
-
-    (void)place(&layout.bytes, sizeof(struct cpt_request));
-    layout.cells = place(&layout.bytes, plan->task_count * sizeof(struct cpti_cell));
-    layout.activations =
-        place(&layout.bytes, activation_count(plan) * activation_bytes(is_traced));
-    layout.demands =
-        place(&layout.bytes, plan->demand_count * sizeof(struct cpti_demand));
-    layout.input = place(&layout.bytes, plan->input_bytes);
-    layout.outputs = place(&layout.bytes, plan->output_bytes);
+    (void)place(&layout->bytes, sizeof(struct cpt_request));
+    layout->head_bytes = offsetof(struct cpt_request, lock);
+    layout->activation_bytes =
+        is_traced ? sizeof(struct cpti_traced_task) : sizeof(struct cpt_task);
+    layout->activation_bits = (UINT64_C(1) << activations) - 1;
+    layout->cells = place(&layout->bytes, count * sizeof(struct cpti_cell));
+    layout->activations = place(&layout->bytes, activations * layout->activation_bytes);
+    layout->demands =
+        place(&layout->bytes, plan->demand_count * sizeof(struct cpti_demand));
+    layout->input = place(&layout->bytes, plan->input_bytes);
+    layout->outputs = place(&layout->bytes, plan->output_bytes);
     if (is_traced) {
-        layout.records =
-            place(&layout.bytes, plan->task_count * sizeof(struct cpti_record));
-        layout.entry = place(&layout.bytes, CPT_NAME_BYTES_MAX + 1);
+        layout->records = place(&layout->bytes, count * sizeof(struct cpti_record));
+        layout->entry = place(&layout->bytes, CPT_NAME_BYTES_MAX + 1);
     }
-    return layout;
 }
+
+struct cpti_blocks *cpti_blocks_new(const struct cpt_plan *plan)
+{
+    struct cpti_blocks *blocks = cpt_alloc_zeroed(plan->alloc, sizeof *blocks);
+
+    for (int i = 0; blocks != NULL && i < 2; i++) {
+        lay_out(&blocks->layouts[i], plan, i);
+    }
+    return blocks;
+}
+
+static void free_block(struct cpt_request *request)
+{
+    cpt_arena_deinit(&request->arena);
+    cpti_lock_deinit(&request->lock);
+    cpt_alloc_free(request->alloc, request);
+}
+
+void cpti_blocks_free(struct cpti_blocks *blocks, const struct cpt_alloc *alloc)
+{
+    for (int i = 0; blocks != NULL && i < 2 * SPARES_MAX; i++) {
+        struct cpt_request *request = atomic_load_explicit(
+            &blocks->spares[i / SPARES_MAX][i % SPARES_MAX], memory_order_acquire);
+
+        if (request != NULL) {
+            free_block(request);
+        }
+    }
+    cpt_alloc_free(alloc, blocks);
+}
+
+static struct cpt_request *take_spare(_Atomic(struct cpt_request *) *spares)
+{
+    for (int i = 0; i < SPARES_MAX; i++) {
+        struct cpt_request *request = NULL;
+
+        if (atomic_load_explicit(&spares[i], memory_order_relaxed) != NULL) {
+            request = atomic_exchange_explicit(&spares[i], NULL, memory_order_acquire);
+        }
+        if (request != NULL) {
+            return request;
+        }
+    }
+    return NULL;
+}
+
+/* 0: there is no room. */
+static int put_spare(_Atomic(struct cpt_request *) *spares, struct cpt_request *request)
+{
+    for (int i = 0; i < SPARES_MAX; i++) {
+        struct cpt_request *none = NULL;
+
+        if (atomic_load_explicit(&spares[i], memory_order_relaxed) == NULL &&
+            atomic_compare_exchange_strong_explicit(&spares[i], &none, request,
+                                                    memory_order_release,
+                                                    memory_order_relaxed)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* --- Made --- */
 
 /* The block of a request of which only what survives is set. */
 static cpt_status take_block(const struct cpt_request_options *options,
@@ -173,7 +173,7 @@ static cpt_status take_block(const struct cpt_request_options *options,
                              layout->bytes, bytes_max);
     }
     if (alloc == plan->alloc) {
-        request = take_spare(plan->spares, options->is_traced != 0);
+        request = take_spare(plan->blocks->spares[options->is_traced != 0]);
     }
     if (request != NULL) {
         cpt_arena_reset(&request->arena, bytes_max - layout->bytes);
@@ -187,7 +187,7 @@ static cpt_status take_block(const struct cpt_request_options *options,
                        bytes_max - layout->bytes);
         request->block_bytes = layout->bytes;
     }
-    memset(request, 0, offsetof(struct cpt_request, lock));
+    memset(request, 0, layout->head_bytes);
     request->alloc = alloc;
     *made = request;
     return CPT_OK;
@@ -203,8 +203,8 @@ static void set_up_block(struct cpt_request *request, const struct layout *layou
     memcpy((void *)request->cells, (const void *)plan->cells,
            plan->task_count * sizeof(struct cpti_cell));
     request->activations = block + layout->activations;
-    atomic_init(&request->free_activations,
-                (UINT64_C(1) << activation_count(plan)) - 1);
+    request->activation_bytes = layout->activation_bytes;
+    atomic_init(&request->free_activations, layout->activation_bits);
     request->demands = (struct cpti_demand *)(void *)(block + layout->demands);
     request->input_place = block + layout->input;
     request->outputs = block + layout->outputs;
@@ -241,9 +241,10 @@ static void begin_trace(struct cpt_request *request, char *name,
 cpt_status cpti_request_new(const struct cpt_request_options *options,
                             struct cpt_request **made, struct cpt_error *error)
 {
-    const struct layout layout = lay_out(options->plan, options->is_traced);
+    const struct layout *layout =
+        &options->plan->blocks->layouts[options->is_traced != 0];
     struct cpt_request *request = NULL;
-    const cpt_status status = take_block(options, &layout, &request, error);
+    const cpt_status status = take_block(options, layout, &request, error);
 
     if (status != CPT_OK) {
         return status;
@@ -257,9 +258,13 @@ cpt_status cpti_request_new(const struct cpt_request_options *options,
     request->context = options->context;
     request->is_traced = options->is_traced != 0;
     atomic_init(&request->reference_count, CPTI_OWN_REFERENCE + 1); /* the launch's */
-    set_up_block(request, &layout);
+    set_up_block(request, layout);
     if (request->is_traced) {
-        begin_trace(request, (char *)request + layout.entry, options);
+        begin_trace(request, (char *)request + layout->entry, options);
+        if (options->measures_cpu) {
+            request->off_cpu_ns = cpt_arena_take(
+                &request->arena, options->plan->task_count * sizeof(uint64_t));
+        }
     }
     *made = request;
     return CPT_OK;
@@ -285,7 +290,8 @@ void cpti_request_destroy(struct cpt_request *request)
     cpti_nest_deinit(request);
     /* The plan, and with it the spares, may go in gone(). */
     if (request->nest.level != 0 || request->alloc != plan->alloc ||
-        request->block_bytes > SPARE_BYTES_MAX || !put_spare(plan->spares, request)) {
+        request->block_bytes > SPARE_BYTES_MAX ||
+        !put_spare(plan->blocks->spares[request->is_traced], request)) {
         free_block(request);
     }
     if (gone != NULL) {
@@ -341,7 +347,7 @@ static struct cpt_task *take_spare_activation(struct cpt_request *request)
     if (task != NULL) {
         request->spare = task->next_spare;
     } else {
-        task = cpt_arena_take(&request->arena, activation_bytes(request->is_traced));
+        task = cpt_arena_take(&request->arena, request->activation_bytes);
     }
     cpti_lock_release(&request->lock);
     return task;
@@ -349,20 +355,19 @@ static struct cpt_task *take_spare_activation(struct cpt_request *request)
 
 struct cpt_task *cpti_activation_take(struct cpt_request *request)
 {
-    const size_t bytes = activation_bytes(request->is_traced);
     const int index = take_place(request);
     struct cpt_task *task = NULL;
 
     if (index >= 0) {
-        task =
-            (struct cpt_task *)(void *)(request->activations + (size_t)index * bytes);
+        task = (struct cpt_task *)(void *)(request->activations +
+                                           (size_t)index * request->activation_bytes);
     } else {
         task = take_spare_activation(request);
         if (task == NULL) {
             return NULL;
         }
     }
-    memset((void *)task, 0, bytes);
+    memset((void *)task, 0, sizeof *task);
     task->request = request;
     task->place = index >= 0 ? (uint32_t)index : CPTI_NO_TASK;
     task->number = CPTI_NO_TASK;

@@ -84,18 +84,19 @@ struct cpti_record {
     /* Relaxed: a walk may come to a task that still runs, for its frame only. */
     _Atomic uint64_t start_ns;
     _Atomic uint64_t end_ns;
-    struct cpti_stub *stub; /* once it has waited; guarded by the lock */
-    uint32_t unblocker;     /* number + 1 of who brought its last input; 0: it was ready
-                               with the request */
-    uint32_t reserved;
+    uint16_t unblocker; /* number + 1 of who brought its last input; 0: it was ready
+                           with the request */
+    uint16_t stub;      /* of a walk, which has the lock: place + 1; else 0 */
+    uint32_t occupant;  /* who had the worker while it queued; cpti_task_name() */
 };
+_Static_assert(CPT_GRAPH_TASKS_MAX < UINT16_MAX + 1, "a number + 1 fits");
 
 /* What the walk sees of a task: made when it first waits, else when the walk comes to
  * it. Guarded by the request's lock. */
 struct cpti_stub {
     struct cpt_trace_task task; /* first */
     uint32_t number;
-    struct cpti_stub *next_made; /* by this walk */
+    struct cpti_stub *next; /* of those of the request that have waited */
     /* Covers the waits that the request had no memory for, from the first to the last.
      */
     struct cpt_trace_await lost;
@@ -150,15 +151,17 @@ struct cpt_task {
     struct cpti_deadline *deadline;
     struct cpt_trace_await *await; /* record of the wait it is in; NULL if none */
     uint64_t runner_up_ns;         /* arrival before the last one, of this wait */
-    struct cpt_task *next_spare;   /* of those in the arena that nobody uses */
+    uint64_t step_begin_ns;      /* if time off the processor is measured: of its … */
+    uint64_t step_cpu_ns;        /* … step, and the thread's processor time then */
+    struct cpt_task *next_spare; /* of those in the arena that nobody uses */
     struct cpt_task *next_waiting; /* of the request, while is_waiting */
     struct cpt_task *previous_waiting;
 };
 
 /* An activation of a request that is traced. */
 struct cpti_traced_task {
-    struct cpt_task task; /* first */
-    struct cpti_stub stub;
+    struct cpt_task task;  /* first */
+    struct cpti_stub stub; /* not set before it is wanted */
 };
 
 /* What a request inherits from the service that serves it. */
@@ -184,6 +187,7 @@ struct cpt_request {
     struct cpti_cell *cells;
     unsigned char *outputs;
     unsigned char *activations;
+    size_t activation_bytes; /* of one */
     struct cpti_demand *demands;
     struct cpti_record *records; /* NULL if not traced */
     struct cpti_inherited inherited;
@@ -206,9 +210,11 @@ struct cpt_request {
     struct cpt_request_handle *handle; /* of somebody outside, or NULL; see cancel.c */
     struct cpti_limit *limit;          /* its timer; NULL: none; see deadline.c */
     uint64_t deadline_ns;              /* of its clock; 0: none */
-    struct cpt_task *spare;            /* guarded by lock */
-    struct cpt_task *waiting;          /* those that wait; guarded by lock */
-    struct cpt_attribute *attributes;  /* guarded by lock; see attributes.c */
+    struct cpti_stub *stubs;           /* of tasks that have waited; guarded by lock */
+    uint64_t *off_cpu_ns;     /* of first steps, by number; NULL: not measured */
+    struct cpt_task *spare;   /* guarded by lock */
+    struct cpt_task *waiting; /* those that wait; guarded by lock */
+    struct cpt_attribute *attributes; /* guarded by lock; see attributes.c */
     size_t attribute_count;
     size_t attribute_bytes;
     uint64_t attribute_dropped_count;
@@ -269,8 +275,7 @@ int cpti_request_end(struct cpt_request *request, cpt_status status,
 /* Zeroed memory of the request; takes the lock if it is shared. */
 void *cpti_request_take(struct cpt_request *request, size_t bytes);
 
-/* A free activation, all zero but for `request`, `place` and `number`, which is
- * CPTI_NO_TASK; NULL at the limit of memory. Lock not held. */
+/* A free activation that is no task yet; NULL at the limit of memory. Lock not held. */
 struct cpt_task *cpti_activation_take(struct cpt_request *request);
 
 /* Gives one back that nobody uses. Lock not held. */
@@ -324,6 +329,10 @@ void cpti_ready_start(struct cpt_request *request, struct cpti_ready ready,
 /* The step of @task is about to block its thread: others get what it would run next.
  */
 void cpti_task_give_ready(struct cpt_task *task);
+
+/* This thread has found nothing to run: whoever queues was not kept waiting by what ran
+ * on it before. For executors, before they block. */
+void cpti_thread_idles(void);
 
 /* A task that waited goes on: queues it. The caller holds a reference; the work gets
  * its own. */

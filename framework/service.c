@@ -532,6 +532,7 @@ static struct cpt_request *make_request(struct cpt_service *service,
         .clock = service->options.clock,
         .arrival_ns = inbound->arrival_ns,
         .attribution = service->options.attribution,
+        .measures_cpu = service->options.measures_cpu,
     };
     struct cpt_request *request = NULL;
     struct served *served = NULL;

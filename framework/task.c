@@ -273,6 +273,14 @@ static uint32_t end_task(struct cpt_task *task, cpt_status status, uint64_t *end
     return next;
 }
 
+/* Who ran last on this thread, unless it has been idle since; see cpti_task_name(). */
+static _Thread_local uint32_t last_run __attribute__((tls_model("initial-exec")));
+
+void cpti_thread_idles(void)
+{
+    last_run = 0;
+}
+
 /* The step that comes next begins; @now_ns as for cpti_record_start(). */
 static void begin_step(struct cpt_task *task, uint64_t now_ns)
 {
@@ -282,11 +290,11 @@ static void begin_step(struct cpt_task *task, uint64_t now_ns)
     if (task->await != NULL) {
         now_ns = cpti_record_now(task->request);
         cpti_lock_take(&task->request->lock);
-        cpti_record_resume(task, now_ns);
+        cpti_record_resume(task, now_ns, last_run);
         cpti_lock_release(&task->request->lock);
     } else if (!task->has_begun) {
         task->has_begun = 1;
-        cpti_record_start(task, now_ns);
+        cpti_record_start(task, now_ns, last_run);
     }
 }
 
@@ -425,6 +433,7 @@ static void run(struct cpt_request *request, struct cpt_task *task)
     struct cpti_ready ready = task->ready;
     uint32_t next = task->number;
     unsigned left = TASKS_A_TURN;
+    uint32_t name_id = 0;
     uint64_t now_ns = 0;
 
     task->ready = (struct cpti_ready){0, 0};
@@ -438,8 +447,10 @@ static void run(struct cpt_request *request, struct cpt_task *task)
         if (ready.first != 0 && is_hungry(request->executor)) {
             cpti_ready_submit(request, ready);
             ready = (struct cpti_ready){0, 0};
+            now_ns = 0; /* that may have taken a while */
         }
         task->others = &ready;
+        name_id = task->plan->name_id;
         if (run_steps(task, now_ns, &status)) {
             next = end_task(task, status, &now_ns, &ready);
             task = clear_task(task) ? task : NULL;
@@ -447,6 +458,7 @@ static void run(struct cpt_request *request, struct cpt_task *task)
             next = CPTI_NO_TASK;
             task = NULL;
         }
+        last_run = name_id;
         if (next == CPTI_NO_TASK) {
             now_ns = 0;
             next = take_ready(request, &ready);
