@@ -81,13 +81,15 @@ void cpti_outside_tell(struct cpti_outside *chain)
 void cpti_request_cancel_works(struct cpt_request *request)
 {
     struct cpti_outside *chain = NULL;
+    cpt_status status = CPT_OK;
 
     cpti_lock_take(&request->lock);
+    status = request->status == CPT_TIMEOUT ? CPT_TIMEOUT : CPT_CANCELLED;
     while (request->outside != NULL) {
         struct cpti_outside *outside = request->outside;
 
         if (outside->pending != NULL) {
-            cpti_pending_drop(outside->pending, CPT_CANCELLED);
+            cpti_pending_drop(outside->pending, status);
             cpti_call_given_up(outside->pending);
         }
         chain = cpti_outside_take(request, outside, chain);

@@ -40,8 +40,9 @@ struct cpti_outside *cpti_outside_take(struct cpt_request *request,
 /* Tells all of @chain. Lock not held; the caller has a reference to the request. */
 void cpti_outside_tell(struct cpti_outside *chain);
 
-/* Ends all that is out for @request as CPT_CANCELLED, and tells it. No task goes on
- * because of it. Lock not held; the caller has a reference. */
+/* Ends all that is out for @request, which has failed, as CPT_CANCELLED or with its
+ * CPT_TIMEOUT, and tells it. No task goes on because of it. Lock not held; the caller
+ * has a reference. */
 void cpti_request_cancel_works(struct cpt_request *request);
 
 /* --- A request, cancelled from outside --- */

@@ -27,6 +27,10 @@
     X(refused_untrusted, "critical-path headers from somebody not trusted")            \
     X(unknown_methods, "requests for a method that the service has not")               \
     X(failed, "requests that ended with an error")                                     \
+    X(timed_out, "of these, requests that took too long")                              \
+    X(cancelled, "of these, requests that nobody wanted any more")                     \
+    X(refused_timeouts, "cpt-timeout headers that were malformed, or came twice")      \
+    X(refused_busy, "requests refused because too many were in flight")                \
     X(refused_memory, "requests refused for want of memory")                           \
     X(lost_events, "events that a traced request had no memory for")                   \
     X(lost_attributes, "attributes above a limit or on the drop-list")                 \

@@ -46,6 +46,7 @@ CPT_BEGIN_DECLS
 
 struct cpt_executor;
 struct cpt_log_queue;
+struct cpt_request_handle;
 struct cpt_service;
 
 /* --- What a method is given and gives --- */
@@ -132,9 +133,16 @@ struct cpt_service_options {
     const char *const *dropped_attributes; /* keys never to be logged, ended by NULL */
     size_t memory_bytes_max;               /* of one request; default 16 MiB */
     unsigned attribution;                  /* enum cpt_attribution of cpt_trace.h */
-    int measures_cpu;   /* as in struct cpt_request_options of cpt_runtime.h */
-    unsigned overcount; /* enum cpt_overcount of cpt_path.h */
-    uint64_t seed;      /* of the coin; default: the system's */
+    int measures_cpu;    /* as in struct cpt_request_options of cpt_runtime.h */
+    unsigned overcount;  /* enum cpt_overcount of cpt_path.h */
+    uint64_t seed;       /* of the coin; default: the system's */
+    uint64_t timeout_ns; /* of a request, from its arrival; default: none. The smaller
+                            one of this and what the caller says (CPT_HEADER_TIMEOUT)
+                            counts; the executor needs timers. */
+    /* Back pressure: what is beyond is answered 503 at once. */
+    size_t requests_in_flight_max;     /* not answered yet; default 10,000 */
+    size_t memory_in_flight_bytes_max; /* of all requests that are not gone yet, their
+                                          records included; default 1 GiB */
 };
 
 /* A service without methods, or NULL with the reason in @error. */
@@ -168,6 +176,19 @@ CPT_API cpt_status cpt_service_method_add(struct cpt_service *service,
                                           const char *method,
                                           const struct cpt_plan *plan,
                                           struct cpt_error *error);
+
+/* What is special about a method; see cpt_options_read(). */
+struct cpt_method_options {
+    size_t struct_bytes;
+    uint64_t timeout_ns; /* in place of the service's; 0: that one */
+};
+
+/* The same with @options, which may be NULL. */
+CPT_API cpt_status cpt_service_method_add_with(struct cpt_service *service,
+                                               const char *method,
+                                               const struct cpt_plan *plan,
+                                               const struct cpt_method_options *options,
+                                               struct cpt_error *error);
 
 /* Kill switch: 0 stops all tracing at once, 1 allows it again. With CPT_DISABLE=1 in
  * the environment of cpt_service_new() it starts stopped. */
@@ -206,6 +227,11 @@ struct cpt_inbound {
     struct cpt_bytes peer_address;  /* "127.0.0.1", "::1"; empty: unknown */
     int is_forwarded;               /* it had Forwarded or X-Forwarded-For */
     uint64_t arrival_ns;            /* of the service's clock; 0: now */
+    struct cpt_bytes timeout;       /* the header's value; data NULL: none came */
+    unsigned coin;                  /* enum cpt_coin, of cpt_service_coin() */
+    /* If not NULL: gets a handle of the request for the transport to free, or NULL.
+     * Before the request begins, so before the reply. */
+    struct cpt_request_handle **handle;
 };
 
 /* What a service answers. All is borrowed until cpt_reply_fn returns. */
@@ -219,8 +245,18 @@ struct cpt_outbound {
 
 typedef void (*cpt_reply_fn)(void *context, const struct cpt_outbound *outbound);
 
-/* Whether an arrival has to be stamped: 0 while the kill switch is on. */
+/* Whether anything is traced: 0 while the kill switch is on. */
 CPT_API int cpt_service_is_enabled(const struct cpt_service *service);
+
+enum cpt_coin {
+    CPT_COIN_NONE = 0,  /* not thrown: cpt_service_serve() will, if tracing is on */
+    CPT_COIN_HIT = 1,   /* the request is traced: its arrival has to be stamped */
+    CPT_COIN_MISSED = 2 /* only if the header asks for it */
+};
+
+/* Throws the coin for a request that has just come, before its arrival is stamped; for
+ * struct cpt_inbound.coin. CPT_COIN_NONE while the kill switch is on. */
+CPT_API unsigned cpt_service_coin(struct cpt_service *service);
 
 /*
  * Answers one request: @reply is called exactly once, from any thread, before or after
@@ -269,9 +305,9 @@ struct cpt_transport {
     /* Starts @call; completes it exactly once, from any thread, also from within. */
     void (*send)(struct cpt_transport *transport, struct cpt_transport_call *call);
     /* Nobody waits for @call any more: ends it soon, as CPT_CANCELLED; it is still
-     * completed exactly once. @call was given to send(), and may be complete already:
-     * then there is nothing to do. Its memory is there till this returns. May be NULL.
-     */
+     * completed exactly once. At most once, after send() has returned; @call may be
+     * complete already: then there is nothing to do. Its memory is there till this
+     * returns. May be NULL. */
     void (*cancel)(struct cpt_transport *transport, struct cpt_transport_call *call);
 };
 

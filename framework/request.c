@@ -499,13 +499,13 @@ int cpti_request_end(struct cpt_request *request, cpt_status status,
     if (!is_first) {
         return 0;
     }
-    if (status != CPT_OK && request->is_shared) {
-        cpti_request_cancel_works(request);
-    } else {
-        cpti_limit_end(request);
-    }
     if (request->done != NULL) {
         request->done(request, request->context);
+    }
+    if (status != CPT_OK && request->is_shared) {
+        cpti_request_cancel_works(request); /* whoever asked does not wait for it */
+    } else {
+        cpti_limit_end(request);
     }
     (void)give_back(request, CPTI_OWN_REFERENCE); /* the caller has another one */
     return 1;

@@ -171,6 +171,11 @@ cpt_status cpti_sampling_init(struct cpti_sampling *sampling,
     return status;
 }
 
+unsigned cpti_sampling_throw(struct cpti_sampling *sampling)
+{
+    return throw_coin(sampling) ? CPT_COIN_HIT : CPT_COIN_MISSED;
+}
+
 /* --- The decision --- */
 
 /* What the header asks for, if it is to be heeded. */
@@ -195,7 +200,9 @@ struct cpti_decision cpti_sampling_decide(struct cpti_sampling *sampling,
                                           const struct cpt_inbound *inbound,
                                           struct cpti_counters *counters)
 {
-    struct cpti_decision decision = {.is_random = throw_coin(sampling)};
+    struct cpti_decision decision = {.is_random = inbound->coin != CPT_COIN_NONE
+                                                      ? inbound->coin == CPT_COIN_HIT
+                                                      : throw_coin(sampling)};
     int is_asked = 0;
 
     if (inbound->critical_path_count != 0) {

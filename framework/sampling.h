@@ -48,6 +48,9 @@ cpt_status cpti_sampling_init(struct cpti_sampling *sampling,
                               const struct cpt_service_options *options,
                               struct cpt_error *error);
 
+/* Throws the coin: enum cpt_coin. */
+unsigned cpti_sampling_throw(struct cpti_sampling *sampling);
+
 /* Decides on @inbound, and counts what it finds. */
 struct cpti_decision cpti_sampling_decide(struct cpti_sampling *sampling,
                                           const struct cpt_inbound *inbound,

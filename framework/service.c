@@ -24,7 +24,13 @@
 #include <string.h>
 #include <time.h>
 
-enum { METHODS_MAX = 4096, DROPPED_ATTRIBUTES_MAX = 1024, DRAIN_POLL_NS = 500000 };
+enum {
+    METHODS_MAX = 4096,
+    DROPPED_ATTRIBUTES_MAX = 1024,
+    DRAIN_POLL_NS = 500000,
+    IN_FLIGHT_DEFAULT = 10000,
+    IN_FLIGHT_BYTES_DEFAULT = 1 << 30
+};
 
 /* What a service keeps of a request that it serves. In the request's arena. */
 struct served {
@@ -85,6 +91,13 @@ static cpt_status copy_dropped(struct cpt_service *service, struct cpt_error *er
                : cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a service");
 }
 
+static int has_timers(const struct cpt_service *service)
+{
+    const struct cpt_executor *executor = service->options.executor;
+
+    return executor != NULL && executor != cpt_executor_inline();
+}
+
 static cpt_status init_service(struct cpt_service *service, struct cpt_error *error)
 {
     struct cpt_service_options *options = &service->options;
@@ -106,9 +119,21 @@ static cpt_status init_service(struct cpt_service *service, struct cpt_error *er
                              "metadata of %zu bytes, the limit is %d",
                              options->metadata_bytes_max, CPT_METADATA_BYTES_CEILING);
     }
+    if (options->timeout_ns != 0 && !has_timers(service)) {
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             "a timeout needs an executor with timers");
+    }
     if (options->clock == NULL) {
         options->clock = cpt_clock_monotonic();
     }
+    if (options->requests_in_flight_max == 0) {
+        options->requests_in_flight_max = IN_FLIGHT_DEFAULT;
+    }
+    cpti_budget_init(&service->budget, options->alloc,
+                     options->memory_in_flight_bytes_max != 0
+                         ? options->memory_in_flight_bytes_max
+                         : IN_FLIGHT_BYTES_DEFAULT);
+    atomic_init(&service->in_flight_count, 0);
     atomic_init(&service->is_enabled, disabled == NULL || strcmp(disabled, "1") != 0);
     service->name = copy_text(options->alloc, options->name);
     if (service->name == NULL) {
@@ -235,11 +260,43 @@ static const struct cpti_method *find_method(const struct cpt_service *service,
 cpt_status cpt_service_method_add(struct cpt_service *service, const char *method,
                                   const struct cpt_plan *plan, struct cpt_error *error)
 {
+    return cpt_service_method_add_with(service, method, plan, NULL, error);
+}
+
+/* What @given says of a method, or the service. */
+static cpt_status read_method(struct cpti_method *method,
+                              const struct cpt_service *service,
+                              const struct cpt_method_options *given,
+                              struct cpt_error *error)
+{
+    struct cpt_method_options options = {0};
+    cpt_status status = CPT_OK;
+
+    if (given != NULL) {
+        status = cpt_options_read(&options, sizeof options, given, error);
+    }
+    method->timeout_ns =
+        options.timeout_ns != 0 ? options.timeout_ns : service->options.timeout_ns;
+    if (status == CPT_OK && method->timeout_ns != 0 && !has_timers(service)) {
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             "a timeout needs an executor with timers");
+    }
+    return status;
+}
+
+cpt_status cpt_service_method_add_with(struct cpt_service *service, const char *method,
+                                       const struct cpt_plan *plan,
+                                       const struct cpt_method_options *options,
+                                       struct cpt_error *error)
+{
     const struct cpt_alloc *alloc = service->options.alloc;
     struct cpti_method made = {.plan = plan};
     cpt_status status = check_plan(service, method, plan, error);
     const size_t entry_bytes = strlen(service->name) + 2 + strlen(method) + 1;
 
+    if (status == CPT_OK) {
+        status = read_method(&made, service, options, error);
+    }
     if (status != CPT_OK) {
         return status;
     }
@@ -277,6 +334,12 @@ void cpt_service_enable(struct cpt_service *service, int is_enabled)
 int cpt_service_is_enabled(const struct cpt_service *service)
 {
     return atomic_load_explicit(&service->is_enabled, memory_order_relaxed);
+}
+
+unsigned cpt_service_coin(struct cpt_service *service)
+{
+    return cpt_service_is_enabled(service) ? cpti_sampling_throw(&service->sampling)
+                                           : CPT_COIN_NONE;
 }
 
 const char *cpt_service_name(const struct cpt_service *service)
@@ -352,6 +415,7 @@ static unsigned http_status_of(cpt_status status)
     return status == CPT_TIMEOUT       ? 504
            : status == CPT_UNAVAILABLE ? 502
            : status == CPT_LIMIT       ? 503
+           : status == CPT_CANCELLED   ? 499 /* as others say: the client has gone */
                                        : 500;
 }
 
@@ -430,6 +494,11 @@ static void count_end(struct served *served)
     if (request->status != CPT_OK) {
         CPTI_COUNT(counters, failed);
     }
+    if (request->status == CPT_TIMEOUT) {
+        CPTI_COUNT(counters, timed_out);
+    } else if (request->status == CPT_CANCELLED) {
+        CPTI_COUNT(counters, cancelled);
+    }
     if (request->is_traced) {
         /* A task that nobody waited for may still run and lose more. */
         cpti_lock_take(&request->lock);
@@ -462,6 +531,9 @@ static void answer(struct cpt_request *request, void *context)
     if (served->path != NULL && served->decision.ask.version != 0) {
         outbound.metadata = make_metadata(served);
     }
+    /* Before the reply: whoever reads it may ask again at once. */
+    (void)atomic_fetch_sub_explicit(&served->service->in_flight_count, 1,
+                                    memory_order_relaxed);
     served->reply(served->context, &outbound);
     cpt_alloc_free(served->service->options.alloc,
                    (void *)(uintptr_t)outbound.metadata.data);
@@ -525,7 +597,7 @@ static struct cpt_request *make_request(struct cpt_service *service,
         .done = answer,
         .gone = forget,
         .context = service,
-        .alloc = service->options.alloc,
+        .alloc = &service->budget.alloc,
         .memory_bytes_max = service->options.memory_bytes_max,
         .is_traced = decision->is_traced,
         .entry = method->entry,
@@ -580,18 +652,87 @@ static void refuse(cpt_reply_fn reply, void *context, unsigned http_status,
     reply(context, &outbound);
 }
 
+/* How long it may take: no longer than its caller will wait. 0: for ever. */
+static uint64_t timeout_of(struct cpt_service *service,
+                           const struct cpti_method *method,
+                           const struct cpt_inbound *inbound)
+{
+    uint64_t asked_ns = 0;
+
+    if (inbound->timeout.data == NULL) {
+        return method->timeout_ns;
+    }
+    if (cpti_timeout_parse(inbound->timeout, &asked_ns) != CPT_OK) {
+        CPTI_COUNT(&service->counters, refused_timeouts);
+        return method->timeout_ns;
+    }
+    return method->timeout_ns != 0 && method->timeout_ns < asked_ns ? method->timeout_ns
+                                                                    : asked_ns;
+}
+
+/* One more in flight; 0: that would be too many. */
+static int admit(struct cpt_service *service)
+{
+    if (atomic_fetch_add_explicit(&service->in_flight_count, 1, memory_order_relaxed) <
+        service->options.requests_in_flight_max) {
+        return 1;
+    }
+    (void)atomic_fetch_sub_explicit(&service->in_flight_count, 1, memory_order_relaxed);
+    return 0;
+}
+
+/* There is no memory for it, or it would be more than all may have together. */
+static void refuse_for_memory(struct cpt_service *service, cpt_reply_fn reply,
+                              void *context, int is_busy)
+{
+    (void)atomic_fetch_sub_explicit(&service->in_flight_count, 1, memory_order_relaxed);
+    if (is_busy) {
+        CPTI_COUNT(&service->counters, refused_busy);
+        refuse(reply, context, 503, "too much in flight\n");
+    } else {
+        CPTI_COUNT(&service->counters, refused_memory);
+        refuse(reply, context, 503, "out of memory\n");
+    }
+}
+
+/* A request that is made: who may cancel it, how long it has, off it goes. */
+static void launch(struct cpt_service *service, struct cpt_request *request,
+                   const struct cpt_inbound *inbound)
+{
+    struct served *served = request->served;
+    const uint64_t timeout_ns = timeout_of(service, served->method, inbound);
+
+    if (inbound->handle != NULL) {
+        *inbound->handle = cpti_handle_new(request, service->options.alloc);
+    }
+    if (timeout_ns != 0) {
+        /* Without a timer the calls are bounded all the same. */
+        (void)cpti_limit_begin(request, timeout_ns, inbound->arrival_ns, NULL);
+    }
+    cpti_request_launch(request, &served->input, 0);
+}
+
 void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *inbound,
                        cpt_reply_fn reply, void *context)
 {
+    const uint64_t refused_before = cpti_budget_refused(&service->budget);
     const struct cpti_method *method = find_method(service, inbound->method);
     struct cpti_decision decision = {0};
     struct cpt_request *request = NULL;
     struct served *served = NULL;
 
+    if (inbound->handle != NULL) {
+        *inbound->handle = NULL;
+    }
     CPTI_COUNT(&service->counters, requests);
     if (method == NULL) {
         CPTI_COUNT(&service->counters, unknown_methods);
         refuse(reply, context, 404, "no such method\n");
+        return;
+    }
+    if (!admit(service)) {
+        CPTI_COUNT(&service->counters, refused_busy);
+        refuse(reply, context, 503, "too many requests in flight\n");
         return;
     }
     if (cpt_service_is_enabled(service)) {
@@ -600,12 +741,12 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
     }
     request = make_request(service, method, inbound, &decision);
     if (request == NULL) {
-        CPTI_COUNT(&service->counters, refused_memory);
-        refuse(reply, context, 503, "out of memory\n");
+        refuse_for_memory(service, reply, context,
+                          cpti_budget_refused(&service->budget) != refused_before);
         return;
     }
     served = request->served;
     served->reply = reply;
     served->context = context;
-    cpti_request_launch(request, &served->input, 0);
+    launch(service, request, inbound);
 }

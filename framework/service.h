@@ -4,6 +4,7 @@
 #ifndef CPT_SERVICE_H
 #define CPT_SERVICE_H
 
+#include "framework/budget.h"
 #include "framework/counters.h"
 #include "framework/sampling.h"
 
@@ -12,6 +13,7 @@ struct cpti_method {
     char *name;  /* "/overlap", or "*" */
     char *entry; /* "A: /overlap" */
     const struct cpt_plan *plan;
+    uint64_t timeout_ns; /* 0: none */
 };
 
 struct cpt_service {
@@ -24,7 +26,9 @@ struct cpt_service {
     size_t dropped_attribute_count;
     struct cpti_sampling sampling;
     struct cpti_counters counters;
-    atomic_int is_enabled; /* relaxed */
+    struct cpti_budget budget;     /* of the memory of its requests */
+    atomic_size_t in_flight_count; /* relaxed: requests that are not answered yet */
+    atomic_int is_enabled;         /* relaxed */
     /* Requests that are not gone yet, and 1 of its owner. acq_rel: the last one frees.
      */
     atomic_size_t live_count;

@@ -70,6 +70,9 @@ struct cpt_http_options {
     int serves_counters;           /* answer GET <prefix>/counters (JSON) and
                                       <prefix>/metrics (Prometheus text) */
     const char *counters_prefix;   /* default "/cpt" */
+    int keeps_abandoned;           /* a request goes on although its client has closed
+                                      the connection, or its side of it; default: it is
+                                      cancelled */
 };
 
 /* A loop that does not run yet, or NULL with the reason in @error. */

@@ -21,7 +21,10 @@
  * connections. Names are looked up as IPv4 first, then as IPv6, because evhttp tries
  * just one address.
  *
- * A call ends exactly once: each way to its end takes it off the list of calls.
+ * A call ends exactly once: each way to its end takes it off the list of calls. Who
+ * cancels one, on whatever thread, takes a reference to it first, under the lock; the
+ * loop thread then finds out whether there is still something to end. Its connection is
+ * closed, since the reply would come on it: that is how the callee learns of it.
  */
 #include "http_connection.h"
 #include "http_headers.h"
@@ -55,6 +58,8 @@ struct call {
     TAILQ_ENTRY(call) live;
     TAILQ_ENTRY(call) turn; /* in target->waiting */
     struct cpt_work work;
+    struct cpt_work cancel_work;
+    unsigned reference_count; /* guarded by cpt_http.lock, as is call->state */
     struct cpt_timer timer;
     struct cpti_client *client;
     struct cpt_transport_call *call;
@@ -62,6 +67,9 @@ struct call {
     struct cpti_connection *connection; /* NULL: it waits for one */
     uint64_t deadline_ns;
     int family;
+    bool is_started; /* it is in the list of calls */
+    bool is_ended;
+    bool is_cancelled; /* before it was started */
     bool is_waiting;
     bool is_resent;
     bool has_tried_ipv6;
@@ -85,7 +93,31 @@ static uint64_t now_ns(void)
 
 /* --- The end of a call --- */
 
-/* Takes @call off all lists and tells its owner. @call is gone then. */
+static void call_release(struct call *call)
+{
+    struct cpt_http *http = call->client->http;
+    bool is_last = false;
+
+    pthread_mutex_lock(&http->lock);
+    is_last = --call->reference_count == 0;
+    pthread_mutex_unlock(&http->lock);
+    if (is_last) {
+        cpt_alloc_free(http->alloc, call);
+    }
+}
+
+/* Nobody can cancel it any more. */
+static void call_hide(struct call *call)
+{
+    struct cpt_http *http = call->client->http;
+
+    pthread_mutex_lock(&http->lock);
+    call->call->state = NULL;
+    pthread_mutex_unlock(&http->lock);
+}
+
+/* Takes @call off all lists and tells its owner. @call is gone then, unless somebody is
+ * cancelling it just now. */
 static void call_end(struct call *call, const struct cpt_transport_reply *reply)
 {
     struct cpt_http *http = call->client->http;
@@ -97,7 +129,9 @@ static void call_end(struct call *call, const struct cpt_transport_reply *reply)
         call->target->waiting_count--;
     }
     TAILQ_REMOVE(&call->client->calls, call, live);
-    cpt_alloc_free(http->alloc, call);
+    call->is_ended = true;
+    call_hide(call);
+    call_release(call);
     if (reply->status != CPT_OK) {
         cpti_count(http, CPTI_COUNTER_calls_failed);
     }
@@ -328,17 +362,22 @@ static void on_ended(void *context, struct cpti_connection *connection, void *ta
     pump(target);
 }
 
-static void on_timeout(struct cpt_timer *timer)
+/* Gives @call up, with its connection. */
+static void call_break_off(struct call *call, cpt_status status)
 {
-    struct call *call = CPTI_CONTAINER(timer, struct call, timer);
     struct target *target = call->target;
 
     if (call->connection != NULL) {
         connection_drop(target, call->connection);
         call->connection = NULL;
     }
-    call_fail(call, CPT_TIMEOUT);
+    call_fail(call, status);
     pump(target);
+}
+
+static void on_timeout(struct cpt_timer *timer)
+{
+    call_break_off(CPTI_CONTAINER(timer, struct call, timer), CPT_TIMEOUT);
 }
 
 /* --- Targets --- */
@@ -395,7 +434,7 @@ static cpt_status call_prepare(struct call *call)
     const struct cpti_client *client = call->client;
     cpt_status status = CPT_OK;
 
-    if (client->http->is_closed) {
+    if (client->http->is_closed || call->is_cancelled) {
         return CPT_CANCELLED;
     }
     if (call->call->target == NULL || !cpti_method_is_good(call->call->method)) {
@@ -417,6 +456,7 @@ static void call_start(struct call *call)
     struct target *target = call->target;
 
     TAILQ_INSERT_TAIL(&call->client->calls, call, live);
+    call->is_started = true;
     if (status != CPT_OK) {
         call_fail(call, status);
         return;
@@ -464,13 +504,61 @@ void cpti_client_send(struct cpt_transport *transport, struct cpt_transport_call
     own->deadline_ns =
         call->timeout_ns < INT64_MAX - now ? now + call->timeout_ns : INT64_MAX;
     own->work.run = run_start;
+    own->reference_count = 1;
+    call->state = own;
     if (cpti_loop_is_here(http)) {
         call_start(own);
         return;
     }
     if (!cpti_loop_post_call(http, &own->work)) {
+        call->state = NULL;
         cpt_alloc_free(http->alloc, own);
         refuse(call, CPT_CANCELLED);
+    }
+}
+
+/* Loop thread. */
+static void call_cancel(struct call *call)
+{
+    if (call->is_ended) {
+        return;
+    }
+    cpti_count(call->client->http, CPTI_COUNTER_calls_cancelled);
+    if (call->is_started) {
+        call_break_off(call, CPT_CANCELLED);
+    } else {
+        call->is_cancelled = true;
+    }
+}
+
+static void run_cancel(struct cpt_work *work)
+{
+    struct call *call = CPTI_CONTAINER(work, struct call, cancel_work);
+
+    call_cancel(call);
+    call_release(call);
+}
+
+void cpti_client_cancel_call(struct cpt_transport *transport,
+                             struct cpt_transport_call *call)
+{
+    struct cpt_http *http = CPTI_CONTAINER(transport, struct cpt_http, transport);
+    struct call *own = NULL;
+
+    pthread_mutex_lock(&http->lock);
+    own = call->state;
+    if (own != NULL) {
+        own->reference_count++;
+    }
+    pthread_mutex_unlock(&http->lock);
+    if (own == NULL) {
+        return;
+    }
+    own->cancel_work.run = run_cancel;
+    if (cpti_loop_is_here(http)) {
+        run_cancel(&own->cancel_work);
+    } else if (!cpti_loop_post(http, &own->cancel_work)) {
+        call_release(own);
     }
 }
 

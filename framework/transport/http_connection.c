@@ -31,6 +31,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -263,14 +264,20 @@ bool cpti_method_is_good(const char *method)
 }
 
 static struct evhttp_request *request_new(struct cpti_connection *connection,
-                                          const struct cpt_transport_call *call)
+                                          const struct cpt_transport_call *call,
+                                          uint64_t timeout_ns)
 {
     const struct cpt_alloc *alloc = connection->http->alloc;
     struct evhttp_request *request = evhttp_request_new(on_ended, connection);
     struct evkeyvalq *headers = NULL;
+    char timeout[24] = "";
 
     if (request == NULL) {
         return NULL;
+    }
+    if (call->has_deadline) {
+        (void)snprintf(timeout, sizeof timeout, "%llu",
+                       (unsigned long long)(timeout_ns / CPTI_NS_PER_US));
     }
     evhttp_request_set_error_cb(request, on_error);
     evhttp_request_set_header_cb(request, on_headers);
@@ -279,6 +286,7 @@ static struct evhttp_request *request_new(struct cpti_connection *connection,
                          cpt_bytes_of(connection->address->host_header), alloc) &&
         cpti_headers_add(headers, CPT_HEADER_ASK, call->critical_path, alloc) &&
         cpti_headers_add(headers, CPT_HEADER_TRACEPARENT, call->traceparent, alloc) &&
+        cpti_headers_add(headers, CPT_HEADER_TIMEOUT, cpt_bytes_of(timeout), alloc) &&
         evbuffer_add(evhttp_request_get_output_buffer(request), call->body.data,
                      call->body.bytes) == 0) {
         return request;
@@ -292,7 +300,7 @@ void cpti_connection_send(struct cpti_connection *connection,
                           uint64_t timeout_ns)
 {
     const struct timeval timeout = cpti_timeval(timeout_ns + CPTI_NS_PER_S);
-    struct evhttp_request *request = request_new(connection, call);
+    struct evhttp_request *request = request_new(connection, call, timeout_ns);
 
     connection->state = STATE_BUSY;
     connection->tag = tag;

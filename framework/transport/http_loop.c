@@ -600,6 +600,7 @@ static bool events_make(struct cpt_http *http)
         return false;
     }
     http->dns = dns_new(http->base);
+    http->sees_closed = event_base_get_features(http->base) & EV_FEATURE_EARLY_CLOSE;
     http->wake = event_new(http->base, http->wake_descriptor, EV_READ | EV_PERSIST,
                            on_wake, http);
     http->soon = evtimer_new(http->base, on_soon, http);
@@ -661,6 +662,7 @@ struct cpt_http *cpt_http_new(const struct cpt_http_options *options,
     http->executor.cancel = executor_cancel;
     http->transport.name = "http";
     http->transport.send = cpti_client_send;
+    http->transport.cancel = cpti_client_cancel_call;
     http->works_end = &http->works;
     http->reference_count = 1;
     if (!events_make(http)) {

@@ -45,12 +45,14 @@ enum {
 /* X(name, sentence): the transport's own counters; see cpt_http_counters(). */
 #define CPTI_COUNTER_MAP(X)                                                            \
     X(requests_served, "requests that a service was given")                            \
+    X(requests_abandoned, "requests whose client had gone before the reply")           \
     X(replies_undelivered, "replies whose connection had gone before them")            \
     X(accepts_failed, "connections that could not be accepted")                        \
     X(calls_sent, "calls that were given to the transport")                            \
     X(calls_waited, "calls that waited for a connection")                              \
     X(calls_refused, "calls for which too many were waiting already")                  \
     X(calls_failed, "calls that ended without an answer")                              \
+    X(calls_cancelled, "of these, calls that nobody waited for any more")              \
     X(calls_resent, "calls sent again because a kept connection was dead")             \
     X(connections_opened, "connections that were opened to other services")
 
@@ -82,6 +84,7 @@ struct cpt_http {
     struct event *signals[2];
     int wake_descriptor;
     atomic_int is_stop_asked;
+    bool sees_closed;   /* the system tells that a peer has closed, without reading */
     bool is_draining;   /* loop thread's, as are those below */
     bool is_drain_over; /* drain_ns have passed */
     struct cpt_timer drain_timer;
@@ -151,6 +154,10 @@ void cpti_servers_free(struct cpt_http *http);
 struct cpti_client *cpti_client_new(struct cpt_http *http);
 void cpti_client_send(struct cpt_transport *transport, struct cpt_transport_call *call);
 bool cpti_client_is_idle(const struct cpti_client *client);
+
+/* From any thread; at most once, after it was sent. */
+void cpti_client_cancel_call(struct cpt_transport *transport,
+                             struct cpt_transport_call *call);
 
 /* Ends all calls as CPT_CANCELLED. */
 void cpti_client_cancel(struct cpti_client *client);

@@ -21,6 +21,11 @@
  * connection that is gone is dropped and counted. When the loop is gone too, what the
  * service replies frees the exchange where it is.
  *
+ * A client that closes its connection, or its side of it, before the reply wants none:
+ * its request is cancelled. While a request is being served the socket is watched for
+ * that alone, if the system can tell it apart (EV_CLOSED), and only if the reply does
+ * not come at once.
+ *
  * Limits: headers and bodies by evhttp; what a client sends before it is asked (a
  * pipeline) by a watermark, at which its socket is not read any more. evhttp gives a
  * client that sends one byte at a time as long as it likes: that is for a proxy.
@@ -32,6 +37,7 @@
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
+#include <event2/event_struct.h>
 #include <event2/http.h>
 #include <event2/listener.h>
 
@@ -70,8 +76,12 @@ struct exchange {
     /* NULL: its connection has gone. Loop thread, as are the next three. */
     struct evhttp_request *request;
     uint64_t arrival_ns;
+    unsigned coin;
     bool is_serving; /* cpt_service_serve() has not returned */
     bool is_replied;
+    bool is_watched;
+    struct event closing;              /* if is_watched */
+    struct cpt_request_handle *handle; /* or NULL */
     /* The reply: whoever replies writes it, the loop thread reads it then. */
     unsigned http_status;
     char *content_type;
@@ -85,6 +95,7 @@ static void exchange_free(struct exchange *exchange)
 {
     struct cpt_http *http = exchange->http;
 
+    cpt_request_handle_free(exchange->handle);
     cpt_alloc_free(http->alloc, exchange->content_type);
     cpt_alloc_free(http->alloc, exchange->path_text);
     if (exchange->body != NULL) {
@@ -99,6 +110,53 @@ static void exchange_end(struct exchange *exchange)
 {
     exchange->http->exchange_count--;
     exchange_free(exchange);
+}
+
+/* --- A client that goes --- */
+
+/* Its request is not wanted any more. Last: the reply may free @exchange. */
+static void abandon(struct exchange *exchange)
+{
+    if (exchange->handle != NULL && !exchange->http->options.keeps_abandoned) {
+        cpti_count(exchange->http, CPTI_COUNTER_requests_abandoned);
+        (void)cpt_request_cancel(exchange->handle);
+    }
+}
+
+static void on_gone(evutil_socket_t descriptor, short what, void *context)
+{
+    struct exchange *exchange = context;
+
+    (void)descriptor;
+    (void)what;
+    exchange->is_watched = false;
+    abandon(exchange);
+}
+
+static void unwatch(struct exchange *exchange)
+{
+    if (exchange->is_watched) {
+        exchange->is_watched = false;
+        (void)event_del(&exchange->closing);
+    }
+}
+
+/* It is being served, elsewhere or later. */
+static void watch(struct exchange *exchange)
+{
+    struct cpt_http *http = exchange->http;
+    struct bufferevent *buffers = NULL;
+
+    if (exchange->handle == NULL || exchange->request == NULL || !http->sees_closed ||
+        http->options.keeps_abandoned) {
+        return;
+    }
+    buffers = evhttp_connection_get_bufferevent(
+        evhttp_request_get_connection(exchange->request));
+    exchange->is_watched =
+        event_assign(&exchange->closing, http->base, bufferevent_getfd(buffers),
+                     EV_CLOSED, on_gone, exchange) == 0 &&
+        event_add(&exchange->closing, NULL) == 0;
 }
 
 /* evhttp has written the reply. */
@@ -116,6 +174,7 @@ static void on_close(struct evhttp_connection *connection, void *context)
     struct evhttp_request *request = exchange->request;
 
     (void)connection;
+    unwatch(exchange);
     exchange->request = NULL;
     if (request != NULL && evhttp_request_get_connection(request) == NULL) {
         evhttp_request_free(request);
@@ -123,7 +182,9 @@ static void on_close(struct evhttp_connection *connection, void *context)
     if (exchange->is_replied) {
         cpti_count(exchange->http, CPTI_COUNTER_replies_undelivered);
         exchange_end(exchange);
+        return;
     }
+    abandon(exchange);
 }
 
 /* --- The reply --- */
@@ -155,6 +216,7 @@ static void exchange_send(struct exchange *exchange)
 {
     struct evhttp_request *request = exchange->request;
 
+    unwatch(exchange);
     if (request == NULL) {
         cpti_count(exchange->http, CPTI_COUNTER_replies_undelivered);
         exchange_end(exchange);
@@ -283,6 +345,9 @@ static struct cpt_inbound inbound_of(struct evhttp_request *request)
     if (cpti_headers_find(headers, CPT_HEADER_TRACEPARENT, &inbound.traceparent) > 1) {
         inbound.traceparent = (struct cpt_bytes){NULL, 0}; /* by its own standard */
     }
+    if (cpti_headers_find(headers, CPT_HEADER_TIMEOUT, &inbound.timeout) > 1) {
+        inbound.timeout = cpt_bytes_of("several");
+    }
     inbound.is_forwarded = cpti_headers_find(headers, "Forwarded", NULL) > 0 ||
                            cpti_headers_find(headers, "X-Forwarded-For", NULL) > 0;
     return inbound;
@@ -299,6 +364,8 @@ static void run_serve(struct cpt_work *work)
     }
     inbound = inbound_of(exchange->request);
     inbound.arrival_ns = exchange->arrival_ns;
+    inbound.coin = exchange->coin;
+    inbound.handle = &exchange->handle;
     exchange->is_serving = true;
     /* From here on another thread may reply, but its work waits for this one's end. */
     cpt_service_serve(exchange->service, &inbound, on_reply, exchange);
@@ -307,6 +374,7 @@ static void run_serve(struct cpt_work *work)
         return;
     }
     exchange->is_serving = false;
+    watch(exchange);
 }
 
 static struct exchange *exchange_new(struct cpti_server *server,
@@ -381,18 +449,27 @@ static bool serve_counters(struct cpti_server *server, struct evhttp_request *re
     return false;
 }
 
-/* evhttp has read a request. */
+/* Whether it may be traced although the coin did not hit. */
+static bool asks(struct evhttp_request *request)
+{
+    return cpti_headers_find(evhttp_request_get_input_headers(request), CPT_HEADER_ASK,
+                             NULL) != 0;
+}
+
+/* evhttp has read a request. The clock is read only for one that may be traced. */
 static void on_request(struct evhttp_request *request, void *context)
 {
     struct cpti_server *server = context;
+    unsigned coin = CPT_COIN_NONE;
     uint64_t arrival_ns = 0;
     struct exchange *exchange = NULL;
 
-    if (cpt_service_is_enabled(server->service)) {
-        arrival_ns = cpt_clock_now_ns(cpt_service_clock(server->service));
-    }
     if (serve_counters(server, request)) {
         return;
+    }
+    coin = cpt_service_coin(server->service);
+    if (coin == CPT_COIN_HIT || (coin == CPT_COIN_MISSED && asks(request))) {
+        arrival_ns = cpt_clock_now_ns(cpt_service_clock(server->service));
     }
     exchange = exchange_new(server, request);
     if (exchange == NULL) {
@@ -401,6 +478,7 @@ static void on_request(struct evhttp_request *request, void *context)
     }
     cpti_count(server->http, CPTI_COUNTER_requests_served);
     exchange->arrival_ns = arrival_ns;
+    exchange->coin = coin;
     (void)cpti_loop_post(server->http, &exchange->work);
 }
 

@@ -6,7 +6,9 @@
  * A call goes to the service whose name is its target. `tamper`, if there is one, may
  * change what comes back, or what the time is when it does.
  *
- * Threads: as the services.
+ * Cancelling a call cancels the callee's request.
+ *
+ * Threads: one.
  */
 #ifndef LOOPBACK_H
 #define LOOPBACK_H
@@ -22,6 +24,7 @@ struct loopback {
     void (*tamper)(void *context, struct cpt_transport_reply *reply);
     void (*delay)(void *context); /* called on the way there and on the way back */
     void *context;
+    unsigned cancel_count;     /* calls that their caller cancelled */
     struct cpt_bytes last_ask; /* header of the last call; data NULL: none */
     char last_ask_text[64];
 };

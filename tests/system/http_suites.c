@@ -9,5 +9,6 @@ CU_SuiteInfo cpt_suites[] = {
     {"calls", NULL, NULL, NULL, NULL, http_calls_tests},
     {"serving", NULL, NULL, NULL, NULL, http_serving_tests},
     {"draining", NULL, NULL, NULL, NULL, http_draining_tests},
+    {"cancelling", NULL, NULL, NULL, NULL, http_cancelling_tests},
     CU_SUITE_INFO_NULL,
 };

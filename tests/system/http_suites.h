@@ -9,5 +9,6 @@
 extern CU_TestInfo http_calls_tests[];
 extern CU_TestInfo http_serving_tests[];
 extern CU_TestInfo http_draining_tests[];
+extern CU_TestInfo http_cancelling_tests[];
 
 #endif

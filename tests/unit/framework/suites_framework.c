@@ -14,6 +14,7 @@ extern CU_TestInfo cpt_stealing_tests[];
 extern CU_TestInfo cpt_service_tests[];
 extern CU_TestInfo cpt_calls_tests[];
 extern CU_TestInfo cpt_cancel_tests[];
+extern CU_TestInfo cpt_limits_tests[];
 extern CU_TestInfo cpt_stress_tests[];
 extern CU_TestInfo cpt_log_file_tests[];
 
@@ -29,6 +30,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"service", NULL, NULL, NULL, NULL, cpt_service_tests},
     {"calls", NULL, NULL, NULL, NULL, cpt_calls_tests},
     {"cancelling", NULL, NULL, NULL, NULL, cpt_cancel_tests},
+    {"limits", NULL, NULL, NULL, NULL, cpt_limits_tests},
     {"log file", NULL, NULL, NULL, NULL, cpt_log_file_tests},
     {"stress", NULL, NULL, NULL, NULL, cpt_stress_tests},
     CU_SUITE_INFO_NULL,

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* http_cancelling.c - calls that nobody waits for, clients that go, deadlines that
+ * travel */
+#include "http_suites.h"
+#include "http_support.h"
+
+#include "tests/support/virtual_time.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { PATIENCE_MS = 5000 };
+
+/* --- Two services, each with a loop of its own --- */
+
+static struct {
+    struct test_loop caller;
+    struct test_loop callee;
+    struct test_service service; /* of the callee */
+    char target[64];
+} pair;
+
+static void pair_start(const struct cpt_http_options *caller,
+                       const struct cpt_http_options *callee)
+{
+    test_loop_make(&pair.callee, callee);
+    test_service_make(&pair.service, &pair.callee, CPT_ROLE_INNER, -1, NULL);
+    test_loop_start(&pair.callee);
+    (void)snprintf(pair.target, sizeof(pair.target), "http://127.0.0.1:%u",
+                   (unsigned)pair.service.port);
+    test_loop_make(&pair.caller, caller);
+    test_loop_start(&pair.caller);
+}
+
+static void pair_stop(void)
+{
+    CU_ASSERT_EQUAL(test_loop_stop(&pair.caller), CPT_OK);
+    CU_ASSERT_EQUAL(test_loop_stop(&pair.callee), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_service_drain(pair.service.service, 5000 * MS), CPT_OK);
+    test_service_free(&pair.service);
+}
+
+struct sought {
+    const char *name;
+    uint64_t value;
+};
+
+static void seek(void *context, const struct cpt_counter *counter)
+{
+    struct sought *sought = context;
+
+    if (strcmp(counter->name, sought->name) == 0) {
+        sought->value += counter->value;
+    }
+}
+
+static uint64_t service_counter(const char *name)
+{
+    struct sought sought = {name, 0};
+
+    cpt_service_counters(pair.service.service, seek, &sought);
+    return sought.value;
+}
+
+/* Whether the callee's counter comes to @wanted before long. */
+static bool comes_to(const char *name, uint64_t wanted)
+{
+    for (int i = 0; i < PATIENCE_MS; i++) {
+        if (service_counter(name) == wanted) {
+            return true;
+        }
+        test_sleep_ns(MS);
+    }
+    return false;
+}
+
+static struct cpt_pending *take_stuck(void)
+{
+    struct cpt_pending *pending = NULL;
+
+    for (int i = 0; i < PATIENCE_MS && pending == NULL; i++) {
+        pending = atomic_exchange(&pair.service.stuck, NULL);
+        if (pending == NULL) {
+            test_sleep_ns(MS);
+        }
+    }
+    return pending;
+}
+
+/* --- A request that calls --- */
+
+CPT_VALUE(stub, struct cpt_stub);
+CPT_VALUE(result, int);
+
+static cpt_status called(struct cpt_task *task)
+{
+    *cpt_output(task, result) = 1;
+    return CPT_OK;
+}
+
+static cpt_status call_and_wait(struct cpt_task *task)
+{
+    return cpt_await(task, cpt_call(task, cpt_input(task, stub), cpt_bytes_of("")),
+                     called);
+}
+
+struct ending {
+    bool is_of_many; /* who do not tell how */
+    atomic_int gone_count;
+    cpt_status status;
+    char sentence[CPT_ERROR_SENTENCE_BYTES];
+};
+
+static void note_done(struct cpt_request *request, void *context)
+{
+    struct ending *ending = context;
+
+    if (ending->is_of_many) {
+        return;
+    }
+    ending->status = cpt_request_status(request);
+    (void)snprintf(ending->sentence, sizeof(ending->sentence), "%s",
+                   cpt_request_sentence(request));
+}
+
+static void note_gone(void *context)
+{
+    atomic_fetch_add(&((struct ending *)context)->gone_count, 1);
+}
+
+static struct cpt_plan *plan_of(cpt_task_fn run)
+{
+    static struct cpt_task_def tasks[1];
+    static struct cpt_graph graph;
+
+    tasks[0] = (struct cpt_task_def){"calls",         run,    CPT_GIVES(result),
+                                     CPT_NEEDS(stub), {NULL}, NULL};
+    graph = (struct cpt_graph){"T", CPT_GIVES(stub), CPT_GIVES(result), tasks, 1};
+    return cpt_plan_new(&graph, NULL, NULL);
+}
+
+/* Starts a request that calls @target, on @executor or the caller's loop. */
+static struct cpt_request_handle *start(const struct cpt_plan *plan, const char *target,
+                                        const char *method, uint64_t timeout_ns,
+                                        struct cpt_executor *executor,
+                                        struct ending *ending)
+{
+    const struct cpt_stub called = {.name = "S: call",
+                                    .target = target,
+                                    .method = method,
+                                    .transport = cpt_http_transport(pair.caller.http)};
+    const struct cpt_request_options options = {
+        .struct_bytes = sizeof(options),
+        .plan = plan,
+        .executor = executor != NULL ? executor : cpt_http_executor(pair.caller.http),
+        .input = &called,
+        .done = note_done,
+        .gone = note_gone,
+        .context = ending,
+        .timeout_ns = timeout_ns};
+    struct cpt_request_handle *handle = NULL;
+
+    CU_ASSERT_EQUAL(cpt_request_start_held(&options, &handle, NULL), CPT_OK);
+    return handle;
+}
+
+static void wait_for(const struct ending *ending, int gone_count)
+{
+    while (atomic_load(&ending->gone_count) < gone_count) {
+        test_sleep_ns(MS / 10);
+    }
+}
+
+/* --- A call that nobody waits for --- */
+
+static void test_cancelled_call(void)
+{
+    struct ending ending = {0};
+    struct cpt_plan *plan = plan_of(call_and_wait);
+    struct cpt_request_handle *handle = NULL;
+    struct cpt_pending *stuck = NULL;
+
+    pair_start(NULL, NULL);
+    handle = start(plan, pair.target, "/stuck", 0, NULL, &ending);
+    stuck = take_stuck();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(stuck);
+    CU_ASSERT_EQUAL(cpt_request_cancel(handle), 1);
+    wait_for(&ending, 1);
+    CU_ASSERT_EQUAL(ending.status, CPT_CANCELLED);
+    CU_ASSERT_TRUE(comes_to("cancelled", 1)); /* the callee has learnt of it */
+    CU_ASSERT_EQUAL(test_counter(&pair.caller, "http_calls_cancelled"), 1);
+    CU_ASSERT_EQUAL(test_counter(&pair.callee, "http_requests_abandoned"), 1);
+    CU_ASSERT_EQUAL(call_status(&pair.caller, pair.target), CPT_OK);
+    cpt_complete(stuck, CPT_OK);
+    cpt_request_handle_free(handle);
+    pair_stop();
+    cpt_plan_free(plan);
+}
+
+/* One connection: the second call waits for it, and is cancelled where it waits. */
+static void test_cancelled_while_waiting(void)
+{
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .connection_count_max = 1};
+    struct ending endings[2] = {{.status = CPT_OK}, {.status = CPT_OK}};
+    struct cpt_plan *plan = plan_of(call_and_wait);
+    struct cpt_request_handle *handles[2];
+    struct cpt_pending *stuck = NULL;
+
+    pair_start(&options, NULL);
+    handles[0] = start(plan, pair.target, "/stuck", 0, NULL, &endings[0]);
+    stuck = take_stuck();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(stuck);
+    handles[1] = start(plan, pair.target, "/hello", 0, NULL, &endings[1]);
+    while (test_counter(&pair.caller, "http_calls_waited") == 0) {
+        test_sleep_ns(MS);
+    }
+    CU_ASSERT_EQUAL(cpt_request_cancel(handles[1]), 1);
+    wait_for(&endings[1], 1);
+    CU_ASSERT_EQUAL(service_counter("cancelled"), 0);
+    cpt_complete(stuck, CPT_OK);
+    wait_for(&endings[0], 1);
+    CU_ASSERT_EQUAL(endings[0].status, CPT_OK);
+    CU_ASSERT_EQUAL(service_counter("requests"), 1);
+    for (int i = 0; i < 2; i++) {
+        cpt_request_handle_free(handles[i]);
+    }
+    pair_stop();
+    cpt_plan_free(plan);
+}
+
+/* --- Deadlines --- */
+
+static void test_deadline_reaches_the_callee(void)
+{
+    struct ending ending = {0};
+    struct cpt_plan *plan = plan_of(call_and_wait);
+    const uint64_t begin_ns = test_now_ns();
+
+    pair_start(NULL, NULL);
+    cpt_request_handle_free(start(plan, pair.target, "/stuck", 60 * MS, NULL, &ending));
+    wait_for(&ending, 1);
+    CU_ASSERT_TRUE(test_now_ns() - begin_ns >= 60 * MS);
+    CU_ASSERT_EQUAL(ending.status, CPT_TIMEOUT);
+    CU_ASSERT_STRING_EQUAL(
+        ending.sentence,
+        "the request took too long: task 'T: calls' waited for 'S: call'");
+    /* Its own timer or the closed connection, whichever it saw first. */
+    for (int i = 0; i < PATIENCE_MS &&
+                    service_counter("timed_out") + service_counter("cancelled") == 0;
+         i++) {
+        test_sleep_ns(MS);
+    }
+    CU_ASSERT_EQUAL(service_counter("timed_out") + service_counter("cancelled"), 1);
+    cpt_complete(take_stuck(), CPT_OK);
+    pair_stop();
+    cpt_plan_free(plan);
+}
+
+static void test_deadline_is_told(void)
+{
+    struct ending ending = {0};
+    struct cpt_plan *plan = plan_of(call_and_wait);
+    struct stand_in stand_in;
+    const char *header = NULL;
+
+    stand_in_start(&stand_in, serve_reply,
+                   "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood");
+    pair_start(NULL, NULL);
+    cpt_request_handle_free(
+        start(plan, stand_in.target, "/", 3000 * MS, NULL, &ending));
+    wait_for(&ending, 1);
+    CU_ASSERT_EQUAL(ending.status, CPT_OK);
+    pair_stop();
+    stand_in_stop(&stand_in);
+    header = strstr(stand_in.first_request, "\r\ncpt-timeout: ");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(header);
+    CU_ASSERT_TRUE(strtoul(header + 15, NULL, 10) <= 3000000);
+    CU_ASSERT_TRUE(strtoul(header + 15, NULL, 10) > 1000000);
+    cpt_plan_free(plan);
+}
+
+/* --- Clients that go --- */
+
+static void leave_stuck(bool closes_whole)
+{
+    struct cpt_pending *stuck = NULL;
+    const int descriptor = raw_connect(pair.service.port);
+    char reply[512] = "";
+
+    raw_write(descriptor, "GET /stuck HTTP/1.1\r\n\r\n");
+    stuck = take_stuck();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(stuck);
+    if (closes_whole) {
+        (void)close(descriptor);
+    } else {
+        (void)shutdown(descriptor, SHUT_WR);
+        (void)raw_read(descriptor, reply, sizeof(reply), "\r\n\r\n");
+        CU_ASSERT_EQUAL(strncmp(reply, "HTTP/1.1 499 ", 13), 0);
+        (void)close(descriptor);
+    }
+    CU_ASSERT_TRUE(comes_to("cancelled", closes_whole ? 1 : 2));
+    cpt_complete(stuck, CPT_OK);
+}
+
+static void test_client_that_goes(void)
+{
+    pair_start(NULL, NULL);
+    leave_stuck(true);
+    leave_stuck(false);
+    CU_ASSERT_EQUAL(test_counter(&pair.callee, "http_requests_abandoned"), 2);
+    pair_stop();
+}
+
+static void test_client_that_may_go(void)
+{
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .keeps_abandoned = 1};
+    struct cpt_pending *stuck = NULL;
+    int descriptor = -1;
+
+    pair_start(NULL, &options);
+    descriptor = raw_connect(pair.service.port);
+    raw_write(descriptor, "GET /stuck HTTP/1.1\r\n\r\n");
+    stuck = take_stuck();
+    (void)close(descriptor);
+    test_sleep_ns(20 * MS);
+    CU_ASSERT_EQUAL(service_counter("cancelled"), 0);
+    cpt_complete(stuck, CPT_OK);
+    CU_ASSERT_TRUE(comes_to("requests", 1));
+    pair_stop();
+}
+
+/* --- Everything at once --- */
+
+enum { STORM_REQUESTS = 400 };
+
+static cpt_status cancel_call(struct cpt_task *task)
+{
+    cpt_cancel(*cpt_state(task, struct cpt_pending *));
+    return called(task);
+}
+
+/* Calls, waits a moment, and does not want it any more. */
+static cpt_status call_for_a_moment(struct cpt_task *task)
+{
+    static atomic_uint_least64_t turn;
+    struct cpt_pending **call = cpt_state(task, struct cpt_pending *);
+    uint64_t random = atomic_fetch_add(&turn, 0x9e3779b97f4a7c15U) | 1;
+    const uint64_t wait_ns = virtual_random(&random, MS);
+
+    *call = cpt_call(task, cpt_input(task, stub), cpt_bytes_of(""));
+    if (wait_ns % 4 == 0) {
+        return cancel_call(task); /* before it was even sent, maybe */
+    }
+    return cpt_await(task, cpt_sleep(task, "S: moment", wait_ns), cancel_call);
+}
+
+static void storm(struct cpt_executor *executor)
+{
+    struct ending ending = {.is_of_many = true};
+    struct cpt_plan *plan = plan_of(call_for_a_moment);
+
+    for (int i = 0; i < STORM_REQUESTS; i++) {
+        struct cpt_request_handle *handle = start(
+            plan, pair.target, "/slow", i % 5 == 0 ? MS / 2 : 0, executor, &ending);
+
+        if (i % 3 == 0) {
+            (void)cpt_request_cancel(handle);
+        }
+        cpt_request_handle_free(handle);
+    }
+    wait_for(&ending, STORM_REQUESTS);
+    cpt_plan_free(plan);
+}
+
+static void test_storm(void)
+{
+    const struct cpt_pool_options pool_options = {.struct_bytes = sizeof(pool_options),
+                                                  .worker_count = 2};
+    struct cpt_executor *pool = cpt_pool_new(&pool_options, NULL);
+
+    pair_start(NULL, NULL);
+    storm(NULL);
+    storm(pool);
+    CU_ASSERT_TRUE(test_counter(&pair.caller, "http_calls_cancelled") > 0);
+    CU_ASSERT_EQUAL(call_status(&pair.caller, pair.target), CPT_OK);
+    cpt_pool_free(pool);
+    pair_stop();
+}
+
+CU_TestInfo http_cancelling_tests[] = {
+    {"a call is cancelled, and the callee's request", test_cancelled_call},
+    {"a call is cancelled while it waits", test_cancelled_while_waiting},
+    {"a deadline reaches the callee", test_deadline_reaches_the_callee},
+    {"a deadline is told", test_deadline_is_told},
+    {"a client that goes", test_client_that_goes},
+    {"a client that may go", test_client_that_may_go},
+    {"many calls that nobody waits for", test_storm},
+    CU_TEST_INFO_NULL,
+};
