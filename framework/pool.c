@@ -146,6 +146,10 @@ struct pool {
 /* The place of this thread, in whichever pool. */
 static _Thread_local struct place *current_place;
 
+/* The pool that this thread, none of its own, would take part in; see
+ * cpti_pool_enter(). */
+static _Thread_local struct cpt_executor *guest_of;
+
 static struct place *own_place(const struct pool *pool)
 {
     struct place *place = current_place;
@@ -307,6 +311,9 @@ static void pool_submit(struct cpt_executor *executor, struct cpt_work *work)
     struct pool *pool = (struct pool *)executor;
     struct place *place = own_place(pool);
 
+    if (place == NULL && guest_of == executor && cpti_pool_adopt(executor) == CPT_OK) {
+        place = current_place;
+    }
     if (place != NULL && cpti_deque_push(&place->deque, work)) {
         wake_one(pool);
         return;
@@ -933,6 +940,26 @@ cpt_status cpti_pool_adopt(struct cpt_executor *executor)
     }
     current_place = place;
     return CPT_OK;
+}
+
+int cpti_pool_enter(struct cpt_executor *executor)
+{
+    if (!is_pool(executor) || current_place != NULL || guest_of != NULL) {
+        return 0;
+    }
+    guest_of = executor;
+    return 1;
+}
+
+void cpti_pool_exit(struct cpt_executor *executor)
+{
+    guest_of = NULL;
+    if (current_place == NULL) {
+        return;
+    }
+    while (cpti_pool_help_own(executor)) {
+    }
+    cpti_pool_leave(executor);
 }
 
 int cpti_pool_help_own(struct cpt_executor *executor)

@@ -36,6 +36,13 @@ int cpti_pool_help_own(struct cpt_executor *executor);
 
 void cpti_pool_leave(struct cpt_executor *executor);
 
+/* Adopts this thread as soon as it submits something, until cpti_pool_exit(): one that
+ * never does pays nothing. 0: not a pool, or the thread is in one. */
+int cpti_pool_enter(struct cpt_executor *executor);
+
+/* Runs what this thread has submitted and nobody took, and leaves. */
+void cpti_pool_exit(struct cpt_executor *executor);
+
 /* What a pool has counted since it was made. Any thread. */
 struct cpti_pool_counts {
     uint64_t woken; /* threads woken, as there was work that nobody was about to take */

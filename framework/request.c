@@ -46,6 +46,7 @@ struct layout {
     size_t cells;
     size_t activations;
     size_t activation_bytes;
+    size_t cleared_bytes;     /* of each, from `state` on */
     uint64_t activation_bits; /* one for each */
     size_t demands;
     size_t input;
@@ -79,6 +80,7 @@ static void lay_out(struct layout *layout, const struct cpt_plan *plan, int is_t
     layout->head_bytes = offsetof(struct cpt_request, lock);
     layout->activation_bytes =
         is_traced ? sizeof(struct cpti_traced_task) : sizeof(struct cpt_task);
+    layout->cleared_bytes = sizeof(struct cpt_task) - offsetof(struct cpt_task, state);
     layout->activation_bits = (UINT64_C(1) << activations) - 1;
     layout->cells = place(&layout->bytes, count * sizeof(struct cpti_cell));
     layout->activations = place(&layout->bytes, activations * layout->activation_bytes);
@@ -204,6 +206,7 @@ static void set_up_block(struct cpt_request *request, const struct layout *layou
            plan->task_count * sizeof(struct cpti_cell));
     request->activations = block + layout->activations;
     request->activation_bytes = layout->activation_bytes;
+    request->cleared_bytes = layout->cleared_bytes;
     atomic_init(&request->free_activations, layout->activation_bits);
     request->demands = (struct cpti_demand *)(void *)(block + layout->demands);
     request->input_place = block + layout->input;
@@ -367,7 +370,11 @@ struct cpt_task *cpti_activation_take(struct cpt_request *request)
             return NULL;
         }
     }
-    memset((void *)task, 0, sizeof *task);
+    /* A number that the compiler does not know: it would put a string instruction here,
+     * which takes several times as long as the library. */
+    memset(&task->state, 0, request->cleared_bytes);
+    task->ready = (struct cpti_ready){0, 0};
+    task->others = NULL;
     task->request = request;
     task->place = index >= 0 ? (uint32_t)index : CPTI_NO_TASK;
     task->number = CPTI_NO_TASK;
@@ -631,15 +638,18 @@ cpt_status cpt_request_start_held(const struct cpt_request_options *options,
     return start(options, 0, handle, error);
 }
 
+enum waiter_state { WAITER_RUNS, WAITER_SLEEPS, WAITER_IS_FREE };
+
 /* Whoever waits in cpt_request_run(). */
 struct waiter {
-    struct cpti_lock lock;
-    pthread_cond_t gone;
-    int is_gone; /* guarded by lock; what is below is written before it */
+    atomic_int state; /* acq_rel; once it is WAITER_IS_FREE, all below is written */
     cpt_status status;
     void *output;
     struct cpt_path *path;
     struct cpt_error *error;
+    struct cpti_lock lock; /* of one that sleeps: guards is_gone */
+    pthread_cond_t gone;
+    int is_gone;
 };
 
 static void note_end(struct cpt_request *request, void *context)
@@ -669,6 +679,10 @@ static void release_waiter(void *context)
 {
     struct waiter *waiter = context;
 
+    if (atomic_exchange_explicit(&waiter->state, WAITER_IS_FREE,
+                                 memory_order_acq_rel) != WAITER_SLEEPS) {
+        return; /* it may be gone by now */
+    }
     cpti_lock_take(&waiter->lock);
     waiter->is_gone = 1;
     (void)pthread_cond_signal(&waiter->gone);
@@ -677,11 +691,24 @@ static void release_waiter(void *context)
 
 static void wait_until_gone(struct waiter *waiter)
 {
-    cpti_lock_take(&waiter->lock);
-    while (!waiter->is_gone) {
-        (void)pthread_cond_wait(&waiter->gone, &waiter->lock.mutex);
+    int runs = WAITER_RUNS;
+
+    if (atomic_load_explicit(&waiter->state, memory_order_acquire) == WAITER_IS_FREE) {
+        return;
     }
-    cpti_lock_release(&waiter->lock);
+    cpti_lock_init(&waiter->lock, CPTI_RANK_WAITER);
+    (void)pthread_cond_init(&waiter->gone, NULL);
+    if (atomic_compare_exchange_strong_explicit(&waiter->state, &runs, WAITER_SLEEPS,
+                                                memory_order_acq_rel,
+                                                memory_order_acquire)) {
+        cpti_lock_take(&waiter->lock);
+        while (!waiter->is_gone) {
+            (void)pthread_cond_wait(&waiter->gone, &waiter->lock.mutex);
+        }
+        cpti_lock_release(&waiter->lock);
+    }
+    (void)pthread_cond_destroy(&waiter->gone);
+    cpti_lock_deinit(&waiter->lock);
 }
 
 /* On a pool the thread that would only wait runs the request itself, and what of it no
@@ -690,13 +717,11 @@ static cpt_status start_and_help(const struct cpt_request_options *options,
                                  struct cpt_error *error)
 {
     struct cpt_executor *executor = options->executor;
-    const int is_adopted = executor != NULL && cpti_pool_adopt(executor) == CPT_OK;
-    const cpt_status status = start(options, is_adopted, NULL, error);
+    const int is_here = executor != NULL && cpti_pool_enter(executor);
+    const cpt_status status = start(options, is_here, NULL, error);
 
-    if (is_adopted) {
-        while (cpti_pool_help_own(executor)) {
-        }
-        cpti_pool_leave(executor);
+    if (is_here) {
+        cpti_pool_exit(executor);
     }
     return status;
 }
@@ -722,13 +747,9 @@ cpt_status cpt_request_run(const struct cpt_request_options *given, void *output
             "a task cannot wait for a request that would run on its own "
             "thread; start it, or give it another executor");
     }
-    cpti_lock_init(&waiter.lock, CPTI_RANK_WAITER);
-    (void)pthread_cond_init(&waiter.gone, NULL);
     status = start_and_help(&options, error);
     if (status == CPT_OK) {
         wait_until_gone(&waiter);
     }
-    (void)pthread_cond_destroy(&waiter.gone);
-    cpti_lock_deinit(&waiter.lock);
     return status == CPT_OK ? waiter.status : status;
 }

@@ -187,7 +187,8 @@ struct cpt_request {
     struct cpti_cell *cells;
     unsigned char *outputs;
     unsigned char *activations;
-    size_t activation_bytes; /* of one */
+    size_t activation_bytes; /* of one … */
+    size_t cleared_bytes;    /* … and what has to be cleared of it */
     struct cpti_demand *demands;
     struct cpti_record *records; /* NULL if not traced */
     struct cpti_inherited inherited;
