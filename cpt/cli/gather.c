@@ -4,6 +4,7 @@
 #include "cpt/cli/gather.h"
 
 #include "cpt/cli/files.h"
+#include "cpt/cli/gather_pieces.h"
 #include "cpt/cli/gather_sample.h"
 #include "cpt/cli/gather_store.h"
 #include "cpt/cli/log_passing.h"
@@ -317,8 +318,16 @@ static void count_passed(struct gathering *gathering, uint64_t passed_count)
     }
 }
 
+/* What became of a piece of the input. */
+struct outcome {
+    int status;    /* enum cpti_exit */
+    int is_usable; /* what it gave can be used nevertheless */
+    int is_log;
+    int is_broken; /* damage in a part of a log, of which only the whole log can tell */
+};
+
 static int gather_log(struct gathering *gathering, struct cpti_input *input,
-                      int *is_usable)
+                      const struct cpt_log_part *part, struct outcome *outcome)
 {
     struct cpti_selection *selections[CPTI_GATHERS_MAX] = {NULL};
     struct cpti_log_walk walk = {
@@ -328,6 +337,7 @@ static int gather_log(struct gathering *gathering, struct cpti_input *input,
         .context = gathering,
         .selections = selections,
         .selection_count = gathering->gather_count,
+        .part = part,
     };
     int status;
 
@@ -336,8 +346,10 @@ static int gather_log(struct gathering *gathering, struct cpti_input *input,
     }
     status = cpti_log_walk(&walk);
     count_passed(gathering, walk.passed_count);
+    outcome->is_broken =
+        part != NULL && (status != CPTI_EXIT_DONE || walk.damage_count != 0 ||
+                         walk.skipped_count + walk.lost_count != 0);
     if (add_tallies(gathering) != CPTI_EXIT_DONE) {
-        *is_usable = 0;
         return CPTI_EXIT_FAILED;
     }
     for (size_t i = 0; i < gathering->gather_count; i++) {
@@ -347,7 +359,7 @@ static int gather_log(struct gathering *gathering, struct cpti_input *input,
         }
     }
     /* records that were skipped do not take away the others */
-    *is_usable =
+    outcome->is_usable =
         status == CPTI_EXIT_DONE ||
         (walk.damage_count != 0 && walk.record_count + walk.passed_count != 0 &&
          !gathering->stops_at_error);
@@ -445,40 +457,32 @@ static int gather_store(struct gathering *gathering, const char *address)
 
 /* --- Files --- */
 
-/* What became of a file. */
-struct outcome {
-    int status;    /* enum cpti_exit */
-    int is_usable; /* what it gave can be used nevertheless */
-    int is_log;
-};
-
-static int gather_file(struct gathering *gathering, const char *path, int *is_usable,
-                       int *is_log)
+/* All of the file at @path, or @part of it. */
+static struct outcome gather_piece(struct gathering *gathering, const char *path,
+                                   const struct cpt_log_part *part)
 {
+    struct outcome outcome = {0};
     struct cpti_input input;
-    int status;
 
-    *is_usable = 0;
-    *is_log = 0;
     if (cpti_is_store(path)) {
-        status = gather_store(gathering, path);
-        *is_usable = status == CPTI_EXIT_DONE;
-        return status;
+        outcome.status = gather_store(gathering, path);
+        outcome.is_usable = outcome.status == CPTI_EXIT_DONE;
+        return outcome;
     }
-    status = cpti_input_open(&input, path);
-    if (status != CPTI_EXIT_DONE) {
-        return status;
+    outcome.status = cpti_input_open(&input, path);
+    if (outcome.status != CPTI_EXIT_DONE) {
+        return outcome;
     }
     if (input.kind == CPTI_INPUT_GZIP) {
-        status = cpti_refuse_gzip(&input);
+        outcome.status = cpti_refuse_gzip(&input);
     } else if (input.kind == CPTI_INPUT_TREE) {
-        status = gather_tree(gathering, &input, is_usable);
+        outcome.status = gather_tree(gathering, &input, &outcome.is_usable);
     } else {
-        *is_log = 1;
-        status = gather_log(gathering, &input, is_usable);
+        outcome.is_log = 1;
+        outcome.status = gather_log(gathering, &input, part, &outcome);
     }
     cpti_input_close(&input);
-    return status;
+    return outcome;
 }
 
 /* Notes which logs it was; beyond the limit of notes the first ones stay. */
@@ -514,6 +518,9 @@ static int make_trees(struct gathering *gathering)
 
 /* --- Threads --- */
 
+/* Not of enum cpti_exit: damage was met, and nothing gathered. */
+enum { GATHERED_IN_VAIN = -1 };
+
 /* What one thread gathers: trees, selections (they note which keys they met) and
  * services of its own. */
 struct share {
@@ -524,18 +531,34 @@ struct share {
 
 struct crew {
     struct share *shares;
+    size_t share_count;
     const char *const *paths;
-    struct outcome *outcomes;
+    const struct cpti_pieces *pieces;
+    struct outcome *outcomes; /* of the pieces */
 };
 
 static int gather_job(void *context, size_t worker, size_t job)
 {
     const struct crew *crew = context;
-    struct outcome *outcome = &crew->outcomes[job];
+    const struct cpti_piece *piece = &crew->pieces->all[job];
 
-    outcome->status = gather_file(&crew->shares[worker].gathering, crew->paths[job],
-                                  &outcome->is_usable, &outcome->is_log);
-    return !outcome->is_usable;
+    crew->outcomes[job] =
+        gather_piece(&crew->shares[worker].gathering, crew->paths[piece->file],
+                     piece->is_cut ? &piece->part : NULL);
+    return !crew->outcomes[job].is_usable;
+}
+
+/* Whether what was gathered, and said, is of no use. */
+static int is_in_vain(const void *context)
+{
+    const struct crew *crew = context;
+
+    for (size_t i = 0; i < crew->pieces->count; i++) {
+        if (crew->outcomes[i].is_broken) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 static int init_share(struct share *share, const struct gathering *whole)
@@ -553,7 +576,16 @@ static int init_share(struct share *share, const struct gathering *whole)
     return make_trees(&share->gathering);
 }
 
-/* Adds what a thread has gathered to @whole, and frees it. */
+static void deinit_share(struct share *share)
+{
+    for (size_t i = 0; i < share->gathering.gather_count; i++) {
+        cpt_tree_free(share->gathers[i].tree);
+    }
+    services_deinit(&share->gathering.services);
+    cpt_log_shapes_free(share->gathering.shapes);
+}
+
+/* Adds what a thread has gathered to @whole. */
 static int join_share(struct gathering *whole, struct share *share)
 {
     int failed = CPTI_EXIT_DONE;
@@ -566,41 +598,81 @@ static int join_share(struct gathering *whole, struct share *share)
             failed = failed_tree(
                 cpt_tree_merge(whole->gathers[i].tree, share->gathers[i].tree));
         }
-        cpt_tree_free(share->gathers[i].tree);
     }
     for (size_t i = 0; i < share->gathering.services.count; i++) {
         (void)service_is_first(&whole->services, share->gathering.services.names[i]);
     }
     whole->services.more_count += share->gathering.services.more_count;
-    cpt_log_shapes_free(share->gathering.shapes);
-    services_deinit(&share->gathering.services);
     return failed;
 }
 
-static int gather_by_threads(struct gathering *whole, const char *const *paths,
-                             struct outcome *outcomes, size_t path_count,
-                             size_t share_count)
+static int run_crew(struct crew *crew, const struct gathering *whole)
 {
-    struct crew crew = {calloc(share_count, sizeof *crew.shares), paths, outcomes};
-    const struct cpti_workers workers = {path_count, share_count, gather_job, &crew,
-                                         "files"};
+    const struct cpti_workers workers = {
+        .job_count = crew->pieces->count,
+        .worker_count = crew->share_count,
+        .run = gather_job,
+        .context = crew,
+        .noun = crew->pieces->are_cut ? "pieces" : "files",
+        .is_in_vain = is_in_vain,
+    };
     int status = CPTI_EXIT_DONE;
 
-    if (crew.shares == NULL) {
-        return cpti_failed("out of memory");
-    }
-    for (size_t i = 0; i < share_count && status == CPTI_EXIT_DONE; i++) {
-        status = init_share(&crew.shares[i], whole);
+    for (size_t i = 0; i < crew->share_count && status == CPTI_EXIT_DONE; i++) {
+        status = init_share(&crew->shares[i], whole);
     }
     if (status == CPTI_EXIT_DONE && cpti_workers_run(&workers) != 0) {
         status = cpti_failed("no thread can be started");
     }
-    for (size_t i = 0; i < share_count; i++) {
-        const int failed = join_share(whole, &crew.shares[i]);
+    return status;
+}
 
-        status = status == CPTI_EXIT_DONE ? failed : status;
+/* What became of the files, of what became of their pieces. */
+static void sum_up(const struct crew *crew, struct outcome *outcomes)
+{
+    for (size_t i = 0; i < crew->pieces->count; i++) {
+        struct outcome *outcome = &outcomes[crew->pieces->all[i].file];
+        const struct outcome *piece = &crew->outcomes[i];
+        const int is_first =
+            i == 0 || crew->pieces->all[i - 1].file != crew->pieces->all[i].file;
+
+        if (is_first) {
+            *outcome = *piece;
+        } else if (outcome->status == CPTI_EXIT_DONE) {
+            outcome->status = piece->status;
+            outcome->is_usable &= piece->is_usable;
+        }
+    }
+}
+
+/* enum cpti_exit, or GATHERED_IN_VAIN. */
+static int gather_by_threads(struct gathering *whole, const char *const *paths,
+                             const struct cpti_pieces *pieces, size_t thread_count,
+                             struct outcome *outcomes)
+{
+    const size_t share_count =
+        thread_count < pieces->count ? thread_count : pieces->count;
+    struct crew crew = {.shares = calloc(share_count, sizeof *crew.shares),
+                        .share_count = share_count,
+                        .paths = paths,
+                        .pieces = pieces,
+                        .outcomes = calloc(pieces->count, sizeof *crew.outcomes)};
+    int status = crew.shares == NULL || crew.outcomes == NULL
+                     ? cpti_failed("out of memory")
+                     : run_crew(&crew, whole);
+
+    if (status == CPTI_EXIT_DONE) {
+        sum_up(&crew, outcomes);
+        status = is_in_vain(&crew) ? GATHERED_IN_VAIN : CPTI_EXIT_DONE;
+    }
+    for (size_t i = 0; i < share_count && crew.shares != NULL; i++) {
+        if (status == CPTI_EXIT_DONE) {
+            status = join_share(whole, &crew.shares[i]);
+        }
+        deinit_share(&crew.shares[i]);
     }
     free(crew.shares);
+    free(crew.outcomes);
     return status;
 }
 
@@ -608,13 +680,40 @@ static int gather_by_turns(struct gathering *gathering, const char *const *paths
                            struct outcome *outcomes, size_t path_count)
 {
     for (size_t i = 0; i < path_count; i++) {
-        outcomes[i].status = gather_file(gathering, paths[i], &outcomes[i].is_usable,
-                                         &outcomes[i].is_log);
+        outcomes[i] = gather_piece(gathering, paths[i], NULL);
         if (!outcomes[i].is_usable) {
             break;
         }
     }
     return CPTI_EXIT_DONE;
+}
+
+/* By as many threads as there are pieces for. If there is damage in a piece of a log,
+ * all is read again with whole files for pieces, and only that is said and counted. */
+static int gather_outcomes(struct gathering *gathering, const char *const *paths,
+                           size_t path_count, size_t thread_count,
+                           struct outcome *outcomes)
+{
+    struct cpti_pieces pieces = {0};
+    int status = cpti_pieces_init(&pieces, paths, path_count, thread_count);
+
+    if (status == CPTI_EXIT_DONE && thread_count > 1 && pieces.count > 1) {
+        status = gather_by_threads(gathering, paths, &pieces, thread_count, outcomes);
+    } else if (status == CPTI_EXIT_DONE) {
+        status = gather_by_turns(gathering, paths, outcomes, path_count);
+    }
+    cpti_pieces_deinit(&pieces);
+    if (status == GATHERED_IN_VAIN && path_count > 1) {
+        status = cpti_pieces_init(&pieces, paths, path_count, 1);
+        if (status == CPTI_EXIT_DONE) {
+            status =
+                gather_by_threads(gathering, paths, &pieces, thread_count, outcomes);
+        }
+        cpti_pieces_deinit(&pieces);
+    } else if (status == GATHERED_IN_VAIN) {
+        status = gather_by_turns(gathering, paths, outcomes, path_count);
+    }
+    return status;
 }
 
 /* --- All --- */
@@ -734,7 +833,6 @@ static int gather_files(struct gathering *gathering, const char *const *paths,
 {
     const size_t thread_count =
         gathering->gathers[0].request != NULL || has_sample(gathering) ? 1 : job_count;
-    const size_t share_count = thread_count < path_count ? thread_count : path_count;
     struct outcome *outcomes = calloc(path_count + 1, sizeof *outcomes);
     int status = CPTI_EXIT_FAILED;
 
@@ -742,9 +840,7 @@ static int gather_files(struct gathering *gathering, const char *const *paths,
     if (outcomes == NULL) {
         return cpti_failed("out of memory");
     }
-    status = share_count > 1 ? gather_by_threads(gathering, paths, outcomes, path_count,
-                                                 share_count)
-                             : gather_by_turns(gathering, paths, outcomes, path_count);
+    status = gather_outcomes(gathering, paths, path_count, thread_count, outcomes);
     *is_usable = status == CPTI_EXIT_DONE;
     for (size_t i = 0; i < path_count && *is_usable; i++) {
         status = outcomes[i].status != CPTI_EXIT_DONE ? outcomes[i].status : status;

@@ -114,6 +114,10 @@ static void wait_for_all(struct pool *pool)
 
 static void print_said(const struct pool *pool)
 {
+    if (pool->workers->is_in_vain != NULL &&
+        pool->workers->is_in_vain(pool->workers->context)) {
+        return;
+    }
     (void)fflush(stdout);
     for (size_t i = 0; i < pool->workers->job_count; i++) {
         if (pool->said[i].bytes != 0) {

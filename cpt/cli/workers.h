@@ -27,6 +27,9 @@ struct cpti_workers {
     int (*run)(void *context, size_t worker, size_t job);
     void *context;
     const char *noun; /* "files", for the line of progress */
+    /* Asked when all jobs are done: whether nothing of what they said is to be printed.
+     * NULL: no. */
+    int (*is_in_vain)(const void *context);
 };
 
 /* Runs all jobs. 0, or -1 if no thread could be started or there is no memory; then

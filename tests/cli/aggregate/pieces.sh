@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# one large log is read by several threads in pieces: the same tree, and of damage the
+# same messages
+make_log experiment >one.cptlog
+: >all.cptlog
+while [ "$(wc -c <all.cptlog)" -lt 6000000 ]; do
+    cat one.cptlog one.cptlog one.cptlog one.cptlog >>all.cptlog
+    cp all.cptlog one.cptlog
+done
+pieces()
+{
+    for jobs in 1 2 7; do
+        cpt aggregate -j $jobs -o $jobs.cpttree "$@" 2>$jobs.said
+        echo $?
+    done
+    cmp 1.cpttree 2.cpttree && cmp 1.cpttree 7.cpttree &&
+        cmp 1.said 2.said && cmp 1.said 7.said && echo same
+}
+pieces all.cptlog
+cat 1.said
+make_log unsound >unsound.cptlog
+cat all.cptlog unsound.cptlog all.cptlog >damaged.cptlog
+head -c 7000000 all.cptlog >truncated.cptlog
+pieces damaged.cptlog
+pieces truncated.cptlog
+pieces truncated.cptlog damaged.cptlog all.cptlog
+pieces -w arm=treatment all.cptlog
+pieces -w 'arm=treatment and latency > p90' all.cptlog
+cpt aggregate --stop-at-error -j 2 -o stopped.cpttree damaged.cptlog 2>said
+echo $?
+[ -e stopped.cpttree ] || echo none
