@@ -54,18 +54,29 @@ static void spend(uint64_t duration_ns)
     }
 }
 
+static void tell_work(void *context)
+{
+    atomic_fetch_add(&((struct random_work *)context)->is_told, 1);
+}
+
 /* A sleep, or work that somebody else completes. */
 static struct cpt_pending *begin_elsewhere(struct cpt_task *task, const char *name,
                                            uint64_t duration_ns)
 {
     struct cpt_pending *pending = NULL;
+    struct random_work *work = NULL;
 
     if (random_graph.hooks.defer == NULL || duration_ns % 2 == 0) {
         return cpt_sleep(task, name, duration_ns);
     }
-    pending = cpt_defer(task, name);
+    work = cpt_task_memory(task, sizeof *work);
+    if (work != NULL) {
+        pending = duration_ns % 3 == 0
+                      ? cpt_defer(task, name)
+                      : cpt_defer_cancellable(task, name, tell_work, work);
+    }
     if (pending != NULL) {
-        random_graph.hooks.defer(pending, duration_ns);
+        random_graph.hooks.defer(pending, work, duration_ns);
     }
     return pending;
 }
@@ -131,6 +142,9 @@ static cpt_status run_script(struct cpt_task *task, unsigned index, cpt_task_fn 
     }
     if (random_graph.hooks.fails != NULL && random_graph.hooks.fails(index)) {
         return cpt_fail(task, CPT_IO, "task %u fails", index);
+    }
+    if (random_graph.hooks.cancels != NULL && random_graph.hooks.cancels(index)) {
+        cpt_cancel(progress->last);
     }
     if (random_graph.hooks.begin_step != NULL) {
         random_graph.hooks.begin_step(index);

@@ -16,6 +16,8 @@
 
 #include "framework/cpt_graph.h"
 
+#include <stdatomic.h>
+
 enum { RANDOM_TASKS_MAX = 12, RANDOM_STEPS_MAX = 3, RANDOM_PARTS_MAX = 3 };
 
 enum random_wait { WAIT_NOTHING, WAIT_ONE, WAIT_ALL, WAIT_ALL_FOR };
@@ -35,15 +37,23 @@ struct random_script {
     struct random_step steps[RANDOM_STEPS_MAX];
 };
 
+/* Work elsewhere, in memory of its request. */
+struct random_work {
+    atomic_int is_told;
+};
+
 /* What happens at the edges of a script; all may be NULL. */
 struct random_hooks {
     void (*spend)(uint64_t duration_ns);
     void (*begin_step)(unsigned task);
     void (*end_step)(unsigned task);
     void (*begin_sleep)(unsigned task, unsigned sleep, uint64_t duration_ns);
-    /* Completes @pending, from any thread, in about @duration_ns. NULL: there are only
-     * sleeps. */
-    void (*defer)(struct cpt_pending *pending, uint64_t duration_ns);
+    /* Completes @pending, from any thread, in about @duration_ns, or sooner once @work
+     * is told to stop; that is good until then. NULL: there are only sleeps. */
+    void (*defer)(struct cpt_pending *pending, const struct random_work *work,
+                  uint64_t duration_ns);
+    /* Whether this step of the task is to cancel what was started last. */
+    int (*cancels)(unsigned task);
     /* Whether this step of the task is to fail. */
     int (*fails)(unsigned task);
 };

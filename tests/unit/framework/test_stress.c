@@ -3,11 +3,12 @@
 /*
  * test_stress.c - everything at once, on real threads
  *
- * Random graphs with tasks that fail, deadlines, work that two foreign threads complete
- * (early, late, after the request has ended), refused allocations and tiny memory
- * limits, on pools of one to four workers. Whatever happens: `done` comes once and has
- * an output or a sentence, the path conserves time, `gone` comes once, and no memory
- * stays.
+ * Random graphs with tasks that fail or cancel what they have started, deadlines of
+ * waits and of requests, requests that are cancelled from outside, work that two
+ * foreign threads complete (early, late, after the request has ended, when told to
+ * stop), refused allocations and tiny memory limits, on pools of one to four workers.
+ * Whatever happens: `done` comes once and has an output or a sentence, the path
+ * conserves time, `gone` comes once, and no memory stays.
  *
  * Run under ThreadSanitizer and AddressSanitizer by make test-all. CPT_TEST_CASES sets
  * how many graphs, CPT_TEST_SEED which.
@@ -35,6 +36,7 @@ static uint64_t now_ns(void)
 
 struct job {
     struct cpt_pending *pending;
+    const struct random_work *work;
     uint64_t due_ns;
 };
 
@@ -46,14 +48,18 @@ static struct {
     pthread_t threads[COMPLETERS];
 } foreign = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-static void complete_later(struct cpt_pending *pending, uint64_t duration_ns)
+static int wrongly_told_count; /* more than once; guarded by foreign.mutex */
+
+static void complete_later(struct cpt_pending *pending, const struct random_work *work,
+                           uint64_t duration_ns)
 {
     int is_full = 0;
 
     (void)pthread_mutex_lock(&foreign.mutex);
     is_full = foreign.count == JOBS_MAX;
     if (!is_full) {
-        foreign.jobs[foreign.count++] = (struct job){pending, now_ns() + duration_ns};
+        foreign.jobs[foreign.count++] =
+            (struct job){pending, work, now_ns() + duration_ns};
     }
     (void)pthread_mutex_unlock(&foreign.mutex);
     if (is_full) {
@@ -68,7 +74,10 @@ static struct cpt_pending *take_due(void)
 
     (void)pthread_mutex_lock(&foreign.mutex);
     for (size_t i = 0; i < foreign.count && pending == NULL; i++) {
-        if (foreign.jobs[i].due_ns <= now_ns()) {
+        const int is_told = atomic_load(&foreign.jobs[i].work->is_told);
+
+        wrongly_told_count += is_told > 1;
+        if (is_told || foreign.jobs[i].due_ns <= now_ns()) {
             pending = foreign.jobs[i].pending;
             foreign.jobs[i] = foreign.jobs[--foreign.count];
         }
@@ -140,6 +149,11 @@ static int fails_sometimes(unsigned task)
     return (atomic_fetch_add(&step_count, 1) + task) % 53 == 0;
 }
 
+static int cancels_sometimes(unsigned task)
+{
+    return (atomic_load(&step_count) + task) % 5 == 0;
+}
+
 static void spin(uint64_t duration_ns)
 {
     const uint64_t end_ns = now_ns() + duration_ns;
@@ -191,6 +205,16 @@ static void note_gone(void *context)
     atomic_fetch_add(&((struct batch *)context)->gone_count, 1);
 }
 
+/* Cancels any of those that were started, or that may be gone; or none. */
+static void cancel_one(uint64_t *random, struct cpt_request_handle *const *handles)
+{
+    struct cpt_request_handle *handle = handles[virtual_random(random, REQUESTS)];
+
+    if (handle != NULL && virtual_random(random, 3) == 0) {
+        (void)cpt_request_cancel(handle);
+    }
+}
+
 static int run_graph(uint64_t *random)
 {
     struct batch batch = {0};
@@ -199,6 +223,7 @@ static int run_graph(uint64_t *random)
         .worker_count = 1 + (unsigned)virtual_random(random, 4)};
     struct cpt_executor *pool = cpt_pool_new(&pool_options, NULL);
     struct cpt_plan *plan = NULL;
+    struct cpt_request_handle *handles[REQUESTS] = {NULL};
     int started = 0;
 
     random_graph_make(random, 30000);
@@ -214,9 +239,18 @@ static int run_graph(uint64_t *random)
             .alloc = &refusing,
             .is_traced = i % 4 != 0,
             .attribution = (unsigned)(i % 2),
-            .memory_bytes_max = i % 3 != 0 ? 0 : 8000 + virtual_random(random, 20000)};
+            .memory_bytes_max = i % 3 != 0 ? 0 : 8000 + virtual_random(random, 20000),
+            .timeout_ns = i % 5 != 0 ? 0 : 1 + virtual_random(random, 200000)};
 
-        started += cpt_request_start(&options, NULL) == CPT_OK;
+        started += i % 2 == 0
+                       ? cpt_request_start(&options, NULL) == CPT_OK
+                       : cpt_request_start_held(&options, &handles[i], NULL) == CPT_OK;
+        cancel_one(random, handles);
+    }
+    for (int i = 0; i < REQUESTS; i++) {
+        cancel_one(random, handles);
+        cpt_request_handle_free(handles[i]);
+        handles[i] = NULL;
     }
     while (atomic_load(&batch.gone_count) < started) {
         (void)usleep(50);
@@ -238,8 +272,10 @@ static void test_everything_at_once(void)
     int is_good = 1;
 
     printf("(seed %llu) ", (unsigned long long)random);
-    random_graph.hooks = (struct random_hooks){
-        .spend = spin, .defer = complete_later, .fails = fails_sometimes};
+    random_graph.hooks = (struct random_hooks){.spend = spin,
+                                               .defer = complete_later,
+                                               .fails = fails_sometimes,
+                                               .cancels = cancels_sometimes};
     refused_of_1000 = 10;
     foreign.is_stopping = 0;
     for (size_t i = 0; i < COMPLETERS; i++) {
@@ -256,6 +292,7 @@ static void test_everything_at_once(void)
         (void)pthread_join(foreign.threads[i], NULL);
     }
     CU_ASSERT_TRUE(is_good);
+    CU_ASSERT_EQUAL(wrongly_told_count, 0);
 }
 
 CU_TestInfo cpt_stress_tests[] = {
