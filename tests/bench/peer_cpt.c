@@ -41,7 +41,9 @@ static void close_run(void *opened)
     free(run);
 }
 
-static void *open_run(const struct bench_job *job, int is_pool, int is_traced)
+enum { UNTRACED, TRACED, TRACED_WITH_CPU };
+
+static void *open_run(const struct bench_job *job, int is_pool, int tracing)
 {
     const struct cpt_pool_options pool = {.struct_bytes = sizeof pool,
                                           .worker_count = job->worker_count};
@@ -55,8 +57,9 @@ static void *open_run(const struct bench_job *job, int is_pool, int is_traced)
     run->plan = job->is_fresh ? NULL : bench_graph_plan(run->graph, NULL);
     run->options.struct_bytes = sizeof run->options;
     run->options.plan = run->plan;
-    run->options.is_traced = is_traced;
-    run->options.clock = is_traced ? cpt_clock_fastest() : NULL;
+    run->options.is_traced = tracing != UNTRACED;
+    run->options.measures_cpu = tracing == TRACED_WITH_CPU;
+    run->options.clock = tracing != UNTRACED ? cpt_clock_fastest() : NULL;
     if (is_pool) {
         run->options.executor = cpt_pool_new(&pool, NULL);
         if (run->options.executor == NULL) {
@@ -69,22 +72,27 @@ static void *open_run(const struct bench_job *job, int is_pool, int is_traced)
 
 static void *open_inline(const struct bench_job *job)
 {
-    return job->worker_count == 1 ? open_run(job, 0, 0) : NULL;
+    return job->worker_count == 1 ? open_run(job, 0, UNTRACED) : NULL;
 }
 
 static void *open_inline_traced(const struct bench_job *job)
 {
-    return job->worker_count == 1 ? open_run(job, 0, 1) : NULL;
+    return job->worker_count == 1 ? open_run(job, 0, TRACED) : NULL;
+}
+
+static void *open_inline_cpu(const struct bench_job *job)
+{
+    return job->worker_count == 1 ? open_run(job, 0, TRACED_WITH_CPU) : NULL;
 }
 
 static void *open_pool(const struct bench_job *job)
 {
-    return open_run(job, 1, 0);
+    return open_run(job, 1, UNTRACED);
 }
 
 static void *open_pool_traced(const struct bench_job *job)
 {
-    return open_run(job, 1, 1);
+    return open_run(job, 1, TRACED);
 }
 
 static void must(cpt_status status)
@@ -131,6 +139,8 @@ enum { BOTH = BENCH_RUNS_REUSED | BENCH_RUNS_FRESH };
 const struct bench_peer bench_peers_cpt[] = {
     {"cpt, inline", BOTH, open_inline, run_inline, close_run, NULL},
     {"cpt, inline, traced", BENCH_RUNS_REUSED, open_inline_traced, run_inline,
+     close_run, "cpt, inline"},
+    {"cpt, inline, traced, CPU time", BENCH_RUNS_REUSED, open_inline_cpu, run_inline,
      close_run, "cpt, inline"},
     {"cpt, pool", BOTH | BENCH_RUNS_THREADS, open_pool, run_waiting, close_run, NULL},
     {"cpt, pool, traced", BENCH_RUNS_REUSED | BENCH_RUNS_THREADS, open_pool_traced,
