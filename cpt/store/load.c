@@ -1,110 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * load.c - requests become rows, and rows go to their shard until it has them
+ * load.c - requests become rows of their shard's next batch
  *
  *      record + path --> row --identity mod shards--> batch of a shard --POST--> shard
  *
  * The identity of a request is a hash of its row and of its place in its log, without
  * the log's name: so a log that has grown, was renamed or is loaded a second time
  * brings the rows that are there already, and the database keeps one of each. That is
- * also why a batch may be sent again when its answer was lost: whether the shard had
- * taken it before it died makes no difference.
+ * also why a batch may be sent again when its answer was lost (send.c): whether the
+ * shard had taken it before it died makes no difference.
  *
- * A batch is never sent to another shard instead, since there the same rows would count
- * once more. While a shard is away its rows wait, and the loader with them.
+ * A stack is hashed once, when it is met for the first time, however many requests have
+ * it; afterwards it is found by what it is.
  */
 #include "cpt/store/store_parts.h"
 #include "cpt/store/sha256.h"
-#include "cpt/store/tables.h"
 #include "aggregate/cpt_tree.h"
-#include "cpt/cpt_clock.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 
 #include <string.h>
 #include <time.h>
 
-/* Pause before the next try: at first, and at most. */
-enum { PAUSE_FIRST_MS = 100, PAUSE_MAX_MS = 3000 };
+/* What stands in front of a row, and where it goes. */
+struct row_key {
+    uint64_t id;
+    const char *source;
+    uint64_t ordinal;
+    uint32_t month;
+};
 
-/* --- Sending --- */
-
-static void pause_ms(unsigned ms)
+/* The identity of the stack of frame @index, and its entry in the table of all. */
+static cpt_status find_stack(struct cpti_store *store, const struct cpt_path *path,
+                             uint32_t index, struct cpt_error *error)
 {
-    const struct timespec time = {(time_t)(ms / 1000), (long)ms % 1000 * 1000000};
-
-    (void)nanosleep(&time, NULL);
-}
-
-/* Runs an INSERT until the shard has taken it, refuses it, or time is up. */
-static cpt_status insert(const struct cpti_store *store, struct cpti_shard *shard,
-                         const char *statement, const struct cpti_rows *rows,
-                         struct cpt_error *error)
-{
-    const uint64_t until_ns = cpt_clock_now_ns(cpt_clock_monotonic()) +
-                              store->retry_seconds * UINT64_C(1000000000);
-    unsigned ms = PAUSE_FIRST_MS;
-
-    if (rows->bytes == 0) {
-        return CPT_OK;
-    }
-    for (;;) {
-        struct cpt_error why = {0};
-        const cpt_status status = cpti_shard_run(store, shard, statement, rows, &why);
-
-        if (status == CPT_OK) {
-            return CPT_OK;
-        }
-        if (status != CPT_UNAVAILABLE ||
-            cpt_clock_now_ns(cpt_clock_monotonic()) + ms * UINT64_C(1000000) >=
-                until_ns) {
-            return cpt_error_set(error, status, 0, "%s", why.sentence);
-        }
-        pause_ms(ms);
-        ms = 2 * ms < PAUSE_MAX_MS ? 2 * ms : PAUSE_MAX_MS;
-    }
-}
-
-/* Stacks first: whoever reads a request finds out what its numbers mean. */
-static cpt_status send_shard(const struct cpti_store *store, struct cpti_shard *shard,
-                             struct cpt_error *error)
-{
-    cpt_status status = insert(store, shard, CPTI_INSERT_STACKS, &shard->stacks, error);
-
-    if (status == CPT_OK) {
-        status = insert(store, shard, CPTI_INSERT_REQUESTS, &shard->requests, error);
-    }
-    if (status == CPT_OK) {
-        shard->stacks.bytes = 0;
-        shard->requests.bytes = 0;
-        shard->row_count = 0;
-    }
-    return status;
-}
-
-cpt_status cpti_store_load_end(struct cpti_store *store, struct cpt_error *error)
-{
+    const struct cpt_frame *frame = cpt_path_frame(path, index);
+    const struct cpt_bytes name = cpt_path_frame_name(path, index);
+    const uint64_t parent = frame->parent == CPT_FRAME_NONE
+                                ? CPTI_STACK_ROOT
+                                : store->times[frame->parent].id;
+    struct cpti_stack_time *time = &store->times[index];
+    const struct cpti_stack *known =
+        cpti_stacks_below(&store->stacks, parent, frame->kind, name);
     cpt_status status = CPT_OK;
+    int is_new;
 
-    for (size_t i = 0; i < store->shard_count && status == CPT_OK; i++) {
-        status = send_shard(store, &store->shards[i], error);
+    if (known == NULL) {
+        const uint64_t id = cpti_stack_id(parent, frame->kind, name);
+
+        status =
+            cpti_stacks_add(&store->stacks, id, parent, frame->kind, name, &is_new);
+        known = cpti_stacks_find(&store->stacks, id);
     }
-    return status;
+    if (status != CPT_OK) {
+        return cpt_error_set(error, status, 0, "%s",
+                             status == CPT_CORRUPT ? "two stacks have the same identity"
+                                                   : cpt_status_sentence(status));
+    }
+    time->id = known->id;
+    time->entry = (size_t)(known - store->stacks.entries);
+    return CPT_OK;
 }
-
-/* --- Rows --- */
 
 /* The frames of @path with the identities and times of their stacks, the empty stack
  * behind them. Frames without time stay, with 0. */
-static cpt_status sum_frames(struct cpti_store *store, const struct cpt_path *path)
+static cpt_status sum_frames(struct cpti_store *store, const struct cpt_path *path,
+                             struct cpt_error *error)
 {
     const size_t count = cpt_path_frame_count(path);
     struct cpti_stack_time *times;
 
     if (cpt_alloc_grow(NULL, (void **)&store->times, &store->time_capacity, count + 1,
                        CPT_PATH_FRAMES_MAX + 1, sizeof *store->times) != CPT_OK) {
-        return CPT_NO_MEMORY;
+        return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
     }
     times = store->times;
     memset(times, 0, (count + 1) * sizeof *times);
@@ -114,11 +83,11 @@ static cpt_status sum_frames(struct cpti_store *store, const struct cpt_path *pa
         times[segment->frame].self_ns += segment->duration_ns;
     }
     for (uint32_t i = 0; i < count; i++) {
-        const struct cpt_frame *frame = cpt_path_frame(path, i);
+        const cpt_status status = find_stack(store, path, i, error);
 
-        times[i].id = cpti_stack_id(
-            frame->parent == CPT_FRAME_NONE ? CPTI_STACK_ROOT : times[frame->parent].id,
-            frame->kind, cpt_path_frame_name(path, i));
+        if (status != CPT_OK) {
+            return status;
+        }
     }
     for (size_t i = count; i-- > 0;) {
         const uint32_t parent = cpt_path_frame(path, (uint32_t)i)->parent;
@@ -251,33 +220,54 @@ static uint64_t identify(const struct cpti_rows *row, uint64_t ordinal)
     return id;
 }
 
-/* Rows for the stacks that @shard has not been told of. */
-static cpt_status put_stacks(struct cpti_shard *shard, const struct cpt_path *path,
-                             const struct cpti_stack_time *times,
-                             struct cpt_error *error)
+/* Rows for the stacks that shard @number has not been told of. */
+static void put_stacks(struct cpti_store *store, size_t number, size_t frame_count)
 {
-    for (uint32_t i = 0; i < cpt_path_frame_count(path); i++) {
-        const struct cpt_frame *frame = cpt_path_frame(path, i);
-        const struct cpt_bytes name = cpt_path_frame_name(path, i);
-        const uint64_t parent =
-            frame->parent == CPT_FRAME_NONE ? CPTI_STACK_ROOT : times[frame->parent].id;
-        int is_new = 0;
-        const cpt_status status = cpti_stacks_add(&shard->known, times[i].id, parent,
-                                                  frame->kind, name, &is_new);
+    const uint64_t bit = UINT64_C(1) << number;
+    struct cpti_rows *rows = &store->shards[number].filling.stacks;
 
-        if (status != CPT_OK) {
-            return cpt_error_set(error, status, 0, "%s",
-                                 status == CPT_CORRUPT
-                                     ? "two stacks have the same identity"
-                                     : cpt_status_sentence(status));
-        }
-        if (is_new) {
-            cpti_row_u64(&shard->stacks, times[i].id);
-            cpti_row_u64(&shard->stacks, parent);
-            cpti_row_u16(&shard->stacks, frame->kind);
-            cpti_row_text(&shard->stacks, name);
+    for (size_t i = 0; i < frame_count; i++) {
+        struct cpti_stack *stack = &store->stacks.entries[store->times[i].entry];
+
+        if ((stack->shards & bit) == 0) {
+            stack->shards |= bit;
+            cpti_row_u64(rows, stack->id);
+            cpti_row_u64(rows, stack->parent);
+            cpti_row_u16(rows, stack->kind);
+            cpti_row_text(rows, cpt_names_at(store->stacks.names, stack->name));
         }
     }
+}
+
+/* The partition that the database puts a request into: a month. */
+static uint32_t month_of(uint64_t start_ns)
+{
+    const time_t seconds = (time_t)(uint32_t)(start_ns / 1000000000);
+    struct tm parts = {0};
+
+    (void)gmtime_r(&seconds, &parts);
+    return (uint32_t)(12 * parts.tm_year + parts.tm_mon);
+}
+
+/* Adds the row at hand to @batch. */
+static cpt_status put_row(const struct cpti_store *store, struct cpti_batch *batch,
+                          const struct row_key *key, struct cpt_error *error)
+{
+    struct cpti_row_place place = {.at = batch->requests.bytes, .month = key->month};
+
+    cpti_row_u64(&batch->requests, key->id);
+    cpti_row_text(&batch->requests, cpt_bytes_of(key->source));
+    cpti_row_u64(&batch->requests, key->ordinal);
+    cpti_row_bytes(&batch->requests, store->row.data, store->row.bytes);
+    place.end = batch->requests.bytes;
+    if (store->row.has_failed || batch->requests.has_failed ||
+        batch->stacks.has_failed ||
+        cpt_alloc_grow(NULL, (void **)&batch->places, &batch->place_capacity,
+                       batch->row_count + 1, SIZE_MAX / sizeof *batch->places,
+                       sizeof *batch->places) != CPT_OK) {
+        return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
+    }
+    batch->places[batch->row_count++] = place;
     return CPT_OK;
 }
 
@@ -286,31 +276,26 @@ cpt_status cpti_store_load_add(struct cpti_store *store, const char *source,
                                const struct cpt_path *path, uint64_t weight,
                                uint64_t ordinal, struct cpt_error *error)
 {
+    struct row_key key = {.source = source, .ordinal = ordinal};
     struct cpti_shard *shard;
-    uint64_t id;
-    cpt_status status = sum_frames(store, path);
+    size_t number;
+    cpt_status status = sum_frames(store, path, error);
 
     if (status != CPT_OK) {
-        return cpt_error_set(error, status, 0, "out of memory");
+        return status;
     }
     store->row.bytes = 0;
     put_request(&store->row, record, weight);
     put_times(&store->row, store->times, cpt_path_frame_count(path));
-    id = identify(&store->row, ordinal);
-    shard = &store->shards[id % store->shard_count];
-    status = put_stacks(shard, path, store->times, error);
-    cpti_row_u64(&shard->requests, id);
-    cpti_row_text(&shard->requests, cpt_bytes_of(source));
-    cpti_row_u64(&shard->requests, ordinal);
-    cpti_row_bytes(&shard->requests, store->row.data, store->row.bytes);
-    if (store->row.has_failed || shard->requests.has_failed ||
-        shard->stacks.has_failed) {
-        return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
-    }
-    shard->row_count++;
-    if (status == CPT_OK && (shard->row_count >= store->batch_rows ||
-                             shard->requests.bytes >= CPTI_BATCH_BYTES)) {
-        status = send_shard(store, shard, error);
+    key.id = identify(&store->row, ordinal);
+    key.month = month_of(record->start_unix_ns);
+    number = key.id % store->shard_count;
+    shard = &store->shards[number];
+    put_stacks(store, number, cpt_path_frame_count(path));
+    status = put_row(store, &shard->filling, &key, error);
+    if (status == CPT_OK && (shard->filling.row_count >= store->batch_rows ||
+                             shard->filling.requests.bytes >= CPTI_BATCH_BYTES)) {
+        status = cpti_shard_send(store, shard, error);
     }
     return status;
 }

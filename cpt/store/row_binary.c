@@ -27,12 +27,18 @@ void cpti_row_bytes(struct cpti_rows *rows, const void *data, size_t bytes)
     }
 }
 
+/* Most of a row are numbers: where there is room they go there at once. */
 static void put_fixed(struct cpti_rows *rows, uint64_t value, size_t bytes)
 {
     unsigned char data[8];
 
-    for (size_t i = 0; i < bytes; i++) {
+    for (size_t i = 0; i < sizeof data; i++) {
         data[i] = (unsigned char)(value >> 8 * i);
+    }
+    if (rows->capacity - rows->bytes >= sizeof data && !rows->has_failed) {
+        memcpy(rows->data + rows->bytes, data, sizeof data);
+        rows->bytes += bytes;
+        return;
     }
     cpti_row_bytes(rows, data, bytes);
 }

@@ -38,27 +38,38 @@ static void schedule(const unsigned char *block, uint32_t *w)
     }
 }
 
+/* Eight words by name: as an array they would be moved in memory 64 times. */
 static void take_block(struct cpti_sha256 *hash, const unsigned char *block)
 {
     uint32_t w[64];
-    uint32_t s[8];
+    uint32_t a = hash->words[0], b = hash->words[1], c = hash->words[2];
+    uint32_t d = hash->words[3], e = hash->words[4], f = hash->words[5];
+    uint32_t g = hash->words[6], h = hash->words[7];
 
     schedule(block, w);
-    memcpy(s, hash->words, sizeof s);
     for (unsigned i = 0; i < 64; i++) {
-        const uint32_t one = s[7] +
-                             (rotate(s[4], 6) ^ rotate(s[4], 11) ^ rotate(s[4], 25)) +
-                             ((s[4] & s[5]) ^ (~s[4] & s[6])) + constants[i] + w[i];
-        const uint32_t two = (rotate(s[0], 2) ^ rotate(s[0], 13) ^ rotate(s[0], 22)) +
-                             ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
+        const uint32_t one = h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +
+                             ((e & f) ^ (~e & g)) + constants[i] + w[i];
+        const uint32_t two = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) +
+                             ((a & b) ^ (a & c) ^ (b & c));
 
-        memmove(s + 1, s, 7 * sizeof *s);
-        s[4] += one;
-        s[0] = one + two;
+        h = g;
+        g = f;
+        f = e;
+        e = d + one;
+        d = c;
+        c = b;
+        b = a;
+        a = one + two;
     }
-    for (unsigned i = 0; i < 8; i++) {
-        hash->words[i] += s[i];
-    }
+    hash->words[0] += a;
+    hash->words[1] += b;
+    hash->words[2] += c;
+    hash->words[3] += d;
+    hash->words[4] += e;
+    hash->words[5] += f;
+    hash->words[6] += g;
+    hash->words[7] += h;
 }
 
 void cpti_sha256_begin(struct cpti_sha256 *hash)
@@ -73,6 +84,12 @@ void cpti_sha256_add(struct cpti_sha256 *hash, const void *data, size_t bytes)
 {
     const unsigned char *at = data;
 
+    while (bytes >= sizeof hash->block && hash->bytes % sizeof hash->block == 0) {
+        take_block(hash, at);
+        hash->bytes += sizeof hash->block;
+        at += sizeof hash->block;
+        bytes -= sizeof hash->block;
+    }
     while (bytes != 0) {
         const size_t used = hash->bytes % sizeof hash->block;
         const size_t room = sizeof hash->block - used;

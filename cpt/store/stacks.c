@@ -11,6 +11,7 @@ void cpti_stacks_deinit(struct cpti_stacks *stacks)
 {
     cpt_alloc_free(NULL, stacks->entries);
     cpt_alloc_free(NULL, stacks->slots);
+    cpt_alloc_free(NULL, stacks->frame_slots);
     cpt_names_free(stacks->names);
     *stacks = (struct cpti_stacks){0};
 }
@@ -62,23 +63,70 @@ struct cpti_stack *cpti_stacks_find(const struct cpti_stacks *stacks, uint64_t i
     return stacks->slots[slot] != 0 ? &stacks->entries[stacks->slots[slot] - 1] : NULL;
 }
 
+static int is_below(const struct cpti_stacks *stacks, const struct cpti_stack *stack,
+                    uint64_t parent, unsigned kind, struct cpt_bytes name)
+{
+    return stack->parent == parent && stack->kind == kind &&
+           cpt_bytes_equal(cpt_names_at(stacks->names, stack->name), name);
+}
+
+/* The same by what the stack is. */
+static size_t frame_slot_of(const struct cpti_stacks *stacks, uint64_t parent,
+                            unsigned kind, struct cpt_bytes name)
+{
+    const uint64_t seed = (uint64_t)(uintptr_t)stacks ^ parent ^ (uint64_t)kind << 48;
+    size_t slot =
+        (size_t)cpt_hash_bytes(seed, name.data, name.bytes) & (stacks->slot_count - 1);
+
+    while (stacks->frame_slots[slot] != 0 &&
+           !is_below(stacks, &stacks->entries[stacks->frame_slots[slot] - 1], parent,
+                     kind, name)) {
+        slot = (slot + 1) & (stacks->slot_count - 1);
+    }
+    return slot;
+}
+
+struct cpti_stack *cpti_stacks_below(const struct cpti_stacks *stacks, uint64_t parent,
+                                     unsigned kind, struct cpt_bytes name)
+{
+    size_t slot;
+
+    if (stacks->slot_count == 0) {
+        return NULL;
+    }
+    slot = frame_slot_of(stacks, parent, kind, name);
+    return stacks->frame_slots[slot] != 0
+               ? &stacks->entries[stacks->frame_slots[slot] - 1]
+               : NULL;
+}
+
 static cpt_status grow_slots(struct cpti_stacks *stacks)
 {
     const size_t count = stacks->slot_count != 0 ? 2 * stacks->slot_count : SLOTS_FIRST;
     uint32_t *slots;
+    uint32_t *frame_slots;
 
     if (stacks->slot_count != 0 && (stacks->count + 1) * 4 <= stacks->slot_count * 3) {
         return CPT_OK;
     }
     slots = cpt_alloc_zeroed(NULL, count * sizeof *slots);
-    if (slots == NULL) {
+    frame_slots = cpt_alloc_zeroed(NULL, count * sizeof *frame_slots);
+    if (slots == NULL || frame_slots == NULL) {
+        cpt_alloc_free(NULL, slots);
+        cpt_alloc_free(NULL, frame_slots);
         return CPT_NO_MEMORY;
     }
     cpt_alloc_free(NULL, stacks->slots);
+    cpt_alloc_free(NULL, stacks->frame_slots);
     stacks->slots = slots;
+    stacks->frame_slots = frame_slots;
     stacks->slot_count = count;
     for (uint32_t i = 0; i < stacks->count; i++) {
-        slots[slot_of(stacks, stacks->entries[i].id)] = i + 1;
+        const struct cpti_stack *stack = &stacks->entries[i];
+
+        slots[slot_of(stacks, stack->id)] = i + 1;
+        frame_slots[frame_slot_of(stacks, stack->parent, stack->kind,
+                                  cpt_names_at(stacks->names, stack->name))] = i + 1;
     }
     return CPT_OK;
 }
@@ -117,6 +165,8 @@ cpt_status cpti_stacks_add(struct cpti_stacks *stacks, uint64_t id, uint64_t par
         stacks->entries[stacks->count++] = (struct cpti_stack){
             .id = id, .parent = parent, .name = name_id, .kind = (uint16_t)kind};
         stacks->slots[slot] = (uint32_t)stacks->count;
+        stacks->frame_slots[frame_slot_of(stacks, parent, kind, name)] =
+            (uint32_t)stacks->count;
         return CPT_OK;
     }
     return stacks->entries[stacks->slots[slot] - 1].parent == parent &&

@@ -28,6 +28,7 @@ struct cpti_stack {
     cpt_name_id name;
     uint32_t node; /* in a tree; 0: not known */
     uint16_t kind;
+    uint64_t shards; /* bits of those that have been told of it, in loading */
 };
 
 /* A table of them. Zero is an empty one. */
@@ -35,7 +36,8 @@ struct cpti_stacks {
     struct cpti_stack *entries;
     size_t count;
     size_t capacity;
-    uint32_t *slots; /* of entries, plus 1 */
+    uint32_t *slots;       /* of entries, plus 1, by identity */
+    uint32_t *frame_slots; /* the same by parent, kind and name */
     size_t slot_count;
     struct cpt_names *names;
 };
@@ -47,6 +49,10 @@ uint64_t cpti_stack_id(uint64_t parent, unsigned kind, struct cpt_bytes name);
 
 /* The entry with @id, or NULL. Good until one is added. */
 struct cpti_stack *cpti_stacks_find(const struct cpti_stacks *stacks, uint64_t id);
+
+/* The entry below @parent with @kind and @name, or NULL: what saves cpti_stack_id(). */
+struct cpti_stack *cpti_stacks_below(const struct cpti_stacks *stacks, uint64_t parent,
+                                     unsigned kind, struct cpt_bytes name);
 
 /*
  * Adds a stack; *@is_new says whether it was not there.

@@ -175,11 +175,10 @@ void cpti_store_close(struct cpti_store *store)
         return;
     }
     for (size_t i = 0; i < store->shard_count; i++) {
+        cpti_shard_end(&store->shards[i]);
         cpti_http_free(store->shards[i].http);
-        cpti_rows_deinit(&store->shards[i].requests);
-        cpti_rows_deinit(&store->shards[i].stacks);
-        cpti_stacks_deinit(&store->shards[i].known);
     }
+    cpti_stacks_deinit(&store->stacks);
     cpti_rows_deinit(&store->row);
     cpt_alloc_free(NULL, store->times);
     cpt_alloc_free(NULL, store->shards);

@@ -6,7 +6,7 @@
 #include "cpt/store/row_binary.h"
 #include "cpt/store/sha256.h"
 #include "cpt/store/sql.h"
-#include "cpt/store/stacks.h"
+#include "cpt/store/store_parts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -147,12 +147,103 @@ static void test_values_in_sql(void)
     cpti_rows_deinit(&sql);
 }
 
+static void test_stacks_are_found_by_what_they_are(void)
+{
+    struct cpti_stacks stacks = {0};
+    uint64_t parent = CPTI_STACK_ROOT;
+    int is_new = 0;
+
+    CU_ASSERT_PTR_NULL(cpti_stacks_below(&stacks, 0, 0, cpt_bytes_of("A")));
+    for (unsigned i = 0; i < 3000; i++) {
+        const uint64_t id = cpti_stack_id(parent, i % 3, cpt_bytes_of("A"));
+
+        CU_ASSERT_PTR_NULL(
+            cpti_stacks_below(&stacks, parent, i % 3, cpt_bytes_of("A")));
+        CU_ASSERT_EQUAL(
+            cpti_stacks_add(&stacks, id, parent, i % 3, cpt_bytes_of("A"), &is_new),
+            CPT_OK);
+        CU_ASSERT_EQUAL(
+            cpti_stacks_below(&stacks, parent, i % 3, cpt_bytes_of("A"))->id, id);
+        CU_ASSERT_PTR_NULL(cpti_stacks_below(&stacks, parent, 7, cpt_bytes_of("A")));
+        parent = id;
+    }
+    cpti_stacks_deinit(&stacks);
+}
+
+/* 90 months go at once, as a server takes at most 100; rows of one stay together. */
+static void test_batches_of_many_months_go_in_parts(void)
+{
+    enum { ROWS = 1000 };
+    struct cpti_row_place places[ROWS];
+    struct cpti_batch batch = {.places = places, .row_count = ROWS};
+
+    for (size_t i = 0; i < ROWS; i++) {
+        places[i] = (struct cpti_row_place){i, i + 1, (uint32_t)(i * 7 % 181)};
+    }
+    cpti_batch_sort(&batch);
+    for (size_t from = 0, part = 0; from < ROWS; part++) {
+        const size_t to = cpti_batch_part(&batch, from);
+
+        CU_ASSERT_EQUAL(places[from].month, 90 * part);
+        CU_ASSERT_EQUAL(places[to - 1].month, part < 2 ? 90 * part + 89 : 180);
+        from = to;
+    }
+    batch.row_count = 1;
+    CU_ASSERT_EQUAL(cpti_batch_part(&batch, 0), 1);
+}
+
+static const char *written(struct cpti_rows *sql,
+                           const struct cpti_store_question *question)
+{
+    sql->bytes = 0;
+    cpti_sql_selected(sql, question);
+    return cpti_sql_text(sql);
+}
+
+/* An integer and a float are compared exactly: the limit is moved, not rounded. */
+static void test_numbers_in_sql(void)
+{
+    struct cpti_store_value value = {
+        .number = CPTI_STORE_NUMBER_REAL, .real = 2.5, .truth = -1, .text = {"2.5", 3}};
+    struct cpti_store_term term = {.field = CPTI_STORE_ATTRIBUTE,
+                                   .relation = CPTI_STORE_LESS,
+                                   .key = {"k", 1},
+                                   .values = &value,
+                                   .value_count = 1};
+    const struct cpti_store_part part = {CPTI_STORE_TERM, 0};
+    const struct cpti_store_question question = {
+        .terms = &term, .term_count = 1, .parts = &part, .part_count = 1};
+    struct cpti_rows sql = {0};
+
+    CU_ASSERT_PTR_NOT_NULL(strstr(written(&sql, &question), " <= toInt64('2')"));
+    value.real = -2.5;
+    CU_ASSERT_PTR_NOT_NULL(strstr(written(&sql, &question), " <= toInt64('-3')"));
+    term.relation = CPTI_STORE_GREATER;
+    CU_ASSERT_PTR_NOT_NULL(strstr(written(&sql, &question), " > toInt64('-3')"));
+    value.number = CPTI_STORE_NUMBER_INTEGER;
+    value.integer = INT64_C(9007199254740993); /* 2^53 + 1, between two floats */
+    CU_ASSERT_PTR_NOT_NULL(strstr(written(&sql, &question),
+                                  " > reinterpretAsFloat64(unhex('"
+                                  "0000000000004043'))"));
+    value.integer = INT64_MAX; /* below the next float, 2^63 */
+    CU_ASSERT_PTR_NOT_NULL(strstr(written(&sql, &question),
+                                  " >= reinterpretAsFloat64(unhex('"
+                                  "000000000000E043'))"));
+    CU_ASSERT_FALSE(cpti_store_is_unsure(&question));
+    value.reads_texts = 1;
+    CU_ASSERT_TRUE(cpti_store_is_unsure(&question));
+    cpti_rows_deinit(&sql);
+}
+
 static CU_TestInfo store_tests[] = {
     {"sha256", test_sha256},
     {"rows read as they were written", test_rows_read_as_they_were_written},
     {"lengths from outside", test_lengths_from_outside},
     {"a number means one stack", test_a_number_means_one_stack},
+    {"stacks are found by what they are", test_stacks_are_found_by_what_they_are},
+    {"batches of many months go in parts", test_batches_of_many_months_go_in_parts},
     {"values in SQL", test_values_in_sql},
+    {"numbers in SQL", test_numbers_in_sql},
     CU_TEST_INFO_NULL,
 };
 
