@@ -258,6 +258,18 @@ CPT_API uint64_t cpt_log_reader_offset(const struct cpt_log_reader *reader);
  * (cpt_log_block_add); borrowed until the next call. */
 CPT_API struct cpt_bytes cpt_log_reader_bytes(const struct cpt_log_reader *reader);
 
+/*
+ * Decodes @data, which cpt_log_reader_bytes() gave once and the caller has kept, into
+ * @record, whose pointers are borrowed from @data and, until its next call, from
+ * @reader. What the reader reads is not touched.
+ *
+ * CPT_OK; CPT_CORRUPT, CPT_LIMIT, CPT_VERSION with the reason in @error; CPT_NO_MEMORY.
+ */
+CPT_API cpt_status cpt_log_reader_decode(struct cpt_log_reader *reader,
+                                         struct cpt_bytes data,
+                                         struct cpt_record *record,
+                                         struct cpt_error *error);
+
 /* What has been met so far; borrowed until the reader is freed. */
 CPT_API const struct cpt_log_counts *
 cpt_log_reader_counts(const struct cpt_log_reader *reader);

@@ -613,6 +613,12 @@ static cpt_status read_record(struct cpt_log_reader *reader, struct cpt_bytes da
                             &reader->attributes, error);
 }
 
+cpt_status cpt_log_reader_decode(struct cpt_log_reader *reader, struct cpt_bytes data,
+                                 struct cpt_record *record, struct cpt_error *error)
+{
+    return cpti_record_read(record, data, 0, &reader->attributes, error);
+}
+
 /* The next record of the block at hand; CPT_END behind the last. */
 static cpt_status read_inside(struct cpt_log_reader *reader, struct cpt_record *record,
                               struct cpt_error *error)

@@ -10,7 +10,7 @@
 #include "cpt/cli/log_follow.h"
 #include "cpt/cli/log_merge.h"
 #include "cpt/cli/log_output.h"
-#include "cpt/cli/log_passing.h"
+#include "cpt/cli/log_sample.h"
 #include "cpt/cli/log_walk.h"
 #include "cpt/cli/options.h"
 #include "cpt/cli/output.h"
@@ -31,6 +31,7 @@ struct log_command {
     int is_check;
     int follows;
     struct cpti_log_output *output; /* where records go instead of being printed */
+    struct cpti_sample sample;      /* of them; printed in the end */
     uint64_t selected_count;        /* of this file */
     uint64_t shown_count;           /* of all files */
 };
@@ -188,6 +189,36 @@ static int check_record(struct cpti_log_walk *walk, const struct cpt_record *rec
 
 /* --- The command --- */
 
+/* Prints a record that is selected, or puts it into another log. */
+static int show_record(struct log_command *command, const struct cpt_record *record,
+                       const struct cpt_path *path, struct cpt_bytes bytes)
+{
+    if (command->output != NULL) {
+        return cpti_log_output_add(command->output, bytes);
+    }
+    return command->is_json ? put_record(&command->json, record, path)
+                            : print_record(record, path, command->shown_count++ == 0);
+}
+
+/* A cpti_sampled_fn. */
+static int show_sampled(void *context, const struct cpti_sampled *sampled,
+                        const struct cpt_record *record, const struct cpt_path *path)
+{
+    return show_record(
+        context, record, path,
+        (struct cpt_bytes){(const char *)sampled->data, sampled->data_bytes});
+}
+
+/* What was drawn, if only a sample was to be had. */
+static int show_sample(struct log_command *command)
+{
+    if (command->selection.sample_count == 0) {
+        return CPTI_EXIT_DONE;
+    }
+    cpti_log_sample_say(&command->sample, command->selection.seed);
+    return cpti_log_sample_tell(&command->sample, show_sampled, command);
+}
+
 static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
 {
     struct log_command *command = walk->context;
@@ -200,6 +231,9 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
         return CPTI_EXIT_DONE;
     }
     command->selected_count++;
+    if (command->selection.sample_count != 0) {
+        return cpti_log_sample_add(walk, record, &command->sample, 1);
+    }
     failed = cpti_log_path(walk, record, &path);
     if (path == NULL) {
         return failed;
@@ -207,11 +241,7 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     if (command->is_check) {
         return check_record(walk, record, path);
     }
-    if (command->output != NULL) {
-        return cpti_log_output_add(command->output, cpt_log_reader_bytes(walk->reader));
-    }
-    return command->is_json ? put_record(&command->json, record, path)
-                            : print_record(record, path, command->shown_count++ == 0);
+    return show_record(command, record, path, cpt_log_reader_bytes(walk->reader));
 }
 
 /* Prints or checks one file. If it is followed, *@successor is the path of the file
@@ -260,7 +290,8 @@ static int run_file(struct log_command *command, const struct cpti_arguments *ar
 static int check_arguments(const struct cpti_arguments *arguments)
 {
     static const char *const ways[] = {"json", "check", "output", "repair"};
-    static const char *const selecting[] = {"where", "since", "until", "entry"};
+    static const char *const selecting[] = {"where", "since",  "until",
+                                            "entry", "sample", "seed"};
     const char *way = NULL;
 
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
@@ -283,6 +314,16 @@ static int check_arguments(const struct cpti_arguments *arguments)
     if (cpti_has(arguments, "compress") && !cpti_has(arguments, "output") &&
         !cpti_has(arguments, "repair")) {
         return cpti_usage("option '--compress' needs '--output' or '--repair'");
+    }
+    if (cpti_has(arguments, "sample") || cpti_has(arguments, "seed")) {
+        if (cpti_has(arguments, "check")) {
+            return cpti_usage(
+                "option '--check' looks at every record, not at a sample");
+        }
+        if (cpti_has(arguments, "follow")) {
+            return cpti_usage("option '--follow' prints records as they come, but what "
+                              "is in a sample is known only at the end");
+        }
     }
     if (cpti_has(arguments, "follow") &&
         (arguments->operand_count != 1 || (way != NULL && strcmp(way, "json") != 0))) {
@@ -308,6 +349,11 @@ static int run_files(struct log_command *command,
             failed = run_file(command, arguments, file, &successor);
             free(file);
         }
+        status = failed != CPTI_EXIT_DONE ? failed : status;
+    }
+    if (status == CPTI_EXIT_DONE || !cpti_has(arguments, "stop-at-error")) {
+        const int failed = show_sample(command);
+
         status = failed != CPTI_EXIT_DONE ? failed : status;
     }
     return status;
@@ -337,7 +383,9 @@ static int run_into(struct log_command *command, const struct cpti_arguments *ar
     }
     command->output = &output;
     status = cpti_log_merge(&like, arguments->operands, arguments->operand_count);
+    failed = show_sample(command);
     command->output = NULL;
+    status = failed != CPTI_EXIT_DONE ? failed : status;
     if (status != CPTI_EXIT_DONE &&
         (output.record_count == 0 || cpti_has(arguments, "stop-at-error"))) {
         cpti_log_output_abort(&output);
@@ -375,8 +423,12 @@ static int run(const struct cpti_arguments *arguments)
     }
     selection->includes_forced =
         1; /* after their percentiles, which are of the others */
+    if (selection->sample_count != 0) {
+        cpti_sample_init(&command.sample, selection->sample_count, selection->seed);
+    }
     status = output != NULL ? run_into(&command, arguments, output)
                             : run_files(&command, arguments);
+    cpti_sample_deinit(&command.sample);
     cpti_selection_deinit(selection);
     return status;
 }
@@ -437,7 +489,8 @@ const struct cpti_command cpti_command_log = {
         "  arm == \"B\" and latency > p99 and path(\"A: A2\") > 20ms\n"
         "\n"
         "see cpt-select(7). Forced requests are always among them, and so are inner "
-        "services' own records; percentiles are those of the others.\n"
+        "services' own records; percentiles are those of the others. With --sample so "
+        "many of them, in the order of the log.\n"
         "\n"
         "With --json the fields of a record are service, method, entry, start_unix_ns, "
         "probability, status, trace_id, latency_ns, failed, forced, random, "
@@ -460,7 +513,7 @@ const struct cpti_command cpti_command_log = {
         "What is damaged in a log is said, skipped and counted. A last block that is "
         "not "
         "complete, as while a service writes or after it was killed, is no damage.",
-    .options = {options, cpti_select_options, cpti_log_options},
+    .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

@@ -8,6 +8,7 @@
  */
 #include "cpt/cli/gather.h"
 #include "cpt/cli/kept.h"
+#include "cpt/cli/log_sample.h"
 #include "cpt/cli/log_walk.h"
 #include "cpt/cli/options.h"
 #include "cpt/cli/output.h"
@@ -36,8 +37,9 @@ struct show_command {
     uint64_t wanted_number; /* of the record; 0: any */
     int is_slowest;         /* of all that fit; otherwise the first */
     uint64_t rows_max;
-    uint64_t record_count;   /* in the files before this one */
-    uint64_t selected_count; /* of those, fit */
+    uint64_t record_count;     /* in the files before this one */
+    uint64_t selected_count;   /* of those, fit */
+    struct cpti_sample sample; /* of those that fit */
     struct cpti_kept kept;
 };
 
@@ -66,6 +68,32 @@ static int is_wanted(struct show_command *command, const struct cpt_record *reco
            (command->trace == NULL || has_trace(record, command->trace));
 }
 
+/* Whether a record that fits takes the place of what is kept: of equal ones the first.
+ */
+static int is_better(struct show_command *command, const struct cpt_record *record)
+{
+    command->selected_count++;
+    return command->kept.path == NULL || record->latency_ns > command->kept.latency_ns;
+}
+
+static int keep(struct show_command *command, const struct cpt_record *record,
+                const struct cpt_path *path, uint64_t number)
+{
+    const int failed = cpti_kept_set(&command->kept, record, path, number);
+
+    return failed == CPTI_EXIT_DONE && !command->is_slowest ? FOUND : failed;
+}
+
+/* A cpti_sampled_fn; the weight is the record's number. */
+static int meet_sampled(void *context, const struct cpti_sampled *sampled,
+                        const struct cpt_record *record, const struct cpt_path *path)
+{
+    struct show_command *command = context;
+
+    return is_better(command, record) ? keep(command, record, path, sampled->weight)
+                                      : CPTI_EXIT_DONE;
+}
+
 static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
 {
     struct show_command *command = walk->context;
@@ -76,16 +104,14 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     if (!is_wanted(command, record, number)) {
         return CPTI_EXIT_DONE;
     }
-    command->selected_count++;
-    if (command->kept.path != NULL && record->latency_ns <= command->kept.latency_ns) {
-        return CPTI_EXIT_DONE; /* of equal ones the first */
+    if (command->selection.sample_count != 0) {
+        return cpti_log_sample_add(walk, record, &command->sample, number);
+    }
+    if (!is_better(command, record)) {
+        return CPTI_EXIT_DONE;
     }
     failed = cpti_log_path(walk, record, &path);
-    if (path == NULL) {
-        return failed;
-    }
-    failed = cpti_kept_set(&command->kept, record, path, number);
-    return failed == CPTI_EXIT_DONE && !command->is_slowest ? FOUND : failed;
+    return path != NULL ? keep(command, record, path, number) : failed;
 }
 
 static int walk_file(struct show_command *command,
@@ -216,6 +242,19 @@ static int read_options(struct show_command *command,
     return status;
 }
 
+/* Chooses among the sample, if there is one. */
+static int choose_sampled(struct show_command *command)
+{
+    int status;
+
+    if (command->selection.sample_count == 0) {
+        return CPTI_EXIT_DONE;
+    }
+    cpti_log_sample_say(&command->sample, command->selection.seed);
+    status = cpti_log_sample_tell(&command->sample, meet_sampled, command);
+    return status == FOUND ? CPTI_EXIT_DONE : status;
+}
+
 static int run(const struct cpti_arguments *arguments)
 {
     struct show_command command = {.rows_max = ROWS_DEFAULT};
@@ -224,11 +263,21 @@ static int run(const struct cpti_arguments *arguments)
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
+    if (command.selection.sample_count != 0) {
+        cpti_sample_init(&command.sample, command.selection.sample_count,
+                         command.selection.seed);
+    }
     for (size_t i = 0; i < arguments->operand_count && status != FOUND; i++) {
         const int failed = walk_file(&command, arguments, arguments->operands[i]);
 
         status = failed != CPTI_EXIT_DONE ? failed : status;
     }
+    if (status == CPTI_EXIT_DONE || !cpti_has(arguments, "stop-at-error")) {
+        const int failed = choose_sampled(&command);
+
+        status = failed != CPTI_EXIT_DONE ? failed : status;
+    }
+    cpti_sample_deinit(&command.sample);
     cpti_selection_deinit(&command.selection);
     status = status == FOUND ? CPTI_EXIT_DONE : status;
     if (command.kept.path != NULL) {
@@ -281,11 +330,12 @@ const struct cpti_command cpti_command_show = {
         "It is the first request that fits all of --where, --since, --until, --entry, "
         "--record and --trace, or with --slowest the slowest of them. Forced requests "
         "are "
-        "among them. '-' is standard input.\n"
+        "among them. With --sample 1 it is any of them, each as likely; another --seed "
+        "gives another one. '-' is standard input.\n"
         "\n"
         "On a terminal the services have colours, unless NO_COLOR is set; where its "
         "language is not in UTF-8, or it is a dumb one, --ascii is taken for granted.",
-    .options = {options, cpti_select_options, cpti_log_options},
+    .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

@@ -7,7 +7,7 @@
 #include "cpt/cli/gather_pieces.h"
 #include "cpt/cli/gather_sample.h"
 #include "cpt/cli/gather_store.h"
-#include "cpt/cli/log_passing.h"
+#include "cpt/cli/log_sample.h"
 #include "cpt/cli/log_walk.h"
 #include "cpt/cli/output.h"
 #include "cpt/cli/tree_file.h"
@@ -164,30 +164,6 @@ static cpt_status add_path(struct cpti_gather *gather, const struct cpt_record *
     return status;
 }
 
-/* Draws whether @record is in the sample, and keeps it if so. */
-static int sample_record(struct cpti_log_walk *walk, const struct cpt_record *record,
-                         struct cpti_sample *sample, cpt_weight weight)
-{
-    const struct cpti_sampled kept = {
-        .latency_ns = record->latency_ns,
-        .start_unix_ns = record->start_unix_ns,
-        .weight = weight,
-    };
-    const size_t place = cpti_sample_draw(sample);
-    const struct cpt_path *path;
-    int failed;
-
-    if (place == SIZE_MAX) {
-        return CPTI_EXIT_DONE;
-    }
-    failed = cpti_log_path(walk, record, &path);
-    if (path == NULL) {
-        sample->met_count--; /* as if it had not been there */
-        return failed;
-    }
-    return failed_tree(cpti_sample_put(sample, place, record->path_bytes, &kept));
-}
-
 /* Adds the times of a request whose frames are known; CPT_END if its path has to be
  * looked at. */
 static cpt_status add_times(struct gathering *gathering, struct cpti_gather *gather,
@@ -236,7 +212,7 @@ static int add_record(struct cpti_log_walk *walk, const struct cpt_record *recor
                              "its sampling probability is not above 0 and up to 1");
     }
     if (gather->selection->sample_count != 0) {
-        return sample_record(walk, record, &gathering->samples[index], weight);
+        return cpti_log_sample_add(walk, record, &gathering->samples[index], weight);
     }
     status = add_times(gathering, gather, record, weight);
     failed = status == CPT_NO_MEMORY ? cpti_failed("out of memory") : CPTI_EXIT_DONE;
@@ -257,31 +233,14 @@ static int add_record(struct cpti_log_walk *walk, const struct cpt_record *recor
                          "the tree cannot take it: a limit of aggregation is reached");
 }
 
-/* Adds the requests of a sample to the tree. All paths have been decoded before. */
-static int add_sample(struct cpti_gather *gather, const struct cpti_sample *sample)
+/* A cpti_sampled_fn that adds to the tree. */
+static int add_sampled(void *context, const struct cpti_sampled *sampled,
+                       const struct cpt_record *record, const struct cpt_path *path)
 {
-    struct cpt_path *path = cpt_path_new(NULL);
-    int failed = path == NULL ? cpti_failed("out of memory") : CPTI_EXIT_DONE;
+    int failed = CPTI_EXIT_DONE;
+    const cpt_status status = add_path(context, record, path, sampled->weight, &failed);
 
-    for (size_t i = 0; i < sample->count && failed == CPTI_EXIT_DONE; i++) {
-        const struct cpti_sampled *kept = &sample->kept[i];
-        const struct cpt_record record = {
-            .start_unix_ns = kept->start_unix_ns,
-            .latency_ns = kept->latency_ns,
-            .path_bytes = {(const char *)kept->path, kept->path_bytes},
-        };
-        cpt_status status;
-
-        cpt_path_reset(path);
-        status = cpt_record_path(&record, NULL, path, NULL);
-        if (status == CPT_OK) {
-            status = add_path(gather, &record, path, kept->weight, &failed);
-        }
-        failed =
-            status != CPT_OK && failed == CPTI_EXIT_DONE ? failed_tree(status) : failed;
-    }
-    cpt_path_free(path);
-    return failed;
+    return status != CPT_OK && failed == CPTI_EXIT_DONE ? failed_tree(status) : failed;
 }
 
 static int note_sample(const struct cpti_gather *gather,
@@ -769,7 +728,8 @@ static int finish_samples(struct gathering *gathering)
         }
         failed = gathering->is_drawn
                      ? CPTI_EXIT_DONE
-                     : add_sample(&gathering->gathers[i], &gathering->samples[i]);
+                     : cpti_log_sample_tell(&gathering->samples[i], add_sampled,
+                                            &gathering->gathers[i]);
         if (failed == CPTI_EXIT_DONE) {
             failed = note_sample(&gathering->gathers[i], &gathering->samples[i]);
         }

@@ -16,7 +16,7 @@ void cpti_sample_init(struct cpti_sample *sample, size_t count_max, uint64_t see
 void cpti_sample_deinit(struct cpti_sample *sample)
 {
     for (size_t i = 0; i < sample->count; i++) {
-        free(sample->kept[i].path);
+        free(sample->kept[i].data);
     }
     free(sample->kept);
     *sample = (struct cpti_sample){0};
@@ -75,25 +75,26 @@ static int grow(struct cpti_sample *sample)
 }
 
 cpt_status cpti_sample_put(struct cpti_sample *sample, size_t place,
-                           struct cpt_bytes path, const struct cpti_sampled *record)
+                           struct cpt_bytes data, const struct cpti_sampled *record)
 {
-    unsigned char *copy = malloc(path.bytes + 1); /* also of no bytes */
+    unsigned char *copy = malloc(data.bytes + 1); /* also of no bytes */
 
     assert(place <= sample->count && place < sample->count_max);
     if (copy == NULL || (place == sample->count && !grow(sample))) {
         free(copy);
         return CPT_NO_MEMORY;
     }
-    if (path.bytes != 0) {
-        memcpy(copy, path.data, path.bytes);
+    if (data.bytes != 0) {
+        memcpy(copy, data.data, data.bytes);
     }
     if (place == sample->count) {
         sample->count++;
     } else {
-        free(sample->kept[place].path);
+        free(sample->kept[place].data);
     }
     sample->kept[place] = *record;
-    sample->kept[place].path = copy;
-    sample->kept[place].path_bytes = path.bytes;
+    sample->kept[place].data = copy;
+    sample->kept[place].data_bytes = data.bytes;
+    sample->kept[place].number = sample->met_count;
     return CPT_OK;
 }

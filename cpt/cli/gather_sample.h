@@ -11,7 +11,7 @@
  * A record that is kept keeps its weight: of two records, one traced with 1/1000 and
  * one with 1/10, both are as likely to be in the sample, and the first stands for a
  * hundred times as many requests there as it did before. What is kept is a copy of its
- * encoded path, so memory is that of n paths, whatever is read.
+ * encoding, so memory is that of n records, whatever is read.
  *
  * The generator is splitmix64, seeded; the same seed and the same files in the same
  * order give the same sample on every machine.
@@ -23,9 +23,9 @@
 
 /* A record that was drawn. */
 struct cpti_sampled {
-    unsigned char *path; /* owned */
-    size_t path_bytes;
-    uint64_t latency_ns;
+    unsigned char *data; /* what is kept of it; owned */
+    size_t data_bytes;
+    uint64_t number; /* from 1 on, of those met; set by cpti_sample_put() */
     uint64_t start_unix_ns;
     uint64_t weight;
 };
@@ -49,9 +49,9 @@ uint64_t cpti_sample_random(struct cpti_sample *sample, uint64_t bound);
 /* Draws for the next record: its place, or SIZE_MAX if it is not kept. */
 size_t cpti_sample_draw(struct cpti_sample *sample);
 
-/* Puts a copy of @record, whose path is @path, in @place, as just drawn. CPT_OK or
+/* Puts a copy of @record and of its @data in @place, as just drawn. CPT_OK or
  * CPT_NO_MEMORY, and then the sample is as before. */
 cpt_status cpti_sample_put(struct cpti_sample *sample, size_t place,
-                           struct cpt_bytes path, const struct cpti_sampled *record);
+                           struct cpt_bytes data, const struct cpti_sampled *record);
 
 #endif

@@ -130,14 +130,14 @@ static void test_what_is_kept(void)
 
     cpti_sample_init(&sample, 300, 1);
     for (uint64_t i = 0; i < 1000; i++) {
-        char path[16];
-        const int bytes = snprintf(path, sizeof path, "%d", (int)i);
+        char text[16];
+        const int bytes = snprintf(text, sizeof text, "%d", (int)i);
         const size_t place = cpti_sample_draw(&sample);
 
         record.weight = i;
         if (place != SIZE_MAX) {
             CU_ASSERT_EQUAL(cpti_sample_put(&sample, place,
-                                            (struct cpt_bytes){path, (size_t)bytes},
+                                            (struct cpt_bytes){text, (size_t)bytes},
                                             &record),
                             CPT_OK);
         }
@@ -145,10 +145,11 @@ static void test_what_is_kept(void)
     CU_ASSERT_EQUAL(sample.count, 300);
     CU_ASSERT_EQUAL(sample.met_count, 1000);
     for (size_t i = 0; i < sample.count; i++) {
-        char path[16] = "";
+        char text[16] = "";
 
-        memcpy(path, sample.kept[i].path, sample.kept[i].path_bytes);
-        CU_ASSERT_EQUAL(strtoull(path, NULL, 10), sample.kept[i].weight);
+        memcpy(text, sample.kept[i].data, sample.kept[i].data_bytes);
+        CU_ASSERT_EQUAL(strtoull(text, NULL, 10), sample.kept[i].weight);
+        CU_ASSERT_EQUAL(sample.kept[i].number, sample.kept[i].weight + 1);
     }
     cpti_sample_deinit(&sample);
 }
@@ -158,6 +159,7 @@ CU_TestInfo cpt_gather_tests[] = {
     {"weights may be as large as they get", test_heavy_population},
     {"a population is bounded", test_size_of_population},
     {"each record is as likely to be drawn", test_each_as_likely},
-    {"a record that is drawn keeps its path and weight", test_what_is_kept},
+    {"a record that is drawn keeps its bytes, its weight and its number",
+     test_what_is_kept},
     CU_TEST_INFO_NULL,
 };

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# the examples of a page are requests of the sample, with all that is known of them
+make_log experiment >a.cptlog
+cpt report --html page.html --sample 10 a.cptlog
+# examples FILE: what the page says of its examples.
+examples() {
+    grep -o '"example":{"start":"[^"]*","latency_ns":[0-9]*,"entry":"[^"]*","status":"[^"]*","remarks":"[^"]*","metadata":"[^"]*"' "$1"
+}
+examples page.html
+cpt log --json --sample 10 a.cptlog | grep -o '"latency_ns":[0-9]*' | sort -u >drawn
+examples page.html | grep -o '"latency_ns":[0-9]*' | sort -u | comm -13 drawn -
+cpt report --sample 10 a.cptlog | head -3

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# any request, each as likely; the slowest of some
+make_log experiment >a.cptlog
+for seed in 1 2 3; do
+    cpt show --sample 1 --seed $seed a.cptlog | sed -n 2p
+done
+cpt show --sample 20 --slowest a.cptlog | head -4
+cpt show --sample 1 --where 'arm == "none"' a.cptlog
