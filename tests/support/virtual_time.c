@@ -30,6 +30,28 @@ static void submit(struct cpt_executor *executor, struct cpt_work *work)
     virtual->works[virtual->work_count++] = work;
 }
 
+/* With a seed nobody knows who is hungry, so that tasks run both ways: kept by the
+ * thread that made them ready, and handed on. */
+static unsigned hunger(struct cpt_executor *executor)
+{
+    struct virtual_time *virtual = (struct virtual_time *)executor;
+
+    return virtual->random == 0 || virtual_random(&virtual->random, 2) != 0
+               ? (unsigned)CPT_HUNGRY_THREAD
+               : 0;
+}
+
+static int yield(struct cpt_executor *executor, struct cpt_work *work)
+{
+    struct virtual_time *virtual = (struct virtual_time *)executor;
+
+    if (virtual->random == 0 || virtual_random(&virtual->random, 2) == 0) {
+        return 0;
+    }
+    submit(executor, work);
+    return 1;
+}
+
 static cpt_status after(struct cpt_executor *executor, struct cpt_timer *timer,
                         uint64_t delay_ns)
 {
@@ -69,8 +91,12 @@ static int cancel(struct cpt_executor *executor, struct cpt_timer *timer)
 void virtual_init(struct virtual_time *virtual, uint64_t seed)
 {
     memset(virtual, 0, sizeof *virtual);
-    virtual->executor = (struct cpt_executor){
-        .name = "virtual", .submit = submit, .after = after, .cancel = cancel};
+    virtual->executor = (struct cpt_executor){.name = "virtual",
+                                              .submit = submit,
+                                              .hunger = hunger,
+                                              .yield = yield,
+                                              .after = after,
+                                              .cancel = cancel};
     virtual->clock = (struct cpt_clock){read_clock, virtual};
     virtual->now_ns = 1000000000u;
     virtual->random = seed;

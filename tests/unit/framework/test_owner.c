@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * test_owner.c - a request of one thread: its memory, its turns, what it gives away,
+ * and what is noted of the threads that run it
+ */
+#include "tests/support/failing_alloc.h"
+#include "tests/support/suites.h"
+#include "tests/support/virtual_time.h"
+#include "tests/unit/framework/one_request.h"
+
+#include "cpt/cpt_path.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TASKS_MAX = 4098 };
+
+/* --- Graphs of any size: task i gives value i --- */
+
+static char names[TASKS_MAX][16];
+static struct cpt_value values[TASKS_MAX];
+static struct cpt_task_def defs[TASKS_MAX];
+static struct cpt_graph graph;
+static atomic_uint run_count;
+
+static cpt_status count_task(struct cpt_task *task)
+{
+    (void)task;
+    (void)atomic_fetch_add(&run_count, 1);
+    return CPT_OK;
+}
+
+static void add_task(size_t index, cpt_task_fn run)
+{
+    (void)snprintf(names[index], sizeof names[index], "t%zu", index);
+    values[index] = (struct cpt_value){names[index], sizeof(int)};
+    defs[index] = (struct cpt_task_def){
+        .name = names[index], .run = run, .gives = &values[index]};
+}
+
+static struct cpt_plan *plan_of(size_t count)
+{
+    graph = (struct cpt_graph){"S", NULL, &values[count - 1], defs, count};
+    atomic_store(&run_count, 0);
+    return cpt_plan_new(&graph, NULL, NULL);
+}
+
+static struct cpt_plan *chain(size_t count, cpt_task_fn first)
+{
+    for (size_t i = 0; i < count; i++) {
+        add_task(i, i == 0 ? first : count_task);
+        if (i != 0) {
+            defs[i].needs[0] = &values[i - 1];
+        }
+    }
+    return plan_of(count);
+}
+
+/* One task before @width others, and a tree of joins behind them. */
+static struct cpt_plan *fan(size_t width)
+{
+    size_t count = width + 1;
+    size_t from = 1;
+
+    add_task(0, count_task);
+    for (size_t i = 1; i < count; i++) {
+        add_task(i, count_task);
+        defs[i].needs[0] = &values[0];
+    }
+    while (count - from > 1) {
+        const size_t inputs = count - from < 16 ? count - from : 16;
+
+        add_task(count, count_task);
+        for (size_t k = 0; k < inputs; k++) {
+            defs[count].needs[k] = &values[from++];
+        }
+        count++;
+    }
+    return plan_of(count);
+}
+
+static cpt_status run(struct cpt_plan *plan, struct cpt_executor *executor,
+                      int is_traced)
+{
+    const struct cpt_request_options options = {.struct_bytes = sizeof options,
+                                                .plan = plan,
+                                                .executor = executor,
+                                                .is_traced = is_traced};
+
+    return cpt_request_run(&options, NULL, NULL, NULL);
+}
+
+/* --- Memory --- */
+
+/* The second request of a plan allocates nothing, also if tasks of it wait. */
+static void test_block_is_used_again(void)
+{
+    struct failing_alloc failing;
+    struct cpt_plan *plan = NULL;
+
+    failing_alloc_init(&failing, 0);
+    (void)chain(3, count_task);
+    cpt_plan_free(plan);
+    plan = cpt_plan_new(&graph, &failing.alloc, NULL);
+    for (int is_traced = 0; is_traced < 2; is_traced++) {
+        const struct cpt_request_options options = {.struct_bytes = sizeof options,
+                                                    .plan = plan,
+                                                    .alloc = &failing.alloc,
+                                                    .is_traced = is_traced};
+        size_t before = 0;
+
+        CU_ASSERT_EQUAL(cpt_request_run(&options, NULL, NULL, NULL), CPT_OK);
+        before = atomic_load(&failing.call_count);
+        CU_ASSERT_EQUAL(cpt_request_run(&options, NULL, NULL, NULL), CPT_OK);
+        CU_ASSERT_EQUAL(cpt_request_run(&options, NULL, NULL, NULL), CPT_OK);
+        CU_ASSERT_EQUAL(atomic_load(&failing.call_count), before);
+    }
+    cpt_plan_free(plan);
+    CU_ASSERT_EQUAL(atomic_load(&failing.live_count), 0);
+}
+
+/* --- Turns --- */
+
+static int small_is_done;
+
+static void note_small(struct cpt_request *request, void *context)
+{
+    *(unsigned *)context = atomic_load(&run_count);
+    small_is_done = cpt_request_status(request) == CPT_OK;
+}
+
+static const struct cpt_plan *small_plan;
+static unsigned run_before_small;
+
+static cpt_status start_small(struct cpt_task *task)
+{
+    const struct cpt_request_options options = {.struct_bytes = sizeof options,
+                                                .plan = small_plan,
+                                                .done = note_small,
+                                                .context = &run_before_small};
+
+    (void)task;
+    return cpt_request_start(&options, NULL);
+}
+
+static cpt_status do_nothing(struct cpt_task *task)
+{
+    (void)task;
+    return CPT_OK;
+}
+
+/* A request of thousands of tasks lets a small one in between, on the same thread. */
+static void test_small_is_not_starved(void)
+{
+    static const struct cpt_value value = {"small", sizeof(int)};
+    const struct cpt_task_def def = {
+        .name = "small", .run = do_nothing, .gives = &value};
+    const struct cpt_graph small = {"S", NULL, &value, &def, 1};
+    struct cpt_plan *made = cpt_plan_new(&small, NULL, NULL);
+    struct cpt_plan *plan = chain(4000, start_small);
+
+    small_plan = made;
+    small_is_done = 0;
+    CU_ASSERT_EQUAL(run(plan, NULL, 0), CPT_OK);
+    CU_ASSERT_TRUE(small_is_done);
+    CU_ASSERT_TRUE(run_before_small < 100);
+    CU_ASSERT_EQUAL(atomic_load(&run_count), 3999);
+    cpt_plan_free(plan);
+    cpt_plan_free(made);
+}
+
+/* --- What is given away --- */
+
+/* Every task runs once, whoever runs it, and with the calling thread among them. */
+static void test_wide_graph_on_pools(void)
+{
+    struct cpt_plan *plan = fan(3000);
+    const unsigned count = (unsigned)graph.task_count;
+
+    for (unsigned workers = 1; workers <= 4; workers++) {
+        const struct cpt_pool_options options = {.struct_bytes = sizeof options,
+                                                 .worker_count = workers};
+        struct cpt_executor *pool = cpt_pool_new(&options, NULL);
+
+        for (int i = 0; i < 10; i++) {
+            atomic_store(&run_count, 0);
+            CU_ASSERT_EQUAL(run(plan, pool, i % 2), CPT_OK);
+            CU_ASSERT_EQUAL(atomic_load(&run_count), count);
+        }
+        cpt_pool_free(pool);
+    }
+    cpt_plan_free(plan);
+}
+
+/* In virtual time, with tasks kept and handed on as a seed says, the same. */
+static void test_wide_graph_in_any_order(void)
+{
+    static struct virtual_time now;
+    struct cpt_plan *plan = fan(200);
+
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        struct outcome outcome = {0};
+        const struct cpt_request_options options = {
+            .struct_bytes = sizeof options,
+            .plan = plan,
+            .executor = &now.executor,
+            .done = note_outcome,
+            .gone = note_gone,
+            .context = &outcome,
+        };
+
+        virtual_init(&now, seed);
+        atomic_store(&run_count, 0);
+        CU_ASSERT_EQUAL(cpt_request_start(&options, NULL), CPT_OK);
+        virtual_run(&now);
+        if (atomic_load(&run_count) != graph.task_count || outcome.done_count != 1 ||
+            outcome.gone_count != 1) {
+            (void)printf("(seed %llu)", (unsigned long long)seed);
+            CU_FAIL("a task was lost or ran twice");
+        }
+    }
+    cpt_plan_free(plan);
+}
+
+/* --- What is noted of the threads --- */
+
+static struct virtual_time turned;
+
+static cpt_status spend_2_ms(struct cpt_task *task)
+{
+    (void)task;
+    turned.now_ns += 2 * MS;
+    return CPT_OK;
+}
+
+/* The names that label ‹queue› segments as who had the worker. */
+static void note_holders(struct cpt_request *request, void *context)
+{
+    struct cpt_path *path = cpt_path_new(NULL);
+    char *text = context;
+
+    CU_ASSERT_EQUAL(cpt_request_path(request, path, NULL), CPT_OK);
+    for (size_t i = 0; i < cpt_path_label_count(path); i++) {
+        const struct cpt_label *label = cpt_path_label(path, i);
+
+        if (label->key == CPT_LABEL_HOLDER) {
+            const struct cpt_bytes name =
+                cpt_path_name(path, (cpt_name_id)label->value);
+
+            (void)snprintf(text + strlen(text), 64, "%u %.*s, ",
+                           (unsigned)label->segment, (int)name.bytes, name.data);
+        }
+    }
+    cpt_path_free(path);
+}
+
+/* Two tasks are ready at once, on one thread: the second one's queue names the first.
+ */
+static void test_occupant(void)
+{
+    char text[256] = "";
+    struct cpt_plan *plan = NULL;
+    struct cpt_request_options options = {.struct_bytes = sizeof options,
+                                          .executor = &turned.executor,
+                                          .clock = &turned.clock,
+                                          .is_traced = 1,
+                                          .done = note_holders,
+                                          .context = text};
+
+    virtual_init(&turned, 0);
+    add_task(0, spend_2_ms);
+    add_task(1, spend_2_ms);
+    add_task(2, spend_2_ms);
+    defs[2].needs[0] = &values[0];
+    defs[2].needs[1] = &values[1];
+    plan = plan_of(3);
+    options.plan = plan;
+    CU_ASSERT_EQUAL(cpt_request_start(&options, NULL), CPT_OK);
+    virtual_run(&turned);
+    CU_ASSERT_STRING_EQUAL(text, "0 S: t0, "); /* t1's queue comes first */
+    cpt_plan_free(plan);
+}
+
+static uint64_t thread_cpu_ns(void)
+{
+    struct timespec time;
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static cpt_status sleep_20_ms(struct cpt_task *task)
+{
+    const struct timespec duration = {0, 20 * MS};
+
+    (void)task;
+    (void)nanosleep(&duration, NULL);
+    return CPT_OK;
+}
+
+static cpt_status burn_20_ms(struct cpt_task *task)
+{
+    const uint64_t begin_ns = thread_cpu_ns();
+
+    (void)task;
+    while (thread_cpu_ns() - begin_ns < 20 * MS) {
+    }
+    return CPT_OK;
+}
+
+/* How long no processor ran the only task, and how long one did. */
+static void measure(cpt_task_fn body, uint64_t *off_ns, uint64_t *on_ns)
+{
+    struct cpt_path *path = cpt_path_new(NULL);
+    struct cpt_plan *plan = chain(1, body);
+    const struct cpt_request_options options = {.struct_bytes = sizeof options,
+                                                .plan = plan,
+                                                .is_traced = 1,
+                                                .measures_cpu = 1};
+
+    *off_ns = 0;
+    *on_ns = 0;
+    CU_ASSERT_EQUAL(cpt_request_run(&options, NULL, path, NULL), CPT_OK);
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        const struct cpt_segment *segment = cpt_path_segment(path, i);
+
+        *(cpt_path_frame(path, segment->frame)->kind == CPT_KIND_OFF_CPU ? off_ns
+                                                                         : on_ns) +=
+            segment->duration_ns;
+    }
+    cpt_path_free(path);
+    cpt_plan_free(plan);
+}
+
+/* A task that sleeps is off the processor, one that burns it is not: what a lazy
+ * machine adds makes no sleeper busy and no burner shorter. */
+static void test_off_cpu(void)
+{
+    uint64_t off_ns = 0;
+    uint64_t on_ns = 0;
+
+    measure(sleep_20_ms, &off_ns, &on_ns);
+    CU_ASSERT_TRUE(off_ns >= 15 * MS);
+    CU_ASSERT_TRUE(on_ns < off_ns);
+    measure(burn_20_ms, &off_ns, &on_ns);
+    CU_ASSERT_TRUE(on_ns >= 20 * MS);
+}
+
+CU_TestInfo cpt_owner_tests[] = {
+    {"a block is used again", test_block_is_used_again},
+    {"a small request is not starved", test_small_is_not_starved},
+    {"a wide graph on pools", test_wide_graph_on_pools},
+    {"a wide graph in any order", test_wide_graph_in_any_order},
+    {"who had the worker", test_occupant},
+    {"time off the processor", test_off_cpu},
+    CU_TEST_INFO_NULL,
+};
