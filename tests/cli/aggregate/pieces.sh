@@ -4,7 +4,7 @@
 # same messages
 make_log experiment >one.cptlog
 : >all.cptlog
-while [ "$(wc -c <all.cptlog)" -lt 6000000 ]; do
+while [ "$(wc -c <all.cptlog)" -lt 2300000 ]; do
     cat one.cptlog one.cptlog one.cptlog one.cptlog >>all.cptlog
     cp all.cptlog one.cptlog
 done
@@ -21,7 +21,7 @@ pieces all.cptlog
 cat 1.said
 make_log unsound >unsound.cptlog
 cat all.cptlog unsound.cptlog all.cptlog >damaged.cptlog
-head -c 7000000 all.cptlog >truncated.cptlog
+head -c 2400000 all.cptlog >truncated.cptlog
 pieces damaged.cptlog
 pieces truncated.cptlog
 pieces truncated.cptlog damaged.cptlog all.cptlog
