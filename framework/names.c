@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMES_MAX = 65536 };
+enum { NAMES_MAX = 1 << 20 };
 
 static struct {
     pthread_mutex_t mutex; /* innermost: nothing is called with it held */

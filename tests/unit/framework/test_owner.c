@@ -103,7 +103,7 @@ static void test_block_is_used_again(void)
     struct cpt_plan *plan = NULL;
 
     failing_alloc_init(&failing, 0);
-    (void)chain(3, count_task);
+    plan = chain(3, count_task);
     cpt_plan_free(plan);
     plan = cpt_plan_new(&graph, &failing.alloc, NULL);
     for (int is_traced = 0; is_traced < 2; is_traced++) {
