@@ -17,7 +17,8 @@ target_compile_definitions(cpt_build_options INTERFACE _GNU_SOURCE)
 target_compile_options(cpt_build_options INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes
     -Wmissing-prototypes -Wundef -Wvla -Wpointer-arith -Wcast-qual -Wwrite-strings
-    -Wformat=2 -fno-common)
+    -Wformat=2 -fno-common
+    -Wno-missing-field-initializers) # what a table does not say is 0
 if(CPT_WERROR)
     target_compile_options(cpt_build_options INTERFACE -Werror)
 endif()

@@ -67,12 +67,23 @@ enum {
 struct cpt_value {
     const char *name;
     size_t bytes;
+    const char *type;      /* as it was declared; NULL: not said */
+    const void *otherwise; /* what an optional input is if its task failed, or NULL */
 };
 
 /* Declares the value @name of C type @type. At file scope, once in a file. */
 #define CPT_VALUE(name, type)                                                          \
     typedef type cpt_value_type_##name;                                                \
-    static const struct cpt_value cpt_value_##name CPT_UNUSED = {#name, sizeof(type)}
+    static const struct cpt_value cpt_value_##name CPT_UNUSED = {#name, sizeof(type),  \
+                                                                 #type, NULL}
+
+/* The same with what cpt_input() gives if it is wanted and cannot be had, an
+ * initializer: CPT_VALUE_OR(ads, struct ads, {.count = 0}). */
+#define CPT_VALUE_OR(name, type, ...)                                                  \
+    typedef type cpt_value_type_##name;                                                \
+    static const cpt_value_type_##name cpt_value_otherwise_##name = __VA_ARGS__;       \
+    static const struct cpt_value cpt_value_##name CPT_UNUSED = {                      \
+        #name, sizeof(type), #type, &cpt_value_otherwise_##name}
 
 /* A sub-graph: a component of several tasks, with a frame of its own. */
 struct cpt_group {
@@ -94,6 +105,15 @@ struct cpt_task_def {
      * or what it needs, that is for whoever waits for it to see. */
     const struct cpt_value *starts[CPT_TASK_VALUES_MAX + 1];
     const struct cpt_group *group;
+    /* Optional inputs: it waits for them as for those that it needs, but one whose task
+     * failed, or could not run, arrives as an error: see cpt_input_status(). If nobody
+     * needs that task the request goes on without it. */
+    const struct cpt_value *wants[CPT_TASK_VALUES_MAX + 1];
+    /* In place of a function: a graph that is run as a part of this one, below the
+     * task's own frame. It takes what the task needs, if it takes anything, and its
+     * output is what the task gives; names may differ, types may not. Its own service
+     * name does not count, may be NULL, and it is compiled with the graph it is in. */
+    const struct cpt_graph *component;
 };
 
 /* A graph: what is declared. Must outlive its plans. */
@@ -105,14 +125,24 @@ struct cpt_graph {
     size_t task_count;
 };
 
-/* The words of the table. */
+/* The words of the table. In C the lists name their member, so that others need not be
+ * written; C++17 wants all of a row, in order, and NULL or {NULL} for what is not used.
+ */
 #define CPT_GIVES(name) (&cpt_value_##name)
+#if !defined(__cplusplus)
+#define CPT_NEEDS(...)    .needs = CPT_VALUES_(__VA_ARGS__)
+#define CPT_STARTS(...)   .starts = CPT_VALUES_(__VA_ARGS__)
+#define CPT_WANTS(...)    .wants = CPT_VALUES_(__VA_ARGS__)
+#define CPT_NEEDS_NOTHING .needs = {NULL}
+#else
 #define CPT_NEEDS(...)  CPT_VALUES_(__VA_ARGS__)
 #define CPT_STARTS(...) CPT_VALUES_(__VA_ARGS__)
+#define CPT_WANTS(...)  CPT_VALUES_(__VA_ARGS__)
 #define CPT_NEEDS_NOTHING                                                              \
     {                                                                                  \
         NULL                                                                           \
     }
+#endif
 
 /*
  * Checks @graph and compiles it. NULL with the reason in @error: CPT_INVALID (a
@@ -128,11 +158,14 @@ CPT_API void cpt_plan_free(struct cpt_plan *plan);
 
 /* --- Inside a task --- */
 
-/* The input @name, which the task needs or has started and seen complete; NULL if it
- * did not declare it, or if the task that gives it failed. Good till the request ends.
- */
+/* The input @name, which the task needs or wants, or has started and seen complete;
+ * NULL if it did not declare it, or if the task that gives it failed: then, if it is
+ * wanted, what CPT_VALUE_OR declared. Good till the request ends. */
 #define cpt_input(task, name)                                                          \
     ((const cpt_value_type_##name *)cpt_task_input((task), &cpt_value_##name))
+
+/* CPT_OK if that input is there; CPT_WAITING if it is not yet; else why not. */
+#define cpt_input_status(task, name) cpt_task_input_status((task), &cpt_value_##name)
 
 /* The value that the task gives, zeroed at first. Good till the request ends. */
 #define cpt_output(task, name)                                                         \
@@ -144,6 +177,8 @@ CPT_API void cpt_plan_free(struct cpt_plan *plan);
 
 CPT_API const void *cpt_task_input(struct cpt_task *task,
                                    const struct cpt_value *value);
+CPT_API cpt_status cpt_task_input_status(struct cpt_task *task,
+                                         const struct cpt_value *value);
 CPT_API void *cpt_task_output(struct cpt_task *task, const struct cpt_value *value);
 CPT_API void *cpt_task_state(struct cpt_task *task, size_t bytes);
 

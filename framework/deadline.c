@@ -152,8 +152,8 @@ static uint32_t missing_giver(const struct cpt_request *request, uint32_t number
 {
     const struct cpti_plan_task *plan = &request->plan->tasks[number];
 
-    for (uint32_t i = 0; i < plan->need_count; i++) {
-        const uint32_t giver = request->plan->slots[plan->need_slots[i]].giver;
+    for (uint32_t i = 0; i < plan->input_count; i++) {
+        const uint32_t giver = request->plan->slots[plan->input_slots[i]].giver;
 
         if (giver != CPTI_NO_TASK &&
             atomic_load_explicit(&request->cells[giver].outcome,

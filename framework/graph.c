@@ -15,8 +15,13 @@
  *                   :.......> lookup        starts: on demand
  *                               ^-- index   needed by one on demand: eager
  *
- * A task waits for what it starts as it waits for what it needs, so both count as edges
- * in the search for circles: a plan cannot lock itself up.
+ * A task waits for what it starts or wants as it waits for what it needs, so all count
+ * as edges in the search for circles: a plan cannot lock itself up. What is only wanted
+ * is on its way like what is needed, but the output can be made without it.
+ *
+ * A component is a graph in the place of a task's function. It is compiled to a plan of
+ * its own, once however often it is used, which the outermost plan owns; graphs within
+ * one another are as deep as CPT_NESTING_MAX at most, so compiling them is a recursion.
  *
  * Cost: linear in tasks and edges, but for the name table.
  */
@@ -30,7 +35,10 @@
 
 struct build {
     struct cpt_plan *plan;
+    struct build *outer;   /* of the graph that this one is a component of, or NULL */
+    const char *component; /* the task whose component is compiled now */
     const struct cpt_graph *graph;
+    const char *service;      /* of the outermost graph: all are named after that */
     struct cpt_names *values; /* the number of a value's name is its slot */
     struct cpt_names *tasks;
     struct cpt_error *error;
@@ -69,25 +77,25 @@ static cpt_status check_graph(struct build *build)
 {
     const struct cpt_graph *graph = build->graph;
 
-    if (graph->service == NULL || graph->service[0] == '\0') {
+    if (build->service == NULL || build->service[0] == '\0') {
         return REFUSE(build, "the graph has no service name");
     }
-    if (strstr(graph->service, ": ") != NULL ||
-        strlen(graph->service) > CPT_NAME_BYTES_MAX / 2) {
+    if (strstr(build->service, ": ") != NULL ||
+        strlen(build->service) > CPT_NAME_BYTES_MAX / 2) {
         return REFUSE(build,
                       "service name \"%.80s\" holds \": \" or is longer than %d bytes",
-                      graph->service, CPT_NAME_BYTES_MAX / 2);
+                      build->service, CPT_NAME_BYTES_MAX / 2);
     }
     if (graph->task_count == 0 || graph->tasks == NULL) {
-        return REFUSE(build, "graph \"%s\" has no tasks", graph->service);
+        return REFUSE(build, "graph \"%s\" has no tasks", build->service);
     }
     if (graph->task_count > CPT_GRAPH_TASKS_MAX) {
         return cpt_error_set(build->error, CPT_LIMIT, 0,
                              "graph \"%s\" has %zu tasks, the limit is %d",
-                             graph->service, graph->task_count, CPT_GRAPH_TASKS_MAX);
+                             build->service, graph->task_count, CPT_GRAPH_TASKS_MAX);
     }
     if (graph->output == NULL) {
-        return REFUSE(build, "graph \"%s\" has no output", graph->service);
+        return REFUSE(build, "graph \"%s\" has no output", build->service);
     }
     return CPT_OK;
 }
@@ -104,15 +112,18 @@ static cpt_status name_task(struct build *build, uint32_t index)
 
     if (def->name == NULL || def->name[0] == '\0') {
         return REFUSE(build, "task number %u of graph \"%s\" has no name",
-                      (unsigned)index, build->graph->service);
+                      (unsigned)index, build->service);
     }
-    bytes = strlen(build->graph->service) + 2 + strlen(def->name);
+    bytes = strlen(build->service) + 2 + strlen(def->name);
     if (bytes > CPT_NAME_BYTES_MAX) {
         return REFUSE(build, "the name of task \"%.40s...\" is longer than %zu bytes",
                       def->name, CPT_NAME_BYTES_MAX - (bytes - strlen(def->name)));
     }
-    if (def->run == NULL) {
-        return REFUSE(build, "task \"%s\" has no function", def->name);
+    if ((def->run == NULL) == (def->component == NULL)) {
+        return REFUSE(build,
+                      def->run == NULL ? "task \"%s\" has no function"
+                                       : "task \"%s\" has a function and a component",
+                      def->name);
     }
     if (def->gives == NULL) {
         return REFUSE(build, "task \"%s\" gives no value", def->name);
@@ -128,9 +139,9 @@ static cpt_status name_task(struct build *build, uint32_t index)
     if (name == NULL) {
         return CPT_NO_MEMORY;
     }
-    (void)snprintf(name, bytes + 1, "%s: %s", build->graph->service, def->name);
+    (void)snprintf(name, bytes + 1, "%s: %s", build->service, def->name);
     task->def = def;
-    task->run = def->run;
+    task->run = def->run != NULL ? def->run : cpti_component_run;
     task->frame_name = (struct cpt_bytes){name, bytes};
     task->name_id = cpti_task_name_id(task->frame_name);
     return CPT_OK;
@@ -227,8 +238,13 @@ static cpt_status add_lists(struct build *build, uint32_t index)
     struct cpt_plan *plan = build->plan;
     struct cpti_plan_task *task = &plan->tasks[index];
     cpt_status status = list_slots(build, index, task->def->needs, "needs",
-                                   task->need_slots, &task->need_count);
+                                   task->input_slots, &task->input_count);
 
+    task->need_count = task->input_count;
+    if (status == CPT_OK) {
+        status = list_slots(build, index, task->def->wants, "wants or needs",
+                            task->input_slots, &task->input_count);
+    }
     if (status == CPT_OK) {
         status = list_slots(build, index, task->def->starts, "starts",
                             task->start_slots, &task->start_count);
@@ -241,10 +257,15 @@ static cpt_status add_lists(struct build *build, uint32_t index)
                           "task \"%s\" starts value \"%s\", which the request brings",
                           task->def->name, slot->value->name);
         }
-        if (cpti_plan_slot(plan, task->need_slots, task->need_count, slot->value) !=
+        if (cpti_plan_slot(plan, task->input_slots, task->input_count, slot->value) !=
             UINT32_MAX) {
-            return REFUSE(build, "task \"%s\" both needs and starts value \"%s\"",
-                          task->def->name, slot->value->name);
+            return REFUSE(build, "task \"%s\" both %s and starts value \"%s\"",
+                          task->def->name,
+                          cpti_plan_slot(plan, task->input_slots, task->need_count,
+                                         slot->value) != UINT32_MAX
+                              ? "needs"
+                              : "wants",
+                          slot->value->name);
         }
         plan->tasks[slot->giver].is_startable = 1;
     }
@@ -253,13 +274,13 @@ static cpt_status add_lists(struct build *build, uint32_t index)
 
 /* --- Circles --- */
 
-/* The task that edge number @edge of @task leads to; needs first, then starts. */
+/* The task that edge number @edge of @task leads to; inputs first, then starts. */
 static uint32_t edge_target(const struct cpt_plan *plan,
                             const struct cpti_plan_task *task, uint32_t edge)
 {
-    const uint32_t slot = edge < task->need_count
-                              ? task->need_slots[edge]
-                              : task->start_slots[edge - task->need_count];
+    const uint32_t slot = edge < task->input_count
+                              ? task->input_slots[edge]
+                              : task->start_slots[edge - task->input_count];
 
     return plan->slots[slot].giver;
 }
@@ -297,7 +318,7 @@ static cpt_status find_circle(struct build *build, uint32_t root, uint32_t *edge
         const struct cpti_plan_task *task = &plan->tasks[build->stack[depth - 1]];
         uint32_t target = 0;
 
-        if (edges[depth - 1] == task->need_count + task->start_count) {
+        if (edges[depth - 1] == task->input_count + task->start_count) {
             build->marks[build->stack[--depth]] = MARK_CLOSED;
             continue;
         }
@@ -359,11 +380,11 @@ static cpt_status find_eager(struct build *build)
     while (depth > 0) {
         const struct cpti_plan_task *task = &plan->tasks[build->stack[--depth]];
 
-        for (uint32_t i = 0; i < task->need_count + task->start_count; i++) {
+        for (uint32_t i = 0; i < task->input_count + task->start_count; i++) {
             const uint32_t target = edge_target(plan, task, i);
 
             if (target != CPTI_NO_TASK) {
-                reach(build, target, i < task->need_count, &depth);
+                reach(build, target, i < task->input_count, &depth);
             }
         }
     }
@@ -391,7 +412,7 @@ static void find_required(struct build *build)
         const struct cpti_plan_task *task = &plan->tasks[build->stack[--depth]];
 
         for (uint32_t i = 0; i < task->need_count; i++) {
-            const uint32_t giver = plan->slots[task->need_slots[i]].giver;
+            const uint32_t giver = plan->slots[task->input_slots[i]].giver;
 
             if (giver != CPTI_NO_TASK && !plan->tasks[giver].is_required) {
                 plan->tasks[giver].is_required = 1;
@@ -408,8 +429,8 @@ static void count_links(struct cpt_plan *plan)
         struct cpti_plan_task *task = &plan->tasks[i];
 
         task->missing_input_count = task->is_eager ? 0 : 1; /* the start itself */
-        for (uint32_t k = 0; k < task->need_count; k++) {
-            const uint32_t giver = plan->slots[task->need_slots[k]].giver;
+        for (uint32_t k = 0; k < task->input_count; k++) {
+            const uint32_t giver = plan->slots[task->input_slots[k]].giver;
 
             if (giver != CPTI_NO_TASK) {
                 plan->tasks[giver].successor_count++;
@@ -452,12 +473,13 @@ static cpt_status link_tasks(struct build *build)
     for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
         struct cpti_plan_task *task = &plan->tasks[i];
 
-        for (uint32_t k = 0; k < task->need_count; k++) {
-            const uint32_t giver = plan->slots[task->need_slots[k]].giver;
+        for (uint32_t k = 0; k < task->input_count; k++) {
+            const uint32_t giver = plan->slots[task->input_slots[k]].giver;
 
             if (giver != CPTI_NO_TASK) {
                 plan->tasks[giver].successors[plan->tasks[giver].successor_count++] =
-                    task->missing_input_count == 1 ? i | CPTI_ONLY_INPUT : i;
+                    i | (task->missing_input_count == 1 ? CPTI_ONLY_INPUT : 0) |
+                    (k >= task->need_count ? CPTI_WANTED : 0);
             }
         }
         if (task->is_startable) {
@@ -495,11 +517,143 @@ static cpt_status copy_groups(struct build *build, struct cpti_plan_task *task)
         if (copy == NULL || name == NULL) {
             return CPT_NO_MEMORY;
         }
-        (void)snprintf(name, bytes + 1, "%s: %s", build->graph->service, group->name);
+        (void)snprintf(name, bytes + 1, "%s: %s", build->service, group->name);
         copy->name = (struct cpt_bytes){name, bytes};
         *place = copy;
         place = &copy->parent;
     }
+    return CPT_OK;
+}
+
+/* --- Components --- */
+
+/* A graph that is a part of itself: the tasks on the way from @first inwards. */
+static cpt_status refuse_component_circle(struct build *build,
+                                          const struct build *first)
+{
+    const struct build *chain[CPT_NESTING_MAX + 1];
+    char text[CPT_ERROR_SENTENCE_BYTES] = "";
+    size_t used = 0;
+    size_t count = 0;
+
+    for (const struct build *at = build; at != first; at = at->outer) {
+        chain[count++] = at;
+    }
+    chain[count++] = first;
+    while (count-- > 0 && used < sizeof text - 1) {
+        const int written = snprintf(text + used, sizeof text - used, "\"%s\" -> ",
+                                     chain[count]->component);
+
+        used += written > 0 ? (size_t)written : 0;
+    }
+    return REFUSE(build, "components contain each other in a circle: %.*s\"%s\"",
+                  (int)sizeof text, text, first->component);
+}
+
+/* No circle, and not too deep, so that compiling it can be a recursion. */
+static cpt_status check_nesting(struct build *build, const struct cpt_graph *graph)
+{
+    uint32_t depth = 1;
+
+    for (const struct build *at = build; at != NULL; at = at->outer) {
+        if (at->graph == graph) {
+            return refuse_component_circle(build, at);
+        }
+        if (depth++ > CPT_NESTING_MAX) {
+            return cpt_error_set(
+                build->error, CPT_LIMIT, 0,
+                "component \"%s\" lies %u graphs deep, the limit is %d",
+                build->component, (unsigned)depth - 1, CPT_NESTING_MAX);
+        }
+    }
+    return CPT_OK;
+}
+
+/* Whether @outer of a task can be @inner of its component: both there and of one type,
+ * or none. */
+static cpt_status check_type(struct build *build, const char *verb,
+                             const struct cpt_value *outer,
+                             const struct cpt_value *inner)
+{
+    if (outer == NULL && inner == NULL) {
+        return CPT_OK;
+    }
+    if (outer != NULL && inner != NULL && outer->bytes == inner->bytes &&
+        (outer->type == NULL || inner->type == NULL ||
+         strcmp(outer->type, inner->type) == 0)) {
+        return CPT_OK;
+    }
+    return REFUSE(build,
+                  "task \"%s\" %s %s of type \"%s\", but its component %s %s of type "
+                  "\"%s\"",
+                  build->component, verb, outer != NULL ? outer->name : "nothing",
+                  outer != NULL && outer->type != NULL ? outer->type : "?", verb,
+                  inner != NULL ? inner->name : "nothing",
+                  inner != NULL && inner->type != NULL ? inner->type : "?");
+}
+
+static cpt_status check_component(struct build *build,
+                                  const struct cpti_plan_task *task)
+{
+    const struct cpt_task_def *def = task->def;
+    cpt_status status = CPT_OK;
+
+    if (task->input_count > 1 || task->input_count != task->need_count ||
+        task->start_count != 0) {
+        return REFUSE(
+            build,
+            "task \"%s\" has a component: it needs one value or none, wants and "
+            "starts nothing",
+            def->name);
+    }
+    status = check_type(build, "takes", def->needs[0], def->component->input);
+    return status == CPT_OK
+               ? check_type(build, "gives", def->gives, def->component->output)
+               : status;
+}
+
+static struct cpt_plan *make_plan(const struct cpt_graph *graph, struct build *outer,
+                                  const struct cpt_alloc *alloc,
+                                  struct cpt_error *error);
+
+/* Compiles the component of task @index; one graph only once, wherever it is used. */
+static cpt_status add_component(struct build *build, uint32_t index)
+{
+    struct cpti_plan_task *task = &build->plan->tasks[index];
+    const struct cpt_graph *graph = task->def->component;
+    struct cpt_error error = {0};
+    struct build *outermost = build;
+    struct cpt_plan *plan = NULL;
+    cpt_status status = CPT_OK;
+
+    if (graph == NULL) {
+        return CPT_OK;
+    }
+    build->component = task->def->name;
+    status = check_nesting(build, graph);
+    if (status == CPT_OK) {
+        status = check_component(build, task);
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    while (outermost->outer != NULL) {
+        outermost = outermost->outer;
+    }
+    plan = outermost->plan->components;
+    while (plan != NULL && plan->graph != graph) {
+        plan = plan->next_component;
+    }
+    if (plan == NULL) {
+        plan = make_plan(graph, build, build->plan->alloc, &error);
+        if (plan == NULL) {
+            return cpt_error_set(build->error, error.status, 0, "component \"%s\": %s",
+                                 task->def->name, error.sentence);
+        }
+        plan->next_component = outermost->plan->components;
+        outermost->plan->components = plan;
+    }
+    task->component = plan;
     return CPT_OK;
 }
 
@@ -511,7 +665,7 @@ static cpt_status take_tables(struct build *build)
     const size_t count = build->graph->task_count;
 
     plan->graph = build->graph;
-    plan->service = cpt_bytes_of(build->graph->service);
+    plan->service = cpt_bytes_of(build->service);
     plan->task_count = (uint32_t)count;
     plan->tasks = take(build, count, sizeof *plan->tasks);
     plan->slots = take(build, count + 1, sizeof *plan->slots);
@@ -546,6 +700,9 @@ static cpt_status add_tasks(struct build *build)
     }
     for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
         status = copy_groups(build, &plan->tasks[i]);
+    }
+    for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
+        status = add_component(build, i);
     }
     return status;
 }
@@ -598,13 +755,16 @@ static cpt_status build_plan(struct build *build)
     return status;
 }
 
-struct cpt_plan *cpt_plan_new(const struct cpt_graph *graph,
-                              const struct cpt_alloc *alloc, struct cpt_error *error)
+static struct cpt_plan *make_plan(const struct cpt_graph *graph, struct build *outer,
+                                  const struct cpt_alloc *alloc,
+                                  struct cpt_error *error)
 {
-    struct build build = {.graph = graph, .error = error};
+    struct build build = {.outer = outer,
+                          .graph = graph,
+                          .service = outer != NULL ? outer->service : graph->service,
+                          .error = error};
     cpt_status status = CPT_NO_MEMORY;
 
-    assert(graph != NULL);
     build.plan =
         cpt_alloc_zeroed(alloc, sizeof *build.plan + sizeof *build.plan->arena);
     if (build.plan != NULL) {
@@ -623,13 +783,34 @@ struct cpt_plan *cpt_plan_new(const struct cpt_graph *graph,
     return build.plan;
 }
 
+struct cpt_plan *cpt_plan_new(const struct cpt_graph *graph,
+                              const struct cpt_alloc *alloc, struct cpt_error *error)
+{
+    assert(graph != NULL);
+    return make_plan(graph, NULL, alloc, error);
+}
+
+static void free_one(struct cpt_plan *plan)
+{
+    const struct cpt_alloc *alloc = plan->alloc;
+
+    cpti_blocks_free(plan->blocks, alloc);
+    cpt_arena_deinit(plan->arena);
+    cpt_alloc_free(alloc, plan);
+}
+
 void cpt_plan_free(struct cpt_plan *plan)
 {
-    if (plan != NULL) {
-        const struct cpt_alloc *alloc = plan->alloc;
+    while (plan != NULL) {
+        struct cpt_plan *component = plan->components;
 
-        cpti_blocks_free(plan->blocks, alloc);
-        cpt_arena_deinit(plan->arena);
-        cpt_alloc_free(alloc, plan);
+        if (component !=
+            NULL) { /* they have none of their own: all are the outermost's */
+            plan->components = component->next_component;
+            free_one(component);
+        } else {
+            free_one(plan);
+            plan = NULL;
+        }
     }
 }

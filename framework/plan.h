@@ -15,8 +15,11 @@
 
 #define CPTI_NO_TASK UINT32_MAX
 
-/* Of a number in cpti_plan_task.successors: that task misses nothing else. */
+/* Of a number in cpti_plan_task.successors: that task misses nothing else; it only
+ * wants this one, and goes on without it. */
 #define CPTI_ONLY_INPUT (UINT32_C(1) << 31)
+#define CPTI_WANTED     (UINT32_C(1) << 30)
+#define CPTI_LINK_FLAGS (CPTI_ONLY_INPUT | CPTI_WANTED)
 
 /* One value. */
 struct cpti_slot {
@@ -39,9 +42,11 @@ struct cpti_plan_task {
     const struct cpt_task_def *def;
     struct cpt_bytes frame_name;         /* "A: A1" */
     const struct cpt_trace_group *group; /* or NULL */
+    const struct cpt_plan *component; /* what it runs in place of a function, or NULL */
     uint32_t need_count;
+    uint32_t input_count; /* of those it needs and those it wants */
     uint32_t start_count;
-    uint32_t need_slots[CPT_TASK_VALUES_MAX];
+    uint32_t input_slots[2 * CPT_TASK_VALUES_MAX]; /* needs, then wants */
     uint32_t start_slots[CPT_TASK_VALUES_MAX];
 };
 
@@ -59,9 +64,11 @@ struct cpt_plan {
     size_t input_bytes;
     uint32_t *first_tasks; /* those that miss nothing when a request begins */
     uint32_t first_task_count;
-    uint32_t demand_count;      /* tasks that may be started */
-    struct cpti_cell *cells;    /* of a request that begins */
-    struct cpti_blocks *blocks; /* see request.c; what it points to does change */
+    uint32_t demand_count;           /* tasks that may be started */
+    struct cpti_cell *cells;         /* of a request that begins */
+    struct cpti_blocks *blocks;      /* see request.c; what it points to does change */
+    struct cpt_plan *components;     /* compiled with it, which it owns … */
+    struct cpt_plan *next_component; /* … linked here */
 };
 
 /* The number of @value among the first @count of @slots of a plan, by address, else by

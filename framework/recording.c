@@ -74,8 +74,8 @@ static uint64_t runner_up_of(const struct cpt_request *request, uint32_t number,
     const struct cpti_plan_task *plan = &request->plan->tasks[number];
     uint64_t runner_up_ns = 0;
 
-    for (uint32_t i = 0; i < plan->need_count; i++) {
-        const uint32_t giver = request->plan->slots[plan->need_slots[i]].giver;
+    for (uint32_t i = 0; i < plan->input_count; i++) {
+        const uint32_t giver = request->plan->slots[plan->input_slots[i]].giver;
 
         if (giver != CPTI_NO_TASK && giver != unblocker &&
             end_of(request, giver) > runner_up_ns) {

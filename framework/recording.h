@@ -143,6 +143,20 @@ static inline void cpti_record_block(struct cpt_task *task, uint64_t block_ns)
     task->await = await;
 }
 
+/* Task @number will never run, as @giver failed at @end_ns: nobody can tell it from one
+ * that took no time then. */
+static inline void cpti_record_never(struct cpt_request *request, uint32_t number,
+                                     uint32_t giver, uint64_t end_ns)
+{
+    if (request->records != NULL) {
+        struct cpti_record *record = &request->records[number];
+
+        record->unblocker = (uint16_t)(giver + 1);
+        atomic_store_explicit(&record->start_ns, end_ns, memory_order_relaxed);
+        atomic_store_explicit(&record->end_ns, end_ns, memory_order_relaxed);
+    }
+}
+
 /* The task has ended; the time is the ready time of whoever it unblocks. */
 static inline uint64_t cpti_record_end(struct cpt_task *task)
 {

@@ -320,18 +320,15 @@ cpt_status cpti_run_check_input(const char *name, const struct cpt_value *expect
                          given != NULL ? given->bytes : 0);
 }
 
-/* Why the component cannot be made; the sentence is in @error. */
-static cpt_status check_component(const struct cpt_request *parent, const char *name,
-                                  const struct cpt_plan *plan,
-                                  const struct cpt_value *value,
-                                  struct cpt_error *error)
+static cpt_status check_level(const struct cpt_request *parent, const char *name,
+                              struct cpt_error *error)
 {
     if (parent->nest.level >= CPT_NESTING_MAX) {
         return cpt_error_set(error, CPT_LIMIT, 0,
                              "component \"%s\" lies %u runs deep, the limit is %d",
                              name, (unsigned)parent->nest.level + 1, CPT_NESTING_MAX);
     }
-    return cpti_run_check_input(name, plan->graph->input, value, error);
+    return CPT_OK;
 }
 
 /* A request below @parent; its input is the caller's. */
@@ -421,7 +418,9 @@ struct cpt_pending *cpt_task_spawn(struct cpt_task *task, const char *name,
             return NULL;
         }
     }
-    (void)check_component(parent, name, plan, value, &error);
+    if (check_level(parent, name, &error) == CPT_OK) {
+        (void)cpti_run_check_input(name, plan->graph->input, value, &error);
+    }
     if (error.status == CPT_OK && plan->input_bytes != 0) {
         assert(input != NULL);
         copy = cpti_request_take(parent, plan->input_bytes);
@@ -431,4 +430,38 @@ struct cpt_pending *cpt_task_spawn(struct cpt_task *task, const char *name,
         memcpy(copy, input, plan->input_bytes);
     }
     return cpti_component_start(task, frame, 0, plan, copy, &error);
+}
+
+/* --- A component in the place of a task's function --- */
+
+static cpt_status use_component(struct cpt_task *task)
+{
+    struct cpt_pending *pending = *cpt_state(task, struct cpt_pending *);
+    const cpt_status status = cpt_pending_status(pending);
+    const struct cpt_value *output = task->plan->component->graph->output;
+
+    if (status != CPT_OK) {
+        return cpt_fail(task, status, "%s", cpt_run_sentence(pending));
+    }
+    memcpy(task->output, cpt_task_run_output(pending, output), output->bytes);
+    return CPT_OK;
+}
+
+cpt_status cpti_component_run(struct cpt_task *task)
+{
+    const struct cpti_plan_task *own = task->plan;
+    struct cpt_pending **pending = cpt_state(task, struct cpt_pending *);
+    struct cpt_error error = {0};
+    const void *input = own->component->input_bytes != 0
+                            ? cpt_task_input(task, own->def->needs[0])
+                            : NULL;
+
+    if (pending == NULL) {
+        return cpt_fail(task, CPT_LIMIT, "the memory limit of the request was reached");
+    }
+    (void)check_level(task->request, own->def->name, &error);
+    /* The input is not copied, and not written to either. */
+    *pending = cpti_component_start(task, own->frame_name, 1, own->component,
+                                    (void *)(uintptr_t)input, &error);
+    return cpt_await(task, *pending, use_component);
 }

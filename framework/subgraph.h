@@ -5,6 +5,7 @@
 #ifndef CPT_SUBGRAPH_H
 #define CPT_SUBGRAPH_H
 
+#include "framework/cpt_graph.h"
 #include "framework/cpt_runtime.h"
 
 struct cpt_error;
@@ -43,6 +44,9 @@ void cpti_request_free(struct cpt_request *request);
 
 /* Frees what the request has for those in it; the last thing but its own memory. */
 void cpti_nest_deinit(struct cpt_request *request);
+
+/* The first step of a task whose body is a component. */
+cpt_status cpti_component_run(struct cpt_task *task);
 
 /* How a run that is on the path of who waited for it is shown; as open_callee. */
 cpt_status cpti_run_open(struct cpt_trace_call *call, struct cpt_path *callee);

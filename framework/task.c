@@ -30,29 +30,61 @@ enum { TASKS_A_TURN = 16 };
 
 /* --- What a step sees --- */
 
+/* The slot of an input or of what the task starts; UINT32_MAX if it is neither.
+ * @is_wanted: it goes on without. */
+static uint32_t input_slot(const struct cpt_task *task, const struct cpt_value *value,
+                           int *is_wanted)
+{
+    const struct cpti_plan_task *own = task->plan;
+    const struct cpt_plan *plan = task->request->plan;
+    uint32_t slot = cpti_plan_slot(plan, own->input_slots, own->need_count, value);
+
+    *is_wanted = 0;
+    if (slot == UINT32_MAX && own->input_count != own->need_count) {
+        slot = cpti_plan_slot(plan, own->input_slots + own->need_count,
+                              own->input_count - own->need_count, value);
+        *is_wanted = slot != UINT32_MAX;
+    }
+    return slot != UINT32_MAX
+               ? slot
+               : cpti_plan_slot(plan, own->start_slots, own->start_count, value);
+}
+
 const void *cpt_task_input(struct cpt_task *task, const struct cpt_value *value)
 {
-    const struct cpt_plan *plan = task->request->plan;
-    uint32_t slot =
-        cpti_plan_slot(plan, task->plan->need_slots, task->plan->need_count, value);
+    int is_wanted = 0;
+    const uint32_t slot = input_slot(task, value, &is_wanted);
     uint32_t giver = 0;
 
     if (slot == UINT32_MAX) {
-        slot = cpti_plan_slot(plan, task->plan->start_slots, task->plan->start_count,
-                              value);
-    }
-    if (slot == UINT32_MAX) {
         return NULL;
     }
-    giver = plan->slots[slot].giver;
+    giver = task->request->plan->slots[slot].giver;
     if (giver == CPTI_NO_TASK) {
         return task->request->input;
     }
     /* Pairs with the release in end_task(): its output is then complete. */
-    return atomic_load_explicit(&task->request->cells[giver].outcome,
-                                memory_order_acquire) == CPT_OK
-               ? cpti_request_value(task->request, giver)
-               : NULL;
+    if (atomic_load_explicit(&task->request->cells[giver].outcome,
+                             memory_order_acquire) == CPT_OK) {
+        return cpti_request_value(task->request, giver);
+    }
+    return is_wanted ? value->otherwise : NULL;
+}
+
+cpt_status cpt_task_input_status(struct cpt_task *task, const struct cpt_value *value)
+{
+    int is_wanted = 0;
+    const uint32_t slot = input_slot(task, value, &is_wanted);
+    uint32_t giver = 0;
+
+    if (slot == UINT32_MAX) {
+        return CPT_INVALID;
+    }
+    giver = task->request->plan->slots[slot].giver;
+    return giver == CPTI_NO_TASK
+               ? CPT_OK
+               : atomic_load_explicit(&task->request->cells[giver].outcome,
+                                      memory_order_acquire);
 }
 
 void *cpt_task_output(struct cpt_task *task, const struct cpt_value *value)
@@ -144,7 +176,7 @@ static uint32_t release_successors(struct cpt_request *request,
 
     for (uint32_t i = 0; i < plan->successor_count; i++) {
         const uint32_t link = plan->successors[i];
-        const uint32_t successor = link & ~CPTI_ONLY_INPUT;
+        const uint32_t successor = link & ~CPTI_LINK_FLAGS;
 
         if ((link & CPTI_ONLY_INPUT) != 0) {
             cpti_record_ready(request, successor, number);
@@ -160,13 +192,47 @@ static uint32_t release_successors(struct cpt_request *request,
     return first;
 }
 
+/* What task @number gives has come as an error, which @link's task can do with. */
+static void release_without(struct cpt_request *request, uint32_t link, uint32_t number,
+                            struct cpti_ready *ready)
+{
+    const uint32_t successor = link & ~CPTI_LINK_FLAGS;
+
+    if ((link & CPTI_ONLY_INPUT) != 0) {
+        cpti_record_ready(request, successor, number);
+    } else if (!cpti_task_input_arrived(request, successor, number)) {
+        return;
+    }
+    cpti_ready_add(request, ready, successor);
+}
+
+/* Task @number fails as task @giver did, which it needs. 0: it has failed already. */
+static int fail_without(struct cpt_request *request, uint32_t number, uint32_t giver,
+                        cpt_status status, uint64_t end_ns)
+{
+    int32_t waiting = CPT_WAITING;
+
+    /* Two of its inputs may fail: one of them ends it. */
+    if (!atomic_compare_exchange_strong_explicit(&request->cells[number].outcome,
+                                                 &waiting, status, memory_order_acq_rel,
+                                                 memory_order_acquire)) {
+        return 0;
+    }
+    cpti_record_never(request, number, giver, end_ns);
+    if (request->plan->tasks[number].is_startable) {
+        cpti_task_release_waiters(request, number, status, end_ns);
+    }
+    return 1;
+}
+
 /*
  * Task @number has failed, and the output does not need it: whatever needs it never
- * runs either, and whoever waits for that sees @status. A stack of our own instead of a
- * recursion; it is rare enough to be taken only now.
+ * runs either, and whoever waits for that sees @status; what only wants it goes on,
+ * behind @ready. A stack of our own instead of a recursion; it is rare enough to be
+ * taken only now.
  */
 static void fail_branch(struct cpt_request *request, uint32_t number, cpt_status status,
-                        uint64_t end_ns)
+                        uint64_t end_ns, struct cpti_ready *ready)
 {
     const struct cpt_plan *plan = request->plan;
     uint32_t *stack = NULL;
@@ -182,21 +248,17 @@ static void fail_branch(struct cpt_request *request, uint32_t number, cpt_status
     }
     stack[depth++] = number;
     while (depth > 0) {
-        const struct cpti_plan_task *failed = &plan->tasks[stack[--depth]];
+        const uint32_t giver = stack[--depth];
+        const struct cpti_plan_task *failed = &plan->tasks[giver];
 
         for (uint32_t i = 0; i < failed->successor_count; i++) {
-            const uint32_t successor = failed->successors[i] & ~CPTI_ONLY_INPUT;
-            int32_t waiting = CPT_WAITING;
+            const uint32_t link = failed->successors[i];
 
-            /* Two of its inputs may fail: one of them ends it. */
-            if (!atomic_compare_exchange_strong_explicit(
-                    &request->cells[successor].outcome, &waiting, status,
-                    memory_order_acq_rel, memory_order_acquire)) {
-                continue;
-            }
-            stack[depth++] = successor;
-            if (plan->tasks[successor].is_startable) {
-                cpti_task_release_waiters(request, successor, status, end_ns);
+            if ((link & CPTI_WANTED) != 0) {
+                release_without(request, link, giver, ready);
+            } else if (fail_without(request, link & ~CPTI_LINK_FLAGS, giver, status,
+                                    end_ns)) {
+                stack[depth++] = link & ~CPTI_LINK_FLAGS;
             }
         }
     }
@@ -262,7 +324,7 @@ static uint32_t end_task(struct cpt_task *task, cpt_status status, uint64_t *end
         if (plan->is_required) {
             (void)cpti_request_end(request, status, task);
         } else {
-            fail_branch(request, task->number, status, *end_ns);
+            fail_branch(request, task->number, status, *end_ns, ready);
         }
         return CPTI_NO_TASK;
     }

@@ -6,6 +6,7 @@
 extern CU_TestInfo cpt_graph_tests[];
 extern CU_TestInfo cpt_request_tests[];
 extern CU_TestInfo cpt_owner_tests[];
+extern CU_TestInfo cpt_optional_tests[];
 extern CU_TestInfo cpt_subgraph_tests[];
 extern CU_TestInfo cpt_shared_tests[];
 extern CU_TestInfo cpt_runtime_model_tests[];
@@ -23,6 +24,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"graph", NULL, NULL, NULL, NULL, cpt_graph_tests},
     {"request", NULL, NULL, NULL, NULL, cpt_request_tests},
     {"owner", NULL, NULL, NULL, NULL, cpt_owner_tests},
+    {"optional inputs", NULL, NULL, NULL, NULL, cpt_optional_tests},
     {"sub-graphs", NULL, NULL, NULL, NULL, cpt_subgraph_tests},
     {"shared work", NULL, NULL, NULL, NULL, cpt_shared_tests},
     {"random graphs", NULL, NULL, NULL, NULL, cpt_runtime_model_tests},

@@ -225,6 +225,113 @@ static void test_allocation_failures(void)
     each_allocation_failure(plan_with);
 }
 
+/* --- Optional inputs --- */
+
+static void test_wants_are_checked(void)
+{
+    const struct cpt_task_def twice[] = {
+        {"a", nothing, CPT_GIVES(x), CPT_NEEDS(in)},
+        {"c", nothing, CPT_GIVES(z), CPT_NEEDS(x), CPT_WANTS(x)},
+    };
+    const struct cpt_task_def unknown[] = {
+        {"c", nothing, CPT_GIVES(z), CPT_WANTS(y)},
+    };
+    const struct cpt_task_def started[] = {
+        {"a", nothing, CPT_GIVES(x), CPT_NEEDS(in)},
+        {"c", nothing, CPT_GIVES(z), CPT_WANTS(x), CPT_STARTS(x)},
+    };
+    const struct cpt_task_def circle[] = {
+        {"a", nothing, CPT_GIVES(x), CPT_WANTS(z)},
+        {"c", nothing, CPT_GIVES(z), CPT_WANTS(x)},
+    };
+
+    REFUSED(twice, "task \"c\" wants or needs value \"x\" twice");
+    REFUSED(unknown, "task \"c\" wants or needs value \"y\", which no task gives");
+    REFUSED(started, "task \"c\" both wants and starts value \"x\"");
+    REFUSED(circle, "tasks wait for each other in a circle: \"a\" -> \"c\" -> \"a\"");
+}
+
+/* --- Components --- */
+
+CPT_VALUE(other, long);
+
+static const struct cpt_graph recursive;
+static const struct cpt_task_def inner_tasks[] = {
+    {"inner", NULL, CPT_GIVES(z), CPT_NEEDS(in), .component = &recursive}};
+static const struct cpt_graph inner_graph = {NULL, CPT_GIVES(in), CPT_GIVES(z),
+                                             inner_tasks, 1};
+static const struct cpt_task_def recursive_tasks[] = {
+    {"outer", NULL, CPT_GIVES(z), CPT_NEEDS(in), .component = &inner_graph}};
+static const struct cpt_graph recursive = {"S", CPT_GIVES(in), CPT_GIVES(z),
+                                           recursive_tasks, 1};
+
+static void test_components_are_checked(void)
+{
+    const struct cpt_task_def leaf_tasks[] = {
+        {"leaf", nothing, CPT_GIVES(z), CPT_NEEDS(in)}};
+    const struct cpt_graph leaf = {NULL, CPT_GIVES(in), CPT_GIVES(z), leaf_tasks, 1};
+    const struct cpt_graph broken = {NULL, CPT_GIVES(in), CPT_GIVES(y), leaf_tasks, 1};
+    const struct cpt_task_def both[] = {
+        {"c", nothing, CPT_GIVES(z), CPT_NEEDS(in), .component = &leaf}};
+    const struct cpt_task_def neither[] = {{"c", NULL, CPT_GIVES(z), CPT_NEEDS(in)}};
+    const struct cpt_task_def wide[] = {
+        {"a", nothing, CPT_GIVES(other), CPT_NEEDS(in)},
+        {"c", NULL, CPT_GIVES(z), CPT_NEEDS(other), .component = &leaf}};
+    const struct cpt_task_def many[] = {
+        {"a", nothing, CPT_GIVES(x), CPT_NEEDS(in)},
+        {"c", NULL, CPT_GIVES(z), CPT_NEEDS(in, x), .component = &leaf}};
+    const struct cpt_task_def within[] = {
+        {"c", NULL, CPT_GIVES(z), CPT_NEEDS(in), .component = &broken}};
+    const struct cpt_task_def good[] = {
+        {"a", NULL, CPT_GIVES(x), CPT_NEEDS(in), .component = &leaf},
+        {"c", NULL, CPT_GIVES(z), CPT_NEEDS(x), .component = &leaf}};
+
+    REFUSED(both, "task \"c\" has a function and a component");
+    REFUSED(neither, "task \"c\" has no function");
+    REFUSED(wide, "task \"c\" takes other of type \"long\", but its component takes in "
+                  "of type \"int\"");
+    REFUSED(many, "task \"c\" has a component: it needs one value or none, wants and "
+                  "starts nothing");
+    REFUSED(within, "component \"c\": no task gives the output \"y\"");
+    REFUSED(good, "");
+}
+
+static void test_component_circle_is_named(void)
+{
+    struct cpt_error error = {0};
+
+    CU_ASSERT_PTR_NULL(cpt_plan_new(&recursive, NULL, &error));
+    CU_ASSERT_STRING_EQUAL(error.sentence,
+                           "component \"outer\": components contain each other in a "
+                           "circle: \"outer\" -> \"inner\" -> \"outer\"");
+}
+
+/* @depth graphs within one another, below the outermost. */
+static cpt_status nest(unsigned depth)
+{
+    static struct cpt_task_def tasks[CPT_NESTING_MAX + 2];
+    static struct cpt_graph graphs[CPT_NESTING_MAX + 2];
+    struct cpt_error error = {0};
+    struct cpt_plan *plan = NULL;
+
+    for (unsigned i = 0; i <= depth; i++) {
+        tasks[i] = (struct cpt_task_def){"t", i == 0 ? nothing : NULL, CPT_GIVES(z),
+                                         CPT_NEEDS(in),
+                                         .component = i == 0 ? NULL : &graphs[i - 1]};
+        graphs[i] = (struct cpt_graph){"S", CPT_GIVES(in), CPT_GIVES(z), &tasks[i], 1};
+    }
+    plan = cpt_plan_new(&graphs[depth], NULL, &error);
+    cpt_plan_free(plan);
+    return error.status;
+}
+
+static void test_components_nest_so_deep(void)
+{
+    CU_ASSERT_EQUAL(nest(CPT_NESTING_MAX - 1), CPT_OK);
+    CU_ASSERT_EQUAL(nest(CPT_NESTING_MAX), CPT_OK);
+    CU_ASSERT_EQUAL(nest(CPT_NESTING_MAX + 1), CPT_LIMIT);
+}
+
 CU_TestInfo cpt_graph_tests[] = {
     {"a circle is named", test_circle_is_named},
     {"a circle through a start is named", test_circle_through_a_start_is_named},
@@ -236,5 +343,9 @@ CU_TestInfo cpt_graph_tests[] = {
     {"on-demand tasks and their inputs", test_on_demand_tasks_and_their_inputs},
     {"the limit of tasks", test_task_limit},
     {"allocation failures", test_allocation_failures},
+    {"wants are checked", test_wants_are_checked},
+    {"components are checked", test_components_are_checked},
+    {"a circle of components is named", test_component_circle_is_named},
+    {"components nest so deep and no deeper", test_components_nest_so_deep},
     CU_TEST_INFO_NULL,
 };

@@ -374,6 +374,70 @@ static void test_failure_of_the_parent_cancels(void)
     CU_ASSERT_EQUAL(now.now_ns, 1000 * (uint64_t)MS); /* no task of it began */
 }
 
+/* --- A component in the place of a function --- */
+
+CPT_VALUE(first_score, int);
+CPT_VALUE(second_score, int);
+
+static cpt_status add_scores(struct cpt_task *task)
+{
+    spend(3);
+    *cpt_output(task, page) =
+        *cpt_input(task, first_score) + *cpt_input(task, second_score);
+    return CPT_OK;
+}
+
+/* One graph twice: the second item is what the first one scored. */
+static const struct cpt_task_def twice_tasks[] = {
+    {"first", NULL, CPT_GIVES(first_score), CPT_NEEDS(query), .component = &item_graph},
+    {"second", NULL, CPT_GIVES(second_score), CPT_NEEDS(first_score),
+     .component = &item_graph},
+    {"add", add_scores, CPT_GIVES(page), CPT_NEEDS(first_score, second_score)},
+};
+static const struct cpt_graph twice = {"T", CPT_GIVES(query), CPT_GIVES(page),
+                                       twice_tasks, 3};
+
+/* Its tasks have the name of the service that it is a part of. */
+static void test_static_component(void)
+{
+    const struct outcome outcome = run_one(&now, &twice, 1);
+
+    CU_ASSERT_EQUAL(outcome.output, 11 + 111);
+    CU_ASSERT_STRING_EQUAL(
+        outcome.path,
+        "S: /;T: first;T: weigh 2, S: /;T: first;T: rate 1, "
+        "S: /;T: first;T: rate;T: disk 10, S: /;T: second;T: weigh 2, "
+        "S: /;T: second;T: rate 1, S: /;T: second;T: rate;T: disk 110, S: /;T: add 3");
+    CU_ASSERT_EQUAL(run_one(&now, &twice, 0).output, 11 + 111);
+    CU_ASSERT_EQUAL(now.read_count, 0);
+}
+
+static cpt_status render_without(struct cpt_task *task)
+{
+    CU_ASSERT_EQUAL(cpt_input_status(task, first_score), CPT_IO);
+    *cpt_output(task, page) = 8;
+    return CPT_OK;
+}
+
+static void test_static_component_fails(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"item", NULL, CPT_GIVES(page), CPT_NEEDS(query), .component = &failing_graph}};
+    const struct cpt_graph graph = {"S", CPT_GIVES(query), CPT_GIVES(page), tasks, 1};
+    const struct cpt_task_def wanting[] = {
+        {"item", NULL, CPT_GIVES(first_score), CPT_NEEDS(query),
+         .component = &failing_graph},
+        {"render", render_without, CPT_GIVES(page), CPT_WANTS(first_score)}};
+    const struct cpt_graph without = {"S", CPT_GIVES(query), CPT_GIVES(page), wanting,
+                                      2};
+    const struct outcome outcome = run_one(&now, &graph, 1);
+
+    CU_ASSERT_STRING_EQUAL(outcome.sentence,
+                           "task 'S: item': task 'S: weigh': no item 1");
+    CU_ASSERT_STRING_EQUAL(outcome.path, "S: /;S: item;S: weigh 2");
+    CU_ASSERT_EQUAL(run_one(&now, &without, 1).output, 8);
+}
+
 /* --- Memory --- */
 
 static size_t most_items;
@@ -484,6 +548,8 @@ CU_TestInfo cpt_subgraph_tests[] = {
     {"a deadline cancels a component", test_deadline_cancels},
     {"nobody has to wait", test_component_that_nobody_waits_for},
     {"the failure of the parent cancels", test_failure_of_the_parent_cancels},
+    {"a component in place of a function", test_static_component},
+    {"such a component fails", test_static_component_fails},
     {"memory counts with the parent", test_memory_counts_with_the_parent},
     {"each allocation may fail", test_without_memory},
     CU_TEST_INFO_NULL,
