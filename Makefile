@@ -25,7 +25,7 @@ TEST_PACKAGES = g++ libcunit1-dev golang-go graphviz curl clang-format \
 LONG_PACKAGES = clang libclang-rt-14-dev clang-tidy build-essential debhelper dpkg-dev \
 	fakeroot
 # Programs that some long tests talk to, which are skipped where these are not to be had.
-OTHER_PACKAGES = chromium clickhouse-server
+OTHER_PACKAGES = chromium clickhouse-server zsh fish
 # What the benchmarks compare with.
 BENCH_PACKAGES = g++ libtbb-dev
 
