@@ -59,6 +59,7 @@ struct cpt_plan;
 
 enum {
     CPT_TASK_VALUES_MAX = 16, /* inputs of a task, and values it may start */
+    CPT_WAIT_DEPTH_MAX = 16,  /* of cpt_wait() on one thread */
     CPT_GRAPH_TASKS_MAX = 65535,
     CPT_NESTING_MAX = 32 /* runs of plans within one another, below the request */
 };
@@ -294,6 +295,19 @@ CPT_API cpt_status cpt_await_all(struct cpt_task *task, cpt_task_fn next);
 /* The same for at most @timeout_ns; what is not complete then ends as CPT_TIMEOUT. */
 CPT_API cpt_status cpt_await_all_for(struct cpt_task *task, uint64_t timeout_ns,
                                      cpt_task_fn next);
+
+/*
+ * For code that cannot return: blocks the thread inside the step until @pending is
+ * complete. On a pool another thread takes its place; on an executor of one thread
+ * other work runs on top meanwhile, at most CPT_WAIT_DEPTH_MAX deep, and the step goes
+ * on when that has returned. cpt_await() costs less.
+ *
+ * CPT_OK: it is complete. CPT_CANCELLED: the request has failed. Otherwise the wait was
+ * refused, with a sentence for `return`: CPT_LIMIT at that depth, or of memory;
+ * CPT_INVALID if nobody is left who could complete it, or on an executor that cannot
+ * block (an event loop).
+ */
+CPT_API cpt_status cpt_wait(struct cpt_task *task, struct cpt_pending *pending);
 
 /* CPT_WAITING while it is not complete; then how it ended. */
 CPT_API cpt_status cpt_pending_status(struct cpt_pending *pending);

@@ -110,6 +110,47 @@ CPT_API struct cpt_executor *cpt_pool_new(const struct cpt_pool_options *options
  * not fired never do: let requests end first. */
 CPT_API void cpt_pool_free(struct cpt_executor *pool);
 
+/* --- An executor that somebody else's event loop drives --- */
+
+/*
+ * Work and timers wait until the loop runs them, all on its thread:
+ *
+ *      for (;;) {
+ *          poll(..., cpt_queue_executor_next_ns(executor), rounded up to ms);
+ *          ... the loop's own events; among them what `wake` has written ...
+ *          cpt_queue_executor_run(executor, 0);
+ *      }
+ */
+struct cpt_queue_executor_options {
+    size_t struct_bytes;
+    const struct cpt_alloc *alloc;
+    const char *name; /* default "queue" */
+    /* There is something to run sooner than cpt_queue_executor_next_ns() has said: ends
+     * the loop's poll (writes to an eventfd, say). From any thread, once, until that is
+     * called again; with the executor's lock held, so it must not call the executor. */
+    void (*wake)(void *context);
+    void *context;
+    const struct cpt_clock *clock; /* of timers; default: monotonic */
+};
+
+/* NULL with the reason in @error. */
+CPT_API struct cpt_executor *
+cpt_queue_executor_new(const struct cpt_queue_executor_options *options,
+                       struct cpt_error *error);
+
+/*
+ * Fires what timers are due and then runs what work there is, on this thread:
+ * @count_max of both, 0: all of now, but not what they bring. How many it did.
+ */
+CPT_API size_t cpt_queue_executor_run(struct cpt_executor *executor, size_t count_max);
+
+/* For how long the loop may wait: 0 if there is something now, UINT64_MAX if nothing
+ * but `wake` will bring any. From the loop's thread, just before it waits. */
+CPT_API uint64_t cpt_queue_executor_next_ns(struct cpt_executor *executor);
+
+/* Frees; what has not run or fired never does: let requests end first. NULL is fine. */
+CPT_API void cpt_queue_executor_free(struct cpt_executor *executor);
+
 /* --- Requests --- */
 
 /* Told once that the request ended. What it borrows is good until it returns. */

@@ -21,6 +21,7 @@
 
 #include "cpt/cpt_path.h"
 #include "framework/call.h"
+#include "framework/wait.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -147,6 +148,10 @@ struct cpt_task *cpti_pending_end(struct cpt_pending *pending, cpt_status status
     cpti_waiting_remove(owner);
     take_deadline(owner);
     cpti_record_release(owner, pending->call, pending->stands_for, arrive_ns);
+    if (owner->blocked != NULL) {
+        cpti_blocked_end(owner);
+        return NULL;
+    }
     return owner;
 }
 

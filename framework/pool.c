@@ -48,13 +48,11 @@
 
 #include "framework/deque.h"
 #include "framework/request.h"
-#include "framework/timers.h"
+#include "framework/timer_thread.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <semaphore.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -130,16 +128,9 @@ struct pool {
     struct place *refused;  /* that block on them, as no thread could be added */
 
     char pad2[CACHE_LINE];
-    struct cpti_lock timer_lock; /* guards what follows */
-    pthread_cond_t has_timer;
-    struct cpti_timers timers;
-    uint64_t wake_ns; /* when the timer thread wakes by itself */
-    int is_timer_thread_over;
-    int has_timer_thread;
-    pthread_t timer_thread;
+    struct cpti_timer_thread timers;
 
-    /* Of threads, then of foreign ones too; only ever more, see place_count (release
-     * and acquire). */
+    /* Of threads and of foreign ones; only ever more, see place_count. */
     struct place *places[];
 };
 
@@ -225,10 +216,11 @@ static struct place *place_at(struct pool *pool, unsigned index)
     return pool->places[index];
 }
 
-/* Pairs with add_place(): the place is then complete. */
+/* The places below are complete; seq_cst, as it is a part of what who goes to sleep
+ * reads after it has written the state. */
 static unsigned place_count(struct pool *pool)
 {
-    return (unsigned)atomic_load_explicit(&pool->place_count, memory_order_acquire);
+    return (unsigned)atomic_load(&pool->place_count);
 }
 
 static int has_work(struct pool *pool)
@@ -554,8 +546,7 @@ static struct place *add_place(struct pool *pool)
     place->spin_ns = pool->spin_ns_max;
     cpti_deque_init(&place->deque);
     pool->places[count] = place;
-    /* Pairs with place_count(). */
-    atomic_store_explicit(&pool->place_count, count + 1, memory_order_release);
+    atomic_store(&pool->place_count, count + 1);
     return place;
 }
 
@@ -650,87 +641,15 @@ static void pool_block(struct cpt_executor *executor, int is_blocked)
 
 /* --- Timers --- */
 
-/* Waits for the next timer, or for one that comes before it. Lock held. */
-static void wait_for_timer(struct pool *pool, const struct cpt_timer *timer)
-{
-    struct timespec until;
-
-    pool->wake_ns = timer != NULL ? timer->at_ns : UINT64_MAX;
-    if (timer == NULL) {
-        (void)pthread_cond_wait(&pool->has_timer, &pool->timer_lock.mutex);
-    } else {
-        until.tv_sec = (time_t)(timer->at_ns / 1000000000u);
-        until.tv_nsec = (long)(timer->at_ns % 1000000000u);
-        (void)pthread_cond_timedwait(&pool->has_timer, &pool->timer_lock.mutex, &until);
-    }
-    pool->wake_ns = 0; /* it looks for itself */
-}
-
-static void *run_timers(void *context)
-{
-    struct pool *pool = context;
-
-    cpti_lock_take(&pool->timer_lock);
-    while (!pool->is_timer_thread_over) {
-        struct cpt_timer *timer = cpti_timers_first(&pool->timers);
-
-        if (timer == NULL || timer->at_ns > now_ns()) {
-            wait_for_timer(pool, timer);
-            continue;
-        }
-        (void)cpti_timers_remove(&pool->timers, timer);
-        cpti_lock_release(&pool->timer_lock);
-        timer->fire(timer);
-        cpti_lock_take(&pool->timer_lock);
-    }
-    cpti_lock_release(&pool->timer_lock);
-    return NULL;
-}
-
-/* Begins the thread of the timers if there is none. Lock held. */
-static cpt_status begin_timers(struct pool *pool)
-{
-    if (pool->has_timer_thread) {
-        return CPT_OK;
-    }
-    if (pthread_create(&pool->timer_thread, NULL, run_timers, pool) != 0) {
-        return CPT_NO_MEMORY;
-    }
-    pool->has_timer_thread = 1;
-    return CPT_OK;
-}
-
 static cpt_status pool_after(struct cpt_executor *executor, struct cpt_timer *timer,
                              uint64_t delay_ns)
 {
-    struct pool *pool = (struct pool *)executor;
-    const uint64_t at_ns = cpti_timer_at(now_ns(), delay_ns);
-    cpt_status status = CPT_OK;
-
-    cpti_lock_take(&pool->timer_lock);
-    status = begin_timers(pool);
-    if (status == CPT_OK) {
-        status = cpti_timers_add(&pool->timers, timer, at_ns);
-    }
-    /* A thread that wakes earlier anyway finds it then: a deadline that is set for each
-     * call and never reached wakes it once in the time that it allows. */
-    if (status == CPT_OK && at_ns < pool->wake_ns) {
-        pool->wake_ns = at_ns;
-        (void)pthread_cond_signal(&pool->has_timer);
-    }
-    cpti_lock_release(&pool->timer_lock);
-    return status;
+    return cpti_timer_thread_after(&((struct pool *)executor)->timers, timer, delay_ns);
 }
 
 static int pool_cancel(struct cpt_executor *executor, struct cpt_timer *timer)
 {
-    struct pool *pool = (struct pool *)executor;
-    int was_waiting = 0;
-
-    cpti_lock_take(&pool->timer_lock);
-    was_waiting = cpti_timers_remove(&pool->timers, timer);
-    cpti_lock_release(&pool->timer_lock);
-    return was_waiting;
+    return cpti_timer_thread_cancel(&((struct pool *)executor)->timers, timer);
 }
 
 /* --- The pool --- */
@@ -770,13 +689,12 @@ static struct pool *pool_init(const struct cpt_pool_options *options)
         options->worker_count + options->extra_worker_count_max + ADOPTED_MAX;
     struct pool *pool = cpt_alloc_zeroed(
         options->alloc, sizeof *pool + places_max * sizeof(struct place *));
-    pthread_condattr_t monotonic;
 
     if (pool == NULL) {
         return NULL;
     }
     pool->alloc = options->alloc;
-    pool->timers.alloc = options->alloc;
+    cpti_timer_thread_init(&pool->timers, options->alloc);
     pool->worker_count = options->worker_count;
     pool->extra_max = options->extra_worker_count_max;
     pool->places_max = places_max;
@@ -794,12 +712,7 @@ static struct pool *pool_init(const struct cpt_pool_options *options)
     atomic_init(&pool->state, NO_SEAT + pool->worker_count * SEAT);
     (void)sem_init(&pool->wake, 0, 0);
     cpti_lock_init(&pool->lock, CPTI_RANK_POOL);
-    cpti_lock_init(&pool->timer_lock, CPTI_RANK_POOL);
-    (void)pthread_condattr_init(&monotonic);
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&pool->is_quiet, NULL);
-    (void)pthread_cond_init(&pool->has_timer, &monotonic);
-    (void)pthread_condattr_destroy(&monotonic);
     return pool;
 }
 
@@ -842,20 +755,6 @@ static void wait_until_quiet(struct pool *pool)
     cpti_lock_release(&pool->lock);
 }
 
-static void end_timers(struct pool *pool)
-{
-    int has_thread = 0;
-
-    cpti_lock_take(&pool->timer_lock);
-    has_thread = pool->has_timer_thread;
-    pool->is_timer_thread_over = 1;
-    (void)pthread_cond_signal(&pool->has_timer);
-    cpti_lock_release(&pool->timer_lock);
-    if (has_thread) {
-        (void)pthread_join(pool->timer_thread, NULL);
-    }
-}
-
 static void end_threads(struct pool *pool)
 {
     atomic_store(&pool->is_over, 1);
@@ -884,15 +783,13 @@ void cpt_pool_free(struct cpt_executor *executor)
     }
     atomic_store(&pool->is_stopping, 1);
     wait_until_quiet(pool); /* a task that blocks may still need a timer for that */
-    end_timers(pool);
+    cpti_timer_thread_stop(&pool->timers);
     wait_until_quiet(pool); /* one may just have fired */
     end_threads(pool);
+    cpti_timer_thread_deinit(&pool->timers);
     (void)pthread_cond_destroy(&pool->is_quiet);
-    (void)pthread_cond_destroy(&pool->has_timer);
     (void)sem_destroy(&pool->wake);
     cpti_lock_deinit(&pool->lock);
-    cpti_lock_deinit(&pool->timer_lock);
-    cpti_timers_deinit(&pool->timers);
     cpt_alloc_free(pool->alloc, pool);
 }
 

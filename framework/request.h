@@ -45,6 +45,7 @@
 
 #include <stdatomic.h>
 
+struct cpti_blocked;
 struct cpti_deadline;
 
 /* Something that a task may wait for. */
@@ -151,6 +152,7 @@ struct cpt_task {
     struct cpti_deadline *deadline;
     struct cpt_trace_await *await; /* record of the wait it is in; NULL if none */
     uint64_t runner_up_ns;         /* arrival before the last one, of this wait */
+    struct cpti_blocked *blocked;  /* while its step is in cpt_wait() */
     uint64_t step_begin_ns;      /* if time off the processor is measured: of its … */
     uint64_t step_cpu_ns;        /* … step, and the thread's processor time then */
     struct cpt_task *next_spare; /* of those in the arena that nobody uses */
@@ -215,7 +217,9 @@ struct cpt_request {
     uint64_t *off_cpu_ns;     /* of first steps, by number; NULL: not measured */
     struct cpt_task *spare;   /* guarded by lock */
     struct cpt_task *waiting; /* those that wait; guarded by lock */
-    struct cpt_attribute *attributes; /* guarded by lock; see attributes.c */
+    struct cpti_blocked *spare_blocked; /* guarded by lock */
+    uint32_t blocked_count;             /* in cpt_wait(), see wait.c; guarded by lock */
+    struct cpt_attribute *attributes;   /* guarded by lock; see attributes.c */
     size_t attribute_count;
     size_t attribute_bytes;
     uint64_t attribute_dropped_count;

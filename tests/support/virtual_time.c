@@ -88,20 +88,6 @@ static int cancel(struct cpt_executor *executor, struct cpt_timer *timer)
     return 0;
 }
 
-void virtual_init(struct virtual_time *virtual, uint64_t seed)
-{
-    memset(virtual, 0, sizeof *virtual);
-    virtual->executor = (struct cpt_executor){.name = "virtual",
-                                              .submit = submit,
-                                              .hunger = hunger,
-                                              .yield = yield,
-                                              .after = after,
-                                              .cancel = cancel};
-    virtual->clock = (struct cpt_clock){read_clock, virtual};
-    virtual->now_ns = 1000000000u;
-    virtual->random = seed;
-}
-
 static void run_one(struct virtual_time *virtual)
 {
     const size_t index = virtual->random != 0
@@ -115,32 +101,59 @@ static void run_one(struct virtual_time *virtual)
     work->run(work);
 }
 
+/* Turns the clock to the next timer, if it is not after @until_ns, and fires it. */
+static int fire_one(struct virtual_time *virtual, uint64_t until_ns)
+{
+    struct cpt_timer *timer = NULL;
+    size_t next = 0;
+
+    for (size_t i = 1; i < virtual->timer_count; i++) {
+        next = virtual->timers[i]->at_ns < virtual->timers[next]->at_ns ? i : next;
+    }
+    if (virtual->timer_count == 0 || virtual->timers[next]->at_ns > until_ns) {
+        return 0;
+    }
+    timer = take_timer(virtual, next);
+    if (timer->at_ns > virtual->now_ns) {
+        virtual->now_ns = timer->at_ns;
+    }
+    timer->fire(timer);
+    return 1;
+}
+
+static int help(struct cpt_executor *executor)
+{
+    struct virtual_time *virtual = (struct virtual_time *)executor;
+
+    if (virtual->work_count == 0) {
+        return fire_one(virtual, UINT64_MAX);
+    }
+    run_one(virtual);
+    return 1;
+}
+
+void virtual_init(struct virtual_time *virtual, uint64_t seed)
+{
+    memset(virtual, 0, sizeof *virtual);
+    virtual->executor = (struct cpt_executor){.name = "virtual",
+                                              .submit = submit,
+                                              .hunger = hunger,
+                                              .yield = yield,
+                                              .after = after,
+                                              .cancel = cancel,
+                                              .help = help};
+    virtual->clock = (struct cpt_clock){read_clock, virtual};
+    virtual->now_ns = 1000000000u;
+    virtual->random = seed;
+}
+
 void virtual_run_until(struct virtual_time *virtual, uint64_t until_ns)
 {
-    for (;;) {
-        size_t next = 0;
-
+    do {
         while (virtual->work_count != 0) {
             run_one(virtual);
         }
-        if (virtual->timer_count == 0) {
-            break;
-        }
-        for (size_t i = 1; i < virtual->timer_count; i++) {
-            next = virtual->timers[i]->at_ns < virtual->timers[next]->at_ns ? i : next;
-        }
-        if (virtual->timers[next]->at_ns > until_ns) {
-            break;
-        }
-        if (virtual->timers[next]->at_ns > virtual->now_ns) {
-            virtual->now_ns = virtual->timers[next]->at_ns;
-        }
-        {
-            struct cpt_timer *timer = take_timer(virtual, next);
-
-            timer->fire(timer);
-        }
-    }
+    } while (fire_one(virtual, until_ns));
     if (until_ns != UINT64_MAX && until_ns > virtual->now_ns) {
         virtual->now_ns = until_ns;
     }

@@ -13,6 +13,8 @@ extern CU_TestInfo cpt_runtime_model_tests[];
 extern CU_TestInfo cpt_pool_tests[];
 extern CU_TestInfo cpt_deque_tests[];
 extern CU_TestInfo cpt_stealing_tests[];
+extern CU_TestInfo cpt_waiting_tests[];
+extern CU_TestInfo cpt_queue_executor_tests[];
 extern CU_TestInfo cpt_service_tests[];
 extern CU_TestInfo cpt_calls_tests[];
 extern CU_TestInfo cpt_cancel_tests[];
@@ -31,6 +33,8 @@ CU_SuiteInfo cpt_suites[] = {
     {"pool", NULL, NULL, NULL, NULL, cpt_pool_tests},
     {"deque", NULL, NULL, NULL, NULL, cpt_deque_tests},
     {"stealing", NULL, NULL, NULL, NULL, cpt_stealing_tests},
+    {"waiting", NULL, NULL, NULL, NULL, cpt_waiting_tests},
+    {"queue executor", NULL, NULL, NULL, NULL, cpt_queue_executor_tests},
     {"service", NULL, NULL, NULL, NULL, cpt_service_tests},
     {"calls", NULL, NULL, NULL, NULL, cpt_calls_tests},
     {"cancelling", NULL, NULL, NULL, NULL, cpt_cancel_tests},
