@@ -266,6 +266,10 @@ static uint64_t get_number(struct reader *reader)
     uint64_t number = 0;
     unsigned char byte = 0x80;
 
+    if (reader->status == CPT_OK && reader->at < reader->end &&
+        reader->data[reader->at] < 0x80) {
+        return reader->data[reader->at++]; /* most have one byte */
+    }
     for (unsigned shift = 0; byte >= 0x80; shift += 7) {
         if (reader->status != CPT_OK || reader->at >= reader->end) {
             (void)REFUSE(reader, CPT_CORRUPT, "the body ends in a number");
@@ -327,10 +331,17 @@ static struct cpti_wide get_wide(struct reader *reader)
         return wide;
     }
     bytes = get_bytes(reader, *count);
-    for (unsigned i = 0; bytes != NULL && i < *count; i++) {
+    if (bytes == NULL) {
+        return wide;
+    }
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    memcpy(wide.limb, bytes, *count);
+#else
+    for (unsigned i = 0; i < *count; i++) {
         wide.limb[i / 8] |= (uint64_t)bytes[i] << i % 8 * 8;
     }
-    if (bytes != NULL && *count != 0 && bytes[*count - 1] == 0) {
+#endif
+    if (*count != 0 && bytes[*count - 1] == 0) {
         (void)REFUSE(reader, CPT_CORRUPT, "a sum is longer than it has to be");
     }
     return wide;
@@ -533,6 +544,76 @@ static int extremes_fit(const struct cpti_histogram *histogram,
            (is_root || totals->min_ns != 0);
 }
 
+/* --- Reading: sums of requests that all weigh the same --- */
+
+/* @wide by @divisor; returns what is left over. */
+static uint64_t divide(struct cpti_wide *wide, uint64_t divisor)
+{
+    uint64_t rest = 0;
+
+    for (size_t i = CPTI_WIDE_LIMBS; i-- > 0;) {
+        const cpti_u128 part = (cpti_u128)rest << 64 | wide->limb[i];
+
+        if (part != 0) {
+            wide->limb[i] = (uint64_t)(part / divisor);
+            rest = (uint64_t)(part % divisor);
+        }
+    }
+    return rest;
+}
+
+/* Whether @wide is a multiple of @weight, and the quotient has at most 64 bits. */
+static int is_time(struct cpti_wide wide, cpt_weight weight, uint64_t *time_ns)
+{
+    if (divide(&wide, weight) != 0 || cpti_wide_bits(&wide) > 64) {
+        return 0;
+    }
+    *time_ns = wide.limb[0];
+    return 1;
+}
+
+/* The same of the square of @weight, and of 128 bits. */
+static int is_square(struct cpti_wide wide, cpt_weight weight, cpti_u128 *squares)
+{
+    if (divide(&wide, weight) != 0 || divide(&wide, weight) != 0 ||
+        (wide.limb[2] | wide.limb[3]) != 0) {
+        return 0;
+    }
+    *squares = (cpti_u128)wide.limb[1] << 64 | wide.limb[0];
+    return 1;
+}
+
+/* Whether the requests of a node all have one weight and sums that fit a batch, which
+ * is then in @batch but for inclusive_ns; and these are in bounds, as in check_sums().
+ */
+static int take_batch(const struct cpt_tree *tree, const struct cpti_totals *totals,
+                      int is_root, struct cpti_batch *batch)
+{
+    const cpt_weight weight = tree->weight_min;
+    const cpti_u128 max_ns = totals->max_ns;
+    const struct cpti_wide *wwx = &totals->self.wwx;
+    struct cpti_wide wwx_wanted;
+    cpti_u128 most = 0;
+
+    *batch = (struct cpti_batch){.count = totals->present_count, .weight = weight};
+    if (weight != tree->weight_max || weight == 0 ||
+        !is_time(totals->self.wx, weight, &batch->self_ns) ||
+        !is_square(totals->self.wwxx, weight, &batch->self_squares) ||
+        !is_square(totals->inclusive.wwxx, weight, &batch->inclusive_squares)) {
+        return 0;
+    }
+    wwx_wanted = cpti_wide_times(totals->self.wx, weight);
+    return cpti_wide_compare(&wwx_wanted, wwx) == 0 &&
+           batch->self_ns <= (is_root ? 0 : batch->count * max_ns) &&
+           batch->self_squares <= batch->self_ns * max_ns &&
+           batch->self_squares <= batch->inclusive_squares &&
+           (__builtin_mul_overflow(max_ns * max_ns, (cpti_u128)tree->request_count,
+                                   &most) ||
+            batch->inclusive_squares <= most);
+}
+
+/* --- Reading: nodes --- */
+
 /* What can be said of a node by itself. */
 static void check_node(struct reader *reader, const struct cpt_tree *tree,
                        const struct cpti_node *node, const struct cpti_totals *totals)
@@ -582,9 +663,10 @@ static void check_sums(struct reader *reader, const struct cpt_tree *tree,
     }
 }
 
-/* Node @index but for the inclusive sums that the format leaves out. */
+/* Node @index but for the inclusive sums that the format leaves out. @batch is the same
+ * in short, or has no weight if that cannot be. */
 static struct cpti_totals get_node(struct reader *reader, struct cpt_tree *tree,
-                                   uint32_t index)
+                                   uint32_t index, struct cpti_batch *batch)
 {
     struct cpti_node *node = &tree->nodes[index];
     struct cpti_totals totals = {.present_count = get_number(reader)};
@@ -608,7 +690,11 @@ static struct cpti_totals get_node(struct reader *reader, struct cpt_tree *tree,
         get_buckets(reader, tree, node, totals.present_weight);
     }
     check_node(reader, tree, node, &totals);
-    check_sums(reader, tree, &totals, node->parent == CPT_TREE_NONE);
+    if (reader->status == CPT_OK &&
+        !take_batch(tree, &totals, node->parent == CPT_TREE_NONE, batch)) {
+        batch->weight = 0;
+        check_sums(reader, tree, &totals, node->parent == CPT_TREE_NONE);
+    }
     return totals;
 }
 
@@ -617,66 +703,34 @@ static struct cpti_totals get_node(struct reader *reader, struct cpt_tree *tree,
 /* The nodes from the root to the one that was read last, with the sums so far. */
 struct branch {
     struct cpti_totals totals[CPT_TREE_DEPTH_MAX + 1];
+    struct cpti_batch batches[CPT_TREE_DEPTH_MAX + 1];
     uint32_t nodes[CPT_TREE_DEPTH_MAX + 1];
     uint64_t depth;         /* of the last */
     uint32_t contradictory; /* the first node that contradicts those below; or none */
 };
 
-/* @wide by @divisor; returns what is left over. */
-static uint64_t divide(struct cpti_wide *wide, uint64_t divisor)
-{
-    uint64_t rest = 0;
-
-    for (size_t i = CPTI_WIDE_LIMBS; i-- > 0;) {
-        const cpti_u128 part = (cpti_u128)rest << 64 | wide->limb[i];
-
-        if (part != 0) {
-            wide->limb[i] = (uint64_t)(part / divisor);
-            rest = (uint64_t)(part % divisor);
-        }
-    }
-    return rest;
-}
-
-/* Whether @sums are those of requests that all weigh @weight, small enough for a batch:
- * their times and squares. */
-static int is_uniform(const struct cpti_sums *sums, cpt_weight weight,
-                      uint64_t *time_ns, cpti_u128 *squares)
-{
-    struct cpti_wide time = sums->wx;
-    struct cpti_wide square = sums->wwxx;
-    const struct cpti_wide wwx = cpti_wide_times(time, weight);
-
-    if (cpti_wide_compare(&wwx, &sums->wwx) != 0 || divide(&time, weight) != 0 ||
-        divide(&square, weight) != 0 || divide(&square, weight) != 0 ||
-        cpti_wide_bits(&time) > 64 || cpti_wide_bits(&square) > 128) {
-        return 0;
-    }
-    *time_ns = time.limb[0];
-    *squares = (cpti_u128)square.limb[1] << 64 | square.limb[0];
-    return 1;
-}
-
-/* Gives a node its sums. */
+/* Gives a node its sums: @batch, if it is one with all that is below, or @totals. */
 static cpt_status keep_totals(struct cpt_tree *tree, uint32_t index,
-                              const struct cpti_totals *totals)
+                              const struct cpti_totals *totals,
+                              struct cpti_batch *batch)
 {
-    const cpt_weight weight = tree->weight_min;
     struct cpti_node *node = &tree->nodes[index];
-    struct cpti_batch batch = {.count = totals->present_count, .weight = weight};
     cpt_status status = CPT_OK;
 
     if (totals->present_count == 0) {
         return CPT_OK;
     }
-    if (weight == tree->weight_max &&
-        is_uniform(&totals->self, weight, &batch.self_ns, &batch.self_squares) &&
-        is_uniform(&totals->inclusive, weight, &batch.inclusive_ns,
-                   &batch.inclusive_squares)) {
-        node->batch = batch;
-        node->min_ns = totals->min_ns;
-        node->max_ns = totals->max_ns;
-        return CPT_OK;
+    if (batch->weight != 0 &&
+        is_time(totals->inclusive.wx, batch->weight, &batch->inclusive_ns)) {
+        const struct cpti_wide wwx =
+            cpti_wide_times(totals->inclusive.wx, batch->weight);
+
+        if (cpti_wide_compare(&wwx, &totals->inclusive.wwx) == 0) {
+            node->batch = *batch;
+            node->min_ns = totals->min_ns;
+            node->max_ns = totals->max_ns;
+            return CPT_OK;
+        }
     }
     status = cpti_node_reserve_wide(tree, index);
     if (status == CPT_OK) {
@@ -708,7 +762,7 @@ static void end_node(struct reader *reader, struct cpt_tree *tree,
         index < branch->contradictory) {
         branch->contradictory = index;
     }
-    if (keep_totals(tree, index, totals) != CPT_OK) {
+    if (keep_totals(tree, index, totals, &branch->batches[branch->depth]) != CPT_OK) {
         (void)REFUSE(reader, CPT_NO_MEMORY, "out of memory");
     }
     branch->depth -= branch->depth != 0;
@@ -811,13 +865,14 @@ static void get_nodes(struct reader *reader, struct cpt_tree *tree)
         (void)REFUSE(reader, CPT_CORRUPT, "the root is missing");
     }
     if (reader->status == CPT_OK) {
-        branch->totals[0] = get_node(reader, tree, CPT_TREE_ROOT);
+        branch->totals[0] = get_node(reader, tree, CPT_TREE_ROOT, &branch->batches[0]);
     }
     for (uint64_t i = 1; i < count && reader->status == CPT_OK; i++) {
         const uint32_t node = get_place(reader, tree, branch);
 
         if (reader->status == CPT_OK) {
-            branch->totals[branch->depth] = get_node(reader, tree, node);
+            branch->totals[branch->depth] =
+                get_node(reader, tree, node, &branch->batches[branch->depth]);
         }
     }
     end_nodes(reader, tree, branch);

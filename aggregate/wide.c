@@ -102,21 +102,28 @@ struct cpti_wide cpti_wide_of(cpti_u128 value)
 
 struct cpti_wide cpti_wide_product(cpti_u128 left, cpti_u128 right)
 {
-    const uint64_t a[2] = {(uint64_t)left, (uint64_t)(left >> 64)};
-    const uint64_t b[2] = {(uint64_t)right, (uint64_t)(right >> 64)};
-    struct cpti_wide product = {{0}};
+    const struct cpti_wide wide = cpti_wide_of(left);
+    const uint64_t high = (uint64_t)(right >> 64);
+    struct cpti_wide product = cpti_wide_times(wide, (uint64_t)right);
 
-    multiply_limbs(product.limb, CPTI_WIDE_LIMBS, a, 2, b, 2);
+    if (high != 0) {
+        const struct cpti_wide upper = cpti_wide_times(wide, high);
+
+        add_limbs(product.limb + 1, upper.limb, CPTI_WIDE_LIMBS - 1);
+    }
     return product;
 }
 
 struct cpti_wide cpti_wide_times(struct cpti_wide wide, uint64_t factor)
 {
-    struct cpti_wide product = {{0}};
+    cpti_u128 carry = 0;
 
-    multiply_limbs(product.limb, CPTI_WIDE_LIMBS, wide.limb, CPTI_WIDE_LIMBS, &factor,
-                   1);
-    return product;
+    for (size_t i = 0; i < CPTI_WIDE_LIMBS; i++) {
+        carry += (cpti_u128)wide.limb[i] * factor;
+        wide.limb[i] = (uint64_t)carry;
+        carry >>= 64;
+    }
+    return wide;
 }
 
 void cpti_wide_add(struct cpti_wide *sum, const struct cpti_wide *value)
