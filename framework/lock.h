@@ -21,6 +21,7 @@ enum cpti_lock_rank {
      * one. */
     CPTI_RANK_REQUEST,
     CPTI_RANK_REQUEST_DEEPEST = CPTI_RANK_REQUEST + 32, /* CPT_NESTING_MAX */
+    CPTI_RANK_MUTEX,    /* struct cpt_mutex.lock: who stands in line */
     CPTI_RANK_SHARED,   /* struct cpt_shared.lock: who waits for what */
     CPTI_RANK_HANDLE,   /* struct cpt_request_handle.lock: its request */
     CPTI_RANK_COUNTERS, /* struct cpti_counters.lock: the table of callees */

@@ -15,13 +15,21 @@
 static size_t write_labels(const struct cpt_path *path, size_t segment, char *text,
                            size_t capacity)
 {
+    const uint32_t frame = cpt_path_segment(path, segment)->frame;
+    const int is_lock = cpt_path_frame(path, frame)->kind == CPT_KIND_LOCK;
     size_t used = 0;
 
     for (size_t i = 0; i < cpt_path_label_count(path); i++) {
         const struct cpt_label *label = cpt_path_label(path, i);
         int is_name = 0;
 
-        if (label->segment == segment && label->key == CPT_LABEL_COALESCED) {
+        if (label->segment == segment && label->key == CPT_LABEL_HOLDER && is_lock) {
+            const struct cpt_bytes holder =
+                cpt_path_name(path, (cpt_name_id)label->value);
+
+            used += (size_t)snprintf(text + used, capacity - used, "[holder=%.*s]",
+                                     (int)holder.bytes, holder.data);
+        } else if (label->segment == segment && label->key == CPT_LABEL_COALESCED) {
             used += (size_t)snprintf(text + used, capacity - used, "[%s=%llu]",
                                      cpt_label_word(label->key, &is_name),
                                      (unsigned long long)label->value);
