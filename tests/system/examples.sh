@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# examples.sh - the four examples run, and show what they are there to show.
+# examples.sh - the examples run, and show what they are there to show.
 . "$(dirname "$0")/system.sh"
 
 say '01: the slower of index and ads is on the path, the other is not'
@@ -33,3 +33,21 @@ if command -v go >/dev/null 2>&1; then
     go tool pprof -unit=ms -top profile.pb.gz >top.out 2>/dev/null || fail 'pprof refuses it'
     grep -q 'A: ads' top.out || fail "$(cat top.out)"
 fi
+
+say '05: components have their frames, one for each element'
+"$CPT_EXAMPLES/05_components" >five.out
+grep -q 'a page of 1200 pixels' five.out || fail "$(cat five.out)"
+for stack in 'rank;A: weigh' 'rank;A: sort' 'render;A: thumbnail;A: shrink'; do
+    grep -q "A: /search;A: $stack\$" five.out || fail "no $stack: $(cat five.out)"
+done
+
+say '06: a page without what could not be had'
+"$CPT_EXAMPLES/06_optional_inputs" >six.out
+grep -q 'hello, stranger' six.out || fail "$(cat six.out)"
+grep -q 'no ads: the callee could not be reached' six.out || fail "$(cat six.out)"
+
+say '07: one load and one batch for four requests'
+"$CPT_EXAMPLES/07_shared_work" >seven.out
+grep -q 'loads 1, batches 1$' seven.out || fail "$(cat seven.out)"
+[ "$(grep -c 'A: /page;A: page;A: cache;A: load$' seven.out)" = 4 ] ||
+    fail "$(cat seven.out)"
