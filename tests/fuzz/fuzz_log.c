@@ -7,8 +7,11 @@
  * of a compressed one; as
  * one record in it; and as the map of an index behind a sound block. Every byte is
  * accounted for in the end, what is accepted as a record can be written again, and no
- * index makes a reader forget where it is.
+ * index makes a reader forget where it is. Read in parts it gives what it gives as a
+ * whole, and items of CBOR are what the decoder says they are.
  */
+#include "wire/cbor_pull.h"
+#include "wire/cpt_log_parts.h"
 #include "wire/log_format.h"
 #include "wire/log_index.h"
 
@@ -191,6 +194,106 @@ static void use_index(const unsigned char *data, size_t bytes)
     cpt_log_index_free(index);
 }
 
+/* --- In parts --- */
+
+/* A number for what a reader of [offset, end_offset) meets, added to @sum. */
+static uint64_t read_part(struct input *input, const struct cpt_log_part *part,
+                          uint64_t sum)
+{
+    const struct cpt_log_reader_options options = {.struct_bytes = sizeof options,
+                                                   .read = read_piece,
+                                                   .context = input,
+                                                   .start_offset = part->offset,
+                                                   .end_offset = part->end_offset};
+    struct cpt_log_reader *reader = cpt_log_reader_new(&options, NULL);
+    struct cpt_record record;
+    cpt_status status = CPT_OK;
+
+    input->at = (size_t)part->offset;
+    while (status != CPT_END) {
+        struct cpt_error error = {0};
+
+        status = cpt_log_reader_next(reader, &record, &error);
+        if (status != CPT_END) {
+            sum = sum * 1000003 + (uint64_t)status * 7 + error.offset;
+            sum += status == CPT_OK ? cpt_log_reader_offset(reader) : 0;
+        }
+    }
+    cpt_log_reader_free(reader);
+    return sum;
+}
+
+static void read_parts(const unsigned char *data, size_t bytes)
+{
+    enum { PARTS = 5 };
+    struct input input = {data, bytes, 0};
+    const struct cpt_log_part all = {0, 0, 0};
+    const struct cpt_log_parts_options options = {.struct_bytes = sizeof options,
+                                                  .read_at = read_at,
+                                                  .context = &input,
+                                                  .input_bytes = bytes,
+                                                  .part_count_max = PARTS,
+                                                  .part_bytes = 1};
+    struct cpt_log_part parts[PARTS];
+    size_t count = 0;
+    uint64_t sum = 0;
+
+    must(cpt_log_parts(&options, parts, &count, NULL) == CPT_OK);
+    must(count >= 1 && count <= PARTS && parts[count - 1].end_offset == bytes);
+    for (size_t i = 0; i < count; i++) {
+        sum = read_part(&input, &parts[i], sum);
+    }
+    must(sum == read_part(&input, &all, 0));
+}
+
+/* A block with the first bytes, one with the rest. */
+static void read_two_blocks(const unsigned char *data, size_t bytes)
+{
+    struct cpt_log_block *block = cpt_log_block_new(NULL, 0);
+    const size_t first_bytes = bytes / 3 + 1;
+    unsigned char *log = NULL;
+    size_t log_bytes = 0;
+
+    must(block != NULL);
+    for (int i = 0; i < 2; i++) {
+        const size_t from = i == 0 ? 0 : first_bytes;
+        struct cpt_bytes whole = {NULL, 0};
+
+        must(cpt_log_block_add(block, data + from,
+                               i == 0 ? first_bytes : bytes - first_bytes) == CPT_OK);
+        whole = cpt_log_block_finish(block);
+        log = realloc(log, log_bytes + whole.bytes);
+        must(log != NULL);
+        memcpy(log + log_bytes, whole.data, whole.bytes);
+        log_bytes += whole.bytes;
+    }
+    read_parts(log, log_bytes);
+    free(log);
+    cpt_log_block_free(block);
+}
+
+/* --- Items --- */
+
+static void compare_items(const unsigned char *data, size_t bytes)
+{
+    struct cpti_cbor fast = {data, bytes, 0};
+    cpt_status status = CPT_OK;
+
+    while (status == CPT_OK) {
+        struct cpti_cbor slow = fast;
+        struct cpti_cbor_item ours;
+        struct cpti_cbor_item theirs;
+
+        status = cpti_cbor_next(&fast, &ours);
+        must(status == cpti_cbor_next_any(&slow, &theirs) && fast.at == slow.at);
+        must(status != CPT_OK ||
+             (ours.type == theirs.type && ours.number == theirs.number &&
+              ours.text.data == theirs.text.data &&
+              ours.text.bytes == theirs.text.bytes &&
+              memcmp(&ours.real, &theirs.real, sizeof ours.real) == 0));
+    }
+}
+
 /* @map as that of an index behind one block with one record. */
 static void read_map(const unsigned char *map, size_t bytes)
 {
@@ -228,6 +331,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     read_log(data, size);
     use_index(data, size);
+    read_parts(data, size);
+    compare_items(data, size);
+    if (size > 3) {
+        read_two_blocks(data, size);
+    }
     if (size != 0) {
         read_map(data, size);
         read_payload(CPTI_LOG_BLOCK_RECORDS, data, size);

@@ -4,11 +4,13 @@
  * fuzz_select.c - any bytes as what somebody selects by
  *
  * What is refused is refused with a place; what is taken comes to an end on every
- * record, says the same twice, and the contrary behind a `not`.
+ * record, says the same twice, and the contrary behind a `not`. And what holds for a
+ * record may hold for a block with it, by what an index says of that.
  */
 #include "cpt/cli/expression.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
+#include "wire/cpt_log_index.h"
 #include "wire/cpt_metadata.h"
 
 #include <stdint.h>
@@ -77,6 +79,29 @@ static char *negated(const uint8_t *data, size_t size)
     return text;
 }
 
+/* That block @record alone may hold what holds for it. */
+static void check_index(const struct cpti_expression *is,
+                        const struct cpt_record *record, int holds)
+{
+    struct cpt_log_index *index = cpt_log_index_new(NULL);
+    struct cpt_log_block *block = cpt_log_block_new(NULL, 0);
+    unsigned char *data = NULL;
+    size_t bytes = 0;
+    struct cpt_bytes whole;
+
+    must(index != NULL && block != NULL);
+    must(cpt_record_encode(record, NULL, &data, &bytes, NULL) == CPT_OK);
+    must(cpt_log_block_add(block, data, bytes) == CPT_OK);
+    whole = cpt_log_block_finish(block);
+    must(cpt_log_index_add(index, 0, whole.data, whole.bytes) == CPT_OK);
+    must(cpt_log_index_count(index) == 1);
+    must(holds == 0 ||
+         cpti_expression_may_hold(is, index, cpt_log_index_block(index, 0)));
+    cpt_alloc_free(NULL, data);
+    cpt_log_block_free(block);
+    cpt_log_index_free(index);
+}
+
 static void run_all(const struct cpti_expression *is,
                     const struct cpti_expression * not )
 {
@@ -96,6 +121,7 @@ static void run_all(const struct cpti_expression *is,
 
         must(holds >= -1 && holds <= 1);
         must(cpti_expression_holds(is, &record, &scratch) == holds);
+        check_index(is, &record, holds);
         if (not != NULL) {
             must(cpti_expression_holds(not, &record, &scratch) ==
                  (holds < 0 ? -1 : !holds));

@@ -294,6 +294,7 @@ static void tell(struct story *story, struct log *log,
     story->bytes += (size_t)snprintf(
         story->text + story->bytes, sizeof story->text - story->bytes, "%.*s",
         (int)cpti_selection_unseen(&own).bytes, cpti_selection_unseen(&own).data);
+    cpti_selection_deinit(&own);
     cpt_log_reader_free(reader);
 }
 

@@ -586,6 +586,36 @@ static void test_heads_within_heads(void)
     free(log.data);
 }
 
+/* What was kept of a record outlives its block, and is decoded as before. */
+static void test_a_record_that_is_kept(void)
+{
+    struct log_memory log = log_memory_new(2, 3);
+    struct cpt_log_reader *reader = log_memory_reader(&log, NULL);
+    struct cpt_record record;
+    struct cpt_record again;
+    struct cpt_bytes bytes;
+    char *kept = NULL;
+
+    CU_ASSERT_EQUAL_FATAL(cpt_log_reader_next(reader, &record, NULL), CPT_OK);
+    bytes = cpt_log_reader_bytes(reader);
+    kept = malloc(bytes.bytes);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(kept);
+    memcpy(kept, bytes.data, bytes.bytes);
+    bytes.data = kept;
+    while (cpt_log_reader_next(reader, &record, NULL) == CPT_OK) {
+    }
+    CU_ASSERT_EQUAL(cpt_log_reader_decode(reader, bytes, &again, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(again.latency_ns, 1);
+    CU_ASSERT_TRUE(cpt_bytes_equal(again.method, cpt_bytes_of("/0")));
+    CU_ASSERT_TRUE(again.method.data > kept && again.method.data < kept + bytes.bytes);
+    bytes.bytes--;
+    CU_ASSERT_EQUAL(cpt_log_reader_decode(reader, bytes, &again, NULL), CPT_CORRUPT);
+    CU_ASSERT_EQUAL(cpt_log_reader_counts(reader)->records, 6);
+    cpt_log_reader_free(reader);
+    free(kept);
+    free(log.data);
+}
+
 CU_TestInfo cpt_log_tests[] = {
     {"what was written is read, in pieces of any size", test_what_was_written_is_read},
     {"records have their place and their path", test_records_have_their_place_and_path},
@@ -608,6 +638,7 @@ CU_TestInfo cpt_log_tests[] = {
     {"each allocation may fail", test_each_allocation_may_fail},
     {"after a failed read the reader goes on", test_after_a_failed_read_it_goes_on},
     {"a reader needs a function to read with", test_a_reader_needs_a_function},
+    {"a record that is kept is decoded as before", test_a_record_that_is_kept},
     {"random damage never harms", test_random_damage_never_harms},
     CU_TEST_INFO_NULL,
 };
