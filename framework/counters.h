@@ -35,6 +35,7 @@
     X(lost_events, "events that a traced request had no memory for")                   \
     X(lost_attributes, "attributes above a limit or on the drop-list")                 \
     X(lost_paths, "traced requests whose path could not be made")                      \
+    X(background, "requests that went on behind their answer, and were logged")        \
     X(returned_paths, "paths returned to callers")                                     \
     X(returned_folded, "of these, folded to fit the budget")                           \
     X(unreturned_paths, "paths that did not fit even as a sum")

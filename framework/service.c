@@ -516,6 +516,87 @@ static void forget(void *context)
     release_service(context);
 }
 
+/* --- Behind the answer --- */
+
+static void release_background(struct cpti_log_item *item)
+{
+    struct served *served = (struct served *)item;
+
+    cpt_path_free(served->path);
+    cpti_request_free(served->request);
+}
+
+/* The task that ended last, as its number + 1, and when; 0: after @after_ns none did.
+ */
+static uint32_t last_task(const struct cpt_request *request, uint64_t after_ns,
+                          uint64_t *end_ns)
+{
+    uint32_t last = 0;
+
+    *end_ns = after_ns;
+    for (uint32_t i = 0; i < request->plan->task_count; i++) {
+        const uint64_t own_ns =
+            atomic_load_explicit(&request->records[i].end_ns, memory_order_relaxed);
+
+        if (own_ns > *end_ns) {
+            *end_ns = own_ns;
+            last = i + 1;
+        }
+    }
+    return last;
+}
+
+/* Turns the trace into that of the time behind the answer, and makes its path. */
+static cpt_status make_background(struct served *served, uint32_t last, uint64_t end_ns)
+{
+    struct cpt_request *request = served->request;
+    struct cpt_record *record = &served->item.record;
+
+    record->start_unix_ns += record->latency_ns;
+    request->trace.arrival_ns = request->trace.response_ns;
+    request->trace.dispatch_ns = 0;
+    request->trace.response_ns = end_ns;
+    request->answered_by = last;
+    record->latency_ns = end_ns - request->trace.arrival_ns;
+    record->is_background = 1;
+    record->is_local_root = 1;
+    record->is_failed = atomic_load_explicit(&request->cells[last - 1].outcome,
+                                             memory_order_relaxed) != CPT_OK;
+    record->status = cpt_bytes_of(record->is_failed ? "failed" : "ok");
+    served->path = cpt_path_new(served->service->options.alloc);
+    record->path = served->path;
+    return served->path != NULL ? cpt_request_path(request, served->path, NULL)
+                                : CPT_NO_MEMORY;
+}
+
+/*
+ * Nothing of the request runs any more, and its record, if there was one, is written.
+ * What it did behind its answer gets a record of its own: it held nobody up, so it is
+ * in no path, but somebody paid for it.
+ */
+static void retire_served(struct cpt_request *request)
+{
+    struct served *served = request->served;
+    uint64_t end_ns = 0;
+    uint32_t last = 0;
+
+    if (served->item.release == release_item && request->status == CPT_OK) {
+        last = last_task(request, request->trace.response_ns, &end_ns);
+    }
+    if (last == 0) {
+        cpti_request_free(request);
+        return;
+    }
+    if (make_background(served, last, end_ns) != CPT_OK) {
+        CPTI_COUNT(&served->service->counters, lost_paths);
+        release_background(&served->item);
+        return;
+    }
+    CPTI_COUNT(&served->service->counters, background);
+    served->item.release = release_background;
+    cpti_log_queue_push(served->service->options.log, &served->item);
+}
+
 /* The request has ended: answers, then logs. */
 static void answer(struct cpt_request *request, void *context)
 {
@@ -632,6 +713,9 @@ static struct cpt_request *make_request(struct cpt_service *service,
     served->method = method;
     served->decision = *decision;
     request->served = served;
+    if (decision->is_logged && service->options.log != NULL) {
+        request->nest.retire = retire_served;
+    }
     request->inherited.service = service;
     request->inherited.overcount = service->options.overcount;
     request->inherited.ask =

@@ -81,6 +81,9 @@ struct cpt_record {
     int is_forced;     /* somebody asked for this very request */
     int is_random;     /* the coin hit; both may be */
     int is_local_root; /* an inner service's own: the entry may have one besides */
+    int is_background; /* no request: what one still did after its answer, from that to
+                          the end of its last task. is_local_root is set too, so that
+                          who does not know of it leaves it out. */
     int has_trace_id;  /* whether trace_id is there: from a traceparent */
     int has_parent_id; /* whether parent_id is */
     unsigned char trace_id[16];

@@ -91,7 +91,8 @@ enum {
     CPTI_LOG_FLAG_FORCED = 1,
     CPTI_LOG_FLAG_RANDOM = 2,
     CPTI_LOG_FLAG_LOCAL_ROOT = 4,
-    CPTI_LOG_FLAG_FAILED = 8
+    CPTI_LOG_FLAG_FAILED = 8,
+    CPTI_LOG_FLAG_BACKGROUND = 16
 };
 
 /* A block's head in memory. */

@@ -24,7 +24,9 @@ static unsigned flags_of(const struct cpt_record *record)
     return (record->is_forced ? CPTI_LOG_FLAG_FORCED : 0U) |
            (record->is_random ? CPTI_LOG_FLAG_RANDOM : 0U) |
            (record->is_local_root ? CPTI_LOG_FLAG_LOCAL_ROOT : 0U) |
-           (record->is_failed ? CPTI_LOG_FLAG_FAILED : 0U);
+           (record->is_failed ? CPTI_LOG_FLAG_FAILED : 0U) |
+           (record->is_background ? CPTI_LOG_FLAG_BACKGROUND | CPTI_LOG_FLAG_LOCAL_ROOT
+                                  : 0U);
 }
 
 static void put_value(struct cpti_put *put, const struct cpt_attribute *attribute)
@@ -380,6 +382,7 @@ static cpt_status take_flags(struct reading *reading, const struct cpti_cbor_ite
     reading->record->is_random = (item->number & CPTI_LOG_FLAG_RANDOM) != 0;
     reading->record->is_local_root = (item->number & CPTI_LOG_FLAG_LOCAL_ROOT) != 0;
     reading->record->is_failed = (item->number & CPTI_LOG_FLAG_FAILED) != 0;
+    reading->record->is_background = (item->number & CPTI_LOG_FLAG_BACKGROUND) != 0;
     return item->type == CPTI_CBOR_UNSIGNED
                ? CPT_OK
                : refuse(reading, "has flags that are none");

@@ -74,10 +74,11 @@ static int print_record(const struct cpt_record *record, const struct cpt_path *
         cpti_utc(record->start_unix_ns, text), cpti_quoted_bytes(record->entry),
         cpti_ms((double)record->latency_ns, (char[32]){0}),
         record->status.bytes != 0 ? "  " : "", cpti_quoted_bytes(record->status));
-    (void)printf("probability %.6g%s%s%s%s%s\n", record->probability,
+    (void)printf("probability %.6g%s%s%s%s%s%s\n", record->probability,
                  record->is_random ? ", random" : "",
                  record->is_forced ? ", forced" : "",
                  record->is_local_root ? ", local root" : "",
+                 record->is_background ? ", background" : "",
                  record->is_failed ? ", failed" : "",
                  cpti_path_flags_text(cpt_path_flags(path)));
     if (record->has_trace_id) {
@@ -153,6 +154,9 @@ static int put_record(struct cpti_json *json, const struct cpt_record *record,
     cpti_json_bool(json, "forced", record->is_forced);
     cpti_json_bool(json, "random", record->is_random);
     cpti_json_bool(json, "local_root", record->is_local_root);
+    if (record->is_background) {
+        cpti_json_bool(json, "background", 1);
+    }
     cpti_path_flags_json(json, cpt_path_flags(path));
     cpti_json_open(json, "meta", '{');
     for (size_t i = 0; i < record->attribute_count; i++) {

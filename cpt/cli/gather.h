@@ -12,9 +12,10 @@
  * so that the same seed gives the same sample.
  *
  * Files are read by as many threads as there are processors, large logs in pieces
- * (gather_pieces.h); each thread has trees of its own, which are merged at the end. That
- * is the same, bit for bit, as one thread would make; messages come in the order of the
- * files. Damage in a piece makes all that was gathered void, and files are read whole.
+ * (gather_pieces.h); each thread has trees of its own, which are merged at the end.
+ * That is the same, bit for bit, as one thread would make; messages come in the order
+ * of the files. Damage in a piece makes all that was gathered void, and files are read
+ * whole.
  *
  * A log can be read for two trees at once (`cpt diff LOG --base … --new …`), each with
  * its own selection. Several entry services are never put together: that is an error

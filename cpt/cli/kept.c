@@ -43,10 +43,11 @@ static void write_metadata(FILE *file, const struct cpt_record *record)
 static void write_remarks(FILE *file, const struct cpt_record *record,
                           const struct cpt_path *path)
 {
-    (void)fprintf(file, "probability %.6g%s%s%s%s%s", record->probability,
+    (void)fprintf(file, "probability %.6g%s%s%s%s%s%s", record->probability,
                   record->is_random ? ", random" : "",
                   record->is_forced ? ", forced" : "",
                   record->is_local_root ? ", local root" : "",
+                  record->is_background ? ", background" : "",
                   record->is_failed ? ", failed" : "",
                   cpti_path_flags_text(cpt_path_flags(path)));
     if (record->has_trace_id) {

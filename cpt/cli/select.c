@@ -240,7 +240,7 @@ enum cpti_selected cpti_selection_counts(struct cpti_selection *selection,
 {
     const enum cpti_selected selected = cpti_selection_has(selection, record);
 
-    if (selected == CPTI_NOT_SELECTED ||
+    if (selected == CPTI_NOT_SELECTED || record->is_background ||
         (selection->entry != NULL &&
          !cpt_bytes_equal(record->service, cpt_bytes_of(selection->entry)))) {
         return CPTI_NOT_SELECTED;

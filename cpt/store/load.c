@@ -279,8 +279,12 @@ cpt_status cpti_store_load_add(struct cpti_store *store, const char *source,
     struct row_key key = {.source = source, .ordinal = ordinal};
     struct cpti_shard *shard;
     size_t number;
-    cpt_status status = sum_frames(store, path, error);
+    cpt_status status = CPT_OK;
 
+    if (record->is_background) {
+        return CPT_OK; /* a table has requests */
+    }
+    status = sum_frames(store, path, error);
     if (status != CPT_OK) {
         return status;
     }

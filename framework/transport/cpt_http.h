@@ -70,6 +70,8 @@ struct cpt_http_options {
     int serves_counters;           /* answer GET <prefix>/counters (JSON) and
                                       <prefix>/metrics (Prometheus text) */
     const char *counters_prefix;   /* default "/cpt" */
+    size_t accepted_count_max;     /* connections from clients, to all services; default
+                                      10,000; more wait until one is closed */
     int keeps_abandoned;           /* a request goes on although its client has closed
                                       the connection, or its side of it; default: it is
                                       cancelled */

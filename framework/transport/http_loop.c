@@ -547,6 +547,9 @@ static cpt_status options_read(struct cpt_http_options *own,
     if (own->waiting_count_max == 0) {
         own->waiting_count_max = CPTI_WAITING_DEFAULT;
     }
+    if (own->accepted_count_max == 0) {
+        own->accepted_count_max = CPTI_ACCEPTED_DEFAULT;
+    }
     if (own->header_bytes_max == 0) {
         own->header_bytes_max = CPTI_HEADER_BYTES_DEFAULT;
     }

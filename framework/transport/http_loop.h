@@ -28,12 +28,14 @@
 #include <stdbool.h>
 
 struct cpti_client;
+struct bufferevent;
 struct cpti_server;
 struct evdns_base;
 
 enum {
     CPTI_CONNECTIONS_DEFAULT = 64,
     CPTI_WAITING_DEFAULT = 1024,
+    CPTI_ACCEPTED_DEFAULT = 10000,
     CPTI_HEADER_BYTES_DEFAULT = 16 << 10, /* four of the largest replies' paths */
     CPTI_BODY_BYTES_DEFAULT = 4 << 20,
     CPTI_BODY_BYTES_MAX = 1 << 30, /* evhttp and watermarks count in int */
@@ -48,6 +50,7 @@ enum {
     X(requests_abandoned, "requests whose client had gone before the reply")           \
     X(replies_undelivered, "replies whose connection had gone before them")            \
     X(accepts_failed, "connections that could not be accepted")                        \
+    X(accepts_paused, "times that no more were accepted, as too many were open")       \
     X(calls_sent, "calls that were given to the transport")                            \
     X(calls_waited, "calls that waited for a connection")                              \
     X(calls_refused, "calls for which too many were waiting already")                  \
@@ -70,6 +73,16 @@ struct cpti_timers {
     size_t capacity;
 };
 
+/* Connections that were accepted. Loop thread. */
+struct cpti_accepted {
+    struct bufferevent **items; /* a reference to each */
+    size_t count;
+    size_t capacity;
+    size_t hand; /* the next one to look at */
+    struct cpt_timer rest;
+    bool is_resting; /* it is full: none are accepted */
+};
+
 struct cpt_http {
     struct cpt_executor executor;   /* begins with, so that its pointer is ours */
     struct cpt_transport transport; /* likewise, by offset */
@@ -89,6 +102,7 @@ struct cpt_http {
     bool is_drain_over; /* drain_ns have passed */
     struct cpt_timer drain_timer;
     struct cpti_server *servers;
+    struct cpti_accepted accepted;
     struct cpti_client *client;
     size_t exchange_count; /* requests that are not answered and sent off yet */
 
@@ -148,6 +162,17 @@ void cpti_servers_refuse(struct cpt_http *http);
 
 /* Closes all connections and frees; requests not yet answered keep their memory. */
 void cpti_servers_free(struct cpt_http *http);
+
+/* Accepts nothing for a while, or goes on. */
+void cpti_servers_rest(struct cpt_http *http, bool rests);
+
+/* --- http_accepted.c; loop thread --- */
+
+/* One more connection will be accepted, with @buffers. false without memory. */
+bool cpti_accepted_add(struct cpt_http *http, struct bufferevent *buffers);
+
+/* Lets go of all; evhttp has. */
+void cpti_accepted_deinit(struct cpt_http *http);
 
 /* --- http_client.c; loop thread --- */
 

@@ -489,8 +489,23 @@ static void on_rested(struct cpt_timer *timer)
     struct cpti_server *server = CPTI_CONTAINER(timer, struct cpti_server, rest);
 
     server->is_resting = false;
-    if (server->socket != NULL) {
+    if (server->socket != NULL && !server->http->accepted.is_resting) {
         (void)evconnlistener_enable(server->listener);
+    }
+}
+
+void cpti_servers_rest(struct cpt_http *http, bool rests)
+{
+    for (struct cpti_server *server = http->servers; server != NULL;
+         server = server->next) {
+        if (server->socket == NULL) {
+            continue;
+        }
+        if (rests) {
+            (void)evconnlistener_disable(server->listener);
+        } else if (!server->is_resting) {
+            (void)evconnlistener_enable(server->listener);
+        }
     }
 }
 
@@ -525,6 +540,8 @@ static struct bufferevent *buffers_new(struct event_base *base, void *context)
         bufferevent_setwatermark(buffers, EV_READ, 0,
                                  options->header_bytes_max + options->body_bytes_max +
                                      SLACK_BYTES);
+        /* Without memory for that, it is accepted uncounted. */
+        (void)cpti_accepted_add(((struct cpti_server *)context)->http, buffers);
     }
     return buffers;
 }
@@ -670,4 +687,5 @@ void cpti_servers_free(struct cpt_http *http)
         evhttp_free(server->evhttp);
         cpt_alloc_free(http->alloc, server);
     }
+    cpti_accepted_deinit(http);
 }

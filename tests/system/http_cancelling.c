@@ -333,6 +333,89 @@ static void test_client_that_may_go(void)
     pair_stop();
 }
 
+/* --- More clients than there shall be --- */
+
+/* Whether the server answers on @descriptor before long. */
+static bool is_answered(int descriptor, int patience_ms)
+{
+    const struct timeval limit = {patience_ms / 1000, patience_ms % 1000 * 1000};
+    char byte = 0;
+
+    (void)setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    return recv(descriptor, &byte, 1, 0) == 1;
+}
+
+static void test_accepted_connections(void)
+{
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .accepted_count_max = 3};
+    int descriptors[5];
+
+    pair_start(NULL, &options);
+    for (int i = 0; i < 5; i++) {
+        descriptors[i] = raw_connect(pair.service.port);
+        raw_write(descriptors[i], "GET /hello HTTP/1.1\r\n\r\n");
+        CU_ASSERT_EQUAL(is_answered(descriptors[i], i < 3 ? PATIENCE_MS : 50), i < 3);
+    }
+    CU_ASSERT_EQUAL(test_counter(&pair.callee, "http_accepts_paused"), 1);
+    CU_ASSERT_EQUAL(service_counter("requests"), 3);
+    (void)close(descriptors[1]);
+    CU_ASSERT_TRUE(is_answered(descriptors[3], PATIENCE_MS));
+    CU_ASSERT_FALSE(is_answered(descriptors[4], 50));
+    (void)close(descriptors[0]);
+    (void)close(descriptors[2]);
+    CU_ASSERT_TRUE(is_answered(descriptors[4], PATIENCE_MS));
+    (void)close(descriptors[3]);
+    (void)close(descriptors[4]);
+    pair_stop();
+}
+
+/* They were all there when the loop began to accept. */
+static void test_accepted_at_once(void)
+{
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .accepted_count_max = 3};
+    struct test_loop loop;
+    struct test_service service;
+    int descriptors[10];
+    int answered = 0;
+
+    test_loop_make(&loop, &options);
+    test_service_make(&service, &loop, CPT_ROLE_INNER, -1, NULL);
+    for (int i = 0; i < 10; i++) {
+        descriptors[i] = raw_connect(service.port);
+        raw_write(descriptors[i], "GET /hello HTTP/1.1\r\n\r\n");
+    }
+    test_loop_start(&loop);
+    for (int i = 0; i < 10; i++) {
+        answered += is_answered(descriptors[i], 20);
+    }
+    CU_ASSERT_EQUAL(answered, 3);
+    for (int i = 0; i < 10; i++) {
+        (void)close(descriptors[i]);
+    }
+    CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
+    test_service_free(&service);
+}
+
+/* Many that come and go never make it full. */
+static void test_accepted_in_turn(void)
+{
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .accepted_count_max = 8};
+    char reply[512];
+
+    pair_start(NULL, &options);
+    for (int i = 0; i < 100; i++) {
+        raw_exchange(pair.service.port,
+                     "GET /hello HTTP/1.1\r\nConnection: close\r\n\r\n", reply,
+                     sizeof(reply));
+    }
+    CU_ASSERT_EQUAL(service_counter("requests"), 100);
+    CU_ASSERT_EQUAL(test_counter(&pair.callee, "http_accepts_paused"), 0);
+    pair_stop();
+}
+
 /* --- Everything at once --- */
 
 enum { STORM_REQUESTS = 400 };
@@ -398,6 +481,9 @@ CU_TestInfo http_cancelling_tests[] = {
     {"a deadline is told", test_deadline_is_told},
     {"a client that goes", test_client_that_goes},
     {"a client that may go", test_client_that_may_go},
+    {"more clients than there shall be", test_accepted_connections},
+    {"more clients at once", test_accepted_at_once},
+    {"many clients in turn", test_accepted_in_turn},
     {"many calls that nobody waits for", test_storm},
     CU_TEST_INFO_NULL,
 };

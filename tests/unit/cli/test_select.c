@@ -144,6 +144,17 @@ static void test_unseen_keys(void)
         cpt_bytes_equal(cpti_selection_unseen(&selection), cpt_bytes_of("amr")));
 }
 
+static void test_background(void)
+{
+    struct cpti_selection selection = {.until_ns = UINT64_MAX};
+    struct cpt_record record = sample();
+
+    CU_ASSERT_EQUAL(cpti_selection_counts(&selection, &record), CPTI_SELECTED);
+    record.is_background = 1;
+    CU_ASSERT_EQUAL(cpti_selection_has(&selection, &record), CPTI_SELECTED);
+    CU_ASSERT_EQUAL(cpti_selection_counts(&selection, &record), CPTI_NOT_SELECTED);
+}
+
 static void test_local_roots(void)
 {
     struct cpt_record record = sample();
@@ -162,6 +173,7 @@ static void test_local_roots(void)
 
 CU_TestInfo cpt_select_tests[] = {
     {"inner services' own records count only if asked for", test_local_roots},
+    {"what goes on behind an answer never counts", test_background},
     {"a term holds or does not", test_terms},
     {"a window has its first moment, not its last", test_window},
     {"forced requests count only if asked for, and for themselves", test_forced},

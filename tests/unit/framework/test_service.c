@@ -385,6 +385,81 @@ static void test_allocation_failures(void)
     each_allocation_failure(serve_with);
 }
 
+/* --- Semantics 8: what goes on behind the answer --- */
+
+CPT_VALUE(after, int);
+
+static cpt_status nap_is_over(struct cpt_task *task)
+{
+    now.now_ns += 2 * MS;
+    *cpt_output(task, after) = 1;
+    return CPT_OK;
+}
+
+static cpt_status go_on(struct cpt_task *task)
+{
+    now.now_ns += 4 * MS;
+    return cpt_await(task, cpt_sleep(task, "nap", 7 * MS), nap_is_over);
+}
+
+static cpt_status answer_early(struct cpt_task *task)
+{
+    now.now_ns += 1 * MS;
+    (void)cpt_start(task, after);
+    return a_answer(task);
+}
+
+static const struct cpt_task_def early_tasks[] = {
+    {"ask", answer_early, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request),
+     CPT_STARTS(after), NULL},
+    {"after", go_on, CPT_GIVES(after), {NULL}, {NULL}, NULL}};
+static const struct cpt_graph early_graph = {"A", CPT_GIVES(rpc_request),
+                                             CPT_GIVES(rpc_reply), early_tasks, 2};
+
+static void check_background(int index)
+{
+    struct cpt_record record;
+    struct cpt_log_reader *reader = read_record(index, &record);
+    struct cpt_path *path = cpt_path_new(NULL);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(reader);
+    CU_ASSERT_TRUE(record.is_background);
+    CU_ASSERT_TRUE(record.is_local_root);
+    CU_ASSERT_FALSE(record.is_failed);
+    CU_ASSERT_EQUAL(record.latency_ns, 13 * MS);
+    CU_ASSERT_TRUE(cpt_bytes_equal(record.status, cpt_bytes_of("ok")));
+    CU_ASSERT_TRUE(cpt_bytes_equal(record.entry, cpt_bytes_of("A: /early")));
+    CU_ASSERT_EQUAL(cpt_record_path(&record, NULL, path, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_path_check(path, record.latency_ns, NULL), CPT_OK);
+    CU_ASSERT_STRING_EQUAL(path_text(path), "A: /early;A: ask;A: after 4, "
+                                            "A: /early;A: ask;A: after;A: nap 7, "
+                                            "A: /early;A: ask;A: after 2");
+    cpt_path_free(path);
+    cpt_log_reader_free(reader);
+}
+
+static void test_behind_the_answer(void)
+{
+    struct cpt_plan *plan = cpt_plan_new(&early_graph, NULL, NULL);
+    struct cpt_inbound inbound = inbound_with("1");
+
+    open_pair(always, never);
+    CU_ASSERT_EQUAL(cpt_service_method_add(pair.a, "/early", plan, NULL), CPT_OK);
+    inbound.method = cpt_bytes_of("/early");
+    ask(pair.a, &inbound);
+    CU_ASSERT_STRING_EQUAL(answered_path(), "A: /early;A: ask 4");
+    CU_ASSERT_EQUAL(cpt_service_drain(pair.a, 5000000000U), CPT_OK);
+    CU_ASSERT_EQUAL(record_count(), 2);
+    check_background(1);
+    CU_ASSERT_EQUAL(counter(pair.a, "background", NULL), 1);
+    ask_a("1"); /* one that leaves nothing behind */
+    CU_ASSERT_EQUAL(cpt_service_drain(pair.a, 5000000000U), CPT_OK);
+    CU_ASSERT_EQUAL(record_count(), 3);
+    CU_ASSERT_EQUAL(counter(pair.a, "background", NULL), 1);
+    close_pair();
+    cpt_plan_free(plan);
+}
+
 /* --- The log queue --- */
 
 static cpt_status refuse_block(void *context, const void *block, size_t bytes)
@@ -433,6 +508,7 @@ CU_TestInfo cpt_service_tests[] = {
     {"the coin", test_coin},
     {"limits of attributes", test_attribute_limits},
     {"options are checked", test_service_options_are_checked},
+    {"semantics 8: behind the answer", test_behind_the_answer},
     {"allocation failures", test_allocation_failures},
     {"a sink that refuses", test_sink_that_refuses},
     CU_TEST_INFO_NULL,

@@ -50,6 +50,7 @@ static void check_record(const struct cpt_record *left, const struct cpt_record 
     CU_ASSERT_EQUAL(left->is_forced, right->is_forced);
     CU_ASSERT_EQUAL(left->is_random, right->is_random);
     CU_ASSERT_EQUAL(left->is_local_root, right->is_local_root);
+    CU_ASSERT_EQUAL(left->is_background, right->is_background);
     CU_ASSERT_EQUAL(left->has_trace_id, right->has_trace_id);
     CU_ASSERT_EQUAL(left->has_parent_id, right->has_parent_id);
     CU_ASSERT_EQUAL(memcmp(left->trace_id, right->trace_id, 16), 0);
@@ -96,6 +97,7 @@ static struct cpt_record full_record(const struct cpt_path *path)
                                .is_forced = 1,
                                .is_random = 1,
                                .is_local_root = 1,
+                               .is_background = 1,
                                .has_trace_id = 1,
                                .has_parent_id = 1,
                                .trace_id = {1, 2, 3, 16},
@@ -154,7 +156,8 @@ static void test_random_records_come_back(void)
         record.is_failed = (int)dice_throw(&dice, 2);
         record.is_forced = (int)dice_throw(&dice, 2);
         record.is_random = (int)dice_throw(&dice, 2);
-        record.is_local_root = (int)dice_throw(&dice, 2);
+        record.is_background = (int)dice_throw(&dice, 2);
+        record.is_local_root = record.is_background || (int)dice_throw(&dice, 2);
         record.start_unix_ns = dice_throw(&dice, (uint64_t)1 << dice_throw(&dice, 64));
         record.attribute_count = dice_throw(&dice, 5);
         record.attributes = attributes;
