@@ -54,7 +54,19 @@ struct cpt_pprof_label {
 
 /* Labels of one profile, no two with the same key. They are meant to be few: pprof
  * keeps samples apart that differ in one. */
-enum { CPT_PPROF_LABELS_MAX = 8 };
+enum { CPT_PPROF_LABELS_MAX = 8, CPT_PPROF_GROUPS_MAX = 64 };
+
+/*
+ * A part of the requests that has labels of its own, as those with arm = control. A
+ * stack with requests of several groups is a sample for each. The values of all its
+ * samples add up to what the one sample would have had, so nothing changes for who does
+ * not look at labels, and -tagfocus shows what a group contributes to the average.
+ */
+struct cpt_pprof_group {
+    const struct cpt_tree *tree; /* of its requests */
+    double share;                /* of the weight of all requests: 0 to 1 */
+    const char *const *texts;    /* one for each of group_keys */
+};
 
 /* How to write a profile. A zero field means its default. */
 struct cpt_pprof_options {
@@ -70,6 +82,12 @@ struct cpt_pprof_options {
     int gzip_level;      /* 1 fast to 9 small; default 6 */
     const struct cpt_pprof_label *labels; /* on each sample, label_count of them */
     size_t label_count;
+    const char *const *group_keys; /* group_key_count of them; with the labels at most
+                                      CPT_PPROF_LABELS_MAX, all different */
+    size_t group_key_count;
+    /* group_count of them, which together are the tree; none: no groups */
+    const struct cpt_pprof_group *groups;
+    size_t group_count;
 };
 
 /*
@@ -81,7 +99,8 @@ struct cpt_pprof_options {
  * Memory: some 100 bytes a stack and the distinct names, from @alloc, for the time of
  * the call (zlib's and nanopb's own included).
  *
- * CPT_OK; CPT_INVALID if the tree has no requests, or an option is out of range;
+ * CPT_OK; CPT_INVALID if the tree has no requests, an option is out of range, or groups
+ * are not of that tree;
  * CPT_LIMIT if a total would exceed CPT_PPROF_TOTAL_MAX; CPT_IO if the sink refused;
  * CPT_NO_MEMORY. After an error what the sink got is no profile.
  */

@@ -251,6 +251,30 @@ static cpt_status add_labels(struct cpti_profile *profile,
     return status;
 }
 
+static cpt_status add_groups(struct cpti_profile *profile,
+                             const struct cpt_pprof_options *options)
+{
+    const size_t count = options->group_key_count;
+    cpt_status status = CPT_OK;
+
+    profile->group_count = options->group_count;
+    profile->group_key_count = count;
+    profile->group_texts =
+        cpt_alloc_array(profile->alloc, NULL, options->group_count * count + 1,
+                        sizeof *profile->group_texts);
+    if (profile->group_texts == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    for (size_t i = 0; i < count && status == CPT_OK; i++) {
+        status = add_text(profile, options->group_keys[i], &profile->group_keys[i]);
+    }
+    for (size_t i = 0; i < options->group_count * count && status == CPT_OK; i++) {
+        status = add_text(profile, options->groups[i / count].texts[i % count],
+                          &profile->group_texts[i]);
+    }
+    return status;
+}
+
 /* --- Functions --- */
 
 static cpt_status add_function(struct cpti_profile *profile, uint32_t node)
@@ -382,6 +406,12 @@ cpt_status cpti_profile_make(struct cpti_profile *profile,
     if (status == CPT_OK) {
         status = add_labels(profile, options);
     }
+    if (status == CPT_OK && options->group_count != 0) {
+        status = add_groups(profile, options);
+    }
+    if (status == CPT_OK && options->group_count != 0) {
+        status = cpti_profile_split(profile, options, error);
+    }
     if (status == CPT_OK) {
         status = add_comments(profile, options);
     }
@@ -396,4 +426,5 @@ void cpti_profile_deinit(struct cpti_profile *profile)
     cpt_alloc_free(profile->alloc, profile->node_functions);
     cpt_alloc_free(profile->alloc, profile->samples);
     cpt_alloc_free(profile->alloc, profile->comments);
+    cpt_alloc_free(profile->alloc, profile->group_texts);
 }

@@ -44,7 +44,8 @@ struct cpti_label {
 };
 
 struct cpti_sample {
-    uint32_t node; /* of the tree */
+    uint32_t node;  /* of the tree */
+    uint32_t group; /* whose labels it has; 0 if there are none */
     uint64_t values[CPTI_VALUE_COUNT];
 };
 
@@ -65,6 +66,10 @@ struct cpti_profile {
     size_t comment_capacity;
     struct cpti_label labels[CPT_PPROF_LABELS_MAX];
     size_t label_count;
+    uint32_t group_keys[CPT_PPROF_LABELS_MAX]; /* strings */
+    size_t group_key_count;
+    uint32_t *group_texts; /* strings: those of the first group, of the second, … */
+    size_t group_count;
     uint32_t title; /* strings */
     uint64_t time_unix_ns;
     uint64_t mean_ns; /* which the averages must add up to */
@@ -77,6 +82,12 @@ cpt_status cpti_profile_make(struct cpti_profile *profile,
                              const struct cpt_pprof_options *options,
                              struct cpt_error *error);
 void cpti_profile_deinit(struct cpti_profile *profile);
+
+/* Makes of each sample one for each group that it belongs to; see profile_groups.c.
+ * Errors as above. */
+cpt_status cpti_profile_split(struct cpti_profile *profile,
+                              const struct cpt_pprof_options *options,
+                              struct cpt_error *error);
 
 /* Whether pprof will take it: CPT_OK, or CPT_INVALID or CPT_LIMIT and what is wrong. */
 cpt_status cpti_profile_check(const struct cpti_profile *profile,

@@ -93,17 +93,32 @@ static bool write_values(pb_ostream_t *stream, const pb_field_t *field,
     return true;
 }
 
+static bool write_label(pb_ostream_t *stream, const pb_field_t *field, uint32_t key,
+                        uint32_t text)
+{
+    const cpt_pprof_Label label = {key, text};
+
+    return pb_encode_tag_for_field(stream, field) &&
+           pb_encode_submessage(stream, cpt_pprof_Label_fields, &label);
+}
+
 static bool write_labels(pb_ostream_t *stream, const pb_field_t *field,
                          void *const *arg)
 {
     const struct element *element = *arg;
     const struct cpti_profile *profile = element->profile;
+    const size_t first = profile->samples[element->index].group *
+                         profile->group_key_count; /* of the group's texts */
 
     for (size_t i = 0; i < profile->label_count; i++) {
-        const cpt_pprof_Label label = {profile->labels[i].key, profile->labels[i].text};
-
-        if (!pb_encode_tag_for_field(stream, field) ||
-            !pb_encode_submessage(stream, cpt_pprof_Label_fields, &label)) {
+        if (!write_label(stream, field, profile->labels[i].key,
+                         profile->labels[i].text)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < profile->group_key_count; i++) {
+        if (!write_label(stream, field, profile->group_keys[i],
+                         profile->group_texts[first + i])) {
             return false;
         }
     }
@@ -291,23 +306,38 @@ static cpt_status encode(struct cpti_profile *profile, struct cpti_gzip *gzip,
     return CPT_OK;
 }
 
+/* The key of label @index, those of groups behind the others. */
+static const char *label_key(const struct cpt_pprof_options *options, size_t index)
+{
+    return index < options->label_count
+               ? options->labels[index].key
+               : options->group_keys[index - options->label_count];
+}
+
 static cpt_status check_labels(const struct cpt_pprof_options *options,
                                struct cpt_error *error)
 {
-    if (options->label_count > CPT_PPROF_LABELS_MAX) {
+    const size_t count = options->label_count + options->group_key_count;
+
+    if (count > CPT_PPROF_LABELS_MAX || count < options->label_count) {
         return cpt_error_set(error, CPT_INVALID, 0,
-                             "there are %zu labels, the limit is %d",
-                             options->label_count, CPT_PPROF_LABELS_MAX);
+                             "there are %zu labels, the limit is %d", count,
+                             CPT_PPROF_LABELS_MAX);
     }
-    for (size_t i = 0; i < options->label_count; i++) {
-        const char *key = options->labels[i].key;
+    if (options->group_count > CPT_PPROF_GROUPS_MAX) {
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             "there are %zu groups, the limit is %d",
+                             options->group_count, CPT_PPROF_GROUPS_MAX);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *key = label_key(options, i);
 
         if (key[0] == '\0' || strncmp(key, "pprof::", strlen("pprof::")) == 0) {
             return cpt_error_set(error, CPT_INVALID, 0,
                                  "the key of label %zu is empty or pprof's own", i);
         }
         for (size_t j = 0; j < i; j++) {
-            if (strcmp(key, options->labels[j].key) == 0) {
+            if (strcmp(key, label_key(options, j)) == 0) {
                 return cpt_error_set(error, CPT_INVALID, 0,
                                      "labels %zu and %zu have the same key", j, i);
             }

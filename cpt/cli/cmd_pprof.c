@@ -4,6 +4,7 @@
 #include "cpt/cli/edge_path.h"
 #include "cpt/cli/files.h"
 #include "cpt/cli/gather.h"
+#include "cpt/cli/label_groups.h"
 #include "cpt/cli/log_walk.h"
 #include "cpt/cli/output.h"
 #include "aggregate/cpt_tree.h"
@@ -94,7 +95,8 @@ static int read_labels(struct labels *labels, const struct cpti_arguments *argum
 }
 
 static int write_profile(const struct cpti_arguments *arguments,
-                         const struct cpt_tree *tree)
+                         const struct cpt_tree *tree,
+                         const struct cpti_label_groups *groups)
 {
     const char *path = cpti_value(arguments, "output");
     struct labels labels;
@@ -111,6 +113,7 @@ static int write_profile(const struct cpti_arguments *arguments,
     int failed = read_labels(&labels, arguments);
 
     options.label_count = labels.count;
+    cpti_label_groups_use(groups, &options);
     if (failed == CPTI_EXIT_DONE) {
         failed = cpti_output_open(&output, path);
     }
@@ -139,9 +142,30 @@ static int is_edge_view(const struct cpti_arguments *arguments)
     return view != NULL && strcmp(view, "edge") == 0;
 }
 
+static int gather(const struct cpti_arguments *arguments,
+                  struct cpti_label_groups *groups, struct cpt_tree **tree,
+                  int *is_usable)
+{
+    const int failed = cpti_label_groups_init(groups, arguments);
+
+    *tree = NULL;
+    *is_usable = 0;
+    if (failed != CPTI_EXIT_DONE) {
+        return failed;
+    }
+    if (groups->key_count != 0) {
+        return is_edge_view(arguments)
+                   ? cpti_usage("option '--label-by' does not go with --view edge")
+                   : cpti_label_groups_gather(groups, arguments, tree, is_usable);
+    }
+    return is_edge_view(arguments) ? cpti_edge_gather(arguments, tree, is_usable)
+                                   : cpti_gather_operands(arguments, tree, is_usable);
+}
+
 static int run(const struct cpti_arguments *arguments)
 {
     const char *path = cpti_value(arguments, "output");
+    struct cpti_label_groups groups;
     struct cpt_tree *tree;
     int is_usable;
     int status;
@@ -149,15 +173,14 @@ static int run(const struct cpti_arguments *arguments)
     if (path == NULL || (strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))) {
         return cpti_usage("'cpt pprof' needs --output FILE: a profile is no text");
     }
-    status = is_edge_view(arguments)
-                 ? cpti_edge_gather(arguments, &tree, &is_usable)
-                 : cpti_gather_operands(arguments, &tree, &is_usable);
+    status = gather(arguments, &groups, &tree, &is_usable);
     if (is_usable) {
-        const int failed = write_profile(arguments, tree);
+        const int failed = write_profile(arguments, tree, &groups);
 
         status = failed != CPTI_EXIT_DONE ? failed : status;
     }
     cpt_tree_free(tree);
+    cpti_label_groups_deinit(&groups);
     return status;
 }
 
@@ -175,6 +198,10 @@ static const struct cpti_option options[] = {
      "put the label on all samples; may be repeated. 'pprof -tagroot=KEY' then keeps "
      "several profiles apart",
      NULL},
+    {"label-by", 0, "KEY",
+     "put what each request has for KEY, an attribute, method or status, on its "
+     "samples; may be repeated. Of more than 32 values the rarest become ‹other›",
+     NULL},
     {"quiet", 'q', NULL, "do not print how to look at it", NULL},
     {0},
 };
@@ -182,6 +209,9 @@ static const struct cpti_option options[] = {
 static const struct cpti_example examples[] = {
     {"cpt pprof --where arm=control -o control.pb.gz paths.cptlog",
      "a profile of one arm of an experiment"},
+    {"cpt pprof -q --label-by arm -o both.pb.gz paths.cptlog && go tool pprof -unit=ms "
+     "-top -tagfocus=arm=control both.pb.gz",
+     "one profile of all arms, and what one of them contributes to the average"},
     {"cpt pprof -q -o - monday.cpttree > monday.pb.gz",
      "the profile of a tree, by standard output"},
     {0},
@@ -207,6 +237,12 @@ const struct cpti_command cpti_command_pprof = {
         "another, "
         "'A -> B'. A frame with all below it is what the callee cost its caller, with "
         "queues, the network and blind spots, which no part of it shows alone.\n"
+        "\n"
+        "With --label-by KEY a stack is a sample for each value of KEY, labelled so. "
+        "Their times are what the requests with that value contribute to the average "
+        "of all, and still add up to it; 'pprof -tagfocus=KEY=VALUE' shows one of "
+        "them, '-tagroot=KEY' one beside the other. To compare two values, write a "
+        "profile of each by --where.\n"
         "\n" CPTI_SELECT_TEXT,
     .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,

@@ -19,9 +19,8 @@ enum { SHOWN_MAX = 8 };
 
 /* --- Filling the strata --- */
 
-/* What @record has for the key, as text. */
-static void value_of(const struct cpt_record *record, const char *key,
-                     char text[CPTI_MIX_VALUE_BYTES])
+void cpti_mix_value(const struct cpt_record *record, const char *key,
+                    char text[CPTI_MIX_VALUE_BYTES])
 {
     const struct cpt_attribute *attribute =
         cpt_record_attribute(record, cpt_bytes_of(key));
@@ -82,7 +81,7 @@ static int add_request(void *context, const struct cpt_record *record,
     const struct cpti_gather *views;
     cpt_status status;
 
-    value_of(record, side->mix->key, value);
+    cpti_mix_value(record, side->mix->key, value);
     stratum = stratum_of(side->mix, value);
     if (stratum == NULL) {
         return CPTI_EXIT_FAILED;

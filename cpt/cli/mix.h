@@ -26,6 +26,11 @@ struct cpti_stratum {
     double weights[2];
 };
 
+/* What @record has for @key, as text; "(none)" for nothing. method and status are known
+ * as keys, too. */
+void cpti_mix_value(const struct cpt_record *record, const char *key,
+                    char text[CPTI_MIX_VALUE_BYTES]);
+
 struct cpti_mix;
 
 /* Where requests of one set go. */

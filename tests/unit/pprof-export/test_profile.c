@@ -356,6 +356,127 @@ static void test_labels_are_on_every_sample(void)
     cpt_tree_free(tree);
 }
 
+/* The sum of the values of @type over the samples of @profile that are of @stack and,
+ * unless it is NULL, labelled with @text. */
+static uint64_t sum_of(const struct read_profile *profile, const char *stack,
+                       const char *text, size_t type)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < profile->sample_count; i++) {
+        const struct read_sample *sample = &profile->samples[i];
+        char own[4096];
+
+        read_profile_stack(profile, i, own, sizeof own);
+        if (strcmp(own, stack) == 0 &&
+            (text == NULL ||
+             strcmp(profile->strings[sample->labels[0][1]], text) == 0)) {
+            sum += sample->values[type];
+        }
+    }
+    return sum;
+}
+
+/* Random requests in three groups, one of which has none: the samples of all groups
+ * add up to those of a profile without. */
+static void test_samples_of_groups_add_up(void)
+{
+    static const char *const key = "arm";
+    static const char *const texts[] = {"control", "treatment", "nobody"};
+    uint64_t state = random_seed("groups");
+
+    for (int round = 0; round < 20; round++) {
+        struct cpt_tree *trees[3] = {tree_random(&state, 40), tree_random(&state, 15),
+                                     cpt_tree_new(NULL, NULL)};
+        struct cpt_tree *whole = cpt_tree_new(NULL, NULL);
+        const struct cpt_pprof_group groups[3] = {{trees[0], 0.75, &texts[0]},
+                                                  {trees[1], 0.25, &texts[1]},
+                                                  {trees[2], 0, &texts[2]}};
+        struct cpt_pprof_options options = raw;
+        struct read_profile plain;
+        struct read_profile split;
+        struct kept kept[2];
+
+        for (size_t i = 0; i < 3; i++) {
+            MUST(cpt_tree_merge(whole, trees[i]) == CPT_OK);
+        }
+        kept[0] = write_profile(whole, &raw);
+        options.group_keys = &key;
+        options.group_key_count = 1;
+        options.groups = groups;
+        options.group_count = 3;
+        kept[1] = write_profile(whole, &options);
+        read_profile(&plain, kept[0].data, kept[0].bytes);
+        read_profile(&split, kept[1].data, kept[1].bytes);
+        check_rules(&split);
+        for (size_t i = 0; i < plain.sample_count; i++) {
+            char stack[4096];
+
+            read_profile_stack(&plain, i, stack, sizeof stack);
+            for (size_t type = 0; type < 3; type++) {
+                CU_ASSERT_EQUAL(sum_of(&split, stack, NULL, type),
+                                sum_of(&plain, stack, NULL, type));
+            }
+            CU_ASSERT_EQUAL(sum_of(&split, stack, "nobody", 2), 0);
+        }
+        for (size_t i = 0; i < 2; i++) {
+            free(kept[i].data);
+        }
+        read_profile_deinit(&plain);
+        read_profile_deinit(&split);
+        for (size_t i = 0; i < 3; i++) {
+            cpt_tree_free(trees[i]);
+        }
+        cpt_tree_free(whole);
+    }
+}
+
+static void test_groups_have_what_their_requests_spent(void)
+{
+    static const char *const key = "arm";
+    static const char *const texts[] = {"control", "treatment"};
+    struct cpt_tree *trees[2] = {cpt_tree_new(NULL, NULL), cpt_tree_new(NULL, NULL)};
+    struct cpt_tree *whole = cpt_tree_new(NULL, NULL);
+    struct cpt_pprof_group groups[CPT_PPROF_GROUPS_MAX + 1] = {
+        {trees[0], 0.5, &texts[0]}, {trees[1], 0.5, &texts[1]}};
+    struct cpt_pprof_options options = raw;
+    struct cpt_error error = {0};
+    const struct cpt_sink nobody = {NULL, NULL};
+    struct read_profile profile;
+    struct kept kept;
+
+    MUST(tree_add_text(trees[0], "A:x 4, A:x;B:y 2", CPT_WEIGHT_ONE) == CPT_OK);
+    MUST(tree_add_text(trees[1], "A:x 8", CPT_WEIGHT_ONE) == CPT_OK);
+    MUST(cpt_tree_merge(whole, trees[0]) == CPT_OK);
+    MUST(cpt_tree_merge(whole, trees[1]) == CPT_OK);
+    options.group_keys = &key;
+    options.group_key_count = 1;
+    options.groups = groups;
+    options.group_count = 2;
+    kept = write_profile(whole, &options);
+    read_profile(&profile, kept.data, kept.bytes);
+    CU_ASSERT_EQUAL(sum_of(&profile, "A:x", "control", 2), 2);
+    CU_ASSERT_EQUAL(sum_of(&profile, "A:x", "treatment", 2), 4);
+    CU_ASSERT_EQUAL(sum_of(&profile, "A:x;B:y", "control", 2), 1);
+    CU_ASSERT_EQUAL(sum_of(&profile, "A:x;B:y", "treatment", 2), 0);
+    CU_ASSERT_EQUAL(sum_of(&profile, "A:x", "treatment", 0), 1);
+    read_profile_deinit(&profile);
+    free(kept.data);
+    /* a group of another tree; one too many */
+    CU_ASSERT_EQUAL(cpt_pprof_write(NULL, trees[1], &options, &nobody, &error),
+                    CPT_INVALID);
+    CU_ASSERT_STRING_EQUAL(error.sentence,
+                           "a group has a stack that is not in the tree");
+    options.group_count = CPT_PPROF_GROUPS_MAX + 1;
+    error = (struct cpt_error){0};
+    CU_ASSERT_EQUAL(cpt_pprof_write(NULL, whole, &options, &nobody, &error),
+                    CPT_INVALID);
+    CU_ASSERT_STRING_EQUAL(error.sentence, "there are 65 groups, the limit is 64");
+    cpt_tree_free(trees[0]);
+    cpt_tree_free(trees[1]);
+    cpt_tree_free(whole);
+}
+
 static void test_refuses_what_is_no_label(void)
 {
     static const struct cpt_pprof_label labels[CPT_PPROF_LABELS_MAX + 1] = {
@@ -591,6 +712,9 @@ CU_TestInfo cpt_profile_tests[] = {
      test_a_model_that_pprof_would_refuse_is_not_written},
     {"text is made clean", test_text_is_made_clean},
     {"labels are on every sample", test_labels_are_on_every_sample},
+    {"samples of groups add up", test_samples_of_groups_add_up},
+    {"groups have what their requests spent",
+     test_groups_have_what_their_requests_spent},
     {"what is no label is refused", test_refuses_what_is_no_label},
     CU_TEST_INFO_NULL,
 };

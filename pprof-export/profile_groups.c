@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * profile_groups.c - samples of groups of requests: what each contributes
+ *
+ *      stack        all      arm = control   arm = treatment
+ *      A: /         5.0 ms   2.4 ms          2.6 ms             two samples
+ *      A: /;A: a    1.0 ms   1.0 ms                             one
+ *
+ * A value of the whole is divided in proportion to what the requests of each group
+ * spent on the stack, weighted, by the method of the largest remainder: the parts add
+ * up to the whole, to the nanosecond. So pprof shows the same without looking at
+ * labels, and sums of what it shows for each group are what it shows for all.
+ *
+ * Nodes of a group's tree are found in the whole tree by parent, name and kind; trees
+ * have parents before children.
+ */
+#include "pprof-export/profile_model.h"
+
+#include "aggregate/cpt_stats.h"
+#include "cpt/cpt_apportion.h"
+
+#include <string.h>
+
+/* What a group has on a node of the whole tree. */
+struct part {
+    double weighed_ns; /* its share times the mean of its own */
+    uint64_t present_count;
+};
+
+struct splitting {
+    const struct cpt_alloc *alloc;
+    struct cpti_strings keys; /* (parent, kind, name) -> node - 1 */
+    struct part *parts;       /* by group, then by node */
+    uint32_t node_count;
+    size_t group_count;
+    struct cpti_sample *samples;
+    size_t sample_count;
+};
+
+/* The number of what stands below @parent with the name and kind of @node. */
+static cpt_status number_of(struct splitting *splitting, const struct cpt_tree *tree,
+                            uint32_t node, uint32_t parent, uint32_t *number)
+{
+    unsigned char key[2 * sizeof(uint32_t) + CPT_NAME_BYTES_MAX];
+    const struct cpt_bytes name = cpt_tree_name(tree, node);
+    const uint32_t head[2] = {parent, cpt_tree_kind(tree, node)};
+    const size_t bytes =
+        name.bytes < CPT_NAME_BYTES_MAX ? name.bytes : (size_t)CPT_NAME_BYTES_MAX;
+
+    memcpy(key, head, sizeof head);
+    if (bytes != 0) {
+        memcpy(key + sizeof head, name.data, bytes);
+    }
+    return cpti_strings_add(&splitting->keys, key, sizeof head + bytes, number);
+}
+
+static cpt_status add_keys(struct splitting *splitting, const struct cpt_tree *tree)
+{
+    cpt_status status = CPT_OK;
+
+    for (uint32_t i = 1; i < splitting->node_count && status == CPT_OK; i++) {
+        uint32_t number = 0;
+
+        status = number_of(splitting, tree, i, cpt_tree_parent(tree, i), &number);
+    }
+    return status;
+}
+
+/* Notes what a group has on each node; @nodes is its node in the whole tree by node. */
+static cpt_status add_group(struct splitting *splitting,
+                            const struct cpt_pprof_group *group, struct part *parts,
+                            uint32_t *nodes)
+{
+    for (uint32_t i = 1; i < cpt_tree_node_count(group->tree); i++) {
+        const uint32_t parent = cpt_tree_parent(group->tree, i);
+        const struct cpt_stats stats = cpt_stats_of(group->tree, i);
+        uint32_t number = 0;
+        const cpt_status status =
+            number_of(splitting, group->tree, i,
+                      parent == CPT_TREE_ROOT ? CPT_TREE_ROOT : nodes[parent], &number);
+
+        if (status != CPT_OK) {
+            return status;
+        }
+        nodes[i] = number + 1;
+        if (nodes[i] >= splitting->node_count) {
+            return CPT_INVALID;
+        }
+        parts[nodes[i]] = (struct part){.weighed_ns = group->share * stats.self.mean_ns,
+                                        .present_count = stats.present_count};
+    }
+    return CPT_OK;
+}
+
+static cpt_status add_groups(struct splitting *splitting,
+                             const struct cpt_pprof_options *options)
+{
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 0; i < options->group_count && status == CPT_OK; i++) {
+        const struct cpt_pprof_group *group = &options->groups[i];
+        uint32_t *nodes = cpt_alloc_array(
+            splitting->alloc, NULL, cpt_tree_node_count(group->tree), sizeof *nodes);
+
+        status = nodes == NULL
+                     ? CPT_NO_MEMORY
+                     : add_group(splitting, group,
+                                 splitting->parts + i * splitting->node_count, nodes);
+        cpt_alloc_free(splitting->alloc, nodes);
+    }
+    return status;
+}
+
+/* --- Dividing --- */
+
+static const struct part *part_of(const struct splitting *splitting, size_t group,
+                                  uint32_t node)
+{
+    return &splitting->parts[group * splitting->node_count + node];
+}
+
+/* Divides @whole by what the groups have on @node. */
+static cpt_status divide(const struct splitting *splitting, uint32_t node,
+                         uint64_t whole, uint64_t *values)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < splitting->group_count; i++) {
+        sum += part_of(splitting, i, node)->weighed_ns;
+    }
+    for (size_t i = 0; i < splitting->group_count; i++) {
+        /* 52 bits are what a double holds */
+        values[i] = sum > 0 ? (uint64_t)(part_of(splitting, i, node)->weighed_ns / sum *
+                                         (double)(UINT64_C(1) << 52))
+                            : 0;
+    }
+    return cpt_apportion(splitting->alloc, values, splitting->group_count, whole);
+}
+
+static cpt_status split_sample(struct splitting *splitting,
+                               const struct cpti_sample *sample)
+{
+    uint64_t totals[CPT_PPROF_GROUPS_MAX];
+    uint64_t averages[CPT_PPROF_GROUPS_MAX];
+    cpt_status status =
+        divide(splitting, sample->node, sample->values[CPTI_VALUE_TOTAL], totals);
+
+    if (status == CPT_OK) {
+        status = divide(splitting, sample->node, sample->values[CPTI_VALUE_AVERAGE],
+                        averages);
+    }
+    for (size_t i = 0; i < splitting->group_count && status == CPT_OK; i++) {
+        struct cpti_sample own = {.node = sample->node, .group = (uint32_t)i};
+
+        own.values[CPTI_VALUE_TOTAL] = totals[i];
+        own.values[CPTI_VALUE_AVERAGE] = averages[i];
+        if (sample->values[CPTI_VALUE_REQUESTS] != 0) {
+            own.values[CPTI_VALUE_REQUESTS] =
+                part_of(splitting, i, sample->node)->present_count;
+        }
+        if (totals[i] != 0 || averages[i] != 0 ||
+            own.values[CPTI_VALUE_REQUESTS] != 0) {
+            splitting->samples[splitting->sample_count++] = own;
+        }
+    }
+    return status;
+}
+
+static cpt_status split(struct splitting *splitting, const struct cpti_profile *profile,
+                        const struct cpt_pprof_options *options)
+{
+    cpt_status status;
+
+    splitting->parts = cpt_alloc_zeroed(splitting->alloc, splitting->group_count *
+                                                              splitting->node_count *
+                                                              sizeof *splitting->parts);
+    splitting->samples = cpt_alloc_array(
+        splitting->alloc, NULL, splitting->group_count * profile->sample_count + 1,
+        sizeof *splitting->samples);
+    if (splitting->parts == NULL || splitting->samples == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    status = add_keys(splitting, profile->tree);
+    if (status == CPT_OK) {
+        status = add_groups(splitting, options);
+    }
+    for (size_t i = 0; i < profile->sample_count && status == CPT_OK; i++) {
+        status = split_sample(splitting, &profile->samples[i]);
+    }
+    return status;
+}
+
+cpt_status cpti_profile_split(struct cpti_profile *profile,
+                              const struct cpt_pprof_options *options,
+                              struct cpt_error *error)
+{
+    struct splitting splitting = {
+        .alloc = profile->alloc,
+        .keys.alloc = profile->alloc,
+        .node_count = cpt_tree_node_count(profile->tree),
+        .group_count = options->group_count,
+    };
+    const cpt_status status = split(&splitting, profile, options);
+
+    if (status == CPT_OK) {
+        cpt_alloc_free(profile->alloc, profile->samples);
+        profile->samples = splitting.samples;
+        profile->sample_count = splitting.sample_count;
+        splitting.samples = NULL;
+    } else if (status == CPT_INVALID) {
+        (void)cpt_error_set(error, status, 0,
+                            "a group has a stack that is not in the "
+                            "tree");
+    }
+    cpti_strings_deinit(&splitting.keys);
+    cpt_alloc_free(splitting.alloc, splitting.parts);
+    cpt_alloc_free(splitting.alloc, splitting.samples);
+    return status;
+}
