@@ -71,11 +71,11 @@ static cpt_status render(struct cpt_task *task)
 
 /* The graph: each task's name, its function, what it gives and what it needs. */
 static const struct cpt_task_def tasks[] = {
-    {"parse", parse, CPT_GIVES(query), CPT_NEEDS(text), {NULL}, NULL},
-    {"index", find_matches, CPT_GIVES(matches), CPT_NEEDS(query), {NULL}, NULL},
-    {"ads", find_ads, CPT_GIVES(ads), CPT_NEEDS(query), {NULL}, NULL},
-    {"rank", rank, CPT_GIVES(ranked), CPT_NEEDS(matches, ads), {NULL}, NULL},
-    {"render", render, CPT_GIVES(page), CPT_NEEDS(ranked), {NULL}, NULL},
+    {"parse", parse, CPT_GIVES(query), CPT_NEEDS(text)},
+    {"index", find_matches, CPT_GIVES(matches), CPT_NEEDS(query)},
+    {"ads", find_ads, CPT_GIVES(ads), CPT_NEEDS(query)},
+    {"rank", rank, CPT_GIVES(ranked), CPT_NEEDS(matches, ads)},
+    {"render", render, CPT_GIVES(page), CPT_NEEDS(ranked)},
 };
 static const struct cpt_graph search = {"A", CPT_GIVES(text), CPT_GIVES(page), tasks,
                                         sizeof tasks / sizeof tasks[0]};

@@ -39,7 +39,7 @@ static cpt_status look_up(struct cpt_task *task)
 }
 
 static const struct cpt_task_def b_tasks[] = {
-    {"look up", look_up, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request), {NULL}, NULL},
+    {"look up", look_up, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request)},
 };
 static const struct cpt_graph b_graph = {"B", CPT_GIVES(rpc_request),
                                          CPT_GIVES(rpc_reply), b_tasks, 1};
@@ -93,10 +93,10 @@ static cpt_status render(struct cpt_task *task)
 }
 
 static const struct cpt_task_def a_tasks[] = {
-    {"parse", parse, CPT_GIVES(query), CPT_NEEDS_NOTHING, {NULL}, NULL},
-    {"index", index_begin, CPT_GIVES(matches), CPT_NEEDS(query), {NULL}, NULL},
-    {"ads", find_ads, CPT_GIVES(ads), CPT_NEEDS(query), {NULL}, NULL},
-    {"render", render, CPT_GIVES(page), CPT_NEEDS(matches, ads), {NULL}, NULL},
+    {"parse", parse, CPT_GIVES(query), CPT_NEEDS_NOTHING},
+    {"index", index_begin, CPT_GIVES(matches), CPT_NEEDS(query)},
+    {"ads", find_ads, CPT_GIVES(ads), CPT_NEEDS(query)},
+    {"render", render, CPT_GIVES(page), CPT_NEEDS(matches, ads)},
 };
 static const struct cpt_graph a_graph = {"A", NULL, CPT_GIVES(page), a_tasks, 4};
 

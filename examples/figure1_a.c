@@ -114,8 +114,8 @@ static cpt_status a2_begin(struct cpt_task *task)
 
 static const struct cpt_task_def page_tasks[] = {
     {"A1", a1_begin, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request),
-     CPT_STARTS(a2_answer), NULL},
-    {"A2", a2_begin, CPT_GIVES(a2_answer), CPT_NEEDS(rpc_request), {NULL}, NULL},
+     CPT_STARTS(a2_answer)},
+    {"A2", a2_begin, CPT_GIVES(a2_answer), CPT_NEEDS(rpc_request)},
 };
 static const struct cpt_graph page = {"A", CPT_GIVES(rpc_request), CPT_GIVES(rpc_reply),
                                       page_tasks, 2};
@@ -142,7 +142,7 @@ static cpt_status overlap_begin(struct cpt_task *task)
 }
 
 static const struct cpt_task_def overlap_tasks[] = {
-    {"A1", overlap_begin, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request), {NULL}, NULL},
+    {"A1", overlap_begin, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request)},
 };
 static const struct cpt_graph overlap = {"A", CPT_GIVES(rpc_request),
                                          CPT_GIVES(rpc_reply), overlap_tasks, 1};
@@ -201,8 +201,8 @@ static cpt_status repeat_a1(struct cpt_task *task)
 
 static const struct cpt_task_def repeat_tasks[] = {
     {"A1", repeat_a1, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request),
-     CPT_STARTS(a2_answer), NULL},
-    {"A2", repeat_begin, CPT_GIVES(a2_answer), CPT_NEEDS(rpc_request), {NULL}, NULL},
+     CPT_STARTS(a2_answer)},
+    {"A2", repeat_begin, CPT_GIVES(a2_answer), CPT_NEEDS(rpc_request)},
 };
 static const struct cpt_graph repeat = {"A", CPT_GIVES(rpc_request),
                                         CPT_GIVES(rpc_reply), repeat_tasks, 2};

@@ -73,14 +73,14 @@ static cpt_status b1_called(struct cpt_task *task)
 
 static const struct cpt_task_def b1_tasks[] = {
     {"B1", b1_called, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request),
-     CPT_STARTS(b2_answer), NULL},
-    {"B2", b2_started, CPT_GIVES(b2_answer), CPT_NEEDS(rpc_request), {NULL}, NULL},
+     CPT_STARTS(b2_answer)},
+    {"B2", b2_started, CPT_GIVES(b2_answer), CPT_NEEDS(rpc_request)},
 };
 static const struct cpt_graph b1_graph = {"B", CPT_GIVES(rpc_request),
                                           CPT_GIVES(rpc_reply), b1_tasks, 2};
 
 static const struct cpt_task_def b2_tasks[] = {
-    {"B2", b2_called, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request), {NULL}, NULL},
+    {"B2", b2_called, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request)},
 };
 static const struct cpt_graph b2_graph = {"B", CPT_GIVES(rpc_request),
                                           CPT_GIVES(rpc_reply), b2_tasks, 1};

@@ -65,15 +65,15 @@ static cpt_status c2_called(struct cpt_task *task)
 }
 
 static const struct cpt_task_def c1_tasks[] = {
-    {"C1", c1_called, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request), {NULL}, NULL},
+    {"C1", c1_called, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request)},
 };
 static const struct cpt_graph c1_graph = {"C", CPT_GIVES(rpc_request),
                                           CPT_GIVES(rpc_reply), c1_tasks, 1};
 
 static const struct cpt_task_def c2_tasks[] = {
     {"C2", c2_called, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request),
-     CPT_STARTS(c1_answer), NULL},
-    {"C1", c1_started, CPT_GIVES(c1_answer), CPT_NEEDS(rpc_request), {NULL}, NULL},
+     CPT_STARTS(c1_answer)},
+    {"C1", c1_started, CPT_GIVES(c1_answer), CPT_NEEDS(rpc_request)},
 };
 static const struct cpt_graph c2_graph = {"C", CPT_GIVES(rpc_request),
                                           CPT_GIVES(rpc_reply), c2_tasks, 2};
