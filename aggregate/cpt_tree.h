@@ -355,6 +355,20 @@ CPT_API cpt_status cpt_tree_encode(const struct cpt_alloc *alloc,
                                    const struct cpt_tree *tree, void **bytes,
                                    size_t *byte_count);
 
+/* Where the bytes of a tree go: @bytes of them at @data. 0, or anything else if they
+ * cannot be written; then it is not called again. */
+typedef int (*cpt_tree_write_fn)(void *context, const void *data, size_t bytes);
+
+/*
+ * The same bytes, piece by piece to @write, from within this call. It takes memory of
+ * @alloc for the order of the nodes, not for the bytes.
+ *
+ * CPT_OK; CPT_NO_MEMORY; CPT_IO if @write said so.
+ */
+CPT_API cpt_status cpt_tree_write(const struct cpt_alloc *alloc,
+                                  const struct cpt_tree *tree, cpt_tree_write_fn write,
+                                  void *context);
+
 /*
  * A new tree of such bytes, which the caller owns. The bytes may come from anywhere:
  * they are checked, and memory grows with what was read, never with what is claimed.

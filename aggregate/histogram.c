@@ -91,20 +91,22 @@ void cpti_histogram_deinit(struct cpti_histogram *histogram,
     *histogram = (struct cpti_histogram){0};
 }
 
-static uint16_t capacity_for(uint32_t needed)
+/* Half as much again, and odd: 8 bytes more are what malloc() keeps of each block, and
+ * those are multiples of 16. */
+static uint16_t capacity_for(const struct cpti_histogram *histogram, uint32_t needed)
 {
-    uint32_t capacity = 4;
+    uint32_t capacity = histogram->capacity + histogram->capacity / 2;
 
-    while (capacity < needed) {
-        capacity *= 2;
+    if (capacity < needed) {
+        capacity = needed;
     }
-    return (uint16_t)capacity; /* buckets are fewer than 2^15 */
+    return (uint16_t)(capacity < 3 ? 3 : capacity | 1); /* below 2^15 */
 }
 
 static cpt_status reserve_plain(struct cpti_histogram *histogram,
                                 const struct cpt_alloc *alloc, uint32_t needed)
 {
-    const uint16_t capacity = capacity_for(needed);
+    const uint16_t capacity = capacity_for(histogram, needed);
     const int was_in_place = histogram->capacity == 0;
     uint64_t *buckets =
         cpt_alloc_array(alloc, was_in_place ? NULL : histogram->buckets.plain, capacity,
@@ -124,7 +126,7 @@ static cpt_status reserve_plain(struct cpti_histogram *histogram,
 static cpt_status reserve_wide(struct cpti_histogram *histogram,
                                const struct cpt_alloc *alloc, uint32_t needed)
 {
-    const uint16_t capacity = capacity_for(needed);
+    const uint16_t capacity = capacity_for(histogram, needed);
     struct cpti_bucket *buckets = cpt_alloc_array(
         alloc, histogram->capacity != 0 ? histogram->buckets.wide : NULL, capacity,
         sizeof *buckets);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * tree_bytes.c - a tree as bytes and back; docs/format-tree.md is the long form
+ * tree_bytes.c - a tree out of bytes; docs/format-tree.md is the long form of these
+ *
+ * tree_write.c writes them:
  *
  *      bytes   what
  *      7       "CPTTREE"
@@ -36,6 +38,7 @@
  * and all that a tree promises (sums within what minimum, maximum and weights allow),
  * so that what it accepts can be merged without overflow and encoded to the same bytes.
  */
+#include "aggregate/tree_bytes.h"
 #include "aggregate/tree_node.h"
 
 #include "cpt/cpt_crc32c.h"
@@ -43,196 +46,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { MAGIC_BYTES = 7, VERSION = 1, HEAD_BYTES = 16, CRC_BYTES = 4 };
-
-static const char magic[MAGIC_BYTES + 1] = "CPTTREE";
-
-/* --- Writing --- */
-
-struct writer {
-    const struct cpt_alloc *alloc;
-    unsigned char *data;
-    size_t bytes;
-    size_t capacity;
-    cpt_status status; /* the first error; nothing is written after it */
-};
-
-static void put(struct writer *writer, const void *data, size_t bytes)
-{
-    if (writer->status == CPT_OK) {
-        writer->status =
-            cpt_alloc_grow(writer->alloc, (void **)&writer->data, &writer->capacity,
-                           writer->bytes + bytes, SIZE_MAX / 2, 1);
-    }
-    if (writer->status == CPT_OK && bytes != 0) {
-        memcpy(writer->data + writer->bytes, data, bytes);
-        writer->bytes += bytes;
-    }
-}
-
-static void put_number(struct writer *writer, uint64_t number)
-{
-    unsigned char bytes[10];
-    size_t count = 0;
-
-    while (number >= 0x80) {
-        bytes[count++] = (unsigned char)(number | 0x80);
-        number >>= 7;
-    }
-    bytes[count++] = (unsigned char)number;
-    put(writer, bytes, count);
-}
-
-static void put_wide(struct writer *writer, const struct cpti_wide *wide)
-{
-    unsigned char bytes[1 + 8 * CPTI_WIDE_LIMBS];
-    const unsigned count = (cpti_wide_bits(wide) + 7) / 8;
-
-    bytes[0] = (unsigned char)count;
-    for (unsigned i = 0; i < count; i++) {
-        bytes[1 + i] = (unsigned char)(wide->limb[i / 8] >> i % 8 * 8);
-    }
-    put(writer, bytes, 1 + count);
-}
-
-static void put_u128(struct writer *writer, cpti_u128 value)
-{
-    const struct cpti_wide wide = cpti_wide_of(value);
-
-    put_wide(writer, &wide);
-}
-
-static void put_fixed(unsigned char *at, uint64_t value, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++) {
-        at[i] = (unsigned char)(value >> 8 * i);
-    }
-}
-
-static void put_notes(struct writer *writer, const struct cpti_notes *notes)
-{
-    put_number(writer, notes->count);
-    for (size_t i = 0; i < notes->count; i++) {
-        const struct cpti_note *note = &notes->entries[i];
-
-        put_number(writer, strlen(note->key));
-        put(writer, note->key, strlen(note->key));
-        if (note->value == NULL) {
-            put_number(writer, 0);
-            put_number(writer, note->count);
-        } else {
-            put_number(writer, strlen(note->value) + 1);
-            put(writer, note->value, strlen(note->value));
-        }
-    }
-}
-
-/* @numbers has the file's number of each name of the tree; 0: not used yet. */
-static void put_name(struct writer *writer, const struct cpt_tree *tree, cpt_name_id id,
-                     uint32_t *numbers, uint32_t *name_count)
-{
-    const struct cpt_bytes name = cpt_names_at(tree->names, id);
-
-    if (name.bytes == 0 || numbers[id] != 0) {
-        put_number(writer, numbers[id]);
-        return;
-    }
-    numbers[id] = ++*name_count;
-    put_number(writer, numbers[id]);
-    put_number(writer, name.bytes);
-    put(writer, name.data, name.bytes);
-}
-
-static void put_sums(struct writer *writer, const struct cpt_tree *tree, uint32_t index)
-{
-    const struct cpti_node *node = &tree->nodes[index];
-    const struct cpti_totals totals = cpti_node_totals(tree, index);
-
-    put_number(writer, totals.present_count);
-    put_u128(writer, totals.present_weight);
-    put_number(writer, totals.min_ns);
-    put_number(writer, totals.max_ns - totals.min_ns);
-    put_wide(writer, &totals.self.wx);
-    put_wide(writer, &totals.self.wwx);
-    put_wide(writer, &totals.self.wwxx);
-    put_wide(writer, &totals.inclusive.wwxx);
-    put_number(writer, node->histogram.count);
-    for (uint32_t i = 0, last = 0; i < node->histogram.count; i++) {
-        const struct cpti_bucket bucket =
-            cpti_histogram_bucket(&node->histogram, i, node->batch.weight);
-
-        put_number(writer, bucket.index - last);
-        put_u128(writer, cpti_bucket_weight(&bucket));
-        last = bucket.index;
-    }
-}
-
-static void put_nodes(struct writer *writer, const struct cpt_tree *tree,
-                      const struct cpt_tree_walk *walk, uint32_t *numbers)
-{
-    uint32_t name_count = 0;
-
-    put_number(writer, cpt_tree_walk_count(walk));
-    for (uint32_t i = 0; i < cpt_tree_walk_count(walk); i++) {
-        const struct cpt_tree_row *row = cpt_tree_walk_row(walk, i);
-        const struct cpti_node *node = &tree->nodes[row->node];
-
-        if (i != 0) {
-            put_number(writer, row->depth);
-            put_name(writer, tree, node->name, numbers, &name_count);
-            put_number(writer, node->kind);
-        }
-        put_sums(writer, tree, row->node);
-    }
-}
-
-static void put_tree(struct writer *writer, const struct cpt_tree *tree,
-                     const struct cpt_tree_walk *walk, uint32_t *numbers)
-{
-    unsigned char head[HEAD_BYTES] = {0};
-    unsigned char crc[CRC_BYTES];
-
-    memcpy(head, magic, MAGIC_BYTES);
-    head[MAGIC_BYTES] = VERSION;
-    put(writer, head, sizeof head);
-    put_number(writer, tree->request_count);
-    put_u128(writer, tree->weight);
-    put_wide(writer, &tree->weight_squared);
-    put_number(writer, tree->weight_min);
-    put_number(writer, tree->weight_max);
-    put_number(writer, tree->time_first_ns);
-    put_number(writer, tree->time_last_ns);
-    put_notes(writer, &tree->notes);
-    put_nodes(writer, tree, walk, numbers);
-    if (writer->status == CPT_OK) {
-        put_fixed(writer->data + MAGIC_BYTES + 1, writer->bytes - HEAD_BYTES, 8);
-        put_fixed(crc, cpt_crc32c(0, writer->data, writer->bytes), CRC_BYTES);
-        put(writer, crc, sizeof crc);
-    }
-}
-
-cpt_status cpt_tree_encode(const struct cpt_alloc *alloc, const struct cpt_tree *tree,
-                           void **bytes, size_t *byte_count)
-{
-    struct writer writer = {.alloc = alloc};
-    struct cpt_tree_walk *walk = cpt_tree_walk_new(alloc, tree, CPT_TREE_BY_NAME);
-    uint32_t *numbers =
-        cpt_alloc_zeroed(alloc, cpt_names_count(tree->names) * sizeof *numbers);
-
-    writer.status = walk == NULL || numbers == NULL ? CPT_NO_MEMORY : CPT_OK;
-    if (writer.status == CPT_OK) {
-        put_tree(&writer, tree, walk, numbers);
-    }
-    cpt_tree_walk_free(walk);
-    cpt_alloc_free(alloc, numbers);
-    if (writer.status != CPT_OK) {
-        cpt_alloc_free(alloc, writer.data);
-        return writer.status;
-    }
-    *bytes = writer.data;
-    *byte_count = writer.bytes;
-    return CPT_OK;
-}
+static const char magic[] = CPTI_TREE_MAGIC;
 
 /* --- Reading --- */
 
@@ -888,37 +702,37 @@ static void check_frame(struct reader *reader, size_t byte_count)
         (void)REFUSE(reader, CPT_CORRUPT, "this is no tree");
         return;
     }
-    reader->at = MAGIC_BYTES;
-    if (reader->data[MAGIC_BYTES] != VERSION) {
+    reader->at = CPTI_TREE_MAGIC_BYTES;
+    if (reader->data[CPTI_TREE_MAGIC_BYTES] != CPTI_TREE_VERSION) {
         (void)REFUSE(reader, CPT_VERSION, "the tree has version %u, this is version %u",
-                     reader->data[MAGIC_BYTES], (unsigned)VERSION);
+                     reader->data[CPTI_TREE_MAGIC_BYTES], (unsigned)CPTI_TREE_VERSION);
         return;
     }
     reader->at = byte_count;
-    if (byte_count < HEAD_BYTES + CRC_BYTES) {
+    if (byte_count < CPTI_TREE_HEAD_BYTES + CPTI_TREE_CRC_BYTES) {
         (void)REFUSE(reader, CPT_TRUNCATED, "the tree ends in its head");
         return;
     }
-    body_bytes = get_fixed(reader->data + MAGIC_BYTES + 1, 8);
-    if (body_bytes > byte_count - HEAD_BYTES - CRC_BYTES) {
+    body_bytes = get_fixed(reader->data + CPTI_TREE_MAGIC_BYTES + 1, 8);
+    if (body_bytes > byte_count - CPTI_TREE_HEAD_BYTES - CPTI_TREE_CRC_BYTES) {
         (void)REFUSE(reader, CPT_TRUNCATED, "the tree has %zu bytes of a body of %llu",
-                     byte_count - HEAD_BYTES - CRC_BYTES,
+                     byte_count - CPTI_TREE_HEAD_BYTES - CPTI_TREE_CRC_BYTES,
                      (unsigned long long)body_bytes);
         return;
     }
-    reader->at = HEAD_BYTES + body_bytes + CRC_BYTES;
+    reader->at = CPTI_TREE_HEAD_BYTES + body_bytes + CPTI_TREE_CRC_BYTES;
     if (reader->at != byte_count) {
         (void)REFUSE(reader, CPT_CORRUPT, "%zu bytes follow the tree",
                      byte_count - reader->at);
         return;
     }
-    reader->end = HEAD_BYTES + (size_t)body_bytes;
+    reader->end = CPTI_TREE_HEAD_BYTES + (size_t)body_bytes;
     reader->at = reader->end;
-    if (get_fixed(reader->data + reader->end, CRC_BYTES) !=
+    if (get_fixed(reader->data + reader->end, CPTI_TREE_CRC_BYTES) !=
         cpt_crc32c(0, reader->data, reader->end)) {
         (void)REFUSE(reader, CPT_CORRUPT, "the checksum of the tree is wrong");
     }
-    reader->at = HEAD_BYTES;
+    reader->at = CPTI_TREE_HEAD_BYTES;
 }
 
 cpt_status cpt_tree_decode(const struct cpt_alloc *alloc,
@@ -959,5 +773,6 @@ cpt_status cpt_tree_decode(const struct cpt_alloc *alloc,
 
 int cpt_tree_is_encoded(const void *bytes, size_t byte_count)
 {
-    return byte_count > MAGIC_BYTES && memcmp(bytes, magic, MAGIC_BYTES) == 0;
+    return byte_count > CPTI_TREE_MAGIC_BYTES &&
+           memcmp(bytes, magic, CPTI_TREE_MAGIC_BYTES) == 0;
 }

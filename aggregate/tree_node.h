@@ -140,6 +140,11 @@ int cpti_sibling_compare(const struct cpt_tree *left_tree, uint32_t left,
 
 void cpti_sums_add(struct cpti_sums *sums, const struct cpti_sums *more);
 
+/* The numbers of all nodes, depth first with siblings in @by, in @order, which has room
+ * for them. CPT_OK or CPT_NO_MEMORY. */
+cpt_status cpti_tree_order(const struct cpt_alloc *alloc, const struct cpt_tree *tree,
+                           enum cpt_tree_order by, uint32_t *order);
+
 /* --- Adding requests to the tree as a whole --- */
 
 /* Counts @count requests that weigh @weight each. */

@@ -3,8 +3,9 @@
 /*
  * tree_walk.c - a tree in an order that does not depend on how it came about
  *
- * Nodes are sorted by (parent, place among the siblings), so that the children of each
- * node stand together; then one pass with an explicit stack visits them depth first.
+ * Nodes are sorted by parent, by counting, so that the children of each node stand
+ * together, and these among each other; then one pass visits them depth first. The way
+ * back up is in the nodes.
  *
  * The averages of the rows are rounded together, by largest remainder: each is rounded
  * down, and the nanoseconds that are missing from the rounded mean latency go one each
@@ -17,6 +18,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct cpt_tree_walk {
     const struct cpt_alloc *alloc;
@@ -31,93 +33,151 @@ struct cpt_tree_walk {
 struct place {
     const struct cpt_tree *tree;
     uint32_t node;
-    uint32_t parent;
 };
 
-static int by_parent_then_name(const void *left, const void *right)
+static int by_name(const void *left, const void *right)
 {
     const struct place *a = left;
     const struct place *b = right;
 
-    if (a->parent != b->parent) {
-        return a->parent < b->parent ? -1 : 1;
-    }
     return cpti_sibling_compare(a->tree, a->node, b->tree, b->node);
 }
 
-static int by_parent_then_time(const void *left, const void *right)
+static int by_time_then_name(const void *left, const void *right)
 {
     const struct place *a = left;
     const struct place *b = right;
-    int order = 0;
+    const struct cpti_wide a_time = cpti_node_inclusive_wx(a->tree, a->node);
+    const struct cpti_wide b_time = cpti_node_inclusive_wx(b->tree, b->node);
+    const int order = cpti_wide_compare(&b_time, &a_time);
 
-    if (a->parent == b->parent) {
-        const struct cpti_wide a_time = cpti_node_inclusive_wx(a->tree, a->node);
-        const struct cpti_wide b_time = cpti_node_inclusive_wx(b->tree, b->node);
-
-        order = cpti_wide_compare(&b_time, &a_time);
-    }
-    return order != 0 ? order : by_parent_then_name(left, right);
+    return order != 0 ? order : by_name(left, right);
 }
 
-/*
- * Visits depth first. @places are the nodes but the root, sorted; begins[n] is the
- * place of the first child of node n, begins[n + 1] that behind its last; both in node
- * numbers.
- */
-static void visit(struct cpt_tree_walk *walk, const struct place *places,
-                  uint32_t *begins)
+/* The nodes but the root by parent, to @nodes: those of parent p from begins[p] to
+ * begins[p + 1]. Returns how many the largest family has. */
+static size_t sort_by_parent(const struct cpt_tree *tree, uint32_t *nodes,
+                             uint32_t *begins)
 {
-    struct cpt_tree_row *rows = walk->rows;
-    uint32_t row = 0;
+    size_t count_max = 0;
 
-    rows[0] = (struct cpt_tree_row){.node = CPT_TREE_ROOT, .parent = CPT_TREE_NONE};
-    walk->count = 1;
-    while (row != CPT_TREE_NONE) {
-        const uint32_t node = rows[row].node;
+    memset(begins, 0, (tree->node_count + 1) * sizeof *begins);
+    for (size_t i = 1; i < tree->node_count; i++) {
+        begins[tree->nodes[i].parent + 1]++;
+    }
+    for (size_t i = 0; i < tree->node_count; i++) {
+        count_max = begins[i + 1] > count_max ? begins[i + 1] : count_max;
+        begins[i + 1] += begins[i];
+    }
+    for (size_t i = tree->node_count; i-- > 1;) {
+        nodes[--begins[tree->nodes[i].parent + 1]] = (uint32_t)i;
+    }
+    /* begins[p + 1] is where those of p begin now: one further than it should be */
+    memmove(begins, begins + 1, tree->node_count * sizeof *begins);
+    begins[tree->node_count] = (uint32_t)tree->node_count - 1;
+    return count_max;
+}
 
-        /* begins[node] goes on from child to child: it is the state of the visit */
-        if (begins[node] < walk->tree->node_count - 1 &&
-            places[begins[node]].parent == node) {
-            const uint32_t child = places[begins[node]++].node;
+static void sort_siblings(const struct cpt_tree *tree, enum cpt_tree_order by,
+                          struct place *places, uint32_t *nodes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        places[i] = (struct place){tree, nodes[i]};
+    }
+    qsort(places, count, sizeof *places,
+          by == CPT_TREE_BY_TIME ? by_time_then_name : by_name);
+    for (size_t i = 0; i < count; i++) {
+        nodes[i] = places[i].node;
+    }
+}
 
-            rows[walk->count] = (struct cpt_tree_row){
-                .node = child, .parent = row, .depth = rows[row].depth + 1};
-            row = walk->count++;
+/* Visits depth first. begins[p] goes on from child to child: it is the state. */
+static void visit(const struct cpt_tree *tree, const uint32_t *nodes, uint32_t *begins,
+                  uint32_t *order)
+{
+    const size_t child_count = tree->node_count - 1;
+    uint32_t node = CPT_TREE_ROOT;
+    size_t count = 0;
+
+    order[count++] = node;
+    while (node != CPT_TREE_NONE) {
+        const uint32_t at = begins[node];
+
+        if (at < child_count && tree->nodes[nodes[at]].parent == node) {
+            begins[node]++;
+            node = nodes[at];
+            order[count++] = node;
         } else {
-            rows[row].below = walk->count - 1 - row;
-            row = rows[row].parent;
+            node = tree->nodes[node].parent;
         }
     }
 }
 
-static cpt_status sort_and_visit(struct cpt_tree_walk *walk, enum cpt_tree_order order)
+cpt_status cpti_tree_order(const struct cpt_alloc *alloc, const struct cpt_tree *tree,
+                           enum cpt_tree_order by, uint32_t *order)
 {
-    const size_t node_count = walk->tree->node_count;
-    struct place *places =
-        cpt_alloc_array(walk->alloc, NULL, node_count, sizeof *places);
-    uint32_t *begins = cpt_alloc_array(walk->alloc, NULL, node_count, sizeof *begins);
+    const size_t node_count = tree->node_count;
+    uint32_t *nodes = cpt_alloc_array(alloc, NULL, node_count, sizeof *nodes);
+    uint32_t *begins = cpt_alloc_array(alloc, NULL, node_count + 1, sizeof *begins);
+    struct place *places = NULL;
+    cpt_status status = CPT_NO_MEMORY;
 
-    if (places == NULL || begins == NULL) {
-        cpt_alloc_free(walk->alloc, places);
-        cpt_alloc_free(walk->alloc, begins);
-        return CPT_NO_MEMORY;
+    if (nodes != NULL && begins != NULL) {
+        places = cpt_alloc_array(alloc, NULL, sort_by_parent(tree, nodes, begins),
+                                 sizeof *places);
     }
-    for (uint32_t i = 1; i < node_count; i++) {
-        places[i - 1] = (struct place){walk->tree, i, walk->tree->nodes[i].parent};
+    if (places != NULL) {
+        for (size_t i = 0; i < node_count; i++) {
+            sort_siblings(tree, by, places, nodes + begins[i],
+                          begins[i + 1] - begins[i]);
+        }
+        visit(tree, nodes, begins, order);
+        status = CPT_OK;
     }
-    qsort(places, node_count - 1, sizeof *places,
-          order == CPT_TREE_BY_TIME ? by_parent_then_time : by_parent_then_name);
-    for (size_t i = 0; i < node_count; i++) {
-        begins[i] = (uint32_t)node_count; /* no children */
+    cpt_alloc_free(alloc, nodes);
+    cpt_alloc_free(alloc, begins);
+    cpt_alloc_free(alloc, places);
+    return status;
+}
+
+/* Rows of the nodes in @order; a parent's row is the last one that is less deep. */
+static void fill_rows(struct cpt_tree_walk *walk, const uint32_t *order)
+{
+    uint32_t row = 0;
+
+    walk->count = (uint32_t)walk->tree->node_count;
+    walk->rows[0] =
+        (struct cpt_tree_row){.node = CPT_TREE_ROOT, .parent = CPT_TREE_NONE};
+    for (uint32_t i = 1; i < walk->count; i++) {
+        const uint32_t depth = walk->tree->nodes[order[i]].depth;
+
+        while (walk->rows[row].depth >= depth) {
+            walk->rows[row].below = i - 1 - row;
+            row = walk->rows[row].parent;
+        }
+        walk->rows[i] =
+            (struct cpt_tree_row){.node = order[i], .parent = row, .depth = depth};
+        row = i;
     }
-    for (size_t i = node_count - 1; i-- > 0;) {
-        begins[places[i].parent] = (uint32_t)i;
+    while (row != CPT_TREE_NONE) {
+        walk->rows[row].below = walk->count - 1 - row;
+        row = walk->rows[row].parent;
     }
-    visit(walk, places, begins);
-    cpt_alloc_free(walk->alloc, places);
-    cpt_alloc_free(walk->alloc, begins);
-    return CPT_OK;
+}
+
+static cpt_status sort_and_visit(struct cpt_tree_walk *walk, enum cpt_tree_order by)
+{
+    uint32_t *order =
+        cpt_alloc_array(walk->alloc, NULL, walk->tree->node_count, sizeof *order);
+    const cpt_status status = order == NULL
+                                  ? CPT_NO_MEMORY
+                                  : cpti_tree_order(walk->alloc, walk->tree, by, order);
+
+    if (status == CPT_OK) {
+        fill_rows(walk, order);
+    }
+    cpt_alloc_free(walk->alloc, order);
+    return status;
 }
 
 /* --- The averages --- */

@@ -35,18 +35,15 @@ int cpti_tree_read(struct cpti_input *input, struct cpt_tree **tree)
 int cpti_tree_write(const char *path, const struct cpt_tree *tree)
 {
     struct cpti_output output;
-    void *bytes = NULL;
-    size_t byte_count = 0;
-    int status;
+    int status = cpti_output_open(&output, path);
 
-    if (cpt_tree_encode(NULL, tree, &bytes, &byte_count) != CPT_OK) {
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    /* what could not be written is said by the commit */
+    if (cpt_tree_write(NULL, tree, cpti_output_write, &output) == CPT_NO_MEMORY) {
+        cpti_output_abort(&output);
         return cpti_failed("out of memory");
     }
-    status = cpti_output_open(&output, path);
-    if (status == CPTI_EXIT_DONE) {
-        (void)cpti_output_write(&output, bytes, byte_count);
-        status = cpti_output_commit(&output);
-    }
-    cpt_alloc_free(NULL, bytes);
-    return status;
+    return cpti_output_commit(&output);
 }

@@ -3,10 +3,11 @@
 /*
  * bench_log.c - logs for benchmarks
  *
- *      bench_log REQUESTS SEGMENTS STACKS > file
+ *      bench_log REQUESTS SEGMENTS STACKS [ROOTS] > file
  *
  * Every request has SEGMENTS segments, spread over STACKS distinct stacks of a tree
- * four wide, with times that vary. Always the same.
+ * four wide, with times that vary. The requests take turns with ROOTS different roots
+ * (default 1), so that there are ROOTS times STACKS distinct stacks. Always the same.
  */
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
@@ -22,14 +23,19 @@ static void must(int holds)
     }
 }
 
-static void make_path(struct cpt_path *path, uint32_t *frames, unsigned segments,
-                      unsigned stacks, uint64_t *state)
+static void make_path(struct cpt_path *path, uint32_t *frames, const unsigned *numbers,
+                      unsigned root, uint64_t *state)
 {
+    const unsigned segments = numbers[1];
+    const unsigned stacks = numbers[2];
+
     cpt_path_reset(path);
     for (unsigned i = 0; i < stacks; i++) {
         char name[32];
 
-        (void)snprintf(name, sizeof name, "S%u: part%u", i % 8, i);
+        (void)snprintf(name, sizeof name,
+                       i == 0 && root != 0 ? "S%u: root%u" : "S%u: part%u", i % 8,
+                       i == 0 ? root : i);
         must(cpt_path_frame_add(path, i == 0 ? CPT_FRAME_NONE : frames[(i - 1) / 4],
                                 cpt_bytes_of(name), CPT_KIND_WORK,
                                 &frames[i]) == CPT_OK);
@@ -70,23 +76,24 @@ int main(int argument_count, char **arguments)
     unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
     struct cpt_log_block *block = cpt_log_block_new(NULL, 0);
     struct cpt_path *path = cpt_path_new(NULL);
-    unsigned numbers[3] = {0};
+    unsigned numbers[4] = {0, 0, 0, 1};
     uint32_t *frames;
     uint64_t state = 1;
     struct cpt_bytes rest;
 
-    for (int i = 1; i < argument_count && i <= 3; i++) {
+    for (int i = 1; i < argument_count && i <= 4; i++) {
         numbers[i - 1] = (unsigned)strtoul(arguments[i], NULL, 10);
     }
     frames = calloc((size_t)numbers[2] + 1, sizeof *frames);
-    if (argument_count != 4 || numbers[2] == 0) {
+    if (argument_count < 4 || argument_count > 5 || numbers[2] == 0 ||
+        numbers[3] == 0) {
         free(frames);
         return 2;
     }
     must(frames != NULL && block != NULL && path != NULL);
     (void)fwrite(header, 1, cpt_log_header(header), stdout);
     for (unsigned i = 0; i < numbers[0]; i++) {
-        make_path(path, frames, numbers[1], numbers[2], &state);
+        make_path(path, frames, numbers, i % numbers[3], &state);
         put(block, path, i);
     }
     rest = cpt_log_block_finish(block);
