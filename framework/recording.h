@@ -52,12 +52,16 @@ static inline uint64_t cpti_thread_cpu_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* A step begins at @now_ns. */
-static inline void cpti_record_step_begin(struct cpt_task *task, uint64_t now_ns)
+/* A step begins at @now_ns; straight after another one of the same activation if
+ * @is_next: that one's last reading will do. */
+static inline void cpti_record_step_begin(struct cpt_task *task, uint64_t now_ns,
+                                          int is_next)
 {
     if (task->request->off_cpu_ns != NULL) {
         task->step_begin_ns = now_ns;
-        task->step_cpu_ns = cpti_thread_cpu_ns();
+        if (!is_next || task->step_cpu_ns == 0) {
+            task->step_cpu_ns = cpti_thread_cpu_ns();
+        }
     }
 }
 
@@ -70,8 +74,11 @@ static inline void cpti_record_step_end(struct cpt_task *task,
     uint64_t cpu_ns = 0;
 
     if (task->request->off_cpu_ns != NULL) {
+        const uint64_t cpu_now_ns = cpti_thread_cpu_ns();
+
         wall_ns = now_ns - task->step_begin_ns;
-        cpu_ns = cpti_thread_cpu_ns() - task->step_cpu_ns;
+        cpu_ns = cpu_now_ns - task->step_cpu_ns;
+        task->step_cpu_ns = cpu_now_ns;
         *(await != NULL ? &await->off_cpu_ns
                         : &task->request->off_cpu_ns[task->number]) =
             wall_ns > cpu_ns ? wall_ns - cpu_ns : 0;
@@ -83,12 +90,14 @@ static inline void cpti_record_step_end(struct cpt_task *task,
 static inline void cpti_record_start(struct cpt_task *task, uint64_t now_ns,
                                      uint32_t occupant)
 {
-    if (now_ns == 0) {
+    const int is_next = now_ns != 0;
+
+    if (!is_next) {
         now_ns = cpti_record_now(task->request);
         task->record->occupant = occupant;
     }
     atomic_store_explicit(&task->record->start_ns, now_ns, memory_order_relaxed);
-    cpti_record_step_begin(task, now_ns);
+    cpti_record_step_begin(task, now_ns, is_next);
 }
 
 /* --- Waits. Lock held. --- */
@@ -220,7 +229,7 @@ static inline void cpti_record_resume(struct cpt_task *task, uint64_t resume_ns,
         ((struct cpti_await *)await)->occupant = occupant;
     }
     task->await = NULL;
-    cpti_record_step_begin(task, resume_ns);
+    cpti_record_step_begin(task, resume_ns, 0);
 }
 
 /* --- Calls. Lock held. --- */

@@ -25,6 +25,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What runs a task is compiled twice, with @is_traced known: a request that is not
+ * traced then does not even ask. */
+#define CPTI_SPECIALISED static inline __attribute__((always_inline))
+
 /* So many tasks run until others get their turn, if any wait. */
 enum { TASKS_A_TURN = 16 };
 
@@ -145,8 +149,8 @@ cpt_status cpt_fail(struct cpt_task *task, cpt_status status, const char *format
 
 /* --- Whose turn it is --- */
 
-int cpti_task_input_arrived(struct cpt_request *request, uint32_t number,
-                            uint32_t giver)
+/* One input less is missing. 1: it was the last. */
+static inline int count_input(struct cpt_request *request, uint32_t number)
 {
     _Atomic uint32_t *missing = &request->cells[number].missing_input_count;
 
@@ -162,15 +166,25 @@ int cpti_task_input_arrived(struct cpt_request *request, uint32_t number,
             return 0;
         }
     }
+    return 1;
+}
+
+int cpti_task_input_arrived(struct cpt_request *request, uint32_t number,
+                            uint32_t giver)
+{
+    if (!count_input(request, number)) {
+        return 0;
+    }
     cpti_record_ready(request, number, giver);
     return 1;
 }
 
 /* The tasks that needed what task @number gave: the first that can run now; the others
  * go behind @ready. */
-static uint32_t release_successors(struct cpt_request *request,
-                                   const struct cpti_plan_task *plan, uint32_t number,
-                                   struct cpti_ready *ready)
+CPTI_SPECIALISED uint32_t release_successors(struct cpt_request *request,
+                                             const struct cpti_plan_task *plan,
+                                             uint32_t number, int is_traced,
+                                             struct cpti_ready *ready)
 {
     uint32_t first = CPTI_NO_TASK;
 
@@ -178,10 +192,11 @@ static uint32_t release_successors(struct cpt_request *request,
         const uint32_t link = plan->successors[i];
         const uint32_t successor = link & ~CPTI_LINK_FLAGS;
 
-        if ((link & CPTI_ONLY_INPUT) != 0) {
-            cpti_record_ready(request, successor, number);
-        } else if (!cpti_task_input_arrived(request, successor, number)) {
+        if ((link & CPTI_ONLY_INPUT) == 0 && !count_input(request, successor)) {
             continue;
+        }
+        if (is_traced) {
+            cpti_record_ready(request, successor, number);
         }
         if (first != CPTI_NO_TASK) {
             cpti_ready_add(request, ready, successor);
@@ -267,14 +282,14 @@ static void fail_branch(struct cpt_request *request, uint32_t number, cpt_status
 /* --- Steps --- */
 
 /* @task is now task @number. */
-static void begin_task(struct cpt_task *task, uint32_t number)
+CPTI_SPECIALISED void begin_task(struct cpt_task *task, uint32_t number, int is_traced)
 {
     struct cpt_request *request = task->request;
 
     task->number = number;
     task->plan = &request->plan->tasks[number];
     task->output = request->outputs + task->plan->output_offset;
-    task->record = request->is_traced ? &request->records[number] : NULL;
+    task->record = is_traced ? &request->records[number] : NULL;
     task->next = task->plan->run;
     task->has_begun = 0;
 }
@@ -304,14 +319,15 @@ static int clear_task(struct cpt_task *task)
 }
 
 /* The task has returned @status from its last step. Who runs next, or CPTI_NO_TASK. */
-static uint32_t end_task(struct cpt_task *task, cpt_status status, uint64_t *end_ns,
-                         struct cpti_ready *ready)
+CPTI_SPECIALISED uint32_t end_task(struct cpt_task *task, cpt_status status,
+                                   int is_traced, uint64_t *end_ns,
+                                   struct cpti_ready *ready)
 {
     struct cpt_request *request = task->request;
     const struct cpti_plan_task *plan = task->plan;
     uint32_t next = CPTI_NO_TASK;
 
-    *end_ns = cpti_record_end(task);
+    *end_ns = is_traced ? cpti_record_end(task) : 0;
     atomic_store_explicit(&request->cells[task->number].outcome, status,
                           memory_order_release);
     if (task->has_slept) {
@@ -328,7 +344,7 @@ static uint32_t end_task(struct cpt_task *task, cpt_status status, uint64_t *end
         }
         return CPTI_NO_TASK;
     }
-    next = release_successors(request, plan, task->number, ready);
+    next = release_successors(request, plan, task->number, is_traced, ready);
     if (task->number == request->plan->output_task) {
         (void)cpti_request_end(request, CPT_OK, task);
     }
@@ -344,9 +360,9 @@ void cpti_thread_idles(void)
 }
 
 /* The step that comes next begins; @now_ns as for cpti_record_start(). */
-static void begin_step(struct cpt_task *task, uint64_t now_ns)
+CPTI_SPECIALISED void begin_step(struct cpt_task *task, int is_traced, uint64_t now_ns)
 {
-    if (task->record == NULL) {
+    if (!is_traced) {
         return;
     }
     if (task->await != NULL) {
@@ -364,7 +380,8 @@ static void begin_step(struct cpt_task *task, uint64_t now_ns)
  * Runs steps of @task until it ends, with the status in *@status, or waits. 0: it
  * waits, and is not ours any more, or the request has ended and nothing is to be done.
  */
-static int run_steps(struct cpt_task *task, uint64_t now_ns, cpt_status *status)
+CPTI_SPECIALISED int run_steps(struct cpt_task *task, int is_traced, uint64_t now_ns,
+                               cpt_status *status)
 {
     const atomic_uchar *is_stopped = &task->request->is_stopped;
     struct cpt_task *outer = current_task; /* that blocks and lets us run meanwhile */
@@ -375,7 +392,7 @@ static int run_steps(struct cpt_task *task, uint64_t now_ns, cpt_status *status)
         if (atomic_load_explicit(is_stopped, memory_order_relaxed)) {
             return 0;
         }
-        begin_step(task, now_ns);
+        begin_step(task, is_traced, now_ns);
         task->has_asked = 0;
         current_task = task;
         *status = task->next(task);
@@ -490,7 +507,8 @@ static int yield(struct cpt_request *request, struct cpt_task *task, uint32_t ne
 
 /* Runs what @task is or brings, and whatever that makes ready, with the reference to
  * the request that comes with it. */
-static void run(struct cpt_request *request, struct cpt_task *task)
+CPTI_SPECIALISED void run_all(struct cpt_request *request, struct cpt_task *task,
+                              int is_traced)
 {
     struct cpti_ready ready = task->ready;
     uint32_t next = task->number;
@@ -501,7 +519,7 @@ static void run(struct cpt_request *request, struct cpt_task *task)
     task->ready = (struct cpti_ready){0, 0};
     if (next == CPTI_NO_TASK) {
         next = take_ready(request, &ready);
-        begin_task(task, next);
+        begin_task(task, next, is_traced);
     }
     for (;;) {
         cpt_status status = CPT_OK;
@@ -513,8 +531,8 @@ static void run(struct cpt_request *request, struct cpt_task *task)
         }
         task->others = &ready;
         name_id = task->plan->name_id;
-        if (run_steps(task, now_ns, &status)) {
-            next = end_task(task, status, &now_ns, &ready);
+        if (run_steps(task, is_traced, now_ns, &status)) {
+            next = end_task(task, status, is_traced, &now_ns, &ready);
             task = clear_task(task) ? task : NULL;
         } else {
             next = CPTI_NO_TASK;
@@ -542,12 +560,22 @@ static void run(struct cpt_request *request, struct cpt_task *task)
                 return; /* the reference has gone with it */
             }
         }
-        begin_task(task, next);
+        begin_task(task, next, is_traced);
     }
     if (task != NULL) {
         cpti_activation_put(task);
     }
     cpti_request_release(request);
+}
+
+/* The choice is made once, and not at every task. */
+static void run(struct cpt_request *request, struct cpt_task *task)
+{
+    if (request->is_traced) {
+        run_all(request, task, 1);
+    } else {
+        run_all(request, task, 0);
+    }
 }
 
 static void run_work(struct cpt_work *work)
