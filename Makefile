@@ -23,7 +23,7 @@ BUILD_PACKAGES = gcc libc6-dev cmake ninja-build pkg-config nanopb libnanopb-dev
 TEST_PACKAGES = g++ libcunit1-dev golang-go graphviz curl clang-format \
 	libcurl4-openssl-dev,libcurl4-gnutls-dev,libcurl4-nss-dev
 LONG_PACKAGES = clang libclang-rt-14-dev clang-tidy build-essential debhelper dpkg-dev \
-	fakeroot
+	fakeroot spin
 # Programs that some long tests talk to, which are skipped where these are not to be had.
 OTHER_PACKAGES = chromium clickhouse-server zsh fish
 # What the benchmarks compare with.
