@@ -197,18 +197,8 @@ static uint32_t find_holder(struct cpt_request *request, struct cpt_task **task,
     }
 }
 
-static int has_waited(const struct cpt_request *request, uint32_t number)
-{
-    const struct cpti_stub *stub = request->stubs;
-
-    while (stub != NULL && stub->number != number) {
-        stub = stub->next;
-    }
-    return stub != NULL;
-}
-
 /* Puts task @number, which held the request up, where the one that answers would stand.
- * What a running task notes of itself is its own until it has waited once. */
+ */
 static void note_holder(struct cpt_request *request, uint32_t number,
                         struct cpt_task *task, const struct cpt_pending *pending,
                         cpt_status status)
@@ -216,7 +206,7 @@ static void note_holder(struct cpt_request *request, uint32_t number,
     const uint64_t now_ns = cpti_record_now(request);
     struct cpt_trace_call *call = NULL;
 
-    if (!request->is_traced || (pending == NULL && !has_waited(request, number))) {
+    if (!request->is_traced) {
         return;
     }
     request->answered_by = number + 1;

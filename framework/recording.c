@@ -85,6 +85,41 @@ static uint64_t runner_up_of(const struct cpt_request *request, uint32_t number,
     return runner_up_ns;
 }
 
+/* When task @number began; 0: it queues, and what else its record says is not known
+ * yet. */
+static uint64_t start_of(const struct cpt_request *request, uint32_t number)
+{
+    return atomic_load_explicit(&request->records[number].start_ns,
+                                memory_order_acquire);
+}
+
+/* The number + 1 of who brought the last input of task @number, or started it. Of one
+ * that queues as the request ends, whoever came last by the time. */
+static uint32_t unblocker_of(const struct cpt_request *request, uint32_t number,
+                             const struct cpti_demand *demand)
+{
+    const struct cpti_plan_task *plan = &request->plan->tasks[number];
+    uint64_t latest_ns = 0;
+    uint32_t unblocker = 0;
+
+    if (start_of(request, number) != 0) {
+        return request->records[number].unblocker;
+    }
+    if (demand != NULL && demand->starter != 0) {
+        latest_ns = demand->started_ns;
+        unblocker = demand->starter;
+    }
+    for (uint32_t i = 0; i < plan->input_count; i++) {
+        const uint32_t giver = request->plan->slots[plan->input_slots[i]].giver;
+
+        if (giver != CPTI_NO_TASK && end_of(request, giver) > latest_ns) {
+            latest_ns = end_of(request, giver);
+            unblocker = giver + 1;
+        }
+    }
+    return unblocker;
+}
+
 /* Who made the task ready, and when, by what margin. */
 static cpt_status open_beginning(struct walk *walk, struct cpti_stub *stub)
 {
@@ -93,7 +128,7 @@ static cpt_status open_beginning(struct walk *walk, struct cpti_stub *stub)
     const struct cpti_demand *demand = request->plan->tasks[number].is_startable
                                            ? cpti_request_demand(request, number)
                                            : NULL;
-    const uint32_t unblocker = request->records[number].unblocker;
+    const uint32_t unblocker = unblocker_of(request, number, demand);
     struct cpt_trace_task *task = &stub->task;
     uint64_t runner_up_ns = 0;
     int is_by_start = 0;
@@ -159,9 +194,13 @@ static cpt_status open_task(void *context, struct cpt_trace_task *task)
     task->name = plan->frame_name;
     task->group = plan->group;
     task->executor = request->executor_name;
-    task->start_ns = atomic_load_explicit(&record->start_ns, memory_order_relaxed);
+    task->start_ns = start_of(request, stub->number);
     task->end_ns = atomic_load_explicit(&record->end_ns, memory_order_relaxed);
-    task->occupant = cpti_task_name(record->occupant);
+    if (task->start_ns == 0) {
+        task->start_ns = request->trace.response_ns; /* it queues */
+    } else {
+        task->occupant = cpti_task_name(record->occupant);
+    }
     task->off_cpu_ns =
         request->off_cpu_ns != NULL ? request->off_cpu_ns[stub->number] : 0;
     return open_awaits(walk, stub) ? open_beginning(walk, stub) : CPT_NO_MEMORY;

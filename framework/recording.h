@@ -96,7 +96,8 @@ static inline void cpti_record_start(struct cpt_task *task, uint64_t now_ns,
         now_ns = cpti_record_now(task->request);
         task->record->occupant = occupant;
     }
-    atomic_store_explicit(&task->record->start_ns, now_ns, memory_order_relaxed);
+    /* Release: a walk that sees it sees the rest of the record, too. */
+    atomic_store_explicit(&task->record->start_ns, now_ns, memory_order_release);
     cpti_record_step_begin(task, now_ns, is_next);
 }
 

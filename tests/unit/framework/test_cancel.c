@@ -386,6 +386,7 @@ static cpt_status find_ads(struct cpt_task *task)
 }
 
 CPT_VALUE(body, int);
+CPT_VALUE(late, int);
 
 static cpt_status make_body(struct cpt_task *task)
 {
@@ -409,6 +410,57 @@ static void test_holder_is_found_below(void)
         "the request took too long: task 'A: ads' waited for 'A: work'");
     CU_ASSERT_STRING_EQUAL(outcome.path, "A: /;A: body 1, A: /;A: body;A: ads 3, "
                                          "A: /;A: body;A: ads;A: work;A: ‹timeout› 16");
+}
+
+/* The deadline fires while a step runs. */
+static cpt_status compute_for_long(struct cpt_task *task)
+{
+    struct cpt_timer *timer = now.timers[0];
+
+    now.now_ns += 10 * MS;
+    CU_ASSERT_EQUAL(cpt_task_is_cancelled(task), 0);
+    CU_ASSERT_EQUAL(now.executor.cancel(&now.executor, timer), 1);
+    timer->fire(timer);
+    CU_ASSERT_EQUAL(cpt_task_remaining_ns(task), 0);
+    CU_ASSERT_EQUAL(cpt_task_is_cancelled(task), 1);
+    return CPT_OK;
+}
+
+static void test_running_holder(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"body", compute_for_long, CPT_GIVES(body), {NULL}, {NULL}, NULL},
+        {"page", end, CPT_GIVES(page), CPT_NEEDS(body), {NULL}, NULL},
+    };
+
+    finish(start(tasks, 2, 10 * MS, NULL));
+    CU_ASSERT_EQUAL(outcome.status, CPT_TIMEOUT);
+    CU_ASSERT_STRING_EQUAL(outcome.sentence,
+                           "the request took too long: task 'A: body' had not ended");
+    CU_ASSERT_STRING_EQUAL(outcome.path, "A: /;A: body 10");
+}
+
+static cpt_status give_ads(struct cpt_task *task)
+{
+    now.now_ns += 3 * MS;
+    *cpt_output(task, ads) = 1;
+    return CPT_OK;
+}
+
+/* The one that the output misses first has its input, and queues. */
+static void test_queued_holder(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"ads", give_ads, CPT_GIVES(ads), {NULL}, {NULL}, NULL},
+        {"body", compute_for_long, CPT_GIVES(body), CPT_NEEDS(ads), {NULL}, NULL},
+        {"late", compute_for_long, CPT_GIVES(late), CPT_NEEDS(ads), {NULL}, NULL},
+        {"page", end, CPT_GIVES(page), CPT_NEEDS(late, body), {NULL}, NULL},
+    };
+
+    finish(start(tasks, 4, 13 * MS, NULL));
+    CU_ASSERT_STRING_EQUAL(outcome.sentence,
+                           "the request took too long: task 'A: late' had not ended");
+    CU_ASSERT_STRING_EQUAL(outcome.path, "A: /;A: ads 3, A: /;A: late;A: ‹queue› 10");
 }
 
 /* --- Calls --- */
@@ -568,6 +620,8 @@ CU_TestInfo cpt_cancel_tests[] = {
     {"semantics 4: a request takes too long", test_request_takes_too_long},
     {"a request is in time", test_request_is_in_time},
     {"who holds it up is found below", test_holder_is_found_below},
+    {"who holds it up runs", test_running_holder},
+    {"who holds it up queues", test_queued_holder},
     {"a call is cancelled", test_call_is_cancelled},
     {"a transport that cannot cancel", test_transport_that_cannot_cancel},
     {"the deadline bounds calls", test_deadline_bounds_calls},
