@@ -5,10 +5,24 @@
 #include "cpt/cli/options.h"
 #include "cpt/cli/output.h"
 #include "cpt/cli/tree_file.h"
+#include "cpt/cli/workers.h"
 #include "aggregate/cpt_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+/* Threads at most, and how many files make one worth while. */
+enum { THREADS_MAX = 64, FILES_A_THREAD = 8 };
+
+/* Whether the requests of both may be put together. */
+static int enter_alike(const struct cpt_tree *left, const struct cpt_tree *right)
+{
+    const char *before = cpt_tree_note_find(left, "entry");
+    const char *entry = cpt_tree_note_find(right, "entry");
+
+    return before == NULL || entry == NULL || strcmp(before, entry) == 0;
+}
 
 /* Trees of several entry services do not go together; "entry" is noted by whoever made
  * them of logs. */
@@ -18,7 +32,7 @@ static int check_entries(const char *name, const struct cpt_tree *whole,
     const char *before = cpt_tree_note_find(whole, "entry");
     const char *entry = cpt_tree_note_find(tree, "entry");
 
-    if (before != NULL && entry != NULL && strcmp(before, entry) != 0) {
+    if (!enter_alike(whole, tree)) {
         return cpti_failed("%s: its requests entered at %s, those before at %s, which "
                            "are never averaged together",
                            name, cpti_printable(cpt_bytes_of(entry)),
@@ -27,20 +41,20 @@ static int check_entries(const char *name, const struct cpt_tree *whole,
     return CPTI_EXIT_DONE;
 }
 
-static int add_tree(struct cpt_tree *whole, const char *name,
-                    const struct cpt_tree *tree)
+/* Adds *@tree, which may become another one, to *@whole. */
+static int add_tree(struct cpt_tree **whole, const char *name, struct cpt_tree **tree)
 {
     cpt_status status;
 
-    if (check_entries(name, whole, tree) != CPTI_EXIT_DONE) {
+    if (check_entries(name, *whole, *tree) != CPTI_EXIT_DONE) {
         return CPTI_EXIT_FAILED;
     }
-    status = cpt_tree_merge(whole, tree);
+    status = cpti_tree_absorb(whole, tree);
     return status == CPT_OK ? CPTI_EXIT_DONE
                             : cpti_failed("%s: %s", name, cpt_status_sentence(status));
 }
 
-static int merge_file(struct cpt_tree *whole, const char *path)
+static int merge_file(struct cpt_tree **whole, const char *path)
 {
     struct cpti_input input;
     struct cpt_tree *tree = NULL;
@@ -56,28 +70,124 @@ static int merge_file(struct cpt_tree *whole, const char *path)
                              cpti_input_name(&input));
     }
     if (status == CPTI_EXIT_DONE) {
-        status = add_tree(whole, cpti_input_name(&input), tree);
+        status = add_tree(whole, cpti_input_name(&input), &tree);
     }
     cpt_tree_free(tree);
     cpti_input_close(&input);
     return status;
 }
 
+/* --- Threads --- */
+
+/* Each thread has a tree of its own. */
+struct crew {
+    const char *const *paths;
+    struct cpt_tree *trees[THREADS_MAX];
+    int failed[THREADS_MAX]; /* by thread: a file could not be merged */
+};
+
+static int merge_job(void *context, size_t worker, size_t job)
+{
+    struct crew *crew = context;
+
+    if (!crew->failed[worker]) {
+        crew->failed[worker] =
+            merge_file(&crew->trees[worker], crew->paths[job]) != CPTI_EXIT_DONE;
+    }
+    return crew->failed[worker];
+}
+
+/* Nothing is said here: whatever fails is done again by one thread. */
+static int is_in_vain(const void *context)
+{
+    (void)context;
+    return 1;
+}
+
+/* Whether all files went into *@whole. */
+static int merge_by_threads(struct cpt_tree **whole, const char *const *paths,
+                            size_t path_count, size_t thread_count)
+{
+    struct crew crew = {.paths = paths};
+    const struct cpti_workers workers = {.job_count = path_count,
+                                         .worker_count = thread_count,
+                                         .run = merge_job,
+                                         .context = &crew,
+                                         .noun = "trees",
+                                         .is_in_vain = is_in_vain};
+    int is_done = 1;
+
+    for (size_t i = 0; i < thread_count; i++) {
+        crew.trees[i] = cpt_tree_new(NULL, NULL);
+        is_done = is_done && crew.trees[i] != NULL;
+    }
+    is_done = is_done && cpti_workers_run(&workers) == 0;
+    for (size_t i = 0; i < thread_count; i++) {
+        is_done = is_done && !crew.failed[i] && enter_alike(*whole, crew.trees[i]) &&
+                  cpti_tree_absorb(whole, &crew.trees[i]) == CPT_OK;
+        cpt_tree_free(crew.trees[i]);
+    }
+    return is_done;
+}
+
+static int merge_by_turns(struct cpt_tree **whole, const char *const *paths,
+                          size_t path_count)
+{
+    int status = CPTI_EXIT_DONE;
+
+    for (size_t i = 0; i < path_count && status == CPTI_EXIT_DONE; i++) {
+        status = merge_file(whole, paths[i]);
+    }
+    return status;
+}
+
+/* Whether all files can be read a second time. */
+static int are_regular(const char *const *paths, size_t path_count)
+{
+    struct stat info;
+
+    for (size_t i = 0; i < path_count; i++) {
+        if (strcmp(paths[i], "-") == 0 || stat(paths[i], &info) != 0 ||
+            !S_ISREG(info.st_mode)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int new_tree(struct cpt_tree **tree)
+{
+    cpt_tree_free(*tree);
+    *tree = cpt_tree_new(NULL, NULL);
+    return *tree != NULL ? CPTI_EXIT_DONE : cpti_failed("out of memory");
+}
+
+static int merge_all(struct cpt_tree **whole, const char *const *paths,
+                     size_t path_count)
+{
+    size_t thread_count = cpti_processors();
+    int status = new_tree(whole);
+
+    thread_count = thread_count < THREADS_MAX ? thread_count : THREADS_MAX;
+    if (status == CPTI_EXIT_DONE && thread_count > 1 &&
+        path_count >= FILES_A_THREAD * thread_count && are_regular(paths, path_count)) {
+        if (merge_by_threads(whole, paths, path_count, thread_count)) {
+            return CPTI_EXIT_DONE;
+        }
+        status = new_tree(whole);
+    }
+    return status == CPTI_EXIT_DONE ? merge_by_turns(whole, paths, path_count) : status;
+}
+
 static int run(const struct cpti_arguments *arguments)
 {
-    struct cpt_tree *whole;
-    int status = CPTI_EXIT_DONE;
+    struct cpt_tree *whole = NULL;
+    int status;
 
     if (cpti_value(arguments, "output") == NULL) {
         return cpti_usage("'cpt merge' needs --output FILE; '-' is standard output");
     }
-    whole = cpt_tree_new(NULL, NULL);
-    if (whole == NULL) {
-        return cpti_failed("out of memory");
-    }
-    for (size_t i = 0; i < arguments->operand_count && status == CPTI_EXIT_DONE; i++) {
-        status = merge_file(whole, arguments->operands[i]);
-    }
+    status = merge_all(&whole, arguments->operands, arguments->operand_count);
     if (status == CPTI_EXIT_DONE) {
         status = cpti_tree_write(cpti_value(arguments, "output"), whole);
     }
@@ -112,7 +222,8 @@ const struct cpti_command cpti_command_merge = {
         "is "
         "what 'cpt aggregate' is for, and that takes trees and logs.\n"
         "\n"
-        "One tree at a time is held beside the result. A tree that was given twice "
+        "One tree for each processor is held beside the result. A tree that was given "
+        "twice "
         "counts twice. If one cannot be read, or its requests entered at another "
         "service, nothing is written.",
     .options = {options},

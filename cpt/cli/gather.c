@@ -350,20 +350,25 @@ static int check_tree(struct gathering *gathering, const struct cpti_input *inpu
     return CPTI_EXIT_DONE;
 }
 
+/* Adds @tree to each of ours; it may become another one. */
 static int merge_tree(struct gathering *gathering, const struct cpti_input *input,
-                      const struct cpt_tree *tree)
+                      struct cpt_tree **tree)
 {
-    int failed = check_tree(gathering, input, tree);
+    int failed = check_tree(gathering, input, *tree);
 
-    for (size_t i = 0; i < cpt_tree_note_count(tree); i++) {
-        const struct cpt_tree_note_entry note = cpt_tree_note_at(tree, i);
+    for (size_t i = 0; i < cpt_tree_note_count(*tree); i++) {
+        const struct cpt_tree_note_entry note = cpt_tree_note_at(*tree, i);
 
         if (note.value != NULL && strcmp(note.key, "entry") == 0) {
             (void)service_is_first(&gathering->services, note.value);
         }
     }
     for (size_t i = 0; i < gathering->gather_count && failed == CPTI_EXIT_DONE; i++) {
-        failed = failed_tree(cpt_tree_merge(gathering->gathers[i].tree, tree));
+        struct cpt_tree **whole = &gathering->gathers[i].tree;
+
+        failed = failed_tree(i + 1 < gathering->gather_count
+                                 ? cpt_tree_merge(*whole, *tree)
+                                 : cpti_tree_absorb(whole, tree));
         gathering->gathers[i].met_tree = 1;
     }
     return failed;
@@ -376,7 +381,7 @@ static int gather_tree(struct gathering *gathering, struct cpti_input *input,
     int status = cpti_tree_read(input, &tree);
 
     if (status == CPTI_EXIT_DONE) {
-        status = merge_tree(gathering, input, tree);
+        status = merge_tree(gathering, input, &tree);
     }
     *is_usable = status == CPTI_EXIT_DONE;
     cpt_tree_free(tree);
@@ -555,8 +560,10 @@ static int join_share(struct gathering *whole, struct share *share)
         cpti_selection_join(selection, &share->selections[i]);
         if (failed == CPTI_EXIT_DONE && share->gathers[i].tree != NULL) {
             failed = failed_tree(
-                cpt_tree_merge(whole->gathers[i].tree, share->gathers[i].tree));
+                cpti_tree_absorb(&whole->gathers[i].tree, &share->gathers[i].tree));
         }
+        cpt_tree_free(share->gathers[i].tree); /* before the next one grows ours */
+        share->gathers[i].tree = NULL;
     }
     for (size_t i = 0; i < share->gathering.services.count; i++) {
         (void)service_is_first(&whole->services, share->gathering.services.names[i]);

@@ -47,3 +47,14 @@ int cpti_tree_write(const char *path, const struct cpt_tree *tree)
     }
     return cpti_output_commit(&output);
 }
+
+cpt_status cpti_tree_absorb(struct cpt_tree **tree, struct cpt_tree **from)
+{
+    if (cpt_tree_node_count(*from) > cpt_tree_node_count(*tree)) {
+        struct cpt_tree *smaller = *tree;
+
+        *tree = *from;
+        *from = smaller;
+    }
+    return cpt_tree_merge(*tree, *from);
+}

@@ -19,4 +19,10 @@ int cpti_tree_read(struct cpti_input *input, struct cpt_tree **tree);
 /* Writes @tree to the file @path; "-" is standard output. enum cpti_exit. */
 int cpti_tree_write(const char *path, const struct cpt_tree *tree);
 
+/*
+ * Adds all of *@from to *@tree, whichever way is less work: each may be the other one
+ * afterwards. Free both. Errors of cpt_tree_merge(); after one neither is of use.
+ */
+cpt_status cpti_tree_absorb(struct cpt_tree **tree, struct cpt_tree **from);
+
 #endif
