@@ -79,6 +79,7 @@ struct cpti_fill {
     struct cpti_inherited inherited;
     char traceparent[64];
     unsigned attribution;
+    int measures_cpu;
     uint64_t begin_ns; /* of single flight: when the first joined; 0: not known */
     struct cpt_batch batch;
     struct cpt_request *request; /* NULL: it could not be made */
@@ -347,6 +348,7 @@ static cpt_status make_run(struct cpti_fill *fill, struct cpt_error *error)
         .entry = fill->shared->frame,
         .clock = fill->clock,
         .attribution = fill->attribution,
+        .measures_cpu = fill->measures_cpu,
     };
     struct cpt_request *made = NULL;
     cpt_status status = CPT_OK;
@@ -471,6 +473,7 @@ static void inherit(struct cpti_fill *fill, const struct cpt_request *request)
     struct cpti_inherited *inherited = &fill->inherited;
 
     fill->attribution = request->trace.attribution;
+    fill->measures_cpu = request->off_cpu_ns != NULL;
     inherited->service = request->inherited.service;
     inherited->ask = request->inherited.ask;
     inherited->overcount = request->inherited.overcount;

@@ -348,6 +348,7 @@ static cpt_status make_component(struct component *component,
         .entry = name.data,
         .clock = parent->clock,
         .attribution = parent->trace.attribution,
+        .measures_cpu = parent->off_cpu_ns != NULL,
     };
     struct cpt_request *made = NULL;
     cpt_status status = CPT_OK;
