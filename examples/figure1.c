@@ -20,9 +20,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SLOW_MAX = 8, METHODS_MAX = 8, WORKERS_DEFAULT = 32 };
+enum { SLOW_MAX = 8, METHODS_MAX = 8, WORKERS_DEFAULT = 32, IN_FLIGHT_MAX = 1000 };
 
-#define DRAIN_NS UINT64_C(2000000000)
+#define DRAIN_NS           UINT64_C(2000000000)
+#define REQUEST_TIMEOUT_NS UINT64_C(30000000000)
 
 /* A component that takes longer in the treatment arm. */
 struct slow {
@@ -241,6 +242,8 @@ static cpt_status open_service(struct process *process, struct cpt_error *error)
     service.probability = settings.probability;
     service.executor = process->pool;
     service.log = process->log;
+    service.timeout_ns = REQUEST_TIMEOUT_NS;
+    service.requests_in_flight_max = IN_FLIGHT_MAX;
     process->service = cpt_service_new(&service, error);
     return process->service != NULL ? CPT_OK : CPT_FAILED;
 }

@@ -16,11 +16,15 @@
  *                 C1   |----------|             of the calls takes much longer
  *                 C1   |--|
  *
+ *      /forms     locks, components, optional inputs, a hedge: figure1_forms.c
+ *
  * Nothing here is about tracing but the words of the request that are noted for the log
  * (note_words).
  */
 #include "figure1.h"
+#include "figure1_forms.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { REPEAT_COUNT = 200, REPEAT_SLOW_INDEX = 100 };
@@ -211,9 +215,17 @@ static const struct cpt_graph repeat = {"A", CPT_GIVES(rpc_request),
 
 int main(int argc, char **argv)
 {
-    static const struct figure1_method methods[] = {
-        {"/", &page}, {"/overlap", &overlap}, {"/repeat", &repeat}, {NULL, NULL}};
+    static const struct figure1_method methods[] = {{"/", &page},
+                                                    {"/overlap", &overlap},
+                                                    {"/repeat", &repeat},
+                                                    {"/forms", &figure1_forms},
+                                                    {NULL, NULL}};
     const struct figure1_service service = {"A", CPT_ROLE_ENTRY, methods, stubs};
+    int status = EXIT_FAILURE;
 
-    return figure1_main(argc, argv, &service);
+    if (figure1_forms_begin(&call_b2)) {
+        status = figure1_main(argc, argv, &service);
+    }
+    figure1_forms_end();
+    return status;
 }

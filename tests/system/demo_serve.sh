@@ -71,6 +71,21 @@ shows '/?page=search' search '
     $0 ~ /B: B1/ { b1 = 1 }
     END { exit !(c2 && !b1) }'
 
+say 'the other forms: pause, lock, count, the longest score, B2 are there, nothing else'
+shows /forms forms '
+    $0 ~ /;A: count;A: pause$/ { pause = $1 }
+    $0 ~ /;A: count;A: ‹lock: totals›$/ { lock = $1 }
+    $0 ~ /;A: count$/ { count += $1 }
+    $0 ~ /;A: A1;A: score;A: weigh$/ { score += $1 }
+    $0 ~ /;A: A1;B: \/B2;B: B2;C: \/C1;C: C1$/ { b2 = 1 }
+    $0 ~ /;A: (hold|news)$/ || $0 ~ /hedge/ { other = 1 }
+    END {
+        exit !(pause >= 3 && lock >= 5 && lock <= 8 && count >= 2 && score >= 5 && b2 && !other)
+    }'
+grep -q 'a page without news' forms.body || fail "$(cat forms.body)"
+"$CPT" metadata --json "$(path_of forms)" >forms.json
+grep -q '"holder": *"A: hold"' forms.json || fail "nobody holds the lock: $(cat forms.json)"
+
 say 'Fig 2c: A1 3, B1 14, A1 10; what A1 computed meanwhile is not there'
 shows /overlap overlap '
     $0 ~ /;A: A1$/ { if (called) after += $1; else before += $1 }
