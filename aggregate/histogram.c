@@ -247,6 +247,17 @@ void cpti_histogram_add(struct cpti_histogram *histogram, uint32_t index,
     histogram->count++;
 }
 
+void cpti_histogram_append(struct cpti_histogram *histogram, uint32_t index,
+                           cpti_u128 weight)
+{
+    if (histogram->is_wide) {
+        histogram->buckets.wide[histogram->count++] = bucket_of(index, weight);
+    } else {
+        plain_buckets(histogram)[histogram->count++] =
+            (uint64_t)index << INDEX_SHIFT | (uint64_t)weight;
+    }
+}
+
 struct cpti_bucket cpti_histogram_bucket(const struct cpti_histogram *histogram,
                                          uint32_t at, uint64_t unit)
 {

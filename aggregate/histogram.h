@@ -61,6 +61,10 @@ cpt_status cpti_histogram_widen(struct cpti_histogram *histogram,
 void cpti_histogram_add(struct cpti_histogram *histogram, uint32_t index,
                         cpti_u128 weight);
 
+/* The same for a bucket behind all that are there. There has to be room. */
+void cpti_histogram_append(struct cpti_histogram *histogram, uint32_t index,
+                           cpti_u128 weight);
+
 /* Adds all of @from, where a request weighs @unit if it is plain. A plain one takes
  * only a plain one of the same unit. There has to be room for as many buckets as that
  * has. */

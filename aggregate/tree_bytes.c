@@ -48,6 +48,9 @@
 
 static const char magic[] = CPTI_TREE_MAGIC;
 
+/* Of a bucket: a step, and a weight of one byte. So many are allocated at once. */
+enum { BUCKET_BYTES_MIN = 3 };
+
 /* --- Reading --- */
 
 /* The first error ends the reading: after it, all numbers are 0. */
@@ -306,8 +309,8 @@ static cpt_status put_bucket(struct cpt_tree *tree, struct cpti_node *node,
         status = cpti_histogram_reserve(histogram, tree->alloc, 1);
     }
     if (status == CPT_OK) {
-        cpti_histogram_add(histogram, index,
-                           histogram->is_wide ? weight : weight / unit);
+        cpti_histogram_append(histogram, index,
+                              histogram->is_wide ? weight : weight / unit);
     }
     return status;
 }
@@ -317,9 +320,16 @@ static void get_buckets(struct reader *reader, struct cpt_tree *tree,
 {
     const uint64_t count =
         get_number_to(reader, CPTI_HISTOGRAM_BUCKETS_MAX, "number of buckets");
+    const uint64_t count_max = (reader->end - reader->at) / BUCKET_BYTES_MIN;
     cpti_u128 total = 0;
     uint64_t index = 0;
 
+    if (reader->status == CPT_OK &&
+        cpti_histogram_reserve(&node->histogram, tree->alloc,
+                               (uint32_t)(count < count_max ? count : count_max)) !=
+            CPT_OK) {
+        (void)REFUSE(reader, CPT_NO_MEMORY, "out of memory");
+    }
     for (uint64_t i = 0; i < count && reader->status == CPT_OK; i++) {
         const uint64_t step = get_number(reader);
         const cpti_u128 weight = get_weight(reader);

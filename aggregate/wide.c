@@ -52,6 +52,10 @@ static void multiply_limbs(uint64_t *product, size_t count, const uint64_t *left
     for (size_t i = 0; i < left_count; i++) {
         uint64_t carry = 0;
 
+        if (left[i] == 0) {
+            continue; /* most are: numbers are rarely as wide as they may be */
+        }
+
         for (size_t j = 0; j < right_count && i + j < count; j++) {
             const cpti_u128 total =
                 (cpti_u128)left[i] * right[j] + product[i + j] + carry;

@@ -177,10 +177,14 @@ static size_t character(const char *text, size_t *columns)
 {
     mbstate_t state = {0};
     wchar_t wide = 0;
-    const size_t bytes = mbrtowc(&wide, text, MB_CUR_MAX, &state);
+    size_t bytes;
     int width;
 
     *columns = 1;
+    if ((unsigned char)text[0] < 0x80) {
+        return 1;
+    }
+    bytes = mbrtowc(&wide, text, MB_CUR_MAX, &state);
     if (bytes == 0 || bytes > MB_CUR_MAX) {
         /* without a UTF-8 locale: count the bytes that begin a character */
         *columns = ((unsigned char)text[0] & 0xc0U) != 0x80U;

@@ -115,14 +115,22 @@ static void print_last(const struct cpti_table *table, const char *text, size_t 
     }
 }
 
+static void print_blanks(size_t count)
+{
+    while (count-- > 0) {
+        (void)putc(' ', stdout);
+    }
+}
+
 static void print_row(const struct cpti_table *table, const char *const *cells,
                       size_t last)
 {
     for (size_t i = 0; i + 1 < table->column_count; i++) {
         const size_t columns = cpti_text_columns(cells[i]);
 
-        (void)printf("%*s%s%*s", (int)(table->widths[i] - columns), "", cells[i],
-                     GAP_COLUMNS, "");
+        print_blanks(table->widths[i] - columns);
+        (void)fputs(cells[i], stdout);
+        print_blanks(GAP_COLUMNS);
     }
     print_last(table, cells[table->column_count - 1], last);
 }
