@@ -3,15 +3,19 @@
 /*
  * bench_graphs.c - the same graphs on this framework and on others
  *
- *      bench_graphs [--json[=FILE]] [ROUNDS]
- *      bench_graphs run PEER SHAPE WORKERS BODY REQUESTS     one of them, to profile it
- *      bench_graphs check                                    whether all run in order
+ *      bench_graphs [--json[=FILE]] [ROUNDS [WORDS]]     only those with WORDS in the
+ * title bench_graphs run PEER SHAPE WORKERS BODY REQUESTS     one of them, to profile
+ * it bench_graphs check                                    whether all run in order
  *
  * Each round runs every peer on every graph once, each in a process of its own, forked
  * from this one, which never has a second thread. The child warms up and then times
  * short batches of requests; their median is its figure, so that a batch that another
  * program interrupted does not count. What is told is the median over the rounds, and
  * of the ratios to the baseline in the same round.
+ *
+ * bench_graphs_bare is the same program with a framework out of which tracing was
+ * compiled (CMakeLists.txt): what is left of it in a request that is not traced is the
+ * difference.
  *
  * Two bodies: an empty one, behind a pointer; and one that computes for 0.7 us, so
  * calibrated when the program begins.
@@ -73,9 +77,16 @@ static void add_peers(const struct bench_peer *list)
     }
 }
 
+/* The program beside this one that is measured in place of it. */
+static const struct bench_peer bare[] = {
+    {"cpt, inline, no tracing in it", BENCH_RUNS_REUSED, NULL, NULL, NULL, NULL}, {0}};
+
 static void find_peers(void)
 {
     add_peers(bench_peers_loop);
+#ifdef BENCH_WITH_BARE
+    add_peers(bare);
+#endif
     add_peers(bench_peers_cpt);
 #ifdef BENCH_WITH_TBB
     add_peers(bench_peers_tbb);
@@ -205,6 +216,31 @@ static double measure(const struct graph_case *of, const struct bench_peer *peer
     return bench_quantile(batches, BATCHES, 0.5);
 }
 
+/* Puts the median batch into @descriptor. The exit status. */
+static int send_measure(const struct graph_case *of, const struct bench_peer *peer,
+                        int descriptor)
+{
+    const double value = measure(of, peer);
+
+    return write(descriptor, &value, sizeof value) != (ssize_t)sizeof value;
+}
+
+/* The same of the program beside this one. Does not return. */
+static void become_bare(const struct graph_case *of, int descriptor)
+{
+    char path[4096];
+    char number[16];
+    const ssize_t bytes =
+        readlink("/proc/self/exe", path, sizeof path - sizeof "_bare");
+
+    (void)snprintf(number, sizeof number, "%d", (int)(of - cases));
+    if (bytes > 0 && dup2(descriptor, STDOUT_FILENO) == STDOUT_FILENO) {
+        memcpy(path + bytes, "_bare", sizeof "_bare");
+        (void)execl(path, path, "measure", number, (char *)NULL);
+    }
+    _exit(1);
+}
+
 /* The same in a child; NAN if it came to nothing. */
 static double measure_apart(const struct graph_case *of, const struct bench_peer *peer)
 {
@@ -218,8 +254,10 @@ static double measure_apart(const struct graph_case *of, const struct bench_peer
     child = fork();
     if (child == 0) {
         (void)alarm(CHILD_SECONDS_MAX);
-        value = measure(of, peer);
-        _exit(write(ends[1], &value, sizeof value) != (ssize_t)sizeof value);
+        if (peer == bare) {
+            become_bare(of, ends[1]);
+        }
+        _exit(send_measure(of, peer, ends[1]));
     }
     (void)close(ends[1]);
     if (child < 0 || read(ends[0], &value, sizeof value) != (ssize_t)sizeof value) {
@@ -234,9 +272,14 @@ static double measure_apart(const struct graph_case *of, const struct bench_peer
 
 /* --- All of them --- */
 
+static const char *wanted = "";
+
 static void run_round(size_t round)
 {
     for (size_t c = 0; c < CASE_COUNT; c++) {
+        if (strstr(cases[c].title, wanted) == NULL) {
+            continue;
+        }
         for (size_t i = 0; i < peer_count; i++) {
             const size_t p =
                 (i + round) % peer_count; /* nobody always follows another */
@@ -345,7 +388,8 @@ static int check_all(void)
     for (size_t c = 0; c < CASE_COUNT; c++) {
         for (size_t p = 0; p < peer_count; p++) {
             int status = 0;
-            pid_t child = has_part(peers[p], &cases[c]) ? fork() : -1;
+            const int has = peers[p] != bare && has_part(peers[p], &cases[c]);
+            pid_t child = has ? fork() : -1;
 
             if (child == 0) {
                 (void)alarm(CHILD_SECONDS_MAX);
@@ -377,7 +421,7 @@ static int run_one(char **arguments)
         const struct bench_job job = job_of(&one, peers[p]);
         void *opened = NULL;
 
-        if (strcmp(peers[p]->name, arguments[0]) == 0 &&
+        if (peers[p] != bare && strcmp(peers[p]->name, arguments[0]) == 0 &&
             (opened = peers[p]->open(&job)) != NULL) {
             printf("%.1f ns a task\n",
                    (double)time_requests(peers[p], opened, request_count) /
@@ -397,6 +441,13 @@ int main(int argument_count, char **arguments)
     bench_begin("bench_graphs", &argument_count, arguments);
     spin_steps = bench_spin_steps(BODY_NS);
     make_shapes();
+    if (argument_count == 3 && strcmp(arguments[1], "measure") == 0) {
+        const size_t number = strtoul(arguments[2], NULL, 10);
+
+        return number < CASE_COUNT
+                   ? send_measure(&cases[number], &bench_peers_cpt[0], STDOUT_FILENO)
+                   : 2;
+    }
     find_peers();
     if (argument_count == 7 && strcmp(arguments[1], "run") == 0) {
         return run_one(arguments + 2);
@@ -404,7 +455,8 @@ int main(int argument_count, char **arguments)
     if (argument_count == 2 && strcmp(arguments[1], "check") == 0) {
         return check_all();
     }
-    if (argument_count == 2) {
+    if (argument_count >= 2) {
+        wanted = argument_count > 2 ? arguments[2] : wanted;
         rounds = strtoul(arguments[1], NULL, 10);
         rounds = rounds < 1 ? 1 : rounds > BENCH_ROUNDS_MAX ? BENCH_ROUNDS_MAX : rounds;
     }
@@ -413,7 +465,9 @@ int main(int argument_count, char **arguments)
         run_round(round);
     }
     for (size_t c = 0; c < CASE_COUNT; c++) {
-        show_case(&cases[c], rounds);
+        if (strstr(cases[c].title, wanted) != NULL) {
+            show_case(&cases[c], rounds);
+        }
     }
     for (size_t i = 0; i < SHAPE_COUNT; i++) {
         bench_shape_free(shapes[i]);

@@ -137,7 +137,8 @@ static void run_waiting(void *opened, size_t request_count)
 enum { BOTH = BENCH_RUNS_REUSED | BENCH_RUNS_FRESH };
 
 const struct bench_peer bench_peers_cpt[] = {
-    {"cpt, inline", BOTH, open_inline, run_inline, close_run, NULL},
+    {"cpt, inline", BOTH, open_inline, run_inline, close_run,
+     "cpt, inline, no tracing in it"},
     {"cpt, inline, traced", BENCH_RUNS_REUSED, open_inline_traced, run_inline,
      close_run, "cpt, inline"},
     {"cpt, inline, traced, CPU time", BENCH_RUNS_REUSED, open_inline_cpu, run_inline,
