@@ -275,6 +275,8 @@ static void put_row(struct cpti_json *json, const struct data *data,
     const unsigned kind = cpt_tree_kind(data->names, row->node);
     const char *word = cpt_kind_word(kind);
     char text[CPT_TREE_FRAME_TEXT_BYTES];
+    uint64_t min_ns;
+    uint64_t max_ns;
 
     cpti_json_row(json);
     cpti_json_open(json, NULL, '{');
@@ -288,6 +290,11 @@ static void put_row(struct cpti_json *json, const struct data *data,
     (void)cpt_text_name(cpt_tree_service(data->names, row->node), text, sizeof text);
     cpti_json_text(json, "service", text);
     cpti_json_text(json, "kind", word != NULL ? word : "unknown");
+    range_of(data, row, &min_ns, &max_ns);
+    if (min_ns <= max_ns) { /* the ends of all its bins */
+        cpti_json_unsigned(json, "from_ns", min_ns);
+        cpti_json_unsigned(json, "to_ns", max_ns);
+    }
     cpti_json_open(json, "sides", '[');
     for (size_t i = 0; i < data->side_count; i++) {
         put_side_of_row(json, data, row, i);
@@ -297,6 +304,9 @@ static void put_row(struct cpti_json *json, const struct data *data,
         put_change(json, "self", &row->change->self);
         put_change(json, "inclusive", &row->change->inclusive);
         cpti_json_rough(json, "q_value", row->change->q_value);
+        cpti_json_rough(json, "share_of_change", row->change->share);
+        cpti_json_ns(json, "frequency_ns", row->change->frequency_ns);
+        cpti_json_ns(json, "size_ns", row->change->size_ns);
         cpti_json_bool(json, "rare", row->change->is_rare);
         cpti_json_bool(json, "lost_path", row->change->lost_path);
     }

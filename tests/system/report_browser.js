@@ -66,6 +66,23 @@
             "Escape ends the search and goes back");
     }
 
+    function checkFlip() {
+        const icicle = byId("icicle-0");
+        const top = (node) => node.getBoundingClientRect().top;
+        const two = () => ["1", "2"].map((level) => icicle.querySelector('[aria-level="' + level + '"]'));
+        const [root, first] = two();
+        expect(top(root) < top(first), "of an icicle the root is above");
+        root.focus();
+        press("f");
+        const [below, above] = two();
+        expect(top(below) > top(above), "of a flame graph the root is below");
+        expect(active().getAttribute("aria-level") === "1", "the root keeps the focus when it is turned over");
+        press("ArrowUp");
+        expect(active().getAttribute("aria-level") === "2", "up goes to a callee there");
+        byId("flip").click();
+        expect(top(two()[0]) < top(two()[1]), "and an icicle again");
+    }
+
     function checkBands() {
         let count = 0;
         document.querySelectorAll("details").forEach((box) => { box.open = true; });
@@ -99,6 +116,7 @@
         checkSums();
         checkKeys();
         checkSearch();
+        checkFlip();
         checkSafety();
     } catch (error) {
         wrong.push("failed: " + error.stack);

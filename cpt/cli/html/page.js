@@ -41,6 +41,7 @@
     }
 
     const ms = (ns) => (ns === null ? "–" : (ns / 1e6).toFixed(3));
+    const rough = (ns) => String(Number((ns / 1e6).toPrecision(3))); /* as exact as quantiles are */
     const sign = (ns) => (Math.abs(ns) < 500 ? "" : ns > 0 ? "+" : "−"); /* 0.000 has none */
     const signed = (ns) => (ns === null ? "–" : sign(ns) + ms(Math.abs(ns)));
     const percent = (part) => (100 * part).toFixed(1) + " %";
@@ -182,6 +183,16 @@
         return svg;
     }
 
+    /* With its ends, and whose is which colour. */
+    function bigHistogram(row) {
+        const ends = row.from_ns === undefined ? null : make("div", {class: "ends soft"},
+            make("span", {}, rough(row.from_ns)), make("span", {}, rough(row.to_ns) + " ms"));
+        return make("div", {class: "spread"},
+            make("p", {class: "soft"}, "Distribution in requests that have it",
+                ...(isPair ? [", ", make("span", {class: "key of-base"}, sides[0].name), make("span", {class: "key of-new"}, sides[1].name)] : [])),
+            histogram(row, 240, 44), ends);
+    }
+
     /* --- Detail --- */
 
     function fact(term, value) {
@@ -208,6 +219,12 @@
                 fact(row === root ? "change, ms" : "change of self, ms", signed(change.delta_ns)),
                 fact("95 % interval", signed(change.low_ns) + " to " + signed(change.high_ns)),
                 fact("q", row.q_value === null ? "–" : row.q_value.toPrecision(2)));
+            if (row !== root) {
+                facts.append(
+                    fact("share of the whole change", row.share_of_change === null ? "–" : percent(row.share_of_change).replace("-", "−")),
+                    fact("by how often, ms", signed(row.frequency_ns)),
+                    fact("by how long, ms", signed(row.size_ns)));
+            }
         } else if (side(row, 0)) {
             facts.append(fact("95 % interval, with all below",
                 ms(side(row, 0).low_ns) + " – " + ms(side(row, 0).high_ns)));
@@ -217,12 +234,13 @@
             .filter((remark) => remark !== null).map((remark) => make("p", {class: "soft"}, remark));
         detail.replaceChildren(make("h3", {}, row.text),
             make("p", {class: "soft stack"}, stackOf(row).slice(0, -1).map((at) => at.text).join(" › ")),
-            facts, ...remarks, histogram(row, 240, 36));
+            facts, ...remarks, bigHistogram(row));
     }
 
     /* --- Icicles --- */
 
-    const state = {zoom: root, focus: root, side: 0, words: ""};
+    /* isFlame: the root below, as a flame graph has it */
+    const state = {zoom: root, focus: root, side: 0, words: "", isFlame: false};
 
     const isFound = (row) => state.words !== "" && row.parent !== null &&
         row.text.toLowerCase().includes(state.words);
@@ -250,7 +268,7 @@
         return placed.filter((at) => at.above || at.width > 0);
     }
 
-    function drawNode(at, s) {
+    function drawNode(at, s, levels) {
         const row = at.row;
         const ns = inclusive(row, s);
         const mark = isReal(row) ? (row.self.delta_ns > 0 ? "▲ " : "▼ ") : "";
@@ -270,7 +288,7 @@
         node.classList.toggle("found", isFound(row));
         node.style.left = 100 * at.left + "%";
         node.style.width = 100 * at.width + "%";
-        node.style.top = "calc(var(--row) * " + at.level + ")";
+        node.style.top = "calc(var(--row) * " + (state.isFlame ? levels - 1 - at.level : at.level) + ")";
         return node;
     }
 
@@ -280,7 +298,7 @@
         const icicle = byId("icicle-" + s);
         icicle.style.height = "calc(var(--row) * " + levels + " + 2px)";
         icicle.classList.toggle("searching", state.words !== "");
-        icicle.replaceChildren(...placed.map((at) => drawNode(at, s)));
+        icicle.replaceChildren(...placed.map((at) => drawNode(at, s, levels)));
     }
 
     function nodeOf(row, s) {
@@ -341,7 +359,8 @@
     }
 
     function target(key, row, s) {
-        switch (key) {
+        const upside = {ArrowUp: "ArrowDown", ArrowDown: "ArrowUp"};
+        switch ((state.isFlame && upside[key]) || key) {
         case "ArrowLeft": return neighbour(row, s, -1);
         case "ArrowRight": return neighbour(row, s, 1);
         case "ArrowUp": return row.parent === null ? null : nodeOf(rows[row.parent], s);
@@ -368,6 +387,17 @@
             }
         }
         event.preventDefault();
+    }
+
+    function flip() {
+        state.isFlame = !state.isFlame;
+        byId("flip").textContent = state.isFlame ? "Icicle" : "Flame graph";
+        const isInside = document.activeElement.classList.contains("node");
+        drawIcicles();
+        const node = isInside ? nodeOf(state.focus, state.side) : null;
+        if (node) {
+            node.focus({preventScroll: true});
+        }
     }
 
     function search(words) {
@@ -484,7 +514,7 @@
         byId("more").hidden = cut.length === shown.length;
         byId("more").textContent = "Show all " + shown.length + " stacks";
         byId("table-hint").textContent = (isPair
-            ? "Times of the frame itself, base and new; largest change first. "
+            ? "Times of the frame itself, base and new; largest change first. Distributions: grey is base, blue is new. "
             : "Averages over all requests, also those without the stack. ") +
             (data.left_out > 0 ? data.left_out + " smaller stacks are not in this file; their time is in the sum." : "");
     }
@@ -565,7 +595,8 @@
             zoomTo(row, s);
             byId("icicles").scrollIntoView({block: "nearest"});
         }}, text) : text;
-        const label = make("div", {class: "label", title: text + fall.remark}, name, make("span", {class: "soft"}, fall.remark));
+        const remark = fall.remark.replace(/(\w+)_ns (\d+)/g, (all, word, ns) => word + " " + ms(Number(ns)) + " ms");
+        const label = make("div", {class: "label", title: text + remark}, name, make("span", {class: "soft"}, remark));
         const place = (element, begin, end) => {
             element.style.left = 100 * begin / total + "%";
             element.style.width = 100 * (end - begin) / total + "%";
@@ -580,22 +611,29 @@
             make("div", {class: fall.pieces.length > 40 ? "time many" : "time"}, place(make("span", {class: "span"}), fall.begin, fall.end), ...fall.pieces.map(piece)));
     }
 
+    /* What the columns are, and the ends of time. */
+    const fallAxis = (total) => make("div", {class: "fall axis soft"}, make("div", {class: "label"}, "frame"),
+        make("div", {class: "own"}, "self ms"), make("div", {class: "ends"}, make("span", {}, "0"), make("span", {}, ms(total) + " ms")));
+
     function drawFalls(example, s) {
         const total = Math.max(1, example.latency_ns);
         const falls = fold(fallRows(example), total);
         return make("div", {class: "falls"},
             make("p", {class: "soft"}, example.start + " · " + example.remarks +
                 (example.metadata ? " · " + example.metadata : "")),
-            ...falls.map((fall) => drawFall(fall, example, total, s)),
+            fallAxis(total), ...falls.map((fall) => drawFall(fall, example, total, s)),
             example.rest_ns > 0 ? make("p", {class: "soft"}, "and " + ms(example.rest_ns) +
                 " ms in more segments, which are not in this file") : null);
     }
 
     function drawBand(band, s, isOpen) {
         const example = band.example;
-        const range = Math.round(100 * band.from) + "–" + Math.round(100 * band.to) + " % of requests: " + ms(band.low_ns) + " – " + ms(band.high_ns) + " ms";
+        const low = rough(band.low_ns);
+        const high = rough(band.high_ns);
+        const range = Math.round(100 * band.from) + "–" + Math.round(100 * band.to) + " % of requests: " +
+            (low === high ? "about " + low : low + " – " + high) + " ms";
         const head = make("summary", {}, (isPair ? sides[s].name + ", " : "") + range +
-            (example ? " · " + example.entry + " " + ms(example.latency_ns) + " ms" + (example.status ? ", " + example.status : "") : ""));
+            (example ? " · for example " + example.entry + " " + ms(example.latency_ns) + " ms" + (example.status ? ", " + example.status : "") : ""));
         const box = make("details", {}, head);
         let isDrawn = false;
         box.addEventListener("toggle", () => {
@@ -656,12 +694,15 @@
         }
     });
     byId("out").addEventListener("click", zoomOut);
+    byId("flip").addEventListener("click", flip);
     byId("more").addEventListener("click", () => { isWhole = true; drawTable(); });
     document.addEventListener("keydown", (event) => {
         const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName || "");
         if (event.key === "/" && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey) {
             byId("search").focus();
             event.preventDefault();
+        } else if (event.key.toLowerCase() === "f" && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey) {
+            flip();
         } else if (event.key === "Escape" && !isTyping) {
             zoomOut();
         }
