@@ -242,6 +242,7 @@ static cpt_status open_service(struct process *process, struct cpt_error *error)
     service.probability = settings.probability;
     service.executor = process->pool;
     service.log = process->log;
+    service.clock = cpt_clock_fastest();
     service.timeout_ns = REQUEST_TIMEOUT_NS;
     service.requests_in_flight_max = IN_FLIGHT_MAX;
     process->service = cpt_service_new(&service, error);
@@ -295,7 +296,8 @@ static cpt_status serve(struct process *process, struct cpt_error *error)
     if (status != CPT_OK) {
         return status;
     }
-    (void)printf("%s http://127.0.0.1:%u\n", process->figure->name, (unsigned)port);
+    (void)printf("%s http://127.0.0.1:%u clock %s\n", process->figure->name,
+                 (unsigned)port, cpt_clock_name(cpt_clock_fastest()));
     (void)fflush(stdout);
     status = cpt_http_run(process->http);
     if (status != CPT_OK) {

@@ -350,6 +350,54 @@ static void test_off_cpu(void)
     CU_ASSERT_TRUE(on_ns >= 20 * MS);
 }
 
+static struct cpt_task *seen_below;
+static struct cpt_plan *inner_plan;
+
+static void look_from_below(void)
+{
+    seen_below = cpt_current_task();
+}
+
+static cpt_status look(struct cpt_task *task)
+{
+    look_from_below();
+    CU_ASSERT_PTR_EQUAL(seen_below, task);
+    return CPT_OK;
+}
+
+/* Another request runs within the step, on the same thread: a pool's, as its caller
+ * runs it. */
+static cpt_status look_around(struct cpt_task *task)
+{
+    const struct cpt_pool_options pool_options = {.struct_bytes = sizeof pool_options,
+                                                  .worker_count = 1};
+    struct cpt_executor *pool = cpt_pool_new(&pool_options, NULL);
+
+    CU_ASSERT_EQUAL(run(inner_plan, pool, 0), CPT_OK);
+    CU_ASSERT_PTR_NOT_NULL(seen_below);
+    CU_ASSERT_PTR_NOT_EQUAL(seen_below, task);
+    look_from_below();
+    CU_ASSERT_PTR_EQUAL(seen_below, task);
+    cpt_pool_free(pool);
+    return CPT_OK;
+}
+
+static void test_current_task(void)
+{
+    static const struct cpt_value value = {.name = "seen", .bytes = sizeof(int)};
+    const struct cpt_task_def def = {.name = "look", .run = look, .gives = &value};
+    const struct cpt_graph inner = {"I", NULL, &value, &def, 1};
+    struct cpt_plan *plan = NULL;
+
+    inner_plan = cpt_plan_new(&inner, NULL, NULL);
+    plan = chain(2, look_around);
+    CU_ASSERT_PTR_NULL(cpt_current_task());
+    CU_ASSERT_EQUAL(run(plan, NULL, 0), CPT_OK);
+    CU_ASSERT_PTR_NULL(cpt_current_task());
+    cpt_plan_free(plan);
+    cpt_plan_free(inner_plan);
+}
+
 CU_TestInfo cpt_owner_tests[] = {
     {"a block is used again", test_block_is_used_again},
     {"a small request is not starved", test_small_is_not_starved},
@@ -357,5 +405,6 @@ CU_TestInfo cpt_owner_tests[] = {
     {"a wide graph in any order", test_wide_graph_in_any_order},
     {"who had the worker", test_occupant},
     {"time off the processor", test_off_cpu},
+    {"the current task", test_current_task},
     CU_TEST_INFO_NULL,
 };
