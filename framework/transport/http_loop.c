@@ -11,7 +11,8 @@
  *
  * That keeps the stamps close to the bytes although tasks run on the same thread: of
  * all that is ready at once, everything is read and stamped before any of it is worked
- * on. Activating an event directly would let a long chain of tasks starve the sockets.
+ * on. Activating an event directly would let a long chain of tasks starve the sockets;
+ * so would a request that goes on and on, which yields after some turns.
  *
  * Timers are our own heap with one timer of libevent for the earliest: the functions of
  * an executor may be called from any thread, those of libevent may not, unless every
@@ -41,7 +42,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TIMERS_MAX = 1 << 20 };
+enum {
+    TIMERS_MAX = 1 << 20,
+    TURNS_MAX = 8 /* of a long run, before the sockets are looked at */
+};
 
 /* After drain_ns, cut-off requests get this long to say so to their callers. */
 #define CUT_NS (CPTI_NS_PER_S / 4)
@@ -152,11 +156,11 @@ static void works_run(struct cpt_http *http)
 {
     struct cpt_work *work = works_take(http);
 
+    http->turn_count = 0;
     while (work != NULL) {
-        struct cpt_work *next = work->next;
-
+        http->batch = work->next;
         work->run(work);
-        work = next;
+        work = http->batch;
     }
 }
 
@@ -331,6 +335,26 @@ static cpt_status executor_after(struct cpt_executor *executor, struct cpt_timer
 static int executor_cancel(struct cpt_executor *executor, struct cpt_timer *timer)
 {
     return cpti_loop_cancel(of_executor(executor), timer);
+}
+
+/* What other threads have posted meanwhile is not seen: a hint. */
+static unsigned executor_hunger(struct cpt_executor *executor)
+{
+    const struct cpt_http *http = of_executor(executor);
+
+    return cpti_loop_is_here(http) && http->batch != NULL ? (unsigned)CPT_HUNGRY_WORK
+                                                          : 0;
+}
+
+/* The sockets are others, too, whom we do not see before the next pass of the loop. */
+static int executor_yield(struct cpt_executor *executor, struct cpt_work *work)
+{
+    struct cpt_http *http = of_executor(executor);
+
+    if (http->batch == NULL && ++http->turn_count < TURNS_MAX) {
+        return 0;
+    }
+    return cpti_loop_post(http, work);
 }
 
 struct cpt_executor *cpt_http_executor(struct cpt_http *http)
@@ -663,6 +687,8 @@ struct cpt_http *cpt_http_new(const struct cpt_http_options *options,
     http->executor.submit = executor_submit;
     http->executor.after = executor_after;
     http->executor.cancel = executor_cancel;
+    http->executor.hunger = executor_hunger;
+    http->executor.yield = executor_yield;
     http->transport.name = "http";
     http->transport.send = cpti_client_send;
     http->transport.cancel = cpti_client_cancel_call;

@@ -97,9 +97,11 @@ struct cpt_http {
     struct event *signals[2];
     int wake_descriptor;
     atomic_int is_stop_asked;
-    bool sees_closed;   /* the system tells that a peer has closed, without reading */
-    bool is_draining;   /* loop thread's, as are those below */
-    bool is_drain_over; /* drain_ns have passed */
+    bool sees_closed; /* the system tells that a peer has closed, without reading */
+    struct cpt_work *batch; /* what is run after what runs; loop thread's, as … */
+    unsigned turn_count; /* … long runs that were asked whether they yield, since */
+    bool is_draining;    /* loop thread's, as are those below */
+    bool is_drain_over;  /* drain_ns have passed */
     struct cpt_timer drain_timer;
     struct cpti_server *servers;
     struct cpti_accepted accepted;

@@ -478,7 +478,70 @@ static void test_listening(void)
     test_service_free(&service);
 }
 
+/* --- A request that goes on and on --- */
+
+enum { LINKS = 512 };
+
+static cpt_status link_task(struct cpt_task *task)
+{
+    const uint64_t end_ns = test_now_ns() + MS / 5;
+
+    (void)task;
+    while (test_now_ns() < end_ns) {
+    }
+    return CPT_OK;
+}
+
+static struct cpt_value link_values[LINKS];
+static char link_names[LINKS][8];
+static struct cpt_task_def link_tasks[LINKS];
+
+/* A chain of tasks; its last one answers. */
+static struct cpt_plan *chain_plan(void)
+{
+    const struct cpt_graph graph = {"S", CPT_GIVES(rpc_request), CPT_GIVES(rpc_reply),
+                                    link_tasks, LINKS};
+
+    for (int i = 0; i < LINKS; i++) {
+        (void)snprintf(link_names[i], sizeof(link_names[i]), "l%d", i);
+        link_values[i] = (struct cpt_value){link_names[i], sizeof(int)};
+        link_tasks[i].name = link_names[i];
+        link_tasks[i].run = link_task;
+        link_tasks[i].gives = i < LINKS - 1 ? &link_values[i] : CPT_GIVES(rpc_reply);
+        link_tasks[i].needs[0] = i == 0 ? NULL : &link_values[i - 1];
+    }
+    return cpt_plan_new(&graph, NULL, NULL);
+}
+
+static void test_long_request_yields(void)
+{
+    char reply[512];
+    struct serving serving;
+    struct cpt_plan *plan = chain_plan();
+    uint64_t begin_ns = 0;
+    int descriptor = -1;
+
+    test_loop_make(&serving.loop, NULL);
+    test_service_make(&serving.service, &serving.loop, CPT_ROLE_ENTRY, -1, NULL);
+    CU_ASSERT_EQUAL(
+        cpt_service_method_add(serving.service.service, "/long", plan, NULL), CPT_OK);
+    test_loop_start(&serving.loop);
+    descriptor = raw_connect(serving.service.port);
+    begin_ns = test_now_ns();
+    raw_write(descriptor, "GET /long HTTP/1.1\r\n\r\n");
+    test_sleep_ns(2 * MS);
+    ask(&serving, "GET /hello HTTP/1.1\r\n" CLOSE, reply, sizeof(reply));
+    CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 200 OK\r\n"));
+    CU_ASSERT_TRUE(test_now_ns() - begin_ns < LINKS * (MS / 5));
+    (void)raw_read(descriptor, reply, sizeof(reply), "\r\n\r\n");
+    CU_ASSERT_TRUE(test_now_ns() - begin_ns >= LINKS * (MS / 5));
+    (void)close(descriptor);
+    serving_stop(&serving);
+    cpt_plan_free(plan);
+}
+
 CU_TestInfo http_serving_tests[] = {
+    {"a long request lets others have their turn", test_long_request_yields},
     {"requests are answered", test_answers},
     {"a path is returned to whoever asks and may", test_paths},
     {"what is no request is refused", test_refused},
