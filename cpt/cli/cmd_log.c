@@ -7,6 +7,7 @@
  */
 #include "cpt/cli/gather.h"
 #include "cpt/cli/json_write.h"
+#include "cpt/cli/log_check.h"
 #include "cpt/cli/log_follow.h"
 #include "cpt/cli/log_merge.h"
 #include "cpt/cli/log_output.h"
@@ -275,6 +276,9 @@ static int run_file(struct log_command *command, const struct cpti_arguments *ar
     if (status == CPTI_EXIT_DONE) {
         status = cpti_log_walk(&walk);
         if (status == CPTI_EXIT_DONE && command->is_check) {
+            status = cpti_log_check_index(&input);
+        }
+        if (status == CPTI_EXIT_DONE && command->is_check) {
             (void)printf("%s: %" PRIu64 " record%s, each adds up to its latency\n",
                          cpti_input_name(&input), command->selected_count,
                          command->selected_count == 1 ? "" : "s");
@@ -442,7 +446,7 @@ static const struct cpti_option options[] = {
     {"check", 'c', NULL,
      "print no records; check that each one's segments add up to its latency and lie "
      "below "
-     "its entry frame, and exit with 1 if one's do not",
+     "its entry frame, and that the index hides no record; exit with 1 if it is not so",
      NULL},
     {"output", 'o', "FILE",
      "print no records; write those that are selected to FILE, a path log with an "

@@ -22,8 +22,7 @@ static int wants(void *context, const struct cpt_log_index *index,
     return 0;
 }
 
-/* The index of a file; NULL if it has none that holds. */
-static struct cpt_log_index *read_index(struct cpti_input *input)
+struct cpt_log_index *cpti_log_index_of(struct cpti_input *input)
 {
     struct cpt_log_index_options options = {.struct_bytes = sizeof options,
                                             .read_at = cpti_input_read_at,
@@ -53,7 +52,7 @@ void cpti_log_passing_init(struct cpti_log_passing *passing, struct cpti_input *
     if (selection_count == 0) {
         return;
     }
-    passing->index = read_index(input);
+    passing->index = cpti_log_index_of(input);
     options->index = passing->index;
     options->seek = cpti_input_seek;
     options->wants = wants;
@@ -72,7 +71,7 @@ void cpti_log_passing_deinit(struct cpti_log_passing *passing)
 
 int cpti_log_is_finished(struct cpti_input *input)
 {
-    struct cpt_log_index *index = read_index(input);
+    struct cpt_log_index *index = cpti_log_index_of(input);
     const int is_finished = index != NULL;
 
     cpt_log_index_free(index);

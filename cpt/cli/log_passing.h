@@ -37,6 +37,10 @@ void cpti_log_passing_init(struct cpti_log_passing *passing, struct cpti_input *
 /* Tells the selections which keys may have been passed over. */
 void cpti_log_passing_deinit(struct cpti_log_passing *passing);
 
+/* The index at the end of a file, which the caller frees; NULL if it has none that
+ * holds. */
+struct cpt_log_index *cpti_log_index_of(struct cpti_input *input);
+
 /* Whether @input ends with an index that holds: its writer has finished it. */
 int cpti_log_is_finished(struct cpti_input *input);
 

@@ -34,6 +34,7 @@ struct maker {
     struct cpt_path *path;
     unsigned block_count;        /* finished */
     int damages_second;          /* flips a bit of the second block */
+    int tells_lies;              /* in the index */
     int cuts_last;               /* leaves out the end of the last one */
     struct cpt_log_index *index; /* written behind it; NULL: none */
     uint64_t written_bytes;
@@ -76,11 +77,38 @@ static void write_block(struct maker *maker, int is_last)
     free(copy);
 }
 
+/* Makes each of the first blocks look as if something were not in it. */
+static void tell_lies(struct cpt_log_index *index)
+{
+    for (size_t i = 0; i < 4 && i < cpt_log_index_count(index); i++) {
+        struct cpt_log_index_block *block =
+            (struct cpt_log_index_block *)(uintptr_t)cpt_log_index_block(index, i);
+
+        switch (i) {
+        case 0:
+            block->latency_max_ns = block->latency_min_ns;
+            break;
+        case 1:
+            block->start_min_ns++;
+            break;
+        case 2:
+            block->keys &= ~UINT64_C(1);
+            break;
+        default:
+            block->services = 0;
+            break;
+        }
+    }
+}
+
 static void write_index(struct maker *maker)
 {
     unsigned char *data;
     size_t bytes;
 
+    if (maker->tells_lies) {
+        tell_lies(maker->index);
+    }
     must(cpt_log_index_encode(maker->index, maker->written_bytes, &data, &bytes));
     (void)fwrite(data, 1, bytes, stdout);
     cpt_alloc_free(NULL, data);
@@ -317,6 +345,7 @@ static int make(struct maker *maker, const char *variant)
         make_experiment(maker, REQUESTS);
     } else if (strncmp(variant, "indexed", 7) == 0) {
         maker->damages_second = strcmp(variant, "indexed_damaged") == 0;
+        maker->tells_lies = strcmp(variant, "indexed_lies") == 0;
         maker->index = cpt_log_index_new(NULL);
         make_experiment(maker, REQUESTS);
     } else if (strcmp(variant, "truncated") == 0) {
