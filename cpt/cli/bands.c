@@ -21,6 +21,13 @@ static size_t range_of(uint64_t latency_ns)
                     31U);
 }
 
+int cpti_bands_need_path(const void *context, const struct cpt_record *record)
+{
+    const struct cpti_bands *bands = context;
+
+    return bands->kept[range_of(record->latency_ns)].path == NULL;
+}
+
 int cpti_bands_meet(void *context, const struct cpt_record *record,
                     const struct cpt_path *path, uint64_t weight)
 {
@@ -29,7 +36,7 @@ int cpti_bands_meet(void *context, const struct cpt_record *record,
 
     (void)weight;
     bands->record_count++;
-    if (kept->path != NULL ||
+    if (path == NULL || kept->path != NULL ||
         bands->segment_count + cpt_path_segment_count(path) > CPTI_BAND_SEGMENTS_MAX) {
         return CPTI_EXIT_DONE;
     }

@@ -35,10 +35,12 @@ struct cpti_bands {
     uint64_t segment_count;                  /* of those that are kept */
 };
 
-/* Told of each selected request; the context is the bands. CPTI_EXIT_DONE, or
- * CPTI_EXIT_FAILED without memory. */
+/* Told of each selected request; the context is the bands. @path may be NULL unless
+ * cpti_bands_need_path() says that it is wanted. CPTI_EXIT_DONE, or CPTI_EXIT_FAILED
+ * without memory. */
 int cpti_bands_meet(void *bands, const struct cpt_record *record,
                     const struct cpt_path *path, uint64_t weight);
+int cpti_bands_need_path(const void *bands, const struct cpt_record *record);
 void cpti_bands_deinit(struct cpti_bands *bands);
 
 /* One band. */

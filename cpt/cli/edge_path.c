@@ -10,6 +10,7 @@
 #include "cpt/cpt_path.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* What stands for the service of frames that have none. */
 #define NO_SERVICE "(none)"
@@ -93,6 +94,42 @@ static int add_request(void *context, const struct cpt_record *record,
                             : cpti_failed("%s", cpt_status_sentence(status));
 }
 
+static void drop(void *part)
+{
+    struct edges *edges = part;
+
+    cpt_path_free(edges->path);
+    cpt_tree_free(edges->tree);
+    free(edges);
+}
+
+static void *split(const void *context)
+{
+    struct edges *part = calloc(1, sizeof *part);
+
+    (void)context;
+    if (part == NULL) {
+        return NULL;
+    }
+    part->path = cpt_path_new(NULL);
+    part->tree = cpt_tree_new(NULL, NULL);
+    if (part->path == NULL || part->tree == NULL) {
+        drop(part);
+        return NULL;
+    }
+    return part;
+}
+
+static cpt_status join(void *context, void *part)
+{
+    const struct edges *edges = context;
+    const struct edges *more = part;
+
+    return cpt_tree_merge(edges->tree, more->tree);
+}
+
+static const struct cpti_gather_threads threads = {split, join, drop};
+
 /* What was selected, and when: as @from says. */
 static cpt_status copy_notes(struct cpt_tree *tree, const struct cpt_tree *from)
 {
@@ -116,8 +153,10 @@ static int gather(const struct cpti_arguments *arguments, struct edges *edges,
                   int *is_usable)
 {
     struct cpti_selection selection;
-    struct cpti_gather gather = {
-        .selection = &selection, .request = add_request, .context = edges};
+    struct cpti_gather gather = {.selection = &selection,
+                                 .request = add_request,
+                                 .context = edges,
+                                 .threads = &threads};
     int status = cpti_selection_init(&selection, arguments);
 
     if (status == CPTI_EXIT_DONE) {

@@ -146,6 +146,17 @@ static int add_tallies(struct gathering *gathering)
     return failed;
 }
 
+/* A request is in the tree: tells whoever wants to know. CPT_OK. */
+static cpt_status told(struct cpti_gather *gather, const struct cpt_record *record,
+                       const struct cpt_path *path, cpt_weight weight, int *failed)
+{
+    cpt_tree_time_add(gather->tree, record->start_unix_ns);
+    if (gather->request != NULL) {
+        *failed = gather->request(gather->context, record, path, weight);
+    }
+    return CPT_OK;
+}
+
 /* Adds a request to the tree; CPT_LIMIT if it cannot take it. */
 static cpt_status add_path(struct cpti_gather *gather, const struct cpt_record *record,
                            const struct cpt_path *path, cpt_weight weight, int *failed)
@@ -155,33 +166,27 @@ static cpt_status add_path(struct cpti_gather *gather, const struct cpt_record *
     *failed = CPTI_EXIT_DONE;
     if (status == CPT_NO_MEMORY) {
         *failed = cpti_failed("out of memory");
-    } else if (status == CPT_OK) {
-        cpt_tree_time_add(gather->tree, record->start_unix_ns);
-        if (gather->request != NULL) {
-            *failed = gather->request(gather->context, record, path, weight);
-        }
     }
-    return status;
+    return status == CPT_OK ? told(gather, record, path, weight, failed) : status;
 }
 
 /* Adds the times of a request whose frames are known; CPT_END if its path has to be
  * looked at. */
 static cpt_status add_times(struct gathering *gathering, struct cpti_gather *gather,
-                            const struct cpt_record *record, cpt_weight weight)
+                            const struct cpt_record *record, cpt_weight weight,
+                            int *failed)
 {
     struct cpt_log_times times;
     cpt_status status;
 
-    if (gather->request != NULL ||
+    if ((gather->request != NULL &&
+         (gather->needs_path == NULL || gather->needs_path(gather->context, record))) ||
         cpt_log_shapes_find(gathering->shapes, record, &times) != CPT_OK ||
         !cpt_tree_shape_is_kept(gather->tree, times.shape)) {
         return CPT_END;
     }
     status = cpt_tree_shape_add(gather->tree, times.shape, times.self_ns, weight);
-    if (status == CPT_OK) {
-        cpt_tree_time_add(gather->tree, record->start_unix_ns);
-    }
-    return status;
+    return status == CPT_OK ? told(gather, record, NULL, weight, failed) : status;
 }
 
 /* So that requests like this one are known. Without memory they are not, and that is
@@ -191,7 +196,7 @@ static void keep_shape(struct gathering *gathering, struct cpti_gather *gather,
 {
     uint64_t shape = 0;
 
-    if (gather->request == NULL &&
+    if ((gather->request == NULL || gather->needs_path != NULL) &&
         cpt_log_shapes_keep(gathering->shapes, record, path, &shape) == CPT_OK) {
         (void)cpt_tree_shape_keep(gather->tree, shape, path);
     }
@@ -214,8 +219,9 @@ static int add_record(struct cpti_log_walk *walk, const struct cpt_record *recor
     if (gather->selection->sample_count != 0) {
         return cpti_log_sample_add(walk, record, &gathering->samples[index], weight);
     }
-    status = add_times(gathering, gather, record, weight);
-    failed = status == CPT_NO_MEMORY ? cpti_failed("out of memory") : CPTI_EXIT_DONE;
+    failed = CPTI_EXIT_DONE;
+    status = add_times(gathering, gather, record, weight, &failed);
+    failed = status == CPT_NO_MEMORY ? cpti_failed("out of memory") : failed;
     if (status == CPT_END) {
         failed = cpti_log_path(walk, record, &path);
         if (path == NULL) {
@@ -536,6 +542,17 @@ static int init_share(struct share *share, const struct gathering *whole)
         share->gathers[i] = whole->gathers[i];
         share->gathers[i].selection = &share->selections[i];
         share->gathers[i].tree = NULL;
+        share->gathers[i].context = NULL;
+    }
+    for (size_t i = 0; i < whole->gather_count; i++) {
+        const struct cpti_gather *gather = &whole->gathers[i];
+
+        if (gather->request != NULL) {
+            share->gathers[i].context = gather->threads->split(gather->context);
+            if (share->gathers[i].context == NULL) {
+                return cpti_failed("out of memory");
+            }
+        }
     }
     return make_trees(&share->gathering);
 }
@@ -544,6 +561,9 @@ static void deinit_share(struct share *share)
 {
     for (size_t i = 0; i < share->gathering.gather_count; i++) {
         cpt_tree_free(share->gathers[i].tree);
+        if (share->gathers[i].context != NULL) {
+            share->gathers[i].threads->drop(share->gathers[i].context);
+        }
     }
     services_deinit(&share->gathering.services);
     cpt_log_shapes_free(share->gathering.shapes);
@@ -561,6 +581,10 @@ static int join_share(struct gathering *whole, struct share *share)
         if (failed == CPTI_EXIT_DONE && share->gathers[i].tree != NULL) {
             failed = failed_tree(
                 cpti_tree_absorb(&whole->gathers[i].tree, &share->gathers[i].tree));
+        }
+        if (failed == CPTI_EXIT_DONE && share->gathers[i].context != NULL) {
+            failed = failed_tree(whole->gathers[i].threads->join(
+                whole->gathers[i].context, share->gathers[i].context));
         }
         cpt_tree_free(share->gathers[i].tree); /* before the next one grows ours */
         share->gathers[i].tree = NULL;
@@ -794,12 +818,24 @@ static int prepare(struct gathering *gathering, const char *const *paths,
                                    path_count);
 }
 
+/* Whether somebody wants to be told of all requests by one thread. */
+static int is_for_one_thread(const struct gathering *gathering)
+{
+    for (size_t i = 0; i < gathering->gather_count; i++) {
+        if (gathering->gathers[i].request != NULL &&
+            gathering->gathers[i].threads == NULL) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Reads all files. What could not be used at all ends it. */
 static int gather_files(struct gathering *gathering, const char *const *paths,
                         size_t path_count, size_t job_count, int *is_usable)
 {
     const size_t thread_count =
-        gathering->gathers[0].request != NULL || has_sample(gathering) ? 1 : job_count;
+        is_for_one_thread(gathering) || has_sample(gathering) ? 1 : job_count;
     struct outcome *outcomes = calloc(path_count + 1, sizeof *outcomes);
     int status = CPTI_EXIT_FAILED;
 

@@ -25,9 +25,17 @@
 #define CPTI_CLI_GATHER_H
 
 #include "cpt/cli/select.h"
+#include "cpt/cpt_status.h"
 
 struct cpt_path;
 struct cpt_tree;
+
+/* How several threads share the context of cpti_gather.request: each has a part. */
+struct cpti_gather_threads {
+    void *(*split)(const void *context); /* an empty part, or NULL without memory */
+    cpt_status (*join)(void *context, void *part); /* adds @part to @context */
+    void (*drop)(void *part);                      /* frees it */
+};
 
 /* A tree to be made. */
 struct cpti_gather {
@@ -36,12 +44,16 @@ struct cpti_gather {
     int may_be_empty;      /* that no request is selected is no failure */
     int omits_sources;     /* does not note which logs it was */
     struct cpt_tree *tree; /* out: the caller frees it, also after an error */
-    /* If set (then by one thread only): is told of each request of a log that went into
-     * the tree, and its cpt_weight; what it says (enum cpti_exit) ends the reading
-     * unless it is done. */
+    /* If set: is told of each request of a log that went into the tree, and its
+     * cpt_weight; what it says (enum cpti_exit) ends the reading unless it is done. By
+     * one thread only, in the order of the logs, unless there is @threads. */
     int (*request)(void *context, const struct cpt_record *record,
                    const struct cpt_path *path, uint64_t weight);
     void *context;
+    const struct cpti_gather_threads *threads;
+    /* If set: whether @request has to have the path of @record; else it gets NULL,
+     * which is faster. */
+    int (*needs_path)(const void *context, const struct cpt_record *record);
     int met_tree; /* out: an operand was a tree, whose requests @request never saw */
 };
 

@@ -108,6 +108,7 @@ int cpti_mix_init(struct cpti_mix *mix, const char *key, unsigned wanted,
     for (size_t i = 0; i < 2; i++) {
         mix->sides[i] = (struct cpti_mix_side){mix, i};
         gathers[i].request = add_request;
+        gathers[i].threads = NULL; /* values count in the order of coming */
         gathers[i].context = &mix->sides[i];
     }
     return CPTI_EXIT_DONE;

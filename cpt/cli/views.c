@@ -8,6 +8,7 @@
 #include "cpt/cli/tree_print.h"
 #include "aggregate/cpt_tree.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *const cpti_by_words[CPTI_BY_COUNT] = {"stack", "service", "name", "edge"};
@@ -25,6 +26,12 @@ enum cpti_by cpti_by_of(const struct cpti_arguments *arguments)
 }
 
 /* --- Filling them --- */
+
+static void drop(void *part)
+{
+    cpti_views_deinit(part);
+    free(part);
+}
 
 static int add_request(void *context, const struct cpt_record *record,
                        const struct cpt_path *path, uint64_t weight)
@@ -52,6 +59,43 @@ static int add_request(void *context, const struct cpt_record *record,
                             : cpti_failed("%s", cpt_status_sentence(status));
 }
 
+static void *split(const void *context)
+{
+    const struct cpti_views *views = context;
+    struct cpti_views *part = calloc(1, sizeof *part);
+    struct cpti_gather unused = {0};
+    unsigned wanted = 0;
+
+    for (unsigned by = CPTI_BY_SERVICE; by < CPTI_BY_COUNT; by++) {
+        wanted |= (unsigned)(views->views[by] != NULL) << by;
+    }
+    if (part != NULL && cpti_views_init(part, wanted, &unused) != CPTI_EXIT_DONE) {
+        drop(part);
+        return NULL;
+    }
+    return part;
+}
+
+static cpt_status join(void *context, void *part)
+{
+    struct cpti_views *views = context;
+    const struct cpti_views *more = part;
+    cpt_status status = CPT_OK;
+
+    for (int by = CPTI_BY_SERVICE; by < CPTI_BY_COUNT && status == CPT_OK; by++) {
+        if (views->views[by] == NULL) {
+            continue;
+        }
+        status = cpt_tree_merge(views->self[by], more->self[by]);
+        if (status == CPT_OK) {
+            status = cpt_tree_merge(views->inclusive[by], more->inclusive[by]);
+        }
+    }
+    return status;
+}
+
+static const struct cpti_gather_threads threads = {split, join, drop};
+
 int cpti_views_init(struct cpti_views *views, unsigned wanted,
                     struct cpti_gather *gather)
 {
@@ -62,6 +106,7 @@ int cpti_views_init(struct cpti_views *views, unsigned wanted,
         }
         gather->request = add_request;
         gather->context = views;
+        gather->threads = &threads;
         views->views[by] = cpt_view_new(NULL, (enum cpt_view_by)(by - 1));
         views->self[by] = cpt_tree_new(NULL, NULL);
         views->inclusive[by] = cpt_tree_new(NULL, NULL);
