@@ -374,6 +374,31 @@ static void test_failure_of_the_parent_cancels(void)
     CU_ASSERT_EQUAL(now.now_ns, 1000 * (uint64_t)MS); /* no task of it began */
 }
 
+/* --- Code that cannot return --- */
+
+static cpt_status wait_for_one(struct cpt_task *task)
+{
+    struct cpt_pending *pending = NULL;
+
+    spend(4);
+    pending = cpt_spawn(task, "item", item_plan, item, cpt_input(task, query));
+    CU_ASSERT_EQUAL(cpt_wait(task, pending), CPT_OK);
+    spend(3);
+    *cpt_output(task, page) = *cpt_run_output(pending, score);
+    return CPT_OK;
+}
+
+static void test_waiting_in_the_step(void)
+{
+    const struct outcome outcome = run_task(wait_for_one, 1);
+
+    CU_ASSERT_EQUAL(outcome.output, 11);
+    CU_ASSERT_STRING_EQUAL(outcome.path,
+                           "S: /;S: A 4, S: /;S: A;S: item;S: weigh 2, "
+                           "S: /;S: A;S: item;S: rate 1, "
+                           "S: /;S: A;S: item;S: rate;S: disk 10, S: /;S: A 3");
+}
+
 /* --- A component in the place of a function --- */
 
 CPT_VALUE(first_score, int);
@@ -548,6 +573,7 @@ CU_TestInfo cpt_subgraph_tests[] = {
     {"a deadline cancels a component", test_deadline_cancels},
     {"nobody has to wait", test_component_that_nobody_waits_for},
     {"the failure of the parent cancels", test_failure_of_the_parent_cancels},
+    {"a step may wait for one", test_waiting_in_the_step},
     {"a component in place of a function", test_static_component},
     {"such a component fails", test_static_component_fails},
     {"memory counts with the parent", test_memory_counts_with_the_parent},
