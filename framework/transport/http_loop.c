@@ -44,7 +44,7 @@
 
 enum {
     TIMERS_MAX = 1 << 20,
-    TURNS_MAX = 8 /* of a long run, before the sockets are looked at */
+    TURNS_MAX = 4 /* of a long run, before the sockets are looked at */
 };
 
 /* After drain_ns, cut-off requests get this long to say so to their callers. */

@@ -480,7 +480,7 @@ static void test_listening(void)
 
 /* --- A request that goes on and on --- */
 
-enum { LINKS = 512 };
+enum { LINKS = 1024 };
 
 static cpt_status link_task(struct cpt_task *task)
 {
@@ -499,8 +499,8 @@ static struct cpt_task_def link_tasks[LINKS];
 /* A chain of tasks; its last one answers. */
 static struct cpt_plan *chain_plan(void)
 {
-    const struct cpt_graph graph = {"S", CPT_GIVES(rpc_request), CPT_GIVES(rpc_reply),
-                                    link_tasks, LINKS};
+    static const struct cpt_graph graph = {"S", CPT_GIVES(rpc_request),
+                                           CPT_GIVES(rpc_reply), link_tasks, LINKS};
 
     for (int i = 0; i < LINKS; i++) {
         (void)snprintf(link_names[i], sizeof(link_names[i]), "l%d", i);
