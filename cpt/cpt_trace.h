@@ -63,6 +63,7 @@ struct cpt_trace_task {
     uint64_t margin_ns;  /* the runner-up input came so much before the last one */
     unsigned char begin; /* enum cpt_trace_begin */
     unsigned char has_margin;
+    unsigned char has_no_frame; /* its own time is that of what it stands below */
     /* Scratch of the walk: walk_state is 0 before and after, the rest anything. */
     unsigned char walk_state;
     uint32_t walk_frame;

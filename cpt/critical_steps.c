@@ -48,7 +48,7 @@ static cpt_status add_task_frame(struct cpt_path *path, uint32_t parent,
         status = cpt_path_frame_add(path, parent, groups[group_count]->name,
                                     CPT_KIND_WORK, &parent);
     }
-    if (status == CPT_OK) {
+    if (status == CPT_OK && !task->has_no_frame) {
         status = cpt_path_frame_add(path, parent, task->name, CPT_KIND_WORK, &parent);
     }
     if (status == CPT_OK) {
@@ -120,7 +120,7 @@ static inline cpt_status task_frame(struct cpti_steps *steps, struct cpt_path *p
         return status;
     }
     if (task->walk_frame == CPT_FRAME_NONE) {
-        if (task->starter != NULL || task->group != NULL) {
+        if (task->starter != NULL || task->group != NULL || task->has_no_frame) {
             return find_task_frame(steps, path, task, frame);
         }
         status = cpt_path_frame_add(path, ENTRY_FRAME, task->name, CPT_KIND_WORK,

@@ -186,7 +186,7 @@ static void free_parts(struct cpt_service *service)
 }
 
 /* One that used the service is gone: its owner, or a request. The last one frees. */
-static void release_service(struct cpt_service *service)
+void cpti_service_release(struct cpt_service *service)
 {
     if (atomic_fetch_sub_explicit(&service->live_count, 1, memory_order_acq_rel) == 1) {
         free_parts(service);
@@ -210,7 +210,7 @@ cpt_status cpt_service_drain(struct cpt_service *service, uint64_t timeout_ns)
 void cpt_service_free(struct cpt_service *service)
 {
     if (service != NULL) {
-        release_service(service);
+        cpti_service_release(service);
     }
 }
 
@@ -513,7 +513,7 @@ static void count_end(struct served *served)
 /* Nothing of the request runs any more, and its record is written. */
 static void forget(void *context)
 {
-    release_service(context);
+    cpti_service_release(context);
 }
 
 /* --- Behind the answer --- */
@@ -690,9 +690,9 @@ static struct cpt_request *make_request(struct cpt_service *service,
     struct cpt_request *request = NULL;
     struct served *served = NULL;
 
-    atomic_fetch_add_explicit(&service->live_count, 1, memory_order_relaxed);
+    cpti_service_hold(service);
     if (cpti_request_new(&options, &request, NULL) != CPT_OK) {
-        release_service(service);
+        cpti_service_release(service);
         return NULL;
     }
     served = cpt_arena_take(&request->arena, sizeof *served);

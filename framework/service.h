@@ -34,6 +34,15 @@ struct cpt_service {
     atomic_size_t live_count;
 };
 
+/* One more that uses the service; one that used it is gone: its owner, or a request.
+ * The last one frees. */
+static inline void cpti_service_hold(struct cpt_service *service)
+{
+    atomic_fetch_add_explicit(&service->live_count, 1, memory_order_relaxed);
+}
+
+void cpti_service_release(struct cpt_service *service);
+
 /* Whether the service, which may be NULL, was told never to log the attribute @key. */
 int cpti_service_drops_attribute(const struct cpt_service *service,
                                  struct cpt_bytes key);

@@ -71,7 +71,9 @@ static void task_text(const struct random_trace *made,
     }
     task_text(made, task->starter, text);
     push_groups(text, task->starter, task->group);
-    model_stack_push(text, task->name.data, CPT_KIND_WORK);
+    if (!task->has_no_frame) {
+        model_stack_push(text, task->name.data, CPT_KIND_WORK);
+    }
 }
 
 /* The nanosecond before @t_ns was the task's own, or one of a @kind below it. */

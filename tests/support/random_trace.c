@@ -299,6 +299,7 @@ static void declare_tasks(struct sim *sim)
     for (size_t i = 0; i < made->task_count; i++) {
         (void)snprintf(made->task_names[i], sizeof made->task_names[i], "t%zu", i);
         made->tasks[i].name = cpt_bytes_of(made->task_names[i]);
+        made->tasks[i].has_no_frame = (unsigned char)chance(sim, 10);
         if (group_count != 0 && chance(sim, 50)) {
             made->tasks[i].group = &made->groups[below(sim, group_count)];
         }

@@ -51,3 +51,9 @@ say '07: one load and one batch for four requests'
 grep -q 'loads 1, batches 1$' seven.out || fail "$(cat seven.out)"
 [ "$(grep -c 'A: /page;A: page;A: cache;A: load$' seven.out)" = 4 ] ||
     fail "$(cat seven.out)"
+
+say '08: two services without a graph, and one path of both'
+"$CPT_EXAMPLES/08_by_hand" >eight.out
+for stack in 'A: parse' 'A: index;B: /lookup;B: look up' 'A: render'; do
+    grep -q "A: /search;$stack\$" eight.out || fail "no $stack: $(cat eight.out)"
+done

@@ -12,6 +12,7 @@ extern CU_TestInfo cpt_nesting_stress_tests[];
 extern CU_TestInfo cpt_subgraph_tests[];
 extern CU_TestInfo cpt_shared_tests[];
 extern CU_TestInfo cpt_mutex_tests[];
+extern CU_TestInfo cpt_manual_tests[];
 extern CU_TestInfo cpt_runtime_model_tests[];
 extern CU_TestInfo cpt_pool_tests[];
 extern CU_TestInfo cpt_deque_tests[];
@@ -33,6 +34,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"sub-graphs", NULL, NULL, NULL, NULL, cpt_subgraph_tests},
     {"shared work", NULL, NULL, NULL, NULL, cpt_shared_tests},
     {"locks", NULL, NULL, NULL, NULL, cpt_mutex_tests},
+    {"segments by hand", NULL, NULL, NULL, NULL, cpt_manual_tests},
     {"random graphs", NULL, NULL, NULL, NULL, cpt_runtime_model_tests},
     {"pool", NULL, NULL, NULL, NULL, cpt_pool_tests},
     {"deque", NULL, NULL, NULL, NULL, cpt_deque_tests},

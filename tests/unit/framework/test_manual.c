@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * test_manual.c - services that say themselves what they do, alone and with others
+ *
+ * Service A of the pair, and B, stand in for services without the framework: what asks
+ * them goes past their graphs.
+ */
+#include "tests/support/failing_alloc.h"
+#include "tests/unit/framework/service_pair.h"
+
+#include "cpt/cpt_path.h"
+#include "framework/cpt_manual.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NETWORK "\u2039network+serialization\u203a"
+
+static void spend(unsigned ms)
+{
+    now.now_ns += (uint64_t)ms * MS;
+}
+
+static struct cpt_manual *begin(struct cpt_service *service, const char *ask_header)
+{
+    const struct cpt_inbound inbound = inbound_with(ask_header);
+
+    return cpt_manual_new(service, &inbound);
+}
+
+/* Ends it and compares the path. */
+static void expect(struct cpt_manual *manual, const char *expected)
+{
+    struct cpt_error error = {0};
+    const struct cpt_path *path = NULL;
+
+    (void)cpt_manual_end(manual);
+    path = cpt_manual_path(manual);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(path);
+    CU_ASSERT_EQUAL(cpt_path_check(path, cpt_path_sum_ns(path), &error), CPT_OK);
+    CU_ASSERT_STRING_EQUAL(path_text(path), expected);
+    if (strcmp(path_text(path), expected) != 0) {
+        printf("\n  got      %s\n  expected %s\n", path_text(path), expected);
+    }
+}
+
+/* --- Alone --- */
+
+static void test_parts(void)
+{
+    struct cpt_manual *manual = NULL;
+    struct cpt_record record;
+    struct cpt_log_reader *reader = NULL;
+
+    open_pair(always, never);
+    manual = begin(pair.a, NULL);
+    spend(1);
+    cpt_manual_enter(manual, "search");
+    spend(2);
+    cpt_manual_enter(manual, "index");
+    spend(3);
+    cpt_manual_leave(manual);
+    cpt_manual_enter(manual, "index"); /* takes no time */
+    cpt_manual_leave(manual);
+    spend(1);
+    cpt_manual_leave(manual);
+    cpt_manual_set_text(manual, "arm", "control");
+    spend(4);
+    expect(manual, "A: / 1, A: /;A: search 2, A: /;A: search;A: index 3, "
+                   "A: /;A: search 1, A: / 4");
+    CU_ASSERT_EQUAL(cpt_manual_end(manual).bytes, 0); /* nobody asked */
+    cpt_manual_free(manual, 200);
+    reader = read_record(0, &record);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(reader);
+    CU_ASSERT_EQUAL(record.latency_ns, 11 * MS);
+    CU_ASSERT_TRUE(cpt_bytes_equal(record.entry, cpt_bytes_of("A: /")));
+    CU_ASSERT_TRUE(cpt_bytes_equal(record.method, cpt_bytes_of("/")));
+    CU_ASSERT_TRUE(cpt_bytes_equal(record.status, cpt_bytes_of("ok")));
+    CU_ASSERT_TRUE(record.is_random && !record.is_forced);
+    CU_ASSERT_PTR_NOT_NULL(cpt_record_attribute(&record, cpt_bytes_of("arm")));
+    cpt_log_reader_free(reader);
+    close_pair();
+}
+
+/* What is still entered at the end is left; what comes behind it is nobody's. */
+static void test_end(void)
+{
+    struct cpt_manual *manual = NULL;
+
+    open_pair(always, never);
+    manual = begin(pair.a, "1");
+    cpt_manual_enter(manual, "search");
+    cpt_manual_enter(manual, "index");
+    spend(3);
+    CU_ASSERT_NOT_EQUAL(cpt_manual_end(manual).bytes, 0);
+    spend(3);
+    cpt_manual_enter(manual, "late");
+    cpt_manual_leave(manual);
+    cpt_manual_wait_begin(manual);
+    cpt_manual_wait_end(manual);
+    CU_ASSERT_PTR_NULL(cpt_manual_call_begin(manual, "B: /look"));
+    expect(manual, "A: /;A: search;A: index 3");
+    cpt_manual_free(manual, 503);
+    CU_ASSERT_EQUAL(counter(pair.a, "failed", NULL), 1);
+    close_pair();
+}
+
+static void test_untraced(void)
+{
+    struct cpt_manual *manual = NULL;
+    uint64_t read_count = 0;
+
+    open_pair(never, never);
+    read_count = now.read_count;
+    manual = begin(pair.a, NULL);
+    CU_ASSERT_PTR_NULL(manual);
+    cpt_manual_enter(manual, "search");
+    cpt_manual_leave(manual);
+    CU_ASSERT_EQUAL(cpt_manual_ask(manual).bytes, 0);
+    cpt_manual_call_end(manual, cpt_manual_call_begin(manual, "B: /look"), NULL);
+    cpt_manual_wait_begin(manual);
+    cpt_manual_wait_end(manual);
+    cpt_manual_set_text(manual, "arm", "control");
+    CU_ASSERT_EQUAL(cpt_manual_end(manual).bytes, 0);
+    CU_ASSERT_PTR_NULL(cpt_manual_path(manual));
+    cpt_manual_free(manual, 200);
+    CU_ASSERT_EQUAL(now.read_count, read_count);
+    cpt_service_enable(pair.a, 0);
+    CU_ASSERT_PTR_NULL(begin(pair.a, "1"));
+    CU_ASSERT_EQUAL(counter(pair.a, "requests", NULL), 2);
+    close_pair();
+}
+
+/* --- Calls --- */
+
+static void test_calls_without_a_path(void)
+{
+    static const struct cpt_manual_reply bad = {.metadata_text = {"%%%", 3}};
+    static const struct cpt_manual_reply late = {.status = CPT_TIMEOUT, .attempt = 1};
+    struct cpt_manual_call *call = NULL;
+    struct cpt_manual *manual = NULL;
+
+    open_pair(always, never);
+    manual = begin(pair.a, NULL);
+    for (int i = 0; i < 3; i++) {
+        call = cpt_manual_call_begin(manual, i == 0   ? "B: /no"
+                                             : i == 1 ? "B: /bad"
+                                                      : "B: /late");
+        cpt_manual_wait_begin(manual);
+        spend(2);
+        cpt_manual_call_end(manual, call, i == 0 ? NULL : i == 1 ? &bad : &late);
+        spend(1);
+        cpt_manual_wait_end(manual);
+    }
+    expect(manual,
+           "A: /;B: /no;B: \u2039blind spot\u203a 2, A: /;A: \u2039queue\u203a 1, "
+           "A: /;B: /bad;B: \u2039blind spot\u203a 2, A: /;A: \u2039queue\u203a 1, "
+           "A: /;B: /late;B: \u2039timeout\u203a 2, A: /;A: \u2039queue\u203a 1");
+    CU_ASSERT_EQUAL(counter(pair.a, "callee_timeouts", "B: /late"), 1);
+    cpt_manual_free(manual, 200);
+    close_pair();
+}
+
+/* Two calls at once; the wait for both is the later one's. The first of two others; a
+ * reply that was there before it was wanted; a wait for something else. */
+static void test_several_calls(void)
+{
+    struct cpt_manual_call *calls[2];
+    struct cpt_manual *manual = NULL;
+
+    open_pair(always, never);
+    manual = begin(pair.a, NULL);
+    spend(1);
+    calls[0] = cpt_manual_call_begin(manual, "B: /0");
+    calls[1] = cpt_manual_call_begin(manual, "B: /1");
+    spend(1); /* computes meanwhile */
+    cpt_manual_wait_begin(manual);
+    spend(2);
+    cpt_manual_call_end(manual, calls[0], NULL);
+    spend(3);
+    cpt_manual_call_end(manual, calls[1], NULL);
+    cpt_manual_wait_end(manual);
+    cpt_manual_enter(manual, "rest");
+    calls[0] = cpt_manual_call_begin(manual, "B: /2");
+    spend(4);
+    cpt_manual_call_end(manual, calls[0], NULL);
+    cpt_manual_leave(manual);
+    cpt_manual_wait_begin(manual);
+    spend(5);
+    cpt_manual_wait_end(manual);
+    expect(manual, "A: / 1, A: /;B: /1;B: \u2039blind spot\u203a 6, A: /;A: rest 4, "
+                   "A: /;A: \u2039unattributed\u203a 5");
+    cpt_manual_free(manual, 200);
+    close_pair();
+}
+
+/* --- With services of the framework --- */
+
+/* A, by hand, calls B, a graph: over the loopback's way there and back. */
+static void test_calls_a_graph(void)
+{
+    struct cpt_inbound inbound = inbound_with(NULL);
+    struct cpt_manual_reply reply = {.status = CPT_OK};
+    struct cpt_manual_call *call = NULL;
+    struct cpt_manual *manual = NULL;
+
+    open_pair(always, never);
+    manual = begin(pair.a, NULL);
+    cpt_manual_enter(manual, "search");
+    spend(2);
+    call = cpt_manual_call_begin(manual, "B: /look");
+    inbound.method = cpt_bytes_of("/look");
+    inbound.critical_path = cpt_manual_ask(manual);
+    inbound.critical_path_count = 1;
+    cpt_manual_wait_begin(manual);
+    spend(1);
+    ask(pair.b, &inbound);
+    spend(1);
+    reply.metadata =
+        (struct cpt_bytes){(const char *)answer.metadata, answer.metadata_bytes};
+    cpt_manual_call_end(manual, call, &reply);
+    cpt_manual_wait_end(manual);
+    spend(3);
+    expect(manual, "A: /;A: search 2, A: /;A: search;B: /look;B: look 5, "
+                   "A: /;A: search;B: /look;B: " NETWORK " 2, A: /;A: search 3");
+    cpt_manual_free(manual, 200);
+    close_pair();
+}
+
+/* B by hand, on its way. */
+static struct {
+    struct cpt_work work; /* first */
+    struct cpt_transport_call *call;
+} passage;
+
+static void serve_by_hand(struct cpt_work *work)
+{
+    struct cpt_transport_call *call = passage.call;
+    const struct cpt_inbound inbound = {.method = cpt_bytes_of(call->method),
+                                        .critical_path = call->critical_path,
+                                        .critical_path_count =
+                                            call->critical_path.bytes != 0};
+    struct cpt_transport_reply reply = {.status = CPT_OK, .http_status = 200};
+    struct cpt_manual *manual = NULL;
+
+    (void)work;
+    spend(1);
+    manual = cpt_manual_new(pair.b, &inbound);
+    spend(1);
+    cpt_manual_enter(manual, "look");
+    spend(5);
+    cpt_manual_leave(manual);
+    reply.metadata = cpt_manual_end(manual);
+    spend(2);
+    cpt_transport_complete(call, &reply);
+    cpt_manual_free(manual, 200);
+}
+
+static void send_to_hand(struct cpt_transport *transport,
+                         struct cpt_transport_call *call)
+{
+    (void)transport;
+    passage.call = call;
+    passage.work.run = serve_by_hand;
+    cpt_transport_sent(call);
+    now.executor.submit(&now.executor, &passage.work);
+}
+
+/* A, a graph, calls B. */
+static void test_is_called_by_a_graph(void)
+{
+    open_pair(never, never);
+    net.transport.send = send_to_hand;
+    ask_a("1");
+    CU_ASSERT_STRING_EQUAL(answered_path(),
+                           "A: /;A: ask 2, A: /;A: ask;B: /look 1, "
+                           "A: /;A: ask;B: /look;B: look 5, "
+                           "A: /;A: ask;B: /look;B: " NETWORK " 3, A: /;A: ask 3");
+    CU_ASSERT_EQUAL(counter(pair.b, "returned_paths", NULL), 1);
+    close_pair();
+}
+
+/* --- Limits --- */
+
+static void test_memory_limit(void)
+{
+    struct cpt_service_options options = always;
+    struct cpt_manual *manual = NULL;
+    const struct cpt_path *path = NULL;
+
+    options.memory_bytes_max = 16384;
+    open_pair(options, never);
+    manual = begin(pair.a, NULL);
+    for (int i = 0; i < 1000; i++) {
+        cpt_manual_enter(manual, "part");
+        cpt_manual_enter(manual, "below");
+        spend(1);
+        cpt_manual_leave(manual);
+        cpt_manual_leave(manual);
+    }
+    (void)cpt_manual_end(manual);
+    path = cpt_manual_path(manual);
+    CU_ASSERT_EQUAL(cpt_path_sum_ns(path), 1000 * (uint64_t)MS);
+    CU_ASSERT_EQUAL(cpt_path_flags(path), CPT_PATH_INCOMPLETE);
+    CU_ASSERT_TRUE(counter(pair.a, "lost_events", NULL) > 0);
+    cpt_manual_free(manual, 200);
+    close_pair();
+}
+
+/* Whatever memory is refused, the request goes on, and nothing stays. */
+static void test_without_memory(void)
+{
+    struct failing_alloc failing;
+    size_t call_count = 1;
+
+    for (size_t refused = 0; refused <= call_count; refused++) {
+        struct cpt_service_options options = always;
+        struct cpt_manual_call *call = NULL;
+        struct cpt_manual *manual = NULL;
+        const struct cpt_inbound inbound = inbound_with("1");
+
+        failing_alloc_init(&failing, 0);
+        virtual_init(&now, 0);
+        options.struct_bytes = sizeof options;
+        options.name = "A";
+        options.clock = &now.clock;
+        options.alloc = &failing.alloc;
+        pair.a = cpt_service_new(&options, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(pair.a);
+        failing_alloc_init(&failing, 0);
+        failing.refused_call = refused;
+        manual = cpt_manual_new(pair.a, &inbound);
+        cpt_manual_enter(manual, "part");
+        call = cpt_manual_call_begin(manual, "B: /look");
+        cpt_manual_wait_begin(manual);
+        spend(1);
+        cpt_manual_call_end(manual, call, NULL);
+        cpt_manual_wait_end(manual);
+        cpt_manual_set_text(manual, "arm", "control");
+        cpt_manual_leave(manual);
+        (void)cpt_manual_end(manual);
+        cpt_manual_free(manual, 200);
+        CU_ASSERT_EQUAL(atomic_load(&failing.live_count), 0);
+        call_count = refused == 0 ? atomic_load(&failing.call_count) : call_count;
+        atomic_store(&failing.live_count, 100); /* the service was made before */
+        cpt_service_free(pair.a);
+    }
+    CU_ASSERT_TRUE(call_count > 3);
+}
+
+extern CU_TestInfo cpt_manual_tests[];
+CU_TestInfo cpt_manual_tests[] = {
+    {"parts within parts, and the record", test_parts},
+    {"what is entered at the end is left", test_end},
+    {"a request that is not traced costs no clock", test_untraced},
+    {"calls without a path", test_calls_without_a_path},
+    {"several calls at once, and waits", test_several_calls},
+    {"calls a service of the framework", test_calls_a_graph},
+    {"is called by one", test_is_called_by_a_graph},
+    {"beyond the memory limit parts are lost, not time", test_memory_limit},
+    {"without memory", test_without_memory},
+    CU_TEST_INFO_NULL,
+};
