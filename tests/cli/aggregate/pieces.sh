@@ -27,6 +27,26 @@ pieces truncated.cptlog
 pieces truncated.cptlog damaged.cptlog all.cptlog
 pieces -w arm=treatment all.cptlog
 pieces -w 'arm=treatment and latency > p90' all.cptlog
+# what comes through a pipe is read by one thread
+by_service()
+{
+    cpt diff --json --by service ../truncated.cptlog all.cptlog 2>none
+    echo $?
+}
+edges()
+{
+    cpt pprof --view edge -o edges.pb.gz all.cptlog && gzip -dc edges.pb.gz
+}
+mkdir file pipe
+ln -s ../all.cptlog file/all.cptlog
+mkfifo pipe/all.cptlog
+for view in by_service edges; do
+    (cd file && $view) >threads
+    cat all.cptlog >pipe/all.cptlog &
+    (cd pipe && $view) >one
+    wait
+    cmp threads one && echo same
+done
 cpt aggregate --stop-at-error -j 2 -o stopped.cpttree damaged.cptlog 2>said
 echo $?
 [ -e stopped.cpttree ] || echo none
