@@ -115,7 +115,7 @@ __attribute__((target("sse4.2"))) static uint32_t add_strips(uint32_t sum,
     for (size_t i = 0; i < STRIP_BYTES; i += WORD_BYTES) {
         a = __builtin_ia32_crc32di(a, word_at(at + i));
         b = __builtin_ia32_crc32di(b, word_at(at + STRIP_BYTES + i));
-        c = __builtin_ia32_crc32di(c, word_at(at + 2 * STRIP_BYTES + i));
+        c = __builtin_ia32_crc32di(c, word_at(at + 2 * (size_t)STRIP_BYTES + i));
     }
     return multiply((uint32_t)a, STRIP2_POWER) ^ multiply((uint32_t)b, STRIP_POWER) ^
            (uint32_t)c;

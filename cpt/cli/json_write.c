@@ -279,14 +279,16 @@ void cpti_json_null(struct cpti_json *json, const char *key)
 
 void cpti_json_float(struct cpti_json *json, const char *key, double number)
 {
+    uint64_t bits = 0;
+
     if (!isfinite(number)) {
         cpti_json_null(json, key);
         return;
     }
-    /* bit by bit: -0 and 0 are written in different ways */
-    if (json->real_text[0] == '\0' ||
-        memcmp(&json->real, &number, sizeof number) != 0) {
-        json->real = number;
+    /* bit by bit: -0 and 0 are written in different ways; records are often alike */
+    memcpy(&bits, &number, sizeof bits);
+    if (json->real_text[0] == '\0' || json->real != bits) {
+        json->real = bits;
         for (int digits = 15; digits <= 17; digits++) {
             (void)snprintf(json->real_text, sizeof json->real_text, "%.*g", digits,
                            number);

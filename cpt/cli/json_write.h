@@ -32,7 +32,7 @@ struct cpti_json {
     unsigned depth;
     int is_row;         /* the next item begins a line */
     size_t used;        /* of the buffer */
-    double real;        /* written last, and how: many records have the same */
+    uint64_t real;      /* bits of the one written last, and how it was written */
     char real_text[40]; /* empty: none yet */
     char closers[CPTI_JSON_DEPTH_MAX];
     unsigned char has_item[CPTI_JSON_DEPTH_MAX + 1];

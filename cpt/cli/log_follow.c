@@ -131,11 +131,12 @@ static int goes_on(const char *own_file, const struct parts *own, const char *ne
 
 static char *join(const char *directory, size_t directory_bytes, const char *file)
 {
-    char *path = malloc(directory_bytes + strlen(file) + 1);
+    const size_t file_bytes = strlen(file) + 1;
+    char *path = malloc(directory_bytes + file_bytes);
 
     if (path != NULL) {
         memcpy(path, directory, directory_bytes);
-        (void)strcpy(path + directory_bytes, file);
+        memcpy(path + directory_bytes, file, file_bytes);
     }
     return path;
 }

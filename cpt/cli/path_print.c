@@ -270,7 +270,7 @@ static void make_stack(struct stacks *stacks, const struct cpt_path *path,
 static struct stacks make_stacks(const struct cpt_path *path)
 {
     const size_t count = cpt_path_frame_count(path);
-    struct stacks stacks = {.all = malloc((count + 1) * sizeof *stacks.all)};
+    struct stacks stacks = {.all = calloc(count + 1, sizeof *stacks.all)};
 
     for (uint32_t i = 0; i < count && stacks.all != NULL; i++) {
         make_stack(&stacks, path, i); /* parents stand before their children */

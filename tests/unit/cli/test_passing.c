@@ -15,6 +15,7 @@
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_index.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,9 @@ static void append(struct log *log, const void *data, size_t bytes)
 {
     unsigned char *grown = realloc(log->data, log->bytes + bytes + 1);
 
-    CU_ASSERT_PTR_NOT_NULL_FATAL(grown);
+    if (grown == NULL) {
+        abort();
+    }
     log->data = grown;
     memcpy(log->data + log->bytes, data, bytes);
     log->bytes += bytes;
@@ -322,9 +325,9 @@ static void test_random_selections(void)
             CU_ASSERT_EQUAL(whole.passed_blocks, 0);
             passed_blocks += indexed.passed_blocks;
             if (strcmp(whole.text, indexed.text) != 0) {
-                (void)printf(
-                    "CPT_TEST_SEED=%llu CPT_TEST_CASES=1: %s: '%s', not '%s'\n",
-                    (unsigned long long)(seed + i), text, indexed.text, whole.text);
+                (void)printf("CPT_TEST_SEED=%" PRIu64
+                             " CPT_TEST_CASES=1: %s: '%s', not '%s'\n",
+                             seed + i, text, indexed.text, whole.text);
                 CU_FAIL("with the index other records are selected");
             }
         }
