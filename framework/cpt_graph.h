@@ -61,6 +61,8 @@ enum {
     CPT_TASK_VALUES_MAX = 16, /* inputs of a task, and values it may start */
     CPT_WAIT_DEPTH_MAX = 16,  /* of cpt_wait() on one thread */
     CPT_GRAPH_TASKS_MAX = 65535,
+    CPT_PLAN_NAMES_MAX =
+        1000,            /* that its requests give to work elsewhere: cpt_defer() */
     CPT_NESTING_MAX = 32 /* runs of plans within one another, below the request */
 };
 
@@ -214,7 +216,8 @@ CPT_API cpt_status cpt_fail(struct cpt_task *task, cpt_status status,
 CPT_API struct cpt_pending *cpt_task_start(struct cpt_task *task,
                                            const struct cpt_value *value);
 
-/* Work of yours elsewhere, called @name on the path; somebody calls cpt_complete(). */
+/* Work of yours elsewhere, called @name on the path, as one of not too many names: what
+ * goes beyond CPT_PLAN_NAMES_MAX is ‹other›. Somebody calls cpt_complete(). */
 CPT_API struct cpt_pending *cpt_defer(struct cpt_task *task, const char *name);
 
 /*

@@ -750,7 +750,10 @@ static cpt_status build_plan(struct build *build)
     }
     if (status == CPT_OK) {
         build->plan->blocks = cpti_blocks_new(build->plan);
-        status = build->plan->blocks != NULL ? CPT_OK : CPT_NO_MEMORY;
+        build->plan->made_up_names = cpt_names_new(build->plan->alloc);
+        status = build->plan->blocks != NULL && build->plan->made_up_names != NULL
+                     ? CPT_OK
+                     : CPT_NO_MEMORY;
     }
     return status;
 }
@@ -795,6 +798,7 @@ static void free_one(struct cpt_plan *plan)
     const struct cpt_alloc *alloc = plan->alloc;
 
     cpti_blocks_free(plan->blocks, alloc);
+    cpt_names_free(plan->made_up_names);
     cpt_arena_deinit(plan->arena);
     cpt_alloc_free(alloc, plan);
 }

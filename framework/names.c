@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * names.c - names of tasks that outlive their plans
+ * names.c - names of tasks that outlive their plans, and names that are made up
  *
  * Whoever had the worker while a task queued may be of any plan, which may be gone when
  * the path is made. So names of tasks are numbered once for the process and never
  * forgotten. There are as many as programmers have written; of a program that makes
  * names up, those beyond NAMES_MAX have no number, and are nobody then.
  *
- * Threads: any; one lock, taken when a plan is made and when a walk wants a name.
+ * Work elsewhere and components are named while a request runs. A name for each user or
+ * each item would make every profile useless and a log large, so a plan has at most
+ * CPT_PLAN_NAMES_MAX of them; whatever has yet another name is ‹other›.
+ *
+ * Threads: any; one lock, taken when a plan is made, when a walk wants a name and when
+ * a traced task names something.
  */
 #include "framework/lock.h"
 #include "framework/plan.h"
@@ -88,4 +93,20 @@ struct cpt_bytes cpti_task_name(uint32_t id)
     }
     (void)pthread_mutex_unlock(&known.mutex);
     return name;
+}
+
+/* --- Names that requests make up --- */
+
+int cpti_plan_takes_name(const struct cpt_plan *plan, struct cpt_bytes name)
+{
+    struct cpt_names *made_up = plan->made_up_names;
+    cpt_name_id id = 0;
+    int takes = 0;
+
+    (void)pthread_mutex_lock(&known.mutex);
+    takes = cpt_names_find(made_up, name, &id) ||
+            (cpt_names_count(made_up) < CPT_PLAN_NAMES_MAX &&
+             cpt_names_add(made_up, name, &id) == CPT_OK);
+    (void)pthread_mutex_unlock(&known.mutex);
+    return takes;
 }

@@ -572,18 +572,24 @@ static struct cpt_trace_call *issue_elsewhere(struct cpt_task *task, const char 
     if (task->record == NULL) {
         return NULL;
     }
+    if (kind == CPT_KIND_WORK) {
+        frame = frame_name(task, name);
+        if (frame.data == NULL) {
+            cpti_record_lost(task->request);
+            return NULL;
+        }
+        if (!cpti_plan_takes_name(task->request->plan, frame)) {
+            name = NULL;
+            kind = CPT_KIND_OTHER;
+        }
+    }
     if (kind != CPT_KIND_WORK) {
-        frame = name != NULL ? cpt_bytes_of(name) : frame;
+        frame = name != NULL ? cpt_bytes_of(name) : (struct cpt_bytes){NULL, 0};
         call = cpti_record_issue(task, frame, CPT_CALL_KIND, now_ns);
         if (call != NULL) {
             call->kind = (unsigned char)kind;
         }
         return call;
-    }
-    frame = frame_name(task, name);
-    if (frame.data == NULL) {
-        cpti_record_lost(task->request);
-        return NULL;
     }
     return cpti_record_issue(task, frame, CPT_CALL_LOCAL, now_ns);
 }

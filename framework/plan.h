@@ -64,6 +64,7 @@ struct cpt_plan {
     size_t input_bytes;
     uint32_t *first_tasks; /* those that miss nothing when a request begins */
     uint32_t first_task_count;
+    struct cpt_names *made_up_names; /* see names.c; what it points to does change */
     uint32_t demand_count;           /* tasks that may be started */
     struct cpti_cell *cells;         /* of a request that begins */
     struct cpti_blocks *blocks;      /* see request.c; what it points to does change */
@@ -85,6 +86,10 @@ void cpti_blocks_free(struct cpti_blocks *blocks, const struct cpt_alloc *alloc)
 
 /* The number of a task's name for the rest of the process; 0: there are too many. */
 uint32_t cpti_task_name_id(struct cpt_bytes name);
+
+/* Whether @name, which is at most 255 bytes, is one of those that requests of @plan may
+ * make up: it was before, or there are not too many yet. */
+int cpti_plan_takes_name(const struct cpt_plan *plan, struct cpt_bytes name);
 
 /* The name of that number, good for ever; empty if it is 0. */
 struct cpt_bytes cpti_task_name(uint32_t id);

@@ -60,7 +60,7 @@ struct cpti_family {
     const struct cpt_alloc *inner;
     size_t bytes_max;
     atomic_size_t bytes;  /* relaxed: a count */
-    atomic_uchar is_full; /* relaxed: told apart from no memory, on the same thread */
+    atomic_uchar is_full; /* relaxed: it has refused once */
 };
 
 void cpti_nest_deinit(struct cpt_request *request)
@@ -221,6 +221,12 @@ static void *resize_in_family(void *context, void *memory, size_t bytes)
     return family->inner->resize(family->inner->context, memory, bytes);
 }
 
+/* Whether it was the limit that there was no memory for. Once it was it always is. */
+static int is_full(const struct cpti_family *family)
+{
+    return atomic_load_explicit(&family->is_full, memory_order_relaxed) != 0;
+}
+
 /* The family that @request belongs to, which is founded by its first component. NULL:
  * no memory. What the founder takes itself counts from then on. */
 static struct cpti_family *family_of(struct cpt_request *request)
@@ -350,13 +356,18 @@ static cpt_status make_component(struct component *component,
         .attribution = parent->trace.attribution,
         .measures_cpu = parent->off_cpu_ns != NULL,
     };
+    struct cpti_family *family = parent->nest.family;
     struct cpt_request *made = NULL;
-    cpt_status status = CPT_OK;
+    struct cpt_error why = {0};
+    const cpt_status status = cpti_request_new(&options, &made, &why);
 
-    atomic_store_explicit(&parent->nest.family->is_full, 0, memory_order_relaxed);
-    status = cpti_request_new(&options, &made, error);
     if (status != CPT_OK) {
-        return status;
+        return is_full(family)
+                   ? cpt_error_set(error, CPT_LIMIT, 0,
+                                   "the request and its components take %zu bytes, the "
+                                   "limit is %zu",
+                                   atomic_load(&family->bytes), family->bytes_max)
+                   : cpt_error_set(error, status, 0, "%s", why.sentence);
     }
     made->alloc = parent->nest.family->inner; /* for the walk, and to free */
     made->inherited = parent->inherited;
@@ -415,6 +426,11 @@ struct cpt_pending *cpt_task_spawn(struct cpt_task *task, const char *name,
 
     if (parent->is_traced) {
         frame = cpti_run_name(parent, parent->plan->service, name);
+        if (frame.data != NULL && !cpti_plan_takes_name(parent->plan, frame)) {
+            /* of these there are not too many */
+            frame =
+                cpti_run_name(parent, parent->plan->service, plan->graph->output->name);
+        }
         if (frame.data == NULL) {
             return NULL;
         }

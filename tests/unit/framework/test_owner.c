@@ -398,6 +398,49 @@ static void test_current_task(void)
     cpt_plan_free(inner_plan);
 }
 
+static unsigned sleep_number;
+
+static cpt_status nap(struct cpt_task *task)
+{
+    char name[16];
+
+    (void)snprintf(name, sizeof name, "nap %u", sleep_number++);
+    return cpt_await(task, cpt_sleep(task, name, 3 * MS), do_nothing);
+}
+
+/* Names that requests make up: the last one that a plan takes, the first that it does
+ * not take, and one that it knows. */
+static void test_made_up_names(void)
+{
+    struct outcome outcome = {0};
+    struct cpt_plan *plan = NULL;
+    static const unsigned numbers[] = {CPT_PLAN_NAMES_MAX - 1, CPT_PLAN_NAMES_MAX, 0};
+    static const char *const shown[] = {"t0;S: nap 999 3", "t0;S: ‹other› 3",
+                                        "t0;S: nap 0 3"};
+    struct cpt_request_options options = {.struct_bytes = sizeof options,
+                                          .executor = &turned.executor,
+                                          .clock = &turned.clock,
+                                          .is_traced = 1,
+                                          .done = note_outcome,
+                                          .context = &outcome};
+
+    plan = chain(1, nap);
+    options.plan = plan;
+    for (sleep_number = 0; sleep_number < CPT_PLAN_NAMES_MAX - 1;) {
+        virtual_init(&turned, 0);
+        CU_ASSERT_EQUAL(cpt_request_start(&options, NULL), CPT_OK);
+        virtual_run(&turned);
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        sleep_number = numbers[i];
+        virtual_init(&turned, 0);
+        CU_ASSERT_EQUAL(cpt_request_start(&options, NULL), CPT_OK);
+        virtual_run(&turned);
+        CU_ASSERT_PTR_NOT_NULL(strstr(outcome.path, shown[i]));
+    }
+    cpt_plan_free(plan);
+}
+
 CU_TestInfo cpt_owner_tests[] = {
     {"a block is used again", test_block_is_used_again},
     {"a small request is not starved", test_small_is_not_starved},
@@ -406,5 +449,6 @@ CU_TestInfo cpt_owner_tests[] = {
     {"who had the worker", test_occupant},
     {"time off the processor", test_off_cpu},
     {"the current task", test_current_task},
+    {"made-up names", test_made_up_names},
     CU_TEST_INFO_NULL,
 };
