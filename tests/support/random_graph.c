@@ -112,6 +112,11 @@ static uint64_t result(struct cpt_task *task, unsigned index)
 
         sum = sum * 31 + (input != NULL ? *input : 0);
     }
+    for (unsigned i = 0; def->wants[i] != NULL; i++) {
+        const uint64_t *input = cpt_task_input(task, def->wants[i]);
+
+        sum = sum * 31 + (input != NULL ? *input : 0);
+    }
     return sum;
 }
 
@@ -199,6 +204,7 @@ static void draw_edges(uint64_t *random, unsigned index, unsigned char *is_used)
 {
     struct cpt_task_def *def = &random_graph.tasks[index];
     unsigned need_count = 0;
+    unsigned want_count = 0;
     unsigned start_count = 0;
 
     for (unsigned i = 0; i < index; i++) {
@@ -207,7 +213,11 @@ static void draw_edges(uint64_t *random, unsigned index, unsigned char *is_used)
         const int is_left = index == random_graph.task_count - 1 && !is_used[i];
 
         if (drawn == 0 || (is_left && drawn < 3)) {
-            def->needs[need_count++] = &values[i];
+            if (virtual_random(random, 3) == 0) {
+                def->wants[want_count++] = &values[i];
+            } else {
+                def->needs[need_count++] = &values[i];
+            }
             is_used[i] = 1;
         } else if (drawn == 1 || is_left) {
             def->starts[start_count++] = &values[i];
