@@ -157,6 +157,9 @@ static uint64_t sum_up(const struct shape *shape, const uint64_t *self_ns,
 {
     uint64_t sum_ns = 0;
 
+    if (shape->frame_count == 0) {
+        return 0;
+    }
     memcpy(inclusive_ns, self_ns, shape->frame_count * sizeof *inclusive_ns);
     for (size_t i = shape->frame_count; i-- > 0;) {
         const uint32_t parent = shape->frames[i].parent;
