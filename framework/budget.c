@@ -65,3 +65,40 @@ void cpti_budget_init(struct cpti_budget *budget, const struct cpt_alloc *inner,
     atomic_init(&budget->used_bytes, 0);
     atomic_init(&budget->refused_count, 0);
 }
+
+/* --- One request's part --- */
+
+int cpti_account_take(struct cpti_account *account, size_t more)
+{
+    if (!reserve(account->budget, more)) {
+        return 0;
+    }
+    (void)atomic_fetch_add_explicit(&account->bytes, more, memory_order_relaxed);
+    return 1;
+}
+
+static void *resize_in_account(void *context, void *memory, size_t bytes)
+{
+    struct cpti_account *account = context;
+
+    if (bytes != 0 && !cpti_account_take(account, bytes)) {
+        return NULL;
+    }
+    return account->inner->resize(account->inner->context, memory, bytes);
+}
+
+int cpti_account_open(struct cpti_account *account, struct cpti_budget *budget,
+                      const struct cpt_alloc *inner, size_t bytes)
+{
+    account->alloc = (struct cpt_alloc){resize_in_account, account};
+    account->inner = inner;
+    account->budget = budget;
+    atomic_init(&account->bytes, 0);
+    return cpti_account_take(account, bytes);
+}
+
+void cpti_account_close(struct cpti_account *account)
+{
+    give_back(account->budget,
+              atomic_load_explicit(&account->bytes, memory_order_relaxed));
+}

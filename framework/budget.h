@@ -25,6 +25,28 @@ struct cpti_budget {
     atomic_uint_least64_t refused_count; /* relaxed */
 };
 
+/*
+ * What one request takes of a budget while its blocks, which outlive it, belong to
+ * somebody else: an allocator for its arena, which counts what it hands out and never
+ * what comes back. All is given back at once.
+ */
+struct cpti_account {
+    struct cpt_alloc alloc; /* for the arena */
+    const struct cpt_alloc *inner;
+    struct cpti_budget *budget;
+    atomic_size_t bytes; /* relaxed */
+};
+
+/* Opens @account with @bytes that are there already. 0: that is too much. */
+int cpti_account_open(struct cpti_account *account, struct cpti_budget *budget,
+                      const struct cpt_alloc *inner, size_t bytes);
+
+/* @more of @account, for whoever allocates himself. 0: that is too much. */
+int cpti_account_take(struct cpti_account *account, size_t more);
+
+/* Gives all back. Nobody allocates by it any more. */
+void cpti_account_close(struct cpti_account *account);
+
 /* @inner NULL: malloc's. */
 void cpti_budget_init(struct cpti_budget *budget, const struct cpt_alloc *inner,
                       size_t bytes_max);

@@ -289,8 +289,11 @@ void cpti_request_destroy(struct cpt_request *request)
     const struct cpt_plan *plan = request->plan;
 
     cpti_handle_detach(request);
-    request->arena.alloc = request->alloc; /* no more its family's */
+    request->arena.alloc = request->alloc; /* no more its family's, or its account's */
     cpti_nest_deinit(request);
+    if (request->account != NULL) {
+        cpti_account_close(request->account);
+    }
     /* The plan, and with it the spares, may go in gone(). */
     if (request->nest.level != 0 || request->alloc != plan->alloc ||
         request->block_bytes > SPARE_BYTES_MAX ||

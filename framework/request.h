@@ -36,6 +36,7 @@
 #include "cpt/cpt_trace.h"
 #include "framework/cpt_rpc.h"
 #include "framework/cpt_runtime.h"
+#include "framework/budget.h"
 #include "framework/cancel.h"
 #include "framework/lock.h"
 #include "framework/plan.h"
@@ -211,6 +212,7 @@ struct cpt_request {
     const char *sentence;
     struct cpti_outside *outside;      /* guarded by lock; see cancel.c */
     struct cpt_request_handle *handle; /* of somebody outside, or NULL; see cancel.c */
+    struct cpti_account *account;      /* for its memory, in its arena, or NULL */
     struct cpti_limit *limit;          /* its timer; NULL: none; see deadline.c */
     uint64_t deadline_ns;              /* of its clock; 0: none */
     struct cpti_stub *stubs;           /* of tasks that have waited; guarded by lock */

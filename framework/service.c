@@ -39,6 +39,7 @@ struct served {
     struct cpt_request *request;
     const struct cpti_method *method;
     struct cpti_decision decision;
+    struct cpti_account account;
     struct cpt_rpc_request input;
     struct cpt_bytes service_name; /* copies: the record may outlive the service */
     struct cpt_bytes method_name;  /* bounded: a stranger chose it */
@@ -665,6 +666,19 @@ static cpt_status copy_names(struct served *served, struct cpt_request *request)
     return status;
 }
 
+/* What the request takes counts from now on: what it has, and what its arena gets. */
+static int open_account(struct served *served, struct cpt_service *service,
+                        struct cpt_request *request)
+{
+    if (!cpti_account_open(&served->account, &service->budget, request->alloc,
+                           request->block_bytes + request->arena.used_bytes)) {
+        return 0;
+    }
+    request->account = &served->account;
+    request->arena.alloc = &served->account.alloc;
+    return 1;
+}
+
 /* A request that is ready to be launched, or NULL. */
 static struct cpt_request *make_request(struct cpt_service *service,
                                         const struct cpti_method *method,
@@ -678,7 +692,7 @@ static struct cpt_request *make_request(struct cpt_service *service,
         .done = answer,
         .gone = forget,
         .context = service,
-        .alloc = &service->budget.alloc,
+        .alloc = service->options.alloc,
         .memory_bytes_max = service->options.memory_bytes_max,
         .is_traced = decision->is_traced,
         .entry = method->entry,
@@ -699,7 +713,7 @@ static struct cpt_request *make_request(struct cpt_service *service,
     if (served != NULL) {
         served->service = service;
     }
-    if (served == NULL ||
+    if (served == NULL || !open_account(served, service, request) ||
         copy_bytes(&request->arena, inbound->method, &served->input.method) != CPT_OK ||
         copy_bytes(&request->arena, inbound->query, &served->input.query) != CPT_OK ||
         copy_bytes(&request->arena, inbound->body, &served->input.body) != CPT_OK ||

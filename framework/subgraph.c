@@ -58,6 +58,7 @@ static _Thread_local int is_freeing;
 struct cpti_family {
     struct cpt_alloc alloc; /* its context is the family */
     const struct cpt_alloc *inner;
+    struct cpti_account *account; /* of the founder, or NULL */
     size_t bytes_max;
     atomic_size_t bytes;  /* relaxed: a count */
     atomic_uchar is_full; /* relaxed: it has refused once */
@@ -217,6 +218,11 @@ static void *resize_in_family(void *context, void *memory, size_t bytes)
             atomic_store_explicit(&family->is_full, 1, memory_order_relaxed);
             return NULL;
         }
+        if (family->account != NULL && !cpti_account_take(family->account, bytes)) {
+            (void)atomic_fetch_sub_explicit(&family->bytes, bytes,
+                                            memory_order_relaxed);
+            return NULL;
+        }
     }
     return family->inner->resize(family->inner->context, memory, bytes);
 }
@@ -243,6 +249,7 @@ static struct cpti_family *family_of(struct cpt_request *request)
     if (family != NULL && request->nest.family == NULL) {
         family->alloc = (struct cpt_alloc){resize_in_family, family};
         family->inner = inner;
+        family->account = request->account;
         family->bytes_max = request->block_bytes + request->arena.limit_bytes;
         atomic_init(&family->bytes, request->block_bytes + request->arena.used_bytes);
         atomic_init(&family->is_full, 0);
