@@ -301,7 +301,7 @@ static cpt_status put_bucket(struct cpt_tree *tree, struct cpti_node *node,
     cpt_status status = CPT_OK;
 
     if (!histogram->is_wide &&
-        (tree->weight_min != tree->weight_max || weight % unit != 0 ||
+        (unit == 0 || unit != tree->weight_max || weight % unit != 0 ||
          weight / unit > CPT_TREE_REQUESTS_MAX)) {
         status = cpti_histogram_widen(histogram, tree->alloc, unit);
     }
