@@ -21,22 +21,8 @@ struct cpti_run {
     size_t index;         /* of its input in a batch */
 };
 
-/* "A: name" in the arena of @request, ended by NUL; nothing at the memory limit. Lock
- * not held. */
-struct cpt_bytes cpti_run_name(struct cpt_request *request, struct cpt_bytes service,
-                               const char *name);
-
-/* Begins the wait of @task for @run: its record, its reference. When it began, if it is
- * traced. */
-uint64_t cpti_run_begin(struct cpti_run *run, struct cpt_task *task,
-                        struct cpt_bytes name);
-
-/* Starts a run of @plan below @task, under the frame @name, which is the task's own if
- * @is_task; @input is not copied. With an error in @error already it is a pending that
- * has failed so. NULL at the memory limit. */
-struct cpt_pending *cpti_component_start(struct cpt_task *task, struct cpt_bytes name,
-                                         int is_task, const struct cpt_plan *plan,
-                                         void *input, struct cpt_error *error);
+/* Begins the wait of @task for @run, called @name: its record, its reference. */
+void cpti_run_begin(struct cpti_run *run, struct cpt_task *task, struct cpt_bytes name);
 
 /* Whether @given is the input that @name takes; CPT_INVALID with both in @error. */
 cpt_status cpti_run_check_input(const char *name, const struct cpt_value *expected,

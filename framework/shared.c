@@ -682,7 +682,7 @@ struct cpt_pending *cpt_task_share(struct cpt_task *task, struct cpt_shared *sha
     sharer->shared = shared;
     sharer->run.open = open_shared;
     check(shared, key, value, &error);
-    (void)cpti_run_begin(&sharer->run, task, cpt_bytes_of(shared->frame));
+    cpti_run_begin(&sharer->run, task, cpt_bytes_of(shared->frame));
     if (error.status == CPT_OK) {
         (void)join_and_begin(shared, key, sharer, input, &error);
     }

@@ -105,38 +105,23 @@ void cpti_request_free(struct cpt_request *request)
 
 /* --- What a pending that stands for a run has in common --- */
 
-struct cpt_bytes cpti_run_name(struct cpt_request *request, struct cpt_bytes service,
-                               const char *name)
+static void begin_locked(struct cpti_run *run, struct cpt_task *task,
+                         struct cpt_bytes name, uint64_t now_ns)
 {
-    const size_t bytes = service.bytes + 2 + strlen(name);
-    char *text = cpti_request_take(request, bytes + 1);
-    char *cut = NULL;
-
-    if (text == NULL) {
-        return (struct cpt_bytes){NULL, 0};
-    }
-    (void)snprintf(text, bytes + 1, "%.*s: %s", (int)service.bytes, service.data, name);
-    if (bytes <= CPT_NAME_BYTES_MAX) {
-        return (struct cpt_bytes){text, bytes};
-    }
-    cut = cpti_request_take(request, CPT_NAME_BYTES_MAX + 1);
-    return cut != NULL ? cpt_name_bound((struct cpt_bytes){text, bytes}, cut)
-                       : (struct cpt_bytes){NULL, 0};
+    run->waiter = task->request;
+    run->pending.call = cpti_record_issue(task, name, CPT_CALL_COMPONENT, now_ns);
+    cpti_pending_begin(&run->pending, task, now_ns);
 }
 
-uint64_t cpti_run_begin(struct cpti_run *run, struct cpt_task *task,
-                        struct cpt_bytes name)
+void cpti_run_begin(struct cpti_run *run, struct cpt_task *task, struct cpt_bytes name)
 {
     struct cpt_request *request = task->request;
     const uint64_t now_ns = cpti_record_now(request);
 
-    run->waiter = request;
     cpti_lock_take(&request->lock);
-    run->pending.call = cpti_record_issue(task, name, CPT_CALL_COMPONENT, now_ns);
-    cpti_pending_begin(&run->pending, task, now_ns);
+    begin_locked(run, task, name, now_ns);
     cpti_lock_release(&request->lock);
     cpti_request_hold(request);
-    return now_ns;
 }
 
 void cpti_run_end(struct cpti_run *run, cpt_status status, uint64_t arrive_ns)
@@ -234,29 +219,24 @@ static int is_full(const struct cpti_family *family)
 }
 
 /* The family that @request belongs to, which is founded by its first component. NULL:
- * no memory. What the founder takes itself counts from then on. */
+ * no memory. What the founder takes itself counts from then on. Lock held. */
 static struct cpti_family *family_of(struct cpt_request *request)
 {
-    const struct cpt_alloc *inner =
-        request->alloc != NULL ? request->alloc : cpt_alloc_default();
-    struct cpti_family *family = NULL;
+    struct cpti_family *family = request->nest.family;
 
-    cpti_lock_take(&request->lock);
-    family = request->nest.family;
-    if (family == NULL) {
-        family = cpt_alloc_zeroed(inner, sizeof *family);
+    if (family != NULL) {
+        return family;
     }
-    if (family != NULL && request->nest.family == NULL) {
+    family = cpt_alloc_zeroed(request->alloc, sizeof *family);
+    if (family != NULL) {
         family->alloc = (struct cpt_alloc){resize_in_family, family};
-        family->inner = inner;
-        family->account = request->account;
+        family->inner = request->alloc;
         family->bytes_max = request->block_bytes + request->arena.limit_bytes;
         atomic_init(&family->bytes, request->block_bytes + request->arena.used_bytes);
         atomic_init(&family->is_full, 0);
         request->arena.alloc = &family->alloc;
         request->nest.family = family;
     }
-    cpti_lock_release(&request->lock);
     return family;
 }
 
@@ -265,7 +245,9 @@ static struct cpti_family *family_of(struct cpt_request *request)
 /* One component, in the arena of its parent. */
 struct component {
     struct cpti_run run;
+    struct cpti_kept kept;       /* of the parent: frees it */
     struct cpt_request *request; /* NULL: it could not be made */
+    struct cpt_bytes entry;      /* its outermost frame; the task's, or its own */
 };
 
 static cpt_status open_component(const struct cpti_run *run,
@@ -303,18 +285,18 @@ static void end_component(struct cpt_request *request, void *context)
 
 static void free_component(struct cpti_kept *kept)
 {
-    cpti_request_free((struct cpt_request *)((char *)kept - offsetof(struct cpt_request,
-                                                                     nest.kept_by)));
+    const struct component *component =
+        (struct component *)((char *)kept - offsetof(struct component, kept));
+
+    if (component->request != NULL) {
+        cpti_request_free(component->request);
+    }
 }
 
-/* Nothing of it runs any more. */
+/* Nothing of it runs any more; the parent has it among what it keeps. */
 static void retire_component(struct cpt_request *request)
 {
-    struct cpt_request *parent = request->nest.parent;
-
-    request->nest.kept_by.release = free_component;
-    cpti_request_keep(parent, &request->nest.kept_by);
-    cpti_request_release(parent);
+    cpti_request_release(request->nest.parent);
 }
 
 cpt_status cpti_run_check_input(const char *name, const struct cpt_value *expected,
@@ -345,25 +327,24 @@ static cpt_status check_level(const struct cpt_request *parent, const char *name
 }
 
 /* A request below @parent; its input is the caller's. */
-static cpt_status make_component(struct component *component,
-                                 struct cpt_request *parent, struct cpt_bytes name,
-                                 struct cpt_error *error)
+static cpt_status make_component(struct component *component, struct cpt_error *error)
 {
+    struct cpt_request *parent = component->run.waiter;
+    struct cpti_family *family = parent->nest.family;
     const struct cpt_request_options options = {
         .struct_bytes = sizeof options,
         .plan = component->run.plan,
         .executor = parent->executor,
         .done = end_component,
         .context = component,
-        .alloc = &parent->nest.family->alloc,
-        .memory_bytes_max = parent->nest.family->bytes_max,
+        .alloc = &family->alloc,
+        .memory_bytes_max = family->bytes_max,
         .is_traced = parent->is_traced,
-        .entry = name.data,
+        .entry = component->entry.data,
         .clock = parent->clock,
         .attribution = parent->trace.attribution,
         .measures_cpu = parent->off_cpu_ns != NULL,
     };
-    struct cpti_family *family = parent->nest.family;
     struct cpt_request *made = NULL;
     struct cpt_error why = {0};
     const cpt_status status = cpti_request_new(&options, &made, &why);
@@ -376,84 +357,120 @@ static cpt_status make_component(struct component *component,
                                    atomic_load(&family->bytes), family->bytes_max)
                    : cpt_error_set(error, status, 0, "%s", why.sentence);
     }
-    made->alloc = parent->nest.family->inner; /* for the walk, and to free */
+    made->alloc = family->inner; /* for the walk, and to free */
     made->inherited = parent->inherited;
     made->deadline_ns = parent->deadline_ns; /* its calls have no longer either */
     made->nest.parent = parent;
-    made->nest.family = parent->nest.family;
+    made->nest.family = family;
     made->nest.fill = parent->nest.fill;
     made->nest.level = parent->nest.level + 1;
     made->nest.retire = retire_component;
     made->lock.rank = (enum cpti_lock_rank)(CPTI_RANK_REQUEST + made->nest.level);
     cpti_request_share(made); /* the parent may tell it to stop */
+    if (made->is_traced) {
+        made->trace.arrival_ns = component->run.pending.begin_ns;
+    }
     component->request = made;
     return CPT_OK;
 }
 
-struct cpt_pending *cpti_component_start(struct cpt_task *task, struct cpt_bytes name,
-                                         int is_task, const struct cpt_plan *plan,
-                                         void *input, struct cpt_error *error)
+/* "A: name" in the arena, ended by NUL, or @otherwise in place of the name if the plan
+ * has too many; nothing at the memory limit. Lock held. */
+static struct cpt_bytes write_name(struct cpt_request *request, const char *name,
+                                   const char *otherwise)
+{
+    const struct cpt_bytes service = request->plan->service;
+    const size_t bytes = service.bytes + 2 + strlen(name);
+    char cut[CPT_NAME_BYTES_MAX + 1];
+    struct cpt_bytes frame = {cpt_arena_take(&request->arena, bytes + 1), bytes};
+    char *text = NULL;
+
+    if (frame.data == NULL) {
+        return frame;
+    }
+    text = (char *)(uintptr_t)frame.data;
+    (void)snprintf(text, bytes + 1, "%.*s: %s", (int)service.bytes, service.data, name);
+    frame = cpt_name_bound(frame, cut);
+    if (frame.data == cut) {
+        memcpy(text, cut, frame.bytes); /* it is no longer than what was there */
+        text[frame.bytes] = '\0';
+        frame.data = text;
+    }
+    return cpti_plan_takes_name(request->plan, frame) || otherwise == NULL
+               ? frame
+               : write_name(request, otherwise, NULL);
+}
+
+/* A wait of @task for a component called @name, or like the task's own frame if that is
+ * NULL, that does not run yet. NULL at the memory limit. */
+static struct component *begin_component(struct cpt_task *task, const char *name,
+                                         const struct cpt_plan *plan)
 {
     struct cpt_request *parent = task->request;
-    struct component *component = cpti_request_take(parent, sizeof *component);
-    cpt_status status = error->status;
-    uint64_t issue_ns = 0;
+    const uint64_t now_ns = cpti_record_now(parent);
+    struct cpt_bytes frame = {NULL, 0};
+    struct component *component = NULL;
 
-    if (component == NULL) {
-        return NULL;
+    cpti_lock_take(&parent->lock);
+    if (family_of(parent) != NULL) {
+        component = cpt_arena_take(&parent->arena, sizeof *component);
     }
-    component->run.plan = plan;
-    if (status == CPT_OK && family_of(parent) == NULL) {
-        status = cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a component");
+    if (component != NULL && parent->is_traced && name != NULL) {
+        frame = write_name(parent, name, plan->graph->output->name);
+        component = frame.data != NULL ? component : NULL;
     }
-    if (status == CPT_OK) {
-        status = make_component(component, parent, name, error);
+    if (component != NULL) {
+        component->entry = name != NULL ? frame : task->plan->frame_name;
+        component->kept.release = free_component;
+        component->kept.next = parent->nest.kept;
+        parent->nest.kept = &component->kept;
+        component->run.plan = plan;
+        begin_locked(&component->run, task, frame, now_ns);
     }
-    component->run.open = status == CPT_OK ? open_component : NULL;
-    issue_ns = cpti_run_begin(&component->run, task,
-                              is_task ? (struct cpt_bytes){NULL, 0} : name);
-    if (status != CPT_OK) {
+    cpti_lock_release(&parent->lock);
+    if (component != NULL) {
+        cpti_request_hold(parent);
+    }
+    return component;
+}
+
+/* Lets it run with a copy of @input, or end with the error that there is, or that comes
+ * of it. */
+static struct cpt_pending *run_component(struct component *component, const void *input,
+                                         struct cpt_error *error)
+{
+    struct cpt_pending *pending = &component->run.pending;
+    struct cpt_request *request = NULL;
+
+    if (error->status != CPT_OK || make_component(component, error) != CPT_OK) {
         cpti_run_fail(&component->run, error);
-        return &component->run.pending;
+        return pending;
     }
-    component->request->trace.arrival_ns = issue_ns;
-    cpti_request_launch(component->request, input, 0);
-    cpti_pending_tell_by(&component->run.pending, tell_component);
-    return &component->run.pending;
+    request = component->request;
+    component->run.open = open_component;
+    if (request->plan->input_bytes != 0) {
+        memcpy(request->input_place, input, request->plan->input_bytes);
+    }
+    cpti_request_launch(request, request->input_place, 0);
+    cpti_pending_tell_by(pending, tell_component);
+    return pending;
 }
 
 struct cpt_pending *cpt_task_spawn(struct cpt_task *task, const char *name,
                                    const struct cpt_plan *plan,
                                    const struct cpt_value *value, const void *input)
 {
-    struct cpt_request *parent = task->request;
-    struct cpt_error error = {0};
-    struct cpt_bytes frame = {NULL, 0};
-    void *copy = NULL;
+    struct component *component = begin_component(task, name, plan);
+    struct cpt_error error = {.status = CPT_OK};
 
-    if (parent->is_traced) {
-        frame = cpti_run_name(parent, parent->plan->service, name);
-        if (frame.data != NULL && !cpti_plan_takes_name(parent->plan, frame)) {
-            /* of these there are not too many */
-            frame =
-                cpti_run_name(parent, parent->plan->service, plan->graph->output->name);
-        }
-        if (frame.data == NULL) {
-            return NULL;
-        }
+    assert(input != NULL || plan->input_bytes == 0);
+    if (component == NULL) {
+        return NULL;
     }
-    if (check_level(parent, name, &error) == CPT_OK) {
+    if (check_level(task->request, name, &error) == CPT_OK) {
         (void)cpti_run_check_input(name, plan->graph->input, value, &error);
     }
-    if (error.status == CPT_OK && plan->input_bytes != 0) {
-        assert(input != NULL);
-        copy = cpti_request_take(parent, plan->input_bytes);
-        if (copy == NULL) {
-            return NULL;
-        }
-        memcpy(copy, input, plan->input_bytes);
-    }
-    return cpti_component_start(task, frame, 0, plan, copy, &error);
+    return run_component(component, input, &error);
 }
 
 /* --- A component in the place of a task's function --- */
@@ -475,17 +492,18 @@ cpt_status cpti_component_run(struct cpt_task *task)
 {
     const struct cpti_plan_task *own = task->plan;
     struct cpt_pending **pending = cpt_state(task, struct cpt_pending *);
-    struct cpt_error error = {0};
-    const void *input = own->component->input_bytes != 0
-                            ? cpt_task_input(task, own->def->needs[0])
-                            : NULL;
+    struct component *component =
+        pending != NULL ? begin_component(task, NULL, own->component) : NULL;
+    struct cpt_error error = {.status = CPT_OK};
 
-    if (pending == NULL) {
+    if (component == NULL) {
         return cpt_fail(task, CPT_LIMIT, "the memory limit of the request was reached");
     }
     (void)check_level(task->request, own->def->name, &error);
-    /* The input is not copied, and not written to either. */
-    *pending = cpti_component_start(task, own->frame_name, 1, own->component,
-                                    (void *)(uintptr_t)input, &error);
+    *pending = run_component(component,
+                             own->component->input_bytes != 0
+                                 ? cpt_task_input(task, own->def->needs[0])
+                                 : NULL,
+                             &error);
     return cpt_await(task, *pending, use_component);
 }

@@ -30,7 +30,6 @@ struct cpti_nest {
     /* If set: nothing of it runs any more, but whoever made it keeps it. Called in
      * place of freeing; cpti_request_free() is then theirs to call. */
     void (*retire)(struct cpt_request *request);
-    struct cpti_kept kept_by;       /* of the parent */
     struct cpti_kept *kept;         /* guarded by the request's lock */
     struct cpti_family *family;     /* whose memory counts together; lock, or NULL */
     struct cpt_request *next_freed; /* of the thread that frees */
