@@ -38,6 +38,9 @@
  * that ends outside of any wait has held up nothing, as its reply was there before it
  * was wanted. A wait in which no call ends is ‹unattributed›.
  *
+ * With measures_cpu of the service the time in which no processor ran a part is shown
+ * as ‹off CPU›; the thread that handles the request is then the same from begin to end.
+ *
  * Threads: one at a time for each request; any number of requests at once.
  */
 #ifndef CPT_MANUAL_H

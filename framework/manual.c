@@ -21,6 +21,7 @@
 #include "cpt/cpt_arena.h"
 #include "cpt/cpt_trace.h"
 #include "framework/log_queue.h"
+#include "framework/recording.h"
 #include "framework/service.h"
 
 #include <assert.h>
@@ -50,8 +51,10 @@ struct cpt_manual {
     struct part *current;
     size_t lost_depth;             /* parts within that were not noted */
     struct cpt_trace_await *await; /* that goes on, or NULL */
-    uint64_t runner_up_ns;         /* the call before the last one, of this wait */
-    struct cpt_path *path;         /* after the end; NULL: it could not be made */
+    uint64_t *off_cpu_ns;          /* of the step that goes on; NULL: of none */
+    uint64_t step_begin_ns;
+    uint64_t step_cpu_ns;
+    struct cpt_path *path; /* after the end; NULL: it could not be made */
     struct cpt_bytes metadata;
     struct cpt_attribute *attributes;
     size_t attribute_count;
@@ -77,6 +80,27 @@ static void *take(struct cpt_manual *manual, size_t bytes)
         manual->trace.dropped_event_count++;
     }
     return memory;
+}
+
+/* The step that goes on, if one does, ends, and another begins; where that is noted is
+ * NULL if none does. */
+static void turn(struct cpt_manual *manual, uint64_t now_ns, uint64_t *off_cpu_ns)
+{
+    uint64_t cpu_ns = 0;
+
+    if (!manual->trace.measures_off_cpu) {
+        return;
+    }
+    cpu_ns = cpti_thread_cpu_ns();
+    if (manual->off_cpu_ns != NULL) {
+        const uint64_t wall_ns = now_ns - manual->step_begin_ns;
+        const uint64_t ran_ns = cpu_ns - manual->step_cpu_ns;
+
+        *manual->off_cpu_ns = wall_ns > ran_ns ? wall_ns - ran_ns : 0;
+    }
+    manual->off_cpu_ns = off_cpu_ns;
+    manual->step_begin_ns = now_ns;
+    manual->step_cpu_ns = cpu_ns;
 }
 
 /* --- New --- */
@@ -155,6 +179,8 @@ static void begin_trace(struct cpt_manual *manual, uint64_t arrival_ns)
     manual->root.task.has_no_frame = 1;
     manual->root.task.start_ns = now_ns;
     manual->current = &manual->root;
+    trace->measures_off_cpu = options->measures_cpu != 0;
+    turn(manual, now_ns, &manual->root.task.off_cpu_ns);
 }
 
 struct cpt_manual *cpt_manual_new(struct cpt_service *service,
@@ -227,6 +253,7 @@ void cpt_manual_enter(struct cpt_manual *manual, const char *name)
     part->task.start_ns = now_ns;
     part->await.task = &part->task;
     add_await(outer, &part->await, now_ns);
+    turn(manual, now_ns, &part->task.off_cpu_ns);
     manual->current = part;
 }
 
@@ -234,6 +261,7 @@ static void leave(struct cpt_manual *manual, uint64_t now_ns)
 {
     struct part *part = manual->current;
 
+    turn(manual, now_ns, &part->await.off_cpu_ns);
     part->task.end_ns = now_ns;
     part->await.arrive_ns = now_ns;
     part->await.resume_ns = now_ns;
@@ -398,7 +426,10 @@ void cpt_manual_wait_begin(struct cpt_manual *manual)
     }
     manual->await = take(manual, sizeof *manual->await);
     if (manual->await != NULL) {
-        add_await(manual->current, manual->await, now_of(manual));
+        const uint64_t now_ns = now_of(manual);
+
+        add_await(manual->current, manual->await, now_ns);
+        turn(manual, now_ns, NULL);
     }
 }
 
@@ -411,6 +442,7 @@ static void end_wait(struct cpt_manual *manual, uint64_t now_ns)
         if (await->call == NULL) {
             await->arrive_ns = now_ns;
         }
+        turn(manual, now_ns, &await->off_cpu_ns);
         manual->await = NULL;
     }
 }
@@ -542,6 +574,7 @@ struct cpt_bytes cpt_manual_end(struct cpt_manual *manual)
         while (manual->current != &manual->root) {
             leave(manual, now_ns);
         }
+        turn(manual, now_ns, NULL);
         manual->root.task.end_ns = now_ns;
         manual->trace.response_ns = now_ns;
         manual->has_ended = 1;

@@ -14,6 +14,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define NETWORK "\u2039network+serialization\u203a"
 
@@ -281,6 +282,40 @@ static void test_is_called_by_a_graph(void)
     close_pair();
 }
 
+/* --- CPU time, by real clocks --- */
+
+static void test_off_cpu(void)
+{
+    const struct cpt_service_options options = {.struct_bytes = sizeof options,
+                                                .name = "A",
+                                                .probability = 1,
+                                                .measures_cpu = 1};
+    const struct timespec pause = {.tv_nsec = 20 * MS};
+    const struct cpt_inbound inbound = inbound_with(NULL);
+    struct cpt_service *service = cpt_service_new(&options, NULL);
+    struct cpt_manual *manual = cpt_manual_new(service, &inbound);
+    const struct cpt_path *path = NULL;
+    uint64_t off_ns = 0;
+
+    cpt_manual_enter(manual, "sleep");
+    (void)nanosleep(&pause, NULL);
+    cpt_manual_leave(manual);
+    (void)cpt_manual_end(manual);
+    path = cpt_manual_path(manual);
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        const struct cpt_segment *segment = cpt_path_segment(path, i);
+        char stack[256];
+
+        (void)cpt_path_stack_text(path, segment->frame, stack, sizeof stack);
+        off_ns += strcmp(stack, "A: /;A: sleep;A: \u2039off CPU\u203a") == 0
+                      ? segment->duration_ns
+                      : 0;
+    }
+    CU_ASSERT_TRUE(off_ns >= 15 * MS);
+    cpt_manual_free(manual, 200);
+    cpt_service_free(service);
+}
+
 /* --- Limits --- */
 
 static void test_memory_limit(void)
@@ -358,6 +393,7 @@ CU_TestInfo cpt_manual_tests[] = {
     {"several calls at once, and waits", test_several_calls},
     {"calls a service of the framework", test_calls_a_graph},
     {"is called by one", test_is_called_by_a_graph},
+    {"a part that sleeps is off the processor", test_off_cpu},
     {"beyond the memory limit parts are lost, not time", test_memory_limit},
     {"without memory", test_without_memory},
     CU_TEST_INFO_NULL,
