@@ -32,6 +32,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -809,6 +810,9 @@ static int add(struct parser *parser)
     return 1;
 }
 
+/* Of the expressions that were made, so that no two have the same. */
+static _Atomic uint64_t last_number;
+
 int cpti_expression_add(struct cpti_expression *expression, struct cpt_bytes text,
                         uint64_t now_unix_ns, struct cpti_expression_error *error)
 {
@@ -823,6 +827,9 @@ int cpti_expression_add(struct cpti_expression *expression, struct cpt_bytes tex
                             .now_unix_ns = now_unix_ns};
     const int is_added = add(&parser);
 
+    /* relaxed: it only has to be another one each time */
+    expression->number =
+        1 + atomic_fetch_add_explicit(&last_number, 1, memory_order_relaxed);
     if (!is_added) {
         expression->test_count = test_count;
         expression->node_count = node_count;

@@ -31,8 +31,10 @@
 
 struct cpt_log_index;
 struct cpt_log_index_block;
+struct cpt_log_shapes;
 struct cpt_path;
 struct cpt_record;
+struct cpti_marks;
 
 /* Limits of one selection: all its texts together. */
 enum {
@@ -149,7 +151,8 @@ struct cpti_expression {
     size_t value_count;
     size_t percentile_count;
     size_t text_bytes;
-    uint16_t start; /* of the chain */
+    uint16_t start;  /* of the chain */
+    uint64_t number; /* another one whenever something is added; of a copy the same */
 };
 
 /* What is wrong with a text, and where. */
@@ -184,12 +187,20 @@ struct cpt_bytes cpti_expression_key(const struct cpti_expression *expression,
 /* --- Running it: expression_run.c --- */
 
 /* What one thread needs to look into paths. Zero at first; the path is decoded once a
- * record, when a test asks for it. */
+ * record, when a test asks for it, and not at all if its frames are known
+ * (expression_path.c). */
 struct cpti_scratch {
     struct cpt_path *path;
     unsigned char *marks; /* one a frame */
     size_t mark_capacity;
     int is_decoded; /* of the record at hand: 1 yes, -1 it has no path that holds */
+    /* The frames of paths that were met, and which of them a test names. */
+    struct cpt_log_shapes *shapes;
+    struct cpti_marks *known;
+    int shape_state; /* of the record at hand */
+    uint64_t shape;
+    const uint64_t *self_ns;
+    size_t frame_count;
 };
 
 void cpti_scratch_deinit(struct cpti_scratch *scratch);

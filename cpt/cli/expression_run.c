@@ -10,11 +10,9 @@
 #include "cpt/cli/expression.h"
 
 #include "cpt/cli/expression_lex.h"
-#include "cpt/cli/output.h"
-#include "cpt/cpt_path.h"
+#include "cpt/cli/expression_path.h"
 #include "wire/cpt_log.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Beside -1, 0 and 1. */
@@ -137,102 +135,6 @@ static int compare_attribute(const struct cpt_attribute *attribute,
     }
 }
 
-/* --- Paths --- */
-
-void cpti_scratch_deinit(struct cpti_scratch *scratch)
-{
-    cpt_path_free(scratch->path);
-    free(scratch->marks);
-    *scratch = (struct cpti_scratch){0};
-}
-
-/* Decodes the path of @record unless that has been done. Whether it is there. */
-static int decode_path(const struct cpt_record *record, struct cpti_scratch *scratch)
-{
-    size_t frames;
-
-    if (scratch->is_decoded != 0) {
-        return scratch->is_decoded > 0;
-    }
-    scratch->is_decoded = -1;
-    if (scratch->path == NULL) {
-        scratch->path = cpt_path_new(NULL);
-    }
-    if (scratch->path == NULL) {
-        return 0;
-    }
-    cpt_path_reset(scratch->path);
-    if (cpt_record_path(record, NULL, scratch->path, NULL) != CPT_OK) {
-        return 0;
-    }
-    frames = cpt_path_frame_count(scratch->path);
-    if (frames > scratch->mark_capacity) {
-        unsigned char *marks = realloc(scratch->marks, 2 * frames);
-
-        if (marks == NULL) {
-            return 0;
-        }
-        scratch->marks = marks;
-        scratch->mark_capacity = 2 * frames;
-    }
-    scratch->is_decoded = 1;
-    return 1;
-}
-
-/* Whether frame @index is called @text. Work is known by its name as it stands, all
- * else, and names with escapes, by how they are shown. */
-static int is_frame(const struct cpt_path *path, uint32_t index, struct cpt_bytes text,
-                    int is_shown)
-{
-    char shown[CPTI_TEXT_BYTES];
-
-    if (!is_shown) {
-        return cpt_path_frame(path, index)->kind == CPT_KIND_WORK &&
-               cpt_bytes_equal(cpt_path_frame_name(path, index), text);
-    }
-    return cpt_path_frame_text(path, index, shown, sizeof shown) == text.bytes &&
-           memcmp(shown, text.data, text.bytes) == 0;
-}
-
-/* Whether the stack of frame @index ends with the frames of @test. */
-static int is_stack(const struct cpti_expression *expression,
-                    const struct cpti_test *test, const struct cpt_path *path,
-                    uint32_t index)
-{
-    for (size_t i = test->frame_count; i-- > 0;) {
-        const struct cpti_value *value = &expression->values[test->value + i];
-
-        if (index == CPT_FRAME_NONE ||
-            !is_frame(path, index, text_of(expression, value), value->is_shown)) {
-            return 0;
-        }
-        index = cpt_path_frame(path, index)->parent;
-    }
-    return 1;
-}
-
-/* The time in and below all frames that @test names; where they stand below each other
- * it counts once. */
-static uint64_t time_below(const struct cpti_expression *expression,
-                           const struct cpti_test *test, struct cpti_scratch *scratch)
-{
-    const struct cpt_path *path = scratch->path;
-    uint64_t sum_ns = 0;
-
-    for (uint32_t i = 0; i < cpt_path_frame_count(path); i++) {
-        const uint32_t parent = cpt_path_frame(path, i)->parent;
-
-        scratch->marks[i] = (parent != CPT_FRAME_NONE && scratch->marks[parent] != 0) ||
-                            is_stack(expression, test, path, i);
-    }
-    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
-        const struct cpt_segment *segment = cpt_path_segment(path, i);
-
-        sum_ns += scratch->marks[segment->frame] != 0 ? segment->duration_ns : 0;
-    }
-    return sum_ns;
-}
-
 /* --- Tests --- */
 
 static int holds(unsigned relation, int order)
@@ -330,11 +232,11 @@ int cpti_expression_test(const struct cpti_expression *expression, size_t index,
     int is_in = 0;
 
     if (test->subject == CPTI_SUBJECT_PATH) {
-        if (!decode_path(record, scratch)) {
-            return -1;
-        }
-        return holds(test->relation, compare_ns(time_below(expression, test, scratch),
-                                                values[test->frame_count].ns));
+        uint64_t ns = 0;
+
+        return cpti_expression_path_ns(expression, index, record, scratch, &ns)
+                   ? holds(test->relation, compare_ns(ns, values[test->frame_count].ns))
+                   : -1;
     }
     if (test->subject == CPTI_SUBJECT_ATTRIBUTE) {
         attribute =
@@ -363,7 +265,7 @@ int cpti_expression_holds(const struct cpti_expression *expression,
     uint16_t at =
         expression->test_count == 0 ? CPTI_EXPRESSION_ACCEPT : expression->start;
 
-    scratch->is_decoded = 0;
+    cpti_scratch_begin(scratch);
     while (at < CPTI_EXPRESSION_REJECT) {
         const int is_true = cpti_expression_test(expression, at, record, scratch);
 

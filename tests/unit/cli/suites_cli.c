@@ -12,6 +12,7 @@ extern CU_TestInfo cpt_output_tests[];
 extern CU_TestInfo cpt_select_tests[];
 extern CU_TestInfo cpt_expression_tests[];
 extern CU_TestInfo cpt_gather_tests[];
+extern CU_TestInfo cpt_expression_path_tests[];
 extern CU_TestInfo cpt_passing_tests[];
 extern CU_TestInfo cpt_html_tests[];
 extern CU_TestInfo cpt_html_data_tests[];
@@ -30,6 +31,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"selections", NULL, NULL, NULL, NULL, cpt_select_tests},
     {"expressions", NULL, NULL, NULL, NULL, cpt_expression_tests},
     {"percentiles and samples", NULL, NULL, NULL, NULL, cpt_gather_tests},
+    {"paths in expressions", NULL, NULL, NULL, NULL, cpt_expression_path_tests},
     {"blocks passed over", NULL, NULL, NULL, NULL, cpt_passing_tests},
     {"HTML", NULL, NULL, NULL, NULL, cpt_html_tests},
     {"data of HTML", NULL, NULL, NULL, NULL, cpt_html_data_tests},
