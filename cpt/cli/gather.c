@@ -411,16 +411,15 @@ static int gather_store(struct gathering *gathering, const char *address)
         struct cpti_gather *gather = &gathering->gathers[i];
         const int has_sample = gather->selection->sample_count != 0;
 
-        gather->met_tree = 1;
         if (has_sample && gathering->path_count != 1) {
             return cpti_usage("%s: a sample is drawn from one database or from path "
                               "logs, not from both",
                               cpti_quoted(address));
         }
         gathering->is_drawn = 1;
-        failed = cpti_store_gather(address, gather->selection,
+        failed = cpti_store_gather(address, gather,
                                    has_sample ? &gathering->samples[i] : NULL,
-                                   gather->tree, note_service, gathering);
+                                   note_service, gathering);
     }
     return failed;
 }

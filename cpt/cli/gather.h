@@ -54,7 +54,8 @@ struct cpti_gather {
     /* If set: whether @request has to have the path of @record; else it gets NULL,
      * which is faster. */
     int (*needs_path)(const void *context, const struct cpt_record *record);
-    int met_tree; /* out: an operand was a tree, whose requests @request never saw */
+    int needs_order; /* @request is about the order of segments: no database has it */
+    int met_tree;    /* out: an operand was a tree, whose requests @request never saw */
 };
 
 /* Entry services that are listed; more are counted. And trees made at once. */

@@ -18,6 +18,7 @@
  */
 #include "cpt/cli/gather_store.h"
 
+#include "cpt/cli/gather.h"
 #include "cpt/cli/gather_percentile.h"
 #include "cpt/cli/gather_sample.h"
 #include "cpt/cli/output.h"
@@ -79,11 +80,13 @@ struct found {
     struct cpt_tree *tree;
     struct cpt_tree *rest; /* of the requests that were looked at here */
     struct cpt_path *path;
+    struct cpti_gather *gather; /* whose requests have to be met one by one; or NULL */
     uint64_t rest_count;
     void (*service)(void *context, const char *name);
     void *context;
     char first[CPTI_TEXT_BYTES];
     int service_count; /* 0, 1, or 2 for several */
+    int has_failed;    /* gather->request has, and has said so */
 };
 
 static void meet_service_name(struct found *found, struct cpt_bytes service)
@@ -121,6 +124,22 @@ static cpt_status meet_service(void *context, const struct cpti_store_service *s
     return status;
 }
 
+static cpt_status add_row(struct found *found, const struct cpti_store_row *row,
+                          uint64_t weight)
+{
+    cpt_status status;
+
+    cpt_path_reset(found->path);
+    status = cpt_record_path(row->record, NULL, found->path, NULL);
+    if (status == CPT_OK) {
+        status = cpt_tree_add(found->rest, found->path, weight);
+    }
+    if (status == CPT_OK) {
+        cpt_tree_time_add(found->rest, row->record->start_unix_ns);
+    }
+    return status;
+}
+
 /* A request that the database could not decide about. Its record has been counted. */
 static cpt_status meet_row(void *context, const struct cpti_store_row *row)
 {
@@ -128,7 +147,6 @@ static cpt_status meet_row(void *context, const struct cpti_store_row *row)
     const uint64_t weight = cpti_asked_weight(&found->gathering->asked->question, row);
     const enum cpti_selected selected =
         cpti_selection_counts(found->gathering->selection, row->record);
-    cpt_status status;
 
     found->rest_count++;
     if (selected == CPTI_FORCED_EXCLUDED) {
@@ -141,16 +159,28 @@ static cpt_status meet_row(void *context, const struct cpti_store_row *row)
         return CPT_OK;
     }
     meet_service_name(found, row->record->service);
-    if (found->gathering->selection->sample_count != 0) {
+    return found->gathering->selection->sample_count != 0 || found->gather != NULL
+               ? CPT_OK /* it comes again */
+               : add_row(found, row, weight);
+}
+
+/* One of all that are or may be selected. */
+static cpt_status meet_each_row(void *context, const struct cpti_store_row *row)
+{
+    struct found *found = context;
+    const struct cpti_gather *gather = found->gather;
+    const uint64_t weight = cpti_asked_weight(&found->gathering->asked->question, row);
+    cpt_status status;
+
+    if (weight == 0 || cpti_selection_counts(found->gathering->selection,
+                                             row->record) != CPTI_SELECTED) {
         return CPT_OK;
     }
-    cpt_path_reset(found->path);
-    status = cpt_record_path(row->record, NULL, found->path, NULL);
-    if (status == CPT_OK) {
-        status = cpt_tree_add(found->rest, found->path, weight);
-    }
-    if (status == CPT_OK) {
-        cpt_tree_time_add(found->rest, row->record->start_unix_ns);
+    status = add_row(found, row, weight);
+    if (status == CPT_OK && gather->request(gather->context, row->record, found->path,
+                                            weight) != CPTI_EXIT_DONE) {
+        found->has_failed = 1; /* and has said why */
+        return CPT_CANCELLED;
     }
     return status;
 }
@@ -398,13 +428,37 @@ static int draw_sample(struct gathering *gathering, struct cpti_sample *sample,
 
 /* --- All --- */
 
+/* Adds the sums of what is selected, or each of it. */
+static int add_selected(struct gathering *gathering, struct found *found)
+{
+    const struct cpti_store_question *question = &gathering->asked->question;
+    struct cpt_tree *part = NULL;
+    cpt_status status;
+
+    if (found->gather != NULL) {
+        status = cpti_store_rows(gathering->store, question, meet_each_row, found,
+                                 &gathering->error);
+        if (found->has_failed) {
+            return CPTI_EXIT_FAILED;
+        }
+    } else {
+        status = cpti_store_ask(gathering->store, question, &part, &gathering->error);
+        if (status == CPT_OK) {
+            status = cpt_tree_merge(found->tree, part);
+        }
+    }
+    if (status == CPT_OK) {
+        status = cpt_tree_merge(found->tree, found->rest);
+    }
+    cpt_tree_free(part);
+    return said(gathering, status);
+}
+
 static int ask(struct gathering *gathering, struct found *found,
                struct cpti_sample *sample)
 {
     struct cpti_store_pick *picks = NULL;
-    struct cpt_tree *part = NULL;
     int failed = survey(gathering, found);
-    cpt_status status;
 
     if (failed != CPTI_EXIT_DONE || found->service_count != 1) {
         return failed;
@@ -413,34 +467,30 @@ static int ask(struct gathering *gathering, struct found *found,
         failed = draw_sample(gathering, sample, &picks);
     }
     if (failed == CPTI_EXIT_DONE) {
-        status = cpti_store_ask(gathering->store, &gathering->asked->question, &part,
-                                &gathering->error);
-        if (status == CPT_OK) {
-            status = cpt_tree_merge(found->tree, part);
-        }
-        if (status == CPT_OK) {
-            status = cpt_tree_merge(found->tree, found->rest);
-        }
-        failed = said(gathering, status);
+        failed = add_selected(gathering, found);
     }
-    cpt_tree_free(part);
     free(picks);
     return failed;
 }
 
-int cpti_store_gather(const char *address, struct cpti_selection *selection,
-                      struct cpti_sample *sample, struct cpt_tree *tree,
+int cpti_store_gather(const char *address, struct cpti_gather *gather,
+                      struct cpti_sample *sample,
                       void (*service)(void *context, const char *name), void *context)
 {
     struct gathering gathering;
     struct found found = {.gathering = &gathering,
-                          .tree = tree,
+                          .tree = gather->tree,
                           .rest = cpt_tree_new(NULL, NULL),
                           .path = cpt_path_new(NULL),
                           .service = service,
                           .context = context};
-    int status = begin(&gathering, address, selection, 0);
+    int status = begin(&gathering, address, gather->selection, 0);
 
+    if (gather->request != NULL && !gather->needs_order) {
+        found.gather = gather;
+    } else {
+        gather->met_tree = 1;
+    }
     if (found.rest == NULL || found.path == NULL) {
         status = cpti_failed("out of memory");
     }

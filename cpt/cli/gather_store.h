@@ -13,6 +13,7 @@
 
 #include "cpt/cli/select.h"
 
+struct cpti_gather;
 struct cpti_population;
 struct cpti_sample;
 
@@ -20,13 +21,16 @@ struct cpti_sample;
 int cpti_is_store(const char *operand);
 
 /*
- * Adds the requests at @address that @selection takes to @tree, and the counts of those
- * left out. @service is told of each entry service that has selected requests; if there
- * are several, none is added. Of those that count, only the ones that are drawn into
- * the empty @sample, if there is one (it then holds no paths). enum cpti_exit.
+ * Adds the requests at @address that gather->selection takes to gather->tree, and the
+ * counts of those left out. @service is told of each entry service that has selected
+ * requests; if there are several, none is added. Of those that count, only the ones
+ * that are drawn into the empty @sample, if there is one (it then holds no paths).
+ *
+ * For gather->request the requests are fetched one by one, with their segments in any
+ * order, and so it is not told of them if it needs the order. enum cpti_exit.
  */
-int cpti_store_gather(const char *address, struct cpti_selection *selection,
-                      struct cpti_sample *sample, struct cpt_tree *tree,
+int cpti_store_gather(const char *address, struct cpti_gather *gather,
+                      struct cpti_sample *sample,
                       void (*service)(void *context, const char *name), void *context);
 
 /*

@@ -19,13 +19,12 @@ static int refuse(const char *address)
                        cpti_quoted(address));
 }
 
-int cpti_store_gather(const char *address, struct cpti_selection *selection,
-                      struct cpti_sample *sample, struct cpt_tree *tree,
+int cpti_store_gather(const char *address, struct cpti_gather *gather,
+                      struct cpti_sample *sample,
                       void (*service)(void *context, const char *name), void *context)
 {
-    (void)selection;
+    (void)gather;
     (void)sample;
-    (void)tree;
     (void)service;
     (void)context;
     return refuse(address);

@@ -66,6 +66,7 @@ static int gather(struct report *report, const struct cpti_arguments *arguments,
     }
     for (size_t i = 0; i < report->side_count; i++) {
         report->gathers[i].request = cpti_bands_meet;
+        report->gathers[i].needs_order = 1;
         report->gathers[i].needs_path = cpti_bands_need_path;
         report->gathers[i].context = &report->bands[i];
     }

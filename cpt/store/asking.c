@@ -6,8 +6,8 @@
 #include "cpt/cpt_alloc.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
-#include <threads.h>
 
 /* --- What statements are made of --- */
 
@@ -157,11 +157,11 @@ static cpt_status make_picks(struct cpti_asking *asking, struct cpt_error *error
 struct job {
     struct cpti_asking asking;
     const struct cpti_ask_how *how;
-    thrd_t thread;
+    pthread_t thread;
     int has_thread;
 };
 
-static int run_job(void *context)
+static void *run_job(void *context)
 {
     struct job *job = context;
     struct cpti_asking *asking = &job->asking;
@@ -182,7 +182,7 @@ static int run_job(void *context)
         status = job->how->ask(asking, &asking->error);
     }
     asking->status = status;
-    return 0;
+    return NULL;
 }
 
 static void end_job(struct job *job)
@@ -214,14 +214,14 @@ cpt_status cpti_ask_each(const struct cpti_store *store,
         job->asking.context = (char *)how->contexts + i * how->context_bytes;
         /* the last one is asked by this thread, as is one for which there is none */
         job->has_thread = i + 1 < store->shard_count && !how->is_by_turns &&
-                          thrd_create(&job->thread, run_job, job) == thrd_success;
+                          pthread_create(&job->thread, NULL, run_job, job) == 0;
         if (!job->has_thread) {
             (void)run_job(job);
         }
     }
     for (size_t i = 0; i < store->shard_count; i++) {
         if (jobs[i].has_thread) {
-            (void)thrd_join(jobs[i].thread, NULL);
+            (void)pthread_join(jobs[i].thread, NULL);
         }
         if (status == CPT_OK && jobs[i].asking.status != CPT_OK) {
             status = cpt_error_set(error, jobs[i].asking.status, 0, "%s",

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * rest.c - requests that the database cannot decide about, as records again
+ * rest.c - requests as records again: those that the database cannot decide about, or
+ * all that are selected, for who has to see each one
  *
- * They are few or none: somebody compares with a number what applications wrote as the
- * text of another number than a short integer ("2.5", "1e3"). Each row becomes a record
- * with a path, of which the same times lie on the same stacks as in the log; the order
- * of its segments is lost, but nothing that selects or adds up looks at that.
+ * The former are few or none: somebody compares with a number what applications wrote
+ * as the text of another number than a short integer ("2.5", "1e3"). Each row becomes a
+ * record with a path, of which the same times lie on the same stacks as in the log; the
+ * order of its segments is lost, but nothing that selects or adds up looks at that.
  */
 #include "cpt/store/asking.h"
 #include "cpt/cpt_alloc.h"
@@ -23,14 +24,15 @@ enum { REST_ROW_BYTES_MAX = 1 << 28 };
 /* What one shard is read with. */
 struct resting {
     struct cpti_asking *asking;
-    cpt_status (*meet)(void *context, const struct cpti_store_row *row);
+    cpti_store_row_fn meet;
     void *context;
+    int is_all; /* all that are or may be selected */
     struct cpt_path *path;
     struct cpt_attribute attributes[CPT_LOG_ATTRIBUTES_MAX];
 };
 
-static void write_rest(struct cpti_rows *sql,
-                       const struct cpti_store_question *question)
+static void write_rows(struct cpti_rows *sql,
+                       const struct cpti_store_question *question, int is_all)
 {
     cpti_sql_add(sql, "SELECT id, source, ordinal, service, start_ns, latency_ns, "
                       "weight, method, entry, status, is_forced, is_random, is_failed, "
@@ -38,9 +40,20 @@ static void write_rest(struct cpti_rows *sql,
                       "attributes.text, attributes.integer, attributes.real, "
                       "stacks.id, stacks.self_ns FROM cpt_requests FINAL WHERE ");
     cpti_sql_range(sql, question);
-    cpti_sql_add(sql, " AND ");
-    cpti_sql_unsure(sql, question);
-    cpti_sql_add(sql, " FORMAT RowBinary");
+    if (is_all) {
+        cpti_sql_add(sql, " AND (%s) AND (%s) AND (", cpti_forced_condition(question),
+                     cpti_root_condition(question));
+        cpti_sql_selected(sql, question);
+        cpti_sql_add(sql, " OR ");
+    } else {
+        cpti_sql_add(sql, " AND (");
+    }
+    if (question->picks == NULL) {
+        cpti_sql_unsure(sql, question);
+    } else {
+        cpti_sql_add(sql, "0"); /* all of them are selected */
+    }
+    cpti_sql_add(sql, ") FORMAT RowBinary");
 }
 
 static int get_flag(const unsigned char **at, const unsigned char *end, int *flag)
@@ -265,40 +278,56 @@ static cpt_status take_row(void *context, const unsigned char *data, size_t byte
     return give(resting, &row, &record, error);
 }
 
-static cpt_status rest_of_shard(struct cpti_asking *asking, struct cpt_error *error)
+static cpt_status rows_of_shard(struct cpti_asking *asking, struct cpt_error *error)
 {
     struct resting *resting = asking->context;
 
     resting->asking = asking;
-    write_rest(&asking->sql, asking->question);
+    write_rows(&asking->sql, asking->question, resting->is_all);
     return cpti_asking_run(asking, take_row, resting, REST_ROW_BYTES_MAX, error);
 }
 
-cpt_status
-cpti_store_rest(struct cpti_store *store, const struct cpti_store_question *question,
-                cpt_status (*meet)(void *context, const struct cpti_store_row *row),
-                void *context, struct cpt_error *error)
+static cpt_status read_rows(struct cpti_store *store,
+                            const struct cpti_store_question *question,
+                            const struct resting *like, struct cpt_error *error)
 {
-    struct resting *resting;
-    struct cpti_ask_how how = {
-        .ask = rest_of_shard, .needs_stacks = 1, .is_by_turns = 1};
+    struct resting *resting = cpt_alloc_zeroed(NULL, sizeof *resting);
+    const struct cpti_ask_how how = {
+        .ask = rows_of_shard, .contexts = resting, .needs_stacks = 1, .is_by_turns = 1};
     cpt_status status;
 
-    if (!cpti_store_is_unsure(question)) {
-        return CPT_OK;
-    }
-    resting = cpt_alloc_zeroed(NULL, sizeof *resting);
     if (resting == NULL) {
         return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
     }
-    how.contexts = resting;
     resting->path = cpt_path_new(NULL);
-    resting->meet = meet;
-    resting->context = context;
+    resting->meet = like->meet;
+    resting->context = like->context;
+    resting->is_all = like->is_all;
     status = resting->path != NULL
                  ? cpti_ask_each(store, question, &how, error)
                  : cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
     cpt_path_free(resting->path);
     cpt_alloc_free(NULL, resting);
     return status;
+}
+
+cpt_status cpti_store_rest(struct cpti_store *store,
+                           const struct cpti_store_question *question,
+                           cpti_store_row_fn meet, void *context,
+                           struct cpt_error *error)
+{
+    const struct resting like = {.meet = meet, .context = context};
+
+    return cpti_store_is_unsure(question) ? read_rows(store, question, &like, error)
+                                          : CPT_OK;
+}
+
+cpt_status cpti_store_rows(struct cpti_store *store,
+                           const struct cpti_store_question *question,
+                           cpti_store_row_fn meet, void *context,
+                           struct cpt_error *error)
+{
+    const struct resting like = {.meet = meet, .context = context, .is_all = 1};
+
+    return read_rows(store, question, &like, error);
 }

@@ -25,9 +25,9 @@
 #include "cpt/cpt_alloc.h"
 #include "cpt/cpt_clock.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <threads.h>
 #include <time.h>
 
 /* Pause before the next try: at first, and at most. And months that go together. */
@@ -37,7 +37,7 @@ enum { PAUSE_FIRST_MS = 100, PAUSE_MAX_MS = 3000, MONTHS_MAX = 90 };
 struct cpti_sender {
     const struct cpti_store *store;
     struct cpti_shard *shard;
-    thrd_t thread;
+    pthread_t thread;
     cpt_status status;
     struct cpt_error error;
 };
@@ -155,13 +155,13 @@ static cpt_status send_batch(const struct cpti_store *store, struct cpti_shard *
 
 /* --- Senders --- */
 
-static int run_sender(void *context)
+static void *run_sender(void *context)
 {
     struct cpti_sender *sender = context;
 
     sender->status = send_batch(sender->store, sender->shard, &sender->shard->sending,
                                 &sender->error);
-    return 0;
+    return NULL;
 }
 
 /* Waits until the batch on its way has arrived. What became of it. */
@@ -170,7 +170,7 @@ static cpt_status wait_for(struct cpti_shard *shard, struct cpt_error *error)
     cpt_status status = CPT_OK;
 
     if (shard->sender != NULL) {
-        (void)thrd_join(shard->sender->thread, NULL);
+        (void)pthread_join(shard->sender->thread, NULL);
         status = shard->sender->status;
         if (status != CPT_OK) {
             (void)cpt_error_set(error, status, 0, "%s", shard->sender->error.sentence);
@@ -197,7 +197,7 @@ cpt_status cpti_shard_send(const struct cpti_store *store, struct cpti_shard *sh
     if (sender != NULL) {
         sender->store = store;
         sender->shard = shard;
-        if (thrd_create(&sender->thread, run_sender, sender) == thrd_success) {
+        if (pthread_create(&sender->thread, NULL, run_sender, sender) == 0) {
             shard->sender = sender;
             return CPT_OK;
         }

@@ -245,15 +245,25 @@ struct cpti_store_row {
 /* Whether there may be requests that the database cannot decide about. */
 int cpti_store_is_unsure(const struct cpti_store_question *question);
 
+/* What meets rows; anything but CPT_OK ends it. */
+typedef cpt_status (*cpti_store_row_fn)(void *context,
+                                        const struct cpti_store_row *row);
+
 /*
  * Gives @meet those requests, one after the other on the caller's thread, whatever the
  * condition, and those of inner services and forced ones, too. Errors as above, and
  * what @meet returns.
  */
-cpt_status
-cpti_store_rest(struct cpti_store *store, const struct cpti_store_question *question,
-                cpt_status (*meet)(void *context, const struct cpti_store_row *row),
-                void *context, struct cpt_error *error);
+cpt_status cpti_store_rest(struct cpti_store *store,
+                           const struct cpti_store_question *question,
+                           cpti_store_row_fn meet, void *context,
+                           struct cpt_error *error);
+
+/* The same with all requests that are selected, and those that may be; in any order. */
+cpt_status cpti_store_rows(struct cpti_store *store,
+                           const struct cpti_store_question *question,
+                           cpti_store_row_fn meet, void *context,
+                           struct cpt_error *error);
 
 /* The place of a selected request among all. */
 struct cpti_store_place {

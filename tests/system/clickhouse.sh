@@ -180,6 +180,32 @@ same_tree 'a sample' --sample 17 --seed 4
 same_tree 'a sample of a part' --sample 17 -w 'region != "eu"'
 same_tree 'all are the sample' --sample 1000
 
+# same_output WHAT COMMAND OPTIONS...: what is printed does not tell which it was.
+same_output()
+{
+    what=$1
+    shift
+    "$CPT" "$@" $logs >logs.txt || fail "$what: logs"
+    "$CPT" "$@" "$store" >store.txt || fail "$what: database"
+    cmp logs.txt store.txt || fail "$what: what is printed differs"
+    say "$what: the same output"
+}
+
+say 'requests one by one'
+for by in stack name service edge; do
+    same_output "by $by" diff --by $by --base arm=control --new arm=treatment
+done
+same_output 'a mix' diff --mix region --base arm=control --new arm=treatment
+same_output 'precision' precision
+for side in logs store; do
+    eval "files=\$$side"
+    "$CPT" pprof -q --label-by arm -o - $files >$side.pb.gz || fail "labels: $side"
+    "$CPT" report --html $side.html $files || fail "HTML: $side"
+done
+[ "$(gzip -dc logs.pb.gz | wc -c)" -gt "$(gzip -dc store.pb.gz | wc -c)" ] ||
+    fail 'a profile of the database names a log' # it does not, and is else as large
+grep -q '"example":null' store.html || fail 'the order of a request is made up'
+
 say 'what is not there'
 "$CPT" report "$store" -w nosuch=1 2>said
 [ $? = 1 ] || fail 'nothing selected has another exit status'
