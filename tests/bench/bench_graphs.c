@@ -40,7 +40,7 @@ enum {
     BATCHES = 7,
     BATCH_NS = 1000 * 1000,
     WARM_NS = 2 * 1000 * 1000,
-    THREADS_FACTOR = 8, /* till the system has spread threads over the processors */
+    THREADS_FACTOR = 16, /* till the system has spread threads over the processors */
     BODY_NS = 700,
     CHILD_SECONDS_MAX = 20
 };
