@@ -91,7 +91,7 @@ only_in 'pb[_.]' wire pprof-export
 only_in 'zlib' pprof-export
 only_in 'event2/' framework/transport
 only_in 'curl/' cpt/store
-only_in 'pthread' framework framework/transport cpt/cli
+only_in 'pthread' framework framework/transport cpt/cli cpt/store
 only_in 'stdatomic' cpt framework framework/transport cpt/cli
 
 [ $failed = 0 ] && echo "layering: every include goes towards the core"
