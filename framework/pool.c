@@ -24,6 +24,10 @@
  * thread that comes back from blocking sits down where there is no seat: free seats are
  * then less than 0 until a thread notices that between two works, and goes to sleep.
  *
+ * A foreign thread that takes part (pool.h) takes a seat if more than one is free, so
+ * that one is left for those who look into the inbox. It searches as a worker does
+ * while it waits for its own request, and stands up when its turn is over.
+ *
  * Nobody is woken for nothing, and nobody sleeps while there is work. `state` holds how
  * many seats are free and how many threads are *searching*: awake, without work.
  *
@@ -37,8 +41,8 @@
  * has found work, and was the last one, wakes another if there is more. docs/models/
  * has this as a model that a checker goes through.
  *
- * A searcher looks around for at most SPIN_NS before it sleeps, and for less if that
- * was in vain lately.
+ * A searcher looks around for SPIN_NS before it sleeps. (Less, after that was in vain,
+ * is worse: it then sleeps between any two pieces of work.)
  *
  * Once a work has run its owner may free the pool. Workers are joined by that; a submit
  * from elsewhere holds the lock until it has done all it does to the pool, and freeing
@@ -46,26 +50,14 @@
  */
 #include "framework/pool.h"
 
-#include "framework/deque.h"
+#include "framework/pool_state.h"
 #include "framework/request.h"
-#include "framework/timer_thread.h"
 
 #include <assert.h>
-#include <semaphore.h>
+#include <sched.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
-
-#ifdef CPTI_DEQUE_LOCKED /* the other deque, to compare with: bench_pool.c */
-#include "framework/deque_locked.h"
-#define cpti_deque          cpti_locked_deque
-#define cpti_deque_init     cpti_locked_deque_init
-#define cpti_deque_deinit   cpti_locked_deque_deinit
-#define cpti_deque_is_empty cpti_locked_deque_is_empty
-#define cpti_deque_push     cpti_locked_deque_push
-#define cpti_deque_pop      cpti_locked_deque_pop
-#define cpti_deque_steal    cpti_locked_deque_steal
-#endif
 
 enum {
     WORKERS_MAX = 1024,
@@ -75,71 +67,18 @@ enum {
     TURN_WORKS = 61,
     TURN_NS = 2000000,
     SPIN_NS = 20000,
-    SPIN_NS_MIN = 1000,
-    CACHE_LINE = 64
-};
-
-/* What a thread of the pool, or one that takes part, has of its own. */
-struct place {
-    struct pool *pool;
-    uint64_t random;       /* whom to steal from first */
-    uint64_t turn_ns;      /* since when it has seen others waiting; 0: not yet */
-    uint64_t stolen_count; /* written by its thread; see count_up() */
-    uint32_t local_count;  /* works since it looked into the inbox */
-    uint32_t spin_ns;
-    uint32_t block_depth;
-    unsigned char has_left_seat; /* while it blocks; guarded by lock */
-    unsigned char is_adopted;    /* of a foreign thread */
-    unsigned char is_taken;      /* guarded by lock: a foreign thread has it */
-    struct place *next_refused;  /* see struct pool; guarded by lock */
-    pthread_t thread;
-    char pad[CACHE_LINE]; /* thieves read the deque, nobody else the above */
-    struct cpti_deque deque;
-};
-
-struct pool {
-    struct cpt_executor executor; /* first: it is what the user has */
-    const struct cpt_alloc *alloc;
-    char name[CPT_NAME_BYTES_MAX + 1];
-    unsigned worker_count;
-    unsigned extra_max;
-    unsigned places_max;
-    unsigned spin_ns_max;
-
-    char pad0[CACHE_LINE];
-    atomic_uint_fast32_t state; /* see SEAT below */
-    atomic_uint_fast32_t inbox_count;
-    atomic_uint_fast32_t place_count;
-    atomic_int is_stopping;
-    atomic_int is_over;
-    atomic_uint_fast64_t woken_count;
-    char pad1[CACHE_LINE];
-
-    sem_t wake;            /* one token: a seat that was taken for a sleeper */
-    struct cpti_lock lock; /* guards what follows */
-    pthread_cond_t is_quiet;
-    struct cpt_work *first; /* the inbox */
-    struct cpt_work *last;
-    uint64_t inbox_total;
-    uint64_t spilled_count;
-    uint64_t refused_count;
-    unsigned thread_count;
-    unsigned blocked_count; /* that have left their seats */
-    struct place *refused;  /* that block on them, as no thread could be added */
-
-    char pad2[CACHE_LINE];
-    struct cpti_timer_thread timers;
-
-    /* Of threads and of foreign ones; only ever more, see place_count. */
-    struct place *places[];
+    SPINS_MAX = 40,   /* looks until it lets others have the processor, 2 us or so */
+    SPINNERS_MIN = 2, /* so many may spin in the smallest pool */
 };
 
 /* The place of this thread, in whichever pool. */
-static _Thread_local struct place *current_place;
+static _Thread_local struct place *current_place
+    __attribute__((tls_model("initial-exec")));
 
 /* The pool that this thread, none of its own, would take part in; see
  * cpti_pool_enter(). */
-static _Thread_local struct cpt_executor *guest_of;
+static _Thread_local struct cpt_executor *guest_of
+    __attribute__((tls_model("initial-exec")));
 
 static struct place *own_place(const struct pool *pool)
 {
@@ -170,72 +109,6 @@ static uint64_t coarse_ns(void)
 static void count_up(uint64_t *counter)
 {
     __atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
-}
-
-/* --- The state: searching threads in the lower half, free seats, biased, above --- */
-
-#define SEARCHER UINT32_C(1)
-#define SEAT     (UINT32_C(1) << 16)
-#define NO_SEAT  (UINT32_C(1) << 31)
-
-static int free_seats(uint_fast32_t state)
-{
-    return (int)((uint32_t)state >> 16) - (int)(NO_SEAT >> 16);
-}
-
-static unsigned searching(uint_fast32_t state)
-{
-    return (unsigned)(state & (SEAT - 1));
-}
-
-/* Takes a free seat for one who will search, if nobody searches. */
-static int take_seat(struct pool *pool)
-{
-    uint_fast32_t state = atomic_load(&pool->state);
-
-    while (searching(state) == 0 && free_seats(state) > 0) {
-        if (atomic_compare_exchange_weak(&pool->state, &state,
-                                         state - SEAT + SEARCHER)) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* There is work, and it was put where others look before this was called. */
-static void wake_one(struct pool *pool)
-{
-    if (take_seat(pool)) {
-        atomic_fetch_add_explicit(&pool->woken_count, 1, memory_order_relaxed);
-        (void)sem_post(&pool->wake);
-    }
-}
-
-static struct place *place_at(struct pool *pool, unsigned index)
-{
-    return pool->places[index];
-}
-
-/* The places below are complete; seq_cst, as it is a part of what who goes to sleep
- * reads after it has written the state. */
-static unsigned place_count(struct pool *pool)
-{
-    return (unsigned)atomic_load(&pool->place_count);
-}
-
-static int has_work(struct pool *pool)
-{
-    const unsigned count = place_count(pool);
-
-    if (atomic_load(&pool->inbox_count) != 0) {
-        return 1;
-    }
-    for (unsigned i = 0; i < count; i++) {
-        if (!cpti_deque_is_empty(&place_at(pool, i)->deque)) {
-            return 1;
-        }
-    }
-    return 0;
 }
 
 /* --- Work in and out --- */
@@ -349,6 +222,19 @@ static unsigned pool_hunger(struct cpt_executor *executor)
 
 /* --- Turns --- */
 
+/* A foreign thread leaves its seat to a worker. */
+static void stand_up(struct pool *pool, struct place *place)
+{
+    if (place->has_seat) {
+        place->has_seat = 0;
+        (void)atomic_fetch_sub(&pool->guest_count, 1);
+        (void)atomic_fetch_add(&pool->state, SEAT);
+        if (has_work(pool)) {
+            wake_one(pool);
+        }
+    }
+}
+
 /* Others wait, and this thread has not looked at them for as long as a turn lasts. */
 static int is_turn_over(struct place *place)
 {
@@ -369,10 +255,14 @@ static int pool_yield(struct cpt_executor *executor, struct cpt_work *work)
         return 0;
     }
     place = own_place(pool);
-    if (place == NULL || place->is_adopted || !is_turn_over(place)) {
+    if (place == NULL || !is_turn_over(place)) {
         return 0;
     }
     place->turn_ns = 0;
+    if (place->is_adopted) {
+        stand_up(pool, place); /* it may go on beside the workers */
+        return 0;
+    }
     cpti_lock_take(&pool->lock);
     put_in_inbox(pool, work);
     cpti_lock_release(&pool->lock);
@@ -412,30 +302,57 @@ static void pause_processor(void)
 #endif
 }
 
-/* Looks around for a while. The thread counts as searching. */
-static struct cpt_work *search(struct pool *pool, struct place *place)
+/* So many search already that one more would only be in their way. */
+static int is_crowded(struct pool *pool)
+{
+    const unsigned count = searching(atomic_load(&pool->state));
+
+    return count > SPINNERS_MIN && 2 * count > pool->worker_count + 1;
+}
+
+/* A moment between two looks. Who has work may need the processor to go on with it: a
+ * thread that was woken often is put on that of the one that woke it. */
+static void pause_search(unsigned look_count)
+{
+    if (look_count > SPINS_MAX) {
+        (void)sched_yield();
+        return;
+    }
+    for (int i = 0; i < 16; i++) {
+        pause_processor();
+    }
+}
+
+/* Looks around for a while, but not once @is_over says so; NULL: it never does. */
+static struct cpt_work *search(struct pool *pool, struct place *place,
+                               int (*is_over)(void *context), void *context)
 {
     struct cpt_work *work = take_from_others(pool, place);
-    const uint_fast32_t state = atomic_load(&pool->state);
+    unsigned look_count = 0;
     uint64_t until_ns = 0;
 
-    /* Half of the workers at most: the others would only be in each other's way. */
-    if (work != NULL || pool->spin_ns_max == 0 ||
-        2 * searching(state) > pool->worker_count + 1 ||
+    if (work != NULL || pool->spin_ns == 0 || is_crowded(pool) ||
         atomic_load(&pool->is_stopping)) {
         return work;
     }
-    until_ns = now_ns() + place->spin_ns;
+    until_ns = now_ns() + pool->spin_ns;
     do {
-        for (int i = 0; i < 16; i++) {
-            pause_processor();
+        pause_search(++look_count);
+        if (is_over != NULL && is_over(context)) {
+            return NULL;
         }
         work = has_work(pool) ? take_from_others(pool, place) : NULL;
-    } while (work == NULL && now_ns() < until_ns);
-    place->spin_ns = work != NULL                       ? pool->spin_ns_max
-                     : place->spin_ns > 2 * SPIN_NS_MIN ? place->spin_ns / 2
-                                                        : SPIN_NS_MIN;
+    } while (work == NULL && now_ns() < until_ns &&
+             free_seats(atomic_load_explicit(&pool->state, memory_order_relaxed)) >= 0);
     return work;
+}
+
+/* It has found work. If it was the last one, somebody else shall look for the rest. */
+static void stop_searching(struct pool *pool)
+{
+    if (searching(atomic_fetch_sub(&pool->state, SEARCHER)) == 1 && has_work(pool)) {
+        wake_one(pool);
+    }
 }
 
 /* Nobody is awake or blocked, and there is nothing to run. */
@@ -443,6 +360,16 @@ static int is_quiet(struct pool *pool)
 {
     return free_seats(atomic_load(&pool->state)) == (int)pool->worker_count &&
            pool->blocked_count == 0 && !has_work(pool);
+}
+
+/* A seat has become free: cpt_pool_free() may wait for that. */
+static void tell_quiet(struct pool *pool)
+{
+    if (atomic_load(&pool->is_stopping)) {
+        cpti_lock_take(&pool->lock);
+        (void)pthread_cond_signal(&pool->is_quiet);
+        cpti_lock_release(&pool->lock);
+    }
 }
 
 /* Leaves the seat (by @change of the state) and sleeps. 1: it has a seat again, and
@@ -453,11 +380,7 @@ static int sleep_until_woken(struct pool *pool, uint_fast32_t change)
     if (has_work(pool) && take_seat(pool)) {
         return 1;
     }
-    if (atomic_load(&pool->is_stopping)) {
-        cpti_lock_take(&pool->lock);
-        (void)pthread_cond_signal(&pool->is_quiet);
-        cpti_lock_release(&pool->lock);
-    }
+    tell_quiet(pool);
     cpti_thread_idles();
     while (sem_wait(&pool->wake) != 0) {
     }
@@ -495,17 +418,14 @@ static uint_fast32_t run_works(struct pool *pool, struct place *place)
                 (void)atomic_fetch_add(&pool->state, SEARCHER);
                 is_searching = 1;
             }
-            work = search(pool, place);
+            work = search(pool, place, NULL, NULL);
         }
         if (work == NULL) {
             return SEAT - SEARCHER;
         }
         if (is_searching) {
             is_searching = 0;
-            if (searching(atomic_fetch_sub(&pool->state, SEARCHER)) == 1 &&
-                has_work(pool)) {
-                wake_one(pool);
-            }
+            stop_searching(pool);
         }
         work->run(work);
     }
@@ -543,7 +463,6 @@ static struct place *add_place(struct pool *pool)
     }
     place->pool = pool;
     place->random = count + 1;
-    place->spin_ns = pool->spin_ns_max;
     cpti_deque_init(&place->deque);
     pool->places[count] = place;
     atomic_store(&pool->place_count, count + 1);
@@ -624,8 +543,14 @@ static void pool_block(struct cpt_executor *executor, int is_blocked)
     struct pool *pool = (struct pool *)executor;
     struct place *place = own_place(pool);
 
-    if (place == NULL || place->is_adopted) {
+    if (place == NULL) {
         return; /* has no seat */
+    }
+    if (place->is_adopted) {
+        if (is_blocked) {
+            stand_up(pool, place);
+        }
+        return;
     }
     if (is_blocked) {
         if (place->block_depth++ == 0 && begin_block(pool, place) && has_work(pool)) {
@@ -698,7 +623,7 @@ static struct pool *pool_init(const struct cpt_pool_options *options)
     pool->worker_count = options->worker_count;
     pool->extra_max = options->extra_worker_count_max;
     pool->places_max = places_max;
-    pool->spin_ns_max = processor_count() > 1 ? SPIN_NS : 0;
+    pool->spin_ns = processor_count() > 1 ? SPIN_NS : 0;
     (void)snprintf(pool->name, sizeof pool->name, "%s",
                    options->name != NULL ? options->name : "pool");
     pool->executor = (struct cpt_executor){.name = pool->name,
@@ -824,6 +749,17 @@ static struct place *take_place(struct pool *pool)
     return place;
 }
 
+/* Takes a seat for a foreign thread, but not the last one that a worker might have. */
+static int sit_down(struct pool *pool)
+{
+    if (atomic_fetch_add(&pool->guest_count, 1) + 1 < pool->worker_count) {
+        (void)atomic_fetch_sub(&pool->state, SEAT);
+        return 1;
+    }
+    (void)atomic_fetch_sub(&pool->guest_count, 1);
+    return 0;
+}
+
 cpt_status cpti_pool_adopt(struct cpt_executor *executor)
 {
     struct place *place = NULL;
@@ -836,6 +772,7 @@ cpt_status cpti_pool_adopt(struct cpt_executor *executor)
         return CPT_LIMIT;
     }
     current_place = place;
+    place->has_seat = (unsigned char)sit_down((struct pool *)executor);
     return CPT_OK;
 }
 
@@ -848,13 +785,47 @@ int cpti_pool_enter(struct cpt_executor *executor)
     return 1;
 }
 
-void cpti_pool_exit(struct cpt_executor *executor)
+/* The next work for a thread that waits until @is_over, or NULL: it may as well sleep.
+ * As a worker with a seat it counts as searching meanwhile. */
+static struct cpt_work *look_meanwhile(struct pool *pool, struct place *place,
+                                       int (*is_over)(void *context), void *context)
 {
+    struct cpt_work *work = cpti_deque_pop(&place->deque);
+
+    if (work != NULL) {
+        return work;
+    }
+    if (!place->has_seat) {
+        return search(pool, place, is_over, context);
+    }
+    (void)atomic_fetch_add(&pool->state, SEARCHER);
+    work = search(pool, place, is_over, context);
+    if (work != NULL) {
+        stop_searching(pool);
+    } else {
+        (void)atomic_fetch_sub(&pool->state, SEARCHER);
+        stand_up(pool, place);
+    }
+    return work;
+}
+
+void cpti_pool_exit(struct cpt_executor *executor, int (*is_over)(void *context),
+                    void *context)
+{
+    struct pool *pool = (struct pool *)executor;
+    struct place *place = current_place;
+
     guest_of = NULL;
-    if (current_place == NULL) {
+    if (place == NULL) {
         return;
     }
-    while (cpti_pool_help_own(executor)) {
+    while (is_over != NULL && !is_over(context)) {
+        struct cpt_work *work = look_meanwhile(pool, place, is_over, context);
+
+        if (work == NULL) {
+            break;
+        }
+        work->run(work);
     }
     cpti_pool_leave(executor);
 }
@@ -878,6 +849,8 @@ void cpti_pool_leave(struct cpt_executor *executor)
 
     assert(place != NULL && place->is_adopted);
     current_place = NULL;
+    stand_up(pool, place);
+    tell_quiet(pool);
     while ((work = cpti_deque_steal(&place->deque)) != NULL) {
         pool_submit(executor, work);
     }

@@ -40,8 +40,10 @@ void cpti_pool_leave(struct cpt_executor *executor);
  * never does pays nothing. 0: not a pool, or the thread is in one. */
 int cpti_pool_enter(struct cpt_executor *executor);
 
-/* Runs what this thread has submitted and nobody took, and leaves. */
-void cpti_pool_exit(struct cpt_executor *executor);
+/* Takes part as a worker until @is_over (NULL: not at all) says so, or there has been
+ * nothing to do for a while, and leaves. */
+void cpti_pool_exit(struct cpt_executor *executor, int (*is_over)(void *context),
+                    void *context);
 
 /* What a pool has counted since it was made. Any thread. */
 struct cpti_pool_counts {

@@ -714,6 +714,12 @@ static void wait_until_gone(struct waiter *waiter)
     cpti_lock_deinit(&waiter->lock);
 }
 
+static int is_free(void *context)
+{
+    return atomic_load_explicit(&((struct waiter *)context)->state,
+                                memory_order_acquire) == WAITER_IS_FREE;
+}
+
 /* On a pool the thread that would only wait runs the request itself, and what of it no
  * worker has taken: a small one then wakes nobody up. */
 static cpt_status start_and_help(const struct cpt_request_options *options,
@@ -724,7 +730,7 @@ static cpt_status start_and_help(const struct cpt_request_options *options,
     const cpt_status status = start(options, is_here, NULL, error);
 
     if (is_here) {
-        cpti_pool_exit(executor);
+        cpti_pool_exit(executor, status == CPT_OK ? is_free : NULL, options->context);
     }
     return status;
 }
