@@ -27,6 +27,7 @@
 
 #include "framework/recording.h"
 #include "framework/run.h"
+#include "framework/service.h"
 
 #include "cpt/cpt_path.h"
 
@@ -77,6 +78,7 @@ struct cpti_fill {
     struct cpt_executor *executor;
     const struct cpt_clock *clock;
     struct cpti_inherited inherited;
+    struct cpt_service *services[2]; /* that it holds: inherited from, or NULL */
     char traceparent[64];
     unsigned attribution;
     int measures_cpu;
@@ -114,6 +116,9 @@ static void free_fill(void *context)
     struct cpt_shared *shared = fill->shared;
 
     cpt_path_free(fill->path);
+    for (size_t i = 0; i < 2 && fill->services[i] != NULL; i++) {
+        cpti_service_release(fill->services[i]);
+    }
     cpt_alloc_free(shared->options.alloc, fill);
     cpti_lock_take(&shared->lock);
     if (--shared->fill_count == 0) {
@@ -475,6 +480,10 @@ static void inherit(struct cpti_fill *fill, const struct cpt_request *request)
     fill->attribution = request->trace.attribution;
     fill->measures_cpu = request->off_cpu_ns != NULL;
     inherited->service = request->inherited.service;
+    if (inherited->service != NULL) { /* who joined may be gone before the run is */
+        cpti_service_hold(inherited->service);
+        fill->services[fill->services[0] != NULL] = inherited->service;
+    }
     inherited->ask = request->inherited.ask;
     inherited->overcount = request->inherited.overcount;
     if (traceparent.bytes != 0 && traceparent.bytes <= sizeof fill->traceparent) {

@@ -9,6 +9,7 @@ extern CU_TestInfo cpt_owner_tests[];
 extern CU_TestInfo cpt_optional_tests[];
 extern CU_TestInfo cpt_nesting_model_tests[];
 extern CU_TestInfo cpt_nesting_stress_tests[];
+extern CU_TestInfo cpt_nested_calls_tests[];
 extern CU_TestInfo cpt_subgraph_tests[];
 extern CU_TestInfo cpt_shared_tests[];
 extern CU_TestInfo cpt_mutex_tests[];
@@ -46,6 +47,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"cancelling", NULL, NULL, NULL, NULL, cpt_cancel_tests},
     {"limits", NULL, NULL, NULL, NULL, cpt_limits_tests},
     {"random components", NULL, NULL, NULL, NULL, cpt_nesting_model_tests},
+    {"nested calls", NULL, NULL, NULL, NULL, cpt_nested_calls_tests},
     {"nesting, stress", NULL, NULL, NULL, NULL, cpt_nesting_stress_tests},
     {"log file", NULL, NULL, NULL, NULL, cpt_log_file_tests},
     {"stress", NULL, NULL, NULL, NULL, cpt_stress_tests},
