@@ -38,8 +38,7 @@ enum {
     TASKS = 20,
     BODY_NS = 5000,
     WORKERS = 2,
-    BURST_COUNT = 2000,
-    OPEN_COUNT = 2000, /* 0.4 s at half load */
+    COUNT = 2000, /* 0.2 s of computing; 0.4 s at half load */
     SERVERS_MAX = 4
 };
 
@@ -60,9 +59,8 @@ static cpt_status run_task(struct cpt_task *task)
 /* --- One run: requests, and when each ended --- */
 
 static struct {
-    uint64_t due_ns[BURST_COUNT > OPEN_COUNT ? BURST_COUNT : OPEN_COUNT];
-    uint64_t end_ns[BURST_COUNT > OPEN_COUNT ? BURST_COUNT : OPEN_COUNT];
-    size_t count;
+    uint64_t due_ns[COUNT];
+    uint64_t end_ns[COUNT];
     atomic_size_t ended_count;
     pthread_mutex_t lock;
     pthread_cond_t all_ended;
@@ -71,7 +69,7 @@ static struct {
 static void note_end(size_t index)
 {
     load.end_ns[index] = now_ns();
-    if (atomic_fetch_add(&load.ended_count, 1) + 1 == load.count) {
+    if (atomic_fetch_add(&load.ended_count, 1) + 1 == COUNT) {
         (void)pthread_mutex_lock(&load.lock);
         (void)pthread_cond_signal(&load.all_ended);
         (void)pthread_mutex_unlock(&load.lock);
@@ -81,7 +79,7 @@ static void note_end(size_t index)
 static void wait_for_all(void)
 {
     (void)pthread_mutex_lock(&load.lock);
-    while (atomic_load(&load.ended_count) != load.count) {
+    while (atomic_load(&load.ended_count) != COUNT) {
         (void)pthread_cond_wait(&load.all_ended, &load.lock);
     }
     (void)pthread_mutex_unlock(&load.lock);
@@ -118,14 +116,14 @@ static void *run_loop(void *context)
         for (int i = 0; i < TASKS; i++) {
             (void)run_task(NULL);
         }
-        note_end(taken_count++ % load.count);
+        note_end(taken_count++ % COUNT);
         (void)pthread_mutex_lock(&loop.lock);
     }
     (void)pthread_mutex_unlock(&loop.lock);
     return NULL;
 }
 
-/* Requests come in the order of their numbers, and a run has load.count of them. */
+/* Requests come in the order of their numbers, and a run has COUNT of them. */
 static void submit_to_loop(struct server *server, size_t index)
 {
     (void)server;
@@ -181,14 +179,13 @@ static void run_burst(struct server *server, double *wall_us, double *busy_us)
     const uint64_t begin_ns = now_ns();
     const uint64_t begin_busy_ns = busy_ns();
 
-    load.count = BURST_COUNT;
     atomic_store(&load.ended_count, 0);
-    for (size_t i = 0; i < BURST_COUNT; i++) {
+    for (size_t i = 0; i < COUNT; i++) {
         server->submit(server, i);
     }
     wait_for_all();
-    *wall_us = (double)(now_ns() - begin_ns) / BURST_COUNT / 1e3;
-    *busy_us = (double)(busy_ns() - begin_busy_ns) / BURST_COUNT / 1e3;
+    *wall_us = (double)(now_ns() - begin_ns) / COUNT / 1e3;
+    *busy_us = (double)(busy_ns() - begin_busy_ns) / COUNT / 1e3;
 }
 
 static void sleep_until(uint64_t at_ns)
@@ -211,17 +208,16 @@ static double draw(uint64_t *state)
 static void run_open(struct server *server, uint64_t seed, double *mean_us,
                      double *p99_us)
 {
-    static double latencies_us[OPEN_COUNT];
+    static double latencies_us[COUNT];
     const double gap_ns = 2.0 * TASKS * BODY_NS;
     double at_ns = (double)now_ns() + 1e6;
 
-    load.count = OPEN_COUNT;
     atomic_store(&load.ended_count, 0);
-    for (size_t i = 0; i < OPEN_COUNT; i++) {
+    for (size_t i = 0; i < COUNT; i++) {
         at_ns += -log(draw(&seed)) * gap_ns;
         load.due_ns[i] = (uint64_t)at_ns;
     }
-    for (size_t i = 0; i < OPEN_COUNT; i++) {
+    for (size_t i = 0; i < COUNT; i++) {
         if (load.due_ns[i] > now_ns()) {
             sleep_until(load.due_ns[i]);
         }
@@ -229,11 +225,11 @@ static void run_open(struct server *server, uint64_t seed, double *mean_us,
     }
     wait_for_all();
     *mean_us = 0;
-    for (size_t i = 0; i < OPEN_COUNT; i++) {
+    for (size_t i = 0; i < COUNT; i++) {
         latencies_us[i] = (double)(load.end_ns[i] - load.due_ns[i]) / 1e3;
-        *mean_us += latencies_us[i] / OPEN_COUNT;
+        *mean_us += latencies_us[i] / COUNT;
     }
-    *p99_us = bench_quantile(latencies_us, OPEN_COUNT, 0.99);
+    *p99_us = bench_quantile(latencies_us, COUNT, 0.99);
 }
 
 /* --- All of it --- */
