@@ -29,7 +29,7 @@ note()
         printf "{\"name\": \"bench_scale: %s\", \"value\": %s, \"unit\": \"s\", ", name, value
         if (baseline == "") printf "\"baseline\": null, \"ratio\": null, "
         else printf "\"baseline\": \"%s\", \"ratio\": %.6g, ", baseline, value / other
-        print "\"runs\": 2}"
+        print "\"runs\": 7}"
     }' >>figures
 }
 
@@ -39,10 +39,10 @@ put_notes()
     { echo '['; sed '$!s/$/,/' figures; echo ']'; } >"$notes"
 }
 
-# seconds COMMAND...: the shorter of two runs
+# seconds COMMAND...: the shortest of seven runs
 seconds()
 {
-    for _ in 1 2; do
+    for _ in 1 2 3 4 5 6 7; do
         from=$(date +%s.%N)
         "$@" >out 2>said || { cat said >&2; return 1; }
         date +%s.%N | awk -v from="$from" '{ printf "%.4f\n", $1 - from }'
@@ -93,20 +93,59 @@ shape 4000 1000 200
 shape 20000 100 100
 shape 100000 20 20
 
+# one file that all threads share
+"$bench_log" 4000 1000 200 >one.log
+shape='4000 requests of 1000 segments, one file'
+echo "$shape"
+one=$(seconds "$cpt" aggregate -j 1 -o one.cpttree one.log)
+took=$(seconds "$cpt" aggregate -o all.cpttree one.log)
+echo "  aggregate, one thread  $one s; all threads $took s"
+note 'aggregate, one thread' "$one"
+note 'aggregate, all threads' "$took" 'aggregate, one thread' "$one"
+cmp one.cpttree all.cpttree || exit 1
+
+# a million distinct stacks, each in some requests
+for requests in 1000 3000; do
+    "$bench_log" $requests 1000 1000 1000 >one.log
+    [ -x /usr/bin/time ] || break
+    /usr/bin/time -f %M -o peak "$cpt" aggregate -j 1 -o million.cpttree one.log
+    echo "1000000 stacks, each in $((requests / 1000)) requests: $(($(cat peak) / 1000)) MB at most"
+done
+rm -f one.log million.cpttree
+
+# a report of ten thousand stacks
+"$bench_log" 100 10000 10000 >one.log
+"$cpt" aggregate -o large.cpttree one.log
+shape='10000 stacks'
+took=$(seconds "$cpt" report large.cpttree)
+echo "report of a tree of 10000 stacks, 100 requests: $took s"
+note report "$took"
+
 command -v go >/dev/null || { echo 'go is not installed'; put_notes; exit 0; }
 shape='1000 requests, a profile each'
-echo '1000 requests of 1000 segments on 200 stacks, one profile each'
-mkdir profiles
+echo '1000 requests of 1000 segments on 200 stacks, one profile and one tree each'
+mkdir profiles trees
 for i in $(seq 1000); do
     "$bench_log" 1 1000 200 >one.cptlog
     "$cpt" pprof -o profiles/$i.pb.gz one.cptlog >out 2>said || exit 1
+    "$cpt" aggregate -o trees/$i.cpttree one.cptlog >out 2>said || exit 1
 done
 "$bench_log" 1000 1000 200 >all.cptlog
-ours=$(seconds "$cpt" aggregate -j 1 -o one.cpttree all.cptlog)
 theirs=$(seconds go tool pprof -proto -output merged.pb.gz profiles/*.pb.gz)
 echo "  go tool pprof -proto   $theirs s"
-echo "  cpt aggregate          $ours s, $(awk -v a="$theirs" -v b="$ours" \
-    'BEGIN { printf "%.0f", a / b }') times as fast"
 note 'go tool pprof -proto' "$theirs"
-note 'cpt aggregate' "$ours" 'go tool pprof -proto' "$theirs"
+# beside NAME COMMAND...
+beside()
+{
+    name=$1
+    shift
+    ours=$(seconds "$@")
+    echo "  $name $ours s, $(awk -v a="$theirs" -v b="$ours" \
+        'BEGIN { printf "%.0f", a / b }') times as fast"
+    note "$name" "$ours" 'go tool pprof -proto' "$theirs"
+}
+beside 'cpt --version         ' "$cpt" --version
+beside 'cpt aggregate, 1 thread' "$cpt" aggregate -j 1 -o one.cpttree all.cptlog
+beside 'cpt aggregate         ' "$cpt" aggregate -o one.cpttree all.cptlog
+beside 'cpt merge             ' "$cpt" merge -o two.cpttree trees/*.cpttree
 put_notes
