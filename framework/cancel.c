@@ -98,6 +98,65 @@ void cpti_request_cancel_works(struct cpt_request *request)
     cpti_outside_tell(chain);
 }
 
+/* The task that @pending stands for, if it waits and nobody else can want what it
+ * gives. Lock held. */
+static struct cpt_task *stranded_task(const struct cpt_pending *pending)
+{
+    const struct cpt_request *request = pending->request;
+    const struct cpti_plan_task *plan = NULL;
+    struct cpt_task *task = NULL;
+
+    if (pending->stands_for == 0) {
+        return NULL;
+    }
+    plan = &request->plan->tasks[pending->stands_for - 1];
+    if (plan->starter_count != 1 || plan->successor_count != 0 || plan->is_required) {
+        return NULL;
+    }
+    task = cpti_waiting_task(request, pending->stands_for - 1);
+    return task != NULL && task->blocked == NULL ? task : NULL;
+}
+
+/* A task that nobody wants ends where it waits. What it has started is put, dropped,
+ * before @dropped. Lock held. */
+static struct cpt_pending *end_stranded(struct cpt_task *task,
+                                        struct cpt_pending *dropped,
+                                        struct cpti_outside **chain)
+{
+    cpti_waiting_remove(task);
+    *chain = cpti_task_take_deadline(task, *chain);
+    atomic_store_explicit(&task->request->cells[task->number].outcome, CPT_CANCELLED,
+                          memory_order_release);
+    while (task->oldest != NULL) {
+        struct cpt_pending *pending = task->oldest;
+
+        cpti_pending_drop(pending, CPT_CANCELLED);
+        pending->next = dropped;
+        dropped = pending;
+    }
+    return dropped;
+}
+
+/* Ends @pending and what works for it, also that of tasks that were started for it.
+ * Lock held. Whoever is to be told. */
+static struct cpti_outside *cancel_all_below(struct cpt_pending *pending)
+{
+    struct cpt_request *request = pending->request;
+    struct cpti_outside *chain = NULL;
+
+    cpti_pending_drop(pending, CPT_CANCELLED);
+    while (pending != NULL) { /* dropped ones, linked by next */
+        struct cpt_pending *rest = pending->next;
+        struct cpt_task *task = stranded_task(pending);
+
+        pending->next = NULL;
+        cpti_call_given_up(pending);
+        chain = cpti_outside_take(request, &pending->outside, chain);
+        pending = task != NULL ? end_stranded(task, rest, &chain) : rest;
+    }
+    return chain;
+}
+
 void cpt_cancel(struct cpt_pending *pending)
 {
     struct cpt_request *request = NULL;
@@ -109,9 +168,7 @@ void cpt_cancel(struct cpt_pending *pending)
     request = cpti_pending_request(pending);
     cpti_lock_take(&request->lock);
     if (pending->status == CPT_WAITING) {
-        cpti_pending_drop(pending, CPT_CANCELLED);
-        cpti_call_given_up(pending);
-        chain = cpti_outside_take(request, &pending->outside, chain);
+        chain = cancel_all_below(pending);
     }
     cpti_lock_release(&request->lock);
     cpti_outside_tell(chain);

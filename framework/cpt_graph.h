@@ -319,8 +319,9 @@ CPT_API cpt_status cpt_pending_status(struct cpt_pending *pending);
  * From the task that started it: nobody wants @pending any more. If it is not complete
  * it ends as CPT_CANCELLED at once, and who works for it is told: a timer is cancelled,
  * a call broken off, cpt_defer_cancellable()'s function called. A task that it stands
- * for goes on, since others may want it. On the path there is nothing of it. NULL is
- * fine.
+ * for ends where it waits, and what that has started likewise, if no other task names
+ * its value; else, and while it runs, it goes on. On the path there is nothing of it.
+ * NULL is fine.
  *
  * The losers of a race are cancelled by whoever started it, or not at all: what nobody
  * cancels goes on, also after the request has ended well. What a deadline gives up, and

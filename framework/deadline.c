@@ -164,17 +164,6 @@ static uint32_t missing_giver(const struct cpt_request *request, uint32_t number
     return CPTI_NO_TASK;
 }
 
-/* Task @number if it waits, else NULL. */
-static struct cpt_task *waiting_task(const struct cpt_request *request, uint32_t number)
-{
-    struct cpt_task *task = request->waiting;
-
-    while (task != NULL && task->number != number) {
-        task = task->next_waiting;
-    }
-    return task;
-}
-
 /* The number of the task that holds the output up; if it waits, in *@task, and what it
  * waits for in *@pending. */
 static uint32_t find_holder(struct cpt_request *request, struct cpt_task **task,
@@ -186,7 +175,7 @@ static uint32_t find_holder(struct cpt_request *request, struct cpt_task **task,
     for (uint32_t i = 0;; i++) {
         uint32_t next = 0;
 
-        *task = waiting_task(request, number);
+        *task = cpti_waiting_task(request, number);
         *pending = *task != NULL ? awaited(*task) : NULL;
         next = *pending != NULL ? (*pending)->stands_for - 1
                                 : missing_giver(request, number);

@@ -268,6 +268,7 @@ static cpt_status add_lists(struct build *build, uint32_t index)
                           slot->value->name);
         }
         plan->tasks[slot->giver].is_startable = 1;
+        plan->tasks[slot->giver].starter_count++;
     }
     return status;
 }

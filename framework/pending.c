@@ -264,6 +264,17 @@ static void tell_deadline(struct cpti_outside *outside)
     cancel_timer(deadline->request, &deadline->timer);
 }
 
+struct cpti_outside *cpti_task_take_deadline(struct cpt_task *task,
+                                             struct cpti_outside *chain)
+{
+    struct cpti_deadline *deadline = task->deadline;
+
+    task->deadline = NULL;
+    return deadline != NULL
+               ? cpti_outside_take(task->request, &deadline->outside, chain)
+               : chain;
+}
+
 static void fire_deadline(struct cpt_timer *timer)
 {
     struct cpti_deadline *deadline =

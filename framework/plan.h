@@ -37,6 +37,7 @@ struct cpti_plan_task {
     unsigned char is_eager;       /* it runs without being started */
     unsigned char is_required;    /* the output cannot be made without it */
     unsigned char is_startable;   /* some task may start it */
+    uint32_t starter_count;       /* how many may */
     uint32_t missing_input_count; /* at the beginning of a request */
     uint32_t name_id;             /* of frame_name; see cpti_task_name() */
     const struct cpt_task_def *def;

@@ -379,6 +379,18 @@ static inline void cpti_waiting_remove(struct cpt_task *task)
     }
 }
 
+/* Task @number if it waits, else NULL. Lock held. */
+static inline struct cpt_task *cpti_waiting_task(const struct cpt_request *request,
+                                                 uint32_t number)
+{
+    struct cpt_task *task = request->waiting;
+
+    while (task != NULL && task->number != number) {
+        task = task->next_waiting;
+    }
+    return task;
+}
+
 /* Puts @pending, zeroed but for stands_for and call, among those of @owner, and shares
  * the request. Lock held. */
 void cpti_pending_begin(struct cpt_pending *pending, struct cpt_task *owner,
@@ -404,6 +416,11 @@ cpti_pending_request(const struct cpt_pending *pending)
 {
     return pending->request;
 }
+
+/* Takes the deadline off the wait of @task and puts it before @chain, to be told. Lock
+ * held. */
+struct cpti_outside *cpti_task_take_deadline(struct cpt_task *task,
+                                             struct cpti_outside *chain);
 
 /* Lets a task go on that waited. NULL is fine. Lock not held. */
 void cpti_task_wake(struct cpt_task *task);

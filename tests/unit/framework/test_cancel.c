@@ -232,6 +232,91 @@ static void test_cancel_after_the_end(void)
     CU_ASSERT_EQUAL(outcome.status, CPT_OK);
 }
 
+/* --- Tasks that were started for nobody else --- */
+
+CPT_VALUE(deep, int);
+
+static int ads_count;
+
+static cpt_status count_ads(struct cpt_task *task)
+{
+    ads_count++;
+    *cpt_output(task, ads) = 1;
+    return CPT_OK;
+}
+
+static cpt_status wait_deep(struct cpt_task *task)
+{
+    (void)begin_work(task);
+    return cpt_await_all_for(task, 900 * MS, end);
+}
+
+static cpt_status start_deep(struct cpt_task *task)
+{
+    return cpt_await(task, cpt_start(task, deep), count_ads);
+}
+
+static cpt_status cancel_ads(struct cpt_task *task)
+{
+    cpt_cancel(loser);
+    CU_ASSERT_EQUAL(cpt_pending_status(loser), CPT_CANCELLED);
+    CU_ASSERT_PTR_NULL(cpt_input(task, ads));
+    return end(task);
+}
+
+static cpt_status race_with_ads(struct cpt_task *task)
+{
+    struct cpt_pending *pendings[2] = {cpt_start(task, ads),
+                                       cpt_sleep(task, "fast", 5 * MS)};
+
+    loser = pendings[0];
+    return cpt_await_some(task, pendings, 2, 1, cancel_ads);
+}
+
+static void test_started_task_is_cancelled(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"page", race_with_ads, CPT_GIVES(page), {NULL}, CPT_STARTS(ads), NULL},
+        {"ads", start_deep, CPT_GIVES(ads), {NULL}, CPT_STARTS(deep), NULL},
+        {"deep", wait_deep, CPT_GIVES(deep), {NULL}, {NULL}, NULL},
+    };
+
+    ads_count = 0;
+    finish(start(tasks, 3, 0, NULL));
+    CU_ASSERT_EQUAL(outcome.status, CPT_OK);
+    CU_ASSERT_EQUAL(work.told_count, 1);
+    CU_ASSERT_EQUAL(ads_count, 0);
+    CU_ASSERT_EQUAL(now.now_ns, AFTER(5)); /* and not the deadline of the deepest */
+    CU_ASSERT_STRING_EQUAL(outcome.path, "A: /;A: page;A: fast 5");
+}
+
+/* Somebody else may want it, so it goes on. */
+static cpt_status start_ads_too(struct cpt_task *task)
+{
+    return cpt_await(task, cpt_start(task, ads), end);
+}
+
+static cpt_status wait_short(struct cpt_task *task)
+{
+    return cpt_await(task, cpt_sleep(task, "short", 8 * MS), count_ads);
+}
+
+static void test_started_task_of_others_goes_on(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"page", race_with_ads, CPT_GIVES(page), {NULL}, CPT_STARTS(ads, deep), NULL},
+        {"ads", wait_short, CPT_GIVES(ads), {NULL}, {NULL}, NULL},
+        {"deep", start_ads_too, CPT_GIVES(deep), {NULL}, CPT_STARTS(ads), NULL},
+    };
+
+    ads_count = 0;
+    finish(start(tasks, 3, 0, NULL));
+    CU_ASSERT_EQUAL(outcome.status, CPT_OK);
+    CU_ASSERT_EQUAL(outcome.done_ns, AFTER(5));
+    CU_ASSERT_EQUAL(ads_count, 1);
+    CU_ASSERT_EQUAL(now.now_ns, AFTER(8));
+}
+
 /* --- What a deadline gives up, and what a failure leaves --- */
 
 static cpt_status end_given_up(struct cpt_task *task)
@@ -611,6 +696,8 @@ CU_TestInfo cpt_cancel_tests[] = {
     {"semantics 4: losers vanish", test_losers_vanish},
     {"a loser that completes late", test_loser_completes_late},
     {"cancelling what has ended", test_cancel_after_the_end},
+    {"a task that was started for nobody else", test_started_task_is_cancelled},
+    {"a task that others may want", test_started_task_of_others_goes_on},
     {"a deadline tells what it gives up", test_deadline_tells},
     {"a failure tells all that is out", test_failure_tells},
     {"fire and forget goes on", test_success_tells_nobody},
