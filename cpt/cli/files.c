@@ -4,6 +4,7 @@
 #include "cpt/cli/files.h"
 
 #include "cpt/cli/command.h"
+#include "cpt/cli/gather_store.h"
 #include "cpt/cli/output.h"
 #include "aggregate/cpt_tree.h"
 #include "wire/cpt_log.h"
@@ -59,6 +60,11 @@ int cpti_input_open(struct cpti_input *input, const char *path)
     struct stat about;
 
     *input = (struct cpti_input){.path = path};
+    if (cpti_is_store(path)) {
+        return cpti_failed("%s: is a database, of which trees are made; this needs the "
+                           "path logs themselves",
+                           cpti_quoted(path));
+    }
     input->file = is_stdio(path) ? stdin : fopen(path, "rb");
     if (input->file == NULL) {
         return cpti_failed("%s: cannot be opened: %s", cpti_quoted(path),

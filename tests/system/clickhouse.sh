@@ -281,7 +281,7 @@ store=${plain}_random
 logs=random.cptlog
 "$CPT_HELPERS/store_random" log "$seed" 3000 >random.cptlog || fail 'store_random'
 "$CPT" load "$store" random.cptlog >loaded || fail 'load random'
-as_log 100
+as_log 60
 
 say 'a batch of many months'
 store=${plain}_months
