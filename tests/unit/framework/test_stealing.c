@@ -340,7 +340,7 @@ static void test_what_a_deque_cannot_hold_goes_through_the_inbox(void)
             (void)usleep(100);
         }
         CU_ASSERT_EQUAL(cpti_pool_count(pool).spilled,
-                        burst.count > 256 ? burst.count - 256 : 0);
+                        (uint64_t)(burst.count > 256 ? burst.count - 256 : 0));
         cpt_pool_free(pool);
     }
 }
@@ -463,7 +463,7 @@ static void test_limit_of_extra_workers(void)
         init_blocking(&blocked[i]);
         pool->submit(pool, &blocked[i].work);
         wait_for(&blocked[i].is_blocked);
-        CU_ASSERT_EQUAL(cpti_pool_count(pool).extra, i < 2 ? i + 1 : 2);
+        CU_ASSERT_EQUAL(cpti_pool_count(pool).extra, (unsigned)(i < 2 ? i + 1 : 2));
         CU_ASSERT_EQUAL(cpti_pool_count(pool).refused, i < 2 ? 0 : 1);
     }
     pool->submit(pool, &last.work);
