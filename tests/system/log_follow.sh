@@ -28,17 +28,30 @@ wait $writer $other
 [ "$(ls logs | wc -l)" -gt 10 ] || fail "the writer did not rotate"
 numbers lines | cmp - wanted || fail "records of a writer that rotates"
 
+# seen FILE: waits until all records that are in FILE by now have been printed.
+seen()
+{
+    wanted=$("$CPT" log --json "$1" 2>/dev/null | wc -l)
+    tries=0
+    while [ "$(wc -l <lines)" -lt "$wanted" ]; do
+        tries=$((tries + 1))
+        [ $tries -lt 200 ] || fail "$1: $(wc -l <lines) of $wanted records were printed"
+        sleep 0.1
+    done
+}
+
 # One file, moved away and begun anew, and cut to nothing in the end.
 rm -rf once
 mkdir once
 "$CPT_HELPERS/log_rotating" once 200 2000 0
 set -- once/*
+: >lines
 head -c 1000 "$1" >moved.cptlog
 "$CPT" log --json --follow moved.cptlog >lines & reader=$!
 started="$started $reader"
-sleep 0.5
+seen moved.cptlog
 tail -c +1001 "$1" | head -c 700 >>moved.cptlog
-sleep 0.5
+seen moved.cptlog
 mv moved.cptlog moved.1
 cat "$2" >moved.new
 mv moved.new moved.cptlog
@@ -46,10 +59,12 @@ wait $reader || fail "following a log that was moved away"
 "$CPT" log --json moved.1 "$2" 2>/dev/null >all
 cmp lines all || fail "records of a log that was moved away"
 
+: >lines
 head -c 1700 "$1" >cut.cptlog
 "$CPT" log --json --follow cut.cptlog >lines & reader=$!
 started="$started $reader"
-sleep 0.5
+seen cut.cptlog
+sleep 0.5 # and the end of the last block, which is not complete
 head -c 600 "$2" >cut.cptlog
 sleep 0.5
 tail -c +601 "$2" >>cut.cptlog
