@@ -11,6 +11,7 @@ extern CU_TestInfo cpt_json_write_tests[];
 extern CU_TestInfo cpt_output_tests[];
 extern CU_TestInfo cpt_select_tests[];
 extern CU_TestInfo cpt_expression_tests[];
+extern CU_TestInfo cpt_expression_sql_tests[];
 extern CU_TestInfo cpt_gather_tests[];
 extern CU_TestInfo cpt_expression_path_tests[];
 extern CU_TestInfo cpt_passing_tests[];
@@ -30,6 +31,8 @@ CU_SuiteInfo cpt_suites[] = {
     {"output", NULL, NULL, NULL, NULL, cpt_output_tests},
     {"selections", NULL, NULL, NULL, NULL, cpt_select_tests},
     {"expressions", NULL, NULL, NULL, NULL, cpt_expression_tests},
+    {"expressions from left to right", NULL, NULL, NULL, NULL,
+     cpt_expression_sql_tests},
     {"percentiles and samples", NULL, NULL, NULL, NULL, cpt_gather_tests},
     {"paths in expressions", NULL, NULL, NULL, NULL, cpt_expression_path_tests},
     {"blocks passed over", NULL, NULL, NULL, NULL, cpt_passing_tests},

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* test_expression_sql.c - a condition from left to right: what it says is what the
+ * chain says */
+#include "tests/support/suites.h"
+
+#include "cpt/cli/expression_sql.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct cpti_expression expression;
+static struct cpti_written written[CPTI_WRITTEN_MAX];
+
+static void add(const char *text)
+{
+    struct cpti_expression_error error;
+
+    if (!cpti_expression_add(&expression, (struct cpt_bytes){text, strlen(text)}, 0,
+                             &error)) {
+        CU_FAIL(error.sentence);
+    }
+}
+
+/* The condition with the keys of its tests, as "a and not (b)". */
+static const char *shown(int is_population)
+{
+    static const char *const signs[] = {
+        [CPTI_SIGN_OPEN] = "(",  [CPTI_SIGN_CLOSE] = ")",  [CPTI_SIGN_AND] = " and ",
+        [CPTI_SIGN_OR] = " or ", [CPTI_SIGN_NOT] = "not ",
+    };
+    static char text[4096];
+    const size_t count = cpti_expression_write(&expression, is_population, written);
+    size_t bytes = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < count && bytes < sizeof text; i++) {
+        const struct cpt_bytes key =
+            written[i].sign == CPTI_SIGN_TEST
+                ? cpti_expression_key(&expression, written[i].test)
+                : cpt_bytes_of(signs[written[i].sign]);
+
+        bytes += (size_t)snprintf(text + bytes, sizeof text - bytes, "%.*s",
+                                  (int)key.bytes, key.data);
+    }
+    return text;
+}
+
+static void test_brackets_stand_where_they_must(void)
+{
+    expression = (struct cpti_expression){.term_count = 0};
+    CU_ASSERT_STRING_EQUAL(shown(0), "");
+    add("a == 1 and not (b == 2 or c == 3)");
+    CU_ASSERT_STRING_EQUAL(shown(0), "a and not ((b or c))");
+    add("d=4");
+    add("not e == 5 or f == 6 and g == 7");
+    CU_ASSERT_STRING_EQUAL(shown(0),
+                           "a and not ((b or c)) and d and (not (e) or (f and g))");
+}
+
+/* What costs less comes first, as in the chain; percentiles are not of a population. */
+static void test_a_population_is_without_percentiles(void)
+{
+    expression = (struct cpti_expression){.term_count = 0};
+    add("a == 1 and (latency > p99 or b == 2) and status == 3");
+    add("latency < p50");
+    CU_ASSERT_STRING_EQUAL(shown(0), "status and a and (latency or b) and latency");
+    CU_ASSERT_STRING_EQUAL(shown(1), "status and a");
+}
+
+/* As many tests as there can be, each within as many brackets as that leaves. */
+static void test_the_largest_fits(void)
+{
+    char text[64];
+    size_t count;
+
+    expression = (struct cpti_expression){.term_count = 0};
+    for (int i = 0; i < CPTI_EXPRESSION_TERMS_MAX; i++) {
+        (void)snprintf(text, sizeof text, "not a == 1 or not b == 2 or not not c == 3");
+        add(text);
+    }
+    CU_ASSERT_EQUAL(expression.test_count, 3 * CPTI_EXPRESSION_TERMS_MAX);
+    count = cpti_expression_write(&expression, 0, written);
+    CU_ASSERT_TRUE(count > expression.test_count && count <= CPTI_WRITTEN_MAX);
+}
+
+CU_TestInfo cpt_expression_sql_tests[] = {
+    {"brackets stand where they must", test_brackets_stand_where_they_must},
+    {"a population is without percentiles", test_a_population_is_without_percentiles},
+    {"the largest fits", test_the_largest_fits},
+    CU_TEST_INFO_NULL,
+};
