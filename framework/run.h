@@ -31,7 +31,16 @@ cpt_status cpti_run_check_input(const char *name, const struct cpt_value *expect
 /* Ends one that could not begin, with the sentence of @error. */
 void cpti_run_fail(struct cpti_run *run, const struct cpt_error *error);
 
-/* Ends it; the waiter's reference stays with the caller. */
-void cpti_run_end(struct cpti_run *run, cpt_status status, uint64_t arrive_ns);
+/* What a run came to, for the task that waits for it. */
+struct cpti_run_result {
+    cpt_status status;
+    const void *output;   /* or NULL */
+    const char *sentence; /* or NULL */
+};
+
+/* Ends it, unless the task has given it up; the waiter's reference stays with the
+ * caller. */
+void cpti_run_end(struct cpti_run *run, struct cpti_run_result result,
+                  uint64_t arrive_ns);
 
 #endif

@@ -321,9 +321,8 @@ static void deliver(struct cpti_fill *fill, cpt_status status, const void *outpu
         struct sharer *next = sharer->next;
         struct cpt_request *waiter = sharer->run.waiter;
 
-        sharer->run.output = output;
-        sharer->run.sentence = sentence;
-        cpti_run_end(&sharer->run, status, arrival(fill, &sharer->run, end_ns));
+        cpti_run_end(&sharer->run, (struct cpti_run_result){status, output, sentence},
+                     arrival(fill, &sharer->run, end_ns));
         cpti_request_release(waiter);
         sharer = next;
     }

@@ -124,7 +124,8 @@ void cpti_run_begin(struct cpti_run *run, struct cpt_task *task, struct cpt_byte
     cpti_request_hold(request);
 }
 
-void cpti_run_end(struct cpti_run *run, cpt_status status, uint64_t arrive_ns)
+void cpti_run_end(struct cpti_run *run, struct cpti_run_result result,
+                  uint64_t arrive_ns)
 {
     struct cpt_request *request = run->waiter;
     struct cpt_task *owner = NULL;
@@ -134,7 +135,11 @@ void cpti_run_end(struct cpti_run *run, cpt_status status, uint64_t arrive_ns)
         run->pending.call->reply = run;
         run->pending.call->reply_bytes = sizeof *run;
     }
-    owner = cpti_pending_end(&run->pending, status, arrive_ns);
+    if (run->pending.status == CPT_WAITING) { /* else the task may be reading them */
+        run->output = result.output;
+        run->sentence = result.sentence;
+    }
+    owner = cpti_pending_end(&run->pending, result.status, arrive_ns);
     cpti_lock_release(&request->lock);
     cpti_task_wake(owner);
 }
@@ -148,8 +153,8 @@ void cpti_run_fail(struct cpti_run *run, const struct cpt_error *error)
     if (text != NULL) {
         memcpy(text, error->sentence, bytes);
     }
-    run->sentence = text;
-    cpti_run_end(run, error->status, run->pending.begin_ns);
+    cpti_run_end(run, (struct cpti_run_result){error->status, NULL, text},
+                 run->pending.begin_ns);
     cpti_request_release(request);
 }
 
@@ -278,9 +283,10 @@ static void end_component(struct cpt_request *request, void *context)
     const uint64_t arrive_ns =
         request->trace.arrival_ns + cpt_request_latency_ns(request);
 
-    component->run.output = cpt_request_output(request);
-    component->run.sentence = request->sentence;
-    cpti_run_end(&component->run, cpt_request_status(request), arrive_ns);
+    cpti_run_end(&component->run,
+                 (struct cpti_run_result){request->status, cpt_request_output(request),
+                                          request->sentence},
+                 arrive_ns);
 }
 
 static void free_component(struct cpti_kept *kept)
