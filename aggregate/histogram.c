@@ -184,7 +184,7 @@ static uint32_t plain_position(const uint64_t *buckets, uint32_t count, uint32_t
     while (count > 1) {
         const uint32_t half = count / 2;
 
-        low += half * (low[half - 1] < wanted);
+        low += (size_t)half * (low[half - 1] < wanted);
         count -= half;
     }
     return (uint32_t)(low - buckets) + (*low < wanted);

@@ -298,19 +298,20 @@ static cpt_status put_bucket(struct cpt_tree *tree, struct cpti_node *node,
 {
     const cpt_weight unit = node->batch.weight;
     struct cpti_histogram *histogram = &node->histogram;
+    cpti_u128 amount = weight;
     cpt_status status = CPT_OK;
 
-    if (!histogram->is_wide &&
-        (unit == 0 || unit != tree->weight_max || weight % unit != 0 ||
-         weight / unit > CPT_TREE_REQUESTS_MAX)) {
+    if (!histogram->is_wide && unit != 0 && unit == tree->weight_max &&
+        weight % unit == 0 && weight / unit <= CPT_TREE_REQUESTS_MAX) {
+        amount = weight / unit;
+    } else {
         status = cpti_histogram_widen(histogram, tree->alloc, unit);
     }
     if (status == CPT_OK) {
         status = cpti_histogram_reserve(histogram, tree->alloc, 1);
     }
     if (status == CPT_OK) {
-        cpti_histogram_append(histogram, index,
-                              histogram->is_wide ? weight : weight / unit);
+        cpti_histogram_append(histogram, index, amount);
     }
     return status;
 }
@@ -378,9 +379,12 @@ static uint64_t divide(struct cpti_wide *wide, uint64_t divisor)
     for (size_t i = CPTI_WIDE_LIMBS; i-- > 0;) {
         const cpti_u128 part = (cpti_u128)rest << 64 | wide->limb[i];
 
-        if (part != 0) {
+        if (rest != 0) {
             wide->limb[i] = (uint64_t)(part / divisor);
             rest = (uint64_t)(part % divisor);
+        } else if (wide->limb[i] != 0) { /* the machine divides these by itself */
+            rest = wide->limb[i] % divisor;
+            wide->limb[i] /= divisor;
         }
     }
     return rest;
@@ -408,8 +412,8 @@ static int is_square(struct cpti_wide wide, cpt_weight weight, cpti_u128 *square
 }
 
 /* Whether the requests of a node all have one weight and sums that fit a batch, which
- * is then in @batch but for inclusive_ns; and these are in bounds, as in check_sums().
- */
+ * is then in @batch but for the times below; and these are in bounds, as in
+ * check_sums(). */
 static int take_batch(const struct cpt_tree *tree, const struct cpti_totals *totals,
                       int is_root, struct cpti_batch *batch)
 {
@@ -426,6 +430,7 @@ static int take_batch(const struct cpt_tree *tree, const struct cpti_totals *tot
         !is_square(totals->inclusive.wwxx, weight, &batch->inclusive_squares)) {
         return 0;
     }
+    batch->inclusive_ns = batch->self_ns; /* that below comes later */
     wwx_wanted = cpti_wide_times(totals->self.wx, weight);
     return cpti_wide_compare(&wwx_wanted, wwx) == 0 &&
            batch->self_ns <= (is_root ? 0 : batch->count * max_ns) &&
@@ -487,78 +492,119 @@ static void check_sums(struct reader *reader, const struct cpt_tree *tree,
     }
 }
 
-/* Node @index but for the inclusive sums that the format leaves out. @batch is the same
- * in short, or has no weight if that cannot be. */
-static struct cpti_totals get_node(struct reader *reader, struct cpt_tree *tree,
-                                   uint32_t index, struct cpti_batch *batch)
-{
-    struct cpti_node *node = &tree->nodes[index];
-    struct cpti_totals totals = {.present_count = get_number(reader)};
-
-    totals.present_weight = get_weight(reader);
-    totals.min_ns = get_number_to(reader, CPT_TREE_TIME_MAX, "shortest time");
-    totals.max_ns =
-        get_number_to(reader, CPT_TREE_TIME_MAX - totals.min_ns, "longest time") +
-        totals.min_ns;
-    totals.self.wx = get_wide(reader);
-    totals.self.wwx = get_wide(reader);
-    totals.self.wwxx = get_wide(reader);
-    totals.inclusive.wwxx = get_wide(reader);
-    totals.inclusive.wx = totals.self.wx;
-    totals.inclusive.wwx = totals.self.wwx;
-    if (totals.present_count > tree->request_count) {
-        (void)REFUSE(reader, CPT_CORRUPT, "a stack has more requests than there are");
-    }
-    if (reader->status == CPT_OK) {
-        node->batch.weight = tree->weight_min;
-        get_buckets(reader, tree, node, totals.present_weight);
-    }
-    check_node(reader, tree, node, &totals);
-    if (reader->status == CPT_OK &&
-        !take_batch(tree, &totals, node->parent == CPT_TREE_NONE, batch)) {
-        batch->weight = 0;
-        check_sums(reader, tree, &totals, node->parent == CPT_TREE_NONE);
-    }
-    return totals;
-}
-
-/* --- Reading: nodes whose nodes below have all been read --- */
-
 /* The nodes from the root to the one that was read last, with the sums so far. */
 struct branch {
-    struct cpti_totals totals[CPT_TREE_DEPTH_MAX + 1];
-    struct cpti_batch batches[CPT_TREE_DEPTH_MAX + 1];
-    uint32_t nodes[CPT_TREE_DEPTH_MAX + 1];
+    struct limb {
+        struct cpti_totals totals; /* inclusive: of what is in no batch */
+        struct cpti_batch batch;   /* inclusive: of the other nodes, itself included */
+        int is_batch;              /* the node, and all below that have ended */
+        uint32_t node;
+    } limbs[CPT_TREE_DEPTH_MAX + 1];
     uint64_t depth;         /* of the last */
     uint32_t contradictory; /* the first node that contradicts those below; or none */
 };
 
-/* Gives a node its sums: @batch, if it is one with all that is below, or @totals. */
-static cpt_status keep_totals(struct cpt_tree *tree, uint32_t index,
-                              const struct cpti_totals *totals,
-                              struct cpti_batch *batch)
+/* Node @index, which becomes @limb, but for what is below it. */
+static void get_node(struct reader *reader, struct cpt_tree *tree, uint32_t index,
+                     struct limb *limb)
 {
     struct cpti_node *node = &tree->nodes[index];
+    struct cpti_totals *totals = &limb->totals;
+    const int is_root = node->parent == CPT_TREE_NONE;
+
+    *totals = (struct cpti_totals){.present_count = get_number(reader)};
+    totals->present_weight = get_weight(reader);
+    totals->min_ns = get_number_to(reader, CPT_TREE_TIME_MAX, "shortest time");
+    totals->max_ns =
+        get_number_to(reader, CPT_TREE_TIME_MAX - totals->min_ns, "longest time") +
+        totals->min_ns;
+    totals->self.wx = get_wide(reader);
+    totals->self.wwx = get_wide(reader);
+    totals->self.wwxx = get_wide(reader);
+    totals->inclusive.wwxx = get_wide(reader);
+    if (totals->present_count > tree->request_count) {
+        (void)REFUSE(reader, CPT_CORRUPT, "a stack has more requests than there are");
+    }
+    if (reader->status == CPT_OK) {
+        node->batch.weight = tree->weight_min;
+        get_buckets(reader, tree, node, totals->present_weight);
+    }
+    check_node(reader, tree, node, totals);
+    if (reader->status != CPT_OK) {
+        return;
+    }
+    limb->node = index;
+    limb->is_batch = take_batch(tree, totals, is_root, &limb->batch);
+    if (!limb->is_batch) {
+        check_sums(reader, tree, totals, is_root);
+        limb->batch.inclusive_ns = 0;
+        totals->inclusive.wx = totals->self.wx;
+        totals->inclusive.wwx = totals->self.wwx;
+    }
+}
+
+/* --- Reading: nodes whose nodes below have all been read --- */
+
+/* The sums that @limb has in its batch, to those that it has not. */
+static void multiply_out(struct limb *limb, cpt_weight weight)
+{
+    const struct cpti_wide wx = cpti_wide_product(weight, limb->batch.inclusive_ns);
+    const struct cpti_wide wwx = cpti_wide_times(wx, weight);
+
+    cpti_wide_add(&limb->totals.inclusive.wx, &wx);
+    cpti_wide_add(&limb->totals.inclusive.wwx, &wwx);
+    limb->batch.inclusive_ns = 0;
+    limb->is_batch = 0;
+}
+
+/* Adds the inclusive sums of a node to those of the one above. */
+static void add_above(struct limb *above, const struct limb *limb, cpt_weight weight)
+{
+    if (limb->is_batch &&
+        limb->batch.inclusive_ns > UINT64_MAX - above->batch.inclusive_ns) {
+        multiply_out(above, weight);
+    }
+    if (limb->is_batch) {
+        above->batch.inclusive_ns += limb->batch.inclusive_ns;
+        return;
+    }
+    cpti_wide_add(&above->totals.inclusive.wx, &limb->totals.inclusive.wx);
+    cpti_wide_add(&above->totals.inclusive.wwx, &limb->totals.inclusive.wwx);
+    above->is_batch = 0;
+}
+
+/* Whether the time of a node is what its extremes allow. */
+static int time_fits(const struct limb *limb)
+{
+    const struct cpti_totals *totals = &limb->totals;
+    const cpti_u128 count = totals->present_count;
+    const struct cpti_wide weight = cpti_wide_of(totals->present_weight);
+
+    if (limb->is_batch) {
+        return count * totals->min_ns <= limb->batch.inclusive_ns &&
+               limb->batch.inclusive_ns <= count * totals->max_ns;
+    }
+    return lies_between(&totals->inclusive.wx, &weight, totals->min_ns, totals->max_ns);
+}
+
+/* Gives a node its sums. */
+static cpt_status keep_sums(struct cpt_tree *tree, const struct limb *limb)
+{
+    struct cpti_node *node = &tree->nodes[limb->node];
     cpt_status status = CPT_OK;
 
-    if (totals->present_count == 0) {
+    if (limb->totals.present_count == 0) {
         return CPT_OK;
     }
-    if (batch->weight != 0 &&
-        is_time(totals->inclusive.wx, batch->weight, &batch->inclusive_ns)) {
-        const struct cpti_wide wwx =
-            cpti_wide_times(totals->inclusive.wx, batch->weight);
-
-        if (cpti_wide_compare(&wwx, &totals->inclusive.wwx) == 0) {
-            node->batch = *batch;
-            node->min_ns = totals->min_ns;
-            node->max_ns = totals->max_ns;
-            return CPT_OK;
-        }
+    if (limb->is_batch) {
+        node->batch = limb->batch;
+        node->min_ns = limb->totals.min_ns;
+        node->max_ns = limb->totals.max_ns;
+        return CPT_OK;
     }
-    status = cpti_node_reserve_wide(tree, index);
+    status = cpti_node_reserve_wide(tree, limb->node);
     if (status == CPT_OK) {
-        cpti_node_add_wide(tree, index, totals);
+        cpti_node_add_wide(tree, limb->node, &limb->totals);
     }
     return status;
 }
@@ -568,25 +614,23 @@ static cpt_status keep_totals(struct cpt_tree *tree, uint32_t index,
 static void end_node(struct reader *reader, struct cpt_tree *tree,
                      struct branch *branch)
 {
-    const uint32_t index = branch->nodes[branch->depth];
-    const struct cpti_totals *totals = &branch->totals[branch->depth];
-    struct cpti_totals *above =
-        &branch->totals[branch->depth != 0 ? branch->depth - 1 : 0];
-    const struct cpti_wide weight = cpti_wide_of(totals->present_weight);
+    struct limb *limb = &branch->limbs[branch->depth];
+    struct limb *above = &branch->limbs[branch->depth != 0 ? branch->depth - 1 : 0];
+    const struct cpti_totals *totals = &limb->totals;
 
+    if (!limb->is_batch) {
+        multiply_out(limb, tree->weight_min);
+    }
     if (branch->depth != 0) {
-        cpti_wide_add(&above->inclusive.wx, &totals->inclusive.wx);
-        cpti_wide_add(&above->inclusive.wwx, &totals->inclusive.wwx);
+        add_above(above, limb, tree->weight_min);
     }
-    if ((!lies_between(&totals->inclusive.wx, &weight, totals->min_ns,
-                       totals->max_ns) ||
-         totals->present_count > above->present_count ||
-         totals->present_weight > above->present_weight ||
-         totals->max_ns > above->max_ns) &&
-        index < branch->contradictory) {
-        branch->contradictory = index;
+    if ((!time_fits(limb) || totals->present_count > above->totals.present_count ||
+         totals->present_weight > above->totals.present_weight ||
+         totals->max_ns > above->totals.max_ns) &&
+        limb->node < branch->contradictory) {
+        branch->contradictory = limb->node;
     }
-    if (keep_totals(tree, index, totals, &branch->batches[branch->depth]) != CPT_OK) {
+    if (keep_sums(tree, limb) != CPT_OK) {
         (void)REFUSE(reader, CPT_NO_MEMORY, "out of memory");
     }
     branch->depth -= branch->depth != 0;
@@ -633,21 +677,21 @@ static uint32_t get_place(struct reader *reader, struct cpt_tree *tree,
     if (reader->status != CPT_OK) {
         return 0;
     }
-    status =
-        cpti_tree_child(tree, branch->nodes[depth - 1], name, (unsigned)kind, &node);
+    status = cpti_tree_child(tree, branch->limbs[depth - 1].node, name, (unsigned)kind,
+                             &node);
     if (status != CPT_OK) {
         (void)REFUSE(reader, status, "%s", cpt_status_sentence(status));
         return 0;
     }
     if (depth <= depth_before &&
-        cpti_sibling_compare(tree, branch->nodes[depth], tree, node) >= 0) {
+        cpti_sibling_compare(tree, branch->limbs[depth].node, tree, node) >= 0) {
         (void)REFUSE(reader, CPT_CORRUPT, "stacks are out of order");
         return 0;
     }
     while (branch->depth >= depth && reader->status == CPT_OK) {
         end_node(reader, tree, branch);
     }
-    branch->nodes[depth] = node;
+    branch->limbs[depth].node = node;
     branch->depth = depth;
     return node;
 }
@@ -682,21 +726,20 @@ static void get_nodes(struct reader *reader, struct cpt_tree *tree)
         (void)REFUSE(reader, CPT_NO_MEMORY, "out of memory");
         return;
     }
-    branch->nodes[0] = CPT_TREE_ROOT;
+    branch->limbs[0].node = CPT_TREE_ROOT;
     branch->depth = 0;
     branch->contradictory = CPT_TREE_NONE;
     if (reader->status == CPT_OK && count == 0) {
         (void)REFUSE(reader, CPT_CORRUPT, "the root is missing");
     }
     if (reader->status == CPT_OK) {
-        branch->totals[0] = get_node(reader, tree, CPT_TREE_ROOT, &branch->batches[0]);
+        get_node(reader, tree, CPT_TREE_ROOT, &branch->limbs[0]);
     }
     for (uint64_t i = 1; i < count && reader->status == CPT_OK; i++) {
         const uint32_t node = get_place(reader, tree, branch);
 
         if (reader->status == CPT_OK) {
-            branch->totals[branch->depth] =
-                get_node(reader, tree, node, &branch->batches[branch->depth]);
+            get_node(reader, tree, node, &branch->limbs[branch->depth]);
         }
     }
     end_nodes(reader, tree, branch);

@@ -68,9 +68,12 @@ int cpti_pieces_init(struct cpti_pieces *pieces, const char *const *paths,
         thread_count > 1 ? thread_count * PIECES_A_THREAD / (path_count + 1) + 1 : 1;
     const size_t count_max = wanted < CPT_LOG_PARTS_MAX ? wanted : CPT_LOG_PARTS_MAX;
     struct cpt_log_part *parts = calloc(count_max, sizeof *parts);
-    int status = parts == NULL ? cpti_failed("out of memory") : CPTI_EXIT_DONE;
+    int status = CPTI_EXIT_DONE;
 
     *pieces = (struct cpti_pieces){0};
+    if (parts == NULL) {
+        return cpti_failed("out of memory");
+    }
     for (size_t i = 0; i < path_count && status == CPTI_EXIT_DONE; i++) {
         status = add(pieces, i, parts, cut(paths[i], parts, count_max));
     }
