@@ -189,7 +189,7 @@ struct cpt_manual *cpt_manual_new(struct cpt_service *service,
     const size_t bytes_max = service->options.memory_bytes_max != 0
                                  ? service->options.memory_bytes_max
                                  : MEMORY_BYTES_DEFAULT;
-    struct cpti_decision decision = {0};
+    struct cpti_decision decision;
     struct cpt_manual *manual = NULL;
 
     CPTI_COUNT(&service->counters, requests);

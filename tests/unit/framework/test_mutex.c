@@ -15,6 +15,7 @@
 #include "framework/cpt_mutex.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -260,6 +261,103 @@ static void test_seeds(void)
 
 /* --- Real threads --- */
 
+static struct cpt_mutex *shelf;
+static atomic_int is_shelf_held;
+static atomic_int is_shelf_wanted;
+
+/* Holds it for long, in a pool. */
+static cpt_status occupy(struct cpt_task *task)
+{
+    cpt_mutex_lock(shelf);
+    atomic_store(&is_shelf_held, 1);
+    while (!atomic_load(&is_shelf_wanted)) {
+        (void)usleep(100);
+    }
+    (void)usleep(20000);
+    cpt_mutex_unlock(shelf);
+    *cpt_output(task, done) = 1;
+    return CPT_OK;
+}
+
+/* Wants it meanwhile, on the thread of the test. */
+static cpt_status want(struct cpt_task *task)
+{
+    atomic_store(&is_shelf_wanted, 1);
+    cpt_mutex_lock(shelf);
+    cpt_mutex_unlock(shelf);
+    *cpt_output(task, done) = 1;
+    return CPT_OK;
+}
+
+static const struct cpt_task_def occupy_tasks[] = {
+    {"occupy", occupy, CPT_GIVES(done), CPT_NEEDS(work), {NULL}, NULL}};
+static const struct cpt_graph occupy_graph = {"S", CPT_GIVES(work), CPT_GIVES(done),
+                                              occupy_tasks, 1};
+static const struct cpt_task_def want_tasks[] = {
+    {"want", want, CPT_GIVES(done), CPT_NEEDS(work), {NULL}, NULL}};
+static const struct cpt_graph want_graph = {"S", CPT_GIVES(work), CPT_GIVES(done),
+                                            want_tasks, 1};
+
+/* How long @path waited for "shelf" behind "S: occupy". */
+static uint64_t shelf_ns(const struct cpt_path *path)
+{
+    uint64_t sum_ns = 0;
+
+    for (size_t i = 0; i < cpt_path_label_count(path); i++) {
+        const struct cpt_label *label = cpt_path_label(path, i);
+        const struct cpt_segment *segment = cpt_path_segment(path, label->segment);
+        char stack[256];
+
+        (void)cpt_path_stack_text(path, segment->frame, stack, sizeof stack);
+        if (label->key == CPT_LABEL_HOLDER &&
+            strcmp(stack, "S: /;S: want;S: \u2039lock: shelf\u203a") == 0 &&
+            cpt_bytes_equal(cpt_path_name(path, (cpt_name_id)label->value),
+                            cpt_bytes_of("S: occupy"))) {
+            sum_ns += segment->duration_ns;
+        }
+    }
+    return sum_ns;
+}
+
+static void test_blocked_thread(void)
+{
+    const struct cpt_pool_options pool_options = {.struct_bytes = sizeof pool_options,
+                                                  .worker_count = 1};
+    const int input = 0;
+    struct outcome outcome = {0};
+    struct cpt_executor *pool = cpt_pool_new(&pool_options, NULL);
+    struct cpt_plan *plans[2] = {cpt_plan_new(&occupy_graph, NULL, NULL),
+                                 cpt_plan_new(&want_graph, NULL, NULL)};
+    struct cpt_path *path = cpt_path_new(NULL);
+    const struct cpt_request_options occupying = {.struct_bytes = sizeof occupying,
+                                                  .plan = plans[0],
+                                                  .executor = pool,
+                                                  .input = &input,
+                                                  .done = note_outcome,
+                                                  .context = &outcome};
+    const struct cpt_request_options wanting = {.struct_bytes = sizeof wanting,
+                                                .plan = plans[1],
+                                                .input = &input,
+                                                .is_traced = 1,
+                                                .entry = "S: /"};
+
+    shelf = cpt_mutex_new("shelf", NULL);
+    atomic_store(&is_shelf_held, 0);
+    atomic_store(&is_shelf_wanted, 0);
+    CU_ASSERT_EQUAL(cpt_request_start(&occupying, NULL), CPT_OK);
+    while (!atomic_load(&is_shelf_held)) {
+        (void)usleep(100);
+    }
+    CU_ASSERT_EQUAL(cpt_request_run(&wanting, NULL, path, NULL), CPT_OK);
+    CU_ASSERT_TRUE(shelf_ns(path) >= MS);
+    cpt_pool_free(pool);
+    CU_ASSERT_EQUAL(outcome.status, CPT_OK);
+    cpt_path_free(path);
+    cpt_plan_free(plans[0]);
+    cpt_plan_free(plans[1]);
+    cpt_mutex_free(shelf);
+}
+
 enum { REQUESTS = 24, ROUNDS = 40, THREADS = 2 };
 
 static struct cpt_mutex *real;
@@ -406,6 +504,7 @@ CU_TestInfo cpt_mutex_tests[] = {
     {"who does not want it any more gives it back", test_cancelled},
     {"a request that fails leaves no lock behind", test_failed},
     {"in any interleaving", test_seeds},
+    {"a thread that blocks is told who had it", test_blocked_thread},
     {"both forms, and threads without a task", test_threads},
     CU_TEST_INFO_NULL,
 };
