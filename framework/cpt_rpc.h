@@ -17,7 +17,8 @@
  * Who is traced. Every service throws a coin for every request. An *entry* service also
  * heeds the header of somebody whom it trusts; an *inner* one follows its caller.
  * Whoever is traced asks its callees. The entry writes one log record for each traced
- * request; an inner service only for those that its own coin hit.
+ * request; an inner service only for those that its own coin hit. What a request still
+ * does behind its answer gets a second one, flagged as background.
  *
  * The plan of a method takes the value rpc_request and gives the value rpc_reply:
  *

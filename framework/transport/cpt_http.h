@@ -28,7 +28,11 @@
  *
  * What travels beside the body: `critical-path` with a request that asks for a path,
  * `critical-path-bin` (unpadded base64) with the reply to it, `traceparent` as it came
- * in. A request that asks for no path has the same bytes as without this library.
+ * in, `cpt-timeout` with a call of a request that has a deadline. A request that asks
+ * for no path and has no deadline has the same bytes as without this library.
+ *
+ * A call that nobody waits for any more is broken off by closing its connection; a
+ * request whose client has closed its connection is cancelled (keeps_abandoned).
  *
  * Connections out are kept and reused. One of them carries one call at a time, so each
  * target has up to connection_count_max of them; calls beyond that wait in the order

@@ -216,13 +216,18 @@ static void break_the_first(void *context, struct cpt_transport_reply *reply)
     }
 }
 
+static struct cpt_pending *a_first;
+static int cancels_the_loser;
+
 static cpt_status a_won(struct cpt_task *task)
 {
     CU_ASSERT_EQUAL(cpt_pending_status(a_call), CPT_OK);
+    if (cancels_the_loser) {
+        cpt_cancel(a_first);
+        CU_ASSERT_EQUAL(cpt_call_reply(a_first)->status, CPT_CANCELLED);
+    }
     return a_answer(task);
 }
-
-static struct cpt_pending *a_first;
 
 static cpt_status a_hedge(struct cpt_task *task)
 {
@@ -285,9 +290,11 @@ static void test_retry(void)
     close_pair();
 }
 
-/* The hedge wins: the wait for it stands under the callee's name, the loser nowhere. */
-static void test_hedge(void)
+/* The hedge wins: the wait for it stands under the callee's name, the loser nowhere,
+ * whether it is cancelled or not. */
+static void hedge(int cancels)
 {
+    cancels_the_loser = cancels;
     open_pair(never, never);
     net.transport.send = hold_call;
     ask_other(a_race);
@@ -297,7 +304,17 @@ static void test_hedge(void)
         "A: /other;A: ask;B: /look;B: ‹hedge wait› 4, "
         "A: /other;A: ask;B: /look;B: look 5, "
         "A: /other;A: ask;B: /look;B: ‹network+serialization› 2, A: /other;A: ask 3");
+    CU_ASSERT_EQUAL(counter(pair.a, "callee_calls", "B: /look"), 2);
+    CU_ASSERT_EQUAL(counter(pair.a, "callee_cancelled", "B: /look"),
+                    (uint64_t)(cancels != 0));
+    CU_ASSERT_EQUAL(counter(pair.a, "callee_timeouts", "B: /look"), 0);
     close_pair();
+}
+
+static void test_hedge(void)
+{
+    hedge(0);
+    hedge(1);
 }
 
 /* What a callee claims cannot turn a counter round. */
