@@ -164,12 +164,35 @@ static struct cpti_wide get_wide(struct reader *reader)
     return wide;
 }
 
+/* A wide of one to seven bytes, as most weights are, if that is what comes. */
+static int get_short(struct reader *reader, uint64_t *value)
+{
+    const unsigned char *at = reader->data + reader->at;
+    unsigned count = 0;
+
+    if (reader->status != CPT_OK || reader->end - reader->at < 8) {
+        return 0;
+    }
+    count = at[0];
+    if (count == 0 || count > 7 || at[count] == 0) {
+        return 0;
+    }
+    *value = get_fixed(at, 8) >> 8 & (UINT64_MAX >> (64 - 8 * count));
+    reader->at += 1 + count;
+    return 1;
+}
+
 /* A sum of weights: below 2^96, so that nothing below overflows before it is checked.
  */
 static cpti_u128 get_weight(struct reader *reader)
 {
-    const struct cpti_wide wide = get_wide(reader);
+    struct cpti_wide wide;
+    uint64_t weight = 0;
 
+    if (get_short(reader, &weight)) {
+        return weight;
+    }
+    wide = get_wide(reader);
     if (cpti_wide_bits(&wide) > 96) {
         (void)REFUSE(reader, CPT_CORRUPT,
                      "a sum of weights has %u bits, the most is 96",
