@@ -128,8 +128,8 @@ static const struct cpt_graph search = {"A", CPT_GIVES(number), CPT_GIVES(page),
                                         1};
 
 struct ended {
-    int page;
     struct cpt_path *path;
+    int page;
     atomic_int is_gone;
 };
 
@@ -207,7 +207,7 @@ int main(void)
     options.plan = answer_plan;
     options.name = "back end";
     options.batch_count_max = REQUESTS;
-    options.batch_delay_ns = 200 * 1000000;
+    options.batch_delay_ns = 200000000;
     options.item = CPT_GIVES(number);
     backend = cpt_shared_new(&options, &error);
     if (error.status == CPT_OK) {

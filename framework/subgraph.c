@@ -454,7 +454,7 @@ static struct cpt_pending *run_component(struct component *component, const void
     }
     request = component->request;
     component->run.open = open_component;
-    if (request->plan->input_bytes != 0) {
+    if (input != NULL) {
         memcpy(request->input_place, input, request->plan->input_bytes);
     }
     cpti_request_launch(request, request->input_place, 0);
