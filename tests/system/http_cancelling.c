@@ -237,6 +237,7 @@ static void test_deadline_reaches_the_callee(void)
 {
     struct ending ending = {0};
     struct cpt_plan *plan = plan_of(call_and_wait);
+    struct cpt_pending *stuck = NULL;
     const uint64_t begin_ns = test_now_ns();
 
     pair_start(NULL, NULL);
@@ -254,7 +255,9 @@ static void test_deadline_reaches_the_callee(void)
         test_sleep_ns(MS);
     }
     CU_ASSERT_EQUAL(service_counter("timed_out") + service_counter("cancelled"), 1);
-    cpt_complete(take_stuck(), CPT_OK);
+    stuck = take_stuck();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(stuck);
+    cpt_complete(stuck, CPT_OK);
     pair_stop();
     cpt_plan_free(plan);
 }
@@ -338,7 +341,8 @@ static void test_client_that_may_go(void)
 /* Whether the server answers on @descriptor before long. */
 static bool is_answered(int descriptor, int patience_ms)
 {
-    const struct timeval limit = {patience_ms / 1000, patience_ms % 1000 * 1000};
+    const struct timeval limit = {patience_ms / 1000,
+                                  (suseconds_t)(patience_ms % 1000) * 1000};
     char byte = 0;
 
     (void)setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));

@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MS       1000000U
-#define BEGIN    (1000 * (uint64_t)MS) /* virtual time begins here */
-#define AFTER(n) (BEGIN + (n) * (uint64_t)MS)
+#define MS       UINT64_C(1000000)
+#define BEGIN    (1000 * MS) /* virtual time begins here */
+#define AFTER(n) (BEGIN + (n)*MS)
 
 static struct virtual_time now;
 
