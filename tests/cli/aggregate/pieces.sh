@@ -4,7 +4,7 @@
 # same messages
 make_log experiment >one.cptlog
 : >all.cptlog
-while [ "$(wc -c <all.cptlog)" -lt 2300000 ]; do
+for i in 1 2 3; do # 2.4 MB
     cat one.cptlog one.cptlog one.cptlog one.cptlog >>all.cptlog
     cp all.cptlog one.cptlog
 done
