@@ -284,7 +284,9 @@ static uint32_t name_of(const struct cpt_task *task)
     return task != NULL ? task->plan->name_id : 0;
 }
 
-static void lock_slowly(struct cpt_mutex *mutex, struct cpt_task *task)
+/* Apart, so that the usual way saves no registers. */
+static __attribute__((noinline)) void lock_slowly(struct cpt_mutex *mutex,
+                                                  struct cpt_task *task)
 {
     struct waiter waiter = {.name_id = name_of(task),
                             .request = task != NULL ? task->request : NULL};
@@ -349,13 +351,37 @@ static void release_kept(struct cpti_kept *kept)
     }
 }
 
-struct cpt_pending *cpt_mutex_acquire(struct cpt_task *task, struct cpt_mutex *mutex)
+/* Begins the pending: complete already if @is_taken, or if the mutex became free just
+ * now; else it stands in line. */
+static void begin_locking(struct locking *locking, struct cpt_task *task, int is_taken)
 {
     struct cpt_request *request = task->request;
-    struct locking *locking = cpti_request_take(request, sizeof *locking);
-    uint32_t holder_id = 0;
-    uint64_t now_ns = 0;
-    int is_taken = 0;
+    struct cpt_pending *pending = &locking->pending;
+    const uint64_t now_ns = is_taken ? 0 : cpti_record_now(request);
+    const uint32_t holder_id = holder_of(locking->mutex);
+
+    cpti_lock_take(&request->lock);
+    cpti_pending_begin(pending, task, now_ns);
+    cpti_request_hold(request);
+    if (is_taken || take_or_enqueue(locking->mutex, &locking->waiter)) {
+        is_taken = 1;
+        locking->is_held = 1;
+        (void)cpti_pending_end(pending, CPT_OK, now_ns);
+    } else { /* whoever hands over waits for the request's lock */
+        pending->call = issue(task, locking->mutex, holder_id, now_ns);
+        pending->outside.tell = tell_locking;
+        pending->outside.pending = pending;
+        cpti_outside_add(request, &pending->outside);
+    }
+    cpti_lock_release(&request->lock);
+    if (is_taken) {
+        cpti_request_release(request);
+    }
+}
+
+struct cpt_pending *cpt_mutex_acquire(struct cpt_task *task, struct cpt_mutex *mutex)
+{
+    struct locking *locking = cpti_request_take(task->request, sizeof *locking);
 
     if (locking == NULL) {
         return NULL;
@@ -364,27 +390,8 @@ struct cpt_pending *cpt_mutex_acquire(struct cpt_task *task, struct cpt_mutex *m
     locking->waiter.locking = locking;
     locking->waiter.name_id = name_of(task);
     locking->kept.release = release_kept;
-    cpti_request_keep(request, &locking->kept);
-    is_taken = try_to_take(mutex, locking->waiter.name_id);
-    now_ns = is_taken ? 0 : cpti_record_now(request);
-    holder_id = holder_of(mutex);
-    cpti_lock_take(&request->lock);
-    cpti_pending_begin(&locking->pending, task, now_ns);
-    cpti_request_hold(request);
-    if (is_taken || take_or_enqueue(mutex, &locking->waiter)) {
-        is_taken = 1;
-        locking->is_held = 1;
-        (void)cpti_pending_end(&locking->pending, CPT_OK, now_ns);
-    } else { /* whoever hands over waits for the request's lock */
-        locking->pending.call = issue(task, mutex, holder_id, now_ns);
-        locking->pending.outside.tell = tell_locking;
-        locking->pending.outside.pending = &locking->pending;
-        cpti_outside_add(request, &locking->pending.outside);
-    }
-    cpti_lock_release(&request->lock);
-    if (is_taken) {
-        cpti_request_release(request);
-    }
+    cpti_request_keep(task->request, &locking->kept);
+    begin_locking(locking, task, try_to_take(mutex, locking->waiter.name_id));
     return &locking->pending;
 }
 
