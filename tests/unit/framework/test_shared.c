@@ -330,6 +330,35 @@ static void test_all_may_leave(void)
     tear_down();
 }
 
+/* A request that is cancelled from outside leaves too: both the run and the others go
+ * on. */
+static void test_who_is_cancelled_leaves(void)
+{
+    struct cpt_request_handle *handle = NULL;
+    const int query = 1;
+    struct cpt_request_options options = {.struct_bytes = sizeof options,
+                                          .executor = &now.executor,
+                                          .input = &query,
+                                          .done = note_outcome,
+                                          .gone = note_gone,
+                                          .context = &outcomes[0],
+                                          .clock = &now.clock};
+
+    set_up((struct cpt_shared_options){0});
+    options.plan = asker_plan;
+    outcome_count = 1;
+    CU_ASSERT_EQUAL(cpt_request_start_held(&options, &handle, NULL), CPT_OK);
+    come_at(3, asker_plan, 1, 1);
+    virtual_run_until(&now, 1010 * (uint64_t)MS);
+    CU_ASSERT_EQUAL(cpt_request_cancel(handle), 1);
+    CU_ASSERT_EQUAL(outcomes[0].status, CPT_CANCELLED);
+    CU_ASSERT_EQUAL(outcomes[0].gone_count, 1);
+    virtual_run(&now);
+    CU_ASSERT_EQUAL(outcomes[1].output, 70);
+    cpt_request_handle_free(handle);
+    tear_down();
+}
+
 /* --- Limits --- */
 
 static void test_limits(void)
@@ -524,6 +553,7 @@ CU_TestInfo cpt_shared_tests[] = {
     {"an untraced run is a blind spot", test_untraced_run_is_a_blind_spot},
     {"failure reaches all", test_failure_reaches_all},
     {"who gives up leaves", test_who_gives_up_leaves},
+    {"who is cancelled leaves", test_who_is_cancelled_leaves},
     {"all may leave", test_all_may_leave},
     {"keys, waiters and keys' length have limits", test_limits},
     {"a batch begins when its time has come", test_batch_by_time},
