@@ -36,17 +36,6 @@ static struct cpti_callee *callee_of(struct cpt_request *request, struct cpt_byt
     return service != NULL ? cpti_counters_callee(&service->counters, name) : NULL;
 }
 
-/* More, but never round: what a callee claims is not to be trusted with a counter. */
-static void count_ns(atomic_uint_least64_t *counter, uint64_t more_ns)
-{
-    uint_least64_t before = atomic_load_explicit(counter, memory_order_relaxed);
-
-    while (!atomic_compare_exchange_weak_explicit(
-        counter, &before, more_ns < UINT64_MAX - before ? before + more_ns : UINT64_MAX,
-        memory_order_relaxed, memory_order_relaxed)) {
-    }
-}
-
 static void count_blind_spot(struct cpt_request *request,
                              const struct cpt_trace_call *call)
 {
@@ -332,18 +321,7 @@ void cpti_call_spliced(void *context, const struct cpt_trace_call *call,
     struct cpti_callee *callee =
         call->outcome != CPT_CALL_COMPONENT ? callee_of(context, call->name) : NULL;
 
-    if (callee == NULL) {
-        return;
-    }
-    if (overcount_ns != 0) {
-        CPTI_COUNT(callee, overcounts);
-        count_ns(&callee->overcount_ns, overcount_ns);
-    }
-    if (undercount_ns != 0) {
-        CPTI_COUNT(callee, undercounts);
-        count_ns(&callee->undercount_ns, undercount_ns);
-    }
-    if (is_inconsistent) {
-        CPTI_COUNT(callee, inconsistent);
+    if (callee != NULL) {
+        cpti_counters_spliced(callee, overcount_ns, undercount_ns, is_inconsistent);
     }
 }

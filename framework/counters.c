@@ -153,3 +153,30 @@ void cpt_service_counters(struct cpt_service *service,
     show_callees(counters, &to);
     show_log(service->options.log, &to);
 }
+
+/* More, but never round: what a callee claims is not to be trusted with a counter. */
+static void count_ns(atomic_uint_least64_t *counter, uint64_t more_ns)
+{
+    uint_least64_t before = atomic_load_explicit(counter, memory_order_relaxed);
+
+    while (!atomic_compare_exchange_weak_explicit(
+        counter, &before, more_ns < UINT64_MAX - before ? before + more_ns : UINT64_MAX,
+        memory_order_relaxed, memory_order_relaxed)) {
+    }
+}
+
+void cpti_counters_spliced(struct cpti_callee *callee, uint64_t overcount_ns,
+                           uint64_t undercount_ns, int is_inconsistent)
+{
+    if (overcount_ns != 0) {
+        CPTI_COUNT(callee, overcounts);
+        count_ns(&callee->overcount_ns, overcount_ns);
+    }
+    if (undercount_ns != 0) {
+        CPTI_COUNT(callee, undercounts);
+        count_ns(&callee->undercount_ns, undercount_ns);
+    }
+    if (is_inconsistent) {
+        CPTI_COUNT(callee, inconsistent);
+    }
+}

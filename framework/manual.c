@@ -517,12 +517,24 @@ static cpt_status open_callee(void *context, struct cpt_trace_call *call,
     return status;
 }
 
+/* See struct cpt_trace.spliced. */
+static void note_spliced(void *context, const struct cpt_trace_call *call,
+                         uint64_t overcount_ns, uint64_t undercount_ns,
+                         int is_inconsistent)
+{
+    const struct cpt_manual *manual = context;
+
+    cpti_counters_spliced(cpti_counters_callee(&manual->service->counters, call->name),
+                          overcount_ns, undercount_ns, is_inconsistent);
+}
+
 static void make_path(struct cpt_manual *manual)
 {
     struct cpti_counters *counters = &manual->service->counters;
     const struct cpt_alloc *alloc = &manual->service->budget.alloc;
 
     manual->trace.open_callee = open_callee;
+    manual->trace.spliced = note_spliced;
     manual->trace.context = manual;
     manual->path = cpt_path_new(alloc);
     if (manual->path == NULL ||

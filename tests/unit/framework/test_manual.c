@@ -225,6 +225,8 @@ static void test_calls_a_graph(void)
     spend(3);
     expect(manual, "A: /;A: search 2, A: /;A: search;B: /look;B: look 5, "
                    "A: /;A: search;B: /look;B: " NETWORK " 2, A: /;A: search 3");
+    CU_ASSERT_EQUAL(counter(pair.a, "callee_calls", "B: /look"), 1);
+    CU_ASSERT_EQUAL(counter(pair.a, "callee_undercount_ns", "B: /look"), 2 * MS);
     cpt_manual_free(manual, 200);
     close_pair();
 }
