@@ -299,7 +299,8 @@ static void show_added(const struct graph_case *of, size_t p, size_t rounds)
 
     for (size_t other = 0; other < peer_count; other++) {
         if (peers[p]->more_than == NULL ||
-            strcmp(peers[p]->more_than, peers[other]->name) != 0) {
+            strcmp(peers[p]->more_than, peers[other]->name) != 0 ||
+            !has_part(peers[other], of)) {
             continue;
         }
         for (size_t i = 0; i < rounds; i++) {
