@@ -17,6 +17,7 @@
 #include "cpt/cli/output.h"
 #include "cpt/cli/path_print.h"
 #include "cpt/cli/select.h"
+#include "cpt/cli/workers.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 
@@ -425,7 +426,7 @@ static int run(const struct cpti_arguments *arguments)
     }
     selection = &command.selection;
     status = cpti_gather_percentiles(&selection, 1, arguments->operands,
-                                     arguments->operand_count);
+                                     arguments->operand_count, cpti_processors());
     if (status != CPTI_EXIT_DONE) {
         return status;
     }

@@ -14,6 +14,7 @@
 #include "cpt/cli/output.h"
 #include "cpt/cli/select.h"
 #include "cpt/cli/waterfall.h"
+#include "cpt/cli/workers.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 
@@ -228,7 +229,7 @@ static int read_options(struct show_command *command,
         struct cpti_selection *selection = &command->selection;
 
         status = cpti_gather_percentiles(&selection, 1, arguments->operands,
-                                         arguments->operand_count);
+                                         arguments->operand_count, cpti_processors());
     }
     command->selection.includes_forced = 1; /* the percentiles are of the others */
     command->is_slowest = cpti_has(arguments, "slowest");

@@ -801,7 +801,7 @@ static int has_sample(const struct gathering *gathering)
 
 /* The first pass, and empty samples. */
 static int prepare(struct gathering *gathering, const char *const *paths,
-                   size_t path_count)
+                   size_t path_count, size_t job_count)
 {
     struct cpti_selection *selections[CPTI_GATHERS_MAX];
 
@@ -814,7 +814,7 @@ static int prepare(struct gathering *gathering, const char *const *paths,
         }
     }
     return cpti_gather_percentiles(selections, gathering->gather_count, paths,
-                                   path_count);
+                                   path_count, job_count);
 }
 
 /* Whether somebody wants to be told of all requests by one thread. */
@@ -867,7 +867,7 @@ int cpti_gather_jobs(struct cpti_gather *gathers, size_t gather_count,
 
     assert(gather_count <= CPTI_GATHERS_MAX);
     if (status == CPTI_EXIT_DONE) {
-        status = prepare(&gathering, paths, path_count);
+        status = prepare(&gathering, paths, path_count, job_count);
     }
     *is_usable = status == CPTI_EXIT_DONE;
     if (*is_usable) {

@@ -79,10 +79,12 @@ int cpti_gather_jobs(struct cpti_gather *gathers, size_t gather_count,
 
 /*
  * The first pass: fills in the percentiles of @count selections at @selections from the
- * logs at @paths, if there are any. A pipe is refused. enum cpti_exit.
+ * logs at @paths, if there are any, by at most @thread_count threads. A pipe is
+ * refused. enum cpti_exit.
  */
 int cpti_gather_percentiles(struct cpti_selection *const *selections, size_t count,
-                            const char *const *paths, size_t path_count);
+                            const char *const *paths, size_t path_count,
+                            size_t thread_count);
 
 /* The usual case: all operands of @arguments into one tree, by the options of
  * cpti_select_options, and sample, jobs and allow-empty where the command has them. As
