@@ -30,7 +30,9 @@ static int run(const struct cpti_arguments *arguments)
 static const struct cpti_option options[] = {
     {"output", 'o', "FILE", "write the tree to FILE", NULL},
     {"jobs", 'j', "COUNT",
-     "read COUNT files at a time; default: as many as there are processors", NULL},
+     "read COUNT files, or pieces of large ones, at a time; default: as many as "
+     "there are processors",
+     NULL},
     {"no-source", 0, NULL,
      "do not note in the tree which files it was made of; there is room for 4,096",
      NULL},
