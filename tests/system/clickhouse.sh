@@ -162,6 +162,11 @@ done
 same_tree 'all requests'
 "$CPT" load "$store" a.cptlog a.cptlog >loaded || fail 'load again'
 same_tree 'loaded three times'
+# as a table is that was made before there was this column
+sql "$first" 'ALTER TABLE cpt.cpt_requests DROP COLUMN ordinal'
+same_tree 'without a column'
+"$CPT" load "$store" a.cptlog >loaded || fail 'load into an older table'
+same_tree 'with the column again' --sample 17 --seed 5
 for condition in arm=control region=eu items=3 items=3.0 ratio=2.5 \
     cached=true status=503 failed=true method=/ meta.arm=control \
     trace_id=30313233343536373839616263646566; do
