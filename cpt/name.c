@@ -14,6 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Room at first: for the names of a usual path there is then no second time. */
+enum { FIRST_NAMES = 32, FIRST_SLOTS = 2 * FIRST_NAMES, FIRST_TEXT_BYTES = 512 };
+
 struct entry {
     size_t offset; /* in text */
     uint32_t bytes;
@@ -167,7 +170,8 @@ static int is_half_full(const struct cpt_names *names)
 
 static cpt_status grow_slots(struct cpt_names *names)
 {
-    const size_t slot_count = names->slot_count != 0 ? names->slot_count * 2 : 32;
+    const size_t slot_count =
+        names->slot_count != 0 ? names->slot_count * 2 : FIRST_SLOTS;
     uint32_t *slots = cpt_alloc_zeroed(names->alloc, slot_count * sizeof *slots);
 
     if (slots == NULL) {
@@ -193,9 +197,9 @@ static cpt_status grow_text(struct cpt_names *names, struct cpt_bytes *name)
     const uintptr_t offset = (uintptr_t)name->data - (uintptr_t)names->text;
     const int is_inside = names->text != NULL && offset < names->text_bytes;
     const size_t needed = names->text_bytes + name->bytes + 1;
-    const cpt_status status =
-        cpt_alloc_grow(names->alloc, (void **)&names->text, &names->text_capacity,
-                       needed > 256 ? needed : 256, SIZE_MAX / 2, 1);
+    const cpt_status status = cpt_alloc_grow(
+        names->alloc, (void **)&names->text, &names->text_capacity,
+        needed > FIRST_TEXT_BYTES ? needed : FIRST_TEXT_BYTES, SIZE_MAX / 2, 1);
 
     if (status == CPT_OK && is_inside) {
         name->data = names->text + offset;
@@ -211,7 +215,8 @@ static cpt_status make_room(struct cpt_names *names, struct cpt_bytes *name)
     if (status == CPT_OK && names->count == names->capacity) {
         status =
             cpt_alloc_grow(names->alloc, (void **)&names->entries, &names->capacity,
-                           names->count + 1, CPT_NAMES_MAX, sizeof *names->entries);
+                           names->count < FIRST_NAMES ? FIRST_NAMES : names->count + 1,
+                           CPT_NAMES_MAX, sizeof *names->entries);
     }
     if (status == CPT_OK &&
         names->text_capacity - names->text_bytes < name->bytes + 1) {

@@ -11,6 +11,9 @@
 #include <assert.h>
 #include <string.h>
 
+/* Room at first: for a usual path there is then no second time. */
+enum { FIRST_FRAMES = 32, FIRST_SLOTS = 2 * FIRST_FRAMES };
+
 const char *cpt_kind_word(unsigned kind)
 {
     switch (kind) {
@@ -127,7 +130,8 @@ static size_t slot_of(const struct cpt_path *path, const uint32_t *slots,
 
 static cpt_status grow_slots(struct cpt_path *path)
 {
-    const size_t slot_count = path->slot_count != 0 ? path->slot_count * 2 : 32;
+    const size_t slot_count =
+        path->slot_count != 0 ? path->slot_count * 2 : FIRST_SLOTS;
     uint32_t *slots = NULL;
 
     slots = cpt_alloc_zeroed(path->alloc, slot_count * sizeof *slots);
@@ -148,7 +152,8 @@ static cpt_status frame_append(struct cpt_path *path, const struct cpt_frame *fr
     if (path->frame_count == path->frame_capacity) {
         const cpt_status status = cpt_alloc_grow(
             path->alloc, (void **)&path->frames, &path->frame_capacity,
-            path->frame_count + 1, CPT_PATH_FRAMES_MAX, sizeof *path->frames);
+            path->frame_count < FIRST_FRAMES ? FIRST_FRAMES : path->frame_count + 1,
+            CPT_PATH_FRAMES_MAX, sizeof *path->frames);
 
         if (status != CPT_OK) {
             return status;
