@@ -120,12 +120,24 @@ static uint64_t result(struct cpt_task *task, unsigned index)
     return sum;
 }
 
+/* The task goes on at once, or in @next; or it fails. */
+static cpt_status wait_for_last(struct cpt_task *task, struct progress *progress,
+                                cpt_task_fn next)
+{
+    cpt_status status = CPT_WAITING;
+
+    if (random_graph.hooks.wait != NULL) {
+        status = random_graph.hooks.wait(task, progress->last);
+    }
+    return status != CPT_WAITING ? status : cpt_await(task, progress->last, next);
+}
+
 static cpt_status finish_wait(struct cpt_task *task, const struct random_step *step,
                               struct progress *progress, cpt_task_fn next)
 {
     switch (step->wait) {
     case WAIT_ONE:
-        return progress->last != NULL ? cpt_await(task, progress->last, next)
+        return progress->last != NULL ? wait_for_last(task, progress, next)
                                       : cpt_await_all(task, next);
     case WAIT_ALL:
         return cpt_await_all(task, next);

@@ -56,6 +56,8 @@ struct random_hooks {
     int (*cancels)(unsigned task);
     /* Whether this step of the task is to fail. */
     int (*fails)(unsigned task);
+    /* Waits for @pending as it likes, or returns CPT_WAITING: then it is awaited. */
+    cpt_status (*wait)(struct cpt_task *task, struct cpt_pending *pending);
 };
 
 struct random_graph {

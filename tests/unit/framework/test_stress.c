@@ -154,6 +154,11 @@ static int cancels_sometimes(unsigned task)
     return (atomic_load(&step_count) + task) % 5 == 0;
 }
 
+static cpt_status block_sometimes(struct cpt_task *task, struct cpt_pending *pending)
+{
+    return atomic_load(&step_count) % 3 == 0 ? cpt_wait(task, pending) : CPT_WAITING;
+}
+
 static void spin(uint64_t duration_ns)
 {
     const uint64_t end_ns = now_ns() + duration_ns;
@@ -275,7 +280,8 @@ static void test_everything_at_once(void)
     random_graph.hooks = (struct random_hooks){.spend = spin,
                                                .defer = complete_later,
                                                .fails = fails_sometimes,
-                                               .cancels = cancels_sometimes};
+                                               .cancels = cancels_sometimes,
+                                               .wait = block_sometimes};
     refused_of_1000 = 10;
     foreign.is_stopping = 0;
     for (size_t i = 0; i < COMPLETERS; i++) {
