@@ -15,6 +15,7 @@
 #include "aggregate/cpt_tree.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
+#include "wire/cpt_log_shape.h"
 #include "wire/cpt_metadata.h"
 
 #include <stdio.h>
@@ -99,6 +100,7 @@ struct work {
     struct cpt_path *other;
     struct cpt_log_block *block;
     struct cpt_tree *tree;
+    struct cpt_log_shapes *shapes;
     struct cpt_record record;
     unsigned char *data;
     size_t bytes;
@@ -157,18 +159,46 @@ static void aggregate_paths(void *context, size_t count)
     }
 }
 
+/* Encoded paths of known frames: without the path. */
+static void aggregate_times(void *context, size_t count)
+{
+    struct work *work = context;
+    const struct cpt_record record = {
+        .latency_ns = cpt_path_sum_ns(work->path),
+        .path_bytes = {(const char *)work->data, work->bytes}};
+    struct cpt_log_times times;
+    uint64_t shape = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        while (cpt_log_shapes_find(work->shapes, &record, &times) != CPT_OK) {
+            if (cpt_log_shapes_keep(work->shapes, &record, work->path, &shape) ==
+                    CPT_OK &&
+                cpt_tree_shape_keep(work->tree, shape, work->path) != CPT_OK) {
+                abort();
+            }
+        }
+        if (cpt_tree_shape_add(work->tree, times.shape, times.self_ns,
+                               CPT_WEIGHT_ONE) != CPT_OK) {
+            abort();
+        }
+    }
+}
+
 static void compare_speeds(size_t segments, size_t depth)
 {
     struct work work = {.path = make_path(segments, depth),
                         .other = cpt_path_new(NULL),
                         .block = cpt_log_block_new(NULL, 0),
-                        .tree = cpt_tree_new(NULL, NULL)};
+                        .tree = cpt_tree_new(NULL, NULL),
+                        .shapes = cpt_log_shapes_new(NULL)};
     const struct cpt_metadata_encode_options options = {.struct_bytes = sizeof options,
                                                         .is_unlimited = 1};
     const struct bench_way copy = {"copying the path", copy_paths, &work};
-    const struct bench_way others[] = {{"logging a record", log_records, &work},
-                                       {"decoding a path", decode_paths, &work},
-                                       {"aggregating a path", aggregate_paths, &work}};
+    const struct bench_way others[] = {
+        {"logging a record", log_records, &work},
+        {"decoding a path", decode_paths, &work},
+        {"aggregating a path", aggregate_paths, &work},
+        {"decoding and aggregating times", aggregate_times, &work}};
     char title[64];
 
     (void)snprintf(title, sizeof title, "Paths of %zu segments, depth %zu", segments,
@@ -191,6 +221,7 @@ static void compare_speeds(size_t segments, size_t depth)
     }
     cpt_alloc_free(NULL, work.data);
     cpt_tree_free(work.tree);
+    cpt_log_shapes_free(work.shapes);
     cpt_log_block_free(work.block);
     cpt_path_free(work.other);
     cpt_path_free(work.path);
@@ -210,5 +241,6 @@ int main(int argument_count, char **arguments)
     }
     compare_speeds(10, 5);
     compare_speeds(200, 10);
+    compare_speeds(1000, 10);
     return bench_end();
 }
