@@ -508,14 +508,16 @@ static void stand_for(struct cpt_pending *made, uint32_t number, struct cpt_task
     }
 }
 
-/* The same, or what @owner has already. Lock held. NULL at the memory limit. */
+/* The same, or what @owner has already: not what was cancelled or given up, of which
+ * the owner may even have been another task. Lock held. NULL at the memory limit. */
 static struct cpt_pending *start_task(struct cpt_task *owner, uint32_t number,
                                       uint64_t now_ns, int *is_first)
 {
     struct cpt_request *request = owner->request;
     struct cpt_pending *pending = cpti_request_demand(request, number)->waiters;
 
-    while (pending != NULL && pending->owner != owner) {
+    while (pending != NULL &&
+           (pending->owner != owner || pending->status != CPT_WAITING)) {
         pending = pending->next_waiter;
     }
     if (pending == NULL) {

@@ -236,6 +236,7 @@ static struct cpti_family *family_of(struct cpt_request *request)
     if (family != NULL) {
         family->alloc = (struct cpt_alloc){resize_in_family, family};
         family->inner = request->alloc;
+        family->account = request->account;
         family->bytes_max = request->block_bytes + request->arena.limit_bytes;
         atomic_init(&family->bytes, request->block_bytes + request->arena.used_bytes);
         atomic_init(&family->is_full, 0);

@@ -317,6 +317,65 @@ static void test_started_task_of_others_goes_on(void)
     CU_ASSERT_EQUAL(now.now_ns, AFTER(8));
 }
 
+/* What was cancelled, or given up, stands for nothing any more: who starts the task
+ * once more waits for the task itself, as does one that runs where the first has run.
+ */
+static cpt_status use_ads(struct cpt_task *task)
+{
+    CU_ASSERT_EQUAL(cpt_pending_status(loser), CPT_OK);
+    CU_ASSERT_PTR_NOT_NULL(cpt_input(task, ads));
+    return end(task);
+}
+
+static cpt_status start_ads_again(struct cpt_task *task)
+{
+    loser = cpt_start(task, ads);
+    CU_ASSERT_EQUAL(cpt_pending_status(loser), CPT_WAITING);
+    return cpt_await(task, loser, use_ads);
+}
+
+static cpt_status start_and_cancel(struct cpt_task *task)
+{
+    cpt_cancel(cpt_start(task, ads));
+    *cpt_output(task, deep) = 1;
+    return CPT_OK;
+}
+
+static cpt_status start_cancel_start(struct cpt_task *task)
+{
+    cpt_cancel(cpt_start(task, ads));
+    return start_ads_again(task);
+}
+
+static cpt_status start_give_up_start(struct cpt_task *task)
+{
+    (void)cpt_start(task, ads);
+    return cpt_await_all_for(task, 2 * MS, start_ads_again);
+}
+
+/* Two may start the ads, so that nobody alone can end them. */
+static void start_twice(cpt_task_fn page_run)
+{
+    const struct cpt_task_def tasks[] = {
+        {"page", page_run, CPT_GIVES(page), CPT_NEEDS(deep), CPT_STARTS(ads), NULL},
+        {"deep", start_and_cancel, CPT_GIVES(deep), {NULL}, CPT_STARTS(ads), NULL},
+        {"ads", wait_short, CPT_GIVES(ads), {NULL}, {NULL}, NULL},
+    };
+
+    ads_count = 0;
+    finish(start(tasks, 3, 0, NULL));
+    CU_ASSERT_EQUAL(outcome.status, CPT_OK);
+    CU_ASSERT_EQUAL(outcome.done_ns, AFTER(8));
+    CU_ASSERT_EQUAL(ads_count, 1);
+}
+
+static void test_started_again(void)
+{
+    start_twice(start_ads_again);
+    start_twice(start_cancel_start);
+    start_twice(start_give_up_start);
+}
+
 /* --- What a deadline gives up, and what a failure leaves --- */
 
 static cpt_status end_given_up(struct cpt_task *task)
@@ -698,6 +757,7 @@ CU_TestInfo cpt_cancel_tests[] = {
     {"cancelling what has ended", test_cancel_after_the_end},
     {"a task that was started for nobody else", test_started_task_is_cancelled},
     {"a task that others may want", test_started_task_of_others_goes_on},
+    {"what was cancelled is started again", test_started_again},
     {"a deadline tells what it gives up", test_deadline_tells},
     {"a failure tells all that is out", test_failure_tells},
     {"fire and forget goes on", test_success_tells_nobody},

@@ -50,15 +50,20 @@ static void open_stuck(struct cpt_service_options options)
 }
 
 /* Asks once more, and returns the status of an answer that came at once, else 0. */
-static unsigned ask_stuck(void)
+static unsigned ask_method(const char *method)
 {
     struct cpt_inbound inbound = inbound_with(NULL);
     struct answer *noted = &answers[asked_count++];
 
-    inbound.method = cpt_bytes_of("/stuck");
+    inbound.method = cpt_bytes_of(method);
     cpt_service_serve(pair.a, &inbound, note, noted);
     virtual_run_until(&now, now.now_ns);
     return noted->http_status;
+}
+
+static unsigned ask_stuck(void)
+{
+    return ask_method("/stuck");
 }
 
 static void release(size_t index)
@@ -143,6 +148,83 @@ static void test_memory_in_flight(void)
     memory_for(3 * one - 1, 2);
     memory_for(3 * one, 3);
     memory_for(3 * one + 1, 3);
+}
+
+/* What the components of a request take is a part of that. */
+struct large {
+    char bytes[100000];
+};
+CPT_VALUE(large, struct large);
+
+static cpt_status made_large(struct cpt_task *task)
+{
+    cpt_output(task, large)->bytes[0] = 1;
+    return CPT_OK;
+}
+
+static cpt_status make_large(struct cpt_task *task)
+{
+    stuck[stuck_count] = cpt_defer(task, "for ever");
+    return cpt_await(task, stuck[stuck_count++], made_large);
+}
+
+static const struct cpt_task_def large_tasks[] = {
+    {"make", make_large, CPT_GIVES(large), {NULL}, {NULL}, NULL}};
+static const struct cpt_graph large_graph = {"A", NULL, CPT_GIVES(large), large_tasks,
+                                             1};
+static struct cpt_plan *large_plan;
+
+static cpt_status used_large(struct cpt_task *task)
+{
+    struct cpt_pending *pending = *cpt_state(task, struct cpt_pending *);
+
+    return cpt_pending_status(pending) == CPT_OK ? a_answer(task)
+                                                 : cpt_pending_status(pending);
+}
+
+static cpt_status get_large(struct cpt_task *task)
+{
+    struct cpt_pending **pending = cpt_state(task, struct cpt_pending *);
+
+    *pending = cpt_task_spawn(task, "large", large_plan, NULL, NULL);
+    return cpt_await(task, *pending, used_large);
+}
+
+static const struct cpt_task_def spawning_tasks[] = {
+    {"get", get_large, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request), {NULL}, NULL}};
+static const struct cpt_graph spawning_graph = {
+    "A", CPT_GIVES(rpc_request), CPT_GIVES(rpc_reply), spawning_tasks, 1};
+
+/* Serves one request that spawns a large component; 1: it ran. */
+static int serve_large(size_t bytes_max)
+{
+    struct cpt_plan *plan = NULL;
+    int has_run = 0;
+
+    large_plan = cpt_plan_new(&large_graph, NULL, NULL);
+    plan = cpt_plan_new(&spawning_graph, NULL, NULL);
+    open_stuck((struct cpt_service_options){.probability = -1,
+                                            .memory_in_flight_bytes_max = bytes_max});
+    CU_ASSERT_EQUAL(cpt_service_method_add(pair.a, "/large", plan, NULL), CPT_OK);
+    (void)ask_method("/large");
+    has_run = stuck_count == 1;
+    if (has_run) {
+        CU_ASSERT_TRUE(atomic_load(&pair.a->budget.used_bytes) > sizeof(struct large));
+        release(0);
+    }
+    CU_ASSERT_EQUAL(answers[0].http_status == 200, has_run);
+    CU_ASSERT_EQUAL(atomic_load(&pair.a->budget.used_bytes), 0);
+    close_stuck();
+    cpt_plan_free(plan);
+    cpt_plan_free(large_plan);
+    return has_run;
+}
+
+static void test_memory_of_components(void)
+{
+    CU_ASSERT_TRUE(serve_large(0));
+    CU_ASSERT_TRUE(serve_large(3 * sizeof(struct large)));
+    CU_ASSERT_FALSE(serve_large(sizeof(struct large)));
 }
 
 /* --- How long --- */
@@ -281,6 +363,7 @@ static void test_deadline_travels(void)
 CU_TestInfo cpt_limits_tests[] = {
     {"requests in flight", test_requests_in_flight},
     {"memory in flight", test_memory_in_flight},
+    {"memory of components in flight", test_memory_of_components},
     {"the timeout of a service", test_timeout_of_the_service},
     {"the timeout of a method", test_timeout_of_a_method},
     {"cpt-timeout", test_timeout_text},
