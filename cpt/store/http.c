@@ -3,14 +3,13 @@
 /* http.c - one shard, spoken to over HTTP; see http.h */
 #include "cpt/store/http.h"
 
+#include "cpt/store/curl_library.h"
 #include "cpt/store/row_binary.h"
 #include "cpt/cpt_alloc.h"
 #include "cpt/cpt_path.h"
 
-#include <curl/curl.h>
 #include <stdio.h>
 #include <string.h>
-#include <threads.h>
 
 /* The longest row of an answer, and what is kept of a refusal. */
 enum { ROW_BYTES_MAX = 1 << 16, REFUSAL_BYTES_MAX = 400, CONNECT_SECONDS = 5 };
@@ -41,12 +40,8 @@ struct answer {
     struct cpt_error *error;
 };
 
-static once_flag is_begun = ONCE_FLAG_INIT;
-
-static void begin(void)
-{
-    (void)curl_global_init(CURL_GLOBAL_DEFAULT);
-}
+/* Set before there is any struct cpti_http, and not changed again. */
+static const struct cpti_curl *library;
 
 static char *copy_of(const char *text)
 {
@@ -58,23 +53,33 @@ static char *copy_of(const char *text)
     return copy;
 }
 
-struct cpti_http *cpti_http_new(const struct cpti_http_place *place)
+struct cpti_http *cpti_http_new(const struct cpti_http_place *place,
+                                struct cpt_error *error)
 {
-    struct cpti_http *http = cpt_alloc_zeroed(NULL, sizeof *http);
+    struct cpti_http *http = NULL;
 
-    if (http == NULL) {
+    library = cpti_curl_library();
+    if (library == NULL) {
+        (void)cpt_error_set(error, CPT_UNAVAILABLE, 0,
+                            "libcurl is not there, which speaks to databases; Debian's "
+                            "package is libcurl4");
         return NULL;
     }
-    call_once(&is_begun, begin);
-    http->curl = curl_easy_init();
+    http = cpt_alloc_zeroed(NULL, sizeof *http);
+    if (http == NULL) {
+        (void)cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
+        return NULL;
+    }
+    http->curl = library->easy_init();
     http->address = copy_of(place->address);
     http->user = copy_of(place->user);
     http->password = copy_of(place->password);
-    http->headers = curl_slist_append(NULL, "Expect:"); /* nobody answers to that */
+    http->headers = library->slist_append(NULL, "Expect:"); /* nobody answers to that */
     if (http->curl == NULL || http->headers == NULL || http->address == NULL ||
         (place->user != NULL && http->user == NULL) ||
         (place->password != NULL && http->password == NULL)) {
         cpti_http_free(http);
+        (void)cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
         return NULL;
     }
     return http;
@@ -85,8 +90,8 @@ void cpti_http_free(struct cpti_http *http)
     if (http == NULL) {
         return;
     }
-    curl_easy_cleanup(http->curl);
-    curl_slist_free_all(http->headers);
+    library->easy_cleanup(http->curl);
+    library->slist_free_all(http->headers);
     cpt_alloc_free(NULL, http->address);
     cpt_alloc_free(NULL, http->user);
     cpt_alloc_free(NULL, http->password);
@@ -135,7 +140,7 @@ static size_t receive(char *data, size_t size, size_t count, void *context)
     const size_t bytes = size * count;
     long code = 0;
 
-    (void)curl_easy_getinfo(answer->http->curl, CURLINFO_RESPONSE_CODE, &code);
+    (void)library->easy_getinfo(answer->http->curl, CURLINFO_RESPONSE_CODE, &code);
     if (code != 200) {
         keep_refusal(answer, data, bytes);
         return bytes;
@@ -181,15 +186,16 @@ static int write_address(const struct cpti_http *http,
         add(address, LONG_STATEMENT);
     }
     if (call->data != NULL) {
-        char *statement = curl_easy_escape(http->curl, call->statement, 0);
+        char *statement = library->easy_escape(http->curl, call->statement, 0);
 
         add(address, "&query=");
         add(address, statement != NULL ? statement : "");
         address->has_failed |= statement == NULL;
-        curl_free(statement);
+        library->free(statement);
     }
     for (size_t i = 0; i < call->table_count; i++) {
-        char *structure = curl_easy_escape(http->curl, call->tables[i].structure, 0);
+        char *structure =
+            library->easy_escape(http->curl, call->tables[i].structure, 0);
 
         add(address, "&");
         add(address, call->tables[i].name);
@@ -198,7 +204,7 @@ static int write_address(const struct cpti_http *http,
         add(address, "_structure=");
         add(address, structure != NULL ? structure : "");
         address->has_failed |= structure == NULL;
-        curl_free(structure);
+        library->free(structure);
     }
     cpti_row_u8(address, 0);
     return !address->has_failed;
@@ -207,22 +213,23 @@ static int write_address(const struct cpti_http *http,
 /* The statement and its tables as parts of a form; NULL without memory. */
 static curl_mime *make_form(CURL *curl, const struct cpti_http_call *call)
 {
-    curl_mime *form = curl_mime_init(curl);
-    curl_mimepart *part = form != NULL ? curl_mime_addpart(form) : NULL;
+    curl_mime *form = library->mime_init(curl);
+    curl_mimepart *part = form != NULL ? library->mime_addpart(form) : NULL;
     int has_failed =
-        part == NULL || curl_mime_name(part, "query") != CURLE_OK ||
-        curl_mime_data(part, call->statement, CURL_ZERO_TERMINATED) != CURLE_OK;
+        part == NULL || library->mime_name(part, "query") != CURLE_OK ||
+        library->mime_data(part, call->statement, CURL_ZERO_TERMINATED) != CURLE_OK;
 
     for (size_t i = 0; i < call->table_count && !has_failed; i++) {
         const struct cpti_http_table *table = &call->tables[i];
 
-        part = curl_mime_addpart(form);
-        has_failed = part == NULL || curl_mime_name(part, table->name) != CURLE_OK ||
-                     curl_mime_filename(part, table->name) != CURLE_OK ||
-                     curl_mime_data(part, table->data, table->bytes) != CURLE_OK;
+        part = library->mime_addpart(form);
+        has_failed = part == NULL ||
+                     library->mime_name(part, table->name) != CURLE_OK ||
+                     library->mime_filename(part, table->name) != CURLE_OK ||
+                     library->mime_data(part, table->data, table->bytes) != CURLE_OK;
     }
     if (has_failed) {
-        curl_mime_free(form);
+        library->mime_free(form);
         return NULL;
     }
     return form;
@@ -234,12 +241,12 @@ static void set_body(CURL *curl, const struct cpti_http_call *call, curl_mime *f
     const size_t bytes = call->data != NULL ? call->bytes : strlen(call->statement);
 
     if (form != NULL) {
-        (void)curl_easy_setopt(curl, CURLOPT_MIMEPOST, form);
+        (void)library->easy_setopt(curl, CURLOPT_MIMEPOST, form);
         return;
     }
-    (void)curl_easy_setopt(curl, CURLOPT_POST, 1L);
-    (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
-    (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bytes);
+    (void)library->easy_setopt(curl, CURLOPT_POST, 1L);
+    (void)library->easy_setopt(curl, CURLOPT_POSTFIELDS, body);
+    (void)library->easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bytes);
 }
 
 static void set_up(const struct cpti_http *http, const struct cpti_http_call *call,
@@ -247,28 +254,28 @@ static void set_up(const struct cpti_http *http, const struct cpti_http_call *ca
 {
     CURL *curl = http->curl;
 
-    (void)curl_easy_setopt(curl, CURLOPT_URL, address);
+    (void)library->easy_setopt(curl, CURLOPT_URL, address);
 #if LIBCURL_VERSION_NUM >= 0x075500 /* 7.85 */
-    (void)curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    (void)library->easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 #else
-    (void)curl_easy_setopt(curl, CURLOPT_PROTOCOLS,
-                           (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+    (void)library->easy_setopt(curl, CURLOPT_PROTOCOLS,
+                               (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
-    (void)curl_easy_setopt(curl, CURLOPT_PROXY, "");
-    (void)curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    (void)curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
-    (void)curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
-    (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)call->timeout_seconds);
-    (void)curl_easy_setopt(curl, CURLOPT_HTTPHEADER, http->headers);
-    (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
-    (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer);
+    (void)library->easy_setopt(curl, CURLOPT_PROXY, "");
+    (void)library->easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    (void)library->easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
+    (void)library->easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
+    (void)library->easy_setopt(curl, CURLOPT_TIMEOUT, (long)call->timeout_seconds);
+    (void)library->easy_setopt(curl, CURLOPT_HTTPHEADER, http->headers);
+    (void)library->easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
+    (void)library->easy_setopt(curl, CURLOPT_WRITEDATA, answer);
     if (http->user != NULL) {
-        (void)curl_easy_setopt(curl, CURLOPT_USERNAME, http->user);
+        (void)library->easy_setopt(curl, CURLOPT_USERNAME, http->user);
     }
     if (http->password != NULL) {
-        (void)curl_easy_setopt(curl, CURLOPT_USERNAME,
-                               http->user != NULL ? http->user : "default");
-        (void)curl_easy_setopt(curl, CURLOPT_PASSWORD, http->password);
+        (void)library->easy_setopt(curl, CURLOPT_USERNAME,
+                                   http->user != NULL ? http->user : "default");
+        (void)library->easy_setopt(curl, CURLOPT_PASSWORD, http->password);
     }
 }
 
@@ -276,13 +283,13 @@ static cpt_status finish(struct answer *answer, CURLcode result)
 {
     long code = 0;
 
-    (void)curl_easy_getinfo(answer->http->curl, CURLINFO_RESPONSE_CODE, &code);
+    (void)library->easy_getinfo(answer->http->curl, CURLINFO_RESPONSE_CODE, &code);
     if (answer->status != CPT_OK) {
         return answer->status;
     }
     if (result != CURLE_OK) {
         return cpt_error_set(answer->error, CPT_UNAVAILABLE, 0, "%s: %s",
-                             answer->http->address, curl_easy_strerror(result));
+                             answer->http->address, library->easy_strerror(result));
     }
     if (code != 200) {
         return refuse(answer, code);
@@ -302,20 +309,20 @@ cpt_status cpti_http_run(struct cpti_http *http, const struct cpti_http_call *ca
     curl_mime *form = NULL;
     cpt_status status;
 
-    curl_easy_reset(http->curl);
+    library->easy_reset(http->curl);
     if (call->table_count != 0) {
         form = make_form(http->curl, call);
     }
     if (!write_address(http, call, &address) ||
         (call->table_count != 0 && form == NULL)) {
-        curl_mime_free(form);
+        library->mime_free(form);
         cpti_rows_deinit(&address);
         return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
     }
     set_up(http, call, (const char *)address.data, &answer);
     set_body(http->curl, call, form);
-    status = finish(&answer, curl_easy_perform(http->curl));
-    curl_mime_free(form);
+    status = finish(&answer, library->easy_perform(http->curl));
+    library->mime_free(form);
     cpti_rows_deinit(&address);
     cpti_rows_deinit(&answer.rest);
     return status;

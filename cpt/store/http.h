@@ -23,8 +23,10 @@ struct cpti_http_place {
     const char *password;
 };
 
-/* NULL without memory. The caller owns it. */
-struct cpti_http *cpti_http_new(const struct cpti_http_place *place);
+/* NULL with the reason in @error: CPT_UNAVAILABLE without libcurl, CPT_NO_MEMORY. The
+ * caller owns it. Not while another thread uses one. */
+struct cpti_http *cpti_http_new(const struct cpti_http_place *place,
+                                struct cpt_error *error);
 void cpti_http_free(struct cpti_http *http);
 
 /* What answers go to: takes as many bytes as it can use, 0 if it needs more to come.

@@ -112,9 +112,9 @@ static cpt_status add_shard(struct cpti_store *store, const struct address *addr
     }
     (void)snprintf(text, sizeof text, "%s://%s", address->is_secret ? "https" : "http",
                    place);
-    store->shards[store->shard_count].http = cpti_http_new(&where);
+    store->shards[store->shard_count].http = cpti_http_new(&where, error);
     if (store->shards[store->shard_count].http == NULL) {
-        return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
+        return error != NULL ? error->status : CPT_UNAVAILABLE;
     }
     store->shard_count++;
     return CPT_OK;
