@@ -125,7 +125,7 @@ static void add_time(struct cpti_rows *sql, const struct cpti_store_question *qu
                      "stacks.id, stacks.inclusive_ns)",
                      (size_t)(term - question->terms));
     } else {
-        add_column(sql, term, NULL);
+        add_column(sql, term, ""); /* never of an attribute */
     }
 }
 
@@ -342,7 +342,7 @@ static void add_has(struct cpti_rows *sql, const struct cpti_store_term *term)
         cpti_sql_hex(sql, term->key);
     } else {
         cpti_sql_add(sql, "notEmpty(");
-        add_column(sql, term, NULL);
+        add_column(sql, term, ""); /* never of an attribute */
     }
     cpti_sql_add(sql, ")");
 }
