@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# demo_story.sh - the whole demo: the first row of the diff is the component that was
-# made slower; every request's segments add up; the profile's sum is the mean latency.
+# demo_story.sh - the whole demo: the first row of the diff, by stack and by name, is the
+# component that was made slower; every request's segments add up; the profile's sum is the mean latency.
 . "$(dirname "$0")/system.sh"
 need python3
 
@@ -25,6 +25,18 @@ assert first["stack"][-1] == truth["slowed"], rows[:3]
 assert first["low_ns"] <= first["delta_ns"] <= first["high_ns"]
 everywhere = sum(r["delta_ns"] for r in rows if r["stack"][-1] == truth["slowed"])
 assert 0.2 * truth["added_ns"] < everywhere < 2 * truth["added_ns"], everywhere
+PY
+
+say 'by name it stands first, too, wherever it was called from'
+"$CPT" diff --by name --json out/paths.cptlog --base arm=control --new arm=treatment >name.json
+python3 - <<'PY'
+import json
+truth = json.load(open("out/truth.json"))
+rows = json.load(open("name.json"))["rows"]
+first = rows[0]
+print("first row:", first["stack"], first["delta_ns"], "q", first["q"])
+assert first["stack"] == [truth["slowed"]], rows[:3]
+assert first["delta_ns"] > 0, rows[:3]
 PY
 
 say 'every request adds up'
