@@ -350,16 +350,19 @@ int cpti_task_wait(struct cpt_task *task)
             deadline = NULL;
             waits = 0;
         } else {
-            task->deadline = deadline;
             cpti_waiting_add(task);
-            if (deadline != NULL) {
+            /* Had the request just failed, nobody would tell it any more. */
+            if (deadline != NULL &&
+                !atomic_load_explicit(&request->is_stopped, memory_order_relaxed)) {
                 cpti_outside_add(request, &deadline->outside);
+                task->deadline = deadline;
+                deadline = NULL;
             }
         }
     }
     cpti_lock_release(&request->lock);
     cpti_outside_tell(chain);
-    if (!waits && deadline != NULL) {
+    if (deadline != NULL) { /* nobody needs it */
         cancel_timer(request, &deadline->timer);
     }
     return waits;

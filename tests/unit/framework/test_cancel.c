@@ -397,6 +397,32 @@ static void test_deadline_tells(void)
     CU_ASSERT_STRING_EQUAL(outcome.path, "A: /;A: A1;A: work;A: ‹timeout› 7");
 }
 
+/* The request is cancelled after the step has ended and before its wait has begun: the
+ * deadline of that does not keep its memory. */
+static cpt_status (*set_timer)(struct cpt_executor *executor, struct cpt_timer *timer,
+                               uint64_t delay_ns);
+
+static cpt_status cancel_and_set_timer(struct cpt_executor *executor,
+                                       struct cpt_timer *timer, uint64_t delay_ns)
+{
+    CU_ASSERT_EQUAL(cpt_request_cancel(handle), 1);
+    return set_timer(executor, timer, delay_ns);
+}
+
+static void test_cancelled_before_it_waits(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"A1", wait_for_a_while, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
+    struct cpt_plan *plan = start(tasks, 1, 0, NULL);
+
+    set_timer = now.executor.after;
+    now.executor.after = cancel_and_set_timer;
+    finish(plan);
+    CU_ASSERT_EQUAL(outcome.status, CPT_CANCELLED);
+    CU_ASSERT_EQUAL(work.told_count, 1);
+    CU_ASSERT_EQUAL(now.now_ns, BEGIN);
+}
+
 static cpt_status begin_and_fail(struct cpt_task *task)
 {
     (void)begin_work(task);
@@ -758,6 +784,7 @@ CU_TestInfo cpt_cancel_tests[] = {
     {"a task that was started for nobody else", test_started_task_is_cancelled},
     {"a task that others may want", test_started_task_of_others_goes_on},
     {"what was cancelled is started again", test_started_again},
+    {"cancelled before it waits", test_cancelled_before_it_waits},
     {"a deadline tells what it gives up", test_deadline_tells},
     {"a failure tells all that is out", test_failure_tells},
     {"fire and forget goes on", test_success_tells_nobody},
