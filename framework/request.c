@@ -294,6 +294,9 @@ void cpti_request_destroy(struct cpt_request *request)
     if (request->account != NULL) {
         cpti_account_close(request->account);
     }
+    if (request->arena.used_bytes > SPARE_BYTES_MAX) { /* not kept for a later one */
+        cpt_arena_reset(&request->arena, request->arena.limit_bytes);
+    }
     /* The plan, and with it the spares, may go in gone(). */
     if (request->nest.level != 0 || request->alloc != plan->alloc ||
         request->block_bytes > SPARE_BYTES_MAX ||

@@ -820,6 +820,60 @@ static void test_options_are_checked(void)
     cpt_plan_free(plan);
 }
 
+/* --- What is kept --- */
+
+/* Memory, and how much of it is out. */
+static size_t live_bytes;
+
+static void *count_bytes(void *context, void *memory, size_t bytes)
+{
+    size_t *front = memory != NULL ? (size_t *)memory - 2 : NULL;
+
+    (void)context;
+    live_bytes -= front != NULL ? *front : 0;
+    live_bytes += bytes;
+    front = cpt_alloc_default()->resize(cpt_alloc_default()->context, front,
+                                        bytes != 0 ? bytes + 2 * sizeof *front : 0);
+    if (front == NULL) {
+        return NULL;
+    }
+    *front = bytes;
+    return front + 2;
+}
+
+static size_t taken_bytes;
+
+static cpt_status take_memory(struct cpt_task *task)
+{
+    for (size_t i = 0; i < taken_bytes / 1000; i++) {
+        CU_ASSERT_PTR_NOT_NULL(cpt_task_memory(task, 1000));
+    }
+    *cpt_output(task, page) = 1;
+    return CPT_OK;
+}
+
+/* The block of a request is used again, but not all that a large one has taken. */
+static void test_large_requests_keep_little(void)
+{
+    static const struct cpt_alloc counting = {count_bytes, NULL};
+    const struct cpt_task_def tasks[] = {
+        {"A1", take_memory, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
+    const struct cpt_graph graph = {"A", NULL, CPT_GIVES(page), tasks, 1};
+    struct cpt_plan *plan = cpt_plan_new(&graph, &counting, NULL);
+    struct cpt_request_options options = {
+        .struct_bytes = sizeof options, .plan = plan, .alloc = &counting};
+    size_t small_bytes = 0;
+
+    taken_bytes = 100000;
+    CU_ASSERT_EQUAL(cpt_request_run(&options, NULL, NULL, NULL), CPT_OK);
+    small_bytes = live_bytes;
+    taken_bytes = 8000000;
+    CU_ASSERT_EQUAL(cpt_request_run(&options, NULL, NULL, NULL), CPT_OK);
+    CU_ASSERT_TRUE(live_bytes <= small_bytes);
+    cpt_plan_free(plan);
+    CU_ASSERT_EQUAL(live_bytes, 0);
+}
+
 CU_TestInfo cpt_request_tests[] = {
     {"declared inputs: the last one is on the path", test_diamond},
     {"untraced: same result, no clock read", test_untraced_reads_no_clock},
@@ -847,5 +901,6 @@ CU_TestInfo cpt_request_tests[] = {
     {"allocation failures", test_allocation_failures},
     {"run waits for the end", test_run_waits_for_the_end},
     {"options are checked", test_options_are_checked},
+    {"large requests keep little", test_large_requests_keep_little},
     CU_TEST_INFO_NULL,
 };
