@@ -16,6 +16,10 @@
  *      σ · sqrt(2 / n)         so E = Σ over nodes of 2 · (1 - Φ(T / (σ · sqrt(2 /
  * n))))
  *
+ * The normal distribution knows nothing of nodes that few requests have: most pairs of
+ * samples do not have them at all, and then they do not differ. So no node's chance is
+ * taken to be above that of occurring among 2n requests: 1 - (1 - presence)^2n.
+ *
  * In order of use: cpt_sample_new; cpt_sample_add for each request; cpt_sample_pairs;
  * cpt_sample_free. Threads: one at a time.
  */

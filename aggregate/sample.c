@@ -135,13 +135,20 @@ const struct cpt_tree *cpt_sample_tree(const struct cpt_sample *sample)
 double cpt_false_row_chance(const struct cpt_tree *tree, uint32_t node,
                             double request_count, double threshold_ns)
 {
-    const double error_ns = cpt_stats_of(tree, node).self.error_ns;
-    const double ratio = 2 * (double)cpt_tree_request_count(tree) / request_count;
+    const struct cpt_stats stats = cpt_stats_of(tree, node);
+    const double all_count = (double)cpt_tree_request_count(tree);
+    const double error_ns = stats.self.error_ns;
+    double chance;
+    double occurs;
 
     if (!isfinite(error_ns) || error_ns == 0) {
         return 0;
     }
-    return 2 * cpt_normal_cdf(-threshold_ns / (error_ns * sqrt(ratio)));
+    chance = 2 * cpt_normal_cdf(-threshold_ns /
+                                (error_ns * sqrt(2 * all_count / request_count)));
+    occurs =
+        -expm1(2 * request_count * log1p(-(double)stats.present_count / all_count));
+    return chance < occurs ? chance : occurs;
 }
 
 double cpt_false_rows_predicted(const struct cpt_tree *tree, double request_count,

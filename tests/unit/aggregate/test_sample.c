@@ -122,6 +122,34 @@ static void test_rows_that_vary_more_are_false_more_often(void)
     cpt_sample_free(sample);
 }
 
+/* 400 nodes, each in one request of 2,000: a pair of samples of 50 has a twentieth of
+ * them, and all that it has differ. */
+static void test_rows_that_hardly_occur_are_hardly_false(void)
+{
+    enum { REQUESTS = 2000, RARE = 400 };
+
+    static const double threshold = 1;
+    const struct cpt_pairs pairs = {50, 400, 11, &threshold, 1};
+    const double occurs = 1 - pow(1 - 1.0 / REQUESTS, 100);
+    struct cpt_sample *sample = cpt_sample_new(NULL, NULL);
+    struct cpt_false_rows rows;
+
+    for (int i = 0; i < REQUESTS; i++) {
+        char text[32];
+        struct cpt_path *path;
+
+        (void)snprintf(text, sizeof text, i < RARE ? "A 5, A;r%d 100000" : "A 5", i);
+        path = path_of(text);
+        CU_ASSERT_EQUAL(cpt_sample_add(sample, path, CPT_WEIGHT_ONE), CPT_OK);
+        cpt_path_free(path);
+    }
+    CU_ASSERT_EQUAL(cpt_sample_pairs(sample, &pairs, &rows, NULL), CPT_OK);
+    CU_ASSERT_DOUBLE_EQUAL(rows.predicted, RARE * occurs, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(rows.observed, rows.predicted,
+                           4 * rows.error + 0.05 * rows.predicted);
+    cpt_sample_free(sample);
+}
+
 static void test_two_requests_make_one_pair(void)
 {
     static const double thresholds[] = {4, 5, 6};
@@ -234,6 +262,8 @@ CU_TestInfo cpt_sample_tests[] = {
     {"what is predicted is observed", test_what_is_predicted_is_observed},
     {"rows that vary more are false more often",
      test_rows_that_vary_more_are_false_more_often},
+    {"rows that hardly occur are hardly false",
+     test_rows_that_hardly_occur_are_hardly_false},
     {"two requests make one pair", test_two_requests_make_one_pair},
     {"the same seed gives the same pairs", test_the_same_seed_gives_the_same_pairs},
     {"refuses what cannot be drawn", test_refuses_what_cannot_be_drawn},
