@@ -171,8 +171,11 @@ static void begin_trace(struct cpt_manual *manual, uint64_t arrival_ns)
     const uint64_t now_ns = now_of(manual);
     struct cpt_trace *trace = &manual->trace;
 
-    trace->arrival_ns = arrival_ns != 0 ? arrival_ns : now_ns;
-    trace->dispatch_ns = arrival_ns != 0 ? now_ns : 0;
+    trace->arrival_ns = now_ns;
+    if (arrival_ns != 0 && arrival_ns < now_ns) {
+        trace->arrival_ns = arrival_ns;
+        trace->dispatch_ns = now_ns;
+    }
     trace->attribution = options->attribution;
     trace->overcount = options->overcount;
     trace->answered_by = &manual->root.task;

@@ -107,6 +107,27 @@ static void test_end(void)
     close_pair();
 }
 
+/* It cannot have come later than now, whatever its transport says. */
+static void test_arrival_to_come(void)
+{
+    struct cpt_inbound inbound = inbound_with(NULL);
+    struct cpt_manual *manual = NULL;
+    struct cpt_record record;
+    struct cpt_log_reader *reader = NULL;
+
+    open_pair(always, never);
+    inbound.arrival_ns = now.now_ns + 5 * (uint64_t)MS;
+    manual = cpt_manual_new(pair.a, &inbound);
+    spend(2);
+    expect(manual, "A: / 2");
+    cpt_manual_free(manual, 200);
+    reader = read_record(0, &record);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(reader);
+    CU_ASSERT_EQUAL(record.latency_ns, 2 * MS);
+    cpt_log_reader_free(reader);
+    close_pair();
+}
+
 static void test_untraced(void)
 {
     struct cpt_manual *manual = NULL;
@@ -390,6 +411,7 @@ extern CU_TestInfo cpt_manual_tests[];
 CU_TestInfo cpt_manual_tests[] = {
     {"parts within parts, and the record", test_parts},
     {"what is entered at the end is left", test_end},
+    {"an arrival that is still to come", test_arrival_to_come},
     {"a request that is not traced costs no clock", test_untraced},
     {"calls without a path", test_calls_without_a_path},
     {"several calls at once, and waits", test_several_calls},
