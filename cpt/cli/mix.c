@@ -14,7 +14,7 @@
 /* What stands for no value; one in brackets could be mistaken for it, at no harm. */
 #define NO_VALUE "(none)"
 
-/* Values that are printed; JSON has all. */
+/* Values that are printed, and warned of; JSON has all. */
 enum { SHOWN_MAX = 8 };
 
 /* --- Filling the strata --- */
@@ -146,6 +146,39 @@ static double weight_of(const struct cpti_mix *mix, size_t side, int only_common
     return weight;
 }
 
+/* Warns of the values that only one side has: of the first few, and how much the others
+ * are. */
+static void tell_left_out(const struct cpti_mix *mix, const struct cpti_gather *gathers)
+{
+    const double base_weight = weight_of(mix, 0, 0);
+    const double new_weight = weight_of(mix, 1, 0);
+    double more[2] = {0, 0};
+    size_t count = 0;
+
+    for (size_t i = 0; i < mix->count; i++) {
+        const struct cpti_stratum *stratum = &mix->strata[i];
+        const size_t side = stratum->weights[0] > 0 ? 0 : 1;
+
+        if (is_common(stratum)) {
+            continue;
+        }
+        if (++count <= SHOWN_MAX) {
+            cpti_warn("left out: %s=%s, which only %s has (%.1f %% of it)",
+                      cpti_quoted(mix->key), stratum->value, gathers[side].what,
+                      stratum->weights[side] / (side == 0 ? base_weight : new_weight) *
+                          100);
+        } else {
+            more[side] += stratum->weights[side];
+        }
+    }
+    if (count > SHOWN_MAX) {
+        cpti_warn("left out: %zu more values of '%s', which only one of them has "
+                  "(%.1f %% of %s, %.1f %% of %s)",
+                  count - SHOWN_MAX, cpti_quoted(mix->key), more[0] / base_weight * 100,
+                  gathers[0].what, more[1] / new_weight * 100, gathers[1].what);
+    }
+}
+
 int cpti_mix_check(const struct cpti_mix *mix, const struct cpti_gather *gathers)
 {
     for (size_t i = 0; i < 2; i++) {
@@ -159,16 +192,7 @@ int cpti_mix_check(const struct cpti_mix *mix, const struct cpti_gather *gathers
         return cpti_failed("option '--mix': no request has '%s'",
                            cpti_quoted(mix->key));
     }
-    for (size_t i = 0; i < mix->count; i++) {
-        const struct cpti_stratum *stratum = &mix->strata[i];
-        const size_t side = stratum->weights[0] > 0 ? 0 : 1;
-
-        if (!is_common(stratum)) {
-            cpti_warn("left out: %s=%s, which only %s has (%.1f %% of it)",
-                      cpti_quoted(mix->key), stratum->value, gathers[side].what,
-                      stratum->weights[side] / weight_of(mix, side, 0) * 100);
-        }
-    }
+    tell_left_out(mix, gathers);
     return weight_of(mix, 0, 1) > 0
                ? CPTI_EXIT_DONE
                : cpti_failed("base and new have no value of '%s' in common",
