@@ -707,6 +707,22 @@ static int gather_outcomes(struct gathering *gathering, const char *const *paths
 
 /* --- All --- */
 
+/* What the first percentile was, if there is one: of a few requests none may exceed the
+ * p99. */
+static const char *percentile_reason(const struct cpti_selection *selection,
+                                     char text[96])
+{
+    const struct cpti_percentile *first = &selection->expression.percentiles[0];
+    char ms[32];
+
+    text[0] = '\0';
+    if (selection->expression.percentile_count != 0 && first->latency_ns != 0) {
+        (void)snprintf(text, 96, "; %s was %s ms", first->name,
+                       cpti_ms((double)first->latency_ns, ms));
+    }
+    return text;
+}
+
 /* No request at all: say what might be the reason. */
 static int check_count(const struct cpti_gather *gather)
 {
@@ -718,6 +734,7 @@ static int check_count(const struct cpti_gather *gather)
     const char *what = gather->what != NULL ? gather->what : "";
     char forced_text[96] = "";
     char roots_text[96] = "";
+    char percentile_text[96];
 
     if (gather->may_be_empty || cpt_tree_request_count(gather->tree) != 0) {
         return CPTI_EXIT_DONE;
@@ -739,8 +756,9 @@ static int check_count(const struct cpti_gather *gather)
                        roots);
     }
     return cpti_failed(
-        "no request is selected%s%s, of %" PRIu64 " records%s%s%s", for_what, what,
-        records, forced_text, roots_text,
+        "no request is selected%s%s, of %" PRIu64 " records%s%s%s%s", for_what, what,
+        records, percentile_reason(gather->selection, percentile_text), forced_text,
+        roots_text,
         cpti_selection_is_doubtful(gather->selection)
             ? "; what follows a single '=' is the value to its end: expressions have "
               "'=='"
