@@ -173,6 +173,44 @@ static void read_terms(struct terms *terms, const struct cpt_tree *tree,
     }
 }
 
+/* The next byte of @term from *@at on that is no blank outside of quotes; 0 at the end.
+ */
+static char next_byte(struct cpt_bytes term, size_t *at, char *quote)
+{
+    char byte;
+
+    while (*at < term.bytes && *quote == '\0' && term.data[*at] == ' ') {
+        (*at)++;
+    }
+    if (*at == term.bytes) {
+        return '\0';
+    }
+    byte = term.data[(*at)++];
+    if (*quote != '\0') {
+        *quote = byte == *quote ? '\0' : *quote;
+    } else if (byte == '"' || byte == '\'') {
+        *quote = byte;
+    }
+    return byte;
+}
+
+/* Whether two terms are written the same but for blanks. */
+static int is_same_term(struct cpt_bytes left, struct cpt_bytes right)
+{
+    char quotes[2] = {'\0', '\0'};
+    size_t left_at = 0;
+    size_t right_at = 0;
+    char byte;
+
+    do {
+        byte = next_byte(left, &left_at, &quotes[0]);
+        if (byte != next_byte(right, &right_at, &quotes[1])) {
+            return 0;
+        }
+    } while (byte != '\0');
+    return 1;
+}
+
 /* Terms that @terms has, but @other has not. */
 static unsigned count_own(const struct terms *terms, const struct terms *other)
 {
@@ -181,7 +219,7 @@ static unsigned count_own(const struct terms *terms, const struct terms *other)
     for (size_t i = 0; i < terms->count; i++) {
         size_t k = 0;
 
-        while (k < other->count && !cpt_bytes_equal(terms->terms[i], other->terms[k])) {
+        while (k < other->count && !is_same_term(terms->terms[i], other->terms[k])) {
             k++;
         }
         count += k == other->count;
