@@ -138,13 +138,19 @@ static struct cpt_pending *end_stranded(struct cpt_task *task,
 }
 
 /* Ends @pending and what works for it, also that of tasks that were started for it.
- * Lock held. Whoever is to be told. */
-static struct cpti_outside *cancel_all_below(struct cpt_pending *pending)
+ * Lock held. Whoever is to be told; in *@woken the task that waited for it, or NULL. */
+static struct cpti_outside *cancel_all_below(struct cpt_pending *pending,
+                                             uint64_t now_ns, struct cpt_task **woken)
 {
     struct cpt_request *request = pending->request;
-    struct cpti_outside *chain = NULL;
+    struct cpti_outside *chain = cpti_outside_take(request, &pending->outside, NULL);
 
-    cpti_pending_drop(pending, CPT_CANCELLED);
+    *woken = NULL;
+    if (pending->owner->is_waiting) { /* we are another thread: cpt_mutex_release() */
+        *woken = cpti_pending_end(pending, CPT_CANCELLED, now_ns);
+    } else {
+        cpti_pending_drop(pending, CPT_CANCELLED);
+    }
     while (pending != NULL) { /* dropped ones, linked by next */
         struct cpt_pending *rest = pending->next;
         struct cpt_task *task = stranded_task(pending);
@@ -161,16 +167,21 @@ void cpt_cancel(struct cpt_pending *pending)
 {
     struct cpt_request *request = NULL;
     struct cpti_outside *chain = NULL;
+    struct cpt_task *woken = NULL;
+    uint64_t now_ns = 0;
 
     if (pending == NULL) {
         return;
     }
     request = cpti_pending_request(pending);
+    now_ns = cpti_record_now(request);
     cpti_lock_take(&request->lock);
     if (pending->status == CPT_WAITING) {
-        chain = cancel_all_below(pending);
+        chain = cancel_all_below(pending, now_ns, &woken);
     }
     cpti_lock_release(&request->lock);
+    /* First: what is told may give back the last reference but the request's own. */
+    cpti_task_wake(woken);
     cpti_outside_tell(chain);
 }
 

@@ -226,6 +226,39 @@ static void test_cancelled(void)
     CU_ASSERT_STRING_EQUAL(order, "9 4 ");
 }
 
+/* Somebody else lets go what a task waits for: it goes on without. */
+static struct cpt_pending *waited_for;
+
+static cpt_status take_in_sight(struct cpt_task *task)
+{
+    waited_for = cpt_mutex_acquire(task, mutex);
+    cpt_state(task, struct turn)->lock = waited_for;
+    return cpt_await(task, waited_for, hold);
+}
+
+static void test_released_by_another(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"seen", take_in_sight, CPT_GIVES(done), CPT_NEEDS(work), {NULL}, NULL}};
+    const struct cpt_graph graph = {"S", CPT_GIVES(work), CPT_GIVES(done), tasks, 1};
+
+    begin();
+    start(0, &write_graph, 9, 1);
+    virtual_run_until(&now, 2 * MS);
+    start(1, &graph, 1, 1);
+    virtual_run_until(&now, now.now_ns);
+    CU_ASSERT_EQUAL(cpt_pending_status(waited_for), CPT_WAITING);
+    spend(3);
+    cpt_mutex_release(waited_for);
+    end();
+    CU_ASSERT_EQUAL(runs.outcomes[1].status, CPT_CANCELLED);
+    CU_ASSERT_STRING_EQUAL(runs.outcomes[1].sentence, "task 'S: seen': no lock");
+    CU_ASSERT_STRING_EQUAL(
+        runs.outcomes[1].path,
+        "S: /;S: seen;S: \u2039lock: cache\u203a[holder=S: write] 3");
+    CU_ASSERT_STRING_EQUAL(order, "9 ");
+}
+
 static void test_failed(void)
 {
     begin();
@@ -502,6 +535,7 @@ CU_TestInfo cpt_mutex_tests[] = {
     {"first come, first served", test_order},
     {"a deadline ends the wait, and the next one gets it", test_deadline},
     {"who does not want it any more gives it back", test_cancelled},
+    {"another gives back what is waited for", test_released_by_another},
     {"a request that fails leaves no lock behind", test_failed},
     {"in any interleaving", test_seeds},
     {"a thread that blocks is told who had it", test_blocked_thread},
