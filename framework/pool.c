@@ -847,7 +847,7 @@ void cpti_pool_leave(struct cpt_executor *executor)
     struct place *place = own_place(pool);
     struct cpt_work *work = NULL;
 
-    assert(place != NULL && place->is_adopted);
+    assert(pool != NULL && place != NULL && place->is_adopted);
     current_place = NULL;
     stand_up(pool, place);
     tell_quiet(pool);

@@ -252,6 +252,7 @@ cpt_status cpti_request_new(const struct cpt_request_options *options,
     if (status != CPT_OK) {
         return status;
     }
+    assert(request != NULL);
     request->plan = options->plan;
     request->executor =
         options->executor != NULL ? options->executor : cpt_executor_inline();

@@ -99,6 +99,7 @@ static int begin(struct cpt_task *task, struct cpt_pending *pending)
     struct cpti_blocked *blocked = NULL;
     int waits = 0;
 
+    assert(pending != NULL); /* check() has refused that */
     cpti_lock_take(&request->lock);
     if (pending->status == CPT_WAITING) {
         blocked = take_blocked(request);
