@@ -19,7 +19,6 @@ static int reserve(struct cpti_budget *budget, size_t more)
         return 1;
     }
     (void)atomic_fetch_sub_explicit(&budget->used_bytes, more, memory_order_relaxed);
-    (void)atomic_fetch_add_explicit(&budget->refused_count, 1, memory_order_relaxed);
     return 0;
 }
 
@@ -63,7 +62,6 @@ void cpti_budget_init(struct cpti_budget *budget, const struct cpt_alloc *inner,
     budget->inner = inner != NULL ? inner : cpt_alloc_default();
     budget->bytes_max = bytes_max;
     atomic_init(&budget->used_bytes, 0);
-    atomic_init(&budget->refused_count, 0);
 }
 
 /* --- One request's part --- */
@@ -71,6 +69,7 @@ void cpti_budget_init(struct cpti_budget *budget, const struct cpt_alloc *inner,
 int cpti_account_take(struct cpti_account *account, size_t more)
 {
     if (!reserve(account->budget, more)) {
+        atomic_store_explicit(&account->is_refused, 1, memory_order_relaxed);
         return 0;
     }
     (void)atomic_fetch_add_explicit(&account->bytes, more, memory_order_relaxed);
@@ -94,6 +93,7 @@ int cpti_account_open(struct cpti_account *account, struct cpti_budget *budget,
     account->inner = inner;
     account->budget = budget;
     atomic_init(&account->bytes, 0);
+    atomic_init(&account->is_refused, 0);
     return cpti_account_take(account, bytes);
 }
 

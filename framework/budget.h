@@ -21,8 +21,7 @@ struct cpti_budget {
     struct cpt_alloc alloc; /* to hand out; good as long as the budget */
     const struct cpt_alloc *inner;
     size_t bytes_max;
-    atomic_size_t used_bytes;            /* relaxed: a sum */
-    atomic_uint_least64_t refused_count; /* relaxed */
+    atomic_size_t used_bytes; /* relaxed: a sum */
 };
 
 /*
@@ -35,6 +34,8 @@ struct cpti_account {
     const struct cpt_alloc *inner;
     struct cpti_budget *budget;
     atomic_size_t bytes; /* relaxed */
+    atomic_int
+        is_refused; /* relaxed; the budget had not so much for it, once at least */
 };
 
 /* Opens @account with @bytes that are there already. 0: that is too much. */
@@ -51,10 +52,10 @@ void cpti_account_close(struct cpti_account *account);
 void cpti_budget_init(struct cpti_budget *budget, const struct cpt_alloc *inner,
                       size_t bytes_max);
 
-/* How often it has said that there is no more. */
-static inline uint64_t cpti_budget_refused(struct cpti_budget *budget)
+/* 1: @account was told that there is no more, be it for the first bytes. */
+static inline int cpti_account_is_refused(const struct cpti_account *account)
 {
-    return atomic_load_explicit(&budget->refused_count, memory_order_relaxed);
+    return atomic_load_explicit(&account->is_refused, memory_order_relaxed);
 }
 
 #endif

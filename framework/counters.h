@@ -30,7 +30,7 @@
     X(timed_out, "of these, requests that took too long")                              \
     X(cancelled, "of these, requests that nobody wanted any more")                     \
     X(refused_timeouts, "cpt-timeout headers that were malformed, or came twice")      \
-    X(refused_busy, "requests refused because too many were in flight")                \
+    X(refused_busy, "requests refused, or given up, as too much was in flight")        \
     X(refused_memory, "requests refused for want of memory")                           \
     X(lost_events, "events that a traced request had no memory for")                   \
     X(lost_attributes, "attributes above a limit or on the drop-list")                 \

@@ -420,6 +420,15 @@ static unsigned http_status_of(cpt_status status)
                                        : 500;
 }
 
+/* It began, and then the memory that all have together did not suffice for it. */
+static int is_starved(const struct cpt_request *request)
+{
+    const struct served *served = request->served;
+
+    return (request->status == CPT_LIMIT || request->status == CPT_NO_MEMORY) &&
+           cpti_account_is_refused(&served->account);
+}
+
 /* What the graph made, or that it failed. The sentence stays here: it may say more than
  * a stranger should know. */
 static void fill_outbound(const struct cpt_request *request,
@@ -427,7 +436,10 @@ static void fill_outbound(const struct cpt_request *request,
 {
     const struct cpt_rpc_reply *reply = cpt_request_output(request);
 
-    if (reply == NULL) {
+    if (reply == NULL && is_starved(request)) {
+        outbound->http_status = 503;
+        outbound->body = cpt_bytes_of("too much in flight\n");
+    } else if (reply == NULL) {
         outbound->http_status = http_status_of(cpt_request_status(request));
         outbound->body = cpt_bytes_of("the request failed\n");
     } else {
@@ -494,6 +506,9 @@ static void count_end(struct served *served)
 
     if (request->status != CPT_OK) {
         CPTI_COUNT(counters, failed);
+    }
+    if (is_starved(request)) {
+        CPTI_COUNT(counters, refused_busy);
     }
     if (request->status == CPT_TIMEOUT) {
         CPTI_COUNT(counters, timed_out);
@@ -679,11 +694,13 @@ static int open_account(struct served *served, struct cpt_service *service,
     return 1;
 }
 
-/* A request that is ready to be launched, or NULL. */
+/* A request that is ready to be launched, or NULL; @is_busy then says whether that is
+ * because of what all have together. */
 static struct cpt_request *make_request(struct cpt_service *service,
                                         const struct cpti_method *method,
                                         const struct cpt_inbound *inbound,
-                                        const struct cpti_decision *decision)
+                                        const struct cpti_decision *decision,
+                                        int *is_busy)
 {
     const struct cpt_request_options options = {
         .struct_bytes = sizeof options,
@@ -720,6 +737,7 @@ static struct cpt_request *make_request(struct cpt_service *service,
         copy_bytes(&request->arena, inbound->traceparent,
                    &request->inherited.traceparent) != CPT_OK ||
         (decision->is_logged && copy_names(served, request) != CPT_OK)) {
+        *is_busy = served != NULL && cpti_account_is_refused(&served->account);
         cpti_request_discard(request);
         return NULL;
     }
@@ -813,11 +831,11 @@ static void launch(struct cpt_service *service, struct cpt_request *request,
 void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *inbound,
                        cpt_reply_fn reply, void *context)
 {
-    const uint64_t refused_before = cpti_budget_refused(&service->budget);
     const struct cpti_method *method = find_method(service, inbound->method);
     struct cpti_decision decision = {0};
     struct cpt_request *request = NULL;
     struct served *served = NULL;
+    int is_busy = 0;
 
     if (inbound->handle != NULL) {
         *inbound->handle = NULL;
@@ -837,10 +855,9 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
         decision =
             cpti_sampling_decide(&service->sampling, inbound, &service->counters);
     }
-    request = make_request(service, method, inbound, &decision);
+    request = make_request(service, method, inbound, &decision, &is_busy);
     if (request == NULL) {
-        refuse_for_memory(service, reply, context,
-                          cpti_budget_refused(&service->budget) != refused_before);
+        refuse_for_memory(service, reply, context, is_busy);
         return;
     }
     served = request->served;

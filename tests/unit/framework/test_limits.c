@@ -212,7 +212,10 @@ static int serve_large(size_t bytes_max)
         CU_ASSERT_TRUE(atomic_load(&pair.a->budget.used_bytes) > sizeof(struct large));
         release(0);
     }
-    CU_ASSERT_EQUAL(answers[0].http_status == 200, has_run);
+    CU_ASSERT_EQUAL(answers[0].http_status, has_run ? 200U : 503U);
+    CU_ASSERT_EQUAL(counter(pair.a, "refused_busy", NULL), (uint64_t)!has_run);
+    CU_ASSERT_EQUAL(counter(pair.a, "failed", NULL), (uint64_t)!has_run);
+    CU_ASSERT_EQUAL(counter(pair.a, "refused_memory", NULL), 0);
     CU_ASSERT_EQUAL(atomic_load(&pair.a->budget.used_bytes), 0);
     close_stuck();
     cpt_plan_free(plan);
