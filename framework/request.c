@@ -17,6 +17,7 @@
 #include "framework/attributes.h"
 #include "framework/call.h"
 #include "framework/pool.h"
+#include "framework/wait.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -290,6 +291,9 @@ void cpti_request_destroy(struct cpt_request *request)
     const struct cpt_plan *plan = request->plan;
 
     cpti_handle_detach(request);
+    if (request->made_blocked != NULL) {
+        cpti_blocked_deinit(request);
+    }
     request->arena.alloc = request->alloc; /* no more its family's, or its account's */
     cpti_nest_deinit(request);
     if (request->account != NULL) {

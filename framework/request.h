@@ -220,6 +220,7 @@ struct cpt_request {
     struct cpt_task *spare;   /* guarded by lock */
     struct cpt_task *waiting; /* those that wait; guarded by lock */
     struct cpti_blocked *spare_blocked; /* guarded by lock */
+    struct cpti_blocked *made_blocked;  /* all of them; guarded by lock */
     uint32_t blocked_count;             /* in cpt_wait(), see wait.c; guarded by lock */
     struct cpt_attribute *attributes;   /* guarded by lock; see attributes.c */
     size_t attribute_count;

@@ -73,7 +73,19 @@ static struct cpti_blocked *take_blocked(struct cpt_request *request)
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&blocked->over, &monotonic);
     (void)pthread_condattr_destroy(&monotonic);
+    blocked->next_made = request->made_blocked;
+    request->made_blocked = blocked;
     return blocked;
+}
+
+void cpti_blocked_deinit(struct cpt_request *request)
+{
+    for (struct cpti_blocked *blocked = request->made_blocked; blocked != NULL;
+         blocked = blocked->next_made) {
+        (void)pthread_cond_destroy(&blocked->over);
+    }
+    request->made_blocked = NULL;
+    request->spare_blocked = NULL;
 }
 
 static void uncount(struct cpti_blocked *blocked)

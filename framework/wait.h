@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+struct cpt_request;
 struct cpt_task;
 
 /* The wait of a step in cpt_wait(). In the arena of its request, whose lock guards it.
@@ -19,9 +20,13 @@ struct cpti_blocked {
     unsigned char is_buried;  /* its thread runs something else meanwhile */
     unsigned char is_counted; /* in cpt_request.blocked_count */
     struct cpti_blocked *next_spare;
+    struct cpti_blocked *next_made;
 };
 
 /* What the blocked step of @task waits for has come. Lock held. */
 void cpti_blocked_end(struct cpt_task *task);
+
+/* The request is gone, and its arena about to go: ends what its waits were made of. */
+void cpti_blocked_deinit(struct cpt_request *request);
 
 #endif
