@@ -139,7 +139,9 @@ static struct cpt_diff_row row_of(uint32_t node, const struct cpt_stats *base,
         .new_presence = other->presence,
         .base_present_count = base->present_count,
         .new_present_count = other->present_count,
-        .is_rare = base->is_rare && other->is_rare,
+        /* what no request of either has is 0 for sure */
+        .is_rare = base->is_rare && other->is_rare &&
+                   base->present_count + other->present_count != 0,
     };
 
     split_change(&row);

@@ -322,8 +322,10 @@ int cpti_conditions_say(const struct cpti_conditions *conditions)
         char q[32];
 
         if (!condition->is_found) {
-            cpti_warn("%s: no request of either set has it on its path",
+            cpti_warn("%s: no request of either set has it on its path, so nobody can "
+                      "tell; is it misspelt?",
                       shown(condition->text, text));
+            status = status == CPTI_EXIT_DONE ? CPTI_EXIT_FAILED : status;
         } else if (condition->holds) {
             cpti_warn("%s: it is so: %s ms became %s ms, q %s",
                       shown(condition->text, text),

@@ -56,8 +56,8 @@ int cpti_conditions_test(struct cpti_conditions *conditions,
                          const struct cpti_gather *gathers,
                          const struct cpti_views *views);
 
-/* Says on stderr which ones hold, and which have no row. CPTI_EXIT_DONE or
- * CPTI_EXIT_CONDITION. */
+/* Says on stderr which ones hold, and which have no row. CPTI_EXIT_CONDITION if one
+ * holds, else CPTI_EXIT_FAILED if one has no row, else CPTI_EXIT_DONE. */
 int cpti_conditions_say(const struct cpti_conditions *conditions);
 
 /* The field "conditions", an array; nothing if there are none. */

@@ -229,7 +229,8 @@ static void print_marks(const struct cpti_diff_print *print, uint32_t row_count)
         (void)printf("\n");
     }
     if (has_rare) {
-        (void)printf("~ fewer than %d requests had it: do not trust the interval\n",
+        (void)printf("~ fewer than %d requests had time of it: do not trust the "
+                     "interval\n",
                      CPT_STATS_PRESENT_MIN);
     }
     if (has_lost) {
