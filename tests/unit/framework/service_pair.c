@@ -133,6 +133,8 @@ void close_pair(void)
     cpt_service_free(pair.b);
     cpt_plan_free(pair.a_plan);
     cpt_plan_free(pair.b_plan);
+    cpt_plan_free(pair.work_plan);
+    pair.work_plan = NULL;
 }
 
 void open_pair(struct cpt_service_options a, struct cpt_service_options b)
@@ -193,6 +195,54 @@ void ask_a(const char *header)
     const struct cpt_inbound inbound = inbound_with(header);
 
     ask(pair.a, &inbound);
+}
+
+/* --- More of them --- */
+
+const struct cpt_stub work_stub = {
+    .name = "B: /work", .target = "B", .method = "/work", .transport = &net.transport};
+
+static cpt_status b_worked(struct cpt_task *task)
+{
+    cpt_output(task, rpc_reply)->body = cpt_input(task, rpc_request)->body;
+    return CPT_OK;
+}
+
+static cpt_status b_work(struct cpt_task *task)
+{
+    const struct cpt_bytes body = cpt_input(task, rpc_request)->body;
+    uint64_t ms = 0;
+
+    for (size_t i = 0; i < body.bytes; i++) {
+        ms = 10 * ms + (uint64_t)(body.data[i] - '0');
+    }
+    return cpt_await(task, cpt_sleep(task, "disk", ms * MS), b_worked);
+}
+
+static const struct cpt_task_def work_tasks[] = {
+    {"work", b_work, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request), {NULL}, NULL}};
+static const struct cpt_graph work_graph = {"B", CPT_GIVES(rpc_request),
+                                            CPT_GIVES(rpc_reply), work_tasks, 1};
+
+void serve_work(void)
+{
+    net.delay = NULL;
+    pair.work_plan = cpt_plan_new(&work_graph, NULL, NULL);
+    CU_ASSERT_EQUAL(cpt_service_method_add(pair.b, "/work", pair.work_plan, NULL),
+                    CPT_OK);
+}
+
+void ask_graph(const char *method, const struct cpt_graph *graph)
+{
+    struct cpt_plan *plan = cpt_plan_new(graph, NULL, NULL);
+    struct cpt_inbound inbound = inbound_with("1");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
+    CU_ASSERT_EQUAL(cpt_service_method_add(pair.a, method, plan, NULL), CPT_OK);
+    inbound.method = cpt_bytes_of(method);
+    ask(pair.a, &inbound);
+    CU_ASSERT_EQUAL(cpt_service_drain(pair.a, 5000000000U), CPT_OK);
+    cpt_plan_free(plan);
 }
 
 /* --- What came of it --- */

@@ -29,6 +29,7 @@ struct pair {
     struct cpt_service *b;
     struct cpt_plan *a_plan;
     struct cpt_plan *b_plan;
+    struct cpt_plan *work_plan;
     struct cpt_log_queue *log;
 };
 
@@ -45,7 +46,8 @@ extern struct loopback net;
 extern struct pair pair;
 extern struct answer answer; /* to what was asked last */
 
-extern const struct cpt_stub b_stub; /* what A calls */
+extern const struct cpt_stub b_stub;    /* what A calls */
+extern const struct cpt_stub work_stub; /* "/work" of B; see serve_work() */
 extern const struct cpt_graph b_graph;
 extern struct cpt_pending *a_call; /* its call */
 extern cpt_status call_status;     /* and how that ended */
@@ -68,6 +70,13 @@ struct cpt_inbound inbound_with(const char *ask);
 /* Asks, runs all that there is to run, and notes the answer, of which there is one. */
 void ask(struct cpt_service *service, const struct cpt_inbound *inbound);
 void ask_a(const char *header);
+
+/* B also answers "/work": it waits for its disk for as many ms as the body says. The
+ * wire takes no time from now on, and several calls may be out at once. */
+void serve_work(void);
+
+/* Serves @method of A by @graph and asks for it, with a path. All of it ends. */
+void ask_graph(const char *method, const struct cpt_graph *graph);
 
 /* The last steps of A's task: after its call, and at the end. */
 cpt_status a_called(struct cpt_task *task);
