@@ -155,8 +155,8 @@ CPT_API struct cpt_service *cpt_service_new(const struct cpt_service_options *op
  * answer. To be called when the transport has stopped, before it and the executor are
  * freed:
  *
- *      transport stops, drain, free the pool, the service, the transport, the plans,
- *      the log queue
+ *      the transport stops, drain, then free shared work (cpt_shared.h), the pools, the
+ *      services, the transport, the plans, the log queue
  *
  * CPT_OK; CPT_TIMEOUT after @timeout_ns: then free nothing, but end the process.
  */

@@ -23,6 +23,7 @@ extern CU_TestInfo cpt_queue_executor_tests[];
 extern CU_TestInfo cpt_service_tests[];
 extern CU_TestInfo cpt_calls_tests[];
 extern CU_TestInfo cpt_repeats_tests[];
+extern CU_TestInfo cpt_recipes_tests[];
 extern CU_TestInfo cpt_cancel_tests[];
 extern CU_TestInfo cpt_limits_tests[];
 extern CU_TestInfo cpt_stress_tests[];
@@ -46,6 +47,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"service", NULL, NULL, NULL, NULL, cpt_service_tests},
     {"calls", NULL, NULL, NULL, NULL, cpt_calls_tests},
     {"repeated calls", NULL, NULL, NULL, NULL, cpt_repeats_tests},
+    {"recipes", NULL, NULL, NULL, NULL, cpt_recipes_tests},
     {"cancelling", NULL, NULL, NULL, NULL, cpt_cancel_tests},
     {"limits", NULL, NULL, NULL, NULL, cpt_limits_tests},
     {"random components", NULL, NULL, NULL, NULL, cpt_nesting_model_tests},
