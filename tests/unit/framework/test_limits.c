@@ -138,6 +138,45 @@ static void memory_for(size_t bytes, size_t served)
     close_stuck();
 }
 
+/* There is no memory for one request, and just then another one is too much. */
+static char much[1 << 17];
+static int is_scarce;
+static struct answer answer_of_large;
+
+static void *refuse_while_busy(void *context, void *memory, size_t bytes)
+{
+    const struct cpt_alloc *plain = cpt_alloc_default();
+
+    (void)context;
+    if (is_scarce && bytes != 0) {
+        struct cpt_inbound large = inbound_with(NULL);
+
+        is_scarce = 0;
+        large.method = cpt_bytes_of("/stuck");
+        large.body = (struct cpt_bytes){much, sizeof much};
+        cpt_service_serve(pair.a, &large, note, &answer_of_large);
+        return NULL;
+    }
+    return plain->resize(plain->context, memory, bytes);
+}
+
+/* Each is told its own reason. */
+static void test_busy_or_out_of_memory(void)
+{
+    const struct cpt_alloc alloc = {refuse_while_busy, NULL};
+
+    memset(&answer_of_large, 0, sizeof answer_of_large);
+    open_stuck((struct cpt_service_options){
+        .probability = -1, .alloc = &alloc, .memory_in_flight_bytes_max = sizeof much});
+    is_scarce = 1;
+    CU_ASSERT_EQUAL(ask_stuck(), 503);
+    CU_ASSERT_EQUAL(is_scarce, 0);
+    CU_ASSERT_EQUAL(answer_of_large.http_status, 503);
+    CU_ASSERT_EQUAL(counter(pair.a, "refused_busy", NULL), 1);
+    CU_ASSERT_EQUAL(counter(pair.a, "refused_memory", NULL), 1);
+    close_stuck();
+}
+
 static void test_memory_in_flight(void)
 {
     const size_t one = bytes_of_one();
@@ -366,6 +405,7 @@ static void test_deadline_travels(void)
 CU_TestInfo cpt_limits_tests[] = {
     {"requests in flight", test_requests_in_flight},
     {"memory in flight", test_memory_in_flight},
+    {"busy or out of memory: each is told its own", test_busy_or_out_of_memory},
     {"memory of components in flight", test_memory_of_components},
     {"the timeout of a service", test_timeout_of_the_service},
     {"the timeout of a method", test_timeout_of_a_method},
