@@ -454,9 +454,7 @@ static struct place *add_place(struct pool *pool)
     const unsigned count = place_count(pool);
     struct place *place = NULL;
 
-    if (count == pool->places_max) {
-        return NULL;
-    }
+    assert(count < pool->places_max);
     place = cpt_alloc_zeroed(pool->alloc, sizeof *place);
     if (place == NULL) {
         return NULL;
@@ -469,16 +467,34 @@ static struct place *add_place(struct pool *pool)
     return place;
 }
 
+/* A place that nobody has, or a new one; NULL: no memory. Lock held. A thief may look
+ * at any place at any time, so that none is freed before the pool is. One that was
+ * left, or whose thread could not be made, is for whoever needs one next: then there
+ * are never more than of the most threads and of the most foreign ones together. */
+static struct place *take_place(struct pool *pool)
+{
+    for (unsigned i = 0; i < place_count(pool); i++) {
+        struct place *place = place_at(pool, i);
+
+        if (place->is_adopted && !place->is_taken) {
+            return place;
+        }
+    }
+    return add_place(pool);
+}
+
 /* A place with a sleeping thread. Lock held. */
 static int add_thread(struct pool *pool)
 {
-    struct place *place = add_place(pool);
+    struct place *place = take_place(pool);
 
     if (place == NULL) {
         return 0;
     }
+    place->is_adopted = 0;
     if (pthread_create(&place->thread, NULL, run_worker, place) != 0) {
         place->is_adopted = 1; /* by nobody yet */
+        pool->unmade_count++;
         return 0;
     }
     pool->thread_count++;
@@ -725,25 +741,17 @@ static int is_pool(const struct cpt_executor *executor)
     return executor != NULL && executor->submit == pool_submit;
 }
 
-/* A place that no foreign thread has, or a new one. */
-static struct place *take_place(struct pool *pool)
+/* A place for a foreign thread. NULL: so many have one already, or no memory. */
+static struct place *take_place_of_guest(struct pool *pool)
 {
     struct place *place = NULL;
-    unsigned adopted_count = 0;
 
     cpti_lock_take(&pool->lock);
-    for (unsigned i = 0; i < place_count(pool) && place == NULL; i++) {
-        struct place *other = place_at(pool, i);
-
-        adopted_count += other->is_adopted;
-        place = other->is_adopted && !other->is_taken ? other : NULL;
-    }
-    if (place == NULL && adopted_count < ADOPTED_MAX) {
-        place = add_place(pool);
-    }
+    place = pool->adopted_count < ADOPTED_MAX ? take_place(pool) : NULL;
     if (place != NULL) {
         place->is_adopted = 1;
         place->is_taken = 1;
+        pool->adopted_count++;
     }
     cpti_lock_release(&pool->lock);
     return place;
@@ -767,7 +775,7 @@ cpt_status cpti_pool_adopt(struct cpt_executor *executor)
     if (!is_pool(executor) || current_place != NULL) {
         return CPT_INVALID;
     }
-    place = take_place((struct pool *)executor);
+    place = take_place_of_guest((struct pool *)executor);
     if (place == NULL) {
         return CPT_LIMIT;
     }
@@ -856,6 +864,7 @@ void cpti_pool_leave(struct cpt_executor *executor)
     }
     cpti_lock_take(&pool->lock);
     place->is_taken = 0;
+    pool->adopted_count--;
     cpti_lock_release(&pool->lock);
 }
 
@@ -868,6 +877,7 @@ struct cpti_pool_counts cpti_pool_count(struct cpt_executor *executor)
     counts.inbox = pool->inbox_total;
     counts.spilled = pool->spilled_count;
     counts.refused = pool->refused_count;
+    counts.unmade = pool->unmade_count;
     counts.extra = pool->thread_count - pool->worker_count;
     for (unsigned i = 0; i < place_count(pool); i++) {
         counts.stolen +=

@@ -52,6 +52,7 @@ struct cpti_pool_counts {
     uint64_t inbox;   /* works that went through the inbox … */
     uint64_t spilled; /* … of which as the deque was full */
     uint64_t refused; /* blocked threads that nobody took the place of: the limit */
+    uint64_t unmade;  /* … or the system made no thread, so often */
     unsigned extra;   /* threads beyond worker_count that exist */
 };
 struct cpti_pool_counts cpti_pool_count(struct cpt_executor *executor);

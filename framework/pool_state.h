@@ -70,6 +70,8 @@ struct pool {
     uint64_t inbox_total;
     uint64_t spilled_count;
     uint64_t refused_count;
+    uint64_t unmade_count;
+    unsigned adopted_count; /* foreign threads with a place */
     unsigned thread_count;
     unsigned blocked_count; /* that have left their seats */
     struct place *refused;  /* that block on them, as no thread could be added */

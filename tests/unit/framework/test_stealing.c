@@ -13,11 +13,13 @@
 
 #include "framework/pool.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct cpt_executor *pool;
@@ -483,6 +485,91 @@ static void test_limit_of_extra_workers(void)
     (void)sem_destroy(&last.has_run);
 }
 
+/* --- A system that makes no threads --- */
+
+/* So many more calls fail, as if the system had no thread to give just now. The linker
+ * puts this in the place of pthread_create(). */
+static atomic_int create_failures;
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*run)(void *context), void *context);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*run)(void *context), void *context);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*run)(void *context), void *context)
+{
+    if (atomic_load(&create_failures) > 0) {
+        atomic_fetch_sub(&create_failures, 1);
+        return EAGAIN;
+    }
+    return __real_pthread_create(thread, attributes, run, context);
+}
+
+enum { REFUSALS = 200 }; /* more than the pool has places: 1 + 2 + 64 */
+
+struct refused {
+    struct cpt_work work;
+    sem_t end;
+    struct last last;
+    unsigned extra_before;
+    int has_last_run;
+};
+
+/* Blocks often while no thread can be made, then once more, with work for another. */
+static void run_refused(struct cpt_work *work)
+{
+    struct refused *refused = (struct refused *)work;
+    struct timespec until;
+
+    atomic_store(&create_failures, REFUSALS);
+    for (int i = 0; i < REFUSALS; i++) {
+        pool->block(pool, 1);
+        pool->block(pool, 0);
+    }
+    refused->extra_before = cpti_pool_count(pool).extra;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 30;
+    pool->submit(pool, &refused->last.work);
+    pool->block(pool, 1);
+    refused->has_last_run = sem_timedwait(&refused->last.has_run, &until) == 0;
+    pool->block(pool, 0);
+    (void)sem_post(&refused->end);
+}
+
+static void test_threads_that_could_not_be_made_take_no_place(void)
+{
+    static struct refused refused;
+
+    refused = (struct refused){.work.run = run_refused, .last.work.run = run_last};
+    (void)sem_init(&refused.end, 0, 0);
+    (void)sem_init(&refused.last.has_run, 0, 0);
+    make_pool(1, 2);
+    pool->submit(pool, &refused.work);
+    wait_for(&refused.end);
+    CU_ASSERT_EQUAL(refused.extra_before, 0);
+    CU_ASSERT_TRUE(refused.has_last_run);
+    CU_ASSERT_EQUAL(cpti_pool_count(pool).unmade, REFUSALS);
+    CU_ASSERT_EQUAL(cpti_pool_count(pool).refused, REFUSALS);
+    CU_ASSERT_EQUAL(cpti_pool_count(pool).extra, 1);
+    cpt_pool_free(pool);
+    (void)sem_destroy(&refused.end);
+    (void)sem_destroy(&refused.last.has_run);
+}
+
+/* Not even the first thread of a new pool. */
+static void test_a_pool_needs_its_threads(void)
+{
+    const struct cpt_pool_options options = {.struct_bytes = sizeof options,
+                                             .worker_count = 2};
+    struct cpt_error error = {0};
+
+    atomic_store(&create_failures, 1);
+    CU_ASSERT_PTR_NULL(cpt_pool_new(&options, &error));
+    CU_ASSERT_EQUAL(error.status, CPT_IO);
+    CU_ASSERT_EQUAL(atomic_load(&create_failures), 0);
+}
+
 /* --- Foreign threads that take part --- */
 
 static void test_a_foreign_thread_takes_part(void)
@@ -654,6 +741,9 @@ CU_TestInfo cpt_stealing_tests[] = {
     {"another takes the place of a blocked worker, for so long",
      test_another_takes_the_place_of_a_blocked_worker},
     {"only so many extra workers", test_limit_of_extra_workers},
+    {"threads that could not be made take no place",
+     test_threads_that_could_not_be_made_take_no_place},
+    {"a pool needs its threads", test_a_pool_needs_its_threads},
     {"a foreign thread takes part", test_a_foreign_thread_takes_part},
     {"only so many foreign threads take part", test_limit_of_foreign_threads},
     {"a timer fires once or is cancelled", test_a_timer_fires_once_or_is_cancelled},
