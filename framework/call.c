@@ -260,7 +260,7 @@ void cpt_transport_complete(struct cpt_transport_call *transport,
     cpti_lock_take(&request->lock);
     if (call->pending.status == CPT_WAITING) {
         keep_reply(call, reply, &request->arena);
-        if (record != NULL) {
+        if (record != NULL && !cpti_record_is_over(request)) {
             keep_path(record, transport->metadata_bytes_max, reply, &request->arena);
         }
     } else {

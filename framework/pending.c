@@ -131,7 +131,7 @@ struct cpt_task *cpti_pending_end(struct cpt_pending *pending, cpt_status status
     }
     cpti_pending_drop(pending, status);
     (void)cpti_outside_remove(owner->request, &pending->outside);
-    if (pending->call != NULL) {
+    if (pending->call != NULL && !cpti_record_is_over(owner->request)) {
         pending->call->arrive_ns = arrive_ns;
     }
     if (pending->await_number != owner->await_number || owner->wanted_count == 0) {
@@ -289,8 +289,9 @@ static void fire_deadline(struct cpt_timer *timer)
     deadline->has_fired = 1;
     if (cpti_outside_remove(request, &deadline->outside)) { /* its task waits */
         task->deadline = NULL;
-        chain = give_up(task, now_ns);
-        has_ended_wait = 1;
+        /* Had the request just failed, its path is fixed; what is out is told by it. */
+        has_ended_wait = !cpti_record_is_over(request);
+        chain = has_ended_wait ? give_up(task, now_ns) : NULL;
     }
     cpti_lock_release(&request->lock);
     cpti_outside_tell(chain);

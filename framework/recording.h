@@ -103,6 +103,15 @@ static inline void cpti_record_start(struct cpt_task *task, uint64_t now_ns,
 
 /* --- Waits. Lock held. --- */
 
+/* Whether the request has failed: its path goes through whoever held it up
+ * (deadline.c), and must be the same whenever `done` asks for it. What was out may
+ * still come until it has been told, and a step may go on: of waits and calls nothing
+ * is noted then. */
+static inline int cpti_record_is_over(const struct cpt_request *request)
+{
+    return atomic_load_explicit(&request->is_stopped, memory_order_relaxed) != 0;
+}
+
 /* A wait that a task released, or a call. */
 struct cpti_await {
     struct cpt_trace_await await; /* first */
@@ -134,7 +143,7 @@ static inline void cpti_record_block(struct cpt_task *task, uint64_t block_ns)
     struct cpti_stub *stub = NULL;
 
     task->has_runner_up = 0;
-    if (task->record == NULL) {
+    if (task->record == NULL || cpti_record_is_over(task->request)) {
         return;
     }
     stub = cpti_record_stub(task);
@@ -200,7 +209,7 @@ static inline void cpti_record_release(struct cpt_task *task,
 {
     struct cpt_trace_await *await = task->await;
 
-    if (await == NULL) {
+    if (await == NULL || cpti_record_is_over(task->request)) {
         return;
     }
     await->arrive_ns = arrive_ns;
@@ -222,14 +231,14 @@ static inline void cpti_record_resume(struct cpt_task *task, uint64_t resume_ns,
 {
     struct cpt_trace_await *await = task->await;
 
-    if (await == NULL) {
+    task->await = NULL;
+    if (await == NULL || cpti_record_is_over(task->request)) {
         return;
     }
     await->resume_ns = resume_ns;
     if (await != &cpti_record_stub(task)->lost) {
         ((struct cpti_await *)await)->occupant = occupant;
     }
-    task->await = NULL;
     cpti_record_step_begin(task, resume_ns, 0);
 }
 

@@ -131,7 +131,8 @@ void cpti_run_end(struct cpti_run *run, struct cpti_run_result result,
     struct cpt_task *owner = NULL;
 
     cpti_lock_take(&request->lock);
-    if (run->pending.call != NULL && run->open != NULL) {
+    if (run->pending.call != NULL && run->open != NULL &&
+        !cpti_record_is_over(run->pending.owner->request)) {
         run->pending.call->reply = run;
         run->pending.call->reply_bytes = sizeof *run;
     }

@@ -56,6 +56,8 @@ static void note_path(struct cpt_request *request)
     cpt_path_free(path);
 }
 
+static void (*between)(void); /* done within `done`, or NULL */
+
 static void note_done(struct cpt_request *request, void *context)
 {
     (void)context;
@@ -65,6 +67,14 @@ static void note_done(struct cpt_request *request, void *context)
     (void)snprintf(outcome.sentence, sizeof outcome.sentence, "%s",
                    cpt_request_sentence(request));
     note_path(request);
+    if (between != NULL) {
+        char before[sizeof outcome.path];
+
+        memcpy(before, outcome.path, sizeof before);
+        between();
+        note_path(request);
+        CU_ASSERT_STRING_EQUAL(outcome.path, before);
+    }
 }
 
 static void note_gone(void *context)
@@ -488,6 +498,57 @@ static void test_request_is_cancelled(void)
     finish(plan);
 }
 
+/* Between the end of a request and what is told of it, which is where `done` is, the
+ * wait's own deadline fires, or what it waited for comes. */
+static cpt_status wait_with_deadline(struct cpt_task *task)
+{
+    (void)begin_work(task);
+    return cpt_await_all_for(task, 50 * MS, end);
+}
+
+static void let_time_pass(void)
+{
+    virtual_run(&now);
+    CU_ASSERT_EQUAL(now.now_ns, AFTER(50));
+}
+
+static void let_work_come(void)
+{
+    now.now_ns += 3 * MS;
+    work.completes_when_told = 0;
+    cpt_complete(work.pending, CPT_OK);
+}
+
+static void check_fixed_path(void (*meanwhile)(void), const char *path,
+                             uint64_t timeout_ns)
+{
+    const struct cpt_task_def tasks[] = {
+        {"A1", wait_with_deadline, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
+    struct cpt_plan *plan = start(tasks, 1, timeout_ns, NULL);
+
+    between = meanwhile;
+    if (timeout_ns == 0) {
+        virtual_run_until(&now, now.now_ns);
+        now.now_ns += 4 * MS;
+        CU_ASSERT_EQUAL(cpt_request_cancel(handle), 1);
+    }
+    finish(plan);
+    between = NULL;
+    CU_ASSERT_EQUAL(outcome.gone_count, 1);
+    CU_ASSERT_STRING_EQUAL(outcome.path, path);
+}
+
+static void test_path_of_what_failed_is_fixed(void)
+{
+    const char *cancelled = "A: /;A: A1;A: work 4";
+    const char *late = "A: /;A: A1;A: work;A: ‹timeout› 8";
+
+    check_fixed_path(let_time_pass, cancelled, 0);
+    check_fixed_path(let_work_come, cancelled, 0);
+    check_fixed_path(let_time_pass, late, 8 * MS);
+    check_fixed_path(let_work_come, late, 8 * MS);
+}
+
 static void test_handle_may_go_first(void)
 {
     const struct cpt_task_def tasks[] = {
@@ -789,6 +850,7 @@ CU_TestInfo cpt_cancel_tests[] = {
     {"a failure tells all that is out", test_failure_tells},
     {"fire and forget goes on", test_success_tells_nobody},
     {"a request is cancelled", test_request_is_cancelled},
+    {"the path of what failed is fixed", test_path_of_what_failed_is_fixed},
     {"a handle may go first", test_handle_may_go_first},
     {"a request is cancelled within a step", test_cancelled_within_a_step},
     {"semantics 4: a request takes too long", test_request_takes_too_long},
