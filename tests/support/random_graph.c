@@ -25,6 +25,9 @@ static const struct cpt_value values[RANDOM_TASKS_MAX] = {
 #undef VALUE
 };
 
+/* Says, with the hook `fails`, which steps of a request are to fail. */
+static const struct cpt_value fate = {"fate", sizeof(uint64_t)};
+
 static cpt_status run_script(struct cpt_task *task, unsigned index, cpt_task_fn next);
 
 #define DEFINE(n)                                                                      \
@@ -86,6 +89,10 @@ static void start_parts(struct cpt_task *task, unsigned index,
 {
     for (unsigned i = 0; i < step->part_count; i++) {
         if (step->start[i] != NULL) {
+            if (random_graph.hooks.begin_start != NULL) {
+                random_graph.hooks.begin_start(index,
+                                               (unsigned)(step->start[i] - values));
+            }
             progress->last = cpt_task_start(task, step->start[i]);
         } else {
             char name[32];
@@ -148,17 +155,48 @@ static cpt_status finish_wait(struct cpt_task *task, const struct random_step *s
     }
 }
 
-static cpt_status run_script(struct cpt_task *task, unsigned index, cpt_task_fn next)
+static int is_to_fail(struct cpt_task *task, unsigned index, unsigned step)
+{
+    const uint64_t *input = NULL;
+
+    if (random_graph.hooks.fails == NULL) {
+        return 0;
+    }
+    input = cpt_task_input(task, &fate);
+    return random_graph.hooks.fails(*input, index, step);
+}
+
+/* Runs the script to its end, or to a wait, of the kind *@wait. */
+static cpt_status run_steps(struct cpt_task *task, unsigned index,
+                            struct progress *progress, cpt_task_fn next,
+                            enum random_wait *wait)
 {
     const struct random_script *script = &random_graph.scripts[index];
+    cpt_status status = CPT_OK;
+
+    while (progress->step < script->step_count && status == CPT_OK) {
+        const struct random_step *step = &script->steps[progress->step++];
+
+        if (is_to_fail(task, index, progress->step)) {
+            return cpt_fail(task, CPT_IO, "task %u fails", index);
+        }
+        spend(step->before_ns);
+        start_parts(task, index, step, progress);
+        spend(step->after_ns);
+        status = finish_wait(task, step, progress, next);
+        *wait = status == CPT_WAITING ? step->wait : WAIT_NOTHING;
+    }
+    return status;
+}
+
+static cpt_status run_script(struct cpt_task *task, unsigned index, cpt_task_fn next)
+{
     struct progress *progress = cpt_state(task, struct progress);
+    enum random_wait wait = WAIT_NOTHING;
     cpt_status status = CPT_OK;
 
     if (progress == NULL) {
         return CPT_NO_MEMORY;
-    }
-    if (random_graph.hooks.fails != NULL && random_graph.hooks.fails(index)) {
-        return cpt_fail(task, CPT_IO, "task %u fails", index);
     }
     if (random_graph.hooks.cancels != NULL && random_graph.hooks.cancels(index)) {
         cpt_cancel(progress->last);
@@ -166,21 +204,14 @@ static cpt_status run_script(struct cpt_task *task, unsigned index, cpt_task_fn 
     if (random_graph.hooks.begin_step != NULL) {
         random_graph.hooks.begin_step(index);
     }
-    while (progress->step < script->step_count && status == CPT_OK) {
-        const struct random_step *step = &script->steps[progress->step++];
-
-        spend(step->before_ns);
-        start_parts(task, index, step, progress);
-        spend(step->after_ns);
-        status = finish_wait(task, step, progress, next);
-    }
+    status = run_steps(task, index, progress, next, &wait);
     if (status == CPT_OK) {
         uint64_t *output = cpt_task_output(task, random_graph.tasks[index].gives);
 
         *output = result(task, index);
     }
     if (random_graph.hooks.end_step != NULL) {
-        random_graph.hooks.end_step(index);
+        random_graph.hooks.end_step(index, wait);
     }
     return status;
 }
@@ -219,6 +250,9 @@ static void draw_edges(uint64_t *random, unsigned index, unsigned char *is_used)
     unsigned want_count = 0;
     unsigned start_count = 0;
 
+    if (random_graph.hooks.fails != NULL) {
+        def->needs[need_count++] = &fate;
+    }
     for (unsigned i = 0; i < index; i++) {
         const uint64_t drawn = virtual_random(random, 4);
         /* The last task takes whatever is of no use to anybody else. */
@@ -258,7 +292,7 @@ void random_graph_make(uint64_t *random, uint64_t scale_ns)
             draw_step(random, &script->steps[k], i, scale_ns);
         }
     }
-    random_graph.graph =
-        (struct cpt_graph){"S", NULL, &values[random_graph.task_count - 1],
-                           random_graph.tasks, random_graph.task_count};
+    random_graph.graph = (struct cpt_graph){
+        "S", hooks.fails != NULL ? &fate : NULL, &values[random_graph.task_count - 1],
+        random_graph.tasks, random_graph.task_count};
 }

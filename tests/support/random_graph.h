@@ -5,8 +5,8 @@
  *
  * A script is a few steps. A step computes for a while, starts sleeps and other tasks,
  * computes on, and then waits for one of them, for all, for all with a deadline, or for
- * nothing. What a task gives depends on its inputs alone, so every run of a graph gives
- * the same output, on any executor, traced or not.
+ * nothing. What a task gives depends on its inputs alone, so every run of a graph with
+ * the same input gives the same output, or fails, on any executor, traced or not.
  *
  * Threads: one graph at a time in a process (its tasks are static functions); its
  * requests may run on any.
@@ -46,7 +46,9 @@ struct random_work {
 struct random_hooks {
     void (*spend)(uint64_t duration_ns);
     void (*begin_step)(unsigned task);
-    void (*end_step)(unsigned task);
+    /* What it waits for from now on; WAIT_NOTHING: the task has ended. */
+    void (*end_step)(unsigned task, enum random_wait wait);
+    void (*begin_start)(unsigned task, unsigned started);
     void (*begin_sleep)(unsigned task, unsigned sleep, uint64_t duration_ns);
     /* Completes @pending, from any thread, in about @duration_ns, or sooner once @work
      * is told to stop; that is good until then. NULL: there are only sleeps. */
@@ -54,8 +56,9 @@ struct random_hooks {
                   uint64_t duration_ns);
     /* Whether this step of the task is to cancel what was started last. */
     int (*cancels)(unsigned task);
-    /* Whether this step of the task is to fail. */
-    int (*fails)(unsigned task);
+    /* Whether this step of the task's script is to fail in a request with this input.
+     * NULL: none does, and requests have no input. */
+    int (*fails)(uint64_t input, unsigned task, unsigned step);
     /* Waits for @pending as it likes, or returns CPT_WAITING: then it is awaited. */
     cpt_status (*wait)(struct cpt_task *task, struct cpt_pending *pending);
 };
@@ -71,7 +74,8 @@ struct random_graph {
 /* The graph whose tasks run; random_graph_make() fills it. */
 extern struct random_graph random_graph;
 
-/* Draws a graph. Its longest wait is about @scale_ns. */
+/* Draws a graph. Its longest wait is about @scale_ns. If there is a hook `fails`, the
+ * graph has an input, a uint64_t. */
 void random_graph_make(uint64_t *random, uint64_t scale_ns);
 
 #endif

@@ -6,7 +6,16 @@
  * Random graphs with tasks that fail or cancel what they have started, deadlines of
  * waits and of requests, requests that are cancelled from outside, work that two
  * foreign threads complete (early, late, after the request has ended, when told to
- * stop), refused allocations and tiny memory limits, on pools of one to four workers.
+ * stop), refused allocations and tiny memory limits, on pools of one to four workers,
+ * now and then with thousands of requests at once.
+ *
+ * Which steps fail, the input of a request says (its fate). So each graph is also run
+ * one request after the other, on one thread, in virtual time, where nothing strikes:
+ * that says what the status and the output have to be. A request that was not struck
+ * has just these. One that was may have ended for that reason instead, but not for any
+ * other; only refused memory may change the output, where tasks that are wanted and not
+ * needed have failed for it.
+ *
  * Whatever happens: `done` comes once and has an output or a sentence, the path
  * conserves time, `gone` comes once, and no memory stays.
  *
@@ -23,9 +32,33 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-enum { GRAPHS = 120, REQUESTS = 48, COMPLETERS = 2, JOBS_MAX = 65536 };
+/* What costs 2 s plain takes a minute under a sanitizer, on a machine of two. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define IS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define IS_SANITIZED 1
+#endif
+#endif
+
+enum {
+    GRAPHS = 120,
+    FEW = 48, /* requests of a graph; of every MANY_EVERY-th: */
+    MANY_EVERY = 10,
+#if defined(IS_SANITIZED)
+    MANY = 400,
+#else
+    MANY = 2000,
+#endif
+    FATES = 16,
+    FAILS_OF_1000 = 15, /* steps */
+    BLOCKED_MAX = 32,   /* at one time: fewer than a pool's extra threads */
+    COMPLETERS = 2,
+    JOBS_MAX = MANY * RANDOM_TASKS_MAX * RANDOM_STEPS_MAX * RANDOM_PARTS_MAX
+};
 
 static uint64_t now_ns(void)
 {
@@ -70,6 +103,7 @@ static void complete_later(struct cpt_pending *pending, const struct random_work
 /* Takes one that is due. */
 static struct cpt_pending *take_due(void)
 {
+    const uint64_t until_ns = now_ns();
     struct cpt_pending *pending = NULL;
 
     (void)pthread_mutex_lock(&foreign.mutex);
@@ -77,7 +111,7 @@ static struct cpt_pending *take_due(void)
         const int is_told = atomic_load(&foreign.jobs[i].work->is_told);
 
         wrongly_told_count += is_told > 1;
-        if (is_told || foreign.jobs[i].due_ns <= now_ns()) {
+        if (is_told || foreign.jobs[i].due_ns <= until_ns) {
             pending = foreign.jobs[i].pending;
             foreign.jobs[i] = foreign.jobs[--foreign.count];
         }
@@ -112,26 +146,95 @@ static void *run_foreign(void *context)
     return NULL;
 }
 
-/* --- What is refused --- */
+/* --- How requests have to end --- */
 
+struct end {
+    cpt_status status;
+    uint64_t output;
+};
+
+static struct end expected[FATES]; /* of this graph */
+
+static int fails_by_fate(uint64_t input, unsigned task, unsigned step)
+{
+    uint64_t random = (input * RANDOM_TASKS_MAX + task) * 64 + step + 1;
+
+    random *= UINT64_C(0x9e3779b97f4a7c15);
+    return virtual_random(&random, 1000) < FAILS_OF_1000;
+}
+
+static void note_end(struct cpt_request *request, void *context)
+{
+    struct end *end = context;
+    const uint64_t *output = cpt_request_output(request);
+
+    *end = (struct end){cpt_request_status(request), output != NULL ? *output : 0};
+}
+
+/* Runs the graph once for each fate, in virtual time, without anything that strikes. */
+static void find_expected(const struct cpt_plan *plan, uint64_t first_input)
+{
+    static struct virtual_time now;
+    const struct random_hooks hooks = random_graph.hooks;
+
+    random_graph.hooks = (struct random_hooks){.fails = fails_by_fate};
+    for (uint64_t i = 0; i < FATES; i++) {
+        const uint64_t input = first_input + i;
+        const struct cpt_request_options options = {.struct_bytes = sizeof options,
+                                                    .plan = plan,
+                                                    .executor = &now.executor,
+                                                    .input = &input,
+                                                    .done = note_end,
+                                                    .context = &expected[i]};
+
+        expected[i].status = CPT_WAITING;
+        virtual_init(&now, 0);
+        (void)cpt_request_start(&options, NULL);
+        virtual_run(&now);
+    }
+    random_graph.hooks = hooks;
+}
+
+/* --- What strikes --- */
+
+struct batch {
+    atomic_int done_count;
+    atomic_int gone_count;
+    atomic_int wrong_count;
+    atomic_int is_open; /* before, no task gets anywhere */
+};
+
+struct one {
+    struct batch *batch;
+    const struct end *expected;
+    struct cpt_alloc alloc;
+    unsigned refused_of_1000;
+    int has_timeout;
+    int is_short_of_memory;
+    atomic_int is_refused;
+    atomic_int is_cancelled;
+};
+
+static struct batch batch;
+static struct one ones[MANY];
 static atomic_long live_blocks;
 static atomic_uint_least64_t allocation_count;
-static unsigned refused_of_1000;
 
 static void *resize(void *context, void *memory, size_t bytes)
 {
+    struct one *one = context;
     void *resized = NULL;
 
-    (void)context;
     if (bytes == 0) {
         atomic_fetch_sub(&live_blocks, memory != NULL);
         free(memory);
         return NULL;
     }
-    if (refused_of_1000 != 0) {
+    if (one->refused_of_1000 != 0) {
         uint64_t random = atomic_fetch_add(&allocation_count, 0x9e3779b97f4a7c15U) | 1;
 
-        if (virtual_random(&random, 1000) < refused_of_1000) {
+        if (virtual_random(&random, 1000) < one->refused_of_1000) {
+            atomic_store(&one->is_refused, 1);
             return NULL;
         }
     }
@@ -140,131 +243,204 @@ static void *resize(void *context, void *memory, size_t bytes)
     return resized;
 }
 
-static const struct cpt_alloc refusing = {resize, NULL};
-
 static atomic_uint_least64_t step_count;
-
-static int fails_sometimes(unsigned task)
-{
-    return (atomic_fetch_add(&step_count, 1) + task) % 53 == 0;
-}
+static atomic_int blocked_count;
 
 static int cancels_sometimes(unsigned task)
 {
-    return (atomic_load(&step_count) + task) % 5 == 0;
+    return (atomic_fetch_add(&step_count, 1) + task) % 5 == 0;
 }
 
 static cpt_status block_sometimes(struct cpt_task *task, struct cpt_pending *pending)
 {
-    return atomic_load(&step_count) % 3 == 0 ? cpt_wait(task, pending) : CPT_WAITING;
+    cpt_status status = CPT_WAITING;
+
+    if (atomic_load(&step_count) % 3 != 0) {
+        return CPT_WAITING;
+    }
+    if (atomic_fetch_add(&blocked_count, 1) < BLOCKED_MAX) {
+        status = cpt_wait(task, pending);
+    }
+    atomic_fetch_sub(&blocked_count, 1);
+    return status;
 }
 
 static void spin(uint64_t duration_ns)
 {
     const uint64_t end_ns = now_ns() + duration_ns;
 
+    while (!atomic_load(&batch.is_open)) {
+        (void)usleep(50);
+    }
     while (now_ns() < end_ns) {
     }
 }
 
 /* --- The requests --- */
 
-struct batch {
-    atomic_int done_count;
-    atomic_int gone_count;
-    atomic_int wrong_count;
-};
-
-static int is_sound(struct cpt_request *request)
+static int is_path_sound(struct cpt_request *request)
 {
     const uint64_t latency_ns = cpt_request_latency_ns(request);
-    struct cpt_path *path = cpt_path_new(NULL);
+    struct cpt_path *path = NULL;
     cpt_status status = CPT_OK;
-    int is_good = (cpt_request_status(request) == CPT_OK)
-                      ? cpt_request_output(request) != NULL
-                      : cpt_request_sentence(request)[0] != '\0';
+    int is_sound = 1;
 
-    if (latency_ns != 0) {
-        status = cpt_request_path(request, path, NULL);
-        is_good =
-            is_good &&
-            (status == CPT_NO_MEMORY ||
-             (status == CPT_OK && cpt_path_check(path, latency_ns, NULL) == CPT_OK));
+    if (latency_ns == 0) {
+        return 1;
     }
+    path = cpt_path_new(NULL);
+    status = cpt_request_path(request, path, NULL);
+    is_sound = status == CPT_NO_MEMORY ||
+               (status == CPT_OK && cpt_path_check(path, latency_ns, NULL) == CPT_OK);
     cpt_path_free(path);
-    return is_good;
+    return is_sound;
+}
+
+/* Whether it ended as it has to, or for what has struck it. */
+static int is_end_allowed(const struct one *one, const struct end *end)
+{
+    const int lacked_memory = atomic_load(&one->is_refused) || one->is_short_of_memory;
+
+    if (end->status == one->expected->status) {
+        return end->output == one->expected->output || lacked_memory;
+    }
+    switch (end->status) {
+    case CPT_CANCELLED:
+        return atomic_load(&one->is_cancelled);
+    case CPT_TIMEOUT:
+        return one->has_timeout;
+    case CPT_LIMIT:
+    case CPT_NO_MEMORY:
+        return lacked_memory;
+    default:
+        return 0;
+    }
 }
 
 static void note_done(struct cpt_request *request, void *context)
 {
-    struct batch *batch = context;
+    const struct one *one = context;
+    struct end end = {0};
 
-    if (!is_sound(request)) {
-        atomic_fetch_add(&batch->wrong_count, 1);
+    note_end(request, &end);
+    if (!is_path_sound(request) || !is_end_allowed(one, &end) ||
+        (cpt_request_output(request) != NULL) != (end.status == CPT_OK) ||
+        (cpt_request_sentence(request)[0] == '\0') != (end.status == CPT_OK)) {
+        printf("\n  status %d, output %llu, expected %d, %llu: %s", end.status,
+               (unsigned long long)end.output, one->expected->status,
+               (unsigned long long)one->expected->output,
+               cpt_request_sentence(request));
+        atomic_fetch_add(&one->batch->wrong_count, 1);
     }
-    atomic_fetch_add(&batch->done_count, 1);
+    atomic_fetch_add(&one->batch->done_count, 1);
 }
 
 static void note_gone(void *context)
 {
-    atomic_fetch_add(&((struct batch *)context)->gone_count, 1);
+    atomic_fetch_add(&((const struct one *)context)->batch->gone_count, 1);
 }
 
 /* Cancels any of those that were started, or that may be gone; or none. */
-static void cancel_one(uint64_t *random, struct cpt_request_handle *const *handles)
+static void cancel_one(uint64_t *random, struct cpt_request_handle *const *handles,
+                       int count)
 {
-    struct cpt_request_handle *handle = handles[virtual_random(random, REQUESTS)];
+    const uint64_t i = virtual_random(random, (uint64_t)count);
 
-    if (handle != NULL && virtual_random(random, 3) == 0) {
-        (void)cpt_request_cancel(handle);
+    if (handles[i] != NULL && virtual_random(random, 3) == 0) {
+        atomic_store(&ones[i].is_cancelled, 1);
+        (void)cpt_request_cancel(handles[i]);
     }
 }
 
-static int run_graph(uint64_t *random)
+/* Starts request @i. A quarter of them nothing can strike. */
+static int start_one(int i, uint64_t *random, struct cpt_request_options options,
+                     uint64_t first_input, struct cpt_request_handle **handle)
 {
-    struct batch batch = {0};
-    const struct cpt_pool_options pool_options = {
-        .struct_bytes = sizeof pool_options,
-        .worker_count = 1 + (unsigned)virtual_random(random, 4)};
-    struct cpt_executor *pool = cpt_pool_new(&pool_options, NULL);
-    struct cpt_plan *plan = NULL;
-    struct cpt_request_handle *handles[REQUESTS] = {NULL};
+    const int is_safe = i % 4 == 0;
+    const uint64_t fate = virtual_random(random, FATES);
+    const uint64_t input = first_input + fate;
+    struct one *one = &ones[i];
+
+    options.memory_bytes_max =
+        is_safe || i % 3 != 0 ? 0 : 8000 + virtual_random(random, 20000);
+    options.timeout_ns = is_safe || i % 5 != 0 ? 0 : 1 + virtual_random(random, 200000);
+    options.is_traced = virtual_random(random, 4) != 0;
+    options.attribution = (unsigned)virtual_random(random, 2);
+    *one = (struct one){.batch = &batch,
+                        .expected = &expected[fate],
+                        .alloc = {resize, one},
+                        .refused_of_1000 = is_safe ? 0 : 10,
+                        .has_timeout = options.timeout_ns != 0,
+                        .is_short_of_memory = options.memory_bytes_max != 0};
+    options.input = &input;
+    options.context = one;
+    options.alloc = &one->alloc;
+    return is_safe || i % 2 != 0
+               ? cpt_request_start(&options, NULL) == CPT_OK
+               : cpt_request_start_held(&options, handle, NULL) == CPT_OK;
+}
+
+/* Starts @count requests, all at once if @at_once: none ends well before the last has
+ * begun. How many were started. */
+static int run_batch(uint64_t *random, const struct cpt_request_options *options,
+                     uint64_t first_input, int count, int at_once)
+{
+    static struct cpt_request_handle *handles[MANY];
     int started = 0;
 
-    random_graph_make(random, 30000);
-    plan = cpt_plan_new(&random_graph.graph, NULL, NULL);
-    for (int i = 0; i < REQUESTS; i++) {
-        const struct cpt_request_options options = {
-            .struct_bytes = sizeof options,
-            .plan = plan,
-            .executor = pool,
-            .done = note_done,
-            .gone = note_gone,
-            .context = &batch,
-            .alloc = &refusing,
-            .is_traced = i % 4 != 0,
-            .attribution = (unsigned)(i % 2),
-            .memory_bytes_max = i % 3 != 0 ? 0 : 8000 + virtual_random(random, 20000),
-            .timeout_ns = i % 5 != 0 ? 0 : 1 + virtual_random(random, 200000)};
-
-        started += i % 2 == 0
-                       ? cpt_request_start(&options, NULL) == CPT_OK
-                       : cpt_request_start_held(&options, &handles[i], NULL) == CPT_OK;
-        cancel_one(random, handles);
+    batch = (struct batch){.is_open = !at_once};
+    memset(handles, 0, sizeof handles);
+    for (int i = 0; i < count; i++) {
+        started += start_one(i, random, *options, first_input, &handles[i]);
+        cancel_one(random, handles, i + 1);
     }
-    for (int i = 0; i < REQUESTS; i++) {
-        cancel_one(random, handles);
+    atomic_store(&batch.is_open, 1);
+    for (int i = 0; i < count; i++) {
+        cancel_one(random, handles, count);
         cpt_request_handle_free(handles[i]);
         handles[i] = NULL;
     }
     while (atomic_load(&batch.gone_count) < started) {
         (void)usleep(50);
     }
+    return started;
+}
+
+static int run_graph(uint64_t *random, int count, int at_once)
+{
+    const struct cpt_pool_options pool_options = {
+        .struct_bytes = sizeof pool_options,
+        .worker_count = 1 + (unsigned)virtual_random(random, 4)};
+    struct cpt_request_options options = {
+        .struct_bytes = sizeof options, .done = note_done, .gone = note_gone};
+    const uint64_t first_input = virtual_random(random, 1U << 30);
+    struct cpt_executor *pool = cpt_pool_new(&pool_options, NULL);
+    struct cpt_plan *plan = NULL;
+    int started = 0;
+
+    random_graph_make(random, at_once ? 3000 : 30000);
+    plan = cpt_plan_new(&random_graph.graph, NULL, NULL);
+    find_expected(plan, first_input);
+    options.plan = plan;
+    options.executor = pool;
+    started = run_batch(random, &options, first_input, count, at_once);
     cpt_pool_free(pool);
     cpt_plan_free(plan);
     return atomic_load(&batch.done_count) == started &&
            atomic_load(&batch.gone_count) == started &&
            atomic_load(&batch.wrong_count) == 0 && atomic_load(&live_blocks) == 0;
+}
+
+static int run_graphs(uint64_t *random, long count)
+{
+    int is_good = 1;
+
+    for (long i = 0; i < count && is_good; i++) {
+        const int at_once = i % MANY_EVERY == 0;
+
+        is_good = run_graph(random, at_once ? MANY : FEW, at_once);
+    }
+    return is_good;
 }
 
 static void test_everything_at_once(void)
@@ -273,30 +449,28 @@ static void test_everything_at_once(void)
     const char *seed_text = getenv("CPT_TEST_SEED");
     const char *cases_text = getenv("CPT_TEST_CASES");
     uint64_t random = seed_text != NULL ? strtoull(seed_text, NULL, 0) : 20260103;
-    const long graphs = cases_text != NULL ? strtol(cases_text, NULL, 0) : GRAPHS;
-    int is_good = 1;
+    int is_good = 0;
 
     printf("(seed %llu) ", (unsigned long long)random);
     random_graph.hooks = (struct random_hooks){.spend = spin,
                                                .defer = complete_later,
-                                               .fails = fails_sometimes,
+                                               .fails = fails_by_fate,
                                                .cancels = cancels_sometimes,
                                                .wait = block_sometimes};
-    refused_of_1000 = 10;
     foreign.is_stopping = 0;
     for (size_t i = 0; i < COMPLETERS; i++) {
         CU_ASSERT_EQUAL_FATAL(
             pthread_create(&foreign.threads[i], NULL, run_foreign, &turns[i]), 0);
     }
-    for (long i = 0; i < graphs && is_good; i++) {
-        is_good = run_graph(&random);
-    }
+    is_good =
+        run_graphs(&random, cases_text != NULL ? strtol(cases_text, NULL, 0) : GRAPHS);
     (void)pthread_mutex_lock(&foreign.mutex);
     foreign.is_stopping = 1;
     (void)pthread_mutex_unlock(&foreign.mutex);
     for (size_t i = 0; i < COMPLETERS; i++) {
         (void)pthread_join(foreign.threads[i], NULL);
     }
+    random_graph.hooks = (struct random_hooks){0};
     CU_ASSERT_TRUE(is_good);
     CU_ASSERT_EQUAL(wrongly_told_count, 0);
 }
