@@ -1,16 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* unit_main.c - runs the suites of one program; fails also when no test ran */
+/*
+ * unit_main.c - runs the suites of one program, or with CPT_TEST_SUITE in the
+ * environment the one of that name; fails also when no test ran
+ */
 #include "tests/support/suites.h"
 
 #include <CUnit/Basic.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The suites that are wanted. */
+static CU_ErrorCode add_suites(void)
+{
+    const char *only = getenv("CPT_TEST_SUITE");
+    CU_SuiteInfo one[2] = {CU_SUITE_INFO_NULL, CU_SUITE_INFO_NULL};
+
+    if (only == NULL) {
+        return CU_register_suites(cpt_suites);
+    }
+    for (const CU_SuiteInfo *suite = cpt_suites; suite->pName != NULL; suite++) {
+        if (strcmp(suite->pName, only) == 0) {
+            one[0] = *suite;
+        }
+    }
+    return CU_register_suites(one);
+}
 
 int main(void)
 {
     int is_good = 0;
 
-    if (CU_initialize_registry() != CUE_SUCCESS ||
-        CU_register_suites(cpt_suites) != CUE_SUCCESS) {
+    (void)setvbuf(stdout, NULL, _IONBF, 0); /* where a test hangs is to be seen */
+    if (CU_initialize_registry() != CUE_SUCCESS || add_suites() != CUE_SUCCESS) {
         return 1;
     }
     CU_basic_set_mode(CU_BRM_NORMAL);
