@@ -39,11 +39,9 @@ static struct cpti_callee *callee_of(struct cpt_request *request, struct cpt_byt
 static void count_blind_spot(struct cpt_request *request,
                              const struct cpt_trace_call *call)
 {
-    struct cpti_callee *callee = callee_of(request, call->name);
-
-    if (callee != NULL) {
-        CPTI_COUNT(callee, blind_spots);
-        CPTI_COUNT(&request->inherited.service->counters, blind_spots[call->reason]);
+    if (request->inherited.service != NULL) {
+        cpti_counters_blind_spot(&request->inherited.service->counters, call->name,
+                                 call->reason);
     }
 }
 
@@ -279,13 +277,12 @@ void cpt_transport_complete(struct cpt_transport_call *transport,
 
 /* --- The walk's part. Lock held. --- */
 
-static cpt_status open_remote(void *context, struct cpt_trace_call *call,
-                              struct cpt_path *callee)
+cpt_status cpti_reply_open(const struct cpt_alloc *alloc, struct cpt_trace_call *call,
+                           struct cpt_path *callee)
 {
-    struct cpt_request *request = context;
     const struct cpt_metadata_decode_options options = {
         .struct_bytes = sizeof options,
-        .alloc = request->alloc,
+        .alloc = alloc,
         .bytes_max = call->reply_bytes, /* no more than was asked for */
     };
     struct cpt_metadata_summary summary;
@@ -302,6 +299,16 @@ static cpt_status open_remote(void *context, struct cpt_trace_call *call,
     }
     if (status != CPT_OK) {
         call->reason = CPT_REASON_UNDECODABLE;
+    }
+    return status;
+}
+
+static cpt_status open_remote(struct cpt_request *request, struct cpt_trace_call *call,
+                              struct cpt_path *callee)
+{
+    const cpt_status status = cpti_reply_open(request->alloc, call, callee);
+
+    if (status != CPT_OK) {
         count_blind_spot(request, call);
     }
     return status;

@@ -10,6 +10,11 @@
 cpt_status cpti_call_open(void *context, struct cpt_trace_call *call,
                           struct cpt_path *callee);
 
+/* Makes the path of the callee of @call from what it replied. Not CPT_OK: the reason is
+ * noted in @call. */
+cpt_status cpti_reply_open(const struct cpt_alloc *alloc, struct cpt_trace_call *call,
+                           struct cpt_path *callee);
+
 /* Counts a call that its caller's deadline gave up or that was cancelled; not if it is
  * none. Lock held. */
 void cpti_call_given_up(const struct cpt_pending *pending);

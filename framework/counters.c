@@ -165,6 +165,15 @@ static void count_ns(atomic_uint_least64_t *counter, uint64_t more_ns)
     }
 }
 
+void cpti_counters_blind_spot(struct cpti_counters *counters, struct cpt_bytes name,
+                              unsigned reason)
+{
+    CPTI_COUNT(cpti_counters_callee(counters, name), blind_spots);
+    if (reason < CPTI_REASONS_MAX) {
+        CPTI_COUNT(counters, blind_spots[reason]);
+    }
+}
+
 void cpti_counters_spliced(struct cpti_callee *callee, uint64_t overcount_ns,
                            uint64_t undercount_ns, int is_inconsistent)
 {

@@ -82,6 +82,10 @@ struct cpti_counters {
 struct cpti_callee *cpti_counters_callee(struct cpti_counters *counters,
                                          struct cpt_bytes name);
 
+/* A call of the callee @name has no path, because of @reason (enum cpt_reason). */
+void cpti_counters_blind_spot(struct cpti_counters *counters, struct cpt_bytes name,
+                              unsigned reason);
+
 /* What splicing a path of the callee found; see struct cpt_trace.spliced. */
 void cpti_counters_spliced(struct cpti_callee *callee, uint64_t overcount_ns,
                            uint64_t undercount_ns, int is_inconsistent);

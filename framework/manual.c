@@ -20,6 +20,7 @@
 
 #include "cpt/cpt_arena.h"
 #include "cpt/cpt_trace.h"
+#include "framework/call.h"
 #include "framework/log_queue.h"
 #include "framework/recording.h"
 #include "framework/service.h"
@@ -371,12 +372,7 @@ static unsigned keep_path(struct cpt_manual *manual, struct cpt_trace_call *call
 static void count_blind_spot(struct cpt_manual *manual,
                              const struct cpt_trace_call *call)
 {
-    struct cpti_counters *counters = &manual->service->counters;
-
-    CPTI_COUNT(cpti_counters_callee(counters, call->name), blind_spots);
-    if (call->reason < CPTI_REASONS_MAX) {
-        CPTI_COUNT(counters, blind_spots[call->reason]);
-    }
+    cpti_counters_blind_spot(&manual->service->counters, call->name, call->reason);
 }
 
 /* The wait that goes on has got one more call. */
@@ -496,25 +492,10 @@ static cpt_status open_callee(void *context, struct cpt_trace_call *call,
                               struct cpt_path *callee)
 {
     struct cpt_manual *manual = context;
-    const struct cpt_metadata_decode_options options = {
-        .struct_bytes = sizeof options,
-        .alloc = &manual->service->budget.alloc,
-        .bytes_max = call->reply_bytes,
-    };
-    struct cpt_metadata_summary summary;
-    cpt_status status =
-        cpt_metadata_peek(call->reply, call->reply_bytes, &summary, NULL);
+    const cpt_status status =
+        cpti_reply_open(&manual->service->budget.alloc, call, callee);
 
-    if (status == CPT_OK && summary.has_server_elapsed) {
-        call->server_elapsed_ns = summary.server_elapsed_ns;
-        call->has_server_elapsed = 1;
-    }
-    if (status == CPT_OK) {
-        status =
-            cpt_metadata_decode(call->reply, call->reply_bytes, &options, callee, NULL);
-    }
     if (status != CPT_OK) {
-        call->reason = CPT_REASON_UNDECODABLE;
         count_blind_spot(manual, call);
     }
     return status;
@@ -549,34 +530,6 @@ static void make_path(struct cpt_manual *manual)
     CPTI_COUNT_MORE(counters, lost_events, manual->trace.dropped_event_count);
 }
 
-static void make_metadata(struct cpt_manual *manual)
-{
-    struct cpti_counters *counters = &manual->service->counters;
-    const size_t own = manual->service->options.metadata_bytes_max;
-    const size_t asked = manual->decision.ask.bytes_max;
-    const struct cpt_metadata_encode_options options = {
-        .struct_bytes = sizeof options,
-        .alloc = &manual->service->budget.alloc,
-        .server_elapsed_ns = manual->trace.response_ns - manual->trace.arrival_ns,
-        .has_server_elapsed = 1,
-        .bytes_max = asked < own ? asked : own,
-    };
-    unsigned char *data = NULL;
-    size_t bytes = 0;
-    int fit = CPT_FIT_WHOLE;
-
-    if (options.bytes_max == 0 ||
-        cpt_metadata_encode(manual->path, &options, &data, &bytes, &fit) != CPT_OK) {
-        CPTI_COUNT(counters, unreturned_paths);
-        return;
-    }
-    manual->metadata = (struct cpt_bytes){(const char *)data, bytes};
-    CPTI_COUNT(counters, returned_paths);
-    if (fit != CPT_FIT_WHOLE) {
-        CPTI_COUNT(counters, returned_folded);
-    }
-}
-
 struct cpt_bytes cpt_manual_end(struct cpt_manual *manual)
 {
     if (manual == NULL) {
@@ -595,7 +548,10 @@ struct cpt_bytes cpt_manual_end(struct cpt_manual *manual)
         manual->has_ended = 1;
         make_path(manual);
         if (manual->path != NULL && manual->decision.ask.version != 0) {
-            make_metadata(manual);
+            manual->metadata = cpti_service_metadata(
+                manual->service, &manual->service->budget.alloc, manual->path,
+                &manual->decision.ask,
+                manual->trace.response_ns - manual->trace.arrival_ns);
         }
     }
     return manual->metadata;

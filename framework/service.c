@@ -467,26 +467,26 @@ static void make_path(struct served *served)
     }
 }
 
-/* The path as metadata in memory that the caller frees, or nothing. */
-static struct cpt_bytes make_metadata(struct served *served)
+struct cpt_bytes cpti_service_metadata(struct cpt_service *service,
+                                       const struct cpt_alloc *alloc,
+                                       const struct cpt_path *path,
+                                       const struct cpt_ask *ask, uint64_t elapsed_ns)
 {
-    const struct cpt_service *service = served->service;
-    struct cpti_counters *counters = &served->service->counters;
+    struct cpti_counters *counters = &service->counters;
     const size_t own = service->options.metadata_bytes_max;
-    const size_t asked = served->decision.ask.bytes_max;
     const struct cpt_metadata_encode_options options = {
         .struct_bytes = sizeof options,
-        .alloc = service->options.alloc,
-        .server_elapsed_ns = cpt_request_latency_ns(served->request),
+        .alloc = alloc,
+        .server_elapsed_ns = elapsed_ns,
         .has_server_elapsed = 1,
-        .bytes_max = asked < own ? asked : own,
+        .bytes_max = ask->bytes_max < own ? ask->bytes_max : own,
     };
     unsigned char *data = NULL;
     size_t bytes = 0;
     int fit = CPT_FIT_WHOLE;
 
     if (options.bytes_max == 0 ||
-        cpt_metadata_encode(served->path, &options, &data, &bytes, &fit) != CPT_OK) {
+        cpt_metadata_encode(path, &options, &data, &bytes, &fit) != CPT_OK) {
         CPTI_COUNT(counters, unreturned_paths);
         return (struct cpt_bytes){NULL, 0};
     }
@@ -626,7 +626,9 @@ static void answer(struct cpt_request *request, void *context)
     }
     fill_outbound(request, &outbound);
     if (served->path != NULL && served->decision.ask.version != 0) {
-        outbound.metadata = make_metadata(served);
+        outbound.metadata = cpti_service_metadata(
+            served->service, served->service->options.alloc, served->path,
+            &served->decision.ask, cpt_request_latency_ns(request));
     }
     /* Before the reply: whoever reads it may ask again at once. */
     (void)atomic_fetch_sub_explicit(&served->service->in_flight_count, 1,

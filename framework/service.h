@@ -43,6 +43,13 @@ static inline void cpti_service_hold(struct cpt_service *service)
 
 void cpti_service_release(struct cpt_service *service);
 
+/* @path as metadata for whoever asked by @ask, in memory of @alloc, or nothing; counted
+ * either way. */
+struct cpt_bytes cpti_service_metadata(struct cpt_service *service,
+                                       const struct cpt_alloc *alloc,
+                                       const struct cpt_path *path,
+                                       const struct cpt_ask *ask, uint64_t elapsed_ns);
+
 /* Whether the service, which may be NULL, was told never to log the attribute @key. */
 int cpti_service_drops_attribute(const struct cpt_service *service,
                                  struct cpt_bytes key);
