@@ -183,6 +183,9 @@ static cpt_status find_frame(const struct resting *resting, uint64_t id,
         above[count++] = stack;
     }
     *frame = CPT_FRAME_NONE;
+    if (count == 0) {
+        return cpt_error_set(error, CPT_CORRUPT, 0, "time that is on no stack");
+    }
     while (count-- > 0 && status == CPT_OK) {
         status = cpt_path_frame_add(resting->path, *frame,
                                     cpt_names_at(stacks->names, above[count]->name),
@@ -191,9 +194,10 @@ static cpt_status find_frame(const struct resting *resting, uint64_t id,
     return status;
 }
 
-static cpt_status get_path(struct resting *resting, const unsigned char **at,
-                           const unsigned char *end, int *is_whole,
-                           struct cpt_error *error)
+/* What lies on its stacks, which must be all of @latency_ns. */
+static cpt_status get_path(struct resting *resting, uint64_t latency_ns,
+                           const unsigned char **at, const unsigned char *end,
+                           int *is_whole, struct cpt_error *error)
 {
     const unsigned char *times;
     size_t count = 0;
@@ -225,6 +229,10 @@ static cpt_status get_path(struct resting *resting, const unsigned char **at,
         }
     }
     *at = times;
+    if (status == CPT_OK && cpt_path_sum_ns(resting->path) != latency_ns) {
+        return cpt_error_set(error, CPT_CORRUPT, 0,
+                             "the times do not add up to the latency");
+    }
     return status;
 }
 
@@ -265,7 +273,7 @@ static cpt_status take_row(void *context, const unsigned char *data, size_t byte
 
     *used = 0;
     if (is_whole) {
-        status = get_path(resting, &at, end, &is_whole, error);
+        status = get_path(resting, record.latency_ns, &at, end, &is_whole, error);
     }
     if (status != CPT_OK) {
         return cpt_error_set(error, status, 0, "request %016" PRIx64 ": %s",
