@@ -12,7 +12,7 @@
  *      input --> [ task ]--->[ task ]---> output --> done(request)
  *                    \------>[ task ]
  *
- * A request that is not traced reads no clock and notes nothing.
+ * A request that is not traced notes nothing, and reads no clock but for a deadline.
  *
  * Executors: cpt_executor_inline() runs tasks on the thread that makes them ready; a
  * pool has worker threads. A transport brings one that runs them on its event loop. An

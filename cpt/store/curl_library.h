@@ -3,8 +3,8 @@
 /*
  * curl_library.h - libcurl, loaded when somebody first speaks to a database
  *
- * libcurl brings some 25 libraries of its own. To start the tool with them takes six
- * times as long as without (5 ms in place of 0.8), and hardly any run of it needs them.
+ * libcurl brings many libraries of its own, which take longer to load than the tool
+ * takes to start without them, and hardly any run of it needs them.
  */
 #ifndef CPTI_STORE_CURL_LIBRARY_H
 #define CPTI_STORE_CURL_LIBRARY_H

@@ -51,6 +51,11 @@ for library in $(find modules -name 'libcpt_*.so' | sort); do
         failed=1
     done < "$work/symbols"
 done
+# libcurl is loaded when it is first wanted (cpt/store/curl_library.h).
+if [ -x cpt ] && readelf -d cpt | grep 'NEEDED.*libcurl'; then
+    echo "cpt: is linked to libcurl, which makes it slow to start"
+    failed=1
+fi
 [ $count -gt 0 ] || { echo "symbols: no libraries in $1"; exit 1; }
 [ $failed = 0 ] && echo "symbols: $count libraries show cpt_ names only"
 exit $failed
