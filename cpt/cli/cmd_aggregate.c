@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* cmd_aggregate.c - cpt aggregate: many requests to one tree, kept in a file */
-#include "cpt/cli/gather.h"
-#include "cpt/cli/log_walk.h"
-#include "cpt/cli/output.h"
-#include "cpt/cli/tree_file.h"
+#include "cpt/cli/gather/gather.h"
+#include "cpt/cli/gather/log_walk.h"
+#include "cpt/cli/base/output.h"
+#include "cpt/cli/gather/tree_file.h"
 #include "aggregate/cpt_tree.h"
 
 static int run(const struct cpti_arguments *arguments)

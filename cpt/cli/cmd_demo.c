@@ -13,11 +13,11 @@
  * stands in demo-out/truth.json and nowhere else: the analysis is done by the tool's
  * own commands, started as a person would, on the log alone.
  */
-#include "cpt/cli/command.h"
-#include "cpt/cli/demo_load.h"
-#include "cpt/cli/demo_services.h"
-#include "cpt/cli/options.h"
-#include "cpt/cli/output.h"
+#include "cpt/cli/base/command.h"
+#include "cpt/cli/demo/demo_load.h"
+#include "cpt/cli/demo/demo_services.h"
+#include "cpt/cli/base/options.h"
+#include "cpt/cli/base/output.h"
 #include "cpt/cpt_clock.h"
 
 #include <errno.h>

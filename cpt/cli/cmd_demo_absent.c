@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* cmd_demo_absent.c - `cpt demo` where the tool was built without its services */
-#include "cpt/cli/command.h"
-#include "cpt/cli/output.h"
+#include "cpt/cli/base/command.h"
+#include "cpt/cli/base/output.h"
 
 static int run(const struct cpti_arguments *arguments)
 {

@@ -5,10 +5,10 @@
  *
  * Two trees from two operands, or two selections of the same logs, which are read once.
  */
-#include "cpt/cli/diff_print.h"
-#include "cpt/cli/log_walk.h"
-#include "cpt/cli/mix.h"
-#include "cpt/cli/output.h"
+#include "cpt/cli/print/diff_print.h"
+#include "cpt/cli/gather/log_walk.h"
+#include "cpt/cli/gather/mix.h"
+#include "cpt/cli/base/output.h"
 #include "aggregate/cpt_tree.h"
 
 #include <errno.h>

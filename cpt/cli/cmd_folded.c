@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* cmd_folded.c - cpt folded: a tree as folded stacks, which flame graph tools read */
-#include "cpt/cli/files.h"
-#include "cpt/cli/gather.h"
-#include "cpt/cli/log_walk.h"
-#include "cpt/cli/output.h"
+#include "cpt/cli/base/files.h"
+#include "cpt/cli/gather/gather.h"
+#include "cpt/cli/gather/log_walk.h"
+#include "cpt/cli/base/output.h"
 #include "aggregate/cpt_tree.h"
 #include "pprof-export/cpt_pprof.h"
 

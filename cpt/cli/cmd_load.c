@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* cmd_load.c - cpt load: path logs into ClickHouse */
-#include "cpt/cli/gather_store.h"
-#include "cpt/cli/log_walk.h"
-#include "cpt/cli/options.h"
-#include "cpt/cli/output.h"
+#include "cpt/cli/gather/gather_store.h"
+#include "cpt/cli/gather/log_walk.h"
+#include "cpt/cli/base/options.h"
+#include "cpt/cli/base/output.h"
 
 #include <stdint.h>
 #include <stdlib.h>

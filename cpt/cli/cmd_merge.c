@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* cmd_merge.c - cpt merge: trees that were made apart become the tree of all */
-#include "cpt/cli/command.h"
-#include "cpt/cli/options.h"
-#include "cpt/cli/output.h"
-#include "cpt/cli/tree_file.h"
-#include "cpt/cli/workers.h"
+#include "cpt/cli/base/command.h"
+#include "cpt/cli/base/options.h"
+#include "cpt/cli/base/output.h"
+#include "cpt/cli/gather/tree_file.h"
+#include "cpt/cli/base/workers.h"
 #include "aggregate/cpt_tree.h"
 
 #include <stdlib.h>

@@ -6,11 +6,11 @@
  * It takes what a person has at hand: the value, a header line copied from somewhere,
  * or all that `curl -i` printed. What is not the header is passed over.
  */
-#include "cpt/cli/files.h"
-#include "cpt/cli/json_write.h"
-#include "cpt/cli/options.h"
-#include "cpt/cli/output.h"
-#include "cpt/cli/path_print.h"
+#include "cpt/cli/base/files.h"
+#include "cpt/cli/base/json_write.h"
+#include "cpt/cli/base/options.h"
+#include "cpt/cli/base/output.h"
+#include "cpt/cli/print/path_print.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_metadata.h"
 

@@ -13,13 +13,13 @@
  *
  * Of all requests only some are in the slice, and of these only some are traced.
  */
-#include "cpt/cli/amounts.h"
-#include "cpt/cli/gather.h"
-#include "cpt/cli/json_write.h"
-#include "cpt/cli/log_walk.h"
-#include "cpt/cli/output.h"
-#include "cpt/cli/table.h"
-#include "cpt/cli/tree_print.h"
+#include "cpt/cli/base/amounts.h"
+#include "cpt/cli/gather/gather.h"
+#include "cpt/cli/base/json_write.h"
+#include "cpt/cli/gather/log_walk.h"
+#include "cpt/cli/base/output.h"
+#include "cpt/cli/base/table.h"
+#include "cpt/cli/print/tree_print.h"
 #include "aggregate/cpt_stats.h"
 #include "aggregate/cpt_tree.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* cmd_pprof.c - cpt pprof: a tree as a profile, and how to look at it */
-#include "cpt/cli/edge_path.h"
-#include "cpt/cli/files.h"
-#include "cpt/cli/gather.h"
-#include "cpt/cli/label_groups.h"
-#include "cpt/cli/log_walk.h"
-#include "cpt/cli/output.h"
+#include "cpt/cli/gather/edge_path.h"
+#include "cpt/cli/base/files.h"
+#include "cpt/cli/gather/gather.h"
+#include "cpt/cli/gather/label_groups.h"
+#include "cpt/cli/gather/log_walk.h"
+#include "cpt/cli/base/output.h"
 #include "aggregate/cpt_tree.h"
 #include "pprof-export/cpt_pprof.h"
 

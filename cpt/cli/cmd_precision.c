@@ -7,12 +7,12 @@
  * that wrongly differ between two samples of the same requests; and one of the rows
  * that do so most.
  */
-#include "cpt/cli/amounts.h"
-#include "cpt/cli/log_walk.h"
-#include "cpt/cli/output.h"
-#include "cpt/cli/table.h"
-#include "cpt/cli/tree_print.h"
-#include "cpt/cli/views.h"
+#include "cpt/cli/base/amounts.h"
+#include "cpt/cli/gather/log_walk.h"
+#include "cpt/cli/base/output.h"
+#include "cpt/cli/base/table.h"
+#include "cpt/cli/print/tree_print.h"
+#include "cpt/cli/gather/views.h"
 #include "aggregate/cpt_sample.h"
 #include "aggregate/cpt_tree.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* cmd_report.c - cpt report: where the average request spent its time */
-#include "cpt/cli/amounts.h"
-#include "cpt/cli/gather.h"
-#include "cpt/cli/html_report.h"
-#include "cpt/cli/json_write.h"
-#include "cpt/cli/log_walk.h"
-#include "cpt/cli/output.h"
-#include "cpt/cli/table.h"
-#include "cpt/cli/tree_print.h"
+#include "cpt/cli/base/amounts.h"
+#include "cpt/cli/gather/gather.h"
+#include "cpt/cli/print/html_report.h"
+#include "cpt/cli/base/json_write.h"
+#include "cpt/cli/gather/log_walk.h"
+#include "cpt/cli/base/output.h"
+#include "cpt/cli/base/table.h"
+#include "cpt/cli/print/tree_print.h"
 #include "aggregate/cpt_stats.h"
 #include "aggregate/cpt_tree.h"
 

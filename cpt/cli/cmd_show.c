@@ -6,15 +6,15 @@
  * The log is read until it is clear which request is meant: for the slowest to its end,
  * otherwise to the first that fits.
  */
-#include "cpt/cli/gather.h"
-#include "cpt/cli/kept.h"
-#include "cpt/cli/log_sample.h"
-#include "cpt/cli/log_walk.h"
-#include "cpt/cli/options.h"
-#include "cpt/cli/output.h"
-#include "cpt/cli/select.h"
-#include "cpt/cli/waterfall.h"
-#include "cpt/cli/workers.h"
+#include "cpt/cli/gather/gather.h"
+#include "cpt/cli/gather/kept.h"
+#include "cpt/cli/gather/log_sample.h"
+#include "cpt/cli/gather/log_walk.h"
+#include "cpt/cli/base/options.h"
+#include "cpt/cli/base/output.h"
+#include "cpt/cli/select/select.h"
+#include "cpt/cli/print/waterfall.h"
+#include "cpt/cli/base/workers.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 

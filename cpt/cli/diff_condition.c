@@ -3,7 +3,7 @@
 /* diff_condition.c - what a change must not be; see diff_condition.h */
 #include "cpt/cli/diff_condition.h"
 
-#include "cpt/cli/output.h"
+#include "cpt/cli/base/output.h"
 #include "aggregate/cpt_tree.h"
 
 #include <math.h>

@@ -18,7 +18,7 @@
 #ifndef CPTI_CLI_DIFF_CONDITION_H
 #define CPTI_CLI_DIFF_CONDITION_H
 
-#include "cpt/cli/views.h"
+#include "cpt/cli/gather/views.h"
 
 enum { CPTI_CONDITIONS_MAX = 64, CPTI_CONDITION_TEXT_BYTES = 4096 };
 

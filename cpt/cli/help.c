@@ -3,7 +3,7 @@
 /* help.c - help for the screen; see help.h */
 #include "cpt/cli/help.h"
 
-#include "cpt/cli/output.h"
+#include "cpt/cli/base/output.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #ifndef CPTI_CLI_HELP_H
 #define CPTI_CLI_HELP_H
 
-#include "cpt/cli/command.h"
+#include "cpt/cli/base/command.h"
 
 #include <stdio.h>
 

@@ -6,10 +6,10 @@
  * The table is in the order of the data flow: a request's header, the log, the tree,
  * what is printed of it, what is written from it.
  */
-#include "cpt/cli/command.h"
+#include "cpt/cli/base/command.h"
 #include "cpt/cli/help.h"
-#include "cpt/cli/options.h"
-#include "cpt/cli/output.h"
+#include "cpt/cli/base/options.h"
+#include "cpt/cli/base/output.h"
 
 #include <locale.h>
 #include <string.h>

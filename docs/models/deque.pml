@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * deque.pml - one owner and two thieves at the deque of framework/deque.h
+ * deque.pml - one owner and two thieves at the deque of framework/pool/deque.h
  *
  * Every access to top, bottom and works[] is one step, as they are seq_cst, or ordered
  * by one that is. The owner pushes WORKS works through a deque of PLACES, popping in

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * guest.pml - foreign threads that take part, in framework/pool.c
+ * guest.pml - foreign threads that take part, in framework/pool/pool.c
  *
  * Two workers on two seats; two guests (cpti_pool_enter, cpti_pool_exit) and one who
  * submits work 0 to the inbox. A guest takes a seat if that is not the last one; the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * sleep.pml - who sleeps and who is woken, in framework/pool.c
+ * sleep.pml - who sleeps and who is woken, in framework/pool/pool.c
  *
  * SEATS workers and EXTRA threads for those that block; a foreign thread that submits
  * three works and the owner of the pool, who frees it once all works have run:

@@ -9,8 +9,8 @@
 #include "tests/bench/bench.h"
 
 #include "framework/cpt_runtime.h"
-#include "framework/deque.h"
-#include "framework/deque_locked.h"
+#include "framework/pool/deque.h"
+#include "tests/bench/deque_locked.h"
 
 #include <semaphore.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  */
 #include "tests/bench/bench.h"
 
-#include "cpt/cli/expression.h"
+#include "cpt/cli/select/expression.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 

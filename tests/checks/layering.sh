@@ -62,7 +62,7 @@ for folder in cpt wire framework framework/transport aggregate pprof-export \
         pprof-export)        ok='cpt/cpt_ aggregate/cpt_ pprof-export/' ;;
         cpt/import)          ok='cpt/cpt_ cpt/import/' ;;
         cpt/store)           ok='cpt/cpt_ wire/cpt_ aggregate/cpt_ cpt/store/' ;;
-        cpt/cli)             ok='cpt/cli/ cpt/cpt_ cpt/import/cpt_ cpt/store/store.h
+        cpt/cli)             ok='cpt/cli/ cpt/cpt_ cpt/import/cpt_ cpt/cli/store/store.h
                                  framework/cpt_ framework/transport/cpt_ wire/cpt_
                                  aggregate/cpt_ pprof-export/cpt_' ;;
         examples)            ok='cpt/cpt_' ;; # as a user of the installed library

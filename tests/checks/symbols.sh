@@ -51,7 +51,7 @@ for library in $(find modules -name 'libcpt_*.so' | sort); do
         failed=1
     done < "$work/symbols"
 done
-# libcurl is loaded when it is first wanted (cpt/store/curl_library.h).
+# libcurl is loaded when it is first wanted (cpt/cli/store/curl_library.h).
 if [ -x cpt ] && readelf -d cpt | grep 'NEEDED.*libcurl'; then
     echo "cpt: is linked to libcurl, which makes it slow to start"
     failed=1

@@ -7,7 +7,7 @@
  * record, says the same twice, and the contrary behind a `not`. And what holds for a
  * record may hold for a block with it, by what an index says of that.
  */
-#include "cpt/cli/expression.h"
+#include "cpt/cli/select/expression.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_index.h"

@@ -10,11 +10,11 @@
  * What an answer becomes holds together: the path of a row adds up to its latency, and
  * a tree can be written.
  */
-#include "cpt/store/store.h"
+#include "cpt/cli/store/store.h"
 
 #include "aggregate/cpt_tree.h"
 #include "cpt/cpt_path.h"
-#include "cpt/store/http.h"
+#include "cpt/cli/store/http.h"
 #include "wire/cpt_log.h"
 
 #include <stdlib.h>

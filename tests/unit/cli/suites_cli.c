@@ -3,7 +3,7 @@
 /* suites_cli.c - the suites of the tool's parts */
 #include "tests/support/suites.h"
 
-#include "cpt/cli/command.h"
+#include "cpt/cli/base/command.h"
 
 extern CU_TestInfo cpt_when_tests[];
 extern CU_TestInfo cpt_options_tests[];

@@ -4,7 +4,7 @@
  * chain says */
 #include "tests/support/suites.h"
 
-#include "cpt/cli/expression_sql.h"
+#include "cpt/cli/store/expression_sql.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* test_html.c - what goes into the HTML report's page, and that it cannot get out */
-#include "cpt/cli/html_page.h"
-#include "cpt/cli/html_parts.h"
+#include "cpt/cli/print/html_page.h"
+#include "cpt/cli/print/html_parts.h"
 #include "tests/support/suites.h"
 
 #include <CUnit/CUnit.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The parts of this test's own page, in place of those of cpt/cli/html/. */
+/* The parts of this test's own page, in place of those of cpt/cli/print/html/. */
 const char cpti_html_parts_html[] =
     "<title>{{title}}</title><style>{{css}}</style>"
     "<script>{{data}}</script><script>{{js}}</script>end";

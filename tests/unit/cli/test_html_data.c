@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* test_html_data.c - the limits of what the HTML report holds; its sums stay */
-#include "cpt/cli/html_data.h"
+#include "cpt/cli/print/html_data.h"
 
 #include "aggregate/cpt_tree.h"
 #include "cpt/cpt_path.h"

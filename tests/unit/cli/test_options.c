@@ -3,7 +3,7 @@
 /* test_options.c - the command line taken apart */
 #include "tests/support/suites.h"
 
-#include "cpt/cli/options.h"
+#include "cpt/cli/base/options.h"
 
 #include <string.h>
 

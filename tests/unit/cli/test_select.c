@@ -3,7 +3,7 @@
 /* test_select.c - which requests count, and how much */
 #include "tests/support/suites.h"
 
-#include "cpt/cli/select.h"
+#include "cpt/cli/select/select.h"
 #include "aggregate/cpt_tree.h"
 #include "wire/cpt_log.h"
 

@@ -3,7 +3,7 @@
 /* test_when.c - points of time as people give them */
 #include "tests/support/suites.h"
 
-#include "cpt/cli/when.h"
+#include "cpt/cli/select/when.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
  * both pass the same tests. */
 #include "tests/support/suites.h"
 
-#include "framework/deque.h"
-#include "framework/deque_locked.h"
+#include "framework/pool/deque.h"
+#include "tests/bench/deque_locked.h"
 
 #include <pthread.h>
 #include <string.h>

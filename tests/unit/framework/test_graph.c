@@ -5,7 +5,7 @@
 #include "tests/support/suites.h"
 
 #include "framework/cpt_graph.h"
-#include "framework/plan.h"
+#include "framework/graph/plan.h"
 
 #include <stdlib.h>
 #include <stdio.h>

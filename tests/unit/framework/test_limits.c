@@ -4,8 +4,8 @@
  * its callees learn of that */
 #include "tests/unit/framework/service_pair.h"
 
-#include "framework/cancel.h"
-#include "framework/service.h"
+#include "framework/run/cancel.h"
+#include "framework/service/service.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
 #include "tests/support/suites.h"
 #include "tests/support/virtual_time.h"
 
-#include "framework/pool.h"
+#include "framework/pool/pool.h"
 
 #include <errno.h>
 #include <pthread.h>

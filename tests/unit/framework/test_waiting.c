@@ -9,7 +9,7 @@
 #include "tests/unit/framework/one_request.h"
 
 #include "cpt/cpt_path.h"
-#include "framework/pool.h"
+#include "framework/pool/pool.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

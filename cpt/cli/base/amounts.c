@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* amounts.c - numbers and times on the command line; see amounts.h */
+#include "cpt/cli/base/amounts.h"
+
+#include "cpt/cli/base/command.h"
+#include "cpt/cli/base/output.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cpti_amount_read(const char **at, double *value, enum cpti_unit *unit)
+{
+    static const struct {
+        const char *word;
+        enum cpti_unit unit;
+        double factor;
+    } units[] = {
+        {"%", CPTI_UNIT_PART, 0.01}, {"ns", CPTI_UNIT_TIME, 1},
+        {"us", CPTI_UNIT_TIME, 1e3}, {"ms", CPTI_UNIT_TIME, 1e6},
+        {"s", CPTI_UNIT_TIME, 1e9},
+    };
+    char *end = NULL;
+
+    if (strspn(*at, "0123456789.") == 0) {
+        return 0; /* no hexadecimal, no infinity, no sign */
+    }
+    *value = strtod(*at, &end);
+    if (end == *at || !(*value > 0) || !isfinite(*value)) {
+        return 0;
+    }
+    *unit = CPTI_UNIT_NONE;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        const size_t bytes = strlen(units[i].word);
+
+        if (strncmp(end, units[i].word, bytes) == 0) {
+            *value *= units[i].factor;
+            *unit = units[i].unit;
+            end += bytes;
+            break;
+        }
+    }
+    *at = end;
+    return 1;
+}
+
+int cpti_amounts(const char *option, const char *text, enum cpti_unit unit,
+                 double values[CPTI_AMOUNTS_MAX], size_t *count)
+{
+    static const char *const examples[] = {"numbers, as '100,1000'",
+                                           "times, as '0.5ms,2s'", "parts, as '1%,5%'"};
+    const char *at = text;
+    enum cpti_unit given;
+
+    *count = 0;
+    while (*count < CPTI_AMOUNTS_MAX &&
+           cpti_amount_read(&at, &values[*count], &given) && given == unit) {
+        ++*count;
+        if (*at == '\0') {
+            return CPTI_EXIT_DONE;
+        }
+        if (*at++ != ',') {
+            break;
+        }
+    }
+    return cpti_usage("option '--%s' takes up to %d %s, not '%s'", option,
+                      CPTI_AMOUNTS_MAX, examples[unit], cpti_quoted(text));
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* files.c - inputs known by their first bytes, outputs whole or absent; see files.h */
+#include "cpt/cli/base/files.h"
+
+#include "cpt/cli/base/command.h"
+#include "cpt/cli/gather/gather_store.h"
+#include "cpt/cli/base/output.h"
+#include "aggregate/cpt_tree.h"
+#include "wire/cpt_log.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SLURP_BYTES_FIRST = 64 * 1024, LOG_MAGIC_BYTES = 8 };
+
+/* --- Inputs --- */
+
+static int is_stdio(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+const char *cpti_input_name(const struct cpti_input *input)
+{
+    return is_stdio(input->path) ? "standard input" : cpti_quoted(input->path);
+}
+
+/* Every block of a log begins with the same bytes, the first one too. */
+static int is_log(const unsigned char *head, size_t bytes)
+{
+    unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
+
+    (void)cpt_log_header(header);
+    return bytes >= LOG_MAGIC_BYTES && memcmp(head, header, LOG_MAGIC_BYTES) == 0;
+}
+
+static enum cpti_input_kind kind_of(const unsigned char *head, size_t bytes)
+{
+    if (bytes == 0) {
+        return CPTI_INPUT_EMPTY;
+    }
+    if (cpt_tree_is_encoded(head, bytes)) {
+        return CPTI_INPUT_TREE;
+    }
+    if (is_log(head, bytes)) {
+        return CPTI_INPUT_LOG;
+    }
+    return bytes >= 2 && head[0] == 0x1f && head[1] == 0x8b ? CPTI_INPUT_GZIP
+                                                            : CPTI_INPUT_OTHER;
+}
+
+int cpti_input_open(struct cpti_input *input, const char *path)
+{
+    struct stat about;
+
+    *input = (struct cpti_input){.path = path};
+    if (cpti_is_store(path)) {
+        return cpti_failed("%s: is a database, of which trees are made; this needs the "
+                           "path logs themselves",
+                           cpti_quoted(path));
+    }
+    input->file = is_stdio(path) ? stdin : fopen(path, "rb");
+    if (input->file == NULL) {
+        return cpti_failed("%s: cannot be opened: %s", cpti_quoted(path),
+                           strerror(errno));
+    }
+    if (fstat(fileno(input->file), &about) == 0 && S_ISREG(about.st_mode)) {
+        input->total_bytes = (uint64_t)about.st_size;
+    }
+    errno = 0;
+    input->head_bytes = fread(input->head, 1, sizeof input->head, input->file);
+    if (ferror(input->file)) {
+        const int failed = cpti_failed("%s: cannot be read: %s", cpti_input_name(input),
+                                       strerror(errno));
+
+        cpti_input_close(input);
+        return failed;
+    }
+    input->kind = kind_of(input->head, input->head_bytes);
+    return CPTI_EXIT_DONE;
+}
+
+void cpti_input_close(struct cpti_input *input)
+{
+    if (input->file != NULL && input->file != stdin) {
+        (void)fclose(input->file);
+    }
+    input->file = NULL;
+}
+
+cpt_status cpti_input_read(void *context, void *buffer, size_t capacity, size_t *bytes)
+{
+    struct cpti_input *input = context;
+    const size_t left = input->head_bytes - input->head_used;
+    const size_t from_head = left < capacity ? left : capacity;
+
+    if (from_head != 0) {
+        memcpy(buffer, input->head + input->head_used, from_head);
+        input->head_used += from_head;
+        *bytes = from_head;
+    } else {
+        errno = 0;
+        *bytes = fread(buffer, 1, capacity, input->file);
+        if (*bytes == 0 && ferror(input->file)) {
+            input->error_number = errno;
+            return CPT_IO;
+        }
+    }
+    input->read_bytes += *bytes;
+    return CPT_OK;
+}
+
+cpt_status cpti_input_seek(void *context, uint64_t offset)
+{
+    struct cpti_input *input = context;
+
+    errno = 0;
+    if (fseeko(input->file, (off_t)offset, SEEK_SET) != 0) {
+        input->error_number = errno;
+        return CPT_IO;
+    }
+    input->head_used = input->head_bytes;
+    input->read_bytes = offset;
+    return CPT_OK;
+}
+
+cpt_status cpti_input_read_at(void *context, uint64_t offset, void *buffer,
+                              size_t bytes)
+{
+    const struct cpti_input *input = context;
+    unsigned char *next = buffer;
+
+    while (bytes != 0) {
+        const ssize_t got = pread(fileno(input->file), next, bytes, (off_t)offset);
+
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            return CPT_IO;
+        }
+        next += got;
+        offset += (uint64_t)got;
+        bytes -= (size_t)got;
+    }
+    return CPT_OK;
+}
+
+uint64_t cpti_input_bytes(const struct cpti_input *input)
+{
+    struct stat about;
+
+    return fstat(fileno(input->file), &about) == 0 && S_ISREG(about.st_mode)
+               ? (uint64_t)about.st_size
+               : 0;
+}
+
+int cpti_input_slurp(struct cpti_input *input, size_t limit, unsigned char **data,
+                     size_t *bytes)
+{
+    size_t capacity = SLURP_BYTES_FIRST;
+    unsigned char *buffer = NULL;
+    size_t used = 0;
+
+    for (;;) {
+        unsigned char *larger = realloc(buffer, capacity + 1);
+        size_t more = 0;
+
+        if (larger == NULL) {
+            free(buffer);
+            return cpti_failed("out of memory");
+        }
+        buffer = larger;
+        if (cpti_input_read(input, buffer + used, capacity - used, &more) != CPT_OK) {
+            free(buffer);
+            return cpti_failed("%s: cannot be read: %s", cpti_input_name(input),
+                               strerror(input->error_number));
+        }
+        used += more;
+        if (used > limit) {
+            free(buffer);
+            return cpti_failed("%s: has more than %zu bytes, which is the limit",
+                               cpti_input_name(input), limit);
+        }
+        if (more == 0) {
+            break;
+        }
+        capacity += used == capacity ? capacity : 0;
+    }
+    buffer[used] = '\0';
+    *data = buffer;
+    *bytes = used;
+    return CPTI_EXIT_DONE;
+}
+
+/* --- Outputs --- */
+
+/* The temporary file, for when we are told to end. One is written at a time. */
+static char *volatile unfinished;
+
+/* Only what a signal handler may call. */
+static void remove_unfinished(int signal_number)
+{
+    if (unfinished != NULL) {
+        (void)unlink(unfinished);
+    }
+    (void)raise(signal_number); /* now as it would have ended us without the handler */
+}
+
+static void expect_signals(void)
+{
+    static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
+    struct sigaction action = {0};
+
+    action.sa_handler = remove_unfinished;
+    action.sa_flags = (int)SA_RESETHAND;
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        struct sigaction before;
+
+        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL) {
+            (void)sigaction(signals[i], &action, NULL);
+        }
+    }
+}
+
+/* The place that a file of that name has: links are followed, as with a plain write. */
+static char *resolve(const char *path)
+{
+    char *target = realpath(path, NULL);
+
+    return target != NULL ? target : strdup(path);
+}
+
+/* The permissions of a new file. */
+static mode_t new_file_mode(void)
+{
+    const mode_t mask = umask(0);
+
+    (void)umask(mask);
+    return 0666 & ~mask;
+}
+
+/* A temporary file beside @output's target. */
+static int open_temporary(struct cpti_output *output, mode_t mode)
+{
+    const size_t bytes = strlen(output->target) + sizeof ".XXXXXX";
+    int descriptor;
+
+    output->temporary = malloc(bytes);
+    if (output->temporary == NULL) {
+        return cpti_failed("out of memory");
+    }
+    (void)snprintf(output->temporary, bytes, "%s.XXXXXX", output->target);
+    descriptor = mkstemp(output->temporary);
+    if (descriptor < 0) {
+        free(output->temporary);
+        output->temporary = NULL;
+        return cpti_failed("%s: cannot be written: %s", cpti_quoted(output->path),
+                           strerror(errno));
+    }
+    unfinished = output->temporary;
+    expect_signals();
+    (void)fchmod(descriptor, mode);
+    output->file = fdopen(descriptor, "wb");
+    if (output->file == NULL) {
+        (void)close(descriptor);
+        return cpti_failed("out of memory");
+    }
+    return CPTI_EXIT_DONE;
+}
+
+int cpti_output_open(struct cpti_output *output, const char *path)
+{
+    struct stat about;
+    int is_there;
+    int status;
+
+    *output = (struct cpti_output){0};
+    if (path == NULL || is_stdio(path)) {
+        output->file = stdout;
+        return CPTI_EXIT_DONE;
+    }
+    output->path = path;
+    is_there = stat(path, &about) == 0;
+    if (is_there && !S_ISREG(about.st_mode)) {
+        output->file = fopen(path, "wb");
+        return output->file != NULL ? CPTI_EXIT_DONE
+                                    : cpti_failed("%s: cannot be written: %s",
+                                                  cpti_quoted(path), strerror(errno));
+    }
+    output->target = resolve(path);
+    if (output->target == NULL) {
+        return cpti_failed("out of memory");
+    }
+    /* What was private stays so. */
+    status = open_temporary(output, is_there ? about.st_mode & 0777 : new_file_mode());
+    if (status != CPTI_EXIT_DONE) {
+        cpti_output_abort(output);
+    }
+    return status;
+}
+
+int cpti_output_write(void *context, const void *data, size_t bytes)
+{
+    struct cpti_output *output = context;
+
+    return fwrite(data, 1, bytes, output->file) != bytes;
+}
+
+static void output_deinit(struct cpti_output *output)
+{
+    unfinished = NULL;
+    free(output->target);
+    free(output->temporary);
+    *output = (struct cpti_output){0};
+}
+
+int cpti_output_commit(struct cpti_output *output)
+{
+    int failed;
+
+    if (output->file == stdout) {
+        return CPTI_EXIT_DONE; /* cpti_finish() looks whether all went well */
+    }
+    errno = 0;
+    failed = ferror(output->file) || fflush(output->file) != 0;
+    failed = (fclose(output->file) != 0) || failed;
+    output->file = NULL;
+    failed = failed || (output->temporary != NULL &&
+                        rename(output->temporary, output->target) != 0);
+    if (failed) {
+        const int number = errno;
+
+        if (output->temporary != NULL) {
+            (void)unlink(output->temporary);
+        }
+        (void)cpti_failed("%s: cannot be written: %s", cpti_quoted(output->path),
+                          number != 0 ? strerror(number) : "unknown error");
+    }
+    output_deinit(output);
+    return failed ? CPTI_EXIT_FAILED : CPTI_EXIT_DONE;
+}
+
+void cpti_output_abort(struct cpti_output *output)
+{
+    if (output->file != NULL && output->file != stdout) {
+        (void)fclose(output->file);
+    }
+    if (output->temporary != NULL) {
+        (void)unlink(output->temporary);
+    }
+    output_deinit(output);
+}

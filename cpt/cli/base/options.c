@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* options.c - the command line taken apart; see options.h */
+#include "cpt/cli/base/options.h"
+
+#include "cpt/cli/base/output.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Longer words are compared by their beginning: it is about typing mistakes. */
+enum { WORD_BYTES_MAX = 32, WORDS_MAX = 64 };
+
+/* Insertions, deletions and changes that lead from @left to @right. */
+static size_t edit_distance(const char *left, const char *right)
+{
+    size_t row[WORD_BYTES_MAX + 1];
+    const size_t left_bytes = strnlen(left, WORD_BYTES_MAX);
+    const size_t right_bytes = strnlen(right, WORD_BYTES_MAX);
+
+    for (size_t j = 0; j <= right_bytes; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; i <= left_bytes; i++) {
+        size_t diagonal = row[0];
+
+        row[0] = i;
+        for (size_t j = 1; j <= right_bytes; j++) {
+            const size_t changed = diagonal + (left[i - 1] != right[j - 1]);
+
+            diagonal = row[j];
+            row[j] = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+            row[j] = changed < row[j] ? changed : row[j];
+        }
+    }
+    return row[right_bytes];
+}
+
+const char *cpti_nearest_word(const char *given, const char *const *words, size_t count)
+{
+    const char *best = NULL;
+    size_t best_distance = strlen(given) / 3 + 2; /* farther away is no mistyping */
+
+    for (size_t i = 0; i < count; i++) {
+        const size_t distance = edit_distance(given, words[i]);
+
+        if (distance < best_distance) {
+            best = words[i];
+            best_distance = distance;
+        }
+    }
+    return best;
+}
+
+const struct cpti_option *cpti_command_option(const struct cpti_command *command,
+                                              size_t index)
+{
+    for (size_t i = 0; i <= CPTI_OPTION_TABLES_MAX; i++) {
+        const struct cpti_option *option =
+            i < CPTI_OPTION_TABLES_MAX ? command->options[i] : cpti_common_options;
+
+        for (; option != NULL && option->name != NULL; option++) {
+            if (index == 0) {
+                return option;
+            }
+            index--;
+        }
+    }
+    return NULL;
+}
+
+static const struct cpti_option *find_name(const struct cpti_command *command,
+                                           const char *name, size_t bytes)
+{
+    const struct cpti_option *option;
+
+    for (size_t i = 0; (option = cpti_command_option(command, i)) != NULL; i++) {
+        if (strncmp(option->name, name, bytes) == 0 && option->name[bytes] == '\0') {
+            return option;
+        }
+    }
+    return NULL;
+}
+
+static const struct cpti_option *find_letter(const struct cpti_command *command,
+                                             char letter)
+{
+    const struct cpti_option *option;
+
+    for (size_t i = 0; (option = cpti_command_option(command, i)) != NULL; i++) {
+        if (option->letter == letter && letter != 0) {
+            return option;
+        }
+    }
+    return NULL;
+}
+
+static int unknown_option(const struct cpti_command *command, const char *word)
+{
+    const char *names[WORDS_MAX];
+    const char *nearest = NULL;
+    size_t count = 0;
+    const struct cpti_option *option;
+
+    while (count < WORDS_MAX &&
+           (option = cpti_command_option(command, count)) != NULL) {
+        names[count++] = option->name;
+    }
+    if (strncmp(word, "--", 2) == 0) {
+        nearest = cpti_nearest_word(word + 2, names, count);
+    }
+    if (nearest != NULL) {
+        return cpti_usage("unknown option '%s'; did you mean '--%s'?",
+                          cpti_quoted(word), nearest);
+    }
+    return cpti_usage("unknown option '%s'; see 'cpt %s --help'", cpti_quoted(word),
+                      command->name);
+}
+
+/* The command line as it is walked through. */
+struct walk {
+    struct cpti_arguments *arguments;
+    char *const *words;
+    size_t count;
+    size_t index;
+};
+
+static void note(struct walk *walk, const struct cpti_option *option, const char *value)
+{
+    walk->arguments->options[walk->arguments->option_count++] =
+        (struct cpti_argument){option, value};
+}
+
+static int needs_value(const struct cpti_option *option)
+{
+    return cpti_usage("option '--%s' needs a value: --%s %s", option->name,
+                      option->name, option->value);
+}
+
+/* Whether @value is one of those that @option can have. */
+static int check_word(const struct cpti_option *option, const char *value)
+{
+    const char *at = option->words;
+    const size_t bytes = strlen(value);
+
+    while (at != NULL && bytes != 0 && (at = strstr(at, value)) != NULL) {
+        if ((at == option->words || at[-1] == ' ') && strchr(" ", at[bytes]) != NULL) {
+            return CPTI_EXIT_DONE;
+        }
+        at++;
+    }
+    return option->words == NULL ? CPTI_EXIT_DONE
+                                 : cpti_usage("option '--%s' takes one of: %s",
+                                              option->name, option->words);
+}
+
+/* --name, --name=value, --name value */
+static int take_long(struct walk *walk)
+{
+    const char *name = walk->words[walk->index] + 2;
+    const char *equals = strchr(name, '=');
+    const size_t bytes = equals != NULL ? (size_t)(equals - name) : strlen(name);
+    const struct cpti_option *option = find_name(walk->arguments->command, name, bytes);
+    const char *value = NULL;
+
+    if (option == NULL) {
+        return unknown_option(walk->arguments->command, walk->words[walk->index]);
+    }
+    if (option->value == NULL && equals != NULL) {
+        return cpti_usage("option '--%s' takes no value", option->name);
+    }
+    if (option->value != NULL) {
+        if (equals == NULL && walk->index + 1 == walk->count) {
+            return needs_value(option);
+        }
+        value = equals != NULL ? equals + 1 : walk->words[++walk->index];
+    }
+    note(walk, option, value);
+    return value == NULL ? CPTI_EXIT_DONE : check_word(option, value);
+}
+
+/* -a, -ab, -ovalue, -o value */
+static int take_letters(struct walk *walk)
+{
+    const char *word = walk->words[walk->index];
+
+    for (const char *at = word + 1; *at != '\0'; at++) {
+        const struct cpti_option *option = find_letter(walk->arguments->command, *at);
+
+        if (option == NULL) {
+            return unknown_option(walk->arguments->command, word);
+        }
+        if (option->value == NULL) {
+            note(walk, option, NULL);
+            continue;
+        }
+        if (at[1] == '\0' && walk->index + 1 == walk->count) {
+            return needs_value(option);
+        }
+        note(walk, option, at[1] != '\0' ? at + 1 : walk->words[++walk->index]);
+        return check_word(
+            option, walk->arguments->options[walk->arguments->option_count - 1].value);
+    }
+    return CPTI_EXIT_DONE;
+}
+
+static int check_operands(const struct cpti_arguments *arguments)
+{
+    const struct cpti_command *command = arguments->command;
+
+    if (arguments->operand_count < command->operand_count_min) {
+        return cpti_usage("'cpt %s' needs %s; see 'cpt %s --help'", command->name,
+                          command->operand_count_min == 1 ? "a file" : "two files",
+                          command->name);
+    }
+    if (arguments->operand_count > command->operand_count_max) {
+        return cpti_usage("'%s' is one too many; see 'cpt %s --help'",
+                          cpti_quoted(arguments->operands[command->operand_count_max]),
+                          command->name);
+    }
+    return CPTI_EXIT_DONE;
+}
+
+int cpti_arguments_init(struct cpti_arguments *arguments,
+                        const struct cpti_command *command, size_t count,
+                        char *const *words)
+{
+    struct walk walk = {arguments, words, count, 0};
+    size_t letter_count = 1;
+    int is_operand = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        letter_count += strlen(words[i]); /* no word holds more options than bytes */
+    }
+    *arguments = (struct cpti_arguments){.command = command};
+    arguments->options = calloc(letter_count, sizeof *arguments->options);
+    arguments->operands = calloc(count + 1, sizeof *arguments->operands);
+    if (arguments->options == NULL || arguments->operands == NULL) {
+        return cpti_failed("out of memory");
+    }
+    for (; walk.index < count; walk.index++) {
+        const char *word = words[walk.index];
+        int failed = CPTI_EXIT_DONE;
+
+        if (is_operand || word[0] != '-' || word[1] == '\0') {
+            arguments->operands[arguments->operand_count++] = word;
+        } else if (strcmp(word, "--") == 0) {
+            is_operand = 1;
+        } else {
+            failed = word[1] == '-' ? take_long(&walk) : take_letters(&walk);
+        }
+        if (failed != CPTI_EXIT_DONE) {
+            return failed;
+        }
+    }
+    return cpti_has(arguments, "help") ? CPTI_EXIT_DONE : check_operands(arguments);
+}
+
+void cpti_arguments_deinit(struct cpti_arguments *arguments)
+{
+    free(arguments->options);
+    free(arguments->operands);
+    *arguments = (struct cpti_arguments){0};
+}
+
+static int is_named(const struct cpti_argument *argument, const char *name)
+{
+    assert(argument->option != NULL);
+    return strcmp(argument->option->name, name) == 0;
+}
+
+int cpti_has(const struct cpti_arguments *arguments, const char *name)
+{
+    for (size_t i = 0; i < arguments->option_count; i++) {
+        if (is_named(&arguments->options[i], name)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+const char *cpti_value_at(const struct cpti_arguments *arguments, const char *name,
+                          size_t index)
+{
+    for (size_t i = 0; i < arguments->option_count; i++) {
+        if (is_named(&arguments->options[i], name) && index-- == 0) {
+            return arguments->options[i].value;
+        }
+    }
+    return NULL;
+}
+
+const char *cpti_value(const struct cpti_arguments *arguments, const char *name)
+{
+    const char *value = NULL;
+
+    for (size_t i = 0; i < arguments->option_count; i++) {
+        if (is_named(&arguments->options[i], name)) {
+            value = arguments->options[i].value;
+        }
+    }
+    return value;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* output.c - messages, the terminal, and text fitted to it; see output.h */
+#include "cpt/cli/base/output.h"
+
+#include "cpt/cli/base/command.h"
+#include "cpt/cpt_path.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+#include <wchar.h>
+
+enum { QUOTED_COUNT = 4, WRAP_COLUMNS = 78, COLUMNS_MIN = 40, COLUMNS_MAX = 4096 };
+
+/* The next of the buffers that are used in turn. */
+static char *take_buffer(void)
+{
+    static _Thread_local char buffers[QUOTED_COUNT][CPTI_TEXT_BYTES];
+    static _Thread_local unsigned next;
+
+    return buffers[next++ % QUOTED_COUNT];
+}
+
+const char *cpti_quoted_bytes(struct cpt_bytes text)
+{
+    char *buffer = take_buffer();
+
+    (void)cpt_text_name(text, buffer, CPTI_TEXT_BYTES);
+    return buffer;
+}
+
+/* Bytes of @text before the first that only names have to escape. */
+static size_t plain_bytes(struct cpt_bytes text)
+{
+    size_t bytes = 0;
+
+    while (bytes < text.bytes && text.data[bytes] != ';' && text.data[bytes] != '\\') {
+        bytes++;
+    }
+    return bytes;
+}
+
+size_t cpti_printable_to(struct cpt_bytes text, char *to, size_t capacity)
+{
+    size_t written = 0;
+
+    to[0] = '\0';
+    while (text.bytes != 0 && written + 2 < capacity) {
+        const size_t bytes = plain_bytes(text);
+        const size_t left = capacity - written;
+        const size_t used = bytes != 0 ? bytes : 1;
+
+        if (bytes == 0) {
+            (void)snprintf(to + written, left, "%c", text.data[0]);
+        } else {
+            (void)cpt_text_name((struct cpt_bytes){text.data, bytes}, to + written,
+                                left);
+        }
+        written += strlen(to + written);
+        text.data += used;
+        text.bytes -= used;
+    }
+    return written;
+}
+
+const char *cpti_printable(struct cpt_bytes text)
+{
+    char *buffer = take_buffer();
+
+    (void)cpti_printable_to(text, buffer, CPTI_TEXT_BYTES);
+    return buffer;
+}
+
+const char *cpti_quoted(const char *text)
+{
+    return cpti_quoted_bytes(cpt_bytes_of(text));
+}
+
+static void say(const char *format, va_list arguments) CPT_PRINTF(1, 0);
+
+static _Thread_local FILE *said_to;
+
+void cpti_say_to(FILE *file)
+{
+    said_to = file;
+}
+
+int cpti_says_apart(void)
+{
+    return said_to != NULL;
+}
+
+static void say(const char *format, va_list arguments)
+{
+    FILE *file = said_to != NULL ? said_to : stderr;
+
+    if (said_to == NULL) {
+        (void)fflush(stdout); /* in the order in which it happened */
+    }
+    (void)fputs("cpt: ", file);
+    (void)vfprintf(file, format, arguments);
+    (void)fputc('\n', file);
+}
+
+int cpti_failed(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    say(format, arguments);
+    va_end(arguments);
+    return CPTI_EXIT_FAILED;
+}
+
+int cpti_usage(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    say(format, arguments);
+    va_end(arguments);
+    return CPTI_EXIT_USAGE;
+}
+
+void cpti_warn(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    say(format, arguments);
+    va_end(arguments);
+}
+
+int cpti_finish(int status)
+{
+    errno = 0;
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        return cpti_failed("standard output: %s",
+                           errno != 0 ? strerror(errno) : "cannot be written");
+    }
+    return status;
+}
+
+size_t cpti_columns(void)
+{
+    const char *given = getenv("COLUMNS");
+    unsigned long columns = given != NULL ? strtoul(given, NULL, 10) : 0;
+    struct winsize size = {0};
+
+    if (columns == 0 && !isatty(STDOUT_FILENO)) {
+        return 0;
+    }
+    if (columns == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
+        columns = size.ws_col;
+    }
+    columns = columns == 0 ? 80 : columns;
+    columns = columns < COLUMNS_MIN ? COLUMNS_MIN : columns;
+    return columns > COLUMNS_MAX ? COLUMNS_MAX : columns;
+}
+
+int cpti_is_coloured(void)
+{
+    const char *no_color = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+
+    return isatty(STDOUT_FILENO) && (no_color == NULL || no_color[0] == '\0') &&
+           terminal != NULL && strcmp(terminal, "dumb") != 0;
+}
+
+/* The next character of @text: its bytes, and in @columns how wide it is. The locale
+ * that main() sets makes wcwidth() know wide and combining characters. */
+static size_t character(const char *text, size_t *columns)
+{
+    mbstate_t state = {0};
+    wchar_t wide = 0;
+    size_t bytes;
+    int width;
+
+    *columns = 1;
+    if ((unsigned char)text[0] < 0x80) {
+        return 1;
+    }
+    bytes = mbrtowc(&wide, text, MB_CUR_MAX, &state);
+    if (bytes == 0 || bytes > MB_CUR_MAX) {
+        /* without a UTF-8 locale: count the bytes that begin a character */
+        *columns = ((unsigned char)text[0] & 0xc0U) != 0x80U;
+        return 1;
+    }
+    width = wcwidth(wide);
+    *columns = width < 0 ? 1 : (size_t)width;
+    return bytes;
+}
+
+size_t cpti_text_fit(const char *text, size_t columns)
+{
+    size_t used = 0;
+    size_t at = 0;
+
+    while (text[at] != '\0') {
+        size_t width;
+        const size_t bytes = character(text + at, &width);
+
+        if (used + width > columns) {
+            break;
+        }
+        used += width;
+        at += bytes;
+    }
+    return at;
+}
+
+size_t cpti_text_columns(const char *text)
+{
+    size_t columns = 0;
+
+    while (*text != '\0') {
+        size_t width;
+
+        text += character(text, &width);
+        columns += width;
+    }
+    return columns;
+}
+
+/* One paragraph of @bytes. */
+static void wrap(FILE *file, size_t indent, const char *text, size_t bytes)
+{
+    const size_t room = WRAP_COLUMNS - indent;
+    const char *end = text + bytes;
+
+    while (text < end) {
+        size_t left = (size_t)(end - text);
+        size_t line = left;
+
+        if (left > room) {
+            line = room;
+            while (line > 0 && text[line] != ' ') {
+                line--;
+            }
+            line = line == 0 ? room : line;
+        }
+        (void)fprintf(file, "%*s%.*s\n", (int)indent, "", (int)line, text);
+        text += line;
+        while (text < end && *text == ' ') {
+            text++;
+        }
+    }
+}
+
+void cpti_print_wrapped(FILE *file, size_t indent, const char *text)
+{
+    while (*text != '\0') {
+        const size_t bytes = strcspn(text, "\n");
+
+        if (bytes == 0 || text[0] == ' ') {
+            (void)fprintf(file, "%*s%.*s\n", bytes == 0 ? 0 : (int)indent, "",
+                          (int)bytes, text);
+        } else {
+            wrap(file, indent, text, bytes);
+        }
+        text += bytes;
+        text += *text == '\n';
+    }
+}
+
+const char *cpti_ms(double ns, char text[32])
+{
+    (void)snprintf(text, 32, "%.3f", ns / 1e6);
+    if (strcmp(text, "-0.000") == 0) {
+        return "0.000";
+    }
+    return text;
+}
+
+const char *cpti_utc(uint64_t unix_ns, char text[64])
+{
+    const time_t seconds = (time_t)(unix_ns / 1000000000U);
+    struct tm parts = {0};
+    char day[40];
+
+    if (gmtime_r(&seconds, &parts) == NULL ||
+        strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &parts) == 0) {
+        return "?";
+    }
+    (void)snprintf(text, 64, "%s.%09uZ", day, (unsigned)(unix_ns % 1000000000U));
+    return text;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * bands.h - an example request for each band of latency
+ *
+ * An average is no request. To see real ones, a few are kept while a log is read: the
+ * first in each small range of latencies. When the distribution is known, each band
+ * takes the one nearest to its middle:
+ *
+ *      band       0 to 50 %    50 to 90 %    90 to 99 %    99 to 100 %
+ *      example    that near 25 %    70 %          94.5 %        99.5 %
+ *
+ * In order of use: cpti_bands_meet for each request; cpti_band_of for each band;
+ * cpti_bands_deinit.
+ */
+#ifndef CPTI_CLI_BANDS_H
+#define CPTI_CLI_BANDS_H
+
+#include "cpt/cli/gather/kept.h"
+
+#include <stddef.h>
+
+struct cpt_tree;
+
+/* Ranges of latency: 32 for each power of two below 2^64. And bands. */
+enum { CPTI_BAND_RANGES = 64 * 32, CPTI_BAND_COUNT = 4 };
+
+/* Segments that all kept requests have together: some 100 MB. Then no more are kept. */
+enum { CPTI_BAND_SEGMENTS_MAX = 1 << 22 };
+
+/* Zero to begin with. */
+struct cpti_bands {
+    struct cpti_kept kept[CPTI_BAND_RANGES]; /* by range; the first that came */
+    uint64_t record_count;                   /* met */
+    uint64_t segment_count;                  /* of those that are kept */
+};
+
+/* Told of each selected request; the context is the bands. @path may be NULL unless
+ * cpti_bands_need_path() says that it is wanted. CPTI_EXIT_DONE, or CPTI_EXIT_FAILED
+ * without memory. */
+int cpti_bands_meet(void *bands, const struct cpt_record *record,
+                    const struct cpt_path *path, uint64_t weight);
+int cpti_bands_need_path(const void *bands, const struct cpt_record *record);
+void cpti_bands_deinit(struct cpti_bands *bands);
+
+/* One band. */
+struct cpti_band {
+    double from; /* quantiles: 0.5 … */
+    double to;   /* … 0.9 */
+    uint64_t low_ns;
+    uint64_t high_ns;
+    const struct cpti_kept *example; /* borrowed; NULL if there is none */
+};
+
+/* Band @index of the latencies in @tree. Its example may lie beside it by the width of
+ * a range: a band may be narrower than that. */
+struct cpti_band cpti_band_of(const struct cpti_bands *bands,
+                              const struct cpt_tree *tree, size_t index);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* edge_path.c - the path of a request by calls between services; see edge_path.h */
+#include "cpt/cli/gather/edge_path.h"
+
+#include "cpt/cli/gather/gather.h"
+#include "cpt/cli/base/output.h"
+#include "aggregate/cpt_tree.h"
+#include "cpt/cpt_alloc.h"
+#include "cpt/cpt_path.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What stands for the service of frames that have none. */
+#define NO_SERVICE "(none)"
+
+enum { EDGE_BYTES = 2 * CPT_NAME_BYTES_MAX + 16 };
+
+static struct cpt_bytes service_of(const struct cpt_path *path, uint32_t frame)
+{
+    const struct cpt_bytes service = cpt_path_frame_service(path, frame);
+
+    return service.bytes != 0 ? service : cpt_bytes_of(NO_SERVICE);
+}
+
+/* The frame of @edges for frame @index of @path, whose parent's is @parent. */
+static cpt_status add_edge(const struct cpt_path *path, uint32_t index,
+                           struct cpt_path *edges, uint32_t parent, uint32_t *edge)
+{
+    const uint32_t caller = cpt_path_frame(path, index)->parent;
+    const struct cpt_bytes to = service_of(path, index);
+    struct cpt_bytes from = {"", 0};
+    char text[EDGE_BYTES];
+    char bounded[CPT_NAME_BYTES_MAX + 1];
+
+    if (caller != CPT_FRAME_NONE) {
+        from = service_of(path, caller);
+        if (cpt_bytes_equal(from, to)) {
+            *edge = parent;
+            return CPT_OK;
+        }
+    }
+    (void)snprintf(text, sizeof text, "%.*s%s-> %.*s", (int)from.bytes, from.data,
+                   from.bytes != 0 ? " " : "", (int)to.bytes, to.data);
+    return cpt_path_frame_add(edges, parent,
+                              cpt_name_bound(cpt_bytes_of(text), bounded),
+                              CPT_KIND_WORK, edge);
+}
+
+cpt_status cpti_edge_path(const struct cpt_path *path, struct cpt_path *edges)
+{
+    const size_t count = cpt_path_frame_count(path);
+    uint32_t *frames = cpt_alloc_array(NULL, NULL, count + 1, sizeof *frames);
+    cpt_status status = frames != NULL ? CPT_OK : CPT_NO_MEMORY;
+
+    cpt_path_reset(edges);
+    for (uint32_t i = 0; i < count && status == CPT_OK; i++) {
+        const uint32_t parent = cpt_path_frame(path, i)->parent;
+
+        status = add_edge(path, i, edges,
+                          parent == CPT_FRAME_NONE ? CPT_FRAME_NONE : frames[parent],
+                          &frames[i]);
+    }
+    for (size_t i = 0; i < cpt_path_segment_count(path) && status == CPT_OK; i++) {
+        const struct cpt_segment *segment = cpt_path_segment(path, i);
+
+        status =
+            cpt_path_append_ns(edges, frames[segment->frame], segment->duration_ns);
+    }
+    cpt_alloc_free(NULL, frames);
+    return status;
+}
+
+/* --- Of all requests --- */
+
+/* What the requests are told to. */
+struct edges {
+    struct cpt_path *path; /* of one request */
+    struct cpt_tree *tree; /* of all */
+};
+
+static int add_request(void *context, const struct cpt_record *record,
+                       const struct cpt_path *path, uint64_t weight)
+{
+    struct edges *edges = context;
+    cpt_status status = cpti_edge_path(path, edges->path);
+
+    (void)record;
+    if (status == CPT_OK) {
+        status = cpt_tree_add(edges->tree, edges->path, weight);
+    }
+    return status == CPT_OK ? CPTI_EXIT_DONE
+                            : cpti_failed("%s", cpt_status_sentence(status));
+}
+
+static void drop(void *part)
+{
+    struct edges *edges = part;
+
+    cpt_path_free(edges->path);
+    cpt_tree_free(edges->tree);
+    free(edges);
+}
+
+static void *split(const void *context)
+{
+    struct edges *part = calloc(1, sizeof *part);
+
+    (void)context;
+    if (part == NULL) {
+        return NULL;
+    }
+    part->path = cpt_path_new(NULL);
+    part->tree = cpt_tree_new(NULL, NULL);
+    if (part->path == NULL || part->tree == NULL) {
+        drop(part);
+        return NULL;
+    }
+    return part;
+}
+
+static cpt_status join(void *context, void *part)
+{
+    const struct edges *edges = context;
+    const struct edges *more = part;
+
+    return cpt_tree_merge(edges->tree, more->tree);
+}
+
+static const struct cpti_gather_threads threads = {split, join, drop};
+
+/* What was selected, and when: as @from says. */
+static cpt_status copy_notes(struct cpt_tree *tree, const struct cpt_tree *from)
+{
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 0; i < cpt_tree_note_count(from) && status == CPT_OK; i++) {
+        const struct cpt_tree_note_entry note = cpt_tree_note_at(from, i);
+
+        status = note.value != NULL ? cpt_tree_note(tree, note.key, note.value)
+                                    : cpt_tree_count_add(tree, note.key, note.count);
+    }
+    if (cpt_tree_time_last_ns(from) != 0) {
+        cpt_tree_time_add(tree, cpt_tree_time_first_ns(from));
+        cpt_tree_time_add(tree, cpt_tree_time_last_ns(from));
+    }
+    return status == CPT_OK ? cpt_tree_note(tree, "view", "edge") : status;
+}
+
+/* Reads the operands for @edges. As cpti_gather_operands(). */
+static int gather(const struct cpti_arguments *arguments, struct edges *edges,
+                  int *is_usable)
+{
+    struct cpti_selection selection;
+    struct cpti_gather gather = {.selection = &selection,
+                                 .request = add_request,
+                                 .context = edges,
+                                 .threads = &threads};
+    int status = cpti_selection_init(&selection, arguments);
+
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_gather(&gather, 1, arguments->operands, arguments->operand_count,
+                             cpti_has(arguments, "stop-at-error"), is_usable);
+    }
+    if (*is_usable && gather.met_tree) {
+        *is_usable = 0;
+        status =
+            cpti_usage("a tree knows its requests by stack only, not by edge; give "
+                       "the path log it was made from");
+    }
+    if (*is_usable && copy_notes(edges->tree, gather.tree) != CPT_OK) {
+        *is_usable = 0;
+        status = cpti_failed("out of memory");
+    }
+    cpt_tree_free(gather.tree);
+    cpti_selection_deinit(&selection);
+    return status;
+}
+
+int cpti_edge_gather(const struct cpti_arguments *arguments, struct cpt_tree **tree,
+                     int *is_usable)
+{
+    struct edges edges = {cpt_path_new(NULL), cpt_tree_new(NULL, NULL)};
+    int status;
+
+    *is_usable = 0;
+    if (edges.path != NULL && edges.tree != NULL) {
+        status = gather(arguments, &edges, is_usable);
+    } else {
+        status = cpti_failed("out of memory");
+    }
+    cpt_path_free(edges.path);
+    *tree = edges.tree;
+    return status;
+}

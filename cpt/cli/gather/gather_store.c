@@ -1,0 +1,707 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * gather_store.c - trees out of ClickHouse; see gather_store.h
+ *
+ *      survey   which entry services, how many requests          each shard
+ *      rest     requests that the database cannot decide about   row by row, here
+ *      ask      sums of all others                               each shard
+ *
+ * A percentile needs a pass of its own, or rather four: the weights of all latencies
+ * are asked for in steps of 2^36 ns (a minute), then those in the step where the
+ * percentile lies in steps of 2^24 ns, and so on down to a nanosecond. So it is exact,
+ * and no answer has many rows.
+ *
+ * A sample is that of the log: Algorithm R over all selected requests, in the order of
+ * their logs' names and of their place in them. The database says which places there
+ * are; what is drawn are identities, of which the sums are asked for.
+ */
+#include "cpt/cli/gather/gather_store.h"
+
+#include "cpt/cli/gather/gather.h"
+#include "cpt/cli/gather/gather_percentile.h"
+#include "cpt/cli/gather/gather_sample.h"
+#include "cpt/cli/base/output.h"
+#include "cpt/cli/store/store_question.h"
+#include "aggregate/cpt_tree.h"
+#include "cpt/cpt_path.h"
+#include "cpt/cli/store/store.h"
+#include "wire/cpt_log.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+__extension__ typedef unsigned __int128 u128;
+
+int cpti_is_store(const char *operand)
+{
+    return cpti_store_is_address(operand);
+}
+
+/* One database that is being asked. */
+struct gathering {
+    const char *address;
+    struct cpti_store *store;
+    struct cpti_selection *selection;
+    struct cpti_asked *asked;
+    struct cpt_error error;
+};
+
+static int begin(struct gathering *gathering, const char *address,
+                 struct cpti_selection *selection, int is_population)
+{
+    int status;
+
+    *gathering = (struct gathering){.address = address, .selection = selection};
+    gathering->asked = cpti_asked_new(selection, is_population);
+    status = gathering->asked == NULL ? CPTI_EXIT_FAILED
+                                      : cpti_store_opened(address, &gathering->store);
+    return status;
+}
+
+static void end(struct gathering *gathering)
+{
+    cpti_store_close(gathering->store);
+    free(gathering->asked);
+    cpti_selection_deinit(gathering->selection);
+}
+
+static int said(const struct gathering *gathering, cpt_status status)
+{
+    return cpti_store_said(gathering->address, status, &gathering->error);
+}
+
+/* --- Survey --- */
+
+/* What there is. */
+struct found {
+    struct gathering *gathering;
+    struct cpt_tree *tree;
+    struct cpt_tree *rest; /* of the requests that were looked at here */
+    struct cpt_path *path;
+    struct cpti_gather *gather; /* whose requests have to be met one by one; or NULL */
+    uint64_t rest_count;
+    void (*service)(void *context, const char *name);
+    void *context;
+    char first[CPTI_TEXT_BYTES];
+    int service_count; /* 0, 1, or 2 for several */
+    int has_failed;    /* gather->request has, and has said so */
+};
+
+static void meet_service_name(struct found *found, struct cpt_bytes service)
+{
+    const char *name = cpti_quoted_bytes(service);
+
+    found->service(found->context, name);
+    if (found->service_count == 0) {
+        (void)snprintf(found->first, sizeof found->first, "%s", name);
+        found->service_count = 1;
+    } else if (strcmp(found->first, name) != 0) {
+        found->service_count = 2;
+    }
+}
+
+static cpt_status meet_service(void *context, const struct cpti_store_service *service)
+{
+    struct found *found = context;
+    const struct {
+        const char *key;
+        uint64_t count;
+    } counts[] = {{"records", service->record_count},
+                  {"forced_excluded", service->forced_count},
+                  {"local_root_excluded", service->local_root_count}};
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 0; i < 3 && status == CPT_OK; i++) {
+        if (counts[i].count != 0) {
+            status = cpt_tree_count_add(found->tree, counts[i].key, counts[i].count);
+        }
+    }
+    if (status == CPT_OK && service->selected_count != 0) {
+        meet_service_name(found, service->name);
+    }
+    return status;
+}
+
+static cpt_status add_row(struct found *found, const struct cpti_store_row *row,
+                          uint64_t weight)
+{
+    cpt_status status;
+
+    cpt_path_reset(found->path);
+    status = cpt_record_path(row->record, NULL, found->path, NULL);
+    if (status == CPT_OK) {
+        status = cpt_tree_add(found->rest, found->path, weight);
+    }
+    if (status == CPT_OK) {
+        cpt_tree_time_add(found->rest, row->record->start_unix_ns);
+    }
+    return status;
+}
+
+/* A request that the database could not decide about. Its record has been counted. */
+static cpt_status meet_row(void *context, const struct cpti_store_row *row)
+{
+    struct found *found = context;
+    const uint64_t weight = cpti_asked_weight(&found->gathering->asked->question, row);
+    const enum cpti_selected selected =
+        cpti_selection_counts(found->gathering->selection, row->record);
+
+    found->rest_count++;
+    if (selected == CPTI_FORCED_EXCLUDED) {
+        return cpt_tree_count_add(found->tree, "forced_excluded", 1);
+    }
+    if (selected == CPTI_LOCAL_ROOT_EXCLUDED) {
+        return cpt_tree_count_add(found->tree, "local_root_excluded", 1);
+    }
+    if (selected != CPTI_SELECTED || weight == 0) {
+        return CPT_OK;
+    }
+    meet_service_name(found, row->record->service);
+    return found->gathering->selection->sample_count != 0 || found->gather != NULL
+               ? CPT_OK /* it comes again */
+               : add_row(found, row, weight);
+}
+
+/* One of all that are or may be selected. */
+static cpt_status meet_each_row(void *context, const struct cpti_store_row *row)
+{
+    struct found *found = context;
+    const struct cpti_gather *gather = found->gather;
+    const uint64_t weight = cpti_asked_weight(&found->gathering->asked->question, row);
+    cpt_status status;
+
+    if (weight == 0 || cpti_selection_counts(found->gathering->selection,
+                                             row->record) != CPTI_SELECTED) {
+        return CPT_OK;
+    }
+    status = add_row(found, row, weight);
+    if (status == CPT_OK && gather->request(gather->context, row->record, found->path,
+                                            weight) != CPTI_EXIT_DONE) {
+        found->has_failed = 1; /* and has said why */
+        return CPT_CANCELLED;
+    }
+    return status;
+}
+
+/* Which keys there are, for who finds nothing. */
+static cpt_status look_for_keys(struct gathering *gathering, int has_found)
+{
+    struct cpti_selection *selection = gathering->selection;
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 0; i < selection->expression.test_count && status == CPT_OK; i++) {
+        int is_there = has_found;
+
+        if (selection->was_seen[i]) {
+            continue;
+        }
+        if (!has_found) {
+            status = cpti_store_has_key(gathering->store,
+                                        cpti_expression_key(&selection->expression, i),
+                                        &is_there, &gathering->error);
+        }
+        selection->was_seen[i] = (unsigned char)is_there;
+        selection->unseen_count -= (size_t)is_there;
+    }
+    return status;
+}
+
+static int survey(struct gathering *gathering, struct found *found)
+{
+    const struct cpti_store_question *question = &gathering->asked->question;
+    cpt_status status = cpti_store_survey(gathering->store, question, meet_service,
+                                          found, &gathering->error);
+
+    if (status == CPT_OK) {
+        status = cpti_store_rest(gathering->store, question, meet_row, found,
+                                 &gathering->error);
+    }
+    if (status == CPT_OK) {
+        status = look_for_keys(gathering, found->service_count != 0);
+    }
+    if (found->rest_count != 0) {
+        cpti_warn("%s: of %" PRIu64
+                  " requests a number is written as text in a way that "
+                  "databases read differently; these were fetched and compared here",
+                  cpti_quoted(gathering->address), found->rest_count);
+    }
+    return said(gathering, status);
+}
+
+/* --- Samples --- */
+
+/* Places of requests that are held at once, 40 bytes each. */
+enum { PLACES_MAX = 1 << 27 };
+
+struct source {
+    char *name; /* owned */
+    size_t name_bytes;
+    uint64_t hash;
+};
+
+struct drawing {
+    struct gathering *gathering;
+    struct source *sources;
+    size_t source_count;
+    struct cpti_store_place *places; /* source: first the hash, then the rank */
+    size_t place_count;
+    size_t place_capacity;
+};
+
+static int compare_names(const void *left, const void *right)
+{
+    const struct source *a = left;
+    const struct source *b = right;
+    const size_t bytes = a->name_bytes < b->name_bytes ? a->name_bytes : b->name_bytes;
+    const int order = bytes == 0 ? 0 : memcmp(a->name, b->name, bytes);
+
+    return order != 0
+               ? order
+               : (a->name_bytes > b->name_bytes) - (a->name_bytes < b->name_bytes);
+}
+
+static cpt_status meet_source(void *context, struct cpt_bytes name, uint64_t hash)
+{
+    struct drawing *drawing = context;
+    struct source *grown;
+    struct source source = {malloc(name.bytes + 1), name.bytes, hash};
+
+    for (size_t i = 0; i < drawing->source_count; i++) {
+        if (drawing->sources[i].hash == hash) {
+            free(source.name); /* another shard has it, too */
+            return CPT_OK;
+        }
+    }
+    grown = realloc(drawing->sources, (drawing->source_count + 1) * sizeof *grown);
+    if (grown == NULL || source.name == NULL) {
+        free(source.name);
+        drawing->sources = grown != NULL ? grown : drawing->sources;
+        return CPT_NO_MEMORY;
+    }
+    if (name.bytes != 0) {
+        memcpy(source.name, name.data, name.bytes);
+    }
+    drawing->sources = grown;
+    drawing->sources[drawing->source_count++] = source;
+    return CPT_OK;
+}
+
+static cpt_status meet_place(void *context, const struct cpti_store_place *place)
+{
+    struct drawing *drawing = context;
+
+    if (drawing->place_count == drawing->place_capacity) {
+        const size_t capacity =
+            drawing->place_capacity == 0 ? 1024 : 2 * drawing->place_capacity;
+        struct cpti_store_place *grown =
+            drawing->place_capacity < PLACES_MAX
+                ? realloc(drawing->places, capacity * sizeof *grown)
+                : NULL;
+
+        if (grown == NULL) {
+            return drawing->place_capacity < PLACES_MAX ? CPT_NO_MEMORY : CPT_LIMIT;
+        }
+        drawing->places = grown;
+        drawing->place_capacity = capacity;
+    }
+    drawing->places[drawing->place_count++] = *place;
+    return CPT_OK;
+}
+
+/* One that is selected here. */
+static cpt_status meet_rest_place(void *context, const struct cpti_store_row *row)
+{
+    struct drawing *drawing = context;
+    struct cpti_store_place place = {.ordinal = row->ordinal, .pick = row->pick};
+
+    if (cpti_selection_counts(drawing->gathering->selection, row->record) !=
+            CPTI_SELECTED ||
+        cpti_asked_weight(&drawing->gathering->asked->question, row) == 0) {
+        return CPT_OK;
+    }
+    for (size_t i = 0; i < drawing->source_count; i++) {
+        const struct source *source = &drawing->sources[i];
+
+        if (cpt_bytes_equal((struct cpt_bytes){source->name, source->name_bytes},
+                            row->source)) {
+            place.source = source->hash;
+        }
+    }
+    return meet_place(drawing, &place);
+}
+
+static int compare_places(const void *left, const void *right)
+{
+    const struct cpti_store_place *a = left;
+    const struct cpti_store_place *b = right;
+
+    if (a->source != b->source) {
+        return a->source < b->source ? -1 : 1;
+    }
+    if (a->ordinal != b->ordinal) {
+        return a->ordinal < b->ordinal ? -1 : 1;
+    }
+    return (a->pick.id > b->pick.id) - (a->pick.id < b->pick.id);
+}
+
+/* The places in the order in which a log has them. */
+static void sort_places(struct drawing *drawing)
+{
+    if (drawing->place_count == 0) {
+        return;
+    }
+    qsort(drawing->sources, drawing->source_count, sizeof *drawing->sources,
+          compare_names);
+    for (size_t i = 0; i < drawing->place_count; i++) {
+        size_t rank = 0;
+
+        while (rank < drawing->source_count &&
+               drawing->sources[rank].hash != drawing->places[i].source) {
+            rank++;
+        }
+        drawing->places[i].source = rank;
+    }
+    qsort(drawing->places, drawing->place_count, sizeof *drawing->places,
+          compare_places);
+}
+
+/* Draws the sample from the places; @picks gets who is in it. */
+static cpt_status draw(const struct drawing *drawing, struct cpti_sample *sample,
+                       struct cpti_store_pick **picks)
+{
+    static const struct cpt_bytes none = {"", 0};
+
+    for (size_t i = 0; i < drawing->place_count; i++) {
+        const struct cpti_sampled index = {.start_unix_ns = i};
+        const size_t place = cpti_sample_draw(sample);
+
+        if (place != SIZE_MAX &&
+            cpti_sample_put(sample, place, none, &index) != CPT_OK) {
+            return CPT_NO_MEMORY;
+        }
+    }
+    *picks = calloc(sample->count + 1, sizeof **picks);
+    if (*picks == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    for (size_t i = 0; i < sample->count; i++) {
+        (*picks)[i] = drawing->places[sample->kept[i].start_unix_ns].pick;
+    }
+    return CPT_OK;
+}
+
+/* Makes of the question one for a sample; the caller frees the picks. */
+static int draw_sample(struct gathering *gathering, struct cpti_sample *sample,
+                       struct cpti_store_pick **picks)
+{
+    struct cpti_store_question *question = &gathering->asked->question;
+    struct drawing drawing = {.gathering = gathering};
+    cpt_status status = cpti_store_places(gathering->store, question, meet_source,
+                                          meet_place, &drawing, &gathering->error);
+
+    if (status == CPT_OK) {
+        status = cpti_store_rest(gathering->store, question, meet_rest_place, &drawing,
+                                 &gathering->error);
+    }
+    if (status == CPT_OK) {
+        sort_places(&drawing);
+        status = draw(&drawing, sample, picks);
+    }
+    for (size_t i = 0; i < drawing.source_count; i++) {
+        free(drawing.sources[i].name);
+    }
+    free(drawing.sources);
+    free(drawing.places);
+    if (status == CPT_LIMIT) {
+        return cpti_failed("%s: a sample can be drawn of at most %d requests; choose a "
+                           "shorter window",
+                           cpti_quoted(gathering->address), PLACES_MAX);
+    }
+    if (status == CPT_OK) {
+        question->picks = *picks;
+        question->pick_count = sample->count;
+    }
+    return said(gathering, status);
+}
+
+/* --- All --- */
+
+/* Adds the sums of what is selected, or each of it. */
+static int add_selected(struct gathering *gathering, struct found *found)
+{
+    const struct cpti_store_question *question = &gathering->asked->question;
+    struct cpt_tree *part = NULL;
+    cpt_status status;
+
+    if (found->gather != NULL) {
+        status = cpti_store_rows(gathering->store, question, meet_each_row, found,
+                                 &gathering->error);
+        if (found->has_failed) {
+            return CPTI_EXIT_FAILED;
+        }
+    } else {
+        status = cpti_store_ask(gathering->store, question, &part, &gathering->error);
+        if (status == CPT_OK) {
+            status = cpt_tree_merge(found->tree, part);
+        }
+    }
+    if (status == CPT_OK) {
+        status = cpt_tree_merge(found->tree, found->rest);
+    }
+    cpt_tree_free(part);
+    return said(gathering, status);
+}
+
+static int ask(struct gathering *gathering, struct found *found,
+               struct cpti_sample *sample)
+{
+    struct cpti_store_pick *picks = NULL;
+    int failed = survey(gathering, found);
+
+    if (failed != CPTI_EXIT_DONE || found->service_count != 1) {
+        return failed;
+    }
+    if (sample != NULL) {
+        failed = draw_sample(gathering, sample, &picks);
+    }
+    if (failed == CPTI_EXIT_DONE) {
+        failed = add_selected(gathering, found);
+    }
+    free(picks);
+    return failed;
+}
+
+int cpti_store_gather(const char *address, struct cpti_gather *gather,
+                      struct cpti_sample *sample,
+                      void (*service)(void *context, const char *name), void *context)
+{
+    struct gathering gathering;
+    struct found found = {.gathering = &gathering,
+                          .tree = gather->tree,
+                          .rest = cpt_tree_new(NULL, NULL),
+                          .path = cpt_path_new(NULL),
+                          .service = service,
+                          .context = context};
+    int status = begin(&gathering, address, gather->selection, 0);
+
+    if (gather->request != NULL && !gather->needs_order) {
+        found.gather = gather;
+    } else {
+        gather->met_tree = 1;
+    }
+    if (found.rest == NULL || found.path == NULL) {
+        status = cpti_failed("out of memory");
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = ask(&gathering, &found, sample);
+    }
+    cpt_tree_free(found.rest);
+    cpt_path_free(found.path);
+    end(&gathering);
+    return status;
+}
+
+/* --- Percentiles --- */
+
+/* Weights of the steps of a span: of the databases and of what was met here. */
+struct step {
+    uint64_t number;
+    u128 weight;
+};
+
+struct steps {
+    struct step *steps;
+    size_t count;
+    size_t capacity;
+};
+
+static cpt_status add_step(struct steps *steps, uint64_t number, u128 weight)
+{
+    if (steps->count == steps->capacity) {
+        const size_t capacity = steps->capacity == 0 ? 1024 : 2 * steps->capacity;
+        struct step *grown = realloc(steps->steps, capacity * sizeof *grown);
+
+        if (grown == NULL) {
+            return CPT_NO_MEMORY;
+        }
+        steps->steps = grown;
+        steps->capacity = capacity;
+    }
+    steps->steps[steps->count++] = (struct step){number, weight};
+    return CPT_OK;
+}
+
+static cpt_status meet_weight(void *context, uint64_t number, uint64_t low_sum,
+                              uint64_t high_sum)
+{
+    return add_step(context, number, ((u128)high_sum << 32) + low_sum);
+}
+
+static int compare_steps(const void *left, const void *right)
+{
+    const struct step *a = left;
+    const struct step *b = right;
+
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+/* All databases of a first pass, and the population that was met here. */
+struct weighing {
+    struct gathering *gatherings;
+    size_t count;
+    struct cpti_population *population;
+};
+
+/* The steps of @span, sorted. enum cpti_exit. */
+static int weigh(const struct weighing *weighing, const struct cpti_store_span *span,
+                 struct steps *steps)
+{
+    const struct cpti_population *population = weighing->population;
+    int failed = CPTI_EXIT_DONE;
+
+    steps->count = 0;
+    for (size_t i = 0; i < weighing->count && failed == CPTI_EXIT_DONE; i++) {
+        struct gathering *gathering = &weighing->gatherings[i];
+
+        failed = said(gathering,
+                      cpti_store_weigh(gathering->store, &gathering->asked->question,
+                                       span, meet_weight, steps, &gathering->error));
+    }
+    for (size_t i = 0; i < population->count && failed == CPTI_EXIT_DONE; i++) {
+        const struct cpti_latency *own = &population->latencies[i];
+
+        if (own->latency_ns >= span->from_ns && own->latency_ns <= span->to_ns &&
+            add_step(steps, (own->latency_ns - span->from_ns) >> span->shift,
+                     own->weight) != CPT_OK) {
+            failed = cpti_failed("out of memory");
+        }
+    }
+    if (steps->count != 0) {
+        qsort(steps->steps, steps->count, sizeof *steps->steps, compare_steps);
+    }
+    return failed;
+}
+
+/* Narrows @span to the step in which @below reaches @wanted, both times 10^8. */
+static void narrow(const struct steps *steps, u128 wanted, u128 *below,
+                   struct cpti_store_span *span)
+{
+    uint64_t number = 0;
+    size_t i = 0;
+
+    while (i < steps->count) {
+        u128 weight = 0;
+
+        number = steps->steps[i].number;
+        for (; i < steps->count && steps->steps[i].number == number; i++) {
+            weight += steps->steps[i].weight;
+        }
+        if ((*below + weight) * 100000000 >= wanted) {
+            break;
+        }
+        *below += i < steps->count ? weight : 0; /* the last one it is at any rate */
+    }
+    span->from_ns += number << span->shift;
+    span->to_ns = span->from_ns + ((UINT64_C(1) << span->shift) - 1);
+}
+
+/* The share of the requests at or below the percentile, by four spans. */
+static int find_percentile(const struct weighing *weighing, struct steps *steps,
+                           struct cpti_percentile *percentile)
+{
+    enum { FIRST_SHIFT = 36, SHIFT = 12 };
+    struct cpti_store_span span = {0, UINT64_MAX, FIRST_SHIFT};
+    u128 total = 0;
+    u128 below = 0;
+
+    for (;;) {
+        const int failed = weigh(weighing, &span, steps);
+
+        if (failed != CPTI_EXIT_DONE) {
+            return failed;
+        }
+        for (size_t i = 0; i < steps->count && span.shift == FIRST_SHIFT; i++) {
+            total += steps->steps[i].weight;
+        }
+        if (steps->count == 0) {
+            percentile->latency_ns = 0;
+            return CPTI_EXIT_DONE;
+        }
+        narrow(steps, total * percentile->share, &below, &span);
+        if (span.shift == 0) {
+            percentile->latency_ns = span.from_ns;
+            return CPTI_EXIT_DONE;
+        }
+        span.shift -= SHIFT;
+    }
+}
+
+/* A request that the database cannot decide about, of those that a percentile is of. */
+struct resting {
+    struct gathering *gathering;
+    struct cpti_population *population;
+};
+
+static cpt_status meet_rest_latency(void *context, const struct cpti_store_row *row)
+{
+    struct resting *resting = context;
+    const uint64_t weight =
+        cpti_asked_weight(&resting->gathering->asked->question, row);
+
+    if (weight == 0 ||
+        !cpti_selection_is_population(resting->gathering->selection, row->record)) {
+        return CPT_OK;
+    }
+    return cpti_population_add(resting->population,
+                               (struct cpti_latency){row->record->latency_ns, weight});
+}
+
+static int begin_all(struct weighing *weighing, struct cpti_selection *selection,
+                     const char *const *paths, size_t path_count)
+{
+    int failed = CPTI_EXIT_DONE;
+
+    for (size_t i = 0; i < path_count && failed == CPTI_EXIT_DONE; i++) {
+        struct gathering *gathering = &weighing->gatherings[weighing->count];
+        struct resting resting = {gathering, weighing->population};
+
+        if (!cpti_is_store(paths[i])) {
+            continue;
+        }
+        weighing->count++;
+        failed = begin(gathering, paths[i], selection, 1);
+        if (failed == CPTI_EXIT_DONE) {
+            failed =
+                said(gathering,
+                     cpti_store_rest(gathering->store, &gathering->asked->question,
+                                     meet_rest_latency, &resting, &gathering->error));
+        }
+    }
+    return failed;
+}
+
+int cpti_store_percentiles(struct cpti_selection *selection,
+                           struct cpti_population *population, const char *const *paths,
+                           size_t path_count)
+{
+    struct weighing weighing = {calloc(path_count + 1, sizeof *weighing.gatherings), 0,
+                                population};
+    struct steps steps = {0};
+    int failed = weighing.gatherings == NULL
+                     ? cpti_failed("out of memory")
+                     : begin_all(&weighing, selection, paths, path_count);
+
+    for (size_t i = 0;
+         i < selection->expression.percentile_count && failed == CPTI_EXIT_DONE; i++) {
+        failed =
+            find_percentile(&weighing, &steps, &selection->expression.percentiles[i]);
+    }
+    for (size_t i = 0; i < weighing.count; i++) {
+        end(&weighing.gatherings[i]);
+    }
+    free(weighing.gatherings);
+    free(steps.steps);
+    return failed;
+}

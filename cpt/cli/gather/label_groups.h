@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * label_groups.h - cpt pprof --label-by KEY: requests apart by what they have for KEY
+ *
+ * There is a tree for each combination of values, besides the one of all. Labels are
+ * meant to be few: of many combinations the heaviest stay, and the others together are
+ * ‹other›.
+ *
+ * Threads: one at a time.
+ */
+#ifndef CPTI_CLI_LABEL_GROUPS_H
+#define CPTI_CLI_LABEL_GROUPS_H
+
+#include "cpt/cli/gather/mix.h"
+#include "pprof-export/cpt_pprof.h"
+
+enum {
+    CPTI_LABEL_KEYS_MAX = 4,
+    CPTI_LABEL_GROUPS_MAX = 32,   /* that a profile gets, ‹other› with them */
+    CPTI_LABEL_GATHERED_MAX = 256 /* before the heaviest are known */
+};
+
+/* The requests with one combination of values. */
+struct cpti_label_group {
+    char values[CPTI_LABEL_KEYS_MAX][CPTI_MIX_VALUE_BYTES];
+    struct cpt_tree *tree;
+    double weight;
+};
+
+struct cpti_label_groups {
+    const char *keys[CPTI_LABEL_KEYS_MAX];
+    size_t key_count;
+    struct cpti_label_group *groups;
+    size_t count;
+    /* as the profile wants it */
+    struct cpt_pprof_group shown[CPTI_LABEL_GROUPS_MAX];
+    const char *texts[CPTI_LABEL_GROUPS_MAX][CPTI_LABEL_KEYS_MAX];
+};
+
+/* Reads --label-by. enum cpti_exit; give it back also after an error. */
+int cpti_label_groups_init(struct cpti_label_groups *groups,
+                           const struct cpti_arguments *arguments);
+void cpti_label_groups_deinit(struct cpti_label_groups *groups);
+
+/* As cpti_gather_operands(), with the groups filled in. */
+int cpti_label_groups_gather(struct cpti_label_groups *groups,
+                             const struct cpti_arguments *arguments,
+                             struct cpt_tree **tree, int *is_usable);
+
+/* Has @options write what was gathered. */
+void cpti_label_groups_use(const struct cpti_label_groups *groups,
+                           struct cpt_pprof_options *options);
+
+#endif

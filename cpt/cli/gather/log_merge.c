@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * log_merge.c - several logs, their records in the order of time; see log_merge.h
+ *
+ * The logs that still have a record stand in a heap: each place is not later than the
+ * two below it (of place i they are 2i + 1 and 2i + 2), so the earliest is on top.
+ */
+#include "cpt/cli/gather/log_merge.h"
+
+#include "cpt/cli/base/output.h"
+#include "wire/cpt_log.h"
+
+#include <stdlib.h>
+
+/* One log, with the record at hand. */
+struct source {
+    struct cpti_input input;
+    struct cpti_log_walk walk;
+    struct cpt_record record;
+    size_t number; /* of equal times the log named first comes first */
+};
+
+struct heap {
+    struct source **all;
+    size_t count;
+};
+
+static int is_before(const struct source *left, const struct source *right)
+{
+    if (left->record.start_unix_ns != right->record.start_unix_ns) {
+        return left->record.start_unix_ns < right->record.start_unix_ns;
+    }
+    return left->number < right->number;
+}
+
+/* Puts the source at @at, which may be too late for its place, where it belongs. */
+static void sink(struct heap *heap, size_t at)
+{
+    for (;;) {
+        size_t first = at;
+        struct source *moved = heap->all[at];
+
+        for (size_t below = 2 * at + 1; below <= 2 * at + 2; below++) {
+            if (below < heap->count && is_before(heap->all[below], heap->all[first])) {
+                first = below;
+            }
+        }
+        if (first == at) {
+            return;
+        }
+        heap->all[at] = heap->all[first];
+        heap->all[first] = moved;
+        at = first;
+    }
+}
+
+/* Ends the walk over a source. */
+static int end_source(struct source *source, int status)
+{
+    status = cpti_log_walk_end(&source->walk, status);
+    cpti_input_close(&source->input);
+    return status;
+}
+
+/* The first record of a log. *@is_end if there is none to come, be it for a failure. */
+static int open_source(struct source *source, const struct cpti_log_walk *like,
+                       const char *path, int *is_end)
+{
+    int status = cpti_input_open(&source->input, path);
+
+    *is_end = 1;
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    source->walk = *like;
+    source->walk.input = &source->input;
+    status = cpti_log_expect(&source->input);
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_log_walk_begin(&source->walk);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_log_walk_next(&source->walk, &source->record, is_end);
+    }
+    if (status != CPTI_EXIT_DONE || *is_end) {
+        *is_end = 1;
+        status = end_source(source, status);
+    }
+    return status;
+}
+
+/* Tells of the record on top and goes on to the next one of its log. */
+static int take_top(struct heap *heap)
+{
+    struct source *source = heap->all[0];
+    int is_end = 0;
+    int status = source->walk.record(&source->walk, &source->record);
+
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_log_walk_next(&source->walk, &source->record, &is_end);
+    }
+    if (status != CPTI_EXIT_DONE || is_end) {
+        status = end_source(source, status);
+        heap->all[0] = heap->all[--heap->count];
+    }
+    if (heap->count != 0) {
+        sink(heap, 0);
+    }
+    return status;
+}
+
+int cpti_log_merge(const struct cpti_log_walk *like, const char *const *paths,
+                   size_t path_count)
+{
+    struct source *sources = calloc(path_count + 1, sizeof *sources);
+    struct heap heap = {calloc(path_count + 1, sizeof(struct source *)), 0};
+    int status = CPTI_EXIT_DONE;
+
+    if (sources == NULL || heap.all == NULL) {
+        path_count = 0;
+        status = cpti_failed("out of memory");
+    }
+    for (size_t i = 0; i < path_count; i++) {
+        int is_end = 0;
+        const int failed = open_source(&sources[i], like, paths[i], &is_end);
+
+        sources[i].number = i;
+        status = failed != CPTI_EXIT_DONE ? failed : status;
+        if (!is_end) {
+            heap.all[heap.count++] = &sources[i];
+        }
+    }
+    for (size_t i = heap.count / 2; i-- > 0;) {
+        sink(&heap, i);
+    }
+    while (heap.count != 0) {
+        const int failed = take_top(&heap);
+
+        status = failed != CPTI_EXIT_DONE ? failed : status;
+    }
+    free(heap.all);
+    free(sources);
+    return status;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * log_output.h - a path log written by the tool: records of others, as they are
+ *
+ * Records are copied byte by byte, also what this version does not know of them, into
+ * blocks of the usual size, with an index behind the last one. The file is whole or
+ * absent, as in files.h.
+ */
+#ifndef CPTI_CLI_LOG_OUTPUT_H
+#define CPTI_CLI_LOG_OUTPUT_H
+
+#include "cpt/cli/base/files.h"
+#include "cpt/cpt_name.h"
+
+struct cpt_log_block;
+struct cpt_log_index;
+
+struct cpti_log_output {
+    struct cpti_output output;
+    struct cpt_log_block *block;
+    struct cpt_log_index *index;
+    uint64_t written_bytes;
+    uint64_t record_count;
+};
+
+/* Opens @path for writing; "-" is standard output. Its blocks are compressed if
+ * @is_compressed. enum cpti_exit. */
+int cpti_log_output_open(struct cpti_log_output *log, const char *path,
+                         int is_compressed);
+
+/* Adds one record, as cpt_log_reader_bytes() gives it. enum cpti_exit. */
+int cpti_log_output_add(struct cpti_log_output *log, struct cpt_bytes record);
+
+/* Completes the log and puts it in its place. enum cpti_exit. Ends it in any case. */
+int cpti_log_output_commit(struct cpti_log_output *log);
+
+/* Removes what has been written. Ends the log. */
+void cpti_log_output_abort(struct cpti_log_output *log);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* store_load.c - requests into ClickHouse; see gather_store.h */
+#include "cpt/cli/gather/gather_store.h"
+
+#include "cpt/cli/gather/log_walk.h"
+#include "cpt/cli/base/output.h"
+#include "cpt/cli/store/store_question.h"
+#include "aggregate/cpt_tree.h"
+#include "cpt/cpt_path.h"
+#include "cpt/cli/store/store.h"
+#include "wire/cpt_log.h"
+
+#include <inttypes.h>
+
+struct loading {
+    const char *address;
+    struct cpti_store *store;
+    uint64_t loaded_count;
+    int has_failed; /* the database did not take something */
+};
+
+static int load_record(struct cpti_log_walk *walk, const struct cpt_record *record)
+{
+    struct loading *loading = walk->context;
+    const uint64_t weight = cpt_weight_of_probability(record->probability);
+    const struct cpt_path *path;
+    struct cpt_error error = {0};
+    cpt_status status;
+    int failed;
+
+    if (weight == 0 && !record->is_forced) {
+        return cpti_log_skip(walk,
+                             "its sampling probability is not above 0 and up to 1");
+    }
+    failed = cpti_log_path(walk, record, &path);
+    if (path == NULL) {
+        return failed;
+    }
+    if (cpt_path_sum_ns(path) > CPT_TREE_TIME_MAX) {
+        return cpti_log_skip(walk, "it took longer than a tree can hold");
+    }
+    status = cpti_store_load_add(loading->store, cpti_input_name(walk->input), record,
+                                 path, weight, walk->record_count, &error);
+    loading->loaded_count += status == CPT_OK;
+    loading->has_failed = status != CPT_OK;
+    return cpti_store_said(loading->address, status, &error);
+}
+
+static int load_log(struct loading *loading, const struct cpti_store_load_how *how,
+                    const char *path)
+{
+    struct cpti_input input;
+    struct cpti_log_walk walk = {
+        .input = &input,
+        .stops_at_error = how->stops_at_error,
+        .record = load_record,
+        .context = loading,
+    };
+    int status = cpti_input_open(&input, path);
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    status = cpti_log_expect(&input);
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_log_walk(&walk);
+    }
+    cpti_input_close(&input);
+    return status;
+}
+
+static int load_logs(struct loading *loading, const struct cpti_store_load_how *how,
+                     const char *const *paths, size_t path_count)
+{
+    struct cpt_error error = {0};
+    int status = cpti_store_said(loading->address,
+                                 cpti_store_create(loading->store, &error), &error);
+    int failed;
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    for (size_t i = 0; i < path_count; i++) {
+        failed = load_log(loading, how, paths[i]);
+        status = failed != CPTI_EXIT_DONE ? failed : status;
+        if (loading->has_failed) {
+            return status;
+        }
+        if (status != CPTI_EXIT_DONE && how->stops_at_error) {
+            break;
+        }
+    }
+    failed = cpti_store_said(loading->address,
+                             cpti_store_load_end(loading->store, &error), &error);
+    return failed != CPTI_EXIT_DONE ? failed : status;
+}
+
+int cpti_store_load(const char *address, const struct cpti_store_load_how *how,
+                    const char *const *paths, size_t path_count)
+{
+    struct loading loading = {.address = address};
+    int status = cpti_store_opened(address, &loading.store);
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    cpti_store_retry_for(loading.store, (unsigned)how->retry_seconds);
+    cpti_store_batch_rows(loading.store, how->batch_rows);
+    status = load_logs(&loading, how, paths, path_count);
+    cpti_store_close(loading.store);
+    if (status == CPTI_EXIT_DONE) {
+        (void)printf("%" PRIu64 " requests\n", loading.loaded_count);
+    }
+    return status;
+}

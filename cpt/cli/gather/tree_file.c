@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* tree_file.c - trees from files and to files; see tree_file.h */
+#include "cpt/cli/gather/tree_file.h"
+
+#include "cpt/cli/base/command.h"
+#include "cpt/cli/base/output.h"
+#include "aggregate/cpt_tree.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* The longest tree file that is read: it has to fit the memory beside its tree. */
+#define TREE_BYTES_MAX ((size_t)1 << 32)
+
+int cpti_tree_read(struct cpti_input *input, struct cpt_tree **tree)
+{
+    struct cpt_error error = {0};
+    unsigned char *data;
+    size_t bytes;
+    int status = cpti_input_slurp(input, TREE_BYTES_MAX, &data, &bytes);
+
+    *tree = NULL;
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    if (cpt_tree_decode(NULL, NULL, data, bytes, tree, &error) != CPT_OK) {
+        status = cpti_failed("%s: at byte %" PRIu64 ": %s", cpti_input_name(input),
+                             error.offset, error.sentence);
+    }
+    free(data);
+    return status;
+}
+
+int cpti_tree_write(const char *path, const struct cpt_tree *tree)
+{
+    struct cpti_output output;
+    int status = cpti_output_open(&output, path);
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    /* what could not be written is said by the commit */
+    if (cpt_tree_write(NULL, tree, cpti_output_write, &output) == CPT_NO_MEMORY) {
+        cpti_output_abort(&output);
+        return cpti_failed("out of memory");
+    }
+    return cpti_output_commit(&output);
+}
+
+cpt_status cpti_tree_absorb(struct cpt_tree **tree, struct cpt_tree **from)
+{
+    if (cpt_tree_node_count(*from) > cpt_tree_node_count(*tree)) {
+        struct cpt_tree *smaller = *tree;
+
+        *tree = *from;
+        *from = smaller;
+    }
+    return cpt_tree_merge(*tree, *from);
+}

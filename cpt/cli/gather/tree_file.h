@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * tree_file.h - trees from files and to files
+ *
+ * Messages have been printed when a function here fails.
+ */
+#ifndef CPTI_CLI_TREE_FILE_H
+#define CPTI_CLI_TREE_FILE_H
+
+#include "cpt/cli/base/files.h"
+
+struct cpt_tree;
+
+/* Reads the rest of @input as a tree, which the caller owns. enum cpti_exit; after a
+ * failure *@tree is NULL. */
+int cpti_tree_read(struct cpti_input *input, struct cpt_tree **tree);
+
+/* Writes @tree to the file @path; "-" is standard output. enum cpti_exit. */
+int cpti_tree_write(const char *path, const struct cpt_tree *tree);
+
+/*
+ * Adds all of *@from to *@tree, whichever way is less work: each may be the other one
+ * afterwards. Free both. Errors of cpt_tree_merge(); after one neither is of use.
+ */
+cpt_status cpti_tree_absorb(struct cpt_tree **tree, struct cpt_tree **from);
+
+#endif

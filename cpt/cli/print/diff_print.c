@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* diff_print.c - a difference as text, as Markdown, as JSON; see diff_print.h */
+#include "cpt/cli/print/diff_print.h"
+
+#include "cpt/cli/gather/mix.h"
+#include "cpt/cli/base/output.h"
+#include "cpt/cli/base/table.h"
+#include "cpt/cli/print/tree_print.h"
+#include "aggregate/cpt_tree.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Longest stack that a row shows; the end of a longer one is cut. */
+enum { STACK_BYTES = 4000 };
+
+/* What is less sure than this is not explained to people. */
+#define LEVEL 0.05
+
+/* --- As JSON --- */
+
+static void put_side(struct cpti_json *json, const char *key,
+                     const struct cpt_tree *tree)
+{
+    cpti_json_open(json, key, '{');
+    cpti_tree_json(json, tree);
+    cpti_json_close(json);
+}
+
+static void put_change(struct cpti_json *json, const struct cpt_change *change)
+{
+    cpti_json_ns(json, "base_ns", change->base_ns);
+    cpti_json_ns(json, "new_ns", change->new_ns);
+    cpti_json_ns(json, "delta_ns", change->delta_ns);
+    cpti_json_ns(json, "low_ns", change->low_ns);
+    cpti_json_ns(json, "high_ns", change->high_ns);
+    cpti_json_rough(json, "p_value", change->p_value);
+}
+
+static void put_row(struct cpti_json *json, const struct cpti_diff_print *print,
+                    const struct cpt_diff_row *row)
+{
+    cpti_json_row(json);
+    cpti_json_open(json, NULL, '{');
+    cpti_by_json(json, cpt_diff_tree(print->diff), row->node, print->by);
+    put_change(json, &row->self);
+    cpti_json_rough(json, "base_presence", row->base_presence);
+    cpti_json_rough(json, "new_presence", row->new_presence);
+    cpti_json_bool(json, "rare", row->is_rare);
+    cpti_json_open(json, "inclusive", '{');
+    put_change(json, &row->inclusive);
+    cpti_json_close(json);
+    cpti_json_rough(json, "q", row->q_value);
+    cpti_json_rough(json, "change", row->self.delta_ns / row->self.base_ns);
+    cpti_json_rough(json, "share_of_change", row->share);
+    cpti_json_ns(json, "frequency_ns", row->frequency_ns);
+    cpti_json_ns(json, "size_ns", row->size_ns);
+    cpti_json_bool(json, "lost_path", row->lost_path);
+    cpti_json_close(json);
+}
+
+static void put_diff(const struct cpti_diff_print *print, uint32_t row_count)
+{
+    struct cpti_json json = {.file = stdout};
+
+    cpti_json_open(&json, NULL, '{');
+    put_change(&json, &cpt_diff_total(print->diff)->inclusive);
+    cpti_json_float(&json, "confidence", 0.95);
+    cpti_json_text(&json, "by", cpti_by_words[print->by]);
+    put_side(&json, "base", print->gathers[0].tree);
+    put_side(&json, "new", print->gathers[1].tree);
+    if (print->mix != NULL) {
+        cpti_mix_json(print->mix, print->gathers, print->diff, &json);
+    }
+    cpti_conditions_json(print->conditions, &json);
+    cpti_json_open(&json, "rows", '[');
+    for (uint32_t i = 0; i < row_count; i++) {
+        put_row(&json, print, cpt_diff_row_at(print->diff, i));
+    }
+    cpti_json_row(&json);
+    cpti_json_close(&json);
+    cpti_json_close(&json);
+}
+
+/* --- As a table --- */
+
+/* Milliseconds with their sign; what is shown as 0 has none. */
+static const char *signed_ms(double ns, char text[40])
+{
+    char digits[32];
+    const char *shown = cpti_ms(ns, digits);
+
+    (void)snprintf(text, 40, "%s%s", ns > 0 && strcmp(shown, "0.000") != 0 ? "+" : "",
+                   shown);
+    return text;
+}
+
+/* Half of the interval; "-" if it has no ends. */
+static void add_margin(struct cpti_table *table, const struct cpt_change *change,
+                       int is_rare)
+{
+    char text[40];
+
+    if (isfinite(change->high_ns)) {
+        cpti_table_cell(table, "%s%s", is_rare ? "~" : "",
+                        cpti_ms(change->high_ns - change->delta_ns, text));
+    } else {
+        cpti_table_cell(table, "-");
+    }
+}
+
+static void add_q(struct cpti_table *table, double q)
+{
+    cpti_table_cell(table, q < 0.001 ? "<0.001" : "%.3f", q);
+}
+
+/* The change as a part of the base. */
+static void add_relative(struct cpti_table *table, const struct cpt_change *change)
+{
+    const double percent = change->delta_ns / change->base_ns * 100;
+
+    if (change->base_ns == 0 || change->delta_ns == 0) {
+        cpti_table_cell(table, change->delta_ns == 0 ? "-" : "new");
+    } else if (fabs(percent) < 0.05) {
+        cpti_table_cell(table, "0.0%%");
+    } else {
+        cpti_table_cell(table, fabs(percent) >= 1000 ? "%+.0f%%" : "%+.1f%%", percent);
+    }
+}
+
+/* The part of the whole change; of a change that may be none, no part is said. */
+static void add_share(struct cpti_table *table, double share, int is_known)
+{
+    if (!is_known) {
+        cpti_table_cell(table, "-");
+    } else if (fabs(share) < 0.005) {
+        cpti_table_cell(table, "0%%");
+    } else {
+        cpti_table_cell(table, "%.0f%%", share * 100);
+    }
+}
+
+/* Why a row changed, in a word. */
+static const char *cause_of(const struct cpt_diff_row *row)
+{
+    const double frequency = fabs(row->frequency_ns);
+    const double size = fabs(row->size_ns);
+
+    if (row->lost_path) {
+        return "lost";
+    }
+    if (!(row->q_value < LEVEL)) {
+        return "-";
+    }
+    if (frequency > 2 * size) {
+        return "freq";
+    }
+    return size > 2 * frequency ? "size" : "both";
+}
+
+static void add_change(struct cpti_table *table, const struct cpt_change *change,
+                       double q, int is_rare)
+{
+    char text[40];
+
+    cpti_table_cell(table, "%s", signed_ms(change->delta_ns, text));
+    add_margin(table, change, is_rare);
+    add_q(table, q);
+    add_relative(table, change);
+}
+
+static void add_sides(struct cpti_table *table, const struct cpt_change *change)
+{
+    char text[40];
+
+    cpti_table_cell(table, "%s", cpti_ms(change->base_ns, text));
+    cpti_table_cell(table, "%s", cpti_ms(change->new_ns, text));
+}
+
+static void add_row(struct cpti_table *table, const struct cpti_diff_print *print,
+                    const struct cpt_diff_row *row)
+{
+    const int is_known =
+        cpt_diff_total(print->diff)->inclusive.p_value < LEVEL && isfinite(row->share);
+    char text[STACK_BYTES];
+
+    add_change(table, &row->self, row->q_value, row->is_rare);
+    add_share(table, row->share, is_known);
+    add_sides(table, &row->self);
+    cpti_table_cell(table, "%s", cause_of(row));
+    if (print->by != CPTI_BY_STACK) {
+        cpti_table_cell(table, "%s", signed_ms(row->inclusive.delta_ns, text));
+    }
+    cpti_by_text(cpt_diff_tree(print->diff), row->node, print->by, text, sizeof text);
+    cpti_table_cell(table, "%s", text);
+}
+
+static void add_total(struct cpti_table *table, const struct cpti_diff_print *print,
+                      uint32_t left_count)
+{
+    const struct cpt_change *change = &cpt_diff_total(print->diff)->inclusive;
+
+    add_change(table, change, change->p_value, 0);
+    add_share(table, 1, change->p_value < LEVEL);
+    add_sides(table, change);
+    cpti_table_cell(table, "-");
+    if (print->by != CPTI_BY_STACK) {
+        cpti_table_cell(table, "-");
+    }
+    cpti_table_cell(table,
+                    left_count == 0 ? "(sum of all rows)"
+                                    : "(sum of these and %" PRIu32 " more rows)",
+                    left_count);
+}
+
+/* What the marks of the rows that are shown mean. */
+static void print_marks(const struct cpti_diff_print *print, uint32_t row_count)
+{
+    int has_rare = 0;
+    int has_lost = 0;
+
+    for (uint32_t i = 0; i < row_count; i++) {
+        has_rare = has_rare || cpt_diff_row_at(print->diff, i)->is_rare;
+        has_lost = has_lost || cpt_diff_row_at(print->diff, i)->lost_path;
+    }
+    if (has_rare || has_lost) {
+        (void)printf("\n");
+    }
+    if (has_rare) {
+        (void)printf("~ fewer than %d requests had time of it: do not trust the "
+                     "interval\n",
+                     CPT_STATS_PRESENT_MIN);
+    }
+    if (has_lost) {
+        (void)printf("lost: on fewer critical paths, since another branch is on more; "
+                     "it did not get faster\n");
+    }
+}
+
+static void print_sides(const struct cpti_diff_print *print)
+{
+    const char *fence = print->format == CPTI_DIFF_MARKDOWN ? "```\n" : "";
+
+    (void)printf("%s", fence);
+    cpti_tree_print(print->gathers[0].tree, "base");
+    cpti_tree_print(print->gathers[1].tree, "new");
+    if (print->mix != NULL) {
+        cpti_mix_print(print->mix, print->gathers, print->diff);
+    }
+    (void)printf("%s\n", fence);
+}
+
+static int print_table(const struct cpti_diff_print *print, uint32_t row_count)
+{
+    const char *const headings[] = {"diff ms", "\u00b195%", "q",
+                                    "change",  "share",     "base ms",
+                                    "new ms",  "cause",     cpti_by_words[print->by]};
+    const char *const view_headings[] = {
+        "diff ms", "\u00b195%", "q",     "change",     "share",
+        "base ms", "new ms",    "cause", "with below", cpti_by_words[print->by]};
+    const int is_stack = print->by == CPTI_BY_STACK;
+    struct cpti_table *table =
+        cpti_table_new(is_stack ? headings : view_headings, is_stack ? 9 : 10);
+    int status;
+
+    if (table == NULL) {
+        return cpti_failed("out of memory");
+    }
+    cpti_table_cut_front(table);
+    for (uint32_t i = 0; i < row_count; i++) {
+        add_row(table, print, cpt_diff_row_at(print->diff, i));
+    }
+    add_total(table, print, cpt_diff_row_count(print->diff) - row_count);
+    print_sides(print);
+    status = print->format == CPTI_DIFF_MARKDOWN ? cpti_table_print_markdown(table)
+                                                 : cpti_table_print(table);
+    cpti_table_free(table);
+    print_marks(print, row_count);
+    return status;
+}
+
+int cpti_diff_print(const struct cpti_diff_print *print)
+{
+    uint32_t row_count = cpt_diff_row_count(print->diff);
+
+    row_count = row_count < print->rows_max ? row_count : print->rows_max;
+    if (print->format == CPTI_DIFF_JSON) {
+        put_diff(print, row_count);
+        return CPTI_EXIT_DONE;
+    }
+    return print_table(print, row_count);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * diff_print.h - a difference as text, as Markdown, as JSON
+ *
+ * Threads: one at a time; all print on stdout.
+ */
+#ifndef CPTI_CLI_DIFF_PRINT_H
+#define CPTI_CLI_DIFF_PRINT_H
+
+#include "cpt/cli/diff_condition.h"
+#include "cpt/cli/gather/views.h"
+
+/* Formats of --format. */
+enum cpti_diff_format { CPTI_DIFF_TEXT, CPTI_DIFF_MARKDOWN, CPTI_DIFF_JSON };
+
+struct cpti_diff_print {
+    const struct cpti_gather *gathers; /* of base and new */
+    const struct cpt_diff *diff;
+    enum cpti_by by;
+    enum cpti_diff_format format;
+    uint32_t rows_max;
+    const struct cpti_conditions *conditions; /* evaluated; shown in JSON */
+    const struct cpti_mix *mix;               /* or NULL */
+};
+
+/* Prints it. enum cpti_exit. */
+int cpti_diff_print(const struct cpti_diff_print *print);
+
+#endif

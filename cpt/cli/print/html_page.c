@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* html_page.c - one HTML file out of its parts and some data; see html_page.h */
+#include "cpt/cli/print/html_page.h"
+
+#include "cpt/cli/print/html_parts.h"
+
+#include <assert.h>
+#include <string.h>
+
+void cpti_html_text(FILE *file, const char *title)
+{
+    for (; *title != '\0'; title++) {
+        switch (*title) {
+        case '<':
+            (void)fputs("&lt;", file);
+            break;
+        case '>':
+            (void)fputs("&gt;", file);
+            break;
+        case '&':
+            (void)fputs("&amp;", file);
+            break;
+        case '"':
+            (void)fputs("&quot;", file);
+            break;
+        default:
+            (void)fputc(*title, file);
+            break;
+        }
+    }
+}
+
+/* Whether U+2028 or U+2029 begins at @text: lines end there in older JavaScript. */
+static int is_separator(const char *text, size_t bytes)
+{
+    return bytes >= 3 && memcmp(text, "\xe2\x80", 2) == 0 &&
+           (text[2] == '\xa8' || text[2] == '\xa9');
+}
+
+void cpti_html_json(FILE *file, const char *json, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        if (json[i] == '<' || json[i] == '>' || json[i] == '&') {
+            (void)fprintf(file, "\\u%04x", (unsigned)(unsigned char)json[i]);
+        } else if (is_separator(json + i, bytes - i)) {
+            (void)fputs(json[i + 2] == '\xa8' ? "\\u2028" : "\\u2029", file);
+            i += 2;
+        } else {
+            (void)fputc(json[i], file);
+        }
+    }
+}
+
+/* Writes the page up to @marker; what comes behind it. */
+static const char *write_until(FILE *file, const char *text, const char *marker)
+{
+    const char *at = strstr(text, marker);
+
+    assert(at != NULL);
+    (void)fwrite(text, 1, (size_t)(at - text), file);
+    return at + strlen(marker);
+}
+
+void cpti_html_page(FILE *file, const char *title, const char *json, size_t bytes)
+{
+    const char *left = write_until(file, cpti_html_parts_html, "{{title}}");
+
+    cpti_html_text(file, title);
+    left = write_until(file, left, "{{css}}");
+    (void)fputs(cpti_html_parts_css, file);
+    left = write_until(file, left, "{{data}}");
+    cpti_html_json(file, json, bytes);
+    left = write_until(file, left, "{{js}}");
+    (void)fputs(cpti_html_parts_js, file);
+    (void)fputs(left, file);
+}

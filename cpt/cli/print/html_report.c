@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* html_report.c - cpt report --html: from files to one HTML file; see html_report.h */
+#include "cpt/cli/print/html_report.h"
+
+#include "cpt/cli/base/files.h"
+#include "cpt/cli/gather/gather.h"
+#include "cpt/cli/print/html_data.h"
+#include "cpt/cli/print/html_page.h"
+#include "cpt/cli/base/output.h"
+#include "aggregate/cpt_diff.h"
+#include "aggregate/cpt_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIDES_MAX = 2 };
+
+/* One run. Large, since the bands are: it lives in memory of malloc(). */
+struct report {
+    struct cpti_selection selections[SIDES_MAX];
+    struct cpti_gather gathers[SIDES_MAX];
+    struct cpti_bands bands[SIDES_MAX];
+    size_t side_count;
+};
+
+/* --- Reading --- */
+
+static int read_sides(struct report *report, const struct cpti_arguments *arguments)
+{
+    static const char *const names[SIDES_MAX] = {"base", "new"};
+    int status = cpti_selection_init(&report->selections[0], arguments);
+
+    report->side_count = 1;
+    report->gathers[0].selection = &report->selections[0];
+    if (status != CPTI_EXIT_DONE ||
+        !(cpti_has(arguments, "base") || cpti_has(arguments, "new"))) {
+        return status;
+    }
+    report->side_count = SIDES_MAX;
+    report->selections[1] = report->selections[0];
+    for (size_t i = 0; i < SIDES_MAX && status == CPTI_EXIT_DONE; i++) {
+        const char *expression = cpti_value(arguments, names[i]);
+
+        if (expression == NULL) {
+            return cpti_usage(
+                "'cpt report' takes --base and --new together: the option "
+                "'--%s' is missing",
+                names[i]);
+        }
+        report->gathers[i].what = names[i];
+        report->gathers[i].selection = &report->selections[i];
+        status = cpti_selection_add(&report->selections[i], names[i], expression);
+    }
+    return status;
+}
+
+static int gather(struct report *report, const struct cpti_arguments *arguments,
+                  int *is_usable)
+{
+    int status = read_sides(report, arguments);
+
+    *is_usable = 0;
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    for (size_t i = 0; i < report->side_count; i++) {
+        report->gathers[i].request = cpti_bands_meet;
+        report->gathers[i].needs_order = 1;
+        report->gathers[i].needs_path = cpti_bands_need_path;
+        report->gathers[i].context = &report->bands[i];
+    }
+    return cpti_gather(report->gathers, report->side_count, arguments->operands,
+                       arguments->operand_count, cpti_has(arguments, "stop-at-error"),
+                       is_usable);
+}
+
+/* --- Writing --- */
+
+static int compare(const struct report *report, struct cpt_diff **diff)
+{
+    struct cpt_error error = {0};
+
+    if (report->side_count == SIDES_MAX &&
+        cpt_diff_new(NULL, report->gathers[0].tree, report->gathers[1].tree, NULL, diff,
+                     &error) != CPT_OK) {
+        return cpti_failed("%s", error.sentence[0] != '\0'
+                                     ? error.sentence
+                                     : cpt_status_sentence(error.status));
+    }
+    return CPTI_EXIT_DONE;
+}
+
+/* The data in memory of malloc(). enum cpti_exit. */
+static int make_data(const struct report *report, char **json, size_t *bytes)
+{
+    struct cpti_html_side sides[SIDES_MAX];
+    struct cpt_diff *diff = NULL;
+    FILE *file = NULL;
+    int status = compare(report, &diff);
+
+    if (status == CPTI_EXIT_DONE) {
+        file = open_memstream(json, bytes);
+        status = file != NULL ? CPTI_EXIT_DONE : cpti_failed("out of memory");
+    }
+    if (status == CPTI_EXIT_DONE) {
+        for (size_t i = 0; i < report->side_count; i++) {
+            sides[i] = (struct cpti_html_side){
+                report->gathers[i].what != NULL ? report->gathers[i].what : "all",
+                report->gathers[i].tree, &report->bands[i]};
+        }
+        status = cpti_html_data(file, sides, report->side_count, diff);
+        if (fclose(file) != 0 && status == CPTI_EXIT_DONE) {
+            status = cpti_failed("out of memory");
+        }
+    }
+    cpt_diff_free(diff);
+    return status;
+}
+
+static int write_page(const struct report *report,
+                      const struct cpti_arguments *arguments)
+{
+    const char *entry = cpt_tree_note_find(report->gathers[0].tree, "entry");
+    struct cpti_output output;
+    char title[CPTI_TEXT_BYTES + 32];
+    char *json = NULL;
+    size_t bytes = 0;
+    int status = make_data(report, &json, &bytes);
+
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_output_open(&output, cpti_value(arguments, "html"));
+    }
+    if (status == CPTI_EXIT_DONE) {
+        (void)snprintf(title, sizeof title, "%s%s",
+                       entry != NULL ? cpti_quoted(entry) : "cpt",
+                       report->side_count == SIDES_MAX ? ": base and new"
+                                                       : ": the average request");
+        cpti_html_page(output.file, title, json, bytes);
+        status = cpti_output_commit(&output);
+    }
+    free(json);
+    return status;
+}
+
+int cpti_html_report(const struct cpti_arguments *arguments)
+{
+    struct report *report = calloc(1, sizeof *report);
+    int is_usable;
+    int status;
+
+    if (report == NULL) {
+        return cpti_failed("out of memory");
+    }
+    status = gather(report, arguments, &is_usable);
+    if (is_usable) {
+        const int failed = write_page(report, arguments);
+
+        status = failed != CPTI_EXIT_DONE ? failed : status;
+    }
+    for (size_t i = 0; i < SIDES_MAX; i++) {
+        cpt_tree_free(report->gathers[i].tree);
+        cpti_bands_deinit(&report->bands[i]);
+        cpti_selection_deinit(&report->selections[i]);
+    }
+    free(report);
+    return status;
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* path_print.c - one critical path, for people and for programs; see path_print.h */
+#include "cpt/cli/print/path_print.h"
+
+#include "cpt/cli/base/command.h"
+#include "cpt/cli/base/output.h"
+#include "cpt/cli/base/table.h"
+#include "cpt/cpt_path.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INDENT_COLUMNS = 2, REMARK_BYTES = 2 * CPTI_TEXT_BYTES };
+
+/* --- For people --- */
+
+/* The stack of @frame, root first. Its length. */
+static size_t stack_of(const struct cpt_path *path, uint32_t frame,
+                       uint32_t stack[CPT_PATH_DEPTH_MAX])
+{
+    const size_t depth = cpt_path_frame(path, frame)->depth;
+
+    for (size_t i = depth; i-- > 0;) {
+        assert(frame != CPT_FRAME_NONE);
+        stack[i] = frame;
+        frame = cpt_path_frame(path, frame)->parent;
+    }
+    return depth;
+}
+
+/* What is to be said of a segment behind its frame: " (cached, attempt 2)". */
+struct remarks {
+    char text[REMARK_BYTES];
+    size_t bytes;
+};
+
+static void remark(struct remarks *remarks, const char *format, ...) CPT_PRINTF(2, 3);
+
+static void remark(struct remarks *remarks, const char *format, ...)
+{
+    const size_t left = sizeof remarks->text - remarks->bytes;
+    va_list arguments;
+
+    if (left < CPTI_TEXT_BYTES / 2) {
+        return; /* so many labels nobody reads */
+    }
+    remarks->bytes += (size_t)snprintf(remarks->text + remarks->bytes, left, "%s",
+                                       remarks->bytes == 0 ? " (" : ", ");
+    va_start(arguments, format);
+    remarks->bytes +=
+        (size_t)vsnprintf(remarks->text + remarks->bytes,
+                          sizeof remarks->text - remarks->bytes, format, arguments);
+    va_end(arguments);
+}
+
+static void remark_label(struct remarks *remarks, const struct cpt_path *path,
+                         const struct cpt_label *label)
+{
+    int is_name;
+    const char *word = cpt_label_word(label->key, &is_name);
+
+    if (word != NULL && label->is_name) {
+        remark(remarks, "%s %.400s", word,
+               cpti_quoted_bytes(cpt_path_name(path, (cpt_name_id)label->value)));
+    } else if (word != NULL) {
+        remark(remarks, "%s %" PRIu64, word, label->value);
+    }
+}
+
+/* @label is the first label that belongs to @index or a later segment, and moves on. */
+static void remark_segment(struct remarks *remarks, const struct cpt_path *path,
+                           size_t index, size_t *label)
+{
+    const struct cpt_segment *segment = cpt_path_segment(path, index);
+    const char *reason = cpt_reason_word(segment->reason);
+
+    *remarks = (struct remarks){.bytes = 0};
+    if (reason != NULL && reason[0] != '\0') {
+        remark(remarks, "%s", reason);
+    }
+    if (segment->count > 1) {
+        remark(remarks, "%" PRIu32 " segments", segment->count);
+    }
+    if ((segment->flags & CPT_SEGMENT_OVERCOUNT) != 0) {
+        remark(remarks, "overcount");
+    }
+    for (; *label < cpt_path_label_count(path) &&
+           cpt_path_label(path, *label)->segment == index;
+         (*label)++) {
+        remark_label(remarks, path, cpt_path_label(path, *label));
+    }
+    if (remarks->bytes != 0) {
+        remarks->text[remarks->bytes] = ')';
+        remarks->text[remarks->bytes + 1] = '\0';
+    }
+}
+
+void cpti_path_remarks(const struct cpt_path *path, size_t index, char *text,
+                       size_t capacity)
+{
+    size_t label = 0;
+    size_t end = cpt_path_label_count(path);
+    struct remarks remarks;
+
+    while (label < end) { /* labels are in the order of their segments */
+        const size_t middle = label + (end - label) / 2;
+
+        if (cpt_path_label(path, middle)->segment < index) {
+            label = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    remark_segment(&remarks, path, index, &label);
+    (void)snprintf(text, capacity, "%s", remarks.text);
+}
+
+static void put_frame(struct cpti_table *table, const struct cpt_path *path,
+                      uint32_t frame, const char *behind)
+{
+    char text[CPTI_TEXT_BYTES];
+    const size_t depth = cpt_path_frame(path, frame)->depth;
+
+    (void)cpt_path_frame_text(path, frame, text, sizeof text);
+    /* very deep stacks would leave the screen: from there on the depth is a number */
+    if (depth > 40) {
+        cpti_table_cell(table, "%*s[%zu] %s%s", 40 * INDENT_COLUMNS, "", depth, text,
+                        behind);
+    } else {
+        cpti_table_cell(table, "%*s%s%s", (int)(depth - 1) * INDENT_COLUMNS, "", text,
+                        behind);
+    }
+}
+
+/* Lines for one segment, and before it for those frames above that are new. */
+static void put_segment(struct cpti_table *table, const struct cpt_path *path,
+                        size_t index, size_t *label)
+{
+    const struct cpt_segment *segment = cpt_path_segment(path, index);
+    const double sum_ns = (double)cpt_path_sum_ns(path);
+    uint32_t before[CPT_PATH_DEPTH_MAX];
+    uint32_t stack[CPT_PATH_DEPTH_MAX];
+    const size_t depth = stack_of(path, segment->frame, stack);
+    size_t before_depth = 0;
+    struct remarks remarks;
+    char ms[32];
+
+    if (index != 0) {
+        before_depth = stack_of(path, cpt_path_segment(path, index - 1)->frame, before);
+    }
+    for (size_t i = 0; i + 1 < depth; i++) {
+        if (i >= before_depth || before[i] != stack[i]) {
+            before_depth = 0; /* all below is new too */
+            cpti_table_cell(table, "%s", "");
+            cpti_table_cell(table, "%s", "");
+            put_frame(table, path, stack[i], "");
+        }
+    }
+    cpti_table_cell(table, "%s", cpti_ms((double)segment->duration_ns, ms));
+    cpti_table_cell(table, "%.1f%%", 100 * (double)segment->duration_ns / sum_ns);
+    remark_segment(&remarks, path, index, label);
+    put_frame(table, path, segment->frame, remarks.text);
+}
+
+int cpti_path_print(const struct cpt_path *path)
+{
+    static const char *const headings[] = {"ms", "share", "frame"};
+    struct cpti_table *table = cpti_table_new(headings, 3);
+    size_t label = 0;
+    int status;
+
+    if (table == NULL) {
+        return cpti_failed("out of memory");
+    }
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        put_segment(table, path, i, &label);
+    }
+    status = cpti_table_print(table);
+    cpti_table_free(table);
+    return status;
+}
+
+const char *cpti_path_flags_text(unsigned flags)
+{
+    static const char *const texts[8] = {
+        "",
+        ", unordered",
+        ", incomplete",
+        ", unordered, incomplete",
+        ", approximate",
+        ", unordered, approximate",
+        ", incomplete, approximate",
+        ", unordered, incomplete, approximate",
+    };
+
+    return texts[flags & 7U];
+}
+
+/* --- For programs --- */
+
+/* Frames of a stack, as the elements of an array in JSON. */
+struct stack_text {
+    size_t at;
+    size_t bytes; /* 0: not made */
+};
+
+/*
+ * The stacks of all frames of a path, each made once: that of the frame above, and its
+ * own name. What would be more than STACKS_BYTES_MAX together, or finds no memory, is
+ * not made, and put together where it is needed.
+ */
+struct stacks {
+    struct stack_text *all; /* NULL: none is made */
+    char *text;
+    size_t used;
+    size_t capacity;
+};
+
+enum { STACKS_BYTES_FIRST = 4096, STACKS_BYTES_MAX = 1 << 24 };
+
+/* Room for @bytes more. */
+static int stacks_grow(struct stacks *stacks, size_t bytes)
+{
+    size_t capacity = stacks->capacity == 0 ? STACKS_BYTES_FIRST : stacks->capacity;
+    char *grown;
+
+    if (bytes <= stacks->capacity - stacks->used) {
+        return 1;
+    }
+    while (capacity - stacks->used < bytes && capacity < STACKS_BYTES_MAX) {
+        capacity *= 2;
+    }
+    grown = capacity - stacks->used < bytes ? NULL : realloc(stacks->text, capacity);
+    if (grown == NULL) {
+        return 0;
+    }
+    stacks->text = grown;
+    stacks->capacity = capacity;
+    return 1;
+}
+
+static void make_stack(struct stacks *stacks, const struct cpt_path *path,
+                       uint32_t frame)
+{
+    const uint32_t parent = cpt_path_frame(path, frame)->parent;
+    const struct stack_text above =
+        parent == CPT_FRAME_NONE ? (struct stack_text){0, 0} : stacks->all[parent];
+    struct stack_text *own = &stacks->all[frame];
+    char text[CPTI_TEXT_BYTES];
+    struct cpt_bytes name = {text, 0};
+
+    *own = (struct stack_text){stacks->used, 0};
+    name.bytes = cpt_path_frame_text(path, frame, text, sizeof text);
+    if ((parent != CPT_FRAME_NONE && above.bytes == 0) ||
+        !stacks_grow(stacks, above.bytes + 1 + CPTI_JSON_QUOTED_BYTES(name.bytes))) {
+        return;
+    }
+    if (above.bytes != 0) {
+        memcpy(stacks->text + own->at, stacks->text + above.at, above.bytes);
+        stacks->text[own->at + above.bytes] = ',';
+        own->bytes = above.bytes + 1;
+    }
+    own->bytes += cpti_json_quote(name, stacks->text + own->at + own->bytes);
+    stacks->used += own->bytes;
+}
+
+static struct stacks make_stacks(const struct cpt_path *path)
+{
+    const size_t count = cpt_path_frame_count(path);
+    struct stacks stacks = {.all = calloc(count + 1, sizeof *stacks.all)};
+
+    for (uint32_t i = 0; i < count && stacks.all != NULL; i++) {
+        make_stack(&stacks, path, i); /* parents stand before their children */
+    }
+    return stacks;
+}
+
+static void put_stack_json(struct cpti_json *json, const struct cpt_path *path,
+                           const struct stacks *stacks, uint32_t frame)
+{
+    uint32_t stack[CPT_PATH_DEPTH_MAX];
+    char text[CPTI_TEXT_BYTES];
+    size_t depth;
+
+    cpti_json_open(json, "stack", '[');
+    if (stacks->all != NULL && stacks->all[frame].bytes != 0) {
+        cpti_json_raw(json, NULL,
+                      (struct cpt_bytes){stacks->text + stacks->all[frame].at,
+                                         stacks->all[frame].bytes});
+    } else {
+        depth = stack_of(path, frame, stack);
+        for (size_t i = 0; i < depth; i++) {
+            (void)cpt_path_frame_text(path, stack[i], text, sizeof text);
+            cpti_json_text(json, NULL, text);
+        }
+    }
+    cpti_json_close(json);
+}
+
+/* A word, or the number of what has none. */
+static void put_word(struct cpti_json *json, const char *key, const char *word,
+                     unsigned number)
+{
+    if (word != NULL) {
+        cpti_json_text(json, key, word);
+    } else {
+        cpti_json_unsigned(json, key, number);
+    }
+}
+
+static void put_labels_json(struct cpti_json *json, const struct cpt_path *path,
+                            size_t segment, size_t *label)
+{
+    int is_open = 0;
+
+    for (; *label < cpt_path_label_count(path); (*label)++) {
+        const struct cpt_label *at = cpt_path_label(path, *label);
+        int is_name;
+        const char *word = cpt_label_word(at->key, &is_name);
+
+        if (at->segment != segment) {
+            break;
+        }
+        if (word == NULL) {
+            continue;
+        }
+        if (!is_open) {
+            cpti_json_open(json, "labels", '{');
+            is_open = 1;
+        }
+        if (at->is_name) {
+            cpti_json_bytes(json, word, cpt_path_name(path, (cpt_name_id)at->value));
+        } else {
+            cpti_json_unsigned(json, word, at->value);
+        }
+    }
+    if (is_open) {
+        cpti_json_close(json);
+    }
+}
+
+void cpti_path_json(struct cpti_json *json, const struct cpt_path *path)
+{
+    struct stacks stacks = make_stacks(path);
+    size_t label = 0;
+
+    cpti_json_open(json, "segments", '[');
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        const struct cpt_segment *segment = cpt_path_segment(path, i);
+        const unsigned kind = cpt_path_frame(path, segment->frame)->kind;
+
+        cpti_json_open(json, NULL, '{');
+        put_stack_json(json, path, &stacks, segment->frame);
+        put_word(json, "kind", cpt_kind_word(kind), kind);
+        cpti_json_unsigned(json, "duration_ns", segment->duration_ns);
+        if (segment->reason != CPT_REASON_NONE) {
+            put_word(json, "reason", cpt_reason_word(segment->reason), segment->reason);
+        }
+        if (segment->count > 1) {
+            cpti_json_unsigned(json, "count", segment->count);
+        }
+        if ((segment->flags & CPT_SEGMENT_OVERCOUNT) != 0) {
+            cpti_json_bool(json, "overcount", 1);
+        }
+        put_labels_json(json, path, i, &label);
+        cpti_json_close(json);
+    }
+    cpti_json_close(json);
+    free(stacks.all);
+    free(stacks.text);
+}
+
+void cpti_path_flags_json(struct cpti_json *json, unsigned flags)
+{
+    if ((flags & CPT_PATH_UNORDERED) != 0) {
+        cpti_json_bool(json, "unordered", 1);
+    }
+    if ((flags & CPT_PATH_INCOMPLETE) != 0) {
+        cpti_json_bool(json, "incomplete", 1);
+    }
+    if ((flags & CPT_PATH_APPROXIMATE) != 0) {
+        cpti_json_bool(json, "approximate", 1);
+    }
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * path_print.h - one critical path, for people and for programs
+ *
+ * For people it is a tree in the order of time. A frame without time of its own stands
+ * there only to show what is below it; one that comes again, because its callee ended,
+ * has a second line:
+ *
+ *           ms  share  frame
+ *        5.000  14.3%  A: /
+ *                        A: A1
+ *       20.000  57.1%      B: Lookup
+ *       10.000  28.6%    A: A1
+ */
+#ifndef CPTI_CLI_PATH_PRINT_H
+#define CPTI_CLI_PATH_PRINT_H
+
+#include "cpt/cli/base/json_write.h"
+
+struct cpt_path;
+
+/* The tree. enum cpti_exit. */
+int cpti_path_print(const struct cpt_path *path);
+
+/* What is to be said of segment @index behind its frame, " (cached, attempt 2)", or "",
+ * in at most @capacity bytes with the NUL. */
+void cpti_path_remarks(const struct cpt_path *path, size_t index, char *text,
+                       size_t capacity);
+
+/* The array "segments": objects with stack, kind, duration_ns, and where they have them
+ * reason, count, overcount, labels. */
+void cpti_path_json(struct cpti_json *json, const struct cpt_path *path);
+
+/* What the flags of a path say: "unordered", "incomplete", "approximate" as true. */
+void cpti_path_flags_json(struct cpti_json *json, unsigned flags);
+
+/* The same in words with ", " before each; "" if there are none. */
+const char *cpti_path_flags_text(unsigned flags);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* tree_print.c - what is said of a tree as a whole, and of its stacks; see tree_print.h
+ */
+#include "cpt/cli/print/tree_print.h"
+
+#include "cpt/cli/base/output.h"
+#include "aggregate/cpt_stats.h"
+#include "aggregate/cpt_tree.h"
+#include "cpt/cpt_path.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define CONFIDENCE 0.95
+
+static void print_selection(const struct cpt_tree *tree)
+{
+    const uint64_t forced = cpt_tree_count_find(tree, "forced_excluded");
+    const uint64_t roots = cpt_tree_count_find(tree, "local_root_excluded");
+    const uint64_t skipped = cpt_tree_count_find(tree, "skipped");
+    const char *separator = "";
+
+    (void)printf("selection: ");
+    for (size_t i = 0; i < cpt_tree_note_count(tree); i++) {
+        const struct cpt_tree_note_entry note = cpt_tree_note_at(tree, i);
+
+        if (note.value == NULL || strcmp(note.key, "source") == 0 ||
+            strcmp(note.key, "entry") == 0) {
+            continue;
+        }
+        (void)printf("%s", separator);
+        separator = ", ";
+        if (strcmp(note.key, "where") == 0 || strcmp(note.key, "percentile") == 0) {
+            (void)printf("%s", cpti_printable(cpt_bytes_of(note.value)));
+        } else {
+            (void)printf("%s %s", cpti_quoted(note.key), cpti_quoted(note.value));
+        }
+    }
+    (void)printf("%s", separator[0] == '\0' ? "all requests" : "");
+    if (forced != 0) {
+        (void)printf("; %" PRIu64 " forced left out", forced);
+    }
+    if (roots != 0) {
+        (void)printf("; %" PRIu64 " of inner services' own left out", roots);
+    }
+    if (skipped != 0) {
+        (void)printf("; %" PRIu64 " damaged skipped", skipped);
+    }
+    (void)printf("\n");
+}
+
+void cpti_tree_print(const struct cpt_tree *tree, const char *what)
+{
+    const struct cpt_stats all = cpt_stats_of(tree, CPT_TREE_ROOT);
+    const char *entry = cpt_tree_note_find(tree, "entry");
+    const uint64_t count = cpt_tree_request_count(tree);
+    double low_ns;
+    double high_ns;
+    char mean[32];
+    char low[32];
+    char high[32];
+
+    cpt_mean_interval(&all.inclusive, CONFIDENCE, &low_ns, &high_ns);
+    (void)printf("%s%s%s: %" PRIu64 " request%s, mean latency %s ms",
+                 what != NULL ? what : "", what != NULL ? ": " : "",
+                 entry != NULL ? cpti_quoted(entry) : "all", count,
+                 count == 1 ? "" : "s", cpti_ms(all.inclusive.mean_ns, mean));
+    if (isfinite(low_ns) && isfinite(high_ns)) {
+        (void)printf(" (95 %% interval %s to %s)", cpti_ms(low_ns, low),
+                     cpti_ms(high_ns, high));
+    }
+    (void)printf("\n");
+    print_selection(tree);
+}
+
+/* All values of the note @key as an array. */
+static void put_notes(struct cpti_json *json, const struct cpt_tree *tree,
+                      const char *key)
+{
+    cpti_json_open(json, key, '[');
+    for (size_t i = 0; i < cpt_tree_note_count(tree); i++) {
+        const struct cpt_tree_note_entry note = cpt_tree_note_at(tree, i);
+
+        if (note.value != NULL && strcmp(note.key, key) == 0) {
+            cpti_json_text(json, NULL, note.value);
+        }
+    }
+    cpti_json_close(json);
+}
+
+void cpti_tree_json(struct cpti_json *json, const struct cpt_tree *tree)
+{
+    const struct cpt_stats all = cpt_stats_of(tree, CPT_TREE_ROOT);
+    const char *entry = cpt_tree_note_find(tree, "entry");
+    double low_ns;
+    double high_ns;
+
+    cpt_mean_interval(&all.inclusive, CONFIDENCE, &low_ns, &high_ns);
+    if (entry != NULL) {
+        cpti_json_text(json, "entry", entry);
+    } else {
+        cpti_json_null(json, "entry");
+    }
+    cpti_json_unsigned(json, "requests", cpt_tree_request_count(tree));
+    cpti_json_ns(json, "mean_latency_ns", all.inclusive.mean_ns);
+    cpti_json_ns(json, "low_ns", low_ns);
+    cpti_json_ns(json, "high_ns", high_ns);
+    cpti_json_unsigned(json, "first_unix_ns", cpt_tree_time_first_ns(tree));
+    cpti_json_unsigned(json, "last_unix_ns", cpt_tree_time_last_ns(tree));
+    cpti_json_unsigned(json, "records", cpt_tree_count_find(tree, "records"));
+    cpti_json_unsigned(json, "skipped", cpt_tree_count_find(tree, "skipped"));
+    cpti_json_unsigned(json, "forced_excluded",
+                       cpt_tree_count_find(tree, "forced_excluded"));
+    cpti_json_unsigned(json, "local_root_excluded",
+                       cpt_tree_count_find(tree, "local_root_excluded"));
+    put_notes(json, tree, "where");
+    put_notes(json, tree, "percentile");
+    put_notes(json, tree, "sample");
+    put_notes(json, tree, "weights");
+    put_notes(json, tree, "source");
+}
+
+void cpti_tree_stack_json(struct cpti_json *json, const struct cpt_tree *tree,
+                          uint32_t node)
+{
+    const char *word = cpt_kind_word(cpt_tree_kind(tree, node));
+    uint32_t stack[CPT_TREE_DEPTH_MAX];
+    char text[CPT_TREE_FRAME_TEXT_BYTES];
+    size_t depth = 0;
+
+    for (uint32_t at = node; at != CPT_TREE_ROOT && depth < CPT_TREE_DEPTH_MAX;
+         at = cpt_tree_parent(tree, at)) {
+        stack[depth++] = at;
+    }
+    cpti_json_open(json, "stack", '[');
+    while (depth-- > 0) {
+        (void)cpt_tree_frame_text(tree, stack[depth], text, sizeof text);
+        cpti_json_text(json, NULL, text);
+    }
+    cpti_json_close(json);
+    if (word != NULL) {
+        cpti_json_text(json, "kind", word);
+    } else {
+        cpti_json_unsigned(json, "kind", cpt_tree_kind(tree, node));
+    }
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * expression_path.c - the time that a request spent where a test looks
+ *
+ * Which frames a test names hangs on their names and on who stands below whom, and that
+ * is the same in most records (cpt_log_shape.h calls it their shape). So for each shape
+ * and test the frames are marked once,
+ *
+ *      shape 7    frames  A: /   A: A1   B: B1   B: B2
+ *      test 2     marks    -      -       x       x         path("B: B1") > 20ms
+ *
+ * and of the next record of that shape only the times are read and added up where there
+ * is a mark. A record of a shape that is not known has its path decoded.
+ */
+#include "cpt/cli/select/expression_path.h"
+
+#include "cpt/cli/base/output.h"
+#include "cpt/cpt_path.h"
+#include "wire/cpt_log.h"
+#include "wire/cpt_log_shape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Marks that are kept, and frames of those: more are made again and again. */
+enum { MARKS_MAX = 1024, MARKED_FRAMES_MAX = 4096 };
+
+/* The frames of one shape that one test names. */
+struct cpti_marks {
+    uint64_t expression; /* its number; 0: free */
+    size_t test;
+    uint64_t shape;
+    size_t frame_count;
+    unsigned char *all; /* one a frame */
+};
+
+/* What is at hand of the record's shape. */
+enum { SHAPE_NOT_ASKED, SHAPE_NONE, SHAPE_KNOWN, SHAPE_KEPT };
+
+void cpti_scratch_begin(struct cpti_scratch *scratch)
+{
+    scratch->is_decoded = 0;
+    scratch->shape_state = SHAPE_NOT_ASKED;
+}
+
+void cpti_scratch_deinit(struct cpti_scratch *scratch)
+{
+    for (size_t i = 0; i < MARKS_MAX && scratch->known != NULL; i++) {
+        free(scratch->known[i].all);
+    }
+    free(scratch->known);
+    cpt_log_shapes_free(scratch->shapes);
+    cpt_path_free(scratch->path);
+    free(scratch->marks);
+    *scratch = (struct cpti_scratch){0};
+}
+
+/* --- The path --- */
+
+/* Decodes the path of @record unless that has been done. Whether it is there. */
+static int decode_path(const struct cpt_record *record, struct cpti_scratch *scratch)
+{
+    size_t frames;
+
+    if (scratch->is_decoded != 0) {
+        return scratch->is_decoded > 0;
+    }
+    scratch->is_decoded = -1;
+    if (scratch->path == NULL) {
+        scratch->path = cpt_path_new(NULL);
+    }
+    if (scratch->path == NULL) {
+        return 0;
+    }
+    cpt_path_reset(scratch->path);
+    if (cpt_record_path(record, NULL, scratch->path, NULL) != CPT_OK) {
+        return 0;
+    }
+    frames = cpt_path_frame_count(scratch->path);
+    if (frames > scratch->mark_capacity) {
+        unsigned char *marks = realloc(scratch->marks, 2 * frames);
+
+        if (marks == NULL) {
+            return 0;
+        }
+        scratch->marks = marks;
+        scratch->mark_capacity = 2 * frames;
+    }
+    scratch->is_decoded = 1;
+    return 1;
+}
+
+static struct cpt_bytes text_of(const struct cpti_expression *expression,
+                                const struct cpti_value *value)
+{
+    return (struct cpt_bytes){expression->texts + value->text_at, value->text_bytes};
+}
+
+/* Whether frame @index is called @text. Work is known by its name as it stands, all
+ * else, and names with escapes, by how they are shown. */
+static int is_frame(const struct cpt_path *path, uint32_t index, struct cpt_bytes text,
+                    int is_shown)
+{
+    char shown[CPTI_TEXT_BYTES];
+
+    if (!is_shown) {
+        return cpt_path_frame(path, index)->kind == CPT_KIND_WORK &&
+               cpt_bytes_equal(cpt_path_frame_name(path, index), text);
+    }
+    return cpt_path_frame_text(path, index, shown, sizeof shown) == text.bytes &&
+           memcmp(shown, text.data, text.bytes) == 0;
+}
+
+/* Whether the stack of frame @index ends with the frames of @test. */
+static int is_stack(const struct cpti_expression *expression,
+                    const struct cpti_test *test, const struct cpt_path *path,
+                    uint32_t index)
+{
+    for (size_t i = test->frame_count; i-- > 0;) {
+        const struct cpti_value *value = &expression->values[test->value + i];
+
+        if (index == CPT_FRAME_NONE ||
+            !is_frame(path, index, text_of(expression, value), value->is_shown)) {
+            return 0;
+        }
+        index = cpt_path_frame(path, index)->parent;
+    }
+    return 1;
+}
+
+/* Marks the frames of the path that @test names, and those below them. */
+static void mark(const struct cpti_expression *expression, const struct cpti_test *test,
+                 struct cpti_scratch *scratch)
+{
+    const struct cpt_path *path = scratch->path;
+
+    for (uint32_t i = 0; i < cpt_path_frame_count(path); i++) {
+        const uint32_t parent = cpt_path_frame(path, i)->parent;
+
+        scratch->marks[i] = (parent != CPT_FRAME_NONE && scratch->marks[parent] != 0) ||
+                            is_stack(expression, test, path, i);
+    }
+}
+
+/* The time of all segments in frames that are marked. */
+static uint64_t marked_ns(const struct cpti_scratch *scratch)
+{
+    const struct cpt_path *path = scratch->path;
+    uint64_t sum_ns = 0;
+
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        const struct cpt_segment *segment = cpt_path_segment(path, i);
+
+        sum_ns += scratch->marks[segment->frame] != 0 ? segment->duration_ns : 0;
+    }
+    return sum_ns;
+}
+
+/* --- Its shape --- */
+
+/* Finds the times of @record if its shape is known, once a record. */
+static void find_shape(struct cpti_scratch *scratch, const struct cpt_record *record)
+{
+    struct cpt_log_times times;
+
+    if (scratch->shape_state != SHAPE_NOT_ASKED) {
+        return;
+    }
+    scratch->shape_state = SHAPE_NONE;
+    if (scratch->shapes == NULL) {
+        scratch->shapes = cpt_log_shapes_new(NULL);
+        scratch->known = calloc(MARKS_MAX, sizeof *scratch->known);
+    }
+    if (scratch->shapes != NULL && scratch->known != NULL &&
+        cpt_log_shapes_find(scratch->shapes, record, &times) == CPT_OK) {
+        scratch->shape_state = SHAPE_KNOWN;
+        scratch->shape = times.shape;
+        scratch->self_ns = times.self_ns;
+        scratch->frame_count = times.frame_count;
+    }
+}
+
+/* Where the marks of test @index for the shape at hand are, or would be. */
+static struct cpti_marks *place_of(const struct cpti_scratch *scratch, size_t index)
+{
+    const uint64_t mixed = (scratch->shape * 31 + index) * UINT64_C(0x9e3779b97f4a7c15);
+
+    return &scratch->known[mixed >> 32 & (MARKS_MAX - 1)];
+}
+
+/* The sum by marks that were made before; 0 if there are none. */
+static int sum_known(const struct cpti_expression *expression, size_t index,
+                     const struct cpti_scratch *scratch, uint64_t *ns)
+{
+    const struct cpti_marks *marks = place_of(scratch, index);
+    uint64_t sum_ns = 0;
+
+    if (marks->expression != expression->number || marks->test != index ||
+        marks->shape != scratch->shape || marks->frame_count != scratch->frame_count) {
+        return 0;
+    }
+    for (size_t i = 0; i < scratch->frame_count; i++) {
+        sum_ns += marks->all[i] != 0 ? scratch->self_ns[i] : 0;
+    }
+    *ns = sum_ns;
+    return 1;
+}
+
+/* Keeps the marks that were just made, if the shape is known or can be from now on. */
+static void keep_marks(const struct cpti_expression *expression, size_t index,
+                       struct cpti_scratch *scratch, const struct cpt_record *record)
+{
+    const size_t frame_count = cpt_path_frame_count(scratch->path);
+    struct cpti_marks *marks;
+    unsigned char *copy;
+
+    if (scratch->shapes == NULL || scratch->known == NULL || frame_count == 0 ||
+        frame_count > MARKED_FRAMES_MAX) {
+        return;
+    }
+    if (scratch->shape_state == SHAPE_NONE &&
+        cpt_log_shapes_keep(scratch->shapes, record, scratch->path, &scratch->shape) ==
+            CPT_OK) {
+        scratch->shape_state = SHAPE_KEPT;
+    }
+    copy = scratch->shape_state == SHAPE_NONE ? NULL : malloc(frame_count);
+    if (copy == NULL) {
+        return;
+    }
+    memcpy(copy, scratch->marks, frame_count);
+    marks = place_of(scratch, index);
+    free(marks->all);
+    *marks = (struct cpti_marks){expression->number, index, scratch->shape, frame_count,
+                                 copy};
+}
+
+int cpti_expression_path_ns(const struct cpti_expression *expression, size_t index,
+                            const struct cpt_record *record,
+                            struct cpti_scratch *scratch, uint64_t *ns)
+{
+    find_shape(scratch, record);
+    if (scratch->shape_state == SHAPE_KNOWN &&
+        sum_known(expression, index, scratch, ns)) {
+        return 1;
+    }
+    if (!decode_path(record, scratch)) {
+        return 0;
+    }
+    mark(expression, &expression->tests[index], scratch);
+    *ns = marked_ns(scratch);
+    keep_marks(expression, index, scratch, record);
+    return 1;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * ask.c - from a selection to a tree: what the database adds up, and what we do
+ *
+ * The sums of a tree need up to 256 bits, and databases of all ages have 64. So rows
+ * are grouped not by stack alone but by stack, weight and bucket:
+ *
+ *      weight  stack  bucket      requests  min  max  Σ of limbs …
+ *      2^20    17     1402        9,311     …
+ *      2^20    17     1403        8,802     …
+ *
+ * Within a group w is one number, so all that has w in it is multiplied out here, where
+ * numbers are wide (cpt_tree_group_add()). What is left are Σx and Σx² of plain times
+ * below 2^56. A time has two limbs of 32 bits, and its halves of 28 bits have products
+ * below 2^56 with two limbs of 32 bits:
+ *
+ *      x = x₁ 2^32 + x₀                    Σx  = Σx₁ 2^32 + Σx₀
+ *      x = h 2^28 + l                      Σx² = Σhh 2^56 + Σhl 2^29 + Σll
+ *
+ * A sum of fewer than 2^32 limbs of 32 bits fits 64 bits; a group of more requests is
+ * refused. So not a bit is lost on the way, and the tree is that of the requests.
+ *
+ * All shards give groups of the same tree: it does not matter which request lies where.
+ *
+ * What comes from a database is not believed: at the end the tree is encoded and
+ * decoded again, which checks all that a tree promises.
+ */
+#include "cpt/cli/store/asking.h"
+#include "aggregate/cpt_tree.h"
+#include "cpt/cpt_alloc.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+__extension__ typedef unsigned __int128 u128;
+
+/* Limb sums of a time: of x, then of hh, hl, ll. And requests of one group. */
+enum { LIMB_SUMS = 8, COLUMNS = 7 + 2 * LIMB_SUMS };
+#define GROUP_REQUESTS_MAX (UINT64_C(1) << 32)
+
+/* A tree that is being made of one shard's answers. */
+struct making {
+    struct cpt_tree *tree;
+    struct cpti_asking *asking;
+};
+
+/* --- Stacks --- */
+
+/* The stacks from @id up to the first that has a node; how many. */
+static cpt_status find_above(const struct making *making, uint64_t id, uint64_t *above,
+                             size_t *count, struct cpt_error *error)
+{
+    *count = 0;
+    while (id != CPTI_STACK_ROOT) {
+        const struct cpti_stack *stack = cpti_stacks_find(&making->asking->stacks, id);
+
+        if (stack == NULL) {
+            return cpt_error_set(error, CPT_CORRUPT, 0,
+                                 "stack %016" PRIx64 " is not in cpt_stacks", id);
+        }
+        if (stack->node != 0) {
+            return CPT_OK;
+        }
+        if (*count == CPT_TREE_DEPTH_MAX) {
+            return cpt_error_set(error, CPT_LIMIT, 0,
+                                 "stack %016" PRIx64 " has more than %d frames", id,
+                                 CPT_TREE_DEPTH_MAX);
+        }
+        above[(*count)++] = id;
+        id = stack->parent;
+    }
+    return CPT_OK;
+}
+
+/* The node of stack @id, made with all above it. */
+static cpt_status find_node(struct making *making, uint64_t id, uint32_t *node,
+                            struct cpt_error *error)
+{
+    uint64_t above[CPT_TREE_DEPTH_MAX];
+    size_t count = 0;
+    cpt_status status = find_above(making, id, above, &count, error);
+
+    *node = CPT_TREE_ROOT;
+    if (status == CPT_OK && count == 0 && id != CPTI_STACK_ROOT) {
+        *node = cpti_stacks_find(&making->asking->stacks, id)->node;
+    }
+    for (size_t i = count; i-- > 0 && status == CPT_OK;) {
+        struct cpti_stack *stack = cpti_stacks_find(&making->asking->stacks, above[i]);
+        const struct cpti_stack *parent =
+            stack->parent != CPTI_STACK_ROOT
+                ? cpti_stacks_find(&making->asking->stacks, stack->parent)
+                : NULL;
+
+        status = cpt_tree_node_add(
+            making->tree, parent != NULL ? parent->node : CPT_TREE_ROOT,
+            cpt_names_at(making->asking->stacks.names, stack->name), stack->kind,
+            &stack->node);
+        if (status != CPT_OK) {
+            return cpt_error_set(error, status, 0, "stack %016" PRIx64 ": %s", above[i],
+                                 cpt_status_sentence(status));
+        }
+        *node = stack->node;
+    }
+    return status;
+}
+
+/* --- Groups --- */
+
+static void write_limbs(struct cpti_rows *sql, const char *x)
+{
+    char h[64];
+    char l[64];
+    char product[3][160];
+
+    (void)snprintf(h, sizeof h, "bitShiftRight(%s, 28)", x);
+    (void)snprintf(l, sizeof l, "bitAnd(%s, 268435455)", x);
+    (void)snprintf(product[0], sizeof product[0], "%s * %s", h, h);
+    (void)snprintf(product[1], sizeof product[1], "%s * %s", h, l);
+    (void)snprintf(product[2], sizeof product[2], "%s * %s", l, l);
+    cpti_sql_add(sql, ", sum(bitAnd(%s, 4294967295)), sum(bitShiftRight(%s, 32))", x,
+                 x);
+    for (size_t i = 0; i < 3; i++) {
+        cpti_sql_add(sql, ", sum(bitAnd(%s, 4294967295)), sum(bitShiftRight(%s, 32))",
+                     product[i], product[i]);
+    }
+}
+
+static void write_groups(struct cpti_rows *sql,
+                         const struct cpti_store_question *question)
+{
+    cpti_sql_add(sql, "SELECT ");
+    cpti_sql_weight(sql, question);
+    cpti_sql_add(sql, ", s_id, count(), min(s_in), max(s_in), "
+                      "min(start_ns), max(start_ns)");
+    write_limbs(sql, "s_self");
+    write_limbs(sql, "s_in");
+    cpti_sql_add(sql, " FROM cpt_requests FINAL ARRAY JOIN stacks.id AS s_id, "
+                      "stacks.self_ns AS s_self, stacks.inclusive_ns AS s_in, "
+                      "stacks.bucket AS s_bucket");
+    cpti_sql_where(sql, question);
+    cpti_sql_add(sql, " GROUP BY w, s_id, s_bucket FORMAT RowBinary");
+}
+
+/* @value shifted left by @bits, fewer than 64, added to three limbs. */
+static void add_shifted(uint64_t *limbs, u128 value, unsigned bits)
+{
+    const u128 low = (u128)(uint64_t)value << bits;
+    const u128 high = ((value >> 64) << bits) + (low >> 64);
+    const uint64_t parts[3] = {(uint64_t)low, (uint64_t)high, (uint64_t)(high >> 64)};
+    u128 carry = 0;
+
+    for (unsigned i = 0; i < 3; i++) {
+        carry += (u128)limbs[i] + parts[i];
+        limbs[i] = (uint64_t)carry;
+        carry >>= 64;
+    }
+}
+
+/* The sum of two limbs that a sum was made of. */
+static u128 joined(const uint64_t *limbs)
+{
+    return ((u128)limbs[1] << 32) + limbs[0];
+}
+
+static struct cpt_tree_group_sums sums_of(const uint64_t *limbs)
+{
+    const u128 sum = joined(limbs);
+    struct cpt_tree_group_sums sums = {{(uint64_t)sum, (uint64_t)(sum >> 64)}, {0}};
+
+    add_shifted(sums.squares, joined(limbs + 2), 56); /* hh */
+    add_shifted(sums.squares, joined(limbs + 4), 29); /* hl, twice */
+    add_shifted(sums.squares, joined(limbs + 6), 0);  /* ll */
+    return sums;
+}
+
+static cpt_status add_group(struct making *making, const uint64_t *columns,
+                            struct cpt_error *error)
+{
+    const struct cpt_tree_group group = {
+        .weight = columns[0],
+        .count = columns[2],
+        .min_ns = columns[3],
+        .max_ns = columns[4],
+        .self = sums_of(columns + 7),
+        .inclusive = sums_of(columns + 7 + LIMB_SUMS),
+    };
+    uint32_t node;
+    cpt_status status;
+
+    if (group.count >= GROUP_REQUESTS_MAX) {
+        return cpt_error_set(error, CPT_LIMIT, 0,
+                             "a group has 2^32 requests or more; choose a shorter "
+                             "window and merge the trees");
+    }
+    status = find_node(making, columns[1], &node, error);
+    if (status == CPT_OK) {
+        status = cpt_tree_group_add(making->tree, node, &group);
+    }
+    if (status != CPT_OK) {
+        return cpt_error_set(error, status, 0, "the sums of stack %016" PRIx64 ": %s",
+                             columns[1], cpt_status_sentence(status));
+    }
+    if (node == CPT_TREE_ROOT) {
+        cpt_tree_time_add(making->tree, columns[5]);
+        cpt_tree_time_add(making->tree, columns[6]);
+    }
+    return CPT_OK;
+}
+
+static cpt_status take_group(void *context, const unsigned char *data, size_t bytes,
+                             size_t *used, struct cpt_error *error)
+{
+    const unsigned char *at = data;
+    uint64_t columns[COLUMNS];
+
+    *used = 0;
+    if (bytes < sizeof columns) {
+        return CPT_OK;
+    }
+    for (size_t i = 0; i < COLUMNS; i++) {
+        (void)cpti_row_get_u64(&at, data + bytes, &columns[i]);
+    }
+    *used = sizeof columns;
+    return add_group(context, columns, error);
+}
+
+/* --- All --- */
+
+static cpt_status ask_shard(struct cpti_asking *asking, struct cpt_error *error)
+{
+    struct making *making = asking->context;
+
+    making->asking = asking;
+    making->tree = cpt_tree_new(NULL, NULL);
+    if (making->tree == NULL) {
+        return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
+    }
+    write_groups(&asking->sql, asking->question);
+    return cpti_asking_run(asking, take_group, making, 0, error);
+}
+
+/* @tree as it is after encoding and decoding: checked. Frees @tree. */
+static cpt_status check(struct cpt_tree *tree, struct cpt_tree **checked,
+                        struct cpt_error *error)
+{
+    void *bytes = NULL;
+    size_t byte_count = 0;
+    cpt_status status = cpt_tree_encode(NULL, tree, &bytes, &byte_count);
+
+    cpt_tree_free(tree);
+    if (status != CPT_OK) {
+        return cpt_error_set(error, status, 0,
+                             "the database's sums do not add up, or memory is short");
+    }
+    status = cpt_tree_decode(NULL, NULL, bytes, byte_count, checked, error);
+    cpt_alloc_free(NULL, bytes);
+    return status;
+}
+
+/* Adds the trees of all shards up in the first; frees the others. */
+static cpt_status join(struct making *makings, size_t count, struct cpt_error *error)
+{
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 1; i < count; i++) {
+        if (status == CPT_OK) {
+            status = cpt_tree_merge(makings[0].tree, makings[i].tree);
+        }
+        cpt_tree_free(makings[i].tree);
+    }
+    return status == CPT_OK
+               ? CPT_OK
+               : cpt_error_set(error, status, 0, "the trees of the shards: %s",
+                               cpt_status_sentence(status));
+}
+
+cpt_status cpti_store_ask(struct cpti_store *store,
+                          const struct cpti_store_question *question,
+                          struct cpt_tree **tree, struct cpt_error *error)
+{
+    struct making makings[CPTI_STORE_SHARDS_MAX] = {{NULL}};
+    const struct cpti_ask_how how = {.ask = ask_shard,
+                                     .contexts = makings,
+                                     .context_bytes = sizeof makings[0],
+                                     .needs_stacks = 1};
+    cpt_status status = cpti_ask_each(store, question, &how, error);
+
+    if (status != CPT_OK) {
+        for (size_t i = 0; i < store->shard_count; i++) {
+            cpt_tree_free(makings[i].tree);
+        }
+        return status;
+    }
+    status = join(makings, store->shard_count, error);
+    if (status != CPT_OK) {
+        cpt_tree_free(makings[0].tree);
+        return status;
+    }
+    return check(makings[0].tree, tree, error);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * marks.c - which stacks a condition on the time of a stack means; see asking.h
+ *
+ * A stack ends with the frames of a term if its last frames are these, as
+ * expression_run.c has it. Whether one above it does so, too, is found by walking
+ * upwards to the first stack that is known, and writing down on the way back. Each
+ * stack is decided once, so all together cost a step each.
+ */
+#include "cpt/cli/store/asking.h"
+
+#include "cpt/cpt_alloc.h"
+#include "cpt/cpt_path.h"
+#include "aggregate/cpt_tree.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* What is known of a stack. */
+enum { UNKNOWN, OUTSIDE, WITHIN }; /* it or one above it ends with the frames */
+
+/* Longer texts of frames than names can make are never equal. */
+enum { SHOWN_BYTES = 2304 };
+
+int cpti_marks_needed(const struct cpti_store_question *question)
+{
+    for (size_t i = 0; i < question->term_count; i++) {
+        if (question->terms[i].field == CPTI_STORE_STACK) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static const struct cpti_stack *parent_of(const struct cpti_stacks *stacks,
+                                          const struct cpti_stack *stack)
+{
+    return stack->parent == CPTI_STACK_ROOT ? NULL
+                                            : cpti_stacks_find(stacks, stack->parent);
+}
+
+/* The service of the nearest frame from @stack upwards that has one. Chains have been
+ * walked to their end before. */
+static struct cpt_bytes service_of(const struct cpti_stacks *stacks,
+                                   const struct cpti_stack *stack)
+{
+    for (; stack != NULL; stack = parent_of(stacks, stack)) {
+        const struct cpt_bytes service =
+            cpt_name_service(cpt_names_at(stacks->names, stack->name));
+
+        if (service.bytes != 0) {
+            return service;
+        }
+    }
+    return (struct cpt_bytes){NULL, 0};
+}
+
+static int is_frame(const struct cpti_stacks *stacks, const struct cpti_stack *stack,
+                    const struct cpti_store_frame *frame)
+{
+    const struct cpt_bytes name = cpt_names_at(stacks->names, stack->name);
+    char shown[SHOWN_BYTES];
+    size_t bytes;
+
+    if (!frame->is_shown) {
+        return stack->kind == CPT_KIND_WORK && cpt_bytes_equal(name, frame->text);
+    }
+    bytes =
+        cpt_text_frame(name, stack->kind, service_of(stacks, parent_of(stacks, stack)),
+                       shown, sizeof shown);
+    return bytes == frame->text.bytes && bytes < sizeof shown &&
+           memcmp(shown, frame->text.data, bytes) == 0;
+}
+
+static int ends_with(const struct cpti_stacks *stacks, const struct cpti_stack *stack,
+                     const struct cpti_store_term *term)
+{
+    for (size_t i = term->frame_count; i-- > 0;) {
+        if (stack == NULL || !is_frame(stacks, stack, &term->frames[i])) {
+            return 0;
+        }
+        stack = parent_of(stacks, stack);
+    }
+    return 1;
+}
+
+/* The stacks from @at upwards to the first that is known, its state in *@above. */
+static cpt_status walk_up(const struct cpti_stacks *stacks, const unsigned char *states,
+                          size_t at, size_t *chain, size_t *count, unsigned char *above,
+                          struct cpt_error *error)
+{
+    const struct cpti_stack *stack = &stacks->entries[at];
+
+    *above = OUTSIDE;
+    for (*count = 0; stack != NULL; stack = parent_of(stacks, stack)) {
+        const size_t index = (size_t)(stack - stacks->entries);
+
+        if (states[index] != UNKNOWN) {
+            *above = states[index];
+            return CPT_OK;
+        }
+        if (*count == CPT_TREE_DEPTH_MAX) {
+            return cpt_error_set(error, CPT_LIMIT, 0,
+                                 "stack %016" PRIx64 " has more than %d frames",
+                                 stacks->entries[at].id, CPT_TREE_DEPTH_MAX);
+        }
+        chain[(*count)++] = index;
+    }
+    return CPT_OK;
+}
+
+/* The marks of one term. */
+static cpt_status mark(const struct cpti_stacks *stacks,
+                       const struct cpti_store_term *term, unsigned char *states,
+                       struct cpti_rows *marks, struct cpt_error *error)
+{
+    size_t chain[CPT_TREE_DEPTH_MAX];
+    size_t count;
+    unsigned char state;
+
+    memset(states, UNKNOWN, stacks->count);
+    for (size_t i = 0; i < stacks->count; i++) {
+        const cpt_status status =
+            walk_up(stacks, states, i, chain, &count, &state, error);
+
+        if (status != CPT_OK) {
+            return status;
+        }
+        while (count-- > 0) {
+            const struct cpti_stack *stack = &stacks->entries[chain[count]];
+
+            if (state == OUTSIDE && ends_with(stacks, stack, term)) {
+                state = WITHIN;
+                cpti_row_u64(marks, stack->id);
+            }
+            states[chain[count]] = state;
+        }
+    }
+    return marks->has_failed ? cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory")
+                             : CPT_OK;
+}
+
+cpt_status cpti_marks_make(struct cpti_asking *asking, struct cpt_error *error)
+{
+    const struct cpti_store_question *question = asking->question;
+    unsigned char *states = cpt_alloc_zeroed(NULL, asking->stacks.count + 1);
+    cpt_status status = CPT_OK;
+
+    if (states == NULL) {
+        return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
+    }
+    for (size_t i = 0; i < question->term_count && status == CPT_OK; i++) {
+        if (i == CPTI_TABLES_MAX - 1) {
+            status = cpt_error_set(error, CPT_LIMIT, 0, "there are more than %d terms",
+                                   CPTI_TABLES_MAX - 1);
+        } else if (question->terms[i].field == CPTI_STORE_STACK) {
+            status = mark(&asking->stacks, &question->terms[i], states,
+                          &asking->marks[i], error);
+        }
+    }
+    cpt_alloc_free(NULL, states);
+    return status;
+}

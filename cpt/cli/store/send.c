@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * send.c - batches go to their shard until it has them
+ *
+ *      filling:  rows … rows … rows | swap |  rows …            the loader's thread
+ *      sending:                     '------'--POST-->|  shard   the shard's thread
+ *
+ * Each shard has a batch that is being filled and one that is on its way. When the
+ * former is full and the latter has arrived, they change places. So all shards take
+ * rows at the same time, and the loader goes on meanwhile.
+ *
+ * A batch may be sent again when its answer was lost. It is never sent to another shard
+ * instead, since there the same rows would count once more. While a shard is away its
+ * rows wait, and the loader with them.
+ *
+ * A server takes rows of a limited number of partitions at once (100, unless told
+ * otherwise). A batch of more months goes in parts, each with all rows of some months.
+ *
+ * Threads: what is in `sending` is the sender's, between its start and the waiting for
+ * it; so is the connection.
+ */
+#include "cpt/cli/store/store_parts.h"
+#include "cpt/cli/store/tables.h"
+#include "cpt/cpt_alloc.h"
+#include "cpt/cpt_clock.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Pause before the next try: at first, and at most. And months that go together. */
+enum { PAUSE_FIRST_MS = 100, PAUSE_MAX_MS = 3000, MONTHS_MAX = 90 };
+
+/* The thread of a shard. */
+struct cpti_sender {
+    const struct cpti_store *store;
+    struct cpti_shard *shard;
+    pthread_t thread;
+    cpt_status status;
+    struct cpt_error error;
+};
+
+static void pause_ms(unsigned ms)
+{
+    const struct timespec time = {(time_t)(ms / 1000), (long)ms % 1000 * 1000000};
+
+    (void)nanosleep(&time, NULL);
+}
+
+/* Runs an INSERT until the shard has taken it, refuses it, or time is up. */
+static cpt_status insert(const struct cpti_store *store, struct cpti_shard *shard,
+                         const char *statement, const struct cpti_rows *rows,
+                         struct cpt_error *error)
+{
+    const uint64_t until_ns = cpt_clock_now_ns(cpt_clock_monotonic()) +
+                              store->retry_seconds * UINT64_C(1000000000);
+    unsigned ms = PAUSE_FIRST_MS;
+
+    if (rows->bytes == 0) {
+        return CPT_OK;
+    }
+    for (;;) {
+        struct cpt_error why = {0};
+        const cpt_status status = cpti_shard_run(store, shard, statement, rows, &why);
+
+        if (status == CPT_OK) {
+            return CPT_OK;
+        }
+        if (status != CPT_UNAVAILABLE ||
+            cpt_clock_now_ns(cpt_clock_monotonic()) + ms * UINT64_C(1000000) >=
+                until_ns) {
+            return cpt_error_set(error, status, 0, "%s", why.sentence);
+        }
+        pause_ms(ms);
+        ms = 2 * ms < PAUSE_MAX_MS ? 2 * ms : PAUSE_MAX_MS;
+    }
+}
+
+/* --- Parts of a batch --- */
+
+static int compare_places(const void *left, const void *right)
+{
+    const struct cpti_row_place *a = left;
+    const struct cpti_row_place *b = right;
+
+    if (a->month != b->month) {
+        return a->month < b->month ? -1 : 1;
+    }
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+size_t cpti_batch_part(const struct cpti_batch *batch, size_t from)
+{
+    size_t month_count = 1;
+    size_t to = from + 1;
+
+    for (; to < batch->row_count; to++) {
+        month_count += batch->places[to].month != batch->places[to - 1].month;
+        if (month_count > MONTHS_MAX) {
+            break;
+        }
+    }
+    return to;
+}
+
+static cpt_status insert_parts(const struct cpti_store *store, struct cpti_shard *shard,
+                               const struct cpti_batch *batch, struct cpt_error *error)
+{
+    struct cpti_rows part = {0};
+    cpt_status status = CPT_OK;
+    size_t to;
+
+    for (size_t from = 0; from < batch->row_count && status == CPT_OK; from = to) {
+        to = cpti_batch_part(batch, from);
+        part.bytes = 0;
+        for (size_t i = from; i < to; i++) {
+            cpti_row_bytes(&part, batch->requests.data + batch->places[i].at,
+                           batch->places[i].end - batch->places[i].at);
+        }
+        status = part.has_failed
+                     ? cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory")
+                     : insert(store, shard, CPTI_INSERT_REQUESTS, &part, error);
+    }
+    cpti_rows_deinit(&part);
+    return status;
+}
+
+void cpti_batch_sort(struct cpti_batch *batch)
+{
+    if (batch->row_count != 0) {
+        qsort(batch->places, batch->row_count, sizeof *batch->places, compare_places);
+    }
+}
+
+/* Stacks first: whoever reads a request finds out what its numbers mean. */
+static cpt_status send_batch(const struct cpti_store *store, struct cpti_shard *shard,
+                             struct cpti_batch *batch, struct cpt_error *error)
+{
+    cpt_status status = insert(store, shard, CPTI_INSERT_STACKS, &batch->stacks, error);
+
+    cpti_batch_sort(batch);
+    if (status == CPT_OK && batch->row_count != 0) {
+        status =
+            cpti_batch_part(batch, 0) == batch->row_count
+                ? insert(store, shard, CPTI_INSERT_REQUESTS, &batch->requests, error)
+                : insert_parts(store, shard, batch, error);
+    }
+    batch->stacks.bytes = 0;
+    batch->requests.bytes = 0;
+    batch->row_count = 0;
+    return status;
+}
+
+/* --- Senders --- */
+
+static void *run_sender(void *context)
+{
+    struct cpti_sender *sender = context;
+
+    sender->status = send_batch(sender->store, sender->shard, &sender->shard->sending,
+                                &sender->error);
+    return NULL;
+}
+
+/* Waits until the batch on its way has arrived. What became of it. */
+static cpt_status wait_for(struct cpti_shard *shard, struct cpt_error *error)
+{
+    cpt_status status = CPT_OK;
+
+    if (shard->sender != NULL) {
+        (void)pthread_join(shard->sender->thread, NULL);
+        status = shard->sender->status;
+        if (status != CPT_OK) {
+            (void)cpt_error_set(error, status, 0, "%s", shard->sender->error.sentence);
+        }
+        cpt_alloc_free(NULL, shard->sender);
+        shard->sender = NULL;
+    }
+    return status;
+}
+
+cpt_status cpti_shard_send(const struct cpti_store *store, struct cpti_shard *shard,
+                           struct cpt_error *error)
+{
+    const cpt_status status = wait_for(shard, error);
+    const struct cpti_batch full = shard->filling;
+    struct cpti_sender *sender;
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    shard->filling = shard->sending;
+    shard->sending = full;
+    sender = cpt_alloc_zeroed(NULL, sizeof *sender);
+    if (sender != NULL) {
+        sender->store = store;
+        sender->shard = shard;
+        if (pthread_create(&sender->thread, NULL, run_sender, sender) == 0) {
+            shard->sender = sender;
+            return CPT_OK;
+        }
+    }
+    cpt_alloc_free(NULL, sender); /* then without a thread */
+    return send_batch(store, shard, &shard->sending, error);
+}
+
+cpt_status cpti_store_load_end(struct cpti_store *store, struct cpt_error *error)
+{
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 0; i < store->shard_count && status == CPT_OK; i++) {
+        status = cpti_shard_send(store, &store->shards[i], error);
+    }
+    for (size_t i = 0; i < store->shard_count && status == CPT_OK; i++) {
+        status = wait_for(&store->shards[i], error);
+    }
+    return status;
+}
+
+static void free_batch(struct cpti_batch *batch)
+{
+    cpti_rows_deinit(&batch->requests);
+    cpti_rows_deinit(&batch->stacks);
+    cpt_alloc_free(NULL, batch->places);
+    *batch = (struct cpti_batch){.row_count = 0};
+}
+
+void cpti_shard_end(struct cpti_shard *shard)
+{
+    (void)wait_for(shard, NULL);
+    free_batch(&shard->filling);
+    free_batch(&shard->sending);
+}

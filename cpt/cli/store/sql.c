@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * sql.c - a selection as SQL; see sql.h
+ *
+ * The database has to say what cpti_expression_holds() says, of any record. There a
+ * comparison has one of four results: less, equal, greater, not comparable. Here it is
+ * written as up to three conditions, one for each of the first three, for each type
+ * that an attribute can have:
+ *
+ *      items < 2.5        has(items) and (type is integer and value <= 2
+ *                                         or type is real and value < 2.5
+ *                                         or type is text, reads as an integer <= 2)
+ *      items != 2.5       has(items) and not (… = …)
+ *
+ * Numbers of different types are compared exactly: the limit is moved to a neighbour of
+ * the column's type on the right side, by us, so that the database compares integers
+ * with integers and floats with floats.
+ *
+ * Of texts that read as numbers it reads those of up to 18 digits without a point. How
+ * it would round others nobody knows, so these records are said to be unsure.
+ */
+#include "cpt/cli/store/sql.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void cpti_sql_add(struct cpti_rows *sql, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    int bytes;
+
+    va_start(arguments, format);
+    bytes = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    assert(bytes >= 0 && (size_t)bytes < sizeof text);
+    cpti_row_bytes(sql, text, (size_t)bytes);
+}
+
+const char *cpti_sql_text(struct cpti_rows *sql)
+{
+    cpti_row_u8(sql, 0);
+    return sql->has_failed ? NULL : (const char *)sql->data;
+}
+
+static void add_hex(struct cpti_rows *sql, const void *data, size_t bytes)
+{
+    const unsigned char *at = data;
+
+    cpti_sql_add(sql, "unhex('");
+    for (size_t i = 0; i < bytes; i++) {
+        cpti_sql_add(sql, "%02X", at[i]);
+    }
+    cpti_sql_add(sql, "')");
+}
+
+void cpti_sql_hex(struct cpti_rows *sql, struct cpt_bytes text)
+{
+    add_hex(sql, text.data, text.bytes);
+}
+
+static void add_real(struct cpti_rows *sql, double real)
+{
+    unsigned char bytes[8];
+    uint64_t bits;
+
+    memcpy(&bits, &real, sizeof bits);
+    for (unsigned i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (unsigned char)(bits >> 8 * i);
+    }
+    cpti_sql_add(sql, "reinterpretAsFloat64(");
+    add_hex(sql, bytes, sizeof bytes);
+    cpti_sql_add(sql, ")");
+}
+
+void cpti_sql_range(struct cpti_rows *sql, const struct cpti_store_question *question)
+{
+    cpti_sql_add(sql, "start_ns >= %" PRIu64, question->since_ns);
+    if (question->until_ns != UINT64_MAX) {
+        cpti_sql_add(sql, " AND start_ns < %" PRIu64, question->until_ns);
+    }
+    if (question->entry.data != NULL) {
+        cpti_sql_add(sql, " AND service = ");
+        cpti_sql_hex(sql, question->entry);
+    }
+}
+
+/* --- What a term looks at --- */
+
+/* The column of a field; of an attribute that of its type @type. */
+static void add_column(struct cpti_rows *sql, const struct cpti_store_term *term,
+                       const char *type)
+{
+    static const char *const columns[] = {
+        [CPTI_STORE_SERVICE] = "service",   [CPTI_STORE_METHOD] = "method",
+        [CPTI_STORE_ENTRY] = "entry",       [CPTI_STORE_STATUS] = "status",
+        [CPTI_STORE_FORCED] = "is_forced",  [CPTI_STORE_RANDOM] = "is_random",
+        [CPTI_STORE_FAILED] = "is_failed",  [CPTI_STORE_LOCAL_ROOT] = "is_local_root",
+        [CPTI_STORE_TRACE_ID] = "trace_id", [CPTI_STORE_LATENCY] = "latency_ns",
+        [CPTI_STORE_START] = "start_ns",    [CPTI_STORE_STACK] = "",
+    };
+
+    if (term->field != CPTI_STORE_ATTRIBUTE) {
+        cpti_sql_add(sql, "%s", columns[term->field]);
+        return;
+    }
+    /* the place is found anew each time; ClickHouse computes equal expressions once */
+    cpti_sql_add(sql, "attributes.%s[indexOf(attributes.key, ", type);
+    cpti_sql_hex(sql, term->key);
+    cpti_sql_add(sql, ")]");
+}
+
+/* What the time of a term looks at. Without a stack of that kind there is no table. */
+static void add_time(struct cpti_rows *sql, const struct cpti_store_question *question,
+                     const struct cpti_store_term *term)
+{
+    if (term->field == CPTI_STORE_STACK) {
+        cpti_sql_add(sql,
+                     "arraySum((cpt_i, cpt_x) -> if(cpt_i IN cpt_%zu, cpt_x, 0), "
+                     "stacks.id, stacks.inclusive_ns)",
+                     (size_t)(term - question->terms));
+    } else {
+        add_column(sql, term, ""); /* never of an attribute */
+    }
+}
+
+/* --- One value: that the column is less, equal, greater --- */
+
+enum order { LESS, EQUAL, GREATER };
+
+static const char *const order_signs[] = {"<", "=", ">"};
+
+static void add_never(struct cpti_rows *sql)
+{
+    cpti_sql_add(sql, "0");
+}
+
+/* An integer against one. -9223372036854775808 cannot be written as such. */
+static void add_integer(struct cpti_rows *sql, const char *sign, int64_t integer)
+{
+    cpti_sql_add(sql, " %s toInt64('%" PRId64 "')", sign, integer);
+}
+
+/* What an integer is compared with to be in @order to @real: whole numbers below 2^63
+ * are integers; of others the next lower integer is the last that is less. */
+static void order_integer_real(struct cpti_rows *sql, enum order order, double real,
+                               void (*column)(struct cpti_rows *, const void *),
+                               const void *context)
+{
+    const double limit = 9223372036854775808.0; /* 2^63 */
+    const double whole = floor(real);
+
+    if (real >= limit || real < -limit || real != real) {
+        cpti_sql_add(sql, "%d",
+                     (real >= limit && order == LESS) ||
+                         (real < -limit && order == GREATER));
+        return;
+    }
+    if (whole != real && order == EQUAL) {
+        add_never(sql);
+        return;
+    }
+    column(sql, context);
+    add_integer(sql, whole != real && order == LESS ? "<=" : order_signs[order],
+                (int64_t)whole);
+}
+
+static void order_integer(struct cpti_rows *sql, enum order order,
+                          const struct cpti_store_value *value,
+                          void (*column)(struct cpti_rows *, const void *),
+                          const void *context)
+{
+    if (value->number == CPTI_STORE_NUMBER_INTEGER) {
+        column(sql, context);
+        add_integer(sql, order_signs[order], value->integer);
+    } else if (value->number != CPTI_STORE_NUMBER_REAL) {
+        add_never(sql);
+    } else if (value->is_simple) {
+        cpti_sql_add(sql, "toFloat64(");
+        column(sql, context);
+        cpti_sql_add(sql, ") %s ", order_signs[order]);
+        add_real(sql, value->real);
+    } else {
+        order_integer_real(sql, order, value->real, column, context);
+    }
+}
+
+/* How @real, the double next to @integer, compares with it. */
+static int real_beside(double real, int64_t integer)
+{
+    if (real >= 9223372036854775808.0) {
+        return 1;
+    }
+    return ((int64_t)real > integer) - ((int64_t)real < integer);
+}
+
+static void order_real(struct cpti_rows *sql, enum order order,
+                       const struct cpti_store_value *value,
+                       const struct cpti_store_term *term)
+{
+    const int is_exact =
+        value->number == CPTI_STORE_NUMBER_INTEGER && !value->is_simple;
+    const double real = is_exact ? (double)value->integer : value->real;
+    const int beside = is_exact ? real_beside(real, value->integer) : 0;
+    const char *sign = order_signs[order];
+
+    if (value->number == CPTI_STORE_NUMBER_NONE || (beside != 0 && order == EQUAL)) {
+        add_never(sql);
+        return;
+    }
+    if (beside < 0 && order == LESS) {
+        sign = "<=";
+    } else if (beside > 0 && order == GREATER) {
+        sign = ">=";
+    }
+    add_column(sql, term, "real");
+    cpti_sql_add(sql, " %s ", sign);
+    add_real(sql, real);
+}
+
+/* Texts that read as an integer of few digits, or as any number; what else
+ * cpti_lex_number() takes has more bytes than it takes. */
+#define PLAIN_INTEGER "^-?[0-9]{1,18}$"
+#define ANY_NUMBER    "^-?[0-9]+([.][0-9]+)?([eE][-+]?[0-9]+)?$"
+
+static void add_matches(struct cpti_rows *sql, const struct cpti_store_term *term,
+                        const char *pattern)
+{
+    cpti_sql_add(sql, "match(");
+    add_column(sql, term, "text");
+    cpti_sql_add(sql, ", '%s')", pattern);
+}
+
+static void add_text_integer(struct cpti_rows *sql, const void *term)
+{
+    cpti_sql_add(sql, "toInt64OrZero(");
+    add_column(sql, term, "text");
+    cpti_sql_add(sql, ")");
+}
+
+static void order_text(struct cpti_rows *sql, enum order order,
+                       const struct cpti_store_value *value,
+                       const struct cpti_store_term *term)
+{
+    if (!value->reads_texts || order == EQUAL) {
+        add_column(sql, term, "text");
+        cpti_sql_add(sql, " %s ", order_signs[order]);
+        cpti_sql_hex(sql, value->text);
+    }
+    if (value->reads_texts) {
+        cpti_sql_add(sql, order == EQUAL ? " OR (" : "(");
+        add_matches(sql, term, PLAIN_INTEGER);
+        cpti_sql_add(sql, " AND ");
+        order_integer(sql, order, value, add_text_integer, term);
+        cpti_sql_add(sql, ")");
+    }
+}
+
+static void order_truth(struct cpti_rows *sql, enum order order,
+                        const struct cpti_store_value *value,
+                        const struct cpti_store_term *term)
+{
+    if (order != EQUAL || value->truth < 0) {
+        add_never(sql); /* neither */
+        return;
+    }
+    add_column(sql, term, "integer");
+    cpti_sql_add(sql, " = %d", value->truth);
+}
+
+static void add_attribute_integer(struct cpti_rows *sql, const void *term)
+{
+    add_column(sql, term, "integer");
+}
+
+static void begin_type(struct cpti_rows *sql, int type,
+                       const struct cpti_store_term *term)
+{
+    cpti_sql_add(sql, type == 0 ? "((" : ") OR (");
+    add_column(sql, term, "type");
+    cpti_sql_add(sql, " = %d AND (", type);
+}
+
+static void order_attribute(struct cpti_rows *sql, enum order order,
+                            const struct cpti_store_value *value,
+                            const struct cpti_store_term *term)
+{
+    begin_type(sql, 0, term);
+    order_text(sql, order, value, term);
+    cpti_sql_add(sql, ")");
+    begin_type(sql, 1, term);
+    order_integer(sql, order, value, add_attribute_integer, term);
+    cpti_sql_add(sql, ")");
+    begin_type(sql, 2, term);
+    order_real(sql, order, value, term);
+    cpti_sql_add(sql, ")");
+    begin_type(sql, 3, term);
+    order_truth(sql, order, value, term);
+    cpti_sql_add(sql, ")))");
+}
+
+/* That what @term looks at is in @order to @value. */
+static void add_order(struct cpti_rows *sql, enum order order,
+                      const struct cpti_store_value *value,
+                      const struct cpti_store_question *question,
+                      const struct cpti_store_term *term)
+{
+    cpti_sql_add(sql, "(");
+    switch (term->field) {
+    case CPTI_STORE_ATTRIBUTE:
+        order_attribute(sql, order, value, term);
+        break;
+    case CPTI_STORE_LATENCY:
+    case CPTI_STORE_START:
+    case CPTI_STORE_STACK:
+        add_time(sql, question, term);
+        cpti_sql_add(sql, " %s %" PRIu64, order_signs[order], value->ns);
+        break;
+    case CPTI_STORE_FORCED:
+    case CPTI_STORE_RANDOM:
+    case CPTI_STORE_FAILED:
+    case CPTI_STORE_LOCAL_ROOT:
+        order_truth(sql, order, value, term);
+        break;
+    default:
+        order_text(sql, order, value, term);
+    }
+    cpti_sql_add(sql, ")");
+}
+
+/* --- Terms --- */
+
+static void add_has(struct cpti_rows *sql, const struct cpti_store_term *term)
+{
+    if (term->field == CPTI_STORE_ATTRIBUTE) {
+        cpti_sql_add(sql, "has(attributes.key, ");
+        cpti_sql_hex(sql, term->key);
+    } else {
+        cpti_sql_add(sql, "notEmpty(");
+        add_column(sql, term, ""); /* never of an attribute */
+    }
+    cpti_sql_add(sql, ")");
+}
+
+static void add_list(struct cpti_rows *sql, const struct cpti_store_question *question,
+                     const struct cpti_store_term *term)
+{
+    cpti_sql_add(sql, term->relation == CPTI_STORE_NOT_IN ? "NOT (" : "(");
+    for (size_t i = 0; i < term->value_count; i++) {
+        cpti_sql_add(sql, i == 0 ? "" : " OR ");
+        add_order(sql, EQUAL, &term->values[i], question, term);
+    }
+    cpti_sql_add(sql, ")");
+}
+
+static void add_relation(struct cpti_rows *sql,
+                         const struct cpti_store_question *question,
+                         const struct cpti_store_term *term)
+{
+    const unsigned relation = term->relation;
+    const struct cpti_store_value *value = term->values;
+
+    if (relation == CPTI_STORE_IN || relation == CPTI_STORE_NOT_IN) {
+        add_list(sql, question, term);
+        return;
+    }
+    if (relation == CPTI_STORE_NOT_EQUAL) {
+        cpti_sql_add(sql, "NOT ");
+    }
+    if (relation == CPTI_STORE_LESS || relation == CPTI_STORE_AT_MOST) {
+        add_order(sql, LESS, value, question, term);
+    }
+    if (relation == CPTI_STORE_GREATER || relation == CPTI_STORE_AT_LEAST) {
+        add_order(sql, GREATER, value, question, term);
+    }
+    if (relation == CPTI_STORE_AT_MOST || relation == CPTI_STORE_AT_LEAST) {
+        cpti_sql_add(sql, " OR ");
+    }
+    if (relation != CPTI_STORE_LESS && relation != CPTI_STORE_GREATER) {
+        add_order(sql, EQUAL, value, question, term);
+    }
+}
+
+static void add_term(struct cpti_rows *sql, const struct cpti_store_question *question,
+                     const struct cpti_store_term *term)
+{
+    const int may_be_missing =
+        term->field == CPTI_STORE_ATTRIBUTE || term->field == CPTI_STORE_TRACE_ID;
+
+    cpti_sql_add(sql, "(");
+    if (term->relation == CPTI_STORE_HAS || may_be_missing) {
+        add_has(sql, term);
+    }
+    if (term->relation != CPTI_STORE_HAS) {
+        cpti_sql_add(sql, may_be_missing ? " AND (" : "(");
+        add_relation(sql, question, term);
+        cpti_sql_add(sql, ")");
+    }
+    cpti_sql_add(sql, ")");
+}
+
+/* --- The condition --- */
+
+static void add_condition(struct cpti_rows *sql,
+                          const struct cpti_store_question *question)
+{
+    static const char *const signs[] = {
+        [CPTI_STORE_OPEN] = "(",    [CPTI_STORE_CLOSE] = ")",
+        [CPTI_STORE_AND] = " AND ", [CPTI_STORE_OR] = " OR ",
+        [CPTI_STORE_NOT] = " NOT ",
+    };
+
+    for (size_t i = 0; i < question->part_count; i++) {
+        const struct cpti_store_part *part = &question->parts[i];
+
+        if (part->sign == CPTI_STORE_TERM) {
+            add_term(sql, question, &question->terms[part->term]);
+        } else {
+            cpti_sql_add(sql, "%s", signs[part->sign]);
+        }
+    }
+    cpti_sql_add(sql, question->part_count == 0 ? "1" : "");
+}
+
+static int is_unsure(const struct cpti_store_term *term)
+{
+    if (term->field > CPTI_STORE_STATUS && term->field != CPTI_STORE_ATTRIBUTE) {
+        return 0;
+    }
+    for (size_t i = 0; i < term->value_count; i++) {
+        if (term->values[i].reads_texts) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int cpti_store_is_unsure(const struct cpti_store_question *question)
+{
+    for (size_t i = 0; i < question->part_count; i++) {
+        if (question->parts[i].sign == CPTI_STORE_TERM &&
+            is_unsure(&question->terms[question->parts[i].term])) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+void cpti_sql_unsure(struct cpti_rows *sql, const struct cpti_store_question *question)
+{
+    cpti_sql_add(sql, "(0");
+    for (size_t i = 0; i < question->part_count; i++) {
+        const struct cpti_store_term *term = &question->terms[question->parts[i].term];
+
+        if (question->parts[i].sign != CPTI_STORE_TERM || !is_unsure(term)) {
+            continue;
+        }
+        cpti_sql_add(sql, " OR (");
+        if (term->field == CPTI_STORE_ATTRIBUTE) {
+            add_column(sql, term, "type");
+            cpti_sql_add(sql, " = 0 AND ");
+        }
+        add_matches(sql, term, ANY_NUMBER);
+        cpti_sql_add(sql, " AND NOT ");
+        add_matches(sql, term, PLAIN_INTEGER);
+        cpti_sql_add(sql, ")");
+    }
+    cpti_sql_add(sql, ")");
+}
+
+void cpti_sql_selected(struct cpti_rows *sql,
+                       const struct cpti_store_question *question)
+{
+    if (question->picks != NULL) {
+        cpti_sql_add(sql, "(id IN cpt_picks)");
+        return;
+    }
+    cpti_sql_add(sql, "((");
+    add_condition(sql, question);
+    cpti_sql_add(sql, ")");
+    if (cpti_store_is_unsure(question)) {
+        cpti_sql_add(sql, " AND NOT ");
+        cpti_sql_unsure(sql, question);
+    }
+    cpti_sql_add(sql, ")");
+}

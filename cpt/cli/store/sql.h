@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * sql.h - a selection as SQL
+ *
+ * Texts from outside never stand in a statement: a text is written as unhex('…') of its
+ * bytes, a float as reinterpretAsFloat64(unhex('…')), a number in decimal digits. There
+ * is nothing to escape, and no float is rounded on its way.
+ *
+ * Threads: one at a time.
+ */
+#ifndef CPTI_SQL_H
+#define CPTI_SQL_H
+
+#include "cpt/cli/store/row_binary.h"
+#include "cpt/cli/store/store.h"
+
+/* Appends text as printf() makes it; at most 511 bytes at once. */
+void cpti_sql_add(struct cpti_rows *sql, const char *format, ...) CPT_PRINTF(2, 3);
+
+/* unhex('…') of @text. */
+void cpti_sql_hex(struct cpti_rows *sql, struct cpt_bytes text);
+
+/* Ends @sql with a NUL. NULL without memory. */
+const char *cpti_sql_text(struct cpti_rows *sql);
+
+/* The condition of window and entry service. */
+void cpti_sql_range(struct cpti_rows *sql, const struct cpti_store_question *question);
+
+/* In brackets: that the condition holds and the database can say so. With picks: that
+ * it is one of them. The stacks of term n are in the table cpt_n, the picks in
+ * cpt_picks; see marks.h. */
+void cpti_sql_selected(struct cpti_rows *sql,
+                       const struct cpti_store_question *question);
+
+/* In brackets: that the database cannot say exactly whether the condition holds. */
+void cpti_sql_unsure(struct cpti_rows *sql, const struct cpti_store_question *question);
+
+#endif

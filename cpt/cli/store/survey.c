@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * survey.c - what is asked before the sums: services, keys, weights of latencies, and
+ * the places that a sample is drawn from
+ *
+ * The answers of all shards are kept as they came, until all are there; then their rows
+ * are read, shard by shard, on the thread of who asked.
+ */
+#include "cpt/cli/store/asking.h"
+
+#include <inttypes.h>
+
+/* How a kind of question is asked and its rows are read. */
+struct surveying {
+    void (*write)(struct cpti_rows *sql, const struct cpti_store_question *question,
+                  const void *detail);
+    const void *detail;
+    /* Reads a row at *@at: 0 if it is not whole. What it is told of goes on. */
+    int (*read)(const unsigned char **at, const unsigned char *end, size_t shard,
+                void *context, cpt_status *status);
+    void *context;
+};
+
+struct answer {
+    const struct surveying *surveying;
+    struct cpti_rows rows;
+};
+
+static cpt_status survey_shard(struct cpti_asking *asking, struct cpt_error *error)
+{
+    struct answer *answer = asking->context;
+
+    answer->surveying->write(&asking->sql, asking->question, answer->surveying->detail);
+    return cpti_asking_run(asking, cpti_asking_keep, &answer->rows, 0, error);
+}
+
+static cpt_status read_rows(const struct answer *answer, size_t shard,
+                            struct cpt_error *error)
+{
+    const unsigned char *at = answer->rows.data;
+    const unsigned char *end = answer->rows.bytes == 0 ? at : at + answer->rows.bytes;
+    cpt_status status = CPT_OK;
+
+    while (at != end && status == CPT_OK) {
+        if (!answer->surveying->read(&at, end, shard, answer->surveying->context,
+                                     &status)) {
+            return cpt_error_set(error, CPT_CORRUPT, 0, "the answer ends within a row");
+        }
+    }
+    return status == CPT_OK
+               ? CPT_OK
+               : cpt_error_set(error, status, 0, "%s", cpt_status_sentence(status));
+}
+
+static cpt_status survey_all(const struct cpti_store *store,
+                             const struct cpti_store_question *question,
+                             const struct surveying *surveying, struct cpt_error *error)
+{
+    struct answer answers[CPTI_STORE_SHARDS_MAX] = {{0}};
+    const struct cpti_ask_how how = {
+        .ask = survey_shard, .contexts = answers, .context_bytes = sizeof answers[0]};
+    cpt_status status;
+
+    for (size_t i = 0; i < store->shard_count; i++) {
+        answers[i].surveying = surveying;
+    }
+    status = cpti_ask_each(store, question, &how, error);
+    for (size_t i = 0; i < store->shard_count; i++) {
+        if (status == CPT_OK) {
+            status = read_rows(&answers[i], i, error);
+        }
+        cpti_rows_deinit(&answers[i].rows);
+    }
+    return status;
+}
+
+/* --- Services --- */
+
+struct survey {
+    cpt_status (*meet)(void *context, const struct cpti_store_service *service);
+    void *context;
+};
+
+static void write_services(struct cpti_rows *sql,
+                           const struct cpti_store_question *question,
+                           const void *detail)
+{
+    const char *forced = cpti_forced_condition(question);
+    const char *root = cpti_root_condition(question);
+
+    (void)detail;
+    cpti_sql_add(sql,
+                 "SELECT service, count(), countIf(NOT (%s) AND c), "
+                 "countIf(NOT (%s) AND (%s) AND c), "
+                 "countIf((%s) AND (%s) AND c) FROM (SELECT service, is_forced, "
+                 "is_local_root, ",
+                 root, forced, root, forced, root);
+    cpti_sql_selected(sql, question);
+    cpti_sql_add(sql, " AS c FROM cpt_requests FINAL WHERE ");
+    cpti_sql_range(sql, question);
+    cpti_sql_add(sql, ") GROUP BY service FORMAT RowBinary");
+}
+
+static int read_service(const unsigned char **at, const unsigned char *end,
+                        size_t shard, void *context, cpt_status *status)
+{
+    const struct survey *survey = context;
+    struct cpti_store_service service;
+
+    (void)shard;
+    if (!cpti_row_get_text(at, end, &service.name) ||
+        !cpti_row_get_u64(at, end, &service.record_count) ||
+        !cpti_row_get_u64(at, end, &service.local_root_count) ||
+        !cpti_row_get_u64(at, end, &service.forced_count) ||
+        !cpti_row_get_u64(at, end, &service.selected_count)) {
+        return 0;
+    }
+    *status = survey->meet(survey->context, &service);
+    return 1;
+}
+
+cpt_status cpti_store_survey(
+    struct cpti_store *store, const struct cpti_store_question *question,
+    cpt_status (*meet)(void *context, const struct cpti_store_service *service),
+    void *context, struct cpt_error *error)
+{
+    struct survey survey = {meet, context};
+    const struct surveying surveying = {
+        .write = write_services, .read = read_service, .context = &survey};
+
+    return survey_all(store, question, &surveying, error);
+}
+
+/* --- Keys --- */
+
+static void write_has_key(struct cpti_rows *sql,
+                          const struct cpti_store_question *question,
+                          const void *detail)
+{
+    const struct cpt_bytes *key = detail;
+
+    (void)question;
+    cpti_sql_add(sql, "SELECT count() FROM (SELECT id FROM cpt_requests WHERE "
+                      "has(attributes.key, ");
+    cpti_sql_hex(sql, *key);
+    cpti_sql_add(sql, ") LIMIT 1) FORMAT RowBinary");
+}
+
+static int read_has_key(const unsigned char **at, const unsigned char *end,
+                        size_t shard, void *context, cpt_status *status)
+{
+    int *has_key = context;
+    uint64_t count = 0;
+
+    (void)shard;
+    (void)status;
+    if (!cpti_row_get_u64(at, end, &count)) {
+        return 0;
+    }
+    *has_key |= count != 0;
+    return 1;
+}
+
+cpt_status cpti_store_has_key(struct cpti_store *store, struct cpt_bytes key,
+                              int *has_key, struct cpt_error *error)
+{
+    const struct cpti_store_question question = {.until_ns = UINT64_MAX};
+    const struct surveying surveying = {.write = write_has_key,
+                                        .detail = &key,
+                                        .read = read_has_key,
+                                        .context = has_key};
+
+    *has_key = 0;
+    return survey_all(store, &question, &surveying, error);
+}
+
+/* --- Weights of latencies --- */
+
+struct weighing {
+    cpt_status (*meet)(void *context, uint64_t number, uint64_t low_sum,
+                       uint64_t high_sum);
+    void *context;
+};
+
+static void write_weights(struct cpti_rows *sql,
+                          const struct cpti_store_question *question,
+                          const void *detail)
+{
+    const struct cpti_store_span *span = detail;
+
+    cpti_sql_add(sql,
+                 "SELECT bitShiftRight(toUInt64(latency_ns - %" PRIu64 "), %u) AS b, "
+                 "sum(bitAnd(w, 4294967295)), sum(bitShiftRight(w, 32)) FROM "
+                 "(SELECT latency_ns, ",
+                 span->from_ns, span->shift);
+    cpti_sql_weight(sql, question);
+    cpti_sql_add(sql, " FROM cpt_requests FINAL");
+    cpti_sql_where(sql, question);
+    cpti_sql_add(sql,
+                 " AND latency_ns >= %" PRIu64 " AND latency_ns <= %" PRIu64
+                 ") GROUP BY b FORMAT RowBinary",
+                 span->from_ns, span->to_ns);
+}
+
+static int read_weight(const unsigned char **at, const unsigned char *end, size_t shard,
+                       void *context, cpt_status *status)
+{
+    const struct weighing *weighing = context;
+    uint64_t number;
+    uint64_t low_sum;
+    uint64_t high_sum;
+
+    (void)shard;
+    if (!cpti_row_get_u64(at, end, &number) || !cpti_row_get_u64(at, end, &low_sum) ||
+        !cpti_row_get_u64(at, end, &high_sum)) {
+        return 0;
+    }
+    *status = weighing->meet(weighing->context, number, low_sum, high_sum);
+    return 1;
+}
+
+cpt_status cpti_store_weigh(struct cpti_store *store,
+                            const struct cpti_store_question *question,
+                            const struct cpti_store_span *span,
+                            cpt_status (*meet)(void *context, uint64_t number,
+                                               uint64_t low_sum, uint64_t high_sum),
+                            void *context, struct cpt_error *error)
+{
+    struct weighing weighing = {meet, context};
+    const struct surveying surveying = {.write = write_weights,
+                                        .detail = span,
+                                        .read = read_weight,
+                                        .context = &weighing};
+
+    return survey_all(store, question, &surveying, error);
+}
+
+/* --- Places --- */
+
+struct placing {
+    cpt_status (*meet_source)(void *context, struct cpt_bytes name, uint64_t hash);
+    cpt_status (*meet_place)(void *context, const struct cpti_store_place *place);
+    void *context;
+};
+
+static void write_sources(struct cpti_rows *sql,
+                          const struct cpti_store_question *question,
+                          const void *detail)
+{
+    (void)detail;
+    cpti_sql_add(sql, "SELECT source, cityHash64(source) FROM cpt_requests WHERE ");
+    cpti_sql_range(sql, question);
+    cpti_sql_add(sql, " GROUP BY source FORMAT RowBinary");
+}
+
+static int read_source(const unsigned char **at, const unsigned char *end, size_t shard,
+                       void *context, cpt_status *status)
+{
+    const struct placing *placing = context;
+    struct cpt_bytes name;
+    uint64_t hash;
+
+    (void)shard;
+    if (!cpti_row_get_text(at, end, &name) || !cpti_row_get_u64(at, end, &hash)) {
+        return 0;
+    }
+    *status = placing->meet_source(placing->context, name, hash);
+    return 1;
+}
+
+static void write_places(struct cpti_rows *sql,
+                         const struct cpti_store_question *question, const void *detail)
+{
+    (void)detail;
+    cpti_sql_add(sql, "SELECT h, ordinal, id FROM (SELECT cityHash64(source) AS h, "
+                      "ordinal, id, ");
+    cpti_sql_weight(sql, question);
+    cpti_sql_add(sql, " FROM cpt_requests FINAL");
+    cpti_sql_where(sql, question);
+    cpti_sql_add(sql, ") FORMAT RowBinary");
+}
+
+static int read_place(const unsigned char **at, const unsigned char *end, size_t shard,
+                      void *context, cpt_status *status)
+{
+    const struct placing *placing = context;
+    struct cpti_store_place place = {.pick.shard = shard};
+
+    if (!cpti_row_get_u64(at, end, &place.source) ||
+        !cpti_row_get_u64(at, end, &place.ordinal) ||
+        !cpti_row_get_u64(at, end, &place.pick.id)) {
+        return 0;
+    }
+    *status = placing->meet_place(placing->context, &place);
+    return 1;
+}
+
+cpt_status cpti_store_places(
+    struct cpti_store *store, const struct cpti_store_question *question,
+    cpt_status (*meet_source)(void *context, struct cpt_bytes name, uint64_t hash),
+    cpt_status (*meet_place)(void *context, const struct cpti_store_place *place),
+    void *context, struct cpt_error *error)
+{
+    struct placing placing = {meet_source, meet_place, context};
+    struct surveying surveying = {
+        .write = write_sources, .read = read_source, .context = &placing};
+    cpt_status status = survey_all(store, question, &surveying, error);
+
+    if (status == CPT_OK) {
+        surveying.write = write_places;
+        surveying.read = read_place;
+        status = survey_all(store, question, &surveying, error);
+    }
+    return status;
+}

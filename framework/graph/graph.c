@@ -1,0 +1,821 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * graph.c - from a table of tasks to a plan that any number of requests run
+ *
+ * Checked in this order, so that the first thing wrong is the cause and not a result:
+ * names and functions; every value is given once; whatever is needed or started is
+ * given; no circle; every task is of use.
+ *
+ * Which tasks run without being asked for? Those that the output is made from, and
+ * those that such a task or one started on demand needs: an input has to be on its way
+ * before its task can wait for it.
+ *
+ *      output <-- render <-- ads            needs: eager
+ *                   :.......> lookup        starts: on demand
+ *                               ^-- index   needed by one on demand: eager
+ *
+ * A task waits for what it starts or wants as it waits for what it needs, so all count
+ * as edges in the search for circles: a plan cannot lock itself up. What is only wanted
+ * is on its way like what is needed, but the output can be made without it.
+ *
+ * A component is a graph in the place of a task's function. It is compiled to a plan of
+ * its own, once however often it is used, which the outermost plan owns; graphs within
+ * one another are as deep as CPT_NESTING_MAX at most, so compiling them is a recursion.
+ *
+ * Cost: linear in tasks and edges, but for the name table.
+ */
+#include "framework/run/request.h"
+
+#include "cpt/cpt_arena.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+struct build {
+    struct cpt_plan *plan;
+    struct build *outer;   /* of the graph that this one is a component of, or NULL */
+    const char *component; /* the task whose component is compiled now */
+    const struct cpt_graph *graph;
+    const char *service;      /* of the outermost graph: all are named after that */
+    struct cpt_names *values; /* the number of a value's name is its slot */
+    struct cpt_names *tasks;
+    struct cpt_error *error;
+    uint32_t *stack;
+    unsigned char *marks;
+};
+
+#define REFUSE(build, ...) cpt_error_set((build)->error, CPT_INVALID, 0, __VA_ARGS__)
+
+uint32_t cpti_plan_slot(const struct cpt_plan *plan, const uint32_t *slots,
+                        uint32_t count, const struct cpt_value *value)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (plan->slots[slots[i]].value == value) {
+            return slots[i];
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct cpt_value *own = plan->slots[slots[i]].value;
+
+        if (own->bytes == value->bytes && strcmp(own->name, value->name) == 0) {
+            return slots[i];
+        }
+    }
+    return UINT32_MAX;
+}
+
+static void *take(struct build *build, size_t count, size_t bytes)
+{
+    return cpt_arena_take(build->plan->arena, (count != 0 ? count : 1) * bytes);
+}
+
+/* --- Names --- */
+
+static cpt_status check_graph(struct build *build)
+{
+    const struct cpt_graph *graph = build->graph;
+
+    if (build->service == NULL || build->service[0] == '\0') {
+        return REFUSE(build, "the graph has no service name");
+    }
+    if (strstr(build->service, ": ") != NULL ||
+        strlen(build->service) > CPT_NAME_BYTES_MAX / 2) {
+        return REFUSE(build,
+                      "service name \"%.80s\" holds \": \" or is longer than %d bytes",
+                      build->service, CPT_NAME_BYTES_MAX / 2);
+    }
+    if (graph->task_count == 0 || graph->tasks == NULL) {
+        return REFUSE(build, "graph \"%s\" has no tasks", build->service);
+    }
+    if (graph->task_count > CPT_GRAPH_TASKS_MAX) {
+        return cpt_error_set(build->error, CPT_LIMIT, 0,
+                             "graph \"%s\" has %zu tasks, the limit is %d",
+                             build->service, graph->task_count, CPT_GRAPH_TASKS_MAX);
+    }
+    if (graph->output == NULL) {
+        return REFUSE(build, "graph \"%s\" has no output", build->service);
+    }
+    return CPT_OK;
+}
+
+/* "A: A1" for the path; the names of tasks are distinct. */
+static cpt_status name_task(struct build *build, uint32_t index)
+{
+    const struct cpt_task_def *def = &build->graph->tasks[index];
+    struct cpti_plan_task *task = &build->plan->tasks[index];
+    cpt_name_id id = 0;
+    cpt_status status = CPT_OK;
+    size_t bytes = 0;
+    char *name = NULL;
+
+    if (def->name == NULL || def->name[0] == '\0') {
+        return REFUSE(build, "task number %u of graph \"%s\" has no name",
+                      (unsigned)index, build->service);
+    }
+    bytes = strlen(build->service) + 2 + strlen(def->name);
+    if (bytes > CPT_NAME_BYTES_MAX) {
+        return REFUSE(build, "the name of task \"%.40s...\" is longer than %zu bytes",
+                      def->name, CPT_NAME_BYTES_MAX - (bytes - strlen(def->name)));
+    }
+    if ((def->run == NULL) == (def->component == NULL)) {
+        return REFUSE(build,
+                      def->run == NULL ? "task \"%s\" has no function"
+                                       : "task \"%s\" has a function and a component",
+                      def->name);
+    }
+    if (def->gives == NULL) {
+        return REFUSE(build, "task \"%s\" gives no value", def->name);
+    }
+    status = cpt_names_add(build->tasks, cpt_bytes_of(def->name), &id);
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (id != index) {
+        return REFUSE(build, "two tasks are called \"%s\"", def->name);
+    }
+    name = take(build, bytes + 1, 1);
+    if (name == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    (void)snprintf(name, bytes + 1, "%s: %s", build->service, def->name);
+    task->def = def;
+    task->run = def->run != NULL ? def->run : cpti_component_run;
+    task->frame_name = (struct cpt_bytes){name, bytes};
+    task->name_id = cpti_task_name_id(task->frame_name);
+    return CPT_OK;
+}
+
+/* The slot of @value, which is made if it is new. */
+static cpt_status slot_of(struct build *build, const struct cpt_value *value,
+                          uint32_t *slot)
+{
+    struct cpt_plan *plan = build->plan;
+    cpt_name_id id = 0;
+    cpt_status status = CPT_OK;
+
+    if (value->name == NULL || strlen(value->name) > CPT_NAME_BYTES_MAX) {
+        return REFUSE(build, "a value has no name or one of more than %d bytes",
+                      CPT_NAME_BYTES_MAX);
+    }
+    status = cpt_names_add(build->values, cpt_bytes_of(value->name), &id);
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (id == plan->slot_count) {
+        plan->slots[plan->slot_count++] = (struct cpti_slot){value, CPTI_NO_TASK};
+    } else if (plan->slots[id].value->bytes != value->bytes) {
+        return REFUSE(build, "value \"%s\" is declared with %zu and with %zu bytes",
+                      value->name, plan->slots[id].value->bytes, value->bytes);
+    }
+    *slot = id;
+    return CPT_OK;
+}
+
+static cpt_status add_given(struct build *build, uint32_t index)
+{
+    struct cpt_plan *plan = build->plan;
+    const struct cpt_task_def *def = plan->tasks[index].def;
+    uint32_t slot = 0;
+    cpt_status status = slot_of(build, def->gives, &slot);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (build->graph->input != NULL && slot == 0) {
+        return REFUSE(build,
+                      "value \"%s\" is what a request brings, but task \"%s\" gives it",
+                      def->gives->name, def->name);
+    }
+    if (plan->slots[slot].giver != CPTI_NO_TASK) {
+        return REFUSE(build, "value \"%s\" is given by task \"%s\" and by task \"%s\"",
+                      def->gives->name, plan->tasks[plan->slots[slot].giver].def->name,
+                      def->name);
+    }
+    plan->slots[slot].giver = index;
+    plan->tasks[index].output_offset = plan->output_bytes;
+    plan->output_bytes += (def->gives->bytes + 15) / 16 * 16;
+    return CPT_OK;
+}
+
+/* The slots of one list of a task; each must be given, by another task or the input. */
+static cpt_status list_slots(struct build *build, uint32_t index,
+                             const struct cpt_value *const *values, const char *verb,
+                             uint32_t *slots, uint32_t *count)
+{
+    struct cpt_plan *plan = build->plan;
+    const char *name = plan->tasks[index].def->name;
+
+    for (uint32_t i = 0; values[i] != NULL; i++) {
+        cpt_name_id id = 0;
+
+        if (i == CPT_TASK_VALUES_MAX) {
+            return cpt_error_set(build->error, CPT_LIMIT, 0,
+                                 "task \"%s\" %s more than %d values", name, verb,
+                                 CPT_TASK_VALUES_MAX);
+        }
+        if (!cpt_names_find(build->values, cpt_bytes_of(values[i]->name), &id)) {
+            return REFUSE(build, "task \"%s\" %s value \"%s\", which no task gives",
+                          name, verb, values[i]->name);
+        }
+        if (plan->slots[id].value->bytes != values[i]->bytes) {
+            return REFUSE(
+                build, "task \"%s\" %s value \"%s\" as %zu bytes, but it has %zu", name,
+                verb, values[i]->name, values[i]->bytes, plan->slots[id].value->bytes);
+        }
+        if (cpti_plan_slot(plan, slots, *count, values[i]) != UINT32_MAX) {
+            return REFUSE(build, "task \"%s\" %s value \"%s\" twice", name, verb,
+                          values[i]->name);
+        }
+        slots[(*count)++] = id;
+    }
+    return CPT_OK;
+}
+
+static cpt_status add_lists(struct build *build, uint32_t index)
+{
+    struct cpt_plan *plan = build->plan;
+    struct cpti_plan_task *task = &plan->tasks[index];
+    cpt_status status = list_slots(build, index, task->def->needs, "needs",
+                                   task->input_slots, &task->input_count);
+
+    task->need_count = task->input_count;
+    if (status == CPT_OK) {
+        status = list_slots(build, index, task->def->wants, "wants or needs",
+                            task->input_slots, &task->input_count);
+    }
+    if (status == CPT_OK) {
+        status = list_slots(build, index, task->def->starts, "starts",
+                            task->start_slots, &task->start_count);
+    }
+    for (uint32_t i = 0; status == CPT_OK && i < task->start_count; i++) {
+        const struct cpti_slot *slot = &plan->slots[task->start_slots[i]];
+
+        if (slot->giver == CPTI_NO_TASK) {
+            return REFUSE(build,
+                          "task \"%s\" starts value \"%s\", which the request brings",
+                          task->def->name, slot->value->name);
+        }
+        if (cpti_plan_slot(plan, task->input_slots, task->input_count, slot->value) !=
+            UINT32_MAX) {
+            return REFUSE(build, "task \"%s\" both %s and starts value \"%s\"",
+                          task->def->name,
+                          cpti_plan_slot(plan, task->input_slots, task->need_count,
+                                         slot->value) != UINT32_MAX
+                              ? "needs"
+                              : "wants",
+                          slot->value->name);
+        }
+        plan->tasks[slot->giver].is_startable = 1;
+        plan->tasks[slot->giver].starter_count++;
+    }
+    return status;
+}
+
+/* --- Circles --- */
+
+/* The task that edge number @edge of @task leads to; inputs first, then starts. */
+static uint32_t edge_target(const struct cpt_plan *plan,
+                            const struct cpti_plan_task *task, uint32_t edge)
+{
+    const uint32_t slot = edge < task->input_count
+                              ? task->input_slots[edge]
+                              : task->start_slots[edge - task->input_count];
+
+    return plan->slots[slot].giver;
+}
+
+/* "a -> b -> a" out of the stack of a depth-first search, from @first upwards. */
+static cpt_status refuse_circle(struct build *build, uint32_t first, uint32_t depth)
+{
+    char text[CPT_ERROR_SENTENCE_BYTES] = "";
+    size_t used = 0;
+
+    for (uint32_t i = first; i < depth && used < sizeof text - 1; i++) {
+        const int written = snprintf(text + used, sizeof text - used, "\"%s\" -> ",
+                                     build->plan->tasks[build->stack[i]].def->name);
+
+        used += written > 0 ? (size_t)written : 0;
+    }
+    return REFUSE(build, "tasks wait for each other in a circle: %.*s\"%s\"",
+                  (int)sizeof text, text,
+                  build->plan->tasks[build->stack[first]].def->name);
+}
+
+enum { MARK_NEW = 0, MARK_OPEN = 1, MARK_CLOSED = 2 };
+
+/* Depth first from @root with a stack of our own; @edges holds the next edge of each.
+ */
+static cpt_status find_circle(struct build *build, uint32_t root, uint32_t *edges)
+{
+    const struct cpt_plan *plan = build->plan;
+    uint32_t depth = 0;
+
+    build->stack[depth] = root;
+    edges[depth++] = 0;
+    build->marks[root] = MARK_OPEN;
+    while (depth > 0) {
+        const struct cpti_plan_task *task = &plan->tasks[build->stack[depth - 1]];
+        uint32_t target = 0;
+
+        if (edges[depth - 1] == task->input_count + task->start_count) {
+            build->marks[build->stack[--depth]] = MARK_CLOSED;
+            continue;
+        }
+        target = edge_target(plan, task, edges[depth - 1]++);
+        if (target == CPTI_NO_TASK || build->marks[target] == MARK_CLOSED) {
+            continue;
+        }
+        if (build->marks[target] == MARK_OPEN) {
+            uint32_t first = 0;
+
+            while (build->stack[first] != target) {
+                first++;
+            }
+            return refuse_circle(build, first, depth);
+        }
+        build->marks[target] = MARK_OPEN;
+        build->stack[depth] = target;
+        edges[depth++] = 0;
+    }
+    return CPT_OK;
+}
+
+static cpt_status check_circles(struct build *build)
+{
+    uint32_t *edges = take(build, build->plan->task_count, sizeof *edges);
+    cpt_status status = edges != NULL ? CPT_OK : CPT_NO_MEMORY;
+
+    for (uint32_t i = 0; status == CPT_OK && i < build->plan->task_count; i++) {
+        if (build->marks[i] == MARK_NEW) {
+            status = find_circle(build, i, edges);
+        }
+    }
+    return status;
+}
+
+/* --- Which tasks run, and when --- */
+
+/* Marks @index as of use; the ones it needs, and those it may start, follow. */
+static void reach(struct build *build, uint32_t index, int is_eager, uint32_t *depth)
+{
+    struct cpti_plan_task *task = &build->plan->tasks[index];
+
+    if (is_eager) {
+        task->is_eager = 1;
+    }
+    if (build->marks[index] == 0) {
+        build->marks[index] = 1;
+        build->stack[(*depth)++] = index;
+    }
+}
+
+static cpt_status find_eager(struct build *build)
+{
+    struct cpt_plan *plan = build->plan;
+    uint32_t depth = 0;
+
+    memset(build->marks, 0, plan->task_count);
+    reach(build, plan->output_task, 1, &depth);
+    while (depth > 0) {
+        const struct cpti_plan_task *task = &plan->tasks[build->stack[--depth]];
+
+        for (uint32_t i = 0; i < task->input_count + task->start_count; i++) {
+            const uint32_t target = edge_target(plan, task, i);
+
+            if (target != CPTI_NO_TASK) {
+                reach(build, target, i < task->input_count, &depth);
+            }
+        }
+    }
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        if (build->marks[i] == 0) {
+            return REFUSE(
+                build,
+                "task \"%s\" is of no use: nothing that leads to output \"%s\" "
+                "needs or starts what it gives",
+                plan->tasks[i].def->name, build->graph->output->name);
+        }
+    }
+    return CPT_OK;
+}
+
+/* What the output is made from: without one of these there is no answer. */
+static void find_required(struct build *build)
+{
+    struct cpt_plan *plan = build->plan;
+    uint32_t depth = 0;
+
+    plan->tasks[plan->output_task].is_required = 1;
+    build->stack[depth++] = plan->output_task;
+    while (depth > 0) {
+        const struct cpti_plan_task *task = &plan->tasks[build->stack[--depth]];
+
+        for (uint32_t i = 0; i < task->need_count; i++) {
+            const uint32_t giver = plan->slots[task->input_slots[i]].giver;
+
+            if (giver != CPTI_NO_TASK && !plan->tasks[giver].is_required) {
+                plan->tasks[giver].is_required = 1;
+                build->stack[depth++] = giver;
+            }
+        }
+    }
+}
+
+/* How many inputs every task waits for, and how many wait for what it gives. */
+static void count_links(struct cpt_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        struct cpti_plan_task *task = &plan->tasks[i];
+
+        task->missing_input_count = task->is_eager ? 0 : 1; /* the start itself */
+        for (uint32_t k = 0; k < task->input_count; k++) {
+            const uint32_t giver = plan->slots[task->input_slots[k]].giver;
+
+            if (giver != CPTI_NO_TASK) {
+                plan->tasks[giver].successor_count++;
+                task->missing_input_count++;
+            }
+        }
+        plan->demand_count += task->is_startable;
+        plan->first_task_count += task->missing_input_count == 0;
+    }
+}
+
+static cpt_status take_links(struct build *build)
+{
+    struct cpt_plan *plan = build->plan;
+
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        struct cpti_plan_task *task = &plan->tasks[i];
+
+        task->successors = take(build, task->successor_count, sizeof(uint32_t));
+        task->successor_count = 0;
+        if (task->successors == NULL) {
+            return CPT_NO_MEMORY;
+        }
+    }
+    plan->first_tasks = take(build, plan->first_task_count, sizeof(uint32_t));
+    plan->cells = take(build, plan->task_count, sizeof *plan->cells);
+    plan->first_task_count = 0;
+    plan->demand_count = 0;
+    return plan->first_tasks != NULL && plan->cells != NULL ? CPT_OK : CPT_NO_MEMORY;
+}
+
+/* Who runs after whom, and how a request begins. */
+static cpt_status link_tasks(struct build *build)
+{
+    struct cpt_plan *plan = build->plan;
+    cpt_status status = CPT_OK;
+
+    count_links(plan);
+    status = take_links(build);
+    for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
+        struct cpti_plan_task *task = &plan->tasks[i];
+
+        for (uint32_t k = 0; k < task->input_count; k++) {
+            const uint32_t giver = plan->slots[task->input_slots[k]].giver;
+
+            if (giver != CPTI_NO_TASK) {
+                plan->tasks[giver].successors[plan->tasks[giver].successor_count++] =
+                    i | (task->missing_input_count == 1 ? CPTI_ONLY_INPUT : 0) |
+                    (k >= task->need_count ? CPTI_WANTED : 0);
+            }
+        }
+        if (task->is_startable) {
+            task->demand_index = plan->demand_count++;
+        }
+        if (task->missing_input_count == 0) {
+            plan->first_tasks[plan->first_task_count++] = i;
+        }
+        atomic_init(&plan->cells[i].missing_input_count, task->missing_input_count);
+        atomic_init(&plan->cells[i].outcome, CPT_WAITING);
+    }
+    return status;
+}
+
+/* The sub-graphs of a task as the trace wants them: outermost last. */
+static cpt_status copy_groups(struct build *build, struct cpti_plan_task *task)
+{
+    const struct cpt_trace_group **place = &task->group;
+    uint32_t depth = 0;
+
+    for (const struct cpt_group *group = task->def->group; group != NULL;
+         group = group->parent) {
+        struct cpt_trace_group *copy = take(build, 1, sizeof *copy);
+        const size_t bytes = build->plan->service.bytes + 2 + strlen(group->name);
+        char *name = NULL;
+
+        if (bytes > CPT_NAME_BYTES_MAX || ++depth > CPT_TASK_VALUES_MAX) {
+            return REFUSE(
+                build,
+                "group \"%.80s\" of task \"%s\" has too long a name or lies more "
+                "than %d deep",
+                group->name, task->def->name, CPT_TASK_VALUES_MAX);
+        }
+        name = take(build, bytes + 1, 1);
+        if (copy == NULL || name == NULL) {
+            return CPT_NO_MEMORY;
+        }
+        (void)snprintf(name, bytes + 1, "%s: %s", build->service, group->name);
+        copy->name = (struct cpt_bytes){name, bytes};
+        *place = copy;
+        place = &copy->parent;
+    }
+    return CPT_OK;
+}
+
+/* --- Components --- */
+
+/* A graph that is a part of itself: the tasks on the way from @first inwards. */
+static cpt_status refuse_component_circle(struct build *build,
+                                          const struct build *first)
+{
+    const struct build *chain[CPT_NESTING_MAX + 1];
+    char text[CPT_ERROR_SENTENCE_BYTES] = "";
+    size_t used = 0;
+    size_t count = 0;
+
+    for (const struct build *at = build; at != first; at = at->outer) {
+        chain[count++] = at;
+    }
+    chain[count++] = first;
+    while (count-- > 0 && used < sizeof text - 1) {
+        const int written = snprintf(text + used, sizeof text - used, "\"%s\" -> ",
+                                     chain[count]->component);
+
+        used += written > 0 ? (size_t)written : 0;
+    }
+    return REFUSE(build, "components contain each other in a circle: %.*s\"%s\"",
+                  (int)sizeof text, text, first->component);
+}
+
+/* No circle, and not too deep, so that compiling it can be a recursion. */
+static cpt_status check_nesting(struct build *build, const struct cpt_graph *graph)
+{
+    uint32_t depth = 1;
+
+    for (const struct build *at = build; at != NULL; at = at->outer) {
+        if (at->graph == graph) {
+            return refuse_component_circle(build, at);
+        }
+        if (depth++ > CPT_NESTING_MAX) {
+            return cpt_error_set(
+                build->error, CPT_LIMIT, 0,
+                "component \"%s\" lies %u graphs deep, the limit is %d",
+                build->component, (unsigned)depth - 1, CPT_NESTING_MAX);
+        }
+    }
+    return CPT_OK;
+}
+
+/* Whether @outer of a task can be @inner of its component: both there and of one type,
+ * or none. */
+static cpt_status check_type(struct build *build, const char *verb,
+                             const struct cpt_value *outer,
+                             const struct cpt_value *inner)
+{
+    if (outer == NULL && inner == NULL) {
+        return CPT_OK;
+    }
+    if (outer != NULL && inner != NULL && outer->bytes == inner->bytes &&
+        (outer->type == NULL || inner->type == NULL ||
+         strcmp(outer->type, inner->type) == 0)) {
+        return CPT_OK;
+    }
+    return REFUSE(build,
+                  "task \"%s\" %s %s of type \"%s\", but its component %s %s of type "
+                  "\"%s\"",
+                  build->component, verb, outer != NULL ? outer->name : "nothing",
+                  outer != NULL && outer->type != NULL ? outer->type : "?", verb,
+                  inner != NULL ? inner->name : "nothing",
+                  inner != NULL && inner->type != NULL ? inner->type : "?");
+}
+
+static cpt_status check_component(struct build *build,
+                                  const struct cpti_plan_task *task)
+{
+    const struct cpt_task_def *def = task->def;
+    cpt_status status = CPT_OK;
+
+    if (task->input_count > 1 || task->input_count != task->need_count ||
+        task->start_count != 0) {
+        return REFUSE(
+            build,
+            "task \"%s\" has a component: it needs one value or none, wants and "
+            "starts nothing",
+            def->name);
+    }
+    status = check_type(build, "takes", def->needs[0], def->component->input);
+    return status == CPT_OK
+               ? check_type(build, "gives", def->gives, def->component->output)
+               : status;
+}
+
+static struct cpt_plan *make_plan(const struct cpt_graph *graph, struct build *outer,
+                                  const struct cpt_alloc *alloc,
+                                  struct cpt_error *error);
+
+/* Compiles the component of task @index; one graph only once, wherever it is used. */
+static cpt_status add_component(struct build *build, uint32_t index)
+{
+    struct cpti_plan_task *task = &build->plan->tasks[index];
+    const struct cpt_graph *graph = task->def->component;
+    struct cpt_error error = {0};
+    struct build *outermost = build;
+    struct cpt_plan *plan = NULL;
+    cpt_status status = CPT_OK;
+
+    if (graph == NULL) {
+        return CPT_OK;
+    }
+    build->component = task->def->name;
+    status = check_nesting(build, graph);
+    if (status == CPT_OK) {
+        status = check_component(build, task);
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    while (outermost->outer != NULL) {
+        outermost = outermost->outer;
+    }
+    plan = outermost->plan->components;
+    while (plan != NULL && plan->graph != graph) {
+        plan = plan->next_component;
+    }
+    if (plan == NULL) {
+        plan = make_plan(graph, build, build->plan->alloc, &error);
+        if (plan == NULL) {
+            return cpt_error_set(build->error, error.status, 0, "component \"%s\": %s",
+                                 task->def->name, error.sentence);
+        }
+        plan->next_component = outermost->plan->components;
+        outermost->plan->components = plan;
+    }
+    task->component = plan;
+    return CPT_OK;
+}
+
+/* --- All of it --- */
+
+static cpt_status take_tables(struct build *build)
+{
+    struct cpt_plan *plan = build->plan;
+    const size_t count = build->graph->task_count;
+
+    plan->graph = build->graph;
+    plan->service = cpt_bytes_of(build->service);
+    plan->task_count = (uint32_t)count;
+    plan->tasks = take(build, count, sizeof *plan->tasks);
+    plan->slots = take(build, count + 1, sizeof *plan->slots);
+    build->stack = take(build, count, sizeof *build->stack);
+    build->marks = take(build, count, 1);
+    build->values = cpt_names_new(plan->alloc);
+    build->tasks = cpt_names_new(plan->alloc);
+    return plan->tasks != NULL && plan->slots != NULL && build->stack != NULL &&
+                   build->marks != NULL && build->values != NULL && build->tasks != NULL
+               ? CPT_OK
+               : CPT_NO_MEMORY;
+}
+
+static cpt_status add_tasks(struct build *build)
+{
+    struct cpt_plan *plan = build->plan;
+    uint32_t slot = 0;
+    cpt_status status = CPT_OK;
+
+    if (build->graph->input != NULL) {
+        status = slot_of(build, build->graph->input, &slot);
+        plan->input_bytes = build->graph->input->bytes;
+    }
+    for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
+        status = name_task(build, i);
+    }
+    for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
+        status = add_given(build, i);
+    }
+    for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
+        status = add_lists(build, i);
+    }
+    for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
+        status = copy_groups(build, &plan->tasks[i]);
+    }
+    for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
+        status = add_component(build, i);
+    }
+    return status;
+}
+
+static cpt_status find_output(struct build *build)
+{
+    struct cpt_plan *plan = build->plan;
+    const struct cpt_value *output = build->graph->output;
+    cpt_name_id id = 0;
+
+    if (!cpt_names_find(build->values, cpt_bytes_of(output->name), &id) ||
+        plan->slots[id].giver == CPTI_NO_TASK) {
+        return REFUSE(build, "no task gives the output \"%s\"", output->name);
+    }
+    if (plan->slots[id].value->bytes != output->bytes) {
+        return REFUSE(build, "output \"%s\" is declared with %zu and with %zu bytes",
+                      output->name, plan->slots[id].value->bytes, output->bytes);
+    }
+    plan->output_task = plan->slots[id].giver;
+    return CPT_OK;
+}
+
+static cpt_status build_plan(struct build *build)
+{
+    cpt_status status = check_graph(build);
+
+    if (status == CPT_OK) {
+        status = take_tables(build);
+    }
+    if (status == CPT_OK) {
+        status = add_tasks(build);
+    }
+    if (status == CPT_OK) {
+        status = find_output(build);
+    }
+    if (status == CPT_OK) {
+        status = check_circles(build);
+    }
+    if (status == CPT_OK) {
+        status = find_eager(build);
+    }
+    if (status == CPT_OK) {
+        find_required(build);
+        status = link_tasks(build);
+    }
+    if (status == CPT_OK) {
+        build->plan->blocks = cpti_blocks_new(build->plan);
+        build->plan->made_up_names = cpt_names_new(build->plan->alloc);
+        status = build->plan->blocks != NULL && build->plan->made_up_names != NULL
+                     ? CPT_OK
+                     : CPT_NO_MEMORY;
+    }
+    return status;
+}
+
+static struct cpt_plan *make_plan(const struct cpt_graph *graph, struct build *outer,
+                                  const struct cpt_alloc *alloc,
+                                  struct cpt_error *error)
+{
+    struct build build = {.outer = outer,
+                          .graph = graph,
+                          .service = outer != NULL ? outer->service : graph->service,
+                          .error = error};
+    cpt_status status = CPT_NO_MEMORY;
+
+    build.plan =
+        cpt_alloc_zeroed(alloc, sizeof *build.plan + sizeof *build.plan->arena);
+    if (build.plan != NULL) {
+        build.plan->alloc = alloc != NULL ? alloc : cpt_alloc_default();
+        build.plan->arena = (struct cpt_arena *)(build.plan + 1);
+        cpt_arena_init(build.plan->arena, alloc, 0, 0);
+        status = build_plan(&build);
+    }
+    cpt_names_free(build.values);
+    cpt_names_free(build.tasks);
+    if (status != CPT_OK) {
+        (void)cpt_error_set(error, status, 0, "%s", cpt_status_sentence(status));
+        cpt_plan_free(build.plan);
+        return NULL;
+    }
+    return build.plan;
+}
+
+struct cpt_plan *cpt_plan_new(const struct cpt_graph *graph,
+                              const struct cpt_alloc *alloc, struct cpt_error *error)
+{
+    assert(graph != NULL);
+    return make_plan(graph, NULL, alloc, error);
+}
+
+static void free_one(struct cpt_plan *plan)
+{
+    const struct cpt_alloc *alloc = plan->alloc;
+
+    cpti_blocks_free(plan->blocks, alloc);
+    cpt_names_free(plan->made_up_names);
+    cpt_arena_deinit(plan->arena);
+    cpt_alloc_free(alloc, plan);
+}
+
+void cpt_plan_free(struct cpt_plan *plan)
+{
+    while (plan != NULL) {
+        struct cpt_plan *component = plan->components;
+
+        if (component !=
+            NULL) { /* they have none of their own: all are the outermost's */
+            plan->components = component->next_component;
+            free_one(component);
+        } else {
+            free_one(plan);
+            plan = NULL;
+        }
+    }
+}

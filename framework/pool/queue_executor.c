@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * queue_executor.c - an executor that a foreign event loop drives
+ *
+ * A queue and the timers, behind a lock. The loop asks when it has to be back, and from
+ * then on is woken by what comes sooner: `asleep_until_ns` is that promise, and 0 while
+ * the loop is awake and will ask again. So a loop that is busy is never woken, and one
+ * that waits is woken once.
+ */
+#include "framework/pool/lock.h"
+#include "framework/pool/timers.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+struct queue {
+    struct cpt_executor executor; /* first: it is what the user has */
+    const struct cpt_alloc *alloc;
+    const struct cpt_clock *clock;
+    void (*wake)(void *context);
+    void *context;
+    char name[CPT_NAME_BYTES_MAX + 1];
+
+    struct cpti_lock lock; /* guards all below */
+    struct cpt_work *first;
+    struct cpt_work *last;
+    atomic_size_t count; /* relaxed where it is only a hint */
+    struct cpti_timers timers;
+    uint64_t asleep_until_ns;
+};
+
+/* There is something at @at_ns. Lock held. */
+static void wake(struct queue *queue, uint64_t at_ns)
+{
+    if (at_ns < queue->asleep_until_ns) {
+        queue->asleep_until_ns = 0;
+        if (queue->wake != NULL) {
+            /* With the lock held: once the work has run, somebody may free us. */
+            queue->wake(queue->context);
+        }
+    }
+}
+
+/* Lock held. */
+static void put(struct queue *queue, struct cpt_work *work)
+{
+    work->next = NULL;
+    *(queue->first != NULL ? &queue->last->next : &queue->first) = work;
+    queue->last = work;
+    atomic_fetch_add_explicit(&queue->count, 1, memory_order_relaxed);
+}
+
+static void queue_submit(struct cpt_executor *executor, struct cpt_work *work)
+{
+    struct queue *queue = (struct queue *)executor;
+
+    cpti_lock_take(&queue->lock);
+    put(queue, work);
+    wake(queue, 0);
+    cpti_lock_release(&queue->lock);
+}
+
+static cpt_status queue_after(struct cpt_executor *executor, struct cpt_timer *timer,
+                              uint64_t delay_ns)
+{
+    struct queue *queue = (struct queue *)executor;
+    const uint64_t at_ns = cpti_timer_at(cpt_clock_now_ns(queue->clock), delay_ns);
+    cpt_status status = CPT_OK;
+
+    cpti_lock_take(&queue->lock);
+    status = cpti_timers_add(&queue->timers, timer, at_ns);
+    if (status == CPT_OK) {
+        wake(queue, at_ns);
+    }
+    cpti_lock_release(&queue->lock);
+    return status;
+}
+
+static int queue_cancel(struct cpt_executor *executor, struct cpt_timer *timer)
+{
+    struct queue *queue = (struct queue *)executor;
+    int was_waiting = 0;
+
+    cpti_lock_take(&queue->lock);
+    was_waiting = cpti_timers_remove(&queue->timers, timer);
+    cpti_lock_release(&queue->lock);
+    return was_waiting;
+}
+
+static unsigned queue_hunger(struct cpt_executor *executor)
+{
+    struct queue *queue = (struct queue *)executor;
+
+    return atomic_load_explicit(&queue->count, memory_order_relaxed) != 0
+               ? (unsigned)CPT_HUNGRY_WORK
+               : 0;
+}
+
+static int queue_yield(struct cpt_executor *executor, struct cpt_work *work)
+{
+    struct queue *queue = (struct queue *)executor;
+    int others_wait = 0;
+
+    cpti_lock_take(&queue->lock);
+    others_wait = queue->first != NULL;
+    if (others_wait) {
+        put(queue, work);
+    }
+    cpti_lock_release(&queue->lock);
+    return others_wait;
+}
+
+/* --- Running --- */
+
+/* Fires a timer that is due by @now_ns. 0: there is none. */
+static int fire_one(struct queue *queue, uint64_t now_ns)
+{
+    struct cpt_timer *timer = NULL;
+
+    cpti_lock_take(&queue->lock);
+    timer = cpti_timers_first(&queue->timers);
+    if (timer != NULL && timer->at_ns <= now_ns) {
+        (void)cpti_timers_remove(&queue->timers, timer);
+    } else {
+        timer = NULL;
+    }
+    cpti_lock_release(&queue->lock);
+    if (timer != NULL) {
+        timer->fire(timer);
+    }
+    return timer != NULL;
+}
+
+/* Runs a piece of work. 0: there is none. */
+static int run_one(struct queue *queue)
+{
+    struct cpt_work *work = NULL;
+
+    cpti_lock_take(&queue->lock);
+    work = queue->first;
+    if (work != NULL) {
+        queue->first = work->next;
+        atomic_fetch_sub_explicit(&queue->count, 1, memory_order_relaxed);
+    }
+    cpti_lock_release(&queue->lock);
+    if (work != NULL) {
+        work->run(work);
+    }
+    return work != NULL;
+}
+
+static int queue_help(struct cpt_executor *executor)
+{
+    struct queue *queue = (struct queue *)executor;
+
+    return fire_one(queue, cpt_clock_now_ns(queue->clock)) || run_one(queue);
+}
+
+size_t cpt_queue_executor_run(struct cpt_executor *executor, size_t count_max)
+{
+    struct queue *queue = (struct queue *)executor;
+    const uint64_t now_ns = cpt_clock_now_ns(queue->clock);
+    size_t done_count = 0;
+    size_t timer_count = 0;
+    size_t work_count = 0;
+
+    count_max = count_max != 0 ? count_max : SIZE_MAX;
+    cpti_lock_take(&queue->lock);
+    queue->asleep_until_ns = 0;
+    timer_count = queue->timers.count;
+    cpti_lock_release(&queue->lock);
+    while (done_count < count_max && done_count < timer_count &&
+           fire_one(queue, now_ns)) {
+        done_count++;
+    }
+    work_count = atomic_load_explicit(&queue->count, memory_order_relaxed);
+    for (; done_count < count_max && work_count != 0 && run_one(queue); work_count--) {
+        done_count++;
+    }
+    return done_count;
+}
+
+uint64_t cpt_queue_executor_next_ns(struct cpt_executor *executor)
+{
+    struct queue *queue = (struct queue *)executor;
+    const uint64_t now_ns = cpt_clock_now_ns(queue->clock);
+    const struct cpt_timer *timer = NULL;
+    uint64_t at_ns = UINT64_MAX;
+
+    cpti_lock_take(&queue->lock);
+    timer = cpti_timers_first(&queue->timers);
+    if (queue->first != NULL || (timer != NULL && timer->at_ns <= now_ns)) {
+        at_ns = now_ns;
+        queue->asleep_until_ns = 0;
+    } else {
+        at_ns = timer != NULL ? timer->at_ns : UINT64_MAX;
+        queue->asleep_until_ns = at_ns;
+    }
+    cpti_lock_release(&queue->lock);
+    return at_ns == UINT64_MAX ? UINT64_MAX : at_ns - now_ns;
+}
+
+/* --- Made, freed --- */
+
+struct cpt_executor *
+cpt_queue_executor_new(const struct cpt_queue_executor_options *given,
+                       struct cpt_error *error)
+{
+    struct cpt_queue_executor_options options;
+    struct queue *queue = NULL;
+
+    if (cpt_options_read(&options, sizeof options, given, error) != CPT_OK) {
+        return NULL;
+    }
+    queue = cpt_alloc_zeroed(options.alloc, sizeof *queue);
+    if (queue == NULL) {
+        (void)cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for an executor");
+        return NULL;
+    }
+    queue->alloc = options.alloc;
+    queue->timers.alloc = options.alloc;
+    queue->clock = options.clock != NULL ? options.clock : cpt_clock_monotonic();
+    queue->wake = options.wake;
+    queue->context = options.context;
+    queue->asleep_until_ns = UINT64_MAX; /* nobody has run it yet */
+    (void)snprintf(queue->name, sizeof queue->name, "%s",
+                   options.name != NULL ? options.name : "queue");
+    queue->executor = (struct cpt_executor){.name = queue->name,
+                                            .submit = queue_submit,
+                                            .after = queue_after,
+                                            .cancel = queue_cancel,
+                                            .hunger = queue_hunger,
+                                            .yield = queue_yield,
+                                            .help = queue_help};
+    cpti_lock_init(&queue->lock, CPTI_RANK_POOL);
+    return &queue->executor;
+}
+
+void cpt_queue_executor_free(struct cpt_executor *executor)
+{
+    struct queue *queue = (struct queue *)executor;
+
+    if (queue == NULL) {
+        return;
+    }
+    /* Whoever has submitted what just ran may still hold it. */
+    cpti_lock_take(&queue->lock);
+    cpti_lock_release(&queue->lock);
+    cpti_lock_deinit(&queue->lock);
+    cpti_timers_deinit(&queue->timers);
+    cpt_alloc_free(queue->alloc, queue);
+}

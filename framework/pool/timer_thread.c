@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* timer_thread.c - see timer_thread.h. */
+#include "framework/pool/timer_thread.h"
+
+#include <time.h>
+
+static uint64_t now_ns(void)
+{
+    return cpt_clock_now_ns(cpt_clock_monotonic());
+}
+
+void cpti_timer_thread_init(struct cpti_timer_thread *thread,
+                            const struct cpt_alloc *alloc)
+{
+    pthread_condattr_t monotonic;
+
+    cpti_lock_init(&thread->lock, CPTI_RANK_POOL);
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&thread->has_earlier, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+    thread->timers = (struct cpti_timers){.alloc = alloc};
+    thread->wake_ns = 0;
+    thread->is_over = 0;
+    thread->has_begun = 0;
+}
+
+/* Waits for @timer, or for one that comes before it. Lock held. */
+static void wait_for(struct cpti_timer_thread *thread, const struct cpt_timer *timer)
+{
+    struct timespec until;
+
+    thread->wake_ns = timer != NULL ? timer->at_ns : UINT64_MAX;
+    if (timer == NULL) {
+        (void)pthread_cond_wait(&thread->has_earlier, &thread->lock.mutex);
+    } else {
+        until.tv_sec = (time_t)(timer->at_ns / 1000000000u);
+        until.tv_nsec = (long)(timer->at_ns % 1000000000u);
+        (void)pthread_cond_timedwait(&thread->has_earlier, &thread->lock.mutex, &until);
+    }
+    thread->wake_ns = 0;
+}
+
+static void *run(void *context)
+{
+    struct cpti_timer_thread *thread = context;
+
+    cpti_lock_take(&thread->lock);
+    while (!thread->is_over) {
+        struct cpt_timer *timer = cpti_timers_first(&thread->timers);
+
+        if (timer == NULL || timer->at_ns > now_ns()) {
+            wait_for(thread, timer);
+            continue;
+        }
+        (void)cpti_timers_remove(&thread->timers, timer);
+        cpti_lock_release(&thread->lock);
+        timer->fire(timer);
+        cpti_lock_take(&thread->lock);
+    }
+    cpti_lock_release(&thread->lock);
+    return NULL;
+}
+
+/* Lock held. */
+static cpt_status begin(struct cpti_timer_thread *thread)
+{
+    if (!thread->has_begun) {
+        if (pthread_create(&thread->thread, NULL, run, thread) != 0) {
+            return CPT_NO_MEMORY;
+        }
+        thread->has_begun = 1;
+    }
+    return CPT_OK;
+}
+
+cpt_status cpti_timer_thread_after(struct cpti_timer_thread *thread,
+                                   struct cpt_timer *timer, uint64_t delay_ns)
+{
+    const uint64_t at_ns = cpti_timer_at(now_ns(), delay_ns);
+    cpt_status status = CPT_OK;
+
+    cpti_lock_take(&thread->lock);
+    status = begin(thread);
+    if (status == CPT_OK) {
+        status = cpti_timers_add(&thread->timers, timer, at_ns);
+    }
+    if (status == CPT_OK && at_ns < thread->wake_ns) {
+        thread->wake_ns = at_ns;
+        (void)pthread_cond_signal(&thread->has_earlier);
+    }
+    cpti_lock_release(&thread->lock);
+    return status;
+}
+
+int cpti_timer_thread_cancel(struct cpti_timer_thread *thread, struct cpt_timer *timer)
+{
+    int was_waiting = 0;
+
+    cpti_lock_take(&thread->lock);
+    was_waiting = cpti_timers_remove(&thread->timers, timer);
+    cpti_lock_release(&thread->lock);
+    return was_waiting;
+}
+
+void cpti_timer_thread_stop(struct cpti_timer_thread *thread)
+{
+    int has_begun = 0;
+
+    cpti_lock_take(&thread->lock);
+    has_begun = thread->has_begun;
+    thread->is_over = 1;
+    (void)pthread_cond_signal(&thread->has_earlier);
+    cpti_lock_release(&thread->lock);
+    if (has_begun) {
+        (void)pthread_join(thread->thread, NULL);
+    }
+}
+
+void cpti_timer_thread_deinit(struct cpti_timer_thread *thread)
+{
+    (void)pthread_cond_destroy(&thread->has_earlier);
+    cpti_lock_deinit(&thread->lock);
+    cpti_timers_deinit(&thread->timers);
+}

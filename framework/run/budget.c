@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* budget.c - memory that many requests share; see budget.h. */
+#include "framework/run/budget.h"
+
+/* In front of each block, and as aligned as what malloc gives. */
+union front {
+    size_t bytes; /* with the front */
+    max_align_t align;
+};
+
+/* Takes @more of the budget; 0: it has not so much. */
+static int reserve(struct cpti_budget *budget, size_t more)
+{
+    const size_t before =
+        atomic_fetch_add_explicit(&budget->used_bytes, more, memory_order_relaxed);
+
+    if (before <= budget->bytes_max && more <= budget->bytes_max - before) {
+        return 1;
+    }
+    (void)atomic_fetch_sub_explicit(&budget->used_bytes, more, memory_order_relaxed);
+    return 0;
+}
+
+static void give_back(struct cpti_budget *budget, size_t bytes)
+{
+    (void)atomic_fetch_sub_explicit(&budget->used_bytes, bytes, memory_order_relaxed);
+}
+
+static void *resize(void *context, void *memory, size_t bytes)
+{
+    struct cpti_budget *budget = context;
+    const struct cpt_alloc *inner = budget->inner;
+    union front *front = memory != NULL ? (union front *)memory - 1 : NULL;
+    const size_t before = front != NULL ? front->bytes : 0;
+    const size_t after = bytes + sizeof *front;
+
+    if (bytes == 0) {
+        give_back(budget, before);
+        (void)inner->resize(inner->context, front, 0);
+        return NULL;
+    }
+    if (after < bytes || (after > before && !reserve(budget, after - before))) {
+        return NULL;
+    }
+    front = inner->resize(inner->context, front, after);
+    if (front == NULL) {
+        give_back(budget, after > before ? after - before : 0);
+        return NULL;
+    }
+    front->bytes = after;
+    if (after < before) {
+        give_back(budget, before - after);
+    }
+    return front + 1;
+}
+
+void cpti_budget_init(struct cpti_budget *budget, const struct cpt_alloc *inner,
+                      size_t bytes_max)
+{
+    budget->alloc = (struct cpt_alloc){resize, budget};
+    budget->inner = inner != NULL ? inner : cpt_alloc_default();
+    budget->bytes_max = bytes_max;
+    atomic_init(&budget->used_bytes, 0);
+}
+
+/* --- One request's part --- */
+
+int cpti_account_take(struct cpti_account *account, size_t more)
+{
+    if (!reserve(account->budget, more)) {
+        atomic_store_explicit(&account->is_refused, 1, memory_order_relaxed);
+        return 0;
+    }
+    (void)atomic_fetch_add_explicit(&account->bytes, more, memory_order_relaxed);
+    return 1;
+}
+
+static void *resize_in_account(void *context, void *memory, size_t bytes)
+{
+    struct cpti_account *account = context;
+
+    if (bytes != 0 && !cpti_account_take(account, bytes)) {
+        return NULL;
+    }
+    return account->inner->resize(account->inner->context, memory, bytes);
+}
+
+int cpti_account_open(struct cpti_account *account, struct cpti_budget *budget,
+                      const struct cpt_alloc *inner, size_t bytes)
+{
+    account->alloc = (struct cpt_alloc){resize_in_account, account};
+    account->inner = inner;
+    account->budget = budget;
+    atomic_init(&account->bytes, 0);
+    atomic_init(&account->is_refused, 0);
+    return cpti_account_take(account, bytes);
+}
+
+void cpti_account_close(struct cpti_account *account)
+{
+    give_back(account->budget,
+              atomic_load_explicit(&account->bytes, memory_order_relaxed));
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * call.c - a task's call of another service, from its stub to the spliced path
+ *
+ *      cpt_call          issue   the ask goes out, if the request is traced
+ *      transport_sent    sent    until here it waited for a connection
+ *      transport_complete arrive the reply is kept, its path as bytes
+ *      walk              open    decoded only if the call is on the path
+ *
+ * What a callee returns without being asked is not even looked at.
+ */
+#include "framework/run/call.h"
+
+#include "framework/run/recording.h"
+#include "framework/service/service.h"
+#include "wire/cpt_metadata.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define CALL_TIMEOUT_NS_DEFAULT UINT64_C(10000000000)
+
+/* One call. In the arena; it holds a reference to the request until it completes. */
+struct rpc_call {
+    struct cpt_transport_call transport; /* first: the transport hands us this */
+    struct cpt_pending pending;
+    struct cpt_call_reply reply;
+    char ask[64];
+};
+
+static struct cpti_callee *callee_of(struct cpt_request *request, struct cpt_bytes name)
+{
+    struct cpt_service *service = request->inherited.service;
+
+    return service != NULL ? cpti_counters_callee(&service->counters, name) : NULL;
+}
+
+static void count_blind_spot(struct cpt_request *request,
+                             const struct cpt_trace_call *call)
+{
+    if (request->inherited.service != NULL) {
+        cpti_counters_blind_spot(&request->inherited.service->counters, call->name,
+                                 call->reason);
+    }
+}
+
+static void count_timeout(struct cpt_request *request,
+                          const struct cpt_trace_call *call)
+{
+    struct cpti_callee *callee = callee_of(request, call->name);
+
+    if (callee != NULL) {
+        CPTI_COUNT(callee, timeouts);
+    }
+}
+
+static void count_cancel(struct cpt_request *request, const struct cpt_trace_call *call)
+{
+    struct cpti_callee *callee = callee_of(request, call->name);
+
+    if (callee != NULL) {
+        CPTI_COUNT(callee, cancelled);
+    }
+}
+
+void cpti_call_given_up(const struct cpt_pending *pending)
+{
+    struct cpt_request *request = cpti_pending_request(pending);
+
+    if (pending->call == NULL || pending->call->outcome != CPT_CALL_REMOTE) {
+        return;
+    }
+    if (pending->status == CPT_TIMEOUT) {
+        count_timeout(request, pending->call);
+    } else {
+        count_cancel(request, pending->call);
+    }
+}
+
+/* --- Calling --- */
+
+/* Fills in what the transport is to send. Lock held. */
+static int prepare(struct rpc_call *call, struct cpt_request *request,
+                   const struct cpt_stub *stub, struct cpt_bytes body)
+{
+    struct cpt_transport_call *transport = &call->transport;
+
+    transport->target = stub->target;
+    transport->method = stub->method;
+    transport->timeout_ns =
+        stub->timeout_ns != 0 ? stub->timeout_ns : CALL_TIMEOUT_NS_DEFAULT;
+    if (request->deadline_ns != 0) {
+        const uint64_t left_ns = cpti_request_remaining_ns(request);
+
+        transport->has_deadline = 1;
+        if (left_ns < transport->timeout_ns) {
+            transport->timeout_ns = left_ns != 0 ? left_ns : 1;
+        }
+    }
+    transport->traceparent = request->inherited.traceparent;
+    if (request->is_traced && !request->inherited.is_silent) {
+        const struct cpt_ask *ask = &request->inherited.ask;
+
+        transport->critical_path.data = call->ask;
+        transport->critical_path.bytes =
+            cpt_ask_format(ask, call->ask, sizeof call->ask);
+        transport->metadata_bytes_max = ask->bytes_max;
+    }
+    transport->body.bytes = body.bytes;
+    if (body.bytes != 0) {
+        transport->body.data = cpt_arena_copy(&request->arena, body.data, body.bytes);
+        return transport->body.data != NULL;
+    }
+    return 1;
+}
+
+/* Nobody wants it any more. The transport still completes it. */
+static void tell_call(struct cpti_outside *outside)
+{
+    struct rpc_call *call = (struct rpc_call *)((char *)outside->pending -
+                                                offsetof(struct rpc_call, pending));
+
+    struct cpt_transport *transport = call->pending.stub->transport;
+
+    transport->cancel(transport, &call->transport);
+}
+
+struct cpt_pending *cpt_call_attempt(struct cpt_task *task, const struct cpt_stub *stub,
+                                     struct cpt_bytes body, unsigned attempt)
+{
+    struct cpt_request *request = task->request;
+    const uint64_t now_ns = cpti_record_now(request);
+    struct rpc_call *call = NULL;
+
+    cpti_lock_take(&request->lock);
+    call = cpt_arena_take(&request->arena, sizeof *call);
+    if (call == NULL || !prepare(call, request, stub, body)) {
+        cpti_lock_release(&request->lock);
+        return NULL;
+    }
+    call->pending.stub = stub;
+    call->reply.status = CPT_TIMEOUT; /* unless a reply comes before a deadline */
+    call->pending.call =
+        cpti_record_issue(task, cpt_bytes_of(stub->name), CPT_CALL_REMOTE, now_ns);
+    if (call->pending.call != NULL) {
+        struct cpti_callee *callee = callee_of(request, call->pending.call->name);
+
+        if (callee != NULL) {
+            CPTI_COUNT(callee, calls);
+        }
+        call->pending.call->attempt = attempt;
+        call->pending.call->executor = cpt_bytes_of(stub->transport->name);
+    }
+    cpti_pending_begin(&call->pending, task, now_ns);
+    cpti_lock_release(&request->lock);
+    cpti_request_hold(request);
+    stub->transport->send(stub->transport, &call->transport);
+    if (stub->transport->cancel != NULL) {
+        cpti_pending_tell_by(&call->pending, tell_call);
+    }
+    return &call->pending;
+}
+
+struct cpt_pending *cpt_call(struct cpt_task *task, const struct cpt_stub *stub,
+                             struct cpt_bytes body)
+{
+    return cpt_call_attempt(task, stub, body, 0);
+}
+
+const struct cpt_call_reply *cpt_call_reply(const struct cpt_pending *pending)
+{
+    static const struct cpt_call_reply cancelled = {.status = CPT_CANCELLED};
+    const struct rpc_call *call =
+        (const struct rpc_call *)((const char *)pending -
+                                  offsetof(struct rpc_call, pending));
+    struct cpt_request *request = cpti_pending_request(pending);
+    cpt_status status = CPT_OK;
+
+    cpti_lock_take(&request->lock);
+    status = pending->status;
+    cpti_lock_release(&request->lock);
+    return status == CPT_WAITING     ? NULL
+           : status == CPT_CANCELLED ? &cancelled
+                                     : &call->reply;
+}
+
+/* --- The transport's part --- */
+
+void cpt_transport_sent(struct cpt_transport_call *transport)
+{
+    struct rpc_call *call = (struct rpc_call *)transport;
+    struct cpt_request *request = call->pending.request;
+    const uint64_t now_ns = cpti_record_now(request);
+
+    if (!request->is_traced) {
+        return;
+    }
+    cpti_lock_take(&request->lock);
+    if (call->pending.call != NULL && call->pending.status == CPT_WAITING) {
+        call->pending.call->sent_ns = now_ns;
+    }
+    cpti_lock_release(&request->lock);
+}
+
+/* Keeps the answer for the task. Lock held. */
+static void keep_reply(struct rpc_call *call, const struct cpt_transport_reply *reply,
+                       struct cpt_arena *arena)
+{
+    call->reply.status = reply->status;
+    call->reply.http_status = reply->http_status;
+    if (reply->status == CPT_OK && reply->body.bytes != 0) {
+        call->reply.body.data =
+            cpt_arena_copy(arena, reply->body.data, reply->body.bytes);
+        call->reply.body.bytes = reply->body.bytes;
+        if (call->reply.body.data == NULL) {
+            call->reply.status = CPT_LIMIT;
+            call->reply.body.bytes = 0;
+        }
+    }
+}
+
+/* Keeps the callee's path, or why there is none. Lock held. */
+static void keep_path(struct cpt_trace_call *record, size_t metadata_bytes_max,
+                      const struct cpt_transport_reply *reply, struct cpt_arena *arena)
+{
+    if (reply->status == CPT_TIMEOUT) {
+        record->outcome = CPT_CALL_TIMEOUT;
+    } else if (reply->status != CPT_OK) {
+        record->reason = CPT_REASON_FAILED;
+    } else if (metadata_bytes_max == 0) { /* not asked; see cpti_inherited.is_silent */
+        record->reason = CPT_REASON_SHARED;
+    } else if (reply->is_cached) {
+        record->reason = CPT_REASON_CACHED;
+    } else if (reply->is_metadata_large || reply->metadata.bytes > metadata_bytes_max) {
+        record->reason = CPT_REASON_SIZE;
+    } else if (reply->is_metadata_bad) {
+        record->reason = CPT_REASON_UNDECODABLE;
+    } else if (reply->metadata.bytes == 0) {
+        record->reason = CPT_REASON_UNSUPPORTED;
+    } else {
+        record->reply =
+            cpt_arena_copy(arena, reply->metadata.data, reply->metadata.bytes);
+        record->reply_bytes = reply->metadata.bytes;
+        record->reason = record->reply != NULL ? CPT_REASON_NONE : CPT_REASON_LIMIT;
+    }
+}
+
+void cpt_transport_complete(struct cpt_transport_call *transport,
+                            const struct cpt_transport_reply *reply)
+{
+    struct rpc_call *call = (struct rpc_call *)transport;
+    struct cpt_trace_call *record = call->pending.call;
+    struct cpt_request *request = call->pending.request;
+    const uint64_t now_ns = cpti_record_now(request);
+    struct cpt_task *owner = NULL;
+
+    cpti_lock_take(&request->lock);
+    if (call->pending.status == CPT_WAITING) {
+        keep_reply(call, reply, &request->arena);
+        if (record != NULL && !cpti_record_is_over(request)) {
+            keep_path(record, transport->metadata_bytes_max, reply, &request->arena);
+        }
+    } else {
+        record = NULL; /* it came after its caller had given it up */
+    }
+    owner = cpti_pending_end(&call->pending, call->reply.status, now_ns);
+    cpti_lock_release(&request->lock);
+    if (record != NULL && record->outcome == CPT_CALL_TIMEOUT) {
+        count_timeout(request, record);
+    } else if (record != NULL && record->reason != CPT_REASON_NONE) {
+        count_blind_spot(request, record);
+    }
+    cpti_task_wake(owner);
+    cpti_request_release(request);
+}
+
+/* --- The walk's part. Lock held. --- */
+
+cpt_status cpti_reply_open(const struct cpt_alloc *alloc, struct cpt_trace_call *call,
+                           struct cpt_path *callee)
+{
+    const struct cpt_metadata_decode_options options = {
+        .struct_bytes = sizeof options,
+        .alloc = alloc,
+        .bytes_max = call->reply_bytes, /* no more than was asked for */
+    };
+    struct cpt_metadata_summary summary;
+    cpt_status status =
+        cpt_metadata_peek(call->reply, call->reply_bytes, &summary, NULL);
+
+    if (status == CPT_OK && summary.has_server_elapsed) {
+        call->server_elapsed_ns = summary.server_elapsed_ns;
+        call->has_server_elapsed = 1;
+    }
+    if (status == CPT_OK) {
+        status =
+            cpt_metadata_decode(call->reply, call->reply_bytes, &options, callee, NULL);
+    }
+    if (status != CPT_OK) {
+        call->reason = CPT_REASON_UNDECODABLE;
+    }
+    return status;
+}
+
+static cpt_status open_remote(struct cpt_request *request, struct cpt_trace_call *call,
+                              struct cpt_path *callee)
+{
+    const cpt_status status = cpti_reply_open(request->alloc, call, callee);
+
+    if (status != CPT_OK) {
+        count_blind_spot(request, call);
+    }
+    return status;
+}
+
+cpt_status cpti_call_open(void *context, struct cpt_trace_call *call,
+                          struct cpt_path *callee)
+{
+    return call->outcome == CPT_CALL_COMPONENT ? cpti_run_open(call, callee)
+                                               : open_remote(context, call, callee);
+}
+
+void cpti_call_spliced(void *context, const struct cpt_trace_call *call,
+                       uint64_t overcount_ns, uint64_t undercount_ns,
+                       int is_inconsistent)
+{
+    struct cpti_callee *callee =
+        call->outcome != CPT_CALL_COMPONENT ? callee_of(context, call->name) : NULL;
+
+    if (callee != NULL) {
+        cpti_counters_spliced(callee, overcount_ns, undercount_ns, is_inconsistent);
+    }
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * deadline.c - how long a request may take, and what to say if it took longer
+ *
+ * The deadline of a request is one timer. It bounds what is called meanwhile: a call's
+ * timeout is no longer than what is left, and the callee is told, so that nobody works
+ * for an answer that comes too late. When it fires first, the request ends, although
+ * its tasks have not.
+ *
+ * What held it up is then found from the output: down over inputs that have not come
+ * and waits for other tasks, to a task that runs, or that waits for something outside:
+ *
+ *      output <- render, not begun <- rank, waits for <- index, waits for "B: Lookup"
+ *
+ * That task takes the place of the one that would have answered, and what it waits for
+ * is ‹timeout› on the path: a blind spot that names the callee.
+ */
+#include "framework/run/call.h"
+#include "framework/run/recording.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* What somebody else may ask for at most. */
+#define TIMEOUT_NS_MAX (UINT64_C(86400) * 1000000000)
+
+/* The timer of a request. In its arena; holds a reference to it until it fired or was
+ * cancelled. */
+struct cpti_limit {
+    struct cpt_timer timer;
+    struct cpti_outside outside; /* listed while the request has not ended */
+    struct cpt_request *request;
+};
+
+/* --- The timer --- */
+
+static void fire_limit(struct cpt_timer *timer)
+{
+    struct cpti_limit *limit =
+        (struct cpti_limit *)((char *)timer - offsetof(struct cpti_limit, timer));
+    struct cpt_request *request = limit->request;
+
+    cpti_lock_take(&request->lock);
+    (void)cpti_outside_remove(request, &limit->outside);
+    cpti_lock_release(&request->lock);
+    (void)cpti_request_end(request, CPT_TIMEOUT, NULL);
+    cpti_request_release(request);
+}
+
+static void cancel_limit(struct cpti_limit *limit)
+{
+    struct cpt_executor *executor = limit->request->executor;
+
+    if (executor->cancel(executor, &limit->timer)) {
+        cpti_request_release(limit->request);
+    }
+}
+
+static void tell_limit(struct cpti_outside *outside)
+{
+    cancel_limit(
+        (struct cpti_limit *)((char *)outside - offsetof(struct cpti_limit, outside)));
+}
+
+cpt_status cpti_limit_begin(struct cpt_request *request, uint64_t timeout_ns,
+                            uint64_t arrival_ns, struct cpt_error *error)
+{
+    struct cpt_executor *executor = request->executor;
+    const uint64_t now_ns = cpt_clock_now_ns(request->clock);
+    const uint64_t begin_ns =
+        arrival_ns != 0 && arrival_ns < now_ns ? arrival_ns : now_ns;
+    struct cpti_limit *limit = cpt_arena_take(&request->arena, sizeof *limit);
+    cpt_status status = CPT_OK;
+
+    if (limit == NULL) {
+        return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a deadline");
+    }
+    request->deadline_ns =
+        timeout_ns < UINT64_MAX - begin_ns ? begin_ns + timeout_ns : UINT64_MAX;
+    limit->request = request;
+    limit->timer.fire = fire_limit;
+    limit->outside.tell = tell_limit;
+    request->limit = limit;
+    cpti_request_share(request);
+    /* Listed first, as it may fire before this returns. Nobody else runs yet. */
+    cpti_lock_take(&request->lock);
+    cpti_outside_add(request, &limit->outside);
+    cpti_lock_release(&request->lock);
+    cpti_request_hold(request);
+    status =
+        executor->after(executor, &limit->timer, cpti_request_remaining_ns(request));
+    if (status == CPT_OK) {
+        return CPT_OK;
+    }
+    cpti_lock_take(&request->lock);
+    (void)cpti_outside_remove(request, &limit->outside);
+    cpti_lock_release(&request->lock);
+    request->limit = NULL;
+    (void)atomic_fetch_sub_explicit(&request->reference_count, 1, memory_order_relaxed);
+    return cpt_error_set(error, status, 0, "executor \"%s\" cannot set a timer: %s",
+                         executor->name, cpt_status_sentence(status));
+}
+
+void cpti_limit_end(struct cpt_request *request)
+{
+    int was_listed = 0;
+
+    if (request->limit == NULL) {
+        return;
+    }
+    cpti_lock_take(&request->lock);
+    was_listed = cpti_outside_remove(request, &request->limit->outside);
+    cpti_lock_release(&request->lock);
+    if (was_listed) {
+        cancel_limit(request->limit);
+    }
+}
+
+uint64_t cpti_request_remaining_ns(const struct cpt_request *request)
+{
+    uint64_t now_ns = 0;
+
+    if (request->deadline_ns == 0) {
+        return UINT64_MAX;
+    }
+    now_ns = cpt_clock_now_ns(request->clock);
+    return request->deadline_ns > now_ns ? request->deadline_ns - now_ns : 0;
+}
+
+uint64_t cpt_task_remaining_ns(struct cpt_task *task)
+{
+    return cpti_request_remaining_ns(task->request);
+}
+
+/* --- What held it up. Lock held. --- */
+
+/* What @task waits for: of its wait the oldest; NULL if it does not wait. */
+static struct cpt_pending *awaited(const struct cpt_task *task)
+{
+    struct cpt_pending *pending = task->is_waiting ? task->oldest : NULL;
+
+    while (pending != NULL && pending->await_number != task->await_number) {
+        pending = pending->next;
+    }
+    return pending;
+}
+
+/* The first input of task @number that has not come, as the task that gives it, or
+ * CPTI_NO_TASK. */
+static uint32_t missing_giver(const struct cpt_request *request, uint32_t number)
+{
+    const struct cpti_plan_task *plan = &request->plan->tasks[number];
+
+    for (uint32_t i = 0; i < plan->input_count; i++) {
+        const uint32_t giver = request->plan->slots[plan->input_slots[i]].giver;
+
+        if (giver != CPTI_NO_TASK &&
+            atomic_load_explicit(&request->cells[giver].outcome,
+                                 memory_order_acquire) == CPT_WAITING) {
+            return giver;
+        }
+    }
+    return CPTI_NO_TASK;
+}
+
+/* The number of the task that holds the output up; if it waits, in *@task, and what it
+ * waits for in *@pending. */
+static uint32_t find_holder(struct cpt_request *request, struct cpt_task **task,
+                            struct cpt_pending **pending)
+{
+    uint32_t number = request->plan->output_task;
+
+    /* A graph has no circles, but each step may be both a need and a wait. */
+    for (uint32_t i = 0;; i++) {
+        uint32_t next = 0;
+
+        *task = cpti_waiting_task(request, number);
+        *pending = *task != NULL ? awaited(*task) : NULL;
+        next = *pending != NULL ? (*pending)->stands_for - 1
+                                : missing_giver(request, number);
+        if (next == CPTI_NO_TASK || i >= 2 * request->plan->task_count) {
+            return number;
+        }
+        number = next;
+    }
+}
+
+/* Puts task @number, which held the request up, where the one that answers would stand.
+ */
+static void note_holder(struct cpt_request *request, uint32_t number,
+                        struct cpt_task *task, const struct cpt_pending *pending,
+                        cpt_status status)
+{
+    const uint64_t now_ns = cpti_record_now(request);
+    struct cpt_trace_call *call = NULL;
+
+    if (!request->is_traced) {
+        return;
+    }
+    request->answered_by = number + 1;
+    if (pending == NULL) {
+        return;
+    }
+    call = pending->call;
+    if (status == CPT_TIMEOUT) {
+        call = cpti_record_timeout(pending, now_ns);
+    } else if (call != NULL) {
+        call->arrive_ns = now_ns;
+        call->reason = CPT_REASON_FAILED;
+    }
+    cpti_waiting_remove(task); /* nobody wakes it */
+    cpti_record_release(task, call, 0, now_ns);
+}
+
+/* What to call it in a sentence; without a trace, only a call has a name that lasts. */
+static struct cpt_bytes name_of(const struct cpt_pending *pending)
+{
+    return pending->call != NULL && pending->call->name.bytes != 0 ? pending->call->name
+           : pending->stub != NULL ? cpt_bytes_of(pending->stub->name)
+                                   : cpt_bytes_of("work elsewhere");
+}
+
+const char *cpti_request_break_off(struct cpt_request *request, cpt_status status)
+{
+    struct cpt_pending *pending = NULL;
+    struct cpt_task *task = NULL;
+    const uint32_t number = find_holder(request, &task, &pending);
+    const char *what = status == CPT_TIMEOUT ? "the request took too long"
+                                             : "the request was cancelled";
+    const struct cpt_bytes name = request->plan->tasks[number].frame_name;
+    char *text = cpt_arena_take(&request->arena, CPT_ERROR_SENTENCE_BYTES);
+
+    if (text != NULL && pending != NULL) {
+        const struct cpt_bytes other = name_of(pending);
+
+        (void)snprintf(text, CPT_ERROR_SENTENCE_BYTES,
+                       "%s: task '%.*s' waited for '%.*s'", what, (int)name.bytes,
+                       name.data, (int)other.bytes, other.data);
+    } else if (text != NULL) {
+        (void)snprintf(text, CPT_ERROR_SENTENCE_BYTES, "%s: task '%.*s' had not ended",
+                       what, (int)name.bytes, name.data);
+    }
+    note_holder(request, number, task, pending, status);
+    return text != NULL ? text : cpt_status_sentence(status);
+}
+
+/* --- What a caller allows --- */
+
+cpt_status cpti_timeout_parse(struct cpt_bytes text, uint64_t *timeout_ns)
+{
+    uint64_t us = 0;
+
+    if (text.bytes == 0 || text.bytes > 15) {
+        return CPT_CORRUPT;
+    }
+    for (size_t i = 0; i < text.bytes; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9') {
+            return CPT_CORRUPT;
+        }
+        us = us * 10 + (uint64_t)(text.data[i] - '0');
+    }
+    if (us == 0) {
+        us = 1;
+    }
+    *timeout_ns = us < TIMEOUT_NS_MAX / 1000 ? us * 1000 : TIMEOUT_NS_MAX;
+    return CPT_OK;
+}

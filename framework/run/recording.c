@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * recording.c - what the walk sees of a request
+ *
+ * While a request runs, a task notes 32 bytes: when it began and ended, and who brought
+ * its last input. The walk wants more, but only of the tasks that it comes to: for
+ * those a *stub* is made, which it opens. A task that has waited has its stub from then
+ * on, as its awaits and calls point at it.
+ *
+ *      records  [ t0 | t1 | t2 | t3 | ... ]      of all tasks
+ *                  ^         ^
+ *      stubs      [t0] <--- [t2] <- answered_by  made as the walk comes to them
+ *
+ * What is not noted is worked out here: the ready time of a task is the end of who
+ * brought its last input; the margin of a join is from the latest of the other inputs,
+ * whose ends were noted before they were counted.
+ */
+#include "framework/run/recording.h"
+
+#include "cpt/cpt_path.h"
+#include "framework/run/call.h"
+
+struct walk {
+    struct cpt_request *request;
+    struct cpt_arena arena; /* of the stubs that it makes */
+    struct cpti_stub **stubs;
+    size_t stub_count;
+    size_t stub_capacity;
+};
+
+/* The walk knows @stub from now on. */
+static cpt_status add_stub(struct walk *walk, struct cpti_stub *stub)
+{
+    const cpt_status status = cpt_alloc_grow(
+        walk->request->alloc, (void **)&walk->stubs, &walk->stub_capacity,
+        walk->stub_count + 1, CPT_GRAPH_TASKS_MAX, sizeof(struct cpti_stub *));
+
+    if (status == CPT_OK) {
+        walk->stubs[walk->stub_count++] = stub;
+        walk->request->records[stub->number].stub = (uint16_t)walk->stub_count;
+    }
+    return status;
+}
+
+/* The stub of task @number, not yet opened if it is new, or NULL. */
+static struct cpt_trace_task *stub_of(struct walk *walk, uint32_t number)
+{
+    const uint16_t known = walk->request->records[number].stub;
+    struct cpti_stub *stub = NULL;
+
+    if (known != 0) {
+        return &walk->stubs[known - 1]->task;
+    }
+    stub = cpt_arena_take(&walk->arena, sizeof *stub);
+    if (stub == NULL) {
+        return NULL;
+    }
+    stub->number = number;
+    stub->task.source = stub;
+    return add_stub(walk, stub) == CPT_OK ? &stub->task : NULL;
+}
+
+static uint64_t end_of(const struct cpt_request *request, uint32_t number)
+{
+    return atomic_load_explicit(&request->records[number].end_ns, memory_order_relaxed);
+}
+
+/* The latest of the inputs of task @number but that of @unblocker; 0 if all were there
+ * from the beginning. */
+static uint64_t runner_up_of(const struct cpt_request *request, uint32_t number,
+                             uint32_t unblocker)
+{
+    const struct cpti_plan_task *plan = &request->plan->tasks[number];
+    uint64_t runner_up_ns = 0;
+
+    for (uint32_t i = 0; i < plan->input_count; i++) {
+        const uint32_t giver = request->plan->slots[plan->input_slots[i]].giver;
+
+        if (giver != CPTI_NO_TASK && giver != unblocker &&
+            end_of(request, giver) > runner_up_ns) {
+            runner_up_ns = end_of(request, giver);
+        }
+    }
+    return runner_up_ns;
+}
+
+/* When task @number began; 0: it queues, and what else its record says is not known
+ * yet. */
+static uint64_t start_of(const struct cpt_request *request, uint32_t number)
+{
+    return atomic_load_explicit(&request->records[number].start_ns,
+                                memory_order_acquire);
+}
+
+/* The number + 1 of who brought the last input of task @number, or started it. Of one
+ * that queues as the request ends, whoever came last by the time. */
+static uint32_t unblocker_of(const struct cpt_request *request, uint32_t number,
+                             const struct cpti_demand *demand)
+{
+    const struct cpti_plan_task *plan = &request->plan->tasks[number];
+    uint64_t latest_ns = 0;
+    uint32_t unblocker = 0;
+
+    if (start_of(request, number) != 0) {
+        return request->records[number].unblocker;
+    }
+    if (demand != NULL && demand->starter != 0) {
+        latest_ns = demand->started_ns;
+        unblocker = demand->starter;
+    }
+    for (uint32_t i = 0; i < plan->input_count; i++) {
+        const uint32_t giver = request->plan->slots[plan->input_slots[i]].giver;
+
+        if (giver != CPTI_NO_TASK && end_of(request, giver) > latest_ns) {
+            latest_ns = end_of(request, giver);
+            unblocker = giver + 1;
+        }
+    }
+    return unblocker;
+}
+
+/* Who made the task ready, and when, by what margin. */
+static cpt_status open_beginning(struct walk *walk, struct cpti_stub *stub)
+{
+    const struct cpt_request *request = walk->request;
+    const uint32_t number = stub->number;
+    const struct cpti_demand *demand = request->plan->tasks[number].is_startable
+                                           ? cpti_request_demand(request, number)
+                                           : NULL;
+    const uint32_t unblocker = unblocker_of(request, number, demand);
+    struct cpt_trace_task *task = &stub->task;
+    uint64_t runner_up_ns = 0;
+    int is_by_start = 0;
+
+    if (demand != NULL && demand->starter != 0) {
+        task->starter = stub_of(walk, demand->starter - 1);
+        if (task->starter == NULL) {
+            return CPT_NO_MEMORY;
+        }
+        is_by_start = unblocker == demand->starter;
+    }
+    if (unblocker == 0) {
+        task->begin = CPT_BEGIN_REQUEST;
+        task->ready_ns = request->trace.dispatch_ns != 0 ? request->trace.dispatch_ns
+                                                         : request->trace.arrival_ns;
+        return CPT_OK;
+    }
+    task->begin = CPT_BEGIN_TASK;
+    task->unblocker = stub_of(walk, unblocker - 1);
+    task->ready_ns = is_by_start ? demand->started_ns : end_of(request, unblocker - 1);
+    runner_up_ns = runner_up_of(request, number, unblocker - 1);
+    if (demand != NULL && !is_by_start && demand->started_ns > runner_up_ns) {
+        runner_up_ns = demand->started_ns;
+    }
+    task->has_margin = runner_up_ns != 0;
+    task->margin_ns = task->has_margin && task->ready_ns > runner_up_ns
+                          ? task->ready_ns - runner_up_ns
+                          : 0;
+    return task->unblocker != NULL ? CPT_OK : CPT_NO_MEMORY;
+}
+
+/* Who released the waits of a task, and who had the worker then. 0: no memory. */
+static int open_awaits(struct walk *walk, struct cpti_stub *stub)
+{
+    struct cpt_trace_await *await = stub->task.last_await;
+
+    for (; await != NULL; await = await->previous) {
+        const struct cpti_await *own = (const struct cpti_await *)await;
+
+        if (await == &stub->lost) {
+            continue;
+        }
+        await->occupant = cpti_task_name(own->occupant);
+        if (own->released_by != 0) {
+            await->task = stub_of(walk, own->released_by - 1);
+            if (await->task == NULL) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+/* See struct cpt_trace.open_task. */
+static cpt_status open_task(void *context, struct cpt_trace_task *task)
+{
+    struct walk *walk = context;
+    const struct cpt_request *request = walk->request;
+    struct cpti_stub *stub = task->source;
+    const struct cpti_plan_task *plan = &request->plan->tasks[stub->number];
+    const struct cpti_record *record = &request->records[stub->number];
+
+    task->name = plan->frame_name;
+    task->group = plan->group;
+    task->executor = request->executor_name;
+    task->start_ns = start_of(request, stub->number);
+    task->end_ns = atomic_load_explicit(&record->end_ns, memory_order_relaxed);
+    if (task->start_ns == 0) {
+        task->start_ns = request->trace.response_ns; /* it queues */
+    } else {
+        task->occupant = cpti_task_name(record->occupant);
+    }
+    task->off_cpu_ns =
+        request->off_cpu_ns != NULL ? request->off_cpu_ns[stub->number] : 0;
+    return open_awaits(walk, stub) ? open_beginning(walk, stub) : CPT_NO_MEMORY;
+}
+
+static cpt_status open_callee(void *context, struct cpt_trace_call *call,
+                              struct cpt_path *callee)
+{
+    return cpti_call_open(((struct walk *)context)->request, call, callee);
+}
+
+static void spliced(void *context, const struct cpt_trace_call *call,
+                    uint64_t overcount_ns, uint64_t undercount_ns, int is_inconsistent)
+{
+    cpti_call_spliced(((struct walk *)context)->request, call, overcount_ns,
+                      undercount_ns, is_inconsistent);
+}
+
+/* Lock held. */
+static cpt_status walk_locked(struct walk *walk, struct cpt_path *path,
+                              struct cpt_error *error)
+{
+    struct cpt_request *request = walk->request;
+    struct cpt_trace *trace = &request->trace;
+    cpt_status status = CPT_OK;
+
+    for (struct cpti_stub *stub = request->stubs; stub != NULL && status == CPT_OK;
+         stub = stub->next) {
+        status = add_stub(walk, stub);
+    }
+    trace->open_task = open_task;
+    trace->measures_off_cpu = request->off_cpu_ns != NULL;
+    trace->open_callee = open_callee;
+    trace->spliced = spliced;
+    trace->context = walk;
+    trace->answered_by = NULL;
+    if (request->answered_by != 0 && status == CPT_OK) {
+        trace->answered_by = stub_of(walk, request->answered_by - 1);
+        status = trace->answered_by != NULL ? CPT_OK : CPT_NO_MEMORY;
+    }
+    if (status == CPT_OK) {
+        status = cpt_critical_path(request->alloc, trace, path, error);
+    } else {
+        (void)cpt_error_set(error, status, 0, "no memory for the walk");
+    }
+    for (size_t i = 0; i < walk->stub_count; i++) {
+        request->records[walk->stubs[i]->number].stub = 0;
+    }
+    return status;
+}
+
+cpt_status cpti_recording_walk(struct cpt_request *request, struct cpt_path *path,
+                               struct cpt_error *error)
+{
+    struct walk walk = {.request = request};
+    cpt_status status = CPT_OK;
+
+    cpt_arena_init(&walk.arena, request->alloc, 0, 0);
+    /* Tasks that nobody waited for may still run, and note what they do. */
+    cpti_lock_take(&request->lock);
+    status = walk_locked(&walk, path, error);
+    cpti_lock_release(&request->lock);
+    cpt_alloc_free(request->alloc, (void *)walk.stubs);
+    cpt_arena_deinit(&walk.arena);
+    return status;
+}

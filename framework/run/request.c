@@ -1,0 +1,772 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * request.c - the life of a request: made, launched, ended, freed
+ *
+ *      new --> launch --> tasks run --> end (once): done() --> last reference: freed
+ *                                        ^
+ *              the output's task, or the first task that fails
+ *
+ * `done` comes as soon as the output is there. Tasks that the output does not wait for
+ * (started and never awaited) go on after it; the memory stays until they have ended.
+ * After a failure no task begins a step any more.
+ */
+#include "framework/run/recording.h"
+
+#include "cpt/cpt_path.h"
+#include "framework/service/attributes.h"
+#include "framework/run/call.h"
+#include "framework/pool/pool.h"
+#include "framework/run/wait.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    ARENA_BLOCK_BYTES = 8192,
+    REQUEST_BYTES_MAX_DEFAULT = 16 << 20,
+    ACTIVATIONS_MAX = 4, /* in the block; more are of the arena */
+    SPARES_MAX = 8,
+    SPARE_BYTES_MAX = 256 << 10
+};
+
+/* --- Blocks --- */
+
+/*
+ * A request with all that its plan says it will need, in one block of memory:
+ *
+ *      request | cells | activations | demands | input | what tasks give |
+ *                                              if it is traced: records, entry
+ *
+ * The arena is for the rest, and an ordinary request never touches it.
+ */
+struct layout {
+    size_t head_bytes; /* of the request, to be cleared */
+    size_t cells;
+    size_t activations;
+    size_t activation_bytes;
+    size_t cleared_bytes;     /* of each, from `state` on */
+    uint64_t activation_bits; /* one for each */
+    size_t demands;
+    size_t input;
+    size_t outputs;
+    size_t records;
+    size_t entry;
+    size_t bytes;
+};
+
+/* Of a plan: its requests, untraced and traced, and blocks of those that have gone. */
+struct cpti_blocks {
+    struct layout layouts[2];
+    _Atomic(struct cpt_request *) spares[2][SPARES_MAX];
+};
+
+/* So much at @offset of a block, and what follows is aligned for any type. */
+static size_t place(size_t *bytes, size_t more)
+{
+    const size_t offset = *bytes;
+
+    *bytes += (more + 15) / 16 * 16;
+    return offset;
+}
+
+static void lay_out(struct layout *layout, const struct cpt_plan *plan, int is_traced)
+{
+    const size_t count = plan->task_count;
+    const size_t activations = count < ACTIVATIONS_MAX ? count : ACTIVATIONS_MAX;
+
+    (void)place(&layout->bytes, sizeof(struct cpt_request));
+    layout->head_bytes = offsetof(struct cpt_request, lock);
+    layout->activation_bytes =
+        is_traced ? sizeof(struct cpti_traced_task) : sizeof(struct cpt_task);
+    layout->cleared_bytes = sizeof(struct cpt_task) - offsetof(struct cpt_task, state);
+    layout->activation_bits = (UINT64_C(1) << activations) - 1;
+    layout->cells = place(&layout->bytes, count * sizeof(struct cpti_cell));
+    layout->activations = place(&layout->bytes, activations * layout->activation_bytes);
+    layout->demands =
+        place(&layout->bytes, plan->demand_count * sizeof(struct cpti_demand));
+    layout->input = place(&layout->bytes, plan->input_bytes);
+    layout->outputs = place(&layout->bytes, plan->output_bytes);
+    if (is_traced) {
+        layout->records = place(&layout->bytes, count * sizeof(struct cpti_record));
+        layout->entry = place(&layout->bytes, CPT_NAME_BYTES_MAX + 1);
+    }
+}
+
+struct cpti_blocks *cpti_blocks_new(const struct cpt_plan *plan)
+{
+    struct cpti_blocks *blocks = cpt_alloc_zeroed(plan->alloc, sizeof *blocks);
+
+    for (int i = 0; blocks != NULL && i < 2; i++) {
+        lay_out(&blocks->layouts[i], plan, i);
+    }
+    return blocks;
+}
+
+static void free_block(struct cpt_request *request)
+{
+    cpt_arena_deinit(&request->arena);
+    cpti_lock_deinit(&request->lock);
+    cpt_alloc_free(request->alloc, request);
+}
+
+void cpti_blocks_free(struct cpti_blocks *blocks, const struct cpt_alloc *alloc)
+{
+    for (int i = 0; blocks != NULL && i < 2 * SPARES_MAX; i++) {
+        struct cpt_request *request = atomic_load_explicit(
+            &blocks->spares[i / SPARES_MAX][i % SPARES_MAX], memory_order_acquire);
+
+        if (request != NULL) {
+            free_block(request);
+        }
+    }
+    cpt_alloc_free(alloc, blocks);
+}
+
+static struct cpt_request *take_spare(_Atomic(struct cpt_request *) *spares)
+{
+    for (int i = 0; i < SPARES_MAX; i++) {
+        struct cpt_request *request = NULL;
+
+        if (atomic_load_explicit(&spares[i], memory_order_relaxed) != NULL) {
+            request = atomic_exchange_explicit(&spares[i], NULL, memory_order_acquire);
+        }
+        if (request != NULL) {
+            return request;
+        }
+    }
+    return NULL;
+}
+
+/* 0: there is no room. */
+static int put_spare(_Atomic(struct cpt_request *) *spares, struct cpt_request *request)
+{
+    for (int i = 0; i < SPARES_MAX; i++) {
+        struct cpt_request *none = NULL;
+
+        if (atomic_load_explicit(&spares[i], memory_order_relaxed) == NULL &&
+            atomic_compare_exchange_strong_explicit(&spares[i], &none, request,
+                                                    memory_order_release,
+                                                    memory_order_relaxed)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* --- Made --- */
+
+/* The block of a request of which only what survives is set. */
+static cpt_status take_block(const struct cpt_request_options *options,
+                             const struct layout *layout, struct cpt_request **made,
+                             struct cpt_error *error)
+{
+    const struct cpt_plan *plan = options->plan;
+    const struct cpt_alloc *alloc =
+        options->alloc != NULL ? options->alloc : cpt_alloc_default();
+    const size_t bytes_max = options->memory_bytes_max != 0 ? options->memory_bytes_max
+                                                            : REQUEST_BYTES_MAX_DEFAULT;
+    struct cpt_request *request = NULL;
+
+    if (layout->bytes >= bytes_max) {
+        return cpt_error_set(error, CPT_LIMIT, 0,
+                             "a request takes %zu bytes, the limit is %zu",
+                             layout->bytes, bytes_max);
+    }
+    if (alloc == plan->alloc) {
+        request = take_spare(plan->blocks->spares[options->is_traced != 0]);
+    }
+    if (request != NULL) {
+        cpt_arena_reset(&request->arena, bytes_max - layout->bytes);
+    } else {
+        request = alloc->resize(alloc->context, NULL, layout->bytes);
+        if (request == NULL) {
+            return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a request");
+        }
+        cpti_lock_init(&request->lock, CPTI_RANK_REQUEST);
+        cpt_arena_init(&request->arena, alloc, ARENA_BLOCK_BYTES,
+                       bytes_max - layout->bytes);
+        request->block_bytes = layout->bytes;
+    }
+    memset(request, 0, layout->head_bytes);
+    request->alloc = alloc;
+    *made = request;
+    return CPT_OK;
+}
+
+/* What the plan says of the parts of the block. */
+static void set_up_block(struct cpt_request *request, const struct layout *layout)
+{
+    const struct cpt_plan *plan = request->plan;
+    unsigned char *block = (unsigned char *)request;
+
+    request->cells = (struct cpti_cell *)(void *)(block + layout->cells);
+    memcpy((void *)request->cells, (const void *)plan->cells,
+           plan->task_count * sizeof(struct cpti_cell));
+    request->activations = block + layout->activations;
+    request->activation_bytes = layout->activation_bytes;
+    request->cleared_bytes = layout->cleared_bytes;
+    atomic_init(&request->free_activations, layout->activation_bits);
+    request->demands = (struct cpti_demand *)(void *)(block + layout->demands);
+    request->input_place = block + layout->input;
+    request->outputs = block + layout->outputs;
+    memset(block + layout->demands, 0, layout->input - layout->demands);
+    memset(request->outputs, 0, plan->output_bytes);
+    if (request->is_traced) {
+        request->records = (struct cpti_record *)(void *)(block + layout->records);
+        memset((void *)request->records, 0,
+               plan->task_count * sizeof(struct cpti_record));
+    }
+}
+
+/* The entry frame, cut to what a name may have, and when the request came. */
+static void begin_trace(struct cpt_request *request, char *name,
+                        const struct cpt_request_options *options)
+{
+    char cut[CPT_NAME_BYTES_MAX + 1];
+    const struct cpt_bytes entry = cpt_name_bound(
+        options->entry != NULL ? cpt_bytes_of(options->entry) : options->plan->service,
+        cut);
+
+    memcpy(name, entry.data, entry.bytes);
+    request->trace.entry = (struct cpt_bytes){name, entry.bytes};
+    request->trace.attribution = options->attribution;
+    request->inherited.ask = cpt_ask_downstream(NULL, 0);
+    request->executor_name = cpt_bytes_of(request->executor->name);
+    request->trace.arrival_ns = cpti_record_now(request);
+    if (options->arrival_ns != 0 && options->arrival_ns < request->trace.arrival_ns) {
+        request->trace.dispatch_ns = request->trace.arrival_ns;
+        request->trace.arrival_ns = options->arrival_ns;
+    }
+}
+
+cpt_status cpti_request_new(const struct cpt_request_options *options,
+                            struct cpt_request **made, struct cpt_error *error)
+{
+    const struct layout *layout =
+        &options->plan->blocks->layouts[options->is_traced != 0];
+    struct cpt_request *request = NULL;
+    const cpt_status status = take_block(options, layout, &request, error);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    assert(request != NULL);
+    request->plan = options->plan;
+    request->executor =
+        options->executor != NULL ? options->executor : cpt_executor_inline();
+    request->clock = options->clock != NULL ? options->clock : cpt_clock_monotonic();
+    request->done = options->done;
+    request->gone = options->gone;
+    request->context = options->context;
+    request->is_traced = options->is_traced != 0;
+    atomic_init(&request->reference_count, CPTI_OWN_REFERENCE + 1); /* the launch's */
+    set_up_block(request, layout);
+    if (request->is_traced) {
+        begin_trace(request, (char *)request + layout->entry, options);
+        if (options->measures_cpu) {
+            request->off_cpu_ns = cpt_arena_take(
+                &request->arena, options->plan->task_count * sizeof(uint64_t));
+        }
+    }
+    *made = request;
+    return CPT_OK;
+}
+
+void cpti_request_discard(struct cpt_request *request)
+{
+    if (request->nest.retire != NULL) {
+        request->nest.retire(request);
+    } else {
+        cpti_request_free(request);
+    }
+}
+
+void cpti_request_destroy(struct cpt_request *request)
+{
+    void (*gone)(void *) = request->gone;
+    void *context = request->context;
+    const struct cpt_plan *plan = request->plan;
+
+    cpti_handle_detach(request);
+    if (request->made_blocked != NULL) {
+        cpti_blocked_deinit(request);
+    }
+    request->arena.alloc = request->alloc; /* no more its family's, or its account's */
+    cpti_nest_deinit(request);
+    if (request->account != NULL) {
+        cpti_account_close(request->account);
+    }
+    if (request->arena.used_bytes > SPARE_BYTES_MAX) { /* not kept for a later one */
+        cpt_arena_reset(&request->arena, request->arena.limit_bytes);
+    }
+    /* The plan, and with it the spares, may go in gone(). */
+    if (request->nest.level != 0 || request->alloc != plan->alloc ||
+        request->block_bytes > SPARE_BYTES_MAX ||
+        !put_spare(plan->blocks->spares[request->is_traced], request)) {
+        free_block(request);
+    }
+    if (gone != NULL) {
+        gone(context);
+    }
+}
+
+void *cpti_request_take(struct cpt_request *request, size_t bytes)
+{
+    void *memory = NULL;
+
+    if (!request->is_shared) {
+        return cpt_arena_take(&request->arena, bytes);
+    }
+    cpti_lock_take(&request->lock);
+    memory = cpt_arena_take(&request->arena, bytes);
+    cpti_lock_release(&request->lock);
+    return memory;
+}
+
+/* --- Activations --- */
+
+/* The lowest free place of the block, or -1. */
+static int take_place(struct cpt_request *request)
+{
+    uint64_t free_places =
+        atomic_load_explicit(&request->free_activations, memory_order_acquire);
+
+    while (free_places != 0) {
+        const uint64_t rest = free_places & (free_places - 1);
+
+        if (!request->is_shared) {
+            atomic_store_explicit(&request->free_activations, rest,
+                                  memory_order_relaxed);
+            return __builtin_ctzll(free_places);
+        }
+        if (atomic_compare_exchange_weak_explicit(
+                &request->free_activations, &free_places, rest, memory_order_acq_rel,
+                memory_order_acquire)) {
+            return __builtin_ctzll(free_places);
+        }
+    }
+    return -1;
+}
+
+/* One that is beyond the block's. */
+static struct cpt_task *take_spare_activation(struct cpt_request *request)
+{
+    struct cpt_task *task = NULL;
+
+    cpti_lock_take(&request->lock);
+    task = request->spare;
+    if (task != NULL) {
+        request->spare = task->next_spare;
+    } else {
+        task = cpt_arena_take(&request->arena, request->activation_bytes);
+    }
+    cpti_lock_release(&request->lock);
+    return task;
+}
+
+struct cpt_task *cpti_activation_take(struct cpt_request *request)
+{
+    const int index = take_place(request);
+    struct cpt_task *task = NULL;
+
+    if (index >= 0) {
+        task = (struct cpt_task *)(void *)(request->activations +
+                                           (size_t)index * request->activation_bytes);
+    } else {
+        task = take_spare_activation(request);
+        if (task == NULL) {
+            return NULL;
+        }
+    }
+    /* A number that the compiler does not know: it would put a string instruction here,
+     * which takes several times as long as the library. */
+    memset(&task->state, 0, request->cleared_bytes);
+    task->ready = (struct cpti_ready){0, 0};
+    task->others = NULL;
+    task->request = request;
+    task->place = index >= 0 ? (uint32_t)index : CPTI_NO_TASK;
+    task->number = CPTI_NO_TASK;
+    return task;
+}
+
+void cpti_activation_put(struct cpt_task *task)
+{
+    struct cpt_request *request = task->request;
+
+    if (task->place == CPTI_NO_TASK) {
+        cpti_lock_take(&request->lock);
+        task->next_spare = request->spare;
+        request->spare = task;
+        cpti_lock_release(&request->lock);
+    } else if (request->is_shared) {
+        (void)atomic_fetch_or_explicit(&request->free_activations,
+                                       UINT64_C(1) << task->place,
+                                       memory_order_acq_rel);
+    } else {
+        atomic_store_explicit(
+            &request->free_activations,
+            atomic_load_explicit(&request->free_activations, memory_order_relaxed) |
+                UINT64_C(1) << task->place,
+            memory_order_relaxed);
+    }
+}
+
+/* --- Run --- */
+
+void cpti_request_launch(struct cpt_request *request, void *input, int is_here)
+{
+    const struct cpt_plan *plan = request->plan;
+    struct cpti_ready ready = {0, 0};
+
+    request->input = input;
+    for (uint32_t i = 0; i < plan->first_task_count; i++) {
+        cpti_ready_add(request, &ready, plan->first_tasks[i]);
+    }
+    cpti_ready_start(request, ready, is_here);
+}
+
+/* The number of references before this one was given back. */
+static uint_least32_t give_back(struct cpt_request *request, uint_least32_t count)
+{
+    uint_least32_t before = 0;
+
+    if (request->is_shared) {
+        return atomic_fetch_sub_explicit(&request->reference_count, count,
+                                         memory_order_acq_rel);
+    }
+    before = atomic_load_explicit(&request->reference_count, memory_order_relaxed);
+    atomic_store_explicit(&request->reference_count, before - count,
+                          memory_order_relaxed);
+    return before;
+}
+
+void cpti_request_release(struct cpt_request *request)
+{
+    const uint_least32_t before = give_back(request, 1);
+
+    assert((before & ~CPTI_OWN_REFERENCE) != 0);
+    if (before == 1) {
+        cpti_request_discard(request);
+    } else if (before == CPTI_OWN_REFERENCE + 1) {
+        /* It has not ended and nobody is left who would go on with it. Nobody but us
+         * can touch it, so this is no race: we take a reference again and end it. */
+        cpti_request_hold(request);
+        (void)cpti_request_end(request, CPT_INVALID, NULL);
+        cpti_request_release(request);
+    }
+}
+
+/* --- Ended --- */
+
+/* "task 'A: A1': no such user", or what the status says. Lock held. */
+static const char *sentence_of(struct cpt_request *request, cpt_status status,
+                               const struct cpt_task *task)
+{
+    char *text = NULL;
+
+    if (task == NULL) {
+        return status == CPT_CANCELLED || status == CPT_TIMEOUT
+                   ? cpti_request_break_off(request, status)
+               : status == CPT_LIMIT
+                   ? "the memory limit of the request was reached"
+                   : "nothing is left that could go on with the request";
+    }
+    text = cpt_arena_take(&request->arena, CPT_ERROR_SENTENCE_BYTES);
+    if (text == NULL) {
+        return cpt_status_sentence(status);
+    }
+    (void)snprintf(text, CPT_ERROR_SENTENCE_BYTES, "task '%.*s': %s",
+                   (int)task->plan->frame_name.bytes, task->plan->frame_name.data,
+                   task->sentence != NULL ? task->sentence
+                                          : cpt_status_sentence(status));
+    return text;
+}
+
+/* The end is noted, once. 0: it had ended before. Lock held if it is shared. */
+static int note_outcome(struct cpt_request *request, cpt_status status,
+                        const struct cpt_task *task)
+{
+    if (atomic_load_explicit(&request->is_ended, memory_order_relaxed)) {
+        return 0;
+    }
+    atomic_store_explicit(&request->is_ended, 1, memory_order_release);
+    request->status = status;
+    request->answered_by = task != NULL ? task->number + 1 : 0;
+    if (status != CPT_OK) {
+        request->sentence = sentence_of(request, status, task);
+        atomic_store_explicit(&request->is_stopped, 1, memory_order_relaxed);
+    }
+    return 1;
+}
+
+int cpti_request_end(struct cpt_request *request, cpt_status status,
+                     const struct cpt_task *task)
+{
+    int is_first = 0;
+
+    if (request->is_shared) {
+        cpti_lock_take(&request->lock);
+        is_first = note_outcome(request, status, task);
+        cpti_lock_release(&request->lock);
+    } else {
+        is_first = note_outcome(request, status, task);
+    }
+    if (!is_first) {
+        return 0;
+    }
+    if (request->done != NULL) {
+        request->done(request, request->context);
+    }
+    if (status != CPT_OK && request->is_shared) {
+        cpti_request_cancel_works(request); /* whoever asked does not wait for it */
+    } else {
+        cpti_limit_end(request);
+    }
+    (void)give_back(request, CPTI_OWN_REFERENCE); /* the caller has another one */
+    return 1;
+}
+
+/* --- Inside done --- */
+
+cpt_status cpt_request_status(const struct cpt_request *request)
+{
+    return request->status;
+}
+
+const char *cpt_request_sentence(const struct cpt_request *request)
+{
+    return request->sentence != NULL ? request->sentence : "";
+}
+
+const void *cpt_request_output(const struct cpt_request *request)
+{
+    return request->status == CPT_OK
+               ? cpti_request_value(request, request->plan->output_task)
+               : NULL;
+}
+
+uint64_t cpt_request_latency_ns(struct cpt_request *request)
+{
+    if (!request->is_traced) {
+        return 0;
+    }
+    if (request->trace.response_ns == 0) {
+        const uint64_t now_ns = cpti_record_now(request);
+
+        request->trace.response_ns =
+            now_ns > request->trace.arrival_ns ? now_ns : request->trace.arrival_ns;
+    }
+    return request->trace.response_ns - request->trace.arrival_ns;
+}
+
+cpt_status cpt_request_path(struct cpt_request *request, struct cpt_path *path,
+                            struct cpt_error *error)
+{
+    if (!request->is_traced) {
+        return cpt_error_set(error, CPT_INVALID, 0, "the request is not traced");
+    }
+    (void)cpt_request_latency_ns(request);
+    request->trace.overcount = request->inherited.overcount;
+    return cpti_recording_walk(request, path, error);
+}
+
+/* --- From outside --- */
+
+/* What a request that is not launched yet needs besides. After an error it is gone. */
+static cpt_status prepare(struct cpt_request *request,
+                          const struct cpt_request_options *options,
+                          struct cpt_request_handle **handle, struct cpt_error *error)
+{
+    cpt_status status = CPT_OK;
+
+    if (options->plan->input_bytes != 0) {
+        memcpy(request->input_place, options->input, options->plan->input_bytes);
+    }
+    if (handle != NULL) {
+        *handle = cpti_handle_new(request, options->alloc);
+        if (*handle == NULL) {
+            status = cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a handle");
+        }
+    }
+    if (status == CPT_OK && options->timeout_ns != 0) {
+        status =
+            cpti_limit_begin(request, options->timeout_ns, options->arrival_ns, error);
+    }
+    if (status != CPT_OK) {
+        request->gone = NULL; /* as was promised for this case */
+        cpti_request_discard(request);
+    }
+    return status;
+}
+
+static cpt_status start(const struct cpt_request_options *given, int is_here,
+                        struct cpt_request_handle **handle, struct cpt_error *error)
+{
+    struct cpt_request_options options;
+    struct cpt_request *request = NULL;
+    cpt_status status = cpt_options_read(&options, sizeof options, given, error);
+
+    if (handle != NULL) {
+        *handle = NULL;
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (options.plan == NULL ||
+        (options.plan->input_bytes != 0 && options.input == NULL)) {
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             options.plan == NULL ? "a request needs a plan"
+                                                  : "the plan takes an input");
+    }
+    status = cpti_request_new(&options, &request, error);
+    if (status != CPT_OK) {
+        return status;
+    }
+    assert(request != NULL);
+    status = prepare(request, &options, handle, error);
+    if (status == CPT_OK) {
+        cpti_request_launch(request, request->input_place, is_here);
+    } else if (handle != NULL) {
+        cpt_request_handle_free(*handle);
+        *handle = NULL;
+    }
+    return status;
+}
+
+cpt_status cpt_request_start(const struct cpt_request_options *options,
+                             struct cpt_error *error)
+{
+    return start(options, 0, NULL, error);
+}
+
+cpt_status cpt_request_start_held(const struct cpt_request_options *options,
+                                  struct cpt_request_handle **handle,
+                                  struct cpt_error *error)
+{
+    return start(options, 0, handle, error);
+}
+
+enum waiter_state { WAITER_RUNS, WAITER_SLEEPS, WAITER_IS_FREE };
+
+/* Whoever waits in cpt_request_run(). */
+struct waiter {
+    atomic_int state; /* acq_rel; once it is WAITER_IS_FREE, all below is written */
+    cpt_status status;
+    void *output;
+    struct cpt_path *path;
+    struct cpt_error *error;
+    struct cpti_lock lock; /* of one that sleeps: guards is_gone */
+    pthread_cond_t gone;
+    int is_gone;
+};
+
+static void note_end(struct cpt_request *request, void *context)
+{
+    struct waiter *waiter = context;
+    cpt_status status = cpt_request_status(request);
+    const void *output = cpt_request_output(request);
+
+    if (output != NULL && waiter->output != NULL) {
+        memcpy(waiter->output, output, request->plan->graph->output->bytes);
+    }
+    if (status != CPT_OK) {
+        (void)cpt_error_set(waiter->error, status, 0, "%s",
+                            cpt_request_sentence(request));
+    }
+    if (request->is_traced && waiter->path != NULL) {
+        const cpt_status walked =
+            cpt_request_path(request, waiter->path, waiter->error);
+
+        status = status == CPT_OK ? walked : status;
+    }
+    waiter->status = status;
+}
+
+/* Nothing of it runs any more: only now may the caller free the plan. */
+static void release_waiter(void *context)
+{
+    struct waiter *waiter = context;
+
+    if (atomic_exchange_explicit(&waiter->state, WAITER_IS_FREE,
+                                 memory_order_acq_rel) != WAITER_SLEEPS) {
+        return; /* it may be gone by now */
+    }
+    cpti_lock_take(&waiter->lock);
+    waiter->is_gone = 1;
+    (void)pthread_cond_signal(&waiter->gone);
+    cpti_lock_release(&waiter->lock);
+}
+
+static void wait_until_gone(struct waiter *waiter)
+{
+    int runs = WAITER_RUNS;
+
+    if (atomic_load_explicit(&waiter->state, memory_order_acquire) == WAITER_IS_FREE) {
+        return;
+    }
+    cpti_lock_init(&waiter->lock, CPTI_RANK_WAITER);
+    (void)pthread_cond_init(&waiter->gone, NULL);
+    if (atomic_compare_exchange_strong_explicit(&waiter->state, &runs, WAITER_SLEEPS,
+                                                memory_order_acq_rel,
+                                                memory_order_acquire)) {
+        cpti_lock_take(&waiter->lock);
+        while (!waiter->is_gone) {
+            (void)pthread_cond_wait(&waiter->gone, &waiter->lock.mutex);
+        }
+        cpti_lock_release(&waiter->lock);
+    }
+    (void)pthread_cond_destroy(&waiter->gone);
+    cpti_lock_deinit(&waiter->lock);
+}
+
+static int is_free(void *context)
+{
+    return atomic_load_explicit(&((struct waiter *)context)->state,
+                                memory_order_acquire) == WAITER_IS_FREE;
+}
+
+/* On a pool the thread that would only wait runs the request itself, and what of it no
+ * worker has taken: a small one then wakes nobody up. */
+static cpt_status start_and_help(const struct cpt_request_options *options,
+                                 struct cpt_error *error)
+{
+    struct cpt_executor *executor = options->executor;
+    const int is_here = executor != NULL && cpti_pool_enter(executor);
+    const cpt_status status = start(options, is_here, NULL, error);
+
+    if (is_here) {
+        cpti_pool_exit(executor, status == CPT_OK ? is_free : NULL, options->context);
+    }
+    return status;
+}
+
+cpt_status cpt_request_run(const struct cpt_request_options *given, void *output,
+                           struct cpt_path *path, struct cpt_error *error)
+{
+    struct waiter waiter = {.output = output, .path = path, .error = error};
+    struct cpt_request_options options;
+    cpt_status status = cpt_options_read(&options, sizeof options, given, error);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    options.struct_bytes = sizeof options;
+    options.done = note_end;
+    options.gone = release_waiter;
+    options.context = &waiter;
+    if ((options.executor == NULL || options.executor == cpt_executor_inline()) &&
+        cpti_executor_inline_runs()) {
+        return cpt_error_set(
+            error, CPT_INVALID, 0,
+            "a task cannot wait for a request that would run on its own "
+            "thread; start it, or give it another executor");
+    }
+    status = start_and_help(&options, error);
+    if (status == CPT_OK) {
+        wait_until_gone(&waiter);
+    }
+    return status == CPT_OK ? waiter.status : status;
+}

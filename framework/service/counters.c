@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* counters.c - finding a callee's numbers, and showing all of them; see counters.h. */
+#include "framework/service/counters.h"
+
+#include "framework/service/log_queue.h"
+#include "framework/service/service.h"
+
+#include <string.h>
+
+static struct cpti_callee *find_callee(struct cpti_counters *counters, unsigned count,
+                                       struct cpt_bytes name)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (cpt_bytes_equal(counters->callees[i].name, name)) {
+            return &counters->callees[i];
+        }
+    }
+    return NULL;
+}
+
+/* Gives a new place its name. Lock held. */
+static void name_callee(struct cpti_callee *callee, struct cpt_bytes name)
+{
+    memcpy(callee->text, name.data, name.bytes);
+    callee->name = (struct cpt_bytes){callee->text, name.bytes};
+}
+
+struct cpti_callee *cpti_counters_callee(struct cpti_counters *counters,
+                                         struct cpt_bytes name)
+{
+    char cut[CPT_NAME_BYTES_MAX + 1];
+    /* Acquire pairs with the release below: the names below count are then visible. */
+    unsigned count =
+        atomic_load_explicit(&counters->callee_count, memory_order_acquire);
+    struct cpti_callee *callee = NULL;
+
+    name = cpt_name_bound(name, cut);
+    callee = find_callee(counters, count, name);
+    if (callee != NULL) {
+        return callee;
+    }
+    cpti_lock_take(&counters->lock);
+    count = atomic_load_explicit(&counters->callee_count, memory_order_relaxed);
+    callee = find_callee(counters, count, name);
+    if (callee == NULL && count == CPTI_CALLEES_MAX) {
+        callee = &counters->callees[CPTI_CALLEES_MAX - 1];
+    } else if (callee == NULL) {
+        callee = &counters->callees[count];
+        name_callee(callee,
+                    count + 1 < CPTI_CALLEES_MAX ? name : cpt_bytes_of("others"));
+        atomic_store_explicit(&counters->callee_count, count + 1, memory_order_release);
+    }
+    cpti_lock_release(&counters->lock);
+    return callee;
+}
+
+/* --- Showing them --- */
+
+struct show {
+    void (*visit)(void *context, const struct cpt_counter *counter);
+    void *context;
+};
+
+static void show(const struct show *to, const char *name, const char *help,
+                 const char *label, struct cpt_bytes member, uint64_t value)
+{
+    const struct cpt_counter counter = {name, help, label, member, value};
+
+    to->visit(to->context, &counter);
+}
+
+static void show_callees(struct cpti_counters *counters, const struct show *to)
+{
+    const unsigned count =
+        atomic_load_explicit(&counters->callee_count, memory_order_acquire);
+
+#define SHOW_(field, help)                                                             \
+    for (unsigned i = 0; i < count; i++) {                                             \
+        struct cpti_callee *callee = &counters->callees[i];                            \
+        show(to, "callee_" #field, help, "callee", callee->name,                       \
+             atomic_load_explicit(&callee->field, memory_order_relaxed));              \
+    }
+    CPTI_CALLEE_MAP(SHOW_)
+#undef SHOW_
+}
+
+static void show_log_file(const struct cpt_log_file *file, const struct show *to)
+{
+    const struct cpt_bytes none = {NULL, 0};
+    struct cpt_log_file_counts counts;
+
+    if (file == NULL) {
+        return;
+    }
+    cpt_log_file_counts(file, &counts);
+    show(to, "log_files", "files that the log has begun", NULL, none,
+         counts.file_count);
+    show(to, "log_files_removed",
+         "files of the log removed because there were too many", NULL, none,
+         counts.removed_count);
+    show(to, "log_files_unindexed", "files of the log that ended without an index",
+         NULL, none, counts.unindexed_count);
+    show(to, "log_file_bytes", "bytes in files of the log, headers and indexes too",
+         NULL, none, counts.byte_count);
+}
+
+static void show_log(struct cpt_log_queue *queue, const struct show *to)
+{
+    const struct cpt_bytes none = {NULL, 0};
+    struct cpt_log_queue_counts counts;
+
+    if (queue == NULL) {
+        return;
+    }
+    cpt_log_queue_counts(queue, &counts);
+    show(to, "log_records", "records that the log has taken", NULL, none,
+         counts.logged_count);
+    show(to, "log_dropped", "records dropped because the queue was full", NULL, none,
+         counts.dropped_count);
+    show(to, "log_unencodable", "records too large, or without memory", NULL, none,
+         counts.unencodable_count);
+    show(to, "log_lost", "records whose block the sink refused", NULL, none,
+         counts.sink_lost_count);
+    show(to, "log_blocks", "blocks that the log has taken", NULL, none,
+         counts.block_count);
+    show(to, "log_bytes", "bytes of the blocks that the log has taken", NULL, none,
+         counts.byte_count);
+    show(to, "log_failed_blocks", "blocks that the sink refused", NULL, none,
+         counts.failed_block_count);
+    show_log_file(cpti_log_queue_file(queue), to);
+}
+
+void cpt_service_counters(struct cpt_service *service,
+                          void (*visit)(void *context,
+                                        const struct cpt_counter *counter),
+                          void *context)
+{
+    const struct show to = {visit, context};
+    const struct cpt_bytes none = {NULL, 0};
+    struct cpti_counters *counters = &service->counters;
+
+#define SHOW_(field, help)                                                             \
+    show(&to, #field, help, NULL, none,                                                \
+         atomic_load_explicit(&counters->field, memory_order_relaxed));
+    CPTI_COUNTER_MAP(SHOW_)
+#undef SHOW_
+    for (unsigned i = 1; i < CPTI_REASONS_MAX && cpt_reason_word(i) != NULL; i++) {
+        show(&to, "blind_spots", "traced calls that ended without a path, by reason",
+             "reason", cpt_bytes_of(cpt_reason_word(i)),
+             atomic_load_explicit(&counters->blind_spots[i], memory_order_relaxed));
+    }
+    show_callees(counters, &to);
+    show_log(service->options.log, &to);
+}
+
+/* More, but never round: what a callee claims is not to be trusted with a counter. */
+static void count_ns(atomic_uint_least64_t *counter, uint64_t more_ns)
+{
+    uint_least64_t before = atomic_load_explicit(counter, memory_order_relaxed);
+
+    while (!atomic_compare_exchange_weak_explicit(
+        counter, &before, more_ns < UINT64_MAX - before ? before + more_ns : UINT64_MAX,
+        memory_order_relaxed, memory_order_relaxed)) {
+    }
+}
+
+void cpti_counters_blind_spot(struct cpti_counters *counters, struct cpt_bytes name,
+                              unsigned reason)
+{
+    CPTI_COUNT(cpti_counters_callee(counters, name), blind_spots);
+    if (reason < CPTI_REASONS_MAX) {
+        CPTI_COUNT(counters, blind_spots[reason]);
+    }
+}
+
+void cpti_counters_spliced(struct cpti_callee *callee, uint64_t overcount_ns,
+                           uint64_t undercount_ns, int is_inconsistent)
+{
+    if (overcount_ns != 0) {
+        CPTI_COUNT(callee, overcounts);
+        count_ns(&callee->overcount_ns, overcount_ns);
+    }
+    if (undercount_ns != 0) {
+        CPTI_COUNT(callee, undercounts);
+        count_ns(&callee->undercount_ns, undercount_ns);
+    }
+    if (is_inconsistent) {
+        CPTI_COUNT(callee, inconsistent);
+    }
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * log_queue.c - the thread that writes records, and the bounded way to it
+ *
+ * A request hands over its record with everything that it borrows from: nothing is
+ * copied and nothing encoded on the request's way. The lock guards the list and the
+ * numbers; the thread encodes and calls the sink without it.
+ */
+#include "framework/service/log_queue.h"
+
+#include "framework/pool/lock.h"
+#include "cpt/cpt_clock.h"
+
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOG_RECORDS_DEFAULT = 1024, LOG_MEMORY_DEFAULT = 64 << 20 };
+
+#define LOG_FLUSH_NS_DEFAULT 1000000000u
+/* A year: more is never, and must not overflow when it is added to now. */
+#define LOG_FLUSH_NS_MAX UINT64_C(31536000000000000)
+
+struct cpt_log_queue {
+    const struct cpt_alloc *alloc;
+    cpt_log_sink_fn sink;
+    void *context;
+    size_t record_count_max;
+    size_t memory_bytes_max;
+    uint64_t flush_ns;
+    pthread_t thread;
+
+    /* The thread's own. */
+    struct cpt_log_block *block;
+    uint64_t oldest_ns; /* when the first record of the block was added */
+
+    struct cpti_lock lock;      /* guards all below */
+    pthread_cond_t has_change;  /* for the thread: a record, a flush, the end */
+    pthread_cond_t has_flushed; /* for those who flush */
+    struct cpti_log_item *first;
+    struct cpti_log_item *last;
+    size_t held_count;     /* records taken and not written yet, … */
+    size_t held_bytes;     /* … and what they hold of memory */
+    uint64_t flush_wanted; /* how often a flush was asked for … */
+    uint64_t flush_done;   /* … and the newest of those that is done */
+    int is_stopping;
+    struct cpt_log_queue_counts counts;
+};
+
+static uint64_t now_ns(void)
+{
+    return cpt_clock_now_ns(cpt_clock_monotonic());
+}
+
+/* --- The thread --- */
+
+static void count(struct cpt_log_queue *queue, uint64_t *number, uint64_t more)
+{
+    cpti_lock_take(&queue->lock);
+    *number += more;
+    cpti_lock_release(&queue->lock);
+}
+
+/* Hands the block to the sink, if there is anything in it. */
+static void hand_over(struct cpt_log_queue *queue)
+{
+    const size_t record_count = cpt_log_block_count(queue->block);
+    struct cpt_bytes bytes = {NULL, 0};
+
+    if (record_count == 0) {
+        return;
+    }
+    bytes = cpt_log_block_finish(queue->block);
+    if (queue->sink(queue->context, bytes.data, bytes.bytes) != CPT_OK) {
+        cpti_lock_take(&queue->lock);
+        queue->counts.sink_lost_count += record_count;
+        queue->counts.failed_block_count++;
+        cpti_lock_release(&queue->lock);
+        return;
+    }
+    cpti_lock_take(&queue->lock);
+    queue->counts.logged_count += record_count;
+    queue->counts.block_count++;
+    queue->counts.byte_count += bytes.bytes;
+    cpti_lock_release(&queue->lock);
+}
+
+static void write_record(struct cpt_log_queue *queue, const struct cpt_record *record)
+{
+    unsigned char *data = NULL;
+    size_t bytes = 0;
+    cpt_status status = cpt_record_encode(record, queue->alloc, &data, &bytes, NULL);
+
+    if (status == CPT_OK) {
+        status = cpt_log_block_add(queue->block, data, bytes);
+        if (status == CPT_LIMIT) {
+            hand_over(queue);
+            status = cpt_log_block_add(queue->block, data, bytes);
+        }
+        cpt_alloc_free(queue->alloc, data);
+    }
+    if (status != CPT_OK) {
+        count(queue, &queue->counts.unencodable_count, 1);
+    } else if (cpt_log_block_count(queue->block) == 1) {
+        queue->oldest_ns = now_ns();
+    }
+}
+
+static void write_records(struct cpt_log_queue *queue, struct cpti_log_item *item)
+{
+    while (item != NULL) {
+        struct cpti_log_item *next = item->next;
+        const size_t memory_bytes = item->memory_bytes;
+
+        write_record(queue, &item->record);
+        item->release(item);
+        cpti_lock_take(&queue->lock);
+        queue->held_count--;
+        queue->held_bytes -= memory_bytes;
+        cpti_lock_release(&queue->lock);
+        item = next;
+    }
+}
+
+/* Waits for a change, or until the block is old enough. Lock held. */
+static void wait_for_change(struct cpt_log_queue *queue)
+{
+    if (cpt_log_block_count(queue->block) == 0) {
+        (void)pthread_cond_wait(&queue->has_change, &queue->lock.mutex);
+    } else {
+        const uint64_t at_ns = queue->oldest_ns + queue->flush_ns;
+        const struct timespec until = {.tv_sec = (time_t)(at_ns / 1000000000u),
+                                       .tv_nsec = (long)(at_ns % 1000000000u)};
+
+        (void)pthread_cond_timedwait(&queue->has_change, &queue->lock.mutex, &until);
+    }
+}
+
+static int is_old(const struct cpt_log_queue *queue)
+{
+    return cpt_log_block_count(queue->block) != 0 &&
+           now_ns() >= queue->oldest_ns + queue->flush_ns;
+}
+
+/* One turn: takes what waits, writes it, hands over if it is time. 0 at the end. Lock
+ * held at entry and return. */
+static int turn(struct cpt_log_queue *queue)
+{
+    struct cpti_log_item *items = NULL;
+    const uint64_t flush_wanted = queue->flush_wanted;
+    const int is_stopping = queue->is_stopping;
+
+    if (queue->first == NULL && !is_stopping && flush_wanted == queue->flush_done &&
+        !is_old(queue)) {
+        wait_for_change(queue);
+        return 1;
+    }
+    items = queue->first;
+    queue->first = NULL;
+    cpti_lock_release(&queue->lock);
+    write_records(queue, items);
+    if (is_stopping || flush_wanted != queue->flush_done || is_old(queue)) {
+        hand_over(queue);
+    }
+    cpti_lock_take(&queue->lock);
+    if (queue->flush_done != flush_wanted) {
+        queue->flush_done = flush_wanted;
+        (void)pthread_cond_broadcast(&queue->has_flushed);
+    }
+    return !is_stopping || queue->first != NULL;
+}
+
+static void *run_writer(void *context)
+{
+    struct cpt_log_queue *queue = context;
+    unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
+
+    (void)queue->sink(queue->context, header, cpt_log_header(header));
+    cpti_lock_take(&queue->lock);
+    while (turn(queue)) {
+    }
+    cpti_lock_release(&queue->lock);
+    return NULL;
+}
+
+/* --- For requests --- */
+
+void cpti_log_queue_push(struct cpt_log_queue *queue, struct cpti_log_item *item)
+{
+    int is_taken = 0;
+
+    item->next = NULL;
+    cpti_lock_take(&queue->lock);
+    is_taken = queue->held_count < queue->record_count_max &&
+               item->memory_bytes <= queue->memory_bytes_max - queue->held_bytes;
+    if (is_taken) {
+        *(queue->first != NULL ? &queue->last->next : &queue->first) = item;
+        queue->last = item;
+        queue->held_count++;
+        queue->held_bytes += item->memory_bytes;
+    } else {
+        queue->counts.dropped_count++;
+    }
+    (void)pthread_cond_signal(&queue->has_change);
+    cpti_lock_release(&queue->lock);
+    if (!is_taken) {
+        item->release(item);
+    }
+}
+
+/* --- For the application --- */
+
+static void free_parts(struct cpt_log_queue *queue)
+{
+    cpt_log_block_free(queue->block);
+    (void)pthread_cond_destroy(&queue->has_change);
+    (void)pthread_cond_destroy(&queue->has_flushed);
+    cpti_lock_deinit(&queue->lock);
+    cpt_alloc_free(queue->alloc, queue);
+}
+
+static struct cpt_log_queue *make_parts(const struct cpt_log_queue_options *options)
+{
+    struct cpt_log_queue *queue = cpt_alloc_zeroed(options->alloc, sizeof *queue);
+    pthread_condattr_t monotonic;
+
+    if (queue == NULL) {
+        return NULL;
+    }
+    queue->alloc = options->alloc;
+    queue->sink = options->sink;
+    queue->context = options->context;
+    queue->record_count_max = options->record_count_max != 0 ? options->record_count_max
+                                                             : LOG_RECORDS_DEFAULT;
+    queue->memory_bytes_max =
+        options->memory_bytes_max != 0 ? options->memory_bytes_max : LOG_MEMORY_DEFAULT;
+    queue->flush_ns = options->flush_ns != 0 ? options->flush_ns : LOG_FLUSH_NS_DEFAULT;
+    if (queue->flush_ns > LOG_FLUSH_NS_MAX) {
+        queue->flush_ns = LOG_FLUSH_NS_MAX;
+    }
+    cpti_lock_init(&queue->lock, CPTI_RANK_LOG);
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&queue->has_change, &monotonic);
+    (void)pthread_cond_init(&queue->has_flushed, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+    queue->block = cpt_log_block_new(options->alloc, 0);
+    if (queue->block == NULL) {
+        free_parts(queue);
+        return NULL;
+    }
+    return queue;
+}
+
+struct cpt_log_queue *cpt_log_queue_new(const struct cpt_log_queue_options *given,
+                                        struct cpt_error *error)
+{
+    struct cpt_log_queue_options options;
+    struct cpt_log_queue *queue = NULL;
+    cpt_status status = CPT_OK;
+
+    if (cpt_options_read(&options, sizeof options, given, error) != CPT_OK) {
+        return NULL;
+    }
+    if (options.sink == NULL) {
+        (void)cpt_error_set(error, CPT_INVALID, 0, "a log queue needs a sink");
+        return NULL;
+    }
+    queue = make_parts(&options);
+    if (queue == NULL) {
+        (void)cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a log queue");
+        return NULL;
+    }
+    status = cpt_log_block_compress(queue->block, options.zstd_level);
+    if (status != CPT_OK) {
+        free_parts(queue);
+        (void)cpt_error_set(error, status, 0,
+                            status == CPT_UNAVAILABLE
+                                ? "a log cannot be compressed: built without zstd"
+                                : "the level of compression is 1 to 19, or 0");
+        return NULL;
+    }
+    if (pthread_create(&queue->thread, NULL, run_writer, queue) != 0) {
+        free_parts(queue);
+        (void)cpt_error_set(error, CPT_IO, 0, "cannot start the thread of a log queue");
+        return NULL;
+    }
+    return queue;
+}
+
+void cpt_log_queue_free(struct cpt_log_queue *queue)
+{
+    if (queue == NULL) {
+        return;
+    }
+    cpti_lock_take(&queue->lock);
+    queue->is_stopping = 1;
+    cpti_lock_release(&queue->lock);
+    (void)pthread_cond_signal(&queue->has_change);
+    (void)pthread_join(queue->thread, NULL);
+    free_parts(queue);
+}
+
+void cpt_log_queue_flush(struct cpt_log_queue *queue)
+{
+    uint64_t wanted = 0;
+
+    cpti_lock_take(&queue->lock);
+    wanted = ++queue->flush_wanted;
+    (void)pthread_cond_signal(&queue->has_change);
+    while (queue->flush_done < wanted) {
+        (void)pthread_cond_wait(&queue->has_flushed, &queue->lock.mutex);
+    }
+    cpti_lock_release(&queue->lock);
+}
+
+void cpt_log_queue_counts(struct cpt_log_queue *queue,
+                          struct cpt_log_queue_counts *counts)
+{
+    cpti_lock_take(&queue->lock);
+    *counts = queue->counts;
+    cpti_lock_release(&queue->lock);
+}
+
+const struct cpt_log_file *cpti_log_queue_file(const struct cpt_log_queue *queue)
+{
+    return queue->sink == cpt_log_file_write ? queue->context : NULL;
+}
+
+cpt_status cpt_log_sink_descriptor(void *descriptor, const void *block, size_t bytes)
+{
+    const unsigned char *next = block;
+
+    while (bytes > 0) {
+        const ssize_t written = write(*(const int *)descriptor, next, bytes);
+
+        if (written < 0 && errno != EINTR) {
+            return CPT_IO;
+        }
+        if (written > 0) {
+            next += written;
+            bytes -= (size_t)written;
+        }
+    }
+    return CPT_OK;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * sampling.c - whether a request is traced, on whose account, and who is told
+ *
+ *                       the header asks              the coin hits
+ *      entry            traced, logged as forced     traced, logged as random
+ *      inner service    traced for its caller        traced, logged as a local root
+ *
+ * The coin is thrown for every request, asked for or not: a sample from which those
+ * that somebody looked at are missing would be biased. It knows nothing of the request,
+ * so that each kind of request is hit with the same probability, and needs no state but
+ * a count: throw number n is the n-th output of splitmix64 (G. Steele, D. Lea, C.
+ * Flood, "Fast splittable pseudorandom number generators", 2014).
+ *
+ * An entry heeds the header only from networks that it trusts: to be traced costs, and
+ * the answer tells how the service is built. Behind a proxy the peer is the proxy, and
+ * says nothing about who asked; so a request with a forwarding header is not trusted
+ * unless the service is told to.
+ */
+#include "framework/service/sampling.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define PROBABILITY_DEFAULT 0.001
+
+static const unsigned char ipv4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+/* --- Whom to trust --- */
+
+/* "10.1.2.3" or "fe80::1" as 16 bytes; *@is_ipv4 says which it was. */
+static int read_address(const char *text, unsigned char address[16], int *is_ipv4)
+{
+    memcpy(address, ipv4_prefix, sizeof ipv4_prefix);
+    *is_ipv4 = inet_pton(AF_INET, text, address + 12) == 1;
+    return *is_ipv4 || inet_pton(AF_INET6, text, address) == 1;
+}
+
+static cpt_status add_network(struct cpti_sampling *sampling, const char *text,
+                              struct cpt_error *error)
+{
+    char address[INET6_ADDRSTRLEN];
+    const char *slash = strchr(text, '/');
+    const size_t bytes = slash != NULL ? (size_t)(slash - text) : strlen(text);
+    struct cpti_network *network = &sampling->networks[sampling->network_count];
+    unsigned long bits = 128;
+    char *end = NULL;
+    int is_ipv4 = 0;
+
+    if (sampling->network_count == CPTI_NETWORKS_MAX) {
+        return cpt_error_set(error, CPT_LIMIT, 0, "more than %d trusted networks",
+                             CPTI_NETWORKS_MAX);
+    }
+    (void)snprintf(address, sizeof address, "%.*s", (int)(bytes < 64 ? bytes : 64),
+                   text);
+    if (bytes >= sizeof address || !read_address(address, network->address, &is_ipv4)) {
+        return cpt_error_set(
+            error, CPT_INVALID, 0,
+            "trusted network \"%.60s\" is no address such as 10.0.0.0/8", text);
+    }
+    if (slash != NULL) {
+        bits = strtoul(slash + 1, &end, 10);
+        if (slash[1] < '0' || slash[1] > '9' || *end != '\0' ||
+            bits > (is_ipv4 ? 32 : 128)) {
+            return cpt_error_set(
+                error, CPT_INVALID, 0,
+                "trusted network \"%.60s\" has no prefix of 0 to %d bits", text,
+                is_ipv4 ? 32 : 128);
+        }
+    }
+    network->prefix_bits = (unsigned)bits + (is_ipv4 && slash != NULL ? 96 : 0);
+    sampling->network_count++;
+    return CPT_OK;
+}
+
+static int is_within(const struct cpti_network *network,
+                     const unsigned char address[16])
+{
+    const unsigned whole = network->prefix_bits / 8;
+    const unsigned rest = network->prefix_bits % 8;
+
+    return memcmp(network->address, address, whole) == 0 &&
+           (rest == 0 || (network->address[whole] ^ address[whole]) >> (8 - rest) == 0);
+}
+
+static int is_trusted(const struct cpti_sampling *sampling,
+                      const struct cpt_inbound *inbound)
+{
+    char text[INET6_ADDRSTRLEN];
+    unsigned char address[16];
+    int is_ipv4 = 0;
+
+    if (inbound->is_forwarded && !sampling->trusts_forwarded) {
+        return 0;
+    }
+    if (inbound->peer_address.bytes == 0 ||
+        inbound->peer_address.bytes >= sizeof text) {
+        return 0;
+    }
+    memcpy(text, inbound->peer_address.data, inbound->peer_address.bytes);
+    text[inbound->peer_address.bytes] = '\0';
+    if (!read_address(text, address, &is_ipv4)) {
+        return 0;
+    }
+    for (size_t i = 0; i < sampling->network_count; i++) {
+        if (is_within(&sampling->networks[i], address)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* --- The coin --- */
+
+static uint64_t splitmix64(uint64_t seed, uint64_t index)
+{
+    uint64_t x = seed + (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
+
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+static int throw_coin(struct cpti_sampling *sampling)
+{
+    const uint64_t index =
+        atomic_fetch_add_explicit(&sampling->throw_count, 1, memory_order_relaxed);
+
+    return sampling->threshold == UINT64_MAX ||
+           splitmix64(sampling->seed, index) < sampling->threshold;
+}
+
+static void set_probability(struct cpti_sampling *sampling, double wanted)
+{
+    const double probability = wanted == 0  ? PROBABILITY_DEFAULT
+                               : wanted > 1 ? 1
+                               : wanted > 0 ? wanted
+                                            : 0; /* also not a number */
+
+    sampling->probability = probability;
+    sampling->threshold = probability >= 1
+                              ? UINT64_MAX
+                              : (uint64_t)(probability * 18446744073709551616.0);
+}
+
+cpt_status cpti_sampling_init(struct cpti_sampling *sampling,
+                              const struct cpt_service_options *options,
+                              struct cpt_error *error)
+{
+    static const char *const loopback[] = {"127.0.0.0/8", "::1", NULL};
+    const char *const *networks =
+        options->trusted_networks != NULL ? options->trusted_networks : loopback;
+    cpt_status status = CPT_OK;
+
+    sampling->is_inner = options->role == CPT_ROLE_INNER;
+    sampling->trusts_forwarded = options->trusts_forwarded;
+    set_probability(sampling, options->probability);
+    sampling->seed = options->seed;
+    if (sampling->seed == 0 &&
+        getrandom(&sampling->seed, sizeof sampling->seed, GRND_NONBLOCK) < 0) {
+        sampling->seed = cpt_clock_unix_ns();
+    }
+    atomic_init(&sampling->throw_count, 0);
+    for (size_t i = 0; networks[i] != NULL && status == CPT_OK; i++) {
+        status = add_network(sampling, networks[i], error);
+    }
+    return status;
+}
+
+unsigned cpti_sampling_throw(struct cpti_sampling *sampling)
+{
+    return throw_coin(sampling) ? CPT_COIN_HIT : CPT_COIN_MISSED;
+}
+
+/* --- The decision --- */
+
+/* What the header asks for, if it is to be heeded. */
+static struct cpt_ask read_ask(const struct cpti_sampling *sampling,
+                               const struct cpt_inbound *inbound,
+                               struct cpti_counters *counters)
+{
+    struct cpt_ask ask = {0};
+
+    if (inbound->critical_path_count > 1) {
+        CPTI_COUNT(counters, refused_repeated);
+    } else if (cpt_ask_parse(&inbound->critical_path, 1, &ask, NULL) != CPT_OK) {
+        CPTI_COUNT(counters, refused_malformed);
+    } else if (!sampling->is_inner && !is_trusted(sampling, inbound)) {
+        CPTI_COUNT(counters, refused_untrusted);
+        ask = (struct cpt_ask){0};
+    }
+    return ask;
+}
+
+struct cpti_decision cpti_sampling_decide(struct cpti_sampling *sampling,
+                                          const struct cpt_inbound *inbound,
+                                          struct cpti_counters *counters)
+{
+    struct cpti_decision decision = {.is_random = inbound->coin != CPT_COIN_NONE
+                                                      ? inbound->coin == CPT_COIN_HIT
+                                                      : throw_coin(sampling)};
+    int is_asked = 0;
+
+    if (inbound->critical_path_count != 0) {
+        decision.ask = read_ask(sampling, inbound, counters);
+        is_asked = decision.ask.version != 0;
+    }
+    if (!decision.is_random && !is_asked) {
+        return decision;
+    }
+    decision.is_traced = 1;
+    decision.is_forced = is_asked && !sampling->is_inner;
+    decision.is_logged = !sampling->is_inner || decision.is_random;
+    decision.is_local_root = sampling->is_inner;
+    CPTI_COUNT(counters, traced);
+    if (decision.is_random) {
+        CPTI_COUNT(counters, traced_by_coin);
+    }
+    if (is_asked) {
+        CPTI_COUNT(counters, traced_by_ask);
+    }
+    return decision;
+}

@@ -1,0 +1,615 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * manual.c - requests whose code says itself what it does; see cpt_manual.h
+ *
+ * It is a trace like that of a graph. The request is a task without a frame: its time
+ * is the entry's own. A part that is entered is a task that the one around it starts
+ * and waits for at once; so it stands below, and leaving it ends the wait:
+ *
+ *      A: /      ===block...............resume====        task without a frame
+ *      A: search    [ start ========= end ]               started and awaited by it
+ *
+ * Calls and waits are those of the innermost part. Then the walk does the rest.
+ *
+ * All memory is an arena with the limit of the service's requests. What does not fit is
+ * counted, and the path says that it is incomplete; parts that were not noted are
+ * counted too, so that leaving stays in step with entering.
+ */
+#include "framework/cpt_manual.h"
+
+#include "cpt/cpt_arena.h"
+#include "cpt/cpt_trace.h"
+#include "framework/run/call.h"
+#include "framework/service/log_queue.h"
+#include "framework/run/recording.h"
+#include "framework/service/service.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MEMORY_BYTES_DEFAULT = 16 << 20, ASK_BYTES = 64 };
+
+/* A part that was entered, and the wait of the one around it. */
+struct part {
+    struct cpt_trace_task task; /* first */
+    struct cpt_trace_await await;
+    struct part *outer; /* NULL: the request itself */
+};
+
+struct cpt_manual_call {
+    struct cpt_trace_call call; /* first */
+};
+
+struct cpt_manual {
+    struct cpti_log_item item; /* first: the log queue hands us this */
+    struct cpt_service *service;
+    struct cpt_arena arena;
+    struct cpti_decision decision;
+    struct cpt_trace trace;
+    struct part root;
+    struct part *current;
+    size_t lost_depth;             /* parts within that were not noted */
+    struct cpt_trace_await *await; /* that goes on, or NULL */
+    uint64_t *off_cpu_ns;          /* of the step that goes on; NULL: of none */
+    uint64_t step_begin_ns;
+    uint64_t step_cpu_ns;
+    struct cpt_path *path; /* after the end; NULL: it could not be made */
+    struct cpt_bytes metadata;
+    struct cpt_attribute *attributes;
+    size_t attribute_count;
+    size_t attribute_bytes;
+    size_t ask_bytes;
+    size_t metadata_bytes_max; /* of callees */
+    int has_ended;
+    char ask[ASK_BYTES];
+    char status[16]; /* for the record */
+};
+
+static uint64_t now_of(const struct cpt_manual *manual)
+{
+    return cpt_clock_now_ns(manual->service->options.clock);
+}
+
+/* Zeroed memory of the request; a record that has none is counted. */
+static void *take(struct cpt_manual *manual, size_t bytes)
+{
+    void *memory = cpt_arena_take(&manual->arena, bytes);
+
+    if (memory == NULL) {
+        manual->trace.dropped_event_count++;
+    }
+    return memory;
+}
+
+/* The step that goes on, if one does, ends, and another begins; where that is noted is
+ * NULL if none does. */
+static void turn(struct cpt_manual *manual, uint64_t now_ns, uint64_t *off_cpu_ns)
+{
+    uint64_t cpu_ns = 0;
+
+    if (!manual->trace.measures_off_cpu) {
+        return;
+    }
+    cpu_ns = cpti_thread_cpu_ns();
+    if (manual->off_cpu_ns != NULL) {
+        const uint64_t wall_ns = now_ns - manual->step_begin_ns;
+        const uint64_t ran_ns = cpu_ns - manual->step_cpu_ns;
+
+        *manual->off_cpu_ns = wall_ns > ran_ns ? wall_ns - ran_ns : 0;
+    }
+    manual->off_cpu_ns = off_cpu_ns;
+    manual->step_begin_ns = now_ns;
+    manual->step_cpu_ns = cpu_ns;
+}
+
+/* --- New --- */
+
+/* "service: @part", cut to what a name may have; empty without memory. */
+static struct cpt_bytes frame_name(struct cpt_manual *manual, struct cpt_bytes part)
+{
+    const char *service = manual->service->name;
+    char text[2 * CPT_NAME_BYTES_MAX];
+    char cut[CPT_NAME_BYTES_MAX + 1];
+    struct cpt_bytes name = {text, 0};
+
+    (void)snprintf(text, sizeof text, "%s: %.*s", service, (int)part.bytes, part.data);
+    name.bytes = strlen(text);
+    name = cpt_name_bound(name, cut);
+    name.data = cpt_arena_copy(&manual->arena, name.data, name.bytes);
+    return name.data != NULL ? name : (struct cpt_bytes){NULL, 0};
+}
+
+static struct cpt_bytes copy(struct cpt_manual *manual, struct cpt_bytes from)
+{
+    struct cpt_bytes to = {NULL, from.bytes};
+
+    if (from.bytes != 0) {
+        to.data = cpt_arena_copy(&manual->arena, from.data, from.bytes);
+    }
+    return to.data != NULL ? to : (struct cpt_bytes){NULL, 0};
+}
+
+/* What the record says of the request, beside its end. */
+static void note_inbound(struct cpt_manual *manual, const struct cpt_inbound *inbound)
+{
+    struct cpt_record *record = &manual->item.record;
+    struct cpt_traceparent parent;
+    char cut[CPT_NAME_BYTES_MAX + 1];
+
+    manual->trace.entry = frame_name(manual, inbound->method);
+    record->entry = manual->trace.entry;
+    record->service = copy(manual, cpt_bytes_of(manual->service->name));
+    record->method = copy(manual, cpt_name_bound(inbound->method, cut));
+    record->is_forced = manual->decision.is_forced;
+    record->is_random = manual->decision.is_random;
+    record->is_local_root = manual->decision.is_local_root;
+    if (inbound->traceparent.bytes != 0 &&
+        cpt_traceparent_parse(inbound->traceparent, &parent) == CPT_OK) {
+        record->has_trace_id = 1;
+        record->has_parent_id = 1;
+        memcpy(record->trace_id, parent.trace_id, sizeof parent.trace_id);
+        memcpy(record->parent_id, parent.parent_id, sizeof parent.parent_id);
+    }
+}
+
+/* What callees are asked. */
+static void note_ask(struct cpt_manual *manual)
+{
+    const struct cpt_ask ask = cpt_ask_downstream(
+        manual->decision.ask.version != 0 ? &manual->decision.ask : NULL,
+        manual->service->options.metadata_bytes_max);
+
+    manual->metadata_bytes_max = ask.bytes_max;
+    manual->ask_bytes = cpt_ask_format(&ask, manual->ask, sizeof manual->ask);
+    assert(manual->ask_bytes < sizeof manual->ask);
+}
+
+static void begin_trace(struct cpt_manual *manual, uint64_t arrival_ns)
+{
+    const struct cpt_service_options *options = &manual->service->options;
+    const uint64_t now_ns = now_of(manual);
+    struct cpt_trace *trace = &manual->trace;
+
+    trace->arrival_ns = now_ns;
+    if (arrival_ns != 0 && arrival_ns < now_ns) {
+        trace->arrival_ns = arrival_ns;
+        trace->dispatch_ns = now_ns;
+    }
+    trace->attribution = options->attribution;
+    trace->overcount = options->overcount;
+    trace->answered_by = &manual->root.task;
+    manual->root.task.has_no_frame = 1;
+    manual->root.task.start_ns = now_ns;
+    manual->current = &manual->root;
+    trace->measures_off_cpu = options->measures_cpu != 0;
+    turn(manual, now_ns, &manual->root.task.off_cpu_ns);
+}
+
+struct cpt_manual *cpt_manual_new(struct cpt_service *service,
+                                  const struct cpt_inbound *inbound)
+{
+    const size_t bytes_max = service->options.memory_bytes_max != 0
+                                 ? service->options.memory_bytes_max
+                                 : MEMORY_BYTES_DEFAULT;
+    struct cpti_decision decision;
+    struct cpt_manual *manual = NULL;
+
+    CPTI_COUNT(&service->counters, requests);
+    if (!cpt_service_is_enabled(service)) {
+        return NULL;
+    }
+    decision = cpti_sampling_decide(&service->sampling, inbound, &service->counters);
+    if (!decision.is_traced) {
+        return NULL;
+    }
+    manual = cpt_alloc_zeroed(&service->budget.alloc, sizeof *manual);
+    if (manual == NULL) {
+        CPTI_COUNT(&service->counters, lost_paths);
+        return NULL;
+    }
+    cpti_service_hold(service);
+    manual->service = service;
+    manual->decision = decision;
+    cpt_arena_init(&manual->arena, &service->budget.alloc, 0, bytes_max);
+    note_inbound(manual, inbound);
+    note_ask(manual);
+    begin_trace(manual, inbound->arrival_ns);
+    return manual;
+}
+
+/* --- Parts --- */
+
+/* A wait of @part from @block_ns on. */
+static void add_await(struct part *part, struct cpt_trace_await *await,
+                      uint64_t block_ns)
+{
+    await->block_ns = block_ns;
+    await->arrive_ns = UINT64_MAX;
+    await->resume_ns = UINT64_MAX;
+    await->previous = part->task.last_await;
+    part->task.last_await = await;
+}
+
+void cpt_manual_enter(struct cpt_manual *manual, const char *name)
+{
+    struct part *part = NULL;
+    struct part *outer = NULL;
+    uint64_t now_ns = 0;
+
+    if (manual == NULL || manual->has_ended) {
+        return;
+    }
+    part = manual->lost_depth == 0 ? take(manual, sizeof *part) : NULL;
+    if (part == NULL) {
+        manual->lost_depth++;
+        return;
+    }
+    outer = manual->current;
+    now_ns = now_of(manual);
+    part->outer = outer;
+    part->task.name = frame_name(manual, cpt_bytes_of(name));
+    part->task.begin = CPT_BEGIN_TASK;
+    part->task.unblocker = &outer->task;
+    part->task.starter = &outer->task;
+    part->task.ready_ns = now_ns;
+    part->task.start_ns = now_ns;
+    part->await.task = &part->task;
+    add_await(outer, &part->await, now_ns);
+    turn(manual, now_ns, &part->task.off_cpu_ns);
+    manual->current = part;
+}
+
+static void leave(struct cpt_manual *manual, uint64_t now_ns)
+{
+    struct part *part = manual->current;
+
+    turn(manual, now_ns, &part->await.off_cpu_ns);
+    part->task.end_ns = now_ns;
+    part->await.arrive_ns = now_ns;
+    part->await.resume_ns = now_ns;
+    manual->current = part->outer;
+}
+
+void cpt_manual_leave(struct cpt_manual *manual)
+{
+    if (manual == NULL || manual->has_ended) {
+        return;
+    }
+    if (manual->lost_depth != 0) {
+        manual->lost_depth--;
+        return;
+    }
+    assert(manual->current != &manual->root);
+    if (manual->current != &manual->root) {
+        leave(manual, now_of(manual));
+    }
+}
+
+/* --- Calls --- */
+
+struct cpt_bytes cpt_manual_ask(const struct cpt_manual *manual)
+{
+    return manual != NULL ? (struct cpt_bytes){manual->ask, manual->ask_bytes}
+                          : (struct cpt_bytes){NULL, 0};
+}
+
+struct cpt_manual_call *cpt_manual_call_begin(struct cpt_manual *manual,
+                                              const char *callee)
+{
+    struct cpt_manual_call *call = NULL;
+
+    if (manual == NULL || manual->has_ended) {
+        return NULL;
+    }
+    call = take(manual, sizeof *call);
+    if (call != NULL) {
+        call->call.name = copy(manual, cpt_bytes_of(callee));
+        call->call.issuer = &manual->current->task;
+        call->call.outcome = CPT_CALL_REMOTE;
+        call->call.reason = CPT_REASON_LIMIT;
+        call->call.issue_ns = now_of(manual);
+        CPTI_COUNT(cpti_counters_callee(&manual->service->counters, call->call.name),
+                   calls);
+    }
+    return call;
+}
+
+/* The callee's path out of the header, as bytes of the request. */
+static unsigned keep_text(struct cpt_manual *manual, struct cpt_trace_call *call,
+                          struct cpt_bytes text)
+{
+    const size_t most = manual->metadata_bytes_max;
+    const size_t capacity =
+        text.bytes / 4 * 3 + 3 < most ? text.bytes / 4 * 3 + 3 : most;
+    unsigned char *data = NULL;
+    size_t bytes = 0;
+    cpt_status status = CPT_OK;
+
+    if (text.bytes > CPT_BASE64_BYTES(most) + 2) { /* padding */
+        return CPT_REASON_SIZE;
+    }
+    data = take(manual, capacity);
+    if (data == NULL) {
+        return CPT_REASON_LIMIT;
+    }
+    status = cpt_base64_decode(text, data, capacity, &bytes, NULL);
+    if (status != CPT_OK) {
+        return status == CPT_LIMIT ? CPT_REASON_SIZE : CPT_REASON_UNDECODABLE;
+    }
+    call->reply = data;
+    call->reply_bytes = bytes;
+    return CPT_REASON_NONE;
+}
+
+/* Why there is no path of the callee, or that there is one. */
+static unsigned keep_path(struct cpt_manual *manual, struct cpt_trace_call *call,
+                          const struct cpt_manual_reply *reply)
+{
+    struct cpt_bytes kept = {NULL, 0};
+
+    if (reply->status != CPT_OK) {
+        return CPT_REASON_FAILED;
+    }
+    if (reply->is_cached) {
+        return CPT_REASON_CACHED;
+    }
+    if (reply->metadata.bytes == 0) {
+        return reply->metadata_text.data != NULL
+                   ? keep_text(manual, call, reply->metadata_text)
+                   : CPT_REASON_UNSUPPORTED;
+    }
+    if (reply->metadata.bytes > manual->metadata_bytes_max) {
+        return CPT_REASON_SIZE;
+    }
+    kept = copy(manual, reply->metadata);
+    call->reply = kept.data;
+    call->reply_bytes = kept.bytes;
+    return kept.data != NULL ? CPT_REASON_NONE : CPT_REASON_LIMIT;
+}
+
+static void count_blind_spot(struct cpt_manual *manual,
+                             const struct cpt_trace_call *call)
+{
+    cpti_counters_blind_spot(&manual->service->counters, call->name, call->reason);
+}
+
+/* The wait that goes on has got one more call. */
+static void note_arrival(struct cpt_manual *manual, struct cpt_trace_call *call)
+{
+    struct cpt_trace_await *await = manual->await;
+
+    if (await == NULL) {
+        return;
+    }
+    if (await->call != NULL) {
+        await->has_margin = 1;
+        await->margin_ns = call->arrive_ns - await->arrive_ns;
+    }
+    await->call = call;
+    await->arrive_ns = call->arrive_ns;
+}
+
+void cpt_manual_call_end(struct cpt_manual *manual, struct cpt_manual_call *ended,
+                         const struct cpt_manual_reply *reply)
+{
+    static const struct cpt_manual_reply answered = {.status = CPT_OK};
+    struct cpt_trace_call *call = ended != NULL ? &ended->call : NULL;
+
+    if (manual == NULL || manual->has_ended || call == NULL || call->arrive_ns != 0) {
+        return;
+    }
+    reply = reply != NULL ? reply : &answered;
+    call->arrive_ns = now_of(manual);
+    call->attempt = reply->attempt;
+    if (reply->status == CPT_TIMEOUT) {
+        call->outcome = CPT_CALL_TIMEOUT;
+        CPTI_COUNT(cpti_counters_callee(&manual->service->counters, call->name),
+                   timeouts);
+    } else {
+        call->reason = (unsigned char)keep_path(manual, call, reply);
+        if (call->reason != CPT_REASON_NONE) {
+            count_blind_spot(manual, call);
+        }
+    }
+    note_arrival(manual, call);
+}
+
+/* --- Waits --- */
+
+void cpt_manual_wait_begin(struct cpt_manual *manual)
+{
+    if (manual == NULL || manual->has_ended || manual->await != NULL) {
+        return;
+    }
+    manual->await = take(manual, sizeof *manual->await);
+    if (manual->await != NULL) {
+        const uint64_t now_ns = now_of(manual);
+
+        add_await(manual->current, manual->await, now_ns);
+        turn(manual, now_ns, NULL);
+    }
+}
+
+static void end_wait(struct cpt_manual *manual, uint64_t now_ns)
+{
+    struct cpt_trace_await *await = manual->await;
+
+    if (await != NULL) {
+        await->resume_ns = now_ns;
+        if (await->call == NULL) {
+            await->arrive_ns = now_ns;
+        }
+        turn(manual, now_ns, &await->off_cpu_ns);
+        manual->await = NULL;
+    }
+}
+
+void cpt_manual_wait_end(struct cpt_manual *manual)
+{
+    if (manual != NULL && manual->await != NULL) {
+        end_wait(manual, now_of(manual));
+    }
+}
+
+/* --- Attributes --- */
+
+void cpt_manual_set_text(struct cpt_manual *manual, const char *key, const char *text)
+{
+    const struct cpt_bytes key_bytes = cpt_bytes_of(key);
+    const struct cpt_bytes value = cpt_bytes_of(text);
+    struct cpt_attribute *attribute = NULL;
+
+    if (manual == NULL || manual->has_ended) {
+        return;
+    }
+    if (manual->attributes == NULL) {
+        manual->attributes =
+            take(manual, CPT_ATTRIBUTES_MAX * sizeof *manual->attributes);
+    }
+    if (manual->attributes == NULL || manual->attribute_count == CPT_ATTRIBUTES_MAX ||
+        key_bytes.bytes == 0 ||
+        key_bytes.bytes + value.bytes >
+            CPT_ATTRIBUTE_BYTES_MAX - manual->attribute_bytes ||
+        cpti_service_drops_attribute(manual->service, key_bytes)) {
+        CPTI_COUNT(&manual->service->counters, lost_attributes);
+        return;
+    }
+    attribute = &manual->attributes[manual->attribute_count];
+    attribute->key = copy(manual, key_bytes);
+    attribute->type = CPT_ATTRIBUTE_TEXT;
+    attribute->value.text = copy(manual, value);
+    if (attribute->key.data != NULL) {
+        manual->attribute_count++; /* of several of one key a reader takes the last */
+        manual->attribute_bytes += key_bytes.bytes + value.bytes;
+    }
+}
+
+/* --- The end --- */
+
+static cpt_status open_callee(void *context, struct cpt_trace_call *call,
+                              struct cpt_path *callee)
+{
+    struct cpt_manual *manual = context;
+    const cpt_status status =
+        cpti_reply_open(&manual->service->budget.alloc, call, callee);
+
+    if (status != CPT_OK) {
+        count_blind_spot(manual, call);
+    }
+    return status;
+}
+
+/* See struct cpt_trace.spliced. */
+static void note_spliced(void *context, const struct cpt_trace_call *call,
+                         uint64_t overcount_ns, uint64_t undercount_ns,
+                         int is_inconsistent)
+{
+    const struct cpt_manual *manual = context;
+
+    cpti_counters_spliced(cpti_counters_callee(&manual->service->counters, call->name),
+                          overcount_ns, undercount_ns, is_inconsistent);
+}
+
+static void make_path(struct cpt_manual *manual)
+{
+    struct cpti_counters *counters = &manual->service->counters;
+    const struct cpt_alloc *alloc = &manual->service->budget.alloc;
+
+    manual->trace.open_callee = open_callee;
+    manual->trace.spliced = note_spliced;
+    manual->trace.context = manual;
+    manual->path = cpt_path_new(alloc);
+    if (manual->path == NULL ||
+        cpt_critical_path(alloc, &manual->trace, manual->path, NULL) != CPT_OK) {
+        CPTI_COUNT(counters, lost_paths);
+        cpt_path_free(manual->path);
+        manual->path = NULL;
+    }
+    CPTI_COUNT_MORE(counters, lost_events, manual->trace.dropped_event_count);
+}
+
+struct cpt_bytes cpt_manual_end(struct cpt_manual *manual)
+{
+    if (manual == NULL) {
+        return (struct cpt_bytes){NULL, 0};
+    }
+    if (!manual->has_ended) {
+        const uint64_t now_ns = now_of(manual);
+
+        end_wait(manual, now_ns);
+        while (manual->current != &manual->root) {
+            leave(manual, now_ns);
+        }
+        turn(manual, now_ns, NULL);
+        manual->root.task.end_ns = now_ns;
+        manual->trace.response_ns = now_ns;
+        manual->has_ended = 1;
+        make_path(manual);
+        if (manual->path != NULL && manual->decision.ask.version != 0) {
+            manual->metadata = cpti_service_metadata(
+                manual->service, &manual->service->budget.alloc, manual->path,
+                &manual->decision.ask,
+                manual->trace.response_ns - manual->trace.arrival_ns);
+        }
+    }
+    return manual->metadata;
+}
+
+const struct cpt_path *cpt_manual_path(const struct cpt_manual *manual)
+{
+    return manual != NULL ? manual->path : NULL;
+}
+
+static void free_parts(struct cpti_log_item *item)
+{
+    struct cpt_manual *manual = (struct cpt_manual *)item;
+    struct cpt_service *service = manual->service;
+
+    cpt_path_free(manual->path);
+    cpt_arena_deinit(&manual->arena);
+    cpt_alloc_free(&service->budget.alloc, manual);
+    cpti_service_release(service);
+}
+
+static void fill_record(struct cpt_manual *manual, unsigned http_status)
+{
+    const struct cpti_sampling *sampling = &manual->service->sampling;
+    struct cpt_record *record = &manual->item.record;
+
+    record->latency_ns = manual->trace.response_ns - manual->trace.arrival_ns;
+    record->start_unix_ns = cpt_clock_unix_ns() - record->latency_ns;
+    record->probability = sampling->probability > 0 ? sampling->probability : 1;
+    record->is_failed = http_status >= 500;
+    (void)snprintf(manual->status, sizeof manual->status,
+                   http_status < 400 ? "ok" : "%u", http_status);
+    record->status = cpt_bytes_of(manual->status);
+    record->attributes = manual->attributes;
+    record->attribute_count = manual->attribute_count;
+    record->path = manual->path;
+}
+
+void cpt_manual_free(struct cpt_manual *manual, unsigned http_status)
+{
+    struct cpt_log_queue *log = NULL;
+
+    if (manual == NULL) {
+        return;
+    }
+    (void)cpt_manual_end(manual);
+    cpt_alloc_free(&manual->service->budget.alloc,
+                   (void *)(uintptr_t)manual->metadata.data);
+    if (http_status >= 500) {
+        CPTI_COUNT(&manual->service->counters, failed);
+    }
+    log = manual->service->options.log;
+    if (manual->path == NULL || !manual->decision.is_logged || log == NULL) {
+        free_parts(&manual->item);
+        return;
+    }
+    fill_record(manual, http_status);
+    manual->item.release = free_parts;
+    manual->item.memory_bytes = sizeof *manual + manual->arena.used_bytes;
+    cpti_log_queue_push(log, &manual->item);
+}

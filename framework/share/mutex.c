@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * mutex.c - locks that tasks wait for; see cpt_mutex.h
+ *
+ * The state is one number. Without contention it goes from FREE to HELD and back by one
+ * compare-and-exchange each. Whoever finds it held makes it CONTENDED, with the lock of
+ * the list held, and stands in line; then a release takes that lock too, and hands over
+ * to the first in line without the mutex's being free in between.
+ *
+ *      FREE --lock--> HELD --somebody waits--> CONTENDED
+ *        ^--unlock------'                        |  unlock: the next one's; HELD again
+ *        '------------- unlock, nobody in line --'           when the line is empty
+ *
+ * Who holds it is a number (cpti_task_name()), written after taking the mutex. It is
+ * for people: a waiter that comes just then may see the holder before, or nobody.
+ *
+ * A waiter is a thread, with a condition of its own on its stack, or a pending of a
+ * task. A pending may have been given up when its turn comes: the mutex then goes on
+ * to the next one. Which of the two came first is decided by the request's lock.
+ */
+#include "framework/cpt_mutex.h"
+
+#include "framework/run/recording.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+enum { FREE, HELD, CONTENDED };
+
+/* Somebody in line. Guarded by the lock of the list. */
+struct waiter {
+    struct waiter *next;
+    struct waiter *previous;
+    struct locking *locking;           /* a task's; NULL: a thread */
+    uint32_t name_id;                  /* the waiter's own; 0: none */
+    const struct cpt_request *request; /* of a thread: whose clock to read; or NULL */
+    uint64_t arrive_ns;                /* of a thread */
+    pthread_cond_t has_come;           /* of a thread */
+    unsigned char is_granted;          /* of a thread */
+    unsigned char is_queued;
+};
+
+/* cpt_mutex_acquire(). */
+struct locking {
+    struct cpt_pending pending; /* first */
+    struct cpt_mutex *mutex;
+    struct cpti_kept kept;
+    struct waiter waiter;
+    unsigned char is_held; /* guarded by the request's lock */
+};
+
+struct cpt_mutex {
+    const struct cpt_alloc *alloc;
+    /*
+     * FREE, HELD or CONTENDED. Acquire by whoever takes it, release by whoever gives it
+     * back: what one has done with it held is visible to the next.
+     */
+    _Atomic unsigned state;
+    _Atomic uint32_t holder_id; /* 0: somebody without a name. Relaxed; see above */
+    struct cpti_lock lock;      /* of the list */
+    struct waiter *first;
+    struct waiter *last;
+    size_t name_bytes;
+    char name[];
+};
+
+struct cpt_mutex *cpt_mutex_new(const char *name, const struct cpt_alloc *alloc)
+{
+    const size_t bytes = strlen(name);
+    struct cpt_mutex *mutex = cpt_alloc_zeroed(alloc, sizeof *mutex + bytes + 1);
+
+    if (mutex == NULL) {
+        return NULL;
+    }
+    mutex->alloc = alloc;
+    mutex->name_bytes = bytes;
+    memcpy(mutex->name, name, bytes);
+    cpti_lock_init(&mutex->lock, CPTI_RANK_MUTEX);
+    return mutex;
+}
+
+void cpt_mutex_free(struct cpt_mutex *mutex)
+{
+    if (mutex == NULL) {
+        return;
+    }
+    assert(atomic_load_explicit(&mutex->state, memory_order_relaxed) == FREE);
+    cpti_lock_deinit(&mutex->lock);
+    cpt_alloc_free(mutex->alloc, mutex);
+}
+
+/* --- The line. Lock of the list held. --- */
+
+static void enqueue(struct cpt_mutex *mutex, struct waiter *waiter)
+{
+    waiter->is_queued = 1;
+    waiter->next = NULL;
+    waiter->previous = mutex->last;
+    *(mutex->last != NULL ? &mutex->last->next : &mutex->first) = waiter;
+    mutex->last = waiter;
+}
+
+static void dequeue(struct cpt_mutex *mutex, struct waiter *waiter)
+{
+    waiter->is_queued = 0;
+    *(waiter->previous != NULL ? &waiter->previous->next : &mutex->first) =
+        waiter->next;
+    *(waiter->next != NULL ? &waiter->next->previous : &mutex->last) = waiter->previous;
+}
+
+/* Whether nobody has it: then it is @name_id's. */
+static int try_to_take(struct cpt_mutex *mutex, uint32_t name_id)
+{
+    unsigned expected = FREE;
+
+    if (!atomic_compare_exchange_strong_explicit(&mutex->state, &expected, HELD,
+                                                 memory_order_acquire,
+                                                 memory_order_relaxed)) {
+        return 0;
+    }
+    atomic_store_explicit(&mutex->holder_id, name_id, memory_order_relaxed);
+    return 1;
+}
+
+/* 1: it became free in the end, and is the waiter's. 0: the waiter stands in line. */
+static int take_or_enqueue(struct cpt_mutex *mutex, struct waiter *waiter)
+{
+    unsigned state = HELD;
+
+    cpti_lock_take(&mutex->lock);
+    while (!atomic_compare_exchange_strong_explicit(&mutex->state, &state, CONTENDED,
+                                                    memory_order_relaxed,
+                                                    memory_order_relaxed) &&
+           state != CONTENDED) {
+        if (try_to_take(mutex, waiter->name_id)) {
+            cpti_lock_release(&mutex->lock);
+            return 1;
+        }
+        state = HELD;
+    }
+    enqueue(mutex, waiter);
+    cpti_lock_release(&mutex->lock);
+    return 0;
+}
+
+/* --- Handing over --- */
+
+/* It is @locking's turn. 0: nobody wants it any more, and it is to go on. */
+static int grant(struct locking *locking)
+{
+    struct cpt_request *request = locking->pending.request;
+    const uint64_t now_ns = cpti_record_now(request);
+    struct cpt_task *owner = NULL;
+    int is_wanted = 0;
+
+    cpti_lock_take(&request->lock);
+    is_wanted = locking->pending.status == CPT_WAITING;
+    if (is_wanted) {
+        locking->is_held = 1;
+        owner = cpti_pending_end(&locking->pending, CPT_OK, now_ns);
+    }
+    cpti_lock_release(&request->lock);
+    cpti_task_wake(owner);
+    cpti_request_release(request);
+    return is_wanted;
+}
+
+/* Hands over to the first in line. The pending whose turn it is, or NULL: it was a
+ * thread's, or nobody stands in line. */
+static struct locking *hand_over(struct cpt_mutex *mutex)
+{
+    struct locking *locking = NULL;
+    struct waiter *waiter = NULL;
+
+    cpti_lock_take(&mutex->lock);
+    waiter = mutex->first;
+    if (waiter == NULL) { /* whoever stood there was cancelled */
+        atomic_store_explicit(&mutex->state, FREE, memory_order_release);
+        cpti_lock_release(&mutex->lock);
+        return NULL;
+    }
+    dequeue(mutex, waiter);
+    locking = waiter->locking;
+    atomic_store_explicit(&mutex->holder_id, waiter->name_id, memory_order_relaxed);
+    if (mutex->first == NULL) {
+        atomic_store_explicit(&mutex->state, HELD, memory_order_release);
+    }
+    if (locking == NULL) {
+        waiter->arrive_ns =
+            waiter->request != NULL ? cpti_record_now(waiter->request) : 0;
+        waiter->is_granted = 1;
+        (void)pthread_cond_signal(&waiter->has_come);
+    }
+    cpti_lock_release(&mutex->lock);
+    return locking;
+}
+
+void cpt_mutex_unlock(struct cpt_mutex *mutex)
+{
+    unsigned expected = HELD;
+    struct locking *locking = NULL;
+
+    if (atomic_compare_exchange_strong_explicit(&mutex->state, &expected, FREE,
+                                                memory_order_release,
+                                                memory_order_relaxed)) {
+        return;
+    }
+    assert(expected == CONTENDED);
+    do {
+        locking = hand_over(mutex);
+    } while (locking != NULL && !grant(locking));
+}
+
+/* --- A thread waits --- */
+
+/* The record of a wait for the mutex, which @holder_id has. Lock of the request held.
+ */
+static struct cpt_trace_call *issue(struct cpt_task *task, struct cpt_mutex *mutex,
+                                    uint32_t holder_id, uint64_t now_ns)
+{
+    const struct cpt_bytes name = {mutex->name, mutex->name_bytes};
+    struct cpt_trace_call *call = cpti_record_issue(task, name, CPT_CALL_LOCK, now_ns);
+
+    if (call != NULL) {
+        call->holder = cpti_task_name(holder_id);
+    }
+    return call;
+}
+
+/* Who has it now, as far as one can see. */
+static uint32_t holder_of(struct cpt_mutex *mutex)
+{
+    return atomic_load_explicit(&mutex->holder_id, memory_order_relaxed);
+}
+
+static void wait_in_line(struct cpt_mutex *mutex, struct waiter *waiter)
+{
+    cpti_lock_take(&mutex->lock);
+    while (!waiter->is_granted) {
+        (void)pthread_cond_wait(&waiter->has_come, &mutex->lock.mutex);
+        mutex->lock.outer = CPTI_RANK_NONE; /* somebody else's who had it meanwhile */
+    }
+    cpti_lock_release(&mutex->lock);
+}
+
+/* The step of @task waits on its thread, and the wait is noted. */
+static void wait_in_task(struct cpt_mutex *mutex, struct waiter *waiter,
+                         struct cpt_task *task, uint32_t holder_id, uint64_t block_ns)
+{
+    struct cpt_request *request = task->request;
+    struct cpt_executor *executor = request->executor;
+    struct cpt_trace_call *call = NULL;
+
+    cpti_task_give_ready(task);
+    cpti_lock_take(&request->lock);
+    call = issue(task, mutex, holder_id, block_ns);
+    cpti_record_block(task, block_ns);
+    cpti_lock_release(&request->lock);
+    if (executor->block != NULL) {
+        executor->block(executor, 1);
+    }
+    wait_in_line(mutex, waiter);
+    if (executor->block != NULL) {
+        executor->block(executor, 0);
+    }
+    if (task->record != NULL) {
+        const uint64_t resume_ns = cpti_record_now(request);
+
+        cpti_lock_take(&request->lock);
+        if (call != NULL) {
+            call->arrive_ns = waiter->arrive_ns;
+        }
+        cpti_record_release(task, call, 0, waiter->arrive_ns);
+        cpti_record_resume(task, resume_ns, 0);
+        cpti_lock_release(&request->lock);
+    }
+}
+
+/* What a task holds it as. */
+static uint32_t name_of(const struct cpt_task *task)
+{
+    return task != NULL ? task->plan->name_id : 0;
+}
+
+/* Apart, so that the usual way saves no registers. */
+static __attribute__((noinline)) void lock_slowly(struct cpt_mutex *mutex,
+                                                  struct cpt_task *task)
+{
+    struct waiter waiter = {.name_id = name_of(task),
+                            .request = task != NULL ? task->request : NULL};
+    const uint64_t block_ns = task != NULL ? cpti_record_now(task->request) : 0;
+    const uint32_t holder_id = holder_of(mutex);
+
+    (void)pthread_cond_init(&waiter.has_come, NULL);
+    if (!take_or_enqueue(mutex, &waiter)) {
+        if (task != NULL) {
+            wait_in_task(mutex, &waiter, task, holder_id, block_ns);
+        } else {
+            wait_in_line(mutex, &waiter);
+        }
+    }
+    (void)pthread_cond_destroy(&waiter.has_come);
+}
+
+int cpt_mutex_trylock(struct cpt_mutex *mutex)
+{
+    return try_to_take(mutex, name_of(cpt_current_task()));
+}
+
+void cpt_mutex_lock(struct cpt_mutex *mutex)
+{
+    struct cpt_task *task = cpt_current_task();
+
+    if (!try_to_take(mutex, name_of(task))) {
+        lock_slowly(mutex, task);
+    }
+}
+
+/* --- A task waits --- */
+
+/* Nobody wants it any more. Whoever hands over just now sees that too. */
+static void tell_locking(struct cpti_outside *outside)
+{
+    struct locking *locking = (struct locking *)outside->pending;
+    struct cpt_request *request = locking->pending.request;
+    struct cpt_mutex *mutex = locking->mutex;
+    int was_queued = 0;
+
+    cpti_lock_take(&mutex->lock);
+    was_queued = locking->waiter.is_queued;
+    if (was_queued) {
+        dequeue(mutex, &locking->waiter);
+    }
+    cpti_lock_release(&mutex->lock);
+    if (was_queued) {
+        cpti_request_release(request);
+    }
+}
+
+/* The request goes. */
+static void release_kept(struct cpti_kept *kept)
+{
+    struct locking *locking =
+        (struct locking *)((char *)kept - offsetof(struct locking, kept));
+
+    if (locking->is_held) {
+        locking->is_held = 0;
+        cpt_mutex_unlock(locking->mutex);
+    }
+}
+
+/* Begins the pending: complete already if @is_taken, or if the mutex became free just
+ * now; else it stands in line. */
+static void begin_locking(struct locking *locking, struct cpt_task *task, int is_taken)
+{
+    struct cpt_request *request = task->request;
+    struct cpt_pending *pending = &locking->pending;
+    const uint64_t now_ns = is_taken ? 0 : cpti_record_now(request);
+    const uint32_t holder_id = holder_of(locking->mutex);
+
+    cpti_lock_take(&request->lock);
+    cpti_pending_begin(pending, task, now_ns);
+    cpti_request_hold(request);
+    if (is_taken || take_or_enqueue(locking->mutex, &locking->waiter)) {
+        is_taken = 1;
+        locking->is_held = 1;
+        (void)cpti_pending_end(pending, CPT_OK, now_ns);
+    } else { /* whoever hands over waits for the request's lock */
+        pending->call = issue(task, locking->mutex, holder_id, now_ns);
+        pending->outside.tell = tell_locking;
+        pending->outside.pending = pending;
+        cpti_outside_add(request, &pending->outside);
+    }
+    cpti_lock_release(&request->lock);
+    if (is_taken) {
+        cpti_request_release(request);
+    }
+}
+
+struct cpt_pending *cpt_mutex_acquire(struct cpt_task *task, struct cpt_mutex *mutex)
+{
+    struct locking *locking = cpti_request_take(task->request, sizeof *locking);
+
+    if (locking == NULL) {
+        return NULL;
+    }
+    locking->mutex = mutex;
+    locking->waiter.locking = locking;
+    locking->waiter.name_id = name_of(task);
+    locking->kept.release = release_kept;
+    cpti_request_keep(task->request, &locking->kept);
+    begin_locking(locking, task, try_to_take(mutex, locking->waiter.name_id));
+    return &locking->pending;
+}
+
+void cpt_mutex_release(struct cpt_pending *pending)
+{
+    struct locking *locking = (struct locking *)pending;
+    struct cpt_request *request = pending->request;
+    int was_held = 0;
+
+    cpti_lock_take(&request->lock);
+    was_held = locking->is_held;
+    locking->is_held = 0;
+    cpti_lock_release(&request->lock);
+    if (was_held) {
+        cpt_mutex_unlock(locking->mutex);
+    } else {
+        cpt_cancel(pending);
+    }
+}
