@@ -8,6 +8,7 @@
  * begins like a synthetic frame has its first character escaped.
  */
 #include "cpt/cpt_path.h"
+#include "cpt/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -52,33 +53,12 @@ static struct text text_begin(char *data, size_t capacity)
     return (struct text){data, capacity, 0};
 }
 
-/*
- * Bytes of the UTF-8 character at @at, of which @left are there; 0 if it is none
- * (RFC 3629: no overlong form, no surrogate, nothing above U+10FFFF, no C1 control).
- */
-static size_t utf8_bytes(const unsigned char *at, size_t left)
+/* Bytes of the character at @at; 0 if it is not UTF-8, or a C1 control. */
+static size_t shown_bytes(const unsigned char *at, size_t left)
 {
-    const size_t bytes = at[0] < 0x80   ? 1
-                         : at[0] < 0xc2 ? 0
-                         : at[0] < 0xe0 ? 2
-                         : at[0] < 0xf0 ? 3
-                         : at[0] < 0xf5 ? 4
-                                        : 0;
+    const size_t bytes = cpti_utf8_bytes(at, left);
 
-    if (bytes == 0 || bytes > left) {
-        return 0;
-    }
-    for (size_t i = 1; i < bytes; i++) {
-        if ((at[i] & 0xc0U) != 0x80U) {
-            return 0;
-        }
-    }
-    if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) ||
-        (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f) ||
-        (at[0] == 0xc2 && at[1] < 0xa0)) {
-        return 0;
-    }
-    return bytes;
+    return bytes == 2 && at[0] == 0xc2 && at[1] < 0xa0 ? 0 : bytes;
 }
 
 static void put_name(struct text *text, struct cpt_bytes name)
@@ -87,7 +67,7 @@ static void put_name(struct text *text, struct cpt_bytes name)
     size_t i = 0;
 
     while (i < name.bytes) {
-        const size_t bytes = utf8_bytes(at + i, name.bytes - i);
+        const size_t bytes = shown_bytes(at + i, name.bytes - i);
         const int opens = i == 0 && (at[0] == '<' || (bytes == 3 && at[0] == 0xe2 &&
                                                       at[1] == 0x80 && at[2] == 0xb9));
 

@@ -289,8 +289,7 @@ struct cpt_transport_call {
 
 /* How it ended. All is borrowed until cpt_transport_complete() returns. */
 struct cpt_transport_reply {
-    cpt_status
-        status; /* CPT_OK: answered; CPT_TIMEOUT; CPT_UNAVAILABLE: no connection;
+    cpt_status status; /* CPT_OK: answered; CPT_TIMEOUT; CPT_UNAVAILABLE: no connection;
                    CPT_IO: broken on the way; CPT_CORRUPT; CPT_LIMIT: too large */
     unsigned http_status;
     struct cpt_bytes body;

@@ -9,6 +9,7 @@
 #include "pprof-export/profile_strings.h"
 
 #include "cpt/cpt_name.h"
+#include "cpt/utf8.h"
 
 #include <assert.h>
 #include <string.h>
@@ -121,33 +122,6 @@ const char *cpti_strings_at(const struct cpti_strings *strings, uint32_t number,
     return strings->text + strings->entries[number].offset;
 }
 
-/* Bytes of the UTF-8 character at @at, of which @left are there; 0 if it is none. */
-static size_t character_bytes(const unsigned char *at, size_t left)
-{
-    /* lowest code point of each length: anything below is an overlong form */
-    static const uint32_t lowest[5] = {0, 0, 0x80, 0x800, 0x10000};
-    const size_t bytes = at[0] < 0x80             ? 1
-                         : (at[0] & 0xe0) == 0xc0 ? 2
-                         : (at[0] & 0xf0) == 0xe0 ? 3
-                         : (at[0] & 0xf8) == 0xf0 ? 4
-                                                  : 0;
-    uint32_t point = bytes < 2 ? at[0] : at[0] & (0x7fU >> bytes);
-
-    if (bytes == 0 || bytes > left) {
-        return 0;
-    }
-    for (size_t i = 1; i < bytes; i++) {
-        if ((at[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-        point = point << 6 | (at[i] & 0x3fU);
-    }
-    return point < lowest[bytes] || point > 0x10ffff ||
-                   (point >= 0xd800 && point < 0xe000)
-               ? 0
-               : bytes;
-}
-
 size_t cpti_text_clean(const char *data, size_t bytes, char *text)
 {
     static const char replacement[3] = {'\xef', '\xbf', '\xbd'}; /* U+FFFD */
@@ -155,7 +129,7 @@ size_t cpti_text_clean(const char *data, size_t bytes, char *text)
     size_t written = 0;
 
     for (size_t i = 0; i < bytes;) {
-        const size_t count = character_bytes(at + i, bytes - i);
+        const size_t count = cpti_utf8_bytes(at + i, bytes - i);
 
         if (count == 0) {
             memcpy(text + written, replacement, sizeof replacement);

@@ -3,6 +3,8 @@
 /* cbor_put.c - see cbor_put.h; each item is libcbor's, the memory is ours */
 #include "wire/cbor_put.h"
 
+#include "cpt/utf8.h"
+
 #include <cbor.h>
 
 #include <string.h>
@@ -85,38 +87,12 @@ void cpti_put_bytes(struct cpti_put *put, struct cpt_bytes bytes)
     }
 }
 
-/* Bytes of the UTF-8 character at @at, of which @left are left; 0 if it is none. */
-static size_t utf8_bytes(const unsigned char *at, size_t left)
-{
-    const size_t bytes = at[0] < 0x80   ? 1
-                         : at[0] < 0xc2 ? 0
-                         : at[0] < 0xe0 ? 2
-                         : at[0] < 0xf0 ? 3
-                         : at[0] < 0xf5 ? 4
-                                        : 0;
-
-    if (bytes > left) {
-        return 0;
-    }
-    for (size_t i = 1; i < bytes; i++) {
-        if ((at[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    /* Too long a form, a surrogate, or above U+10FFFF. */
-    if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) ||
-        (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f)) {
-        return 0;
-    }
-    return bytes;
-}
-
 static int is_utf8(struct cpt_bytes text)
 {
     const unsigned char *data = (const unsigned char *)text.data;
 
     for (size_t i = 0; i < text.bytes;) {
-        const size_t bytes = utf8_bytes(data + i, text.bytes - i);
+        const size_t bytes = cpti_utf8_bytes(data + i, text.bytes - i);
 
         if (bytes == 0) {
             return 0;

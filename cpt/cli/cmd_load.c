@@ -3,6 +3,7 @@
 /* cmd_load.c - cpt load: path logs into ClickHouse */
 #include "cpt/cli/gather/gather_store.h"
 #include "cpt/cli/gather/log_walk.h"
+#include "cpt/cli/base/files.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
 

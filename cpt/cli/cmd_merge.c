@@ -5,7 +5,7 @@
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/gather/tree_file.h"
-#include "cpt/cli/base/workers.h"
+#include "cpt/cli/gather/workers.h"
 #include "aggregate/cpt_tree.h"
 
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/select/select.h"
 #include "cpt/cli/print/waterfall.h"
-#include "cpt/cli/base/workers.h"
+#include "cpt/cli/gather/workers.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 

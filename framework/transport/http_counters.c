@@ -11,6 +11,8 @@
  */
 #include "http_loop.h"
 
+#include "cpt/utf8.h"
+
 #include <event2/buffer.h>
 
 #include <stdio.h>
@@ -45,27 +47,6 @@ static void put_number(struct counters_text *out, uint64_t number)
     put_text(out, digits);
 }
 
-/* How many bytes the UTF-8 character at @at has; 0 if it is none. */
-static size_t character_bytes(const char *at, size_t left)
-{
-    const unsigned char first = (unsigned char)at[0];
-    const size_t count = first < 0x80                    ? 1
-                         : first >= 0xc2 && first < 0xe0 ? 2
-                         : first >= 0xe0 && first < 0xf0 ? 3
-                         : first >= 0xf0 && first < 0xf5 ? 4
-                                                         : 0;
-
-    if (count > left) {
-        return 0;
-    }
-    for (size_t i = 1; i < count; i++) {
-        if (((unsigned char)at[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    return count;
-}
-
 /* Between quotes, as JSON and Prometheus both read it: \" \\ \n, no other control. */
 static void put_quoted(struct counters_text *out, struct cpt_bytes text)
 {
@@ -73,7 +54,7 @@ static void put_quoted(struct counters_text *out, struct cpt_bytes text)
 
     put(out, "\"", 1);
     while (i < text.bytes) {
-        const size_t count = character_bytes(text.data + i, text.bytes - i);
+        const size_t count = cpti_utf8_bytes(text.data + i, text.bytes - i);
 
         if (text.data[i] == '"' || text.data[i] == '\\') {
             put(out, "\\", 1);

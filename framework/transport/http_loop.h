@@ -16,6 +16,7 @@
 
 #include "cpt_http.h"
 
+#include "cpt/container.h"
 #include "cpt/cpt_clock.h"
 #include "cpt/cpt_name.h"
 #include "framework/cpt_rpc.h"
@@ -121,9 +122,6 @@ struct cpt_http {
     /* relaxed: numbers that nothing else depends on */
     _Atomic uint64_t counters[CPTI_COUNTER_COUNT];
 };
-
-#define CPTI_CONTAINER(pointer, type, member)                                          \
-    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 /* --- http_loop.c --- */
 

@@ -2,97 +2,167 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# layering.sh SOURCE - what the files of each folder may include.
-#
-# Public headers alone begin with cpt_, so this table also keeps private headers
-# private. Outside libraries and threads stay in the folders that hide them.
+# layering.sh SOURCE - every include keeps to the table of rooms.txt, and every folder
+# that holds C stands in it. Public headers alone begin with cpt_, so the table also
+# keeps private headers private.
 set -u
 cd "$1" || exit 2
-failed=0
-
-complain()
-{
-    echo "$1: $2"
-    failed=1
-}
-
-# begins_with WORD PREFIX...
-begins_with()
-{
-    word=$1
-    shift
-    for prefix in "$@"; do
-        case $word in "$prefix"*) return 0 ;; esac
-    done
-    return 1
-}
-
-check_file() # FILE FOLDER OK NOT
-{
-    grep -n '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' "$1" > "$list"
-    while IFS= read -r line; do
-        header=${line#*\"}
-        header=${header%%\"*}
-        case $header in
-            *.pb.h) # generated; in the folder of its schema
-                [ -e "$2/$(basename "$header" .pb.h).proto" ] && continue ;;
-            */*)
-                # shellcheck disable=SC2086
-                begins_with "$header" $3 && ! begins_with "$header" $4 && continue ;;
-            *) # a header beside a header
-                [ -e "$2/$header" ] && continue ;;
-        esac
-        complain "$1:${line%%:*}" "$2/ may not include \"$header\""
-    done < "$list"
-}
-
-list=$(mktemp) || exit 2
-trap 'rm -f "$list"' EXIT
-
-for folder in cpt wire framework framework/transport aggregate pprof-export \
-    cpt/import cpt/store cpt/cli examples; do
-    [ -d "$folder" ] || continue
-    no=/none/
-    case $folder in
-        cpt)                 ok='cpt/'; no='cpt/cli/ cpt/import/ cpt/store/' ;;
-        wire)                ok='cpt/cpt_ wire/' ;;
-        framework)           ok='cpt/cpt_ wire/cpt_ framework/'; no=framework/transport/ ;;
-        framework/transport) ok='cpt/cpt_ wire/cpt_ framework/cpt_ framework/transport/' ;;
-        aggregate)           ok='cpt/cpt_ aggregate/' ;;
-        pprof-export)        ok='cpt/cpt_ aggregate/cpt_ pprof-export/' ;;
-        cpt/import)          ok='cpt/cpt_ cpt/import/' ;;
-        cpt/store)           ok='cpt/cpt_ wire/cpt_ aggregate/cpt_ cpt/store/' ;;
-        cpt/cli)             ok='cpt/cli/ cpt/cpt_ cpt/import/cpt_ cpt/cli/store/store.h
-                                 framework/cpt_ framework/transport/cpt_ wire/cpt_
-                                 aggregate/cpt_ pprof-export/cpt_' ;;
-        examples)            ok='cpt/cpt_' ;; # as a user of the installed library
-    esac
-    for file in "$folder"/*.c "$folder"/*.h; do
-        [ -e "$file" ] && check_file "$file" "$folder" "$ok" "$no"
-    done
-done
-
-# only_in PATTERN FOLDER...: system headers that no other folder includes.
-only_in()
-{
-    pattern=$1
-    shift
-    grep -n "^#include <$pattern" cpt/*.[ch] cpt/*/*.[ch] wire/*.[ch] framework/*.[ch] \
-        framework/transport/*.[ch] aggregate/*.[ch] pprof-export/*.[ch] > "$list" 2>/dev/null
-    while IFS=: read -r file number line; do
-        for folder in "$@"; do
-            [ "${file%/*}" = "$folder" ] && continue 2
-        done
-        complain "$file:$number" "$line belongs in: $*"
-    done < "$list"
-}
-only_in 'cbor' wire
-only_in 'pb[_.]' wire pprof-export
-only_in 'zlib' pprof-export
-only_in 'event2/' framework/transport
-only_in 'curl/' cpt/store
-only_in 'pthread' framework framework/transport cpt/cli cpt/store
-only_in 'stdatomic' cpt framework framework/transport cpt/cli
-
-[ $failed = 0 ] && echo "layering: every include goes towards the core"
-exit $failed
+. tests/checks/files.sh
+sources '[ch]' cc cpp hpp | awk '
+    function complain(where, what)
+    {
+        print where ": " what
+        failed = 1
+    }
+    function folder_of(path)
+    {
+        return path ~ /\// ? substr(path, 1, match(path, /\/[^\/]*$/) - 1) : "."
+    }
+    # The room that a folder belongs to: of tests/, all of it is one.
+    function room_of(folder)
+    {
+        return folder ~ /^tests(\/|$)/ ? "tests" : folder
+    }
+    function read_table(line,    word, count, i, room, what)
+    {
+        count = split(line, word, " ")
+        what = word[1]
+        room = word[2]
+        sub(/:$/, "", room)
+        if (what == "inline") {
+            for (i = 2; i <= count; i++) {
+                is_inline["cpt/" word[i]] = 1
+            }
+        } else if (what == "room") {
+            is_room[room] = 1
+            for (i = 3; i <= count && word[i] != "open"; i++) {
+                if (word[i] != "any" && !(word[i] in is_room)) {
+                    complain("tests/checks/rooms.txt", room " uses " word[i] ", which is not above it")
+                }
+                uses[room, word[i]] = 1
+            }
+            for (i++; i <= count; i++) {
+                opens[room, word[i]] = 1
+            }
+        } else if (what == "never") {
+            for (i = 3; i <= count; i++) {
+                never[room, word[i]] = 1
+            }
+        } else if (what == "only") {
+            for (i = 3; i <= count; i++) {
+                may[room, word[i]] = 1
+            }
+            only[room] = line
+        }
+    }
+    # Whether the table lets room from reach room to through private headers.
+    function reaches(from, to,    room, queue, seen, first, last)
+    {
+        queue[last++] = from
+        while (first < last) {
+            from = queue[first++]
+            if (((from, to) in uses) || ((from, to) in opens)) {
+                return 1
+            }
+            for (room in is_room) {
+                if (((from, room) in uses) && !(room in seen)) {
+                    seen[room] = 1
+                    queue[last++] = room
+                }
+            }
+        }
+        return 0
+    }
+    function exists(path,    line)
+    {
+        if (!(path in known)) {
+            known[path] = (getline line < path) >= 0
+            close(path)
+        }
+        return known[path]
+    }
+    function check_own(where, file, room, header,    folder, name)
+    {
+        if (header ~ /\.pb\.h$/) { # generated; in the folder of its schema
+            name = folder_of(file) "/" header
+            sub(/\.pb\.h$/, ".proto", name)
+            if (exists(name)) {
+                return
+            }
+        }
+        if (header !~ /\//) { # a header beside it
+            header = folder_of(file) "/" header
+            if (!exists(header)) {
+                complain(where, "\"" header "\" is not there")
+            }
+        }
+        folder = folder_of(header)
+        name = substr(header, length(folder) + 2)
+        if ((room, "any") in uses || room_of(folder) == room || (room, folder) in uses ||
+            (header in is_inline)) {
+            return
+        }
+        if (name ~ /^cpt_/ && (room, folder) in opens) {
+            return
+        }
+        complain(where, room "/ may not include \"" header "\"")
+    }
+    function check_system(where, room, header,    start)
+    {
+        for (start in only) {
+            if (index(header, start) == 1 && room != "tests" && room != "examples" &&
+                !((start, room) in may)) {
+                complain(where, "<" header "> does not belong in " room "/: " only[start])
+            }
+        }
+    }
+    function check_file(file,    line, count, room, header)
+    {
+        room = room_of(folder_of(file))
+        if (!(room in is_room)) {
+            complain(file, room "/ is not in tests/checks/rooms.txt")
+            return
+        }
+        while ((getline line < file) > 0) {
+            count++
+            if (line ~ /^[ \t]*#[ \t]*include[ \t]*["<]/) {
+                header = line
+                sub(/^[^"<]*["<]/, "", header)
+                sub(/[">].*/, "", header)
+                arrows++
+                if (line ~ /"/) {
+                    check_own(file ":" count, file, room, header)
+                } else {
+                    check_system(file ":" count, room, header)
+                }
+            }
+            if ((file in is_inline) && line ~ /^[a-z].*\(/ && line !~ /^static inline /) {
+                complain(file ":" count, "only static inline functions stand here")
+            }
+        }
+        close(file)
+        files++
+    }
+    BEGIN {
+        while ((getline line < "tests/checks/rooms.txt") > 0) {
+            if (line !~ /^#/ && line != "") {
+                read_table(line)
+            }
+        }
+        for (pair in never) {
+            split(pair, word, SUBSEP)
+            if (reaches(word[1], word[2])) {
+                complain("tests/checks/rooms.txt", "lets " word[1] " reach " word[2])
+            }
+        }
+    }
+    { check_file($0) }
+    END {
+        if (!files) {
+            complain(".", "no C was found")
+        }
+        if (!failed) {
+            printf "layering: %d includes of %d files keep to the rooms\n", arrows, files
+        }
+        exit failed
+    }'

@@ -4,7 +4,6 @@
 #include "cpt/cli/base/files.h"
 
 #include "cpt/cli/base/command.h"
-#include "cpt/cli/gather/gather_store.h"
 #include "cpt/cli/base/output.h"
 #include "aggregate/cpt_tree.h"
 #include "wire/cpt_log.h"
@@ -53,6 +52,12 @@ static enum cpti_input_kind kind_of(const unsigned char *head, size_t bytes)
     }
     return bytes >= 2 && head[0] == 0x1f && head[1] == 0x8b ? CPTI_INPUT_GZIP
                                                             : CPTI_INPUT_OTHER;
+}
+
+int cpti_is_store(const char *operand)
+{
+    return strncmp(operand, "clickhouse://", 13) == 0 ||
+           strncmp(operand, "clickhouses://", 14) == 0;
 }
 
 int cpti_input_open(struct cpti_input *input, const char *path)

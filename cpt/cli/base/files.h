@@ -42,6 +42,9 @@ struct cpti_input {
     int error_number;     /* errno of a read that failed, or 0 */
 };
 
+/* Whether @operand is the address of a database rather than a file. */
+int cpti_is_store(const char *operand);
+
 /* Opens @path, or standard input for "-". enum cpti_exit. */
 int cpti_input_open(struct cpti_input *input, const char *path);
 void cpti_input_close(struct cpti_input *input);

@@ -3,38 +3,12 @@
 /* json_write.c - JSON written as it comes; see json_write.h */
 #include "cpt/cli/base/json_write.h"
 
+#include "cpt/utf8.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Bytes of the UTF-8 character at @at, of which @left are there; 0 if it is none. */
-static size_t utf8_bytes(const unsigned char *at, size_t left)
-{
-    static const unsigned least[5] = {0, 0, 0x80, 0x800, 0x10000};
-    const size_t bytes = at[0] < 0x80   ? 1
-                         : at[0] < 0xc0 ? 0
-                         : at[0] < 0xe0 ? 2
-                         : at[0] < 0xf0 ? 3
-                         : at[0] < 0xf8 ? 4
-                                        : 0;
-    unsigned code = bytes == 0 ? 0 : at[0] & (0xffU >> bytes);
-
-    if (bytes > left) {
-        return 0;
-    }
-    for (size_t i = 1; i < bytes; i++) {
-        if ((at[i] & 0xc0U) != 0x80U) {
-            return 0;
-        }
-        code = code << 6 | (at[i] & 0x3fU);
-    }
-    if (bytes > 1 && (code < least[bytes] || code > 0x10ffff ||
-                      (code >= 0xd800 && code <= 0xdfff))) {
-        return 0;
-    }
-    return bytes;
-}
 
 /* --- Strings --- */
 
@@ -57,7 +31,7 @@ static size_t put_unicode(char *to, unsigned code)
 static size_t put_character(struct cpt_bytes text, size_t *at, char *to)
 {
     const unsigned char *from = (const unsigned char *)text.data + *at;
-    const size_t bytes = utf8_bytes(from, text.bytes - *at);
+    const size_t bytes = cpti_utf8_bytes(from, text.bytes - *at);
 
     *at += bytes == 0 ? 1 : bytes;
     if (bytes == 0) {

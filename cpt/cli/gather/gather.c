@@ -11,7 +11,7 @@
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/gather/tree_file.h"
-#include "cpt/cli/base/workers.h"
+#include "cpt/cli/gather/workers.h"
 #include "aggregate/cpt_tree.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"

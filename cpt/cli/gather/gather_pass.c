@@ -18,7 +18,7 @@
 #include "cpt/cli/gather/gather_store.h"
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/base/output.h"
-#include "cpt/cli/base/workers.h"
+#include "cpt/cli/gather/workers.h"
 #include "wire/cpt_log.h"
 
 #include <stdlib.h>

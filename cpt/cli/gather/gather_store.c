@@ -21,6 +21,7 @@
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/gather/gather_percentile.h"
 #include "cpt/cli/gather/gather_sample.h"
+#include "cpt/cli/base/files.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/store/store_question.h"
 #include "aggregate/cpt_tree.h"
@@ -33,11 +34,6 @@
 #include <string.h>
 
 __extension__ typedef unsigned __int128 u128;
-
-int cpti_is_store(const char *operand)
-{
-    return cpti_store_is_address(operand);
-}
 
 /* One database that is being asked. */
 struct gathering {

@@ -17,9 +17,6 @@ struct cpti_gather;
 struct cpti_population;
 struct cpti_sample;
 
-/* Whether an operand is such an address. */
-int cpti_is_store(const char *operand);
-
 /*
  * Adds the requests at @address that gather->selection takes to gather->tree, and the
  * counts of those left out. @service is told of each entry service that has selected

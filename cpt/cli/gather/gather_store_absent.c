@@ -3,15 +3,8 @@
 /* gather_store_absent.c - a tool without ClickHouse; see gather_store.h */
 #include "cpt/cli/gather/gather_store.h"
 
+#include "cpt/cli/base/files.h"
 #include "cpt/cli/base/output.h"
-
-#include <string.h>
-
-int cpti_is_store(const char *operand)
-{
-    return strncmp(operand, "clickhouse://", 13) == 0 ||
-           strncmp(operand, "clickhouses://", 14) == 0;
-}
 
 static int refuse(const char *address)
 {

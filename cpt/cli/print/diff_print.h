@@ -8,7 +8,7 @@
 #ifndef CPTI_CLI_DIFF_PRINT_H
 #define CPTI_CLI_DIFF_PRINT_H
 
-#include "cpt/cli/diff_condition.h"
+#include "cpt/cli/print/diff_condition.h"
 #include "cpt/cli/gather/views.h"
 
 /* Formats of --format. */

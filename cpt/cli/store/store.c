@@ -21,11 +21,6 @@ static int begins_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-int cpti_store_is_address(const char *text)
-{
-    return begins_with(text, plain) || begins_with(text, secret);
-}
-
 /* --- Addresses --- */
 
 /* The parts of an address, each with a NUL behind it, in `text`. */

@@ -45,9 +45,6 @@ enum {
     CPTI_STORE_NAME_BYTES_MAX = 64 /* of a database */
 };
 
-/* Whether @text is meant as an address. */
-int cpti_store_is_address(const char *text);
-
 /*
  * Takes @address apart; nobody is spoken to yet. *@store is the caller's.
  *

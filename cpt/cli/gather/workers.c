@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* workers.c - several threads that share a list of jobs; see workers.h */
-#include "cpt/cli/base/workers.h"
+#include "cpt/cli/gather/workers.h"
 
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/base/output.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* diff_condition.c - what a change must not be; see diff_condition.h */
-#include "cpt/cli/diff_condition.h"
+#include "cpt/cli/print/diff_condition.h"
 
 #include "cpt/cli/base/output.h"
 #include "aggregate/cpt_tree.h"
