@@ -5,48 +5,17 @@
  *
  * Checked in this order, so that the first thing wrong is the cause and not a result:
  * names and functions; every value is given once; whatever is needed or started is
- * given; no circle; every task is of use.
- *
- * Which tasks run without being asked for? Those that the output is made from, and
- * those that such a task or one started on demand needs: an input has to be on its way
- * before its task can wait for it.
- *
- *      output <-- render <-- ads            needs: eager
- *                   :.......> lookup        starts: on demand
- *                               ^-- index   needed by one on demand: eager
- *
- * A task waits for what it starts or wants as it waits for what it needs, so all count
- * as edges in the search for circles: a plan cannot lock itself up. What is only wanted
- * is on its way like what is needed, but the output can be made without it.
+ * given; no circle (links.c); every task is of use.
  *
  * A component is a graph in the place of a task's function. It is compiled to a plan of
  * its own, once however often it is used, which the outermost plan owns; graphs within
  * one another are as deep as CPT_NESTING_MAX at most, so compiling them is a recursion.
- *
- * Cost: linear in tasks and edges, but for the name table.
  */
-#include "framework/run/request.h"
-
-#include "cpt/cpt_arena.h"
+#include "framework/graph/build.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
-
-struct build {
-    struct cpt_plan *plan;
-    struct build *outer;   /* of the graph that this one is a component of, or NULL */
-    const char *component; /* the task whose component is compiled now */
-    const struct cpt_graph *graph;
-    const char *service;      /* of the outermost graph: all are named after that */
-    struct cpt_names *values; /* the number of a value's name is its slot */
-    struct cpt_names *tasks;
-    struct cpt_error *error;
-    uint32_t *stack;
-    unsigned char *marks;
-};
-
-#define REFUSE(build, ...) cpt_error_set((build)->error, CPT_INVALID, 0, __VA_ARGS__)
 
 uint32_t cpti_plan_slot(const struct cpt_plan *plan, const uint32_t *slots,
                         uint32_t count, const struct cpt_value *value)
@@ -66,14 +35,9 @@ uint32_t cpti_plan_slot(const struct cpt_plan *plan, const uint32_t *slots,
     return UINT32_MAX;
 }
 
-static void *take(struct build *build, size_t count, size_t bytes)
-{
-    return cpt_arena_take(build->plan->arena, (count != 0 ? count : 1) * bytes);
-}
-
 /* --- Names --- */
 
-static cpt_status check_graph(struct build *build)
+static cpt_status check_graph(struct cpti_build *build)
 {
     const struct cpt_graph *graph = build->graph;
 
@@ -101,7 +65,7 @@ static cpt_status check_graph(struct build *build)
 }
 
 /* "A: A1" for the path; the names of tasks are distinct. */
-static cpt_status name_task(struct build *build, uint32_t index)
+static cpt_status name_task(struct cpti_build *build, uint32_t index)
 {
     const struct cpt_task_def *def = &build->graph->tasks[index];
     struct cpti_plan_task *task = &build->plan->tasks[index];
@@ -135,20 +99,20 @@ static cpt_status name_task(struct build *build, uint32_t index)
     if (id != index) {
         return REFUSE(build, "two tasks are called \"%s\"", def->name);
     }
-    name = take(build, bytes + 1, 1);
+    name = cpti_build_take(build, bytes + 1, 1);
     if (name == NULL) {
         return CPT_NO_MEMORY;
     }
     (void)snprintf(name, bytes + 1, "%s: %s", build->service, def->name);
     task->def = def;
-    task->run = def->run != NULL ? def->run : cpti_component_run;
+    task->run = def->run;
     task->frame_name = (struct cpt_bytes){name, bytes};
     task->name_id = cpti_task_name_id(task->frame_name);
     return CPT_OK;
 }
 
 /* The slot of @value, which is made if it is new. */
-static cpt_status slot_of(struct build *build, const struct cpt_value *value,
+static cpt_status slot_of(struct cpti_build *build, const struct cpt_value *value,
                           uint32_t *slot)
 {
     struct cpt_plan *plan = build->plan;
@@ -173,7 +137,7 @@ static cpt_status slot_of(struct build *build, const struct cpt_value *value,
     return CPT_OK;
 }
 
-static cpt_status add_given(struct build *build, uint32_t index)
+static cpt_status add_given(struct cpti_build *build, uint32_t index)
 {
     struct cpt_plan *plan = build->plan;
     const struct cpt_task_def *def = plan->tasks[index].def;
@@ -200,7 +164,7 @@ static cpt_status add_given(struct build *build, uint32_t index)
 }
 
 /* The slots of one list of a task; each must be given, by another task or the input. */
-static cpt_status list_slots(struct build *build, uint32_t index,
+static cpt_status list_slots(struct cpti_build *build, uint32_t index,
                              const struct cpt_value *const *values, const char *verb,
                              uint32_t *slots, uint32_t *count)
 {
@@ -233,7 +197,7 @@ static cpt_status list_slots(struct build *build, uint32_t index,
     return CPT_OK;
 }
 
-static cpt_status add_lists(struct build *build, uint32_t index)
+static cpt_status add_lists(struct cpti_build *build, uint32_t index)
 {
     struct cpt_plan *plan = build->plan;
     struct cpti_plan_task *task = &plan->tasks[index];
@@ -273,237 +237,15 @@ static cpt_status add_lists(struct build *build, uint32_t index)
     return status;
 }
 
-/* --- Circles --- */
-
-/* The task that edge number @edge of @task leads to; inputs first, then starts. */
-static uint32_t edge_target(const struct cpt_plan *plan,
-                            const struct cpti_plan_task *task, uint32_t edge)
-{
-    const uint32_t slot = edge < task->input_count
-                              ? task->input_slots[edge]
-                              : task->start_slots[edge - task->input_count];
-
-    return plan->slots[slot].giver;
-}
-
-/* "a -> b -> a" out of the stack of a depth-first search, from @first upwards. */
-static cpt_status refuse_circle(struct build *build, uint32_t first, uint32_t depth)
-{
-    char text[CPT_ERROR_SENTENCE_BYTES] = "";
-    size_t used = 0;
-
-    for (uint32_t i = first; i < depth && used < sizeof text - 1; i++) {
-        const int written = snprintf(text + used, sizeof text - used, "\"%s\" -> ",
-                                     build->plan->tasks[build->stack[i]].def->name);
-
-        used += written > 0 ? (size_t)written : 0;
-    }
-    return REFUSE(build, "tasks wait for each other in a circle: %.*s\"%s\"",
-                  (int)sizeof text, text,
-                  build->plan->tasks[build->stack[first]].def->name);
-}
-
-enum { MARK_NEW = 0, MARK_OPEN = 1, MARK_CLOSED = 2 };
-
-/* Depth first from @root with a stack of our own; @edges holds the next edge of each.
- */
-static cpt_status find_circle(struct build *build, uint32_t root, uint32_t *edges)
-{
-    const struct cpt_plan *plan = build->plan;
-    uint32_t depth = 0;
-
-    build->stack[depth] = root;
-    edges[depth++] = 0;
-    build->marks[root] = MARK_OPEN;
-    while (depth > 0) {
-        const struct cpti_plan_task *task = &plan->tasks[build->stack[depth - 1]];
-        uint32_t target = 0;
-
-        if (edges[depth - 1] == task->input_count + task->start_count) {
-            build->marks[build->stack[--depth]] = MARK_CLOSED;
-            continue;
-        }
-        target = edge_target(plan, task, edges[depth - 1]++);
-        if (target == CPTI_NO_TASK || build->marks[target] == MARK_CLOSED) {
-            continue;
-        }
-        if (build->marks[target] == MARK_OPEN) {
-            uint32_t first = 0;
-
-            while (build->stack[first] != target) {
-                first++;
-            }
-            return refuse_circle(build, first, depth);
-        }
-        build->marks[target] = MARK_OPEN;
-        build->stack[depth] = target;
-        edges[depth++] = 0;
-    }
-    return CPT_OK;
-}
-
-static cpt_status check_circles(struct build *build)
-{
-    uint32_t *edges = take(build, build->plan->task_count, sizeof *edges);
-    cpt_status status = edges != NULL ? CPT_OK : CPT_NO_MEMORY;
-
-    for (uint32_t i = 0; status == CPT_OK && i < build->plan->task_count; i++) {
-        if (build->marks[i] == MARK_NEW) {
-            status = find_circle(build, i, edges);
-        }
-    }
-    return status;
-}
-
-/* --- Which tasks run, and when --- */
-
-/* Marks @index as of use; the ones it needs, and those it may start, follow. */
-static void reach(struct build *build, uint32_t index, int is_eager, uint32_t *depth)
-{
-    struct cpti_plan_task *task = &build->plan->tasks[index];
-
-    if (is_eager) {
-        task->is_eager = 1;
-    }
-    if (build->marks[index] == 0) {
-        build->marks[index] = 1;
-        build->stack[(*depth)++] = index;
-    }
-}
-
-static cpt_status find_eager(struct build *build)
-{
-    struct cpt_plan *plan = build->plan;
-    uint32_t depth = 0;
-
-    memset(build->marks, 0, plan->task_count);
-    reach(build, plan->output_task, 1, &depth);
-    while (depth > 0) {
-        const struct cpti_plan_task *task = &plan->tasks[build->stack[--depth]];
-
-        for (uint32_t i = 0; i < task->input_count + task->start_count; i++) {
-            const uint32_t target = edge_target(plan, task, i);
-
-            if (target != CPTI_NO_TASK) {
-                reach(build, target, i < task->input_count, &depth);
-            }
-        }
-    }
-    for (uint32_t i = 0; i < plan->task_count; i++) {
-        if (build->marks[i] == 0) {
-            return REFUSE(
-                build,
-                "task \"%s\" is of no use: nothing that leads to output \"%s\" "
-                "needs or starts what it gives",
-                plan->tasks[i].def->name, build->graph->output->name);
-        }
-    }
-    return CPT_OK;
-}
-
-/* What the output is made from: without one of these there is no answer. */
-static void find_required(struct build *build)
-{
-    struct cpt_plan *plan = build->plan;
-    uint32_t depth = 0;
-
-    plan->tasks[plan->output_task].is_required = 1;
-    build->stack[depth++] = plan->output_task;
-    while (depth > 0) {
-        const struct cpti_plan_task *task = &plan->tasks[build->stack[--depth]];
-
-        for (uint32_t i = 0; i < task->need_count; i++) {
-            const uint32_t giver = plan->slots[task->input_slots[i]].giver;
-
-            if (giver != CPTI_NO_TASK && !plan->tasks[giver].is_required) {
-                plan->tasks[giver].is_required = 1;
-                build->stack[depth++] = giver;
-            }
-        }
-    }
-}
-
-/* How many inputs every task waits for, and how many wait for what it gives. */
-static void count_links(struct cpt_plan *plan)
-{
-    for (uint32_t i = 0; i < plan->task_count; i++) {
-        struct cpti_plan_task *task = &plan->tasks[i];
-
-        task->missing_input_count = task->is_eager ? 0 : 1; /* the start itself */
-        for (uint32_t k = 0; k < task->input_count; k++) {
-            const uint32_t giver = plan->slots[task->input_slots[k]].giver;
-
-            if (giver != CPTI_NO_TASK) {
-                plan->tasks[giver].successor_count++;
-                task->missing_input_count++;
-            }
-        }
-        plan->demand_count += task->is_startable;
-        plan->first_task_count += task->missing_input_count == 0;
-    }
-}
-
-static cpt_status take_links(struct build *build)
-{
-    struct cpt_plan *plan = build->plan;
-
-    for (uint32_t i = 0; i < plan->task_count; i++) {
-        struct cpti_plan_task *task = &plan->tasks[i];
-
-        task->successors = take(build, task->successor_count, sizeof(uint32_t));
-        task->successor_count = 0;
-        if (task->successors == NULL) {
-            return CPT_NO_MEMORY;
-        }
-    }
-    plan->first_tasks = take(build, plan->first_task_count, sizeof(uint32_t));
-    plan->cells = take(build, plan->task_count, sizeof *plan->cells);
-    plan->first_task_count = 0;
-    plan->demand_count = 0;
-    return plan->first_tasks != NULL && plan->cells != NULL ? CPT_OK : CPT_NO_MEMORY;
-}
-
-/* Who runs after whom, and how a request begins. */
-static cpt_status link_tasks(struct build *build)
-{
-    struct cpt_plan *plan = build->plan;
-    cpt_status status = CPT_OK;
-
-    count_links(plan);
-    status = take_links(build);
-    for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
-        struct cpti_plan_task *task = &plan->tasks[i];
-
-        for (uint32_t k = 0; k < task->input_count; k++) {
-            const uint32_t giver = plan->slots[task->input_slots[k]].giver;
-
-            if (giver != CPTI_NO_TASK) {
-                plan->tasks[giver].successors[plan->tasks[giver].successor_count++] =
-                    i | (task->missing_input_count == 1 ? CPTI_ONLY_INPUT : 0) |
-                    (k >= task->need_count ? CPTI_WANTED : 0);
-            }
-        }
-        if (task->is_startable) {
-            task->demand_index = plan->demand_count++;
-        }
-        if (task->missing_input_count == 0) {
-            plan->first_tasks[plan->first_task_count++] = i;
-        }
-        atomic_init(&plan->cells[i].missing_input_count, task->missing_input_count);
-        atomic_init(&plan->cells[i].outcome, CPT_WAITING);
-    }
-    return status;
-}
-
 /* The sub-graphs of a task as the trace wants them: outermost last. */
-static cpt_status copy_groups(struct build *build, struct cpti_plan_task *task)
+static cpt_status copy_groups(struct cpti_build *build, struct cpti_plan_task *task)
 {
     const struct cpt_trace_group **place = &task->group;
     uint32_t depth = 0;
 
     for (const struct cpt_group *group = task->def->group; group != NULL;
          group = group->parent) {
-        struct cpt_trace_group *copy = take(build, 1, sizeof *copy);
+        struct cpt_trace_group *copy = cpti_build_take(build, 1, sizeof *copy);
         const size_t bytes = build->plan->service.bytes + 2 + strlen(group->name);
         char *name = NULL;
 
@@ -514,7 +256,7 @@ static cpt_status copy_groups(struct build *build, struct cpti_plan_task *task)
                 "than %d deep",
                 group->name, task->def->name, CPT_TASK_VALUES_MAX);
         }
-        name = take(build, bytes + 1, 1);
+        name = cpti_build_take(build, bytes + 1, 1);
         if (copy == NULL || name == NULL) {
             return CPT_NO_MEMORY;
         }
@@ -529,15 +271,15 @@ static cpt_status copy_groups(struct build *build, struct cpti_plan_task *task)
 /* --- Components --- */
 
 /* A graph that is a part of itself: the tasks on the way from @first inwards. */
-static cpt_status refuse_component_circle(struct build *build,
-                                          const struct build *first)
+static cpt_status refuse_component_circle(struct cpti_build *build,
+                                          const struct cpti_build *first)
 {
-    const struct build *chain[CPT_NESTING_MAX + 1];
+    const struct cpti_build *chain[CPT_NESTING_MAX + 1];
     char text[CPT_ERROR_SENTENCE_BYTES] = "";
     size_t used = 0;
     size_t count = 0;
 
-    for (const struct build *at = build; at != first; at = at->outer) {
+    for (const struct cpti_build *at = build; at != first; at = at->outer) {
         chain[count++] = at;
     }
     chain[count++] = first;
@@ -552,11 +294,11 @@ static cpt_status refuse_component_circle(struct build *build,
 }
 
 /* No circle, and not too deep, so that compiling it can be a recursion. */
-static cpt_status check_nesting(struct build *build, const struct cpt_graph *graph)
+static cpt_status check_nesting(struct cpti_build *build, const struct cpt_graph *graph)
 {
     uint32_t depth = 1;
 
-    for (const struct build *at = build; at != NULL; at = at->outer) {
+    for (const struct cpti_build *at = build; at != NULL; at = at->outer) {
         if (at->graph == graph) {
             return refuse_component_circle(build, at);
         }
@@ -572,7 +314,7 @@ static cpt_status check_nesting(struct build *build, const struct cpt_graph *gra
 
 /* Whether @outer of a task can be @inner of its component: both there and of one type,
  * or none. */
-static cpt_status check_type(struct build *build, const char *verb,
+static cpt_status check_type(struct cpti_build *build, const char *verb,
                              const struct cpt_value *outer,
                              const struct cpt_value *inner)
 {
@@ -593,7 +335,7 @@ static cpt_status check_type(struct build *build, const char *verb,
                   inner != NULL && inner->type != NULL ? inner->type : "?");
 }
 
-static cpt_status check_component(struct build *build,
+static cpt_status check_component(struct cpti_build *build,
                                   const struct cpti_plan_task *task)
 {
     const struct cpt_task_def *def = task->def;
@@ -613,17 +355,18 @@ static cpt_status check_component(struct build *build,
                : status;
 }
 
-static struct cpt_plan *make_plan(const struct cpt_graph *graph, struct build *outer,
+static struct cpt_plan *make_plan(const struct cpt_graph *graph,
+                                  struct cpti_build *outer,
                                   const struct cpt_alloc *alloc,
                                   struct cpt_error *error);
 
 /* Compiles the component of task @index; one graph only once, wherever it is used. */
-static cpt_status add_component(struct build *build, uint32_t index)
+static cpt_status add_component(struct cpti_build *build, uint32_t index)
 {
     struct cpti_plan_task *task = &build->plan->tasks[index];
     const struct cpt_graph *graph = task->def->component;
     struct cpt_error error = {0};
-    struct build *outermost = build;
+    struct cpti_build *outermost = build;
     struct cpt_plan *plan = NULL;
     cpt_status status = CPT_OK;
 
@@ -660,7 +403,7 @@ static cpt_status add_component(struct build *build, uint32_t index)
 
 /* --- All of it --- */
 
-static cpt_status take_tables(struct build *build)
+static cpt_status take_tables(struct cpti_build *build)
 {
     struct cpt_plan *plan = build->plan;
     const size_t count = build->graph->task_count;
@@ -668,19 +411,21 @@ static cpt_status take_tables(struct build *build)
     plan->graph = build->graph;
     plan->service = cpt_bytes_of(build->service);
     plan->task_count = (uint32_t)count;
-    plan->tasks = take(build, count, sizeof *plan->tasks);
-    plan->slots = take(build, count + 1, sizeof *plan->slots);
-    build->stack = take(build, count, sizeof *build->stack);
-    build->marks = take(build, count, 1);
+    plan->tasks = cpti_build_take(build, count, sizeof *plan->tasks);
+    plan->slots = cpti_build_take(build, count + 1, sizeof *plan->slots);
+    build->stack = cpti_build_take(build, count, sizeof *build->stack);
+    build->marks = cpti_build_take(build, count, 1);
     build->values = cpt_names_new(plan->alloc);
     build->tasks = cpt_names_new(plan->alloc);
+    plan->made_up_names = cpt_names_new(plan->alloc);
     return plan->tasks != NULL && plan->slots != NULL && build->stack != NULL &&
-                   build->marks != NULL && build->values != NULL && build->tasks != NULL
+                   build->marks != NULL && build->values != NULL &&
+                   build->tasks != NULL && plan->made_up_names != NULL
                ? CPT_OK
                : CPT_NO_MEMORY;
 }
 
-static cpt_status add_tasks(struct build *build)
+static cpt_status add_tasks(struct cpti_build *build)
 {
     struct cpt_plan *plan = build->plan;
     uint32_t slot = 0;
@@ -708,7 +453,7 @@ static cpt_status add_tasks(struct build *build)
     return status;
 }
 
-static cpt_status find_output(struct build *build)
+static cpt_status find_output(struct cpti_build *build)
 {
     struct cpt_plan *plan = build->plan;
     const struct cpt_value *output = build->graph->output;
@@ -726,7 +471,7 @@ static cpt_status find_output(struct build *build)
     return CPT_OK;
 }
 
-static cpt_status build_plan(struct build *build)
+static cpt_status build_plan(struct cpti_build *build)
 {
     cpt_status status = check_graph(build);
 
@@ -740,33 +485,21 @@ static cpt_status build_plan(struct build *build)
         status = find_output(build);
     }
     if (status == CPT_OK) {
-        status = check_circles(build);
-    }
-    if (status == CPT_OK) {
-        status = find_eager(build);
-    }
-    if (status == CPT_OK) {
-        find_required(build);
-        status = link_tasks(build);
-    }
-    if (status == CPT_OK) {
-        build->plan->blocks = cpti_blocks_new(build->plan);
-        build->plan->made_up_names = cpt_names_new(build->plan->alloc);
-        status = build->plan->blocks != NULL && build->plan->made_up_names != NULL
-                     ? CPT_OK
-                     : CPT_NO_MEMORY;
+        status = cpti_build_link(build);
     }
     return status;
 }
 
-static struct cpt_plan *make_plan(const struct cpt_graph *graph, struct build *outer,
+static struct cpt_plan *make_plan(const struct cpt_graph *graph,
+                                  struct cpti_build *outer,
                                   const struct cpt_alloc *alloc,
                                   struct cpt_error *error)
 {
-    struct build build = {.outer = outer,
-                          .graph = graph,
-                          .service = outer != NULL ? outer->service : graph->service,
-                          .error = error};
+    struct cpti_build build = {.outer = outer,
+                               .graph = graph,
+                               .service =
+                                   outer != NULL ? outer->service : graph->service,
+                               .error = error};
     cpt_status status = CPT_NO_MEMORY;
 
     build.plan =
@@ -781,41 +514,41 @@ static struct cpt_plan *make_plan(const struct cpt_graph *graph, struct build *o
     cpt_names_free(build.tasks);
     if (status != CPT_OK) {
         (void)cpt_error_set(error, status, 0, "%s", cpt_status_sentence(status));
-        cpt_plan_free(build.plan);
+        cpti_plan_destroy(build.plan);
         return NULL;
     }
     return build.plan;
-}
-
-struct cpt_plan *cpt_plan_new(const struct cpt_graph *graph,
-                              const struct cpt_alloc *alloc, struct cpt_error *error)
-{
-    assert(graph != NULL);
-    return make_plan(graph, NULL, alloc, error);
 }
 
 static void free_one(struct cpt_plan *plan)
 {
     const struct cpt_alloc *alloc = plan->alloc;
 
-    cpti_blocks_free(plan->blocks, alloc);
     cpt_names_free(plan->made_up_names);
     cpt_arena_deinit(plan->arena);
     cpt_alloc_free(alloc, plan);
 }
 
-void cpt_plan_free(struct cpt_plan *plan)
+struct cpt_plan *cpti_plan_compile(const struct cpt_graph *graph,
+                                   const struct cpt_alloc *alloc,
+                                   struct cpt_error *error)
 {
-    while (plan != NULL) {
-        struct cpt_plan *component = plan->components;
+    assert(graph != NULL);
+    return make_plan(graph, NULL, alloc, error);
+}
 
-        if (component !=
-            NULL) { /* they have none of their own: all are the outermost's */
-            plan->components = component->next_component;
-            free_one(component);
-        } else {
-            free_one(plan);
-            plan = NULL;
-        }
+void cpti_plan_destroy(struct cpt_plan *plan)
+{
+    struct cpt_plan *next = NULL;
+
+    if (plan == NULL) {
+        return;
     }
+    /* Components have none of their own: all are the outermost plan's. */
+    for (struct cpt_plan *component = plan->components; component != NULL;
+         component = next) {
+        next = component->next_component;
+        free_one(component);
+    }
+    free_one(plan);
 }

@@ -13,6 +13,8 @@
 #include "cpt/cpt_trace.h"
 #include "framework/cpt_graph.h"
 
+#include <stdbool.h>
+
 #define CPTI_NO_TASK UINT32_MAX
 
 /* Of a number in cpti_plan_task.successors: that task misses nothing else; it only
@@ -29,14 +31,14 @@ struct cpti_slot {
 
 /* One task. What every request reads comes first. */
 struct cpti_plan_task {
-    cpt_task_fn run;
+    cpt_task_fn run;      /* of a component NULL, until the plan is made ready */
     uint32_t *successors; /* tasks that need what it gives, perhaps CPTI_ONLY_INPUT */
     uint32_t successor_count;
     uint32_t demand_index;        /* among the tasks that may be started */
     size_t output_offset;         /* of its value within the outputs of a request */
-    unsigned char is_eager;       /* it runs without being started */
-    unsigned char is_required;    /* the output cannot be made without it */
-    unsigned char is_startable;   /* some task may start it */
+    bool is_eager;                /* it runs without being started */
+    bool is_required;             /* the output cannot be made without it */
+    bool is_startable;            /* some task may start it */
     uint32_t starter_count;       /* how many may */
     uint32_t missing_input_count; /* at the beginning of a request */
     uint32_t name_id;             /* of frame_name; see cpti_task_name() */
@@ -67,8 +69,7 @@ struct cpt_plan {
     uint32_t first_task_count;
     struct cpt_names *made_up_names; /* see names.c; what it points to does change */
     uint32_t demand_count;           /* tasks that may be started */
-    struct cpti_cell *cells;         /* of a request that begins */
-    struct cpti_blocks *blocks;      /* see request.c; what it points to does change */
+    struct cpti_blocks *blocks;      /* of framework/run; what it points to changes */
     struct cpt_plan *components;     /* compiled with it, which it owns … */
     struct cpt_plan *next_component; /* … linked here */
 };
@@ -78,10 +79,12 @@ struct cpt_plan {
 uint32_t cpti_plan_slot(const struct cpt_plan *plan, const uint32_t *slots,
                         uint32_t count, const struct cpt_value *value);
 
-/* What requests of @plan look like in memory, and those that have gone; NULL without
- * memory. */
-struct cpti_blocks *cpti_blocks_new(const struct cpt_plan *plan);
-void cpti_blocks_free(struct cpti_blocks *blocks, const struct cpt_alloc *alloc);
+/* Compiles @graph, without what running it needs: see cpt_plan_new(), whose errors these
+ * are. NULL after an error; destroy it with its components. */
+struct cpt_plan *cpti_plan_compile(const struct cpt_graph *graph,
+                                   const struct cpt_alloc *alloc,
+                                   struct cpt_error *error);
+void cpti_plan_destroy(struct cpt_plan *plan);
 
 /* --- names.c --- */
 

@@ -7,13 +7,17 @@
  * runs has returned: in order, and the stack stays flat however long the chain. Only a
  * task that blocks (cpt_wait()) runs the list from within.
  */
-#include "framework/run/request.h"
+#include "framework/pool/executor.h"
+
+#include "framework/cpt_runtime.h"
 
 struct inline_queue {
     struct cpt_work *first;
     struct cpt_work *last;
     int is_running;
 };
+
+_Thread_local uint32_t cpti_thread_occupant;
 
 static _Thread_local struct inline_queue inline_queue;
 

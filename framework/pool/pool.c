@@ -51,7 +51,7 @@
 #include "framework/pool/pool.h"
 
 #include "framework/pool/pool_state.h"
-#include "framework/run/request.h"
+#include "framework/pool/executor.h"
 
 #include <assert.h>
 #include <sched.h>

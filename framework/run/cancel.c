@@ -125,7 +125,7 @@ static struct cpt_pending *end_stranded(struct cpt_task *task,
 {
     cpti_waiting_remove(task);
     *chain = cpti_task_take_deadline(task, *chain);
-    atomic_store_explicit(&task->request->cells[task->number].outcome, CPT_CANCELLED,
+    atomic_store_explicit(&task->request->progress[task->number].outcome, CPT_CANCELLED,
                           memory_order_release);
     while (task->oldest != NULL) {
         struct cpt_pending *pending = task->oldest;

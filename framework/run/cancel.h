@@ -7,6 +7,8 @@
 #include "cpt/cpt_alloc.h"
 #include "cpt/cpt_name.h"
 
+#include <stdbool.h>
+
 struct cpt_pending;
 struct cpt_request;
 struct cpt_request_handle;
@@ -19,7 +21,7 @@ struct cpt_request_handle;
 struct cpti_outside {
     struct cpti_outside *next; /* guarded by the request's lock, as are the next two */
     struct cpti_outside *previous;
-    unsigned char is_listed;
+    bool is_listed;
     /* Nobody wants it any more. Called without locks, by somebody who holds a reference
      * to the request; it may be ending just now. NULL: nobody can be told. */
     void (*tell)(struct cpti_outside *outside);

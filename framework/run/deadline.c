@@ -156,7 +156,7 @@ static uint32_t missing_giver(const struct cpt_request *request, uint32_t number
         const uint32_t giver = request->plan->slots[plan->input_slots[i]].giver;
 
         if (giver != CPTI_NO_TASK &&
-            atomic_load_explicit(&request->cells[giver].outcome,
+            atomic_load_explicit(&request->progress[giver].outcome,
                                  memory_order_acquire) == CPT_WAITING) {
             return giver;
         }

@@ -494,7 +494,7 @@ static void stand_for(struct cpt_pending *made, uint32_t number, struct cpt_task
     struct cpt_request *request = owner->request;
     struct cpti_demand *demand = cpti_request_demand(request, number);
     const cpt_status outcome =
-        atomic_load_explicit(&request->cells[number].outcome, memory_order_acquire);
+        atomic_load_explicit(&request->progress[number].outcome, memory_order_acquire);
 
     made->stands_for = number + 1;
     cpti_pending_begin(made, owner, now_ns);

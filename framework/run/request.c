@@ -15,7 +15,9 @@
 
 #include "cpt/cpt_path.h"
 #include "framework/service/attributes.h"
+#include "framework/run/blocks.h"
 #include "framework/run/call.h"
+#include "framework/pool/executor.h"
 #include "framework/pool/pool.h"
 #include "framework/run/wait.h"
 
@@ -24,202 +26,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    ARENA_BLOCK_BYTES = 8192,
-    REQUEST_BYTES_MAX_DEFAULT = 16 << 20,
-    ACTIVATIONS_MAX = 4, /* in the block; more are of the arena */
-    SPARES_MAX = 8,
-    SPARE_BYTES_MAX = 256 << 10
-};
-
-/* --- Blocks --- */
-
-/*
- * A request with all that its plan says it will need, in one block of memory:
- *
- *      request | cells | activations | demands | input | what tasks give |
- *                                              if it is traced: records, entry
- *
- * The arena is for the rest, and an ordinary request never touches it.
- */
-struct layout {
-    size_t head_bytes; /* of the request, to be cleared */
-    size_t cells;
-    size_t activations;
-    size_t activation_bytes;
-    size_t cleared_bytes;     /* of each, from `state` on */
-    uint64_t activation_bits; /* one for each */
-    size_t demands;
-    size_t input;
-    size_t outputs;
-    size_t records;
-    size_t entry;
-    size_t bytes;
-};
-
-/* Of a plan: its requests, untraced and traced, and blocks of those that have gone. */
-struct cpti_blocks {
-    struct layout layouts[2];
-    _Atomic(struct cpt_request *) spares[2][SPARES_MAX];
-};
-
-/* So much at @offset of a block, and what follows is aligned for any type. */
-static size_t place(size_t *bytes, size_t more)
-{
-    const size_t offset = *bytes;
-
-    *bytes += (more + 15) / 16 * 16;
-    return offset;
-}
-
-static void lay_out(struct layout *layout, const struct cpt_plan *plan, int is_traced)
-{
-    const size_t count = plan->task_count;
-    const size_t activations = count < ACTIVATIONS_MAX ? count : ACTIVATIONS_MAX;
-
-    (void)place(&layout->bytes, sizeof(struct cpt_request));
-    layout->head_bytes = offsetof(struct cpt_request, lock);
-    layout->activation_bytes =
-        is_traced ? sizeof(struct cpti_traced_task) : sizeof(struct cpt_task);
-    layout->cleared_bytes = sizeof(struct cpt_task) - offsetof(struct cpt_task, state);
-    layout->activation_bits = (UINT64_C(1) << activations) - 1;
-    layout->cells = place(&layout->bytes, count * sizeof(struct cpti_cell));
-    layout->activations = place(&layout->bytes, activations * layout->activation_bytes);
-    layout->demands =
-        place(&layout->bytes, plan->demand_count * sizeof(struct cpti_demand));
-    layout->input = place(&layout->bytes, plan->input_bytes);
-    layout->outputs = place(&layout->bytes, plan->output_bytes);
-    if (is_traced) {
-        layout->records = place(&layout->bytes, count * sizeof(struct cpti_record));
-        layout->entry = place(&layout->bytes, CPT_NAME_BYTES_MAX + 1);
-    }
-}
-
-struct cpti_blocks *cpti_blocks_new(const struct cpt_plan *plan)
-{
-    struct cpti_blocks *blocks = cpt_alloc_zeroed(plan->alloc, sizeof *blocks);
-
-    for (int i = 0; blocks != NULL && i < 2; i++) {
-        lay_out(&blocks->layouts[i], plan, i);
-    }
-    return blocks;
-}
-
-static void free_block(struct cpt_request *request)
-{
-    cpt_arena_deinit(&request->arena);
-    cpti_lock_deinit(&request->lock);
-    cpt_alloc_free(request->alloc, request);
-}
-
-void cpti_blocks_free(struct cpti_blocks *blocks, const struct cpt_alloc *alloc)
-{
-    for (int i = 0; blocks != NULL && i < 2 * SPARES_MAX; i++) {
-        struct cpt_request *request = atomic_load_explicit(
-            &blocks->spares[i / SPARES_MAX][i % SPARES_MAX], memory_order_acquire);
-
-        if (request != NULL) {
-            free_block(request);
-        }
-    }
-    cpt_alloc_free(alloc, blocks);
-}
-
-static struct cpt_request *take_spare(_Atomic(struct cpt_request *) *spares)
-{
-    for (int i = 0; i < SPARES_MAX; i++) {
-        struct cpt_request *request = NULL;
-
-        if (atomic_load_explicit(&spares[i], memory_order_relaxed) != NULL) {
-            request = atomic_exchange_explicit(&spares[i], NULL, memory_order_acquire);
-        }
-        if (request != NULL) {
-            return request;
-        }
-    }
-    return NULL;
-}
-
-/* 0: there is no room. */
-static int put_spare(_Atomic(struct cpt_request *) *spares, struct cpt_request *request)
-{
-    for (int i = 0; i < SPARES_MAX; i++) {
-        struct cpt_request *none = NULL;
-
-        if (atomic_load_explicit(&spares[i], memory_order_relaxed) == NULL &&
-            atomic_compare_exchange_strong_explicit(&spares[i], &none, request,
-                                                    memory_order_release,
-                                                    memory_order_relaxed)) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 /* --- Made --- */
-
-/* The block of a request of which only what survives is set. */
-static cpt_status take_block(const struct cpt_request_options *options,
-                             const struct layout *layout, struct cpt_request **made,
-                             struct cpt_error *error)
-{
-    const struct cpt_plan *plan = options->plan;
-    const struct cpt_alloc *alloc =
-        options->alloc != NULL ? options->alloc : cpt_alloc_default();
-    const size_t bytes_max = options->memory_bytes_max != 0 ? options->memory_bytes_max
-                                                            : REQUEST_BYTES_MAX_DEFAULT;
-    struct cpt_request *request = NULL;
-
-    if (layout->bytes >= bytes_max) {
-        return cpt_error_set(error, CPT_LIMIT, 0,
-                             "a request takes %zu bytes, the limit is %zu",
-                             layout->bytes, bytes_max);
-    }
-    if (alloc == plan->alloc) {
-        request = take_spare(plan->blocks->spares[options->is_traced != 0]);
-    }
-    if (request != NULL) {
-        cpt_arena_reset(&request->arena, bytes_max - layout->bytes);
-    } else {
-        request = alloc->resize(alloc->context, NULL, layout->bytes);
-        if (request == NULL) {
-            return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a request");
-        }
-        cpti_lock_init(&request->lock, CPTI_RANK_REQUEST);
-        cpt_arena_init(&request->arena, alloc, ARENA_BLOCK_BYTES,
-                       bytes_max - layout->bytes);
-        request->block_bytes = layout->bytes;
-    }
-    memset(request, 0, layout->head_bytes);
-    request->alloc = alloc;
-    *made = request;
-    return CPT_OK;
-}
-
-/* What the plan says of the parts of the block. */
-static void set_up_block(struct cpt_request *request, const struct layout *layout)
-{
-    const struct cpt_plan *plan = request->plan;
-    unsigned char *block = (unsigned char *)request;
-
-    request->cells = (struct cpti_cell *)(void *)(block + layout->cells);
-    memcpy((void *)request->cells, (const void *)plan->cells,
-           plan->task_count * sizeof(struct cpti_cell));
-    request->activations = block + layout->activations;
-    request->activation_bytes = layout->activation_bytes;
-    request->cleared_bytes = layout->cleared_bytes;
-    atomic_init(&request->free_activations, layout->activation_bits);
-    request->demands = (struct cpti_demand *)(void *)(block + layout->demands);
-    request->input_place = block + layout->input;
-    request->outputs = block + layout->outputs;
-    memset(block + layout->demands, 0, layout->input - layout->demands);
-    memset(request->outputs, 0, plan->output_bytes);
-    if (request->is_traced) {
-        request->records = (struct cpti_record *)(void *)(block + layout->records);
-        memset((void *)request->records, 0,
-               plan->task_count * sizeof(struct cpti_record));
-    }
-}
 
 /* The entry frame, cut to what a name may have, and when the request came. */
 static void begin_trace(struct cpt_request *request, char *name,
@@ -245,27 +52,22 @@ static void begin_trace(struct cpt_request *request, char *name,
 cpt_status cpti_request_new(const struct cpt_request_options *options,
                             struct cpt_request **made, struct cpt_error *error)
 {
-    const struct layout *layout =
-        &options->plan->blocks->layouts[options->is_traced != 0];
     struct cpt_request *request = NULL;
-    const cpt_status status = take_block(options, layout, &request, error);
+    const cpt_status status = cpti_block_take(options, &request, error);
 
     if (status != CPT_OK) {
         return status;
     }
     assert(request != NULL);
-    request->plan = options->plan;
     request->executor =
         options->executor != NULL ? options->executor : cpt_executor_inline();
     request->clock = options->clock != NULL ? options->clock : cpt_clock_monotonic();
     request->done = options->done;
     request->gone = options->gone;
     request->context = options->context;
-    request->is_traced = options->is_traced != 0;
     atomic_init(&request->reference_count, CPTI_OWN_REFERENCE + 1); /* the launch's */
-    set_up_block(request, layout);
     if (request->is_traced) {
-        begin_trace(request, (char *)request + layout->entry, options);
+        begin_trace(request, cpti_block_entry(request), options);
         if (options->measures_cpu) {
             request->off_cpu_ns = cpt_arena_take(
                 &request->arena, options->plan->task_count * sizeof(uint64_t));
@@ -288,7 +90,6 @@ void cpti_request_destroy(struct cpt_request *request)
 {
     void (*gone)(void *) = request->gone;
     void *context = request->context;
-    const struct cpt_plan *plan = request->plan;
 
     cpti_handle_detach(request);
     if (request->made_blocked != NULL) {
@@ -299,15 +100,7 @@ void cpti_request_destroy(struct cpt_request *request)
     if (request->account != NULL) {
         cpti_account_close(request->account);
     }
-    if (request->arena.used_bytes > SPARE_BYTES_MAX) { /* not kept for a later one */
-        cpt_arena_reset(&request->arena, request->arena.limit_bytes);
-    }
-    /* The plan, and with it the spares, may go in gone(). */
-    if (request->nest.level != 0 || request->alloc != plan->alloc ||
-        request->block_bytes > SPARE_BYTES_MAX ||
-        !put_spare(plan->blocks->spares[request->is_traced], request)) {
-        free_block(request);
-    }
+    cpti_block_give_back(request);
     if (gone != NULL) {
         gone(context);
     }

@@ -67,7 +67,7 @@ struct cpt_pending {
 };
 
 /* One task of one request, all its life. */
-struct cpti_cell {
+struct cpti_progress {
     /*
      * Inputs that it still waits for. Whoever brings it to zero runs it next, and is
      * the one who held it up. Of a shared request acq_rel: release, so that what a
@@ -109,7 +109,7 @@ struct cpti_demand {
     struct cpt_pending *waiters; /* that stand for it */
     uint64_t started_ns;         /* if traced */
     uint32_t starter;            /* number + 1 of the task that started it first */
-    unsigned char is_started;
+    bool is_started;
 };
 
 /* A list of ready tasks, linked through their cells: numbers + 1; 0: none. */
@@ -135,19 +135,19 @@ struct cpt_task {
     /* Of the thread that runs it. All zero at the beginning. */
     void *state;
     size_t state_bytes;
-    char *sentence;          /* why it fails */
-    uint64_t timeout_ns;     /* of the wait that it asked for; 0: none */
-    unsigned char has_asked; /* to wait, in this step */
-    unsigned char has_begun; /* its start is noted */
-    unsigned char has_slept; /* it has called cpt_sleep() */
-    unsigned char is_used;   /* one of these is not zero, or one of those below */
+    char *sentence;      /* why it fails */
+    uint64_t timeout_ns; /* of the wait that it asked for; 0: none */
+    bool has_asked;      /* to wait, in this step */
+    bool has_begun;      /* its start is noted */
+    bool has_slept;      /* it has called cpt_sleep() */
+    bool is_used;        /* one of these is not zero, or one of those below */
 
     /* Guarded by the request's lock. Likewise. */
-    unsigned char is_waiting;
-    unsigned char has_runner_up;
-    unsigned char has_waited; /* its stub is in use: not for another task */
-    uint32_t await_number;    /* of the wait that it asked for last … */
-    uint32_t wanted_count;    /* … and how many that belong to it have still to end */
+    bool is_waiting;
+    bool has_runner_up;
+    bool has_waited;       /* its stub is in use: not for another task */
+    uint32_t await_number; /* of the wait that it asked for last … */
+    uint32_t wanted_count; /* … and how many that belong to it have still to end */
     struct cpt_pending *oldest; /* outstanding, started by it */
     struct cpt_pending *newest;
     struct cpti_deadline *deadline;
@@ -173,7 +173,7 @@ struct cpti_inherited {
     struct cpt_ask ask;          /* what its callees are asked, if it is traced */
     unsigned overcount;          /* enum cpt_overcount */
     struct cpt_bytes traceparent;
-    unsigned char is_silent; /* traced, but callees are not asked: shared work */
+    bool is_silent; /* traced, but callees are not asked: shared work */
 };
 
 /* One run of a plan. */
@@ -187,7 +187,7 @@ struct cpt_request {
     void *context;               /* of both */
     void *input;                 /* of the caller, or in the block */
     void *input_place;
-    struct cpti_cell *cells;
+    struct cpti_progress *progress;
     unsigned char *outputs;
     unsigned char *activations;
     size_t activation_bytes; /* of one … */
@@ -197,8 +197,8 @@ struct cpt_request {
     struct cpti_inherited inherited;
     struct cpt_trace trace; /* entry and arrival from the beginning */
     struct cpt_bytes executor_name;
-    unsigned char is_traced;
-    unsigned char is_shared; /* written by the owner, once */
+    bool is_traced;
+    bool is_shared; /* written by the owner, once */
 
     /* Its own is CPTI_OWN_REFERENCE, others count 1. acq_rel: the last one sees all. */
     atomic_uint_least32_t reference_count;
@@ -289,11 +289,6 @@ struct cpt_task *cpti_activation_take(struct cpt_request *request);
 /* Gives one back that nobody uses. Lock not held. */
 void cpti_activation_put(struct cpt_task *task);
 
-/* --- executor.c --- */
-
-/* Whether this thread is running work of the inline executor. */
-int cpti_executor_inline_runs(void);
-
 /* What task number @number gives. */
 static inline void *cpti_request_value(const struct cpt_request *request,
                                        uint32_t number)
@@ -314,12 +309,12 @@ static inline struct cpti_demand *cpti_request_demand(const struct cpt_request *
 static inline void cpti_ready_add(struct cpt_request *request, struct cpti_ready *ready,
                                   uint32_t number)
 {
-    atomic_store_explicit(&request->cells[number].missing_input_count, 0,
+    atomic_store_explicit(&request->progress[number].missing_input_count, 0,
                           memory_order_relaxed);
     if (ready->first == 0) {
         ready->first = number + 1;
     } else {
-        atomic_store_explicit(&request->cells[ready->last - 1].missing_input_count,
+        atomic_store_explicit(&request->progress[ready->last - 1].missing_input_count,
                               number + 1, memory_order_relaxed);
     }
     ready->last = number + 1;
@@ -337,10 +332,6 @@ void cpti_ready_start(struct cpt_request *request, struct cpti_ready ready,
 /* The step of @task is about to block its thread: others get what it would run next.
  */
 void cpti_task_give_ready(struct cpt_task *task);
-
-/* This thread has found nothing to run: whoever queues was not kept waiting by what ran
- * on it before. For executors, before they block. */
-void cpti_thread_idles(void);
 
 /* A task that waited goes on: queues it. The caller holds a reference; the work gets
  * its own. */

@@ -18,6 +18,7 @@
  * missing inputs to zero, and is queued again only by whoever ended its wait, of which
  * there is one each time (the lock decides).
  */
+#include "framework/pool/executor.h"
 #include "framework/run/recording.h"
 
 #include <assert.h>
@@ -68,7 +69,7 @@ const void *cpt_task_input(struct cpt_task *task, const struct cpt_value *value)
         return task->request->input;
     }
     /* Pairs with the release in end_task(): its output is then complete. */
-    if (atomic_load_explicit(&task->request->cells[giver].outcome,
+    if (atomic_load_explicit(&task->request->progress[giver].outcome,
                              memory_order_acquire) == CPT_OK) {
         return cpti_request_value(task->request, giver);
     }
@@ -87,7 +88,7 @@ cpt_status cpt_task_input_status(struct cpt_task *task, const struct cpt_value *
     giver = task->request->plan->slots[slot].giver;
     return giver == CPTI_NO_TASK
                ? CPT_OK
-               : atomic_load_explicit(&task->request->cells[giver].outcome,
+               : atomic_load_explicit(&task->request->progress[giver].outcome,
                                       memory_order_acquire);
 }
 
@@ -152,7 +153,7 @@ cpt_status cpt_fail(struct cpt_task *task, cpt_status status, const char *format
 /* One input less is missing. 1: it was the last. */
 static inline int count_input(struct cpt_request *request, uint32_t number)
 {
-    _Atomic uint32_t *missing = &request->cells[number].missing_input_count;
+    _Atomic uint32_t *missing = &request->progress[number].missing_input_count;
 
     if (request->is_shared) {
         if (atomic_fetch_sub_explicit(missing, 1, memory_order_acq_rel) != 1) {
@@ -228,7 +229,7 @@ static int fail_without(struct cpt_request *request, uint32_t number, uint32_t g
     int32_t waiting = CPT_WAITING;
 
     /* Two of its inputs may fail: one of them ends it. */
-    if (!atomic_compare_exchange_strong_explicit(&request->cells[number].outcome,
+    if (!atomic_compare_exchange_strong_explicit(&request->progress[number].outcome,
                                                  &waiting, status, memory_order_acq_rel,
                                                  memory_order_acquire)) {
         return 0;
@@ -328,7 +329,7 @@ CPTI_SPECIALISED uint32_t end_task(struct cpt_task *task, cpt_status status,
     uint32_t next = CPTI_NO_TASK;
 
     *end_ns = is_traced ? cpti_record_end(task) : 0;
-    atomic_store_explicit(&request->cells[task->number].outcome, status,
+    atomic_store_explicit(&request->progress[task->number].outcome, status,
                           memory_order_release);
     if (task->has_slept) {
         cpti_task_end_sleeps(task);
@@ -351,14 +352,6 @@ CPTI_SPECIALISED uint32_t end_task(struct cpt_task *task, cpt_status status,
     return next;
 }
 
-/* Who ran last on this thread, unless it has been idle since; see cpti_task_name(). */
-static _Thread_local uint32_t last_run __attribute__((tls_model("initial-exec")));
-
-void cpti_thread_idles(void)
-{
-    last_run = 0;
-}
-
 /* The step that comes next begins; @now_ns as for cpti_record_start(). */
 CPTI_SPECIALISED void begin_step(struct cpt_task *task, int is_traced, uint64_t now_ns)
 {
@@ -368,11 +361,11 @@ CPTI_SPECIALISED void begin_step(struct cpt_task *task, int is_traced, uint64_t 
     if (task->await != NULL) {
         now_ns = cpti_record_now(task->request);
         cpti_lock_take(&task->request->lock);
-        cpti_record_resume(task, now_ns, last_run);
+        cpti_record_resume(task, now_ns, cpti_thread_occupant);
         cpti_lock_release(&task->request->lock);
     } else if (!task->has_begun) {
         task->has_begun = 1;
-        cpti_record_start(task, now_ns, last_run);
+        cpti_record_start(task, now_ns, cpti_thread_occupant);
     }
 }
 
@@ -429,8 +422,8 @@ static uint32_t take_ready(struct cpt_request *request, struct cpti_ready *ready
     if (first == 0) {
         return CPTI_NO_TASK;
     }
-    ready->first = atomic_load_explicit(&request->cells[first - 1].missing_input_count,
-                                        memory_order_relaxed);
+    ready->first = atomic_load_explicit(
+        &request->progress[first - 1].missing_input_count, memory_order_relaxed);
     return first - 1;
 }
 
@@ -492,7 +485,7 @@ static int yield(struct cpt_request *request, struct cpt_task *task, uint32_t ne
     task->ready = ready;
     if (next != CPTI_NO_TASK) { /* in front of them */
         cpti_ready_add(request, &all, next);
-        atomic_store_explicit(&request->cells[next].missing_input_count, ready.first,
+        atomic_store_explicit(&request->progress[next].missing_input_count, ready.first,
                               memory_order_relaxed);
         task->ready =
             (struct cpti_ready){all.first, ready.first != 0 ? ready.last : all.last};
@@ -538,7 +531,7 @@ CPTI_SPECIALISED void run_all(struct cpt_request *request, struct cpt_task *task
             next = CPTI_NO_TASK;
             task = NULL;
         }
-        last_run = name_id;
+        cpti_thread_occupant = name_id;
         if (next == CPTI_NO_TASK) {
             now_ns = 0;
             next = take_ready(request, &ready);

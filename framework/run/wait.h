@@ -17,8 +17,8 @@ struct cpti_blocked {
     struct cpti_outside outside; /* listed while it lasts: told if the request fails */
     struct cpt_request *request;
     pthread_cond_t over;
-    unsigned char is_buried;  /* its thread runs something else meanwhile */
-    unsigned char is_counted; /* in cpt_request.blocked_count */
+    bool is_buried;  /* its thread runs something else meanwhile */
+    bool is_counted; /* in cpt_request.blocked_count */
     struct cpti_blocked *next_spare;
     struct cpti_blocked *next_made;
 };

@@ -576,7 +576,7 @@ static cpt_status make_background(struct served *served, uint32_t last, uint64_t
     record->latency_ns = end_ns - request->trace.arrival_ns;
     record->is_background = 1;
     record->is_local_root = 1;
-    record->is_failed = atomic_load_explicit(&request->cells[last - 1].outcome,
+    record->is_failed = atomic_load_explicit(&request->progress[last - 1].outcome,
                                              memory_order_relaxed) != CPT_OK;
     record->status = cpt_bytes_of(record->is_failed ? "failed" : "ok");
     served->path = cpt_path_new(served->service->options.alloc);

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * blocks.c - a plan made ready to run: what its requests look like in memory
+ *
+ * A request with all that its plan says it will need is one block:
+ *
+ *      request | progress | activations | demands | input | outputs
+ *                                             | records | entry      if it is traced
+ *
+ * The arena is for the rest; an ordinary request never touches it. Blocks of requests
+ * that are gone are kept, a few for each plan, and used again without a lock.
+ */
+#include "framework/run/blocks.h"
+
+#include "framework/run/subgraph.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+enum {
+    ARENA_BLOCK_BYTES = 8192,
+    REQUEST_BYTES_MAX_DEFAULT = 16 << 20,
+    ACTIVATIONS_MAX = 4, /* in the block; more are taken from the arena */
+    SPARES_MAX = 8,
+    SPARE_BYTES_MAX = 256 << 10
+};
+
+/* Offsets in a block. */
+struct layout {
+    size_t head_bytes; /* of the request, to be cleared */
+    size_t progress;
+    size_t activations;
+    size_t activation_bytes;
+    size_t cleared_bytes;     /* of each, from `state` on */
+    uint64_t activation_bits; /* one for each */
+    size_t demands;
+    size_t input;
+    size_t outputs;
+    size_t records;
+    size_t entry;
+    size_t bytes;
+};
+
+/* Of a plan: its requests, untraced and traced, and spare blocks of both. */
+struct cpti_blocks {
+    struct cpti_progress *progress; /* of a request that begins */
+    struct layout layouts[2];
+    _Atomic(struct cpt_request *) spares[2][SPARES_MAX];
+};
+
+/* --- A plan, ready to run --- */
+
+/* Takes @more bytes at the offset that it returns; what follows is aligned for any
+ * type. */
+static size_t place(size_t *bytes, size_t more)
+{
+    const size_t offset = *bytes;
+
+    *bytes += (more + 15) / 16 * 16;
+    return offset;
+}
+
+static void lay_out(struct layout *layout, const struct cpt_plan *plan, bool is_traced)
+{
+    const size_t count = plan->task_count;
+    const size_t activations = count < ACTIVATIONS_MAX ? count : ACTIVATIONS_MAX;
+
+    (void)place(&layout->bytes, sizeof(struct cpt_request));
+    layout->head_bytes = offsetof(struct cpt_request, lock);
+    layout->activation_bytes =
+        is_traced ? sizeof(struct cpti_traced_task) : sizeof(struct cpt_task);
+    layout->cleared_bytes = sizeof(struct cpt_task) - offsetof(struct cpt_task, state);
+    layout->activation_bits = (UINT64_C(1) << activations) - 1;
+    layout->progress = place(&layout->bytes, count * sizeof(struct cpti_progress));
+    layout->activations = place(&layout->bytes, activations * layout->activation_bytes);
+    layout->demands =
+        place(&layout->bytes, plan->demand_count * sizeof(struct cpti_demand));
+    layout->input = place(&layout->bytes, plan->input_bytes);
+    layout->outputs = place(&layout->bytes, plan->output_bytes);
+    if (is_traced) {
+        layout->records = place(&layout->bytes, count * sizeof(struct cpti_record));
+        layout->entry = place(&layout->bytes, CPT_NAME_BYTES_MAX + 1);
+    }
+}
+
+/* What a compiled plan needs to be run. */
+static cpt_status make_ready(struct cpt_plan *plan)
+{
+    struct cpti_blocks *blocks = cpt_arena_take(plan->arena, sizeof *blocks);
+    struct cpti_progress *progress =
+        cpt_arena_take(plan->arena, plan->task_count * sizeof *progress);
+
+    if (blocks == NULL || progress == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        atomic_init(&progress[i].missing_input_count,
+                    plan->tasks[i].missing_input_count);
+        atomic_init(&progress[i].outcome, CPT_WAITING);
+        if (plan->tasks[i].component != NULL) {
+            plan->tasks[i].run = cpti_component_run;
+        }
+    }
+    blocks->progress = progress;
+    lay_out(&blocks->layouts[0], plan, false);
+    lay_out(&blocks->layouts[1], plan, true);
+    plan->blocks = blocks;
+    return CPT_OK;
+}
+
+struct cpt_plan *cpt_plan_new(const struct cpt_graph *graph,
+                              const struct cpt_alloc *alloc, struct cpt_error *error)
+{
+    struct cpt_plan *plan = cpti_plan_compile(graph, alloc, error);
+    cpt_status status = plan != NULL ? make_ready(plan) : CPT_OK;
+
+    for (struct cpt_plan *component = plan != NULL ? plan->components : NULL;
+         component != NULL && status == CPT_OK; component = component->next_component) {
+        status = make_ready(component);
+    }
+    if (status != CPT_OK) {
+        (void)cpt_error_set(error, status, 0, "%s", cpt_status_sentence(status));
+        cpt_plan_free(plan);
+        return NULL;
+    }
+    return plan;
+}
+
+static void free_block(struct cpt_request *request)
+{
+    cpt_arena_deinit(&request->arena);
+    cpti_lock_deinit(&request->lock);
+    cpt_alloc_free(request->alloc, request);
+}
+
+static void free_spares(struct cpti_blocks *blocks)
+{
+    for (int i = 0; blocks != NULL && i < 2 * SPARES_MAX; i++) {
+        struct cpt_request *request = atomic_load_explicit(
+            &blocks->spares[i / SPARES_MAX][i % SPARES_MAX], memory_order_acquire);
+
+        if (request != NULL) {
+            free_block(request);
+        }
+    }
+}
+
+void cpt_plan_free(struct cpt_plan *plan)
+{
+    if (plan == NULL) {
+        return;
+    }
+    free_spares(plan->blocks);
+    for (struct cpt_plan *component = plan->components; component != NULL;
+         component = component->next_component) {
+        free_spares(component->blocks);
+    }
+    cpti_plan_destroy(plan);
+}
+
+/* --- Blocks of requests --- */
+
+static struct cpt_request *take_spare(_Atomic(struct cpt_request *) *spares)
+{
+    for (int i = 0; i < SPARES_MAX; i++) {
+        struct cpt_request *request = NULL;
+
+        if (atomic_load_explicit(&spares[i], memory_order_relaxed) != NULL) {
+            request = atomic_exchange_explicit(&spares[i], NULL, memory_order_acquire);
+        }
+        if (request != NULL) {
+            return request;
+        }
+    }
+    return NULL;
+}
+
+/* false: there is no room. */
+static bool put_spare(_Atomic(struct cpt_request *) *spares,
+                      struct cpt_request *request)
+{
+    for (int i = 0; i < SPARES_MAX; i++) {
+        struct cpt_request *none = NULL;
+
+        if (atomic_load_explicit(&spares[i], memory_order_relaxed) == NULL &&
+            atomic_compare_exchange_strong_explicit(&spares[i], &none, request,
+                                                    memory_order_release,
+                                                    memory_order_relaxed)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the plan says of the parts of the block. */
+static void set_up(struct cpt_request *request, const struct layout *layout)
+{
+    const struct cpt_plan *plan = request->plan;
+    unsigned char *block = (unsigned char *)request;
+
+    request->progress = (struct cpti_progress *)(void *)(block + layout->progress);
+    memcpy((void *)request->progress, (const void *)plan->blocks->progress,
+           plan->task_count * sizeof(struct cpti_progress));
+    request->activations = block + layout->activations;
+    request->activation_bytes = layout->activation_bytes;
+    request->cleared_bytes = layout->cleared_bytes;
+    atomic_init(&request->free_activations, layout->activation_bits);
+    request->demands = (struct cpti_demand *)(void *)(block + layout->demands);
+    request->input_place = block + layout->input;
+    request->outputs = block + layout->outputs;
+    memset(block + layout->demands, 0, layout->input - layout->demands);
+    memset(request->outputs, 0, plan->output_bytes);
+    if (request->is_traced) {
+        request->records = (struct cpti_record *)(void *)(block + layout->records);
+        memset((void *)request->records, 0,
+               plan->task_count * sizeof(struct cpti_record));
+    }
+}
+
+cpt_status cpti_block_take(const struct cpt_request_options *options,
+                           struct cpt_request **made, struct cpt_error *error)
+{
+    const struct cpt_plan *plan = options->plan;
+    const bool is_traced = options->is_traced != 0;
+    const struct layout *layout = &plan->blocks->layouts[is_traced];
+    const struct cpt_alloc *alloc =
+        options->alloc != NULL ? options->alloc : cpt_alloc_default();
+    const size_t bytes_max = options->memory_bytes_max != 0 ? options->memory_bytes_max
+                                                            : REQUEST_BYTES_MAX_DEFAULT;
+    struct cpt_request *request = NULL;
+
+    if (layout->bytes >= bytes_max) {
+        return cpt_error_set(error, CPT_LIMIT, 0,
+                             "a request takes %zu bytes, the limit is %zu",
+                             layout->bytes, bytes_max);
+    }
+    if (alloc == plan->alloc) {
+        request = take_spare(plan->blocks->spares[is_traced]);
+    }
+    if (request != NULL) {
+        cpt_arena_reset(&request->arena, bytes_max - layout->bytes);
+    } else {
+        request = alloc->resize(alloc->context, NULL, layout->bytes);
+        if (request == NULL) {
+            return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a request");
+        }
+        cpti_lock_init(&request->lock, CPTI_RANK_REQUEST);
+        cpt_arena_init(&request->arena, alloc, ARENA_BLOCK_BYTES,
+                       bytes_max - layout->bytes);
+        request->block_bytes = layout->bytes;
+    }
+    memset(request, 0, layout->head_bytes);
+    request->alloc = alloc;
+    request->plan = plan;
+    request->is_traced = is_traced;
+    set_up(request, layout);
+    *made = request;
+    return CPT_OK;
+}
+
+char *cpti_block_entry(struct cpt_request *request)
+{
+    return (char *)request + request->plan->blocks->layouts[1].entry;
+}
+
+void cpti_block_give_back(struct cpt_request *request)
+{
+    if (request->arena.used_bytes > SPARE_BYTES_MAX) { /* not kept for a later one */
+        cpt_arena_reset(&request->arena, request->arena.limit_bytes);
+    }
+    if (request->nest.level != 0 || request->alloc != request->plan->alloc ||
+        request->block_bytes > SPARE_BYTES_MAX ||
+        !put_spare(request->plan->blocks->spares[request->is_traced], request)) {
+        free_block(request);
+    }
+}
