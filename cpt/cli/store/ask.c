@@ -26,7 +26,7 @@
  * What comes from a database is not believed: at the end the tree is encoded and
  * decoded again, which checks all that a tree promises.
  */
-#include "cpt/cli/store/asking.h"
+#include "cpt/cli/store/query.h"
 #include "aggregate/cpt_tree.h"
 #include "cpt/cpt_alloc.h"
 

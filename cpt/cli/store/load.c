@@ -8,7 +8,7 @@
  * The identity of a request is a hash of its row and of its place in its log, without
  * the log's name: so a log that has grown, was renamed or is loaded a second time
  * brings the rows that are there already, and the database keeps one of each. That is
- * also why a batch may be sent again when its answer was lost (send.c): whether the
+ * also why a batch may be sent again when its answer was lost (shard.c): whether the
  * shard had taken it before it died makes no difference.
  *
  * A stack is hashed once, when it is met for the first time, however many requests have

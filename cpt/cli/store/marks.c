@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * marks.c - which stacks a condition on the time of a stack means; see asking.h
+ * marks.c - which stacks a condition on the time of a stack means; see query.h
  *
  * A stack ends with the frames of a term if its last frames are these, as
  * expression_run.c has it. Whether one above it does so, too, is found by walking
  * upwards to the first stack that is known, and writing down on the way back. Each
  * stack is decided once, so all together cost a step each.
  */
-#include "cpt/cli/store/asking.h"
+#include "cpt/cli/store/query.h"
 
 #include "cpt/cpt_alloc.h"
 #include "cpt/cpt_path.h"

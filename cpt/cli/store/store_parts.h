@@ -3,7 +3,7 @@
 /*
  * store_parts.h - what a store is made of, for the files of this folder
  *
- * Threads: one at a time, but for what send.c says.
+ * Threads: one at a time, but for what shard.c says.
  */
 #ifndef CPTI_STORE_PARTS_H
 #define CPTI_STORE_PARTS_H

@@ -7,7 +7,7 @@
  * The answers of all shards are kept as they came, until all are there; then their rows
  * are read, shard by shard, on the thread of who asked.
  */
-#include "cpt/cli/store/asking.h"
+#include "cpt/cli/store/query.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * asking.h - a question to all shards, each on a thread of its own
+ * query.h - a question to all shards, each on a thread of its own
  *
  *      cpti_ask_each --+-- thread: stacks, marks, statement --> shard 0
  *                      '-- thread: stacks, marks, statement --> shard 1
@@ -14,8 +14,8 @@
  *
  * Threads: what is a shard's is touched by its thread only, until all have ended.
  */
-#ifndef CPTI_ASKING_H
-#define CPTI_ASKING_H
+#ifndef CPTI_QUERY_H
+#define CPTI_QUERY_H
 
 #include "cpt/cli/store/sql.h"
 #include "cpt/cli/store/store_parts.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * rest.c - requests as records again: those that the database cannot decide about, or
+ * records.c - requests as records again: those that the database cannot decide about, or
  * all that are selected, for who has to see each one
  *
  * The former are few or none: somebody compares with a number what applications wrote
@@ -9,7 +9,7 @@
  * record with a path, of which the same times lie on the same stacks as in the log; the
  * order of its segments is lost, but nothing that selects or adds up looks at that.
  */
-#include "cpt/cli/store/asking.h"
+#include "cpt/cli/store/query.h"
 #include "cpt/cpt_alloc.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* asking.c - a question to all shards, each on a thread of its own; see asking.h */
-#include "cpt/cli/store/asking.h"
+/* query.c - a question to all shards, each on a thread of its own; see query.h */
+#include "cpt/cli/store/query.h"
 
 #include "cpt/cpt_alloc.h"
 
@@ -211,7 +211,7 @@ cpt_status cpti_ask_each(const struct cpti_store *store,
         job->asking.store = store;
         job->asking.question = question;
         job->asking.shard = i;
-        job->asking.context = (char *)how->contexts + i * how->context_bytes;
+        job->query.context = (char *)how->contexts + i * how->context_bytes;
         /* the last one is asked by this thread, as is one for which there is none */
         job->has_thread = i + 1 < store->shard_count && !how->is_by_turns &&
                           pthread_create(&job->thread, NULL, run_job, job) == 0;

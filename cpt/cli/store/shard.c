@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * send.c - batches go to their shard until it has them
+ * shard.c - batches go to their shard until it has them
  *
  *      filling:  rows … rows … rows | swap |  rows …            the loader's thread
  *      sending:                     '------'--POST-->|  shard   the shard's thread
