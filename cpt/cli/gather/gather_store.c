@@ -23,7 +23,7 @@
 #include "cpt/cli/gather/gather_sample.h"
 #include "cpt/cli/base/files.h"
 #include "cpt/cli/base/output.h"
-#include "cpt/cli/store/store_question.h"
+#include "cpt/cli/store/question.h"
 #include "aggregate/cpt_tree.h"
 #include "cpt/cpt_path.h"
 #include "cpt/cli/store/store.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* store_question.c - a selection as what a database is asked; see store_question.h */
-#include "cpt/cli/store/store_question.h"
+/* question.c - a selection as what a database is asked; see question.h */
+#include "cpt/cli/store/question.h"
 
 #include "cpt/cli/base/output.h"
 #include "aggregate/cpt_tree.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * store_question.h - a selection as what a database is asked
+ * question.h - a selection as what a database is asked
  *
  * Threads: one at a time.
  */
-#ifndef CPTI_CLI_STORE_QUESTION_H
-#define CPTI_CLI_STORE_QUESTION_H
+#ifndef CPTI_CLI_QUESTION_H
+#define CPTI_CLI_QUESTION_H
 
 #include "cpt/cli/store/expression_sql.h"
 #include "cpt/cli/select/select.h"
