@@ -167,7 +167,7 @@ static void ask(struct cpti_store *store, unsigned what)
         ask_for_tree(store, &question);
         break;
     case 2:
-        (void)cpti_store_rest(store, &question, meet_row, NULL, NULL);
+        (void)cpti_store_undecided(store, &question, meet_row, NULL, NULL);
         break;
     case 3:
         (void)cpti_store_rows(store, &question, meet_row, NULL, NULL);

@@ -40,7 +40,7 @@ struct gathering {
     const char *address;
     struct cpti_store *store;
     struct cpti_selection *selection;
-    struct cpti_asked *asked;
+    struct cpti_question *asked;
     struct cpt_error error;
 };
 
@@ -50,9 +50,10 @@ static int begin(struct gathering *gathering, const char *address,
     int status;
 
     *gathering = (struct gathering){.address = address, .selection = selection};
-    gathering->asked = cpti_asked_new(selection, is_population);
-    status = gathering->asked == NULL ? CPTI_EXIT_FAILED
-                                      : cpti_store_opened(address, &gathering->store);
+    gathering->asked = cpti_question_new(selection, is_population);
+    status = gathering->asked == NULL
+                 ? CPTI_EXIT_FAILED
+                 : cpti_store_open_operand(address, &gathering->store);
     return status;
 }
 
@@ -65,7 +66,7 @@ static void end(struct gathering *gathering)
 
 static int said(const struct gathering *gathering, cpt_status status)
 {
-    return cpti_store_said(gathering->address, status, &gathering->error);
+    return cpti_store_exit_status(gathering->address, status, &gathering->error);
 }
 
 /* --- Survey --- */
@@ -140,7 +141,8 @@ static cpt_status add_row(struct found *found, const struct cpti_store_row *row,
 static cpt_status meet_row(void *context, const struct cpti_store_row *row)
 {
     struct found *found = context;
-    const uint64_t weight = cpti_asked_weight(&found->gathering->asked->question, row);
+    const uint64_t weight =
+        cpti_question_weight(&found->gathering->asked->question, row);
     const enum cpti_selected selected =
         cpti_selection_counts(found->gathering->selection, row->record);
 
@@ -165,7 +167,8 @@ static cpt_status meet_each_row(void *context, const struct cpti_store_row *row)
 {
     struct found *found = context;
     const struct cpti_gather *gather = found->gather;
-    const uint64_t weight = cpti_asked_weight(&found->gathering->asked->question, row);
+    const uint64_t weight =
+        cpti_question_weight(&found->gathering->asked->question, row);
     cpt_status status;
 
     if (weight == 0 || cpti_selection_counts(found->gathering->selection,
@@ -211,8 +214,8 @@ static int survey(struct gathering *gathering, struct found *found)
                                           found, &gathering->error);
 
     if (status == CPT_OK) {
-        status = cpti_store_rest(gathering->store, question, meet_row, found,
-                                 &gathering->error);
+        status = cpti_store_undecided(gathering->store, question, meet_row, found,
+                                      &gathering->error);
     }
     if (status == CPT_OK) {
         status = look_for_keys(gathering, found->service_count != 0);
@@ -314,7 +317,7 @@ static cpt_status meet_rest_place(void *context, const struct cpti_store_row *ro
 
     if (cpti_selection_counts(drawing->gathering->selection, row->record) !=
             CPTI_SELECTED ||
-        cpti_asked_weight(&drawing->gathering->asked->question, row) == 0) {
+        cpti_question_weight(&drawing->gathering->asked->question, row) == 0) {
         return CPT_OK;
     }
     for (size_t i = 0; i < drawing->source_count; i++) {
@@ -398,8 +401,8 @@ static int draw_sample(struct gathering *gathering, struct cpti_sample *sample,
                                           meet_place, &drawing, &gathering->error);
 
     if (status == CPT_OK) {
-        status = cpti_store_rest(gathering->store, question, meet_rest_place, &drawing,
-                                 &gathering->error);
+        status = cpti_store_undecided(gathering->store, question, meet_rest_place,
+                                      &drawing, &gathering->error);
     }
     if (status == CPT_OK) {
         sort_places(&drawing);
@@ -644,7 +647,7 @@ static cpt_status meet_rest_latency(void *context, const struct cpti_store_row *
 {
     struct resting *resting = context;
     const uint64_t weight =
-        cpti_asked_weight(&resting->gathering->asked->question, row);
+        cpti_question_weight(&resting->gathering->asked->question, row);
 
     if (weight == 0 ||
         !cpti_selection_is_population(resting->gathering->selection, row->record)) {
@@ -669,10 +672,10 @@ static int begin_all(struct weighing *weighing, struct cpti_selection *selection
         weighing->count++;
         failed = begin(gathering, paths[i], selection, 1);
         if (failed == CPTI_EXIT_DONE) {
-            failed =
-                said(gathering,
-                     cpti_store_rest(gathering->store, &gathering->asked->question,
-                                     meet_rest_latency, &resting, &gathering->error));
+            failed = said(gathering, cpti_store_undecided(gathering->store,
+                                                          &gathering->asked->question,
+                                                          meet_rest_latency, &resting,
+                                                          &gathering->error));
         }
     }
     return failed;

@@ -44,7 +44,7 @@ static int load_record(struct cpti_log_walk *walk, const struct cpt_record *reco
                                  path, weight, walk->record_count, &error);
     loading->loaded_count += status == CPT_OK;
     loading->has_failed = status != CPT_OK;
-    return cpti_store_said(loading->address, status, &error);
+    return cpti_store_exit_status(loading->address, status, &error);
 }
 
 static int load_log(struct loading *loading, const struct cpti_store_load_how *how,
@@ -74,8 +74,8 @@ static int load_logs(struct loading *loading, const struct cpti_store_load_how *
                      const char *const *paths, size_t path_count)
 {
     struct cpt_error error = {0};
-    int status = cpti_store_said(loading->address,
-                                 cpti_store_create(loading->store, &error), &error);
+    int status = cpti_store_exit_status(
+        loading->address, cpti_store_create(loading->store, &error), &error);
     int failed;
 
     if (status != CPTI_EXIT_DONE) {
@@ -91,8 +91,8 @@ static int load_logs(struct loading *loading, const struct cpti_store_load_how *
             break;
         }
     }
-    failed = cpti_store_said(loading->address,
-                             cpti_store_load_end(loading->store, &error), &error);
+    failed = cpti_store_exit_status(
+        loading->address, cpti_store_load_end(loading->store, &error), &error);
     return failed != CPTI_EXIT_DONE ? failed : status;
 }
 
@@ -100,7 +100,7 @@ int cpti_store_load(const char *address, const struct cpti_store_load_how *how,
                     const char *const *paths, size_t path_count)
 {
     struct loading loading = {.address = address};
-    int status = cpti_store_opened(address, &loading.store);
+    int status = cpti_store_open_operand(address, &loading.store);
 
     if (status != CPTI_EXIT_DONE) {
         return status;

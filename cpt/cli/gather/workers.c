@@ -45,9 +45,9 @@ static void run_job(struct pool *pool, size_t worker, size_t job)
     struct said said = {.is_done = 1};
     FILE *file = open_memstream(&said.text, &said.bytes);
 
-    cpti_say_to(file); /* without memory for it: as it comes */
+    cpti_messages_to(file); /* without memory for it: as it comes */
     said.failed = pool->workers->run(pool->workers->context, worker, job);
-    cpti_say_to(NULL);
+    cpti_messages_to(NULL);
     if (file != NULL) {
         (void)fclose(file);
     }

@@ -40,20 +40,20 @@ enum { LIMB_SUMS = 8, COLUMNS = 7 + 2 * LIMB_SUMS };
 #define GROUP_REQUESTS_MAX (UINT64_C(1) << 32)
 
 /* A tree that is being made of one shard's answers. */
-struct making {
+struct tree_maker {
     struct cpt_tree *tree;
-    struct cpti_asking *asking;
+    struct cpti_query *query;
 };
 
 /* --- Stacks --- */
 
 /* The stacks from @id up to the first that has a node; how many. */
-static cpt_status find_above(const struct making *making, uint64_t id, uint64_t *above,
-                             size_t *count, struct cpt_error *error)
+static cpt_status find_above(const struct tree_maker *maker, uint64_t id,
+                             uint64_t *above, size_t *count, struct cpt_error *error)
 {
     *count = 0;
     while (id != CPTI_STACK_ROOT) {
-        const struct cpti_stack *stack = cpti_stacks_find(&making->asking->stacks, id);
+        const struct cpti_stack *stack = cpti_stacks_find(&maker->query->stacks, id);
 
         if (stack == NULL) {
             return cpt_error_set(error, CPT_CORRUPT, 0,
@@ -74,27 +74,27 @@ static cpt_status find_above(const struct making *making, uint64_t id, uint64_t 
 }
 
 /* The node of stack @id, made with all above it. */
-static cpt_status find_node(struct making *making, uint64_t id, uint32_t *node,
+static cpt_status find_node(struct tree_maker *maker, uint64_t id, uint32_t *node,
                             struct cpt_error *error)
 {
     uint64_t above[CPT_TREE_DEPTH_MAX];
     size_t count = 0;
-    cpt_status status = find_above(making, id, above, &count, error);
+    cpt_status status = find_above(maker, id, above, &count, error);
 
     *node = CPT_TREE_ROOT;
     if (status == CPT_OK && count == 0 && id != CPTI_STACK_ROOT) {
-        *node = cpti_stacks_find(&making->asking->stacks, id)->node;
+        *node = cpti_stacks_find(&maker->query->stacks, id)->node;
     }
     for (size_t i = count; i-- > 0 && status == CPT_OK;) {
-        struct cpti_stack *stack = cpti_stacks_find(&making->asking->stacks, above[i]);
+        struct cpti_stack *stack = cpti_stacks_find(&maker->query->stacks, above[i]);
         const struct cpti_stack *parent =
             stack->parent != CPTI_STACK_ROOT
-                ? cpti_stacks_find(&making->asking->stacks, stack->parent)
+                ? cpti_stacks_find(&maker->query->stacks, stack->parent)
                 : NULL;
 
         status = cpt_tree_node_add(
-            making->tree, parent != NULL ? parent->node : CPT_TREE_ROOT,
-            cpt_names_at(making->asking->stacks.names, stack->name), stack->kind,
+            maker->tree, parent != NULL ? parent->node : CPT_TREE_ROOT,
+            cpt_names_at(maker->query->stacks.names, stack->name), stack->kind,
             &stack->node);
         if (status != CPT_OK) {
             return cpt_error_set(error, status, 0, "stack %016" PRIx64 ": %s", above[i],
@@ -174,7 +174,7 @@ static struct cpt_tree_group_sums sums_of(const uint64_t *limbs)
     return sums;
 }
 
-static cpt_status add_group(struct making *making, const uint64_t *columns,
+static cpt_status add_group(struct tree_maker *maker, const uint64_t *columns,
                             struct cpt_error *error)
 {
     const struct cpt_tree_group group = {
@@ -193,17 +193,17 @@ static cpt_status add_group(struct making *making, const uint64_t *columns,
                              "a group has 2^32 requests or more; choose a shorter "
                              "window and merge the trees");
     }
-    status = find_node(making, columns[1], &node, error);
+    status = find_node(maker, columns[1], &node, error);
     if (status == CPT_OK) {
-        status = cpt_tree_group_add(making->tree, node, &group);
+        status = cpt_tree_group_add(maker->tree, node, &group);
     }
     if (status != CPT_OK) {
         return cpt_error_set(error, status, 0, "the sums of stack %016" PRIx64 ": %s",
                              columns[1], cpt_status_sentence(status));
     }
     if (node == CPT_TREE_ROOT) {
-        cpt_tree_time_add(making->tree, columns[5]);
-        cpt_tree_time_add(making->tree, columns[6]);
+        cpt_tree_time_add(maker->tree, columns[5]);
+        cpt_tree_time_add(maker->tree, columns[6]);
     }
     return CPT_OK;
 }
@@ -227,17 +227,17 @@ static cpt_status take_group(void *context, const unsigned char *data, size_t by
 
 /* --- All --- */
 
-static cpt_status ask_shard(struct cpti_asking *asking, struct cpt_error *error)
+static cpt_status ask_shard(struct cpti_query *query, struct cpt_error *error)
 {
-    struct making *making = asking->context;
+    struct tree_maker *maker = query->context;
 
-    making->asking = asking;
-    making->tree = cpt_tree_new(NULL, NULL);
-    if (making->tree == NULL) {
+    maker->query = query;
+    maker->tree = cpt_tree_new(NULL, NULL);
+    if (maker->tree == NULL) {
         return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
     }
-    write_groups(&asking->sql, asking->question);
-    return cpti_asking_run(asking, take_group, making, 0, error);
+    write_groups(&query->sql, query->question);
+    return cpti_query_run(query, take_group, maker, 0, error);
 }
 
 /* @tree as it is after encoding and decoding: checked. Frees @tree. */
@@ -259,15 +259,15 @@ static cpt_status check(struct cpt_tree *tree, struct cpt_tree **checked,
 }
 
 /* Adds the trees of all shards up in the first; frees the others. */
-static cpt_status join(struct making *makings, size_t count, struct cpt_error *error)
+static cpt_status join(struct tree_maker *makers, size_t count, struct cpt_error *error)
 {
     cpt_status status = CPT_OK;
 
     for (size_t i = 1; i < count; i++) {
         if (status == CPT_OK) {
-            status = cpt_tree_merge(makings[0].tree, makings[i].tree);
+            status = cpt_tree_merge(makers[0].tree, makers[i].tree);
         }
-        cpt_tree_free(makings[i].tree);
+        cpt_tree_free(makers[i].tree);
     }
     return status == CPT_OK
                ? CPT_OK
@@ -279,23 +279,23 @@ cpt_status cpti_store_ask(struct cpti_store *store,
                           const struct cpti_store_question *question,
                           struct cpt_tree **tree, struct cpt_error *error)
 {
-    struct making makings[CPTI_STORE_SHARDS_MAX] = {{NULL}};
-    const struct cpti_ask_how how = {.ask = ask_shard,
-                                     .contexts = makings,
-                                     .context_bytes = sizeof makings[0],
-                                     .needs_stacks = 1};
-    cpt_status status = cpti_ask_each(store, question, &how, error);
+    struct tree_maker makers[CPTI_STORE_SHARDS_MAX] = {{NULL}};
+    const struct cpti_query_options options = {.ask = ask_shard,
+                                               .contexts = makers,
+                                               .context_bytes = sizeof makers[0],
+                                               .needs_stacks = 1};
+    cpt_status status = cpti_query_shards(store, question, &options, error);
 
     if (status != CPT_OK) {
         for (size_t i = 0; i < store->shard_count; i++) {
-            cpt_tree_free(makings[i].tree);
+            cpt_tree_free(makers[i].tree);
         }
         return status;
     }
-    status = join(makings, store->shard_count, error);
+    status = join(makers, store->shard_count, error);
     if (status != CPT_OK) {
-        cpt_tree_free(makings[0].tree);
+        cpt_tree_free(makers[0].tree);
         return status;
     }
-    return check(makings[0].tree, tree, error);
+    return check(makers[0].tree, tree, error);
 }

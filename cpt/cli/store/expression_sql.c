@@ -20,7 +20,7 @@ struct level {
 
 struct writer {
     const struct cpti_expression *expression;
-    struct cpti_written *to;
+    struct cpti_condition_sign *to;
     size_t count;
     struct level levels[CPTI_EXPRESSION_NODES_MAX];
     size_t depth;
@@ -28,8 +28,9 @@ struct writer {
 
 static void put(struct writer *writer, unsigned sign, unsigned test)
 {
-    assert(writer->count < CPTI_WRITTEN_MAX);
-    writer->to[writer->count++] = (struct cpti_written){(uint16_t)sign, (uint16_t)test};
+    assert(writer->count < CPTI_CONDITION_SIGNS_MAX);
+    writer->to[writer->count++] =
+        (struct cpti_condition_sign){(uint16_t)sign, (uint16_t)test};
 }
 
 /* Writes a test; of any other node its beginning. */
@@ -71,7 +72,7 @@ static void write_node(struct writer *writer, uint16_t at)
 }
 
 size_t cpti_expression_write(const struct cpti_expression *expression,
-                             int is_population, struct cpti_written *to)
+                             int is_population, struct cpti_condition_sign *to)
 {
     struct writer writer = {.expression = expression, .to = to};
 

@@ -22,21 +22,21 @@ enum cpti_sign {
 };
 
 /* One of them; of a test its index. */
-struct cpti_written {
+struct cpti_condition_sign {
     uint16_t sign;
     uint16_t test;
 };
 
 /* Signs that one expression can have: each node has brackets, a `not` or what joins it
  * to the one before, and those at the top their `and`. */
-enum { CPTI_WRITTEN_MAX = 5 * CPTI_EXPRESSION_NODES_MAX };
+enum { CPTI_CONDITION_SIGNS_MAX = 5 * CPTI_EXPRESSION_NODES_MAX };
 
 /*
- * Writes the condition of all terms to @to, of CPTI_WRITTEN_MAX; how many signs. None:
- * it always holds. @is_population as of cpti_expression_link(), which has to have been
- * called.
+ * Writes the condition of all terms to @to, of CPTI_CONDITION_SIGNS_MAX; how many
+ * signs. None: it always holds. @is_population as of cpti_expression_link(), which has
+ * to have been called.
  */
 size_t cpti_expression_write(const struct cpti_expression *expression,
-                             int is_population, struct cpti_written *to);
+                             int is_population, struct cpti_condition_sign *to);
 
 #endif

@@ -303,3 +303,16 @@ cpt_status cpti_store_load_add(struct cpti_store *store, const char *source,
     }
     return status;
 }
+
+cpt_status cpti_store_load_end(struct cpti_store *store, struct cpt_error *error)
+{
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 0; i < store->shard_count && status == CPT_OK; i++) {
+        status = cpti_shard_send(store, &store->shards[i], error);
+    }
+    for (size_t i = 0; i < store->shard_count && status == CPT_OK; i++) {
+        status = cpti_shard_wait(&store->shards[i], error);
+    }
+    return status;
+}

@@ -141,10 +141,10 @@ static cpt_status mark(const struct cpti_stacks *stacks,
                              : CPT_OK;
 }
 
-cpt_status cpti_marks_make(struct cpti_asking *asking, struct cpt_error *error)
+cpt_status cpti_marks_make(struct cpti_query *query, struct cpt_error *error)
 {
-    const struct cpti_store_question *question = asking->question;
-    unsigned char *states = cpt_alloc_zeroed(NULL, asking->stacks.count + 1);
+    const struct cpti_store_question *question = query->question;
+    unsigned char *states = cpt_alloc_zeroed(NULL, query->stacks.count + 1);
     cpt_status status = CPT_OK;
 
     if (states == NULL) {
@@ -155,8 +155,8 @@ cpt_status cpti_marks_make(struct cpti_asking *asking, struct cpt_error *error)
             status = cpt_error_set(error, CPT_LIMIT, 0, "there are more than %d terms",
                                    CPTI_TABLES_MAX - 1);
         } else if (question->terms[i].field == CPTI_STORE_STACK) {
-            status = mark(&asking->stacks, &question->terms[i], states,
-                          &asking->marks[i], error);
+            status = mark(&query->stacks, &question->terms[i], states, &query->marks[i],
+                          error);
         }
     }
     cpt_alloc_free(NULL, states);

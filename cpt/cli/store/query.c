@@ -9,39 +9,12 @@
 #include <pthread.h>
 #include <stdio.h>
 
-/* --- What statements are made of --- */
-
-const char *cpti_forced_condition(const struct cpti_store_question *question)
-{
-    return question->includes_forced ? "1" : "is_forced = 0";
-}
-
-const char *cpti_root_condition(const struct cpti_store_question *question)
-{
-    return question->includes_local_roots ? "1" : "is_local_root = 0";
-}
-
-void cpti_sql_weight(struct cpti_rows *sql, const struct cpti_store_question *question)
-{
-    cpti_sql_add(sql, "%s AS w",
-                 question->weighs_all_one ? "toUInt64(1048576)" : "weight");
-}
-
-void cpti_sql_where(struct cpti_rows *sql, const struct cpti_store_question *question)
-{
-    cpti_sql_add(sql, " WHERE ");
-    cpti_sql_range(sql, question);
-    cpti_sql_add(sql, " AND (%s) AND (%s) AND w > 0 AND ",
-                 cpti_forced_condition(question), cpti_root_condition(question));
-    cpti_sql_selected(sql, question);
-}
-
 /* --- Stacks --- */
 
 static cpt_status take_stack(void *context, const unsigned char *data, size_t bytes,
                              size_t *used, struct cpt_error *error)
 {
-    struct cpti_asking *asking = context;
+    struct cpti_query *query = context;
     const unsigned char *at = data;
     const unsigned char *end = data + bytes;
     struct cpt_bytes name;
@@ -57,7 +30,7 @@ static cpt_status take_stack(void *context, const unsigned char *data, size_t by
         return CPT_OK;
     }
     *used = (size_t)(at - data);
-    status = cpti_stacks_add(&asking->stacks, id, parent, kind, name, &is_new);
+    status = cpti_stacks_add(&query->stacks, id, parent, kind, name, &is_new);
     return status == CPT_OK
                ? CPT_OK
                : cpt_error_set(error, status, 0, "stack %016" PRIx64 ": %s", id,
@@ -66,17 +39,17 @@ static cpt_status take_stack(void *context, const unsigned char *data, size_t by
                                    : cpt_status_sentence(status));
 }
 
-static cpt_status read_stacks(struct cpti_asking *asking, struct cpt_error *error)
+static cpt_status read_stacks(struct cpti_query *query, struct cpt_error *error)
 {
-    cpti_sql_add(&asking->sql, "SELECT id, parent, kind, name FROM cpt_stacks "
-                               "GROUP BY id, parent, kind, name FORMAT RowBinary");
-    return cpti_asking_run(asking, take_stack, asking, 0, error);
+    cpti_sql_add(&query->sql, "SELECT id, parent, kind, name FROM cpt_stacks "
+                              "GROUP BY id, parent, kind, name FORMAT RowBinary");
+    return cpti_query_run(query, take_stack, query, 0, error);
 }
 
 /* --- One statement --- */
 
-cpt_status cpti_asking_keep(void *context, const unsigned char *data, size_t bytes,
-                            size_t *used, struct cpt_error *error)
+cpt_status cpti_query_keep(void *context, const unsigned char *data, size_t bytes,
+                           size_t *used, struct cpt_error *error)
 {
     struct cpti_rows *kept = context;
 
@@ -86,10 +59,10 @@ cpt_status cpti_asking_keep(void *context, const unsigned char *data, size_t byt
                             : CPT_OK;
 }
 
-static size_t list_tables(const struct cpti_asking *asking, char (*names)[16],
+static size_t list_tables(const struct cpti_query *query, char (*names)[16],
                           struct cpti_http_table *tables)
 {
-    const struct cpti_store_question *question = asking->question;
+    const struct cpti_store_question *question = query->question;
     size_t count = 0;
 
     for (size_t i = 0; i < CPTI_TABLES_MAX; i++) {
@@ -106,24 +79,24 @@ static size_t list_tables(const struct cpti_asking *asking, char (*names)[16],
             .name = names[count],
             .structure = "id UInt64",
             .data =
-                asking->marks[i].bytes != 0 ? (const void *)asking->marks[i].data : "",
-            .bytes = asking->marks[i].bytes,
+                query->marks[i].bytes != 0 ? (const void *)query->marks[i].data : "",
+            .bytes = query->marks[i].bytes,
         };
         count++;
     }
     return count;
 }
 
-cpt_status cpti_asking_run(struct cpti_asking *asking, cpti_http_rows_fn rows,
-                           void *context, size_t row_bytes_max, struct cpt_error *error)
+cpt_status cpti_query_run(struct cpti_query *query, cpti_http_rows_fn rows,
+                          void *context, size_t row_bytes_max, struct cpt_error *error)
 {
     char names[CPTI_TABLES_MAX][16];
     struct cpti_http_table tables[CPTI_TABLES_MAX];
     const struct cpti_http_call call = {
-        .database = asking->store->database,
-        .statement = cpti_sql_text(&asking->sql),
+        .database = query->store->database,
+        .statement = cpti_sql_text(&query->sql),
         .tables = tables,
-        .table_count = rows != take_stack ? list_tables(asking, names, tables) : 0,
+        .table_count = rows != take_stack ? list_tables(query, names, tables) : 0,
         .rows = rows,
         .context = context,
         .row_bytes_max = row_bytes_max,
@@ -133,20 +106,20 @@ cpt_status cpti_asking_run(struct cpti_asking *asking, cpti_http_rows_fn rows,
     if (call.statement == NULL) {
         return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
     }
-    status = cpti_http_run(asking->store->shards[asking->shard].http, &call, error);
-    asking->sql.bytes = 0;
+    status = cpti_http_run(query->store->shards[query->shard].http, &call, error);
+    query->sql.bytes = 0;
     return status;
 }
 
 /* --- All shards --- */
 
-static cpt_status make_picks(struct cpti_asking *asking, struct cpt_error *error)
+static cpt_status make_picks(struct cpti_query *query, struct cpt_error *error)
 {
-    const struct cpti_store_question *question = asking->question;
-    struct cpti_rows *picks = &asking->marks[CPTI_TABLES_MAX - 1];
+    const struct cpti_store_question *question = query->question;
+    struct cpti_rows *picks = &query->marks[CPTI_TABLES_MAX - 1];
 
     for (size_t i = 0; i < question->pick_count; i++) {
-        if (question->picks[i].shard == asking->shard) {
+        if (question->picks[i].shard == query->shard) {
             cpti_row_u64(picks, question->picks[i].id);
         }
     }
@@ -155,8 +128,8 @@ static cpt_status make_picks(struct cpti_asking *asking, struct cpt_error *error
 }
 
 struct job {
-    struct cpti_asking asking;
-    const struct cpti_ask_how *how;
+    struct cpti_query query;
+    const struct cpti_query_options *options;
     pthread_t thread;
     int has_thread;
 };
@@ -164,39 +137,40 @@ struct job {
 static void *run_job(void *context)
 {
     struct job *job = context;
-    struct cpti_asking *asking = &job->asking;
+    struct cpti_query *query = &job->query;
     const int needs_marks =
-        asking->question->picks == NULL && cpti_marks_needed(asking->question);
+        query->question->picks == NULL && cpti_marks_needed(query->question);
     cpt_status status = CPT_OK;
 
-    if (job->how->needs_stacks || needs_marks) {
-        status = read_stacks(asking, &asking->error);
+    if (job->options->needs_stacks || needs_marks) {
+        status = read_stacks(query, &query->error);
     }
     if (status == CPT_OK && needs_marks) {
-        status = cpti_marks_make(asking, &asking->error);
+        status = cpti_marks_make(query, &query->error);
     }
-    if (status == CPT_OK && asking->question->picks != NULL) {
-        status = make_picks(asking, &asking->error);
+    if (status == CPT_OK && query->question->picks != NULL) {
+        status = make_picks(query, &query->error);
     }
     if (status == CPT_OK) {
-        status = job->how->ask(asking, &asking->error);
+        status = job->options->ask(query, &query->error);
     }
-    asking->status = status;
+    query->status = status;
     return NULL;
 }
 
 static void end_job(struct job *job)
 {
-    cpti_stacks_deinit(&job->asking.stacks);
-    cpti_rows_deinit(&job->asking.sql);
+    cpti_stacks_deinit(&job->query.stacks);
+    cpti_rows_deinit(&job->query.sql);
     for (size_t i = 0; i < CPTI_TABLES_MAX; i++) {
-        cpti_rows_deinit(&job->asking.marks[i]);
+        cpti_rows_deinit(&job->query.marks[i]);
     }
 }
 
-cpt_status cpti_ask_each(const struct cpti_store *store,
-                         const struct cpti_store_question *question,
-                         const struct cpti_ask_how *how, struct cpt_error *error)
+cpt_status cpti_query_shards(const struct cpti_store *store,
+                             const struct cpti_store_question *question,
+                             const struct cpti_query_options *options,
+                             struct cpt_error *error)
 {
     struct job *jobs = cpt_alloc_zeroed(NULL, store->shard_count * sizeof *jobs);
     cpt_status status = CPT_OK;
@@ -207,13 +181,13 @@ cpt_status cpti_ask_each(const struct cpti_store *store,
     for (size_t i = 0; i < store->shard_count; i++) {
         struct job *job = &jobs[i];
 
-        job->how = how;
-        job->asking.store = store;
-        job->asking.question = question;
-        job->asking.shard = i;
-        job->query.context = (char *)how->contexts + i * how->context_bytes;
+        job->options = options;
+        job->query.store = store;
+        job->query.question = question;
+        job->query.shard = i;
+        job->query.context = (char *)options->contexts + i * options->context_bytes;
         /* the last one is asked by this thread, as is one for which there is none */
-        job->has_thread = i + 1 < store->shard_count && !how->is_by_turns &&
+        job->has_thread = i + 1 < store->shard_count && !options->is_by_turns &&
                           pthread_create(&job->thread, NULL, run_job, job) == 0;
         if (!job->has_thread) {
             (void)run_job(job);
@@ -223,9 +197,9 @@ cpt_status cpti_ask_each(const struct cpti_store *store,
         if (jobs[i].has_thread) {
             (void)pthread_join(jobs[i].thread, NULL);
         }
-        if (status == CPT_OK && jobs[i].asking.status != CPT_OK) {
-            status = cpt_error_set(error, jobs[i].asking.status, 0, "%s",
-                                   jobs[i].asking.error.sentence);
+        if (status == CPT_OK && jobs[i].query.status != CPT_OK) {
+            status = cpt_error_set(error, jobs[i].query.status, 0, "%s",
+                                   jobs[i].query.error.sentence);
         }
         end_job(&jobs[i]);
     }

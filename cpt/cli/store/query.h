@@ -3,7 +3,7 @@
 /*
  * query.h - a question to all shards, each on a thread of its own
  *
- *      cpti_ask_each --+-- thread: stacks, marks, statement --> shard 0
+ *      cpti_query_shards --+-- thread: stacks, marks, statement --> shard 0
  *                      '-- thread: stacks, marks, statement --> shard 1
  *
  * A condition on the time of a stack needs the stacks it means. Which these are is
@@ -24,7 +24,7 @@
 enum { CPTI_TABLES_MAX = 257 };
 
 /* One shard being asked. */
-struct cpti_asking {
+struct cpti_query {
     const struct cpti_store *store;
     const struct cpti_store_question *question;
     size_t shard;
@@ -37,12 +37,11 @@ struct cpti_asking {
 };
 
 /* What is done with each shard. */
-typedef cpt_status (*cpti_asking_fn)(struct cpti_asking *asking,
-                                     struct cpt_error *error);
+typedef cpt_status (*cpti_query_fn)(struct cpti_query *query, struct cpt_error *error);
 
 /* How all shards are asked. */
-struct cpti_ask_how {
-    cpti_asking_fn ask;
+struct cpti_query_options {
+    cpti_query_fn ask;
     void *contexts;
     size_t context_bytes;
     int needs_stacks;
@@ -50,40 +49,29 @@ struct cpti_ask_how {
 };
 
 /*
- * Calls how->ask for all shards of @store, with context_bytes times its number into
+ * Calls options->ask for all shards of @store, with context_bytes times its number into
  * `contexts` as context. needs_stacks: they are there even if no term needs them.
  *
  * CPT_OK, or what the first shard that failed said.
  */
-cpt_status cpti_ask_each(const struct cpti_store *store,
-                         const struct cpti_store_question *question,
-                         const struct cpti_ask_how *how, struct cpt_error *error);
+cpt_status cpti_query_shards(const struct cpti_store *store,
+                             const struct cpti_store_question *question,
+                             const struct cpti_query_options *options,
+                             struct cpt_error *error);
 
-/* Runs asking->sql, with its tables if @has_tables. Rows have up to @row_bytes_max
+/* Runs query->sql, with its tables if @has_tables. Rows have up to @row_bytes_max
  * bytes; 0: 64 KiB. */
-cpt_status cpti_asking_run(struct cpti_asking *asking, cpti_http_rows_fn rows,
-                           void *context, size_t row_bytes_max,
-                           struct cpt_error *error);
+cpt_status cpti_query_run(struct cpti_query *query, cpti_http_rows_fn rows,
+                          void *context, size_t row_bytes_max, struct cpt_error *error);
 
-/* The tables of the marks of each term of @question, from asking->stacks; marks.c. */
-cpt_status cpti_marks_make(struct cpti_asking *asking, struct cpt_error *error);
+/* The tables of the marks of each term of @question, from query->stacks; marks.c. */
+cpt_status cpti_marks_make(struct cpti_query *query, struct cpt_error *error);
 
 /* Whether any term of @question looks at stacks. */
 int cpti_marks_needed(const struct cpti_store_question *question);
 
 /* Takes all bytes of an answer to the struct cpti_rows @context. */
-cpt_status cpti_asking_keep(void *context, const unsigned char *data, size_t bytes,
-                            size_t *used, struct cpt_error *error);
-
-/* Requests that nobody forced, unless those count nevertheless; and no records that
- * inner services made on their own account. */
-const char *cpti_forced_condition(const struct cpti_store_question *question);
-const char *cpti_root_condition(const struct cpti_store_question *question);
-
-/* " WHERE …" of all selected requests that have a weight, which is w. */
-void cpti_sql_where(struct cpti_rows *sql, const struct cpti_store_question *question);
-
-/* The weight of a request: "… AS w". */
-void cpti_sql_weight(struct cpti_rows *sql, const struct cpti_store_question *question);
+cpt_status cpti_query_keep(void *context, const unsigned char *data, size_t bytes,
+                           size_t *used, struct cpt_error *error);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* question.c - a selection as what a database is asked; see question.h */
+/* question.c - a selection as what a database is made; see question.h */
 #include "cpt/cli/store/question.h"
 
 #include "cpt/cli/base/output.h"
@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-int cpti_store_said(const char *address, cpt_status status,
-                    const struct cpt_error *error)
+int cpti_store_exit_status(const char *address, cpt_status status,
+                           const struct cpt_error *error)
 {
     if (status == CPT_OK) {
         return CPTI_EXIT_DONE;
@@ -19,14 +19,14 @@ int cpti_store_said(const char *address, cpt_status status,
                                                   : cpt_status_sentence(status));
 }
 
-int cpti_store_opened(const char *address, struct cpti_store **store)
+int cpti_store_open_operand(const char *address, struct cpti_store **store)
 {
     struct cpt_error error = {0};
     const cpt_status status = cpti_store_open(address, store, &error);
 
     return status == CPT_INVALID
                ? cpti_usage("%s: %s", cpti_quoted(address), error.sentence)
-               : cpti_store_said(address, status, &error);
+               : cpti_store_exit_status(address, status, &error);
 }
 
 /* --- A selection as a question --- */
@@ -74,14 +74,14 @@ static const unsigned char signs[] = {
 };
 
 static void take_value(const struct cpti_expression *expression, size_t index,
-                       struct cpti_asked *asked)
+                       struct cpti_question *made)
 {
     const struct cpti_value *value = &expression->values[index];
     const struct cpt_bytes text = {expression->texts + value->text_at,
                                    value->text_bytes};
 
-    asked->frames[index] = (struct cpti_store_frame){text, value->is_shown};
-    asked->values[index] = (struct cpti_store_value){
+    made->frames[index] = (struct cpti_store_frame){text, value->is_shown};
+    made->values[index] = (struct cpti_store_value){
         .text = text,
         .number = numbers[value->number],
         .truth = value->truth,
@@ -96,47 +96,46 @@ static void take_value(const struct cpti_expression *expression, size_t index,
 }
 
 static void take_expression(const struct cpti_expression *expression, int is_population,
-                            struct cpti_asked *asked)
+                            struct cpti_question *made)
 {
-    const size_t count =
-        cpti_expression_write(expression, is_population, asked->written);
+    const size_t count = cpti_expression_write(expression, is_population, made->signs);
 
     for (size_t i = 0; i < expression->value_count; i++) {
-        take_value(expression, i, asked);
+        take_value(expression, i, made);
     }
     for (size_t i = 0; i < expression->test_count; i++) {
         const struct cpti_test *test = &expression->tests[i];
 
-        asked->terms[i] = (struct cpti_store_term){
+        made->terms[i] = (struct cpti_store_term){
             .field = fields[test->subject],
             .relation = relations[test->relation],
             .key = cpti_expression_key(expression, i),
-            .values = &asked->values[test->value + test->frame_count],
+            .values = &made->values[test->value + test->frame_count],
             .value_count = test->value_count,
-            .frames = &asked->frames[test->value],
+            .frames = &made->frames[test->value],
             .frame_count = test->frame_count,
         };
     }
     for (size_t i = 0; i < count; i++) {
-        asked->parts[i] = (struct cpti_store_part){signs[asked->written[i].sign],
-                                                   asked->written[i].test};
+        made->parts[i] =
+            (struct cpti_store_part){signs[made->signs[i].sign], made->signs[i].test};
     }
-    asked->question.terms = asked->terms;
-    asked->question.term_count = expression->test_count;
-    asked->question.parts = asked->parts;
-    asked->question.part_count = count;
+    made->question.terms = made->terms;
+    made->question.term_count = expression->test_count;
+    made->question.parts = made->parts;
+    made->question.part_count = count;
 }
 
-struct cpti_asked *cpti_asked_new(const struct cpti_selection *selection,
-                                  int is_population)
+struct cpti_question *cpti_question_new(const struct cpti_selection *selection,
+                                        int is_population)
 {
-    struct cpti_asked *asked = calloc(1, sizeof *asked);
+    struct cpti_question *made = calloc(1, sizeof *made);
 
-    if (asked == NULL) {
+    if (made == NULL) {
         (void)cpti_failed("out of memory");
         return NULL;
     }
-    asked->question = (struct cpti_store_question){
+    made->question = (struct cpti_store_question){
         .since_ns = selection->since_ns,
         .until_ns = selection->until_ns,
         .includes_forced = selection->includes_forced,
@@ -144,14 +143,14 @@ struct cpti_asked *cpti_asked_new(const struct cpti_selection *selection,
         .weighs_all_one = selection->includes_forced && !selection->is_random_only,
     };
     if (selection->entry != NULL) {
-        asked->question.entry = cpt_bytes_of(selection->entry);
+        made->question.entry = cpt_bytes_of(selection->entry);
     }
-    take_expression(&selection->expression, is_population, asked);
-    return asked;
+    take_expression(&selection->expression, is_population, made);
+    return made;
 }
 
-uint64_t cpti_asked_weight(const struct cpti_store_question *question,
-                           const struct cpti_store_row *row)
+uint64_t cpti_question_weight(const struct cpti_store_question *question,
+                              const struct cpti_store_row *row)
 {
     return question->weighs_all_one ? CPT_WEIGHT_ONE : row->weight;
 }

@@ -14,30 +14,30 @@
 
 /* A question with what it points to. It borrows the texts of its selection, and is
  * large: some 140 KiB. */
-struct cpti_asked {
+struct cpti_question {
     struct cpti_store_question question;
     struct cpti_store_term terms[CPTI_EXPRESSION_TESTS_MAX];
     struct cpti_store_value values[CPTI_EXPRESSION_VALUES_MAX];
     struct cpti_store_frame frames[CPTI_EXPRESSION_VALUES_MAX];
-    struct cpti_written written[CPTI_WRITTEN_MAX];
-    struct cpti_store_part parts[CPTI_WRITTEN_MAX];
+    struct cpti_condition_sign signs[CPTI_CONDITION_SIGNS_MAX];
+    struct cpti_store_part parts[CPTI_CONDITION_SIGNS_MAX];
 };
 
 /* What @selection asks for; with @is_population without its terms with percentiles,
  * otherwise with their values. NULL without memory, which has been said. Give it back
  * by free(). */
-struct cpti_asked *cpti_asked_new(const struct cpti_selection *selection,
-                                  int is_population);
+struct cpti_question *cpti_question_new(const struct cpti_selection *selection,
+                                        int is_population);
 
 /* The weight of a row that @question selects, as cpti_selection_weight(). */
-uint64_t cpti_asked_weight(const struct cpti_store_question *question,
-                           const struct cpti_store_row *row);
+uint64_t cpti_question_weight(const struct cpti_store_question *question,
+                              const struct cpti_store_row *row);
 
 /* Prints what is wrong with the database at @address, if anything. enum cpti_exit. */
-int cpti_store_said(const char *address, cpt_status status,
-                    const struct cpt_error *error);
+int cpti_store_exit_status(const char *address, cpt_status status,
+                           const struct cpt_error *error);
 
 /* cpti_store_open() with what is wrong printed. enum cpti_exit. */
-int cpti_store_opened(const char *address, struct cpti_store **store);
+int cpti_store_open_operand(const char *address, struct cpti_store **store);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * records.c - requests as records again: those that the database cannot decide about, or
- * all that are selected, for who has to see each one
+ * records.c - requests as records again: those that the database cannot decide about,
+ * or all that are selected, for who has to see each one
  *
  * The former are few or none: somebody compares with a number what applications wrote
  * as the text of another number than a short integer ("2.5", "1e3"). Each row becomes a
@@ -22,9 +22,9 @@
 enum { REST_ROW_BYTES_MAX = 1 << 28 };
 
 /* What one shard is read with. */
-struct resting {
-    struct cpti_asking *asking;
-    cpti_store_row_fn meet;
+struct record_reader {
+    struct cpti_query *query;
+    cpti_store_row_fn visit;
     void *context;
     int is_all; /* all that are or may be selected */
     struct cpt_path *path;
@@ -41,15 +41,15 @@ static void write_rows(struct cpti_rows *sql,
                       "stacks.id, stacks.self_ns FROM cpt_requests FINAL WHERE ");
     cpti_sql_range(sql, question);
     if (is_all) {
-        cpti_sql_add(sql, " AND (%s) AND (%s) AND (", cpti_forced_condition(question),
-                     cpti_root_condition(question));
+        cpti_sql_add(sql, " AND (%s) AND (%s) AND (", cpti_sql_forced(question),
+                     cpti_sql_root(question));
         cpti_sql_selected(sql, question);
         cpti_sql_add(sql, " OR ");
     } else {
         cpti_sql_add(sql, " AND (");
     }
     if (question->picks == NULL) {
-        cpti_sql_unsure(sql, question);
+        cpti_sql_undecided(sql, question);
     } else {
         cpti_sql_add(sql, "0"); /* all of them are selected */
     }
@@ -165,10 +165,10 @@ static int get_attributes(const unsigned char **at, const unsigned char *end,
 }
 
 /* The frame of stack @id in the path, made with all above it. */
-static cpt_status find_frame(const struct resting *resting, uint64_t id,
+static cpt_status find_frame(const struct record_reader *reader, uint64_t id,
                              uint32_t *frame, struct cpt_error *error)
 {
-    const struct cpti_stacks *stacks = &resting->asking->stacks;
+    const struct cpti_stacks *stacks = &reader->query->stacks;
     const struct cpti_stack *above[CPT_PATH_DEPTH_MAX];
     size_t count = 0;
     cpt_status status = CPT_OK;
@@ -187,7 +187,7 @@ static cpt_status find_frame(const struct resting *resting, uint64_t id,
         return cpt_error_set(error, CPT_CORRUPT, 0, "time that is on no stack");
     }
     while (count-- > 0 && status == CPT_OK) {
-        status = cpt_path_frame_add(resting->path, *frame,
+        status = cpt_path_frame_add(reader->path, *frame,
                                     cpt_names_at(stacks->names, above[count]->name),
                                     above[count]->kind, frame);
     }
@@ -195,7 +195,7 @@ static cpt_status find_frame(const struct resting *resting, uint64_t id,
 }
 
 /* What lies on its stacks, which must be all of @latency_ns. */
-static cpt_status get_path(struct resting *resting, uint64_t latency_ns,
+static cpt_status get_path(struct record_reader *reader, uint64_t latency_ns,
                            const unsigned char **at, const unsigned char *end,
                            int *is_whole, struct cpt_error *error)
 {
@@ -213,7 +213,7 @@ static cpt_status get_path(struct resting *resting, uint64_t latency_ns,
     if (!*is_whole) {
         return CPT_OK;
     }
-    cpt_path_reset(resting->path);
+    cpt_path_reset(reader->path);
     for (size_t i = 0; i < count && status == CPT_OK; i++) {
         uint64_t id = 0;
         uint64_t self_ns = 0;
@@ -222,14 +222,14 @@ static cpt_status get_path(struct resting *resting, uint64_t latency_ns,
         (void)cpti_row_get_u64(at, end, &id);
         (void)cpti_row_get_u64(&times, end, &self_ns);
         if (self_ns != 0) {
-            status = find_frame(resting, id, &frame, error);
+            status = find_frame(reader, id, &frame, error);
             if (status == CPT_OK) {
-                status = cpt_path_append_ns(resting->path, frame, self_ns);
+                status = cpt_path_append_ns(reader->path, frame, self_ns);
             }
         }
     }
     *at = times;
-    if (status == CPT_OK && cpt_path_sum_ns(resting->path) != latency_ns) {
+    if (status == CPT_OK && cpt_path_sum_ns(reader->path) != latency_ns) {
         return cpt_error_set(error, CPT_CORRUPT, 0,
                              "the times do not add up to the latency");
     }
@@ -237,7 +237,7 @@ static cpt_status get_path(struct resting *resting, uint64_t latency_ns,
 }
 
 /* Gives the row on, its path encoded as in a log. */
-static cpt_status give(const struct resting *resting, struct cpti_store_row *row,
+static cpt_status give(const struct record_reader *reader, struct cpti_store_row *row,
                        struct cpt_record *record, struct cpt_error *error)
 {
     const struct cpt_metadata_encode_options options = {.struct_bytes = sizeof options,
@@ -245,12 +245,12 @@ static cpt_status give(const struct resting *resting, struct cpti_store_row *row
     unsigned char *data = NULL;
     size_t bytes = 0;
     cpt_status status =
-        cpt_metadata_encode(resting->path, &options, &data, &bytes, NULL);
+        cpt_metadata_encode(reader->path, &options, &data, &bytes, NULL);
 
     if (status == CPT_OK) {
         record->path_bytes = (struct cpt_bytes){(const char *)data, bytes};
         row->record = record;
-        status = resting->meet(resting->context, row);
+        status = reader->visit(reader->context, row);
     }
     cpt_alloc_free(NULL, data);
     return status == CPT_OK
@@ -261,19 +261,19 @@ static cpt_status give(const struct resting *resting, struct cpti_store_row *row
 static cpt_status take_row(void *context, const unsigned char *data, size_t bytes,
                            size_t *used, struct cpt_error *error)
 {
-    struct resting *resting = context;
+    struct record_reader *reader = context;
     const unsigned char *at = data;
     const unsigned char *end = data + bytes;
-    struct cpti_store_row row = {.pick.shard = resting->asking->shard};
-    struct cpt_record record = {.attributes = resting->attributes};
+    struct cpti_store_row row = {.pick.shard = reader->query->shard};
+    struct cpt_record record = {.attributes = reader->attributes};
     int is_whole =
         get_head(&at, end, &row, &record) &&
-        get_attributes(&at, end, resting->attributes, &record.attribute_count);
+        get_attributes(&at, end, reader->attributes, &record.attribute_count);
     cpt_status status = CPT_OK;
 
     *used = 0;
     if (is_whole) {
-        status = get_path(resting, record.latency_ns, &at, end, &is_whole, error);
+        status = get_path(reader, record.latency_ns, &at, end, &is_whole, error);
     }
     if (status != CPT_OK) {
         return cpt_error_set(error, status, 0, "request %016" PRIx64 ": %s",
@@ -283,59 +283,59 @@ static cpt_status take_row(void *context, const unsigned char *data, size_t byte
         return CPT_OK;
     }
     *used = (size_t)(at - data);
-    return give(resting, &row, &record, error);
+    return give(reader, &row, &record, error);
 }
 
-static cpt_status rows_of_shard(struct cpti_asking *asking, struct cpt_error *error)
+static cpt_status rows_of_shard(struct cpti_query *query, struct cpt_error *error)
 {
-    struct resting *resting = asking->context;
+    struct record_reader *reader = query->context;
 
-    resting->asking = asking;
-    write_rows(&asking->sql, asking->question, resting->is_all);
-    return cpti_asking_run(asking, take_row, resting, REST_ROW_BYTES_MAX, error);
+    reader->query = query;
+    write_rows(&query->sql, query->question, reader->is_all);
+    return cpti_query_run(query, take_row, reader, REST_ROW_BYTES_MAX, error);
 }
 
 static cpt_status read_rows(struct cpti_store *store,
                             const struct cpti_store_question *question,
-                            const struct resting *like, struct cpt_error *error)
+                            const struct record_reader *like, struct cpt_error *error)
 {
-    struct resting *resting = cpt_alloc_zeroed(NULL, sizeof *resting);
-    const struct cpti_ask_how how = {
-        .ask = rows_of_shard, .contexts = resting, .needs_stacks = 1, .is_by_turns = 1};
+    struct record_reader *reader = cpt_alloc_zeroed(NULL, sizeof *reader);
+    const struct cpti_query_options options = {
+        .ask = rows_of_shard, .contexts = reader, .needs_stacks = 1, .is_by_turns = 1};
     cpt_status status;
 
-    if (resting == NULL) {
+    if (reader == NULL) {
         return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
     }
-    resting->path = cpt_path_new(NULL);
-    resting->meet = like->meet;
-    resting->context = like->context;
-    resting->is_all = like->is_all;
-    status = resting->path != NULL
-                 ? cpti_ask_each(store, question, &how, error)
+    reader->path = cpt_path_new(NULL);
+    reader->visit = like->visit;
+    reader->context = like->context;
+    reader->is_all = like->is_all;
+    status = reader->path != NULL
+                 ? cpti_query_shards(store, question, &options, error)
                  : cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
-    cpt_path_free(resting->path);
-    cpt_alloc_free(NULL, resting);
+    cpt_path_free(reader->path);
+    cpt_alloc_free(NULL, reader);
     return status;
 }
 
-cpt_status cpti_store_rest(struct cpti_store *store,
-                           const struct cpti_store_question *question,
-                           cpti_store_row_fn meet, void *context,
-                           struct cpt_error *error)
+cpt_status cpti_store_undecided(struct cpti_store *store,
+                                const struct cpti_store_question *question,
+                                cpti_store_row_fn visit, void *context,
+                                struct cpt_error *error)
 {
-    const struct resting like = {.meet = meet, .context = context};
+    const struct record_reader like = {.visit = visit, .context = context};
 
-    return cpti_store_is_unsure(question) ? read_rows(store, question, &like, error)
-                                          : CPT_OK;
+    return cpti_store_has_undecided(question) ? read_rows(store, question, &like, error)
+                                              : CPT_OK;
 }
 
 cpt_status cpti_store_rows(struct cpti_store *store,
                            const struct cpti_store_question *question,
-                           cpti_store_row_fn meet, void *context,
+                           cpti_store_row_fn visit, void *context,
                            struct cpt_error *error)
 {
-    const struct resting like = {.meet = meet, .context = context, .is_all = 1};
+    const struct record_reader like = {.visit = visit, .context = context, .is_all = 1};
 
     return read_rows(store, question, &like, error);
 }

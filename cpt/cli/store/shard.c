@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * shard.c - batches go to their shard until it has them
+ * shard.c - the statements and batches that go to one shard
  *
  *      filling:  rows … rows … rows | swap |  rows …            the loader's thread
- *      sending:                     '------'--POST-->|  shard   the shard's thread
+ *      sending:                     '------'--POST-->|  shard   the sender's thread
  *
- * Each shard has a batch that is being filled and one that is on its way. When the
- * former is full and the latter has arrived, they change places. So all shards take
- * rows at the same time, and the loader goes on meanwhile.
+ * Each shard has two batches: one is filled while the other is sent. When the first is
+ * full and the second has arrived, they change places. So all shards receive rows at
+ * the same time, while the loader continues.
  *
- * A batch may be sent again when its answer was lost. It is never sent to another shard
- * instead, since there the same rows would count once more. While a shard is away its
- * rows wait, and the loader with them.
+ * A batch is sent again if its answer was lost. It is never sent to another shard,
+ * which would count its rows once more. While a shard does not answer, its rows and the
+ * loader wait.
  *
- * A server takes rows of a limited number of partitions at once (100, unless told
- * otherwise). A batch of more months goes in parts, each with all rows of some months.
+ * A server takes rows of a limited number of partitions at once (100 by default). A
+ * batch with more months is sent in parts, each with all rows of some months.
  *
- * Threads: what is in `sending` is the sender's, between its start and the waiting for
- * it; so is the connection.
+ * Threads: from its start to cpti_shard_wait(), only the sender uses `sending` and the
+ * connection.
  */
 #include "cpt/cli/store/store_parts.h"
 #include "cpt/cli/store/tables.h"
@@ -30,10 +30,10 @@
 #include <string.h>
 #include <time.h>
 
-/* Pause before the next try: at first, and at most. And months that go together. */
+/* The first and the longest pause before a retry; the most months in an INSERT. */
 enum { PAUSE_FIRST_MS = 100, PAUSE_MAX_MS = 3000, MONTHS_MAX = 90 };
 
-/* The thread of a shard. */
+/* The thread that sends to a shard. */
 struct cpti_sender {
     const struct cpti_store *store;
     struct cpti_shard *shard;
@@ -49,7 +49,23 @@ static void pause_ms(unsigned ms)
     (void)nanosleep(&time, NULL);
 }
 
-/* Runs an INSERT until the shard has taken it, refuses it, or time is up. */
+cpt_status cpti_shard_run(const struct cpti_store *store, struct cpti_shard *shard,
+                          const char *statement, const struct cpti_rows *rows,
+                          struct cpt_error *error)
+{
+    const struct cpti_http_call call = {
+        .database = store->database,
+        .statement = statement,
+        .data = rows != NULL ? rows->data : NULL,
+        .bytes = rows != NULL ? rows->bytes : 0,
+        .timeout_seconds = CPTI_STATEMENT_SECONDS,
+    };
+
+    return cpti_http_run(shard->http, &call, error);
+}
+
+/* Repeats an INSERT until the shard takes it, refuses it, or the time for retries
+ * ends. */
 static cpt_status insert(const struct cpti_store *store, struct cpti_shard *shard,
                          const char *statement, const struct cpti_rows *rows,
                          struct cpt_error *error)
@@ -134,7 +150,7 @@ void cpti_batch_sort(struct cpti_batch *batch)
     }
 }
 
-/* Stacks first: whoever reads a request finds out what its numbers mean. */
+/* Stacks first: a reader of a request then finds the stacks that it names. */
 static cpt_status send_batch(const struct cpti_store *store, struct cpti_shard *shard,
                              struct cpti_batch *batch, struct cpt_error *error)
 {
@@ -164,27 +180,27 @@ static void *run_sender(void *context)
     return NULL;
 }
 
-/* Waits until the batch on its way has arrived. What became of it. */
-static cpt_status wait_for(struct cpti_shard *shard, struct cpt_error *error)
+cpt_status cpti_shard_wait(struct cpti_shard *shard, struct cpt_error *error)
 {
-    cpt_status status = CPT_OK;
+    cpt_status status;
 
-    if (shard->sender != NULL) {
-        (void)pthread_join(shard->sender->thread, NULL);
-        status = shard->sender->status;
-        if (status != CPT_OK) {
-            (void)cpt_error_set(error, status, 0, "%s", shard->sender->error.sentence);
-        }
-        cpt_alloc_free(NULL, shard->sender);
-        shard->sender = NULL;
+    if (shard->sender == NULL) {
+        return CPT_OK;
     }
+    (void)pthread_join(shard->sender->thread, NULL);
+    status = shard->sender->status;
+    if (status != CPT_OK) {
+        (void)cpt_error_set(error, status, 0, "%s", shard->sender->error.sentence);
+    }
+    cpt_alloc_free(NULL, shard->sender);
+    shard->sender = NULL;
     return status;
 }
 
 cpt_status cpti_shard_send(const struct cpti_store *store, struct cpti_shard *shard,
                            struct cpt_error *error)
 {
-    const cpt_status status = wait_for(shard, error);
+    const cpt_status status = cpti_shard_wait(shard, error);
     const struct cpti_batch full = shard->filling;
     struct cpti_sender *sender;
 
@@ -202,21 +218,8 @@ cpt_status cpti_shard_send(const struct cpti_store *store, struct cpti_shard *sh
             return CPT_OK;
         }
     }
-    cpt_alloc_free(NULL, sender); /* then without a thread */
+    cpt_alloc_free(NULL, sender); /* no thread: send it from this one */
     return send_batch(store, shard, &shard->sending, error);
-}
-
-cpt_status cpti_store_load_end(struct cpti_store *store, struct cpt_error *error)
-{
-    cpt_status status = CPT_OK;
-
-    for (size_t i = 0; i < store->shard_count && status == CPT_OK; i++) {
-        status = cpti_shard_send(store, &store->shards[i], error);
-    }
-    for (size_t i = 0; i < store->shard_count && status == CPT_OK; i++) {
-        status = wait_for(&store->shards[i], error);
-    }
-    return status;
 }
 
 static void free_batch(struct cpti_batch *batch)
@@ -229,7 +232,7 @@ static void free_batch(struct cpti_batch *batch)
 
 void cpti_shard_end(struct cpti_shard *shard)
 {
-    (void)wait_for(shard, NULL);
+    (void)cpti_shard_wait(shard, NULL);
     free_batch(&shard->filling);
     free_batch(&shard->sending);
 }

@@ -427,7 +427,7 @@ static void add_condition(struct cpti_rows *sql,
     cpti_sql_add(sql, question->part_count == 0 ? "1" : "");
 }
 
-static int is_unsure(const struct cpti_store_term *term)
+static int is_undecidable(const struct cpti_store_term *term)
 {
     if (term->field > CPTI_STORE_STATUS && term->field != CPTI_STORE_ATTRIBUTE) {
         return 0;
@@ -440,24 +440,25 @@ static int is_unsure(const struct cpti_store_term *term)
     return 0;
 }
 
-int cpti_store_is_unsure(const struct cpti_store_question *question)
+int cpti_store_has_undecided(const struct cpti_store_question *question)
 {
     for (size_t i = 0; i < question->part_count; i++) {
         if (question->parts[i].sign == CPTI_STORE_TERM &&
-            is_unsure(&question->terms[question->parts[i].term])) {
+            is_undecidable(&question->terms[question->parts[i].term])) {
             return 1;
         }
     }
     return 0;
 }
 
-void cpti_sql_unsure(struct cpti_rows *sql, const struct cpti_store_question *question)
+void cpti_sql_undecided(struct cpti_rows *sql,
+                        const struct cpti_store_question *question)
 {
     cpti_sql_add(sql, "(0");
     for (size_t i = 0; i < question->part_count; i++) {
         const struct cpti_store_term *term = &question->terms[question->parts[i].term];
 
-        if (question->parts[i].sign != CPTI_STORE_TERM || !is_unsure(term)) {
+        if (question->parts[i].sign != CPTI_STORE_TERM || !is_undecidable(term)) {
             continue;
         }
         cpti_sql_add(sql, " OR (");
@@ -483,9 +484,34 @@ void cpti_sql_selected(struct cpti_rows *sql,
     cpti_sql_add(sql, "((");
     add_condition(sql, question);
     cpti_sql_add(sql, ")");
-    if (cpti_store_is_unsure(question)) {
+    if (cpti_store_has_undecided(question)) {
         cpti_sql_add(sql, " AND NOT ");
-        cpti_sql_unsure(sql, question);
+        cpti_sql_undecided(sql, question);
     }
     cpti_sql_add(sql, ")");
+}
+
+const char *cpti_sql_forced(const struct cpti_store_question *question)
+{
+    return question->includes_forced ? "1" : "is_forced = 0";
+}
+
+const char *cpti_sql_root(const struct cpti_store_question *question)
+{
+    return question->includes_local_roots ? "1" : "is_local_root = 0";
+}
+
+void cpti_sql_weight(struct cpti_rows *sql, const struct cpti_store_question *question)
+{
+    cpti_sql_add(sql, "%s AS w",
+                 question->weighs_all_one ? "toUInt64(1048576)" : "weight");
+}
+
+void cpti_sql_where(struct cpti_rows *sql, const struct cpti_store_question *question)
+{
+    cpti_sql_add(sql, " WHERE ");
+    cpti_sql_range(sql, question);
+    cpti_sql_add(sql, " AND (%s) AND (%s) AND w > 0 AND ", cpti_sql_forced(question),
+                 cpti_sql_root(question));
+    cpti_sql_selected(sql, question);
 }

@@ -34,6 +34,18 @@ void cpti_sql_selected(struct cpti_rows *sql,
                        const struct cpti_store_question *question);
 
 /* In brackets: that the database cannot say exactly whether the condition holds. */
-void cpti_sql_unsure(struct cpti_rows *sql, const struct cpti_store_question *question);
+void cpti_sql_undecided(struct cpti_rows *sql,
+                        const struct cpti_store_question *question);
+
+/* The conditions that leave out forced requests, and the own records of inner services;
+ * "1" if they count. */
+const char *cpti_sql_forced(const struct cpti_store_question *question);
+const char *cpti_sql_root(const struct cpti_store_question *question);
+
+/* The weight of a request: "… AS w". */
+void cpti_sql_weight(struct cpti_rows *sql, const struct cpti_store_question *question);
+
+/* " WHERE …" of all selected requests whose weight w is not 0. */
+void cpti_sql_where(struct cpti_rows *sql, const struct cpti_store_question *question);
 
 #endif

@@ -7,32 +7,31 @@
 #include "cpt/cli/store/tables.h"
 #include "cpt/cpt_alloc.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATEMENT_SECONDS = 300 };
-
 static const char plain[] = "clickhouse://";
 static const char secret[] = "clickhouses://";
 
-static int begins_with(const char *text, const char *prefix)
+static bool begins_with(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
 /* --- Addresses --- */
 
-/* The parts of an address, each with a NUL behind it, in `text`. */
+/* The parts of an address: strings in `text`. */
 struct address {
     char text[CPTI_STORE_ADDRESS_BYTES_MAX + 1];
-    int is_secret;
+    bool is_secret;
     char *user; /* NULL: none */
     char *places;
     char *database;
 };
 
-static int is_name(const char *text)
+static bool is_name(const char *text)
 {
     const size_t bytes = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST"
                                       "UVWXYZ0123456789_");
@@ -40,8 +39,8 @@ static int is_name(const char *text)
     return bytes != 0 && bytes <= CPTI_STORE_NAME_BYTES_MAX && text[bytes] == '\0';
 }
 
-static cpt_status take_apart(const char *given, struct address *address,
-                             struct cpt_error *error)
+static cpt_status parse_address(const char *given, struct address *address,
+                                struct cpt_error *error)
 {
     char *at;
 
@@ -68,14 +67,15 @@ static cpt_status take_apart(const char *given, struct address *address,
     }
     if (address->user != NULL && strchr(address->user, ':') != NULL) {
         return cpt_error_set(error, CPT_INVALID, 0,
-                             "holds a password, which others can see; set "
+                             "holds a password, which other users can see; set "
                              "CPT_CLICKHOUSE_PASSWORD in the environment");
     }
     return CPT_OK;
 }
 
-/* "HOST:PORT" or "[IPV6]:PORT": nothing that would make another address of it. */
-static int is_place(const char *place)
+/* Whether @place is "HOST:PORT" or "[IPV6]:PORT", with no character that has another
+ * meaning in a URL. */
+static bool is_place(const char *place)
 {
     const char *colon = strrchr(place, ':');
     const char *digits = "0123456789";
@@ -136,8 +136,8 @@ static cpt_status add_shards(struct cpti_store *store, struct address *address,
 cpt_status cpti_store_open(const char *given, struct cpti_store **store,
                            struct cpt_error *error)
 {
-    struct address address = {.is_secret = 0};
-    cpt_status status = take_apart(given, &address, error);
+    struct address address = {.user = NULL};
+    cpt_status status = parse_address(given, &address, error);
     struct cpti_store *made;
 
     if (status != CPT_OK) {
@@ -197,21 +197,6 @@ void cpti_store_batch_rows(struct cpti_store *store, size_t rows)
 
 /* --- Tables --- */
 
-cpt_status cpti_shard_run(const struct cpti_store *store, struct cpti_shard *shard,
-                          const char *statement, const struct cpti_rows *rows,
-                          struct cpt_error *error)
-{
-    const struct cpti_http_call call = {
-        .database = store->database,
-        .statement = statement,
-        .data = rows != NULL ? rows->data : NULL,
-        .bytes = rows != NULL ? rows->bytes : 0,
-        .timeout_seconds = STATEMENT_SECONDS,
-    };
-
-    return cpti_http_run(shard->http, &call, error);
-}
-
 static cpt_status take_count(void *context, const unsigned char *data, size_t bytes,
                              size_t *used, struct cpt_error *error)
 {
@@ -230,14 +215,15 @@ static cpt_status has_ordinal(const struct cpti_store *store, struct cpti_shard 
         .statement = CPTI_HAS_ORDINAL,
         .rows = take_count,
         .context = count,
-        .timeout_seconds = STATEMENT_SECONDS,
+        .timeout_seconds = CPTI_STATEMENT_SECONDS,
     };
 
     *count = 0;
     return cpti_http_run(shard->http, &call, error);
 }
 
-/* Adds the column to a table that is older than it. Another loader may be faster. */
+/* Adds the column to a table made before there was one. If that fails, another loader
+ * may have added it in between. */
 static cpt_status add_ordinal(const struct cpti_store *store, struct cpti_shard *shard,
                               struct cpt_error *error)
 {
@@ -258,27 +244,22 @@ static cpt_status add_ordinal(const struct cpti_store *store, struct cpti_shard 
 static cpt_status create_on(const struct cpti_store *store, struct cpti_shard *shard,
                             struct cpt_error *error)
 {
+    static const char *const tables[] = {CPTI_TABLE_STACKS, CPTI_TABLE_REQUESTS};
     char statement[64 + CPTI_STORE_NAME_BYTES_MAX];
     const struct cpti_http_call call = {
-        .database = "default", /* its own may not be there yet */
+        .database = "default", /* the store's own may not exist yet */
         .statement = statement,
-        .timeout_seconds = STATEMENT_SECONDS,
+        .timeout_seconds = CPTI_STATEMENT_SECONDS,
     };
     cpt_status status;
 
     (void)snprintf(statement, sizeof statement, "CREATE DATABASE IF NOT EXISTS `%s`",
                    store->database);
     status = cpti_http_run(shard->http, &call, error);
-    if (status == CPT_OK) {
-        status = cpti_shard_run(store, shard, CPTI_TABLE_STACKS, NULL, error);
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0] && status == CPT_OK; i++) {
+        status = cpti_shard_run(store, shard, tables[i], NULL, error);
     }
-    if (status == CPT_OK) {
-        status = cpti_shard_run(store, shard, CPTI_TABLE_REQUESTS, NULL, error);
-    }
-    if (status == CPT_OK) {
-        status = add_ordinal(store, shard, error);
-    }
-    return status;
+    return status != CPT_OK ? status : add_ordinal(store, shard, error);
 }
 
 cpt_status cpti_store_create(struct cpti_store *store, struct cpt_error *error)

@@ -183,7 +183,7 @@ struct cpti_store_pick {
  *
  * There are requests of which the database cannot say exactly whether the condition
  * holds: a text such as "1e3" is compared with a number. All answers but those of
- * cpti_store_rest() are about the others.
+ * cpti_store_undecided() are about the others.
  */
 struct cpti_store_question {
     uint64_t since_ns;
@@ -210,12 +210,12 @@ struct cpti_store_service {
 };
 
 /*
- * Tells @meet of the services of each shard; the same may come once a shard. What @meet
- * returns is passed on if it is not CPT_OK. Errors as below.
+ * Tells @visit of the services of each shard; the same may come once a shard. What
+ * @visit returns is passed on if it is not CPT_OK. Errors as below.
  */
 cpt_status cpti_store_survey(
     struct cpti_store *store, const struct cpti_store_question *question,
-    cpt_status (*meet)(void *context, const struct cpti_store_service *service),
+    cpt_status (*visit)(void *context, const struct cpti_store_service *service),
     void *context, struct cpt_error *error);
 
 /*
@@ -240,26 +240,26 @@ struct cpti_store_row {
 };
 
 /* Whether there may be requests that the database cannot decide about. */
-int cpti_store_is_unsure(const struct cpti_store_question *question);
+int cpti_store_has_undecided(const struct cpti_store_question *question);
 
 /* What meets rows; anything but CPT_OK ends it. */
 typedef cpt_status (*cpti_store_row_fn)(void *context,
                                         const struct cpti_store_row *row);
 
 /*
- * Gives @meet those requests, one after the other on the caller's thread, whatever the
+ * Gives @visit those requests, one after the other on the caller's thread, whatever the
  * condition, and those of inner services and forced ones, too. Errors as above, and
- * what @meet returns.
+ * what @visit returns.
  */
-cpt_status cpti_store_rest(struct cpti_store *store,
-                           const struct cpti_store_question *question,
-                           cpti_store_row_fn meet, void *context,
-                           struct cpt_error *error);
+cpt_status cpti_store_undecided(struct cpti_store *store,
+                                const struct cpti_store_question *question,
+                                cpti_store_row_fn visit, void *context,
+                                struct cpt_error *error);
 
 /* The same with all requests that are selected, and those that may be; in any order. */
 cpt_status cpti_store_rows(struct cpti_store *store,
                            const struct cpti_store_question *question,
-                           cpti_store_row_fn meet, void *context,
+                           cpti_store_row_fn visit, void *context,
                            struct cpt_error *error);
 
 /* The place of a selected request among all. */
@@ -270,13 +270,13 @@ struct cpti_store_place {
 };
 
 /*
- * Gives @meet_source the logs there are, by name and hash, then @meet_place the place
+ * Gives @visit_source the logs there are, by name and hash, then @visit_place the place
  * of each selected request that has a weight, in any order. Errors as above.
  */
 cpt_status cpti_store_places(
     struct cpti_store *store, const struct cpti_store_question *question,
-    cpt_status (*meet_source)(void *context, struct cpt_bytes name, uint64_t hash),
-    cpt_status (*meet_place)(void *context, const struct cpti_store_place *place),
+    cpt_status (*visit_source)(void *context, struct cpt_bytes name, uint64_t hash),
+    cpt_status (*visit_place)(void *context, const struct cpti_store_place *place),
     void *context, struct cpt_error *error);
 
 /* The weights of the selected requests that took from @from_ns to @to_ns are added up,
@@ -287,13 +287,13 @@ struct cpti_store_span {
     unsigned shift; /* below 64 */
 };
 
-/* Gives @meet the sums, as 32 bits and up; the same number may come once a shard.
+/* Gives @visit the sums, as 32 bits and up; the same number may come once a shard.
  * Errors as above. */
 cpt_status cpti_store_weigh(struct cpti_store *store,
                             const struct cpti_store_question *question,
                             const struct cpti_store_span *span,
-                            cpt_status (*meet)(void *context, uint64_t number,
-                                               uint64_t low_sum, uint64_t high_sum),
+                            cpt_status (*visit)(void *context, uint64_t number,
+                                                uint64_t low_sum, uint64_t high_sum),
                             void *context, struct cpt_error *error);
 
 /* Whether any request has the attribute @key: *@has_key. Errors as above. */

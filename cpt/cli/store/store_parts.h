@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * store_parts.h - what a store is made of, for the files of this folder
+ * store_parts.h - the parts of a store, for the files of this folder
  *
- * Threads: one at a time, but for what shard.c says.
+ * Threads: one at a time; shard.c states its exceptions.
  */
 #ifndef CPTI_STORE_PARTS_H
 #define CPTI_STORE_PARTS_H
@@ -13,10 +13,11 @@
 #include "cpt/cli/store/stacks.h"
 #include "cpt/cli/store/store.h"
 
-/* Rows are sent if they have so many bytes, however few they are. */
-enum { CPTI_BATCH_BYTES = 32 << 20 };
+/* A batch of this size is sent, even if it has few rows. The time limit of a
+ * statement. */
+enum { CPTI_BATCH_BYTES = 32 << 20, CPTI_STATEMENT_SECONDS = 300 };
 
-/* Where the row of a request begins in a batch, and the partition it goes to. */
+/* The bytes of a request's row in a batch, and its partition. */
 struct cpti_row_place {
     size_t at;
     size_t end;
@@ -26,7 +27,7 @@ struct cpti_row_place {
 /* Rows that are sent together. */
 struct cpti_batch {
     struct cpti_rows requests;
-    struct cpti_rows stacks; /* that they need */
+    struct cpti_rows stacks; /* the stacks that the requests need */
     struct cpti_row_place *places;
     size_t row_count;
     size_t place_capacity;
@@ -35,14 +36,14 @@ struct cpti_batch {
 struct cpti_shard {
     struct cpti_http *http;
     struct cpti_batch filling; /* not sent yet */
-    struct cpti_batch sending; /* its thread's until that has ended */
+    struct cpti_batch sending; /* only the sender's thread uses it while it runs */
     struct cpti_sender *sender;
 };
 
-/* The time of a request on a stack, and on it or below. */
+/* The time of a request on a stack, and on it and below. */
 struct cpti_stack_time {
     uint64_t id;
-    size_t entry; /* of the table of stacks */
+    size_t entry; /* in the table of stacks */
     uint64_t self_ns;
     uint64_t inclusive_ns;
 };
@@ -53,27 +54,32 @@ struct cpti_store {
     char database[CPTI_STORE_NAME_BYTES_MAX + 1];
     unsigned retry_seconds;
     size_t batch_rows;
-    struct cpti_stacks stacks; /* that were loaded; each knows who was told of it */
-    struct cpti_rows row;      /* of one request; scratch of load.c, as are these */
+    struct cpti_stacks stacks; /* the loaded ones, with the shards that know each */
+    struct cpti_rows row; /* of one request; scratch of load.c, like the next two */
     struct cpti_stack_time *times;
     size_t time_capacity;
 };
 
-/* The rows of @batch in the order of their partitions; and the end of the part that
- * begins at row @from and may be sent at once. */
+/* Sorts the rows of @batch by partition. */
 void cpti_batch_sort(struct cpti_batch *batch);
+
+/* The end of the part of a sorted batch that begins at row @from and fits one
+ * INSERT. */
 size_t cpti_batch_part(const struct cpti_batch *batch, size_t from);
 
-/* Sends what is in shard->filling, on a thread, when the batch before it has arrived.
- * CPT_OK, or what became of that one; see cpti_store_load_add(). */
+/* Waits for the batch under way, then sends shard->filling on a thread of its own.
+ * CPT_OK, or the error of the batch before; see cpti_store_load_add(). */
 cpt_status cpti_shard_send(const struct cpti_store *store, struct cpti_shard *shard,
                            struct cpt_error *error);
 
-/* Waits for the batch that is being sent to @shard, and forgets what is left. */
+/* Waits for the batch under way. CPT_OK or its error. */
+cpt_status cpti_shard_wait(struct cpti_shard *shard, struct cpt_error *error);
+
+/* Waits for the batch under way, and frees both batches. */
 void cpti_shard_end(struct cpti_shard *shard);
 
-/* Runs @statement, which has no answer, on @shard, with @rows behind it if that is not
- * NULL. Errors as of cpti_http_run(). */
+/* Runs @statement, which has no answer, on @shard; unless @rows is NULL, they follow
+ * the statement. Errors as of cpti_http_run(). */
 cpt_status cpti_shard_run(const struct cpti_store *store, struct cpti_shard *shard,
                           const char *statement, const struct cpti_rows *rows,
                           struct cpt_error *error);

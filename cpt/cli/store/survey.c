@@ -12,7 +12,7 @@
 #include <inttypes.h>
 
 /* How a kind of question is asked and its rows are read. */
-struct surveying {
+struct survey {
     void (*write)(struct cpti_rows *sql, const struct cpti_store_question *question,
                   const void *detail);
     const void *detail;
@@ -23,16 +23,16 @@ struct surveying {
 };
 
 struct answer {
-    const struct surveying *surveying;
+    const struct survey *survey;
     struct cpti_rows rows;
 };
 
-static cpt_status survey_shard(struct cpti_asking *asking, struct cpt_error *error)
+static cpt_status survey_shard(struct cpti_query *query, struct cpt_error *error)
 {
-    struct answer *answer = asking->context;
+    struct answer *answer = query->context;
 
-    answer->surveying->write(&asking->sql, asking->question, answer->surveying->detail);
-    return cpti_asking_run(asking, cpti_asking_keep, &answer->rows, 0, error);
+    answer->survey->write(&query->sql, query->question, answer->survey->detail);
+    return cpti_query_run(query, cpti_query_keep, &answer->rows, 0, error);
 }
 
 static cpt_status read_rows(const struct answer *answer, size_t shard,
@@ -43,8 +43,7 @@ static cpt_status read_rows(const struct answer *answer, size_t shard,
     cpt_status status = CPT_OK;
 
     while (at != end && status == CPT_OK) {
-        if (!answer->surveying->read(&at, end, shard, answer->surveying->context,
-                                     &status)) {
+        if (!answer->survey->read(&at, end, shard, answer->survey->context, &status)) {
             return cpt_error_set(error, CPT_CORRUPT, 0, "the answer ends within a row");
         }
     }
@@ -55,17 +54,17 @@ static cpt_status read_rows(const struct answer *answer, size_t shard,
 
 static cpt_status survey_all(const struct cpti_store *store,
                              const struct cpti_store_question *question,
-                             const struct surveying *surveying, struct cpt_error *error)
+                             const struct survey *survey, struct cpt_error *error)
 {
     struct answer answers[CPTI_STORE_SHARDS_MAX] = {{0}};
-    const struct cpti_ask_how how = {
+    const struct cpti_query_options options = {
         .ask = survey_shard, .contexts = answers, .context_bytes = sizeof answers[0]};
     cpt_status status;
 
     for (size_t i = 0; i < store->shard_count; i++) {
-        answers[i].surveying = surveying;
+        answers[i].survey = survey;
     }
-    status = cpti_ask_each(store, question, &how, error);
+    status = cpti_query_shards(store, question, &options, error);
     for (size_t i = 0; i < store->shard_count; i++) {
         if (status == CPT_OK) {
             status = read_rows(&answers[i], i, error);
@@ -77,8 +76,8 @@ static cpt_status survey_all(const struct cpti_store *store,
 
 /* --- Services --- */
 
-struct survey {
-    cpt_status (*meet)(void *context, const struct cpti_store_service *service);
+struct service_visitor {
+    cpt_status (*visit)(void *context, const struct cpti_store_service *service);
     void *context;
 };
 
@@ -86,8 +85,8 @@ static void write_services(struct cpti_rows *sql,
                            const struct cpti_store_question *question,
                            const void *detail)
 {
-    const char *forced = cpti_forced_condition(question);
-    const char *root = cpti_root_condition(question);
+    const char *forced = cpti_sql_forced(question);
+    const char *root = cpti_sql_root(question);
 
     (void)detail;
     cpti_sql_add(sql,
@@ -105,7 +104,7 @@ static void write_services(struct cpti_rows *sql,
 static int read_service(const unsigned char **at, const unsigned char *end,
                         size_t shard, void *context, cpt_status *status)
 {
-    const struct survey *survey = context;
+    const struct service_visitor *visitor = context;
     struct cpti_store_service service;
 
     (void)shard;
@@ -116,20 +115,20 @@ static int read_service(const unsigned char **at, const unsigned char *end,
         !cpti_row_get_u64(at, end, &service.selected_count)) {
         return 0;
     }
-    *status = survey->meet(survey->context, &service);
+    *status = visitor->visit(visitor->context, &service);
     return 1;
 }
 
 cpt_status cpti_store_survey(
     struct cpti_store *store, const struct cpti_store_question *question,
-    cpt_status (*meet)(void *context, const struct cpti_store_service *service),
+    cpt_status (*visit)(void *context, const struct cpti_store_service *service),
     void *context, struct cpt_error *error)
 {
-    struct survey survey = {meet, context};
-    const struct surveying surveying = {
-        .write = write_services, .read = read_service, .context = &survey};
+    struct service_visitor visitor = {visit, context};
+    const struct survey survey = {
+        .write = write_services, .read = read_service, .context = &visitor};
 
-    return survey_all(store, question, &surveying, error);
+    return survey_all(store, question, &survey, error);
 }
 
 /* --- Keys --- */
@@ -166,20 +165,20 @@ cpt_status cpti_store_has_key(struct cpti_store *store, struct cpt_bytes key,
                               int *has_key, struct cpt_error *error)
 {
     const struct cpti_store_question question = {.until_ns = UINT64_MAX};
-    const struct surveying surveying = {.write = write_has_key,
-                                        .detail = &key,
-                                        .read = read_has_key,
-                                        .context = has_key};
+    const struct survey survey = {.write = write_has_key,
+                                  .detail = &key,
+                                  .read = read_has_key,
+                                  .context = has_key};
 
     *has_key = 0;
-    return survey_all(store, &question, &surveying, error);
+    return survey_all(store, &question, &survey, error);
 }
 
 /* --- Weights of latencies --- */
 
-struct weighing {
-    cpt_status (*meet)(void *context, uint64_t number, uint64_t low_sum,
-                       uint64_t high_sum);
+struct weight_visitor {
+    cpt_status (*visit)(void *context, uint64_t number, uint64_t low_sum,
+                        uint64_t high_sum);
     void *context;
 };
 
@@ -206,7 +205,7 @@ static void write_weights(struct cpti_rows *sql,
 static int read_weight(const unsigned char **at, const unsigned char *end, size_t shard,
                        void *context, cpt_status *status)
 {
-    const struct weighing *weighing = context;
+    const struct weight_visitor *visitor = context;
     uint64_t number;
     uint64_t low_sum;
     uint64_t high_sum;
@@ -216,31 +215,31 @@ static int read_weight(const unsigned char **at, const unsigned char *end, size_
         !cpti_row_get_u64(at, end, &high_sum)) {
         return 0;
     }
-    *status = weighing->meet(weighing->context, number, low_sum, high_sum);
+    *status = visitor->visit(visitor->context, number, low_sum, high_sum);
     return 1;
 }
 
 cpt_status cpti_store_weigh(struct cpti_store *store,
                             const struct cpti_store_question *question,
                             const struct cpti_store_span *span,
-                            cpt_status (*meet)(void *context, uint64_t number,
-                                               uint64_t low_sum, uint64_t high_sum),
+                            cpt_status (*visit)(void *context, uint64_t number,
+                                                uint64_t low_sum, uint64_t high_sum),
                             void *context, struct cpt_error *error)
 {
-    struct weighing weighing = {meet, context};
-    const struct surveying surveying = {.write = write_weights,
-                                        .detail = span,
-                                        .read = read_weight,
-                                        .context = &weighing};
+    struct weight_visitor visitor = {visit, context};
+    const struct survey survey = {.write = write_weights,
+                                  .detail = span,
+                                  .read = read_weight,
+                                  .context = &visitor};
 
-    return survey_all(store, question, &surveying, error);
+    return survey_all(store, question, &survey, error);
 }
 
 /* --- Places --- */
 
-struct placing {
-    cpt_status (*meet_source)(void *context, struct cpt_bytes name, uint64_t hash);
-    cpt_status (*meet_place)(void *context, const struct cpti_store_place *place);
+struct place_visitor {
+    cpt_status (*visit_source)(void *context, struct cpt_bytes name, uint64_t hash);
+    cpt_status (*visit_place)(void *context, const struct cpti_store_place *place);
     void *context;
 };
 
@@ -257,7 +256,7 @@ static void write_sources(struct cpti_rows *sql,
 static int read_source(const unsigned char **at, const unsigned char *end, size_t shard,
                        void *context, cpt_status *status)
 {
-    const struct placing *placing = context;
+    const struct place_visitor *visitor = context;
     struct cpt_bytes name;
     uint64_t hash;
 
@@ -265,7 +264,7 @@ static int read_source(const unsigned char **at, const unsigned char *end, size_
     if (!cpti_row_get_text(at, end, &name) || !cpti_row_get_u64(at, end, &hash)) {
         return 0;
     }
-    *status = placing->meet_source(placing->context, name, hash);
+    *status = visitor->visit_source(visitor->context, name, hash);
     return 1;
 }
 
@@ -284,7 +283,7 @@ static void write_places(struct cpti_rows *sql,
 static int read_place(const unsigned char **at, const unsigned char *end, size_t shard,
                       void *context, cpt_status *status)
 {
-    const struct placing *placing = context;
+    const struct place_visitor *visitor = context;
     struct cpti_store_place place = {.pick.shard = shard};
 
     if (!cpti_row_get_u64(at, end, &place.source) ||
@@ -292,25 +291,25 @@ static int read_place(const unsigned char **at, const unsigned char *end, size_t
         !cpti_row_get_u64(at, end, &place.pick.id)) {
         return 0;
     }
-    *status = placing->meet_place(placing->context, &place);
+    *status = visitor->visit_place(visitor->context, &place);
     return 1;
 }
 
 cpt_status cpti_store_places(
     struct cpti_store *store, const struct cpti_store_question *question,
-    cpt_status (*meet_source)(void *context, struct cpt_bytes name, uint64_t hash),
-    cpt_status (*meet_place)(void *context, const struct cpti_store_place *place),
+    cpt_status (*visit_source)(void *context, struct cpt_bytes name, uint64_t hash),
+    cpt_status (*visit_place)(void *context, const struct cpti_store_place *place),
     void *context, struct cpt_error *error)
 {
-    struct placing placing = {meet_source, meet_place, context};
-    struct surveying surveying = {
-        .write = write_sources, .read = read_source, .context = &placing};
-    cpt_status status = survey_all(store, question, &surveying, error);
+    struct place_visitor visitor = {visit_source, visit_place, context};
+    struct survey survey = {
+        .write = write_sources, .read = read_source, .context = &visitor};
+    cpt_status status = survey_all(store, question, &survey, error);
 
     if (status == CPT_OK) {
-        surveying.write = write_places;
-        surveying.read = read_place;
-        status = survey_all(store, question, &surveying, error);
+        survey.write = write_places;
+        survey.read = read_place;
+        status = survey_all(store, question, &survey, error);
     }
     return status;
 }

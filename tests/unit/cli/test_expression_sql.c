@@ -10,7 +10,7 @@
 #include <string.h>
 
 static struct cpti_expression expression;
-static struct cpti_written written[CPTI_WRITTEN_MAX];
+static struct cpti_condition_sign written[CPTI_CONDITION_SIGNS_MAX];
 
 static void add(const char *text)
 {
@@ -81,7 +81,7 @@ static void test_the_largest_fits(void)
     }
     CU_ASSERT_EQUAL(expression.test_count, 3 * CPTI_EXPRESSION_TERMS_MAX);
     count = cpti_expression_write(&expression, 0, written);
-    CU_ASSERT_TRUE(count > expression.test_count && count <= CPTI_WRITTEN_MAX);
+    CU_ASSERT_TRUE(count > expression.test_count && count <= CPTI_CONDITION_SIGNS_MAX);
 }
 
 CU_TestInfo cpt_expression_sql_tests[] = {

@@ -229,9 +229,9 @@ static void test_numbers_in_sql(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(written(&sql, &question),
                                   " >= reinterpretAsFloat64(unhex('"
                                   "000000000000E043'))"));
-    CU_ASSERT_FALSE(cpti_store_is_unsure(&question));
+    CU_ASSERT_FALSE(cpti_store_has_undecided(&question));
     value.reads_texts = 1;
-    CU_ASSERT_TRUE(cpti_store_is_unsure(&question));
+    CU_ASSERT_TRUE(cpti_store_has_undecided(&question));
     cpti_rows_deinit(&sql);
 }
 
