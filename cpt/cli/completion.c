@@ -3,17 +3,17 @@
 /*
  * completion.c - completions for three shells, made from the command tables
  *
- * All three do the same: the first word is a command, a word that begins with a hyphen
- * is one of its options, the value of an option that has a list of words is one of
- * them, everything else is a file. Texts stand in single quotes, and put_text() lets
- * none through that would end them.
+ * They are the same in each shell: the first word is a command; a word that begins with
+ * a hyphen is one of its options; the value of an option with a list of words is one of
+ * them; any other word is a file. Texts stand in single quotes; put_text() replaces
+ * each quote in them.
  */
 #include "cpt/cli/help.h"
 
 #include <string.h>
 
-/* The first part of @text, up to a semicolon or colon, fit to stand in single quotes in
- * all three shells; a byte in @special gets a backslash. */
+/* Prints @text up to its first semicolon or colon, for single quotes in each shell. A
+ * byte in @special gets a backslash. */
 static void put_text(FILE *file, const char *text, const char *special)
 {
     const size_t bytes = strcspn(text, ";:");
@@ -89,7 +89,7 @@ static void put_bash(FILE *file)
         file);
 }
 
-/* One specification for _arguments. */
+/* One option, as a specification for _arguments. */
 static void put_zsh_option(FILE *file, const struct cpti_option *option)
 {
     (void)fprintf(file, " \\\n                '*--%s[", option->name);

@@ -11,36 +11,28 @@ enum { OPTION_INDENT = 2, HELP_INDENT = 6, OPTION_BYTES = 128 };
 
 const char cpti_about[] =
     "cpt shows which parts of a distributed system made its requests slow. It reads "
-    "the "
-    "critical paths that services wrote to path logs, averages those of many requests "
-    "to "
-    "one tree, prints and compares such trees, and writes them as profiles for pprof.\n"
+    "the critical paths that services wrote to path logs, averages the paths of many "
+    "requests in one tree, prints and compares such trees, and writes them as profiles "
+    "for pprof.\n"
     "\n"
-    "The time of a part is the time for which it alone held the request up. So the "
-    "times "
-    "of all parts add up to the latency of the request.";
+    "The time of a part is the time during which it alone delayed the request. So the "
+    "times of all parts add up to the latency of the request.";
 
-const char cpti_exit_text[] = "0: done. 1: an input or the system failed; what could "
-                              "be done was done, and what was "
-                              "skipped is counted on standard error. 2: the command "
-                              "line is wrong; nothing was done. 3: what --fail-if "
-                              "asked about is so.";
+const char cpti_exit_text[] =
+    "0: done. 1: an input or the system failed; everything else was done, and "
+    "standard error counts what was skipped. 2: the command line is wrong; nothing was "
+    "done. 3: the condition of --fail-if holds.";
 
 const char cpti_environment_text[] =
-    "COLUMNS: the width that tables are fitted to; without it that of the terminal, "
-    "and "
-    "no limit where standard output is none. NO_COLOR: no colours, if not empty.";
-
-const struct cpti_option cpti_common_options[] = {
-    {"help", 'h', NULL, "print this help", NULL},
-    {0},
-};
+    "COLUMNS: the width of tables; by default the width of the terminal, or no limit "
+    "if standard output is not a terminal. NO_COLOR: if it is not empty, the output "
+    "has no colours.";
 
 const struct cpti_option cpti_tool_options[] = {
     {"help", 'h', NULL, "print this help", NULL},
     {"version", 0, NULL, "print the version", NULL},
-    {"completion", 0, "SHELL", "print completions for a shell", "bash zsh fish"},
-    {"man", 0, "[COMMAND]", "print the man page, as troff", NULL},
+    {"completion", 0, "SHELL", "print the completions for a shell", "bash zsh fish"},
+    {"man", 0, "[COMMAND]", "print the man page in troff format", NULL},
     {0},
 };
 
@@ -78,7 +70,7 @@ void cpti_help_tool(FILE *file)
                         "      watch three services, their critical paths and a diff\n"
                         "  cpt report paths.cptlog\n"
                         "      where the requests of a path log spent their time\n"
-                        "\n'cpt COMMAND --help' tells more about a command.\n");
+                        "\n'cpt COMMAND --help' describes a command.\n");
 }
 
 void cpti_help_command(FILE *file, const struct cpti_command *command)

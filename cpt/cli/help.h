@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * help.h - what the tool says about itself, all of it made from the command tables
+ * help.h - the commands, and their descriptions, made from their tables
  *
- * help.c for the screen, man.c for man pages (troff), completion.c for shells.
+ * help.c prints them on the screen, man.c as man pages (troff), completion.c as shell
+ * completions.
  */
 #ifndef CPTI_CLI_HELP_H
 #define CPTI_CLI_HELP_H
@@ -12,24 +13,28 @@
 
 #include <stdio.h>
 
-/* The sentences that the help and the man pages share. */
+/* All commands, in the order of the data flow; main.c. */
+extern const struct cpti_command *const cpti_commands[];
+extern const size_t cpti_command_count;
+
+/* Texts that the help and the man pages share. */
 extern const char cpti_about[];
 extern const char cpti_exit_text[];
 extern const char cpti_environment_text[];
 
-/* Options of the tool itself, before a command. */
+/* The options of the tool itself, which stand before a command. */
 extern const struct cpti_option cpti_tool_options[];
 
-/* `cpt --help` */
+/* Prints `cpt --help`. */
 void cpti_help_tool(FILE *file);
 
-/* `cpt <command> --help` */
+/* Prints `cpt COMMAND --help`. */
 void cpti_help_command(FILE *file, const struct cpti_command *command);
 
-/* A man page of section 1 in troff: of @command, or of the tool if it is NULL. */
+/* Prints a man page of section 1 in troff: of @command; NULL: of the tool. */
 void cpti_man(FILE *file, const struct cpti_command *command);
 
-/* Completions for @shell: "bash", "zsh" or "fish". */
+/* Prints the completions for @shell: "bash", "zsh" or "fish". */
 void cpti_completion(FILE *file, const char *shell);
 
 #endif

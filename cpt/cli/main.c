@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * main.c - the command table, and the tool's own options
+ * main.c - the command table, and the options of the tool itself
  *
- * The table is in the order of the data flow: a request's header, the log, the tree,
- * what is printed of it, what is written from it.
+ * The table follows the data flow: the header of a request, the log, the tree, what is
+ * printed from it, what is written from it.
  */
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/help.h"
@@ -40,7 +40,7 @@ const size_t cpti_command_count = sizeof cpti_commands / sizeof cpti_commands[0]
 
 enum { NAMES_MAX = 32 };
 
-const struct cpti_command *cpti_command_find(const char *name)
+static const struct cpti_command *find_command(const char *name)
 {
     for (size_t i = 0; i < cpti_command_count; i++) {
         if (strcmp(cpti_commands[i]->name, name) == 0) {
@@ -72,21 +72,21 @@ static int run_command(const struct cpti_command *command, size_t count,
                        char *const *words)
 {
     struct cpti_arguments arguments;
-    int status = cpti_arguments_init(&arguments, command, count, words);
+    int exit_status = cpti_arguments_init(&arguments, command, count, words);
 
-    if (status == CPTI_EXIT_DONE && cpti_has(&arguments, "help")) {
+    if (exit_status == CPTI_EXIT_DONE && cpti_has(&arguments, "help")) {
         cpti_help_command(stdout, command);
-    } else if (status == CPTI_EXIT_DONE) {
-        status = command->run(&arguments);
+    } else if (exit_status == CPTI_EXIT_DONE) {
+        exit_status = command->run(&arguments);
     }
     cpti_arguments_deinit(&arguments);
-    return status;
+    return exit_status;
 }
 
 /* cpt --man [COMMAND] */
 static int run_man(const char *name)
 {
-    const struct cpti_command *command = name != NULL ? cpti_command_find(name) : NULL;
+    const struct cpti_command *command = name != NULL ? find_command(name) : NULL;
 
     if (name != NULL && command == NULL) {
         return unknown_command(name);
@@ -129,10 +129,10 @@ static int run_tool(size_t count, char *const *words)
     return cpti_usage("unknown option '%s'; see 'cpt --help'", cpti_quoted(word));
 }
 
-/* `cpt help [COMMAND]`, for those who try it. */
+/* cpt help [COMMAND], which is not documented */
 static int run_help(const char *name)
 {
-    const struct cpti_command *command = name != NULL ? cpti_command_find(name) : NULL;
+    const struct cpti_command *command = name != NULL ? find_command(name) : NULL;
 
     if (name != NULL && command == NULL) {
         return unknown_command(name);
@@ -158,7 +158,7 @@ static int run(size_t count, char *const *words)
     if (strcmp(words[0], "help") == 0) {
         return run_help(count > 1 ? words[1] : NULL);
     }
-    command = cpti_command_find(words[0]);
+    command = find_command(words[0]);
     if (command == NULL) {
         return unknown_command(words[0]);
     }
@@ -167,7 +167,7 @@ static int run(size_t count, char *const *words)
 
 int main(int argument_count, char **arguments)
 {
-    /* for the width of characters only; numbers keep their dots */
+    /* only for the width of characters; numbers keep their decimal point */
     if (setlocale(LC_CTYPE, "C.UTF-8") == NULL) {
         (void)setlocale(LC_CTYPE, "");
     }

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * man.c - the man pages, made from the tables that make the help
+ * man.c - the man pages, made from the same tables as the help
  *
- * Plain man(7) macros, which every troff and mandoc reads. Text is escaped: a backslash
- * is \e, a hyphen is \- so that it can be copied, and a line may not begin with a dot
- * or an apostrophe.
+ * They use plain man(7) macros, which every troff and mandoc reads. In text a backslash
+ * becomes \e and a hyphen \-, so that it can be copied. A dot or an apostrophe that
+ * begins a line is escaped, too.
  */
 #include "cpt/cli/help.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static void put_text(FILE *file, const char *text)
 {
-    int is_line_start = 1;
+    bool is_line_start = true;
 
     for (; *text != '\0'; text++) {
         if (is_line_start && (*text == '.' || *text == '\'')) {
@@ -30,11 +31,11 @@ static void put_text(FILE *file, const char *text)
     }
 }
 
-/* Paragraphs with an empty line between; lines that begin with a space stay as they
- * are. */
+/* Paragraphs, separated by an empty line. A line that begins with a space is not
+ * filled. */
 static void put_paragraphs(FILE *file, const char *text)
 {
-    int is_literal = 0;
+    bool is_literal = false;
 
     while (*text != '\0') {
         const size_t bytes = strcspn(text, "\n");
@@ -125,8 +126,8 @@ static void put_tool(FILE *file)
                 file);
     put_paragraphs(file, cpti_about);
     (void)fputs(
-        ".SH COMMANDS\nEach has a man page of its own; they stand in the order of "
-        "the data flow.\n",
+        ".SH COMMANDS\nEach command has its own man page. The list follows the data "
+        "flow.\n",
         file);
     for (size_t i = 0; i < cpti_command_count; i++) {
         (void)fprintf(file, ".TP\n.BR cpt\\-%s (1)\n", cpti_commands[i]->name);

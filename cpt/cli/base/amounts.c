@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int cpti_amount_read(const char **at, double *value, enum cpti_unit *unit)
+bool cpti_amount_read(const char **at, double *value, enum cpti_unit *unit)
 {
     static const struct {
         const char *word;
@@ -24,11 +24,11 @@ int cpti_amount_read(const char **at, double *value, enum cpti_unit *unit)
     char *end = NULL;
 
     if (strspn(*at, "0123456789.") == 0) {
-        return 0; /* no hexadecimal, no infinity, no sign */
+        return false; /* no hexadecimal, no infinity, no sign */
     }
     *value = strtod(*at, &end);
     if (end == *at || !(*value > 0) || !isfinite(*value)) {
-        return 0;
+        return false;
     }
     *unit = CPTI_UNIT_NONE;
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
@@ -42,7 +42,7 @@ int cpti_amount_read(const char **at, double *value, enum cpti_unit *unit)
         }
     }
     *at = end;
-    return 1;
+    return true;
 }
 
 int cpti_amounts(const char *option, const char *text, enum cpti_unit unit,

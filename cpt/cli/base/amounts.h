@@ -10,26 +10,26 @@
 #ifndef CPTI_CLI_AMOUNTS_H
 #define CPTI_CLI_AMOUNTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* Values of one list. */
+/* The most values in one list. */
 enum { CPTI_AMOUNTS_MAX = 16 };
 
-/* What is behind the number. */
+/* The unit after a number. */
 enum cpti_unit {
     CPTI_UNIT_NONE, /* a plain number */
     CPTI_UNIT_TIME, /* ns us ms s; the value is in ns */
-    CPTI_UNIT_PART  /* %; the value is a part of 1 */
+    CPTI_UNIT_PART  /* %; 2% is the value 0.02 */
 };
 
-/*
- * Reads one number at *@at, above 0 and finite, digits with at most one dot, and its
- * unit; then *@at stands behind them. Whether there was one.
- */
-int cpti_amount_read(const char **at, double *value, enum cpti_unit *unit);
+/* Reads a number and its unit at *@at and moves *@at past them. The number is digits
+ * with at most one dot, finite and above 0. False if there is none. */
+bool cpti_amount_read(const char **at, double *value, enum cpti_unit *unit);
 
-/* Reads @text as a list of at most CPTI_AMOUNTS_MAX such values, all of @unit, with
- * commas between. CPTI_EXIT_DONE; CPTI_EXIT_USAGE which names the option. */
+/* Reads @text as a list of such values, separated by commas, all of @unit, at most
+ * CPTI_AMOUNTS_MAX. Returns CPTI_EXIT_DONE, or CPTI_EXIT_USAGE with a message that
+ * names @option. */
 int cpti_amounts(const char *option, const char *text, enum cpti_unit unit,
                  double values[CPTI_AMOUNTS_MAX], size_t *count);
 

@@ -20,7 +20,7 @@ enum { SLURP_BYTES_FIRST = 64 * 1024, LOG_MAGIC_BYTES = 8 };
 
 /* --- Inputs --- */
 
-static int is_stdio(const char *path)
+static bool is_stdio(const char *path)
 {
     return strcmp(path, "-") == 0;
 }
@@ -30,8 +30,8 @@ const char *cpti_input_name(const struct cpti_input *input)
     return is_stdio(input->path) ? "standard input" : cpti_quoted(input->path);
 }
 
-/* Every block of a log begins with the same bytes, the first one too. */
-static int is_log(const unsigned char *head, size_t bytes)
+/* Each block of a log, also the first, begins with the same bytes. */
+static bool is_log(const unsigned char *head, size_t bytes)
 {
     unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
 
@@ -54,7 +54,7 @@ static enum cpti_input_kind kind_of(const unsigned char *head, size_t bytes)
                                                             : CPTI_INPUT_OTHER;
 }
 
-int cpti_is_store(const char *operand)
+bool cpti_is_store(const char *operand)
 {
     return strncmp(operand, "clickhouse://", 13) == 0 ||
            strncmp(operand, "clickhouses://", 14) == 0;
@@ -66,8 +66,7 @@ int cpti_input_open(struct cpti_input *input, const char *path)
 
     *input = (struct cpti_input){.path = path};
     if (cpti_is_store(path)) {
-        return cpti_failed("%s: is a database, of which trees are made; this needs the "
-                           "path logs themselves",
+        return cpti_failed("%s: is a database; this command reads files only",
                            cpti_quoted(path));
     }
     input->file = is_stdio(path) ? stdin : fopen(path, "rb");
@@ -81,11 +80,11 @@ int cpti_input_open(struct cpti_input *input, const char *path)
     errno = 0;
     input->head_bytes = fread(input->head, 1, sizeof input->head, input->file);
     if (ferror(input->file)) {
-        const int failed = cpti_failed("%s: cannot be read: %s", cpti_input_name(input),
-                                       strerror(errno));
+        const int exit_status = cpti_failed("%s: cannot be read: %s",
+                                            cpti_input_name(input), strerror(errno));
 
         cpti_input_close(input);
-        return failed;
+        return exit_status;
     }
     input->kind = kind_of(input->head, input->head_bytes);
     return CPTI_EXIT_DONE;
@@ -190,7 +189,7 @@ int cpti_input_slurp(struct cpti_input *input, size_t limit, unsigned char **dat
         used += more;
         if (used > limit) {
             free(buffer);
-            return cpti_failed("%s: has more than %zu bytes, which is the limit",
+            return cpti_failed("%s: is longer than the limit of %zu bytes",
                                cpti_input_name(input), limit);
         }
         if (more == 0) {
@@ -206,16 +205,16 @@ int cpti_input_slurp(struct cpti_input *input, size_t limit, unsigned char **dat
 
 /* --- Outputs --- */
 
-/* The temporary file, for when we are told to end. One is written at a time. */
+/* The temporary file, which a signal handler removes. There is one at a time. */
 static char *volatile unfinished;
 
-/* Only what a signal handler may call. */
+/* A signal handler: calls only what POSIX allows there. */
 static void remove_unfinished(int signal_number)
 {
     if (unfinished != NULL) {
         (void)unlink(unfinished);
     }
-    (void)raise(signal_number); /* now as it would have ended us without the handler */
+    (void)raise(signal_number); /* the default action, as SA_RESETHAND restored it */
 }
 
 static void expect_signals(void)
@@ -234,7 +233,7 @@ static void expect_signals(void)
     }
 }
 
-/* The place that a file of that name has: links are followed, as with a plain write. */
+/* The file that @path leads to through links, as a plain write follows them. */
 static char *resolve(const char *path)
 {
     char *target = realpath(path, NULL);
@@ -242,7 +241,7 @@ static char *resolve(const char *path)
     return target != NULL ? target : strdup(path);
 }
 
-/* The permissions of a new file. */
+/* The permissions of a new file, by the umask. */
 static mode_t new_file_mode(void)
 {
     const mode_t mask = umask(0);
@@ -251,7 +250,7 @@ static mode_t new_file_mode(void)
     return 0666 & ~mask;
 }
 
-/* A temporary file beside @output's target. */
+/* Opens a temporary file beside @output's target. */
 static int open_temporary(struct cpti_output *output, mode_t mode)
 {
     const size_t bytes = strlen(output->target) + sizeof ".XXXXXX";
@@ -283,8 +282,8 @@ static int open_temporary(struct cpti_output *output, mode_t mode)
 int cpti_output_open(struct cpti_output *output, const char *path)
 {
     struct stat about;
-    int is_there;
-    int status;
+    bool exists;
+    int exit_status;
 
     *output = (struct cpti_output){0};
     if (path == NULL || is_stdio(path)) {
@@ -292,8 +291,8 @@ int cpti_output_open(struct cpti_output *output, const char *path)
         return CPTI_EXIT_DONE;
     }
     output->path = path;
-    is_there = stat(path, &about) == 0;
-    if (is_there && !S_ISREG(about.st_mode)) {
+    exists = stat(path, &about) == 0;
+    if (exists && !S_ISREG(about.st_mode)) {
         output->file = fopen(path, "wb");
         return output->file != NULL ? CPTI_EXIT_DONE
                                     : cpti_failed("%s: cannot be written: %s",
@@ -303,12 +302,13 @@ int cpti_output_open(struct cpti_output *output, const char *path)
     if (output->target == NULL) {
         return cpti_failed("out of memory");
     }
-    /* What was private stays so. */
-    status = open_temporary(output, is_there ? about.st_mode & 0777 : new_file_mode());
-    if (status != CPTI_EXIT_DONE) {
+    /* A private file stays private. */
+    exit_status =
+        open_temporary(output, exists ? about.st_mode & 0777 : new_file_mode());
+    if (exit_status != CPTI_EXIT_DONE) {
         cpti_output_abort(output);
     }
-    return status;
+    return exit_status;
 }
 
 int cpti_output_write(void *context, const void *data, size_t bytes)
@@ -328,18 +328,18 @@ static void output_deinit(struct cpti_output *output)
 
 int cpti_output_commit(struct cpti_output *output)
 {
-    int failed;
+    bool has_failed;
 
     if (output->file == stdout) {
-        return CPTI_EXIT_DONE; /* cpti_finish() looks whether all went well */
+        return CPTI_EXIT_DONE; /* cpti_finish() checks it */
     }
     errno = 0;
-    failed = ferror(output->file) || fflush(output->file) != 0;
-    failed = (fclose(output->file) != 0) || failed;
+    has_failed = ferror(output->file) || fflush(output->file) != 0;
+    has_failed = (fclose(output->file) != 0) || has_failed;
     output->file = NULL;
-    failed = failed || (output->temporary != NULL &&
-                        rename(output->temporary, output->target) != 0);
-    if (failed) {
+    has_failed = has_failed || (output->temporary != NULL &&
+                                rename(output->temporary, output->target) != 0);
+    if (has_failed) {
         const int number = errno;
 
         if (output->temporary != NULL) {
@@ -349,7 +349,7 @@ int cpti_output_commit(struct cpti_output *output)
                           number != 0 ? strerror(number) : "unknown error");
     }
     output_deinit(output);
-    return failed ? CPTI_EXIT_FAILED : CPTI_EXIT_DONE;
+    return has_failed ? CPTI_EXIT_FAILED : CPTI_EXIT_DONE;
 }
 
 void cpti_output_abort(struct cpti_output *output)

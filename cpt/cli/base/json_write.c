@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* json_write.c - JSON written as it comes; see json_write.h */
+/* json_write.c - JSON, written item by item; see json_write.h */
 #include "cpt/cli/base/json_write.h"
 
 #include "cpt/utf8.h"
@@ -12,7 +12,7 @@
 
 /* --- Strings --- */
 
-/* Bytes that one byte of a text may become. */
+/* The most bytes that one byte of a text becomes. */
 enum { ESCAPE_BYTES = 6 };
 
 static size_t put_unicode(char *to, unsigned code)
@@ -26,8 +26,8 @@ static size_t put_unicode(char *to, unsigned code)
     return ESCAPE_BYTES;
 }
 
-/* The character at @at of @text, which is none that stands for itself in ASCII; moves
- * on behind it. How many bytes it is in JSON. */
+/* Writes the character at *@at of @text, which is not a plain ASCII one, and moves *@at
+ * past it. Returns its bytes in JSON. */
 static size_t put_character(struct cpt_bytes text, size_t *at, char *to)
 {
     const unsigned char *from = (const unsigned char *)text.data + *at;
@@ -46,14 +46,14 @@ static size_t put_character(struct cpt_bytes text, size_t *at, char *to)
         return put_unicode(to, from[0]);
     }
     if (bytes == 2 && from[0] == 0xc2 && from[1] < 0xa0) {
-        return put_unicode(to, from[1]); /* C1: a terminal obeys it */
+        return put_unicode(to, from[1]); /* C1, a control code of terminals */
     }
     memcpy(to, from, bytes);
     return bytes;
 }
 
-/* Characters of @text from @at on, as many as surely fit into @room bytes at @to; moves
- * on behind them. How many bytes. */
+/* Writes characters of @text from *@at on while the longest escape fits into @room
+ * bytes at @to, and moves *@at past them. Returns the bytes written. */
 static size_t escape(struct cpt_bytes text, size_t *at, char *to, size_t room)
 {
     size_t used = 0;
@@ -84,7 +84,7 @@ size_t cpti_json_quote(struct cpt_bytes text, char *to)
 
 /* --- The buffer --- */
 
-/* A write that fails is remembered by the stream. */
+/* The stream keeps the error of a write that fails. */
 static void flush(struct cpti_json *json)
 {
     (void)fwrite(json->buffer, 1, json->used, json->file);
@@ -142,16 +142,16 @@ static void put_number(struct cpti_json *json, uint64_t number)
 
 /* --- Items --- */
 
-/* The comma before an item, and its key. */
+/* Writes the comma before an item, and its key. */
 static void begin_item(struct cpti_json *json, const char *key)
 {
     if (json->has_item[json->depth] == 1) {
         put_char(json, ',');
     }
-    /* 2: a key has been written and this is its value */
+    /* 2: the key has been written, this is its value */
     if (json->is_row && json->has_item[json->depth] != 2) {
         put_char(json, '\n');
-        json->is_row = 0;
+        json->is_row = false;
     }
     json->has_item[json->depth] = 1;
     if (key != NULL) {
@@ -160,7 +160,7 @@ static void begin_item(struct cpti_json *json, const char *key)
     }
 }
 
-/* What has been written of the outermost item is all of it. */
+/* Flushes after the outermost item. */
 static void end_item(struct cpti_json *json)
 {
     if (json->depth == 0) {
@@ -190,7 +190,7 @@ void cpti_json_close(struct cpti_json *json)
     assert(json->depth > 0);
     if (json->is_row) {
         put_char(json, '\n');
-        json->is_row = 0;
+        json->is_row = false;
     }
     put_char(json, json->closers[--json->depth]);
     if (json->depth == 0) {
@@ -202,7 +202,7 @@ void cpti_json_close(struct cpti_json *json)
 
 void cpti_json_row(struct cpti_json *json)
 {
-    json->is_row = 1;
+    json->is_row = true;
 }
 
 void cpti_json_bytes(struct cpti_json *json, const char *key, struct cpt_bytes text)
@@ -241,7 +241,7 @@ void cpti_json_integer(struct cpti_json *json, const char *key, int64_t number)
     end_item(json);
 }
 
-void cpti_json_bool(struct cpti_json *json, const char *key, int is_true)
+void cpti_json_bool(struct cpti_json *json, const char *key, bool is_true)
 {
     cpti_json_raw(json, key, cpt_bytes_of(is_true ? "true" : "false"));
 }
@@ -259,7 +259,8 @@ void cpti_json_float(struct cpti_json *json, const char *key, double number)
         cpti_json_null(json, key);
         return;
     }
-    /* bit by bit: -0 and 0 are written in different ways; records are often alike */
+    /* The last text serves again: neighbours are often equal. Bits are compared, as -0
+     * and 0 have different texts. */
     memcpy(&bits, &number, sizeof bits);
     if (json->real_text[0] == '\0' || json->real != bits) {
         json->real = bits;

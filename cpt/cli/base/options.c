@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* options.c - the command line taken apart; see options.h */
+/* options.c - the parser of the command line; see options.h */
 #include "cpt/cli/base/options.h"
 
 #include "cpt/cli/base/output.h"
@@ -9,10 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer words are compared by their beginning: it is about typing mistakes. */
+/* Of longer words the beginning is compared: enough to find typing mistakes. */
 enum { WORD_BYTES_MAX = 32, WORDS_MAX = 64 };
 
-/* Insertions, deletions and changes that lead from @left to @right. */
+/* Options of every command. */
+static const struct cpti_option common_options[] = {
+    {"help", 'h', NULL, "print this help", NULL},
+    {0},
+};
+
+/* The insertions, deletions and changes that turn @left into @right. */
 static size_t edit_distance(const char *left, const char *right)
 {
     size_t row[WORD_BYTES_MAX + 1];
@@ -40,7 +46,8 @@ static size_t edit_distance(const char *left, const char *right)
 const char *cpti_nearest_word(const char *given, const char *const *words, size_t count)
 {
     const char *best = NULL;
-    size_t best_distance = strlen(given) / 3 + 2; /* farther away is no mistyping */
+    size_t best_distance =
+        strlen(given) / 3 + 2; /* not a typing mistake from here on */
 
     for (size_t i = 0; i < count; i++) {
         const size_t distance = edit_distance(given, words[i]);
@@ -58,7 +65,7 @@ const struct cpti_option *cpti_command_option(const struct cpti_command *command
 {
     for (size_t i = 0; i <= CPTI_OPTION_TABLES_MAX; i++) {
         const struct cpti_option *option =
-            i < CPTI_OPTION_TABLES_MAX ? command->options[i] : cpti_common_options;
+            i < CPTI_OPTION_TABLES_MAX ? command->options[i] : common_options;
 
         for (; option != NULL && option->name != NULL; option++) {
             if (index == 0) {
@@ -118,7 +125,7 @@ static int unknown_option(const struct cpti_command *command, const char *word)
                       command->name);
 }
 
-/* The command line as it is walked through. */
+/* The position in the command line. */
 struct walk {
     struct cpti_arguments *arguments;
     char *const *words;
@@ -126,7 +133,8 @@ struct walk {
     size_t index;
 };
 
-static void note(struct walk *walk, const struct cpti_option *option, const char *value)
+static void add_option(struct walk *walk, const struct cpti_option *option,
+                       const char *value)
 {
     walk->arguments->options[walk->arguments->option_count++] =
         (struct cpti_argument){option, value};
@@ -138,7 +146,7 @@ static int needs_value(const struct cpti_option *option)
                       option->name, option->value);
 }
 
-/* Whether @value is one of those that @option can have. */
+/* Checks that @option takes @value. enum cpti_exit. */
 static int check_word(const struct cpti_option *option, const char *value)
 {
     const char *at = option->words;
@@ -176,7 +184,7 @@ static int take_long(struct walk *walk)
         }
         value = equals != NULL ? equals + 1 : walk->words[++walk->index];
     }
-    note(walk, option, value);
+    add_option(walk, option, value);
     return value == NULL ? CPTI_EXIT_DONE : check_word(option, value);
 }
 
@@ -192,13 +200,13 @@ static int take_letters(struct walk *walk)
             return unknown_option(walk->arguments->command, word);
         }
         if (option->value == NULL) {
-            note(walk, option, NULL);
+            add_option(walk, option, NULL);
             continue;
         }
         if (at[1] == '\0' && walk->index + 1 == walk->count) {
             return needs_value(option);
         }
-        note(walk, option, at[1] != '\0' ? at + 1 : walk->words[++walk->index]);
+        add_option(walk, option, at[1] != '\0' ? at + 1 : walk->words[++walk->index]);
         return check_word(
             option, walk->arguments->options[walk->arguments->option_count - 1].value);
     }
@@ -215,7 +223,7 @@ static int check_operands(const struct cpti_arguments *arguments)
                           command->name);
     }
     if (arguments->operand_count > command->operand_count_max) {
-        return cpti_usage("'%s' is one too many; see 'cpt %s --help'",
+        return cpti_usage("operand '%s' is one too many; see 'cpt %s --help'",
                           cpti_quoted(arguments->operands[command->operand_count_max]),
                           command->name);
     }
@@ -228,10 +236,10 @@ int cpti_arguments_init(struct cpti_arguments *arguments,
 {
     struct walk walk = {arguments, words, count, 0};
     size_t letter_count = 1;
-    int is_operand = 0;
+    bool is_operand = false;
 
     for (size_t i = 0; i < count; i++) {
-        letter_count += strlen(words[i]); /* no word holds more options than bytes */
+        letter_count += strlen(words[i]); /* a word has at most one option a byte */
     }
     *arguments = (struct cpti_arguments){.command = command};
     arguments->options = calloc(letter_count, sizeof *arguments->options);
@@ -241,17 +249,17 @@ int cpti_arguments_init(struct cpti_arguments *arguments,
     }
     for (; walk.index < count; walk.index++) {
         const char *word = words[walk.index];
-        int failed = CPTI_EXIT_DONE;
+        int exit_status = CPTI_EXIT_DONE;
 
         if (is_operand || word[0] != '-' || word[1] == '\0') {
             arguments->operands[arguments->operand_count++] = word;
         } else if (strcmp(word, "--") == 0) {
-            is_operand = 1;
+            is_operand = true;
         } else {
-            failed = word[1] == '-' ? take_long(&walk) : take_letters(&walk);
+            exit_status = word[1] == '-' ? take_long(&walk) : take_letters(&walk);
         }
-        if (failed != CPTI_EXIT_DONE) {
-            return failed;
+        if (exit_status != CPTI_EXIT_DONE) {
+            return exit_status;
         }
     }
     return cpti_has(arguments, "help") ? CPTI_EXIT_DONE : check_operands(arguments);
@@ -264,20 +272,20 @@ void cpti_arguments_deinit(struct cpti_arguments *arguments)
     *arguments = (struct cpti_arguments){0};
 }
 
-static int is_named(const struct cpti_argument *argument, const char *name)
+static bool is_named(const struct cpti_argument *argument, const char *name)
 {
     assert(argument->option != NULL);
     return strcmp(argument->option->name, name) == 0;
 }
 
-int cpti_has(const struct cpti_arguments *arguments, const char *name)
+bool cpti_has(const struct cpti_arguments *arguments, const char *name)
 {
     for (size_t i = 0; i < arguments->option_count; i++) {
         if (is_named(&arguments->options[i], name)) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 const char *cpti_value_at(const struct cpti_arguments *arguments, const char *name,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* output.c - messages, the terminal, and text fitted to it; see output.h */
+/* output.c - messages, and text fitted to the terminal; see output.h */
 #include "cpt/cli/base/output.h"
 
 #include "cpt/cli/base/command.h"
@@ -16,7 +16,7 @@
 
 enum { QUOTED_COUNT = 4, WRAP_COLUMNS = 78, COLUMNS_MIN = 40, COLUMNS_MAX = 4096 };
 
-/* The next of the buffers that are used in turn. */
+/* The next buffer, in turn. */
 static char *take_buffer(void)
 {
     static _Thread_local char buffers[QUOTED_COUNT][CPTI_TEXT_BYTES];
@@ -33,7 +33,7 @@ const char *cpti_quoted_bytes(struct cpt_bytes text)
     return buffer;
 }
 
-/* Bytes of @text before the first that only names have to escape. */
+/* The bytes of @text before the first one that only names escape. */
 static size_t plain_bytes(struct cpt_bytes text)
 {
     size_t bytes = 0;
@@ -80,26 +80,26 @@ const char *cpti_quoted(const char *text)
     return cpti_quoted_bytes(cpt_bytes_of(text));
 }
 
-static void say(const char *format, va_list arguments) CPT_PRINTF(1, 0);
+static void print_message(const char *format, va_list arguments) CPT_PRINTF(1, 0);
 
-static _Thread_local FILE *said_to;
+static _Thread_local FILE *message_file;
 
-void cpti_say_to(FILE *file)
+void cpti_messages_to(FILE *file)
 {
-    said_to = file;
+    message_file = file;
 }
 
-int cpti_says_apart(void)
+bool cpti_messages_are_apart(void)
 {
-    return said_to != NULL;
+    return message_file != NULL;
 }
 
-static void say(const char *format, va_list arguments)
+static void print_message(const char *format, va_list arguments)
 {
-    FILE *file = said_to != NULL ? said_to : stderr;
+    FILE *file = message_file != NULL ? message_file : stderr;
 
-    if (said_to == NULL) {
-        (void)fflush(stdout); /* in the order in which it happened */
+    if (message_file == NULL) {
+        (void)fflush(stdout); /* keeps both streams in order */
     }
     (void)fputs("cpt: ", file);
     (void)vfprintf(file, format, arguments);
@@ -111,7 +111,7 @@ int cpti_failed(const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    say(format, arguments);
+    print_message(format, arguments);
     va_end(arguments);
     return CPTI_EXIT_FAILED;
 }
@@ -121,7 +121,7 @@ int cpti_usage(const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    say(format, arguments);
+    print_message(format, arguments);
     va_end(arguments);
     return CPTI_EXIT_USAGE;
 }
@@ -131,18 +131,18 @@ void cpti_warn(const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    say(format, arguments);
+    print_message(format, arguments);
     va_end(arguments);
 }
 
-int cpti_finish(int status)
+int cpti_finish(int exit_status)
 {
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {
         return cpti_failed("standard output: %s",
                            errno != 0 ? strerror(errno) : "cannot be written");
     }
-    return status;
+    return exit_status;
 }
 
 size_t cpti_columns(void)
@@ -162,7 +162,7 @@ size_t cpti_columns(void)
     return columns > COLUMNS_MAX ? COLUMNS_MAX : columns;
 }
 
-int cpti_is_coloured(void)
+bool cpti_is_coloured(void)
 {
     const char *no_color = getenv("NO_COLOR");
     const char *terminal = getenv("TERM");
@@ -171,8 +171,8 @@ int cpti_is_coloured(void)
            terminal != NULL && strcmp(terminal, "dumb") != 0;
 }
 
-/* The next character of @text: its bytes, and in @columns how wide it is. The locale
- * that main() sets makes wcwidth() know wide and combining characters. */
+/* The bytes of the first character of @text, and its width in *@columns. wcwidth()
+ * knows wide and combining characters by the locale that main() sets. */
 static size_t character(const char *text, size_t *columns)
 {
     mbstate_t state = {0};
@@ -186,7 +186,7 @@ static size_t character(const char *text, size_t *columns)
     }
     bytes = mbrtowc(&wide, text, MB_CUR_MAX, &state);
     if (bytes == 0 || bytes > MB_CUR_MAX) {
-        /* without a UTF-8 locale: count the bytes that begin a character */
+        /* no UTF-8 locale: count the bytes that begin a character */
         *columns = ((unsigned char)text[0] & 0xc0U) != 0x80U;
         return 1;
     }
@@ -226,7 +226,7 @@ size_t cpti_text_columns(const char *text)
     return columns;
 }
 
-/* One paragraph of @bytes. */
+/* Prints one paragraph of @bytes. */
 static void wrap(FILE *file, size_t indent, const char *text, size_t bytes)
 {
     const size_t room = WRAP_COLUMNS - indent;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * output.h - what the tool says, and to whom
+ * output.h - messages, and text fitted to the terminal
  *
- * stdout is the result and nothing else; stderr is for people. Whatever comes from
- * outside (a file's name, an argument, a frame) goes through cpti_quoted() or the
- * functions of cpt_path.h, so that no byte of it reaches a terminal as a command.
- * Threads: any.
+ * stdout holds the result and nothing else; stderr is for people. Text from outside (a
+ * file's name, an argument, a frame) passes through cpti_quoted() or the functions of
+ * cpt_path.h, so that a terminal never obeys it. Threads: any.
  *
  *      cpt: paths.cptlog: record 17 at byte 3308: block fails its checksum
  */
@@ -15,59 +14,64 @@
 
 #include "cpt/cpt_name.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
-/* Longest text of one frame or quoted word that is shown: a name of 255 bytes, every
- * byte escaped, after a service that is as long. */
+/* The longest text of a frame or quoted word: a name of 255 bytes, each one escaped,
+ * after a service of that length. */
 enum { CPTI_TEXT_BYTES = 2304 };
 
-/* @text with control bytes and broken UTF-8 as \xNN. Good until four more calls. */
+/* @text with control bytes and invalid UTF-8 as \xNN. Valid until the fourth call after
+ * this one. */
 const char *cpti_quoted(const char *text);
 const char *cpti_quoted_bytes(struct cpt_bytes text);
 
-/* The same for text that is no name: ';' and backslash stay as they are. The second
- * writes as snprintf() does, what does not fit left out, and says the bytes written. */
+/* The same for text that is not a name: ';' and backslash are not escaped. The second
+ * one writes what fits, with a NUL, and returns the bytes written. */
 const char *cpti_printable(struct cpt_bytes text);
 size_t cpti_printable_to(struct cpt_bytes text, char *to, size_t capacity);
 
-/* Prints "cpt: " and the sentence on stderr. CPTI_EXIT_FAILED, so that it is one line
- * to return. */
+/* Prints "cpt: " and the sentence on stderr. Returns CPTI_EXIT_FAILED, for
+ * `return cpti_failed(…)`. */
 int cpti_failed(const char *format, ...) CPT_PRINTF(1, 2);
 
-/* The same for a mistake on the command line: CPTI_EXIT_USAGE. */
+/* The same for a mistake on the command line; returns CPTI_EXIT_USAGE. */
 int cpti_usage(const char *format, ...) CPT_PRINTF(1, 2);
 
-/* The same for what does not stop anything. */
+/* The same for a warning. */
 void cpti_warn(const char *format, ...) CPT_PRINTF(1, 2);
 
-/* From here on, what this thread says goes to @file; NULL: to stderr. */
-void cpti_say_to(FILE *file);
+/* Sends the messages of this thread to @file from now on; NULL: to stderr. */
+void cpti_messages_to(FILE *file);
 
-/* Whether it does not go to stderr: then nothing else of this thread goes there. */
-int cpti_says_apart(void);
+/* Whether the messages of this thread go to a file; then nothing else of it may go to
+ * stderr either. */
+bool cpti_messages_are_apart(void);
 
-/* Flushes stdout. CPTI_EXIT_FAILED with a line on stderr if not all could be written,
- * otherwise @status. Every program ends through it. */
-int cpti_finish(int status);
+/* Flushes stdout. Returns @exit_status, or CPTI_EXIT_FAILED with a line on stderr if
+ * stdout could not be written. Each program ends with it. */
+int cpti_finish(int exit_status);
 
-/* Columns that may be filled: COLUMNS, or the terminal's; 0 (no limit) if stdout is no
- * terminal, as a program that reads on wants whole names; 80 if it will not say. */
+/* The columns to fill: those of COLUMNS, or of the terminal (80 if it does not tell);
+ * 0, no limit, if stdout is not a terminal: a program that reads it wants whole
+ * names. */
 size_t cpti_columns(void);
 
-/* Whether stdout may be coloured: a terminal that is not dumb, and NO_COLOR not set. */
-int cpti_is_coloured(void);
+/* Whether stdout may be coloured: a terminal, not a dumb one, and NO_COLOR is not
+ * set. */
+bool cpti_is_coloured(void);
 
-/* Columns that @text takes on a terminal. */
+/* The columns of @text on a terminal. */
 size_t cpti_text_columns(const char *text);
 
-/* Bytes of @text that fit @columns, whole characters only. */
+/* The bytes of @text that fit into @columns, whole characters only. */
 size_t cpti_text_fit(const char *text, size_t columns);
 
-/* Prints @text with its paragraphs wrapped to 78 columns and indented. A line that
- * begins with a space is kept as it is. */
+/* Prints @text indented, its paragraphs wrapped at 78 columns. A line that begins with
+ * a space is not wrapped. */
 void cpti_print_wrapped(FILE *file, size_t indent, const char *text);
 
-/* Nanoseconds as milliseconds, the unit of all our tables: "12.345". */
+/* Nanoseconds as milliseconds, the unit of all tables: "12.345". */
 const char *cpti_ms(double ns, char text[32]);
 
 /* Wall-clock nanoseconds as "2026-01-31T12:00:00.000000000Z". */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Between columns, and the least that is left to the last one. */
+/* The gap between columns, and the least width of the last one. */
 enum { GAP_COLUMNS = 2, LAST_COLUMNS_MIN = 16 };
 
 struct cpti_table {
@@ -20,8 +20,8 @@ struct cpti_table {
     char **cells; /* row by row */
     size_t cell_count;
     size_t cell_capacity;
-    int is_broken; /* memory ran out */
-    int cuts_front;
+    bool is_broken; /* memory ran out */
+    bool cuts_front;
 };
 
 struct cpti_table *cpti_table_new(const char *const *headings, size_t count)
@@ -54,7 +54,7 @@ void cpti_table_free(struct cpti_table *table)
 
 void cpti_table_cut_front(struct cpti_table *table)
 {
-    table->cuts_front = 1;
+    table->cuts_front = true;
 }
 
 void cpti_table_cell(struct cpti_table *table, const char *format, ...)
@@ -71,7 +71,7 @@ void cpti_table_cell(struct cpti_table *table, const char *format, ...)
                        &table->cell_capacity, table->cell_count + 1, SIZE_MAX / 64,
                        sizeof *table->cells) != CPT_OK ||
         (table->cells[table->cell_count] = strdup(text)) == NULL) {
-        table->is_broken = 1;
+        table->is_broken = true;
         return;
     }
     table->cell_count++;
@@ -81,7 +81,7 @@ void cpti_table_cell(struct cpti_table *table, const char *format, ...)
     }
 }
 
-/* Columns for the last one; 0 means as many as it takes. */
+/* The width of the last column; 0: no limit. */
 static size_t last_columns(const struct cpti_table *table)
 {
     const size_t all = cpti_columns();
@@ -96,7 +96,7 @@ static size_t last_columns(const struct cpti_table *table)
     return all > used + LAST_COLUMNS_MIN ? all - used : LAST_COLUMNS_MIN;
 }
 
-/* The last cell of a row, cut to @last columns unless that is 0. */
+/* Prints the last cell of a row, cut to @last columns; 0: not cut. */
 static void print_last(const struct cpti_table *table, const char *text, size_t last)
 {
     const size_t columns = cpti_text_columns(text);
@@ -107,7 +107,7 @@ static void print_last(const struct cpti_table *table, const char *text, size_t 
         size_t cut = cpti_text_fit(text, columns - last + 1);
 
         while (cpti_text_columns(text + cut) > last - 1) {
-            cut += cpti_text_fit(text + cut, 2); /* a wide character was in the way */
+            cut += cpti_text_fit(text + cut, 2); /* over a wide character */
         }
         (void)printf("\u2026%s\n", text + cut);
     } else {
@@ -138,7 +138,7 @@ static void print_row(const struct cpti_table *table, const char *const *cells,
 int cpti_table_print(const struct cpti_table *table)
 {
     const size_t last = last_columns(table);
-    const int is_coloured = cpti_is_coloured();
+    const bool is_coloured = cpti_is_coloured();
 
     if (table->is_broken) {
         return cpti_failed("out of memory");

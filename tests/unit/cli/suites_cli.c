@@ -18,12 +18,6 @@ extern CU_TestInfo cpt_passing_tests[];
 extern CU_TestInfo cpt_html_tests[];
 extern CU_TestInfo cpt_html_data_tests[];
 
-/* As help.c has it. */
-const struct cpti_option cpti_common_options[] = {
-    {"help", 'h', NULL, "print this help", NULL},
-    {0},
-};
-
 CU_SuiteInfo cpt_suites[] = {
     {"points of time", NULL, NULL, NULL, NULL, cpt_when_tests},
     {"options", NULL, NULL, NULL, NULL, cpt_options_tests},
