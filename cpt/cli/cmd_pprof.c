@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* cmd_pprof.c - cpt pprof: a tree as a profile, and how to look at it */
-#include "cpt/cli/gather/edge_path.h"
+#include "cpt/cli/gather/gather_edges.h"
 #include "cpt/cli/base/files.h"
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/gather/label_groups.h"

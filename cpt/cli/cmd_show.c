@@ -7,7 +7,7 @@
  * otherwise to the first that fits.
  */
 #include "cpt/cli/gather/gather.h"
-#include "cpt/cli/gather/kept.h"
+#include "cpt/cli/print/record_copy.h"
 #include "cpt/cli/gather/log_sample.h"
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/base/options.h"

@@ -13,7 +13,7 @@
 #ifndef CPTI_CLI_HTML_DATA_H
 #define CPTI_CLI_HTML_DATA_H
 
-#include "cpt/cli/gather/bands.h"
+#include "cpt/cli/print/bands.h"
 
 #include <stdio.h>
 

@@ -16,7 +16,7 @@
 #ifndef CPTI_CLI_BANDS_H
 #define CPTI_CLI_BANDS_H
 
-#include "cpt/cli/gather/kept.h"
+#include "cpt/cli/print/record_copy.h"
 
 #include <stddef.h>
 

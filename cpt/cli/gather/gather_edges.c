@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* edge_path.c - the path of a request by calls between services; see edge_path.h */
-#include "cpt/cli/gather/edge_path.h"
+#include "cpt/cli/gather/gather_edges.h"
 
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/base/output.h"

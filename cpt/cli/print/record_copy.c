@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* kept.c - one record that outlives the reading of its log; see kept.h */
-#include "cpt/cli/gather/kept.h"
+#include "cpt/cli/print/record_copy.h"
 
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/base/output.h"

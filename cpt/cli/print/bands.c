@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* bands.c - an example request for each band of latency; see bands.h */
-#include "cpt/cli/gather/bands.h"
+#include "cpt/cli/print/bands.h"
 
 #include "cpt/cli/base/command.h"
 #include "aggregate/cpt_stats.h"
