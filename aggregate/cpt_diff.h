@@ -125,6 +125,22 @@ CPT_API cpt_status cpt_diff_new_strata(const struct cpt_alloc *alloc,
                                        const struct cpt_diff_options *options,
                                        struct cpt_diff **diff, struct cpt_error *error);
 
+/*
+ * Gives strata the shares that they have of the base: sets the shares of those that
+ * both samples have requests of, moves these to the front, and returns how many they
+ * are. The others cannot be compared, and are overwritten.
+ */
+CPT_API size_t cpt_diff_strata_share(struct cpt_diff_stratum *strata,
+                                     size_t stratum_count);
+
+/*
+ * How much the change of the mix alone added to the mean latency, in nanoseconds: the
+ * change from all requests of @base to all of @new_tree, less that of @diff, which was
+ * made of their strata at equal shares (Kitagawa's composition effect).
+ */
+CPT_API double cpt_diff_mix_ns(const struct cpt_diff *diff, const struct cpt_tree *base,
+                               const struct cpt_tree *new_tree);
+
 CPT_API void cpt_diff_free(struct cpt_diff *diff);
 
 /* The rows, largest difference first; the root is not among them. Borrowed. */

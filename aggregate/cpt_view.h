@@ -63,6 +63,22 @@ CPT_API cpt_status cpt_view_take(struct cpt_view *view, const struct cpt_path *p
 CPT_API const struct cpt_path *cpt_view_self(const struct cpt_view *view);
 CPT_API const struct cpt_path *cpt_view_inclusive(const struct cpt_view *view);
 
+/*
+ * Makes @edges, which is emptied first, of @path: its stacks, by calls from service to
+ * service. Frames of one service that follow each other become one, the call that led
+ * there. So a frame with all below it is what a callee costs its caller, with queues,
+ * network and blind spots.
+ *
+ *      A: /;A: A1;B: /B1;B: B1;C: C1     becomes     -> A;A -> B;B -> C
+ *      A: /;A: A1;B: /B1;‹network›       becomes     -> A;A -> B
+ *
+ * @alloc is for scratch memory (NULL: malloc's). CPT_OK; CPT_NO_MEMORY; CPT_LIMIT of
+ * cpt_path_frame_add(); after an error @edges has a part of it.
+ */
+CPT_API cpt_status cpt_view_edge_path(const struct cpt_alloc *alloc,
+                                      const struct cpt_path *path,
+                                      struct cpt_path *edges);
+
 /* What stands for the service of frames that have none. */
 #define CPT_VIEW_NO_SERVICE "(none)"
 

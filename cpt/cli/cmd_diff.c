@@ -41,7 +41,7 @@ static int show(struct request *request)
         .format = request->format,
         .rows_max = request->rows_max,
         .conditions = &request->conditions,
-        .mix = request->views[0].mix,
+        .mix = request->mix.key != NULL ? &request->mix : NULL,
     };
     struct cpt_diff *diff = NULL;
     int status = CPTI_EXIT_DONE;
@@ -55,13 +55,15 @@ static int show(struct request *request)
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
-    diff = cpti_views_diff(request->gathers, request->views, request->by);
+    diff = print.mix != NULL
+               ? cpti_mix_diff(print.mix, request->by)
+               : cpti_views_diff(request->gathers, request->views, request->by);
     if (diff == NULL) {
         return CPTI_EXIT_FAILED;
     }
     print.diff = diff;
-    status =
-        cpti_conditions_test(&request->conditions, request->gathers, request->views);
+    status = cpti_conditions_test(&request->conditions, request->gathers,
+                                  request->views, print.mix);
     if (status == CPTI_EXIT_DONE) {
         status = cpti_diff_print(&print);
     }
@@ -309,7 +311,6 @@ static int init_views(struct request *request)
     int status = CPTI_EXIT_DONE;
 
     if (key != NULL) {
-        request->views[0].mix = &request->mix;
         return cpti_mix_init(&request->mix, key, wanted, request->gathers);
     }
     for (size_t i = 0; i < 2 && status == CPTI_EXIT_DONE; i++) {

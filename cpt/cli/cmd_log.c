@@ -15,7 +15,7 @@
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
-#include "cpt/cli/print/path_print.h"
+#include "cpt/cli/print/record_print.h"
 #include "cpt/cli/select/select.h"
 #include "cpt/cli/gather/workers.h"
 #include "cpt/cpt_path.h"
@@ -37,138 +37,6 @@ struct log_command {
     uint64_t selected_count;        /* of this file */
     uint64_t shown_count;           /* of all files */
 };
-
-/* --- As text --- */
-
-static void print_hex(const unsigned char *bytes, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        (void)printf("%02x", bytes[i]);
-    }
-}
-
-static void print_attribute(const struct cpt_attribute *attribute)
-{
-    (void)printf(" %s=", cpti_quoted_bytes(attribute->key));
-    switch (attribute->type) {
-    case CPT_ATTRIBUTE_TEXT:
-        (void)printf("%s", cpti_quoted_bytes(attribute->value.text));
-        break;
-    case CPT_ATTRIBUTE_INTEGER:
-        (void)printf("%" PRId64, attribute->value.integer);
-        break;
-    case CPT_ATTRIBUTE_FLOAT:
-        (void)printf("%.15g", attribute->value.real);
-        break;
-    default:
-        (void)printf("%s", attribute->value.is_true ? "true" : "false");
-        break;
-    }
-}
-
-static int print_record(const struct cpt_record *record, const struct cpt_path *path,
-                        int is_first)
-{
-    char text[64];
-
-    (void)printf(
-        "%s%s  %s  %s ms%s%s\n", is_first ? "" : "\n",
-        cpti_utc(record->start_unix_ns, text), cpti_quoted_bytes(record->entry),
-        cpti_ms((double)record->latency_ns, (char[32]){0}),
-        record->status.bytes != 0 ? "  " : "", cpti_quoted_bytes(record->status));
-    (void)printf("probability %.6g%s%s%s%s%s%s\n", record->probability,
-                 record->is_random ? ", random" : "",
-                 record->is_forced ? ", forced" : "",
-                 record->is_local_root ? ", local root" : "",
-                 record->is_background ? ", background" : "",
-                 record->is_failed ? ", failed" : "",
-                 cpti_path_flags_text(cpt_path_flags(path)));
-    if (record->has_trace_id) {
-        (void)printf("trace ");
-        print_hex(record->trace_id, sizeof record->trace_id);
-        (void)printf("\n");
-    }
-    for (size_t i = 0; i < record->attribute_count; i++) {
-        (void)printf("%s", i == 0 ? "meta" : "");
-        print_attribute(&record->attributes[i]);
-    }
-    (void)printf("%s", record->attribute_count != 0 ? "\n" : "");
-    return cpti_path_print(path);
-}
-
-/* --- As JSON --- */
-
-static void put_hex(struct cpti_json *json, const char *key, const unsigned char *bytes,
-                    size_t count)
-{
-    char text[65] = "";
-
-    for (size_t i = 0; i < count && 2 * i + 2 < sizeof text; i++) {
-        (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-    }
-    cpti_json_text(json, key, text);
-}
-
-static void put_attribute(struct cpti_json *json, const struct cpt_attribute *attribute)
-{
-    cpti_json_key(json, attribute->key);
-    switch (attribute->type) {
-    case CPT_ATTRIBUTE_TEXT:
-        cpti_json_bytes(json, NULL, attribute->value.text);
-        break;
-    case CPT_ATTRIBUTE_INTEGER:
-        cpti_json_integer(json, NULL, attribute->value.integer);
-        break;
-    case CPT_ATTRIBUTE_FLOAT:
-        cpti_json_float(json, NULL, attribute->value.real);
-        break;
-    default:
-        cpti_json_bool(json, NULL, attribute->value.is_true);
-        break;
-    }
-}
-
-static void put_ids(struct cpti_json *json, const struct cpt_record *record)
-{
-    if (record->has_trace_id) {
-        put_hex(json, "trace_id", record->trace_id, sizeof record->trace_id);
-    } else {
-        cpti_json_null(json, "trace_id");
-    }
-    if (record->has_parent_id) {
-        put_hex(json, "parent_id", record->parent_id, sizeof record->parent_id);
-    }
-}
-
-static int put_record(struct cpti_json *json, const struct cpt_record *record,
-                      const struct cpt_path *path)
-{
-    cpti_json_open(json, NULL, '{');
-    cpti_json_bytes(json, "service", record->service);
-    cpti_json_bytes(json, "method", record->method);
-    cpti_json_bytes(json, "entry", record->entry);
-    cpti_json_unsigned(json, "start_unix_ns", record->start_unix_ns);
-    cpti_json_float(json, "probability", record->probability);
-    cpti_json_bytes(json, "status", record->status);
-    put_ids(json, record);
-    cpti_json_unsigned(json, "latency_ns", record->latency_ns);
-    cpti_json_bool(json, "failed", record->is_failed);
-    cpti_json_bool(json, "forced", record->is_forced);
-    cpti_json_bool(json, "random", record->is_random);
-    cpti_json_bool(json, "local_root", record->is_local_root);
-    if (record->is_background) {
-        cpti_json_bool(json, "background", 1);
-    }
-    cpti_path_flags_json(json, cpt_path_flags(path));
-    cpti_json_open(json, "meta", '{');
-    for (size_t i = 0; i < record->attribute_count; i++) {
-        put_attribute(json, &record->attributes[i]);
-    }
-    cpti_json_close(json);
-    cpti_path_json(json, path);
-    cpti_json_close(json);
-    return CPTI_EXIT_DONE;
-}
 
 /* --- Checking --- */
 
@@ -202,8 +70,12 @@ static int show_record(struct log_command *command, const struct cpt_record *rec
     if (command->output != NULL) {
         return cpti_log_output_add(command->output, bytes);
     }
-    return command->is_json ? put_record(&command->json, record, path)
-                            : print_record(record, path, command->shown_count++ == 0);
+    if (command->is_json) {
+        cpti_record_json(&command->json, record, path);
+        return CPTI_EXIT_DONE;
+    }
+    (void)fputs(command->shown_count++ == 0 ? "" : "\n", stdout);
+    return cpti_record_print(record, path);
 }
 
 /* A cpti_sampled_fn. */

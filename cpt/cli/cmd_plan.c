@@ -1,18 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/*
- * cmd_plan.c - cpt plan: how many requests a question needs
- *
- * The deviation s of a single request, from a log that is there, says how many of them
- * make a mean known to h, or a difference of h seen (z and b: quantiles of the normal
- * distribution for the confidence and the power):
- *
- *      mean          n = (z s / h)²
- *      difference    n = 2 (z s / h)²          in each of the two sets
- *      seen          n = 2 ((z + b) s / h)²    in each
- *
- * Of all requests only some are in the slice, and of these only some are traced.
- */
+/* cmd_plan.c - cpt plan: how many requests a question needs; see cpt_plan.h */
 #include "cpt/cli/base/amounts.h"
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/base/json_write.h"
@@ -20,45 +8,32 @@
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/base/table.h"
 #include "cpt/cli/print/tree_print.h"
-#include "aggregate/cpt_stats.h"
+#include "aggregate/cpt_plan.h"
 #include "aggregate/cpt_tree.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
+#include <stdbool.h>
 
-/* What can be asked. */
-enum { GOAL_MEAN, GOAL_DIFFERENCE, GOAL_SEEN, GOAL_COUNT };
+static const char *const goal_words[CPT_PLAN_GOAL_COUNT] = {"mean", "difference",
+                                                            "seen"};
 
-static const char *const goal_words[GOAL_COUNT] = {"mean", "difference", "seen"};
-
-struct plan {
+/* One run of the command. */
+struct plan_command {
     const struct cpti_arguments *arguments;
-    double within;      /* ns, or a part of the mean latency */
-    int is_relative;    /* which of them */
-    double confidence;  /* 0 to 1 */
-    double power;       /* 0 to 1 */
-    double share;       /* of all requests that could be in the log */
-    double probability; /* that a request is traced */
-    double rate;        /* requests a second; 0 if not known */
-};
-
-/* What is needed for one goal. */
-struct need {
-    double slice;   /* traced requests in the slice; of a difference in each set */
-    double traced;  /* traced ones altogether, for one set */
-    double all;     /* of all that arrive */
-    double seconds; /* until so many have arrived; NAN without a rate */
+    struct cpt_plan plan;
+    double within;    /* ns, or a part of the mean latency */
+    bool is_relative; /* which of them */
 };
 
 /* --- Options --- */
 
-/* A number with a unit among those of @allowed (bits 1 << enum cpti_unit). */
-static int read_amount(const struct plan *plan, const char *option, unsigned allowed,
-                       const char *wanted, double most, double *value,
+/* A number with one of the units @allowed (bits 1 << enum cpti_unit). */
+static int read_amount(const struct cpti_arguments *arguments, const char *option,
+                       unsigned allowed, const char *wanted, double most, double *value,
                        enum cpti_unit *unit)
 {
-    const char *text = cpti_value(plan->arguments, option);
+    const char *text = cpti_value(arguments, option);
     const char *at = text;
 
     if (text == NULL) {
@@ -73,87 +48,63 @@ static int read_amount(const struct plan *plan, const char *option, unsigned all
 }
 
 /* A part of 1, as 0.05 or 5%; less than 1 if @is_below. */
-static int read_part(const struct plan *plan, const char *option, int is_below,
-                     double *value)
+static int read_part(const struct cpti_arguments *arguments, const char *option,
+                     bool is_below, double *value)
 {
     enum cpti_unit unit;
 
-    return read_amount(plan, option, 1U << CPTI_UNIT_NONE | 1U << CPTI_UNIT_PART,
+    return read_amount(arguments, option, 1U << CPTI_UNIT_NONE | 1U << CPTI_UNIT_PART,
                        is_below ? "a part between 0 and 1, as 0.95 or 95%"
                                 : "a part above 0 and up to 1, as 0.01 or 1%",
                        is_below ? 1 - 1e-12 : 1, value, &unit);
 }
 
-static int read_options(struct plan *plan)
+static int read_options(struct plan_command *command)
 {
+    const struct {
+        const char *option;
+        bool is_below;
+        double *value;
+    } parts[] = {{"confidence", true, &command->plan.confidence},
+                 {"power", true, &command->plan.power},
+                 {"share", false, &command->plan.share},
+                 {"probability", false, &command->plan.probability}};
     enum cpti_unit unit = CPTI_UNIT_PART;
     enum cpti_unit unused;
-    int status =
-        read_amount(plan, "within", 1U << CPTI_UNIT_TIME | 1U << CPTI_UNIT_PART,
-                    "a time or a part of the mean latency, as 1ms or 2%", 1e18,
-                    &plan->within, &unit);
+    int status = read_amount(command->arguments, "within",
+                             1U << CPTI_UNIT_TIME | 1U << CPTI_UNIT_PART,
+                             "a time or a part of the mean latency, as 1ms or 2%", 1e18,
+                             &command->within, &unit);
 
-    plan->is_relative = unit == CPTI_UNIT_PART;
-    if (status == CPTI_EXIT_DONE) {
-        status = read_part(plan, "confidence", 1, &plan->confidence);
+    command->is_relative = unit == CPTI_UNIT_PART;
+    for (size_t i = 0; i < 4 && status == CPTI_EXIT_DONE; i++) {
+        status = read_part(command->arguments, parts[i].option, parts[i].is_below,
+                           parts[i].value);
     }
-    if (status == CPTI_EXIT_DONE) {
-        status = read_part(plan, "power", 1, &plan->power);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = read_part(plan, "share", 0, &plan->share);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status = read_part(plan, "probability", 0, &plan->probability);
-    }
-    if (status == CPTI_EXIT_DONE) {
-        status =
-            read_amount(plan, "rate", 1U << CPTI_UNIT_NONE,
-                        "a number of requests in a second", 1e12, &plan->rate, &unused);
-    }
-    return status;
+    return status != CPTI_EXIT_DONE
+               ? status
+               : read_amount(command->arguments, "rate", 1U << CPTI_UNIT_NONE,
+                             "a number of requests in a second", 1e12,
+                             &command->plan.rate, &unused);
 }
 
-/* --- Reckoning --- */
-
-/* The part of all traced requests that is selected. */
-static double slice_of(const struct cpt_tree *tree)
+/* Fills in what depends on the requests in @tree. */
+static void complete_plan(struct plan_command *command, const struct cpt_tree *tree)
 {
     const double left_out = (double)cpt_tree_count_find(tree, "forced_excluded") +
                             (double)cpt_tree_count_find(tree, "local_root_excluded");
-    const double all = (double)cpt_tree_count_find(tree, "records") - left_out;
+    const double traced = (double)cpt_tree_count_find(tree, "records") - left_out;
     const double selected = (double)cpt_tree_request_count(tree);
+    const double mean_ns = cpt_stats_of(tree, CPT_TREE_ROOT).inclusive.mean_ns;
 
-    return all > selected ? selected / all : 1;
-}
-
-static double within_ns(const struct plan *plan, const struct cpt_mean *mean)
-{
-    return plan->is_relative ? plan->within * mean->mean_ns : plan->within;
-}
-
-static struct need need_of(const struct plan *plan, const struct cpt_tree *tree,
-                           int goal)
-{
-    const struct cpt_mean mean = cpt_stats_of(tree, CPT_TREE_ROOT).inclusive;
-    /* of one request: with unequal weights more of them are needed */
-    const double s = mean.error_ns * sqrt((double)cpt_tree_request_count(tree));
-    const double z = cpt_normal_quantile(0.5 + plan->confidence / 2) +
-                     (goal == GOAL_SEEN ? cpt_normal_quantile(plan->power) : 0);
-    const double ratio = fmax(z, 0) * s / within_ns(plan, &mean);
-    struct need need;
-
-    /* one request has no variance, and less than two no interval */
-    need.slice = fmax(2, ceil((goal == GOAL_MEAN ? 1 : 2) * ratio * ratio));
-    need.traced = ceil(need.slice / slice_of(tree));
-    need.all = ceil(need.traced / plan->share / plan->probability);
-    need.seconds = plan->rate > 0 ? need.all / plan->rate : NAN;
-    return need;
+    command->plan.slice = traced > selected ? selected / traced : 1;
+    command->plan.within_ns =
+        command->is_relative ? command->within * mean_ns : command->within;
 }
 
 /* --- As JSON --- */
 
-static void put_json(const struct plan *plan, const struct cpt_tree *tree)
+static void put_json(const struct cpt_plan *plan, const struct cpt_tree *tree)
 {
     const struct cpt_mean mean = cpt_stats_of(tree, CPT_TREE_ROOT).inclusive;
     struct cpti_json json = {.file = stdout};
@@ -161,12 +112,13 @@ static void put_json(const struct plan *plan, const struct cpt_tree *tree)
     cpti_json_open(&json, NULL, '{');
     cpti_tree_json(&json, tree);
     cpti_json_ns(&json, "deviation_ns", mean.deviation_ns);
-    cpti_json_rough(&json, "slice", slice_of(tree));
-    cpti_json_ns(&json, "within_ns", within_ns(plan, &mean));
+    cpti_json_rough(&json, "slice", plan->slice);
+    cpti_json_ns(&json, "within_ns", plan->within_ns);
     cpti_json_float(&json, "confidence", plan->confidence);
     cpti_json_float(&json, "power", plan->power);
-    for (int goal = 0; goal < GOAL_COUNT; goal++) {
-        const struct need need = need_of(plan, tree, goal);
+    for (int goal = 0; goal < CPT_PLAN_GOAL_COUNT; goal++) {
+        const struct cpt_plan_need need =
+            cpt_plan_need(plan, tree, (enum cpt_plan_goal)goal);
 
         cpti_json_open(&json, goal_words[goal], '{');
         cpti_json_float(&json, "slice_requests", need.slice);
@@ -180,7 +132,7 @@ static void put_json(const struct plan *plan, const struct cpt_tree *tree)
 
 /* --- As a table --- */
 
-/* "1.5 h": two digits are enough for a plan. */
+/* "1.5 h": one decimal is enough for a plan. */
 static const char *duration_text(double seconds, char text[32])
 {
     static const struct {
@@ -198,25 +150,24 @@ static const char *duration_text(double seconds, char text[32])
     return text;
 }
 
-static void add_goal(struct cpti_table *table, const struct plan *plan,
-                     const struct cpt_tree *tree, int goal)
+static void add_goal(struct cpti_table *table, const struct cpt_plan *plan,
+                     const struct cpt_tree *tree, enum cpt_plan_goal goal)
 {
-    const struct cpt_mean mean = cpt_stats_of(tree, CPT_TREE_ROOT).inclusive;
-    const struct need need = need_of(plan, tree, goal);
+    const struct cpt_plan_need need = cpt_plan_need(plan, tree, goal);
     char within[32];
     char text[32];
 
-    (void)cpti_ms(within_ns(plan, &mean), within);
+    (void)cpti_ms(plan->within_ns, within);
     cpti_table_cell(table, "%.0f", need.slice);
     cpti_table_cell(table, "%.0f", need.traced);
     cpti_table_cell(table, "%.0f", need.all);
     cpti_table_cell(table, "%s",
                     isnan(need.seconds) ? "-" : duration_text(need.seconds, text));
     switch (goal) {
-    case GOAL_MEAN:
+    case CPT_PLAN_MEAN:
         cpti_table_cell(table, "to know the mean to \u00b1%s ms", within);
         break;
-    case GOAL_DIFFERENCE:
+    case CPT_PLAN_DIFFERENCE:
         cpti_table_cell(table, "to know a difference to \u00b1%s ms; in each set",
                         within);
         break;
@@ -228,7 +179,7 @@ static void add_goal(struct cpti_table *table, const struct plan *plan,
     }
 }
 
-static int print_plan(const struct plan *plan, const struct cpt_tree *tree)
+static int print_plan(const struct cpt_plan *plan, const struct cpt_tree *tree)
 {
     static const char *const headings[] = {"of the slice", "traced", "of all", "time",
                                            "what for"};
@@ -240,12 +191,12 @@ static int print_plan(const struct plan *plan, const struct cpt_tree *tree)
     if (table == NULL) {
         return cpti_failed("out of memory");
     }
-    for (int goal = 0; goal < GOAL_COUNT; goal++) {
-        add_goal(table, plan, tree, goal);
+    for (int goal = 0; goal < CPT_PLAN_GOAL_COUNT; goal++) {
+        add_goal(table, plan, tree, (enum cpt_plan_goal)goal);
     }
     cpti_tree_print(tree, NULL);
     (void)printf("slice: %.4g %% of the requests; single ones deviate by %s ms\n",
-                 slice_of(tree) * 100, cpti_ms(mean.deviation_ns, text));
+                 plan->slice * 100, cpti_ms(mean.deviation_ns, text));
     (void)printf("\nrequests that are needed, with %g %% confidence\n\n",
                  plan->confidence * 100);
     status = cpti_table_print(table);
@@ -255,7 +206,7 @@ static int print_plan(const struct plan *plan, const struct cpt_tree *tree)
 
 /* --- The command --- */
 
-static int show(const struct plan *plan, const struct cpt_tree *tree)
+static int show(struct plan_command *command, const struct cpt_tree *tree)
 {
     const uint64_t count = cpt_tree_request_count(tree);
 
@@ -266,32 +217,34 @@ static int show(const struct plan *plan, const struct cpt_tree *tree)
         cpti_warn("%" PRIu64 " requests do not tell well how much requests vary",
                   count);
     }
-    if (cpti_has(plan->arguments, "json")) {
-        put_json(plan, tree);
+    complete_plan(command, tree);
+    if (cpti_has(command->arguments, "json")) {
+        put_json(&command->plan, tree);
         return CPTI_EXIT_DONE;
     }
-    return print_plan(plan, tree);
+    return print_plan(&command->plan, tree);
 }
 
 static int run(const struct cpti_arguments *arguments)
 {
-    struct plan plan = {.arguments = arguments,
-                        .within = 0.01,
-                        .confidence = 0.95,
-                        .power = 0.8,
-                        .share = 1,
-                        .probability = 1};
+    struct plan_command command = {.arguments = arguments,
+                                   .plan = {.struct_bytes = sizeof command.plan,
+                                            .confidence = 0.95,
+                                            .power = 0.8,
+                                            .share = 1,
+                                            .probability = 1},
+                                   .within = 0.01};
     struct cpt_tree *tree = NULL;
     int is_usable = 0;
-    int status = read_options(&plan);
+    int status = read_options(&command);
 
     if (status == CPTI_EXIT_DONE) {
         status = cpti_gather_operands(arguments, &tree, &is_usable);
     }
     if (is_usable) {
-        const int failed = show(&plan, tree);
+        const int exit_status = show(&command, tree);
 
-        status = failed != CPTI_EXIT_DONE ? failed : status;
+        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
     }
     cpt_tree_free(tree);
     return status;

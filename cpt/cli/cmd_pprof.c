@@ -158,7 +158,7 @@ static int gather(const struct cpti_arguments *arguments,
                    ? cpti_usage("option '--label-by' does not go with --view edge")
                    : cpti_label_groups_gather(groups, arguments, tree, is_usable);
     }
-    return is_edge_view(arguments) ? cpti_edge_gather(arguments, tree, is_usable)
+    return is_edge_view(arguments) ? cpti_gather_edges(arguments, tree, is_usable)
                                    : cpti_gather_operands(arguments, tree, is_usable);
 }
 

@@ -11,8 +11,10 @@
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/base/table.h"
+#include "cpt/cli/print/by_print.h"
 #include "cpt/cli/print/tree_print.h"
 #include "cpt/cli/gather/views.h"
+#include "aggregate/cpt_plan.h"
 #include "aggregate/cpt_sample.h"
 #include "aggregate/cpt_tree.h"
 
@@ -184,15 +186,6 @@ static int try_all(struct precision *precision)
     return CPTI_EXIT_DONE;
 }
 
-/* Half of the interval of the mean latency of @count requests. */
-static double half_ns(const struct cpt_tree *tree, double count)
-{
-    const struct cpt_mean mean = cpt_stats_of(tree, CPT_TREE_ROOT).inclusive;
-    const double ratio = (double)cpt_tree_request_count(tree) / count;
-
-    return cpt_normal_quantile(0.5 + CONFIDENCE / 2) * mean.error_ns * sqrt(ratio);
-}
-
 /* --- Rows that vary most --- */
 
 struct chance {
@@ -250,7 +243,8 @@ static void put_counts(const struct precision *precision, struct cpti_json *json
         cpti_json_row(json);
         cpti_json_open(json, NULL, '{');
         cpti_json_float(json, "requests", precision->counts[i]);
-        cpti_json_ns(json, "interval_half_ns", half_ns(tree, precision->counts[i]));
+        cpti_json_ns(json, "interval_half_ns",
+                     cpt_plan_half_width_ns(tree, precision->counts[i], CONFIDENCE));
         cpti_json_open(json, "false_rows", '[');
         for (size_t t = 0; t < precision->threshold_count; t++) {
             const struct cpt_false_rows *cell =
@@ -321,7 +315,8 @@ static int print_intervals(const struct precision *precision,
         return cpti_failed("out of memory");
     }
     for (size_t i = 0; i < precision->count_count; i++) {
-        const double half = half_ns(tree, precision->counts[i]);
+        const double half =
+            cpt_plan_half_width_ns(tree, precision->counts[i], CONFIDENCE);
 
         cpti_table_cell(table, "%.0f", precision->counts[i]);
         cpti_table_cell(table, "%s", cpti_ms(half, text));

@@ -41,7 +41,7 @@ struct show_command {
     uint64_t record_count;     /* in the files before this one */
     uint64_t selected_count;   /* of those, fit */
     struct cpti_sample sample; /* of those that fit */
-    struct cpti_kept kept;
+    struct cpti_record_copy kept;
 };
 
 /* --- Which one --- */
@@ -80,7 +80,7 @@ static int is_better(struct show_command *command, const struct cpt_record *reco
 static int keep(struct show_command *command, const struct cpt_record *record,
                 const struct cpt_path *path, uint64_t number)
 {
-    const int failed = cpti_kept_set(&command->kept, record, path, number);
+    const int failed = cpti_record_copy_set(&command->kept, record, path, number);
 
     return failed == CPTI_EXIT_DONE && !command->is_slowest ? FOUND : failed;
 }
@@ -170,7 +170,7 @@ static int is_plain_terminal(void)
 
 static int print_kept(const struct show_command *command, int is_ascii)
 {
-    const struct cpti_kept *kept = &command->kept;
+    const struct cpti_record_copy *kept = &command->kept;
     char utc[64];
     char ms[32];
 
@@ -290,7 +290,7 @@ static int run(const struct cpti_arguments *arguments)
         status = cpti_failed("no request is selected, of %" PRIu64 " records",
                              command.record_count);
     }
-    cpti_kept_deinit(&command.kept);
+    cpti_record_copy_deinit(&command.kept);
     return status;
 }
 

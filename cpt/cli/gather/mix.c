@@ -8,14 +8,12 @@
 #include "wire/cpt_log.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What stands for no value; one in brackets could be mistaken for it, at no harm. */
+/* The text of a missing value. An attribute "(none)" counts as missing, too. */
 #define NO_VALUE "(none)"
-
-/* Values that are printed, and warned of; JSON has all. */
-enum { SHOWN_MAX = 8 };
 
 /* --- Filling the strata --- */
 
@@ -44,7 +42,7 @@ void cpti_mix_value(const struct cpt_record *record, const char *key,
     }
 }
 
-/* The stratum of @value, which is made if it is new; NULL with the error printed. */
+/* Finds or makes the stratum of @value. NULL with the error printed. */
 static struct cpti_stratum *stratum_of(struct cpti_mix *mix, const char *value)
 {
     struct cpti_stratum *stratum;
@@ -108,7 +106,7 @@ int cpti_mix_init(struct cpti_mix *mix, const char *key, unsigned wanted,
     for (size_t i = 0; i < 2; i++) {
         mix->sides[i] = (struct cpti_mix_side){mix, i};
         gathers[i].request = add_request;
-        gathers[i].threads = NULL; /* values count in the order of coming */
+        gathers[i].threads = NULL; /* the order in which values come is shown */
         gathers[i].context = &mix->sides[i];
     }
     return CPTI_EXIT_DONE;
@@ -128,30 +126,31 @@ void cpti_mix_deinit(struct cpti_mix *mix)
 
 /* --- Comparing --- */
 
-static int is_common(const struct cpti_stratum *stratum)
+static bool is_common(const struct cpti_stratum *stratum)
 {
     return stratum->weights[0] > 0 && stratum->weights[1] > 0;
 }
 
-/* The weight of all requests of a set, or of those that both sets have. */
-static double weight_of(const struct cpti_mix *mix, size_t side, int only_common)
+static double weight_of(const struct cpti_mix *mix, size_t side)
 {
     double weight = 0;
 
     for (size_t i = 0; i < mix->count; i++) {
-        if (!only_common || is_common(&mix->strata[i])) {
-            weight += mix->strata[i].weights[side];
-        }
+        weight += mix->strata[i].weights[side];
     }
     return weight;
 }
 
-/* Warns of the values that only one side has: of the first few, and how much the others
- * are. */
-static void tell_left_out(const struct cpti_mix *mix, const struct cpti_gather *gathers)
+double cpti_mix_share(const struct cpti_mix *mix, size_t stratum, size_t side)
 {
-    const double base_weight = weight_of(mix, 0, 0);
-    const double new_weight = weight_of(mix, 1, 0);
+    return mix->strata[stratum].weights[side] / weight_of(mix, side);
+}
+
+/* Warns of the values that only one set has: names the first ones, and says how much
+ * of each set the others are. */
+static void warn_of_left_out(const struct cpti_mix *mix,
+                             const struct cpti_gather *gathers)
+{
     double more[2] = {0, 0};
     size_t count = 0;
 
@@ -162,20 +161,20 @@ static void tell_left_out(const struct cpti_mix *mix, const struct cpti_gather *
         if (is_common(stratum)) {
             continue;
         }
-        if (++count <= SHOWN_MAX) {
+        if (++count <= CPTI_MIX_SHOWN_MAX) {
             cpti_warn("left out: %s=%s, which only %s has (%.1f %% of it)",
                       cpti_quoted(mix->key), stratum->value, gathers[side].what,
-                      stratum->weights[side] / (side == 0 ? base_weight : new_weight) *
-                          100);
+                      cpti_mix_share(mix, i, side) * 100);
         } else {
             more[side] += stratum->weights[side];
         }
     }
-    if (count > SHOWN_MAX) {
+    if (count > CPTI_MIX_SHOWN_MAX) {
         cpti_warn("left out: %zu more values of '%s', which only one of them has "
                   "(%.1f %% of %s, %.1f %% of %s)",
-                  count - SHOWN_MAX, cpti_quoted(mix->key), more[0] / base_weight * 100,
-                  gathers[0].what, more[1] / new_weight * 100, gathers[1].what);
+                  count - CPTI_MIX_SHOWN_MAX, cpti_quoted(mix->key),
+                  more[0] / weight_of(mix, 0) * 100, gathers[0].what,
+                  more[1] / weight_of(mix, 1) * 100, gathers[1].what);
     }
 }
 
@@ -192,90 +191,36 @@ int cpti_mix_check(const struct cpti_mix *mix, const struct cpti_gather *gathers
         return cpti_failed("option '--mix': no request has '%s'",
                            cpti_quoted(mix->key));
     }
-    tell_left_out(mix, gathers);
-    return weight_of(mix, 0, 1) > 0
-               ? CPTI_EXIT_DONE
-               : cpti_failed("base and new have no value of '%s' in common",
-                             cpti_quoted(mix->key));
+    warn_of_left_out(mix, gathers);
+    for (size_t i = 0; i < mix->count; i++) {
+        if (is_common(&mix->strata[i])) {
+            return CPTI_EXIT_DONE;
+        }
+    }
+    return cpti_failed("base and new have no value of '%s' in common",
+                       cpti_quoted(mix->key));
 }
 
 struct cpt_diff *cpti_mix_diff(const struct cpti_mix *mix, enum cpti_by by)
 {
-    const int is_view = by != CPTI_BY_STACK;
-    const double weight = weight_of(mix, 0, 1);
+    const bool is_view = by != CPTI_BY_STACK;
     struct cpt_diff_stratum strata[CPTI_MIX_STRATA_MAX];
     struct cpt_error error = {0};
     struct cpt_diff *diff = NULL;
-    size_t count = 0;
 
     for (size_t i = 0; i < mix->count; i++) {
         const struct cpti_stratum *own = &mix->strata[i];
 
-        if (!is_common(own)) {
-            continue;
-        }
-        strata[count++] = (struct cpt_diff_stratum){
+        strata[i] = (struct cpt_diff_stratum){
             .base = is_view ? own->views[0].self[by] : own->stacks[0],
             .new_tree = is_view ? own->views[1].self[by] : own->stacks[1],
             .base_inclusive = is_view ? own->views[0].inclusive[by] : NULL,
-            .new_inclusive = is_view ? own->views[1].inclusive[by] : NULL,
-            .share = own->weights[0] / weight};
+            .new_inclusive = is_view ? own->views[1].inclusive[by] : NULL};
     }
-    if (cpt_diff_new_strata(NULL, strata, count, NULL, &diff, &error) != CPT_OK) {
+    if (cpt_diff_new_strata(NULL, strata, cpt_diff_strata_share(strata, mix->count),
+                            NULL, &diff, &error) != CPT_OK) {
         (void)cpti_failed("%s", error.sentence);
         return NULL;
     }
     return diff;
-}
-
-/* --- Telling --- */
-
-/* By how much the mean latency changed beyond what is compared. */
-static double moved_ns(const struct cpti_gather *gathers, const struct cpt_diff *diff)
-{
-    const double base = cpt_stats_of(gathers[0].tree, CPT_TREE_ROOT).inclusive.mean_ns;
-    const double other = cpt_stats_of(gathers[1].tree, CPT_TREE_ROOT).inclusive.mean_ns;
-
-    return other - base - cpt_diff_total(diff)->inclusive.delta_ns;
-}
-
-void cpti_mix_print(const struct cpti_mix *mix, const struct cpti_gather *gathers,
-                    const struct cpt_diff *diff)
-{
-    const double moved = moved_ns(gathers, diff);
-    char text[32];
-
-    (void)printf("mix: ");
-    for (size_t i = 0; i < mix->count && i < SHOWN_MAX; i++) {
-        (void)printf("%s%s=%s %.1f %% and %.1f %%", i == 0 ? "" : ", ",
-                     cpti_quoted(mix->key), mix->strata[i].value,
-                     mix->strata[i].weights[0] / weight_of(mix, 0, 0) * 100,
-                     mix->strata[i].weights[1] / weight_of(mix, 1, 0) * 100);
-    }
-    if (mix->count > SHOWN_MAX) {
-        (void)printf(", and %zu more", mix->count - SHOWN_MAX);
-    }
-    (void)printf("; below as in the base\n"
-                 "the mix alone changed the mean latency by %s ms\n",
-                 cpti_ms(moved, text));
-}
-
-void cpti_mix_json(const struct cpti_mix *mix, const struct cpti_gather *gathers,
-                   const struct cpt_diff *diff, struct cpti_json *json)
-{
-    cpti_json_open(json, "mix", '{');
-    cpti_json_text(json, "key", mix->key);
-    cpti_json_ns(json, "moved_ns", moved_ns(gathers, diff));
-    cpti_json_open(json, "values", '[');
-    for (size_t i = 0; i < mix->count; i++) {
-        cpti_json_open(json, NULL, '{');
-        cpti_json_text(json, "value", mix->strata[i].value);
-        cpti_json_rough(json, "base_share",
-                        mix->strata[i].weights[0] / weight_of(mix, 0, 0));
-        cpti_json_rough(json, "new_share",
-                        mix->strata[i].weights[1] / weight_of(mix, 1, 0));
-        cpti_json_close(json);
-    }
-    cpti_json_close(json);
-    cpti_json_close(json);
 }

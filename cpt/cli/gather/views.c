@@ -3,11 +3,10 @@
 /* views.c - the same requests by stack, by service, by name, by edge; see views.h */
 #include "cpt/cli/gather/views.h"
 
-#include "cpt/cli/gather/mix.h"
 #include "cpt/cli/base/output.h"
-#include "cpt/cli/print/tree_print.h"
 #include "aggregate/cpt_tree.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,12 +140,12 @@ int cpti_views_check(const struct cpti_views *views, const struct cpti_gather *g
     return CPTI_EXIT_DONE;
 }
 
-/* --- Looking at them --- */
+/* --- Comparing them --- */
 
 struct cpt_diff *cpti_views_diff(const struct cpti_gather *gathers,
                                  const struct cpti_views *views, enum cpti_by by)
 {
-    const int is_view = by != CPTI_BY_STACK;
+    const bool is_view = by != CPTI_BY_STACK;
     const struct cpt_diff_options options = {
         .struct_bytes = sizeof options,
         .base_inclusive = is_view ? views[0].inclusive[by] : NULL,
@@ -155,9 +154,6 @@ struct cpt_diff *cpti_views_diff(const struct cpti_gather *gathers,
     struct cpt_error error = {0};
     struct cpt_diff *diff = NULL;
 
-    if (views[0].mix != NULL) {
-        return cpti_mix_diff(views[0].mix, by);
-    }
     if (cpt_diff_new(NULL, is_view ? views[0].self[by] : gathers[0].tree,
                      is_view ? views[1].self[by] : gathers[1].tree, &options, &diff,
                      &error) != CPT_OK) {
@@ -167,35 +163,4 @@ struct cpt_diff *cpti_views_diff(const struct cpti_gather *gathers,
         return NULL;
     }
     return diff;
-}
-
-void cpti_by_text(const struct cpt_tree *tree, uint32_t node, enum cpti_by by,
-                  char *text, size_t capacity)
-{
-    if (by == CPTI_BY_STACK) {
-        (void)cpt_tree_stack_text(tree, node, text, capacity);
-    } else {
-        const struct cpt_bytes name = cpt_tree_name(tree, node);
-
-        (void)snprintf(text, capacity, "%.*s", (int)name.bytes, name.data);
-    }
-}
-
-void cpti_by_json(struct cpti_json *json, const struct cpt_tree *tree, uint32_t node,
-                  enum cpti_by by)
-{
-    const unsigned kind = cpt_tree_kind(tree, node);
-
-    if (by == CPTI_BY_STACK) {
-        cpti_tree_stack_json(json, tree, node);
-        return;
-    }
-    cpti_json_open(json, "stack", '[');
-    cpti_json_bytes(json, NULL, cpt_tree_name(tree, node));
-    cpti_json_close(json);
-    if (cpt_kind_word(kind) != NULL) {
-        cpti_json_text(json, "kind", cpt_kind_word(kind));
-    } else {
-        cpti_json_unsigned(json, "kind", kind);
-    }
 }

@@ -3,11 +3,11 @@
 /*
  * views.h - the same requests by stack, by service, by name, by edge
  *
- * Stacks are in the tree that gather.h makes. What else is wanted is made beside it, of
- * the same requests, as two trees a view (aggregate/cpt_view.h):
+ * gather.h makes the tree of stacks. Views are made beside it from the same requests,
+ * two trees each (aggregate/cpt_view.h):
  *
  *      a.cptlog --> cpti_gather --+--> tree of stacks
- *                                 '--> cpti_views_request --> trees of services …
+ *                                 '--> cpti_views --> trees of services …
  *
  * Threads: one at a time.
  */
@@ -15,13 +15,10 @@
 #define CPTI_CLI_VIEWS_H
 
 #include "cpt/cli/gather/gather.h"
-#include "cpt/cli/base/json_write.h"
 #include "aggregate/cpt_diff.h"
 #include "aggregate/cpt_view.h"
 
-struct cpti_mix;
-
-/* What a row is. The last ones are 1 + enum cpt_view_by. */
+/* What a row stands for. All but the first are 1 + enum cpt_view_by. */
 enum cpti_by {
     CPTI_BY_STACK = 0,
     CPTI_BY_SERVICE = 1 + CPT_VIEW_SERVICE,
@@ -30,11 +27,11 @@ enum cpti_by {
     CPTI_BY_COUNT
 };
 
-/* "stack", "service" …, as --by takes them; and all of them, for an option's words. */
+/* "stack", "service" …: the words of --by; and all of them for the option's table. */
 extern const char *const cpti_by_words[CPTI_BY_COUNT];
 #define CPTI_BY_WORDS "stack service name edge"
 
-/* What --by says; CPTI_BY_STACK if it was not given. */
+/* The value of --by; CPTI_BY_STACK without the option. */
 enum cpti_by cpti_by_of(const struct cpti_arguments *arguments);
 
 /* The views of one set of requests. */
@@ -42,31 +39,21 @@ struct cpti_views {
     struct cpt_view *views[CPTI_BY_COUNT]; /* NULL where not wanted */
     struct cpt_tree *self[CPTI_BY_COUNT];
     struct cpt_tree *inclusive[CPTI_BY_COUNT];
-    const struct cpti_mix *mix; /* mix.h: where the difference is taken from instead */
 };
 
-/* Makes the views that have their bit (1 << enum cpti_by) in @wanted, and lets @gather
- * fill them. CPTI_EXIT_DONE or CPTI_EXIT_FAILED; then, too, to be freed. */
+/* Makes the views whose bit (1 << enum cpti_by) is in @wanted, and has @gather fill
+ * them. CPTI_EXIT_DONE or CPTI_EXIT_FAILED. Deinit them in any case. */
 int cpti_views_init(struct cpti_views *views, unsigned wanted,
                     struct cpti_gather *gather);
 void cpti_views_deinit(struct cpti_views *views);
 
-/* After gathering: whether all requests were seen. CPTI_EXIT_USAGE with a sentence if
- * an operand was a tree, but views were wanted. */
+/* After gathering: checks that the views have all requests. CPTI_EXIT_USAGE with a
+ * sentence if an operand was a tree and views were wanted. */
 int cpti_views_check(const struct cpti_views *views, const struct cpti_gather *gather);
 
-/* The difference of two sets, @by of which both have the view; @gathers and @views of
- * base and new. NULL with the error printed. The caller frees it. */
+/* Compares two sets; both have the view @by. @gathers and @views are those of base and
+ * new. NULL with the error printed. The caller frees the result. */
 struct cpt_diff *cpti_views_diff(const struct cpti_gather *gathers,
                                  const struct cpti_views *views, enum cpti_by by);
-
-/* What a row @by is called: a stack's text, or a group's name. At most @capacity bytes
- * with the NUL. */
-void cpti_by_text(const struct cpt_tree *tree, uint32_t node, enum cpti_by by,
-                  char *text, size_t capacity);
-
-/* The fields "stack" (of one element, if it is a group) and "kind". */
-void cpti_by_json(struct cpti_json *json, const struct cpt_tree *tree, uint32_t node,
-                  enum cpti_by by);
 
 #endif

@@ -32,7 +32,7 @@ int cpti_bands_meet(void *context, const struct cpt_record *record,
                     const struct cpt_path *path, uint64_t weight)
 {
     struct cpti_bands *bands = context;
-    struct cpti_kept *kept = &bands->kept[range_of(record->latency_ns)];
+    struct cpti_record_copy *kept = &bands->kept[range_of(record->latency_ns)];
 
     (void)weight;
     bands->record_count++;
@@ -41,13 +41,13 @@ int cpti_bands_meet(void *context, const struct cpt_record *record,
         return CPTI_EXIT_DONE;
     }
     bands->segment_count += cpt_path_segment_count(path);
-    return cpti_kept_set(kept, record, path, bands->record_count);
+    return cpti_record_copy_set(kept, record, path, bands->record_count);
 }
 
 void cpti_bands_deinit(struct cpti_bands *bands)
 {
     for (size_t i = 0; i < CPTI_BAND_RANGES; i++) {
-        cpti_kept_deinit(&bands->kept[i]);
+        cpti_record_copy_deinit(&bands->kept[i]);
     }
 }
 
@@ -70,7 +70,7 @@ struct cpti_band cpti_band_of(const struct cpti_bands *bands,
         cpt_stats_quantile_ns(tree, CPT_TREE_ROOT, (band.from + band.to) / 2);
 
     for (size_t i = 0; i < CPTI_BAND_RANGES; i++) {
-        const struct cpti_kept *kept = &bands->kept[i];
+        const struct cpti_record_copy *kept = &bands->kept[i];
 
         if (kept->path != NULL && kept->latency_ns >= band.low_ns - band.low_ns / 32 &&
             kept->latency_ns <= band.high_ns + band.high_ns / 32 &&

@@ -30,9 +30,9 @@ enum { CPTI_BAND_SEGMENTS_MAX = 1 << 22 };
 
 /* Zero to begin with. */
 struct cpti_bands {
-    struct cpti_kept kept[CPTI_BAND_RANGES]; /* by range; the first that came */
-    uint64_t record_count;                   /* met */
-    uint64_t segment_count;                  /* of those that are kept */
+    struct cpti_record_copy kept[CPTI_BAND_RANGES]; /* by range; the first that came */
+    uint64_t record_count;                          /* met */
+    uint64_t segment_count;                         /* of those that are kept */
 };
 
 /* Told of each selected request; the context is the bands. @path may be NULL unless
@@ -49,7 +49,7 @@ struct cpti_band {
     double to;   /* … 0.9 */
     uint64_t low_ns;
     uint64_t high_ns;
-    const struct cpti_kept *example; /* borrowed; NULL if there is none */
+    const struct cpti_record_copy *example; /* borrowed; NULL if there is none */
 };
 
 /* Band @index of the latencies in @tree. Its example may lie beside it by the width of

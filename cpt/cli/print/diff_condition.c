@@ -3,6 +3,8 @@
 /* diff_condition.c - what a change must not be; see diff_condition.h */
 #include "cpt/cli/print/diff_condition.h"
 
+#include "cpt/cli/gather/mix.h"
+#include "cpt/cli/print/by_print.h"
 #include "cpt/cli/base/output.h"
 #include "aggregate/cpt_tree.h"
 
@@ -263,7 +265,7 @@ static void test_row(struct cpti_condition *condition, const struct cpt_diff *di
 
 int cpti_conditions_test(struct cpti_conditions *conditions,
                          const struct cpti_gather *gathers,
-                         const struct cpti_views *views)
+                         const struct cpti_views *views, const struct cpti_mix *mix)
 {
     for (int by = 0; by < CPTI_BY_COUNT; by++) {
         struct cpt_diff *diff = NULL;
@@ -271,7 +273,8 @@ int cpti_conditions_test(struct cpti_conditions *conditions,
         if ((cpti_conditions_wanted(conditions) >> by & 1U) == 0) {
             continue;
         }
-        diff = cpti_views_diff(gathers, views, (enum cpti_by)by);
+        diff = mix != NULL ? cpti_mix_diff(mix, (enum cpti_by)by)
+                           : cpti_views_diff(gathers, views, (enum cpti_by)by);
         if (diff == NULL) {
             return CPTI_EXIT_FAILED;
         }

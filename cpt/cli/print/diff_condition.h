@@ -19,6 +19,7 @@
 #define CPTI_CLI_DIFF_CONDITION_H
 
 #include "cpt/cli/gather/views.h"
+#include "cpt/cli/base/json_write.h"
 
 enum { CPTI_CONDITIONS_MAX = 64, CPTI_CONDITION_TEXT_BYTES = 4096 };
 
@@ -37,6 +38,8 @@ struct cpti_condition {
     double q_value;
 };
 
+struct cpti_mix;
+
 struct cpti_conditions {
     struct cpti_condition *conditions;
     size_t count;
@@ -51,10 +54,10 @@ void cpti_conditions_deinit(struct cpti_conditions *conditions);
 /* The views that are needed: bits 1 << enum cpti_by. */
 unsigned cpti_conditions_wanted(const struct cpti_conditions *conditions);
 
-/* Finds out which ones hold. CPTI_EXIT_DONE, or CPTI_EXIT_FAILED. */
+/* Finds out which ones hold; @mix is NULL without --mix. CPTI_EXIT_DONE, or CPTI_EXIT_FAILED. */
 int cpti_conditions_test(struct cpti_conditions *conditions,
                          const struct cpti_gather *gathers,
-                         const struct cpti_views *views);
+                         const struct cpti_views *views, const struct cpti_mix *mix);
 
 /* Says on stderr which ones hold, and which have no row. CPTI_EXIT_CONDITION if one
  * holds, else CPTI_EXIT_FAILED if one has no row, else CPTI_EXIT_DONE. */

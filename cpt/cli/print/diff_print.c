@@ -3,7 +3,8 @@
 /* diff_print.c - a difference as text, as Markdown, as JSON; see diff_print.h */
 #include "cpt/cli/print/diff_print.h"
 
-#include "cpt/cli/gather/mix.h"
+#include "cpt/cli/print/by_print.h"
+#include "cpt/cli/print/mix_print.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/base/table.h"
 #include "cpt/cli/print/tree_print.h"

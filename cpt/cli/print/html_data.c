@@ -370,7 +370,7 @@ static void put_path(struct cpti_json *json, const struct cpt_path *path)
     cpti_json_unsigned(json, "rest_ns", left_ns);
 }
 
-static void put_example(struct cpti_json *json, const struct cpti_kept *kept)
+static void put_example(struct cpti_json *json, const struct cpti_record_copy *kept)
 {
     char text[64];
 

@@ -1,104 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* kept.c - one record that outlives the reading of its log; see kept.h */
+/* record_copy.c - a record that outlives the reading of its log; see record_copy.h */
 #include "cpt/cli/print/record_copy.h"
 
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/base/output.h"
-#include "cpt/cli/print/path_print.h"
+#include "cpt/cli/print/record_print.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void write_attribute(FILE *file, const struct cpt_attribute *attribute)
+/* The text that @write writes about @record; NULL without memory. */
+static char *text_of(const struct cpt_record *record, const struct cpt_path *path,
+                     void (*write)(FILE *file, const struct cpt_record *record,
+                                   const struct cpt_path *path))
 {
-    (void)fprintf(file, "%s=", cpti_quoted_bytes(attribute->key));
-    switch (attribute->type) {
-    case CPT_ATTRIBUTE_TEXT:
-        (void)fputs(cpti_quoted_bytes(attribute->value.text), file);
-        break;
-    case CPT_ATTRIBUTE_INTEGER:
-        (void)fprintf(file, "%" PRId64, attribute->value.integer);
-        break;
-    case CPT_ATTRIBUTE_FLOAT:
-        (void)fprintf(file, "%.15g", attribute->value.real);
-        break;
-    default:
-        (void)fputs(attribute->value.is_true ? "true" : "false", file);
-        break;
+    char *text = NULL;
+    size_t bytes;
+    FILE *file = open_memstream(&text, &bytes);
+
+    if (file == NULL) {
+        return NULL;
     }
+    write(file, record, path);
+    return fclose(file) == 0 ? text : NULL;
 }
 
-static void write_metadata(FILE *file, const struct cpt_record *record)
+static void write_metadata(FILE *file, const struct cpt_record *record,
+                           const struct cpt_path *path)
 {
-    for (size_t i = 0; i < record->attribute_count; i++) {
-        (void)fputs(i == 0 ? "" : " ", file);
-        write_attribute(file, &record->attributes[i]);
-    }
+    (void)path;
+    cpti_record_write_attributes(file, record);
 }
 
 static void write_remarks(FILE *file, const struct cpt_record *record,
                           const struct cpt_path *path)
 {
-    (void)fprintf(file, "probability %.6g%s%s%s%s%s%s", record->probability,
-                  record->is_random ? ", random" : "",
-                  record->is_forced ? ", forced" : "",
-                  record->is_local_root ? ", local root" : "",
-                  record->is_background ? ", background" : "",
-                  record->is_failed ? ", failed" : "",
-                  cpti_path_flags_text(cpt_path_flags(path)));
+    cpti_record_write_flags(file, record, path);
     if (record->has_trace_id) {
         (void)fputs(", trace ", file);
-        for (size_t i = 0; i < sizeof record->trace_id; i++) {
-            (void)fprintf(file, "%02x", record->trace_id[i]);
-        }
+        cpti_record_write_hex(file, record->trace_id, sizeof record->trace_id);
     }
 }
 
-/* What a stream in memory was written to; NULL without memory. */
-static char *metadata_of(const struct cpt_record *record)
+void cpti_record_copy_deinit(struct cpti_record_copy *copy)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *file = open_memstream(&text, &bytes);
-
-    if (file == NULL) {
-        return NULL;
-    }
-    write_metadata(file, record);
-    return fclose(file) == 0 ? text : NULL;
+    cpt_path_free(copy->path);
+    free(copy->entry);
+    free(copy->status);
+    free(copy->remarks);
+    free(copy->metadata);
+    *copy = (struct cpti_record_copy){0};
 }
 
-static char *remarks_of(const struct cpt_record *record, const struct cpt_path *path)
+int cpti_record_copy_set(struct cpti_record_copy *copy, const struct cpt_record *record,
+                         const struct cpt_path *path, uint64_t record_number)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *file = open_memstream(&text, &bytes);
-
-    if (file == NULL) {
-        return NULL;
-    }
-    write_remarks(file, record, path);
-    return fclose(file) == 0 ? text : NULL;
-}
-
-void cpti_kept_deinit(struct cpti_kept *kept)
-{
-    cpt_path_free(kept->path);
-    free(kept->entry);
-    free(kept->status);
-    free(kept->remarks);
-    free(kept->metadata);
-    *kept = (struct cpti_kept){0};
-}
-
-int cpti_kept_set(struct cpti_kept *kept, const struct cpt_record *record,
-                  const struct cpt_path *path, uint64_t record_number)
-{
-    struct cpti_kept copy = {
+    struct cpti_record_copy made = {
         .path = cpt_path_new(NULL),
         .start_unix_ns = record->start_unix_ns,
         .latency_ns = record->latency_ns,
@@ -106,18 +66,18 @@ int cpti_kept_set(struct cpti_kept *kept, const struct cpt_record *record,
         .probability = record->probability,
         .entry = strdup(cpti_quoted_bytes(record->entry)),
         .status = strdup(cpti_quoted_bytes(record->status)),
-        .remarks = remarks_of(record, path),
-        .metadata = metadata_of(record),
+        .remarks = text_of(record, path, write_remarks),
+        .metadata = text_of(record, path, write_metadata),
     };
 
-    cpti_kept_deinit(kept);
-    if (copy.path != NULL && copy.entry != NULL && copy.status != NULL &&
-        copy.remarks != NULL && copy.metadata != NULL &&
-        cpt_path_copy(copy.path, path) == CPT_OK) {
-        cpt_path_flags_add(copy.path, cpt_path_flags(path));
-        *kept = copy;
+    cpti_record_copy_deinit(copy);
+    if (made.path != NULL && made.entry != NULL && made.status != NULL &&
+        made.remarks != NULL && made.metadata != NULL &&
+        cpt_path_copy(made.path, path) == CPT_OK) {
+        cpt_path_flags_add(made.path, cpt_path_flags(path));
+        *copy = made;
         return CPTI_EXIT_DONE;
     }
-    cpti_kept_deinit(&copy);
+    cpti_record_copy_deinit(&made);
     return cpti_failed("out of memory");
 }

@@ -13,6 +13,9 @@ extern CU_TestInfo cpt_stats_tests[];
 extern CU_TestInfo cpt_diff_tests[];
 extern CU_TestInfo cpt_view_tests[];
 extern CU_TestInfo cpt_sample_tests[];
+extern CU_TestInfo cpt_strata_tests[];
+extern CU_TestInfo cpt_edge_path_tests[];
+extern CU_TestInfo cpt_plan_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
     {"wide", NULL, NULL, NULL, NULL, cpt_wide_tests},
@@ -25,5 +28,8 @@ CU_SuiteInfo cpt_suites[] = {
     {"diff", NULL, NULL, NULL, NULL, cpt_diff_tests},
     {"view", NULL, NULL, NULL, NULL, cpt_view_tests},
     {"sample", NULL, NULL, NULL, NULL, cpt_sample_tests},
+    {"strata", NULL, NULL, NULL, NULL, cpt_strata_tests},
+    {"edge_path", NULL, NULL, NULL, NULL, cpt_edge_path_tests},
+    {"plan", NULL, NULL, NULL, NULL, cpt_plan_tests},
     CU_SUITE_INFO_NULL,
 };

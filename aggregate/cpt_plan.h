@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cpt_plan.h - how many requests a question needs, and what a number of them tells
+ *
+ * The standard deviation s of one request, from a tree that is there, says how many
+ * requests make a mean known to ±h, or a difference of h seen. z and b are quantiles of
+ * the normal distribution, for the confidence and for the power (Cochran, Sampling
+ * Techniques, 4.4; Lehr 1992 for the difference):
+ *
+ *      mean          n = (z s / h)²
+ *      difference    n = 2 (z s / h)²          in each of two samples
+ *      seen          n = 2 ((z + b) s / h)²    in each
+ *
+ * Only some of all requests are in the slice, and only some of these are traced:
+ *
+ *      all requests   --share--> could be traced --probability--> traced --slice--> n
+ *
+ * The mean is taken to be normal. That is close where at least about 100 requests of the
+ * sample have what is measured; with fewer, or with very unequal weights, the true
+ * confidence is a few percent lower.
+ *
+ * Threads: any; nothing is kept between calls.
+ */
+#ifndef CPT_PLAN_H
+#define CPT_PLAN_H
+
+#include "cpt_stats.h"
+
+CPT_BEGIN_DECLS
+
+enum cpt_plan_goal {
+    CPT_PLAN_MEAN = 0,       /* to know the mean latency to ±within_ns */
+    CPT_PLAN_DIFFERENCE = 1, /* to know the difference of two samples to ±within_ns */
+    CPT_PLAN_SEEN = 2,       /* to find a difference of within_ns significant */
+    CPT_PLAN_GOAL_COUNT
+};
+
+/* A question. A zero field means its default. */
+struct cpt_plan {
+    size_t struct_bytes; /* sizeof, set by the caller */
+    double within_ns;    /* above 0; default 1 % of the mean latency */
+    double confidence;   /* of the intervals, 0 to 1; default 0.95 */
+    double power;        /* part of such differences to be found; default 0.8 */
+    double slice;        /* part of the traced requests that are selected; default 1 */
+    double share;        /* part of all requests that could be traced; default 1 */
+    double probability;  /* that such a request is traced; default 1 */
+    double rate;         /* requests that arrive in a second; default: not known */
+};
+
+/* The requests that one goal needs: whole numbers. */
+struct cpt_plan_need {
+    double slice;   /* traced and selected; of a difference in each of the samples */
+    double traced;  /* traced, for one sample */
+    double all;     /* arriving, for one sample */
+    double seconds; /* until they have arrived; NAN without a rate */
+};
+
+/*
+ * The requests that @goal needs, by the formulas above; s is that of the latency in
+ * @tree, at its weights. At least 2, as one request has no variance. @tree has at least
+ * two requests.
+ */
+CPT_API struct cpt_plan_need cpt_plan_need(const struct cpt_plan *plan,
+                                           const struct cpt_tree *tree,
+                                           enum cpt_plan_goal goal);
+
+/*
+ * The half width in nanoseconds of the interval in which the mean latency lies with
+ * @confidence (between 0 and 1), if @request_count requests (above 0) are measured that
+ * vary as those of @tree: h = z s / √n.
+ */
+CPT_API double cpt_plan_half_width_ns(const struct cpt_tree *tree, double request_count,
+                                      double confidence);
+
+CPT_END_DECLS
+
+#endif

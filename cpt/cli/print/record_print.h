@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * record_print.h - one record of a log, for people and for programs
+ *
+ *      2026-01-31T12:00:00.000000000Z  A: /  35.000 ms  ok
+ *      probability 0.01, random
+ *      trace 0123456789abcdef0123456789abcdef
+ *      meta arm=control region=eu
+ *      … and its path, see path_print.h
+ */
+#ifndef CPTI_CLI_RECORD_PRINT_H
+#define CPTI_CLI_RECORD_PRINT_H
+
+#include "cpt/cli/base/json_write.h"
+
+struct cpt_path;
+struct cpt_record;
+
+/* Prints @record with its @path on standard output. enum cpti_exit. */
+int cpti_record_print(const struct cpt_record *record, const struct cpt_path *path);
+
+/* Writes the line "probability 0.01, random" without its end. */
+void cpti_record_write_flags(FILE *file, const struct cpt_record *record,
+                             const struct cpt_path *path);
+
+/* Writes the attributes: "arm=control region=eu". */
+void cpti_record_write_attributes(FILE *file, const struct cpt_record *record);
+
+/* Writes @count bytes as hexadecimal digits. */
+void cpti_record_write_hex(FILE *file, const unsigned char *bytes, size_t count);
+
+/* Writes an object: the fields of @record and the segments of its @path. */
+void cpti_record_json(struct cpti_json *json, const struct cpt_record *record,
+                      const struct cpt_path *path);
+
+#endif
