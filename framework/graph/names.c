@@ -24,11 +24,11 @@
 enum { NAMES_MAX = 1 << 20 };
 
 static struct {
-    pthread_mutex_t mutex; /* innermost: nothing is called with it held */
+    struct cpti_lock lock; /* guards the rest, and made_up_names of every plan */
     struct cpt_names *numbers;
     struct cpt_bytes *names; /* by number */
     size_t capacity;
-} known = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+} known = {.lock = CPTI_LOCK_INITIALIZER(CPTI_RANK_NAMES)};
 
 /* A copy for ever at place @id, which is new. */
 static cpt_status keep_name(struct cpt_bytes name, cpt_name_id id)
@@ -76,9 +76,9 @@ uint32_t cpti_task_name_id(struct cpt_bytes name)
 {
     uint32_t id = 0;
 
-    (void)pthread_mutex_lock(&known.mutex);
+    cpti_lock_take(&known.lock);
     id = number_of(name);
-    (void)pthread_mutex_unlock(&known.mutex);
+    cpti_lock_release(&known.lock);
     return id;
 }
 
@@ -86,12 +86,12 @@ struct cpt_bytes cpti_task_name(uint32_t id)
 {
     struct cpt_bytes name = {NULL, 0};
 
-    (void)pthread_mutex_lock(&known.mutex);
+    cpti_lock_take(&known.lock);
     if (id != 0 && known.names != NULL && id - 1 < cpt_names_count(known.numbers) &&
         id - 1 < known.capacity) {
         name = known.names[id - 1];
     }
-    (void)pthread_mutex_unlock(&known.mutex);
+    cpti_lock_release(&known.lock);
     return name;
 }
 
@@ -103,10 +103,10 @@ int cpti_plan_takes_name(const struct cpt_plan *plan, struct cpt_bytes name)
     cpt_name_id id = 0;
     int takes = 0;
 
-    (void)pthread_mutex_lock(&known.mutex);
+    cpti_lock_take(&known.lock);
     takes = cpt_names_find(made_up, name, &id) ||
             (cpt_names_count(made_up) < CPT_PLAN_NAMES_MAX &&
              cpt_names_add(made_up, name, &id) == CPT_OK);
-    (void)pthread_mutex_unlock(&known.mutex);
+    cpti_lock_release(&known.lock);
     return takes;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * lock.h - every lock of the project, and the order in which they are taken
+ * lock.h - every lock of the framework and of its transports, and their order
  *
  * A thread may take a lock only while it holds none of the same or a later rank. Debug
  * builds check it at each take. No lock is held while a task, `done`, a transport, an
- * executor or a sink is called. The allocator is called with the lock of a request or
- * of a pool held: it must not call back.
+ * executor or a sink is called. The allocator is called with the lock of a request, of
+ * an executor or of the names held: it must not call back.
+ *
+ * The workers of the tool (cpt/cli/gather/workers.c) have a plain mutex of their own.
  */
 #ifndef CPT_LOCK_H
 #define CPT_LOCK_H
@@ -17,17 +19,19 @@
 enum cpti_lock_rank {
     CPTI_RANK_NONE,
     /* struct cpt_request.lock: pendings, awaits, arena, attributes. The walk of a
-     * request goes on in its components, each with the rank of its level behind this
+     * request continues in its components, each with the rank of its level after this
      * one. */
     CPTI_RANK_REQUEST,
     CPTI_RANK_REQUEST_DEEPEST = CPTI_RANK_REQUEST + 32, /* CPT_NESTING_MAX */
-    CPTI_RANK_MUTEX,    /* struct cpt_mutex.lock: who stands in line */
-    CPTI_RANK_SHARED,   /* struct cpt_shared.lock: who waits for what */
+    CPTI_RANK_MUTEX,    /* struct cpt_mutex.lock: the queue of its waiters */
+    CPTI_RANK_SHARED,   /* struct cpt_shared.lock: the waiters of each key */
     CPTI_RANK_HANDLE,   /* struct cpt_request_handle.lock: its request */
     CPTI_RANK_COUNTERS, /* struct cpti_counters.lock: the table of callees */
     CPTI_RANK_LOG,      /* struct cpt_log_queue.lock */
     CPTI_RANK_WAITER,   /* the wait of cpt_request_run() */
-    CPTI_RANK_POOL      /* struct pool.lock: work and timers */
+    CPTI_RANK_POOL,     /* struct pool.lock and other executors: work and timers */
+    CPTI_RANK_HTTP,     /* struct cpt_http.lock: likewise, and references */
+    CPTI_RANK_NAMES     /* names.c: names of tasks, and those that requests make up */
 };
 
 struct cpti_lock {
@@ -36,8 +40,18 @@ struct cpti_lock {
     enum cpti_lock_rank outer; /* what its holder held before; guarded by mutex */
 };
 
-/* The latest rank that this thread holds. */
-extern _Thread_local enum cpti_lock_rank cpti_lock_held;
+#define CPTI_LOCK_INITIALIZER(lock_rank)                                               \
+    {                                                                                  \
+        PTHREAD_MUTEX_INITIALIZER, lock_rank, CPTI_RANK_NONE                           \
+    }
+
+#ifndef NDEBUG
+/* The latest rank that this thread holds. Weak and hidden: one variable per library, as
+ * libraries export no private names. A shared library checks its own locks only. */
+__attribute__((weak,
+               visibility("hidden"))) _Thread_local enum cpti_lock_rank cpti_lock_held =
+    CPTI_RANK_NONE;
+#endif
 
 static inline void cpti_lock_init(struct cpti_lock *lock, enum cpti_lock_rank rank)
 {

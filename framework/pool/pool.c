@@ -50,6 +50,7 @@
  */
 #include "framework/pool/pool.h"
 
+#include "cpt/now.h"
 #include "framework/pool/pool_state.h"
 #include "framework/pool/executor.h"
 
@@ -87,11 +88,6 @@ static struct place *own_place(const struct pool *pool)
     return place != NULL && place->pool == pool ? place : NULL;
 }
 
-static uint64_t now_ns(void)
-{
-    return cpt_clock_now_ns(cpt_clock_monotonic());
-}
-
 /* Some milliseconds late, for a quarter of the price. */
 static uint64_t coarse_ns(void)
 {
@@ -101,7 +97,7 @@ static uint64_t coarse_ns(void)
     (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 #else
-    return now_ns();
+    return cpti_now_ns();
 #endif
 }
 
@@ -335,14 +331,14 @@ static struct cpt_work *search(struct pool *pool, struct place *place,
         atomic_load(&pool->is_stopping)) {
         return work;
     }
-    until_ns = now_ns() + pool->spin_ns;
+    until_ns = cpti_now_ns() + pool->spin_ns;
     do {
         pause_search(++look_count);
         if (is_over != NULL && is_over(context)) {
             return NULL;
         }
         work = has_work(pool) ? take_from_others(pool, place) : NULL;
-    } while (work == NULL && now_ns() < until_ns &&
+    } while (work == NULL && cpti_now_ns() < until_ns &&
              free_seats(atomic_load_explicit(&pool->state, memory_order_relaxed)) >= 0);
     return work;
 }

@@ -119,12 +119,7 @@ static int fire_one(struct queue *queue, uint64_t now_ns)
     struct cpt_timer *timer = NULL;
 
     cpti_lock_take(&queue->lock);
-    timer = cpti_timers_first(&queue->timers);
-    if (timer != NULL && timer->at_ns <= now_ns) {
-        (void)cpti_timers_remove(&queue->timers, timer);
-    } else {
-        timer = NULL;
-    }
+    timer = cpti_timers_take_due(&queue->timers, now_ns);
     cpti_lock_release(&queue->lock);
     if (timer != NULL) {
         timer->fire(timer);

@@ -3,12 +3,9 @@
 /* timer_thread.c - see timer_thread.h. */
 #include "framework/pool/timer_thread.h"
 
-#include <time.h>
+#include "cpt/now.h"
 
-static uint64_t now_ns(void)
-{
-    return cpt_clock_now_ns(cpt_clock_monotonic());
-}
+#include <time.h>
 
 void cpti_timer_thread_init(struct cpti_timer_thread *thread,
                             const struct cpt_alloc *alloc)
@@ -50,7 +47,7 @@ static void *run(void *context)
     while (!thread->is_over) {
         struct cpt_timer *timer = cpti_timers_first(&thread->timers);
 
-        if (timer == NULL || timer->at_ns > now_ns()) {
+        if (timer == NULL || timer->at_ns > cpti_now_ns()) {
             wait_for(thread, timer);
             continue;
         }
@@ -78,7 +75,7 @@ static cpt_status begin(struct cpti_timer_thread *thread)
 cpt_status cpti_timer_thread_after(struct cpti_timer_thread *thread,
                                    struct cpt_timer *timer, uint64_t delay_ns)
 {
-    const uint64_t at_ns = cpti_timer_at(now_ns(), delay_ns);
+    const uint64_t at_ns = cpti_timer_at(cpti_now_ns(), delay_ns);
     cpt_status status = CPT_OK;
 
     cpti_lock_take(&thread->lock);

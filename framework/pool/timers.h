@@ -3,8 +3,8 @@
 /*
  * timers.h - the timers of an executor, by time
  *
- * A binary heap. A timer knows its place in it (index + 1; 0: it is in none), so that
- * cancelling costs no search.
+ * A binary heap. A timer knows its position in it (index + 1; 0: it is in none), so
+ * that cancelling needs no search. Inline: executors of several libraries use it.
  *
  * Threads: one at a time; the executor's lock guards it.
  */
@@ -12,6 +12,8 @@
 #define CPT_TIMERS_H
 
 #include "framework/cpt_runtime.h"
+
+#include <stdbool.h>
 
 enum { CPTI_TIMERS_MAX = 1 << 20 };
 
@@ -22,16 +24,12 @@ struct cpti_timers {
     size_t capacity;
 };
 
-void cpti_timers_deinit(struct cpti_timers *timers);
+static inline void cpti_timers_deinit(struct cpti_timers *timers)
+{
+    cpt_alloc_free(timers->alloc, (void *)timers->heap);
+}
 
-/* CPT_OK; CPT_LIMIT at CPTI_TIMERS_MAX, CPT_NO_MEMORY: it was not added. */
-cpt_status cpti_timers_add(struct cpti_timers *timers, struct cpt_timer *timer,
-                           uint64_t at_ns);
-
-/* 1: it was in there, and is not any more. */
-int cpti_timers_remove(struct cpti_timers *timers, struct cpt_timer *timer);
-
-/* The next one, or NULL. */
+/* The next one to fire, or NULL. */
 static inline struct cpt_timer *cpti_timers_first(const struct cpti_timers *timers)
 {
     return timers->count != 0 ? timers->heap[0] : NULL;
@@ -41,6 +39,95 @@ static inline struct cpt_timer *cpti_timers_first(const struct cpti_timers *time
 static inline uint64_t cpti_timer_at(uint64_t now_ns, uint64_t delay_ns)
 {
     return delay_ns < INT64_MAX - now_ns ? now_ns + delay_ns : INT64_MAX;
+}
+
+static inline void cpti_timers_put(struct cpti_timers *timers, size_t index,
+                                   struct cpt_timer *timer)
+{
+    timers->heap[index] = timer;
+    timer->index = index + 1;
+}
+
+static inline void cpti_timers_move_up(struct cpti_timers *timers, size_t index,
+                                       struct cpt_timer *timer)
+{
+    while (index > 0 && timers->heap[(index - 1) / 2]->at_ns > timer->at_ns) {
+        cpti_timers_put(timers, index, timers->heap[(index - 1) / 2]);
+        index = (index - 1) / 2;
+    }
+    cpti_timers_put(timers, index, timer);
+}
+
+static inline void cpti_timers_move_down(struct cpti_timers *timers, size_t index,
+                                         struct cpt_timer *timer)
+{
+    for (;;) {
+        size_t child = 2 * index + 1;
+
+        if (child + 1 < timers->count &&
+            timers->heap[child + 1]->at_ns < timers->heap[child]->at_ns) {
+            child++;
+        }
+        if (child >= timers->count || timers->heap[child]->at_ns >= timer->at_ns) {
+            break;
+        }
+        cpti_timers_put(timers, index, timers->heap[child]);
+        index = child;
+    }
+    cpti_timers_put(timers, index, timer);
+}
+
+/* CPT_OK; CPT_LIMIT at CPTI_TIMERS_MAX, CPT_NO_MEMORY: it was not added. */
+static inline cpt_status cpti_timers_add(struct cpti_timers *timers,
+                                         struct cpt_timer *timer, uint64_t at_ns)
+{
+    const cpt_status status =
+        cpt_alloc_grow(timers->alloc, (void **)&timers->heap, &timers->capacity,
+                       timers->count + 1, CPTI_TIMERS_MAX, sizeof(struct cpt_timer *));
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    timer->at_ns = at_ns;
+    timers->count++;
+    cpti_timers_move_up(timers, timers->count - 1, timer);
+    return CPT_OK;
+}
+
+/* Whether it was in there; it no longer is. */
+static inline bool cpti_timers_remove(struct cpti_timers *timers,
+                                      struct cpt_timer *timer)
+{
+    const size_t index = timer->index - 1;
+    struct cpt_timer *last = NULL;
+
+    if (timer->index == 0) {
+        return false;
+    }
+    timer->index = 0;
+    last = timers->heap[--timers->count];
+    if (last == timer) {
+        return true;
+    }
+    if (index > 0 && timers->heap[(index - 1) / 2]->at_ns > last->at_ns) {
+        cpti_timers_move_up(timers, index, last);
+    } else {
+        cpti_timers_move_down(timers, index, last);
+    }
+    return true;
+}
+
+/* Removes and returns the first one that is due by @now_ns, or NULL. */
+static inline struct cpt_timer *cpti_timers_take_due(struct cpti_timers *timers,
+                                                     uint64_t now_ns)
+{
+    struct cpt_timer *timer = cpti_timers_first(timers);
+
+    if (timer == NULL || timer->at_ns > now_ns) {
+        return NULL;
+    }
+    (void)cpti_timers_remove(timers, timer);
+    return timer;
 }
 
 #endif

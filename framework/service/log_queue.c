@@ -9,8 +9,8 @@
  */
 #include "framework/service/log_queue.h"
 
+#include "cpt/now.h"
 #include "framework/pool/lock.h"
-#include "cpt/cpt_clock.h"
 
 #include <errno.h>
 #include <time.h>
@@ -47,11 +47,6 @@ struct cpt_log_queue {
     int is_stopping;
     struct cpt_log_queue_counts counts;
 };
-
-static uint64_t now_ns(void)
-{
-    return cpt_clock_now_ns(cpt_clock_monotonic());
-}
 
 /* --- The thread --- */
 
@@ -103,7 +98,7 @@ static void write_record(struct cpt_log_queue *queue, const struct cpt_record *r
     if (status != CPT_OK) {
         count(queue, &queue->counts.unencodable_count, 1);
     } else if (cpt_log_block_count(queue->block) == 1) {
-        queue->oldest_ns = now_ns();
+        queue->oldest_ns = cpti_now_ns();
     }
 }
 
@@ -140,7 +135,7 @@ static void wait_for_change(struct cpt_log_queue *queue)
 static int is_old(const struct cpt_log_queue *queue)
 {
     return cpt_log_block_count(queue->block) != 0 &&
-           now_ns() >= queue->oldest_ns + queue->flush_ns;
+           cpti_now_ns() >= queue->oldest_ns + queue->flush_ns;
 }
 
 /* One turn: takes what waits, writes it, hands over if it is time. 0 at the end. Lock

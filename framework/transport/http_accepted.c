@@ -16,7 +16,7 @@
  * looked at. If none of them is closed the listeners rest for a while: who connects
  * meanwhile waits in the system's queue, and when that is full, is not answered.
  */
-#include "http_loop.h"
+#include "framework/transport/http_loop.h"
 
 #include <event2/bufferevent.h>
 

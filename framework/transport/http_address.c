@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* http_address.c - "http://host:port" taken apart */
-#include "http_address.h"
-#include "http_headers.h"
+#include "framework/transport/http_address.h"
+
+#include "framework/transport/http_headers.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

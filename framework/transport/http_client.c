@@ -26,9 +26,9 @@
  * loop thread then finds out whether there is still something to end. Its connection is
  * closed, since the reply would come on it: that is how the callee learns of it.
  */
-#include "http_connection.h"
-#include "http_headers.h"
-
+#include "cpt/now.h"
+#include "framework/transport/http_connection.h"
+#include "framework/transport/http_headers.h"
 #include "wire/cpt_metadata.h"
 
 #include <event2/buffer.h>
@@ -86,11 +86,6 @@ struct cpti_client {
 
 static void pump(struct target *target);
 
-static uint64_t now_ns(void)
-{
-    return cpt_clock_now_ns(cpt_clock_monotonic());
-}
-
 /* --- The end of a call --- */
 
 static void call_release(struct call *call)
@@ -98,9 +93,9 @@ static void call_release(struct call *call)
     struct cpt_http *http = call->client->http;
     bool is_last = false;
 
-    pthread_mutex_lock(&http->lock);
+    cpti_lock_take(&http->lock);
     is_last = --call->reference_count == 0;
-    pthread_mutex_unlock(&http->lock);
+    cpti_lock_release(&http->lock);
     if (is_last) {
         cpt_alloc_free(http->alloc, call);
     }
@@ -111,9 +106,9 @@ static void call_hide(struct call *call)
 {
     struct cpt_http *http = call->client->http;
 
-    pthread_mutex_lock(&http->lock);
+    cpti_lock_take(&http->lock);
     call->call->state = NULL;
-    pthread_mutex_unlock(&http->lock);
+    cpti_lock_release(&http->lock);
 }
 
 /* Takes @call off all lists and tells its owner. @call is gone then, unless somebody is
@@ -194,7 +189,7 @@ static struct cpti_connection *connection_open(struct target *target, int family
 
 static void call_send(struct call *call, struct cpti_connection *connection)
 {
-    const uint64_t now = now_ns();
+    const uint64_t now = cpti_now_ns();
 
     call->connection = connection;
     cpti_connection_send(connection, call->call, call,
@@ -430,7 +425,7 @@ static cpt_status target_find(struct cpti_client *client, const char *text,
 
 static cpt_status call_prepare(struct call *call)
 {
-    const uint64_t now = now_ns();
+    const uint64_t now = cpti_now_ns();
     const struct cpti_client *client = call->client;
     cpt_status status = CPT_OK;
 
@@ -491,7 +486,6 @@ static void refuse(struct cpt_transport_call *call, cpt_status status)
 void cpti_client_send(struct cpt_transport *transport, struct cpt_transport_call *call)
 {
     struct cpt_http *http = CPTI_CONTAINER(transport, struct cpt_http, transport);
-    const uint64_t now = now_ns();
     struct call *own = cpt_alloc_zeroed(http->alloc, sizeof(*own));
 
     cpti_count(http, CPTI_COUNTER_calls_sent);
@@ -501,8 +495,7 @@ void cpti_client_send(struct cpt_transport *transport, struct cpt_transport_call
     }
     own->client = http->client;
     own->call = call;
-    own->deadline_ns =
-        call->timeout_ns < INT64_MAX - now ? now + call->timeout_ns : INT64_MAX;
+    own->deadline_ns = cpti_timer_at(cpti_now_ns(), call->timeout_ns);
     own->work.run = run_start;
     own->reference_count = 1;
     call->state = own;
@@ -545,12 +538,12 @@ void cpti_client_cancel_call(struct cpt_transport *transport,
     struct cpt_http *http = CPTI_CONTAINER(transport, struct cpt_http, transport);
     struct call *own = NULL;
 
-    pthread_mutex_lock(&http->lock);
+    cpti_lock_take(&http->lock);
     own = call->state;
     if (own != NULL) {
         own->reference_count++;
     }
-    pthread_mutex_unlock(&http->lock);
+    cpti_lock_release(&http->lock);
     if (own == NULL) {
         return;
     }

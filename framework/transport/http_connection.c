@@ -19,9 +19,9 @@
  * - It reads any number of interim replies (status 100).
  * - An idle connection keeps its read timeout, which is how unused ones get closed.
  */
-#include "http_connection.h"
-#include "http_headers.h"
+#include "framework/transport/http_connection.h"
 
+#include "framework/transport/http_headers.h"
 #include "wire/cpt_metadata.h"
 
 #include <event2/buffer.h>

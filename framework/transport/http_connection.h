@@ -14,8 +14,8 @@
 #ifndef CPT_HTTP_CONNECTION_H
 #define CPT_HTTP_CONNECTION_H
 
-#include "http_address.h"
-#include "http_loop.h"
+#include "framework/transport/http_address.h"
+#include "framework/transport/http_loop.h"
 
 struct cpti_connection;
 struct evhttp_request;

@@ -9,9 +9,8 @@
  * Members of a label (a callee's name, a reason) may come from outside, so they are
  * escaped, and what is no UTF-8 becomes '?'.
  */
-#include "http_loop.h"
-
 #include "cpt/utf8.h"
+#include "framework/transport/http_loop.h"
 
 #include <event2/buffer.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* http_headers.c - headers in evhttp's lists: counted, checked before they are sent */
-#include "http_headers.h"
+#include "framework/transport/http_headers.h"
 
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>

@@ -28,7 +28,9 @@
  * thread that writes, so we block it on the loop thread while it is in the loop, and
  * leave the process's own handling alone.
  */
-#include "http_loop.h"
+#include "framework/transport/http_loop.h"
+
+#include "cpt/now.h"
 
 #include <event2/dns.h>
 #include <event2/thread.h>
@@ -43,7 +45,6 @@
 #include <unistd.h>
 
 enum {
-    TIMERS_MAX = 1 << 20,
     TURNS_MAX = 4 /* of a long run, before the sockets are looked at */
 };
 
@@ -74,11 +75,6 @@ struct timeval cpti_timeval(uint64_t ns)
     time.tv_sec = (time_t)(us / 1000000);
     time.tv_usec = (suseconds_t)(us % 1000000);
     return time;
-}
-
-static uint64_t now_ns(void)
-{
-    return cpt_clock_now_ns(cpt_clock_monotonic());
 }
 
 /* --- Work --- */
@@ -114,7 +110,7 @@ static bool post(struct cpt_http *http, struct cpt_work *work, bool is_call)
     bool is_taken = false;
 
     work->next = NULL;
-    pthread_mutex_lock(&http->lock);
+    cpti_lock_take(&http->lock);
     if (!http->is_gone && !(is_call && http->is_closed)) {
         is_taken = true;
         *http->works_end = work;
@@ -124,7 +120,7 @@ static bool post(struct cpt_http *http, struct cpt_work *work, bool is_call)
             wake_soon(http);
         }
     }
-    pthread_mutex_unlock(&http->lock);
+    cpti_lock_release(&http->lock);
     return is_taken;
 }
 
@@ -143,12 +139,12 @@ static struct cpt_work *works_take(struct cpt_http *http)
 {
     struct cpt_work *works = NULL;
 
-    pthread_mutex_lock(&http->lock);
+    cpti_lock_take(&http->lock);
     works = http->works;
     http->works = NULL;
     http->works_end = &http->works;
     http->is_woken = false;
-    pthread_mutex_unlock(&http->lock);
+    cpti_lock_release(&http->lock);
     return works;
 }
 
@@ -173,70 +169,17 @@ static void on_soon(evutil_socket_t descriptor, short what, void *context)
 
 /* --- Timers --- */
 
-static void timer_place(struct cpti_timers *timers, size_t place,
-                        struct cpt_timer *timer)
-{
-    timers->items[place] = timer;
-    timer->index = place + 1;
-}
-
-static void timer_rise(struct cpti_timers *timers, size_t place)
-{
-    struct cpt_timer *timer = timers->items[place];
-
-    while (place > 0 && timers->items[(place - 1) / 2]->at_ns > timer->at_ns) {
-        timer_place(timers, place, timers->items[(place - 1) / 2]);
-        place = (place - 1) / 2;
-    }
-    timer_place(timers, place, timer);
-}
-
-static void timer_sink(struct cpti_timers *timers, size_t place)
-{
-    struct cpt_timer *timer = timers->items[place];
-
-    for (;;) {
-        size_t child = 2 * place + 1;
-
-        if (child + 1 < timers->count &&
-            timers->items[child + 1]->at_ns < timers->items[child]->at_ns) {
-            child++;
-        }
-        if (child >= timers->count || timers->items[child]->at_ns >= timer->at_ns) {
-            break;
-        }
-        timer_place(timers, place, timers->items[child]);
-        place = child;
-    }
-    timer_place(timers, place, timer);
-}
-
-static void timer_remove(struct cpti_timers *timers, struct cpt_timer *timer)
-{
-    const size_t place = timer->index - 1;
-    struct cpt_timer *last = timers->items[timers->count - 1];
-
-    timer->index = 0;
-    timers->count--;
-    if (last == timer) {
-        return;
-    }
-    timer_place(timers, place, last);
-    timer_rise(timers, place);
-    timer_sink(timers, last->index - 1);
-}
-
 /* Sets libevent's timer to the earliest of ours. Loop thread. */
 static void alarm_set(struct cpt_http *http)
 {
+    const uint64_t now = cpti_now_ns();
+    const struct cpt_timer *timer = NULL;
     uint64_t at_ns = UINT64_MAX;
-    const uint64_t now = now_ns();
 
-    pthread_mutex_lock(&http->lock);
-    if (http->timers.count > 0) {
-        at_ns = http->timers.items[0]->at_ns;
-    }
-    pthread_mutex_unlock(&http->lock);
+    cpti_lock_take(&http->lock);
+    timer = cpti_timers_first(&http->timers);
+    at_ns = timer != NULL ? timer->at_ns : UINT64_MAX;
+    cpti_lock_release(&http->lock);
     if (at_ns != UINT64_MAX) {
         const struct timeval delay = cpti_timeval(at_ns > now ? at_ns - now : 0);
 
@@ -249,19 +192,16 @@ static struct cpt_timer *timer_take(struct cpt_http *http, uint64_t now)
 {
     struct cpt_timer *timer = NULL;
 
-    pthread_mutex_lock(&http->lock);
-    if (http->timers.count > 0 && http->timers.items[0]->at_ns <= now) {
-        timer = http->timers.items[0];
-        timer_remove(&http->timers, timer);
-    }
-    pthread_mutex_unlock(&http->lock);
+    cpti_lock_take(&http->lock);
+    timer = cpti_timers_take_due(&http->timers, now);
+    cpti_lock_release(&http->lock);
     return timer;
 }
 
 static void on_alarm(evutil_socket_t descriptor, short what, void *context)
 {
     struct cpt_http *http = context;
-    const uint64_t now = now_ns();
+    const uint64_t now = cpti_now_ns();
     struct cpt_timer *timer = NULL;
 
     (void)descriptor;
@@ -275,26 +215,20 @@ static void on_alarm(evutil_socket_t descriptor, short what, void *context)
 cpt_status cpti_loop_after(struct cpt_http *http, struct cpt_timer *timer,
                            uint64_t delay_ns)
 {
-    const uint64_t now = now_ns();
+    const uint64_t at_ns = cpti_timer_at(cpti_now_ns(), delay_ns);
     const bool is_here = cpti_loop_is_here(http);
     bool is_earliest = false;
     cpt_status status = CPT_OK;
 
-    timer->at_ns = delay_ns < INT64_MAX - now ? now + delay_ns : INT64_MAX;
-    pthread_mutex_lock(&http->lock);
-    status = cpt_alloc_grow(http->alloc, (void **)&http->timers.items,
-                            &http->timers.capacity, http->timers.count + 1, TIMERS_MAX,
-                            sizeof(struct cpt_timer *));
+    cpti_lock_take(&http->lock);
+    status = cpti_timers_add(&http->timers, timer, at_ns);
     if (status == CPT_OK) {
-        http->timers.items[http->timers.count] = timer;
-        http->timers.count++;
-        timer_rise(&http->timers, http->timers.count - 1);
         is_earliest = timer->index == 1;
         if (is_earliest && !is_here && !http->is_gone) {
             wake(http);
         }
     }
-    pthread_mutex_unlock(&http->lock);
+    cpti_lock_release(&http->lock);
     if (is_earliest && is_here) {
         alarm_set(http);
     }
@@ -303,14 +237,11 @@ cpt_status cpti_loop_after(struct cpt_http *http, struct cpt_timer *timer,
 
 int cpti_loop_cancel(struct cpt_http *http, struct cpt_timer *timer)
 {
-    int is_cancelled = 0;
+    bool is_cancelled = false;
 
-    pthread_mutex_lock(&http->lock);
-    if (timer->index != 0) {
-        timer_remove(&http->timers, timer);
-        is_cancelled = 1;
-    }
-    pthread_mutex_unlock(&http->lock);
+    cpti_lock_take(&http->lock);
+    is_cancelled = cpti_timers_remove(&http->timers, timer);
+    cpti_lock_release(&http->lock);
     return is_cancelled;
 }
 
@@ -437,9 +368,9 @@ static bool has_works(struct cpt_http *http)
 {
     bool has = false;
 
-    pthread_mutex_lock(&http->lock);
+    cpti_lock_take(&http->lock);
     has = http->works != NULL;
-    pthread_mutex_unlock(&http->lock);
+    cpti_lock_release(&http->lock);
     return has;
 }
 
@@ -474,9 +405,9 @@ static void drain(struct cpt_http *http, uint64_t ns)
 
 static void close_loop(struct cpt_http *http)
 {
-    pthread_mutex_lock(&http->lock);
+    cpti_lock_take(&http->lock);
     http->is_closed = true;
-    pthread_mutex_unlock(&http->lock);
+    cpti_lock_release(&http->lock);
 }
 
 /* Blocks SIGPIPE on this thread; *@was_blocked for sigpipe_restore(). */
@@ -676,11 +607,11 @@ struct cpt_http *cpt_http_new(const struct cpt_http_options *options,
         return NULL;
     }
     http = take_memory(&own);
-    if (http == NULL || pthread_mutex_init(&http->lock, NULL) != 0) {
-        cpt_alloc_free(own.alloc != NULL ? own.alloc : cpt_alloc_default(), http);
+    if (http == NULL) {
         (void)cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a loop");
         return NULL;
     }
+    cpti_lock_init(&http->lock, CPTI_RANK_HTTP);
     http->options = own;
     http->alloc = own.alloc != NULL ? own.alloc : cpt_alloc_default();
     http->executor.name = "http";
@@ -692,6 +623,7 @@ struct cpt_http *cpt_http_new(const struct cpt_http_options *options,
     http->transport.name = "http";
     http->transport.send = cpti_client_send;
     http->transport.cancel = cpti_client_cancel_call;
+    http->timers.alloc = http->alloc;
     http->works_end = &http->works;
     http->reference_count = 1;
     if (!events_make(http)) {
@@ -704,9 +636,9 @@ struct cpt_http *cpt_http_new(const struct cpt_http_options *options,
 
 void cpti_http_reference(struct cpt_http *http)
 {
-    pthread_mutex_lock(&http->lock);
+    cpti_lock_take(&http->lock);
     http->reference_count++;
-    pthread_mutex_unlock(&http->lock);
+    cpti_lock_release(&http->lock);
 }
 
 void cpti_http_release(struct cpt_http *http)
@@ -714,13 +646,13 @@ void cpti_http_release(struct cpt_http *http)
     const struct cpt_alloc *alloc = http->alloc;
     bool is_last = false;
 
-    pthread_mutex_lock(&http->lock);
+    cpti_lock_take(&http->lock);
     http->reference_count--;
     is_last = http->reference_count == 0;
-    pthread_mutex_unlock(&http->lock);
+    cpti_lock_release(&http->lock);
     if (is_last) {
-        (void)pthread_mutex_destroy(&http->lock);
-        cpt_alloc_free(alloc, http->timers.items);
+        cpti_lock_deinit(&http->lock);
+        cpti_timers_deinit(&http->timers);
         cpt_alloc_free(alloc, http);
     }
 }
@@ -732,10 +664,10 @@ static void works_end(struct cpt_http *http)
 
     while (!is_gone) {
         works_run(http);
-        pthread_mutex_lock(&http->lock);
+        cpti_lock_take(&http->lock);
         is_gone = http->works == NULL;
         http->is_gone = is_gone;
-        pthread_mutex_unlock(&http->lock);
+        cpti_lock_release(&http->lock);
     }
 }
 

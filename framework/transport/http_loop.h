@@ -14,17 +14,16 @@
 #ifndef CPT_HTTP_LOOP_H
 #define CPT_HTTP_LOOP_H
 
-#include "cpt_http.h"
-
 #include "cpt/container.h"
 #include "cpt/cpt_clock.h"
 #include "cpt/cpt_name.h"
 #include "framework/cpt_rpc.h"
 #include "framework/cpt_runtime.h"
+#include "framework/pool/lock.h"
+#include "framework/pool/timers.h"
+#include "framework/transport/cpt_http.h"
 
 #include <event2/event.h>
-
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -67,13 +66,6 @@ enum cpti_counter_id {
         CPTI_COUNTER_COUNT
 };
 
-/* A min-heap of timers by at_ns. Guarded by cpt_http.lock. */
-struct cpti_timers {
-    struct cpt_timer **items; /* items[t->index - 1] == t; index 0: not in the heap */
-    size_t count;
-    size_t capacity;
-};
-
 /* Connections that were accepted. Loop thread. */
 struct cpti_accepted {
     struct bufferevent **items; /* a reference to each */
@@ -109,8 +101,7 @@ struct cpt_http {
     struct cpti_client *client;
     size_t exchange_count; /* requests that are not answered and sent off yet */
 
-    pthread_mutex_t lock; /* guards all below; a leaf: nothing of others is called
-                             under it */
+    struct cpti_lock lock; /* guards all below */
     struct cpt_work *works;
     struct cpt_work **works_end;
     bool is_woken;  /* somebody has made sure that the loop will look at the works */

@@ -30,9 +30,8 @@
  * pipeline) by a watermark, at which its socket is not read any more. evhttp gives a
  * client that sends one byte at a time as long as it likes: that is for a proxy.
  */
-#include "http_headers.h"
-#include "http_loop.h"
-
+#include "framework/transport/http_headers.h"
+#include "framework/transport/http_loop.h"
 #include "wire/cpt_metadata.h"
 
 #include <event2/buffer.h>

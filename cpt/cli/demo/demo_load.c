@@ -4,7 +4,7 @@
 #include "cpt/cli/demo/demo_load.h"
 
 #include "cpt/cli/demo/demo_process.h"
-#include "cpt/cpt_clock.h"
+#include "cpt/now.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -136,7 +136,7 @@ unsigned cpti_http_get(uint16_t port, const char *target, const char *header,
                        char reply[CPTI_LOAD_REPLY_BYTES])
 {
     struct exchange *exchange = calloc(1, sizeof *exchange);
-    const uint64_t begin_ns = cpt_clock_now_ns(cpt_clock_monotonic());
+    const uint64_t begin_ns = cpti_now_ns();
     unsigned status = 0;
     int is_over = 0;
 
@@ -145,8 +145,7 @@ unsigned cpti_http_get(uint16_t port, const char *target, const char *header,
         return 0;
     }
     is_over = !exchange_start(exchange, port, target, header);
-    while (!is_over && !cpti_stop_asked() &&
-           cpt_clock_now_ns(cpt_clock_monotonic()) - begin_ns < give_up_ns) {
+    while (!is_over && !cpti_stop_asked() && cpti_now_ns() - begin_ns < give_up_ns) {
         struct pollfd pollfd = {exchange->descriptor, exchange_events(exchange), 0};
 
         if (poll(&pollfd, 1, POLL_MS) > 0) {
@@ -200,11 +199,6 @@ struct run {
     uint64_t next_index;
 };
 
-static uint64_t now_ns(void)
-{
-    return cpt_clock_now_ns(cpt_clock_monotonic());
-}
-
 static int is_all_sent(const struct run *run)
 {
     return run->due_ns - run->begin_ns >= run->load->duration_ns || cpti_stop_asked();
@@ -213,7 +207,7 @@ static int is_all_sent(const struct run *run)
 static void end_one(struct run *run, struct exchange *exchange)
 {
     run->load->answered(run->load->context, exchange->index, exchange_status(exchange),
-                        now_ns() - exchange->due_ns);
+                        cpti_now_ns() - exchange->due_ns);
     exchange_end(exchange);
     run->open_count--;
 }
@@ -223,7 +217,7 @@ static void begin_due(struct run *run)
 {
     size_t place = 0;
 
-    while (!is_all_sent(run) && run->due_ns <= now_ns() &&
+    while (!is_all_sent(run) && run->due_ns <= cpti_now_ns() &&
            run->open_count < OPEN_MAX_COUNT) {
         char target[CPTI_LOAD_TARGET_BYTES];
         const double chance =
@@ -248,7 +242,7 @@ static void begin_due(struct run *run)
 /* Waits till something happens or the next request is due. */
 static void wait_and_step(struct run *run)
 {
-    const uint64_t now = now_ns();
+    const uint64_t now = cpti_now_ns();
     uint64_t wait_ns = is_all_sent(run) || run->due_ns > now + 50000000 ? 50000000
                        : run->due_ns > now ? run->due_ns - now
                                            : 0;
@@ -269,7 +263,7 @@ static void wait_and_step(struct run *run)
         struct exchange *exchange = &run->exchanges[run->polled[i]];
 
         if ((run->pollfds[i].revents != 0 && exchange_step(exchange)) ||
-            now_ns() - exchange->due_ns > give_up_ns) {
+            cpti_now_ns() - exchange->due_ns > give_up_ns) {
             end_one(run, exchange);
         }
     }
@@ -286,7 +280,7 @@ uint64_t cpti_load_run(const struct cpti_load *load)
         for (size_t i = 0; i < OPEN_MAX_COUNT; i++) {
             run.exchanges[i].descriptor = -1;
         }
-        run.begin_ns = run.due_ns = now_ns();
+        run.begin_ns = run.due_ns = cpti_now_ns();
         while (!is_all_sent(&run) || (run.open_count > 0 && !cpti_stop_asked())) {
             begin_due(&run);
             wait_and_step(&run);
