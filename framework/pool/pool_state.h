@@ -12,17 +12,6 @@
 
 #include <semaphore.h>
 
-#ifdef CPTI_DEQUE_LOCKED /* the other deque, to compare with: bench_pool.c */
-#include "tests/bench/deque_locked.h"
-#define cpti_deque          cpti_locked_deque
-#define cpti_deque_init     cpti_locked_deque_init
-#define cpti_deque_deinit   cpti_locked_deque_deinit
-#define cpti_deque_is_empty cpti_locked_deque_is_empty
-#define cpti_deque_push     cpti_locked_deque_push
-#define cpti_deque_pop      cpti_locked_deque_pop
-#define cpti_deque_steal    cpti_locked_deque_steal
-#endif
-
 enum { CACHE_LINE = 64 };
 
 /* What a thread of the pool, or one that takes part, has of its own. */

@@ -3,21 +3,17 @@
 /*
  * bench_pool.c - is the lock-free deque worth its proof?
  *
- * The deque alone and the pool made of it, beside the same with a lock. The other pool
- * is the same source, compiled with CPTI_DEQUE_LOCKED and under other names.
+ * The deque alone and the pool made of it, beside the same with a lock (pool_locked.c).
  */
 #include "tests/bench/bench.h"
 
 #include "framework/cpt_runtime.h"
 #include "framework/pool/deque.h"
 #include "tests/bench/deque_locked.h"
+#include "tests/bench/pool_locked.h"
 
 #include <semaphore.h>
 #include <stdlib.h>
-
-struct cpt_executor *bench_locked_pool_new(const struct cpt_pool_options *options,
-                                           struct cpt_error *error);
-void bench_locked_pool_free(struct cpt_executor *pool);
 
 /* --- The deque alone: four in, four out --- */
 

@@ -3,8 +3,7 @@
 /*
  * deque_locked.h - the deque of deque.h, with a lock
  *
- * What the other one is compared with: by bench_pool, and by the tests, which both
- * pass. -DCPTI_DEQUE_LOCKED makes a pool of it.
+ * bench_pool compares the two, also in a pool (pool_locked.c); both pass the same tests.
  */
 #ifndef CPT_DEQUE_LOCKED_H
 #define CPT_DEQUE_LOCKED_H

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * pool_locked.c - the pool with locked deques, to compare with
+ *
+ * The pool's own sources, compiled with the deque of deque_locked.h and under other
+ * names, so that both pools stand in one program.
+ */
+#include "tests/bench/pool_locked.h"
+
+#include "tests/bench/deque_locked.h"
+
+#define cpti_deque          cpti_locked_deque
+#define cpti_deque_init     cpti_locked_deque_init
+#define cpti_deque_deinit   cpti_locked_deque_deinit
+#define cpti_deque_is_empty cpti_locked_deque_is_empty
+#define cpti_deque_push     cpti_locked_deque_push
+#define cpti_deque_pop      cpti_locked_deque_pop
+#define cpti_deque_steal    cpti_locked_deque_steal
+
+#define cpt_pool_new       bench_locked_pool_new
+#define cpt_pool_free      bench_locked_pool_free
+#define cpti_pool_adopt    bench_locked_pool_adopt
+#define cpti_pool_enter    bench_locked_pool_enter
+#define cpti_pool_exit     bench_locked_pool_exit
+#define cpti_pool_help_own bench_locked_pool_help_own
+#define cpti_pool_leave    bench_locked_pool_leave
+#define cpti_pool_count    bench_locked_pool_count
+
+#include "framework/pool/pool.c"
