@@ -14,7 +14,6 @@
 #include "framework/run/recording.h"
 
 #include "cpt/cpt_path.h"
-#include "framework/service/attributes.h"
 #include "framework/run/blocks.h"
 #include "framework/run/call.h"
 #include "framework/pool/executor.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * call.c - a task's call of another service, from its stub to the spliced path
+ * calls.c - a task's call of another service, from its stub to the spliced path
  *
  *      cpt_call          issue   the ask goes out, if the request is traced
  *      transport_sent    sent    until here it waited for a connection
