@@ -10,4 +10,8 @@
 #define CPTI_CONTAINER(pointer, type, member)                                          \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
+/* The same of a const @pointer. */
+#define CPTI_CONST_CONTAINER(pointer, type, member)                                    \
+    ((const type *)(const void *)((const char *)(pointer)-offsetof(type, member)))
+
 #endif

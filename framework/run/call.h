@@ -1,27 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* call.h - what a request's walk asks of the calls it made (see struct cpt_trace). */
+/*
+ * call.h - the record of a call, as the walk of its request opens it
+ *
+ * Calls are made in service/calls.c. A request knows their records only (struct
+ * cpt_trace_call), and tells its service through an observer what is to be counted.
+ */
 #ifndef CPT_CALL_H
 #define CPT_CALL_H
 
 #include "framework/run/request.h"
 
-/* Decodes what the callee of @call returned; @context is the request. */
-cpt_status cpti_call_open(void *context, struct cpt_trace_call *call,
-                          struct cpt_path *callee);
+/* Counts what becomes of the calls of a request to other services. @call is the record.
+ * Threads: any. The lock of the request is held. */
+struct cpti_call_observer {
+    /* The caller no longer waits: CPT_TIMEOUT if its deadline passed, else it was
+     * cancelled. */
+    void (*given_up)(struct cpti_call_observer *observer,
+                     const struct cpt_trace_call *call, cpt_status status);
+    /* The reply could not be decoded; the reason is in @call. */
+    void (*undecodable)(struct cpti_call_observer *observer,
+                        const struct cpt_trace_call *call);
+    /* See struct cpt_trace.spliced. */
+    void (*spliced)(struct cpti_call_observer *observer,
+                    const struct cpt_trace_call *call, uint64_t overcount_ns,
+                    uint64_t undercount_ns, int is_inconsistent);
+};
 
-/* Makes the path of the callee of @call from what it replied. Not CPT_OK: the reason is
- * noted in @call. */
+/* Makes the path of the callee of @call from its reply. After an error the reason is in
+ * @call. */
 cpt_status cpti_reply_open(const struct cpt_alloc *alloc, struct cpt_trace_call *call,
                            struct cpt_path *callee);
 
-/* Counts a call that its caller's deadline gave up or that was cancelled; not if it is
- * none. Lock held. */
-void cpti_call_given_up(const struct cpt_pending *pending);
+/* The same for the walk of @request, of a call or of a run within the request; counts a
+ * reply that cannot be decoded. Lock held. */
+cpt_status cpti_call_open(struct cpt_request *request, struct cpt_trace_call *call,
+                          struct cpt_path *callee);
 
-/* Counts what splicing it found. */
-void cpti_call_spliced(void *context, const struct cpt_trace_call *call,
+/* Counts what splicing the path of the callee found. Lock held. */
+void cpti_call_spliced(struct cpt_request *request, const struct cpt_trace_call *call,
                        uint64_t overcount_ns, uint64_t undercount_ns,
                        int is_inconsistent);
+
+/* Counts a call that its caller no longer waits for. No effect if @pending is no call of
+ * another service. Lock held. */
+void cpti_call_given_up(const struct cpt_pending *pending);
 
 #endif

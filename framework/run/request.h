@@ -47,6 +47,7 @@
 #include <stdatomic.h>
 
 struct cpti_blocked;
+struct cpti_call_observer;
 struct cpti_deadline;
 
 /* Something that a task may wait for. */
@@ -169,9 +170,9 @@ struct cpti_traced_task {
 
 /* What a request inherits from the service that serves it. */
 struct cpti_inherited {
-    struct cpt_service *service; /* NULL: started without one */
-    struct cpt_ask ask;          /* what its callees are asked, if it is traced */
-    unsigned overcount;          /* enum cpt_overcount */
+    struct cpti_call_observer *observer; /* the service's; NULL: started without one */
+    struct cpt_ask ask; /* what its callees are asked, if it is traced */
+    unsigned overcount; /* enum cpt_overcount */
     struct cpt_bytes traceparent;
     bool is_silent; /* traced, but callees are not asked: shared work */
 };

@@ -63,7 +63,7 @@ static void set(struct cpt_request *request, const char *key, unsigned type,
         request = request->nest.parent;
     }
     cpti_lock_take(&request->lock);
-    is_kept = !cpti_service_drops_attribute(request->inherited.service, key_bytes) &&
+    is_kept = !cpti_service_drops_attribute(cpti_service_of(request), key_bytes) &&
               value_bytes <= CPT_ATTRIBUTE_BYTES_MAX - request->attribute_bytes;
     if (is_kept && type == CPT_ATTRIBUTE_TEXT) {
         /* First, so that for want of memory the value of before stays. */

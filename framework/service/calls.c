@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * calls.c - a task's call of another service, from its stub to the spliced path
+ * calls.c - a task's call of another service, from its stub to the reply
  *
- *      cpt_call          issue   the ask goes out, if the request is traced
- *      transport_sent    sent    until here it waited for a connection
- *      transport_complete arrive the reply is kept, its path as bytes
- *      walk              open    decoded only if the call is on the path
+ *      cpt_call            issue    the ask goes out if the request is traced
+ *      transport_sent      sent     until here the call waited for a connection
+ *      transport_complete  arrive   the reply is kept, its path as bytes
+ *      walk                open     decoded only if the call is on the path (run/call.c)
  *
- * What a callee returns without being asked is not even looked at.
+ * A path that a callee returns without being asked is ignored.
  */
-#include "framework/run/call.h"
-
 #include "framework/run/recording.h"
 #include "framework/service/service.h"
-#include "wire/cpt_metadata.h"
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define CALL_TIMEOUT_NS_DEFAULT UINT64_C(10000000000)
 
-/* One call. In the arena; it holds a reference to the request until it completes. */
+/* One call, in the arena of its request, to which it holds a reference until it
+ * completes. */
 struct rpc_call {
     struct cpt_transport_call transport; /* first: the transport hands us this */
     struct cpt_pending pending;
@@ -29,60 +27,51 @@ struct rpc_call {
     char ask[64];
 };
 
-static struct cpti_callee *callee_of(struct cpt_request *request, struct cpt_bytes name)
-{
-    struct cpt_service *service = request->inherited.service;
+/* --- Counting --- */
 
-    return service != NULL ? cpti_counters_callee(&service->counters, name) : NULL;
+static struct cpti_counters *counters_of(struct cpti_call_observer *observer)
+{
+    return &CPTI_CONTAINER(observer, struct cpt_service, observer)->counters;
 }
 
-static void count_blind_spot(struct cpt_request *request,
-                             const struct cpt_trace_call *call)
+static void count_given_up(struct cpti_call_observer *observer,
+                           const struct cpt_trace_call *call, cpt_status status)
 {
-    if (request->inherited.service != NULL) {
-        cpti_counters_blind_spot(&request->inherited.service->counters, call->name,
-                                 call->reason);
-    }
-}
+    struct cpti_callee *callee =
+        cpti_counters_callee(counters_of(observer), call->name);
 
-static void count_timeout(struct cpt_request *request,
-                          const struct cpt_trace_call *call)
-{
-    struct cpti_callee *callee = callee_of(request, call->name);
-
-    if (callee != NULL) {
+    if (status == CPT_TIMEOUT) {
         CPTI_COUNT(callee, timeouts);
-    }
-}
-
-static void count_cancel(struct cpt_request *request, const struct cpt_trace_call *call)
-{
-    struct cpti_callee *callee = callee_of(request, call->name);
-
-    if (callee != NULL) {
+    } else {
         CPTI_COUNT(callee, cancelled);
     }
 }
 
-void cpti_call_given_up(const struct cpt_pending *pending)
+static void count_blind_spot(struct cpti_call_observer *observer,
+                             const struct cpt_trace_call *call)
 {
-    struct cpt_request *request = cpti_pending_request(pending);
-
-    if (pending->call == NULL || pending->call->outcome != CPT_CALL_REMOTE) {
-        return;
-    }
-    if (pending->status == CPT_TIMEOUT) {
-        count_timeout(request, pending->call);
-    } else {
-        count_cancel(request, pending->call);
-    }
+    cpti_counters_blind_spot(counters_of(observer), call->name, call->reason);
 }
+
+static void count_spliced(struct cpti_call_observer *observer,
+                          const struct cpt_trace_call *call, uint64_t overcount_ns,
+                          uint64_t undercount_ns, int is_inconsistent)
+{
+    cpti_counters_spliced(cpti_counters_callee(counters_of(observer), call->name),
+                          overcount_ns, undercount_ns, is_inconsistent);
+}
+
+const struct cpti_call_observer cpti_calls_observer = {
+    .given_up = count_given_up,
+    .undecodable = count_blind_spot,
+    .spliced = count_spliced,
+};
 
 /* --- Calling --- */
 
-/* Fills in what the transport is to send. Lock held. */
-static int prepare(struct rpc_call *call, struct cpt_request *request,
-                   const struct cpt_stub *stub, struct cpt_bytes body)
+/* Fills in what the transport sends; false: there is no memory. Lock held. */
+static bool prepare(struct rpc_call *call, struct cpt_request *request,
+                    const struct cpt_stub *stub, struct cpt_bytes body)
 {
     struct cpt_transport_call *transport = &call->transport;
 
@@ -112,15 +101,13 @@ static int prepare(struct rpc_call *call, struct cpt_request *request,
         transport->body.data = cpt_arena_copy(&request->arena, body.data, body.bytes);
         return transport->body.data != NULL;
     }
-    return 1;
+    return true;
 }
 
-/* Nobody wants it any more. The transport still completes it. */
+/* The caller no longer waits. The transport still completes the call. */
 static void tell_call(struct cpti_outside *outside)
 {
-    struct rpc_call *call = (struct rpc_call *)((char *)outside->pending -
-                                                offsetof(struct rpc_call, pending));
-
+    struct rpc_call *call = CPTI_CONTAINER(outside->pending, struct rpc_call, pending);
     struct cpt_transport *transport = call->pending.stub->transport;
 
     transport->cancel(transport, &call->transport);
@@ -130,6 +117,7 @@ struct cpt_pending *cpt_call_attempt(struct cpt_task *task, const struct cpt_stu
                                      struct cpt_bytes body, unsigned attempt)
 {
     struct cpt_request *request = task->request;
+    struct cpti_call_observer *observer = request->inherited.observer;
     const uint64_t now_ns = cpti_record_now(request);
     struct rpc_call *call = NULL;
 
@@ -144,10 +132,10 @@ struct cpt_pending *cpt_call_attempt(struct cpt_task *task, const struct cpt_stu
     call->pending.call =
         cpti_record_issue(task, cpt_bytes_of(stub->name), CPT_CALL_REMOTE, now_ns);
     if (call->pending.call != NULL) {
-        struct cpti_callee *callee = callee_of(request, call->pending.call->name);
-
-        if (callee != NULL) {
-            CPTI_COUNT(callee, calls);
+        if (observer != NULL) {
+            CPTI_COUNT(
+                cpti_counters_callee(counters_of(observer), call->pending.call->name),
+                calls);
         }
         call->pending.call->attempt = attempt;
         call->pending.call->executor = cpt_bytes_of(stub->transport->name);
@@ -172,8 +160,7 @@ const struct cpt_call_reply *cpt_call_reply(const struct cpt_pending *pending)
 {
     static const struct cpt_call_reply cancelled = {.status = CPT_CANCELLED};
     const struct rpc_call *call =
-        (const struct rpc_call *)((const char *)pending -
-                                  offsetof(struct rpc_call, pending));
+        CPTI_CONST_CONTAINER(pending, struct rpc_call, pending);
     struct cpt_request *request = cpti_pending_request(pending);
     cpt_status status = CPT_OK;
 
@@ -203,7 +190,7 @@ void cpt_transport_sent(struct cpt_transport_call *transport)
     cpti_lock_release(&request->lock);
 }
 
-/* Keeps the answer for the task. Lock held. */
+/* Keeps the reply for the task. Lock held. */
 static void keep_reply(struct rpc_call *call, const struct cpt_transport_reply *reply,
                        struct cpt_arena *arena)
 {
@@ -228,7 +215,7 @@ static void keep_path(struct cpt_trace_call *record, size_t metadata_bytes_max,
         record->outcome = CPT_CALL_TIMEOUT;
     } else if (reply->status != CPT_OK) {
         record->reason = CPT_REASON_FAILED;
-    } else if (metadata_bytes_max == 0) { /* not asked; see cpti_inherited.is_silent */
+    } else if (metadata_bytes_max == 0) { /* not asked: see cpti_inherited.is_silent */
         record->reason = CPT_REASON_SHARED;
     } else if (reply->is_cached) {
         record->reason = CPT_REASON_CACHED;
@@ -252,6 +239,7 @@ void cpt_transport_complete(struct cpt_transport_call *transport,
     struct rpc_call *call = (struct rpc_call *)transport;
     struct cpt_trace_call *record = call->pending.call;
     struct cpt_request *request = call->pending.request;
+    struct cpti_call_observer *observer = request->inherited.observer;
     const uint64_t now_ns = cpti_record_now(request);
     struct cpt_task *owner = NULL;
 
@@ -262,73 +250,17 @@ void cpt_transport_complete(struct cpt_transport_call *transport,
             keep_path(record, transport->metadata_bytes_max, reply, &request->arena);
         }
     } else {
-        record = NULL; /* it came after its caller had given it up */
+        record = NULL; /* the caller had given the call up */
     }
     owner = cpti_pending_end(&call->pending, call->reply.status, now_ns);
     cpti_lock_release(&request->lock);
-    if (record != NULL && record->outcome == CPT_CALL_TIMEOUT) {
-        count_timeout(request, record);
-    } else if (record != NULL && record->reason != CPT_REASON_NONE) {
-        count_blind_spot(request, record);
+    if (record != NULL && observer != NULL) {
+        if (record->outcome == CPT_CALL_TIMEOUT) {
+            count_given_up(observer, record, CPT_TIMEOUT);
+        } else if (record->reason != CPT_REASON_NONE) {
+            count_blind_spot(observer, record);
+        }
     }
     cpti_task_wake(owner);
     cpti_request_release(request);
-}
-
-/* --- The walk's part. Lock held. --- */
-
-cpt_status cpti_reply_open(const struct cpt_alloc *alloc, struct cpt_trace_call *call,
-                           struct cpt_path *callee)
-{
-    const struct cpt_metadata_decode_options options = {
-        .struct_bytes = sizeof options,
-        .alloc = alloc,
-        .bytes_max = call->reply_bytes, /* no more than was asked for */
-    };
-    struct cpt_metadata_summary summary;
-    cpt_status status =
-        cpt_metadata_peek(call->reply, call->reply_bytes, &summary, NULL);
-
-    if (status == CPT_OK && summary.has_server_elapsed) {
-        call->server_elapsed_ns = summary.server_elapsed_ns;
-        call->has_server_elapsed = 1;
-    }
-    if (status == CPT_OK) {
-        status =
-            cpt_metadata_decode(call->reply, call->reply_bytes, &options, callee, NULL);
-    }
-    if (status != CPT_OK) {
-        call->reason = CPT_REASON_UNDECODABLE;
-    }
-    return status;
-}
-
-static cpt_status open_remote(struct cpt_request *request, struct cpt_trace_call *call,
-                              struct cpt_path *callee)
-{
-    const cpt_status status = cpti_reply_open(request->alloc, call, callee);
-
-    if (status != CPT_OK) {
-        count_blind_spot(request, call);
-    }
-    return status;
-}
-
-cpt_status cpti_call_open(void *context, struct cpt_trace_call *call,
-                          struct cpt_path *callee)
-{
-    return call->outcome == CPT_CALL_COMPONENT ? cpti_run_open(call, callee)
-                                               : open_remote(context, call, callee);
-}
-
-void cpti_call_spliced(void *context, const struct cpt_trace_call *call,
-                       uint64_t overcount_ns, uint64_t undercount_ns,
-                       int is_inconsistent)
-{
-    struct cpti_callee *callee =
-        call->outcome != CPT_CALL_COMPONENT ? callee_of(context, call->name) : NULL;
-
-    if (callee != NULL) {
-        cpti_counters_spliced(callee, overcount_ns, undercount_ns, is_inconsistent);
-    }
 }

@@ -158,6 +158,7 @@ struct cpt_service *cpt_service_new(const struct cpt_service_options *given,
         return NULL;
     }
     service->options = options;
+    service->observer = cpti_calls_observer;
     atomic_init(&service->live_count, 1);
     cpti_lock_init(&service->counters.lock, CPTI_RANK_COUNTERS);
     if (init_service(service, error) != CPT_OK ||
@@ -750,7 +751,7 @@ static struct cpt_request *make_request(struct cpt_service *service,
     if (decision->is_logged && service->options.log != NULL) {
         request->nest.retire = retire_served;
     }
-    request->inherited.service = service;
+    request->inherited.observer = &service->observer;
     request->inherited.overcount = service->options.overcount;
     request->inherited.ask =
         cpt_ask_downstream(decision->ask.version != 0 ? &decision->ask : NULL,

@@ -4,7 +4,9 @@
 #ifndef CPT_SERVICE_H
 #define CPT_SERVICE_H
 
+#include "cpt/container.h"
 #include "framework/run/budget.h"
+#include "framework/run/call.h"
 #include "framework/service/counters.h"
 #include "framework/service/sampling.h"
 
@@ -17,6 +19,7 @@ struct cpti_method {
 };
 
 struct cpt_service {
+    struct cpti_call_observer observer; /* of its requests; see calls.c */
     struct cpt_service_options options; /* with their defaults */
     char *name;
     struct cpti_method *methods; /* not changed once it serves */
@@ -33,6 +36,15 @@ struct cpt_service {
      */
     atomic_size_t live_count;
 };
+
+/* The service of @request; NULL: the request was started without one. */
+static inline struct cpt_service *cpti_service_of(const struct cpt_request *request)
+{
+    struct cpti_call_observer *observer = request->inherited.observer;
+
+    return observer != NULL ? CPTI_CONTAINER(observer, struct cpt_service, observer)
+                            : NULL;
+}
 
 /* One more that uses the service; one that used it is gone: its owner, or a request.
  * The last one frees. */
@@ -53,5 +65,10 @@ struct cpt_bytes cpti_service_metadata(struct cpt_service *service,
 /* Whether the service, which may be NULL, was told never to log the attribute @key. */
 int cpti_service_drops_attribute(const struct cpt_service *service,
                                  struct cpt_bytes key);
+
+/* --- calls.c --- */
+
+/* Counts the calls of the service it is part of. */
+extern const struct cpti_call_observer cpti_calls_observer;
 
 #endif

@@ -475,13 +475,14 @@ static void inherit(struct cpti_fill *fill, const struct cpt_request *request)
 {
     const struct cpt_bytes traceparent = request->inherited.traceparent;
     struct cpti_inherited *inherited = &fill->inherited;
+    struct cpt_service *service = cpti_service_of(request);
 
     fill->attribution = request->trace.attribution;
     fill->measures_cpu = request->off_cpu_ns != NULL;
-    inherited->service = request->inherited.service;
-    if (inherited->service != NULL) { /* who joined may be gone before the run is */
-        cpti_service_hold(inherited->service);
-        fill->services[fill->services[0] != NULL] = inherited->service;
+    inherited->observer = request->inherited.observer;
+    if (service != NULL) { /* who joined may be gone before the run is */
+        cpti_service_hold(service);
+        fill->services[fill->services[0] != NULL] = service;
     }
     inherited->ask = request->inherited.ask;
     inherited->overcount = request->inherited.overcount;

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* call.c - replies decoded for the walk, and what is counted of calls; see call.h */
+#include "framework/run/call.h"
+
+#include "framework/run/subgraph.h"
+#include "wire/cpt_metadata.h"
+
+cpt_status cpti_reply_open(const struct cpt_alloc *alloc, struct cpt_trace_call *call,
+                           struct cpt_path *callee)
+{
+    const struct cpt_metadata_decode_options options = {
+        .struct_bytes = sizeof options,
+        .alloc = alloc,
+        .bytes_max = call->reply_bytes, /* no more than was asked for */
+    };
+    struct cpt_metadata_summary summary;
+    cpt_status status =
+        cpt_metadata_peek(call->reply, call->reply_bytes, &summary, NULL);
+
+    if (status == CPT_OK && summary.has_server_elapsed) {
+        call->server_elapsed_ns = summary.server_elapsed_ns;
+        call->has_server_elapsed = 1;
+    }
+    if (status == CPT_OK) {
+        status =
+            cpt_metadata_decode(call->reply, call->reply_bytes, &options, callee, NULL);
+    }
+    if (status != CPT_OK) {
+        call->reason = CPT_REASON_UNDECODABLE;
+    }
+    return status;
+}
+
+cpt_status cpti_call_open(struct cpt_request *request, struct cpt_trace_call *call,
+                          struct cpt_path *callee)
+{
+    struct cpti_call_observer *observer = request->inherited.observer;
+    cpt_status status = CPT_OK;
+
+    if (call->outcome == CPT_CALL_COMPONENT) {
+        return cpti_run_open(call, callee);
+    }
+    status = cpti_reply_open(request->alloc, call, callee);
+    if (status != CPT_OK && observer != NULL) {
+        observer->undecodable(observer, call);
+    }
+    return status;
+}
+
+void cpti_call_spliced(struct cpt_request *request, const struct cpt_trace_call *call,
+                       uint64_t overcount_ns, uint64_t undercount_ns,
+                       int is_inconsistent)
+{
+    struct cpti_call_observer *observer = request->inherited.observer;
+
+    if (observer != NULL && call->outcome != CPT_CALL_COMPONENT) {
+        observer->spliced(observer, call, overcount_ns, undercount_ns, is_inconsistent);
+    }
+}
+
+void cpti_call_given_up(const struct cpt_pending *pending)
+{
+    struct cpti_call_observer *observer = pending->request->inherited.observer;
+
+    if (observer != NULL && pending->call != NULL &&
+        pending->call->outcome == CPT_CALL_REMOTE) {
+        observer->given_up(observer, pending->call, pending->status);
+    }
+}
