@@ -3,29 +3,24 @@
 /*
  * tree.c - requests become sums at the nodes of a prefix tree
  *
- * A path comes with its own small table of frames, a parent before its children, and no
- * two frames alike; so each frame is one node of the tree, and one pass over the table
- * finds or makes them all:
+ * A path has its own small table of frames, parents before children and without
+ * duplicates. So each frame is one node of the tree, and one pass over the table finds
+ * or adds all nodes (tree_nodes.c):
  *
- *      segments --> self time of each frame         (forwards)
- *               --> inclusive time of each frame    (backwards: a child adds to its
- * parent)
- *               --> node of each frame with time    (forwards: below its parent's node)
+ *      segments --> self time of each frame       forwards
+ *               --> inclusive time of each frame  backwards: a child adds to its parent
+ *               --> node of each frame with time  forwards: below its parent's node
  *               --> sums of each node
  *
- * A node gets x and x² of the whole request, whatever number of segments it had there:
- * the statistics are over requests. That is why inclusive squares are added here, where
- * the request is still in one piece; no later pass could make them from those below.
+ * A node gets x and x² of the whole request, not of its segments: the statistics are
+ * over requests. That is why inclusive squares are added here, where the request is
+ * still in one piece; no later pass could compute them from the nodes below.
  *
- * Everything that can fail happens before the first sum changes. Nodes that were made
- * until then are removed again, so a refused request leaves no trace.
+ * Everything that can fail happens before the first sum changes. Then nodes that were
+ * added for the request are removed again, so a refused request leaves no trace.
  *
- * Nodes are found by one hash table for the whole tree over (parent, name, kind). The
- * hash is seeded by the tree's address, so that names from outside cannot be chosen to
- * collide, and nothing that is shown depends on its order.
- *
- * Cost: for each frame of the path a look-up of its name and one of its node, which
- * tree_shape.c saves for tables of frames that come again; for each node some ten
+ * Cost: for each frame of the path one look-up of its name and one of its node, which
+ * tree_shape.c saves for tables of frames that occur again; for each node about ten
  * additions of words and a binary search in its histogram (tree_sums.c).
  */
 #include "aggregate/tree_node.h"
@@ -117,128 +112,7 @@ void cpt_tree_free(struct cpt_tree *tree)
     cpt_alloc_free(tree->alloc, tree);
 }
 
-/* --- Finding nodes --- */
-
-static size_t first_slot(const struct cpt_tree *tree, uint32_t parent, cpt_name_id name,
-                         unsigned kind)
-{
-    uint64_t hash = (uint64_t)(uintptr_t)tree ^ ((uint64_t)parent << 32 | name);
-
-    hash = (hash ^ hash >> 33) * UINT64_C(0xff51afd7ed558ccd);
-    hash = (hash ^ hash >> 29 ^ kind) * UINT64_C(0xc4ceb9fe1a85ec53);
-    return (size_t)(hash ^ hash >> 33) & (tree->slot_count - 1);
-}
-
-/* The slot of that node, or the free one where it belongs. There is always one. */
-static size_t slot_of(const struct cpt_tree *tree, uint32_t parent, cpt_name_id name,
-                      unsigned kind)
-{
-    size_t slot = first_slot(tree, parent, name, kind);
-
-    while (tree->slots[slot] != 0) {
-        const struct cpti_node *node = &tree->nodes[tree->slots[slot]];
-
-        if (node->parent == parent && node->name == name && node->kind == kind) {
-            break;
-        }
-        slot = (slot + 1) & (tree->slot_count - 1);
-    }
-    return slot;
-}
-
-/* Nodes go in by number, so that the last nodes are always the last in their chains:
- * cpti_tree_forget() relies on it. */
-static cpt_status grow_slots(struct cpt_tree *tree)
-{
-    const size_t slot_count = tree->slot_count != 0 ? tree->slot_count * 2 : 64;
-    uint32_t *slots = NULL;
-
-    if (tree->slot_count != 0 && (tree->node_count + 1) * 4 <= tree->slot_count * 3) {
-        return CPT_OK;
-    }
-    slots = cpt_alloc_zeroed(tree->alloc, slot_count * sizeof *slots);
-    if (slots == NULL) {
-        return CPT_NO_MEMORY;
-    }
-    cpt_alloc_free(tree->alloc, tree->slots);
-    tree->slots = slots;
-    tree->slot_count = slot_count;
-    for (uint32_t i = 1; i < tree->node_count; i++) {
-        const struct cpti_node *node = &tree->nodes[i];
-
-        slots[slot_of(tree, node->parent, node->name, node->kind)] = i;
-    }
-    return CPT_OK;
-}
-
-static cpt_status grow_nodes(struct cpt_tree *tree)
-{
-    return cpt_alloc_grow(tree->alloc, (void **)&tree->nodes, &tree->node_capacity,
-                          tree->node_count + 1, tree->nodes_max + 1, /* the root */
-                          sizeof *tree->nodes);
-}
-
-cpt_status cpti_tree_child_of(struct cpt_tree *tree, uint32_t parent, cpt_name_id name,
-                              unsigned kind, uint32_t *child)
-{
-    const uint16_t depth = tree->nodes[parent].depth;
-    size_t slot = 0;
-    cpt_status status = grow_slots(tree);
-
-    if (status != CPT_OK) {
-        return status;
-    }
-    slot = slot_of(tree, parent, name, kind);
-    if (tree->slots[slot] != 0) {
-        *child = tree->slots[slot];
-        return CPT_OK;
-    }
-    if (depth >= CPT_TREE_DEPTH_MAX) {
-        return CPT_LIMIT;
-    }
-    status = grow_nodes(tree);
-    if (status != CPT_OK) {
-        return status;
-    }
-    *child = (uint32_t)tree->node_count++;
-    tree->nodes[*child] = (struct cpti_node){.parent = parent,
-                                             .name = name,
-                                             .kind = (uint16_t)kind,
-                                             .depth = (uint16_t)(depth + 1),
-                                             .min_ns = UINT64_MAX};
-    tree->slots[slot] = *child;
-    return CPT_OK;
-}
-
-cpt_status cpti_tree_child(struct cpt_tree *tree, uint32_t parent,
-                           struct cpt_bytes name, unsigned kind, uint32_t *child)
-{
-    cpt_name_id id = 0;
-    const cpt_status status = cpt_names_add(tree->names, name, &id);
-
-    return status == CPT_OK ? cpti_tree_child_of(tree, parent, id, kind, child)
-                            : status;
-}
-
-void cpti_tree_forget(struct cpt_tree *tree, size_t node_count)
-{
-    while (tree->node_count > node_count) {
-        struct cpti_node *node = &tree->nodes[tree->node_count - 1];
-
-        tree->slots[slot_of(tree, node->parent, node->name, node->kind)] = 0;
-        cpti_node_deinit(tree, (uint32_t)tree->node_count - 1);
-        tree->node_count--;
-    }
-}
-
 /* --- Adding a request --- */
-
-void cpti_sums_add(struct cpti_sums *sums, const struct cpti_sums *more)
-{
-    cpti_wide_add(&sums->wx, &more->wx);
-    cpti_wide_add(&sums->wwx, &more->wwx);
-    cpti_wide_add(&sums->wwxx, &more->wwxx);
-}
 
 static void sum_frames(struct cpti_frame_sum *frames, const struct cpt_path *path)
 {
@@ -284,22 +158,6 @@ static cpt_status find_nodes(struct cpt_tree *tree, const struct cpt_path *path,
         }
     }
     return status;
-}
-
-void cpti_tree_count(struct cpt_tree *tree, cpt_weight weight, uint64_t count)
-{
-    const struct cpti_wide squared =
-        cpti_wide_times(cpti_wide_of((cpti_u128)weight * weight), count);
-
-    if (tree->request_count == 0 || weight < tree->weight_min) {
-        tree->weight_min = weight;
-    }
-    if (weight > tree->weight_max) {
-        tree->weight_max = weight;
-    }
-    tree->request_count += count;
-    tree->weight += (cpti_u128)weight * count;
-    cpti_wide_add(&tree->weight_squared, &squared);
 }
 
 /* The part of adding that cannot fail. */
@@ -359,7 +217,7 @@ void cpt_tree_time_add(struct cpt_tree *tree, uint64_t unix_ns)
     }
 }
 
-/* --- What is in it --- */
+/* --- Contents --- */
 
 uint64_t cpt_tree_request_count(const struct cpt_tree *tree)
 {

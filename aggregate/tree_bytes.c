@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * tree_bytes.c - a tree out of bytes; docs/format-tree.md is the long form of these
+ * tree_bytes.c - the reader of encoded trees; docs/format-tree.md is the long form
  *
- * tree_write.c writes them:
+ * tree_write.c writes these bytes:
  *
  *      bytes   what
  *      7       "CPTTREE"
  *      1       version: 1
  *      8       bytes of the body, little-endian
  *      n       body
- *      4       CRC-32C of all before, little-endian
+ *      4       CRC-32C of all bytes before, little-endian
  *
- * In the body, a *number* has seven bits a byte, low ones first, the high bit set while
- * more follow (LEB128); a *wide* is one byte with the count of bytes that follow, which
- * are the number with the low byte first and no zero byte on top.
+ * In the body, a *number* has seven bits a byte, low ones first, and the high bit set
+ * while more bytes follow (LEB128). A *wide* is one byte with a count and that many
+ * bytes of the number, the low byte first, without a zero byte on top.
  *
  *      number  requests
  *      wide    Σw              wide  Σw²          (weights in 2^-20ths)
@@ -30,15 +30,16 @@
  *          wide    inclusive Σw²x²
  *          number  buckets; each: number  steps from the one before, wide  Σw
  *
- * A name is its place in the order of first use, from 1; 0 is the empty name, and one
- * more than the last means that it follows: number bytes, bytes. Inclusive Σwx and Σw²x
- * are left out: they are the sums of the nodes below.
+ * A name is its place in the order of first use, from 1. 0 is the empty name; the last
+ * place plus one is a new name, which follows: number bytes, bytes. Inclusive Σwx and
+ * Σw²x are left out: tree_branch.c adds up the nodes below.
  *
- * Everything has one form only, so equal trees give equal bytes. A reader checks this
- * and all that a tree promises (sums within what minimum, maximum and weights allow),
- * so that what it accepts can be merged without overflow and encoded to the same bytes.
+ * Each value has one form only, so equal trees give equal bytes. The reader checks this
+ * and the invariants of a tree (sums within what minimum, maximum and weights allow). So
+ * a tree that it accepts can be merged without overflow and gives the same bytes.
  */
 #include "aggregate/tree_bytes.h"
+#include "aggregate/tree_branch.h"
 #include "aggregate/tree_node.h"
 
 #include "cpt/cpt_crc32c.h"
@@ -48,12 +49,13 @@
 
 static const char magic[] = CPTI_TREE_MAGIC;
 
-/* Of a bucket: a step, and a weight of one byte. So many are allocated at once. */
+/* The fewest bytes of a bucket: a step, and a weight of one byte. Memory for buckets is
+ * bounded by the bytes that are left. */
 enum { BUCKET_BYTES_MIN = 3 };
 
 /* --- Reading --- */
 
-/* The first error ends the reading: after it, all numbers are 0. */
+/* The first error stays and ends the reading: after it, all numbers are 0. */
 struct reader {
     const unsigned char *data;
     size_t end; /* of the body */
@@ -106,7 +108,7 @@ static uint64_t get_number(struct reader *reader)
     return number;
 }
 
-/* A number that is at most @max; @what is for the sentence. */
+/* A number of at most @max; @what names it in the error. */
 static uint64_t get_number_to(struct reader *reader, uint64_t max, const char *what)
 {
     const uint64_t number = get_number(reader);
@@ -164,26 +166,25 @@ static struct cpti_wide get_wide(struct reader *reader)
     return wide;
 }
 
-/* A wide of one to seven bytes, as most weights are, if that is what comes. */
-static int get_short(struct reader *reader, uint64_t *value)
+/* Reads the next wide if it has one to seven bytes, as most weights have. */
+static bool get_short(struct reader *reader, uint64_t *value)
 {
     const unsigned char *at = reader->data + reader->at;
     unsigned count = 0;
 
     if (reader->status != CPT_OK || reader->end - reader->at < 8) {
-        return 0;
+        return false;
     }
     count = at[0];
     if (count == 0 || count > 7 || at[count] == 0) {
-        return 0;
+        return false;
     }
     *value = get_fixed(at, 8) >> 8 & (UINT64_MAX >> (64 - 8 * count));
     reader->at += 1 + count;
-    return 1;
+    return true;
 }
 
-/* A sum of weights: below 2^96, so that nothing below overflows before it is checked.
- */
+/* A sum of weights: below 2^96, so that no sum overflows before it is checked. */
 static cpti_u128 get_weight(struct reader *reader)
 {
     struct cpti_wide wide;
@@ -202,18 +203,7 @@ static cpti_u128 get_weight(struct reader *reader)
     return (cpti_u128)wide.limb[1] << 64 | wide.limb[0];
 }
 
-/* Whether low × unit <= value <= high × unit. */
-static int lies_between(const struct cpti_wide *value, const struct cpti_wide *unit,
-                        uint64_t low, uint64_t high)
-{
-    const struct cpti_wide least = cpti_wide_times(*unit, low);
-    const struct cpti_wide most = cpti_wide_times(*unit, high);
-
-    return cpti_wide_compare(&least, value) <= 0 &&
-           cpti_wide_compare(value, &most) <= 0;
-}
-
-static int weights_fit(const struct cpt_tree *tree, uint64_t count, cpti_u128 weight)
+static bool weights_fit(const struct cpt_tree *tree, uint64_t count, cpti_u128 weight)
 {
     return (cpti_u128)count * tree->weight_min <= weight &&
            weight <= (cpti_u128)count * tree->weight_max;
@@ -240,15 +230,15 @@ static void get_requests(struct reader *reader, struct cpt_tree *tree)
                                        tree->weight_min > tree->weight_max) {
         (void)REFUSE(reader, CPT_CORRUPT, "the lightest weight is wrong");
     } else if (!weights_fit(tree, tree->request_count, tree->weight) ||
-               !lies_between(&tree->weight_squared, &weight, tree->weight_min,
-                             tree->weight_max)) {
+               !cpti_wide_is_between(&tree->weight_squared, &weight, tree->weight_min,
+                                     tree->weight_max)) {
         (void)REFUSE(reader, CPT_CORRUPT, "the sums of weights contradict the weights");
     } else if (tree->time_first_ns > tree->time_last_ns) {
         (void)REFUSE(reader, CPT_CORRUPT, "the window ends before it begins");
     }
 }
 
-/* A string without NUL, copied to @text with one behind it. */
+/* Copies a string without NUL bytes to @text and ends it with one. */
 static void get_text(struct reader *reader, uint64_t bytes, uint64_t max, char *text)
 {
     const unsigned char *at = NULL;
@@ -297,7 +287,7 @@ static void get_note(struct reader *reader, struct cpt_tree *tree)
     }
 }
 
-/* They have to come sorted: what comes first must be where it was put. */
+/* Notes must be sorted: reading one must not move the one before it. */
 static void get_notes(struct reader *reader, struct cpt_tree *tree)
 {
     const uint64_t count = get_number_to(reader, CPT_TREE_NOTES_MAX, "number of notes");
@@ -314,29 +304,26 @@ static void get_notes(struct reader *reader, struct cpt_tree *tree)
     }
 }
 
-/* Adds a bucket: as a number of requests, if all weigh the same and it is a multiple,
- * or else as its weight. */
+/* Adds a bucket: as a count of requests if all of them weigh the same and its weight is
+ * a multiple of that; otherwise as its weight. */
 static cpt_status put_bucket(struct cpt_tree *tree, struct cpti_node *node,
                              uint32_t index, cpti_u128 weight)
 {
     const cpt_weight unit = node->batch.weight;
     struct cpti_histogram *histogram = &node->histogram;
     cpti_u128 amount = weight;
-    cpt_status status = CPT_OK;
 
     if (!histogram->is_wide && unit != 0 && unit == tree->weight_max &&
         weight % unit == 0 && weight / unit <= CPT_TREE_REQUESTS_MAX) {
         amount = weight / unit;
-    } else {
-        status = cpti_histogram_widen(histogram, tree->alloc, unit);
+    } else if (cpti_histogram_widen(histogram, tree->alloc, unit) != CPT_OK) {
+        return CPT_NO_MEMORY;
     }
-    if (status == CPT_OK) {
-        status = cpti_histogram_reserve(histogram, tree->alloc, 1);
+    if (cpti_histogram_reserve(histogram, tree->alloc, 1) != CPT_OK) {
+        return CPT_NO_MEMORY;
     }
-    if (status == CPT_OK) {
-        cpti_histogram_append(histogram, index, amount);
-    }
-    return status;
+    cpti_histogram_append(histogram, index, amount);
+    return CPT_OK;
 }
 
 static void get_buckets(struct reader *reader, struct cpt_tree *tree,
@@ -379,8 +366,8 @@ static void get_buckets(struct reader *reader, struct cpt_tree *tree,
     }
 }
 
-static int extremes_fit(const struct cpti_histogram *histogram,
-                        const struct cpti_totals *totals, int is_root)
+static bool extremes_fit(const struct cpti_histogram *histogram,
+                         const struct cpti_totals *totals, bool is_root)
 {
     if (histogram->count == 0) {
         return totals->min_ns == 0 && totals->max_ns == 0;
@@ -392,85 +379,13 @@ static int extremes_fit(const struct cpti_histogram *histogram,
            (is_root || totals->min_ns != 0);
 }
 
-/* --- Reading: sums of requests that all weigh the same --- */
-
-/* @wide by @divisor; returns what is left over. */
-static uint64_t divide(struct cpti_wide *wide, uint64_t divisor)
-{
-    uint64_t rest = 0;
-
-    for (size_t i = CPTI_WIDE_LIMBS; i-- > 0;) {
-        const cpti_u128 part = (cpti_u128)rest << 64 | wide->limb[i];
-
-        if (rest != 0) {
-            wide->limb[i] = (uint64_t)(part / divisor);
-            rest = (uint64_t)(part % divisor);
-        } else if (wide->limb[i] != 0) { /* the machine divides these by itself */
-            rest = wide->limb[i] % divisor;
-            wide->limb[i] /= divisor;
-        }
-    }
-    return rest;
-}
-
-/* Whether @wide is a multiple of @weight, and the quotient has at most 64 bits. */
-static int is_time(struct cpti_wide wide, cpt_weight weight, uint64_t *time_ns)
-{
-    if (divide(&wide, weight) != 0 || cpti_wide_bits(&wide) > 64) {
-        return 0;
-    }
-    *time_ns = wide.limb[0];
-    return 1;
-}
-
-/* The same of the square of @weight, and of 128 bits. */
-static int is_square(struct cpti_wide wide, cpt_weight weight, cpti_u128 *squares)
-{
-    if (divide(&wide, weight) != 0 || divide(&wide, weight) != 0 ||
-        (wide.limb[2] | wide.limb[3]) != 0) {
-        return 0;
-    }
-    *squares = (cpti_u128)wide.limb[1] << 64 | wide.limb[0];
-    return 1;
-}
-
-/* Whether the requests of a node all have one weight and sums that fit a batch, which
- * is then in @batch but for the times below; and these are in bounds, as in
- * check_sums(). */
-static int take_batch(const struct cpt_tree *tree, const struct cpti_totals *totals,
-                      int is_root, struct cpti_batch *batch)
-{
-    const cpt_weight weight = tree->weight_min;
-    const cpti_u128 max_ns = totals->max_ns;
-    const struct cpti_wide *wwx = &totals->self.wwx;
-    struct cpti_wide wwx_wanted;
-    cpti_u128 most = 0;
-
-    *batch = (struct cpti_batch){.count = totals->present_count, .weight = weight};
-    if (weight != tree->weight_max || weight == 0 ||
-        !is_time(totals->self.wx, weight, &batch->self_ns) ||
-        !is_square(totals->self.wwxx, weight, &batch->self_squares) ||
-        !is_square(totals->inclusive.wwxx, weight, &batch->inclusive_squares)) {
-        return 0;
-    }
-    batch->inclusive_ns = batch->self_ns; /* that below comes later */
-    wwx_wanted = cpti_wide_times(totals->self.wx, weight);
-    return cpti_wide_compare(&wwx_wanted, wwx) == 0 &&
-           batch->self_ns <= (is_root ? 0 : batch->count * max_ns) &&
-           batch->self_squares <= batch->self_ns * max_ns &&
-           batch->self_squares <= batch->inclusive_squares &&
-           (__builtin_mul_overflow(max_ns * max_ns, (cpti_u128)tree->request_count,
-                                   &most) ||
-            batch->inclusive_squares <= most);
-}
-
 /* --- Reading: nodes --- */
 
-/* What can be said of a node by itself. */
+/* Checks a node by itself. */
 static void check_node(struct reader *reader, const struct cpt_tree *tree,
                        const struct cpti_node *node, const struct cpti_totals *totals)
 {
-    const int is_root = node->parent == CPT_TREE_NONE;
+    const bool is_root = node->parent == CPT_TREE_NONE;
 
     if (reader->status != CPT_OK) {
         return;
@@ -492,174 +407,46 @@ static void check_node(struct reader *reader, const struct cpt_tree *tree,
     }
 }
 
-/* Bounds that keep all further sums from overflowing. */
-static void check_sums(struct reader *reader, const struct cpt_tree *tree,
-                       const struct cpti_totals *totals, int is_root)
+/* The totals of a node, except for what follows from the nodes below. */
+static struct cpti_totals get_totals(struct reader *reader)
 {
-    const struct cpti_wide weight = cpti_wide_of(totals->present_weight);
-    const struct cpti_wide squared =
-        cpti_wide_times(tree->weight_squared, totals->max_ns);
+    struct cpti_totals totals = {.present_count = get_number(reader)};
 
-    if (reader->status != CPT_OK) {
-        return;
+    totals.present_weight = get_weight(reader);
+    totals.min_ns = get_number_to(reader, CPT_TREE_TIME_MAX, "shortest time");
+    totals.max_ns =
+        get_number_to(reader, CPT_TREE_TIME_MAX - totals.min_ns, "longest time") +
+        totals.min_ns;
+    totals.self.wx = get_wide(reader);
+    totals.self.wwx = get_wide(reader);
+    totals.self.wwxx = get_wide(reader);
+    totals.inclusive.wwxx = get_wide(reader);
+    return totals;
+}
+
+/* Reads the last node of the branch. */
+static void get_node(struct reader *reader, struct cpt_tree *tree,
+                     struct cpti_branch_node *last)
+{
+    struct cpti_node *node = &tree->nodes[last->node];
+
+    last->totals = get_totals(reader);
+    if (last->totals.present_count > tree->request_count) {
+        (void)REFUSE(reader, CPT_CORRUPT, "a stack has more requests than there are");
     }
-    if (!lies_between(&totals->self.wx, &weight, 0, is_root ? 0 : totals->max_ns) ||
-        !lies_between(&totals->self.wwx, &totals->self.wx, tree->weight_min,
-                      tree->weight_max) ||
-        !lies_between(&totals->self.wwxx, &totals->self.wwx, 0,
-                      totals->max_ns * (uint64_t)!is_root) ||
-        cpti_wide_compare(&totals->self.wwxx, &totals->inclusive.wwxx) > 0 ||
-        !lies_between(&totals->inclusive.wwxx, &squared, 0, totals->max_ns)) {
+    if (reader->status == CPT_OK) {
+        node->batch.weight = tree->weight_min;
+        get_buckets(reader, tree, node, last->totals.present_weight);
+    }
+    check_node(reader, tree, node, &last->totals);
+    if (reader->status == CPT_OK && !cpti_branch_node_init(tree, last)) {
         (void)REFUSE(reader, CPT_CORRUPT,
                      "the sums of a stack contradict its extremes");
     }
 }
 
-/* The nodes from the root to the one that was read last, with the sums so far. */
-struct branch {
-    struct limb {
-        struct cpti_totals totals; /* inclusive: of what is in no batch */
-        struct cpti_batch batch;   /* inclusive: of the other nodes, itself included */
-        int is_batch;              /* the node, and all below that have ended */
-        uint32_t node;
-    } limbs[CPT_TREE_DEPTH_MAX + 1];
-    uint64_t depth;         /* of the last */
-    uint32_t contradictory; /* the first node that contradicts those below; or none */
-};
-
-/* Node @index, which becomes @limb, but for what is below it. */
-static void get_node(struct reader *reader, struct cpt_tree *tree, uint32_t index,
-                     struct limb *limb)
-{
-    struct cpti_node *node = &tree->nodes[index];
-    struct cpti_totals *totals = &limb->totals;
-    const int is_root = node->parent == CPT_TREE_NONE;
-
-    *totals = (struct cpti_totals){.present_count = get_number(reader)};
-    totals->present_weight = get_weight(reader);
-    totals->min_ns = get_number_to(reader, CPT_TREE_TIME_MAX, "shortest time");
-    totals->max_ns =
-        get_number_to(reader, CPT_TREE_TIME_MAX - totals->min_ns, "longest time") +
-        totals->min_ns;
-    totals->self.wx = get_wide(reader);
-    totals->self.wwx = get_wide(reader);
-    totals->self.wwxx = get_wide(reader);
-    totals->inclusive.wwxx = get_wide(reader);
-    if (totals->present_count > tree->request_count) {
-        (void)REFUSE(reader, CPT_CORRUPT, "a stack has more requests than there are");
-    }
-    if (reader->status == CPT_OK) {
-        node->batch.weight = tree->weight_min;
-        get_buckets(reader, tree, node, totals->present_weight);
-    }
-    check_node(reader, tree, node, totals);
-    if (reader->status != CPT_OK) {
-        return;
-    }
-    limb->node = index;
-    limb->is_batch = take_batch(tree, totals, is_root, &limb->batch);
-    if (!limb->is_batch) {
-        check_sums(reader, tree, totals, is_root);
-        limb->batch.inclusive_ns = 0;
-        totals->inclusive.wx = totals->self.wx;
-        totals->inclusive.wwx = totals->self.wwx;
-    }
-}
-
-/* --- Reading: nodes whose nodes below have all been read --- */
-
-/* The sums that @limb has in its batch, to those that it has not. */
-static void multiply_out(struct limb *limb, cpt_weight weight)
-{
-    const struct cpti_wide wx = cpti_wide_product(weight, limb->batch.inclusive_ns);
-    const struct cpti_wide wwx = cpti_wide_times(wx, weight);
-
-    cpti_wide_add(&limb->totals.inclusive.wx, &wx);
-    cpti_wide_add(&limb->totals.inclusive.wwx, &wwx);
-    limb->batch.inclusive_ns = 0;
-    limb->is_batch = 0;
-}
-
-/* Adds the inclusive sums of a node to those of the one above. */
-static void add_above(struct limb *above, const struct limb *limb, cpt_weight weight)
-{
-    if (limb->is_batch &&
-        limb->batch.inclusive_ns > UINT64_MAX - above->batch.inclusive_ns) {
-        multiply_out(above, weight);
-    }
-    if (limb->is_batch) {
-        above->batch.inclusive_ns += limb->batch.inclusive_ns;
-        return;
-    }
-    cpti_wide_add(&above->totals.inclusive.wx, &limb->totals.inclusive.wx);
-    cpti_wide_add(&above->totals.inclusive.wwx, &limb->totals.inclusive.wwx);
-    above->is_batch = 0;
-}
-
-/* Whether the time of a node is what its extremes allow. */
-static int time_fits(const struct limb *limb)
-{
-    const struct cpti_totals *totals = &limb->totals;
-    const cpti_u128 count = totals->present_count;
-    const struct cpti_wide weight = cpti_wide_of(totals->present_weight);
-
-    if (limb->is_batch) {
-        return count * totals->min_ns <= limb->batch.inclusive_ns &&
-               limb->batch.inclusive_ns <= count * totals->max_ns;
-    }
-    return lies_between(&totals->inclusive.wx, &weight, totals->min_ns, totals->max_ns);
-}
-
-/* Gives a node its sums. */
-static cpt_status keep_sums(struct cpt_tree *tree, const struct limb *limb)
-{
-    struct cpti_node *node = &tree->nodes[limb->node];
-    cpt_status status = CPT_OK;
-
-    if (limb->totals.present_count == 0) {
-        return CPT_OK;
-    }
-    if (limb->is_batch) {
-        node->batch = limb->batch;
-        node->min_ns = limb->totals.min_ns;
-        node->max_ns = limb->totals.max_ns;
-        return CPT_OK;
-    }
-    status = cpti_node_reserve_wide(tree, limb->node);
-    if (status == CPT_OK) {
-        cpti_node_add_wide(tree, limb->node, &limb->totals);
-    }
-    return status;
-}
-
-/* Ends the last node of the branch: adds its sums to those of the node above, checks
- * that its time is what its extremes allow and part of the time above, and keeps it. */
-static void end_node(struct reader *reader, struct cpt_tree *tree,
-                     struct branch *branch)
-{
-    struct limb *limb = &branch->limbs[branch->depth];
-    struct limb *above = &branch->limbs[branch->depth != 0 ? branch->depth - 1 : 0];
-    const struct cpti_totals *totals = &limb->totals;
-
-    if (!limb->is_batch) {
-        multiply_out(limb, tree->weight_min);
-    }
-    if (branch->depth != 0) {
-        add_above(above, limb, tree->weight_min);
-    }
-    if ((!time_fits(limb) || totals->present_count > above->totals.present_count ||
-         totals->present_weight > above->totals.present_weight ||
-         totals->max_ns > above->totals.max_ns) &&
-        limb->node < branch->contradictory) {
-        branch->contradictory = limb->node;
-    }
-    if (keep_sums(tree, limb) != CPT_OK) {
-        (void)REFUSE(reader, CPT_NO_MEMORY, "out of memory");
-    }
-    branch->depth -= branch->depth != 0;
-}
-
-/* A name by its number; a new one is as many as there are (with the empty one). */
+/* A name by its number; the number of a new one is the count of names, which includes
+ * the empty one. */
 static struct cpt_bytes get_name(struct reader *reader, const struct cpt_tree *tree)
 {
     const size_t name_count = cpt_names_count(tree->names);
@@ -681,9 +468,17 @@ static struct cpt_bytes get_name(struct reader *reader, const struct cpt_tree *t
     return name;
 }
 
-/* Finds or makes the node that comes next, which becomes the end of the branch. */
-static uint32_t get_place(struct reader *reader, struct cpt_tree *tree,
-                          struct branch *branch)
+static void end_node(struct reader *reader, struct cpt_tree *tree,
+                     struct cpti_branch *branch)
+{
+    if (cpti_branch_end(tree, branch) != CPT_OK) {
+        (void)REFUSE(reader, CPT_NO_MEMORY, "out of memory");
+    }
+}
+
+/* Finds or adds the next node, which becomes the last of the branch. */
+static void get_place(struct reader *reader, struct cpt_tree *tree,
+                      struct cpti_branch *branch)
 {
     const uint64_t depth =
         get_number_to(reader, CPT_TREE_DEPTH_MAX, "depth of a stack");
@@ -698,30 +493,29 @@ static uint32_t get_place(struct reader *reader, struct cpt_tree *tree,
                      (unsigned long long)depth, (unsigned long long)depth_before);
     }
     if (reader->status != CPT_OK) {
-        return 0;
+        return;
     }
-    status = cpti_tree_child(tree, branch->limbs[depth - 1].node, name, (unsigned)kind,
+    status = cpti_tree_child(tree, branch->nodes[depth - 1].node, name, (unsigned)kind,
                              &node);
     if (status != CPT_OK) {
         (void)REFUSE(reader, status, "%s", cpt_status_sentence(status));
-        return 0;
+        return;
     }
     if (depth <= depth_before &&
-        cpti_sibling_compare(tree, branch->limbs[depth].node, tree, node) >= 0) {
+        cpti_sibling_compare(tree, branch->nodes[depth].node, tree, node) >= 0) {
         (void)REFUSE(reader, CPT_CORRUPT, "stacks are out of order");
-        return 0;
+        return;
     }
     while (branch->depth >= depth && reader->status == CPT_OK) {
         end_node(reader, tree, branch);
     }
-    branch->limbs[depth].node = node;
+    branch->nodes[depth].node = node;
     branch->depth = depth;
-    return node;
 }
 
-/* What remains to be said when all nodes have been read. */
+/* Ends all nodes that are left on the branch, and the tree. */
 static void end_nodes(struct reader *reader, struct cpt_tree *tree,
-                      struct branch *branch)
+                      struct cpti_branch *branch)
 {
     if (reader->status == CPT_OK && reader->at != reader->end) {
         (void)REFUSE(reader, CPT_CORRUPT, "%zu bytes follow the last stack",
@@ -731,7 +525,7 @@ static void end_nodes(struct reader *reader, struct cpt_tree *tree,
         end_node(reader, tree, branch);
     }
     if (reader->status == CPT_OK) {
-        end_node(reader, tree, branch);
+        end_node(reader, tree, branch); /* the root */
     }
     if (reader->status == CPT_OK && branch->contradictory != CPT_TREE_NONE) {
         (void)REFUSE(reader, CPT_CORRUPT, "stack %u contradicts those below it",
@@ -743,33 +537,31 @@ static void get_nodes(struct reader *reader, struct cpt_tree *tree)
 {
     const uint64_t count =
         get_number_to(reader, (uint64_t)tree->nodes_max + 1, "number of stacks");
-    struct branch *branch = cpt_alloc_array(tree->alloc, NULL, 1, sizeof *branch);
+    struct cpti_branch *branch = cpt_alloc_array(tree->alloc, NULL, 1, sizeof *branch);
 
     if (branch == NULL) {
         (void)REFUSE(reader, CPT_NO_MEMORY, "out of memory");
         return;
     }
-    branch->limbs[0].node = CPT_TREE_ROOT;
+    branch->nodes[0].node = CPT_TREE_ROOT;
     branch->depth = 0;
     branch->contradictory = CPT_TREE_NONE;
     if (reader->status == CPT_OK && count == 0) {
         (void)REFUSE(reader, CPT_CORRUPT, "the root is missing");
     }
-    if (reader->status == CPT_OK) {
-        get_node(reader, tree, CPT_TREE_ROOT, &branch->limbs[0]);
-    }
-    for (uint64_t i = 1; i < count && reader->status == CPT_OK; i++) {
-        const uint32_t node = get_place(reader, tree, branch);
-
+    for (uint64_t i = 0; i < count && reader->status == CPT_OK; i++) {
+        if (i != 0) {
+            get_place(reader, tree, branch);
+        }
         if (reader->status == CPT_OK) {
-            get_node(reader, tree, node, &branch->limbs[branch->depth]);
+            get_node(reader, tree, &branch->nodes[branch->depth]);
         }
     }
     end_nodes(reader, tree, branch);
     cpt_alloc_free(tree->alloc, branch);
 }
 
-/* Head, length and checksum: what can be told before anything is believed. */
+/* Checks head, length and checksum, before the body is read. */
 static void check_frame(struct reader *reader, size_t byte_count)
 {
     uint64_t body_bytes = 0;

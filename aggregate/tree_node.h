@@ -122,6 +122,8 @@ struct cpt_tree {
     size_t frame_capacity;
 };
 
+/* --- The nodes (tree_nodes.c) --- */
+
 /* The child of @parent with @name and @kind, which is added if it is new. CPT_OK;
  * CPT_LIMIT at nodes_max or CPT_TREE_DEPTH_MAX; CPT_NO_MEMORY. */
 cpt_status cpti_tree_child(struct cpt_tree *tree, uint32_t parent,
@@ -134,23 +136,21 @@ cpt_status cpti_tree_child_of(struct cpt_tree *tree, uint32_t parent, cpt_name_i
 /* Removes the nodes from @node_count on: those that were added last. */
 void cpti_tree_forget(struct cpt_tree *tree, size_t node_count);
 
+/* --- Orders (tree_text.c, tree_walk.c) --- */
+
 /* Order of two siblings: bytes of the name, then kind. */
 int cpti_sibling_compare(const struct cpt_tree *left_tree, uint32_t left,
                          const struct cpt_tree *right_tree, uint32_t right);
-
-void cpti_sums_add(struct cpti_sums *sums, const struct cpti_sums *more);
 
 /* The numbers of all nodes, depth first with siblings in @by, in @order, which has room
  * for them. CPT_OK or CPT_NO_MEMORY. */
 cpt_status cpti_tree_order(const struct cpt_alloc *alloc, const struct cpt_tree *tree,
                            enum cpt_tree_order by, uint32_t *order);
 
-/* --- Adding requests to the tree as a whole --- */
+/* --- Sums, of the tree as a whole and of a node (tree_sums.c) --- */
 
 /* Counts @count requests that weigh @weight each. */
 void cpti_tree_count(struct cpt_tree *tree, cpt_weight weight, uint64_t count);
-
-/* --- The sums of a node (tree_sums.c) --- */
 
 /* Makes sure that cpti_node_add() of a request with @weight and @inclusive_ns cannot
  * fail. What the node says stays the same. CPT_OK or CPT_NO_MEMORY. */
@@ -189,7 +189,7 @@ uint64_t cpti_node_count(const struct cpt_tree *tree, uint32_t index);
 
 void cpti_shapes_free(struct cpt_tree *tree);
 
-/* --- Notes --- */
+/* --- Notes (tree_notes.c) --- */
 
 /* The union of two sets in a third, which is overwritten; counts are added. Errors as
  * of cpt_tree_note(); after one @result is empty. */

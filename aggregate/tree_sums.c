@@ -22,6 +22,13 @@
 
 #include <assert.h>
 
+static void add_sums(struct cpti_sums *sums, const struct cpti_sums *more)
+{
+    cpti_wide_add(&sums->wx, &more->wx);
+    cpti_wide_add(&sums->wwx, &more->wwx);
+    cpti_wide_add(&sums->wwxx, &more->wwxx);
+}
+
 /* --- Retiring --- */
 
 static int is_unused(const struct cpti_node *node)
@@ -88,8 +95,8 @@ void cpti_node_add_wide(struct cpt_tree *tree, uint32_t index,
     struct cpti_retired *retired = &tree->retired[node->retired];
 
     assert(node->retired != 0);
-    cpti_sums_add(&retired->self, &totals->self);
-    cpti_sums_add(&retired->inclusive, &totals->inclusive);
+    add_sums(&retired->self, &totals->self);
+    add_sums(&retired->inclusive, &totals->inclusive);
     retired->weight += totals->present_weight;
     retired->count += totals->present_count;
     node->min_ns = totals->min_ns < node->min_ns ? totals->min_ns : node->min_ns;
@@ -121,6 +128,24 @@ static cpt_status retire(struct cpt_tree *tree, uint32_t index, cpt_weight weigh
     }
     node->batch = (struct cpti_batch){.weight = weight};
     return CPT_OK;
+}
+
+/* --- The requests of the whole tree --- */
+
+void cpti_tree_count(struct cpt_tree *tree, cpt_weight weight, uint64_t count)
+{
+    const struct cpti_wide squared =
+        cpti_wide_times(cpti_wide_of((cpti_u128)weight * weight), count);
+
+    if (tree->request_count == 0 || weight < tree->weight_min) {
+        tree->weight_min = weight;
+    }
+    if (weight > tree->weight_max) {
+        tree->weight_max = weight;
+    }
+    tree->request_count += count;
+    tree->weight += (cpti_u128)weight * count;
+    cpti_wide_add(&tree->weight_squared, &squared);
 }
 
 /* --- One request --- */
@@ -179,7 +204,7 @@ static int takes(const struct cpti_batch *batch, const struct cpti_batch *more)
            !__builtin_add_overflow(batch->inclusive_ns, more->inclusive_ns, &time_ns);
 }
 
-static void add_sums(struct cpti_batch *batch, const struct cpti_batch *more)
+static void add_batch(struct cpti_batch *batch, const struct cpti_batch *more)
 {
     batch->self_ns += more->self_ns;
     batch->self_squares += more->self_squares;
@@ -205,7 +230,7 @@ void cpti_node_add_batch(struct cpti_node *node, const struct cpti_batch *batch,
                          uint64_t low_ns, uint64_t high_ns)
 {
     assert(takes(&node->batch, batch));
-    add_sums(&node->batch, batch);
+    add_batch(&node->batch, batch);
     node->min_ns = low_ns < node->min_ns ? low_ns : node->min_ns;
     node->max_ns = high_ns > node->max_ns ? high_ns : node->max_ns;
     cpti_histogram_add(&node->histogram, cpti_histogram_index(low_ns),
@@ -260,7 +285,7 @@ void cpti_node_merge(struct cpt_tree *tree, uint32_t index,
     }
     if (more->batch.count != 0) {
         assert(takes(&node->batch, &more->batch));
-        add_sums(&node->batch, &more->batch);
+        add_batch(&node->batch, &more->batch);
     }
     node->min_ns = more->min_ns < node->min_ns ? more->min_ns : node->min_ns;
     node->max_ns = more->max_ns > node->max_ns ? more->max_ns : node->max_ns;
@@ -284,8 +309,8 @@ struct cpti_totals cpti_node_totals(const struct cpt_tree *tree, uint32_t index)
     if (node->retired != 0) {
         const struct cpti_retired *retired = &tree->retired[node->retired];
 
-        cpti_sums_add(&totals.self, &retired->self);
-        cpti_sums_add(&totals.inclusive, &retired->inclusive);
+        add_sums(&totals.self, &retired->self);
+        add_sums(&totals.inclusive, &retired->inclusive);
         totals.present_weight += retired->weight;
         totals.present_count += retired->count;
     }

@@ -140,7 +140,17 @@ int cpti_wide_compare(const struct cpti_wide *left, const struct cpti_wide *righ
     return compare_limbs(left->limb, right->limb, CPTI_WIDE_LIMBS);
 }
 
-int cpti_wide_is_zero(const struct cpti_wide *wide)
+bool cpti_wide_is_between(const struct cpti_wide *value, const struct cpti_wide *unit,
+                          uint64_t low, uint64_t high)
+{
+    const struct cpti_wide least = cpti_wide_times(*unit, low);
+    const struct cpti_wide most = cpti_wide_times(*unit, high);
+
+    return cpti_wide_compare(&least, value) <= 0 &&
+           cpti_wide_compare(value, &most) <= 0;
+}
+
+bool cpti_wide_is_zero(const struct cpti_wide *wide)
 {
     return (wide->limb[0] | wide->limb[1] | wide->limb[2] | wide->limb[3]) == 0;
 }

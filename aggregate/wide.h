@@ -12,6 +12,7 @@
 #ifndef WIDE_H
 #define WIDE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,7 +42,11 @@ void cpti_wide_add(struct cpti_wide *sum, const struct cpti_wide *value);
 /* Below 0, 0 or above 0, as @left is less than, equal to or more than @right. */
 int cpti_wide_compare(const struct cpti_wide *left, const struct cpti_wide *right);
 
-int cpti_wide_is_zero(const struct cpti_wide *wide);
+/* Whether @low × @unit <= @value <= @high × @unit. */
+bool cpti_wide_is_between(const struct cpti_wide *value, const struct cpti_wide *unit,
+                          uint64_t low, uint64_t high);
+
+bool cpti_wide_is_zero(const struct cpti_wide *wide);
 
 /* Bits up to the highest that is set; 0 for 0. */
 unsigned cpti_wide_bits(const struct cpti_wide *wide);

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * tree_branch.c - the sums of nodes, checked and added up while a tree is read
+ *
+ * A node's inclusive times are in the bytes only as squares; the rest is the sum of the
+ * nodes below. So each node on the branch collects the sums of the nodes that have
+ * ended below it, and is complete when the next node lies elsewhere:
+ *
+ *      (all)            depth 0   sums of A so far
+ *      '- A             depth 1   sums of A1 so far
+ *         '- A1         depth 2   sums of A2
+ *            |- A2      depth 3   ended
+ *            '- B1      depth 3   read last
+ *
+ * Nearly always all requests weigh the same. Then the sums of a node are divided back
+ * into a batch (see tree_sums.c), which is quicker to add and to check.
+ */
+#include "aggregate/tree_branch.h"
+
+/* --- Sums of requests that all weigh the same --- */
+
+/* Divides @wide by @divisor; returns the remainder. */
+static uint64_t divide(struct cpti_wide *wide, uint64_t divisor)
+{
+    uint64_t rest = 0;
+
+    for (size_t i = CPTI_WIDE_LIMBS; i-- > 0;) {
+        const cpti_u128 part = (cpti_u128)rest << 64 | wide->limb[i];
+
+        if (rest != 0) {
+            wide->limb[i] = (uint64_t)(part / divisor);
+            rest = (uint64_t)(part % divisor);
+        } else if (wide->limb[i] != 0) { /* one machine instruction divides these */
+            rest = wide->limb[i] % divisor;
+            wide->limb[i] /= divisor;
+        }
+    }
+    return rest;
+}
+
+/* Whether @wide is a multiple of @weight with a quotient of at most 64 bits, which is
+ * then in @time_ns. */
+static bool is_time(struct cpti_wide wide, cpt_weight weight, uint64_t *time_ns)
+{
+    if (divide(&wide, weight) != 0 || cpti_wide_bits(&wide) > 64) {
+        return false;
+    }
+    *time_ns = wide.limb[0];
+    return true;
+}
+
+/* The same for the square of @weight and 128 bits. */
+static bool is_square(struct cpti_wide wide, cpt_weight weight, cpti_u128 *squares)
+{
+    if (divide(&wide, weight) != 0 || divide(&wide, weight) != 0 ||
+        (wide.limb[2] | wide.limb[3]) != 0) {
+        return false;
+    }
+    *squares = (cpti_u128)wide.limb[1] << 64 | wide.limb[0];
+    return true;
+}
+
+/* Whether all requests of a node have one weight, their sums fit a batch, and these are
+ * within the bounds of sums_fit(). @batch then has them, except for the inclusive times
+ * of the nodes below. */
+static bool take_batch(const struct cpt_tree *tree, const struct cpti_totals *totals,
+                       bool is_root, struct cpti_batch *batch)
+{
+    const cpt_weight weight = tree->weight_min;
+    const cpti_u128 max_ns = totals->max_ns;
+    const struct cpti_wide *wwx = &totals->self.wwx;
+    struct cpti_wide wwx_wanted;
+    cpti_u128 most = 0;
+
+    *batch = (struct cpti_batch){.count = totals->present_count, .weight = weight};
+    if (weight != tree->weight_max || weight == 0 ||
+        !is_time(totals->self.wx, weight, &batch->self_ns) ||
+        !is_square(totals->self.wwxx, weight, &batch->self_squares) ||
+        !is_square(totals->inclusive.wwxx, weight, &batch->inclusive_squares)) {
+        return false;
+    }
+    batch->inclusive_ns = batch->self_ns;
+    wwx_wanted = cpti_wide_times(totals->self.wx, weight);
+    return cpti_wide_compare(&wwx_wanted, wwx) == 0 &&
+           batch->self_ns <= (is_root ? 0 : batch->count * max_ns) &&
+           batch->self_squares <= batch->self_ns * max_ns &&
+           batch->self_squares <= batch->inclusive_squares &&
+           (__builtin_mul_overflow(max_ns * max_ns, (cpti_u128)tree->request_count,
+                                   &most) ||
+            batch->inclusive_squares <= most);
+}
+
+/* --- Sums of any requests --- */
+
+static bool sums_fit(const struct cpt_tree *tree, const struct cpti_totals *totals,
+                     bool is_root)
+{
+    const struct cpti_wide weight = cpti_wide_of(totals->present_weight);
+    const struct cpti_wide squared =
+        cpti_wide_times(tree->weight_squared, totals->max_ns);
+
+    return cpti_wide_is_between(&totals->self.wx, &weight, 0,
+                                is_root ? 0 : totals->max_ns) &&
+           cpti_wide_is_between(&totals->self.wwx, &totals->self.wx, tree->weight_min,
+                                tree->weight_max) &&
+           cpti_wide_is_between(&totals->self.wwxx, &totals->self.wwx, 0,
+                                is_root ? 0 : totals->max_ns) &&
+           cpti_wide_compare(&totals->self.wwxx, &totals->inclusive.wwxx) <= 0 &&
+           cpti_wide_is_between(&totals->inclusive.wwxx, &squared, 0, totals->max_ns);
+}
+
+bool cpti_branch_node_init(const struct cpt_tree *tree, struct cpti_branch_node *last)
+{
+    const bool is_root = last->node == CPT_TREE_ROOT;
+
+    last->is_batch = take_batch(tree, &last->totals, is_root, &last->batch);
+    if (last->is_batch) {
+        return true;
+    }
+    last->batch.inclusive_ns = 0;
+    last->totals.inclusive.wx = last->totals.self.wx;
+    last->totals.inclusive.wwx = last->totals.self.wwx;
+    return sums_fit(tree, &last->totals, is_root);
+}
+
+/* --- Nodes whose nodes below have all been read --- */
+
+/* Adds the inclusive time in the batch, multiplied out, to the totals. */
+static void multiply_out(struct cpti_branch_node *node, cpt_weight weight)
+{
+    const struct cpti_wide wx = cpti_wide_product(weight, node->batch.inclusive_ns);
+    const struct cpti_wide wwx = cpti_wide_times(wx, weight);
+
+    cpti_wide_add(&node->totals.inclusive.wx, &wx);
+    cpti_wide_add(&node->totals.inclusive.wwx, &wwx);
+    node->batch.inclusive_ns = 0;
+    node->is_batch = false;
+}
+
+/* Adds the inclusive sums of a node to those of the node above. */
+static void add_above(struct cpti_branch_node *above,
+                      const struct cpti_branch_node *node, cpt_weight weight)
+{
+    if (node->is_batch &&
+        node->batch.inclusive_ns > UINT64_MAX - above->batch.inclusive_ns) {
+        multiply_out(above, weight);
+    }
+    if (node->is_batch) {
+        above->batch.inclusive_ns += node->batch.inclusive_ns;
+        return;
+    }
+    cpti_wide_add(&above->totals.inclusive.wx, &node->totals.inclusive.wx);
+    cpti_wide_add(&above->totals.inclusive.wwx, &node->totals.inclusive.wwx);
+    above->is_batch = false;
+}
+
+/* Whether the time of a node is what its extremes allow. */
+static bool time_fits(const struct cpti_branch_node *node)
+{
+    const struct cpti_totals *totals = &node->totals;
+    const cpti_u128 count = totals->present_count;
+    const struct cpti_wide weight = cpti_wide_of(totals->present_weight);
+
+    if (node->is_batch) {
+        return count * totals->min_ns <= node->batch.inclusive_ns &&
+               node->batch.inclusive_ns <= count * totals->max_ns;
+    }
+    return cpti_wide_is_between(&totals->inclusive.wx, &weight, totals->min_ns,
+                                totals->max_ns);
+}
+
+/* Stores the sums of a node in the tree. */
+static cpt_status store_sums(struct cpt_tree *tree, const struct cpti_branch_node *from)
+{
+    struct cpti_node *node = &tree->nodes[from->node];
+
+    if (from->totals.present_count == 0) {
+        return CPT_OK;
+    }
+    if (from->is_batch) {
+        node->batch = from->batch;
+        node->min_ns = from->totals.min_ns;
+        node->max_ns = from->totals.max_ns;
+        return CPT_OK;
+    }
+    if (cpti_node_reserve_wide(tree, from->node) != CPT_OK) {
+        return CPT_NO_MEMORY;
+    }
+    cpti_node_add_wide(tree, from->node, &from->totals);
+    return CPT_OK;
+}
+
+cpt_status cpti_branch_end(struct cpt_tree *tree, struct cpti_branch *branch)
+{
+    struct cpti_branch_node *last = &branch->nodes[branch->depth];
+    const struct cpti_totals *totals = &last->totals;
+    struct cpti_branch_node *above = last;
+
+    if (!last->is_batch) {
+        multiply_out(last, tree->weight_min);
+    }
+    if (branch->depth != 0) {
+        above = &branch->nodes[--branch->depth];
+        add_above(above, last, tree->weight_min);
+    }
+    if ((!time_fits(last) || totals->present_count > above->totals.present_count ||
+         totals->present_weight > above->totals.present_weight ||
+         totals->max_ns > above->totals.max_ns) &&
+        last->node < branch->contradictory) {
+        branch->contradictory = last->node;
+    }
+    return store_sums(tree, last);
+}
