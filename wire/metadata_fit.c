@@ -540,8 +540,8 @@ static cpt_status fit_sum(struct cpti_form *form, struct cpti_message *message,
     return measure(form, message, bytes_max);
 }
 
-cpt_status cpti_fit(struct cpti_form *form, struct cpti_message *message,
-                    size_t bytes_max, int *fit)
+cpt_status cpti_form_fit(struct cpti_form *form, struct cpti_message *message,
+                         size_t bytes_max, int *fit)
 {
     cpt_status status = measure(form, message, bytes_max);
 

@@ -124,7 +124,7 @@ cpt_status cpti_form_number(struct cpti_form *form, struct cpti_message *message
  *
  * CPT_OK; CPT_LIMIT if nothing fits; CPT_NO_MEMORY.
  */
-cpt_status cpti_fit(struct cpti_form *form, struct cpti_message *message,
-                    size_t bytes_max, int *fit);
+cpt_status cpti_form_fit(struct cpti_form *form, struct cpti_message *message,
+                         size_t bytes_max, int *fit);
 
 #endif
