@@ -35,8 +35,8 @@
  * Σw²x are left out: tree_branch.c adds up the nodes below.
  *
  * Each value has one form only, so equal trees give equal bytes. The reader checks this
- * and the invariants of a tree (sums that minimum, maximum and weights allow). So a tree
- * that it accepts can be merged without overflow and gives the same bytes.
+ * and the invariants of a tree (sums that minimum, maximum and weights allow). So an
+ * accepted tree can be merged without overflow and gives the same bytes.
  */
 #include "aggregate/tree_bytes.h"
 #include "aggregate/tree_branch.h"
