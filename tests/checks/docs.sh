@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# docs.sh SOURCE BUILD - what the documents say is so.
+# docs.sh SOURCE BUILD - what the documents say is true.
 #
 # Links and files that they name exist; functions that they name are in a public header;
-# and blocks that begin with
+# README and CONTRIBUTING name the same ten files to read first, in the same order; and
+# blocks that begin with
 #
 #     ```console checked
 #
-# are run: lines that begin with "$ " by sh, in an empty folder in which tests/ and
-# examples/ of the source tree are seen and `cpt` is the one that was built. What they
-# print must be what stands below them; a line "..." stands for any lines.
+# are run: sh runs each line that begins with "$ ", in an empty folder with links to
+# tests/ and examples/ of the source tree, where `cpt` is the tool that was built. It
+# must print what stands below the line; a line "..." stands for any lines.
 set -u
 source=$(cd "$1" && pwd) || exit 2
 build=$(cd "$2" && pwd) || exit 2
@@ -72,6 +73,25 @@ check_names() # PAGE
     done < "$work/names"
 }
 
+# The files that a page names after its words "ten files", up to the tenth, in order.
+ten_files() # PAGE
+{
+    awk '/ten files/ { seen = 1 } seen' "$1" | grep -oE '`[a-z0-9_/-]+\.[ch]`' |
+        tr -d '`' | head -n 10
+}
+
+check_ten_files()
+{
+    ten_files README.md > "$work/ten"
+    ten_files CONTRIBUTING.md > "$work/same_ten"
+    cmp -s "$work/ten" "$work/same_ten" ||
+        complain CONTRIBUTING.md "its ten files are not those of README.md"
+    [ "$(sort -u "$work/ten" | wc -l)" = 10 ] || complain README.md "does not name ten files"
+    while IFS= read -r name; do
+        [ -e "$name" ] || complain README.md "of the ten files, $name is not there"
+    done < "$work/ten"
+}
+
 # Splits the checked blocks of a page into steps: N.command and N.expected.
 split_blocks() # PAGE FOLDER
 {
@@ -96,7 +116,7 @@ equal()
         FILENAME == ARGV[1] { want[++wants] = $0; next }
         { got[++gots] = $0 }
         END {
-            # i and j go along; after "..." we may come back to the place behind it.
+            # i and j advance together; a mismatch goes back to the line after the last "...".
             i = j = 1
             while (j <= gots) {
                 if (i <= wants && want[i] == "...") {
@@ -147,6 +167,7 @@ done | sort -u > "$work/known"
 sed -n 's/^function(\(cpt_[a-z_]*\).*/\1/p' cmake/*.cmake tests/CMakeLists.txt \
     examples/CMakeLists.txt >> "$work/known" 2>/dev/null
 
+check_ten_files
 steps=0
 pages=0
 sources md > "$work/pages"
@@ -163,7 +184,7 @@ while IFS= read -r page; do
     pages=$((pages + 1))
 done < "$work/pages"
 
-# What public headers tell about each other has to be there too.
+# What public headers say about each other must exist too.
 for header in cpt/cpt_*.h */cpt_*.h framework/transport/cpt_*.h; do
     grep -oE '\bcpt_[a-z0-9_]+\(' "$header" | tr -d '(' | sort -u > "$work/names"
     while IFS= read -r name; do

@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: The cpt authors
 #
 # layering.sh SOURCE - every include keeps to the table of rooms.txt, and every folder
-# that holds C stands in it. Public headers alone begin with cpt_, so the table also
+# that holds C is in that table. Only public headers begin with cpt_, so the table also
 # keeps private headers private.
 set -u
 cd "$1" || exit 2
@@ -18,7 +18,7 @@ sources '[ch]' cc cpp hpp | awk '
     {
         return path ~ /\// ? substr(path, 1, match(path, /\/[^\/]*$/) - 1) : "."
     }
-    # The room that a folder belongs to: of tests/, all of it is one.
+    # The room that a folder belongs to; tests/ is one room with all its folders.
     function room_of(folder)
     {
         return folder ~ /^tests(\/|$)/ ? "tests" : folder
@@ -92,12 +92,17 @@ sources '[ch]' cc cpp hpp | awk '
         }
         if (header !~ /\//) { # a header beside it
             header = folder_of(file) "/" header
-            if (!exists(header)) {
-                complain(where, "\"" header "\" is not there")
-            }
+        }
+        if (!exists(header)) { # also <cpt/...> of the build folder, written with quotes
+            complain(where, "\"" header "\" is not there")
+            return
         }
         folder = folder_of(header)
         name = substr(header, length(folder) + 2)
+        if ((file in is_inline) && !(header in is_inline) && header !~ /^cpt\/cpt_/) {
+            complain(where, "a header that is free for all rooms may not include \"" header "\"")
+            return
+        }
         if ((room, "any") in uses || room_of(folder) == room || (room, folder) in uses ||
             (header in is_inline)) {
             return
@@ -109,6 +114,12 @@ sources '[ch]' cc cpp hpp | awk '
     }
     function check_system(where, room, header,    start)
     {
+        if (header ~ /^cpt\/cpt_/ && (room == "tests" || room == "examples")) {
+            return # an installed header, as users include it
+        }
+        if (header ~ /^cpt\// || exists(header)) {
+            complain(where, "<" header "> is ours: include it with quotes")
+        }
         for (start in only) {
             if (index(header, start) == 1 && room != "tests" && room != "examples" &&
                 !((start, room) in may)) {
@@ -130,11 +141,13 @@ sources '[ch]' cc cpp hpp | awk '
                 sub(/^[^"<]*["<]/, "", header)
                 sub(/[">].*/, "", header)
                 arrows++
-                if (line ~ /"/) {
+                if (line ~ /include[ \t]*"/) {
                     check_own(file ":" count, file, room, header)
                 } else {
                     check_system(file ":" count, room, header)
                 }
+            } else if (line ~ /^[ \t]*#[ \t]*include/) {
+                complain(file ":" count, "an include must name its header")
             }
             if ((file in is_inline) && line ~ /^[a-z].*\(/ && line !~ /^static inline /) {
                 complain(file ":" count, "only static inline functions stand here")

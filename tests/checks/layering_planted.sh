@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# layering_planted.sh SOURCE - layering.sh finds what is planted: in a copy of the tree,
-# without git, one wrong include in each room, and what else the table forbids.
+# layering_planted.sh SOURCE - layering.sh finds planted faults: in a copy of the tree
+# without git, one wrong include in each room, and whatever else the table forbids.
 set -u
 cd "$1" || exit 2
 . tests/checks/files.sh
@@ -35,7 +35,7 @@ plant()
 
 sh tests/checks/layering.sh "$copy" || { echo "layering_planted: fails before"; exit 1; }
 
-# Of each room, its first file, and a private header that no room but one may use.
+# Into the first file of each room, a private header that only one room may use.
 for room in $(sed -n 's/^room \([^:]*\):.*/\1/p' tests/checks/rooms.txt); do
     [ "$room" = tests ] && continue
     for file in "$room"/*.c; do break; done
@@ -55,10 +55,18 @@ plant cpt/cli/base/output.c '#include "cpt/cli/command_table.h"'
 plant aggregate/tree.c '#include "wire/cpt_log.h"'
 plant wire/ask.c '#include "cpt/path.h"'
 plant examples/01_one_service.c '#include "framework/cpt_graph.h"'
-# Headers of the system, a folder that nobody knows, a function that is not inline.
+# By other ways than quotes and the path in the tree.
+plant aggregate/tree.c '#include <framework/run/request.h>'
+plant aggregate/tree.c '#include <cpt/cpt_graph.h>'
+plant aggregate/tree.c '#include "cpt/cpt_graph.h"'
+plant aggregate/tree.c '#include "../framework/run/request.h"'
+plant aggregate/tree.c '#include HEADER'
+plant cpt/container.h '#include "cpt/path.h"'
+# Headers of the system, a folder that is not in the table, a function that is not inline.
 plant aggregate/tree.c '#include <pthread.h>'
 plant pprof-export/folded.c '#include <cbor.h>'
 plant other/new.c '#include "cpt/cpt_path.h"'
+plant framework/builder/new.c '#include "cpt/cpt_path.h"'
 plant framework/run/deeper/new.h '#include "cpt/cpt_path.h"'
 plant cpt/utf8.h 'int cpti_utf8_count(void);'
 plant tests/checks/rooms.txt 'room framework/low: framework/high'
