@@ -50,6 +50,39 @@ struct cpt_log_queue;
 struct cpt_request_handle;
 struct cpt_service;
 
+/* --- Outcomes --- */
+
+/*
+ * How the answer to a request turned out. Each transport maps outcomes to the statuses
+ * of its protocol and back. The values are gRPC's status codes plus 1; never renumber.
+ */
+enum cpt_outcome {
+    CPT_OUTCOME_NONE = 0, /* not set: http_status says it; if that is 0 too, OK */
+    CPT_OUTCOME_OK = 1,
+    CPT_OUTCOME_CANCELLED = 2,        /* the caller left */
+    CPT_OUTCOME_UNKNOWN = 3,          /* the method failed, and nothing more is known */
+    CPT_OUTCOME_INVALID_ARGUMENT = 4, /* the request is wrong */
+    CPT_OUTCOME_DEADLINE_EXCEEDED = 5,
+    CPT_OUTCOME_NOT_FOUND = 6, /* what is asked for, or the method */
+    CPT_OUTCOME_ALREADY_EXISTS = 7,
+    CPT_OUTCOME_PERMISSION_DENIED = 8,
+    CPT_OUTCOME_RESOURCE_EXHAUSTED = 9, /* busy, or a limit was reached */
+    CPT_OUTCOME_FAILED_PRECONDITION = 10,
+    CPT_OUTCOME_ABORTED = 11, /* by a conflict with another request */
+    CPT_OUTCOME_OUT_OF_RANGE = 12,
+    CPT_OUTCOME_UNIMPLEMENTED = 13,
+    CPT_OUTCOME_INTERNAL = 14,
+    CPT_OUTCOME_UNAVAILABLE = 15, /* a callee could not be reached */
+    CPT_OUTCOME_DATA_LOSS = 16,
+    CPT_OUTCOME_UNAUTHENTICATED = 17
+};
+
+/* The status of HTTP for @outcome (enum cpt_outcome). */
+CPT_API unsigned cpt_outcome_http_status(unsigned outcome);
+
+/* The outcome that a status of HTTP means: of those below 400, CPT_OUTCOME_OK. */
+CPT_API unsigned cpt_outcome_of_http_status(unsigned http_status);
+
 /* --- What a method is given and gives --- */
 
 struct cpt_rpc_request {
@@ -59,9 +92,10 @@ struct cpt_rpc_request {
 };
 
 struct cpt_rpc_reply {
-    unsigned http_status;          /* 0: 200 */
+    unsigned http_status;          /* Deprecated: set outcome. 0: that of the outcome */
     struct cpt_bytes content_type; /* empty: text/plain */
     struct cpt_bytes body;         /* must live as long as the request */
+    unsigned outcome;              /* enum cpt_outcome; default: OK */
 };
 
 CPT_VALUE(rpc_request, struct cpt_rpc_request);
@@ -84,8 +118,9 @@ struct cpt_stub {
 /* How a call ended. Borrowed until the request ends. */
 struct cpt_call_reply {
     cpt_status status; /* CPT_OK: there is an answer; CPT_TIMEOUT, CPT_UNAVAILABLE … */
-    unsigned http_status;
+    unsigned http_status; /* Deprecated: read outcome */
     struct cpt_bytes body;
+    unsigned outcome; /* enum cpt_outcome, never NONE; also if there is no answer */
 };
 
 /*
@@ -237,11 +272,12 @@ struct cpt_inbound {
 
 /* What a service answers. All is borrowed until cpt_reply_fn returns. */
 struct cpt_outbound {
-    unsigned http_status;
+    unsigned
+        http_status; /* Deprecated, but for HTTP: that of the outcome, or the method's */
     struct cpt_bytes content_type;
     struct cpt_bytes body;
-    struct cpt_bytes
-        metadata; /* the path as raw bytes; empty: no header is to be sent */
+    struct cpt_bytes metadata; /* the path as raw bytes; empty: send no header */
+    unsigned outcome;          /* enum cpt_outcome, never NONE */
 };
 
 typedef void (*cpt_reply_fn)(void *context, const struct cpt_outbound *outbound);
@@ -291,12 +327,13 @@ struct cpt_transport_call {
 struct cpt_transport_reply {
     cpt_status status; /* CPT_OK: answered; CPT_TIMEOUT; CPT_UNAVAILABLE: no connection;
                    CPT_IO: broken on the way; CPT_CORRUPT; CPT_LIMIT: too large */
-    unsigned http_status;
+    unsigned http_status; /* Deprecated: set outcome */
     struct cpt_bytes body;
     struct cpt_bytes metadata; /* raw; empty: none came */
     int is_metadata_bad;       /* something came that is no base64, or came twice */
     int is_metadata_large;     /* it was more than metadata_bytes_max */
     int is_cached;             /* the reply had `Age` */
+    unsigned outcome; /* of an answer: enum cpt_outcome; NONE: http_status says it */
 };
 
 /* How calls reach other processes. All functions from any thread. */

@@ -11,6 +11,7 @@
  * A path that a callee returns without being asked is ignored.
  */
 #include "framework/run/recording.h"
+#include "framework/service/outcome.h"
 #include "framework/service/service.h"
 
 #include <stdbool.h>
@@ -129,6 +130,7 @@ struct cpt_pending *cpt_call_attempt(struct cpt_task *task, const struct cpt_stu
     }
     call->pending.stub = stub;
     call->reply.status = CPT_TIMEOUT; /* unless a reply comes before a deadline */
+    call->reply.outcome = CPT_OUTCOME_DEADLINE_EXCEEDED;
     call->pending.call =
         cpti_record_issue(task, cpt_bytes_of(stub->name), CPT_CALL_REMOTE, now_ns);
     if (call->pending.call != NULL) {
@@ -158,7 +160,8 @@ struct cpt_pending *cpt_call(struct cpt_task *task, const struct cpt_stub *stub,
 
 const struct cpt_call_reply *cpt_call_reply(const struct cpt_pending *pending)
 {
-    static const struct cpt_call_reply cancelled = {.status = CPT_CANCELLED};
+    static const struct cpt_call_reply cancelled = {.status = CPT_CANCELLED,
+                                                    .outcome = CPT_OUTCOME_CANCELLED};
     const struct rpc_call *call =
         CPTI_CONST_CONTAINER(pending, struct rpc_call, pending);
     struct cpt_request *request = cpti_pending_request(pending);
@@ -190,21 +193,39 @@ void cpt_transport_sent(struct cpt_transport_call *transport)
     cpti_lock_release(&request->lock);
 }
 
-/* Keeps the reply for the task. Lock held. */
-static void keep_reply(struct rpc_call *call, const struct cpt_transport_reply *reply,
-                       struct cpt_arena *arena)
+/* The outcome of an answer, and its status of HTTP if only the outcome is set. */
+static void keep_outcome(struct cpt_call_reply *kept,
+                         const struct cpt_transport_reply *reply)
 {
-    call->reply.status = reply->status;
-    call->reply.http_status = reply->http_status;
-    if (reply->status == CPT_OK && reply->body.bytes != 0) {
-        call->reply.body.data =
-            cpt_arena_copy(arena, reply->body.data, reply->body.bytes);
-        call->reply.body.bytes = reply->body.bytes;
-        if (call->reply.body.data == NULL) {
-            call->reply.status = CPT_LIMIT;
-            call->reply.body.bytes = 0;
-        }
+    kept->outcome = reply->outcome != CPT_OUTCOME_NONE
+                        ? reply->outcome
+                        : cpt_outcome_of_http_status(reply->http_status);
+    if (reply->http_status == 0 && reply->outcome != CPT_OUTCOME_NONE) {
+        kept->http_status = cpt_outcome_http_status(reply->outcome);
     }
+}
+
+/* Keeps the reply for the task. Lock held. */
+static void keep_reply(struct cpt_call_reply *kept,
+                       const struct cpt_transport_reply *reply, struct cpt_arena *arena)
+{
+    kept->status = reply->status;
+    kept->http_status = reply->http_status;
+    kept->outcome = cpti_outcome_of(reply->status);
+    if (reply->status != CPT_OK) {
+        return;
+    }
+    keep_outcome(kept, reply);
+    if (reply->body.bytes == 0) {
+        return;
+    }
+    kept->body.data = cpt_arena_copy(arena, reply->body.data, reply->body.bytes);
+    if (kept->body.data == NULL) {
+        kept->status = CPT_LIMIT;
+        kept->outcome = cpti_outcome_of(CPT_LIMIT);
+        return;
+    }
+    kept->body.bytes = reply->body.bytes;
 }
 
 /* Keeps the callee's path, or why there is none. Lock held. */
@@ -245,7 +266,7 @@ void cpt_transport_complete(struct cpt_transport_call *transport,
 
     cpti_lock_take(&request->lock);
     if (call->pending.status == CPT_WAITING) {
-        keep_reply(call, reply, &request->arena);
+        keep_reply(&call->reply, reply, &request->arena);
         if (record != NULL && !cpti_record_is_over(request)) {
             keep_path(record, transport->metadata_bytes_max, reply, &request->arena);
         }

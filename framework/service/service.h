@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* service.h - a service's inside, as this folder shares it. */
+/*
+ * service.h - a service, as its own room and requests told by hand see it
+ *
+ * The room share/ takes this header (shared work holds the services that it inherits
+ * from; cpt_manual is a request of a service), answer.h, sampling.h, counters.h and
+ * log_queue.h.
+ */
 #ifndef CPT_SERVICE_H
 #define CPT_SERVICE_H
 
@@ -10,13 +16,7 @@
 #include "framework/service/counters.h"
 #include "framework/service/sampling.h"
 
-/* One method. */
-struct cpti_method {
-    char *name;  /* "/overlap", or "*" */
-    char *entry; /* "A: /overlap" */
-    const struct cpt_plan *plan;
-    uint64_t timeout_ns; /* 0: none */
-};
+struct cpti_method;
 
 struct cpt_service {
     struct cpti_call_observer observer; /* of its requests; see calls.c */
@@ -31,9 +31,8 @@ struct cpt_service {
     struct cpti_counters counters;
     struct cpti_budget budget;     /* of the memory of its requests */
     atomic_size_t in_flight_count; /* relaxed: requests that are not answered yet */
-    atomic_int is_enabled;         /* relaxed */
-    /* Requests that are not gone yet, and 1 of its owner. acq_rel: the last one frees.
-     */
+    atomic_bool is_enabled;        /* relaxed */
+    /* Requests that are not freed yet, and 1 of the owner. acq_rel: the last one frees. */
     atomic_size_t live_count;
 };
 
@@ -46,25 +45,24 @@ static inline struct cpt_service *cpti_service_of(const struct cpt_request *requ
                             : NULL;
 }
 
-/* One more that uses the service; one that used it is gone: its owner, or a request.
- * The last one frees. */
+/* Takes a reference; the caller must hold one. */
 static inline void cpti_service_hold(struct cpt_service *service)
 {
     atomic_fetch_add_explicit(&service->live_count, 1, memory_order_relaxed);
 }
 
+/* Gives a reference back; the last one frees. */
 void cpti_service_release(struct cpt_service *service);
 
-/* @path as metadata for whoever asked by @ask, in memory of @alloc, or nothing; counted
- * either way. */
-struct cpt_bytes cpti_service_metadata(struct cpt_service *service,
-                                       const struct cpt_alloc *alloc,
-                                       const struct cpt_path *path,
-                                       const struct cpt_ask *ask, uint64_t elapsed_ns);
+/* Whether requests of @service may have timeouts. */
+bool cpti_service_has_timers(const struct cpt_service *service);
 
-/* Whether the service, which may be NULL, was told never to log the attribute @key. */
-int cpti_service_drops_attribute(const struct cpt_service *service,
-                                 struct cpt_bytes key);
+/* @text in memory of the service, or NULL. */
+char *cpti_service_copy_text(const struct cpt_service *service, const char *text);
+
+/* Whether the options forbid to log the attribute @key. @service may be NULL. */
+bool cpti_service_drops_attribute(const struct cpt_service *service,
+                                  struct cpt_bytes key);
 
 /* --- calls.c --- */
 

@@ -21,9 +21,9 @@
 #include "cpt/cpt_arena.h"
 #include "cpt/cpt_trace.h"
 #include "framework/run/call.h"
-#include "framework/service/log_queue.h"
 #include "framework/run/recording.h"
-#include "framework/service/service.h"
+#include "framework/service/answer.h"
+#include "framework/service/log_queue.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ struct cpt_manual {
     size_t metadata_bytes_max; /* of callees */
     int has_ended;
     char ask[ASK_BYTES];
-    char status[16]; /* for the record */
+    char status[CPTI_ANSWER_STATUS_BYTES]; /* for the record */
 };
 
 static uint64_t now_of(const struct cpt_manual *manual)
@@ -135,23 +135,13 @@ static struct cpt_bytes copy(struct cpt_manual *manual, struct cpt_bytes from)
 static void note_inbound(struct cpt_manual *manual, const struct cpt_inbound *inbound)
 {
     struct cpt_record *record = &manual->item.record;
-    struct cpt_traceparent parent;
     char cut[CPT_NAME_BYTES_MAX + 1];
 
     manual->trace.entry = frame_name(manual, inbound->method);
     record->entry = manual->trace.entry;
     record->service = copy(manual, cpt_bytes_of(manual->service->name));
     record->method = copy(manual, cpt_name_bound(inbound->method, cut));
-    record->is_forced = manual->decision.is_forced;
-    record->is_random = manual->decision.is_random;
-    record->is_local_root = manual->decision.is_local_root;
-    if (inbound->traceparent.bytes != 0 &&
-        cpt_traceparent_parse(inbound->traceparent, &parent) == CPT_OK) {
-        record->has_trace_id = 1;
-        record->has_parent_id = 1;
-        memcpy(record->trace_id, parent.trace_id, sizeof parent.trace_id);
-        memcpy(record->parent_id, parent.parent_id, sizeof parent.parent_id);
-    }
+    cpti_answer_record_cause(record, &manual->decision, inbound->traceparent);
 }
 
 /* What callees are asked. */
@@ -548,7 +538,7 @@ struct cpt_bytes cpt_manual_end(struct cpt_manual *manual)
         manual->has_ended = 1;
         make_path(manual);
         if (manual->path != NULL && manual->decision.ask.version != 0) {
-            manual->metadata = cpti_service_metadata(
+            manual->metadata = cpti_answer_metadata(
                 manual->service, &manual->service->budget.alloc, manual->path,
                 &manual->decision.ask,
                 manual->trace.response_ns - manual->trace.arrival_ns);
@@ -575,16 +565,11 @@ static void free_parts(struct cpti_log_item *item)
 
 static void fill_record(struct cpt_manual *manual, unsigned http_status)
 {
-    const struct cpti_sampling *sampling = &manual->service->sampling;
     struct cpt_record *record = &manual->item.record;
 
-    record->latency_ns = manual->trace.response_ns - manual->trace.arrival_ns;
-    record->start_unix_ns = cpt_clock_unix_ns() - record->latency_ns;
-    record->probability = sampling->probability > 0 ? sampling->probability : 1;
-    record->is_failed = http_status >= 500;
-    (void)snprintf(manual->status, sizeof manual->status,
-                   http_status < 400 ? "ok" : "%u", http_status);
-    record->status = cpt_bytes_of(manual->status);
+    cpti_answer_record_end(record, manual->service,
+                           manual->trace.response_ns - manual->trace.arrival_ns,
+                           http_status, manual->status);
     record->attributes = manual->attributes;
     record->attribute_count = manual->attribute_count;
     record->path = manual->path;

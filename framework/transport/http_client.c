@@ -299,6 +299,7 @@ static void call_answer(struct call *call, struct evhttp_request *answer)
     void *memory = NULL;
 
     reply.http_status = (unsigned)evhttp_request_get_response_code(answer);
+    reply.outcome = cpt_outcome_of_http_status(reply.http_status);
     reply.is_cached = cpti_headers_find(headers, "Age", NULL) > 0;
     metadata_read(&reply, headers, call->call, alloc, &memory);
     reply.body.bytes = evbuffer_get_length(buffer);

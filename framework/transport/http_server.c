@@ -252,8 +252,9 @@ static char *path_text_of(struct cpt_bytes metadata, const struct cpt_alloc *all
 static void reply_copy(struct exchange *exchange, const struct cpt_outbound *outbound)
 {
     const struct cpt_alloc *alloc = exchange->http->alloc;
-    const unsigned status =
-        outbound->http_status != 0 ? outbound->http_status : HTTP_OK;
+    const unsigned status = outbound->http_status != 0
+                                ? outbound->http_status
+                                : cpt_outcome_http_status(outbound->outcome);
 
     exchange->http_status = status >= 200 && status <= 599 ? status : HTTP_INTERNAL;
     exchange->content_type =

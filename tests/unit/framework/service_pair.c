@@ -165,6 +165,7 @@ static void note_answer(void *context, const struct cpt_outbound *outbound)
 
     noted->count++;
     noted->http_status = outbound->http_status;
+    noted->outcome = outbound->outcome;
     noted->metadata_bytes = outbound->metadata.bytes;
     if (outbound->metadata.bytes != 0) {
         memcpy(noted->metadata, outbound->metadata.data, outbound->metadata.bytes);

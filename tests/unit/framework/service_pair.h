@@ -36,6 +36,7 @@ struct pair {
 struct answer {
     int count;
     unsigned http_status;
+    unsigned outcome;
     char body[64];
     unsigned char metadata[CPT_METADATA_BYTES_CEILING];
     size_t metadata_bytes;

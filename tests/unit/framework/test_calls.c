@@ -384,6 +384,98 @@ static void test_failing_callee(void)
     close_pair();
 }
 
+/* --- Outcomes --- */
+
+static struct cpt_rpc_reply given;     /* what the method of A replies */
+static struct cpt_call_reply received; /* what the task of A saw of B's reply */
+
+static cpt_status a_replies(struct cpt_task *task)
+{
+    received = *cpt_call_reply(a_call);
+    *cpt_output(task, rpc_reply) = given;
+    return CPT_OK;
+}
+
+static cpt_status a_calls(struct cpt_task *task)
+{
+    a_call = cpt_call(task, &b_stub, cpt_bytes_of(""));
+    return cpt_await(task, a_call, a_replies);
+}
+
+static const struct cpt_task_def outcome_tasks[] = {
+    {"ask", a_calls, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request), {NULL}, NULL}};
+static const struct cpt_graph outcome_graph = {"A", CPT_GIVES(rpc_request),
+                                               CPT_GIVES(rpc_reply), outcome_tasks, 1};
+
+/* What the transport says of B's reply; status CPT_OK. */
+static struct cpt_transport_reply said;
+
+static void say(void *context, struct cpt_transport_reply *reply)
+{
+    (void)context;
+    reply->status = said.status;
+    reply->http_status = said.http_status;
+    reply->outcome = said.outcome;
+}
+
+/* The method replies with @outcome and @http_status; both reach the transport. */
+static void check_answer(unsigned outcome, unsigned http_status,
+                         unsigned expected_outcome, unsigned expected_http_status)
+{
+    given = (struct cpt_rpc_reply){.outcome = outcome, .http_status = http_status};
+    ask_a(NULL);
+    CU_ASSERT_EQUAL(answer.outcome, expected_outcome);
+    CU_ASSERT_EQUAL(answer.http_status, expected_http_status);
+}
+
+/* The transport completes the call as @reply; the task sees the rest. */
+static void check_call(struct cpt_transport_reply reply, unsigned expected_outcome,
+                       unsigned expected_http_status)
+{
+    said = reply;
+    ask_a(NULL);
+    CU_ASSERT_EQUAL(received.status, reply.status);
+    CU_ASSERT_EQUAL(received.outcome, expected_outcome);
+    CU_ASSERT_EQUAL(received.http_status, expected_http_status);
+}
+
+static void test_outcomes(void)
+{
+    struct cpt_plan *plan = cpt_plan_new(&outcome_graph, NULL, NULL);
+
+    for (unsigned i = CPT_OUTCOME_OK; i <= CPT_OUTCOME_UNAUTHENTICATED; i++) {
+        const unsigned http_status = cpt_outcome_http_status(i);
+
+        CU_ASSERT_EQUAL(
+            cpt_outcome_http_status(cpt_outcome_of_http_status(http_status)),
+            http_status);
+    }
+    CU_ASSERT_EQUAL(cpt_outcome_http_status(CPT_OUTCOME_UNAUTHENTICATED + 1), 500);
+    CU_ASSERT_EQUAL(cpt_outcome_of_http_status(302), CPT_OUTCOME_OK);
+    CU_ASSERT_EQUAL(cpt_outcome_of_http_status(418), CPT_OUTCOME_INVALID_ARGUMENT);
+    CU_ASSERT_EQUAL(cpt_outcome_of_http_status(429), CPT_OUTCOME_RESOURCE_EXHAUSTED);
+    CU_ASSERT_EQUAL(cpt_outcome_of_http_status(599), CPT_OUTCOME_UNKNOWN);
+    open_pair(never, never);
+    cpt_service_free(pair.a);
+    pair.a = make_service(never, "A", "/", plan);
+    net.tamper = say;
+    check_answer(0, 0, CPT_OUTCOME_OK, 200);
+    check_answer(0, 404, CPT_OUTCOME_NOT_FOUND, 404); /* as programs of 0.1 do */
+    check_answer(CPT_OUTCOME_ABORTED, 0, CPT_OUTCOME_ABORTED, 409);
+    check_answer(CPT_OUTCOME_ABORTED, 423, CPT_OUTCOME_ABORTED, 423);
+    check_call((struct cpt_transport_reply){.http_status = 403},
+               CPT_OUTCOME_PERMISSION_DENIED, 403); /* as transports of 0.1 do */
+    check_call((struct cpt_transport_reply){.http_status = 0}, CPT_OUTCOME_OK, 0);
+    check_call((struct cpt_transport_reply){.outcome = CPT_OUTCOME_DATA_LOSS},
+               CPT_OUTCOME_DATA_LOSS, 500);
+    check_call((struct cpt_transport_reply){.status = CPT_UNAVAILABLE},
+               CPT_OUTCOME_UNAVAILABLE, 0);
+    check_call((struct cpt_transport_reply){.status = CPT_TIMEOUT},
+               CPT_OUTCOME_DEADLINE_EXCEEDED, 0);
+    close_pair();
+    cpt_plan_free(plan);
+}
+
 /* Budgets too small for even the sum: no header, and the request is as ever. */
 static void test_tiny_budget(void)
 {
@@ -406,6 +498,7 @@ CU_TestInfo cpt_calls_tests[] = {
     {"semantics 9: the budget goes down", test_budget_goes_down},
     {"an overcount does not wrap", test_overcount_does_not_wrap},
     {"a failing callee", test_failing_callee},
+    {"outcomes and statuses of HTTP", test_outcomes},
     {"a budget too small for the sum", test_tiny_budget},
     CU_TEST_INFO_NULL,
 };

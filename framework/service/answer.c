@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * answer.c - the end of a request: its path, its answer, its record
+ *
+ *      plan ended --> response time is fixed --> path, as metadata if asked
+ *                                                  |
+ *                       log queue <-- record <-- answer
+ *
+ * The latency of a request ends just before its path is made: the caller sees the time
+ * that making and encoding it takes as ‹network+serialization›. The record is made after
+ * the answer. A request keeps its memory until its record is written.
+ */
+#include "framework/service/answer.h"
+
+#include "framework/run/recording.h"
+#include "framework/service/attributes.h"
+#include "framework/service/outcome.h"
+#include "framework/service/serving.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- The record --- */
+
+static void free_serving(struct cpti_serving *serving)
+{
+    cpt_path_free(serving->path);
+    cpti_request_release(serving->request);
+}
+
+static void release_item(struct cpti_log_item *item)
+{
+    free_serving(CPTI_CONTAINER(item, struct cpti_serving, item));
+}
+
+void cpti_answer_record_cause(struct cpt_record *record,
+                              const struct cpti_decision *decision,
+                              struct cpt_bytes traceparent)
+{
+    struct cpt_traceparent parent;
+
+    record->is_forced = decision->is_forced;
+    record->is_random = decision->is_random;
+    record->is_local_root = decision->is_local_root;
+    if (traceparent.bytes != 0 &&
+        cpt_traceparent_parse(traceparent, &parent) == CPT_OK) {
+        record->has_trace_id = 1;
+        record->has_parent_id = 1;
+        memcpy(record->trace_id, parent.trace_id, sizeof parent.trace_id);
+        memcpy(record->parent_id, parent.parent_id, sizeof parent.parent_id);
+    }
+}
+
+void cpti_answer_record_end(struct cpt_record *record,
+                            const struct cpt_service *service, uint64_t latency_ns,
+                            unsigned http_status, char text[CPTI_ANSWER_STATUS_BYTES])
+{
+    const double probability = service->sampling.probability;
+
+    record->latency_ns = latency_ns;
+    record->start_unix_ns = cpt_clock_unix_ns() - latency_ns;
+    record->probability = probability > 0 ? probability : 1;
+    record->is_failed = http_status >= 500;
+    (void)snprintf(text, CPTI_ANSWER_STATUS_BYTES, http_status < 400 ? "ok" : "%u",
+                   http_status);
+    record->status = cpt_bytes_of(text);
+}
+
+static void fill_record(struct cpti_serving *serving, unsigned http_status)
+{
+    struct cpt_request *request = serving->request;
+    struct cpt_record *record = &serving->item.record;
+
+    cpti_answer_record_end(record, serving->service, cpt_request_latency_ns(request),
+                           http_status, serving->status);
+    record->is_failed |= request->status != CPT_OK;
+    record->service = serving->service_name;
+    record->method = serving->method_name;
+    record->entry = request->trace.entry;
+    record->attributes = cpti_attributes_close(request, &record->attribute_count);
+    record->path = serving->path;
+    cpti_answer_record_cause(record, &serving->decision,
+                             request->inherited.traceparent);
+}
+
+/* --- The answer --- */
+
+/* Whether a request that had begun ended because the requests of its service together
+ * have no more memory. */
+static bool is_starved(const struct cpt_request *request)
+{
+    const struct cpti_serving *serving = request->served;
+
+    return (request->status == CPT_LIMIT || request->status == CPT_NO_MEMORY) &&
+           cpti_account_is_refused(&serving->account);
+}
+
+/* What the plan gave, or that it failed. The sentence of the error is not sent: it may
+ * say more than a stranger should know. */
+static void fill_outbound(const struct cpt_request *request,
+                          struct cpt_outbound *outbound)
+{
+    static const struct cpt_rpc_reply none = {0};
+    const struct cpt_rpc_reply *reply = cpt_request_output(request);
+
+    if (reply == NULL) {
+        reply = &none;
+        outbound->outcome = is_starved(request) ? CPT_OUTCOME_RESOURCE_EXHAUSTED
+                                                : cpti_outcome_of(request->status);
+        outbound->body = cpt_bytes_of(is_starved(request) ? "too much in flight\n"
+                                                          : "the request failed\n");
+    } else {
+        outbound->outcome = reply->outcome != CPT_OUTCOME_NONE
+                                ? reply->outcome
+                                : cpt_outcome_of_http_status(reply->http_status);
+        outbound->body = reply->body;
+    }
+    outbound->http_status = reply->http_status != 0
+                                ? reply->http_status
+                                : cpt_outcome_http_status(outbound->outcome);
+    outbound->content_type = reply->content_type.bytes != 0
+                                 ? reply->content_type
+                                 : cpt_bytes_of("text/plain; charset=utf-8");
+}
+
+/* The critical path, from now on part of the request. */
+static void make_path(struct cpti_serving *serving)
+{
+    (void)cpt_request_latency_ns(serving->request);
+    serving->path = cpt_path_new(serving->service->options.alloc);
+    if (serving->path == NULL ||
+        cpt_request_path(serving->request, serving->path, NULL) != CPT_OK) {
+        CPTI_COUNT(&serving->service->counters, lost_paths);
+        cpt_path_free(serving->path);
+        serving->path = NULL;
+    }
+}
+
+struct cpt_bytes cpti_answer_metadata(struct cpt_service *service,
+                                      const struct cpt_alloc *alloc,
+                                      const struct cpt_path *path,
+                                      const struct cpt_ask *ask, uint64_t elapsed_ns)
+{
+    struct cpti_counters *counters = &service->counters;
+    const size_t own = service->options.metadata_bytes_max;
+    const struct cpt_metadata_encode_options options = {
+        .struct_bytes = sizeof options,
+        .alloc = alloc,
+        .server_elapsed_ns = elapsed_ns,
+        .has_server_elapsed = 1,
+        .bytes_max = ask->bytes_max < own ? ask->bytes_max : own,
+    };
+    unsigned char *data = NULL;
+    size_t bytes = 0;
+    int fit = CPT_FIT_WHOLE;
+
+    if (options.bytes_max == 0 ||
+        cpt_metadata_encode(path, &options, &data, &bytes, &fit) != CPT_OK) {
+        CPTI_COUNT(counters, unreturned_paths);
+        return (struct cpt_bytes){NULL, 0};
+    }
+    CPTI_COUNT(counters, returned_paths);
+    if (fit != CPT_FIT_WHOLE) {
+        CPTI_COUNT(counters, returned_folded);
+    }
+    return (struct cpt_bytes){(char *)data, bytes};
+}
+
+static void count_end(struct cpti_serving *serving)
+{
+    struct cpti_counters *counters = &serving->service->counters;
+    struct cpt_request *request = serving->request;
+    uint64_t lost_events = 0;
+    uint64_t lost_attributes = 0;
+
+    if (request->status != CPT_OK) {
+        CPTI_COUNT(counters, failed);
+    }
+    if (is_starved(request)) {
+        CPTI_COUNT(counters, refused_busy);
+    }
+    if (request->status == CPT_TIMEOUT) {
+        CPTI_COUNT(counters, timed_out);
+    } else if (request->status == CPT_CANCELLED) {
+        CPTI_COUNT(counters, cancelled);
+    }
+    if (request->is_traced) {
+        /* A task that the answer did not wait for may still run and lose more. */
+        cpti_lock_take(&request->lock);
+        lost_events = request->trace.dropped_event_count;
+        lost_attributes = request->attribute_dropped_count;
+        cpti_lock_release(&request->lock);
+        CPTI_COUNT_MORE(counters, lost_events, lost_events);
+        CPTI_COUNT_MORE(counters, lost_attributes, lost_attributes);
+    }
+}
+
+/* Hands the record to the log if the request is to have one. */
+static void log_request(struct cpti_serving *serving, unsigned http_status)
+{
+    struct cpt_request *request = serving->request;
+
+    cpti_request_hold(request); /* for the record */
+    if (serving->path == NULL || !serving->decision.is_logged ||
+        serving->service->options.log == NULL) {
+        count_end(serving);
+        free_serving(serving);
+        return;
+    }
+    fill_record(serving, http_status);
+    count_end(serving);
+    serving->item.release = release_item;
+    cpti_lock_take(&request->lock);
+    serving->item.memory_bytes = request->block_bytes + request->arena.used_bytes;
+    cpti_lock_release(&request->lock);
+    cpti_log_queue_push(serving->service->options.log, &serving->item);
+}
+
+void cpti_answer_send(struct cpt_request *request, void *context)
+{
+    struct cpti_serving *serving = request->served;
+    struct cpt_service *service = serving->service;
+    struct cpt_outbound outbound = {0};
+
+    (void)context;
+
+    if (request->is_traced) {
+        make_path(serving);
+    }
+    fill_outbound(request, &outbound);
+    if (serving->path != NULL && serving->decision.ask.version != 0) {
+        outbound.metadata = cpti_answer_metadata(service, service->options.alloc,
+                                                 serving->path, &serving->decision.ask,
+                                                 cpt_request_latency_ns(request));
+    }
+    /* Before the reply: the client that reads it may send the next request at once. */
+    (void)atomic_fetch_sub_explicit(&service->in_flight_count, 1, memory_order_relaxed);
+    serving->reply(serving->context, &outbound);
+    cpt_alloc_free(service->options.alloc, (void *)(uintptr_t)outbound.metadata.data);
+    if (request->is_traced) {
+        log_request(serving, outbound.http_status);
+    } else {
+        count_end(serving);
+    }
+}
+
+/* --- After the answer --- */
+
+static void release_background(struct cpti_log_item *item)
+{
+    struct cpti_serving *serving = CPTI_CONTAINER(item, struct cpti_serving, item);
+
+    cpt_path_free(serving->path);
+    cpti_request_free(serving->request);
+}
+
+/* The number + 1 of the task that ended last, and when; 0: none ended after @after_ns. */
+static uint32_t last_task(const struct cpt_request *request, uint64_t after_ns,
+                          uint64_t *end_ns)
+{
+    uint32_t last = 0;
+
+    *end_ns = after_ns;
+    for (uint32_t i = 0; i < request->plan->task_count; i++) {
+        const uint64_t own_ns =
+            atomic_load_explicit(&request->records[i].end_ns, memory_order_relaxed);
+
+        if (own_ns > *end_ns) {
+            *end_ns = own_ns;
+            last = i + 1;
+        }
+    }
+    return last;
+}
+
+/* Turns the trace into that of the time after the answer, and makes its path. */
+static cpt_status make_background(struct cpti_serving *serving, uint32_t last,
+                                  uint64_t end_ns)
+{
+    struct cpt_request *request = serving->request;
+    struct cpt_record *record = &serving->item.record;
+
+    record->start_unix_ns += record->latency_ns;
+    request->trace.arrival_ns = request->trace.response_ns;
+    request->trace.dispatch_ns = 0;
+    request->trace.response_ns = end_ns;
+    request->answered_by = last;
+    record->latency_ns = end_ns - request->trace.arrival_ns;
+    record->is_background = 1;
+    record->is_local_root = 1;
+    record->is_failed = atomic_load_explicit(&request->progress[last - 1].outcome,
+                                             memory_order_relaxed) != CPT_OK;
+    record->status = cpt_bytes_of(record->is_failed ? "failed" : "ok");
+    serving->path = cpt_path_new(serving->service->options.alloc);
+    record->path = serving->path;
+    return serving->path != NULL ? cpt_request_path(request, serving->path, NULL)
+                                 : CPT_NO_MEMORY;
+}
+
+/*
+ * Nothing of the request runs any more, and its record, if there was one, is written.
+ * What it did after its answer gets a record of its own: it delayed no caller, so it is
+ * in no path, but it cost something.
+ */
+void cpti_answer_retire(struct cpt_request *request)
+{
+    struct cpti_serving *serving = request->served;
+    uint64_t end_ns = 0;
+    uint32_t last = 0;
+
+    if (serving->item.release == release_item && request->status == CPT_OK) {
+        last = last_task(request, request->trace.response_ns, &end_ns);
+    }
+    if (last == 0) {
+        cpti_request_free(request);
+        return;
+    }
+    if (make_background(serving, last, end_ns) != CPT_OK) {
+        CPTI_COUNT(&serving->service->counters, lost_paths);
+        release_background(&serving->item);
+        return;
+    }
+    CPTI_COUNT(&serving->service->counters, background);
+    serving->item.release = release_background;
+    cpti_log_queue_push(serving->service->options.log, &serving->item);
+}

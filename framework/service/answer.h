@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* answer.h - what a service says when a request has ended: to its caller, and in the
+ * log. */
+#ifndef CPT_ANSWER_H
+#define CPT_ANSWER_H
+
+#include "framework/service/service.h"
+
+enum { CPTI_ANSWER_STATUS_BYTES = 16 };
+
+/* Answers and logs a request that a service serves; as cpt_done_fn. */
+void cpti_answer_send(struct cpt_request *request, void *context);
+
+/* Logs what a request did after its answer, and frees it; see struct cpti_nest. */
+void cpti_answer_retire(struct cpt_request *request);
+
+/* @path as metadata for the caller that asked by @ask, in memory of @alloc; empty if it
+ * does not fit. Counts both. */
+struct cpt_bytes cpti_answer_metadata(struct cpt_service *service,
+                                      const struct cpt_alloc *alloc,
+                                      const struct cpt_path *path,
+                                      const struct cpt_ask *ask, uint64_t elapsed_ns);
+
+/* Notes in @record why it is written and, if the request came with a valid traceparent,
+ * which trace it belongs to. */
+void cpti_answer_record_cause(struct cpt_record *record,
+                              const struct cpti_decision *decision,
+                              struct cpt_bytes traceparent);
+
+/* Notes in @record how a request of @service ended. @text holds the status as long as the
+ * record is used. */
+void cpti_answer_record_end(struct cpt_record *record,
+                            const struct cpt_service *service, uint64_t latency_ns,
+                            unsigned http_status, char text[CPTI_ANSWER_STATUS_BYTES]);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * serving.c - a request that came in: decided on, made, launched
+ *
+ *      inbound --> method? --> room? --> traced? --> made --> plan runs --> answer.c
+ *                    |           |                     |
+ *                   404         503                   503
+ */
+#include "framework/service/serving.h"
+
+#include "framework/service/answer.h"
+
+/* --- The request --- */
+
+static cpt_status copy_bytes(struct cpt_arena *arena, struct cpt_bytes from,
+                             struct cpt_bytes *to)
+{
+    *to = (struct cpt_bytes){"", 0};
+    if (from.bytes != 0) {
+        to->data = cpt_arena_copy(arena, from.data, from.bytes);
+        to->bytes = from.bytes;
+    }
+    return to->data != NULL ? CPT_OK : CPT_NO_MEMORY;
+}
+
+/* What the record needs of the service, which may be gone before it is written. */
+static cpt_status copy_names(struct cpti_serving *serving, struct cpt_request *request)
+{
+    char cut[CPT_NAME_BYTES_MAX + 1];
+    cpt_status status = copy_bytes(
+        &request->arena, cpt_bytes_of(serving->service->name), &serving->service_name);
+
+    if (status == CPT_OK) {
+        status = copy_bytes(&request->arena, cpt_name_bound(serving->input.method, cut),
+                            &serving->method_name);
+    }
+    return status;
+}
+
+/* From now on the memory of the request counts: its block, and what its arena takes.
+ * False: that would be more than all may have together. */
+static bool open_account(struct cpti_serving *serving, struct cpt_service *service,
+                         struct cpt_request *request)
+{
+    if (!cpti_account_open(&serving->account, &service->budget, request->alloc,
+                           request->block_bytes + request->arena.used_bytes)) {
+        return false;
+    }
+    request->account = &serving->account;
+    request->arena.alloc = &serving->account.alloc;
+    return true;
+}
+
+/* Nothing of the request runs any more, and its record is written. */
+static void forget(void *context)
+{
+    cpti_service_release(context);
+}
+
+/* A request that is ready to be launched, or NULL. @is_busy then says whether all
+ * requests together have reached their limit of memory. */
+static struct cpt_request *make_request(struct cpt_service *service,
+                                        const struct cpti_method *method,
+                                        const struct cpt_inbound *inbound,
+                                        const struct cpti_decision *decision,
+                                        bool *is_busy)
+{
+    const struct cpt_request_options options = {
+        .struct_bytes = sizeof options,
+        .plan = method->plan,
+        .executor = service->options.executor,
+        .done = cpti_answer_send,
+        .gone = forget,
+        .context = service,
+        .alloc = service->options.alloc,
+        .memory_bytes_max = service->options.memory_bytes_max,
+        .is_traced = decision->is_traced,
+        .entry = method->entry,
+        .clock = service->options.clock,
+        .arrival_ns = inbound->arrival_ns,
+        .attribution = service->options.attribution,
+        .measures_cpu = service->options.measures_cpu,
+    };
+    struct cpt_request *request = NULL;
+    struct cpti_serving *serving = NULL;
+
+    cpti_service_hold(service);
+    if (cpti_request_new(&options, &request, NULL) != CPT_OK) {
+        cpti_service_release(service);
+        return NULL;
+    }
+    serving = cpt_arena_take(&request->arena, sizeof *serving);
+    if (serving != NULL) {
+        serving->service = service;
+    }
+    if (serving == NULL || !open_account(serving, service, request) ||
+        copy_bytes(&request->arena, inbound->method, &serving->input.method) !=
+            CPT_OK ||
+        copy_bytes(&request->arena, inbound->query, &serving->input.query) != CPT_OK ||
+        copy_bytes(&request->arena, inbound->body, &serving->input.body) != CPT_OK ||
+        copy_bytes(&request->arena, inbound->traceparent,
+                   &request->inherited.traceparent) != CPT_OK ||
+        (decision->is_logged && copy_names(serving, request) != CPT_OK)) {
+        *is_busy = serving != NULL && cpti_account_is_refused(&serving->account);
+        cpti_request_discard(request);
+        return NULL;
+    }
+    serving->request = request;
+    serving->method = method;
+    serving->decision = *decision;
+    request->served = serving;
+    if (decision->is_logged && service->options.log != NULL) {
+        request->nest.retire = cpti_answer_retire;
+    }
+    request->inherited.observer = &service->observer;
+    request->inherited.overcount = service->options.overcount;
+    request->inherited.ask =
+        cpt_ask_downstream(decision->ask.version != 0 ? &decision->ask : NULL,
+                           service->options.metadata_bytes_max);
+    return request;
+}
+
+static void refuse(cpt_reply_fn reply, void *context, unsigned outcome,
+                   const char *sentence)
+{
+    const struct cpt_outbound outbound = {
+        .outcome = outcome,
+        .http_status = cpt_outcome_http_status(outcome),
+        .content_type = cpt_bytes_of("text/plain; charset=utf-8"),
+        .body = cpt_bytes_of(sentence),
+    };
+
+    reply(context, &outbound);
+}
+
+/* How long the request may take: no longer than its caller waits. 0: no limit. */
+static uint64_t timeout_of(struct cpt_service *service,
+                           const struct cpti_method *method,
+                           const struct cpt_inbound *inbound)
+{
+    uint64_t asked_ns = 0;
+
+    if (inbound->timeout.data == NULL) {
+        return method->timeout_ns;
+    }
+    if (cpti_timeout_parse(inbound->timeout, &asked_ns) != CPT_OK) {
+        CPTI_COUNT(&service->counters, refused_timeouts);
+        return method->timeout_ns;
+    }
+    return method->timeout_ns != 0 && method->timeout_ns < asked_ns ? method->timeout_ns
+                                                                    : asked_ns;
+}
+
+/* Counts one more request in flight; false: that would be too many. */
+static bool admit(struct cpt_service *service)
+{
+    if (atomic_fetch_add_explicit(&service->in_flight_count, 1, memory_order_relaxed) <
+        service->options.requests_in_flight_max) {
+        return true;
+    }
+    (void)atomic_fetch_sub_explicit(&service->in_flight_count, 1, memory_order_relaxed);
+    return false;
+}
+
+/* There is no memory for the request or, if @is_busy, the requests in flight have taken
+ * all that they may. */
+static void refuse_for_memory(struct cpt_service *service, cpt_reply_fn reply,
+                              void *context, bool is_busy)
+{
+    (void)atomic_fetch_sub_explicit(&service->in_flight_count, 1, memory_order_relaxed);
+    if (is_busy) {
+        CPTI_COUNT(&service->counters, refused_busy);
+        refuse(reply, context, CPT_OUTCOME_RESOURCE_EXHAUSTED, "too much in flight\n");
+    } else {
+        CPTI_COUNT(&service->counters, refused_memory);
+        refuse(reply, context, CPT_OUTCOME_RESOURCE_EXHAUSTED, "out of memory\n");
+    }
+}
+
+/* Gives the request its handle and its deadline, and launches it. */
+static void launch(struct cpt_service *service, struct cpt_request *request,
+                   const struct cpt_inbound *inbound)
+{
+    struct cpti_serving *serving = request->served;
+    const uint64_t timeout_ns = timeout_of(service, serving->method, inbound);
+
+    if (inbound->handle != NULL) {
+        *inbound->handle = cpti_handle_new(request, service->options.alloc);
+    }
+    if (timeout_ns != 0) {
+        /* If no timer can be had, its calls still have the deadline. */
+        (void)cpti_limit_begin(request, timeout_ns, inbound->arrival_ns, NULL);
+    }
+    cpti_request_launch(request, &serving->input, 0);
+}
+
+void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *inbound,
+                       cpt_reply_fn reply, void *context)
+{
+    const struct cpti_method *method = cpti_method_find(service, inbound->method);
+    struct cpti_decision decision = {0};
+    struct cpt_request *request = NULL;
+    struct cpti_serving *serving = NULL;
+    bool is_busy = false;
+
+    if (inbound->handle != NULL) {
+        *inbound->handle = NULL;
+    }
+    CPTI_COUNT(&service->counters, requests);
+    if (method == NULL) {
+        CPTI_COUNT(&service->counters, unknown_methods);
+        refuse(reply, context, CPT_OUTCOME_NOT_FOUND, "no such method\n");
+        return;
+    }
+    if (!admit(service)) {
+        CPTI_COUNT(&service->counters, refused_busy);
+        refuse(reply, context, CPT_OUTCOME_RESOURCE_EXHAUSTED,
+               "too many requests in flight\n");
+        return;
+    }
+    if (cpt_service_is_enabled(service)) {
+        decision =
+            cpti_sampling_decide(&service->sampling, inbound, &service->counters);
+    }
+    request = make_request(service, method, inbound, &decision, &is_busy);
+    if (request == NULL) {
+        refuse_for_memory(service, reply, context, is_busy);
+        return;
+    }
+    serving = request->served;
+    serving->reply = reply;
+    serving->context = context;
+    launch(service, request, inbound);
+}

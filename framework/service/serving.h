@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* serving.h - one request that a service serves, from its arrival to its record. */
+#ifndef CPT_SERVING_H
+#define CPT_SERVING_H
+
+#include "framework/service/answer.h"
+#include "framework/service/log_queue.h"
+#include "framework/service/method.h"
+
+/* What a service knows of a request that it serves. In the request's arena. */
+struct cpti_serving {
+    struct cpti_log_item item; /* its record */
+    struct cpt_service *service;
+    struct cpt_request *request;
+    const struct cpti_method *method;
+    struct cpti_decision decision;
+    struct cpti_account account;
+    struct cpt_rpc_request input;
+    struct cpt_bytes service_name; /* copies: the record may outlive the service */
+    struct cpt_bytes method_name;  /* bounded, as it comes from outside */
+    struct cpt_path *path;         /* of a traced request that ended */
+    char status[CPTI_ANSWER_STATUS_BYTES]; /* for the record */
+    cpt_reply_fn reply;
+    void *context;
+};
+
+#endif
