@@ -370,7 +370,7 @@ static cpt_status make_component(struct component *component, struct cpt_error *
     made->deadline_ns = parent->deadline_ns; /* its calls have no longer either */
     made->nest.parent = parent;
     made->nest.family = family;
-    made->nest.fill = parent->nest.fill;
+    made->nest.flight = parent->nest.flight;
     made->nest.level = parent->nest.level + 1;
     made->nest.retire = retire_component;
     made->lock.rank = (enum cpti_lock_rank)(CPTI_RANK_REQUEST + made->nest.level);

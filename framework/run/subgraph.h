@@ -12,7 +12,7 @@ struct cpt_error;
 struct cpt_path;
 struct cpt_trace_call;
 struct cpti_family;
-struct cpti_fill;
+struct cpti_flight;
 struct cpti_run;
 
 /* Something that is let go when a request goes, in memory of its own or of the request.
@@ -25,7 +25,7 @@ struct cpti_kept {
 /* What a request knows of those around it. */
 struct cpti_nest {
     struct cpt_request *parent; /* of which it is a component, or NULL */
-    struct cpti_fill *fill;     /* the shared work that it is the run of, or NULL */
+    struct cpti_flight *flight; /* the flight that it is the run of, or NULL */
     uint32_t level;             /* how many runs it lies in; 0: in none */
     /* If set: nothing of it runs any more, but whoever made it keeps it. Called in
      * place of freeing; cpti_request_free() is then theirs to call. */
