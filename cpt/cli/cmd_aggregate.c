@@ -10,7 +10,7 @@
 static int run(const struct cpti_arguments *arguments)
 {
     struct cpt_tree *tree;
-    int is_usable;
+    bool is_usable;
     int status;
 
     if (cpti_value(arguments, "output") == NULL) {

@@ -97,7 +97,7 @@ static int read_rows(const struct cpti_arguments *arguments, uint32_t *rows_max)
 
 /* Two selections of the same logs. */
 static int gather_selections(const struct cpti_arguments *arguments,
-                             struct cpti_gather *gathers, int *is_usable)
+                             struct cpti_gather *gathers, bool *is_usable)
 {
     static const char *const names[2] = {"base", "new"};
 
@@ -269,7 +269,7 @@ static void warn_of_terms(const struct cpti_gather *gathers)
 
 /* Two operands. */
 static int gather_files(const struct cpti_arguments *arguments,
-                        struct cpti_gather *gathers, int *is_usable)
+                        struct cpti_gather *gathers, bool *is_usable)
 {
     int status = CPTI_EXIT_DONE;
 
@@ -277,7 +277,7 @@ static int gather_files(const struct cpti_arguments *arguments,
         return cpti_usage("'cpt diff' needs two files, or --base and --new for two "
                           "selections of the same logs");
     }
-    *is_usable = 1;
+    *is_usable = true;
     for (size_t i = 0; i < 2 && *is_usable; i++) {
         const int failed = cpti_gather(&gathers[i], 1, &arguments->operands[i], 1,
                                        cpti_has(arguments, "stop-at-error"), is_usable);
@@ -353,7 +353,7 @@ static void deinit_request(struct request *request)
 static int run(const struct cpti_arguments *arguments)
 {
     struct request request = {0};
-    int is_usable = 0;
+    bool is_usable = false;
     int status = init_request(&request, arguments);
 
     if (status == CPTI_EXIT_DONE) {

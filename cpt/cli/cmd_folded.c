@@ -33,7 +33,7 @@ static int write_stacks(const struct cpti_arguments *arguments,
 static int run(const struct cpti_arguments *arguments)
 {
     struct cpt_tree *tree;
-    int is_usable;
+    bool is_usable;
     int status = cpti_gather_operands(arguments, &tree, &is_usable);
 
     if (is_usable) {

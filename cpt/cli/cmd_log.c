@@ -94,7 +94,7 @@ static int show_sample(struct log_command *command)
         return CPTI_EXIT_DONE;
     }
     cpti_log_sample_say(&command->sample, command->selection.seed);
-    return cpti_log_sample_tell(&command->sample, show_sampled, command);
+    return cpti_log_sample_each(&command->sample, show_sampled, command);
 }
 
 static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)

@@ -8,15 +8,15 @@
 #include "cpt/cli/gather/workers.h"
 #include "aggregate/cpt_tree.h"
 
-#include <stdlib.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* Threads at most, and how many files make one worth while. */
+/* The most threads, and the files for which one more is started. */
 enum { THREADS_MAX = 64, FILES_A_THREAD = 8 };
 
-/* Whether the requests of both may be put together. */
-static int enter_alike(const struct cpt_tree *left, const struct cpt_tree *right)
+/* Whether the requests of both may be put together: they have one entry service. */
+static bool enter_alike(const struct cpt_tree *left, const struct cpt_tree *right)
 {
     const char *before = cpt_tree_note_find(left, "entry");
     const char *entry = cpt_tree_note_find(right, "entry");
@@ -24,8 +24,7 @@ static int enter_alike(const struct cpt_tree *left, const struct cpt_tree *right
     return before == NULL || entry == NULL || strcmp(before, entry) == 0;
 }
 
-/* Trees of several entry services do not go together; "entry" is noted by whoever made
- * them of logs. */
+/* Refuses a tree of another entry service. 'cpt aggregate' has noted the entry. */
 static int check_entries(const char *name, const struct cpt_tree *whole,
                          const struct cpt_tree *tree)
 {
@@ -41,7 +40,7 @@ static int check_entries(const char *name, const struct cpt_tree *whole,
     return CPTI_EXIT_DONE;
 }
 
-/* Adds *@tree, which may become another one, to *@whole. */
+/* Adds *@tree, which may be swapped for another one, to *@whole. */
 static int add_tree(struct cpt_tree **whole, const char *name, struct cpt_tree **tree)
 {
     cpt_status status;
@@ -83,30 +82,24 @@ static int merge_file(struct cpt_tree **whole, const char *path)
 struct crew {
     const char *const *paths;
     struct cpt_tree *trees[THREADS_MAX];
-    int failed[THREADS_MAX]; /* by thread: a file could not be merged */
+    bool has_failed[THREADS_MAX]; /* by thread: a file could not be merged */
 };
 
 static int merge_job(void *context, size_t worker, size_t job)
 {
     struct crew *crew = context;
 
-    if (!crew->failed[worker]) {
-        crew->failed[worker] =
+    if (!crew->has_failed[worker]) {
+        crew->has_failed[worker] =
             merge_file(&crew->trees[worker], crew->paths[job]) != CPTI_EXIT_DONE;
     }
-    return crew->failed[worker];
+    return crew->has_failed[worker];
 }
 
-/* Nothing is said here: whatever fails is done again by one thread. */
-static int is_in_vain(const void *context)
-{
-    (void)context;
-    return 1;
-}
-
-/* Whether all files went into *@whole. */
-static int merge_by_threads(struct cpt_tree **whole, const char *const *paths,
-                            size_t path_count, size_t thread_count)
+/* Whether all files went into *@whole. Prints nothing: after a failure one thread does
+ * it again, and reports it. */
+static bool merge_by_threads(struct cpt_tree **whole, const char *const *paths,
+                             size_t path_count, size_t thread_count)
 {
     struct crew crew = {.paths = paths};
     const struct cpti_workers workers = {.job_count = path_count,
@@ -114,8 +107,8 @@ static int merge_by_threads(struct cpt_tree **whole, const char *const *paths,
                                          .run = merge_job,
                                          .context = &crew,
                                          .noun = "trees",
-                                         .is_in_vain = is_in_vain};
-    int is_done = 1;
+                                         .is_silent = true};
+    bool is_done = true;
 
     for (size_t i = 0; i < thread_count; i++) {
         crew.trees[i] = cpt_tree_new(NULL, NULL);
@@ -123,7 +116,8 @@ static int merge_by_threads(struct cpt_tree **whole, const char *const *paths,
     }
     is_done = is_done && cpti_workers_run(&workers) == 0;
     for (size_t i = 0; i < thread_count; i++) {
-        is_done = is_done && !crew.failed[i] && enter_alike(*whole, crew.trees[i]) &&
+        is_done = is_done && !crew.has_failed[i] &&
+                  enter_alike(*whole, crew.trees[i]) &&
                   cpti_tree_absorb(whole, &crew.trees[i]) == CPT_OK;
         cpt_tree_free(crew.trees[i]);
     }
@@ -142,17 +136,17 @@ static int merge_by_turns(struct cpt_tree **whole, const char *const *paths,
 }
 
 /* Whether all files can be read a second time. */
-static int are_regular(const char *const *paths, size_t path_count)
+static bool are_regular(const char *const *paths, size_t path_count)
 {
     struct stat info;
 
     for (size_t i = 0; i < path_count; i++) {
         if (strcmp(paths[i], "-") == 0 || stat(paths[i], &info) != 0 ||
             !S_ISREG(info.st_mode)) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
 static int new_tree(struct cpt_tree **tree)

@@ -235,7 +235,7 @@ static int run(const struct cpti_arguments *arguments)
                                             .probability = 1},
                                    .within = 0.01};
     struct cpt_tree *tree = NULL;
-    int is_usable = 0;
+    bool is_usable = false;
     int status = read_options(&command);
 
     if (status == CPTI_EXIT_DONE) {

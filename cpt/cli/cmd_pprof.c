@@ -144,12 +144,12 @@ static int is_edge_view(const struct cpti_arguments *arguments)
 
 static int gather(const struct cpti_arguments *arguments,
                   struct cpti_label_groups *groups, struct cpt_tree **tree,
-                  int *is_usable)
+                  bool *is_usable)
 {
     const int failed = cpti_label_groups_init(groups, arguments);
 
     *tree = NULL;
-    *is_usable = 0;
+    *is_usable = false;
     if (failed != CPTI_EXIT_DONE) {
         return failed;
     }
@@ -167,7 +167,7 @@ static int run(const struct cpti_arguments *arguments)
     const char *path = cpti_value(arguments, "output");
     struct cpti_label_groups groups;
     struct cpt_tree *tree;
-    int is_usable;
+    bool is_usable;
     int status;
 
     if (path == NULL || (strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))) {

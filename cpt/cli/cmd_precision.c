@@ -450,7 +450,7 @@ static int gather_and_show(struct precision *precision)
     struct cpti_selection selection;
     struct cpti_gather gather = {
         .selection = &selection, .request = add_request, .context = precision};
-    int is_usable = 0;
+    bool is_usable = false;
     int status = cpti_selection_init(&selection, arguments);
 
     if (status == CPTI_EXIT_DONE) {

@@ -221,7 +221,7 @@ static int run(const struct cpti_arguments *arguments)
 {
     struct report report = {0};
     struct cpt_tree *tree = NULL;
-    int is_usable = 0;
+    bool is_usable = false;
     int status;
 
     if (cpti_has(arguments, "html")) {

@@ -252,7 +252,7 @@ static int choose_sampled(struct show_command *command)
         return CPTI_EXIT_DONE;
     }
     cpti_log_sample_say(&command->sample, command->selection.seed);
-    status = cpti_log_sample_tell(&command->sample, meet_sampled, command);
+    status = cpti_log_sample_each(&command->sample, meet_sampled, command);
     return status == FOUND ? CPTI_EXIT_DONE : status;
 }
 

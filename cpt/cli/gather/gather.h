@@ -3,29 +3,30 @@
 /*
  * gather.h - from files to trees: every command that takes a tree takes logs too
  *
- *      a.cptlog --.   records that the selection takes
+ *      a.cptlog --.   selected records
  *      b.cptlog --+-> cpt_tree_add  --.
  *      c.cpttree ---> cpt_tree_merge --'--> one tree, with notes of what it holds
  *
- * A selection with percentiles needs a first pass over all files, which finds them. One
- * with a sample keeps the requests that are drawn until the end, and uses one thread,
- * so that the same seed gives the same sample.
+ * A selection with percentiles needs a first pass over all files, which finds them. A
+ * sample keeps its requests until the end, and is drawn by one thread, so that the same
+ * seed gives the same sample.
  *
- * Files are read by as many threads as there are processors, large logs in pieces
- * (gather_pieces.h); each thread has trees of its own, which are merged at the end.
- * That is the same, bit for bit, as one thread would make; messages come in the order
- * of the files. Damage in a piece makes all that was gathered void, and files are read
- * whole.
+ * As many threads as there are processors read the files, large logs in pieces
+ * (gather_pieces.h). Each thread has trees of its own, which are merged at the end: the
+ * result is the same, bit for bit, as by one thread, and messages come in the order of
+ * the files. If a piece is damaged, all results are dropped, and whole files are read.
  *
  * A log can be read for two trees at once (`cpt diff LOG --base … --new …`), each with
- * its own selection. Several entry services are never put together: that is an error
- * which lists them.
+ * its own selection. Requests of several entry services are never put together: that
+ * is an error, which lists the services.
  */
 #ifndef CPTI_CLI_GATHER_H
 #define CPTI_CLI_GATHER_H
 
+#include "cpt/cli/base/output.h"
 #include "cpt/cli/select/select.h"
-#include "cpt/cpt_status.h"
+
+#include <stdbool.h>
 
 struct cpt_path;
 struct cpt_tree;
@@ -41,45 +42,52 @@ struct cpti_gather_threads {
 struct cpti_gather {
     struct cpti_selection *selection;
     const char *what;      /* "base", to tell several apart in messages; or NULL */
-    int may_be_empty;      /* that no request is selected is no failure */
-    int omits_sources;     /* does not note which logs it was */
+    bool may_be_empty;     /* a selection without any request is no failure */
+    bool omits_sources;    /* the tree does not note the names of the logs */
     struct cpt_tree *tree; /* out: the caller frees it, also after an error */
-    /* If set: is told of each request of a log that went into the tree, and its
-     * cpt_weight; what it says (enum cpti_exit) ends the reading unless it is done. By
-     * one thread only, in the order of the logs, unless there is @threads. */
+    /* If set: called for each request of a log that went into the tree, with its
+     * cpt_weight. A result (enum cpti_exit) other than CPTI_EXIT_DONE ends the reading.
+     * Called by one thread, in the order of the logs, unless there is @threads. */
     int (*request)(void *context, const struct cpt_record *record,
                    const struct cpt_path *path, uint64_t weight);
     void *context;
     const struct cpti_gather_threads *threads;
-    /* If set: whether @request has to have the path of @record; else it gets NULL,
+    /* If set: whether @request needs the path of @record. Otherwise it may get NULL,
      * which is faster. */
     int (*needs_path)(const void *context, const struct cpt_record *record);
-    int needs_order; /* @request is about the order of segments: no database has it */
-    int met_tree;    /* out: an operand was a tree, whose requests @request never saw */
+    bool needs_order; /* @request needs the order of segments, which no database has */
+    bool met_tree; /* out: an operand was a tree, whose requests @request did not get */
 };
 
 /* Entry services that are listed; more are counted. And trees made at once. */
 enum { CPTI_SERVICES_MAX = 32, CPTI_GATHERS_MAX = 2 };
 
+/* Prints the sentence of a @status that is not CPT_OK. enum cpti_exit. */
+static inline int cpti_status_exit(cpt_status status)
+{
+    return status == CPT_OK ? CPTI_EXIT_DONE
+                            : cpti_failed("%s", cpt_status_sentence(status));
+}
+
 /*
  * Reads @path_count files at @paths into the @gather_count trees at @gathers. A file
- * that is a tree goes whole into each, and only a selection without terms allows it.
+ * that is a tree goes whole into each; then a selection may have no terms.
  *
- * CPTI_EXIT_DONE; CPTI_EXIT_FAILED, where *@is_usable says whether the trees are there
- * nevertheless because just some records were skipped; CPTI_EXIT_USAGE.
+ * CPTI_EXIT_DONE; CPTI_EXIT_FAILED, where *@is_usable says whether the trees are whole
+ * but for records that were skipped; CPTI_EXIT_USAGE.
  */
 int cpti_gather(struct cpti_gather *gathers, size_t gather_count,
-                const char *const *paths, size_t path_count, int stops_at_error,
-                int *is_usable);
+                const char *const *paths, size_t path_count, bool stops_at_error,
+                bool *is_usable);
 
 /* The same with at most @job_count threads. */
 int cpti_gather_jobs(struct cpti_gather *gathers, size_t gather_count,
-                     const char *const *paths, size_t path_count, int stops_at_error,
-                     size_t job_count, int *is_usable);
+                     const char *const *paths, size_t path_count, bool stops_at_error,
+                     size_t job_count, bool *is_usable);
 
 /*
- * The first pass: fills in the percentiles of @count selections at @selections from the
- * logs at @paths, if there are any, by at most @thread_count threads. A pipe is
+ * The first pass: fills in the percentiles of @count selections at @selections, if
+ * there are any, from the logs at @paths, by at most @thread_count threads. A pipe is
  * refused. enum cpti_exit.
  */
 int cpti_gather_percentiles(struct cpti_selection *const *selections, size_t count,
@@ -87,9 +95,9 @@ int cpti_gather_percentiles(struct cpti_selection *const *selections, size_t cou
                             size_t thread_count);
 
 /* The usual case: all operands of @arguments into one tree, by the options of
- * cpti_select_options, and sample, jobs and allow-empty where the command has them. As
- * above; the caller frees *@tree. */
+ * cpti_select_options, and --sample, --jobs and --allow-empty where the command has
+ * them. As cpti_gather(); the caller frees *@tree. */
 int cpti_gather_operands(const struct cpti_arguments *arguments, struct cpt_tree **tree,
-                         int *is_usable);
+                         bool *is_usable);
 
 #endif

@@ -87,7 +87,7 @@ static cpt_status copy_notes(struct cpt_tree *tree, const struct cpt_tree *from)
 
 /* Reads the operands for @edges. As cpti_gather_operands(). */
 static int gather(const struct cpti_arguments *arguments, struct edges *edges,
-                  int *is_usable)
+                  bool *is_usable)
 {
     struct cpti_selection selection;
     struct cpti_gather gather = {.selection = &selection,
@@ -101,13 +101,13 @@ static int gather(const struct cpti_arguments *arguments, struct edges *edges,
                              cpti_has(arguments, "stop-at-error"), is_usable);
     }
     if (*is_usable && gather.met_tree) {
-        *is_usable = 0;
+        *is_usable = false;
         status =
             cpti_usage("a tree knows its requests by stack only, not by edge; give "
                        "the path log it was made from");
     }
     if (*is_usable && copy_notes(edges->tree, gather.tree) != CPT_OK) {
-        *is_usable = 0;
+        *is_usable = false;
         status = cpti_failed("out of memory");
     }
     cpt_tree_free(gather.tree);
@@ -116,12 +116,12 @@ static int gather(const struct cpti_arguments *arguments, struct edges *edges,
 }
 
 int cpti_gather_edges(const struct cpti_arguments *arguments, struct cpt_tree **tree,
-                      int *is_usable)
+                      bool *is_usable)
 {
     struct edges edges = {cpt_path_new(NULL), cpt_tree_new(NULL, NULL)};
     int status;
 
-    *is_usable = 0;
+    *is_usable = false;
     if (edges.path != NULL && edges.tree != NULL) {
         status = gather(arguments, &edges, is_usable);
     } else {

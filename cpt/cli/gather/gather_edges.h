@@ -7,12 +7,14 @@
 #ifndef CPTI_CLI_GATHER_EDGES_H
 #define CPTI_CLI_GATHER_EDGES_H
 
+#include <stdbool.h>
+
 struct cpt_tree;
 struct cpti_arguments;
 
 /* As cpti_gather_operands() of gather.h, but the tree is that of such paths, and the
  * operands are path logs: a tree knows its requests by stack only. */
 int cpti_gather_edges(const struct cpti_arguments *arguments, struct cpt_tree **tree,
-                      int *is_usable);
+                      bool *is_usable);
 
 #endif

@@ -3,12 +3,11 @@
 /*
  * gather_pass.c - the first pass, which finds the percentiles of a selection
  *
- * In it the terms without a percentile select; the latencies of what they take are the
- * population. What is damaged is passed over in silence, as the second pass says it.
+ * Terms without a percentile select the population, whose latencies are kept. Damage is
+ * skipped in silence, as the second pass reports it.
  *
- * Logs are read in pieces by several threads, each with a population of its own;
- * sorted, they are one. If anything is wrong with a piece, one thread reads all files
- * again.
+ * Several threads read logs in pieces, each into a population of its own; they are put
+ * together and sorted. If a piece is damaged, one thread reads all files again.
  */
 #include "cpt/cli/gather/gather.h"
 
@@ -29,8 +28,8 @@ struct pass {
     struct cpti_selection *const *selections;
     size_t count;
     struct cpti_population populations[CPTI_GATHERS_MAX];
-    struct cpti_selection *wanting[CPTI_GATHERS_MAX]; /* those with percentiles */
-    size_t wanting_count;
+    struct cpti_selection *with_percentiles[CPTI_GATHERS_MAX];
+    size_t with_percentiles_count;
 };
 
 static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
@@ -59,7 +58,7 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     return CPTI_EXIT_DONE;
 }
 
-/* Whether @path can be read twice. */
+/* Refuses an input that cannot be read twice. */
 static int refuse_pipe(const char *path, const char *percentile)
 {
     struct stat info;
@@ -68,7 +67,7 @@ static int refuse_pipe(const char *path, const char *percentile)
         return CPTI_EXIT_DONE;
     }
     if (strcmp(path, "-") != 0 && (stat(path, &info) != 0 || S_ISREG(info.st_mode))) {
-        return CPTI_EXIT_DONE; /* what is not there is said when it is opened */
+        return CPTI_EXIT_DONE; /* a missing file fails when it is opened */
     }
     return cpti_failed(
         "%s: a pipe can be read only once, but %s is that of the records "
@@ -77,24 +76,24 @@ static int refuse_pipe(const char *path, const char *percentile)
         strcmp(path, "-") == 0 ? "standard input" : cpti_quoted(path), percentile);
 }
 
-/* The file at @path, or @part of it; *@is_damaged, if there is any damage. */
+/* Adds the file at @path, or @part of it; sets *@is_damaged if there is damage. */
 static int pass_file(struct pass *pass, const char *path,
-                     const struct cpt_log_part *part, int *is_damaged)
+                     const struct cpt_log_part *part, bool *is_damaged)
 {
     struct cpti_input input;
     struct cpti_log_walk walk = {
         .input = &input,
-        .is_quiet = 1,
+        .is_quiet = true,
         .record = meet_record,
         .context = pass,
-        .selections = pass->wanting,
-        .selection_count = pass->wanting_count,
+        .selections = pass->with_percentiles,
+        .selection_count = pass->with_percentiles_count,
         .part = part,
     };
     int status;
 
     if (cpti_is_store(path)) {
-        return CPTI_EXIT_DONE; /* asked when the logs have been read */
+        return CPTI_EXIT_DONE; /* queried after the logs have been read */
     }
     status = cpti_input_open(&input, path);
     if (status != CPTI_EXIT_DONE) {
@@ -102,7 +101,7 @@ static int pass_file(struct pass *pass, const char *path,
     }
     if (input.kind == CPTI_INPUT_LOG || input.kind == CPTI_INPUT_OTHER) {
         status = cpti_log_walk(&walk);
-        *is_damaged |= walk.damage_count != 0 || walk.lost_count != 0;
+        *is_damaged = *is_damaged || walk.damage_count != 0 || walk.lost_count != 0;
     }
     cpti_input_close(&input);
     return status;
@@ -110,7 +109,7 @@ static int pass_file(struct pass *pass, const char *path,
 
 /* --- Threads --- */
 
-/* What one thread has: copies of the selections, which note what they met. */
+/* What one thread has: copies of the selections, which note the keys they met. */
 struct share {
     struct pass pass;
     struct cpti_selection selections[CPTI_GATHERS_MAX];
@@ -121,14 +120,14 @@ struct crew {
     struct share *shares;
     const char *const *paths;
     const struct cpti_pieces *pieces;
-    int *are_broken; /* by piece */
+    bool *are_broken; /* by piece */
 };
 
 static int pass_job(void *context, size_t worker, size_t job)
 {
     const struct crew *crew = context;
     const struct cpti_piece *piece = &crew->pieces->all[job];
-    int is_damaged = 0;
+    bool is_damaged = false;
     const int status = pass_file(&crew->shares[worker].pass, crew->paths[piece->file],
                                  piece->is_cut ? &piece->part : NULL, &is_damaged);
 
@@ -136,31 +135,25 @@ static int pass_job(void *context, size_t worker, size_t job)
     return crew->are_broken[job];
 }
 
-/* Nothing is said here: if anything is wrong, one thread says it. */
-static int is_in_vain(const void *context)
-{
-    (void)context;
-    return 1;
-}
-
 static void init_share(struct share *share, const struct pass *whole)
 {
     share->pass = *whole;
     share->pass.selections = share->pointers;
-    share->pass.wanting_count = 0;
+    share->pass.with_percentiles_count = 0;
     for (size_t i = 0; i < whole->count; i++) {
         share->selections[i] = *whole->selections[i];
         share->selections[i].scratch = (struct cpti_scratch){0};
         share->pointers[i] = &share->selections[i];
         share->pass.populations[i] = (struct cpti_population){0};
         if (share->selections[i].expression.percentile_count != 0) {
-            share->pass.wanting[share->pass.wanting_count++] = share->pointers[i];
+            share->pass.with_percentiles[share->pass.with_percentiles_count++] =
+                share->pointers[i];
         }
     }
 }
 
-/* Adds what a thread has met, if it counts, and frees it. Whether that worked. */
-static int join_share(struct pass *whole, struct share *share, int counts)
+/* Adds the population of a thread to @whole if @counts; frees it. Whether all counts. */
+static bool join_share(struct pass *whole, struct share *share, bool counts)
 {
     for (size_t i = 0; i < whole->count; i++) {
         struct cpti_population *population = &share->pass.populations[i];
@@ -179,15 +172,16 @@ static int join_share(struct pass *whole, struct share *share, int counts)
     return counts;
 }
 
-static int run_crew(struct pass *pass, struct crew *crew, size_t share_count)
+/* Whether all pieces were sound, and all is in @pass. */
+static bool run_crew(struct pass *pass, struct crew *crew, size_t share_count)
 {
     const struct cpti_workers workers = {.job_count = crew->pieces->count,
                                          .worker_count = share_count,
                                          .run = pass_job,
                                          .context = crew,
                                          .noun = "pieces",
-                                         .is_in_vain = is_in_vain};
-    int counts = 0;
+                                         .is_silent = true};
+    bool counts;
 
     for (size_t i = 0; i < share_count; i++) {
         init_share(&crew->shares[i], pass);
@@ -202,21 +196,21 @@ static int run_crew(struct pass *pass, struct crew *crew, size_t share_count)
     return counts;
 }
 
-/* Whether several threads have met all; if not, @pass is as before but for what the
- * selections have seen. */
-static int pass_by_threads(struct pass *pass, const char *const *paths,
-                           size_t path_count, size_t thread_count)
+/* Whether several threads have read all; if not, @pass is as before, but selections may
+ * have noted keys. */
+static bool pass_by_threads(struct pass *pass, const char *const *paths,
+                            size_t path_count, size_t thread_count)
 {
     struct cpti_pieces pieces = {0};
     struct crew crew = {.paths = paths, .pieces = &pieces};
     size_t share_count;
-    int is_done = 0;
+    bool is_done = false;
 
     if (thread_count < 2 ||
         cpti_pieces_init(&pieces, paths, path_count, thread_count) != CPTI_EXIT_DONE ||
         pieces.count < 2) {
         cpti_pieces_deinit(&pieces);
-        return 0;
+        return false;
     }
     share_count = thread_count < pieces.count ? thread_count : pieces.count;
     crew.shares = calloc(share_count, sizeof *crew.shares);
@@ -238,7 +232,7 @@ static int pass_files(struct pass *pass, const char *const *paths, size_t path_c
                       size_t thread_count)
 {
     int status = CPTI_EXIT_DONE;
-    int is_damaged = 0;
+    bool is_damaged = false;
 
     if (pass_by_threads(pass, paths, path_count, thread_count)) {
         return CPTI_EXIT_DONE;
@@ -249,14 +243,14 @@ static int pass_files(struct pass *pass, const char *const *paths, size_t path_c
     return status;
 }
 
-static int has_store(const char *const *paths, size_t path_count)
+static bool has_store(const char *const *paths, size_t path_count)
 {
     for (size_t i = 0; i < path_count; i++) {
         if (cpti_is_store(paths[i])) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 static void fill_in(struct cpti_selection *selection,
@@ -282,7 +276,7 @@ int cpti_gather_percentiles(struct cpti_selection *const *selections, size_t cou
     for (size_t i = 0; i < count; i++) {
         if (selections[i]->expression.percentile_count != 0) {
             percentile = selections[i]->expression.percentiles[0].name;
-            pass.wanting[pass.wanting_count++] = selections[i];
+            pass.with_percentiles[pass.with_percentiles_count++] = selections[i];
         }
     }
     if (percentile == NULL) {

@@ -488,7 +488,7 @@ int cpti_store_gather(const char *address, struct cpti_gather *gather,
     if (gather->request != NULL && !gather->needs_order) {
         found.gather = gather;
     } else {
-        gather->met_tree = 1;
+        gather->met_tree = true;
     }
     if (found.rest == NULL || found.path == NULL) {
         status = cpti_failed("out of memory");

@@ -46,7 +46,7 @@ void cpti_label_groups_deinit(struct cpti_label_groups *groups);
 /* As cpti_gather_operands(), with the groups filled in. */
 int cpti_label_groups_gather(struct cpti_label_groups *groups,
                              const struct cpti_arguments *arguments,
-                             struct cpt_tree **tree, int *is_usable);
+                             struct cpt_tree **tree, bool *is_usable);
 
 /* Has @options write what was gathered. */
 void cpti_label_groups_use(const struct cpti_label_groups *groups,

@@ -73,7 +73,7 @@ static int tell(const struct cpti_sampled *sampled, struct cpt_log_reader *reade
                             : cpti_failed("%s", cpt_status_sentence(status));
 }
 
-int cpti_log_sample_tell(struct cpti_sample *sample, cpti_sampled_fn each,
+int cpti_log_sample_each(struct cpti_sample *sample, cpti_sampled_fn each,
                          void *context)
 {
     const struct cpt_log_reader_options options = {.struct_bytes = sizeof options,

@@ -29,7 +29,7 @@ void cpti_log_sample_say(const struct cpti_sample *sample, uint64_t seed);
 
 /* Tells @each of all that is in the sample, in the order in which it was met, until it
  * does not return CPTI_EXIT_DONE; and returns what it returned. */
-int cpti_log_sample_tell(struct cpti_sample *sample, cpti_sampled_fn each,
+int cpti_log_sample_each(struct cpti_sample *sample, cpti_sampled_fn each,
                          void *context);
 
 #endif

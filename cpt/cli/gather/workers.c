@@ -17,20 +17,19 @@
 /* Progress is shown after this time, this often. */
 enum { PROGRESS_FIRST_MS = 1000, PROGRESS_NEXT_MS = 200 };
 
-/* What a job said, until it is printed. */
-struct said {
+/* The messages of a job, until they are printed. */
+struct messages {
     char *text;
     size_t bytes;
-    int is_done;
-    int failed;
+    bool ends; /* those of later jobs are dropped */
 };
 
 struct pool {
     const struct cpti_workers *workers;
     pthread_mutex_t mutex;
-    pthread_cond_t change; /* a job is done */
-    struct said *said;     /* of each job; these and what follows under the mutex */
-    size_t next;           /* job that nobody has taken */
+    pthread_cond_t change;     /* a job is done */
+    struct messages *messages; /* of each job; these and the rest under the mutex */
+    size_t next;               /* the first job not taken */
     size_t done;
 };
 
@@ -42,17 +41,17 @@ struct worker {
 
 static void run_job(struct pool *pool, size_t worker, size_t job)
 {
-    struct said said = {.is_done = 1};
-    FILE *file = open_memstream(&said.text, &said.bytes);
+    struct messages messages = {0};
+    FILE *file = open_memstream(&messages.text, &messages.bytes);
 
-    cpti_messages_to(file); /* without memory for it: as it comes */
-    said.failed = pool->workers->run(pool->workers->context, worker, job);
+    cpti_messages_to(file); /* NULL without memory: then at once to stderr */
+    messages.ends = pool->workers->run(pool->workers->context, worker, job) != 0;
     cpti_messages_to(NULL);
     if (file != NULL) {
         (void)fclose(file);
     }
     (void)pthread_mutex_lock(&pool->mutex);
-    pool->said[job] = said;
+    pool->messages[job] = messages;
     pool->done++;
     (void)pthread_cond_signal(&pool->change);
     (void)pthread_mutex_unlock(&pool->mutex);
@@ -77,7 +76,7 @@ static void *work(void *context)
     }
 }
 
-/* Waits for a change until @ms from now. */
+/* Waits for a change, at most @ms. */
 static void wait_ms(struct pool *pool, unsigned ms)
 {
     struct timespec until;
@@ -89,14 +88,14 @@ static void wait_ms(struct pool *pool, unsigned ms)
     (void)pthread_cond_timedwait(&pool->change, &pool->mutex, &until);
 }
 
-/* Waits for all jobs, with a line on the terminal that is written over and over. */
+/* Waits for all jobs, and shows progress in one line of the terminal. */
 static void wait_for_all(struct pool *pool)
 {
     const struct cpti_workers *workers = pool->workers;
-    const int shows_progress = isatty(STDERR_FILENO);
+    const bool shows_progress = isatty(STDERR_FILENO) != 0;
     const uint64_t first_ns =
         cpt_clock_now_ns(cpt_clock_monotonic()) + UINT64_C(1000000) * PROGRESS_FIRST_MS;
-    int is_shown = 0;
+    bool is_shown = false;
 
     (void)pthread_mutex_lock(&pool->mutex);
     while (pool->done < workers->job_count) {
@@ -104,7 +103,7 @@ static void wait_for_all(struct pool *pool)
         if (!shows_progress || cpt_clock_now_ns(cpt_clock_monotonic()) < first_ns) {
             continue;
         }
-        is_shown = 1;
+        is_shown = true;
         (void)fprintf(stderr, "\r%zu of %zu %s, %" PRIu64 " records\033[K", pool->done,
                       workers->job_count, workers->noun, cpti_log_walked());
     }
@@ -112,18 +111,20 @@ static void wait_for_all(struct pool *pool)
     (void)fputs(is_shown ? "\r\033[K" : "", stderr);
 }
 
-static void print_said(const struct pool *pool)
+static void print_messages(const struct pool *pool)
 {
-    if (pool->workers->is_in_vain != NULL &&
-        pool->workers->is_in_vain(pool->workers->context)) {
+    const struct cpti_workers *workers = pool->workers;
+
+    if (workers->is_silent || (workers->drops_messages != NULL &&
+                               workers->drops_messages(workers->context))) {
         return;
     }
     (void)fflush(stdout);
-    for (size_t i = 0; i < pool->workers->job_count; i++) {
-        if (pool->said[i].bytes != 0) {
-            (void)fwrite(pool->said[i].text, 1, pool->said[i].bytes, stderr);
+    for (size_t i = 0; i < workers->job_count; i++) {
+        if (pool->messages[i].bytes != 0) {
+            (void)fwrite(pool->messages[i].text, 1, pool->messages[i].bytes, stderr);
         }
-        if (pool->said[i].failed) {
+        if (pool->messages[i].ends) {
             return;
         }
     }
@@ -148,8 +149,8 @@ int cpti_workers_run(const struct cpti_workers *workers)
     size_t started;
 
     count = count > CPTI_WORKERS_MAX ? CPTI_WORKERS_MAX : count;
-    pool.said = calloc(workers->job_count, sizeof *pool.said);
-    if (pool.said == NULL) {
+    pool.messages = calloc(workers->job_count, sizeof *pool.messages);
+    if (pool.messages == NULL) {
         return -1;
     }
     (void)pthread_mutex_init(&pool.mutex, NULL);
@@ -161,11 +162,11 @@ int cpti_workers_run(const struct cpti_workers *workers)
     for (size_t i = 0; i < started; i++) {
         (void)pthread_join(all[i].thread, NULL);
     }
-    print_said(&pool);
+    print_messages(&pool);
     for (size_t i = 0; i < workers->job_count; i++) {
-        free(pool.said[i].text);
+        free(pool.messages[i].text);
     }
-    free(pool.said);
+    free(pool.messages);
     (void)pthread_cond_destroy(&pool.change);
     (void)pthread_mutex_destroy(&pool.mutex);
     return started != 0 ? 0 : -1;

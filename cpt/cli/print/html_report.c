@@ -56,17 +56,17 @@ static int read_sides(struct report *report, const struct cpti_arguments *argume
 }
 
 static int gather(struct report *report, const struct cpti_arguments *arguments,
-                  int *is_usable)
+                  bool *is_usable)
 {
     int status = read_sides(report, arguments);
 
-    *is_usable = 0;
+    *is_usable = false;
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
     for (size_t i = 0; i < report->side_count; i++) {
         report->gathers[i].request = cpti_bands_meet;
-        report->gathers[i].needs_order = 1;
+        report->gathers[i].needs_order = true;
         report->gathers[i].needs_path = cpti_bands_need_path;
         report->gathers[i].context = &report->bands[i];
     }
@@ -146,7 +146,7 @@ static int write_page(const struct report *report,
 int cpti_html_report(const struct cpti_arguments *arguments)
 {
     struct report *report = calloc(1, sizeof *report);
-    int is_usable;
+    bool is_usable;
     int status;
 
     if (report == NULL) {

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* gather_input.c - adds one log, tree or database to the trees; see gather_run.h */
+#include "cpt/cli/gather/gather_run.h"
+
+#include "cpt/cli/base/files.h"
+#include "cpt/cli/base/output.h"
+#include "cpt/cli/gather/gather_store.h"
+#include "cpt/cli/gather/log_sample.h"
+#include "cpt/cli/gather/log_walk.h"
+#include "cpt/cli/gather/tree_file.h"
+#include "aggregate/cpt_tree.h"
+#include "wire/cpt_log.h"
+#include "wire/cpt_log_shape.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cpti_gather_run_init(struct cpti_gather_run *run)
+{
+    run->shapes = cpt_log_shapes_new(NULL);
+    if (run->shapes == NULL) {
+        return cpti_failed("out of memory");
+    }
+    for (size_t i = 0; i < run->gather_count; i++) {
+        run->gathers[i].tree = cpt_tree_new(NULL, NULL);
+        if (run->gathers[i].tree == NULL) {
+            return cpti_failed("out of memory");
+        }
+    }
+    return CPTI_EXIT_DONE;
+}
+
+void cpti_gather_run_deinit(struct cpti_gather_run *run)
+{
+    for (size_t i = 0; i < run->services.count; i++) {
+        free(run->services.names[i]);
+    }
+    run->services = (struct cpti_gather_services){0};
+    cpt_log_shapes_free(run->shapes);
+}
+
+bool cpti_gather_run_enters(struct cpti_gather_run *run, const char *name)
+{
+    struct cpti_gather_services *services = &run->services;
+
+    for (size_t i = 0; i < services->count; i++) {
+        if (strcmp(services->names[i], name) == 0) {
+            return i == 0;
+        }
+    }
+    if (services->count == CPTI_SERVICES_MAX) {
+        services->more_count++;
+        return false;
+    }
+    services->names[services->count] = strdup(name);
+    services->count += services->names[services->count] != NULL;
+    return services->count == 1;
+}
+
+/* --- Logs --- */
+
+/* Whether @record counts for @selection. Counts it. */
+static bool is_selected(struct cpti_selection *selection,
+                        struct cpti_gather_tally *tally,
+                        const struct cpt_record *record)
+{
+    const enum cpti_selected selected = cpti_selection_counts(selection, record);
+
+    tally->record_count++;
+    tally->forced_count += selected == CPTI_FORCED_EXCLUDED;
+    tally->local_root_count += selected == CPTI_LOCAL_ROOT_EXCLUDED;
+    return selected == CPTI_SELECTED;
+}
+
+/* Moves the tallies to the counts of the trees. */
+static int add_tallies(struct cpti_gather_run *run)
+{
+    int exit_status = CPTI_EXIT_DONE;
+
+    for (size_t i = 0; i < run->gather_count; i++) {
+        struct cpt_tree *tree = run->gathers[i].tree;
+        struct cpti_gather_tally *tally = &run->tallies[i];
+        cpt_status status = CPT_OK;
+
+        if (tally->record_count != 0) {
+            status = cpt_tree_count_add(tree, "records", tally->record_count);
+        }
+        if (status == CPT_OK && tally->forced_count != 0) {
+            status = cpt_tree_count_add(tree, "forced_excluded", tally->forced_count);
+        }
+        if (status == CPT_OK && tally->local_root_count != 0) {
+            status = cpt_tree_count_add(tree, "local_root_excluded",
+                                        tally->local_root_count);
+        }
+        exit_status = status != CPT_OK ? cpti_status_exit(status) : exit_status;
+        *tally = (struct cpti_gather_tally){0};
+    }
+    return exit_status;
+}
+
+/* A request is in the tree: notes its time, and calls gather->request. enum cpti_exit.
+ */
+static int report_request(struct cpti_gather *gather, const struct cpt_record *record,
+                          const struct cpt_path *path, cpt_weight weight)
+{
+    cpt_tree_time_add(gather->tree, record->start_unix_ns);
+    return gather->request != NULL
+               ? gather->request(gather->context, record, path, weight)
+               : CPTI_EXIT_DONE;
+}
+
+/* Adds a request to the tree. CPT_LIMIT if the tree has no room; *@exit_status is set on
+ * success and without memory. */
+static cpt_status add_path(struct cpti_gather *gather, const struct cpt_record *record,
+                           const struct cpt_path *path, cpt_weight weight,
+                           int *exit_status)
+{
+    const cpt_status status = cpt_tree_add(gather->tree, path, weight);
+
+    if (status == CPT_OK) {
+        *exit_status = report_request(gather, record, path, weight);
+    } else if (status == CPT_NO_MEMORY) {
+        *exit_status = cpti_failed("out of memory");
+    }
+    return status;
+}
+
+/* Adds the times of a request whose shape is known; CPT_END if its path has to be
+ * decoded. Otherwise as add_path(). */
+static cpt_status add_times(struct cpti_gather_run *run, struct cpti_gather *gather,
+                            const struct cpt_record *record, cpt_weight weight,
+                            int *exit_status)
+{
+    struct cpt_log_times times;
+    cpt_status status;
+
+    if ((gather->request != NULL &&
+         (gather->needs_path == NULL || gather->needs_path(gather->context, record))) ||
+        cpt_log_shapes_find(run->shapes, record, &times) != CPT_OK ||
+        !cpt_tree_shape_is_kept(gather->tree, times.shape)) {
+        return CPT_END;
+    }
+    status = cpt_tree_shape_add(gather->tree, times.shape, times.self_ns, weight);
+    if (status == CPT_OK) {
+        *exit_status = report_request(gather, record, NULL, weight);
+    } else if (status == CPT_NO_MEMORY) {
+        *exit_status = cpti_failed("out of memory");
+    }
+    return status;
+}
+
+/* Keeps the shape of a request, so that add_times() takes the next one like it. Without
+ * memory it is not kept, and the next path is decoded. */
+static void keep_shape(struct cpti_gather_run *run, struct cpti_gather *gather,
+                       const struct cpt_record *record, const struct cpt_path *path)
+{
+    uint64_t shape = 0;
+
+    if ((gather->request == NULL || gather->needs_path != NULL) &&
+        cpt_log_shapes_keep(run->shapes, record, path, &shape) == CPT_OK) {
+        (void)cpt_tree_shape_keep(gather->tree, shape, path);
+    }
+}
+
+static int add_record(struct cpti_log_walk *walk, const struct cpt_record *record,
+                      size_t index)
+{
+    struct cpti_gather_run *run = walk->context;
+    struct cpti_gather *gather = &run->gathers[index];
+    const struct cpt_path *path;
+    const cpt_weight weight = cpti_selection_weight(gather->selection, record);
+    cpt_status status;
+    int exit_status = CPTI_EXIT_DONE;
+
+    if (weight == 0) {
+        return cpti_log_skip(walk,
+                             "its sampling probability is not above 0 and up to 1");
+    }
+    if (gather->selection->sample_count != 0) {
+        return cpti_log_sample_add(walk, record, &run->samples[index], weight);
+    }
+    status = add_times(run, gather, record, weight, &exit_status);
+    if (status == CPT_END) {
+        exit_status = cpti_log_path(walk, record, &path);
+        if (path == NULL) {
+            return exit_status;
+        }
+        status = add_path(gather, record, path, weight, &exit_status);
+        if (status == CPT_OK) {
+            keep_shape(run, gather, record, path);
+        }
+    }
+    if (status == CPT_OK || exit_status != CPTI_EXIT_DONE) {
+        return exit_status;
+    }
+    return cpti_log_skip(walk,
+                         "the tree cannot take it: a limit of aggregation is reached");
+}
+
+static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
+{
+    struct cpti_gather_run *run = walk->context;
+    int exit_status = CPTI_EXIT_DONE;
+
+    for (size_t i = 0; i < run->gather_count && exit_status == CPTI_EXIT_DONE; i++) {
+        if (is_selected(run->gathers[i].selection, &run->tallies[i], record) &&
+            cpti_gather_run_enters(run, cpti_quoted_bytes(record->service))) {
+            exit_status = add_record(walk, record, i);
+        }
+    }
+    return exit_status;
+}
+
+/* Counts the records of blocks that were skipped by the index. */
+static void count_passed(struct cpti_gather_run *run, uint64_t passed_count)
+{
+    for (size_t i = 0; i < run->gather_count && passed_count != 0; i++) {
+        run->tallies[i].record_count += passed_count;
+    }
+}
+
+static int gather_log(struct cpti_gather_run *run, struct cpti_input *input,
+                      const struct cpt_log_part *part,
+                      struct cpti_gather_outcome *outcome)
+{
+    struct cpti_selection *selections[CPTI_GATHERS_MAX] = {NULL};
+    struct cpti_log_walk walk = {
+        .input = input,
+        .stops_at_error = run->stops_at_error,
+        .record = meet_record,
+        .context = run,
+        .selections = selections,
+        .selection_count = run->gather_count,
+        .part = part,
+    };
+    int status;
+
+    for (size_t i = 0; i < run->gather_count; i++) {
+        selections[i] = run->gathers[i].selection;
+    }
+    status = cpti_log_walk(&walk);
+    count_passed(run, walk.passed_count);
+    outcome->is_broken =
+        part != NULL && (status != CPTI_EXIT_DONE || walk.damage_count != 0 ||
+                         walk.skipped_count + walk.lost_count != 0);
+    if (add_tallies(run) != CPTI_EXIT_DONE) {
+        return CPTI_EXIT_FAILED;
+    }
+    for (size_t i = 0; i < run->gather_count; i++) {
+        if (walk.skipped_count + walk.lost_count != 0) {
+            (void)cpt_tree_count_add(run->gathers[i].tree, "skipped",
+                                     walk.skipped_count + walk.lost_count);
+        }
+    }
+    /* skipped records leave the others usable */
+    outcome->is_usable =
+        status == CPTI_EXIT_DONE ||
+        (walk.damage_count != 0 && walk.record_count + walk.passed_count != 0 &&
+         !run->stops_at_error);
+    return status;
+}
+
+/* --- Trees --- */
+
+static int check_tree(struct cpti_gather_run *run, const struct cpti_input *input,
+                      const struct cpt_tree *tree)
+{
+    for (size_t i = 0; i < run->gather_count; i++) {
+        const char *entry = run->gathers[i].selection->entry;
+
+        if (cpti_selection_is_narrow(run->gathers[i].selection)) {
+            return cpti_usage(
+                "%s: is a tree: its requests can not be selected from any "
+                "more; give the path log it was made from",
+                cpti_input_name(input));
+        }
+        if (entry != NULL && cpt_tree_note_find(tree, "entry") != NULL &&
+            strcmp(cpt_tree_note_find(tree, "entry"), cpti_quoted(entry)) != 0) {
+            return cpti_failed(
+                "%s: its requests entered at %s, not at %s", cpti_input_name(input),
+                cpti_printable(cpt_bytes_of(cpt_tree_note_find(tree, "entry"))),
+                cpti_quoted(entry));
+        }
+    }
+    return CPTI_EXIT_DONE;
+}
+
+/* Adds *@tree, which may be swapped for another one, to each tree. */
+static int merge_tree(struct cpti_gather_run *run, const struct cpti_input *input,
+                      struct cpt_tree **tree)
+{
+    int exit_status = check_tree(run, input, *tree);
+
+    for (size_t i = 0; i < cpt_tree_note_count(*tree); i++) {
+        const struct cpt_tree_note_entry note = cpt_tree_note_at(*tree, i);
+
+        if (note.value != NULL && strcmp(note.key, "entry") == 0) {
+            (void)cpti_gather_run_enters(run, note.value);
+        }
+    }
+    for (size_t i = 0; i < run->gather_count && exit_status == CPTI_EXIT_DONE; i++) {
+        struct cpt_tree **whole = &run->gathers[i].tree;
+
+        exit_status =
+            cpti_status_exit(i + 1 < run->gather_count ? cpt_tree_merge(*whole, *tree)
+                                                       : cpti_tree_absorb(whole, tree));
+        run->gathers[i].met_tree = true;
+    }
+    return exit_status;
+}
+
+static int gather_tree(struct cpti_gather_run *run, struct cpti_input *input,
+                       bool *is_usable)
+{
+    struct cpt_tree *tree;
+    int status = cpti_tree_read(input, &tree);
+
+    if (status == CPTI_EXIT_DONE) {
+        status = merge_tree(run, input, &tree);
+    }
+    *is_usable = status == CPTI_EXIT_DONE;
+    cpt_tree_free(tree);
+    return status;
+}
+
+/* --- Databases --- */
+
+static void note_service(void *context, const char *name)
+{
+    struct cpti_gather_run *run = context;
+
+    (void)cpti_gather_run_enters(run, name);
+}
+
+static int gather_store(struct cpti_gather_run *run, const char *address)
+{
+    int exit_status = CPTI_EXIT_DONE;
+
+    for (size_t i = 0; i < run->gather_count && exit_status == CPTI_EXIT_DONE; i++) {
+        struct cpti_gather *gather = &run->gathers[i];
+        const bool has_sample = gather->selection->sample_count != 0;
+
+        if (has_sample && run->path_count != 1) {
+            return cpti_usage("%s: a sample is drawn from one database or from path "
+                              "logs, not from both",
+                              cpti_quoted(address));
+        }
+        run->is_drawn = true;
+        exit_status = cpti_store_gather(
+            address, gather, has_sample ? &run->samples[i] : NULL, note_service, run);
+    }
+    return exit_status;
+}
+
+/* --- Files --- */
+
+struct cpti_gather_outcome cpti_gather_input(struct cpti_gather_run *run,
+                                             const char *path,
+                                             const struct cpt_log_part *part)
+{
+    struct cpti_gather_outcome outcome = {0};
+    struct cpti_input input;
+
+    if (cpti_is_store(path)) {
+        outcome.exit_status = gather_store(run, path);
+        outcome.is_usable = outcome.exit_status == CPTI_EXIT_DONE;
+        return outcome;
+    }
+    outcome.exit_status = cpti_input_open(&input, path);
+    if (outcome.exit_status != CPTI_EXIT_DONE) {
+        return outcome;
+    }
+    if (input.kind == CPTI_INPUT_GZIP) {
+        outcome.exit_status = cpti_refuse_gzip(&input);
+    } else if (input.kind == CPTI_INPUT_TREE) {
+        outcome.exit_status = gather_tree(run, &input, &outcome.is_usable);
+    } else {
+        outcome.is_log = true;
+        outcome.exit_status = gather_log(run, &input, part, &outcome);
+    }
+    cpti_input_close(&input);
+    return outcome;
+}
+
+/* --- Samples --- */
+
+/* A cpti_sampled_fn: adds a drawn request to the tree. */
+static int add_sampled(void *context, const struct cpti_sampled *sampled,
+                       const struct cpt_record *record, const struct cpt_path *path)
+{
+    int exit_status = CPTI_EXIT_DONE;
+    const cpt_status status =
+        add_path(context, record, path, sampled->weight, &exit_status);
+
+    return status != CPT_OK && exit_status == CPTI_EXIT_DONE ? cpti_status_exit(status)
+                                                             : exit_status;
+}
+
+static int note_sample(const struct cpti_gather *gather,
+                       const struct cpti_sample *sample)
+{
+    char text[96];
+
+    (void)snprintf(text, sizeof text, "%zu of %" PRIu64 ", seed %" PRIu64,
+                   sample->count, sample->met_count, gather->selection->seed);
+    return cpti_status_exit(cpt_tree_note(gather->tree, "sample", text));
+}
+
+int cpti_gather_samples(struct cpti_gather_run *run)
+{
+    int exit_status = CPTI_EXIT_DONE;
+
+    for (size_t i = 0; i < run->gather_count && exit_status == CPTI_EXIT_DONE; i++) {
+        if (run->gathers[i].selection->sample_count == 0) {
+            continue;
+        }
+        if (!run->is_drawn) {
+            exit_status =
+                cpti_log_sample_each(&run->samples[i], add_sampled, &run->gathers[i]);
+        }
+        if (exit_status == CPTI_EXIT_DONE) {
+            exit_status = note_sample(&run->gathers[i], &run->samples[i]);
+        }
+    }
+    return exit_status;
+}
