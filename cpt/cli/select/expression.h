@@ -6,28 +6,29 @@
  *      arm == "B" and region in ("eu", "us") and latency > p99
  *          and has(page.carousel) and path("A: A2") > 20ms
  *
- * A text becomes *tests*, each one comparison, joined by and, or, not. What is run for
- * a record is a chain of them in which each test knows where to go on if it holds and
- * where if it does not; so there is neither a stack nor memory to be taken:
+ * A text becomes *tests*, each one comparison, joined by and, or, not. For each record
+ * a chain of tests is run. Each test names the next test for both outcomes, so the run
+ * needs neither a stack nor memory:
  *
- *      arm == "B" --yes--> latency > 20ms --yes--> path("A: A2") > 5ms --yes-->
- * selected
- *          '------no---------------'------no---------------'------no---> not selected
+ *      arm == "B" --yes--> latency > 9ms --yes--> path("A: A2") > 5ms --yes--> selected
+ *          '--------no-------------'----------no------------'-----no--> not selected
  *
- * Several texts can be added; all must hold. What they are made of at the top, joined
- * by `and`, are the *terms*. For people the language is described in docs/selection.md
- * and cpt-select(7); the grammar stands in expression.c.
+ * Several texts can be added; all must hold. The *terms* are the parts of the texts
+ * that `and` joins at the top. docs/selection.md and cpt-select(7) describe the
+ * language; the grammar stands in expression.c.
  *
- * A struct cpti_expression owns nothing, is empty when it is zero, and may be copied by
- * assignment. It is large: some 70 KiB.
+ * A struct cpti_expression owns nothing, is empty when zero, and may be copied by
+ * assignment. It is large: about 70 KiB.
  *
- * Threads: one at a time while texts are added; then any number may run it, each with
- * a scratch of its own.
+ * Threads: one at a time while texts are added; then any number of threads may run it,
+ * each with its own scratch.
  */
 #ifndef CPTI_CLI_EXPRESSION_H
 #define CPTI_CLI_EXPRESSION_H
 
 #include "cpt/cpt_name.h"
+
+#include <stdbool.h>
 
 struct cpt_log_index;
 struct cpt_log_index_block;
@@ -36,19 +37,19 @@ struct cpt_path;
 struct cpt_record;
 struct cpti_marks;
 
-/* Limits of one selection: all its texts together. */
+/* Limits of a selection, for all its texts together. */
 enum {
     CPTI_EXPRESSION_TERMS_MAX = 64,
     CPTI_EXPRESSION_TESTS_MAX = 256,
     CPTI_EXPRESSION_NODES_MAX = 4 * CPTI_EXPRESSION_TESTS_MAX,
     CPTI_EXPRESSION_VALUES_MAX = 512,      /* to compare with */
     CPTI_EXPRESSION_BYTES_MAX = 16 * 1024, /* of their texts and keys */
-    CPTI_EXPRESSION_DEPTH_MAX = 64,        /* parentheses and what waits for its end */
+    CPTI_EXPRESSION_DEPTH_MAX = 64,        /* open parentheses and operators */
     CPTI_EXPRESSION_FRAMES_MAX = 64,       /* of one path("…;…") */
-    CPTI_EXPRESSION_PERCENTILES_MAX = 8    /* different ones */
+    CPTI_EXPRESSION_PERCENTILES_MAX = 8    /* different percentiles */
 };
 
-/* What a test looks at. The first are fields of the record. */
+/* The left side of a test. The first ones are fields of the record. */
 enum cpti_subject {
     CPTI_SUBJECT_SERVICE,
     CPTI_SUBJECT_METHOD,
@@ -82,26 +83,25 @@ enum cpti_number {
     CPTI_NUMBER_NONE,
     CPTI_NUMBER_INTEGER,
     CPTI_NUMBER_REAL,
-    CPTI_NUMBER_FLOAT_ONLY /* of the simple form: 5e0 is a float's value, no integer's
-                            */
+    CPTI_NUMBER_FLOAT_ONLY /* simple form: 5e0 is compared with floats only */
 };
 
-/* Something to compare with. Texts stand in the expression's buffer. */
+/* The right side of a test, or a frame. Its text stands in the expression's buffer. */
 struct cpti_value {
     uint32_t text_at;
     uint32_t text_bytes;
     uint8_t number;    /* enum cpti_number */
-    uint8_t is_simple; /* of KEY=VALUE */
-    uint8_t is_number; /* written as one: a text is then read as one */
-    uint8_t is_shown;  /* a frame, as people see it rather than its name */
+    bool is_simple;    /* of KEY=VALUE */
+    bool is_number;    /* written as a number: a text is then read as a number */
+    bool is_shown;     /* a frame as it is shown, not by its name */
     int8_t truth;      /* 0 or 1; -1: neither true nor false */
     int8_t percentile; /* its index; -1: none */
     int64_t integer;
     double real;
-    uint64_t ns; /* of a duration, or since 1970 */
+    uint64_t ns; /* a duration, or time since 1970 */
 };
 
-/* Where the chain ends, in place of the next test. */
+/* The ends of the chain, in place of a next test. */
 enum { CPTI_EXPRESSION_ACCEPT = UINT16_MAX, CPTI_EXPRESSION_REJECT = UINT16_MAX - 1 };
 
 struct cpti_test {
@@ -109,29 +109,30 @@ struct cpti_test {
     uint8_t relation; /* enum cpti_relation */
     uint16_t on_true; /* the next test, or an end */
     uint16_t on_false;
-    uint16_t value; /* the first; of `path` the frames stand in front of it */
+    uint16_t value; /* the first; those of `path` follow its frames */
     uint16_t value_count;
     uint16_t frame_count;
-    uint32_t key_at; /* of an attribute, as texts of values are */
+    uint32_t key_at; /* of an attribute, in the buffer of texts */
     uint32_t key_bytes;
 };
 
-/* A part of the tree that the chain is made from. */
+/* A node of the syntax tree, from which the chain is made. */
 struct cpti_node {
     uint8_t kind;
     uint8_t cost; /* of the most expensive test within */
-    uint8_t has_percentile;
-    uint8_t is_left_out; /* of the chain, see cpti_expression_link() */
+    bool has_percentile;
+    bool is_left_out; /* of the chain; see cpti_expression_link() */
     uint16_t test;
     uint16_t first; /* child */
     uint16_t last;
     uint16_t next;  /* sibling */
-    uint16_t start; /* its test that is run first */
+    uint16_t start; /* the test that is run first */
     uint16_t on_true;
     uint16_t on_false;
 };
 
-/* pNN: of the latencies of all records that the terms without a percentile take. */
+/* pNN: a percentile of the latencies of all records for which the terms without a
+ * percentile hold. */
 struct cpti_percentile {
     uint64_t share;      /* in millionths of a percent: p99.9 is 99,900,000 */
     uint64_t latency_ns; /* filled in after a first pass */
@@ -152,52 +153,50 @@ struct cpti_expression {
     size_t percentile_count;
     size_t text_bytes;
     uint16_t start;  /* of the chain */
-    uint64_t number; /* another one whenever something is added; of a copy the same */
+    uint64_t number; /* changes with each addition; a copy has the same */
 };
 
-/* What is wrong with a text, and where. */
+/* An error in a text. */
 struct cpti_expression_error {
     size_t at; /* byte of the text */
     char sentence[256];
 };
 
-/* Whether @text is KEY=VALUE, which needs no quotes: the value is all that follows. */
-int cpti_expression_is_simple(struct cpt_bytes text);
+/* Whether @text is KEY=VALUE, where the value is all the rest and has no quotes. */
+bool cpti_expression_is_simple(struct cpt_bytes text);
 
-/*
- * Adds @text, in the language or in the simple form. @now_unix_ns is what `15m` (ago)
- * is counted from. Nothing of @text is kept.
- *
- * 1; or 0 with @error filled in, and the expression as before.
- */
-int cpti_expression_add(struct cpti_expression *expression, struct cpt_bytes text,
-                        uint64_t now_unix_ns, struct cpti_expression_error *error);
+/* Adds @text, an expression or KEY=VALUE, and keeps no reference to it. `15m` (ago) is
+ * counted from @now_unix_ns. Returns false, with @error filled in and the expression
+ * unchanged, if @text is wrong. */
+bool cpti_expression_add(struct cpti_expression *expression, struct cpt_bytes text,
+                         uint64_t now_unix_ns, struct cpti_expression_error *error);
 
-/* Makes the chain: of all terms, or (@is_population) of those without a percentile,
- * which say whose percentile it is. cpti_expression_add() has done the former. */
-void cpti_expression_link(struct cpti_expression *expression, int is_population);
+/* Makes the chain of all terms, as cpti_expression_add() does; with @is_population of
+ * the terms without a percentile: they select the records that a percentile is taken
+ * of. */
+void cpti_expression_link(struct cpti_expression *expression, bool is_population);
 
-/* Whether nothing holds for a record that was not traced by chance. */
-int cpti_expression_requires_random(const struct cpti_expression *expression);
+/* Whether @expression holds only for records that were sampled at random. */
+bool cpti_expression_requires_random(const struct cpti_expression *expression);
 
 /* The key of test @index; empty for a path. */
 struct cpt_bytes cpti_expression_key(const struct cpti_expression *expression,
                                      size_t index);
 
-/* --- Running it: expression_run.c --- */
+/* --- Run: expression_run.c --- */
 
-/* What one thread needs to look into paths. Zero at first; the path is decoded once a
- * record, when a test asks for it, and not at all if its frames are known
- * (expression_path.c). */
+/* What one thread needs to run tests of paths. Initialize with zero. A record's path is
+ * decoded once, for the first test that needs it, and not at all if its frames are
+ * known (expression_path.c). */
 struct cpti_scratch {
     struct cpt_path *path;
-    unsigned char *marks; /* one a frame */
+    unsigned char *marks; /* one for each frame */
     size_t mark_capacity;
-    int is_decoded; /* of the record at hand: 1 yes, -1 it has no path that holds */
-    /* The frames of paths that were met, and which of them a test names. */
+    int is_decoded; /* the current record's path: 0 no, 1 yes, -1 missing or invalid */
+    /* the frames of earlier paths, and which of them each test names */
     struct cpt_log_shapes *shapes;
     struct cpti_marks *known;
-    int shape_state; /* of the record at hand */
+    int shape_state; /* of the current record */
     uint64_t shape;
     const uint64_t *self_ns;
     size_t frame_count;
@@ -205,11 +204,8 @@ struct cpti_scratch {
 
 void cpti_scratch_deinit(struct cpti_scratch *scratch);
 
-/*
- * Whether @expression holds for @record: 1 or 0; -1 if that hangs on its path and the
- * path cannot be had. Memory is taken for paths that are larger than any before, and
- * for nothing else.
- */
+/* Returns 1 if @expression holds for @record, 0 if not, -1 if that depends on a path
+ * which is missing or invalid. Allocates only for paths larger than any before. */
 int cpti_expression_holds(const struct cpti_expression *expression,
                           const struct cpt_record *record,
                           struct cpti_scratch *scratch);
@@ -218,12 +214,12 @@ int cpti_expression_holds(const struct cpti_expression *expression,
 int cpti_expression_test(const struct cpti_expression *expression, size_t index,
                          const struct cpt_record *record, struct cpti_scratch *scratch);
 
-/* --- What an index says of it: expression_index.c --- */
+/* --- By an index: expression_index.c --- */
 
-/* Whether @expression may hold for a record of @block, by what @index says of that: 0
- * only if it holds for none, and none has to be asked for its path. */
-int cpti_expression_may_hold(const struct cpti_expression *expression,
-                             const struct cpt_log_index *index,
-                             const struct cpt_log_index_block *block);
+/* Whether @expression may hold for a record of @block, according to @index. False only
+ * if it holds for none and no record's path is needed to find that out. */
+bool cpti_expression_may_hold(const struct cpti_expression *expression,
+                              const struct cpt_log_index *index,
+                              const struct cpt_log_index_block *block);
 
 #endif

@@ -3,17 +3,17 @@
 /*
  * expression_chain.c - from the nodes of a selection to a chain of tests
  *
- * A child stands before its parent, so two sweeps, each a plain loop, make the chain:
+ * A child stands before its parent, so two loops over the nodes make the chain:
  *
- *      upwards     the cost of a node is that of its most expensive child; children are
- *                  sorted by cost, otherwise left in their order; the first test to run
- *                  is that of the first child
- *      downwards   each node is told where to go on if it holds and where if not: an
- *                  `and` goes on at its next child if one holds, an `or` if one does
- *                  not; a `not` exchanges the two
+ *      upwards     A node costs as much as its most expensive child. Children are
+ *                  sorted by cost; children of equal cost keep their order. The first
+ *                  test of a node is that of its first child.
+ *      downwards   Each node gets its two targets, on_true and on_false. In an `and`, a
+ *                  child that holds continues at the next child; in an `or`, one that
+ *                  does not hold. A `not` exchanges the two targets.
  *
- * So what only needs the head of a record decides before a path is decoded, wherever
- * the user wrote it.
+ * So tests of a record's head run before a path is decoded, in whatever order the user
+ * wrote them.
  */
 #include "cpt/cli/select/expression_chain.h"
 
@@ -57,7 +57,7 @@ static void sweep_upwards(struct cpti_expression *expression)
     for (size_t i = 0; i < expression->node_count; i++) {
         struct cpti_node *node = &expression->nodes[i];
 
-        node->is_left_out = 1;
+        node->is_left_out = true;
         if (node->kind == NODE_MERGED) {
             continue;
         }
@@ -79,12 +79,12 @@ static void sweep_upwards(struct cpti_expression *expression)
 
 static void set_targets(struct cpti_node *node, uint16_t on_true, uint16_t on_false)
 {
-    node->is_left_out = 0;
+    node->is_left_out = false;
     node->on_true = on_true;
     node->on_false = on_false;
 }
 
-/* Where to go on, parents before children. */
+/* Targets, parents before children. */
 static void sweep_downwards(struct cpti_expression *expression)
 {
     for (size_t i = expression->node_count; i-- > 0;) {
@@ -101,21 +101,23 @@ static void sweep_downwards(struct cpti_expression *expression)
         } else {
             for (uint16_t at = node.first; at != NO_NODE;) {
                 const uint16_t next = expression->nodes[at].next;
-                const uint16_t go_on =
+                const uint16_t following =
                     next == NO_NODE ? NO_NODE : expression->nodes[next].start;
-                const int is_last = next == NO_NODE;
+                const bool is_last = next == NO_NODE;
 
-                set_targets(&expression->nodes[at],
-                            node.kind == NODE_AND && !is_last ? go_on : node.on_true,
-                            node.kind == NODE_OR && !is_last ? go_on : node.on_false);
+                set_targets(
+                    &expression->nodes[at],
+                    node.kind == NODE_AND && !is_last ? following : node.on_true,
+                    node.kind == NODE_OR && !is_last ? following : node.on_false);
                 at = next;
             }
         }
     }
 }
 
-/* Lists the parts that all must hold, in @parts, the cheap ones first. */
-static size_t list_parts(const struct cpti_expression *expression, int is_population,
+/* Lists in @parts the nodes that must all hold, the cheapest first. Returns their
+ * count. */
+static size_t list_parts(const struct cpti_expression *expression, bool is_population,
                          uint16_t *parts)
 {
     size_t count = 0;
@@ -123,7 +125,7 @@ static size_t list_parts(const struct cpti_expression *expression, int is_popula
     for (unsigned cost = COST_FIELD; cost <= COST_PATH; cost++) {
         for (size_t i = 0; i < expression->term_count; i++) {
             const struct cpti_node *term = &expression->nodes[expression->terms[i]];
-            const int is_and = term->kind == NODE_AND;
+            const bool is_and = term->kind == NODE_AND;
             uint16_t at = is_and ? term->first : expression->terms[i];
 
             while (at != NO_NODE) {
@@ -139,7 +141,7 @@ static size_t list_parts(const struct cpti_expression *expression, int is_popula
     return count;
 }
 
-void cpti_expression_link(struct cpti_expression *expression, int is_population)
+void cpti_expression_link(struct cpti_expression *expression, bool is_population)
 {
     uint16_t parts[CPTI_EXPRESSION_NODES_MAX];
     size_t count;
@@ -155,10 +157,10 @@ void cpti_expression_link(struct cpti_expression *expression, int is_population)
     sweep_downwards(expression);
 }
 
-int cpti_expression_requires_random(const struct cpti_expression *expression)
+bool cpti_expression_requires_random(const struct cpti_expression *expression)
 {
     uint16_t parts[CPTI_EXPRESSION_NODES_MAX];
-    const size_t count = list_parts(expression, 0, parts);
+    const size_t count = list_parts(expression, false, parts);
 
     for (size_t i = 0; i < count; i++) {
         const struct cpti_node *node = &expression->nodes[parts[i]];
@@ -167,8 +169,8 @@ int cpti_expression_requires_random(const struct cpti_expression *expression)
         if (node->kind == NODE_TEST && test->subject == CPTI_SUBJECT_RANDOM &&
             test->relation == CPTI_RELATION_EQUAL &&
             expression->values[test->value].truth == 1) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }

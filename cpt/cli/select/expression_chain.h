@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* expression_chain.h - what the nodes of a selection are; see expression_chain.c. */
-#ifndef CPT_EXPRESSION_CHAIN_H
-#define CPT_EXPRESSION_CHAIN_H
+/* expression_chain.h - the kinds and costs of a selection's nodes */
+#ifndef CPTI_CLI_EXPRESSION_CHAIN_H
+#define CPTI_CLI_EXPRESSION_CHAIN_H
 
 #include <stdint.h>
 
-/* Kinds of nodes, and of what waits on the parser's stack. */
-enum { NODE_TEST, NODE_NOT, NODE_AND, NODE_OR, WAIT_OPEN, NODE_MERGED };
+/* Kinds of nodes; operators in the order in which they bind. An open parenthesis stands
+ * only on the parser's stack. A merged node has given its children to its parent. */
+enum { NODE_TEST, NODE_NOT, NODE_AND, NODE_OR, NODE_OPEN, NODE_MERGED };
 
-/* A field costs little, an attribute is looked for, a path is decoded. */
+/* Costs of a test: a field is read, an attribute searched for, a path decoded. */
 enum { COST_FIELD, COST_ATTRIBUTE, COST_PATH };
 
 enum { NO_NODE = UINT16_MAX };

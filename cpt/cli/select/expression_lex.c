@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* expression_lex.c - the words of the language of --where; see expression_lex.h */
+/* expression_lex.c - the tokens of the language of --where; see expression_lex.h */
 #include "cpt/cli/select/expression_lex.h"
 
 #include "cpt/cli/base/output.h"
@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longest number that is read; none has so many digits. */
+/* The longest number that is read; no useful one has more digits. */
 enum { NUMBER_BYTES_MAX = 63 };
 
-int cpti_expression_wrong(struct cpti_expression_error *error, size_t at,
+bool cpti_expression_fail(struct cpti_expression_error *error, size_t at,
                           const char *format, ...)
 {
     va_list arguments;
@@ -21,44 +21,44 @@ int cpti_expression_wrong(struct cpti_expression_error *error, size_t at,
     va_start(arguments, format);
     (void)vsnprintf(error->sentence, sizeof error->sentence, format, arguments);
     va_end(arguments);
-    return 0;
+    return false;
 }
 
-int cpti_token_is(const struct cpti_token *token, const char *word)
+bool cpti_token_is(const struct cpti_token *token, const char *word)
 {
     return token->kind == CPTI_TOKEN_WORD &&
            cpt_bytes_equal(token->text, cpt_bytes_of(word));
 }
 
-/* --- Characters; the locale must not matter --- */
+/* --- Characters, whatever the locale is --- */
 
-static int is_digit(char c)
+static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-static int is_letter(char c)
+static bool is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
            (unsigned char)c >= 0x80;
 }
 
 /* Inside of a key such as page.carousel, user-agent, k8s.io/pod. */
-static int is_inside_word(char c)
+static bool is_inside_word(char c)
 {
     return is_letter(c) || is_digit(c) || (c != '\0' && strchr(".-:/@", c) != NULL);
 }
 
 /* Inside of 2026-01-31T12:00:00+01:00, 1e+5, 1.5s. */
-static int is_inside_number(char c)
+static bool is_inside_number(char c)
 {
     return is_letter(c) || is_digit(c) || (c != '\0' && strchr(".-:+", c) != NULL);
 }
 
 /* --- Tokens --- */
 
-static int take_string(struct cpt_bytes source, size_t *at, struct cpti_token *token,
-                       struct cpti_expression_error *error)
+static bool take_string(struct cpt_bytes source, size_t *at, struct cpti_token *token,
+                        struct cpti_expression_error *error)
 {
     const char quote = source.data[*at];
     size_t end = *at + 1;
@@ -67,17 +67,17 @@ static int take_string(struct cpt_bytes source, size_t *at, struct cpti_token *t
         end += source.data[end] == '\\' ? 2 : 1;
     }
     if (end >= source.bytes) {
-        return cpti_expression_wrong(error, *at, "the quote %c is not closed", quote);
+        return cpti_expression_fail(error, *at, "the quote %c is not closed", quote);
     }
     token->kind = CPTI_TOKEN_STRING;
     token->text = (struct cpt_bytes){source.data + *at + 1, end - *at - 1};
     *at = end + 1;
-    return 1;
+    return true;
 }
 
-/* Operators and what somebody who thinks of another language would write. */
-static int take_operator(struct cpt_bytes source, size_t *at, struct cpti_token *token,
-                         struct cpti_expression_error *error)
+/* Takes an operator. Operators of other languages get an error that names ours. */
+static bool take_operator(struct cpt_bytes source, size_t *at, struct cpti_token *token,
+                          struct cpti_expression_error *error)
 {
     static const struct {
         const char *text;
@@ -110,23 +110,23 @@ static int take_operator(struct cpt_bytes source, size_t *at, struct cpti_token 
             continue;
         }
         if (operators[i].instead != NULL) {
-            return cpti_expression_wrong(error, *at,
-                                         "found '%s' where the language has '%s'",
-                                         operators[i].text, operators[i].instead);
+            return cpti_expression_fail(error, *at,
+                                        "found '%s' where the language has '%s'",
+                                        operators[i].text, operators[i].instead);
         }
         token->kind = operators[i].kind;
         token->relation = operators[i].relation;
         token->text = (struct cpt_bytes){source.data + *at, bytes};
         *at += bytes;
-        return 1;
+        return true;
     }
-    return cpti_expression_wrong(
-        error, *at, "found '%s', which begins nothing; quote texts",
+    return cpti_expression_fail(
+        error, *at, "found '%s', which begins no test or value; quote texts",
         cpti_quoted_bytes((struct cpt_bytes){source.data + *at, 1}));
 }
 
-int cpti_token_next(struct cpt_bytes source, size_t *at, struct cpti_token *token,
-                    struct cpti_expression_error *error)
+bool cpti_token_next(struct cpt_bytes source, size_t *at, struct cpti_token *token,
+                     struct cpti_expression_error *error)
 {
     size_t end;
     char c;
@@ -137,7 +137,7 @@ int cpti_token_next(struct cpt_bytes source, size_t *at, struct cpti_token *toke
     }
     *token = (struct cpti_token){.kind = CPTI_TOKEN_END, .at = *at};
     if (*at >= source.bytes) {
-        return 1;
+        return true;
     }
     c = source.data[*at];
     if (c == '"' || c == '\'') {
@@ -160,36 +160,36 @@ int cpti_token_next(struct cpt_bytes source, size_t *at, struct cpti_token *toke
     }
     token->text = (struct cpt_bytes){source.data + *at, end - *at};
     *at = end;
-    return 1;
+    return true;
 }
 
-/* --- What numbers mean --- */
+/* --- Numbers --- */
 
-/* Whether @text is -12, 1.5 or 1e-3, nothing else that strtod() would take. */
-static int looks_like_number(const char *text, int *is_integer)
+/* Whether @text is like -12, 1.5 or 1e-3; strtod() takes more. */
+static bool looks_like_number(const char *text, bool *is_integer)
 {
     const char *at = text + (*text == '-');
     const char *digits = at;
 
-    *is_integer = 1;
+    *is_integer = true;
     while (is_digit(*at)) {
         at++;
     }
     if (at == digits) {
-        return 0;
+        return false;
     }
     if (*at == '.') {
-        *is_integer = 0;
+        *is_integer = false;
         digits = ++at;
         while (is_digit(*at)) {
             at++;
         }
         if (at == digits) {
-            return 0;
+            return false;
         }
     }
     if (*at == 'e' || *at == 'E') {
-        *is_integer = 0;
+        *is_integer = false;
         at += at[1] == '+' || at[1] == '-' ? 2 : 1;
         digits = at;
         while (is_digit(*at)) {
@@ -200,18 +200,18 @@ static int looks_like_number(const char *text, int *is_integer)
     return *at == '\0';
 }
 
-int cpti_lex_number(struct cpt_bytes text, struct cpti_value *value)
+bool cpti_lex_number(struct cpt_bytes text, struct cpti_value *value)
 {
     char copy[NUMBER_BYTES_MAX + 1];
-    int is_integer;
+    bool is_integer;
 
     if (text.bytes == 0 || text.bytes > NUMBER_BYTES_MAX) {
-        return 0;
+        return false;
     }
     memcpy(copy, text.data, text.bytes);
     copy[text.bytes] = '\0';
     if (strlen(copy) != text.bytes || !looks_like_number(copy, &is_integer)) {
-        return 0;
+        return false;
     }
     value->real = strtod(copy, NULL);
     value->number = CPTI_NUMBER_REAL;
@@ -222,23 +222,24 @@ int cpti_lex_number(struct cpt_bytes text, struct cpti_value *value)
             value->number = CPTI_NUMBER_INTEGER;
         }
     }
-    return 1;
+    return true;
 }
 
-/* Decimal digits with at most @places behind the point, as a whole number of units of
- * 10^-@places; steps over them. 0 if there are none, or they do not fit. */
-static int take_decimal(struct cpt_bytes *text, unsigned places, uint64_t *number)
+/* Reads decimal digits, at most @places of them after the point, as a number of units
+ * of 10^-@places, and moves past them. False if there are none or the number is too
+ * large. */
+static bool take_decimal(struct cpt_bytes *text, unsigned places, uint64_t *number)
 {
     uint64_t sum = 0;
     unsigned behind = 0;
     size_t i = 0;
-    int has_point = 0;
+    bool has_point = false;
 
     for (; i < text->bytes; i++) {
         const char c = text->data[i];
 
         if (c == '.' && !has_point && i != 0) {
-            has_point = 1;
+            has_point = true;
             continue;
         }
         if (!is_digit(c)) {
@@ -246,31 +247,31 @@ static int take_decimal(struct cpt_bytes *text, unsigned places, uint64_t *numbe
         }
         if (sum > ((uint64_t)INT64_MAX - (uint64_t)(c - '0')) / 10 ||
             (has_point && behind == places)) {
-            return 0;
+            return false;
         }
         sum = sum * 10 + (uint64_t)(c - '0');
         behind += (unsigned)has_point;
     }
     if (i == 0 || text->data[i - 1] == '.') {
-        return 0;
+        return false;
     }
     for (; behind < places; behind++) {
         if (sum > UINT64_MAX / 20) {
-            return 0;
+            return false;
         }
         sum *= 10;
     }
     text->data += i;
     text->bytes -= i;
     *number = sum;
-    return 1;
+    return true;
 }
 
 const char *cpti_lex_duration(struct cpt_bytes text, uint64_t *ns)
 {
     static const struct {
         const char *unit;
-        unsigned places; /* that are whole nanoseconds */
+        unsigned places; /* after the point, for whole nanoseconds */
         uint64_t factor; /* of 10^places ns */
     } units[] = {
         {"ns", 0, 1}, {"us", 3, 1}, {"\u00b5s", 3, 1}, {"\u03bcs", 3, 1}, {"ms", 6, 1},
@@ -297,10 +298,10 @@ const char *cpti_lex_duration(struct cpt_bytes text, uint64_t *ns)
                            : "is no duration such as 20ms or 1.5s";
 }
 
-int cpti_lex_percentile(struct cpt_bytes text, uint64_t *share)
+bool cpti_lex_percentile(struct cpt_bytes text, uint64_t *share)
 {
     if (text.bytes < 2 || text.data[0] != 'p') {
-        return 0;
+        return false;
     }
     text.data++;
     text.bytes--;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * expression_path.c - the time that a request spent where a test looks
+ * expression_path.c - the time of a request in the frames that a test names
  *
- * Which frames a test names hangs on their names and on who stands below whom, and that
- * is the same in most records (cpt_log_shape.h calls it their shape). So for each shape
- * and test the frames are marked once,
+ * Which frames a test names depends on the names and parents of a path's frames: its
+ * shape (cpt_log_shape.h), which most records share with others. So the frames are
+ * marked once for each shape and test,
  *
  *      shape 7    frames  A: /   A: A1   B: B1   B: B2
  *      test 2     marks    -      -       x       x         path("B: B1") > 20ms
  *
- * and of the next record of that shape only the times are read and added up where there
- * is a mark. A record of a shape that is not known has its path decoded.
+ * and for later records of that shape, only the times of marked frames are read and
+ * added up. The path of a record with an unknown shape is decoded.
  */
 #include "cpt/cli/select/expression_path.h"
 
@@ -23,19 +23,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Marks that are kept, and frames of those: more are made again and again. */
+/* The most marks that are kept, and the most frames of one. Others are made anew. */
 enum { MARKS_MAX = 1024, MARKED_FRAMES_MAX = 4096 };
 
 /* The frames of one shape that one test names. */
 struct cpti_marks {
-    uint64_t expression; /* its number; 0: free */
+    uint64_t expression; /* its number; 0: this entry is free */
     size_t test;
     uint64_t shape;
     size_t frame_count;
-    unsigned char *all; /* one a frame */
+    unsigned char *all; /* one for each frame */
 };
 
-/* What is at hand of the record's shape. */
+/* What is known of the current record's shape. */
 enum { SHAPE_NOT_ASKED, SHAPE_NONE, SHAPE_KNOWN, SHAPE_KEPT };
 
 void cpti_scratch_begin(struct cpti_scratch *scratch)
@@ -58,8 +58,8 @@ void cpti_scratch_deinit(struct cpti_scratch *scratch)
 
 /* --- The path --- */
 
-/* Decodes the path of @record unless that has been done. Whether it is there. */
-static int decode_path(const struct cpt_record *record, struct cpti_scratch *scratch)
+/* Decodes the path of @record, once. False if it is missing or invalid. */
+static bool decode_path(const struct cpt_record *record, struct cpti_scratch *scratch)
 {
     size_t frames;
 
@@ -71,24 +71,24 @@ static int decode_path(const struct cpt_record *record, struct cpti_scratch *scr
         scratch->path = cpt_path_new(NULL);
     }
     if (scratch->path == NULL) {
-        return 0;
+        return false;
     }
     cpt_path_reset(scratch->path);
     if (cpt_record_path(record, NULL, scratch->path, NULL) != CPT_OK) {
-        return 0;
+        return false;
     }
     frames = cpt_path_frame_count(scratch->path);
     if (frames > scratch->mark_capacity) {
         unsigned char *marks = realloc(scratch->marks, 2 * frames);
 
         if (marks == NULL) {
-            return 0;
+            return false;
         }
         scratch->marks = marks;
         scratch->mark_capacity = 2 * frames;
     }
     scratch->is_decoded = 1;
-    return 1;
+    return true;
 }
 
 static struct cpt_bytes text_of(const struct cpti_expression *expression,
@@ -97,10 +97,10 @@ static struct cpt_bytes text_of(const struct cpti_expression *expression,
     return (struct cpt_bytes){expression->texts + value->text_at, value->text_bytes};
 }
 
-/* Whether frame @index is called @text. Work is known by its name as it stands, all
- * else, and names with escapes, by how they are shown. */
-static int is_frame(const struct cpt_path *path, uint32_t index, struct cpt_bytes text,
-                    int is_shown)
+/* Whether frame @index is called @text. A frame of work is compared by its name; other
+ * kinds, and names with escapes, as they are shown. */
+static bool is_frame(const struct cpt_path *path, uint32_t index, struct cpt_bytes text,
+                     bool is_shown)
 {
     char shown[CPTI_TEXT_BYTES];
 
@@ -113,23 +113,23 @@ static int is_frame(const struct cpt_path *path, uint32_t index, struct cpt_byte
 }
 
 /* Whether the stack of frame @index ends with the frames of @test. */
-static int is_stack(const struct cpti_expression *expression,
-                    const struct cpti_test *test, const struct cpt_path *path,
-                    uint32_t index)
+static bool is_stack(const struct cpti_expression *expression,
+                     const struct cpti_test *test, const struct cpt_path *path,
+                     uint32_t index)
 {
     for (size_t i = test->frame_count; i-- > 0;) {
         const struct cpti_value *value = &expression->values[test->value + i];
 
         if (index == CPT_FRAME_NONE ||
             !is_frame(path, index, text_of(expression, value), value->is_shown)) {
-            return 0;
+            return false;
         }
         index = cpt_path_frame(path, index)->parent;
     }
-    return 1;
+    return true;
 }
 
-/* Marks the frames of the path that @test names, and those below them. */
+/* Marks the frames of the path that @test names, and the frames below them. */
 static void mark(const struct cpti_expression *expression, const struct cpti_test *test,
                  struct cpti_scratch *scratch)
 {
@@ -143,7 +143,7 @@ static void mark(const struct cpti_expression *expression, const struct cpti_tes
     }
 }
 
-/* The time of all segments in frames that are marked. */
+/* The time of all segments in marked frames. */
 static uint64_t marked_ns(const struct cpti_scratch *scratch)
 {
     const struct cpt_path *path = scratch->path;
@@ -157,9 +157,9 @@ static uint64_t marked_ns(const struct cpti_scratch *scratch)
     return sum_ns;
 }
 
-/* --- Its shape --- */
+/* --- The shape --- */
 
-/* Finds the times of @record if its shape is known, once a record. */
+/* Finds the times of @record, once, if its shape is known. */
 static void find_shape(struct cpti_scratch *scratch, const struct cpt_record *record)
 {
     struct cpt_log_times times;
@@ -181,7 +181,7 @@ static void find_shape(struct cpti_scratch *scratch, const struct cpt_record *re
     }
 }
 
-/* Where the marks of test @index for the shape at hand are, or would be. */
+/* The entry for the marks of test @index and the current shape. */
 static struct cpti_marks *place_of(const struct cpti_scratch *scratch, size_t index)
 {
     const uint64_t mixed = (scratch->shape * 31 + index) * UINT64_C(0x9e3779b97f4a7c15);
@@ -189,25 +189,25 @@ static struct cpti_marks *place_of(const struct cpti_scratch *scratch, size_t in
     return &scratch->known[mixed >> 32 & (MARKS_MAX - 1)];
 }
 
-/* The sum by marks that were made before; 0 if there are none. */
-static int sum_known(const struct cpti_expression *expression, size_t index,
-                     const struct cpti_scratch *scratch, uint64_t *ns)
+/* Adds up the times by earlier marks. False if there are none. */
+static bool sum_known(const struct cpti_expression *expression, size_t index,
+                      const struct cpti_scratch *scratch, uint64_t *ns)
 {
     const struct cpti_marks *marks = place_of(scratch, index);
     uint64_t sum_ns = 0;
 
     if (marks->expression != expression->number || marks->test != index ||
         marks->shape != scratch->shape || marks->frame_count != scratch->frame_count) {
-        return 0;
+        return false;
     }
     for (size_t i = 0; i < scratch->frame_count; i++) {
         sum_ns += marks->all[i] != 0 ? scratch->self_ns[i] : 0;
     }
     *ns = sum_ns;
-    return 1;
+    return true;
 }
 
-/* Keeps the marks that were just made, if the shape is known or can be from now on. */
+/* Keeps the present marks, if the shape is or becomes known. */
 static void keep_marks(const struct cpti_expression *expression, size_t index,
                        struct cpti_scratch *scratch, const struct cpt_record *record)
 {
@@ -235,20 +235,20 @@ static void keep_marks(const struct cpti_expression *expression, size_t index,
                                  copy};
 }
 
-int cpti_expression_path_ns(const struct cpti_expression *expression, size_t index,
-                            const struct cpt_record *record,
-                            struct cpti_scratch *scratch, uint64_t *ns)
+bool cpti_expression_path_ns(const struct cpti_expression *expression, size_t index,
+                             const struct cpt_record *record,
+                             struct cpti_scratch *scratch, uint64_t *ns)
 {
     find_shape(scratch, record);
     if (scratch->shape_state == SHAPE_KNOWN &&
         sum_known(expression, index, scratch, ns)) {
-        return 1;
+        return true;
     }
     if (!decode_path(record, scratch)) {
-        return 0;
+        return false;
     }
     mark(expression, &expression->tests[index], scratch);
     *ns = marked_ns(scratch);
     keep_marks(expression, index, scratch, record);
-    return 1;
+    return true;
 }

@@ -3,9 +3,9 @@
 /*
  * expression_run.c - whether a record is selected; see expression.h
  *
- * What cannot be compared is neither less nor more, and not the same: of a text and a
- * number only != holds. What is not there is not compared at all: no relation holds for
- * an attribute that the record does not have.
+ * Two values that cannot be compared, such as a text and a number, are neither less,
+ * equal nor greater: only != holds. A missing attribute is not compared: no comparison
+ * holds.
  */
 #include "cpt/cli/select/expression.h"
 
@@ -44,7 +44,7 @@ static int compare_reals(double left, double right)
     return (left > right) - (left < right);
 }
 
-/* Exactly, also where a double does not hold the integer. */
+/* Exact, also if a double cannot represent the integer. */
 static int compare_integer_real(int64_t left, double right)
 {
     const double limit = 9223372036854775808.0; /* 2^63 */
@@ -137,7 +137,7 @@ static int compare_attribute(const struct cpt_attribute *attribute,
 
 /* --- Tests --- */
 
-static int holds(unsigned relation, int order)
+static bool holds(unsigned relation, int order)
 {
     switch (relation) {
     case CPTI_RELATION_EQUAL:
@@ -183,7 +183,7 @@ static int record_truth(const struct cpt_record *record, unsigned subject)
     }
 }
 
-/* What @test looks at, compared with @value. @attribute is there if it looks at one. */
+/* Compares the subject of @test with @value. @attribute is the subject if it is one. */
 static int compare(const struct cpti_expression *expression,
                    const struct cpti_test *test, const struct cpti_value *value,
                    const struct cpt_record *record,
@@ -216,7 +216,7 @@ static int compare(const struct cpti_expression *expression,
     }
 }
 
-static int has(const struct cpti_test *test, const struct cpt_record *record)
+static bool has(const struct cpti_test *test, const struct cpt_record *record)
 {
     return test->subject == CPTI_SUBJECT_TRACE_ID
                ? record->has_trace_id != 0
@@ -229,7 +229,7 @@ int cpti_expression_test(const struct cpti_expression *expression, size_t index,
     const struct cpti_test *test = &expression->tests[index];
     const struct cpti_value *values = &expression->values[test->value];
     const struct cpt_attribute *attribute = NULL;
-    int is_in = 0;
+    bool is_in = false;
 
     if (test->subject == CPTI_SUBJECT_PATH) {
         uint64_t ns = 0;

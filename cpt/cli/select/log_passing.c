@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* log_passing.c - the blocks of a log that need not be read; see log_passing.h */
+/* log_passing.c - skips blocks of a log; see log_passing.h */
 #include "cpt/cli/select/log_passing.h"
 
 #include "cpt/cli/select/select.h"
@@ -46,7 +46,7 @@ void cpti_log_passing_init(struct cpti_log_passing *passing, struct cpti_input *
                                          .selection_count = selection_count};
     for (size_t i = 0; i < selection_count; i++) {
         if (!cpti_selection_may_pass(selections[i])) {
-            return; /* one that wants all makes every block wanted */
+            return; /* one selection that needs all blocks is enough */
         }
     }
     if (selection_count == 0) {
@@ -69,10 +69,10 @@ void cpti_log_passing_deinit(struct cpti_log_passing *passing)
     *passing = (struct cpti_log_passing){.index = NULL};
 }
 
-int cpti_log_is_finished(struct cpti_input *input)
+bool cpti_log_is_finished(struct cpti_input *input)
 {
     struct cpt_log_index *index = cpti_log_index_of(input);
-    const int is_finished = index != NULL;
+    const bool is_finished = index != NULL;
 
     cpt_log_index_free(index);
     return is_finished;

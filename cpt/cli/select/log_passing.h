@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * log_passing.h - the blocks of a log that need not be read
+ * log_passing.h - skips the blocks of a log that hold no selected record
  *
- * A log that was finished ends with an index. Who selects by what it tells of, times,
- * latencies, entry services and which keys there are, passes over the blocks in which
- * nothing can be selected. What comes out is the same as without; an input that cannot
- * be read backwards, such as a pipe, or has no index that holds, is read as a whole.
+ * A finished log ends with an index of its blocks: times, latencies, entry services and
+ * keys. By these a selection passes over blocks that cannot hold a selected record. The
+ * result is the same as without an index. An input without a valid index, or without
+ * seeking (a pipe), is read as a whole.
  */
 #ifndef CPTI_CLI_LOG_PASSING_H
 #define CPTI_CLI_LOG_PASSING_H
@@ -18,30 +18,27 @@ struct cpt_log_reader_options;
 struct cpti_selection;
 
 struct cpti_log_passing {
-    struct cpti_selection *const *selections; /* a block is read if one wants it */
+    struct cpti_selection *const *selections; /* a block is read if one needs it */
     size_t selection_count;
     struct cpt_log_index *index;
-    uint64_t passed_keys; /* of the blocks that were not wanted */
+    uint64_t passed_keys; /* of the blocks that were passed over */
 };
 
-/*
- * Looks for an index in @input, if each of the selections leaves out anything that an
- * index tells of, and puts into @options what the reader needs to use it. All must
- * outlive the reader.
- */
+/* If an index can spare blocks for each selection, reads the index of @input and sets
+ * the fields of @options by which a reader uses it. All must outlive the reader. */
 void cpti_log_passing_init(struct cpti_log_passing *passing, struct cpti_input *input,
                            struct cpti_selection *const *selections,
                            size_t selection_count,
                            struct cpt_log_reader_options *options);
 
-/* Tells the selections which keys may have been passed over. */
+/* Notes in the selections the keys of blocks that were passed over. */
 void cpti_log_passing_deinit(struct cpti_log_passing *passing);
 
-/* The index at the end of a file, which the caller frees; NULL if it has none that
- * holds. */
+/* The index at the end of a file, which the caller frees; NULL if there is no valid
+ * one. */
 struct cpt_log_index *cpti_log_index_of(struct cpti_input *input);
 
-/* Whether @input ends with an index that holds: its writer has finished it. */
-int cpti_log_is_finished(struct cpti_input *input);
+/* Whether @input ends with a valid index: its writer has finished it. */
+bool cpti_log_is_finished(struct cpti_input *input);
 
 #endif

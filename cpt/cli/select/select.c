@@ -18,18 +18,17 @@
 
 const struct cpti_option cpti_select_options[] = {
     {"where", 'w', "EXPR",
-     "only requests of which this holds: KEY=VALUE, or an expression as in "
-     "cpt-select(7); may be repeated, then all must hold",
+     "only requests for which this holds: KEY=VALUE, or an expression of "
+     "cpt-select(7); if repeated, all must hold",
      NULL},
     {"since", 0, "TIME",
-     "only requests that arrived at TIME or later: "
-     "2026-01-31T12:00:00Z, 2026-01-31, @1769860800 or, so long ago, "
-     "15m",
+     "only requests that arrived at TIME or later: 2026-01-31T12:00:00Z, 2026-01-31, "
+     "@1769860800, or 15m (ago)",
      NULL},
     {"until", 0, "TIME", "only requests that arrived before TIME", NULL},
     {"entry", 'e', "SERVICE", "only requests that entered at SERVICE", NULL},
     {"include-forced", 0, NULL,
-     "also requests that somebody forced; each one then counts 1, whatever its "
+     "also requests with forced tracing; each request then counts 1, whatever its "
      "probability",
      NULL},
     {0},
@@ -37,25 +36,26 @@ const struct cpti_option cpti_select_options[] = {
 
 const struct cpti_option cpti_sample_options[] = {
     {"sample", 0, "COUNT",
-     "of the selected requests only so many, chosen at random; 100000 if only --seed "
-     "is given, all if neither is",
+     "only COUNT of the selected requests, drawn at random; default: 100000 with "
+     "--seed, otherwise all",
      NULL},
-    {"seed", 0, "NUMBER", "choose another sample; the same one gives the same", NULL},
+    {"seed", 0, "NUMBER",
+     "draw another sample; the same NUMBER draws the same sample; default: 1", NULL},
     {0},
 };
 
-/* --- Reading it --- */
+/* --- Options --- */
 
-/* Prints where in @text the mistake is, with a caret below. CPTI_EXIT_USAGE. */
-static int complain(const char *option, struct cpt_bytes text,
-                    const struct cpti_expression_error *error)
+/* Prints @error and its place in @text, with a caret below. CPTI_EXIT_USAGE. */
+static int report_error(const char *option, struct cpt_bytes text,
+                        const struct cpti_expression_error *error)
 {
     enum { BEFORE = 60, BEHIND = 40 };
     size_t start = error->at > BEFORE ? error->at - BEFORE : 0;
     size_t end = text.bytes - error->at > BEHIND ? error->at + BEHIND : text.bytes;
     size_t column = 1;
     const char *before;
-    int status;
+    int exit_status;
 
     for (size_t i = 0; i < error->at; i++) {
         column += ((unsigned char)text.data[i] & 0xc0U) != 0x80U;
@@ -66,14 +66,14 @@ static int complain(const char *option, struct cpt_bytes text,
     while (end < text.bytes && ((unsigned char)text.data[end] & 0xc0U) == 0x80U) {
         end++;
     }
-    status =
+    exit_status =
         cpti_usage("option '--%s': column %zu: %s", option, column, error->sentence);
     before = cpti_printable((struct cpt_bytes){text.data + start, error->at - start});
     (void)fprintf(
         stderr, "  %s%s%s\n  %*s^\n", start != 0 ? "..." : "", before,
         cpti_printable((struct cpt_bytes){text.data + error->at, end - error->at}),
         (int)(cpti_text_columns(before) + (start != 0 ? 3 : 0)), "");
-    return status;
+    return exit_status;
 }
 
 static int add_term(struct cpti_selection *selection, const char *option,
@@ -84,7 +84,7 @@ static int add_term(struct cpti_selection *selection, const char *option,
     struct cpti_expression_error error;
 
     if (!cpti_expression_add(expression, text, cpt_clock_unix_ns(), &error)) {
-        return complain(option, text, &error);
+        return report_error(option, text, &error);
     }
     selection->texts[expression->term_count - 1] = text;
     for (size_t i = first; i < expression->test_count; i++) {
@@ -93,7 +93,7 @@ static int add_term(struct cpti_selection *selection, const char *option,
         selection->was_seen[i] = test->subject != CPTI_SUBJECT_ATTRIBUTE;
         selection->unseen_count += !selection->was_seen[i];
         if (test->subject == CPTI_SUBJECT_LOCAL_ROOT) {
-            selection->includes_local_roots = 1;
+            selection->includes_local_roots = true;
         }
     }
     selection->is_random_only = cpti_expression_requires_random(expression);
@@ -111,22 +111,22 @@ int cpti_selection_add(struct cpti_selection *selection, const char *option,
     for (;;) {
         const size_t bytes = strcspn(expression, ",");
         const struct cpt_bytes term = {expression, bytes};
-        int failed;
+        int exit_status;
 
         if (!cpti_expression_is_simple(term)) {
             return cpti_usage("option '--%s' takes KEY=VALUE between commas, not '%s'; "
-                              "join expressions by 'and'",
+                              "join expressions with 'and'",
                               option, cpti_printable(term));
         }
-        failed = add_term(selection, option, term);
-        if (failed != CPTI_EXIT_DONE || expression[bytes] == '\0') {
-            return failed;
+        exit_status = add_term(selection, option, term);
+        if (exit_status != CPTI_EXIT_DONE || expression[bytes] == '\0') {
+            return exit_status;
         }
         expression += bytes + 1;
     }
 }
 
-/* --sample and --seed. */
+/* Reads --sample and --seed. */
 static int read_sample(struct cpti_selection *selection,
                        const struct cpti_arguments *arguments)
 {
@@ -176,44 +176,43 @@ int cpti_selection_init(struct cpti_selection *selection,
                         const struct cpti_arguments *arguments)
 {
     const char *text;
-    int status = CPTI_EXIT_DONE;
+    int exit_status;
 
     *selection = (struct cpti_selection){.until_ns = UINT64_MAX, .seed = 1};
     for (size_t i = 0; (text = cpti_value_at(arguments, "where", i)) != NULL; i++) {
-        status = add_term(selection, "where", cpt_bytes_of(text));
-        if (status != CPTI_EXIT_DONE) {
-            return status;
+        exit_status = add_term(selection, "where", cpt_bytes_of(text));
+        if (exit_status != CPTI_EXIT_DONE) {
+            return exit_status;
         }
     }
     selection->entry = cpti_value(arguments, "entry");
     selection->includes_local_roots |= selection->entry != NULL;
     selection->includes_forced = cpti_has(arguments, "include-forced");
-    status = read_sample(selection, arguments);
-    if (status != CPTI_EXIT_DONE) {
-        return status;
+    exit_status = read_sample(selection, arguments);
+    if (exit_status == CPTI_EXIT_DONE) {
+        exit_status =
+            read_time(arguments, "since", &selection->since, &selection->since_ns);
     }
-    status = read_time(arguments, "since", &selection->since, &selection->since_ns);
-    if (status == CPTI_EXIT_DONE) {
-        status = read_time(arguments, "until", &selection->until, &selection->until_ns);
-    }
-    return status;
+    return exit_status != CPTI_EXIT_DONE
+               ? exit_status
+               : read_time(arguments, "until", &selection->until, &selection->until_ns);
 }
 
-/* --- Applying it --- */
+/* --- Records --- */
 
 void cpti_selection_deinit(struct cpti_selection *selection)
 {
     cpti_scratch_deinit(&selection->scratch);
 }
 
-/* Notes which keys @record has; nothing to do once all have been seen. */
+/* Notes the keys of @record that no record had before. */
 static void note_keys(struct cpti_selection *selection, const struct cpt_record *record)
 {
     for (size_t i = 0; i < selection->expression.test_count; i++) {
         if (!selection->was_seen[i] &&
             cpt_record_attribute(
                 record, cpti_expression_key(&selection->expression, i)) != NULL) {
-            selection->was_seen[i] = 1;
+            selection->was_seen[i] = true;
             selection->unseen_count--;
         }
     }
@@ -250,33 +249,33 @@ enum cpti_selected cpti_selection_counts(struct cpti_selection *selection,
                : selected;
 }
 
-int cpti_selection_is_population(struct cpti_selection *selection,
-                                 const struct cpt_record *record)
+bool cpti_selection_is_population(struct cpti_selection *selection,
+                                  const struct cpt_record *record)
 {
     return cpti_selection_counts(selection, record) == CPTI_SELECTED &&
            selection->scratch.is_decoded >= 0;
 }
 
-/* --- With an index --- */
+/* --- Blocks, by an index --- */
 
-int cpti_selection_may_pass(const struct cpti_selection *selection)
+bool cpti_selection_may_pass(const struct cpti_selection *selection)
 {
     return selection->since_ns != 0 || selection->until_ns != UINT64_MAX ||
            selection->entry != NULL || selection->expression.test_count != 0;
 }
 
-int cpti_selection_may_have(const struct cpti_selection *selection,
-                            const struct cpt_log_index *index,
-                            const struct cpt_log_index_block *block)
+bool cpti_selection_may_have(const struct cpti_selection *selection,
+                             const struct cpt_log_index *index,
+                             const struct cpt_log_index_block *block)
 {
     if (block->start_max_ns < selection->since_ns ||
         block->start_min_ns >= selection->until_ns) {
-        return 0;
+        return false;
     }
     if (selection->entry != NULL &&
         (block->services &
          cpt_log_index_service_set(index, cpt_bytes_of(selection->entry))) == 0) {
-        return 0;
+        return false;
     }
     return cpti_expression_may_hold(&selection->expression, index, block);
 }
@@ -288,13 +287,13 @@ void cpti_selection_note_passed(struct cpti_selection *selection,
         if (!selection->was_seen[i] &&
             (keys & cpt_log_index_key_set(
                         index, cpti_expression_key(&selection->expression, i))) != 0) {
-            selection->was_seen[i] = 1;
+            selection->was_seen[i] = true;
             selection->unseen_count--;
         }
     }
 }
 
-/* --- What it is for --- */
+/* --- Weights and notes --- */
 
 uint64_t cpti_selection_weight(const struct cpti_selection *selection,
                                const struct cpt_record *record)
@@ -308,7 +307,7 @@ uint64_t cpti_selection_weight(const struct cpti_selection *selection,
     return CPT_WEIGHT_ONE;
 }
 
-/* A note's value is UTF-8 text; what comes from the command line may be anything. */
+/* A note is valid UTF-8; text from the command line may be any bytes. */
 static cpt_status note_term(struct cpt_bytes term, struct cpt_tree *tree)
 {
     char text[CPT_TREE_NOTE_VALUE_BYTES_MAX + 1];
@@ -346,7 +345,7 @@ cpt_status cpti_selection_note(const struct cpti_selection *selection,
     if (status == CPT_OK) {
         status = note_percentiles(selection, tree);
     }
-    /* as points of time: "15m" means nothing to who reads the tree tomorrow */
+    /* as points in time: "15m" means nothing tomorrow */
     if (status == CPT_OK && selection->since != NULL) {
         status = cpt_tree_note(tree, "from", cpti_utc(selection->since_ns, text));
     }
@@ -362,7 +361,7 @@ cpt_status cpti_selection_note(const struct cpti_selection *selection,
     return status;
 }
 
-int cpti_selection_is_narrow(const struct cpti_selection *selection)
+bool cpti_selection_is_narrow(const struct cpti_selection *selection)
 {
     return selection->expression.term_count != 0 || selection->since != NULL ||
            selection->until != NULL || selection->includes_forced ||
@@ -373,7 +372,7 @@ void cpti_selection_join(struct cpti_selection *selection, struct cpti_selection
 {
     for (size_t i = 0; i < selection->expression.test_count; i++) {
         if (from->was_seen[i] && !selection->was_seen[i]) {
-            selection->was_seen[i] = 1;
+            selection->was_seen[i] = true;
             selection->unseen_count--;
         }
     }
@@ -390,27 +389,27 @@ struct cpt_bytes cpti_selection_unseen(const struct cpti_selection *selection)
     return (struct cpt_bytes){NULL, 0};
 }
 
-static int contains(struct cpt_bytes text, const char *word)
+static bool contains(struct cpt_bytes text, const char *word)
 {
     const size_t bytes = strlen(word);
 
     for (size_t i = 0; i + bytes <= text.bytes; i++) {
         if (memcmp(text.data + i, word, bytes) == 0) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
-int cpti_selection_is_doubtful(const struct cpti_selection *selection)
+bool cpti_selection_is_doubtful(const struct cpti_selection *selection)
 {
     for (size_t i = 0; i < selection->expression.term_count; i++) {
         const struct cpt_bytes text = selection->texts[i];
 
         if (cpti_expression_is_simple(text) &&
             (contains(text, " and ") || contains(text, " or "))) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }

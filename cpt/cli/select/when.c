@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* when.c - points of time as people give them; see when.h */
+/* when.c - points in time as people write them; see when.h */
 #include "cpt/cli/select/when.h"
 
 #include <stddef.h>
@@ -10,11 +10,12 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 
-/* Later than any time that a record can have is no time. */
+/* Above any time that a record can have. */
 #define SECONDS_MAX (UINT64_C(9223372036))
 
-/* Decimal digits at *@at, at most @digits_max; steps over them. 0 if there are none. */
-static int take_number(const char **at, size_t digits_max, uint64_t *number)
+/* Reads at most @digits_max decimal digits at *@at and moves past them. False if there
+ * are none. */
+static bool take_number(const char **at, size_t digits_max, uint64_t *number)
 {
     size_t digits = 0;
     uint64_t sum = 0;
@@ -28,27 +29,27 @@ static int take_number(const char **at, size_t digits_max, uint64_t *number)
     return digits != 0;
 }
 
-/* ".5" behind seconds, as nanoseconds; nothing is 0. */
-static int take_fraction(const char **at, uint64_t *ns)
+/* Reads ".5" after seconds, as nanoseconds; 0 if there is no dot. */
+static bool take_fraction(const char **at, uint64_t *ns)
 {
     uint64_t unit = SECOND_NS;
 
     *ns = 0;
     if (**at != '.') {
-        return 1;
+        return true;
     }
     (*at)++;
     if (**at < '0' || **at > '9') {
-        return 0;
+        return false;
     }
     for (; **at >= '0' && **at <= '9'; (*at)++) {
         unit /= 10;
         *ns += unit * (uint64_t)(**at - '0');
     }
-    return 1;
+    return true;
 }
 
-static int ago(const char *text, uint64_t now_unix_ns, uint64_t *unix_ns)
+static bool ago(const char *text, uint64_t now_unix_ns, uint64_t *unix_ns)
 {
     static const struct {
         const char *unit;
@@ -65,57 +66,57 @@ static int ago(const char *text, uint64_t now_unix_ns, uint64_t *unix_ns)
     uint64_t count;
 
     if (!take_number(&text, 12, &count)) {
-        return 0;
+        return false;
     }
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         if (strcmp(text, units[i].unit) == 0) {
             *unix_ns = count > now_unix_ns / units[i].ns
                            ? 0
                            : now_unix_ns - count * units[i].ns;
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
-static int since_1970(const char *text, uint64_t *unix_ns)
+static bool since_1970(const char *text, uint64_t *unix_ns)
 {
     uint64_t seconds;
     uint64_t ns;
 
     if (!take_number(&text, 11, &seconds) || !take_fraction(&text, &ns) ||
         *text != '\0' || seconds >= SECONDS_MAX) {
-        return 0;
+        return false;
     }
     *unix_ns = seconds * SECOND_NS + ns;
-    return 1;
+    return true;
 }
 
-/* "Z", "+01:00" or nothing; the offset in seconds. */
-static int take_zone(const char *text, int64_t *seconds)
+/* Reads "Z", "+01:00" or nothing as an offset in seconds. */
+static bool take_zone(const char *text, int64_t *seconds)
 {
-    const int is_west = *text == '-';
+    const bool is_west = *text == '-';
     uint64_t hours;
     uint64_t minutes;
 
     *seconds = 0;
     if (*text == '\0' || strcmp(text, "Z") == 0) {
-        return 1;
+        return true;
     }
     if (*text != '+' && *text != '-') {
-        return 0;
+        return false;
     }
     text++;
     if (!take_number(&text, 2, &hours) || *text++ != ':' ||
         !take_number(&text, 2, &minutes) || *text != '\0' || hours > 23 ||
         minutes > 59) {
-        return 0;
+        return false;
     }
     *seconds = (int64_t)(hours * 3600 + minutes * 60) * (is_west ? -1 : 1);
-    return 1;
+    return true;
 }
 
-static int calendar(const char *text, uint64_t *unix_ns)
+static bool calendar(const char *text, uint64_t *unix_ns)
 {
     uint64_t parts[6] = {0};
     static const char ends[5] = {'-', '-', 'T', ':', ':'};
@@ -131,7 +132,7 @@ static int calendar(const char *text, uint64_t *unix_ns)
             break;
         }
         if (*text != ends[count - 1]) {
-            return 0;
+            return false;
         }
         text++;
     }
@@ -139,7 +140,7 @@ static int calendar(const char *text, uint64_t *unix_ns)
         !take_zone(text, &zone) || parts[0] < 1970 || parts[1] < 1 || parts[1] > 12 ||
         parts[2] < 1 || parts[2] > 31 || parts[3] > 23 || parts[4] > 59 ||
         parts[5] > 60) {
-        return 0;
+        return false;
     }
     date.tm_year = (int)parts[0] - 1900;
     date.tm_mon = (int)parts[1] - 1;
@@ -150,13 +151,13 @@ static int calendar(const char *text, uint64_t *unix_ns)
     seconds = (int64_t)timegm(&date) - zone;
     if (seconds < 0 || (uint64_t)seconds >= SECONDS_MAX ||
         date.tm_mday != (int)parts[2]) {
-        return 0; /* timegm() makes of the 31st of June the 1st of July */
+        return false; /* timegm() turns the 31st of June into the 1st of July */
     }
     *unix_ns = (uint64_t)seconds * SECOND_NS + ns;
-    return 1;
+    return true;
 }
 
-int cpti_when(const char *text, uint64_t now_unix_ns, uint64_t *unix_ns)
+bool cpti_when(const char *text, uint64_t now_unix_ns, uint64_t *unix_ns)
 {
     if (text[0] == '@') {
         return since_1970(text + 1, unix_ns);
