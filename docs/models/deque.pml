@@ -11,7 +11,7 @@
  * Broken on purpose, each of which the checker must find:
  *   BROKEN_ORDER   the owner reads top before it lowers bottom
  *   BROKEN_LAST    the owner takes the last work without a compare and swap
- *   BROKEN_FULL    push does not look whether there is room
+ *   BROKEN_FULL    push does not check that there is room
  */
 #define WORKS  4
 #define PLACES 2

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * guest.pml - foreign threads that take part, in framework/pool/pool.c
+ * guest.pml - guests: threads that take part in a pool, framework/pool/pool_guest.c
  *
- * Two workers on two seats; two guests (cpti_pool_enter, cpti_pool_exit) and one who
- * submits work 0 to the inbox. A guest takes a seat if that is not the last one; the
+ * Two workers on two seats; two guests (cpti_pool_enter, cpti_pool_exit) and a thread
+ * that submits work 0 to the inbox. A guest takes a seat if it is not the last one; the
  * first puts work 1 into its own deque. Each computes until work 0 has begun. Then the
- * turn of the first may be over (yield: it stands up and computes until others have run
- * its work), or it runs what it finds until there is nothing, stands up and leaves.
+ * turn of the first may be over (yield: it leaves its seat and computes until others
+ * have run its work), or it runs what it finds until there is nothing, and leaves.
  * Work 0 computes until work 1 has run. As in sleep.pml, a lost wake-up is a deadlock,
  * which the checker reports; in the end all seats must be free.
  *
  * Broken on purpose, each of which the checker must find:
  *   BROKEN_SEAT   a guest takes the last seat, too
- *   BROKEN_STAND  who stands up wakes nobody for the work that is there
- *   BROKEN_GIVE   who leaves keeps the seat
+ *   BROKEN_STAND  a guest that leaves its seat wakes no thread for work that is there
+ *   BROKEN_GIVE   a guest that leaves the pool keeps its seat
  */
 #define WORKERS 2
 #define PLACES  3
@@ -228,7 +228,7 @@ gone:
     left++
 }
 
-/* Once all is over, each seat is free again and nobody searches. */
+/* In the end each seat is free again and no thread searches. */
 proctype owner()
 {
     byte i;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * sleep.pml - who sleeps and who is woken, in framework/pool/pool.c
+ * sleep.pml - threads that sleep and are woken, in framework/pool/pool.c
  *
- * SEATS workers and EXTRA threads for those that block; a foreign thread that submits
- * three works and the owner of the pool, who frees it once all works have run:
+ * SEATS workers and EXTRA threads for those that block; a thread of the application
+ * that submits three works; and the owner, which frees the pool once all have run:
  *
  *      work 0   (inbox)  computes until work 1 has begun on another thread
  *      work 1   (inbox)  submits work 3 to its own deque, and computes until another
@@ -14,15 +14,15 @@
  *
  * The state (free seats, searching threads) changes in one step, as it is one word;
  * queues are read and written in one step each (deque.pml is about their insides). All
- * works run, each once; nobody sleeps for ever; nobody touches a pool that was freed.
- * What would be a lost wake-up is a deadlock here, which the checker reports.
+ * works run, each once; no thread sleeps for ever, none touches a pool that was freed.
+ * A lost wake-up is a deadlock here, which the checker reports.
  *
  * Broken on purpose, each of which the checker must find:
- *   BROKEN_RECHECK  who goes to sleep does not look for work once more
- *   BROKEN_ORDER    who submits looks at the state before the work is there
- *   BROKEN_LAST     the last searcher, having found work, wakes nobody for the rest
+ *   BROKEN_RECHECK  a thread goes to sleep without another look for work
+ *   BROKEN_ORDER    the submitter looks at the state before the work is there
+ *   BROKEN_LAST     the last searcher, having found work, wakes none for the rest
  *   BROKEN_BLOCK    a thread that blocks keeps its seat
- *   BROKEN_FREE     a foreign thread wakes somebody without the lock
+ *   BROKEN_FREE     a submit from elsewhere wakes a thread without the lock
  */
 #define SEATS   2
 #define EXTRA   1

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * deque.h - the work of one thread, from which others may steal
+ * deque.h - the work of one thread, from which other threads may steal
  *
- *      push, pop (its owner) --> [ newest ... oldest ] --> steal (anybody)
+ *      push, pop (its owner) --> [ newest ... oldest ] --> steal (any other)
  *
- * The owner takes what it put in last, whose data are still in its caches; a thief
- * takes what has waited longest, which mostly is the largest piece. A deque holds no
- * more than CPTI_DEQUE_WORKS_MAX; the pool has another place for the rest.
+ * The owner takes the newest work, whose data are still in its caches. A thief takes
+ * the oldest, which mostly is the largest piece. A deque holds at most
+ * CPTI_DEQUE_WORKS_MAX works; the rest go to the pool's inbox.
  *
  * The algorithm is that of Chase and Lev, with the orderings of Le, Pop, Cohen and
  * Zappa Nardelli (PPoPP 2013), but with sequentially consistent operations in place of
@@ -16,21 +16,22 @@
  *      works[]   . . | 7 | 8 | 9 | . . .          works 7 to 9 are in it
  *                      ^ top       ^ bottom
  *
- * `top` only grows, by whoever takes the work there: a thief, or the owner if it is the
- * last one, by compare and swap. All other works are the owner's: it lowers `bottom`
- * first and then reads `top`; a thief reads `top` first and then `bottom`. Of the two
- * one sees the other, so that both never take the same work without the swap.
+ * `top` only grows. A thief that takes the work there, or the owner if it is the last
+ * one, raises it by compare and swap. The owner takes all other works without: it
+ * lowers `bottom` first and then reads `top`; a thief reads `top` first and then
+ * `bottom`. One of the two sees the other, so that both never take the same work
+ * without the swap.
  *
- *      a work is in at most one of       push    pop     steal
+ *      what keeps two of them apart      push    pop     steal
  *      push                                -    (owner)  works[] written, then bottom
  *      pop                              (owner)    -     the swap, for the last one
  *      steal                                             the swap
  *
- * A thief may read a work that is already another's, or overwritten: its swap then
- * fails. works[] is overwritten only once `top` has passed, as push() refuses before.
+ * A thief may read a work that another thread has taken, or that was overwritten: its
+ * swap then fails. push() overwrites works[] only after `top` has passed.
  *
- * Whether it is empty takes part in the protocol by which the pool's threads go to
- * sleep (pool.c): hence seq_cst there, and in push().
+ * is_empty() is a part of the protocol by which the pool's threads go to sleep
+ * (pool.c): hence seq_cst there, and in push().
  */
 #ifndef CPT_DEQUE_H
 #define CPT_DEQUE_H
@@ -38,6 +39,7 @@
 #include "framework/cpt_runtime.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 enum { CPTI_DEQUE_WORKS_MAX = 256, CPTI_DEQUE_CACHE_LINE = 64 };
 
@@ -63,29 +65,29 @@ static inline void cpti_deque_deinit(struct cpti_deque *deque)
     (void)deque;
 }
 
-/* Nothing was in it for a moment during the call. */
-static inline int cpti_deque_is_empty(struct cpti_deque *deque)
+/* Whether it was empty at some moment during the call. */
+static inline bool cpti_deque_is_empty(struct cpti_deque *deque)
 {
     const uint64_t top = atomic_load(&deque->top);
 
     return (int64_t)(atomic_load(&deque->bottom) - top) <= 0;
 }
 
-/* 0: it is full. Owner only. */
-static inline int cpti_deque_push(struct cpti_deque *deque, struct cpt_work *work)
+/* false: it is full. Owner only. */
+static inline bool cpti_deque_push(struct cpti_deque *deque, struct cpt_work *work)
 {
     const uint64_t bottom = atomic_load_explicit(&deque->bottom, memory_order_relaxed);
-    /* Acquire: whoever has taken the work at the same place has read it. */
+    /* Acquire: the thread that took the work at the same place has read it. */
     const uint64_t top = atomic_load_explicit(&deque->top, memory_order_acquire);
 
     if (bottom - top >= CPTI_DEQUE_WORKS_MAX) {
-        return 0;
+        return false;
     }
-    /* Relaxed: published by the store below, which a thief reads before it. */
+    /* Relaxed: the store below publishes it, and a thief reads that one first. */
     atomic_store_explicit(&deque->works[bottom % CPTI_DEQUE_WORKS_MAX], work,
                           memory_order_relaxed);
     atomic_store(&deque->bottom, bottom + 1);
-    return 1;
+    return true;
 }
 
 /* The newest, or NULL. Owner only. */
@@ -96,7 +98,7 @@ static inline struct cpt_work *cpti_deque_pop(struct cpti_deque *deque)
     struct cpt_work *work = NULL;
 
     if (bottom == top) {
-        return NULL; /* for sure: only the owner makes it more */
+        return NULL; /* certainly empty: only the owner adds works */
     }
     atomic_store(&deque->bottom, bottom - 1);
     top = atomic_load(&deque->top);

@@ -3,9 +3,9 @@
 /*
  * executor.c - the executor without threads
  *
- * Work submitted from within work is put into a list of the thread and run when what
- * runs has returned: in order, and the stack stays flat however long the chain. Only a
- * task that blocks (cpt_wait()) runs the list from within.
+ * Work that is submitted by work goes into a list of the thread and runs in order, after
+ * its submitter has returned: the stack stays flat, however long the chain. Only a task
+ * that blocks (cpt_wait()) runs the list from within.
  */
 #include "framework/pool/executor.h"
 
@@ -14,7 +14,7 @@
 struct inline_queue {
     struct cpt_work *first;
     struct cpt_work *last;
-    int is_running;
+    bool is_running;
 };
 
 _Thread_local uint32_t cpti_thread_occupant;
@@ -28,16 +28,16 @@ static void put(struct inline_queue *queue, struct cpt_work *work)
     queue->last = work;
 }
 
-static int run_one(struct inline_queue *queue)
+static bool run_one(struct inline_queue *queue)
 {
     struct cpt_work *work = queue->first;
 
     if (work == NULL) {
-        return 0;
+        return false;
     }
     queue->first = work->next;
     work->run(work);
-    return 1;
+    return true;
 }
 
 static void inline_submit(struct cpt_executor *executor, struct cpt_work *work)
@@ -49,10 +49,10 @@ static void inline_submit(struct cpt_executor *executor, struct cpt_work *work)
     if (queue->is_running) {
         return;
     }
-    queue->is_running = 1;
+    queue->is_running = true;
     while (run_one(queue)) {
     }
-    queue->is_running = 0;
+    queue->is_running = false;
     cpti_thread_idles();
 }
 
@@ -62,7 +62,7 @@ static unsigned inline_hunger(struct cpt_executor *executor)
     return inline_queue.first != NULL ? (unsigned)CPT_HUNGRY_WORK : 0;
 }
 
-/* Work that is run is on a thread whose list is being run. */
+/* The caller is work, so this thread is running its list. */
 static int inline_yield(struct cpt_executor *executor, struct cpt_work *work)
 {
     struct inline_queue *queue = &inline_queue;
@@ -97,7 +97,7 @@ static int inline_cancel(struct cpt_executor *executor, struct cpt_timer *timer)
     return 0;
 }
 
-int cpti_executor_inline_runs(void)
+bool cpti_executor_inline_runs(void)
 {
     return inline_queue.is_running;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* executor.h - what executors and the runtime tell each other of a thread */
+/* executor.h - what executors and the runtime share about a thread */
 #ifndef CPT_EXECUTOR_H
 #define CPT_EXECUTOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Whether this thread is running work of the inline executor. */
-int cpti_executor_inline_runs(void);
+bool cpti_executor_inline_runs(void);
 
 /* The occupant of this thread: the name of the task that ran on it last, see
  * cpti_task_name(); 0: it has been idle since. A task that queued was kept waiting by

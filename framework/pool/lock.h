@@ -29,7 +29,7 @@ enum cpti_lock_rank {
     CPTI_RANK_COUNTERS, /* struct cpti_counters.lock: the table of callees */
     CPTI_RANK_LOG,      /* struct cpt_log_queue.lock */
     CPTI_RANK_WAITER,   /* the wait of cpt_request_run() */
-    CPTI_RANK_POOL,     /* struct pool.lock and other executors: work and timers */
+    CPTI_RANK_POOL,     /* struct cpti_pool.lock and other executors: work, timers */
     CPTI_RANK_HTTP,     /* struct cpt_http.lock: likewise, and references */
     CPTI_RANK_NAMES     /* names.c: names of tasks, and those that requests make up */
 };

@@ -6,34 +6,38 @@
 #ifndef CPT_POOL_STATE_H
 #define CPT_POOL_STATE_H
 
+#include "cpt/container.h"
 #include "framework/pool/deque.h"
 #include "framework/pool/lock.h"
 #include "framework/pool/timer_thread.h"
 
 #include <semaphore.h>
 
-enum { CACHE_LINE = 64 };
+enum {
+    CPTI_POOL_CACHE_LINE = 64,
+    CPTI_POOL_GUESTS_MAX = 64 /* with a place, at one time */
+};
 
-/* What a thread of the pool, or one that takes part, has of its own. */
-struct place {
-    struct pool *pool;
+/* What belongs to one thread that runs work of a pool: a worker, or a guest (pool.h). */
+struct cpti_place {
+    struct cpti_pool *pool;
     uint64_t random;       /* whom to steal from first */
-    uint64_t turn_ns;      /* since when it has seen others waiting; 0: not yet */
+    uint64_t turn_ns;      /* when it first saw others waiting; 0: not yet */
     uint64_t stolen_count; /* written by its thread; see count_up() */
     uint32_t local_count;  /* works since it looked into the inbox */
     uint32_t block_depth;
-    unsigned char has_left_seat; /* while it blocks; guarded by lock */
-    unsigned char is_adopted;    /* of a foreign thread */
-    unsigned char is_taken;      /* guarded by lock: a foreign thread has it */
-    unsigned char has_seat;      /* a foreign thread: it counts as a worker */
-    struct place *next_refused;  /* see struct pool; guarded by lock */
+    bool has_left_seat;              /* while it blocks; guarded by lock */
+    bool is_guest;                   /* of a guest, or of no thread at present */
+    bool is_taken;                   /* a guest has it; guarded by lock */
+    bool has_seat;                   /* a guest: it counts as a worker */
+    struct cpti_place *next_refused; /* see struct cpti_pool; guarded by lock */
     pthread_t thread;
-    char pad[CACHE_LINE]; /* thieves read the deque, nobody else the above */
+    char pad[CPTI_POOL_CACHE_LINE]; /* thieves read the deque, but none of the above */
     struct cpti_deque deque;
 };
 
-struct pool {
-    struct cpt_executor executor; /* first: it is what the user has */
+struct cpti_pool {
+    struct cpt_executor executor; /* what the user has */
     const struct cpt_alloc *alloc;
     char name[CPT_NAME_BYTES_MAX + 1];
     unsigned worker_count;
@@ -41,15 +45,15 @@ struct pool {
     unsigned places_max;
     unsigned spin_ns;
 
-    char pad0[CACHE_LINE];
-    atomic_uint_fast32_t state; /* see SEAT below */
+    char pad0[CPTI_POOL_CACHE_LINE];
+    atomic_uint_fast32_t state; /* see CPTI_SEAT below */
     atomic_uint_fast32_t inbox_count;
     atomic_uint_fast32_t place_count;
-    atomic_uint_fast32_t guest_count; /* foreign threads with a seat */
-    atomic_int is_stopping;
-    atomic_int is_over;
+    atomic_uint_fast32_t seated_guest_count; /* guests with a seat */
+    atomic_bool is_stopping;
+    atomic_bool is_over;
     atomic_uint_fast64_t woken_count;
-    char pad1[CACHE_LINE];
+    char pad1[CPTI_POOL_CACHE_LINE];
 
     sem_t wake;            /* one token: a seat that was taken for a sleeper */
     struct cpti_lock lock; /* guards what follows */
@@ -60,82 +64,122 @@ struct pool {
     uint64_t spilled_count;
     uint64_t refused_count;
     uint64_t unmade_count;
-    unsigned adopted_count; /* foreign threads with a place */
+    unsigned guest_count; /* guests with a place */
     unsigned thread_count;
-    unsigned blocked_count; /* that have left their seats */
-    struct place *refused;  /* that block on them, as no thread could be added */
+    unsigned blocked_count;     /* threads that block and have left their seats */
+    struct cpti_place *refused; /* threads that block on their seats: no other thread
+                                   could take them */
 
-    char pad2[CACHE_LINE];
+    char pad2[CPTI_POOL_CACHE_LINE];
     struct cpti_timer_thread timers;
 
-    /* Of threads and of foreign ones; only ever more, see place_count. */
-    struct place *places[];
+    /* Of workers and of guests. None is freed before the pool is; see place_count. */
+    struct cpti_place *places[];
 };
 
 /* --- The state: searching threads in the lower half, free seats, biased, above --- */
 
-#define SEARCHER UINT32_C(1)
-#define SEAT     (UINT32_C(1) << 16)
-#define NO_SEAT  (UINT32_C(1) << 31)
+#define CPTI_SEARCHER UINT32_C(1)
+#define CPTI_SEAT     (UINT32_C(1) << 16)
+#define CPTI_NO_SEAT  (UINT32_C(1) << 31)
 
-static inline int free_seats(uint_fast32_t state)
+static inline int cpti_pool_free_seats(uint_fast32_t state)
 {
-    return (int)((uint32_t)state >> 16) - (int)(NO_SEAT >> 16);
+    return (int)((uint32_t)state >> 16) - (int)(CPTI_NO_SEAT >> 16);
 }
 
-static inline unsigned searching(uint_fast32_t state)
+static inline unsigned cpti_pool_searchers(uint_fast32_t state)
 {
-    return (unsigned)(state & (SEAT - 1));
+    return (unsigned)(state & (CPTI_SEAT - 1));
 }
 
-/* Takes a free seat for one who will search, if nobody searches. */
-static inline int take_seat(struct pool *pool)
+/* Takes a free seat for a thread that will search, if none searches. */
+static inline bool cpti_pool_take_seat(struct cpti_pool *pool)
 {
     uint_fast32_t state = atomic_load(&pool->state);
 
-    while (searching(state) == 0 && free_seats(state) > 0) {
+    while (cpti_pool_searchers(state) == 0 && cpti_pool_free_seats(state) > 0) {
         if (atomic_compare_exchange_weak(&pool->state, &state,
-                                         state - SEAT + SEARCHER)) {
-            return 1;
+                                         state - CPTI_SEAT + CPTI_SEARCHER)) {
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
-/* There is work, and it was put where others look before this was called. */
-static inline void wake_one(struct pool *pool)
+/* The caller has put work where others look, and calls this after that. */
+static inline void cpti_pool_wake_one(struct cpti_pool *pool)
 {
-    if (take_seat(pool)) {
+    if (cpti_pool_take_seat(pool)) {
         atomic_fetch_add_explicit(&pool->woken_count, 1, memory_order_relaxed);
         (void)sem_post(&pool->wake);
     }
 }
 
-static inline struct place *place_at(struct pool *pool, unsigned index)
-{
-    return pool->places[index];
-}
-
-/* The places below are complete; seq_cst, as it is a part of what who goes to sleep
- * reads after it has written the state. */
-static inline unsigned place_count(struct pool *pool)
+/* The places below this index are complete. seq_cst: a thread that goes to sleep reads
+ * it after it has written the state. */
+static inline unsigned cpti_pool_place_count(struct cpti_pool *pool)
 {
     return (unsigned)atomic_load(&pool->place_count);
 }
 
-static inline int has_work(struct pool *pool)
+static inline bool cpti_pool_has_work(struct cpti_pool *pool)
 {
-    const unsigned count = place_count(pool);
+    const unsigned count = cpti_pool_place_count(pool);
 
     if (atomic_load(&pool->inbox_count) != 0) {
-        return 1;
+        return true;
     }
     for (unsigned i = 0; i < count; i++) {
-        if (!cpti_deque_is_empty(&place_at(pool, i)->deque)) {
-            return 1;
+        if (!cpti_deque_is_empty(&pool->places[i]->deque)) {
+            return true;
         }
     }
-    return 0;
+    return false;
 }
+
+static inline struct cpti_pool *cpti_pool_of(struct cpt_executor *executor)
+{
+    return CPTI_CONTAINER(executor, struct cpti_pool, executor);
+}
+
+/* --- pool.c, for guests --- */
+
+/* The place of this thread, in any pool; NULL: it has none. */
+extern _Thread_local struct cpti_place *cpti_pool_current_place
+    __attribute__((tls_model("initial-exec")));
+
+/* This thread's place in @pool, or NULL. */
+static inline struct cpti_place *cpti_pool_own_place(const struct cpti_pool *pool)
+{
+    struct cpti_place *place = cpti_pool_current_place;
+
+    return place != NULL && place->pool == pool ? place : NULL;
+}
+
+/* Whether @executor, which may be NULL, is a pool. */
+bool cpti_pool_is(const struct cpt_executor *executor);
+
+/* A place that no thread has, or a new one; NULL: no memory. Lock held. */
+struct cpti_place *cpti_pool_take_place(struct cpti_pool *pool);
+
+/* Looks for work for a while, and only until @is_over holds (NULL: it never does). */
+struct cpt_work *cpti_pool_search(struct cpti_pool *pool, struct cpti_place *place,
+                                  bool (*is_over)(void *context), void *context);
+
+/* The thread has found work. The last searcher wakes another one if there is more. */
+void cpti_pool_stop_searching(struct cpti_pool *pool);
+
+/* A seat has become free: cpt_pool_free() may wait for that. */
+void cpti_pool_tell_quiet(struct cpti_pool *pool);
+
+/* --- pool_guest.c, for the pool --- */
+
+/* The pool that this thread, which has no place, takes part in once it submits. */
+extern _Thread_local struct cpt_executor *cpti_pool_guest_of
+    __attribute__((tls_model("initial-exec")));
+
+/* A guest leaves its seat to a worker. */
+void cpti_pool_stand_up(struct cpti_pool *pool, struct cpti_place *place);
 
 #endif

@@ -3,11 +3,12 @@
 /*
  * queue_executor.c - an executor that a foreign event loop drives
  *
- * A queue and the timers, behind a lock. The loop asks when it has to be back, and from
- * then on is woken by what comes sooner: `asleep_until_ns` is that promise, and 0 while
- * the loop is awake and will ask again. So a loop that is busy is never woken, and one
- * that waits is woken once.
+ * A queue and the timers, behind a lock. The loop asks how long it may wait, and from
+ * then on work or a timer that comes sooner wakes it: `asleep_until_ns` is when it is
+ * back by itself, and 0 while it is awake and will ask again. So a loop that is busy is
+ * never woken, and one that waits is woken once.
  */
+#include "cpt/container.h"
 #include "framework/pool/lock.h"
 #include "framework/pool/timers.h"
 
@@ -15,14 +16,14 @@
 #include <stdio.h>
 
 struct queue {
-    struct cpt_executor executor; /* first: it is what the user has */
+    struct cpt_executor executor; /* what the user has */
     const struct cpt_alloc *alloc;
     const struct cpt_clock *clock;
     void (*wake)(void *context);
     void *context;
     char name[CPT_NAME_BYTES_MAX + 1];
 
-    struct cpti_lock lock; /* guards all below */
+    struct cpti_lock lock; /* guards what follows */
     struct cpt_work *first;
     struct cpt_work *last;
     atomic_size_t count; /* relaxed where it is only a hint */
@@ -30,13 +31,18 @@ struct queue {
     uint64_t asleep_until_ns;
 };
 
-/* There is something at @at_ns. Lock held. */
+static struct queue *queue_of(struct cpt_executor *executor)
+{
+    return CPTI_CONTAINER(executor, struct queue, executor);
+}
+
+/* There is something to run at @at_ns. Lock held. */
 static void wake(struct queue *queue, uint64_t at_ns)
 {
     if (at_ns < queue->asleep_until_ns) {
         queue->asleep_until_ns = 0;
         if (queue->wake != NULL) {
-            /* With the lock held: once the work has run, somebody may free us. */
+            /* With the lock held: once the work has run, the executor may be freed. */
             queue->wake(queue->context);
         }
     }
@@ -53,7 +59,7 @@ static void put(struct queue *queue, struct cpt_work *work)
 
 static void queue_submit(struct cpt_executor *executor, struct cpt_work *work)
 {
-    struct queue *queue = (struct queue *)executor;
+    struct queue *queue = queue_of(executor);
 
     cpti_lock_take(&queue->lock);
     put(queue, work);
@@ -64,7 +70,7 @@ static void queue_submit(struct cpt_executor *executor, struct cpt_work *work)
 static cpt_status queue_after(struct cpt_executor *executor, struct cpt_timer *timer,
                               uint64_t delay_ns)
 {
-    struct queue *queue = (struct queue *)executor;
+    struct queue *queue = queue_of(executor);
     const uint64_t at_ns = cpti_timer_at(cpt_clock_now_ns(queue->clock), delay_ns);
     cpt_status status = CPT_OK;
 
@@ -79,8 +85,8 @@ static cpt_status queue_after(struct cpt_executor *executor, struct cpt_timer *t
 
 static int queue_cancel(struct cpt_executor *executor, struct cpt_timer *timer)
 {
-    struct queue *queue = (struct queue *)executor;
-    int was_waiting = 0;
+    struct queue *queue = queue_of(executor);
+    bool was_waiting = false;
 
     cpti_lock_take(&queue->lock);
     was_waiting = cpti_timers_remove(&queue->timers, timer);
@@ -90,7 +96,7 @@ static int queue_cancel(struct cpt_executor *executor, struct cpt_timer *timer)
 
 static unsigned queue_hunger(struct cpt_executor *executor)
 {
-    struct queue *queue = (struct queue *)executor;
+    struct queue *queue = queue_of(executor);
 
     return atomic_load_explicit(&queue->count, memory_order_relaxed) != 0
                ? (unsigned)CPT_HUNGRY_WORK
@@ -99,8 +105,8 @@ static unsigned queue_hunger(struct cpt_executor *executor)
 
 static int queue_yield(struct cpt_executor *executor, struct cpt_work *work)
 {
-    struct queue *queue = (struct queue *)executor;
-    int others_wait = 0;
+    struct queue *queue = queue_of(executor);
+    bool others_wait = false;
 
     cpti_lock_take(&queue->lock);
     others_wait = queue->first != NULL;
@@ -113,8 +119,8 @@ static int queue_yield(struct cpt_executor *executor, struct cpt_work *work)
 
 /* --- Running --- */
 
-/* Fires a timer that is due by @now_ns. 0: there is none. */
-static int fire_one(struct queue *queue, uint64_t now_ns)
+/* Fires a timer that is due by @now_ns. false: there is none. */
+static bool fire_one(struct queue *queue, uint64_t now_ns)
 {
     struct cpt_timer *timer = NULL;
 
@@ -127,8 +133,8 @@ static int fire_one(struct queue *queue, uint64_t now_ns)
     return timer != NULL;
 }
 
-/* Runs a piece of work. 0: there is none. */
-static int run_one(struct queue *queue)
+/* Runs a piece of work. false: there is none. */
+static bool run_one(struct queue *queue)
 {
     struct cpt_work *work = NULL;
 
@@ -147,14 +153,14 @@ static int run_one(struct queue *queue)
 
 static int queue_help(struct cpt_executor *executor)
 {
-    struct queue *queue = (struct queue *)executor;
+    struct queue *queue = queue_of(executor);
 
     return fire_one(queue, cpt_clock_now_ns(queue->clock)) || run_one(queue);
 }
 
 size_t cpt_queue_executor_run(struct cpt_executor *executor, size_t count_max)
 {
-    struct queue *queue = (struct queue *)executor;
+    struct queue *queue = queue_of(executor);
     const uint64_t now_ns = cpt_clock_now_ns(queue->clock);
     size_t done_count = 0;
     size_t timer_count = 0;
@@ -178,7 +184,7 @@ size_t cpt_queue_executor_run(struct cpt_executor *executor, size_t count_max)
 
 uint64_t cpt_queue_executor_next_ns(struct cpt_executor *executor)
 {
-    struct queue *queue = (struct queue *)executor;
+    struct queue *queue = queue_of(executor);
     const uint64_t now_ns = cpt_clock_now_ns(queue->clock);
     const struct cpt_timer *timer = NULL;
     uint64_t at_ns = UINT64_MAX;
@@ -196,7 +202,7 @@ uint64_t cpt_queue_executor_next_ns(struct cpt_executor *executor)
     return at_ns == UINT64_MAX ? UINT64_MAX : at_ns - now_ns;
 }
 
-/* --- Made, freed --- */
+/* --- Making and freeing --- */
 
 struct cpt_executor *
 cpt_queue_executor_new(const struct cpt_queue_executor_options *given,
@@ -218,7 +224,7 @@ cpt_queue_executor_new(const struct cpt_queue_executor_options *given,
     queue->clock = options.clock != NULL ? options.clock : cpt_clock_monotonic();
     queue->wake = options.wake;
     queue->context = options.context;
-    queue->asleep_until_ns = UINT64_MAX; /* nobody has run it yet */
+    queue->asleep_until_ns = UINT64_MAX; /* the loop has not run it yet */
     (void)snprintf(queue->name, sizeof queue->name, "%s",
                    options.name != NULL ? options.name : "queue");
     queue->executor = (struct cpt_executor){.name = queue->name,
@@ -234,12 +240,12 @@ cpt_queue_executor_new(const struct cpt_queue_executor_options *given,
 
 void cpt_queue_executor_free(struct cpt_executor *executor)
 {
-    struct queue *queue = (struct queue *)executor;
+    struct queue *queue = executor != NULL ? queue_of(executor) : NULL;
 
     if (queue == NULL) {
         return;
     }
-    /* Whoever has submitted what just ran may still hold it. */
+    /* The thread that submitted what just ran may still hold the lock. */
     cpti_lock_take(&queue->lock);
     cpti_lock_release(&queue->lock);
     cpti_lock_deinit(&queue->lock);

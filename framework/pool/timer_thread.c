@@ -19,11 +19,11 @@ void cpti_timer_thread_init(struct cpti_timer_thread *thread,
     (void)pthread_condattr_destroy(&monotonic);
     thread->timers = (struct cpti_timers){.alloc = alloc};
     thread->wake_ns = 0;
-    thread->is_over = 0;
-    thread->has_begun = 0;
+    thread->is_over = false;
+    thread->has_begun = false;
 }
 
-/* Waits for @timer, or for one that comes before it. Lock held. */
+/* Waits until @timer is due, or an earlier one is added. NULL: for any. Lock held. */
 static void wait_for(struct cpti_timer_thread *thread, const struct cpt_timer *timer)
 {
     struct timespec until;
@@ -63,12 +63,10 @@ static void *run(void *context)
 /* Lock held. */
 static cpt_status begin(struct cpti_timer_thread *thread)
 {
-    if (!thread->has_begun) {
-        if (pthread_create(&thread->thread, NULL, run, thread) != 0) {
-            return CPT_NO_MEMORY;
-        }
-        thread->has_begun = 1;
+    if (!thread->has_begun && pthread_create(&thread->thread, NULL, run, thread) != 0) {
+        return CPT_NO_MEMORY;
     }
+    thread->has_begun = true;
     return CPT_OK;
 }
 
@@ -91,9 +89,9 @@ cpt_status cpti_timer_thread_after(struct cpti_timer_thread *thread,
     return status;
 }
 
-int cpti_timer_thread_cancel(struct cpti_timer_thread *thread, struct cpt_timer *timer)
+bool cpti_timer_thread_cancel(struct cpti_timer_thread *thread, struct cpt_timer *timer)
 {
-    int was_waiting = 0;
+    bool was_waiting = false;
 
     cpti_lock_take(&thread->lock);
     was_waiting = cpti_timers_remove(&thread->timers, timer);
@@ -103,11 +101,11 @@ int cpti_timer_thread_cancel(struct cpti_timer_thread *thread, struct cpt_timer 
 
 void cpti_timer_thread_stop(struct cpti_timer_thread *thread)
 {
-    int has_begun = 0;
+    bool has_begun = false;
 
     cpti_lock_take(&thread->lock);
     has_begun = thread->has_begun;
-    thread->is_over = 1;
+    thread->is_over = true;
     (void)pthread_cond_signal(&thread->has_earlier);
     cpti_lock_release(&thread->lock);
     if (has_begun) {

@@ -3,11 +3,11 @@
 /*
  * timer_thread.h - timers and the thread that fires them
  *
- * The thread begins with the first timer. It is woken only for a timer that comes
- * before the one it sleeps for: a deadline that is set for each call and never reached
- * wakes it once in the time that it allows.
+ * The first timer starts the thread. Only a timer that is due before the one it sleeps
+ * for wakes it: deadlines that each call sets and cancels wake it once per deadline's
+ * length.
  *
- * Threads: any, but init, stop and deinit, which are the executor's.
+ * Threads: any; init, stop and deinit belong to the executor.
  */
 #ifndef CPT_TIMER_THREAD_H
 #define CPT_TIMER_THREAD_H
@@ -20,23 +20,24 @@ struct cpti_timer_thread {
     pthread_cond_t has_earlier;
     struct cpti_timers timers;
     uint64_t wake_ns; /* when it wakes by itself; 0: it is awake */
-    int is_over;
-    int has_begun;
+    bool is_over;
+    bool has_begun;
     pthread_t thread;
 };
 
 void cpti_timer_thread_init(struct cpti_timer_thread *thread,
                             const struct cpt_alloc *alloc);
 
-/* As struct cpt_executor's; CPT_NO_MEMORY also without a thread. */
+/* As struct cpt_executor's; CPT_NO_MEMORY also if no thread can be made. */
 cpt_status cpti_timer_thread_after(struct cpti_timer_thread *thread,
                                    struct cpt_timer *timer, uint64_t delay_ns);
-int cpti_timer_thread_cancel(struct cpti_timer_thread *thread, struct cpt_timer *timer);
+bool cpti_timer_thread_cancel(struct cpti_timer_thread *thread,
+                              struct cpt_timer *timer);
 
-/* Waits for the one that is just firing; the others never do, nor what is added yet. */
+/* Waits for the timer that is firing; no other fires, nor any that is added later. */
 void cpti_timer_thread_stop(struct cpti_timer_thread *thread);
 
-/* Once stopped. */
+/* After stop. */
 void cpti_timer_thread_deinit(struct cpti_timer_thread *thread);
 
 #endif

@@ -514,7 +514,7 @@ static void wait_until_gone(struct waiter *waiter)
     cpti_lock_deinit(&waiter->lock);
 }
 
-static int is_free(void *context)
+static bool is_free(void *context)
 {
     return atomic_load_explicit(&((struct waiter *)context)->state,
                                 memory_order_acquire) == WAITER_IS_FREE;

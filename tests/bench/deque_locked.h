@@ -30,14 +30,14 @@ static inline void cpti_locked_deque_deinit(struct cpti_locked_deque *deque)
     cpti_lock_deinit(&deque->lock);
 }
 
-static inline int cpti_locked_deque_is_empty(struct cpti_locked_deque *deque)
+static inline bool cpti_locked_deque_is_empty(struct cpti_locked_deque *deque)
 {
     return atomic_load(&deque->count) == 0;
 }
 
-/* 0: it is full. Owner only. */
-static inline int cpti_locked_deque_push(struct cpti_locked_deque *deque,
-                                         struct cpt_work *work)
+/* false: it is full. Owner only. */
+static inline bool cpti_locked_deque_push(struct cpti_locked_deque *deque,
+                                          struct cpt_work *work)
 {
     uint64_t count = 0;
 
@@ -52,7 +52,7 @@ static inline int cpti_locked_deque_push(struct cpti_locked_deque *deque,
 }
 
 static inline struct cpt_work *cpti_locked_deque_take(struct cpti_locked_deque *deque,
-                                                      int is_newest)
+                                                      bool is_newest)
 {
     struct cpt_work *work = NULL;
     uint64_t count = 0;
@@ -75,13 +75,13 @@ static inline struct cpt_work *cpti_locked_deque_take(struct cpti_locked_deque *
 /* The newest, or NULL. Owner only. */
 static inline struct cpt_work *cpti_locked_deque_pop(struct cpti_locked_deque *deque)
 {
-    return cpti_locked_deque_take(deque, 1);
+    return cpti_locked_deque_take(deque, true);
 }
 
 /* The oldest, or NULL. */
 static inline struct cpt_work *cpti_locked_deque_steal(struct cpti_locked_deque *deque)
 {
-    return cpti_locked_deque_take(deque, 0);
+    return cpti_locked_deque_take(deque, false);
 }
 
 #endif

@@ -18,13 +18,22 @@
 #define cpti_deque_pop      cpti_locked_deque_pop
 #define cpti_deque_steal    cpti_locked_deque_steal
 
-#define cpt_pool_new       bench_locked_pool_new
-#define cpt_pool_free      bench_locked_pool_free
-#define cpti_pool_adopt    bench_locked_pool_adopt
-#define cpti_pool_enter    bench_locked_pool_enter
-#define cpti_pool_exit     bench_locked_pool_exit
-#define cpti_pool_help_own bench_locked_pool_help_own
-#define cpti_pool_leave    bench_locked_pool_leave
-#define cpti_pool_count    bench_locked_pool_count
+#define cpt_pool_new             bench_locked_pool_new
+#define cpt_pool_free            bench_locked_pool_free
+#define cpti_pool_current_place  bench_locked_pool_current_place
+#define cpti_pool_guest_of       bench_locked_pool_guest_of
+#define cpti_pool_is             bench_locked_pool_is
+#define cpti_pool_take_place     bench_locked_pool_take_place
+#define cpti_pool_search         bench_locked_pool_search
+#define cpti_pool_stop_searching bench_locked_pool_stop_searching
+#define cpti_pool_tell_quiet     bench_locked_pool_tell_quiet
+#define cpti_pool_stand_up       bench_locked_pool_stand_up
+#define cpti_pool_adopt          bench_locked_pool_adopt
+#define cpti_pool_enter          bench_locked_pool_enter
+#define cpti_pool_exit           bench_locked_pool_exit
+#define cpti_pool_help_own       bench_locked_pool_help_own
+#define cpti_pool_leave          bench_locked_pool_leave
+#define cpti_pool_count          bench_locked_pool_count
 
 #include "framework/pool/pool.c"
+#include "framework/pool/pool_guest.c"
