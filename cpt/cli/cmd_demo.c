@@ -9,9 +9,9 @@
  *                      |                  --> cpt diff      what the treatment changed
  *                      '--> control.pb.gz, treatment.pb.gz  the same in pprof
  *
- * One component, chosen by the seed, takes longer in the treatment arm. Which one
- * stands in demo-out/truth.json and nowhere else: the analysis is done by the tool's
- * own commands, started as a person would, on the log alone.
+ * One component, chosen by the seed, takes longer in the treatment arm. Only
+ * demo-out/truth.json says which. The analysis runs the commands of the tool, as a person
+ * would, on the log alone.
  */
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/demo/demo_load.h"
@@ -36,14 +36,14 @@ enum {
     FLUSH_MS = 600 /* the services' logs are flushed by then */
 };
 
-/* Every request is one of these; each block of requests has every one once, so that the
- * two arms differ in nothing but the arm. */
+/* The kinds of request. Each block of requests has every kind once, so that the two arms
+ * differ in nothing else. */
 enum { ARMS = 2, PAGES = 2, REGIONS = 3, BLOCK = ARMS * PAGES * REGIONS };
 
 struct demo {
     const char *directory;
-    char tool[CPTI_SERVICE_PATH_BYTES];  /* to start */
-    char shown[CPTI_SERVICE_PATH_BYTES]; /* the same as one would type it */
+    char tool[CPTI_SERVICE_PATH_BYTES];  /* path of the program */
+    char shown[CPTI_SERVICE_PATH_BYTES]; /* the same as a person types it */
     char log_file[PATH_BYTES];
     char control_file[PATH_BYTES];
     char treatment_file[PATH_BYTES];
@@ -60,14 +60,14 @@ struct demo {
     uint64_t failed_count;
 };
 
-/* --- What is printed --- */
+/* --- Printing --- */
 
 static void heading(const char *text)
 {
     (void)printf("\n== %s\n", text);
 }
 
-/* Shows a command of the tool as one would type it, and runs it: "report", FILE … */
+/* Prints a command of the tool as a person types it, and runs it: "report", FILE … */
 static int run_tool(const struct demo *demo, const char *const *arguments,
                     const char *output)
 {
@@ -91,7 +91,7 @@ static int run_tool(const struct demo *demo, const char *const *arguments,
 
 /* --- 1: single requests --- */
 
-/* Asks for @target and for its path, which the answer's header brings. */
+/* Requests @target and prints the critical path in the header of the reply. */
 static int show_request(struct demo *demo, const char *target, const char *what)
 {
     const uint16_t port = demo->services.ports[0];
@@ -124,11 +124,10 @@ static int show_requests(struct demo *demo)
     } requests[] = {
         {"/",
          "A1 calls A2, B1 and B2 at once. B1 takes longest and is on the path; the "
-         "others\nare not, for nobody waited for them."},
+         "others\nare not, since A1 did not wait for them."},
         {"/overlap",
-         "A1 calls B1 and computes on while B1 is out. It had to wait in the "
-         "end, so all\nof B1 is on the path, and what A1 did meanwhile is "
-         "not."},
+         "A1 calls B1 and computes until B1 answers. It had to wait in the end, so "
+         "all of\nB1 is on the path, and what A1 did meanwhile is not."},
         {"/repeat", "A2 calls C1 200 times at once. One call is slow, and it alone is "
                     "on the path."},
         {"/repeat?how=serial", "A2 calls C1 200 times, one after the other. All are on "
@@ -209,7 +208,7 @@ static void print_latencies(struct demo *demo, uint64_t request_count)
         for (size_t i = 0; i < count; i++) {
             sum += (double)sorted[i];
         }
-        (void)printf("; latency as the browser saw it, from when it was due:\n"
+        (void)printf("; latency in the browser, from when the request was due:\n"
                      "mean %.3f ms, p50 %.3f ms, p99 %.3f ms",
                      sum / (double)count / 1e6, (double)sorted[middle] / 1e6,
                      (double)sorted[slow] / 1e6);
@@ -277,7 +276,7 @@ static int write_profile(const struct demo *demo, const char *where, const char 
                     NULL);
 }
 
-/* The profiles, and go's pprof on them where it is installed. */
+/* Writes the profiles, and runs go tool pprof on them if it is installed. */
 static int show_profiles(const struct demo *demo)
 {
     char base[PATH_BYTES + 16];
@@ -302,7 +301,7 @@ static int show_profiles(const struct demo *demo)
         return status;
     }
     (void)snprintf(base, sizeof base, "-diff_base=%s", demo->control_file);
-    (void)printf("Look on with\n"
+    (void)printf("Look at them with\n"
                  "  go tool pprof -unit=ms -top %s\n"
                  "  go tool pprof -unit=ms -http=127.0.0.1: %s\n"
                  "  go tool pprof -unit=ms -nodefraction=0 -edgefraction=0 "
@@ -312,7 +311,7 @@ static int show_profiles(const struct demo *demo)
                  demo->control_file, demo->treatment_file, base, demo->treatment_file,
                  base, demo->treatment_file);
     if (cpti_process_run(words, NULL) != 0) {
-        cpti_warn("go tool pprof did not run; Debian has it in golang-go");
+        cpti_warn("go tool pprof did not run; Debian's package is golang-go");
     }
     return CPTI_EXIT_DONE;
 }
@@ -332,9 +331,10 @@ static int show_diff(const struct demo *demo)
     words[6] = "--json"; /* which prints all rows */
     words[7] = NULL;
     status = run_tool(demo, words, demo->diff_file);
-    (void)printf("\nThe log is %s. Which component was made slower is\n"
-                 "in %s, which nothing above has read.\n",
-                 demo->log_file, demo->truth_file);
+    (void)printf(
+        "\nThe log is %s. The file %s,\n"
+        "which nothing above has read, says which component was made slower.\n",
+        demo->log_file, demo->truth_file);
     return status;
 }
 
@@ -354,7 +354,7 @@ static int write_truth(const struct demo *demo)
                : cpti_failed("%s: %s", cpti_quoted(demo->truth_file), strerror(errno));
 }
 
-/* Writes "directory/name" to @file and removes what an earlier demo left there. */
+/* Writes "directory/name" to @file, and removes the file of an earlier demo. */
 static int name_file(const struct demo *demo, const char *name, char file[PATH_BYTES])
 {
     if (snprintf(file, PATH_BYTES, "%s/%s", demo->directory, name) >= PATH_BYTES) {
@@ -381,7 +381,8 @@ static int name_files(struct demo *demo)
     return CPTI_EXIT_DONE;
 }
 
-/* How one types the tool: below the current folder by its path, else by its name. */
+/* The tool as a person types it: by its path if below the current folder, else by its
+ * name. */
 static void name_tool(struct demo *demo)
 {
     char folder[CPTI_SERVICE_PATH_BYTES];
@@ -451,14 +452,14 @@ static int run_story(struct demo *demo)
     return status;
 }
 
-/* --serve: the services, and how to talk to them. */
+/* --serve: starts the services, and prints how to call them. */
 static int serve(struct demo *demo)
 {
     const int status = start_services(demo);
     const unsigned port = demo->services.ports[0];
 
     if (status == CPTI_EXIT_DONE) {
-        (void)printf("\nAsk for a page and for its critical path, and read that:\n"
+        (void)printf("\nRequest a page with its critical path, and print the path:\n"
                      "  curl -si -H 'critical-path: 1;forced' http://127.0.0.1:%u/ "
                      "| %s metadata\n"
                      "Other pages: /overlap, /repeat, '/repeat?how=serial', "
@@ -474,7 +475,7 @@ static int serve(struct demo *demo)
     return status;
 }
 
-/* "15s", "2m" */
+/* Reads "15s", "2m". enum cpti_exit. */
 static int parse_duration(const char *text, uint64_t *duration_ns)
 {
     char *end = NULL;
@@ -562,9 +563,9 @@ static int run(const struct cpti_arguments *arguments)
 }
 
 static const struct cpti_option options[] = {
-    {"serve", 0, NULL, "only start the services, and say how to talk to them", NULL},
-    {"port", 0, "NUMBER", "port of service A; default: a free one", NULL},
-    {"duration", 0, "TIME", "how long requests are made: 15s, 1m; default 15s", NULL},
+    {"serve", 0, NULL, "only start the services, and print how to call them", NULL},
+    {"port", 0, "NUMBER", "port of service A; default a free one", NULL},
+    {"duration", 0, "TIME", "how long to make requests: 15s, 1m; default 15s", NULL},
     {"seed", 0, "NUMBER", "chooses the requests and the component that is made slower",
      NULL},
     {"dir", 'd', "DIR", "where the files go; default demo-out", NULL},
@@ -573,7 +574,7 @@ static const struct cpti_option options[] = {
 
 static const struct cpti_example examples[] = {
     {"cpt demo", "three services, 600 requests, and what made some of them slow"},
-    {"cpt demo --serve --port 8080", "services to talk to with curl, till ^C"},
+    {"cpt demo --serve --port 8080", "services to talk to with curl, until ^C"},
     {NULL, NULL},
 };
 
@@ -583,14 +584,13 @@ const struct cpti_command cpti_command_demo = {
     .usages = {"[--duration TIME] [--seed NUMBER] [--dir DIR]",
                "--serve [--port NUMBER]"},
     .description =
-        "Starts three services on loopback ports which call each other as in Figure 1 "
-        "of the article on critical path tracing, makes requests in two arms, control "
-        "and treatment, and analyses the log of their critical paths: the average "
-        "path, "
-        "and the difference between the arms. In the treatment arm one component is "
-        "made slower; the analysis is not told which.\n\n"
-        "The files are paths.cptlog, control.pb.gz, treatment.pb.gz, diff.json, and "
-        "truth.json, which says what was made slower.",
+        "Starts three services on loopback ports, which call each other as in Figure 1 "
+        "of the article on critical path tracing. Makes requests in two arms, control "
+        "and treatment; one component is slower in the treatment arm. Then prints the "
+        "average critical path and the difference between the arms, from the log "
+        "alone.\n\n"
+        "It writes paths.cptlog, control.pb.gz, treatment.pb.gz, diff.json and "
+        "truth.json, which says which component was made slower.",
     .options = {options},
     .examples = examples,
     .operand_count_min = 0,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* cmd_demo_absent.c - `cpt demo` where the tool was built without its services */
+/* cmd_demo_absent.c - cpt demo in a build without the services of the demo */
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/base/output.h"
 
@@ -13,8 +13,8 @@ static int run(const struct cpti_arguments *arguments)
 }
 
 static const struct cpti_example examples[] = {
-    {"cpt demo", "watch three services, their critical paths and a diff"},
-    {"cpt demo --serve", "keep the services up, to ask them oneself"},
+    {"cpt demo", "three services, their critical paths and a diff"},
+    {"cpt demo --serve", "services to talk to with curl, until ^C"},
     {0},
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* cmd_folded.c - cpt folded: a tree as folded stacks, which flame graph tools read */
+/* cmd_folded.c - cpt folded: a tree as folded stacks for flame graph tools */
 #include "cpt/cli/base/files.h"
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/gather/log_walk.h"
@@ -14,20 +14,13 @@ static int write_stacks(const struct cpti_arguments *arguments,
     struct cpt_error error = {0};
     struct cpti_output output;
     const struct cpt_sink sink = {cpti_output_write, &output};
-    cpt_status status;
-    const int failed = cpti_output_open(&output, cpti_value(arguments, "output"));
+    const int status = cpti_output_open(&output, cpti_value(arguments, "output"));
 
-    if (failed != CPTI_EXIT_DONE) {
-        return failed;
+    if (status != CPTI_EXIT_DONE) {
+        return status;
     }
-    status = cpt_folded_write(NULL, tree, &sink, &error);
-    if (status != CPT_OK && status != CPT_IO) {
-        cpti_output_abort(&output);
-        return cpti_failed("%s", error.sentence[0] != '\0'
-                                     ? error.sentence
-                                     : cpt_status_sentence(status));
-    }
-    return cpti_output_commit(&output);
+    return cpti_output_finish(&output, cpt_folded_write(NULL, tree, &sink, &error),
+                              &error);
 }
 
 static int run(const struct cpti_arguments *arguments)
@@ -37,9 +30,7 @@ static int run(const struct cpti_arguments *arguments)
     int status = cpti_gather_operands(arguments, &tree, &is_usable);
 
     if (is_usable) {
-        const int failed = write_stacks(arguments, tree);
-
-        status = failed != CPTI_EXIT_DONE ? failed : status;
+        status = cpti_exit_last(status, write_stacks(arguments, tree));
     }
     cpt_tree_free(tree);
     return status;
@@ -53,7 +44,7 @@ static const struct cpti_option options[] = {
 static const struct cpti_example examples[] = {
     {"cpt folded paths.cptlog | flamegraph.pl --countname ns > a.svg", "a flame graph"},
     {"cpt folded --entry A -o a.folded monday.cpttree",
-     "for a viewer that reads no profiles"},
+     "for a viewer that cannot read profiles"},
     {0},
 };
 
@@ -62,11 +53,10 @@ const struct cpti_command cpti_command_folded = {
     .summary = "print folded stacks for flame graph tools",
     .usages = {"[OPTION]... LOG|TREE..."},
     .description =
-        "Prints a line for each stack with time of its own: its frames, root first, "
-        "with "
-        "';' between, a space, and the nanoseconds that it takes in the average "
-        "request. "
-        "They add up to the mean latency. A ';' in a name is written \\x3b.\n"
+        "Prints one line for each stack with time of its own: its frames, root first, "
+        "separated by ';', a space, and the nanoseconds that it takes in the average "
+        "request. The lines add up to the mean latency. A ';' in a name is written "
+        "\\x3b.\n"
         "\n" CPTI_SELECT_TEXT,
     .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * cmd_metadata.c - cpt metadata: what a response header says
+ * cmd_metadata.c - cpt metadata: the critical path in a response header
  *
- * It takes what a person has at hand: the value, a header line copied from somewhere,
- * or all that `curl -i` printed. What is not the header is passed over.
+ * The input is the value, a whole header line, or the output of `curl -i`. Other lines
+ * are skipped.
  */
 #include "cpt/cli/base/files.h"
 #include "cpt/cli/base/json_write.h"
@@ -15,13 +15,14 @@
 #include "wire/cpt_metadata.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 enum { INPUT_BYTES_MAX = 1 << 20 };
 
-/* @text without spaces, quotes and line ends around it. */
+/* @text without the spaces, quotes and line ends around it. */
 static struct cpt_bytes trim(struct cpt_bytes text)
 {
     static const char around[] = " \t\r\n\"'";
@@ -38,27 +39,27 @@ static struct cpt_bytes trim(struct cpt_bytes text)
     return text;
 }
 
-/* Whether @line is the header; then @value is what stands behind its name. */
-static int header_value(struct cpt_bytes line, struct cpt_bytes *value)
+/* Whether @line is the header; if so, @value is its value. */
+static bool header_value(struct cpt_bytes line, struct cpt_bytes *value)
 {
     const size_t name_bytes = sizeof CPT_HEADER_PATH - 1;
 
     line = trim(line);
-    /* curl -v marks what it received by "< " */
+    /* curl -v marks the lines that it received with "< " */
     if (line.bytes > 2 && line.data[0] == '<' && line.data[1] == ' ') {
         line = trim((struct cpt_bytes){line.data + 2, line.bytes - 2});
     }
     if (line.bytes <= name_bytes || line.data[name_bytes] != ':' ||
         strncasecmp(line.data, CPT_HEADER_PATH, name_bytes) != 0) {
-        return 0;
+        return false;
     }
     *value = trim(
         (struct cpt_bytes){line.data + name_bytes + 1, line.bytes - name_bytes - 1});
-    return 1;
+    return true;
 }
 
-/* The value in @text: behind the header's name if one of its lines is the header,
- * otherwise the whole. */
+/* The value in @text: that of its header line if there is one, otherwise the whole
+ * text. */
 static struct cpt_bytes find_value(struct cpt_bytes text)
 {
     struct cpt_bytes value = trim(text);
@@ -77,7 +78,7 @@ static struct cpt_bytes find_value(struct cpt_bytes text)
     return value;
 }
 
-/* --- Showing it --- */
+/* --- Printing --- */
 
 static int print_metadata(const struct cpt_metadata_summary *summary,
                           const struct cpt_path *path, size_t bytes)
@@ -94,7 +95,7 @@ static int print_metadata(const struct cpt_metadata_summary *summary,
                      cpti_ms((double)summary->server_elapsed_ns, text));
     }
     if (summary->is_sum_only) {
-        (void)printf("only the sum fitted the budget; ask for more by 'critical-path: "
+        (void)printf("only the sum fits the budget; ask for more with 'critical-path: "
                      "1;max=4096'\n");
     }
     (void)printf("\n");
@@ -128,7 +129,7 @@ static int failed_at(const char *name, const struct cpt_error *error)
                        error->sentence);
 }
 
-/* Decodes @bytes at @data, and shows them. */
+/* Decodes @bytes at @data and prints them. */
 static int show(const struct cpti_arguments *arguments, const char *name,
                 const unsigned char *data, size_t bytes)
 {
@@ -169,7 +170,7 @@ static int decode(const struct cpti_arguments *arguments, const char *name,
         return cpti_failed("out of memory");
     }
     if (value.bytes == 0) {
-        status = cpti_failed("%s: is empty; the value of the header '%s' is wanted",
+        status = cpti_failed("%s is empty; it must be the value of the header '%s'",
                              name, CPT_HEADER_PATH);
     } else if (cpt_base64_decode(value, data, value.bytes + 1, &bytes, &error) !=
                CPT_OK) {
@@ -211,7 +212,7 @@ static const struct cpti_option options[] = {
 static const struct cpti_example examples[] = {
     {"curl -si -H 'critical-path: 1;forced' localhost:8080/ | cpt metadata",
      "ask a service for the critical path of one request"},
-    {"cpt metadata 'critical-path-bin: CAEQwLEC…'", "a header line from somewhere"},
+    {"cpt metadata 'critical-path-bin: CAEQwLEC…'", "a header line copied from a log"},
     {0},
 };
 
@@ -221,11 +222,9 @@ const struct cpti_command cpti_command_metadata = {
     .usages = {"[OPTION]... [VALUE]"},
     .description =
         "Decodes the value of the response header critical-path-bin and prints the "
-        "critical path in it as a tree in the order of time. The value is an argument, "
-        "or "
-        "comes from standard input; a whole header line, or all that 'curl -i' "
-        "printed, is "
-        "taken too.\n"
+        "critical path in it as a tree in the order of time. The value is an argument "
+        "or comes from standard input. A whole header line is accepted too, and so is "
+        "the output of 'curl -i'.\n"
         "\n"
         "With --json the object has version, sum_ns, server_elapsed_ns, sum_only and "
         "segments, each with stack (root first), kind and duration_ns. More may be "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* cmd_pprof.c - cpt pprof: a tree as a profile, and how to look at it */
+/* cmd_pprof.c - cpt pprof: a tree as a profile, and the commands to look at it */
 #include "cpt/cli/gather/gather_edges.h"
 #include "cpt/cli/base/files.h"
 #include "cpt/cli/gather/gather.h"
@@ -10,13 +10,14 @@
 #include "aggregate/cpt_tree.h"
 #include "pprof-export/cpt_pprof.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { LABEL_KEY_BYTES = 256 };
 
-/* Prints @path as one word of a shell's command line. */
+/* Prints @path quoted as one word for a shell. */
 static void print_shell_word(const char *path)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -37,15 +38,15 @@ static void print_shell_word(const char *path)
     (void)fputc('\'', stdout);
 }
 
-/* A file of that name that begins with a hyphen must not look like an option. */
+/* Prints @path so that a leading hyphen does not look like an option. */
 static void print_file(const char *path)
 {
     (void)fputs(path[0] == '-' ? "./" : "", stdout);
     print_shell_word(path);
 }
 
-/* -unit=ms: pprof takes the unit of the smallest row for all of them. The fractions: on
- * differences it hides frames whose callees make up for them. */
+/* -unit=ms, since pprof would give all rows the unit of the smallest. The fractions are 0,
+ * since pprof would hide frames whose change their callees cancel out. */
 static void print_commands(const char *path)
 {
     static const char *const views[] = {"-top", "-top -files", "-http=localhost:8000"};
@@ -56,14 +57,14 @@ static void print_commands(const char *path)
         print_file(path);
         (void)printf("\n");
     }
-    (void)printf("compare it with another by\n"
+    (void)printf("compare it with another profile by\n"
                  "  go tool pprof -unit=ms -nodefraction=0 -edgefraction=0 -top "
                  "-diff_base=BASE.pb.gz ");
     print_file(path);
     (void)printf("\n");
 }
 
-/* --label: keys end where their '=' is, so they are copied. */
+/* The options --label. A key ends at its '=', so it is copied. */
 struct labels {
     struct cpt_pprof_label labels[CPT_PPROF_LABELS_MAX];
     char keys[CPT_PPROF_LABELS_MAX][LABEL_KEY_BYTES];
@@ -109,33 +110,26 @@ static int write_profile(const struct cpti_arguments *arguments,
     struct cpt_error error = {0};
     struct cpti_output output;
     const struct cpt_sink sink = {cpti_output_write, &output};
-    cpt_status status;
-    int failed = read_labels(&labels, arguments);
+    int status = read_labels(&labels, arguments);
 
     options.label_count = labels.count;
     cpti_label_groups_use(groups, &options);
-    if (failed == CPTI_EXIT_DONE) {
-        failed = cpti_output_open(&output, path);
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_output_open(&output, path);
     }
-    if (failed != CPTI_EXIT_DONE) {
-        return failed;
+    if (status != CPTI_EXIT_DONE) {
+        return status;
     }
-    status = cpt_pprof_write(NULL, tree, &options, &sink, &error);
-    if (status != CPT_OK && status != CPT_IO) {
-        cpti_output_abort(&output);
-        return cpti_failed("%s", error.sentence[0] != '\0'
-                                     ? error.sentence
-                                     : cpt_status_sentence(status));
-    }
-    failed = cpti_output_commit(&output); /* says so if the sink failed */
-    if (failed == CPTI_EXIT_DONE && strcmp(path, "-") != 0 &&
+    status = cpti_output_finish(
+        &output, cpt_pprof_write(NULL, tree, &options, &sink, &error), &error);
+    if (status == CPTI_EXIT_DONE && strcmp(path, "-") != 0 &&
         !cpti_has(arguments, "quiet")) {
         print_commands(path);
     }
-    return failed;
+    return status;
 }
 
-static int is_edge_view(const struct cpti_arguments *arguments)
+static bool is_edge_view(const struct cpti_arguments *arguments)
 {
     const char *view = cpti_value(arguments, "view");
 
@@ -146,12 +140,12 @@ static int gather(const struct cpti_arguments *arguments,
                   struct cpti_label_groups *groups, struct cpt_tree **tree,
                   bool *is_usable)
 {
-    const int failed = cpti_label_groups_init(groups, arguments);
+    const int status = cpti_label_groups_init(groups, arguments);
 
     *tree = NULL;
     *is_usable = false;
-    if (failed != CPTI_EXIT_DONE) {
-        return failed;
+    if (status != CPTI_EXIT_DONE) {
+        return status;
     }
     if (groups->key_count != 0) {
         return is_edge_view(arguments)
@@ -171,13 +165,11 @@ static int run(const struct cpti_arguments *arguments)
     int status;
 
     if (path == NULL || (strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))) {
-        return cpti_usage("'cpt pprof' needs --output FILE: a profile is no text");
+        return cpti_usage("'cpt pprof' needs --output FILE: a profile is binary");
     }
     status = gather(arguments, &groups, &tree, &is_usable);
     if (is_usable) {
-        const int failed = write_profile(arguments, tree, &groups);
-
-        status = failed != CPTI_EXIT_DONE ? failed : status;
+        status = cpti_exit_last(status, write_profile(arguments, tree, &groups));
     }
     cpt_tree_free(tree);
     cpti_label_groups_deinit(&groups);
@@ -186,23 +178,21 @@ static int run(const struct cpti_arguments *arguments)
 
 static const struct cpti_option options[] = {
     {"output", 'o', "FILE", "write the profile to FILE; '-' is standard output", NULL},
-    {"title", 0, "TEXT",
-     "what pprof shows as the file's name; by default the entry "
-     "service",
+    {"title", 0, "TEXT", "the file name that pprof shows; by default the entry service",
      NULL},
     {"view", 0, "WHAT",
      "stack, which is the default, or edge: the frames are calls from service to "
      "service",
      "stack edge"},
     {"label", 0, "KEY=TEXT",
-     "put the label on all samples; may be repeated. 'pprof -tagroot=KEY' then keeps "
+     "put this label on all samples; may be repeated. 'pprof -tagroot=KEY' then keeps "
      "several profiles apart",
      NULL},
     {"label-by", 0, "KEY",
-     "put what each request has for KEY, an attribute, method or status, on its "
-     "samples; may be repeated. Of more than 32 values the rarest become ‹other›",
+     "label each sample with the value of KEY in its requests: an attribute, method or "
+     "status; may be repeated. Beyond 32 values the rarest become ‹other›",
      NULL},
-    {"quiet", 'q', NULL, "do not print how to look at it", NULL},
+    {"quiet", 'q', NULL, "do not print the commands to look at it", NULL},
     {0},
 };
 
@@ -213,7 +203,7 @@ static const struct cpti_example examples[] = {
      "-top -tagfocus=arm=control both.pb.gz",
      "one profile of all arms, and what one of them contributes to the average"},
     {"cpt pprof -q -o - monday.cpttree > monday.pb.gz",
-     "the profile of a tree, by standard output"},
+     "the profile of a tree, on standard output"},
     {0},
 };
 
@@ -223,26 +213,22 @@ const struct cpti_command cpti_command_pprof = {
     .usages = {"[OPTION]... -o FILE LOG|TREE..."},
     .description =
         "Writes the average critical path of all selected requests as a gzipped "
-        "profile "
-        "that 'go tool pprof' and others read, and prints the commands to look at it. "
-        "Its "
-        "times are those of the average request, so they add up to the mean latency, "
-        "and "
-        "two profiles can be compared by -diff_base, however many requests each has. "
-        "The "
-        "other sample types are critical_path_total, the sum of all requests, and "
-        "requests, on the entry frame.\n"
+        "profile for 'go tool pprof' and other viewers, and prints the commands to "
+        "look at it. Its times are those of the average request, so they add up to the "
+        "mean latency, and -diff_base can compare two profiles with different numbers "
+        "of requests. The other sample types are critical_path_total, the sum of all "
+        "requests, and requests, which counts them on the entry frame.\n"
         "\n"
-        "With --view edge the frames are the calls that led from one service to "
-        "another, "
-        "'A -> B'. A frame with all below it is what the callee cost its caller, with "
-        "queues, the network and blind spots, which no part of it shows alone.\n"
+        "With --view edge the frames are the calls from one service to another, "
+        "'A -> B'. A frame with all below it is what the callee cost its caller, "
+        "including queues, the network and blind spots, which no single part of it "
+        "shows.\n"
         "\n"
-        "With --label-by KEY a stack is a sample for each value of KEY, labelled so. "
-        "Their times are what the requests with that value contribute to the average "
-        "of all, and still add up to it; 'pprof -tagfocus=KEY=VALUE' shows one of "
-        "them, '-tagroot=KEY' one beside the other. To compare two values, write a "
-        "profile of each by --where.\n"
+        "With --label-by KEY a stack has one sample for each value of KEY, with that "
+        "label. Its time is what the requests with that value contribute to the "
+        "average of all, so the times still add up to that average; 'pprof "
+        "-tagfocus=KEY=VALUE' shows one value, '-tagroot=KEY' shows all side by side. "
+        "To compare two values, write a profile of each with --where.\n"
         "\n" CPTI_SELECT_TEXT,
     .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,

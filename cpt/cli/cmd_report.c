@@ -13,8 +13,9 @@
 #include "aggregate/cpt_tree.h"
 
 #include <math.h>
+#include <stdbool.h>
 
-/* Columns but for the quantiles, and how many of these fit beside. */
+/* The columns without the quantiles, and how many quantiles fit beside them. */
 enum { FIXED_COLUMNS = 6, QUANTILES_MAX = CPTI_TABLE_COLUMNS_MAX - FIXED_COLUMNS };
 
 #define CONFIDENCE 0.95
@@ -23,9 +24,9 @@ enum { FIXED_COLUMNS = 6, QUANTILES_MAX = CPTI_TABLE_COLUMNS_MAX - FIXED_COLUMNS
 struct report {
     const struct cpt_tree *tree;
     const struct cpt_tree_walk *walk;
-    double quantiles[CPTI_AMOUNTS_MAX]; /* of the table; 0.5 and 0.99 unless asked */
+    double quantiles[CPTI_AMOUNTS_MAX]; /* of the table; default 0.5 and 0.99 */
     size_t quantile_count;
-    int is_asked; /* --quantiles was given */
+    bool is_asked; /* --quantiles was given */
 };
 
 /* --- As JSON --- */
@@ -41,8 +42,7 @@ static void put_interval(struct cpti_json *json, const char *low, const char *hi
     cpti_json_ns(json, high, high_ns);
 }
 
-/* The quantiles that were asked for, each with the bounds of what it can be in truth.
- */
+/* Writes the quantiles of --quantiles, each with the bounds of its true value. */
 static void put_quantiles(struct cpti_json *json, const struct report *report,
                           uint32_t node, const struct cpt_stats *stats)
 {
@@ -165,9 +165,9 @@ static int print_report(const struct report *report)
     status = cpti_table_print(table);
     cpti_table_free(table);
     if (status == CPTI_EXIT_DONE && report->is_asked) {
-        (void)printf(
-            "\nquantiles are right to 1 in %.0f; the largest value (p100) is exact\n",
-            1 / CPT_STATS_QUANTILE_ERROR);
+        (void)printf("\nquantiles are accurate to 1 in %.0f; the largest value (p100) "
+                     "is exact\n",
+                     1 / CPT_STATS_QUANTILE_ERROR);
     }
     return status;
 }
@@ -236,11 +236,8 @@ static int run(const struct cpti_arguments *arguments)
         status = cpti_gather_operands(arguments, &tree, &is_usable);
     }
     if (is_usable) {
-        int failed;
-
         report.tree = tree;
-        failed = show(arguments, &report);
-        status = failed != CPTI_EXIT_DONE ? failed : status;
+        status = cpti_exit_last(status, show(arguments, &report));
     }
     cpt_tree_free(tree);
     return status;
@@ -248,12 +245,13 @@ static int run(const struct cpti_arguments *arguments)
 
 static const struct cpti_option options[] = {
     {"json", 'j', NULL, "print one JSON object with rows", NULL},
-    {"quantiles", 0, "PARTS", "print these instead of p50 and p99, as 50%,90%,99.9%",
+    {"quantiles", 0, "PARTS",
+     "print these quantiles instead of p50 and p99: 50%,90%,99.9%", NULL},
+    {"html", 0, "FILE",
+     "write the whole report to FILE for a browser, and print nothing", NULL},
+    {"base", 'b', "EXPR", "with --html and --new: the requests to compare against",
      NULL},
-    {"html", 0, "FILE", "write all of it to FILE for a browser, and print nothing",
-     NULL},
-    {"base", 'b', "EXPR", "with --html and --new: the requests to compare with", NULL},
-    {"new", 'n', "EXPR", "the requests to compare", NULL},
+    {"new", 'n', "EXPR", "with --html and --base: the requests to compare", NULL},
     {0},
 };
 
@@ -274,10 +272,8 @@ const struct cpti_command cpti_command_report = {
     .usages = {"[OPTION]... LOG|TREE..."},
     .description =
         "Prints the average critical path of all selected requests as a tree of "
-        "stacks, "
-        "those that take most first. All averages divide by all selected requests, "
-        "also "
-        "those without the stack; so the self times of all rows add up to the mean "
+        "stacks, the longest first. Averages are over all selected requests, including "
+        "those without the stack, so the self times of all rows add up to the mean "
         "latency. The columns:\n"
         "\n"
         "  self ms       time of the frame itself, in the average request\n"
@@ -285,28 +281,24 @@ const struct cpti_command cpti_command_report = {
         "  share         incl ms as a part of the mean latency\n"
         "  presence      share of the requests that had the stack on their path\n"
         "  when present  mean time with all below it in those requests, in ms\n"
-        "  p50, p99      half of those requests, and 99 of 100, took at most so long\n"
+        "  p50, p99      at most this time in 50 %, and in 99 %, of those requests\n"
         "\n"
-        "Always 5 ms, and 500 ms in one request of a hundred, have the same average; "
-        "presence and mean when present tell them apart. Two rows with a time may "
-        "never "
-        "have occurred in one request. Quantiles are right to 0.4 %; --quantiles "
-        "chooses "
+        "5 ms in every request and 500 ms in one of a hundred have the same average; "
+        "'presence' and 'when present' tell them apart. Two rows may come from "
+        "different requests. Quantiles are accurate to 0.4 %; --quantiles chooses "
         "others.\n"
         "\n" CPTI_SELECT_TEXT "\n\n"
         "With --json the object has rows, all nodes of the tree, each with stack (root "
         "first), self_ns, inclusive_ns, presence and more; other fields say what was "
         "selected. More may be added.\n"
         "\n"
-        "With --html the report is one file for a browser which needs nothing else, no "
-        "network either: the average path as an icicle or flame graph in which one can "
-        "zoom and "
-        "search, "
-        "by keyboard too; all stacks with intervals and distributions; and one request "
-        "of each range of latency over time, if a path log was read. With --base and "
-        "--new, which are as for 'cpt diff', it has both side by side, coloured where "
-        "a "
-        "frame's own time changed significantly (q below 0.01).",
+        "With --html the report is one file for a browser, which needs no other file "
+        "and no network. It shows the average path as an icicle or flame graph, with "
+        "zoom and search, also by keyboard; all stacks with intervals and "
+        "distributions; and, if a path log was read, one request of each range of "
+        "latency over time. With --base and --new, as in 'cpt diff', it shows both "
+        "sides, and colours the frames whose own time changed significantly (q below "
+        "0.01).",
     .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,

@@ -3,8 +3,7 @@
 /*
  * cmd_show.c - cpt show: one request's critical path over time
  *
- * The log is read until it is clear which request is meant: for the slowest to its end,
- * otherwise to the first that fits.
+ * The log is read up to the first request that fits; for --slowest, up to its end.
  */
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/print/record_copy.h"
@@ -20,15 +19,16 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-/* What meet_record() returns to end a walk early; no status of the tool. */
+/* meet_record() returns this to end a walk early; it is no exit status. */
 enum { FOUND = -1 };
 
-/* Rows that are drawn unless --rows says otherwise: a screen or two. */
+/* The default of --rows: a screen or two. */
 enum { ROWS_DEFAULT = 60 };
 
 /* One run of the command. */
@@ -36,17 +36,17 @@ struct show_command {
     struct cpti_selection selection;
     const char *trace;      /* 32 hexadecimal digits; NULL: any */
     uint64_t wanted_number; /* of the record; 0: any */
-    int is_slowest;         /* of all that fit; otherwise the first */
+    bool is_slowest;        /* show the slowest that fits, not the first */
     uint64_t rows_max;
-    uint64_t record_count;     /* in the files before this one */
-    uint64_t selected_count;   /* of those, fit */
-    struct cpti_sample sample; /* of those that fit */
+    uint64_t record_count;     /* of the files before this one */
+    uint64_t selected_count;   /* requests that fit so far */
+    struct cpti_sample sample; /* of the requests that fit */
     struct cpti_record_copy kept;
 };
 
 /* --- Which one --- */
 
-static int has_trace(const struct cpt_record *record, const char *trace)
+static bool has_trace(const struct cpt_record *record, const char *trace)
 {
     char text[33] = "";
 
@@ -56,22 +56,22 @@ static int has_trace(const struct cpt_record *record, const char *trace)
     return record->has_trace_id && strcasecmp(text, trace) == 0;
 }
 
-static int is_wanted(struct show_command *command, const struct cpt_record *record,
-                     uint64_t number)
+static bool is_wanted(struct show_command *command, const struct cpt_record *record,
+                      uint64_t number)
 {
     const char *entry = command->selection.entry;
 
     if (command->wanted_number != 0 && number != command->wanted_number) {
-        return 0;
+        return false;
     }
     return cpti_selection_has(&command->selection, record) == CPTI_SELECTED &&
            (entry == NULL || cpt_bytes_equal(record->service, cpt_bytes_of(entry))) &&
            (command->trace == NULL || has_trace(record, command->trace));
 }
 
-/* Whether a record that fits takes the place of what is kept: of equal ones the first.
- */
-static int is_better(struct show_command *command, const struct cpt_record *record)
+/* Counts a record that fits. Whether it replaces the kept one; of equally slow ones the
+ * first stays. */
+static bool is_better(struct show_command *command, const struct cpt_record *record)
 {
     command->selected_count++;
     return command->kept.path == NULL || record->latency_ns > command->kept.latency_ns;
@@ -80,9 +80,9 @@ static int is_better(struct show_command *command, const struct cpt_record *reco
 static int keep(struct show_command *command, const struct cpt_record *record,
                 const struct cpt_path *path, uint64_t number)
 {
-    const int failed = cpti_record_copy_set(&command->kept, record, path, number);
+    const int status = cpti_record_copy_set(&command->kept, record, path, number);
 
-    return failed == CPTI_EXIT_DONE && !command->is_slowest ? FOUND : failed;
+    return status == CPTI_EXIT_DONE && !command->is_slowest ? FOUND : status;
 }
 
 /* A cpti_sampled_fn; the weight is the record's number. */
@@ -100,7 +100,7 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     struct show_command *command = walk->context;
     const uint64_t number = command->record_count + cpti_log_record_number(walk);
     const struct cpt_path *path;
-    int failed;
+    int status;
 
     if (!is_wanted(command, record, number)) {
         return CPTI_EXIT_DONE;
@@ -111,8 +111,8 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     if (!is_better(command, record)) {
         return CPTI_EXIT_DONE;
     }
-    failed = cpti_log_path(walk, record, &path);
-    return path != NULL ? keep(command, record, path, number) : failed;
+    status = cpti_log_path(walk, record, &path);
+    return path != NULL ? keep(command, record, path, number) : status;
 }
 
 static int walk_file(struct show_command *command,
@@ -144,18 +144,18 @@ static int walk_file(struct show_command *command,
 
 /* --- Showing it --- */
 
-/* Whether the terminal says that it can draw no blocks. What is no terminal gets UTF-8,
- * as in all other output of the tool. */
-static int is_plain_terminal(void)
+/* Whether stdout is a terminal that cannot draw blocks. Files and pipes get UTF-8, as all
+ * output of the tool. */
+static bool is_plain_terminal(void)
 {
     static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
     const char *terminal = getenv("TERM");
 
     if (isatty(STDOUT_FILENO) == 0) {
-        return 0;
+        return false;
     }
     if (terminal == NULL || strcmp(terminal, "dumb") == 0) {
-        return 1;
+        return true;
     }
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
         const char *value = getenv(variables[i]);
@@ -165,10 +165,10 @@ static int is_plain_terminal(void)
                    strcasestr(value, "utf8") == NULL;
         }
     }
-    return 1; /* the C locale */
+    return true; /* the C locale */
 }
 
-static int print_kept(const struct show_command *command, int is_ascii)
+static int print_kept(const struct show_command *command, bool is_ascii)
 {
     const struct cpti_record_copy *kept = &command->kept;
     char utc[64];
@@ -185,7 +185,8 @@ static int print_kept(const struct show_command *command, int is_ascii)
         (void)printf("the slowest of %" PRIu64 " requests\n", command->selected_count);
     }
     if ((cpt_path_flags(kept->path) & CPT_PATH_UNORDERED) != 0) {
-        (void)printf("its segments lost their order: only their lengths mean time\n");
+        (void)printf(
+            "the order of its segments is lost: only their lengths are times\n");
     }
     (void)printf("\n");
     return cpti_waterfall_print(kept->path, is_ascii,
@@ -195,7 +196,7 @@ static int print_kept(const struct show_command *command, int is_ascii)
 
 /* --- The command --- */
 
-/* The number that @option has, if it was given. enum cpti_exit. */
+/* Reads the number that @option has, if it was given. enum cpti_exit. */
 static int read_number(const struct cpti_arguments *arguments, const char *option,
                        uint64_t *number)
 {
@@ -217,7 +218,8 @@ static int read_number(const struct cpti_arguments *arguments, const char *optio
 static int read_options(struct show_command *command,
                         const struct cpti_arguments *arguments)
 {
-    int status = cpti_selection_init(&command->selection, arguments);
+    struct cpti_selection *selection = &command->selection;
+    int status = cpti_selection_init(selection, arguments);
 
     if (status == CPTI_EXIT_DONE) {
         status = read_number(arguments, "record", &command->wanted_number);
@@ -226,12 +228,10 @@ static int read_options(struct show_command *command,
         status = read_number(arguments, "rows", &command->rows_max);
     }
     if (status == CPTI_EXIT_DONE) {
-        struct cpti_selection *selection = &command->selection;
-
         status = cpti_gather_percentiles(&selection, 1, arguments->operands,
                                          arguments->operand_count, cpti_processors());
     }
-    command->selection.includes_forced = 1; /* the percentiles are of the others */
+    selection->includes_forced = 1; /* only now: percentiles are of the others */
     command->is_slowest = cpti_has(arguments, "slowest");
     command->trace = cpti_value(arguments, "trace");
     if (status == CPTI_EXIT_DONE && command->trace != NULL &&
@@ -243,7 +243,7 @@ static int read_options(struct show_command *command,
     return status;
 }
 
-/* Chooses among the sample, if there is one. */
+/* Chooses from the sample, if there is one. */
 static int choose_sampled(struct show_command *command)
 {
     int status;
@@ -269,23 +269,19 @@ static int run(const struct cpti_arguments *arguments)
                          command.selection.seed);
     }
     for (size_t i = 0; i < arguments->operand_count && status != FOUND; i++) {
-        const int failed = walk_file(&command, arguments, arguments->operands[i]);
-
-        status = failed != CPTI_EXIT_DONE ? failed : status;
+        status = cpti_exit_last(status,
+                                walk_file(&command, arguments, arguments->operands[i]));
     }
     if (status == CPTI_EXIT_DONE || !cpti_has(arguments, "stop-at-error")) {
-        const int failed = choose_sampled(&command);
-
-        status = failed != CPTI_EXIT_DONE ? failed : status;
+        status = cpti_exit_last(status, choose_sampled(&command));
     }
     cpti_sample_deinit(&command.sample);
     cpti_selection_deinit(&command.selection);
     status = status == FOUND ? CPTI_EXIT_DONE : status;
     if (command.kept.path != NULL) {
-        const int failed =
-            print_kept(&command, cpti_has(arguments, "ascii") || is_plain_terminal());
+        const bool is_ascii = cpti_has(arguments, "ascii") || is_plain_terminal();
 
-        status = failed != CPTI_EXIT_DONE ? failed : status;
+        status = cpti_exit_last(status, print_kept(&command, is_ascii));
     } else if (status == CPTI_EXIT_DONE) {
         status = cpti_failed("no request is selected, of %" PRIu64 " records",
                              command.record_count);
@@ -296,17 +292,16 @@ static int run(const struct cpti_arguments *arguments)
 
 static const struct cpti_option options[] = {
     {"record", 'r', "NUMBER",
-     "the record with that number, counted from 1 over all files", NULL},
+     "the record with this number, counted from 1 over all files", NULL},
     {"slowest", 's', NULL, "the slowest of the selected requests, not the first", NULL},
-    {"trace", 't', "ID", "a request of that trace", NULL},
-    {"rows", 0, "COUNT", "draw so many rows at most, the longest; 60 unless given",
-     NULL},
+    {"trace", 't', "ID", "a request of this trace", NULL},
+    {"rows", 0, "COUNT", "draw at most COUNT rows, the longest; default 60", NULL},
     {"ascii", 0, NULL, "draw with '#' and '-'", NULL},
     {0},
 };
 
 static const struct cpti_example examples[] = {
-    {"cpt show --slowest paths.cptlog", "what held up the slowest request of all"},
+    {"cpt show --slowest paths.cptlog", "what the slowest request waited for"},
     {"cpt show --where arm=treatment --slowest day/*.cptlog",
      "the slowest of one arm of an experiment"},
     {"cpt show --trace 4bf92f3577b34da6a3ce929d0e0e4736 paths.cptlog",
@@ -320,22 +315,19 @@ const struct cpti_command cpti_command_show = {
     .usages = {"[OPTION]... LOG..."},
     .description =
         "Draws the critical path of one request as a waterfall, as wide as the "
-        "terminal: "
-        "time runs from left to right, each row is a frame while it was on the path, "
-        "indented below the one that waited for it. Full blocks are time of the frame "
-        "itself, lines time of what is below it. At any time exactly one row is full, "
-        "so "
-        "the self times add up to the latency. Of more than 60 rows, or --rows, the "
-        "shortest are put together where they stand.\n"
+        "terminal. Time runs from left to right; each row is a frame while it was on "
+        "the path, indented below the frame that waited for it. Full blocks are time "
+        "of the frame itself, lines are time of the frames below it. At any time "
+        "exactly one row is full, so the self times add up to the latency. If there "
+        "are more than 60 rows, or --rows, the shortest are merged where they are.\n"
         "\n"
-        "It is the first request that fits all of --where, --since, --until, --entry, "
-        "--record and --trace, or with --slowest the slowest of them. Forced requests "
-        "are "
-        "among them. With --sample 1 it is any of them, each as likely; another --seed "
-        "gives another one. '-' is standard input.\n"
+        "It draws the first request that fits all of --where, --since, --until, "
+        "--entry, --record and --trace, or with --slowest the slowest of them, forced "
+        "requests included. With --sample 1 it draws one of them at random; another "
+        "--seed gives another one. '-' is standard input.\n"
         "\n"
-        "On a terminal the services have colours, unless NO_COLOR is set; where its "
-        "language is not in UTF-8, or it is a dumb one, --ascii is taken for granted.",
+        "On a terminal each service has a colour, unless NO_COLOR is set. A terminal "
+        "that is dumb or not set to UTF-8 implies --ascii.",
     .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,

@@ -36,7 +36,7 @@ start first "$CPT" demo --serve --dir first
 first=$pid
 await first.out 'End: ^C'
 port=$(sed -n 's/^  A .*127.0.0.1:\([0-9]*\).*/\1/p' first.out)
-refuses 1 "service A ended instead of serving" --serve --port "$port" --dir second
+refuses 1 "service A ended while starting" --serve --port "$port" --dir second
 
 say '^C in the middle ends all of it'
 start demo "$CPT" demo --duration 60s --dir out

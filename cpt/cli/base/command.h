@@ -25,6 +25,13 @@ enum cpti_exit {
     CPTI_EXIT_CONDITION = 3 /* the condition of --fail-if holds */
 };
 
+/* The last of two statuses that is not CPTI_EXIT_DONE: for work that goes on after a
+ * failure. */
+static inline int cpti_exit_last(int status, int next)
+{
+    return next != CPTI_EXIT_DONE ? next : status;
+}
+
 /* One option. The name NULL ends a table. */
 struct cpti_option {
     const char *name;  /* "output" of --output */

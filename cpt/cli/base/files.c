@@ -362,3 +362,14 @@ void cpti_output_abort(struct cpti_output *output)
     }
     output_deinit(output);
 }
+
+int cpti_output_finish(struct cpti_output *output, cpt_status status,
+                       const struct cpt_error *error)
+{
+    if (status == CPT_OK || status == CPT_IO) {
+        return cpti_output_commit(output); /* prints why if the sink failed */
+    }
+    cpti_output_abort(output);
+    return cpti_failed("%s", error->sentence[0] != '\0' ? error->sentence
+                                                        : cpt_status_sentence(status));
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* demo_load.c - HTTP requests at the times at which users would make them */
+/* demo_load.c - HTTP requests at the rate of independent users; see demo_load.h */
 #include "cpt/cli/demo/demo_load.h"
 
 #include "cpt/cli/demo/demo_process.h"
@@ -11,6 +11,7 @@
 #include <math.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,8 @@
 #include <unistd.h>
 
 enum {
-    OPEN_MAX_COUNT = 512, /* requests at once; more wait, and their latency counts on */
+    OPEN_MAX_COUNT =
+        512, /* requests at once; others wait, which adds to their latency */
     REQUEST_BYTES = 512,
     POLL_MS = 50
 };
@@ -28,7 +30,7 @@ static const uint64_t give_up_ns = 10ull * 1000 * 1000 * 1000;
 
 /* One request on its way. */
 struct exchange {
-    int descriptor; /* -1: this place is free */
+    int descriptor; /* -1: the slot is free */
     uint64_t index;
     uint64_t due_ns;
     size_t sent_bytes;
@@ -49,8 +51,8 @@ uint64_t cpti_random(uint64_t *state)
 
 /* --- One exchange --- */
 
-static int exchange_start(struct exchange *exchange, uint16_t port, const char *target,
-                          const char *header)
+static bool exchange_start(struct exchange *exchange, uint16_t port, const char *target,
+                           const char *header)
 {
     const struct sockaddr_in address = {.sin_family = AF_INET,
                                         .sin_port = htons(port),
@@ -66,7 +68,7 @@ static int exchange_start(struct exchange *exchange, uint16_t port, const char *
     exchange->reply[0] = '\0';
     exchange->descriptor = -1;
     if (bytes < 0 || (size_t)bytes >= sizeof exchange->request) {
-        return 0;
+        return false;
     }
     exchange->request_bytes = (size_t)bytes;
     exchange->descriptor =
@@ -90,8 +92,9 @@ static short exchange_events(const struct exchange *exchange)
     return exchange->sent_bytes < exchange->request_bytes ? POLLOUT : POLLIN;
 }
 
-/* Goes on as far as it can without waiting. 1 when it is over, well or not. */
-static int exchange_step(struct exchange *exchange)
+/* Continues as far as possible without waiting. Whether the exchange has ended, with or
+ * without a reply. */
+static bool exchange_step(struct exchange *exchange)
 {
     char surplus[1024];
 
@@ -120,7 +123,7 @@ static int exchange_step(struct exchange *exchange)
     }
 }
 
-/* The status of a reply that has at least its head. */
+/* The HTTP status of the reply; 0 if its head is not complete. */
 static unsigned exchange_status(const struct exchange *exchange)
 {
     unsigned status = 0;
@@ -138,7 +141,7 @@ unsigned cpti_http_get(uint16_t port, const char *target, const char *header,
     struct exchange *exchange = calloc(1, sizeof *exchange);
     const uint64_t begin_ns = cpti_now_ns();
     unsigned status = 0;
-    int is_over = 0;
+    bool is_over;
 
     reply[0] = '\0';
     if (exchange == NULL) {
@@ -159,7 +162,7 @@ unsigned cpti_http_get(uint16_t port, const char *target, const char *header,
     return status;
 }
 
-int cpti_http_header(const char *reply, const char *name, char *value, size_t capacity)
+bool cpti_http_header(const char *reply, const char *name, char *value, size_t capacity)
 {
     const size_t name_bytes = strlen(name);
     const char *line = strstr(reply, "\r\n");
@@ -173,25 +176,25 @@ int cpti_http_header(const char *reply, const char *name, char *value, size_t ca
             begin += name_bytes + 1;
             begin += strspn(begin, " ");
             if ((size_t)(end - begin) >= capacity) {
-                return 0;
+                return false;
             }
             memcpy(value, begin, (size_t)(end - begin));
             value[end - begin] = '\0';
-            return 1;
+            return true;
         }
         line = end;
     }
-    return 0;
+    return false;
 }
 
 /* --- The load --- */
 
-/* A load being made. */
+/* One run of a load. */
 struct run {
     const struct cpti_load *load;
     struct exchange *exchanges; /* OPEN_MAX_COUNT */
-    struct pollfd *pollfds;     /* likewise */
-    size_t *polled;             /* which exchange a pollfd is of */
+    struct pollfd *pollfds;     /* OPEN_MAX_COUNT */
+    size_t *polled;             /* the exchange of each pollfd */
     size_t open_count;
     uint64_t random;
     uint64_t begin_ns;
@@ -199,7 +202,7 @@ struct run {
     uint64_t next_index;
 };
 
-static int is_all_sent(const struct run *run)
+static bool is_all_sent(const struct run *run)
 {
     return run->due_ns - run->begin_ns >= run->load->duration_ns || cpti_stop_asked();
 }
@@ -212,7 +215,7 @@ static void end_one(struct run *run, struct exchange *exchange)
     run->open_count--;
 }
 
-/* Begins all requests that are due, as far as there are places. */
+/* Begins all requests that are due, while slots are free. */
 static void begin_due(struct run *run)
 {
     size_t place = 0;
@@ -239,7 +242,7 @@ static void begin_due(struct run *run)
     }
 }
 
-/* Waits till something happens or the next request is due. */
+/* Waits until a socket is ready or the next request is due. */
 static void wait_and_step(struct run *run)
 {
     const uint64_t now = cpti_now_ns();

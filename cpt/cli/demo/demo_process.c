@@ -20,7 +20,7 @@
 #include <sys/prctl.h>
 #endif
 
-/* Exit status of a child that could not become the program, as in a shell. */
+/* Exit status of a child that could not run the program, as in a shell. */
 enum { NOT_FOUND = 127, STEP_MS = 20 };
 
 static volatile sig_atomic_t is_stop_asked;
@@ -43,7 +43,7 @@ void cpti_stop_catch(void)
     (void)sigaction(SIGPIPE, &action, NULL);
 }
 
-int cpti_stop_asked(void)
+bool cpti_stop_asked(void)
 {
     return is_stop_asked != 0;
 }
@@ -55,7 +55,7 @@ void cpti_stop_wait(unsigned ms)
     }
 }
 
-/* In the child, where only what is safe after fork() may be called. */
+/* Runs the program in the child; calls only what is safe after fork(). */
 static _Noreturn void become(const char *const *words, int output, pid_t parent)
 {
     const char message[] = ": could not be run\n";
@@ -66,7 +66,7 @@ static _Noreturn void become(const char *const *words, int output, pid_t parent)
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 #endif
     if (getppid() == parent && (output < 0 || dup2(output, STDOUT_FILENO) >= 0)) {
-        /* execvp() takes its words as they are; the cast only satisfies its type. */
+        /* execvp() does not change its words; the cast only satisfies its type. */
         char *const *arguments = (char *const *)(const void *)words;
 
         (void)execvp(words[0], arguments);
@@ -114,13 +114,13 @@ int cpti_process_line(struct cpti_process *process, unsigned timeout_ms,
         if (ready <= 0) {
             waited += STEP_MS;
             if (waited > timeout_ms) {
-                return cpti_failed("service %s says nothing for %u ms", process->name,
-                                   timeout_ms);
+                return cpti_failed("service %s printed nothing for %u ms",
+                                   process->name, timeout_ms);
             }
             continue;
         }
         if (read(process->output, line + bytes, 1) != 1) {
-            return cpti_failed("service %s ended instead of serving", process->name);
+            return cpti_failed("service %s ended while starting", process->name);
         }
         if (line[bytes] == '\n') {
             line[bytes] = '\0';
@@ -131,17 +131,17 @@ int cpti_process_line(struct cpti_process *process, unsigned timeout_ms,
     return CPTI_EXIT_FAILED;
 }
 
-/* Whether it has ended within @timeout_ms; then it is reaped. */
-static int has_ended(pid_t pid, unsigned timeout_ms)
+/* Whether the process ends within @timeout_ms; if so, reaps it. */
+static bool has_ended(pid_t pid, unsigned timeout_ms)
 {
     for (unsigned waited = 0;; waited += STEP_MS) {
         const pid_t ended = waitpid(pid, NULL, WNOHANG);
 
         if (ended == pid || (ended < 0 && errno != EINTR)) {
-            return 1;
+            return true;
         }
         if (waited >= timeout_ms) {
-            return 0;
+            return false;
         }
         (void)poll(NULL, 0, STEP_MS);
     }
@@ -152,8 +152,8 @@ void cpti_process_end(struct cpti_process *process, unsigned grace_ms)
     if (process->pid > 0 && !has_ended(process->pid, 0)) {
         (void)kill(process->pid, SIGTERM);
         if (!has_ended(process->pid, grace_ms)) {
-            cpti_warn("service %s did not end in %u ms and is killed", process->name,
-                      grace_ms);
+            cpti_warn("service %s did not end within %u ms and is killed",
+                      process->name, grace_ms);
             (void)kill(process->pid, SIGKILL);
             (void)waitpid(process->pid, NULL, 0);
         }

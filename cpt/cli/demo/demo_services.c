@@ -23,7 +23,7 @@ const struct cpti_component cpti_components[] = {
 
 const size_t cpti_component_count = sizeof cpti_components / sizeof cpti_components[0];
 
-int cpti_tool_path(char path[CPTI_SERVICE_PATH_BYTES])
+bool cpti_tool_path(char path[CPTI_SERVICE_PATH_BYTES])
 {
     const ssize_t bytes = readlink("/proc/self/exe", path, CPTI_SERVICE_PATH_BYTES - 1);
 
@@ -31,7 +31,7 @@ int cpti_tool_path(char path[CPTI_SERVICE_PATH_BYTES])
     return bytes > 0;
 }
 
-/* Writes the path of figure1_@letter to @path, wherever it is. */
+/* Finds the program figure1_@letter and writes its path to @path. enum cpti_exit. */
 static int find_service(char letter, char path[CPTI_SERVICE_PATH_BYTES])
 {
     static const char *const beside[] = {"examples/", "", "../libexec/cpt/",
@@ -57,8 +57,8 @@ static int find_service(char letter, char path[CPTI_SERVICE_PATH_BYTES])
                        letter, CPTI_LIBEXEC_DIR);
 }
 
-/* Starts service @index by @words, the first of which is the program, and reads where
- * it listens. */
+/* Starts service @index with the command line @words, and reads the port on which it
+ * listens. enum cpti_exit. */
 static int start_service(struct cpti_services *services, unsigned index,
                          const char *const *words)
 {
@@ -72,15 +72,15 @@ static int start_service(struct cpti_services *services, unsigned index,
     }
     if (status == CPTI_EXIT_DONE &&
         sscanf(line, "%*c http://127.0.0.1:%5u", &port) != 1) {
-        status = cpti_failed("service %s does not say where it listens: '%s'",
-                             names[index], cpti_quoted(line));
+        status = cpti_failed("service %s printed no address: '%s'", names[index],
+                             cpti_quoted(line));
     }
     services->ports[index] = (uint16_t)port;
     return status;
 }
 
-/* Finds service @index, puts its command line together and starts it. Those that it
- * calls have been started. */
+/* Finds service @index, builds its command line and starts it. The services that it calls
+ * are running. enum cpti_exit. */
 static int start_one(struct cpti_services *services,
                      const struct cpti_services_options *options, unsigned index)
 {

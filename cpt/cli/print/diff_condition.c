@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* diff_condition.c - what a change must not be; see diff_condition.h */
+/* diff_condition.c - conditions on a change, for --fail-if; see diff_condition.h */
 #include "cpt/cli/print/diff_condition.h"
 
 #include "cpt/cli/gather/mix.h"
@@ -16,7 +16,8 @@
 
 /* --- Reading --- */
 
-/* Where reading is; at the first mistake `wanted` says what should stand there. */
+/* A text and the position in it; from the first mistake on, `wanted` names what was
+ * expected there. */
 struct reader {
     const char *text;
     const char *at;
@@ -35,19 +36,19 @@ static void expect(struct reader *reader, const char *wanted)
     }
 }
 
-/* Whether @word stands there; then goes behind it. A word ends where no letter is. */
-static int take_word(struct reader *reader, const char *word)
+/* Skips @word if it comes next, and is not the beginning of a longer word. */
+static bool take_word(struct reader *reader, const char *word)
 {
     const size_t bytes = strlen(word);
-    const int is_letter = word[0] >= 'a' && word[0] <= 'z';
+    const bool is_letter = word[0] >= 'a' && word[0] <= 'z';
 
     skip_space(reader);
     if (reader->wanted != NULL || strncmp(reader->at, word, bytes) != 0 ||
         (is_letter && reader->at[bytes] >= 'a' && reader->at[bytes] <= 'z')) {
-        return 0;
+        return false;
     }
     reader->at += bytes;
-    return 1;
+    return true;
 }
 
 static void must_take(struct reader *reader, const char *word, const char *wanted)
@@ -103,7 +104,7 @@ static double read_number(struct reader *reader)
 static void read_subject(struct reader *reader, struct cpti_condition *condition)
 {
     if (take_word(reader, "total")) {
-        condition->is_total = 1;
+        condition->is_total = true;
         return;
     }
     for (int by = 0; by < CPTI_BY_COUNT; by++) {
@@ -236,7 +237,7 @@ static void test_change(struct cpti_condition *condition,
     const double limit = condition->is_relative ? condition->amount * change->base_ns
                                                 : condition->amount;
 
-    condition->is_found = 1;
+    condition->is_found = true;
     condition->change = *change;
     condition->q_value = q_value;
     condition->holds =
@@ -288,17 +289,17 @@ int cpti_conditions_test(struct cpti_conditions *conditions,
     return CPTI_EXIT_DONE;
 }
 
-/* --- Telling --- */
+/* --- Reporting --- */
 
-/* A condition as it was given, fit for a terminal. */
+/* A condition as it was given, safe to print on a terminal. */
 static const char *shown(const char *text, char buffer[CPTI_TEXT_BYTES])
 {
     const char *from = cpti_quoted(text);
     size_t bytes = 0;
 
-    /* it may hold stacks, whose ';' is meant */
+    /* a condition may name stacks, whose ';' must stay */
     for (; *from != '\0' && bytes + 1 < CPTI_TEXT_BYTES; bytes++) {
-        const int is_semicolon = strncmp(from, "\\x3b", 4) == 0;
+        const bool is_semicolon = strncmp(from, "\\x3b", 4) == 0;
 
         buffer[bytes] = is_semicolon ? ';' : *from;
         from += is_semicolon ? 4 : 1;
@@ -325,12 +326,13 @@ int cpti_conditions_say(const struct cpti_conditions *conditions)
         char q[32];
 
         if (!condition->is_found) {
-            cpti_warn("%s: no request of either set has it on its path, so nobody can "
-                      "tell; is it misspelt?",
-                      shown(condition->text, text));
+            cpti_warn(
+                "%s: no request of either set has it on its path, so it cannot be "
+                "tested; is it misspelt?",
+                shown(condition->text, text));
             status = status == CPTI_EXIT_DONE ? CPTI_EXIT_FAILED : status;
         } else if (condition->holds) {
-            cpti_warn("%s: it is so: %s ms became %s ms, q %s",
+            cpti_warn("%s: the condition holds: %s ms became %s ms, q %s",
                       shown(condition->text, text),
                       cpti_ms(condition->change.base_ns, base),
                       cpti_ms(condition->change.new_ns, other),

@@ -14,10 +14,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Longest stack that a row shows; the end of a longer one is cut. */
+/* Longest text of a row; a longer one loses its end. */
 enum { STACK_BYTES = 4000 };
 
-/* What is less sure than this is not explained to people. */
+/* A change with a larger q value gets no cause and no share in the table. */
 #define LEVEL 0.05
 
 /* --- As JSON --- */
@@ -87,7 +87,7 @@ static void put_diff(const struct cpti_diff_print *print, uint32_t row_count)
 
 /* --- As a table --- */
 
-/* Milliseconds with their sign; what is shown as 0 has none. */
+/* Milliseconds with their sign; 0.000 has none. */
 static const char *signed_ms(double ns, char text[40])
 {
     char digits[32];
@@ -98,9 +98,9 @@ static const char *signed_ms(double ns, char text[40])
     return text;
 }
 
-/* Half of the interval; "-" if it has no ends. */
+/* Half the width of the interval; "-" if it is unbounded. */
 static void add_margin(struct cpti_table *table, const struct cpt_change *change,
-                       int is_rare)
+                       bool is_rare)
 {
     char text[40];
 
@@ -117,7 +117,7 @@ static void add_q(struct cpti_table *table, double q)
     cpti_table_cell(table, q < 0.001 ? "<0.001" : "%.3f", q);
 }
 
-/* The change as a part of the base. */
+/* The change as a percentage of the base. */
 static void add_relative(struct cpti_table *table, const struct cpt_change *change)
 {
     const double percent = change->delta_ns / change->base_ns * 100;
@@ -131,8 +131,8 @@ static void add_relative(struct cpti_table *table, const struct cpt_change *chan
     }
 }
 
-/* The part of the whole change; of a change that may be none, no part is said. */
-static void add_share(struct cpti_table *table, double share, int is_known)
+/* The part of the total change; "-" if the total change may be noise. */
+static void add_share(struct cpti_table *table, double share, bool is_known)
 {
     if (!is_known) {
         cpti_table_cell(table, "-");
@@ -162,7 +162,7 @@ static const char *cause_of(const struct cpt_diff_row *row)
 }
 
 static void add_change(struct cpti_table *table, const struct cpt_change *change,
-                       double q, int is_rare)
+                       double q, bool is_rare)
 {
     char text[40];
 
@@ -183,7 +183,7 @@ static void add_sides(struct cpti_table *table, const struct cpt_change *change)
 static void add_row(struct cpti_table *table, const struct cpti_diff_print *print,
                     const struct cpt_diff_row *row)
 {
-    const int is_known =
+    const bool is_known =
         cpt_diff_total(print->diff)->inclusive.p_value < LEVEL && isfinite(row->share);
     char text[STACK_BYTES];
 
@@ -203,7 +203,7 @@ static void add_total(struct cpti_table *table, const struct cpti_diff_print *pr
 {
     const struct cpt_change *change = &cpt_diff_total(print->diff)->inclusive;
 
-    add_change(table, change, change->p_value, 0);
+    add_change(table, change, change->p_value, false);
     add_share(table, 1, change->p_value < LEVEL);
     add_sides(table, change);
     cpti_table_cell(table, "-");
@@ -216,11 +216,11 @@ static void add_total(struct cpti_table *table, const struct cpti_diff_print *pr
                     left_count);
 }
 
-/* What the marks of the rows that are shown mean. */
+/* Explains the marks that the shown rows have. */
 static void print_marks(const struct cpti_diff_print *print, uint32_t row_count)
 {
-    int has_rare = 0;
-    int has_lost = 0;
+    bool has_rare = false;
+    bool has_lost = false;
 
     for (uint32_t i = 0; i < row_count; i++) {
         has_rare = has_rare || cpt_diff_row_at(print->diff, i)->is_rare;
@@ -261,7 +261,7 @@ static int print_table(const struct cpti_diff_print *print, uint32_t row_count)
     const char *const view_headings[] = {
         "diff ms", "\u00b195%", "q",     "change",     "share",
         "base ms", "new ms",    "cause", "with below", cpti_by_words[print->by]};
-    const int is_stack = print->by == CPTI_BY_STACK;
+    const bool is_stack = print->by == CPTI_BY_STACK;
     struct cpti_table *table =
         cpti_table_new(is_stack ? headings : view_headings, is_stack ? 9 : 10);
     int status;

@@ -20,7 +20,7 @@ struct cpti_diff_print {
     enum cpti_by by;
     enum cpti_diff_format format;
     uint32_t rows_max;
-    const struct cpti_conditions *conditions; /* evaluated; shown in JSON */
+    const struct cpti_conditions *conditions; /* tested; printed in JSON only */
     const struct cpti_mix *mix;               /* or NULL */
 };
 

@@ -3,16 +3,15 @@
 /*
  * html_data.c - what the HTML report shows, as JSON; see html_data.h
  *
- * The rows are those of one tree, or of the union that a diff made. All trees are
- * walked by name, which is one order for all of them, so the rows of the sides are
- * found by going along:
+ * The rows are those of one tree, or of the union that a diff made. All trees are walked
+ * by name, which orders all of them alike, so one merge pass finds the rows of each side:
  *
  *      union    A   A;B   A;C   A;C;D
  *      base     A   A;B   -     -
  *      new      A   -     A;C   A;C;D
  *
- * Of very many rows the largest are kept. A caller's inclusive time is never below that
- * of its callee, so no row loses its parent.
+ * Above CPTI_HTML_ROWS_MAX rows only the largest are shown. The inclusive time of a
+ * caller is never below that of its callee, so no shown row loses its parent.
  */
 #include "cpt/cli/print/html_data.h"
 
@@ -28,23 +27,24 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SIDES_MAX = 2, BIN_COUNT = 24 };
 #define CONFIDENCE 0.95
 
-/* One row: where it is on each side. */
+/* One row, and its place in the tree of each side. */
 struct row {
     uint32_t node;                               /* of the tree that has all names */
     uint32_t parent;                             /* row; CPT_TREE_NONE for the first */
     const struct cpt_tree_row *sides[SIDES_MAX]; /* NULL: not there */
     const struct cpt_diff_row *change;           /* NULL: none */
     uint64_t weight_ns;                          /* the larger of its inclusive times */
-    uint32_t number; /* among those that are shown; CPT_TREE_NONE: it is not */
+    uint32_t number; /* among the shown rows; CPT_TREE_NONE: not shown */
 };
 
-/* All that is being written. */
+/* The whole data while it is written. */
 struct data {
     const struct cpti_html_side *sides;
     size_t side_count;
@@ -58,7 +58,7 @@ struct data {
 
 /* --- Rows --- */
 
-/* Finds the rows of side @side: both walks go by name. */
+/* Finds the rows of side @side by merging: both walks go by name. */
 static void join(struct data *data, size_t side)
 {
     const struct cpt_tree_walk *walk = data->walks[side];
@@ -87,14 +87,14 @@ static int compare_larger(const void *left, const void *right)
     return (left_ns < right_ns) - (left_ns > right_ns);
 }
 
-/* Numbers the rows that are shown. 0 without memory. */
-static int choose(struct data *data)
+/* Chooses the rows to show and numbers them. false without memory. */
+static bool choose(struct data *data)
 {
     uint64_t least_ns = 0;
     uint64_t *weights = calloc(data->row_count, sizeof *weights);
 
     if (weights == NULL) {
-        return 0;
+        return false;
     }
     for (uint32_t i = 0; i < data->row_count; i++) {
         weights[i] = data->rows[i].weight_ns;
@@ -109,26 +109,26 @@ static int choose(struct data *data)
                                    ? data->shown_count++
                                    : CPT_TREE_NONE;
     }
-    return 1;
+    return true;
 }
 
-/* Walks all trees and makes the rows. 0 without memory. */
-static int collect(struct data *data)
+/* Walks all trees and makes the rows. false without memory. */
+static bool collect(struct data *data)
 {
     data->names_walk = cpt_tree_walk_new(NULL, data->names, CPT_TREE_BY_NAME);
     for (size_t i = 0; i < data->side_count; i++) {
         data->walks[i] = cpt_tree_walk_new(NULL, data->sides[i].tree, CPT_TREE_BY_NAME);
         if (data->walks[i] == NULL) {
-            return 0;
+            return false;
         }
     }
     if (data->names_walk == NULL) {
-        return 0;
+        return false;
     }
     data->row_count = cpt_tree_walk_count(data->names_walk);
     data->rows = calloc(data->row_count, sizeof *data->rows);
     if (data->rows == NULL) {
-        return 0;
+        return false;
     }
     for (uint32_t i = 0; i < data->row_count; i++) {
         const struct cpt_tree_row *row = cpt_tree_walk_row(data->names_walk, i);
@@ -138,16 +138,16 @@ static int collect(struct data *data)
     for (size_t i = 0; i < data->side_count; i++) {
         join(data, i);
     }
-    return 1;
+    return true;
 }
 
-/* Gives each row its change. 0 without memory. */
-static int find_changes(struct data *data, const struct cpt_diff *diff)
+/* Gives each row its change. false without memory. */
+static bool find_changes(struct data *data, const struct cpt_diff *diff)
 {
     uint32_t *by_node = calloc(data->row_count, sizeof *by_node);
 
     if (by_node == NULL) {
-        return 0;
+        return false;
     }
     for (uint32_t i = 0; i < data->row_count; i++) {
         by_node[data->rows[i].node] = i;
@@ -159,13 +159,13 @@ static int find_changes(struct data *data, const struct cpt_diff *diff)
     }
     data->rows[0].change = cpt_diff_total(diff);
     free(by_node);
-    return 1;
+    return true;
 }
 
 /* --- Histograms --- */
 
-/* The ends of the histogram of @row, around what it has on all sides. Times that hardly
- * differ do not fill it, or every noise would look broad. */
+/* The range of the histogram of @row, which covers its times on all sides. Times that
+ * hardly differ get a wider range, so that noise does not look like a broad spread. */
 static void range_of(const struct data *data, const struct row *row, uint64_t *min_ns,
                      uint64_t *max_ns)
 {
@@ -188,8 +188,9 @@ static void range_of(const struct data *data, const struct row *row, uint64_t *m
     }
 }
 
-/* Shares of the requests that have @node, in BIN_COUNT bins of equal ratio between
- * @min_ns and @max_ns. A bucket that several bins touch is shared out among them. */
+/* Writes the shares of the requests that have @node, in BIN_COUNT bins of equal ratio
+ * between @min_ns and @max_ns. A bucket that overlaps several bins is split in
+ * proportion. */
 static void put_bins(struct cpti_json *json, const struct cpt_tree *tree, uint32_t node,
                      uint64_t min_ns, uint64_t max_ns)
 {
@@ -291,7 +292,7 @@ static void put_row(struct cpti_json *json, const struct data *data,
     cpti_json_text(json, "service", text);
     cpti_json_text(json, "kind", word != NULL ? word : "unknown");
     range_of(data, row, &min_ns, &max_ns);
-    if (min_ns <= max_ns) { /* the ends of all its bins */
+    if (min_ns <= max_ns) { /* the range of its bins */
         cpti_json_unsigned(json, "from_ns", min_ns);
         cpti_json_unsigned(json, "to_ns", max_ns);
     }
@@ -338,7 +339,7 @@ static void put_frames(struct cpti_json *json, const struct cpt_path *path,
     cpti_json_close(json);
 }
 
-/* What is beyond the limits is one number, so that the sum stays. */
+/* The time beyond the limits is written as one number, so that the sum stays right. */
 static void put_path(struct cpti_json *json, const struct cpt_path *path)
 {
     const size_t frame_count = cpt_path_frame_count(path) < CPTI_HTML_SEGMENTS_MAX
@@ -389,7 +390,7 @@ static void put_example(struct cpti_json *json, const struct cpti_record_copy *k
     cpti_json_close(json);
 }
 
-/* --- Writing all --- */
+/* --- Writing the whole --- */
 
 static void put_side(struct cpti_json *json, const struct cpti_html_side *side)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* html_page.c - one HTML file out of its parts and some data; see html_page.h */
+/* html_page.c - one HTML file made of its parts and the data; see html_page.h */
 #include "cpt/cli/print/html_page.h"
 
 #include "cpt/cli/print/html_parts.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <string.h>
 
 void cpti_html_text(FILE *file, const char *title)
@@ -31,8 +32,8 @@ void cpti_html_text(FILE *file, const char *title)
     }
 }
 
-/* Whether U+2028 or U+2029 begins at @text: lines end there in older JavaScript. */
-static int is_separator(const char *text, size_t bytes)
+/* Whether U+2028 or U+2029 begins at @text: older JavaScript ends a line there. */
+static bool is_separator(const char *text, size_t bytes)
 {
     return bytes >= 3 && memcmp(text, "\xe2\x80", 2) == 0 &&
            (text[2] == '\xa8' || text[2] == '\xa9');
@@ -52,7 +53,7 @@ void cpti_html_json(FILE *file, const char *json, size_t bytes)
     }
 }
 
-/* Writes the page up to @marker; what comes behind it. */
+/* Writes @text up to @marker; returns what comes after the marker. */
 static const char *write_until(FILE *file, const char *text, const char *marker)
 {
     const char *at = strstr(text, marker);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * html_page.h - one HTML file out of the parts in html/ and some data
+ * html_page.h - one HTML file made of the parts in html/ and the data
  *
- * The parts are written by hand (html/page.html, page.css, page.js) and compiled in by
- * cmake/CptEmbed.cmake. The page needs nothing but itself: no network, no fonts.
+ * The parts are written by hand (html/page.html, page.css, page.js);
+ * cmake/CptEmbed.cmake compiles them in. The page loads nothing: no network, no fonts.
  *
  *      page.html   … <style>{{css}}</style> … {{data}} … <script>{{js}}</script>
  *
- * What comes from outside enters as JSON in a <script> that is not run. There every
- * '<', '>' and '&' is written as \u003c …, and so are U+2028 and U+2029: in JSON these
- * can occur within strings only, where the escape means the same. So no name can end
- * the script, open a comment, or be markup.
+ * Data from outside enters as JSON in a <script> that is never run. In it '<', '>', '&',
+ * U+2028 and U+2029 are written as \u003c and so on: in JSON they occur only within
+ * strings, where the escape means the same. So no name can end the script, open a comment
+ * or become markup.
  */
 #ifndef CPTI_CLI_HTML_PAGE_H
 #define CPTI_CLI_HTML_PAGE_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* html_parts.h - the files of html/, made into C by cmake/CptEmbed.cmake; each ends
- * with a NUL */
+/* html_parts.h - the files of html/ as strings, which cmake/CptEmbed.cmake makes */
 #ifndef CPTI_CLI_HTML_PARTS_H
 #define CPTI_CLI_HTML_PARTS_H
 

@@ -16,7 +16,7 @@
 
 enum { SIDES_MAX = 2 };
 
-/* One run. Large, since the bands are: it lives in memory of malloc(). */
+/* One run. Its bands are large, so it is allocated with malloc(). */
 struct report {
     struct cpti_selection selections[SIDES_MAX];
     struct cpti_gather gathers[SIDES_MAX];
@@ -91,28 +91,30 @@ static int compare(const struct report *report, struct cpt_diff **diff)
     return CPTI_EXIT_DONE;
 }
 
-/* The data in memory of malloc(). enum cpti_exit. */
+/* Makes the data, in memory from malloc(). enum cpti_exit. */
 static int make_data(const struct report *report, char **json, size_t *bytes)
 {
     struct cpti_html_side sides[SIDES_MAX];
     struct cpt_diff *diff = NULL;
-    FILE *file = NULL;
+    FILE *file;
     int status = compare(report, &diff);
 
-    if (status == CPTI_EXIT_DONE) {
-        file = open_memstream(json, bytes);
-        status = file != NULL ? CPTI_EXIT_DONE : cpti_failed("out of memory");
+    if (status != CPTI_EXIT_DONE) {
+        return status;
     }
-    if (status == CPTI_EXIT_DONE) {
-        for (size_t i = 0; i < report->side_count; i++) {
-            sides[i] = (struct cpti_html_side){
-                report->gathers[i].what != NULL ? report->gathers[i].what : "all",
-                report->gathers[i].tree, &report->bands[i]};
-        }
-        status = cpti_html_data(file, sides, report->side_count, diff);
-        if (fclose(file) != 0 && status == CPTI_EXIT_DONE) {
-            status = cpti_failed("out of memory");
-        }
+    file = open_memstream(json, bytes);
+    if (file == NULL) {
+        cpt_diff_free(diff);
+        return cpti_failed("out of memory");
+    }
+    for (size_t i = 0; i < report->side_count; i++) {
+        sides[i] = (struct cpti_html_side){
+            report->gathers[i].what != NULL ? report->gathers[i].what : "all",
+            report->gathers[i].tree, &report->bands[i]};
+    }
+    status = cpti_html_data(file, sides, report->side_count, diff);
+    if (fclose(file) != 0 && status == CPTI_EXIT_DONE) {
+        status = cpti_failed("out of memory");
     }
     cpt_diff_free(diff);
     return status;
@@ -131,14 +133,15 @@ static int write_page(const struct report *report,
     if (status == CPTI_EXIT_DONE) {
         status = cpti_output_open(&output, cpti_value(arguments, "html"));
     }
-    if (status == CPTI_EXIT_DONE) {
-        (void)snprintf(title, sizeof title, "%s%s",
-                       entry != NULL ? cpti_quoted(entry) : "cpt",
-                       report->side_count == SIDES_MAX ? ": base and new"
-                                                       : ": the average request");
-        cpti_html_page(output.file, title, json, bytes);
-        status = cpti_output_commit(&output);
+    if (status != CPTI_EXIT_DONE) {
+        goto out;
     }
+    (void)snprintf(
+        title, sizeof title, "%s%s", entry != NULL ? cpti_quoted(entry) : "cpt",
+        report->side_count == SIDES_MAX ? ": base and new" : ": the average request");
+    cpti_html_page(output.file, title, json, bytes);
+    status = cpti_output_commit(&output);
+out:
     free(json);
     return status;
 }
@@ -154,9 +157,7 @@ int cpti_html_report(const struct cpti_arguments *arguments)
     }
     status = gather(report, arguments, &is_usable);
     if (is_usable) {
-        const int failed = write_page(report, arguments);
-
-        status = failed != CPTI_EXIT_DONE ? failed : status;
+        status = cpti_exit_last(status, write_page(report, arguments));
     }
     for (size_t i = 0; i < SIDES_MAX; i++) {
         cpt_tree_free(report->gathers[i].tree);

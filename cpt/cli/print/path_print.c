@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ enum { INDENT_COLUMNS = 2, REMARK_BYTES = 2 * CPTI_TEXT_BYTES };
 
 /* --- For people --- */
 
-/* The stack of @frame, root first. Its length. */
+/* Writes the stack of @frame, root first; returns its length. */
 static size_t stack_of(const struct cpt_path *path, uint32_t frame,
                        uint32_t stack[CPT_PATH_DEPTH_MAX])
 {
@@ -31,7 +32,7 @@ static size_t stack_of(const struct cpt_path *path, uint32_t frame,
     return depth;
 }
 
-/* What is to be said of a segment behind its frame: " (cached, attempt 2)". */
+/* The remarks printed after the frame of a segment: " (cached, attempt 2)". */
 struct remarks {
     char text[REMARK_BYTES];
     size_t bytes;
@@ -45,7 +46,7 @@ static void remark(struct remarks *remarks, const char *format, ...)
     va_list arguments;
 
     if (left < CPTI_TEXT_BYTES / 2) {
-        return; /* so many labels nobody reads */
+        return; /* the labels that do not fit are not printed */
     }
     remarks->bytes += (size_t)snprintf(remarks->text + remarks->bytes, left, "%s",
                                        remarks->bytes == 0 ? " (" : ", ");
@@ -70,7 +71,8 @@ static void remark_label(struct remarks *remarks, const struct cpt_path *path,
     }
 }
 
-/* @label is the first label that belongs to @index or a later segment, and moves on. */
+/* @label is the first label of segment @index or a later one; it advances past the
+ * labels of @index. */
 static void remark_segment(struct remarks *remarks, const struct cpt_path *path,
                            size_t index, size_t *label)
 {
@@ -105,7 +107,7 @@ void cpti_path_remarks(const struct cpt_path *path, size_t index, char *text,
     size_t end = cpt_path_label_count(path);
     struct remarks remarks;
 
-    while (label < end) { /* labels are in the order of their segments */
+    while (label < end) { /* labels are sorted by segment */
         const size_t middle = label + (end - label) / 2;
 
         if (cpt_path_label(path, middle)->segment < index) {
@@ -125,7 +127,7 @@ static void put_frame(struct cpti_table *table, const struct cpt_path *path,
     const size_t depth = cpt_path_frame(path, frame)->depth;
 
     (void)cpt_path_frame_text(path, frame, text, sizeof text);
-    /* very deep stacks would leave the screen: from there on the depth is a number */
+    /* deeper frames would leave the screen: a number shows their depth */
     if (depth > 40) {
         cpti_table_cell(table, "%*s[%zu] %s%s", 40 * INDENT_COLUMNS, "", depth, text,
                         behind);
@@ -135,7 +137,7 @@ static void put_frame(struct cpti_table *table, const struct cpt_path *path,
     }
 }
 
-/* Lines for one segment, and before it for those frames above that are new. */
+/* Adds a line for one segment, after a line for each frame above it that is new. */
 static void put_segment(struct cpti_table *table, const struct cpt_path *path,
                         size_t index, size_t *label)
 {
@@ -153,7 +155,7 @@ static void put_segment(struct cpti_table *table, const struct cpt_path *path,
     }
     for (size_t i = 0; i + 1 < depth; i++) {
         if (i >= before_depth || before[i] != stack[i]) {
-            before_depth = 0; /* all below is new too */
+            before_depth = 0; /* all frames below are new too */
             cpti_table_cell(table, "%s", "");
             cpti_table_cell(table, "%s", "");
             put_frame(table, path, stack[i], "");
@@ -204,16 +206,16 @@ const char *cpti_path_flags_text(unsigned flags)
 /* Frames of a stack, as the elements of an array in JSON. */
 struct stack_text {
     size_t at;
-    size_t bytes; /* 0: not made */
+    size_t bytes; /* 0: not built */
 };
 
 /*
- * The stacks of all frames of a path, each made once: that of the frame above, and its
- * own name. What would be more than STACKS_BYTES_MAX together, or finds no memory, is
- * not made, and put together where it is needed.
+ * The stacks of all frames of a path as text. Each is built once, from the stack of the
+ * frame above and its own name. A stack that would exceed STACKS_BYTES_MAX in sum, or
+ * finds no memory, is left out here and is built at each use.
  */
 struct stacks {
-    struct stack_text *all; /* NULL: none is made */
+    struct stack_text *all; /* NULL: none is built */
     char *text;
     size_t used;
     size_t capacity;
@@ -221,25 +223,25 @@ struct stacks {
 
 enum { STACKS_BYTES_FIRST = 4096, STACKS_BYTES_MAX = 1 << 24 };
 
-/* Room for @bytes more. */
-static int stacks_grow(struct stacks *stacks, size_t bytes)
+/* Makes room for @bytes more. false if there is none. */
+static bool stacks_grow(struct stacks *stacks, size_t bytes)
 {
     size_t capacity = stacks->capacity == 0 ? STACKS_BYTES_FIRST : stacks->capacity;
     char *grown;
 
     if (bytes <= stacks->capacity - stacks->used) {
-        return 1;
+        return true;
     }
     while (capacity - stacks->used < bytes && capacity < STACKS_BYTES_MAX) {
         capacity *= 2;
     }
     grown = capacity - stacks->used < bytes ? NULL : realloc(stacks->text, capacity);
     if (grown == NULL) {
-        return 0;
+        return false;
     }
     stacks->text = grown;
     stacks->capacity = capacity;
-    return 1;
+    return true;
 }
 
 static void make_stack(struct stacks *stacks, const struct cpt_path *path,
@@ -273,7 +275,7 @@ static struct stacks make_stacks(const struct cpt_path *path)
     struct stacks stacks = {.all = calloc(count + 1, sizeof *stacks.all)};
 
     for (uint32_t i = 0; i < count && stacks.all != NULL; i++) {
-        make_stack(&stacks, path, i); /* parents stand before their children */
+        make_stack(&stacks, path, i); /* parents come before their children */
     }
     return stacks;
 }
@@ -300,7 +302,7 @@ static void put_stack_json(struct cpti_json *json, const struct cpt_path *path,
     cpti_json_close(json);
 }
 
-/* A word, or the number of what has none. */
+/* Writes @word, or @number if there is no word. */
 static void put_word(struct cpti_json *json, const char *key, const char *word,
                      unsigned number)
 {
@@ -314,7 +316,7 @@ static void put_word(struct cpti_json *json, const char *key, const char *word,
 static void put_labels_json(struct cpti_json *json, const struct cpt_path *path,
                             size_t segment, size_t *label)
 {
-    int is_open = 0;
+    bool is_open = false;
 
     for (; *label < cpt_path_label_count(path); (*label)++) {
         const struct cpt_label *at = cpt_path_label(path, *label);
@@ -329,7 +331,7 @@ static void put_labels_json(struct cpti_json *json, const struct cpt_path *path,
         }
         if (!is_open) {
             cpti_json_open(json, "labels", '{');
-            is_open = 1;
+            is_open = true;
         }
         if (at->is_name) {
             cpti_json_bytes(json, word, cpt_path_name(path, (cpt_name_id)at->value));

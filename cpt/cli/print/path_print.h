@@ -3,9 +3,8 @@
 /*
  * path_print.h - one critical path, for people and for programs
  *
- * For people it is a tree in the order of time. A frame without time of its own stands
- * there only to show what is below it; one that comes again, because its callee ended,
- * has a second line:
+ * For people it is a tree in the order of time. A frame without time of its own has a
+ * line without numbers; a frame that continues after its callee has a second line:
  *
  *           ms  share  frame
  *        5.000  14.3%  A: /
@@ -20,22 +19,22 @@
 
 struct cpt_path;
 
-/* The tree. enum cpti_exit. */
+/* Prints the tree. enum cpti_exit. */
 int cpti_path_print(const struct cpt_path *path);
 
-/* What is to be said of segment @index behind its frame, " (cached, attempt 2)", or "",
- * in at most @capacity bytes with the NUL. */
+/* Writes the remarks on segment @index, " (cached, attempt 2)" or "", in at most
+ * @capacity bytes with the NUL. */
 void cpti_path_remarks(const struct cpt_path *path, size_t index, char *text,
                        size_t capacity);
 
-/* The array "segments": objects with stack, kind, duration_ns, and where they have them
- * reason, count, overcount, labels. */
+/* Writes the array "segments": objects with stack, kind, duration_ns and, where a segment
+ * has them, reason, count, overcount, labels. */
 void cpti_path_json(struct cpti_json *json, const struct cpt_path *path);
 
-/* What the flags of a path say: "unordered", "incomplete", "approximate" as true. */
+/* Writes the flags that are set: "unordered", "incomplete", "approximate" as true. */
 void cpti_path_flags_json(struct cpti_json *json, unsigned flags);
 
-/* The same in words with ", " before each; "" if there are none. */
+/* The set flags in words, each after ", "; "" if none is set. */
 const char *cpti_path_flags_text(unsigned flags);
 
 #endif

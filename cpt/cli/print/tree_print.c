@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* tree_print.c - what is said of a tree as a whole, and of its stacks; see tree_print.h
- */
+/* tree_print.c - the summary of a tree, and its stacks; see tree_print.h */
 #include "cpt/cli/print/tree_print.h"
 
 #include "cpt/cli/base/output.h"
@@ -75,7 +74,7 @@ void cpti_tree_print(const struct cpt_tree *tree, const char *what)
     print_selection(tree);
 }
 
-/* All values of the note @key as an array. */
+/* Writes all values of the note @key as an array. */
 static void put_notes(struct cpti_json *json, const struct cpt_tree *tree,
                       const char *key)
 {

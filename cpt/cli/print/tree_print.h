@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * tree_print.h - what reports and diffs say of a tree as a whole, and of its stacks
+ * tree_print.h - the summary of a tree in reports and diffs, and its stacks
  *
  *      A: 4812 requests, mean latency 33.123 ms (95 % interval 32.911 to 33.335)
- *      selection: arm=control; 3 forced requests left out
+ *      selection: arm=control; 3 forced left out
  */
 #ifndef CPTI_CLI_TREE_PRINT_H
 #define CPTI_CLI_TREE_PRINT_H
@@ -13,14 +13,14 @@
 
 struct cpt_tree;
 
-/* Those two lines; @what stands before them ("base", or NULL). */
+/* Prints those two lines; @what comes before them ("base", or NULL). */
 void cpti_tree_print(const struct cpt_tree *tree, const char *what);
 
-/* Fields of the object that is open: entry, requests, mean_latency_ns, low_ns, high_ns,
+/* Writes fields of the open object: entry, requests, mean_latency_ns, low_ns, high_ns,
  * first_unix_ns, last_unix_ns, notes as arrays, counts as numbers. */
 void cpti_tree_json(struct cpti_json *json, const struct cpt_tree *tree);
 
-/* The fields "stack" and "kind" of @node. */
+/* Writes the fields "stack" and "kind" of @node. */
 void cpti_tree_stack_json(struct cpti_json *json, const struct cpt_tree *tree,
                           uint32_t node);
 

@@ -3,22 +3,22 @@
 /*
  * waterfall.c - one critical path over time, drawn on a terminal; see waterfall.h
  *
- * The rows come from one pass over the segments. A stack of rows is open at any time;
- * the next segment's frames are compared with it from the root on, what differs is
- * closed, what is missing is opened:
+ * One pass over the segments makes the rows. It keeps a stack of open rows. The frames of
+ * the next segment are compared with that stack from the root on: rows that differ are
+ * closed, rows that are missing are opened:
  *
  *      segments   A1  B  C  B  A1         open     A1 | A1;B | A1;B;C | A1;B | A1
  *      rows       A1 0..5   B 1..4   C 2..3
  *
- * Of very many rows the short ones are put together. A caller is never shorter than
- * what is below it, so what is left out are always whole subtrees, and their time is
+ * If there are too many rows, the short ones are merged into one line. A caller is never
+ * shorter than a frame below it, so the merged rows are whole subtrees, and their time is
  * that from their beginning to their end:
  *
  *          C: /C1               0.412         ███
  *          … 194 more          76.220            ██████████████████████
  *
- * So the cost is that of the stacks, and that of drawing each row's own segments.
- * Positions are computed in floating point: a column is a part of a screen, not a time.
+ * The cost is that of the stacks plus drawing the segments of each row. Positions are
+ * computed in floating point: a column is a part of a screen, not a time.
  */
 #include "cpt/cli/print/waterfall.h"
 
@@ -33,12 +33,12 @@
 #include <string.h>
 
 enum {
-    COLUMNS_DEFAULT = 100, /* where nobody says how wide it is */
+    COLUMNS_DEFAULT = 100, /* if the width is unknown */
     CELLS_MAX = 4096,
     CELLS_MIN = 8,
     GAP_COLUMNS = 2,
     INDENT_COLUMNS = 2,
-    VISIBLE_PARTS = 128, /* of the latency: what is shorter is first to go */
+    VISIBLE_PARTS = 128, /* rows below 1/128 of the latency are merged first */
     OTHERS_COLUMNS = 12, /* "… 99999 more" */
     LABEL_BYTES = 3 * CPTI_TEXT_BYTES,
     COLOUR_COUNT = 6
@@ -50,7 +50,7 @@ struct rows {
     struct cpti_waterfall_row *rows;
     size_t count;
     size_t capacity;
-    size_t open[CPT_PATH_DEPTH_MAX]; /* rows, root first */
+    size_t open[CPT_PATH_DEPTH_MAX]; /* indices of rows, root first */
     size_t open_count;
 };
 
@@ -61,17 +61,18 @@ static cpt_status open_row(struct rows *rows, uint32_t frame, uint64_t now_ns,
         cpt_alloc_grow(cpt_alloc_default(), (void **)&rows->rows, &rows->capacity,
                        rows->count + 1, SIZE_MAX / 64, sizeof *rows->rows);
 
-    if (status == CPT_OK) {
-        rows->rows[rows->count] = (struct cpti_waterfall_row){
-            .frame = frame,
-            .begin_ns = now_ns,
-            .segment_first = segment,
-            .own_segment = SIZE_MAX,
-        };
-        assert(rows->open_count < CPT_PATH_DEPTH_MAX);
-        rows->open[rows->open_count++] = rows->count++;
+    if (status != CPT_OK) {
+        return status;
     }
-    return status;
+    rows->rows[rows->count] = (struct cpti_waterfall_row){
+        .frame = frame,
+        .begin_ns = now_ns,
+        .segment_first = segment,
+        .own_segment = SIZE_MAX,
+    };
+    assert(rows->open_count < CPT_PATH_DEPTH_MAX);
+    rows->open[rows->open_count++] = rows->count++;
+    return CPT_OK;
 }
 
 /* Closes all but the @count outermost rows. */
@@ -91,8 +92,8 @@ static cpt_status add_segment(struct rows *rows, const struct cpt_path *path,
     const struct cpt_segment *segment = cpt_path_segment(path, index);
     const size_t depth = cpt_path_frame(path, segment->frame)->depth;
     uint32_t stack[CPT_PATH_DEPTH_MAX];
+    struct cpti_waterfall_row *row;
     size_t shared = 0;
-    cpt_status status = CPT_OK;
 
     for (uint32_t i = (uint32_t)depth, frame = segment->frame; i-- > 0;) {
         stack[i] = frame;
@@ -103,18 +104,18 @@ static cpt_status add_segment(struct rows *rows, const struct cpt_path *path,
         shared++;
     }
     close_rows(rows, shared, now_ns, index);
-    for (size_t i = shared; i < depth && status == CPT_OK; i++) {
-        status = open_row(rows, stack[i], now_ns, index);
-    }
-    if (status == CPT_OK) {
-        struct cpti_waterfall_row *row;
+    for (size_t i = shared; i < depth; i++) {
+        const cpt_status status = open_row(rows, stack[i], now_ns, index);
 
-        assert(rows->rows != NULL && rows->open_count == depth);
-        row = &rows->rows[rows->open[depth - 1]];
-        row->self_ns += segment->duration_ns;
-        row->own_segment = row->own_segment == SIZE_MAX ? index : row->own_segment;
+        if (status != CPT_OK) {
+            return status;
+        }
     }
-    return status;
+    assert(rows->rows != NULL && rows->open_count == depth);
+    row = &rows->rows[rows->open[depth - 1]];
+    row->self_ns += segment->duration_ns;
+    row->own_segment = row->own_segment == SIZE_MAX ? index : row->own_segment;
+    return CPT_OK;
 }
 
 int cpti_waterfall_rows(const struct cpt_path *path, struct cpti_waterfall_row **rows,
@@ -142,7 +143,7 @@ int cpti_waterfall_rows(const struct cpt_path *path, struct cpti_waterfall_row *
 
 /* Adds the time from @begin_ns to @end_ns to the cells that it touches. */
 static void cover(struct cpti_waterfall_cell *cells, size_t count, uint64_t sum_ns,
-                  uint64_t begin_ns, uint64_t end_ns, int is_self)
+                  uint64_t begin_ns, uint64_t end_ns, bool is_self)
 {
     const double scale = (double)count / (double)sum_ns;
     const double begin = (double)begin_ns * scale;
@@ -153,10 +154,9 @@ static void cover(struct cpti_waterfall_cell *cells, size_t count, uint64_t sum_
         const double to = end < (double)at + 1 ? end : (double)at + 1;
         struct cpti_waterfall_cell *cell = &cells[at];
 
-        cell->is_inside = 1;
+        cell->is_inside = true;
         if (is_self && to > from) {
-            cell->is_left =
-                (char)(cell->is_left || (cell->self <= 0 && begin <= (double)at));
+            cell->is_left = cell->is_left || (cell->self <= 0 && begin <= (double)at);
             cell->self += (float)(to - from);
         }
     }
@@ -178,9 +178,9 @@ void cpti_waterfall_cells(const struct cpt_path *path,
     }
 }
 
-/* The character of @cell. Blocks that grow from the left come in eighths; from the
- * right there are but two. */
-static const char *glyph(const struct cpti_waterfall_cell *cell, int is_ascii)
+/* The character of @cell. Unicode has blocks from the left in eighths, from the right
+ * only two. */
+static const char *glyph(const struct cpti_waterfall_cell *cell, bool is_ascii)
 {
     static const char *const left[9] = {"",       "\u258f", "\u258e",
                                         "\u258d", "\u258c", "\u258b",
@@ -207,17 +207,17 @@ static const char *glyph(const struct cpti_waterfall_cell *cell, int is_ascii)
 
 struct drawing {
     const struct cpt_path *path;
-    int is_ascii;
-    int is_coloured;
+    bool is_ascii;
+    bool is_coloured;
     size_t label_columns;
-    size_t indent_max; /* deeper frames have their depth as a number */
+    size_t indent_max; /* the depth of deeper frames is a number */
     size_t ms_columns;
     size_t cell_count;
-    uint64_t shown_ns; /* rows at least so long are drawn */
+    uint64_t shown_ns; /* shorter rows are merged */
     struct cpti_waterfall_cell cells[CELLS_MAX];
 };
 
-/* The frame with its indentation and what is to be said of it. */
+/* The frame with its indentation and remarks. */
 static void label_of(const struct drawing *drawing,
                      const struct cpti_waterfall_row *row, char *label)
 {
@@ -255,7 +255,7 @@ static void print_label(const struct drawing *drawing, const char *label)
     (void)printf("%s%*s", label, (int)(drawing->label_columns - columns), "");
 }
 
-/* A colour for each service; what is no work has none. */
+/* One colour for each service; frames that are no work are grey. */
 static const char *colour_of(const struct drawing *drawing, uint32_t frame)
 {
     static const char *const colours[COLOUR_COUNT] = {
@@ -271,7 +271,7 @@ static const char *colour_of(const struct drawing *drawing, uint32_t frame)
     return colours[cpt_hash_bytes(0, service.data, service.bytes) % COLOUR_COUNT];
 }
 
-/* The label, @self_ns and the cells, in the colour of @colour. */
+/* Prints the label, @self_ns, and the cells in @colour. */
 static void print_line(const struct drawing *drawing, const char *label,
                        uint64_t self_ns, const char *colour)
 {
@@ -299,12 +299,14 @@ static void print_row(struct drawing *drawing, const struct cpti_waterfall_row *
     print_line(drawing, label, row->self_ns, colour_of(drawing, row->frame));
 }
 
-static int is_shown(const struct drawing *drawing, const struct cpti_waterfall_row *row)
+static bool is_shown(const struct drawing *drawing,
+                     const struct cpti_waterfall_row *row)
 {
     return row->end_ns - row->begin_ns >= drawing->shown_ns;
 }
 
-/* One line for the rows from @first on that are not drawn. How many they are. */
+/* Merges the rows at the beginning of @rows that are not shown into one line; returns
+ * their number. */
 static size_t print_others(struct drawing *drawing,
                            const struct cpti_waterfall_row *rows, size_t count)
 {
@@ -320,9 +322,9 @@ static size_t print_others(struct drawing *drawing,
         const size_t row_depth = cpt_path_frame(drawing->path, rows[at].frame)->depth;
 
         depth = row_depth < depth ? row_depth : depth;
-        if (rows[at].begin_ns >= end_ns) { /* not below the last one */
+        if (rows[at].begin_ns >= end_ns) { /* not below the row before */
             cover(drawing->cells, drawing->cell_count, cpt_path_sum_ns(drawing->path),
-                  rows[at].begin_ns, rows[at].end_ns, 1);
+                  rows[at].begin_ns, rows[at].end_ns, true);
             self_ns += rows[at].end_ns - rows[at].begin_ns;
             end_ns = rows[at].end_ns;
         }
@@ -349,7 +351,8 @@ static void print_headings(const struct drawing *drawing)
                  drawing->is_coloured ? "\033[0m" : "");
 }
 
-/* Shares the screen out: labels get what they need, but leave half of it for time. */
+/* Divides the screen: labels get the columns they need, up to half of it; time gets the
+ * rest. */
 static void measure(struct drawing *drawing, const struct cpti_waterfall_row *rows,
                     size_t row_count)
 {
@@ -396,7 +399,7 @@ static int compare_longer(const void *left, const void *right)
     return (left_ns < right_ns) - (left_ns > right_ns);
 }
 
-/* Lines that it takes to draw the rows. */
+/* The number of lines that the rows take. */
 static size_t line_count(const struct drawing *drawing,
                          const struct cpti_waterfall_row *rows, size_t row_count)
 {
@@ -409,7 +412,8 @@ static size_t line_count(const struct drawing *drawing,
     return count;
 }
 
-/* Which rows are drawn, so that it takes @rows_max lines at most. */
+/* Sets the length from which rows are shown, so that they take at most @rows_max
+ * lines. */
 static int choose(struct drawing *drawing, const struct cpti_waterfall_row *rows,
                   size_t row_count, size_t rows_max)
 {
@@ -428,8 +432,9 @@ static int choose(struct drawing *drawing, const struct cpti_waterfall_row *rows
         lengths[i] = rows[i].end_ns - rows[i].begin_ns;
     }
     qsort(lengths, row_count, sizeof *lengths, compare_longer);
-    do { /* what is put together takes lines, too */
-        drawing->shown_ns = lengths[shown_max] + 1; /* none of those that are equal */
+    do { /* merged rows take lines, too */
+        /* rows of equal length are all shown or all merged */
+        drawing->shown_ns = lengths[shown_max] + 1;
         drawing->shown_ns =
             drawing->shown_ns > visible_ns ? drawing->shown_ns : visible_ns;
         shown_max /= 2;
@@ -452,7 +457,7 @@ static void draw(struct drawing *drawing, const struct cpti_waterfall_row *rows,
     }
 }
 
-int cpti_waterfall_print(const struct cpt_path *path, int is_ascii, size_t rows_max)
+int cpti_waterfall_print(const struct cpt_path *path, bool is_ascii, size_t rows_max)
 {
     struct cpti_waterfall_row *rows = NULL;
     struct drawing drawing = {
@@ -467,12 +472,13 @@ int cpti_waterfall_print(const struct cpt_path *path, int is_ascii, size_t rows_
         return CPTI_EXIT_DONE; /* a request of 0 ns */
     }
     status = cpti_waterfall_rows(path, &rows, &row_count);
-    if (status == CPTI_EXIT_DONE) {
-        status = choose(&drawing, rows, row_count, rows_max);
-        if (status == CPTI_EXIT_DONE) {
-            draw(&drawing, rows, row_count);
-        }
-        cpt_alloc_free(cpt_alloc_default(), rows);
+    if (status != CPTI_EXIT_DONE) {
+        return status;
     }
+    status = choose(&drawing, rows, row_count, rows_max);
+    if (status == CPTI_EXIT_DONE) {
+        draw(&drawing, rows, row_count);
+    }
+    cpt_alloc_free(cpt_alloc_default(), rows);
     return status;
 }
