@@ -14,7 +14,7 @@
 static struct {
     const char *program;
     const char *title;
-    FILE *notes; /* NULL: nobody wants them */
+    FILE *notes; /* NULL: not requested */
     size_t note_count;
 } bench = {.program = "bench", .title = ""};
 
@@ -29,7 +29,7 @@ static void must_open(FILE *notes, const char *where)
     bench.notes = notes;
 }
 
-/* The notes take stdout's place, and what is for the eye goes to stderr. */
+/* The notes go to stdout, and the table goes to stderr. */
 static void open_stdout(void)
 {
     const int copy = dup(STDOUT_FILENO);

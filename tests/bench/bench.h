@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * bench.h - ways of doing a thing, measured side by side, and how that is told
+ * bench.h - measures two ways side by side, and reports the result
  *
- * The machine is noisy and its speed means nothing: what counts is the ratio of two
- * ways, run one after the other many times in the same program run, as the median of
- * the rounds' ratios with the quarter points. The nanoseconds beside it are for the
- * eye.
+ * The machine is noisy and its speed does not matter: the result is the ratio of two
+ * ways, run alternately many times in one run of the program, as the median of the
+ * rounds' ratios with the quartiles. The nanoseconds beside it are only for
+ * orientation.
  *
  * Every program begins with bench_begin() and ends with bench_end(); between them it
- * prints a table, and each figure is noted besides. With --json the notes go to stdout
- * and the table to stderr; with --json=FILE the notes go there and the table stays. The
- * notes are an array with one object a line:
+ * prints a table, and each figure is also noted. With --json the notes go to stdout and
+ * the table to stderr; with --json=FILE the notes go to FILE and the table to stdout.
+ * The notes are an array with one object on each line:
  *
  *      {"name": "bench_tasks: A chain: traced", "value": 13.2, "unit": "ns a task",
  *       "baseline": "untraced", "ratio": 1.45, "ratio_low": 1.44, "ratio_high": 1.47,
  *       "runs": 31}
  *
- * What has no baseline has null in place of it and of its ratio.
+ * Without a baseline, it and the ratios are null.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -27,19 +27,18 @@
 
 enum { BENCH_ROUNDS = 31, BENCH_ROUNDS_MAX = 101 };
 
-/* --- What every program does --- */
+/* --- For every program --- */
 
 /*
- * Reads --json and --json=FILE and takes them out of the arguments; other arguments
- * stay. @program stands in front of all names. Ends the program if FILE cannot be
- * opened.
+ * Reads --json and --json=FILE and removes them from the arguments; other arguments
+ * stay. @program is the prefix of all names. Ends the program if FILE cannot be opened.
  */
 void bench_begin(const char *program, int *argument_count, char **arguments);
 
 /* Writes the notes. The exit status of the program: 1 if they could not be written. */
 int bench_end(void);
 
-/* The heading of a group, which stands in the names of what follows. */
+/* The heading of a group; it becomes part of the names that follow. */
 void bench_title(const char *title);
 
 /* One figure of a table. */
@@ -48,7 +47,7 @@ struct bench_figure {
     double value;
     const char *unit;
     const char *baseline; /* NULL: none, and no ratio */
-    double ratio;         /* the median of the runs' ratios, and the quarter points */
+    double ratio;         /* the median of the runs' ratios, and the quartiles */
     double ratio_low;
     double ratio_high;
     size_t runs;
@@ -60,32 +59,32 @@ void bench_note(const struct bench_figure *figure);
 /* A figure without a baseline, of one run. */
 void bench_value(const char *name, double value, const char *unit);
 
-/* --- Two ways of doing a thing --- */
+/* --- Two ways --- */
 
 struct bench_way {
     const char *name;
-    /* Does it @count times. */
+    /* Does the work @count times. */
     void (*run)(void *context, size_t count);
     void *context;
 };
 
 /*
  * Runs @baseline and @other, each @count times a round, in alternating order, and
- * notes NAME / BASELINE   1.23 (1.20 … 1.27)   12.3 / 10.0 ns a UNIT where @per_count
- * things of @unit are done each time.
+ * notes NAME / BASELINE   1.23 (1.20 … 1.27)   12.3 / 10.0 ns a UNIT. Each time is
+ * @per_count units of @unit.
  */
 void bench_compare(const struct bench_way *baseline, const struct bench_way *other,
                    size_t count, size_t per_count, const char *unit);
 
-/* --- For programs that go through rounds of their own --- */
+/* --- For programs with their own rounds --- */
 
-/* Quantile @q of @count numbers, which are sorted for it. */
+/* Quantile @q of @count numbers; sorts them. */
 double bench_quantile(double *numbers, size_t count, double q);
 
 /*
- * Notes what was measured in @runs rounds: @values beside @baseline_values of the same
- * rounds (NULL: none), each in @unit. Rounds in which either is not a number are left
- * out; if none is left, the table says so and nothing is noted.
+ * Notes the measurements of @runs rounds: @values, and @baseline_values of the same
+ * rounds (NULL: none), each in @unit. Rounds with a NAN are left out; if none is left,
+ * the table says so and nothing is noted.
  */
 void bench_rounds(const char *name, const double *values, const char *unit,
                   const char *baseline, const double *baseline_values, size_t runs);

@@ -5,17 +5,16 @@
  *
  *      bench_demo [--json[=FILE]] [RATE [PAIRS]]
  *
- * Two sets of the demo's three services are started, each a process that talks HTTP.
- * One traces every request and logs its path, the other none. They get the same open
+ * It starts two sets of the demo's three services, each a process that serves HTTP. One
+ * set traces every request and logs its path, the other none. They get the same open
  * load (demo_load.h) in turn, for a block of time each: in a pair of blocks request i
- * of the one has the same page and comes at the same moment as request i of the other,
- * so they are a pair. Which of the two comes first changes from pair to pair, and
- * nothing else runs meanwhile.
+ * of one has the same page and the same due time as request i of the other. The order
+ * of the two alternates from pair to pair, and nothing else runs meanwhile.
  *
- * What is told is by how much the mean and the 99th percentile of all latencies differ,
- * with a 95 % interval: blocks are drawn again and again with replacement, since
- * requests of one block have their noise in common, and the interval is where 95 % of
- * the differences lie (a bootstrap).
+ * The result is the difference of the mean and of the 99th percentile of all latencies,
+ * with a 95 % interval by a bootstrap: whole blocks are drawn with replacement, since
+ * the requests of one block share their noise, and the interval holds 95 % of the
+ * differences.
  */
 #include "tests/bench/bench.h"
 
@@ -39,7 +38,7 @@ enum {
 
 enum { UNTRACED, TRACED, WAYS };
 
-/* Latencies in ms; 0: no answer. */
+/* Latencies in ms; 0: no reply. */
 struct block {
     double latencies_ms[WAYS][BLOCK_REQUESTS_MAX];
     size_t count;
@@ -107,14 +106,14 @@ static size_t run_pairs(struct cpti_services *services, struct block *blocks,
     return run.failed_count;
 }
 
-/* --- What differs --- */
+/* --- The differences --- */
 
 struct sums {
     double mean_ms[WAYS];
     double p99_ms[WAYS];
 };
 
-/* Mean and percentile over the pairs of the blocks that are numbered in @chosen. */
+/* Mean and percentile over the pairs of the blocks in @chosen. */
 static struct sums sum_up(const struct block *blocks, const size_t *chosen,
                           size_t pairs, double *scratch)
 {
@@ -169,7 +168,7 @@ static void compare(const struct block *blocks, size_t pairs, unsigned rate)
     size_t chosen[PAIRS_MAX];
     uint64_t random = 1;
     struct sums all;
-    static char title[64]; /* the notes keep it */
+    static char title[64]; /* the notes keep the pointer */
 
     if (scratch == NULL) {
         return;

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The cpt authors
 #
 # bench_gather.sh FILE FOLDER - the notes of all benchmark programs in FOLDER (bench.h:
-# arrays with one object a line) as one array in FILE, and as a table
+# arrays with one object on each line) as one array in FILE, and as a table
 set -u
 file=$1
 folder=$2

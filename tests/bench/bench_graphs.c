@@ -3,21 +3,20 @@
 /*
  * bench_graphs.c - the same graphs on this framework and on others
  *
- *      bench_graphs [--json[=FILE]] [ROUNDS [WORDS]]     only those with WORDS in the
- * title bench_graphs run PEER SHAPE WORKERS BODY REQUESTS     one of them, to profile
- * it bench_graphs check                                    whether all run in order
+ *      bench_graphs [--json[=FILE]] [ROUNDS [WORDS]]       titles with WORDS only
+ *      bench_graphs run PEER SHAPE WORKERS BODY REQUESTS   one peer, to profile it
+ *      bench_graphs check                                  whether all run in order
  *
- * Each round runs every peer on every graph once, each in a process of its own, forked
- * from this one, which never has a second thread. The child warms up and then times
- * short batches of requests; their median is its figure, so that a batch that another
- * program interrupted does not count. What is told is the median over the rounds, and
+ * Each round runs every peer on every graph once, each in its own process, forked from
+ * this one, which never has a second thread. The child warms up and then times short
+ * batches of requests; their median is its figure, so that a batch that another program
+ * interrupted does not count. The result is the median over the rounds, and the median
  * of the ratios to the baseline in the same round.
  *
- * bench_graphs_bare is the same program with a framework out of which tracing was
- * compiled (CMakeLists.txt): what is left of it in a request that is not traced is the
- * difference.
+ * bench_graphs_bare is the same program with a framework compiled without tracing
+ * (CMakeLists.txt): the difference is the cost of tracing in an untraced request.
  *
- * Two bodies: an empty one, behind a pointer; and one that computes for 0.7 us, so
+ * Two bodies: an empty one, behind a pointer; and one that computes for 0.7 us,
  * calibrated when the program begins.
  */
 #include "tests/bench/bench.h"
@@ -40,12 +39,12 @@ enum {
     BATCHES = 7,
     BATCH_NS = 1000 * 1000,
     WARM_NS = 2 * 1000 * 1000,
-    THREADS_FACTOR = 16, /* till the system has spread threads over the processors */
+    THREADS_FACTOR = 16, /* until the system has spread threads over the processors */
     BODY_NS = 700,
     CHILD_SECONDS_MAX = 20
 };
 
-/* --- What tasks do --- */
+/* --- Bodies of tasks --- */
 
 static uint64_t spin_steps; /* of BODY_NS */
 
@@ -65,7 +64,7 @@ static uint64_t now_ns(void)
     return cpt_clock_now_ns(cpt_clock_monotonic());
 }
 
-/* --- Who runs what --- */
+/* --- The peers --- */
 
 static const struct bench_peer *peers[PEERS_MAX];
 static size_t peer_count;
@@ -77,7 +76,7 @@ static void add_peers(const struct bench_peer *list)
     }
 }
 
-/* The program beside this one that is measured in place of it. */
+/* The peer that another program, beside this one, measures. */
 static const struct bench_peer bare[] = {
     {"cpt, inline, no tracing in it", BENCH_RUNS_REUSED, NULL, NULL, NULL, NULL}, {0}};
 
@@ -150,7 +149,7 @@ static void make_shapes(void)
     shapes[DAG] = bench_shape_layers("dag", 1000, 32, 4);
 }
 
-/* The loops have one worker, and stand as the ideal beside two: half of their time. */
+/* The loops have one worker; the ideal with two is half of their time. */
 static int is_loop(const struct bench_peer *peer)
 {
     for (const struct bench_peer *loop = bench_peers_loop; loop->name != NULL; loop++) {
@@ -216,7 +215,7 @@ static double measure(const struct graph_case *of, const struct bench_peer *peer
     return bench_quantile(batches, BATCHES, 0.5);
 }
 
-/* Puts the median batch into @descriptor. The exit status. */
+/* Writes the median batch to @descriptor; returns the exit status. */
 static int send_measure(const struct graph_case *of, const struct bench_peer *peer,
                         int descriptor)
 {
@@ -225,7 +224,7 @@ static int send_measure(const struct graph_case *of, const struct bench_peer *pe
     return write(descriptor, &value, sizeof value) != (ssize_t)sizeof value;
 }
 
-/* The same of the program beside this one. Does not return. */
+/* The same by the program beside this one. Does not return. */
 static void become_bare(const struct graph_case *of, int descriptor)
 {
     char path[4096];
@@ -241,7 +240,7 @@ static void become_bare(const struct graph_case *of, int descriptor)
     _exit(1);
 }
 
-/* The same in a child; NAN if it came to nothing. */
+/* The same in a child; NAN if it failed. */
 static double measure_apart(const struct graph_case *of, const struct bench_peer *peer)
 {
     double value = (double)NAN;
@@ -270,7 +269,7 @@ static double measure_apart(const struct graph_case *of, const struct bench_peer
     return value;
 }
 
-/* --- All of them --- */
+/* --- All peers --- */
 
 static const char *wanted = "";
 
@@ -282,7 +281,7 @@ static void run_round(size_t round)
         }
         for (size_t i = 0; i < peer_count; i++) {
             const size_t p =
-                (i + round) % peer_count; /* nobody always follows another */
+                (i + round) % peer_count; /* the order changes each round */
 
             cases[c].values[p][round] = has_part(peers[p], &cases[c])
                                             ? measure_apart(&cases[c], peers[p])
@@ -291,7 +290,7 @@ static void run_round(size_t round)
     }
 }
 
-/* What @peer, number @p, costs more than the one that it says. */
+/* The cost of @peer, number @p, above the peer that it names. */
 static void show_added(const struct graph_case *of, size_t p, size_t rounds)
 {
     double added[BENCH_ROUNDS_MAX];
@@ -333,12 +332,12 @@ static void show_case(struct graph_case *of, size_t rounds)
     }
 }
 
-/* --- Whether they do what they should --- */
+/* --- Checking that they run in order --- */
 
 static _Atomic uint32_t run_counts[4096];
 static const struct bench_shape *checked_shape;
 static atomic_int wrong_count;
-static int has_task_numbers; /* else it is only counted how many ran */
+static int has_task_numbers; /* otherwise only the number of runs is counted */
 
 static void do_check(uint32_t task)
 {
@@ -355,7 +354,8 @@ static void do_check(uint32_t task)
     }
 }
 
-/* In a child: each task once a request, and after what it needs. 0 if so. */
+/* In a child: 0 if each task ran once for each request, after the tasks that it
+ * needs. */
 static int check(const struct graph_case *of, const struct bench_peer *peer)
 {
     enum { REQUESTS = 50 };
@@ -406,7 +406,7 @@ static int check_all(void)
     return failed;
 }
 
-/* --- One of them --- */
+/* --- One peer --- */
 
 static int run_one(char **arguments)
 {
@@ -461,7 +461,7 @@ int main(int argument_count, char **arguments)
         rounds = strtoul(arguments[1], NULL, 10);
         rounds = rounds < 1 ? 1 : rounds > BENCH_ROUNDS_MAX ? BENCH_ROUNDS_MAX : rounds;
     }
-    (void)cpt_clock_fastest(); /* calibrates itself once, not in each child */
+    (void)cpt_clock_fastest(); /* calibrates once, not in each child */
     for (size_t round = 0; round < rounds; round++) {
         run_round(round);
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * bench_http.c - what tracing adds to a request over loopback HTTP
+ * bench_http.c - the cost of tracing a request over loopback HTTP
  *
  * One process, two loops on two threads: A, whose one task calls B, and B. This thread
- * asks A over one kept connection, one request after the other, traced (the header is
- * sent) and not, round by round in turn.
+ * sends requests to A over one kept connection, one after the other, in alternating
+ * rounds traced (the header is sent) and untraced.
  */
 #include "tests/bench/bench.h"
 
@@ -98,7 +98,7 @@ struct client {
     const char *request;
 };
 
-/* Sends the request @count times and reads each answer to its end. */
+/* Sends the request @count times and reads each reply to its end. */
 static void ask(void *context, size_t count)
 {
     const struct client *client = context;

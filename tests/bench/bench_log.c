@@ -6,8 +6,9 @@
  *      bench_log REQUESTS SEGMENTS STACKS [ROOTS] > file
  *
  * Every request has SEGMENTS segments, spread over STACKS distinct stacks of a tree
- * four wide, with times that vary. The requests take turns with ROOTS different roots
- * (default 1), so that there are ROOTS times STACKS distinct stacks. Always the same.
+ * four wide, with times that vary. The requests cycle through ROOTS different roots
+ * (default 1), so there are ROOTS times STACKS distinct stacks. The log is always the
+ * same.
  */
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * bench_memory.c - what a request takes of memory, by what it asks its allocator for
+ * bench_memory.c - the memory of a request, counted at its allocator
  *
- * A task's part is the difference between a request of 2,000 tasks and one of 1,000,
- * less the values that the tasks give, which are the service's own. The most that
- * requests held at any time counts, beyond what their plan holds; the memory that a
- * plan keeps for the next request counts as the request's. Nothing here depends on the
- * machine.
+ * The memory of a task is the difference between a request of 2,000 tasks and one of
+ * 1,000, without the values of the tasks, which belong to the service. The peak counts,
+ * without the memory of the plan; memory that a plan keeps for the next request counts
+ * for the request. The figures do not depend on the machine.
  */
 #include "tests/bench/bench.h"
 #include "tests/bench/shape_plan.h"
@@ -28,7 +27,7 @@ static struct {
     size_t call_count; /* that asked for memory */
 } counts;
 
-/* In front of each block: how long it is. Keeps the alignment of malloc's. */
+/* The length, before each block. Keeps the alignment of malloc(). */
 union block {
     size_t bytes;
     max_align_t aligned;
@@ -74,7 +73,7 @@ struct found {
     double calls;
 };
 
-/* What a request of @shape takes at most, and how often it asks once it is warm. */
+/* The peak memory of a request of @shape, and its allocations once it is warm. */
 static struct found measure(const struct bench_shape *shape, int is_traced)
 {
     struct bench_graph *graph = bench_graph_new(shape, nothing);

@@ -3,12 +3,12 @@
 /*
  * bench_paths.c - bytes of a path, and how fast paths are logged, read and aggregated
  *
- * Bytes stand beside the form of the article, which repeats the whole stack of names
- * with every element (a protobuf message of strings and a duration for each): O(N M)
- * for N elements of depth M, against O(N + distinct frames).
+ * The bytes are compared with the article's form, which repeats the whole stack of
+ * names in every element (a protobuf message of strings and a duration): O(N M) for N
+ * elements of depth M, against O(N + distinct frames).
  *
- * The baseline of the speeds is copying the same path from memory to memory, which is
- * what a path costs that is only passed on.
+ * The baseline of the speeds is copying the same path in memory, the cost of passing a
+ * path on.
  */
 #include "tests/bench/bench.h"
 
@@ -55,7 +55,7 @@ static size_t varint_bytes(uint64_t number)
     return bytes;
 }
 
-/* The article's form: for each element all names of its stack, and its duration. */
+/* The article's form: each element has all names of its stack, and its duration. */
 static size_t verbose_bytes(const struct cpt_path *path)
 {
     size_t bytes = 0;
@@ -159,7 +159,7 @@ static void aggregate_paths(void *context, size_t count)
     }
 }
 
-/* Encoded paths of known frames: without the path. */
+/* Encoded paths of known frames: without decoding the path. */
 static void aggregate_times(void *context, size_t count)
 {
     struct work *work = context;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * bench_pool.c - is the lock-free deque worth its proof?
+ * bench_pool.c - is the lock-free deque worth its complexity?
  *
- * The deque alone and the pool made of it, beside the same with a lock (pool_locked.c).
+ * Compares the deque alone, and a pool with it, with the same with a lock
+ * (pool_locked.c).
  */
 #include "tests/bench/bench.h"
 

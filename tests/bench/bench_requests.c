@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * bench_requests.c - many requests at once, beside one thread that serves them in turn
+ * bench_requests.c - many requests at once, against one thread that serves them in turn
  *
- * A request is 20 tasks in layers of 4, each of which computes for 5 us. The baseline
- * is what one writes without any framework: a thread that takes requests from a queue
- * and calls the 20 functions one after the other.
+ * A request is 20 tasks in layers of 4; each computes for 5 us. The baseline is a
+ * program without a framework: a thread that takes requests from a queue and calls the
+ * 20 functions one after the other.
  *
- *   throughput   2,000 requests are there at the beginning; when has the last ended?
- * And how long were processors busy for it, which other programs on the machine change
- * less latency      requests come as they would from many users: at times drawn before,
- *                whether the ones before have ended or not (an open load), so many a
- *                second that the one thread would be busy half of the time. A latency
- *                counts from the time at which the request was due.
+ *   throughput   2,000 requests at the beginning: the time until the last has ended,
+ *                and the processor time, which other programs on the machine affect less
+ *   latency      requests arrive as from many users: at times drawn before, whether or
+ *                not earlier ones have ended (an open load), at a rate that keeps the one
+ *                thread busy half of the time. A latency counts from the due time.
  *
- * The load comes from a thread of its own, which sleeps until the next one is due, for
- * the baseline as for us.
+ * The load comes from its own thread, which sleeps until the next request is due, in
+ * both programs.
  */
 #include "tests/bench/bench.h"
 #include "tests/bench/shape_plan.h"
@@ -85,7 +84,7 @@ static void wait_for_all(void)
     (void)pthread_mutex_unlock(&load.lock);
 }
 
-/* Who serves: told of a request, it calls note_end() some time. */
+/* The server: takes a request, and calls note_end() later. */
 struct server {
     const char *name;
     void (*submit)(struct server *server, size_t index);
@@ -123,7 +122,7 @@ static void *run_loop(void *context)
     return NULL;
 }
 
-/* Requests come in the order of their numbers, and a run has COUNT of them. */
+/* Requests arrive in the order of their numbers; a run has COUNT of them. */
 static void submit_to_loop(struct server *server, size_t index)
 {
     (void)server;
@@ -164,7 +163,7 @@ static void submit_to_pool(struct server *server, size_t index)
 
 /* --- Both loads --- */
 
-/* The time that processors spent on this process. */
+/* The processor time of this process. */
 static uint64_t busy_ns(void)
 {
     struct timespec time;
@@ -173,7 +172,7 @@ static uint64_t busy_ns(void)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* Microseconds a request, on the clock and of the processors. */
+/* Microseconds for each request: elapsed and processor time. */
 static void run_burst(struct server *server, double *wall_us, double *busy_us)
 {
     const uint64_t begin_ns = now_ns();
@@ -197,7 +196,7 @@ static void sleep_until(uint64_t at_ns)
     }
 }
 
-/* A number between 0 and 1, neither included. */
+/* A number between 0 and 1, exclusive. */
 static double draw(uint64_t *state)
 {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -232,7 +231,7 @@ static void run_open(struct server *server, uint64_t seed, double *mean_us,
     *p99_us = bench_quantile(latencies_us, COUNT, 0.99);
 }
 
-/* --- All of it --- */
+/* --- The program --- */
 
 static double burst_us[SERVERS_MAX][ROUNDS];
 static double burst_busy_us[SERVERS_MAX][ROUNDS];

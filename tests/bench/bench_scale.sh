@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# bench_scale.sh CPT BENCH_LOG [NOTES] - cpt aggregate on logs of several shapes, beside a
-# plain read of the same file, and beside go's pprof, which merges the same requests from
-# one profile each. NOTES: a file for the figures as JSON, as bench.h has it; --json: all
-# else goes to stderr, and they to stdout.
+# bench_scale.sh CPT BENCH_LOG [NOTES] - cpt aggregate on logs of several shapes, compared
+# with a plain read of the same file, and with go's pprof, which merges the same requests
+# from one profile each. NOTES: a file for the figures as JSON, see bench.h; with --json
+# the figures go to stdout, all else to stderr.
 #
-# CPT_CLICKHOUSE=clickhouse://HOST:PORT/DATABASE: also loads them there and asks.
+# CPT_CLICKHOUSE=clickhouse://HOST:PORT/DATABASE: also loads them there and queries them.
 set -u
 cpt=$1
 bench_log=$2

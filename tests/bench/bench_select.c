@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * bench_select.c - what it costs to select, beside reading the log
+ * bench_select.c - the cost of selecting, compared with reading the log
  *
  * The log is a file that the system has in memory: records of 10 segments with five
- * attributes. The baseline reads it to the end and looks at nothing: first the bytes
- * alone, then its records. No record is selected, so that nothing but selecting is
- * added.
+ * attributes. The baseline only reads it to the end: first the bytes alone, then the
+ * records. No record is selected, so that only the cost of selecting is added.
  */
 #include "tests/bench/bench.h"
 
@@ -20,7 +19,7 @@
 
 enum { RECORDS = 20000, SEGMENTS = 10, READ_BYTES = 64 * 1024 };
 
-/* A log, and what is looked for. */
+/* A log, and the selection. */
 struct work {
     FILE *file;
     size_t log_bytes;
@@ -149,7 +148,7 @@ static void read_plainly(void *context, size_t count)
     }
 }
 
-/* Reads the log; selects if there is something to select by. */
+/* Reads the log; selects if there is an expression. */
 static void read_log(struct work *work)
 {
     const struct cpt_log_reader_options options = {
@@ -190,7 +189,7 @@ static void select_only(void *context, size_t count)
     rewind_log(work);
     must(reader != NULL && cpt_log_reader_next(reader, &record, NULL) == CPT_OK);
     for (size_t i = 0; i < count * RECORDS; i++) {
-        record.start_unix_ns++; /* so that it is not all the same */
+        record.start_unix_ns++; /* so that records differ */
         work->selected_count +=
             cpti_expression_holds(&work->expression, &record, &work->scratch) != 0;
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * bench_tasks.c - what a task costs: not traced, traced, traced with its path made
+ * bench_tasks.c - the cost of a task: untraced, traced, traced with its path computed
  *
- * A request of 100 empty tasks on the inline executor: a chain, where each task is the
- * only one to unblock the next, and a fan, where one unblocks 98 and the last waits for
- * 16 of them. The baseline of all is the same requests untraced.
+ * A request of 100 empty tasks on the inline executor: a chain, where each task
+ * unblocks only the next, and a fan, where one unblocks 98 and the last waits for 16 of
+ * them. The baseline is the same requests untraced.
  */
 #include "tests/bench/bench.h"
 
@@ -39,7 +39,7 @@ static void make_graphs(void)
         chain_tasks[i].needs[0] = i != 0 ? &values[i - 1] : NULL;
         fan_tasks[i].needs[0] = i != 0 ? &values[0] : NULL;
     }
-    /* All of the fan must be of use: it is gathered in groups of 15. */
+    /* No task of the fan may be useless: they are joined in groups of 15. */
     for (size_t i = 1; i < TASKS; i++) {
         if (i % 15 == 0 || i == TASKS - 1) {
             size_t count = 0;
@@ -112,7 +112,7 @@ static void compare_graph(const char *title, struct cpt_task_def *tasks)
     cpt_plan_free(plan);
 }
 
-/* The floor: the same number of calls through a pointer, and a clock read each. */
+/* The lower bound: as many calls through a pointer, each with one clock reading. */
 static volatile cpt_task_fn call = nothing;
 
 static void call_functions(void *context, size_t count)

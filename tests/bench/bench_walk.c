@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * bench_walk.c - what the backward walk costs, apart from making the path
+ * bench_walk.c - the cost of the backward walk, without that of building the path
  *
- * cpt_critical_path() walks the records backwards, noting steps, and then makes a path
- * of the steps: frames, names, segments. Two ways to tell the two apart:
+ * cpt_critical_path() walks the records backwards, noting steps, and then builds a path
+ * from the steps: frames, names, segments. Two ways to separate the two costs:
  *
- *   - records in which no time passes between the tasks: the walk visits every one, and
- *     there is one segment at the end;
- *   - records in which time passes, less what it costs to make the same path by hand.
+ *   - records in which no time passes between the tasks: the walk visits every task,
+ *     and the path has one segment;
+ *   - records in which time passes, minus the cost of building the same path by hand.
  *
- * Records: a chain of 1,000 tasks, each unblocked by the one before. Stamps as of a
+ * Records: a chain of 1,000 tasks, each unblocked by the one before. Stamps as in a
  * real run: some of the tasks were queued.
  */
 #include "tests/bench/bench.h"
@@ -71,9 +71,9 @@ static double walk_ns(const struct cpt_trace *trace, struct cpt_path *path)
 }
 
 /*
- * Makes a path like @from of names and times. Frames of the walk have the numbers in
- * which they come first on the path, so each is added where it does, and found by its
- * number from then on, as the walk itself does it.
+ * Builds a path like @from from names and times. The frames of the walk are numbered in
+ * the order in which they first occur on the path, so each is added there, and found by
+ * its number later, as in the walk itself.
  */
 static double make_ns(const struct cpt_path *from, struct cpt_path *path)
 {

@@ -3,8 +3,8 @@
 /*
  * peer_cpt.c - the graphs on this framework: its executors, not traced and traced
  *
- * A graph that is built for each request is compiled to a plan each time, which no
- * service does: plans are there to be kept.
+ * A graph that is built for each request is also compiled for each. Real services
+ * compile a plan once and keep it.
  */
 #include "tests/bench/peers.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * peer_dispatch.c - the graphs on libdispatch, with counters of one's own
+ * peer_dispatch.c - the graphs on libdispatch, with hand-written counters
  *
- * It has no graphs: what one writes by hand is a counter for each task, a group for
- * each request, and the queue for whoever was unblocked. One worker is a serial queue,
- * two are the global one, of which the library decides how wide it is.
+ * The library has no graphs, so each task has a counter, each request a group, and an
+ * unblocked task goes to the queue. One worker is a serial queue; two are the global
+ * queue, whose width the library decides.
  */
 #include "tests/bench/peers.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * peer_loop.c - the floor: what it costs at least to run a graph on one thread
+ * peer_loop.c - the lower bound: the least cost of a graph on one thread
  *
- *      in order          the tasks as they are numbered; nobody counts
+ *      in order          the tasks as they are numbered; without counters
  *      plain counters    each task has a count of what it still needs; those at zero
  *                        are on a stack
  *      atomic counters   the same with atomic decrements, as where threads share them
  *
- * Of the tasks that one unblocks, the first is run next and the others are stacked, as
- * a scheduler would.
+ * When a task unblocks several, the first is run next and the others are stacked, as in
+ * a scheduler.
  */
 #include "tests/bench/peers.h"
 
@@ -79,7 +79,7 @@ static void run_in_order(void *opened, size_t request_count)
     }
 }
 
-/* Stacks those that need nothing. How many they are. */
+/* Stacks the tasks that need nothing; returns their number. */
 static uint32_t stack_first(struct loop *loop)
 {
     uint32_t count = 0;

@@ -3,8 +3,8 @@
 /*
  * peer_openmp.c - the graphs as OpenMP tasks with dependencies
  *
- * They are named by the address of what each gives. OpenMP keeps no graph, so all are
- * made for each request. The threads are there once for all requests.
+ * A dependency is the address of the output of a task. OpenMP keeps no graph, so all
+ * tasks are created for each request. The threads are created once.
  */
 #include "tests/bench/peers.h"
 
@@ -13,7 +13,7 @@
 struct openmp {
     const struct bench_job *job;
     struct bench_job kept;
-    char *given; /* its address stands for what task i gives */
+    char *given; /* its address represents the output of task i */
 };
 
 static void *open_openmp(const struct bench_job *job)

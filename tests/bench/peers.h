@@ -3,12 +3,11 @@
 /*
  * peers.h - different runners of the same graphs
  *
- * A peer runs the tasks of a shape, each after those that it needs, as often as it is
- * asked to. Each measurement is a process of its own (bench_graphs.c), so that the
- * threads of one peer, which may spin when they have nothing to do, are not in the way
- * of another.
+ * A peer runs the tasks of a shape, each after those that it needs, for a given number
+ * of requests. Each measurement is a process of its own (bench_graphs.c), so that the
+ * threads of one peer, which may spin when idle, do not disturb another.
  *
- * Peers whose library was not found are not there.
+ * A peer whose library was not found is absent.
  */
 #ifndef PEERS_H
 #define PEERS_H
@@ -19,10 +18,10 @@
 extern "C" {
 #endif
 
-/* What is to be run. */
+/* What to run. */
 struct bench_job {
     const struct bench_shape *shape;
-    void (*body)(uint32_t task); /* what each task does; any thread */
+    void (*body)(uint32_t task); /* the body of each task; called on any thread */
     unsigned worker_count;
     int is_fresh; /* the graph is built for each request */
 };
@@ -36,14 +35,14 @@ enum {
 struct bench_peer {
     const char *name;
     unsigned can;
-    /* NULL: it cannot here. */
+    /* NULL: not possible here. */
     void *(*open)(const struct bench_job *job);
     void (*run)(void *opened, size_t request_count);
     void (*close)(void *opened);
-    const char *more_than; /* what it adds to this other peer is told too; or NULL */
+    const char *more_than; /* its cost above this other peer is reported too; or NULL */
 };
 
-/* Each list ends with one without a name. */
+/* Each list ends with a peer without a name. */
 extern const struct bench_peer bench_peers_loop[];
 extern const struct bench_peer bench_peers_cpt[];
 extern const struct bench_peer bench_peers_openmp[];

@@ -9,14 +9,14 @@
 
 struct bench_graph;
 
-enum { BENCH_VALUE_BYTES = 16 }; /* of what each task gives */
+enum { BENCH_VALUE_BYTES = 16 }; /* of the output of each task */
 
-/* Each task runs @run. Out of memory, or a graph that is refused, ends the program. */
+/* Each task runs @run. Lack of memory or a refused graph ends the program. */
 struct bench_graph *bench_graph_new(const struct bench_shape *shape, cpt_task_fn run);
 
 void bench_graph_free(struct bench_graph *graph);
 
-/* A new plan of it, for the caller to free, from @alloc. Must not outlive the graph. */
+/* A new plan of it from @alloc, which the caller frees before the graph. */
 struct cpt_plan *bench_graph_plan(const struct bench_graph *graph,
                                   const struct cpt_alloc *alloc);
 

@@ -17,7 +17,7 @@ static void *memory(size_t count, size_t bytes)
     return made;
 }
 
-/* --- While it is made: needs only, and room for tasks that gather --- */
+/* --- While it is built: needs only, and room for joining tasks --- */
 
 static struct bench_shape *begin_shape(const char *name, uint32_t count)
 {
@@ -44,7 +44,7 @@ static void add_need(struct bench_shape *shape, uint32_t giver)
     shape->needs[shape->need_begin[shape->task_count]++] = giver;
 }
 
-/* How many need each task; the caller frees it. */
+/* The number of tasks that need each task; the caller frees it. */
 static uint32_t *needed_counts(const struct bench_shape *shape)
 {
     uint32_t *counts = memory(2 * (size_t)shape->task_count + 2, sizeof *counts);
@@ -132,7 +132,7 @@ struct bench_shape *bench_shape_tree(const char *name, uint32_t count)
     return shape;
 }
 
-/* One of @count numbers; always the same row of them. */
+/* One of @count numbers; always the same sequence. */
 static uint32_t draw(uint64_t *state, uint32_t count)
 {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * shapes.h - the graphs that all are measured on, as numbers
+ * shapes.h - the graphs of the benchmarks, as numbers
  *
- * Tasks are numbered in an order in which they can run. Of each it is known whom it
- * needs and who needs it:
+ * Tasks are numbered in an order in which they can run. For each task a shape has the
+ * tasks that it needs and the tasks that need it:
  *
  *      needs      of task i: needs[need_begin[i]] … needs[need_begin[i + 1]] excluded
  *      successors likewise
  *
- * The last task is the only one that nobody needs: a request has one answer. Where a
- * shape has more ends than one, tasks that need 16 of them each gather them.
+ * Only the last task is needed by no other: a request has one output. If a shape has
+ * several ends, further tasks join 16 ends each.
  */
 #ifndef SHAPES_H
 #define SHAPES_H
@@ -33,15 +33,15 @@ struct bench_shape {
     uint32_t *successors;
 };
 
-/* Each the same whenever it is made; out of memory ends the program. */
+/* The same at each call; out of memory ends the program. */
 
-/* One task; @count after each other. */
+/* One task; a chain of @count tasks. */
 struct bench_shape *bench_shape_chain(const char *name, uint32_t count);
 
-/* A task with two successors, which have two each, to @count. */
+/* A binary tree of @count tasks. */
 struct bench_shape *bench_shape_tree(const char *name, uint32_t count);
 
-/* @count tasks in layers of @width, of which each needs @needs of the layer before. */
+/* @count tasks in layers of @width; each needs @needs tasks of the layer before. */
 struct bench_shape *bench_shape_layers(const char *name, uint32_t count, uint32_t width,
                                        uint32_t needs);
 

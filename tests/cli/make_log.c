@@ -28,7 +28,7 @@ enum { REQUESTS = 120, BLOCK_BYTES = 4096 };
 #define FIRST_UNIX_NS UINT64_C(1795240800000000000)
 #define SECOND_NS     UINT64_C(1000000000)
 
-/* What there is to write, and how. */
+/* The log to write. */
 struct maker {
     struct cpt_log_block *block;
     struct cpt_path *path;
@@ -68,7 +68,7 @@ static void write_block(struct maker *maker, int is_last)
         copy[bytes.bytes / 2] = (char)(copy[bytes.bytes / 2] ^ 0x10);
     }
     maker->block_count++;
-    if (maker->index != NULL) { /* of what was meant to be written */
+    if (maker->index != NULL) { /* of the intended records */
         must(cpt_log_index_add(maker->index, maker->written_bytes, bytes.data,
                                bytes.bytes));
     }
@@ -77,7 +77,7 @@ static void write_block(struct maker *maker, int is_last)
     free(copy);
 }
 
-/* Makes each of the first blocks look as if something were not in it. */
+/* Makes the index deny something in each of the first blocks. */
 static void tell_lies(struct cpt_log_index *index)
 {
     for (size_t i = 0; i < 4 && i < cpt_log_index_count(index); i++) {
@@ -162,7 +162,7 @@ static void make_path(struct maker *maker, unsigned index, int is_treatment)
     must(cpt_path_append_ns(maker->path, b1, 1500 * US));
     must(cpt_path_append_ns(maker->path, frame(maker, b1, "", CPT_KIND_NETWORK),
                             250 * US + index));
-    if (index % 10 / 2 == 1) { /* as often in both arms */
+    if (index % 10 / 2 == 1) { /* equally often in both arms */
         const uint32_t call = frame(maker, a1, "C: C1", CPT_KIND_WORK);
         const struct cpt_segment blind = {
             .duration_ns = 20000 * US,
@@ -190,7 +190,7 @@ static struct cpt_record usual_record(unsigned index)
     };
 }
 
-/* Both arms of an experiment, two regions, and one request that somebody forced. */
+/* Both arms of an experiment, two regions, and one forced request. */
 static void make_experiment(struct maker *maker, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -223,7 +223,7 @@ static void make_experiment(struct maker *maker, unsigned count)
     }
 }
 
-/* Names, attributes and a status that try to be more than text. */
+/* Names, attributes and a status with hostile bytes. */
 static void make_hostile(struct maker *maker)
 {
     const struct cpt_attribute attributes[] = {
@@ -251,7 +251,7 @@ static void make_hostile(struct maker *maker)
     write_record(maker, &record);
 }
 
-/* Names that would be markup, or end a script, in a page that trusts them. */
+/* Names that would be markup, or end a script, in a page without escaping. */
 static void make_markup(struct maker *maker)
 {
     const struct cpt_attribute attributes[] = {
@@ -278,7 +278,7 @@ static void make_markup(struct maker *maker)
     write_record(maker, &record);
 }
 
-/* A's requests, and those that B recorded on its own account. */
+/* The requests of A, and B's own records. */
 static void make_services(struct maker *maker)
 {
     for (unsigned i = 0; i < 10; i++) {

@@ -7,7 +7,7 @@
 # The script runs in an empty folder with `cpt` and `make_log` as commands; what it
 # prints is compared with SCRIPT.stdout and SCRIPT.stderr beside it (no file: nothing),
 # its exit status with SCRIPT.exit (no file: 0). CPT_RECORD=1 writes these files instead:
-# look at the difference before you commit it. A script that exits with 77 is skipped.
+# read the difference before you commit it. A script that exits with 77 is skipped.
 set -u
 cpt=$1
 make_log=$2
@@ -20,7 +20,7 @@ mkdir "$scratch/bin" "$scratch/work"
 ln -s "$cpt" "$scratch/bin/cpt"
 ln -s "$make_log" "$scratch/bin/make_log"
 
-# Nothing of the surroundings may show: not the width, colours, language or time zone.
+# The output must not depend on width, colours, language or time zone.
 PATH=$scratch/bin:$PATH
 HOME=$scratch/work
 LC_ALL=C

@@ -3,12 +3,11 @@
 /*
  * fuzz_log.c - any bytes as a path log
  *
- * As a file; as the payload of a sound block, because no fuzzer guesses checksums, also
- * of a compressed one; as
- * one record in it; and as the map of an index behind a sound block. Every byte is
- * accounted for in the end, what is accepted as a record can be written again, and no
- * index makes a reader forget where it is. Read in parts it gives what it gives as a
- * whole, and items of CBOR are what the decoder says they are.
+ * The bytes are a file; the payload of a valid block, plain or compressed, because a
+ * fuzzer does not guess checksums; one record in it; and the map of an index after a
+ * valid block. Every byte is counted, an accepted record can be written again, and no
+ * index makes a reader lose its position. Read in parts the log gives the same as read
+ * whole, and items of CBOR are those that the decoder finds.
  */
 #include "wire/cbor_pull.h"
 #include "wire/cpt_log_parts.h"
@@ -31,7 +30,7 @@ struct input {
     size_t at;
 };
 
-/* In pieces, whose length depends on where we are. */
+/* In pieces, whose length depends on the position. */
 static cpt_status read_piece(void *context, void *buffer, size_t capacity,
                              size_t *bytes)
 {
@@ -143,7 +142,7 @@ static cpt_status seek(void *context, uint64_t offset)
     return CPT_OK;
 }
 
-/* Every other block, and what seems to be late. */
+/* Every other block, and blocks that seem late. */
 static int wants(void *context, const struct cpt_log_index *index,
                  const struct cpt_log_index_block *block)
 {
@@ -196,7 +195,7 @@ static void use_index(const unsigned char *data, size_t bytes)
 
 /* --- In parts --- */
 
-/* A number for what a reader of [offset, end_offset) meets, added to @sum. */
+/* Adds a number for all that a reader of [offset, end_offset) finds to @sum. */
 static uint64_t read_part(struct input *input, const struct cpt_log_part *part,
                           uint64_t sum)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * fuzz_metadata.c - any bytes as what a callee sent
+ * fuzz_metadata.c - any bytes as the metadata of a callee
  *
- * Whatever is accepted is a path that adds up, comes back from its own encoding, and
- * fits every budget with its sum. The headers in ASCII get the same bytes.
+ * Accepted bytes give a path that adds up, that its own encoding gives back, and that
+ * fits every budget with its sum. The readers of ASCII headers get the same bytes.
  */
 #include "wire/cpt_metadata.h"
 

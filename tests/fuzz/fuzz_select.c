@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * fuzz_select.c - any bytes as what somebody selects by
+ * fuzz_select.c - any bytes as an expression of --where
  *
- * What is refused is refused with a place; what is taken comes to an end on every
- * record, says the same twice, and the contrary behind a `not`. And what holds for a
- * record may hold for a block with it, by what an index says of that.
+ * A refused expression is refused with a column. An accepted one ends on every record,
+ * gives the same result twice, and the opposite after a `not`. If it holds for a
+ * record, the index must allow that it holds for a block with that record.
  */
 #include "cpt/cli/select/expression.h"
 #include "cpt/cpt_path.h"
@@ -47,7 +47,7 @@ static struct cpt_bytes make_path(uint64_t *latency_ns)
     return (struct cpt_bytes){(const char *)data, bytes};
 }
 
-/* Some records: with and without what an expression may ask for. */
+/* Records with and without the things that an expression can test. */
 static struct cpt_record record_at(size_t index, const struct cpt_attribute *attributes,
                                    struct cpt_bytes path, uint64_t latency_ns)
 {
@@ -79,7 +79,7 @@ static char *negated(const uint8_t *data, size_t size)
     return text;
 }
 
-/* That block @record alone may hold what holds for it. */
+/* Checks that the index of a block with @record alone allows what holds for it. */
 static void check_index(const struct cpti_expression *is,
                         const struct cpt_record *record, int holds)
 {

@@ -3,9 +3,9 @@
 /*
  * fuzz_shape.c - any bytes as the path of a record whose frames may be known
  *
- * The input is two paths: one byte says how many 16ths of the rest are the first. That
- * is met until it is known, as far as it is a path, and then the second comes. What is
- * taken without the path is what the path says.
+ * The input is two paths: one byte gives how many 16ths of the rest are the first. If
+ * it is a path, it is passed until its shape is known; then the second is passed. The
+ * times found by shape must be those of the path.
  */
 #include "wire/cpt_log_shape.h"
 #include "wire/cpt_metadata.h"
@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const size_t rest = size != 0 ? size - 1 : 0;
     const size_t cut = size != 0 ? rest * (data[0] % 17U) / 16 : 0;
-    unsigned char *first = malloc(cut + 1); /* so that what is read beyond is noticed */
+    unsigned char *first = malloc(cut + 1); /* so that sanitizers detect overreads */
     unsigned char *second = malloc(rest - cut + 1);
     struct cpt_log_shapes *shapes = cpt_log_shapes_new(NULL);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * fuzz_store.c - any bytes as what a database answers
+ * fuzz_store.c - any bytes as the replies of a database
  *
- * The first byte says what is asked. What follows are the answers, one for each
- * statement that wants one: two bytes of length, low one first, and so many bytes of
- * rows. The place of http.c, which speaks to a server, is taken here.
+ * The first byte chooses the query. Then follow the replies, one for each statement
+ * that has one: a length of two bytes, low byte first, and that many bytes of rows.
+ * This file replaces http.c, which talks to a server.
  *
- * What an answer becomes holds together: the path of a row adds up to its latency, and
- * a tree can be written.
+ * The results must be consistent: the path of a row adds up to its latency, and a tree
+ * can be written.
  */
 #include "cpt/cli/store/store.h"
 
@@ -36,7 +36,7 @@ static void must(int condition)
     }
 }
 
-/* --- In place of http.c --- */
+/* --- Replaces http.c --- */
 
 struct cpti_http *cpti_http_new(const struct cpti_http_place *place,
                                 struct cpt_error *error)
@@ -51,7 +51,7 @@ void cpti_http_free(struct cpti_http *http)
     free(http);
 }
 
-/* The bytes of the next answer, which are taken off. */
+/* Removes and returns the bytes of the next reply. */
 static size_t next_answer(void)
 {
     size_t bytes = 0;
@@ -69,7 +69,7 @@ cpt_status cpti_http_run(struct cpti_http *http, const struct cpti_http_call *ca
                          struct cpt_error *error)
 {
     const size_t bytes = call->rows != NULL ? next_answer() : 0;
-    /* of its own, so that a sanitizer sees what is read behind it */
+    /* a block of its own, so that sanitizers detect overreads */
     unsigned char *copy = malloc(bytes + 1);
     cpt_status status = CPT_OK;
     size_t at = 0;
@@ -93,7 +93,7 @@ cpt_status cpti_http_run(struct cpti_http *http, const struct cpti_http_call *ca
     return status;
 }
 
-/* --- Who asks --- */
+/* --- The queries --- */
 
 static cpt_status meet_row(void *context, const struct cpti_store_row *row)
 {

@@ -3,9 +3,9 @@
 /*
  * fuzz_tree.c - any bytes as a tree
  *
- * What the reader accepts has to be sound: it is encoded to the same bytes again, can
- * be merged with itself decoded a second time, and walked. Length and checksum are made
- * right first, because no fuzzer guesses them.
+ * An accepted tree must be valid: it encodes to the same bytes again, and can be walked
+ * and merged with a second decoding of itself. Length and checksum are corrected first,
+ * because a fuzzer does not guess them.
  */
 #include "tests/unit/aggregate/tree_patch.h"
 

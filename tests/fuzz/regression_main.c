@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * regression_main.c - a fuzz target without a fuzzer: reads the files it is given, and
- * those in the folders it is given, and the empty input
+ * regression_main.c - a fuzz target without a fuzzer: reads the empty input, and all
+ * files and folders in its arguments
  *
- * So the inputs that once did harm are tried by every compiler and in every build.
+ * So every compiler and every build tests the inputs that once failed.
  */
 #include <dirent.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static size_t input_count;
 
-/* An exact copy, so that a sanitizer sees a read behind the end. */
+/* An exact copy, so that sanitizers detect overreads. */
 static int try_bytes(const unsigned char *data, size_t bytes)
 {
     unsigned char *copy = calloc(1, bytes != 0 ? bytes : 1);

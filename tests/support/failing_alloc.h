@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * failing_alloc.h - memory that refuses the allocation one chooses
+ * failing_alloc.h - an allocator that refuses a chosen allocation
  *
- * A struct cpt_alloc that counts: every request for memory, and every block that was
- * not given back. The scenario of a test is a function of an allocator that says
- * whether it succeeded; each_allocation_failure() runs it once with enough memory, then
- * once for each request it made, refusing that one.
+ * A struct cpt_alloc that counts every request for memory and every block that was not
+ * freed. The scenario of a test is a function of an allocator that returns whether it
+ * succeeded; each_allocation_failure() runs it once with enough memory, then once for
+ * each request that it made, refusing that one.
  *
  * Threads: any, once it is initialised.
  */
@@ -21,18 +21,18 @@
 #include <stdbool.h>
 
 struct failing_alloc {
-    struct cpt_alloc alloc;   /* give its address to what is tested */
-    atomic_size_t call_count; /* requests for memory so far, the refused one too */
-    atomic_size_t live_count; /* blocks not given back yet */
-    size_t refused_call;      /* the request that gets nothing: 1 the first; 0 none */
+    struct cpt_alloc alloc;   /* pass its address to the code under test */
+    atomic_size_t call_count; /* requests for memory so far, with the refused one */
+    atomic_size_t live_count; /* blocks not freed yet */
+    size_t refused_call;      /* the request that is refused: 1 is the first; 0: none */
 };
 
 /* Refuses the @refused_call-th request for memory (new, or to grow a block). */
 void failing_alloc_init(struct failing_alloc *failing, size_t refused_call);
 
 /*
- * @body must succeed with all memory, fail when any single request is refused, and in
- * both cases give everything back.
+ * @body must succeed with enough memory, fail when any single request is refused, and
+ * free everything in both cases.
  */
 static inline void each_allocation_failure(bool (*body)(const struct cpt_alloc *alloc))
 {

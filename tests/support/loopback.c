@@ -92,7 +92,7 @@ void loopback_send(struct cpt_transport *transport, struct cpt_transport_call *c
     complete(passage, &unreachable);
 }
 
-/* The callee learns of it at once; what it answers then nobody reads. */
+/* The callee is told at once; its reply is then ignored. */
 static void cancel(struct cpt_transport *transport, struct cpt_transport_call *call)
 {
     struct loopback *loopback = (struct loopback *)transport;

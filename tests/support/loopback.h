@@ -3,8 +3,8 @@
 /*
  * loopback.h - a transport within the process: the services are real, the wire is not
  *
- * A call goes to the service whose name is its target. `tamper`, if there is one, may
- * change what comes back, or what the time is when it does.
+ * A call goes to the service whose name is its target. `tamper`, if set, may change the
+ * reply, or the time at which it arrives.
  *
  * Cancelling a call cancels the callee's request.
  *
@@ -31,7 +31,7 @@ struct loopback {
 
 void loopback_init(struct loopback *loopback);
 
-/* What it sends with; a test may put something else in its place for a while. */
+/* The function that sends; a test may replace it for a while. */
 void loopback_send(struct cpt_transport *transport, struct cpt_transport_call *call);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* --- who held it up, going back --- */
+/* --- the owner of each nanosecond, backwards --- */
 
 struct model {
     const struct random_trace *made;
@@ -26,7 +26,7 @@ static const char *keep_text(struct model_line *line, const char *text)
     return kept;
 }
 
-/* The nanosecond before @t_ns is @text's. Texts that repeat are kept once. */
+/* Gives the nanosecond before @t_ns to @text. Repeated texts are kept once. */
 static void own(struct model *model, uint64_t t_ns, const char *text, unsigned reason)
 {
     struct model_line *line = model->line;
@@ -76,7 +76,7 @@ static void task_text(const struct random_trace *made,
     }
 }
 
-/* The nanosecond before @t_ns was the task's own, or one of a @kind below it. */
+/* Gives the nanosecond before @t_ns to the task itself, or to a @kind below it. */
 static void own_task(struct model *model, uint64_t t_ns,
                      const struct cpt_trace_task *task, unsigned kind)
 {
@@ -97,7 +97,7 @@ static void call_text(const struct random_trace *made,
                      call->outcome == CPT_CALL_LOCK ? CPT_KIND_LOCK : CPT_KIND_WORK);
 }
 
-/* An RPC that was outstanding till @t_ns owns what of that lies after @lowest_ns. */
+/* Gives an RPC that was outstanding until @t_ns the part of that after @lowest_ns. */
 static void own_remote(struct model *model, const struct cpt_trace_call *call,
                        uint64_t sent_ns, uint64_t t_ns, uint64_t lowest_ns)
 {
@@ -124,8 +124,8 @@ static void own_remote(struct model *model, const struct cpt_trace_call *call,
     }
 }
 
-/* The call owns the time from its issue to @t_ns as far as it lies after @lowest_ns.
- * The end of what it owns. */
+/* Gives the call the time from its issue to @t_ns, without the part before @lowest_ns.
+ * The end of its time. */
 static uint64_t own_call(struct model *model, const struct cpt_trace_call *call,
                          uint64_t t_ns, uint64_t lowest_ns)
 {
@@ -154,8 +154,8 @@ static uint64_t own_call(struct model *model, const struct cpt_trace_call *call,
     return t_ns;
 }
 
-/* The await of @task that was not over before @t_ns: it blocked before and went on at
- * or after it. */
+/* The await of @task that spans @t_ns: it blocked before, and resumed at or after
+ * it. */
 static const struct cpt_trace_await *await_at(const struct cpt_trace_task *task,
                                               uint64_t t_ns)
 {
@@ -169,8 +169,8 @@ static const struct cpt_trace_await *await_at(const struct cpt_trace_task *task,
     return NULL;
 }
 
-/* Whether the nanosecond before @t_ns is one of those @off_ns of a step that no
- * processor ran, which are spread over it evenly. */
+/* Whether the nanosecond before @t_ns is one of the @off_ns in which no processor ran
+ * the step; they are spread over it evenly. */
 static int is_off(uint64_t begin_ns, uint64_t end_ns, uint64_t off_ns, uint64_t t_ns)
 {
     const uint64_t whole_ns = end_ns - begin_ns;
@@ -183,7 +183,7 @@ static int is_off(uint64_t begin_ns, uint64_t end_ns, uint64_t off_ns, uint64_t 
     return off_ns * at / whole_ns != off_ns * (at - 1) / whole_ns;
 }
 
-/* What the nanosecond before @t_ns was, in which the task ran. */
+/* Finds the owner of the nanosecond before @t_ns, in which the task ran. */
 static unsigned kind_of_own(const struct model *model,
                             const struct cpt_trace_task *task, uint64_t t_ns)
 {
@@ -203,8 +203,7 @@ static unsigned kind_of_own(const struct model *model,
 static void explain(struct model *model, const struct cpt_trace_task *task,
                     uint64_t t_ns, uint64_t floor_ns);
 
-/* With blocked attribution: what was waited for, but not further back than the block.
- */
+/* With blocked attribution: what the task waited for, back to the block at most. */
 static void explain_await(struct model *model, const struct cpt_trace_await *await,
                           uint64_t t_ns, uint64_t floor_ns)
 {
@@ -218,7 +217,7 @@ static void explain_await(struct model *model, const struct cpt_trace_await *awa
     }
 }
 
-/* What held up whoever needed @task to be where it was at @t_ns, back to @floor_ns. */
+/* Finds what delayed @task at @t_ns, and then back to @floor_ns. */
 static void explain(struct model *model, const struct cpt_trace_task *task,
                     uint64_t t_ns, uint64_t floor_ns)
 {
@@ -351,7 +350,7 @@ void model_line_settle(struct model_line *line)
     }
 }
 
-/* --- is it a chain, going forward --- */
+/* --- is it a chain? forwards --- */
 
 /* Bit i is task i, bit RANDOM_TASKS_MAX + i is call i. */
 typedef unsigned long entity_set;
@@ -368,7 +367,7 @@ static entity_set call_bit(const struct random_trace *made,
     return call != NULL ? 1UL << (RANDOM_TASKS_MAX + (call - made->calls)) : 0;
 }
 
-/* All that @set led to at @t_ns in no time. */
+/* All that @set led to at @t_ns, in no time. */
 static entity_set led_to(const struct random_trace *made, entity_set set, uint64_t t_ns)
 {
     entity_set before = 0;

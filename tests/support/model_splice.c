@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* model_splice.c - splicing by the book, for small paths; see model_splice.h */
+/* model_splice.c - splicing by definition, for small paths; see model_splice.h */
 #include "tests/support/model_splice.h"
 
 #include <CUnit/CUnit.h>
@@ -112,8 +112,8 @@ static void add_kind(struct model_runs *runs, const char *call_text, unsigned ki
     run->reason = reason;
 }
 
-/* Shares of @whole: round all down, then one more to whoever lost most, till it fits.
- */
+/* Shares of @whole: rounds all down, then adds one to the share that lost most, until
+ * they fit. */
 static void share(struct model_runs *runs, uint64_t sum, uint64_t whole)
 {
     uint64_t rests[MODEL_RUNS_MAX];
@@ -123,7 +123,7 @@ static void share(struct model_runs *runs, uint64_t sum, uint64_t whole)
         const wide product = (wide)runs->runs[i].duration_ns * whole;
 
         runs->runs[i].duration_ns = (uint64_t)(product / sum);
-        rests[i] = (uint64_t)(product % sum) + 1; /* 0: has got its unit */
+        rests[i] = (uint64_t)(product % sum) + 1; /* 0: has its unit */
         given += runs->runs[i].duration_ns;
     }
     for (; given < whole; given++) {
@@ -195,7 +195,7 @@ static uint64_t smaller(uint64_t left, uint64_t right)
     return left < right ? left : right;
 }
 
-/* The part of the callee's runs that excess brings: shares, flag, label. */
+/* Applies the excess to the callee's runs: shares, flag, label. */
 static void bring_down(struct model_runs *runs, uint64_t sum,
                        const struct cpt_splice *splice)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * model_splice.h - what a spliced call must look like, computed the obvious way
+ * model_splice.h - the expected result of splicing a call, computed simply
  *
- * A callee's path is a handful of segments, each with its whole stack written out. The
- * model turns it and the caller's observations into *runs*: a stack as text and for how
- * long. It shares no code with cpt_path_splice() except the words for kinds.
+ * A callee's path is a few segments, each with its whole stack as text. The model turns
+ * it and the caller's observations into *runs*: a stack as text and its duration. It
+ * shares no code with cpt_path_splice() except the words for kinds.
  */
 #ifndef MODEL_SPLICE_H
 #define MODEL_SPLICE_H
@@ -59,7 +59,7 @@ void model_callee_path(const struct model_callee *callee, struct cpt_path *path)
 /* Appends frame @name of @kind to the stack @text, as people read it. */
 void model_stack_push(char text[MODEL_TEXT_BYTES], const char *name, unsigned kind);
 
-/* What a call with stack @call_text and last frame @call_name becomes. @callee may be
+/* The runs of a call with stack @call_text and last frame @call_name. @callee may be
  * NULL. */
 void model_splice(struct model_runs *runs, const char *call_text, const char *call_name,
                   const struct model_callee *callee, const struct cpt_splice *splice);

@@ -10,7 +10,7 @@
 
 struct random_graph random_graph;
 
-/* Where a task is in its script. */
+/* The position of a task in its script. */
 struct progress {
     unsigned step;
     unsigned sleep_count;
@@ -25,7 +25,7 @@ static const struct cpt_value values[RANDOM_TASKS_MAX] = {
 #undef VALUE
 };
 
-/* Says, with the hook `fails`, which steps of a request are to fail. */
+/* Decides, with the hook `fails`, which steps of a request fail. */
 static const struct cpt_value fate = {"fate", sizeof(uint64_t)};
 
 static cpt_status run_script(struct cpt_task *task, unsigned index, cpt_task_fn next);
@@ -62,7 +62,7 @@ static void tell_work(void *context)
     atomic_fetch_add(&((struct random_work *)context)->is_told, 1);
 }
 
-/* A sleep, or work that somebody else completes. */
+/* A sleep, or work that another thread completes. */
 static struct cpt_pending *begin_elsewhere(struct cpt_task *task, const char *name,
                                            uint64_t duration_ns)
 {
@@ -108,7 +108,7 @@ static void start_parts(struct cpt_task *task, unsigned index,
     }
 }
 
-/* The same number whatever happened when; a task that was given up has none. */
+/* The same number in any order of events; an abandoned task has none. */
 static uint64_t result(struct cpt_task *task, unsigned index)
 {
     const struct cpt_task_def *def = &random_graph.tasks[index];
@@ -127,7 +127,7 @@ static uint64_t result(struct cpt_task *task, unsigned index)
     return sum;
 }
 
-/* The task goes on at once, or in @next; or it fails. */
+/* The task continues at once, or in @next; or it fails. */
 static cpt_status wait_for_last(struct cpt_task *task, struct progress *progress,
                                 cpt_task_fn next)
 {
@@ -242,7 +242,7 @@ static void draw_step(uint64_t *random, struct random_step *step, unsigned index
     step->timeout_ns = 1 + virtual_random(random, 2 * scale_ns);
 }
 
-/* Draws whom task @index depends on among those before it. */
+/* Draws the tasks before @index that it depends on. */
 static void draw_edges(uint64_t *random, unsigned index, unsigned char *is_used)
 {
     struct cpt_task_def *def = &random_graph.tasks[index];
@@ -255,7 +255,7 @@ static void draw_edges(uint64_t *random, unsigned index, unsigned char *is_used)
     }
     for (unsigned i = 0; i < index; i++) {
         const uint64_t drawn = virtual_random(random, 4);
-        /* The last task takes whatever is of no use to anybody else. */
+        /* The last task takes all outputs that no other task uses. */
         const int is_left = index == random_graph.task_count - 1 && !is_used[i];
 
         if (drawn == 0 || (is_left && drawn < 3)) {

@@ -4,9 +4,10 @@
  * random_graph.h - graphs whose tasks follow scripts drawn from a seed
  *
  * A script is a few steps. A step computes for a while, starts sleeps and other tasks,
- * computes on, and then waits for one of them, for all, for all with a deadline, or for
- * nothing. What a task gives depends on its inputs alone, so every run of a graph with
- * the same input gives the same output, or fails, on any executor, traced or not.
+ * computes again, and then waits for one of them, for all, for all with a deadline, or
+ * for nothing. The output of a task depends on its inputs alone, so every run of a
+ * graph with the same input gives the same output, or fails, on any executor, traced or
+ * not.
  *
  * Threads: one graph at a time in a process (its tasks are static functions); its
  * requests may run on any.
@@ -23,8 +24,8 @@ enum { RANDOM_TASKS_MAX = 12, RANDOM_STEPS_MAX = 3, RANDOM_PARTS_MAX = 3 };
 enum random_wait { WAIT_NOTHING, WAIT_ONE, WAIT_ALL, WAIT_ALL_FOR };
 
 struct random_step {
-    uint64_t before_ns; /* computes so long, starts its parts, … */
-    uint64_t after_ns;  /* … and computes on */
+    uint64_t before_ns; /* computes for this time, starts its parts, … */
+    uint64_t after_ns;  /* … and computes for this time */
     unsigned part_count;
     uint64_t sleep_ns[RANDOM_PARTS_MAX]; /* a sleep, if start is NULL */
     const struct cpt_value *start[RANDOM_PARTS_MAX];
@@ -59,7 +60,7 @@ struct random_hooks {
     /* Whether this step of the task's script is to fail in a request with this input.
      * NULL: none does, and requests have no input. */
     int (*fails)(uint64_t input, unsigned task, unsigned step);
-    /* Waits for @pending as it likes, or returns CPT_WAITING: then it is awaited. */
+    /* Waits for @pending itself, or returns CPT_WAITING: then the task awaits it. */
     cpt_status (*wait)(struct cpt_task *task, struct cpt_pending *pending);
 };
 

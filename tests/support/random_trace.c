@@ -3,9 +3,10 @@
 /*
  * random_trace.c - the simulation; see random_trace.h
  *
- * Tasks wait only for tasks with a lower number, so that no request gets stuck: the one
- * with the highest number answers. A *thing* is what can be waited for: task i is thing
- * i, call i is thing RANDOM_TASKS_MAX + i; sets of things are bits.
+ * Tasks wait only for tasks with a lower number, so that no request gets stuck; the
+ * task with the highest number replies. A *thing* is a task or call that can be waited
+ * for: task i is thing i, call i is thing RANDOM_TASKS_MAX + i; sets of things are
+ * bits.
  */
 #include "tests/support/random_trace.h"
 
@@ -18,8 +19,8 @@ struct sim_task {
     unsigned inputs; /* tasks whose output it still misses, as bits */
     int is_on_demand;
     int is_started;
-    unsigned long waits; /* things that its await is for */
-    unsigned missing;    /* how many of them must still come */
+    unsigned long waits; /* things that it awaits */
+    unsigned missing;    /* how many of them must still arrive */
     struct cpt_trace_await *await;
 };
 
@@ -28,11 +29,11 @@ struct sim {
     struct test_random *random;
     struct sim_task tasks[RANDOM_TASKS_MAX];
     uint64_t due_ns[RANDOM_CALLS_MAX]; /* when the call arrives */
-    unsigned long come;                /* things that have come */
+    unsigned long come;                /* things that have arrived */
     unsigned long order[RANDOM_TASKS_MAX + RANDOM_CALLS_MAX]; /* in which order */
     size_t come_count;
     uint64_t now_ns;
-    unsigned busy; /* percent: to go on computing in this nanosecond */
+    unsigned busy; /* percent: the chance to compute in this nanosecond */
 };
 
 static int chance(struct sim *sim, unsigned percent)
@@ -163,8 +164,8 @@ static void issue_call(struct sim *sim, size_t issuer)
     }
 }
 
-/* The things that task @index could wait for: tasks that are coming, any calls, now and
- * then the call that will be issued next, by whomever. */
+/* The things that task @index could wait for: unfinished tasks, any calls, and
+ * sometimes the call that some task will issue next. */
 static unsigned long awaitable(struct sim *sim, size_t index)
 {
     unsigned long things = 0;
@@ -183,7 +184,7 @@ static unsigned long awaitable(struct sim *sim, size_t index)
     return things;
 }
 
-/* The task stops until @needed of some things have come; that may be now. */
+/* The task blocks until @needed of some things have arrived, which may be now. */
 static void block(struct sim *sim, size_t index)
 {
     struct sim_task *task = &sim->tasks[index];
@@ -215,13 +216,13 @@ static void block(struct sim *sim, size_t index)
     for (size_t i = 0; i < sim->come_count && task->missing != 0; i++) {
         if ((task->waits & bit(sim->order[i])) != 0 && --task->missing == 0) {
             note_release(sim, await, sim->order[i]);
-            await->arrive_ns = sim->now_ns; /* it had come before: no later than now */
+            await->arrive_ns = sim->now_ns; /* arrived before: no later than now */
             task->state = ARRIVED;
         }
     }
 }
 
-/* Something that a running task does in no time. */
+/* An action of a running task that takes no time. */
 static void act(struct sim *sim, size_t index)
 {
     struct random_trace *made = sim->made;
@@ -266,7 +267,7 @@ static void step(struct sim *sim, size_t index)
     }
 }
 
-/* One nanosecond: what is due arrives, and whoever can do something may. */
+/* One nanosecond: due replies arrive, and tasks that can act may act. */
 static void play_ns(struct sim *sim)
 {
     struct random_trace *made = sim->made;
@@ -284,7 +285,7 @@ static void play_ns(struct sim *sim)
     }
 }
 
-/* Who there is, in which sub-graphs, and who needs whose output. */
+/* Draws the tasks, their sub-graphs, and which tasks need which outputs. */
 static void declare_tasks(struct sim *sim)
 {
     struct random_trace *made = sim->made;
@@ -312,7 +313,7 @@ static void declare_tasks(struct sim *sim)
     }
 }
 
-/* Says of each step how long no processor ran it; now and then longer than it was. */
+/* Sets for each step how long no processor ran it; sometimes longer than the step. */
 static void measure(struct sim *sim)
 {
     struct random_trace *made = sim->made;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * random_trace.h - a request that never ran, with all the records of one that did
+ * random_trace.h - the trace of a simulated request
  *
  * A small simulation plays a request nanosecond by nanosecond: tasks become ready when
- * their last input comes or somebody starts them, queue, compute, issue calls, start
- * other tasks, wait for all, for the first or for k of several things (also for calls
- * that another task issued, and for what has long come), queue again, and end. Many
- * things happen in the same nanosecond, in random order, and take no time at all. What
- * it notes is a true trace: it obeys what cpt_trace.h says that the walk relies on.
+ * their last input arrives or another task starts them, queue, compute, issue calls,
+ * start other tasks, wait for all, for the first or for k of several things (also for
+ * calls that another task issued, and for things that arrived long ago), queue again,
+ * and end. Many things happen in the same nanosecond, in random order, and take no
+ * time. The result is a valid trace: it has all properties that cpt_trace.h requires
+ * for the walk.
  *
  * random_trace_lose() takes records away as a limit does; random_trace_skew() moves a
  * stamp as a race does; random_trace_spoil() writes nonsense.
@@ -24,13 +25,13 @@ enum {
     RANDOM_CALLS_MAX = 20,
     RANDOM_AWAITS_MAX = 40,
     RANDOM_GROUPS_MAX = 4,
-    RANDOM_NS_MAX = 200 /* no request lasts longer */
+    RANDOM_NS_MAX = 200 /* longest request */
 };
 
 struct random_call {
     struct model_callee callee;
     int has_path;             /* whether its bytes, if there are any, are a path */
-    uint64_t late_elapsed_ns; /* what the path says, where that is known only then */
+    uint64_t late_elapsed_ns; /* content of the path, if it is known only then */
     int has_late_elapsed;
     char name[24];
 };
@@ -48,20 +49,20 @@ struct random_trace {
     size_t await_count;
 };
 
-/* Plays one. 0: it came to no end in time; try again. Pointers lead inside @made, which
- * must stay where it is. */
+/* Simulates one. 0: it did not end in time; try again. @made holds pointers into
+ * itself, so it must not move. */
 int random_trace_make(struct random_trace *made, struct test_random *random);
 
-/* Takes one record away; the walk has to know less, and say so. */
+/* Removes one record; the walk must report the loss. */
 void random_trace_lose(struct random_trace *made, struct test_random *random);
 
-/* A task's stamp of being ready gets a little too early. */
+/* Makes the ready stamp of one task a little too early. */
 void random_trace_skew(struct random_trace *made, struct test_random *random);
 
-/* Nonsense in some fields. */
+/* Writes nonsense into some fields. */
 void random_trace_spoil(struct random_trace *made, struct test_random *random);
 
-/* All records, for whoever has to find out why a case failed. */
+/* Prints all records, to debug a failed case. */
 void random_trace_print(const struct random_trace *made);
 
 #endif

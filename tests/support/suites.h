@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* suites.h - what a unit-test program is made of: its suites, listed in one table */
+/* suites.h - the table of the suites of a unit-test program */
 #ifndef SUITES_H
 #define SUITES_H
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * test_random.h - random numbers that can be had again
+ * test_random.h - random numbers that can be repeated
  *
- * A property test makes many cases; each gets a generator of its own, seeded by the
- * run's seed + the case's number. Whoever finds a fault prints that sum, and
+ * A property test makes many cases; each has its own generator, whose seed is the seed
+ * of the run + the number of the case. A test that fails prints that sum, and
  *
  *      CPT_TEST_SEED=<sum> CPT_TEST_CASES=1 ./unit_cpt
  *
- * runs this one case again. Without CPT_TEST_SEED a run takes its seed from the clock,
+ * repeats that case. Without CPT_TEST_SEED a run takes its seed from the clock,
  * and prints it.
  *
  * Threads: a generator belongs to one at a time.
@@ -25,7 +25,7 @@ struct test_random {
     uint64_t state;
 };
 
-/* SplitMix64: a counter, well mixed, so that seeds next to each other are unrelated. */
+/* SplitMix64: a mixed counter, so that adjacent seeds are unrelated. */
 static inline uint64_t test_random_next(struct test_random *random)
 {
     uint64_t mixed = random->state += 0x9e3779b97f4a7c15U;

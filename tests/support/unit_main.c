@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * unit_main.c - runs the suites of one program, or with CPT_TEST_SUITE in the
- * environment the one of that name; fails also when no test ran
+ * unit_main.c - runs the suites of one program; the variable CPT_TEST_SUITE selects one
+ * by name. Fails also if no test ran.
  */
 #include "tests/support/suites.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The suites that are wanted. */
+/* The selected suites. */
 static CU_ErrorCode add_suites(void)
 {
     const char *only = getenv("CPT_TEST_SUITE");
@@ -33,7 +33,7 @@ int main(void)
 {
     int is_good = 0;
 
-    (void)setvbuf(stdout, NULL, _IONBF, 0); /* where a test hangs is to be seen */
+    (void)setvbuf(stdout, NULL, _IONBF, 0); /* shows which test hangs */
     if (CU_initialize_registry() != CUE_SUCCESS || add_suites() != CUE_SUCCESS) {
         return 1;
     }

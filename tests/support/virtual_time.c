@@ -30,8 +30,8 @@ static void submit(struct cpt_executor *executor, struct cpt_work *work)
     virtual->works[virtual->work_count++] = work;
 }
 
-/* With a seed nobody knows who is hungry, so that tasks run both ways: kept by the
- * thread that made them ready, and handed on. */
+/* With a seed the answer is random, so that tasks run in both ways: kept by the thread
+ * that made them ready, and handed on. */
 static unsigned hunger(struct cpt_executor *executor)
 {
     struct virtual_time *virtual = (struct virtual_time *)executor;
@@ -101,7 +101,7 @@ static void run_one(struct virtual_time *virtual)
     work->run(work);
 }
 
-/* Turns the clock to the next timer, if it is not after @until_ns, and fires it. */
+/* Moves the clock to the next timer, if it is not after @until_ns, and fires it. */
 static int fire_one(struct virtual_time *virtual, uint64_t until_ns)
 {
     struct cpt_timer *timer = NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * virtual_time.h - a clock that a test turns, and an executor that runs on it
+ * virtual_time.h - a clock that a test sets, and an executor that runs on it
  *
- * The executor runs nothing by itself: virtual_run() takes one piece of work after the
- * other, in an order that a seed chooses (0: first come, first served), and when there
- * is none it turns the clock to the next timer. So a test replays an interleaving.
+ * The executor runs nothing by itself: virtual_run() runs one piece of work after the
+ * other, in an order that a seed chooses (0: first come, first served). When there is
+ * none, it moves the clock to the next timer. So a test can replay an interleaving.
  *
  * Threads: one.
  */
@@ -20,7 +20,7 @@ struct virtual_time {
     struct cpt_executor executor; /* first */
     struct cpt_clock clock;
     uint64_t now_ns;
-    uint64_t read_count; /* of the clock, by whoever was given it */
+    uint64_t read_count; /* readings of the clock */
     uint64_t random;     /* 0: first come, first served */
     struct cpt_work *works[VIRTUAL_WORKS_MAX];
     size_t work_count;
@@ -33,7 +33,7 @@ void virtual_init(struct virtual_time *virtual, uint64_t seed);
 /* Runs work and fires timers until there is none. */
 void virtual_run(struct virtual_time *virtual);
 
-/* The same, but timers only up to @until_ns, where the clock then stands. */
+/* The same, with timers up to @until_ns only, which is then the time of the clock. */
 void virtual_run_until(struct virtual_time *virtual, uint64_t until_ns);
 
 /* The next number of a generator (xorshift64*), 0 to @below - 1. */

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# clickhouse.sh - the database makes the trees that the logs make, byte for byte: with
-# two shards, of which one is killed while it is being loaded
+# clickhouse.sh - the database gives the same trees as the logs, byte for byte; with two
+# shards, one of which is killed during loading
 #
 # The servers are plain processes on free ports of the loopback interface, with all
 # their files in a folder that is removed.
@@ -17,7 +17,7 @@ if "$CPT" load clickhouse://127.0.0.1:1/a none 2>&1 | grep -q 'without libcurl';
     exit 77
 fi
 
-# The sockets and logs of a server need a short path; it must be ours alone.
+# The sockets and logs of a server need a short path that only this test uses.
 folder=$(mktemp -d) || exit 99
 pids=
 stop_all()
@@ -122,8 +122,8 @@ same_tree()
     say "$what: the same tree"
 }
 
-# same_rows: the same without the number of records looked at, which are fewer if the
-# database passes over those of other times and services.
+# same_rows: the same without the number of records read, which is lower if the database
+# skips those of other times and services.
 same_rows()
 {
     what=$1
@@ -162,7 +162,7 @@ done
 same_tree 'all requests'
 "$CPT" load "$store" a.cptlog a.cptlog >loaded || fail 'load again'
 same_tree 'loaded three times'
-# as a table is that was made before there was this column
+# like a table made before this column existed
 sql "$first" 'ALTER TABLE cpt.cpt_requests DROP COLUMN ordinal'
 same_tree 'without a column'
 "$CPT" load "$store" a.cptlog >loaded || fail 'load into an older table'
@@ -185,7 +185,7 @@ same_tree 'a sample' --sample 17 --seed 4
 same_tree 'a sample of a part' --sample 17 -w 'region != "eu"'
 same_tree 'all are the sample' --sample 1000
 
-# same_output WHAT COMMAND OPTIONS...: what is printed does not tell which it was.
+# same_output WHAT COMMAND OPTIONS...: both sources print the same.
 same_output()
 {
     what=$1
@@ -208,7 +208,7 @@ for side in logs store; do
     "$CPT" report --html $side.html $files || fail "HTML: $side"
 done
 [ "$(gzip -dc logs.pb.gz | wc -c)" -gt "$(gzip -dc store.pb.gz | wc -c)" ] ||
-    fail 'a profile of the database names a log' # it does not, and is else as large
+    fail 'a profile of the database names a log' # it does not, and is otherwise as large
 grep -q '"example":null' store.html || fail 'the order of a request is made up'
 
 say 'what is not there'
@@ -252,7 +252,7 @@ logs=b.cptlog
 same_tree 'one of two services' # the other one's records are its own
 same_rows 'the other one' -e B
 
-# as_log COUNT: so many random selections; that nothing is selected is an answer, too
+# as_log COUNT: COUNT random selections; an empty selection is a valid result
 as_log()
 {
     "$CPT_HELPERS/store_random" selections "$seed" "$1" >selections || fail 'selections'
@@ -311,7 +311,7 @@ second_pid=$started
 wait_up 1 "$second" "$second_pid" || fail 'the shard does not come back'
 "$CPT" load --batch 500 "$store" many.cptlog >loaded 2>said &
 loader=$!
-# at a moment when it has something, but not all
+# when it has a part of the requests
 for _ in $(seq 200); do
     rows=$(sql "$second" 'SELECT count() FROM cpt_killed.cpt_requests' 2>/dev/null)
     case $rows in '' | 0 | *[!0-9]*) sleep 0.02 ;; *) break ;; esac

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# The completions in the shells that they are for: as if somebody pressed the tab key.
-# A shell that is not installed is left out.
+# The completions in each shell, as if the tab key were pressed. Shells that are not
+# installed are skipped.
 . "$(dirname "$0")/system.sh"
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -40,7 +40,7 @@ END
         "$(zsh -f "$here/completions.zsh" 'cpt diff --by ser')"
     expect "zsh, a file" 'cpt report some\ log.cptlog |' \
         "$(zsh -f "$here/completions.zsh" 'cpt report so')"
-    # no command's options are broken
+    # the options of every command work
     set --
     for command in $commands; do
         set -- "$@" "cpt $command --hel"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# demo_blind_spots.sh - in the place of C stands a server without tracing, or one whose
-# metadata is garbage, or none: the request goes well, and the time it took is a blind
-# spot below C, with the reason, and counted.
+# demo_blind_spots.sh - C is replaced by a server without tracing, by one whose metadata
+# is garbage, or by none: the request succeeds, and the time of the call is a blind spot
+# below C, with the reason, and counted.
 . "$(dirname "$0")/system.sh"
 need curl python3
 
@@ -14,7 +14,7 @@ one() {
     say "C is $mode: $reason"
     rm -f "$mode.cptlog"
     if [ "$mode" = down ]; then
-        c=http://127.0.0.1:9 # nobody listens at discard's port
+        c=http://127.0.0.1:9 # no process listens on the discard port
     else
         start "c_$mode" "$CPT_HELPERS/stand_in" "$mode"
         c_pid=$pid
@@ -27,7 +27,7 @@ one() {
         --log "$mode.cptlog"
     a_pid=$pid
     a=$(url "a_$mode")
-    # A refusal may be there before B2 waits for it; then it held up nobody.
+    # A refusal may arrive before B2 waits for it; then it is not on the path.
     for _ in 1 2 3 4 5; do
         ask "$a/" "$mode.head" 'critical-path: 1;forced'
         "$CPT" metadata <"$mode.head" | grep -q 'C: ‹blind spot›' && break

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# demo_killed.sh - service C is killed under load: users are still answered, the log
-# stays readable, every request's segments add up, and the time says whose it was.
+# demo_killed.sh - service C is killed under load: users still get replies, the log stays
+# readable, the segments of every request add up, and the lost time is a blind spot of C.
 . "$(dirname "$0")/system.sh"
 
 start demo "$CPT" demo --seed 5 --duration 9s --dir out
@@ -22,7 +22,7 @@ say 'every request adds up, those without C too'
 "$CPT" report out/paths.cptlog >report.out
 grep -q 'C: ‹blind spot›' report.out || fail "no blind spot: $(cat report.out)"
 
-say 'nobody is left'
+say 'no process is left'
 for child in $(sed -n 's/^  [ABC] .*pid \([0-9]*\).*/\1/p' demo.out); do
     ! kill -0 "$child" 2>/dev/null || fail "process $child is still there"
 done

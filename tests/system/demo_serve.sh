@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# demo_serve.sh - a person talks to the services: who asks for a path gets it in a
-# header, who does not gets the same answer without; Figure 2c and the repeated calls;
+# demo_serve.sh - requests to the services by hand: a request that asks for a path gets it
+# in a header, any other gets the same reply without it; Figure 2c and the repeated calls;
 # all processes end with the tool.
 . "$(dirname "$0")/system.sh"
 need curl
@@ -48,8 +48,8 @@ for segment in json.load(sys.stdin)["segments"]:
 }
 need python3
 
-# shows TARGET NAME AWK: the path of a request is as AWK says. A machine that is busy with
-# something else may hold up anything, so it has a few tries.
+# shows TARGET NAME AWK: the path of a request satisfies AWK. A busy machine may delay
+# anything, so there are a few tries.
 shows() {
     for _ in 1 2 3 4 5; do
         ask "$a$1" "$2" 'critical-path: 1;forced'
@@ -84,7 +84,7 @@ shows /forms forms '
     }'
 grep -q 'a page without news' forms.body || fail "$(cat forms.body)"
 "$CPT" metadata --json "$(path_of forms)" >forms.json
-grep -q '"holder": *"A: hold"' forms.json || fail "nobody holds the lock: $(cat forms.json)"
+grep -q '"holder": *"A: hold"' forms.json || fail "no holder of the lock: $(cat forms.json)"
 
 say 'Fig 2c: A1 3, B1 14, A1 10; what A1 computed meanwhile is not there'
 shows /overlap overlap '

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# demo_usage.sh - what the demo says when it cannot, and that ^C leaves nothing behind.
+# demo_usage.sh - the errors of the demo, and that ^C leaves no process.
 . "$(dirname "$0")/system.sh"
 
 # refuses STATUS SENTENCE ARGUMENT...

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# examples.sh - the examples run, and show what they are there to show.
+# examples.sh - the examples run and print what they demonstrate.
 . "$(dirname "$0")/system.sh"
 
 say '01: the slower of index and ads is on the path, the other is not'

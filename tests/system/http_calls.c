@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* http_calls.c - calls out, to servers that answer well, badly, late or not at all */
+/* http_calls.c - outgoing calls, to servers that answer well, badly, late or never */
 #include "http_suites.h"
 #include "http_support.h"
 
@@ -10,7 +10,7 @@
 
 #define GOOD_REPLY "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood"
 
-/* One traced call to a server that serves so. */
+/* One traced call to a server with this behaviour. */
 static void call_stand_in(stand_in_fn serve, const char *reply, uint64_t timeout_ns,
                           struct call_result *result)
 {
@@ -194,8 +194,8 @@ static void test_names(void)
 
 /* --- Connections --- */
 
-/* The first connection serves one request and takes another without answering; its
- * client cannot know. */
+/* The first connection answers one request and accepts another without answering; the
+ * client cannot know that. */
 static void serve_stale(struct stand_in *stand_in, int descriptor, unsigned nth)
 {
     if (nth > 0) {
@@ -273,7 +273,7 @@ static void test_not_kept(void)
     const struct cpt_http_options options = {.struct_bytes = sizeof(options),
                                              .idle_ns = 20 * MS};
 
-    /* what comes behind a reply is not the next one's */
+    /* bytes after a reply do not belong to the next one */
     CU_ASSERT_EQUAL(connections_of(serve_reply, GOOD_REPLY GOOD_REPLY, 0, NULL), 3);
     CU_ASSERT_EQUAL(
         connections_of(
@@ -300,7 +300,7 @@ static void serve_late(struct stand_in *stand_in, int descriptor, unsigned nth)
     }
 }
 
-/* @count calls at once, each of 100 ms. */
+/* @count parallel calls of 100 ms each. */
 static void call_late(const struct cpt_http_options *options, unsigned count,
                       uint64_t timeout_ns, struct call_result *result,
                       struct stand_in *stand_in)
@@ -377,7 +377,7 @@ static void test_timeout_of_waiting(void)
     struct stand_in stand_in;
 
     call_late(&options, 4, 150 * MS, &result, &stand_in);
-    /* just one, and on a busy machine not even that */
+    /* one, and on a busy machine none */
     CU_ASSERT_TRUE(count_of(&result, 4, CPT_TIMEOUT) >= 3);
     CU_ASSERT_EQUAL(count_of(&result, 4, CPT_TIMEOUT) + count_of(&result, 4, CPT_OK),
                     4);
@@ -523,20 +523,20 @@ static void test_pool_executor(void)
 }
 
 CU_TestInfo http_calls_tests[] = {
-    {"an answer is an answer, whatever its status", test_answer},
+    {"an answer of any status is an answer", test_answer},
     {"garbage is corrupt and a blind spot", test_garbage},
-    {"a callee's path that cannot be used says why", test_metadata_flags},
+    {"an unusable path of a callee has a reason", test_metadata_flags},
     {"a callee that closes early", test_early_close},
     {"a callee that is slow", test_timeout},
     {"a callee that is down", test_down},
-    {"targets and methods that are none", test_targets},
+    {"invalid targets and methods", test_targets},
     {"names are looked up", test_names},
     {"a kept connection that is dead is replaced once", test_stale},
     {"connections are kept", test_kept},
-    {"connections that are no good are not kept", test_not_kept},
+    {"unusable connections are not kept", test_not_kept},
     {"parallel calls run in parallel", test_parallel},
     {"calls beyond the connections wait, as queue", test_connection_limit},
-    {"calls beyond those that may wait are refused", test_waiting_limit},
+    {"calls beyond the limit of waiting calls are refused", test_waiting_limit},
     {"a timeout covers the waiting", test_timeout_of_waiting},
     {"sizes of headers and bodies are limited", test_size_limits},
     {"replies that do not end", test_endless},

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* http_cancelling.c - calls that nobody waits for, clients that go, deadlines that
- * travel */
+/* http_cancelling.c - cancelled calls, clients that disconnect, deadlines passed on */
 #include "http_suites.h"
 #include "http_support.h"
 
@@ -13,7 +12,7 @@
 
 enum { PATIENCE_MS = 5000 };
 
-/* --- Two services, each with a loop of its own --- */
+/* --- Two services, each with its own loop --- */
 
 static struct {
     struct test_loop caller;
@@ -64,7 +63,7 @@ static uint64_t service_counter(const char *name)
     return sought.value;
 }
 
-/* Whether the callee's counter comes to @wanted before long. */
+/* Whether the callee's counter reaches @wanted soon. */
 static bool comes_to(const char *name, uint64_t wanted)
 {
     for (int i = 0; i < PATIENCE_MS; i++) {
@@ -173,7 +172,7 @@ static void wait_for(const struct ending *ending, int gone_count)
     }
 }
 
-/* --- A call that nobody waits for --- */
+/* --- A call without a waiter --- */
 
 static void test_cancelled_call(void)
 {
@@ -189,7 +188,7 @@ static void test_cancelled_call(void)
     CU_ASSERT_EQUAL(cpt_request_cancel(handle), 1);
     wait_for(&ending, 1);
     CU_ASSERT_EQUAL(ending.status, CPT_CANCELLED);
-    CU_ASSERT_TRUE(comes_to("cancelled", 1)); /* the callee has learnt of it */
+    CU_ASSERT_TRUE(comes_to("cancelled", 1)); /* the callee was told */
     CU_ASSERT_EQUAL(test_counter(&pair.caller, "http_calls_cancelled"), 1);
     CU_ASSERT_EQUAL(test_counter(&pair.callee, "http_requests_abandoned"), 1);
     CU_ASSERT_EQUAL(call_status(&pair.caller, pair.target), CPT_OK);
@@ -199,7 +198,7 @@ static void test_cancelled_call(void)
     cpt_plan_free(plan);
 }
 
-/* One connection: the second call waits for it, and is cancelled where it waits. */
+/* One connection: the second call waits for it, and is cancelled there. */
 static void test_cancelled_while_waiting(void)
 {
     const struct cpt_http_options options = {.struct_bytes = sizeof(options),
@@ -248,7 +247,7 @@ static void test_deadline_reaches_the_callee(void)
     CU_ASSERT_STRING_EQUAL(
         ending.sentence,
         "the request took too long: task 'T: calls' waited for 'S: call'");
-    /* Its own timer or the closed connection, whichever it saw first. */
+    /* Its own timer or the closed connection, whichever came first. */
     for (int i = 0; i < PATIENCE_MS &&
                     service_counter("timed_out") + service_counter("cancelled") == 0;
          i++) {
@@ -285,7 +284,7 @@ static void test_deadline_is_told(void)
     cpt_plan_free(plan);
 }
 
-/* --- Clients that go --- */
+/* --- Clients that disconnect --- */
 
 static void leave_stuck(bool closes_whole)
 {
@@ -336,9 +335,9 @@ static void test_client_that_may_go(void)
     pair_stop();
 }
 
-/* --- More clients than there shall be --- */
+/* --- More clients than allowed --- */
 
-/* Whether the server answers on @descriptor before long. */
+/* Whether the server answers on @descriptor soon. */
 static bool is_answered(int descriptor, int patience_ms)
 {
     const struct timeval limit = {patience_ms / 1000,
@@ -374,7 +373,7 @@ static void test_accepted_connections(void)
     pair_stop();
 }
 
-/* They were all there when the loop began to accept. */
+/* All were connected before the loop began to accept. */
 static void test_accepted_at_once(void)
 {
     const struct cpt_http_options options = {.struct_bytes = sizeof(options),
@@ -402,7 +401,7 @@ static void test_accepted_at_once(void)
     test_service_free(&service);
 }
 
-/* Many that come and go never make it full. */
+/* Many that connect and disconnect never reach the limit. */
 static void test_accepted_in_turn(void)
 {
     const struct cpt_http_options options = {.struct_bytes = sizeof(options),
@@ -430,7 +429,7 @@ static cpt_status cancel_call(struct cpt_task *task)
     return called(task);
 }
 
-/* Calls, waits a moment, and does not want it any more. */
+/* Calls, waits a moment, and cancels the call. */
 static cpt_status call_for_a_moment(struct cpt_task *task)
 {
     static atomic_uint_least64_t turn;
@@ -440,7 +439,7 @@ static cpt_status call_for_a_moment(struct cpt_task *task)
 
     *call = cpt_call(task, cpt_input(task, stub), cpt_bytes_of(""));
     if (wait_ns % 4 == 0) {
-        return cancel_call(task); /* before it was even sent, maybe */
+        return cancel_call(task); /* possibly before it was sent */
     }
     return cpt_await(task, cpt_sleep(task, "S: moment", wait_ns), cancel_call);
 }
@@ -482,12 +481,12 @@ CU_TestInfo http_cancelling_tests[] = {
     {"a call is cancelled, and the callee's request", test_cancelled_call},
     {"a call is cancelled while it waits", test_cancelled_while_waiting},
     {"a deadline reaches the callee", test_deadline_reaches_the_callee},
-    {"a deadline is told", test_deadline_is_told},
-    {"a client that goes", test_client_that_goes},
-    {"a client that may go", test_client_that_may_go},
-    {"more clients than there shall be", test_accepted_connections},
+    {"a deadline is reported", test_deadline_is_told},
+    {"a client that disconnects", test_client_that_goes},
+    {"a client that may disconnect", test_client_that_may_go},
+    {"more clients than allowed", test_accepted_connections},
     {"more clients at once", test_accepted_at_once},
     {"many clients in turn", test_accepted_in_turn},
-    {"many calls that nobody waits for", test_storm},
+    {"many calls without a waiter", test_storm},
     CU_TEST_INFO_NULL,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* http_draining.c - the loop as an executor; how it stops; without memory */
+/* http_draining.c - the loop as an executor, how it stops, and lack of memory */
 #include "http_suites.h"
 #include "http_support.h"
 
@@ -41,7 +41,7 @@ static struct cpt_pending *stuck_of(struct test_service *service)
     return atomic_load(&service->stuck);
 }
 
-/* Stops by @how while a request is being served. */
+/* Stops with @how while a request is being served. */
 static void stop_in_flight(void (*how)(struct test_loop *loop))
 {
     struct test_loop loop;
@@ -100,7 +100,7 @@ static void test_stop(void)
     stop_in_flight(by_sigint);
 }
 
-/* A request that nobody ends: its connection is cut, its reply comes too late. */
+/* A request that does not end: its connection is cut, its reply comes too late. */
 static void test_stop_cuts(bool is_freed_first)
 {
     const struct cpt_http_options options = {.struct_bytes = sizeof(options),
@@ -173,7 +173,7 @@ static void test_stop_cancels_calls(void)
     }
     CU_ASSERT_TRUE(result.is_path_good);
     (void)pthread_join(stopper, NULL);
-    /* later ones do not even begin */
+    /* later ones do not begin */
     call_out(&loop, &request, cpt_executor_inline(), &result);
     CU_ASSERT_EQUAL(result.statuses[0], CPT_CANCELLED);
     CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
@@ -338,7 +338,7 @@ static const struct cpt_task_def forward_tasks[] = {
 static const struct cpt_graph forward_graph = {"T", NULL, CPT_GIVES(rpc_reply),
                                                forward_tasks, 1};
 
-/* A loop that calls its own service once, with everything on this thread. */
+/* A loop that calls its own service once, all on this thread. */
 static bool call_oneself(const struct cpt_alloc *alloc)
 {
     struct cpt_http_options http_options = {
@@ -384,7 +384,7 @@ static void test_memory(void)
     CU_ASSERT_TRUE(total > 10);
     for (size_t n = 1; n <= total; n++) {
         failing_alloc_init(&failing, n);
-        (void)call_oneself(&failing.alloc); /* ends, well or not */
+        (void)call_oneself(&failing.alloc); /* ends, successfully or not */
         CU_ASSERT_EQUAL(atomic_load(&failing.live_count), 0);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* http_serving.c - requests in, from clients that behave and from others */
+/* http_serving.c - incoming requests, from good and bad clients */
 #include "http_suites.h"
 #include "http_support.h"
 
@@ -65,7 +65,7 @@ static void test_answers(void)
     serving_stop(&serving);
 }
 
-/* Whether the reply has a path, and one that conserves time. */
+/* Whether the reply has a path that conserves time. */
 static bool has_path(const char *reply)
 {
     const char *header = strstr(reply, "critical-path-bin: ");
@@ -232,7 +232,7 @@ static void test_kept(void)
     serving_stop(&serving);
 }
 
-/* More than the buffer takes, so that reading stops and goes on again and again. */
+/* More than the buffer holds, so that reading stops and resumes repeatedly. */
 static void test_long_pipeline(void)
 {
     enum { REQUESTS = 3000 };
@@ -286,7 +286,7 @@ static void test_slower_than_idle(void)
     serving_stop(&serving);
 }
 
-/* A client that goes on sending while it is being answered is not read without end. */
+/* A client that keeps sending during the reply is not read without limit. */
 static void test_flood(void)
 {
     const struct cpt_http_options options = {.struct_bytes = sizeof(options),
@@ -367,7 +367,7 @@ static void test_pool_executor(void)
     CU_ASSERT_TRUE(result.kind_ns[CPT_KIND_WORK] >= 90 * MS);
     CU_ASSERT_EQUAL(result.reason, CPT_REASON_NONE);
     CU_ASSERT_EQUAL(test_loop_stop(&serving.loop), CPT_OK);
-    /* the pool's threads may still be behind a reply: they end before the service */
+    /* the pool's threads may still finish a reply: they end before the service */
     cpt_pool_free(pool);
     test_service_free(&serving.service);
 }
@@ -399,7 +399,7 @@ static void test_counters(void)
     serving_stop(&serving);
 }
 
-/* No descriptor for a connection: it is taken once there is one. */
+/* No descriptor for a connection: it is accepted once there is one. */
 static void test_descriptors(void)
 {
     struct rlimit before;
@@ -478,7 +478,7 @@ static void test_listening(void)
     test_service_free(&service);
 }
 
-/* --- A request that goes on and on --- */
+/* --- A long request --- */
 
 enum { LINKS = 1024 };
 
@@ -543,19 +543,19 @@ static void test_long_request_yields(void)
 CU_TestInfo http_serving_tests[] = {
     {"a long request lets others have their turn", test_long_request_yields},
     {"requests are answered", test_answers},
-    {"a path is returned to whoever asks and may", test_paths},
-    {"what is no request is refused", test_refused},
+    {"a path is returned to clients that ask and may", test_paths},
+    {"malformed requests are refused", test_refused},
     {"sizes of headers and bodies are limited", test_size_limits},
     {"a huge header", test_huge_header},
     {"connections are kept, and pipelines are served in order", test_kept},
     {"a pipeline longer than the buffer", test_long_pipeline},
-    {"a request may take longer than connections idle", test_slower_than_idle},
-    {"a client that sends without end is not read without end", test_flood},
+    {"a request may take longer than the idle timeout", test_slower_than_idle},
+    {"a client that keeps sending is not read without limit", test_flood},
     {"a client that leaves early", test_client_gone},
     {"replies from other threads, a path across both", test_pool_executor},
     {"counters as JSON and for Prometheus", test_counters},
     {"without descriptors connections wait", test_descriptors},
     {"IPv6", test_ipv6},
-    {"what cannot be listened on", test_listening},
+    {"addresses that cannot be listened on", test_listening},
     CU_TEST_INFO_NULL,
 };

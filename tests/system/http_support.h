@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * http_support.h - the other side of the transport's tests: raw sockets, a loop in a
- * thread of its own, and calls made by a real task graph
+ * http_support.h - support for tests of the transport: raw sockets, a loop in its own
+ * thread, and calls made by a real task graph
  *
  *      test --> call_out() --> request --> stub --> cpt_http --> stand_in (raw socket)
  *      test --> raw_exchange() (raw socket) --> cpt_http --> service
  *
- * CUnit's asserts are for the main thread; the others here only record.
+ * CUnit's asserts work in the main thread only; other threads only record.
  */
 #ifndef HTTP_SUPPORT_H
 #define HTTP_SUPPORT_H
@@ -41,7 +41,7 @@ typedef void (*stand_in_fn)(struct stand_in *stand_in, int descriptor, unsigned 
 
 struct stand_in {
     stand_in_fn serve;
-    const char *reply; /* for those that have but one */
+    const char *reply; /* for servers with a single reply */
     int listener;
     uint16_t port;
     char target[64]; /* "http://127.0.0.1:port" */
@@ -73,7 +73,7 @@ int raw_connect(uint16_t port);
 /* Reads until the other side closes, or until @bytes are there that end in @until. */
 size_t raw_read(int descriptor, char *text, size_t capacity, const char *until);
 
-/* Sends @request on a new connection and reads all that comes till it is closed. */
+/* Sends @request on a new connection and reads until it is closed. */
 void raw_exchange(uint16_t port, const char *request, char *reply, size_t capacity);
 
 /* --- A loop in its own thread --- */
@@ -88,7 +88,7 @@ struct test_loop {
 void test_loop_make(struct test_loop *loop, const struct cpt_http_options *options);
 void test_loop_start(struct test_loop *loop);
 
-/* Stops, waits, frees; how cpt_http_run() ended. */
+/* Stops, waits, frees; the status of cpt_http_run(). */
 cpt_status test_loop_stop(struct test_loop *loop);
 
 uint64_t test_counter(struct test_loop *loop, const char *name);
@@ -103,7 +103,7 @@ struct test_service {
     struct cpt_service *service;
     struct cpt_plan *plans[4];
     uint16_t port;
-    struct cpt_pending *_Atomic stuck; /* what the last "/stuck" waits for */
+    struct cpt_pending *_Atomic stuck; /* the last "/stuck" waits for it */
 };
 
 void test_service_make(struct test_service *made, struct test_loop *loop, unsigned role,
@@ -117,7 +117,7 @@ enum { CALLS_MAX = 64 };
 struct call_request {
     struct cpt_stub stub;
     const char *body; /* NULL: none */
-    unsigned count;   /* calls at once; 0: one */
+    unsigned count;   /* parallel calls; 0: one */
     bool is_traced;
 };
 
@@ -126,7 +126,7 @@ struct call_result {
     unsigned http_statuses[CALLS_MAX];
     char bodies[CALLS_MAX][64]; /* their beginnings */
     size_t body_bytes[CALLS_MAX];
-    uint64_t elapsed_ns; /* of all of them */
+    uint64_t elapsed_ns; /* of all calls */
     /* Of the path, if it was traced: */
     uint64_t kind_ns[16]; /* by enum cpt_kind */
     unsigned reason;      /* of the last blind spot */

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# cpt log --follow goes on to the next file: of a writer that rotates by itself, of one
-# whose log is moved away, and where the log is cut to nothing.
+# cpt log --follow continues with the next file: of a writer that rotates, of a log that
+# is moved away, and of a log that is truncated.
 . "$(dirname "$0")/system.sh"
 
 rm -rf logs
 mkdir logs
 
-# numbers FILE: what was printed, one number a line.
+# numbers FILE: the printed record numbers, one on each line.
 numbers()
 {
     sed -n 's/.*"meta":{"number":\([0-9]*\)}.*/\1/p' "$1"
@@ -16,7 +16,7 @@ numbers()
 
 seq 0 199 >wanted
 
-# Another process writes beside it, and must not be taken for the same.
+# Another process writes into the same folder; its records must not be printed.
 "$CPT_HELPERS/log_rotating" logs 200 2000 5 & writer=$!
 started="$started $writer"
 sleep 0.1
@@ -40,7 +40,7 @@ seen()
     done
 }
 
-# One file, moved away and begun anew, and cut to nothing in the end.
+# One file, moved away and begun anew, and truncated in the end.
 rm -rf once
 mkdir once
 "$CPT_HELPERS/log_rotating" once 200 2000 0

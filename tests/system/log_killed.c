@@ -5,18 +5,18 @@
  *
  *      log_killed FOLDER ROUNDS [SEED]
  *
- * In each round a process serves requests, every one traced and numbered, through the
- * log queue into files; now and then it flushes and says how many requests that were.
- * It is killed at a random moment (SIGKILL). Then the last file is cut at a random
- * place behind what was flushed, as a write is that was under way. After that
+ * In each round a process serves requests, all traced and numbered, through the log
+ * queue into files; sometimes it flushes and reports the number of requests so far. It
+ * is killed at a random moment (SIGKILL). Then the last file is cut at a random place
+ * after the flushed bytes, like a write that was interrupted. After that
  *
  *   - every request that was flushed is in the log, once, and adds up;
- *   - no other is there twice;
- *   - the reader says nothing worse than that the last block is not complete.
+ *   - no other request is there twice;
+ *   - the reader reports no other error than an incomplete last block.
  *
- * Every fourth round appends to one file, on which the process of the round before was
- * writing when it was killed: then half a block lies in the middle, and must cost
- * nothing but itself.
+ * Every fourth round appends to the file that the process of the round before was
+ * writing when it was killed: then a partial block is in the middle, and only it is
+ * lost.
  */
 #include "framework/cpt_graph.h"
 #include "framework/cpt_log_file.h"
@@ -42,13 +42,13 @@
 
 enum {
     NUMBERS_MAX = 1 << 20, /* requests of one round; it ends before */
-    SHARED_ROUNDS = 10,    /* then the shared file begins anew */
+    SHARED_ROUNDS = 10,    /* then the shared file is replaced */
     FILES_MAX = 4096
 };
 
 #define SHARED_FILE "shared.cptlog"
 
-/* What the process tells: all that it did before is in the file. */
+/* A report of the process: all that it did before is in the file. */
 struct report {
     uint64_t request_count;
     uint64_t bytes; /* written: of all files of the round, or of the shared one */
@@ -184,7 +184,7 @@ static void serve(int is_shared, uint64_t first, int out, struct test_random *ra
     }
 }
 
-/* Starts it, kills it, and gives its last report. */
+/* Starts it, kills it, and returns its last report. */
 static struct report run_and_kill(int is_shared, uint64_t first,
                                   struct test_random *random)
 {
@@ -212,7 +212,7 @@ static struct report run_and_kill(int is_shared, uint64_t first,
     return report;
 }
 
-/* --- What is left of it --- */
+/* --- What remains --- */
 
 static unsigned char seen[NUMBERS_MAX * SHARED_ROUNDS];
 
@@ -253,7 +253,7 @@ static uint64_t file_bytes(const char *name)
     return stat(name, &about) == 0 ? (uint64_t)about.st_size : 0;
 }
 
-/* Cuts the last file somewhere behind the first @flushed_bytes of all. */
+/* Cuts the last file somewhere after the first @flushed_bytes of all files. */
 static void cut(uint64_t flushed_bytes, struct test_random *random)
 {
     const char *last = name_count != 0 ? names[name_count - 1] : NULL;
@@ -299,7 +299,7 @@ static cpt_status read_some(void *context, void *buffer, size_t capacity, size_t
     return CPT_OK;
 }
 
-/* Reads @name. Half a block may lie at the end of the last file, and anywhere in the
+/* Reads @name. A partial block may be at the end of the last file, and anywhere in the
  * shared one. */
 static void read_file(const char *name, int is_last, int is_shared)
 {
@@ -352,7 +352,7 @@ struct totals {
     uint64_t files;
 };
 
-/* A directory of its own, without what earlier rounds left. */
+/* A directory without the files of earlier rounds. */
 static void run_in_directory(struct test_random *random, struct totals *totals)
 {
     struct report report;
@@ -387,7 +387,7 @@ static void run_in_shared_file(struct test_random *random, struct totals *totals
     flushed[turn++] = report.request_count;
     if (file_bytes(SHARED_FILE) != 0) {
         list_files(1);
-        if (report.request_count != 0) { /* else we do not know what was there before */
+        if (report.request_count != 0) { /* otherwise its former content is unknown */
             cut(report.bytes, random);
         }
         memset(seen, 0, turn * NUMBERS_MAX);
@@ -414,7 +414,7 @@ int main(int argc, char **argv)
     must(chdir(argv[1]) == 0, "the folder");
     random.state = seed;
     for (round_number = 1; round_number <= rounds; round_number++) {
-        /* the process that is killed draws its own numbers: how many is chance */
+        /* the killed process draws its own numbers: their count is random */
         if (round_number % 4 == 0) {
             run_in_shared_file(&random, &totals);
         } else {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * log_rotating.c - a service's log, which goes on in one file after the other
+ * log_rotating.c - a service's log, which rotates through files
  *
  *      log_rotating FOLDER RECORDS BYTES MILLISECONDS
  *
- * Writes numbered records into FOLDER, each as a block of its own, with a pause behind
- * it; a file is finished before it has more than BYTES.
+ * Writes numbered records into FOLDER, each in its own block, with a pause after it; a
+ * file ends before it has more than BYTES.
  */
 #include "framework/cpt_log_file.h"
 #include "cpt/cpt_path.h"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# pprof.sh - what the pprof tests share; sourced. Profiles come from pprof_profiles,
-# which also says what pprof should make of them; pprof is the real one.
+# pprof.sh - shared by the pprof tests; sourced. pprof_profiles writes the profiles and
+# the output expected from pprof, which is the real one.
 . "$(dirname "$0")/system.sh"
 need go
 go tool -n pprof >/dev/null 2>&1 || {

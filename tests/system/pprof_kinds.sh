@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# pprof_kinds.sh - every kind of report of pprof takes our profiles, alone, as a
-# difference and with labels, and so does its web page with all its views. (Not those
-# that ask for a program or its source: disasm, list, weblist.)
+# pprof_kinds.sh - every report of pprof and every view of its web page accept our
+# profiles, alone, as a difference and with labels. (Except those that need a program or
+# its source: disasm, list, weblist.)
 . "$(dirname "$0")/pprof.sh"
 pprof=$(go tool -n pprof) # itself, so that its process can be ended
 profiles 11
@@ -39,7 +39,7 @@ command -v curl >/dev/null 2>&1 || {
     echo 'skipped: no curl, so no web page'
     exit 77
 }
-# page NAME WORD: the page has the word, and says nothing of an error.
+# page NAME WORD: the page has the word and no error.
 page()
 {
     curl -sL -m 30 --noproxy '*' -o page.html -w '%{http_code}' "http://127.0.0.1:$port/ui/$1" >code
@@ -47,7 +47,7 @@ page()
     grep -q "$2" page.html || fail "/$1 has no '$2'"
 }
 
-# serve FILE OPTIONS...: on a port that is free
+# serve FILE OPTIONS...: on a free port
 serve()
 {
     for try in 1 2 3 4 5; do

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# pprof_numbers.sh - -top, -files and -traces of a profile are the tree's own numbers, to
-# the nanosecond; the requests are counted once; two profiles merge.
+# pprof_numbers.sh - -top, -files and -traces of a profile show the numbers of the tree,
+# to the nanosecond; requests are counted once; two profiles merge.
 . "$(dirname "$0")/pprof.sh"
 
 for seed in 1 2 3 4 5; do

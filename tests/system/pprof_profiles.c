@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * pprof_profiles.c - writes profiles, and what pprof should say about them
+ * pprof_profiles.c - writes profiles, and the expected output of pprof
  *
  *      pprof_profiles SEED FOLDER
  *
@@ -19,7 +19,7 @@
 
 enum { ROWS_MAX = 4096, TEXT_BYTES = 8192 };
 
-/* Sums by a name; linear search is quick enough here and obvious. */
+/* Sums by name; linear search is simple, and fast enough here. */
 struct sum {
     char name[TEXT_BYTES];
     int64_t flat_ns;

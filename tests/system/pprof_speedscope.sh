@@ -25,7 +25,7 @@ trap 'rm -rf "$work"' EXIT
 failed=0
 cp -r "$scope" "$work/scope" || exit 1
 
-# Behind its own script: to the sandwich, and its table as text.
+# Runs after its own script: opens the sandwich, and prints its table as text.
 cat > "$work/tests.html" <<'END'
 <script>
 setTimeout(() => {
@@ -44,7 +44,7 @@ sed "/<\/body>/{
 r $work/tests.html
 }" "$work/scope/index.html" > "$work/scope/test.html"
 
-# What speedscope shows of a profile, as "total|self|frame" lines.
+# The table that speedscope shows for a profile, as "total|self|frame" lines.
 show() # PROFILE
 {
     printf 'speedscope.loadFileFromBase64("profile.pb.gz", "%s")' "$(base64 -w0 "$1")" \
@@ -60,7 +60,7 @@ show() # PROFILE
     fi
 }
 
-# expect WHAT PATTERN: a line of what was shown.
+# expect WHAT PATTERN: a line of that table.
 expect()
 {
     grep -q "^$2\$" "$work/shown" || {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# pprof_views.sh - the other reports of pprof read our profiles too: -peek, -tree, -raw,
-# -svg; frame names stay as they are.
+# pprof_views.sh - other reports of pprof: -peek, -tree, -raw, -svg; frame names stay
+# unchanged.
 . "$(dirname "$0")/pprof.sh"
 profiles 7
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# report_browser.sh MAKE_LOG - the HTML report works in a browser: it loads without a
-# word on the console, the sum shown is the mean latency, keys zoom and search, hostile
-# names stay text, and nothing is wider than a phone. See report_browser.js.
+# report_browser.sh MAKE_LOG - the HTML report works in a browser: it loads without
+# messages on the console, the sum shown is the mean latency, keys zoom and search,
+# hostile names stay text, and nothing is wider than a phone. See report_browser.js.
 set -u
 make_log=$1
 here=$(dirname "$0")
@@ -16,7 +16,7 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 failed=0
 
-# The page with a listener before its script, and our script behind it.
+# The page with a listener before its script, and our script after it.
 with_tests() # PAGE
 {
     awk -v tests="$here/report_browser.js" '

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * stand_in.c - a server that knows nothing of critical paths, in the place of a service
+ * stand_in.c - a server without critical paths, in place of a service
  *
- * Usage: stand_in MODE, where MODE is how it answers every request:
+ * Usage: stand_in MODE, where MODE is its reply to every request:
  *
- *      plain      with 200 and a body, as any HTTP server
- *      garbage    likewise, and with a critical-path-bin that is base64 of no path
- *      text       likewise, and with one that is no base64
+ *      plain      200 and a body, as any HTTP server
+ *      garbage    likewise, with a critical-path-bin that is base64 of no path
+ *      text       likewise, with a critical-path-bin that is not base64
  *      cached     likewise, with `Age`
- *      close      not at all: it closes the connection
+ *      close      none: it closes the connection
  *
- * It takes 2 ms for an answer, so that whoever asks has to wait for it.
+ * A reply takes 2 ms, so that the caller has to wait.
  *
- * It prints "S http://127.0.0.1:PORT" like the services, and ends by SIGTERM. One
- * request at a time, one on each connection: nothing else is needed here.
+ * It prints "S http://127.0.0.1:PORT" like the services, and ends by SIGTERM. It serves
+ * one request at a time, and one on each connection.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -45,7 +45,7 @@ static const char *headers_of(const char *mode)
     return NULL;
 }
 
-/* How many bytes of body a request announces. */
+/* The length of the body that a request announces. */
 static size_t body_bytes(const char *request)
 {
     const char *length = strcasestr(request, "\r\ncontent-length:");
@@ -54,7 +54,7 @@ static size_t body_bytes(const char *request)
     return length != NULL && sscanf(length + 17, "%8lu", &bytes) == 1 ? bytes : 0;
 }
 
-/* Reads one whole request, as far as that is of interest. */
+/* Reads one whole request; parses only its length. */
 static void read_request(int connection)
 {
     static char request[REQUEST_BYTES];

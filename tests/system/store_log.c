@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * store_log.c - a log of as many requests as one likes, for the tests of the database
+ * store_log.c - a log of any number of requests, for the tests of the database
  *
  *      store_log REQUESTS > file
  *

@@ -7,8 +7,8 @@
  *      store_random months SEED COUNT > file    the same over some 300 months
  *      store_random selections SEED COUNT       one a line
  *
- * Both draw from the same small pools of names and values, chosen for where numbers,
- * texts and truths meet: so comparisons of all kinds hold for some records.
+ * Both draw from the same small pools of names and values, which mix numbers, texts and
+ * booleans, so that comparisons of all kinds hold for some records.
  */
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# system.sh - what the system tests share; sourced. Every process that a test starts by
-# `start` is ended when the test ends, however it ends.
+# system.sh - shared by the system tests; sourced. Every process that a test starts with
+# `start` is ended when the test ends, in any way.
 set -eu
 
 started=
@@ -61,13 +61,13 @@ await() {
     done
 }
 
-# url NAME: where the service started as NAME listens.
+# url NAME: the address of the service started as NAME.
 url() {
     await "$1.out" 'http://127.0.0.1:'
     sed -n 's/^[A-Z] \(http:[^ ]*\).*/\1/p' "$1.out" | head -1
 }
 
-# ask URL FILE [HEADER]: the answer's head to FILE, its body to FILE.body.
+# ask URL FILE [HEADER]: the head of the reply to FILE, its body to FILE.body.
 ask() {
     if [ $# -gt 2 ]; then
         curl -s --max-time 20 -D "$2" -o "$2.body" -H "$3" "$1"

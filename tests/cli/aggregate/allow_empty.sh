@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# a part without a request is a tree, too, if one says so
+# --allow-empty: a part without a request is a tree, too
 make_log experiment >a.cptlog
 make_log services >b.cptlog
 cpt aggregate -w region=eu -o a.cpttree a.cptlog

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# what is sound is used, and the exit status tells
+# undamaged records are used, and the exit status reports the damage
 make_log damaged >a.cptlog
 cpt aggregate -o a.cpttree a.cptlog; echo $?
 cpt report a.cpttree | head -2

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# a link stays one, permissions are those of a new file
+# a link stays a link; permissions are those of a new file
 make_log few >a.cptlog
 umask 027
 mkdir day

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# threads that look into paths after a pass over all logs for a percentile, as one does
+# threads that decode paths after a pass for a percentile give the result of one thread
 make_log experiment >a.cptlog
 make_log experiment >b.cptlog
 for jobs in 1 2 2 2 2; do

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# one large log is read by several threads in pieces: the same tree, and of damage the
-# same messages
+# several threads read one large log in pieces: the same tree, and the same messages about
+# damage
 make_log experiment >one.cptlog
 : >all.cptlog
 for i in 1 2 3; do # 2.4 MB
@@ -27,7 +27,7 @@ pieces truncated.cptlog
 pieces truncated.cptlog damaged.cptlog all.cptlog
 pieces -w arm=treatment all.cptlog
 pieces -w 'arm=treatment and latency > p90' all.cptlog
-# what comes through a pipe is read by one thread
+# a pipe is read by one thread
 by_service()
 {
     cpt diff --json --by service ../truncated.cptlog all.cptlog 2>none

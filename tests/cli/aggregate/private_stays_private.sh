@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# a file that only its owner may read stays so when it is written anew
+# a file that only its owner may read stays private when it is replaced
 make_log experiment >a.cptlog
 umask 022
 cpt aggregate -o new.cpttree a.cptlog

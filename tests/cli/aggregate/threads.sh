@@ -13,7 +13,7 @@ cpt aggregate -o all.cpttree "$@" 2>all.said; echo $?
 cmp one.cpttree eight.cpttree && cmp one.cpttree all.cpttree && echo same
 cmp one.said eight.said && cmp one.said all.said && echo same
 cat one.said
-# a file that cannot be used ends it, and nothing is said of those behind
+# an unusable file ends it, and later files are not mentioned
 cpt aggregate -j 4 -o x.cpttree a.cptlog missing c.cptlog e.cptlog; echo $?
 cpt aggregate -j 0 -o x.cpttree a.cptlog; echo $?
 cpt aggregate -j 257 -o x.cpttree a.cptlog; echo $?

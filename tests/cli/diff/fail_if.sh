@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# 3 if a condition holds, 0 if none does, 1 if nobody can tell, 2 if it is none
+# 3 if a condition holds, 0 if none does, 1 if it cannot be tested, 2 if it is malformed
 make_log experiment >a.cptlog
 try()
 {

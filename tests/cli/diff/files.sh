@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# a tree and a log give what two selections give
+# a tree and a log give the same as two selections
 make_log experiment >a.cptlog
 cpt aggregate -w arm=control -o c.cpttree a.cptlog
 cpt aggregate -w arm=treatment -o t.cpttree a.cptlog

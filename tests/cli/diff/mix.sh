@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# both sets with the mix of the base; values that only one has; none in common
+# both sets with the mix of the base; values in only one set; no common value
 make_log experiment >a.cptlog
 cpt diff a.cptlog --base 'arm == "control"' --new 'arm == "treatment" and region == "eu"' \
     --mix region --top 2

@@ -9,6 +9,6 @@ cpt aggregate -w arm=control -w region=eu -o c.cpttree a.cptlog
 cpt diff c.cpttree a.cptlog >out
 cpt diff --top 1 a.cptlog --base 'arm=="control" and region=="eu"' --new 'arm=="treatment" and region=="us"' >out
 cpt diff --top 1 a.cptlog --base 'arm=="control" and region=="eu"' --new 'arm=="treatment" and region=="eu"' >out
-# blanks make no difference, but those within quotes do
+# blanks do not matter, except within quotes
 cpt diff --top 1 a.cptlog --base 'arm=="control" and items in (1,2)' --new 'arm == "treatment" and items in ( 1, 2 )' >out
 cpt diff --top 1 a.cptlog --base 'arm != "con trol" and items < 2' --new 'arm != "control" and items >= 2' >out

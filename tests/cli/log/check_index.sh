@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# an index that would hide records is found, and a sound one made in its place
+# an index that hides records is found, and a correct one replaces it
 make_log indexed >a.cptlog
 cpt log --check a.cptlog
 make_log indexed_lies >b.cptlog

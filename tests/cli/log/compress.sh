@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# a compressed log says the same in less; without zstd that is said
+# a compressed log has the same records in fewer bytes; without zstd there is an error
 make_log experiment >a.cptlog
 if cpt log -o b.cptlog --compress a.cptlog 2>messages; then
     cpt log --json a.cptlog >wanted

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# a damaged block is said, counted and passed over
+# a damaged block is reported, counted and skipped
 make_log damaged >a.cptlog
 cpt log --check a.cptlog
 echo $?

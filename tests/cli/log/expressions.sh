@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# what an expression selects; cheap things decide before a path is decoded
+# selected records; cheap tests decide before a path is decoded
 make_log experiment >a.cptlog
 count() { printf '%4s  %s\n' "$(cpt log --json "$@" a.cptlog | wc -l)" "$*"; }
 count -w 'arm == "control"'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# prints what comes until the writer has finished the log; each record once
+# prints new records until the writer has finished the log; each record once
 make_log indexed >all.cptlog
 bytes=$(wc -c <all.cptlog)
 head -c 5000 all.cptlog >a.cptlog

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# one object a record and line
+# one object on a line for each record
 make_log few >a.cptlog
 cpt log --json a.cptlog

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# several logs become one, in the order of time; each record is there once
+# several logs become one, in the order of time, with each record once
 make_log experiment >all.cptlog
 cpt log -o a.cptlog --where arm=control all.cptlog
 cpt log -o b.cptlog --where arm=treatment --until 2026-11-21T06:01:00Z all.cptlog

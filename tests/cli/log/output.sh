@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# the selected records as a log of their own, which says the same of them
+# the selected records as a log, unchanged
 make_log experiment >a.cptlog
 cpt log --where arm=control -o control.cptlog a.cptlog
 cpt log --json --where arm=control a.cptlog >wanted

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# an index spares blocks that hold nothing of the window or the service
+# an index lets blocks outside the window or the service be skipped
 make_log indexed >a.cptlog
 make_log experiment >b.cptlog
 for options in '--since 2026-11-21T06:01:30Z' '--until 2026-11-21T06:00:10Z' \

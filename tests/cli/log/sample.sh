@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# a sample of the selected records, in the order of the log; the same seed, the same one
+# a sample of the selected records, in the order of the log; equal seeds give equal samples
 make_log experiment >a.cptlog
 make_log services >b.cptlog
 cpt log --json a.cptlog >all

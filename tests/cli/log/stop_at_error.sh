@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# nothing is printed behind the first damage
+# nothing is printed after the first damage
 make_log damaged >a.cptlog
 cpt log --json --stop-at-error a.cptlog >lines; echo $?
 cpt log --json a.cptlog 2>/dev/null >all; echo $?

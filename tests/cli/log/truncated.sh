@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# a last block that is not complete is a remark, no failure
+# an incomplete last block is reported, but is no failure
 make_log truncated >a.cptlog
 cpt log --check a.cptlog

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# all terms must hold; numbers, truths and fields of the record can be asked for
+# all terms must hold; numbers, booleans and fields of the record can be tested
 make_log experiment >a.cptlog
 count() { cpt log --json "$@" a.cptlog | wc -l; }
 count

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# parts in any grouping are what one run makes of all logs
+# merged parts, in any grouping, equal one run over all logs
 make_log experiment >a.cptlog
 make_log few >b.cptlog
 make_log services >c.cptlog

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# a log has to be aggregated first, requests of two services are kept apart, and what was there stays
+# a log must be aggregated first, requests of two services are not mixed, and the old file stays
 make_log services >a.cptlog
 cpt aggregate -e A -o a.cpttree a.cptlog
 cpt aggregate -e B -o b.cpttree a.cptlog

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# what a slice needs, also from a tree
+# the requests that a slice needs, also from a tree
 make_log experiment >a.cptlog
 cpt plan --where region=eu --where arm=control a.cptlog
 cpt plan --where region=eu --within 0.5ms --confidence 99% --power 0.9 --share 1% \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# how to look at the profile is printed
+# the commands to look at the profile are printed
 make_log experiment >a.cptlog
 cpt pprof -o a.pb.gz a.cptlog
 cpt pprof -o "it's mine.pb.gz" a.cptlog | head -2

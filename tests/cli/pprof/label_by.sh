@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# samples have the labels of their requests, and add up to what they are without
+# samples have the labels of their requests, and add up to the unlabelled ones
 make_log experiment >a.cptlog
 cpt pprof -q --label-by arm -o arm.pb.gz a.cptlog
 gzip -dc arm.pb.gz | grep -a -o -E 'arm|control|treatment' | sort | uniq -c

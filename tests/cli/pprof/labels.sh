@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# a label is on every sample; what is none is refused
+# a label is on every sample; a malformed one is refused
 make_log experiment >a.cptlog
 cpt pprof -q --label arm=control --label "note=a=b" --where arm=control -o a.pb.gz a.cptlog
 gzip -dc a.pb.gz | grep -a -c 'control'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# what is no number, and a tree
+# malformed numbers, and a tree
 make_log experiment >a.cptlog
 cpt aggregate -o a.cpttree a.cptlog
 cpt precision --requests 10,x a.cptlog; echo $?

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# several are listed, one is chosen; inner services' own records have to be asked for
+# several are listed, one is chosen; inner services' own records need an option
 make_log services >a.cptlog
 cpt report a.cptlog | head -2
 cpt report --where 'local_root in (true, false)' a.cptlog; echo $?

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# the page needs nothing but itself, no name gets out of its data, equal inputs give equal pages
+# the page loads nothing, no name becomes markup, equal inputs give equal pages
 make_log experiment >a.cptlog
 make_log markup >m.cptlog
 cpt report --html one.html a.cptlog

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# a page that cannot be made leaves what was there before
+# a page that cannot be made leaves the old file
 make_log experiment >a.cptlog
 echo before >page.html
 cpt report --html page.html --base arm=control a.cptlog; echo $?

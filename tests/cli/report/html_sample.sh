@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# the examples of a page are requests of the sample, with all that is known of them
+# the examples of a page are requests of the sample, with all their fields
 make_log experiment >a.cptlog
 cpt report --html page.html --sample 10 a.cptlog
-# examples FILE: what the page says of its examples.
+# examples FILE: the examples in the page.
 examples() {
     grep -o '"example":{"start":"[^"]*","latency_ns":[0-9]*,"entry":"[^"]*","status":"[^"]*","remarks":"[^"]*","metadata":"[^"]*"' "$1"
 }

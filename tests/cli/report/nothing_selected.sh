@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# a mistyped key is told from a value that is not there; few requests have no p99 to exceed
+# a mistyped key and a missing value give different messages; few requests have no p99 to exceed
 make_log experiment >a.cptlog
 cpt report --where amr=control a.cptlog; echo $?
 cpt report --where arm=kontrol a.cptlog; echo $?

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# an index changes what is read, not what comes out: not the report, nor what is counted
+# an index changes what is read, but neither the report nor the counts
 make_log indexed >a.cptlog
 make_log experiment >b.cptlog
 for options in '--since 2026-11-21T06:01:30Z' '--until 2026-11-21T06:00:10Z' '--entry A' \

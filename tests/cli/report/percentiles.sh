@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# a percentile is that of the records which the other terms take; a pipe cannot be read
-# twice; a first pass says nothing of damage, the second does
+# a percentile is that of the records which the other terms select; a pipe cannot be read
+# twice; only the second pass reports damage
 make_log experiment >a.cptlog
 cpt report --where 'latency > p90' a.cptlog | head -2
 cpt report --where 'arm == treatment and latency > p90' a.cptlog | head -2

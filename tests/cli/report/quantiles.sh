@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# those that are asked for, with the bound of their error
+# the quantiles of --quantiles, with the bound of their error
 make_log experiment >a.cptlog
 cpt report --quantiles 10%,90%,99.9%,100% a.cptlog | tail -n +4 | head -n 4
 cpt report --quantiles 10%,90% a.cptlog | tail -n 1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# so many at random; the same seed gives the same
+# a random sample of a given size; equal seeds give equal samples
 make_log experiment >a.cptlog
 cpt report --sample 10 a.cptlog | head -2
 cpt report --sample 10 --seed 1 a.cptlog | head -2

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# colours and plain characters go by what the terminal says
+# colours and plain characters follow the settings of the terminal
 script -qec true /dev/null >/dev/null 2>&1 || { echo 'no pseudo-terminal here'; exit 77; }
 make_log experiment >a.cptlog
 unset LC_ALL

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# what cannot be shown is said
+# errors for what cannot be shown
 make_log experiment >a.cptlog
 cpt show --record 500 a.cptlog; echo $?
 cpt show --where arm=none a.cptlog; echo $?

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# of many rows the longest are drawn; the self times of any number of them add up
+# the longest rows are drawn; the self times always add up
 make_log experiment >a.cptlog
 cpt show --record 3 --rows 4 a.cptlog
 for rows in 1 2 3 4 5 6 60; do

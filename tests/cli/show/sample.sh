@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# any request, each as likely; the slowest of some
+# one request at random, each equally likely; the slowest of a sample
 make_log experiment >a.cptlog
 for seed in 1 2 3; do
     cpt show --sample 1 --seed $seed a.cptlog | sed -n 2p

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# what could not be written is said
+# output that could not be written is reported
 make_log few >a.cptlog
 cpt log a.cptlog >/dev/full
 echo $?

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# an option says what it wants
+# an error names the values that an option takes
 cpt diff a b --top; echo $?
 cpt log --json=yes x; echo $?
 cpt log -w; echo $?

@@ -102,7 +102,7 @@ unsigned model_present(const struct model *model, unsigned stack, uint64_t *weig
     return count;
 }
 
-/* Tries all values that occur: the smallest that enough weight does not exceed. */
+/* The smallest value such that enough weight does not exceed it; tries all. */
 uint64_t model_quantile(const struct model *model, unsigned stack, unsigned per_mille)
 {
     const uint64_t *cells = model->inclusive[stack];

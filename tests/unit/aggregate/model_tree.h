@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * model_tree.h - the slow, obvious tree: a table of requests by stacks
+ * model_tree.h - a simple, slow tree: a table of requests by stacks
  *
- * One row a request, one column a stack (known by its text), each cell the time of that
- * request on that stack and on it or below. Every statistic is computed from the table
- * as it is defined, in two passes, in long double.
+ * Each row is a request, each column a stack (as text); a cell has the self time and
+ * the inclusive time of the stack in the request. Every statistic is computed from the
+ * table by its definition, in two passes, in long double.
  */
 #ifndef MODEL_TREE_H
 #define MODEL_TREE_H
@@ -31,7 +31,7 @@ struct model_mean {
     long double effective_count;
 };
 
-/* Forgets all requests. */
+/* Removes all requests. */
 void model_reset(struct model *model);
 void model_add(struct model *model, const struct cpt_path *path, cpt_weight weight);
 

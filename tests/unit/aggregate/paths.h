@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * paths.h - paths for tests of trees: written down, or random
+ * paths.h - paths for tests of trees: from text, or random
  *
  * In the notation a path is a list of segments, each a stack and its nanoseconds:
  *
  *      "A;A1 5, A;A1;A2 20, A;#4 3"
  *
- * where "#4" is a nameless frame of kind 4. The random ones draw from few names, so
- * that requests share stacks, and now and then from no names at all (an empty path).
+ * where "#4" is a nameless frame of kind 4. Random paths have few names, so that
+ * requests share stacks; some are empty.
  */
 #ifndef PATHS_H
 #define PATHS_H
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* These are the hands of a test, not what it tests: they work or end it. */
+/* Helpers of tests, not under test: a failure here ends the program. */
 #define MUST(condition)                                                                \
     do {                                                                               \
         if (!(condition)) {                                                            \
@@ -29,7 +29,7 @@
         }                                                                              \
     } while (0)
 
-/* Appends what @text says to @path. */
+/* Appends the segments in @text to @path. */
 static inline void path_append_text(struct cpt_path *path, const char *text)
 {
     while (*text != '\0') {
@@ -53,7 +53,7 @@ static inline void path_append_text(struct cpt_path *path, const char *text)
     }
 }
 
-/* A path as written; the caller frees it. */
+/* A path from its text; the caller frees it. */
 static inline struct cpt_path *path_of(const char *text)
 {
     struct cpt_path *path = cpt_path_new(NULL);
@@ -63,7 +63,7 @@ static inline struct cpt_path *path_of(const char *text)
     return path;
 }
 
-/* Adds one request as written. */
+/* Adds one request with the path in the text. */
 static inline cpt_status tree_add_text(struct cpt_tree *tree, const char *text,
                                        cpt_weight weight)
 {
@@ -88,8 +88,8 @@ static inline uint64_t random_below(uint64_t *state, uint64_t limit)
     return (random_next(state) >> 11) % limit;
 }
 
-/* The seed of a run: CPT_TEST_SEED, or a fixed one; printed, so that it can be given
- * again. */
+/* The seed of a run: CPT_TEST_SEED, or a fixed one; printed, so that the run can be
+ * repeated. */
 static inline uint64_t random_seed(const char *test)
 {
     const char *given = getenv("CPT_TEST_SEED");
@@ -99,7 +99,7 @@ static inline uint64_t random_seed(const char *test)
     return seed != 0 ? seed : 1;
 }
 
-/* A duration between 1 and @most, small ones as likely as large ones. */
+/* A duration between 1 and @most; each order of magnitude is equally likely. */
 static inline uint64_t random_ns(uint64_t *state, uint64_t most)
 {
     const unsigned bits = (unsigned)random_below(state, 64);
@@ -158,7 +158,7 @@ static inline struct cpt_tree *tree_random(uint64_t *state, unsigned request_cou
     return tree;
 }
 
-/* The node of @tree whose stack reads @text, or CPT_TREE_NONE. */
+/* The node of @tree with the stack @text, or CPT_TREE_NONE. */
 static inline uint32_t tree_node(const struct cpt_tree *tree, const char *text)
 {
     char stack[4096];

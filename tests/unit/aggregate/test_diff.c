@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_diff.c - two trees side by side, against the formulas on the tables of requests
- */
+/* test_diff.c - the difference of two trees, against formulas on tables of requests */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
 #include "tests/unit/aggregate/model_tree.h"
@@ -68,7 +67,7 @@ static void test_the_largest_change_of_self_time_comes_first(void)
     cpt_tree_free(other);
 }
 
-/* Welch's textbook way, with the effective sizes and errors of the tables. */
+/* Welch's test by the textbook, with the effective sizes and errors of the tables. */
 static void check_change(const struct cpt_change *change, struct model_mean base,
                          struct model_mean other)
 {
@@ -190,7 +189,7 @@ static double random_unit(uint64_t *state)
     return ((double)(random_next(state) >> 11) + 0.5) / 9007199254740992.0;
 }
 
-/* p of the difference of two means by shuffling the labels: no assumption at all. */
+/* p of the difference of two means, by permuting the labels: without assumptions. */
 static double permutation_p(const double *values, size_t count, size_t base_count,
                             uint64_t *state)
 {
@@ -206,7 +205,7 @@ static double permutation_p(const double *values, size_t count, size_t base_coun
         sum += values[i];
         base += i < base_count ? values[i] : 0;
     }
-    /* with equal sizes a mean's distance is that of the sum from half of all */
+    /* with equal sizes the difference of means follows from the sum of one side */
     for (int round = 0; round < SHUFFLES; round++) {
         double half = 0;
 
@@ -280,7 +279,7 @@ static void fill_skewed(struct cpt_path *path, uint64_t *state)
     }
 }
 
-/* Two samples of the same: whatever seems to differ, does not. */
+/* Two samples of one population: no row truly differs. */
 static void test_what_is_the_same_shows_no_row(void)
 {
     uint64_t state = random_seed("A/A");
@@ -311,15 +310,14 @@ static void test_what_is_the_same_shows_no_row(void)
         cpt_tree_free(trees[1]);
     }
     CU_ASSERT_TRUE(shown <= 1);
-    /* and yet p is as it should be: of 800 rows 40 are below 0.05 */
+    /* and p is calibrated: of 800 rows 40 are below 0.05 */
     CU_ASSERT_DOUBLE_EQUAL((double)below_5_percent / row_count, 0.05, 0.025);
     cpt_path_free(path);
 }
 
 /* --- Many rows --- */
 
-/* As it is defined: the smallest, over all tests with at least this p, of m p / rank.
- */
+/* By definition: the smallest m p / rank over all tests with at least this p. */
 static double slow_q(const double *p, size_t count, size_t index)
 {
     double least = 1;
@@ -359,7 +357,7 @@ static void test_q_values_are_as_defined(void)
     }
 }
 
-/* Tests of which some are real: the rest of those that are called real is small. */
+/* Some of the tests are real: few of the others are called real. */
 static void test_false_discoveries_are_as_rare_as_said(void)
 {
     enum { TESTS = 200, REAL = 40, ROUNDS = 400 };
@@ -415,7 +413,7 @@ static void test_parts_of_a_change_add_up(void)
     }
 }
 
-/* Adds @count requests as written. */
+/* Adds @count requests with the path in the text. */
 static void add_many(struct cpt_tree *tree, const char *text, unsigned count)
 {
     while (count-- > 0) {
@@ -458,7 +456,7 @@ static void test_frequency_is_told_from_size(void)
     cpt_tree_free(other);
 }
 
-/* B got slower, so that fewer requests wait for C, which is as fast as ever. */
+/* B got slower, so fewer requests wait for C, which did not change. */
 static void test_who_lost_the_critical_path_is_marked(void)
 {
     struct cpt_tree *base = cpt_tree_new(NULL, NULL);
@@ -483,8 +481,8 @@ static void test_who_lost_the_critical_path_is_marked(void)
     cpt_tree_free(other);
 }
 
-/* What is gone, but nobody came in its place, has not lost the path to anybody; nor is
- * anything said of two requests. */
+/* A stack that is gone without a replacement has not lost the path; and two requests
+ * are too few to tell. */
 static void test_who_is_merely_gone_has_not_lost_the_path(void)
 {
     struct cpt_tree *base = cpt_tree_new(NULL, NULL);
@@ -511,7 +509,7 @@ static void test_who_is_merely_gone_has_not_lost_the_path(void)
 
 /* --- Strata --- */
 
-/* A tree of @count requests that vary a little around the times in @text's place. */
+/* A tree of @count requests whose times vary a little around those in @text. */
 static struct cpt_tree *tree_of_page(uint64_t *state, unsigned count, unsigned a_ns,
                                      unsigned b_ns)
 {
@@ -663,19 +661,20 @@ CU_TestInfo cpt_diff_tests[] = {
      test_every_row_is_welch_on_the_tables_of_requests},
     {"self changes add up", test_self_changes_add_up},
     {"p values are those of permutations", test_p_values_are_those_of_permutations},
-    {"what is the same shows no row", test_what_is_the_same_shows_no_row},
+    {"equal trees show no row", test_what_is_the_same_shows_no_row},
     {"q values are as defined", test_q_values_are_as_defined},
-    {"false discoveries are as rare as said",
+    {"false discoveries are as rare as stated",
      test_false_discoveries_are_as_rare_as_said},
     {"parts of a change add up", test_parts_of_a_change_add_up},
-    {"frequency is told from size", test_frequency_is_told_from_size},
-    {"who lost the critical path is marked", test_who_lost_the_critical_path_is_marked},
-    {"who is merely gone has not lost the path",
+    {"frequency and size are distinguished", test_frequency_is_told_from_size},
+    {"a stack that lost the critical path is marked",
+     test_who_lost_the_critical_path_is_marked},
+    {"a stack that is gone has not lost the path",
      test_who_is_merely_gone_has_not_lost_the_path},
     {"a change of the mix is no change", test_a_change_of_the_mix_is_no_change},
     {"strata need requests and shares", test_strata_need_requests_and_shares},
     {"one request has no interval", test_one_request_has_no_interval},
-    {"refuses what cannot be compared", test_refuses_what_cannot_be_compared},
+    {"incomparable trees are refused", test_refuses_what_cannot_be_compared},
     {"survives a lack of memory", test_survives_a_lack_of_memory},
     CU_TEST_INFO_NULL,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_group.c - sums from outside make the same tree as the requests themselves */
+/* test_group.c - groups give the same tree as their requests one by one */
 #include "tests/support/suites.h"
 #include "tests/unit/aggregate/paths.h"
 
@@ -164,7 +164,7 @@ static void test_limits_of_groups(void)
 CU_TestInfo cpt_group_tests[] = {
     {"groups make the tree of their requests",
      test_groups_make_the_tree_of_their_requests},
-    {"a group that contradicts itself is refused",
+    {"an inconsistent group is refused",
      test_a_group_that_contradicts_itself_is_refused},
     {"limits of groups", test_limits_of_groups},
     CU_TEST_INFO_NULL,

@@ -37,11 +37,11 @@ static void test_the_middle_is_within_the_stated_error(void)
     }
 }
 
-/* What a request of a plain histogram weighs here. */
+/* The weight of a request in a plain histogram here. */
 #define UNIT UINT64_C(0x2545f4914f6cdd)
 
-/* The obvious model: one counter for each bucket there can be. Some of the histograms
- * become wide on the way. */
+/* The simple model: one counter for each possible bucket. Some histograms become
+ * wide. */
 static void test_merging_is_adding_bucket_by_bucket(void)
 {
     static uint64_t model[CPTI_HISTOGRAM_BUCKETS_MAX];
@@ -112,8 +112,7 @@ static void test_survives_a_lack_of_memory(void)
 
 extern CU_TestInfo cpt_histogram_tests[];
 CU_TestInfo cpt_histogram_tests[] = {
-    {"buckets follow each other without gap",
-     test_buckets_follow_each_other_without_gap},
+    {"buckets have no gaps", test_buckets_follow_each_other_without_gap},
     {"the middle is within the stated error",
      test_the_middle_is_within_the_stated_error},
     {"merging is adding bucket by bucket", test_merging_is_adding_bucket_by_bucket},

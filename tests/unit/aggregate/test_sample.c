@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_sample.c - pairs of samples of the same: observed, predicted, counted by hand */
+/* test_sample.c - pairs of samples of one population: observed, predicted, counted by
+ * hand */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
 #include "tests/unit/aggregate/paths.h"
@@ -16,7 +17,7 @@ static double random_unit(uint64_t *state)
     return ((double)(random_next(state) >> 11) + 0.5) / 9007199254740992.0;
 }
 
-/* A request of 40 components, most of them rare, all skewed: as in a real service. */
+/* A request of 40 components, most of them rare, all skewed, as in a real service. */
 static void fill_skewed(struct cpt_path *path, uint64_t *state)
 {
     cpt_path_reset(path);
@@ -56,8 +57,8 @@ static struct cpt_sample *sample_skewed(unsigned count, int is_weighted)
     return sample;
 }
 
-/* The formula, and the article's shape: fewer with more requests and with a higher
- * threshold; and what is predicted is what is observed. */
+/* The formula, and the article's shape: fewer false rows with more requests and with a
+ * higher threshold. The predicted number is the observed one. */
 static void check_prediction(int is_weighted)
 {
     static const double thresholds[] = {0.1e6, 0.3e6, 1e6, 2e6};
@@ -88,7 +89,7 @@ static void test_what_is_predicted_is_observed(void)
     check_prediction(1);
 }
 
-/* Components that vary more are wrongly shown more often (C58). */
+/* Components that vary more are more often false rows (C58). */
 static void test_rows_that_vary_more_are_false_more_often(void)
 {
     static const double threshold = 0.4e6;
@@ -123,7 +124,7 @@ static void test_rows_that_vary_more_are_false_more_often(void)
 }
 
 /* 400 nodes, each in one request of 2,000: a pair of samples of 50 has a twentieth of
- * them, and all that it has differ. */
+ * them, and all of these differ. */
 static void test_rows_that_hardly_occur_are_hardly_false(void)
 {
     enum { REQUESTS = 2000, RARE = 400 };
@@ -259,14 +260,14 @@ static void test_survives_a_lack_of_memory(void)
 
 extern CU_TestInfo cpt_sample_tests[];
 CU_TestInfo cpt_sample_tests[] = {
-    {"what is predicted is observed", test_what_is_predicted_is_observed},
+    {"the predicted number is observed", test_what_is_predicted_is_observed},
     {"rows that vary more are false more often",
      test_rows_that_vary_more_are_false_more_often},
-    {"rows that hardly occur are hardly false",
+    {"rows that rarely occur are rarely false",
      test_rows_that_hardly_occur_are_hardly_false},
     {"two requests make one pair", test_two_requests_make_one_pair},
     {"the same seed gives the same pairs", test_the_same_seed_gives_the_same_pairs},
-    {"refuses what cannot be drawn", test_refuses_what_cannot_be_drawn},
+    {"impossible samples are refused", test_refuses_what_cannot_be_drawn},
     {"values have a limit", test_values_have_a_limit},
     {"survives a lack of memory", test_survives_a_lack_of_memory},
     CU_TEST_INFO_NULL,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_shape.c - adding by shape is adding the path, whatever was forgotten meanwhile
- */
+/* test_shape.c - adding by shape equals adding the path, also after shapes were
+ * evicted */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
 #include "tests/unit/aggregate/paths.h"
 
 enum { FRAMES_MAX = 64 };
 
-/* The time of each frame of @path by itself. */
+/* The self time of each frame of @path. */
 static void self_times(const struct cpt_path *path, uint64_t *self_ns)
 {
     memset(self_ns, 0, FRAMES_MAX * sizeof *self_ns);
@@ -33,8 +33,8 @@ static cpt_status add_by_shape(struct cpt_tree *tree, uint64_t shape,
     return status == CPT_OK ? cpt_tree_shape_add(tree, shape, self_ns, weight) : status;
 }
 
-/* Each path comes several times, with other times and weights, some of them 0. Numbers
- * of shapes fall on each other in the tree's table now and then. */
+/* Each path comes several times, with different times and weights, some of them 0. Some
+ * numbers of shapes collide in the tree's table. */
 static void test_adding_by_shape_is_adding_the_path(void)
 {
     uint64_t state = random_seed("shapes");
@@ -109,7 +109,7 @@ static void test_what_is_refused_leaves_no_trace(void)
     cpt_tree_free(tree);
 }
 
-/* Shapes of so many frames that the tree has to forget some. */
+/* Shapes with enough frames that the tree must evict some. */
 static void test_too_many_are_forgotten(void)
 {
     enum { FRAMES = 100000, SHAPES = 22 };
@@ -163,9 +163,9 @@ static void test_survives_a_lack_of_memory(void)
 
 extern CU_TestInfo cpt_shape_tests[];
 CU_TestInfo cpt_shape_tests[] = {
-    {"adding by shape is adding the path", test_adding_by_shape_is_adding_the_path},
-    {"what is refused leaves no trace", test_what_is_refused_leaves_no_trace},
-    {"too many are forgotten", test_too_many_are_forgotten},
+    {"adding by shape equals adding the path", test_adding_by_shape_is_adding_the_path},
+    {"a refused path changes nothing", test_what_is_refused_leaves_no_trace},
+    {"too many shapes are evicted", test_too_many_are_forgotten},
     {"survives a lack of memory", test_survives_a_lack_of_memory},
     CU_TEST_INFO_NULL,
 };

@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-/* Student's quantiles as every table has them: degrees, 0.95, 0.975, 0.995. */
+/* Student's quantiles from tables: degrees, 0.95, 0.975, 0.995. */
 static const double student_table[][4] = {
     {1, 6.313752, 12.706205, 63.656741},     {2, 2.919986, 4.302653, 9.924843},
     {3, 2.353363, 3.182446, 5.840909},       {4, 2.131847, 2.776445, 4.604095},
@@ -35,7 +35,7 @@ static void test_quantiles_are_those_of_the_tables(void)
     CU_ASSERT_EQUAL(cpt_student_quantile(0.5, 7), 0);
 }
 
-/* With 1 and 2 degrees the distribution has a formula of its own. */
+/* With 1 and 2 degrees the distribution has a closed form. */
 static void test_few_degrees_have_closed_forms(void)
 {
     const double pi = acos(-1);
@@ -48,7 +48,7 @@ static void test_few_degrees_have_closed_forms(void)
     CU_ASSERT_DOUBLE_EQUAL(cpt_student_quantile(0.975, 1), tan(pi * 0.475), 1e-10);
 }
 
-/* The oracle: the density summed up by Simpson's rule. */
+/* The model: the density integrated by Simpson's rule. */
 static double simpson(double t, double degrees)
 {
     const int steps = 2000;
@@ -124,7 +124,7 @@ static void test_an_interval_needs_two_requests(void)
     cpt_tree_free(tree);
 }
 
-/* A mean of hours with a deviation of a nanosecond: nothing may cancel. */
+/* A mean of hours with a deviation of a nanosecond: no cancellation. */
 static void test_small_variances_survive_beside_large_means(void)
 {
     struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
@@ -177,13 +177,13 @@ static double uniform(uint64_t *state)
     return ((double)(random_next(state) >> 11) + 0.5) / 9007199254740992.0;
 }
 
-/* Of so many samples some 95 % must have the true mean in their interval, give or take
- * three standard errors of that share, 1.5 %. */
+/* About 95 % of these samples must have the true mean in their interval, within three
+ * standard errors of that share, 1.5 %. */
 enum { COVERAGE_SAMPLES = 2000 };
 
 /*
- * A skewed population (lognormal, and now and then much more) whose mean is known. The
- * lower bound allows for what skewness costs at this size, too, which is 0.8 %.
+ * A skewed population (lognormal, sometimes much more) whose mean is known. The lower
+ * bound also allows for the cost of skewness at this size, 0.8 %.
  */
 static void test_intervals_cover_the_true_mean(void)
 {
@@ -223,8 +223,8 @@ static void test_intervals_cover_the_true_mean(void)
 }
 
 /*
- * Slow requests are sampled at 1, fast ones at 0.1: the unweighted mean is wrong by
- * far, the weighted one covers the truth.
+ * Slow requests are sampled at 1, fast ones at 0.1: the unweighted mean is far off, the
+ * weighted interval covers the true mean.
  */
 static void test_weighted_intervals_cover_the_true_mean(void)
 {
@@ -260,10 +260,10 @@ static void test_weighted_intervals_cover_the_true_mean(void)
 }
 
 /*
- * What one request in a hundred has is in some 10 of 1,000: too few for an interval to
- * cover the truth as often as it says. The exact figure is the binomial sum over the
- * counts whose interval holds the truth, 92.7 %; and such a node is marked. There are
- * enough samples to tell this from the 95 %.
+ * A stack in one request of a hundred is in about 10 of 1,000: too few for an interval
+ * to cover the true mean as often as it claims. The exact figure is the binomial sum
+ * over the counts whose interval holds the true mean, 92.7 %, and such a node is
+ * marked. There are enough samples to distinguish this from 95 %.
  */
 static void test_rare_times_are_covered_as_rarely_as_computed(void)
 {
@@ -302,11 +302,11 @@ static void test_rare_times_are_covered_as_rarely_as_computed(void)
 
 extern CU_TestInfo cpt_stats_tests[];
 CU_TestInfo cpt_stats_tests[] = {
-    {"quantiles are those of the tables", test_quantiles_are_those_of_the_tables},
+    {"quantiles equal those of the tables", test_quantiles_are_those_of_the_tables},
     {"few degrees have closed forms", test_few_degrees_have_closed_forms},
     {"the distribution is the integral of its density",
      test_the_distribution_is_the_integral_of_its_density},
-    {"the inverse is the inverse", test_the_inverse_is_the_inverse},
+    {"quantile and distribution are inverse", test_the_inverse_is_the_inverse},
     {"an interval needs two requests", test_an_interval_needs_two_requests},
     {"small variances survive beside large means",
      test_small_variances_survive_beside_large_means},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_tree.c - requests become one tree, whatever their order and grouping */
+/* test_tree.c - requests become one tree, in any order and grouping */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
 #include "tests/unit/aggregate/model_tree.h"
@@ -8,7 +8,7 @@
 
 #include "aggregate/cpt_stats.h"
 
-/* Two requests of the article's figure 1: once A2 is critical, once B1. */
+/* Two requests of the article's figure 1: in one A2 is critical, in the other B1. */
 static void test_the_average_of_two_requests(void)
 {
     struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
@@ -294,8 +294,9 @@ static void test_merging_is_associative_and_commutative_to_the_bit(void)
     }
 }
 
-/* All requests in one tree, or dealt out to several that are merged: no difference. */
-/* All requests alike, two sorts of them in turn, or each with a weight of its own. */
+/* All requests in one tree, or distributed over several that are merged: no
+ * difference. */
+/* Equal requests, two kinds in turn, or each with its own weight. */
 static cpt_weight weight_in(int round, int request, uint64_t *state)
 {
     if (round % 3 == 0) {
@@ -306,7 +307,7 @@ static cpt_weight weight_in(int round, int request, uint64_t *state)
                : CPT_WEIGHT_ONE + (random_next(state) >> 20);
 }
 
-/* Sums of the longest times there are, which outgrow 64 and 128 bits at different
+/* Sums of the longest possible times, which outgrow 64 and 128 bits at different
  * requests of each tree. */
 static void test_sums_that_outgrow_their_room_are_exact(void)
 {
@@ -615,7 +616,7 @@ static void test_the_window_holds_all_that_was_said(void)
     cpt_tree_free(other);
 }
 
-/* Adds, merges, walks; whatever is refused, what was there before has to stay whole. */
+/* Adds, merges, walks; a refused allocation leaves the tree as it was. */
 static bool build(const struct cpt_alloc *alloc)
 {
     struct cpt_tree *other = tree_random(&(uint64_t){5}, 6);
@@ -654,10 +655,10 @@ static void test_survives_a_lack_of_memory(void)
 extern CU_TestInfo cpt_tree_tests[];
 CU_TestInfo cpt_tree_tests[] = {
     {"the average of two requests", test_the_average_of_two_requests},
-    {"always 5 ms is not 500 ms in one of a hundred",
+    {"5 ms always is not 500 ms in one of a hundred",
      test_always_5_ms_is_not_500_ms_in_one_of_a_hundred},
     {"weights are one over the probability", test_weights_are_one_over_the_probability},
-    {"a weight counts as so many requests", test_a_weight_counts_as_so_many_requests},
+    {"a weight counts as that many requests", test_a_weight_counts_as_so_many_requests},
     {"every statistic is that of the table of requests",
      test_every_statistic_is_that_of_the_table_of_requests},
     {"rounded averages add up to the mean", test_rounded_averages_add_up_to_the_mean},
@@ -668,7 +669,7 @@ CU_TestInfo cpt_tree_tests[] = {
     {"totals have a limit", test_totals_have_a_limit},
     {"merging is associative and commutative to the bit",
      test_merging_is_associative_and_commutative_to_the_bit},
-    {"dealing requests out makes no difference",
+    {"distributing requests makes no difference",
      test_dealing_requests_out_makes_no_difference},
     {"sums that outgrow their room are exact",
      test_sums_that_outgrow_their_room_are_exact},
@@ -676,13 +677,13 @@ CU_TestInfo cpt_tree_tests[] = {
     {"a full tree refuses and stays as it is",
      test_a_full_tree_refuses_and_stays_as_it_is},
     {"a stack may be as deep as a path", test_a_stack_may_be_as_deep_as_a_path},
-    {"kinds are frames of their own", test_kinds_are_frames_of_their_own},
+    {"each kind has its own frame", test_kinds_are_frames_of_their_own},
     {"the largest frame text fits", test_the_largest_frame_text_fits},
     {"stacks are ordered frame by frame", test_stacks_are_ordered_frame_by_frame},
     {"notes are a sorted set and counts are sums",
      test_notes_are_a_sorted_set_and_counts_are_sums},
     {"notes have limits", test_notes_have_limits},
-    {"the window holds all that was said", test_the_window_holds_all_that_was_said},
+    {"the window covers all requests", test_the_window_holds_all_that_was_said},
     {"survives a lack of memory", test_survives_a_lack_of_memory},
     CU_TEST_INFO_NULL,
 };

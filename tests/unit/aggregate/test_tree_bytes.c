@@ -99,7 +99,7 @@ static void test_the_example_of_the_format_page_is_true(void)
     cpt_tree_free(tree);
 }
 
-/* Decodes; the result has to be the same bytes again. */
+/* Decodes; encoding the result must give the same bytes. */
 static cpt_status round_trip(const struct block *block,
                              const struct cpt_tree_options *options,
                              struct cpt_error *error)
@@ -193,7 +193,7 @@ static void test_every_prefix_is_refused(void)
         CU_ASSERT_EQUAL(round_trip(&part, NULL, &error),
                         bytes < 8 ? CPT_CORRUPT : CPT_TRUNCATED);
         CU_ASSERT_NOT_EQUAL(error.sentence[0], '\0');
-        patch_tree(part.data, bytes); /* as if it had been written so */
+        patch_tree(part.data, bytes); /* with a right checksum */
         CU_ASSERT_NOT_EQUAL(round_trip(&part, NULL, NULL), CPT_OK);
         cpt_alloc_free(NULL, part.data);
     }
@@ -216,8 +216,8 @@ static void test_every_flipped_bit_is_noticed(void)
     cpt_tree_free(tree);
 }
 
-/* With a right checksum: refused, or a tree as good as any (it can be merged, walked,
- * its statistics computed) with one form only. */
+/* With a right checksum: refused, or a valid tree that can be merged and walked, whose
+ * statistics can be computed, and that has only one encoding. */
 static void test_forged_trees_are_refused_or_sound(void)
 {
     uint64_t state = random_seed("forged");
@@ -290,7 +290,7 @@ static void test_trees_are_told_from_other_files(void)
     CU_ASSERT_FALSE(cpt_tree_is_encoded(NULL, 0));
 }
 
-/* Files that version 1 wrote are read for ever. */
+/* Files written by version 1 are still read. */
 static void test_old_files_are_read(void)
 {
     struct block block = read_file(CPT_DATA_DIR "/v1", "example.cpttree");
@@ -309,7 +309,7 @@ static void test_old_files_are_read(void)
     cpt_alloc_free(NULL, block.data);
 }
 
-/* Each bad file is refused with the sentence that stands beside it. */
+/* Each bad file is refused with the sentence in the file beside it. */
 static void test_bad_files_are_refused_with_their_sentence(void)
 {
     DIR *folder = opendir(CPT_DATA_DIR "/bad");
@@ -372,13 +372,13 @@ extern CU_TestInfo cpt_tree_bytes_tests[];
 CU_TestInfo cpt_tree_bytes_tests[] = {
     {"the example of the format page is true",
      test_the_example_of_the_format_page_is_true},
-    {"what is decoded is what was encoded", test_what_is_decoded_is_what_was_encoded},
+    {"a decoded tree equals the encoded one", test_what_is_decoded_is_what_was_encoded},
     {"the extremes survive", test_the_extremes_survive},
     {"every prefix is refused", test_every_prefix_is_refused},
-    {"every flipped bit is noticed", test_every_flipped_bit_is_noticed},
+    {"every flipped bit is detected", test_every_flipped_bit_is_noticed},
     {"forged trees are refused or sound", test_forged_trees_are_refused_or_sound},
     {"the limit of stacks holds for bytes", test_the_limit_of_stacks_holds_for_bytes},
-    {"trees are told from other files", test_trees_are_told_from_other_files},
+    {"trees are distinguished from other files", test_trees_are_told_from_other_files},
     {"old files are read", test_old_files_are_read},
     {"bad files are refused with their sentence",
      test_bad_files_are_refused_with_their_sentence},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_view.c - groups of stacks, against a slow model that goes by texts alone */
+/* test_view.c - groups of stacks, against a slow model that uses only texts */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
 #include "tests/unit/aggregate/paths.h"
@@ -36,7 +36,7 @@ static struct cpt_view *view_of(enum cpt_view_by by, const char *text)
     return view;
 }
 
-/* Names without spaces, as the notation has it; so services are made by hand. */
+/* The notation has no spaces in names, so services are added by hand. */
 static void add(struct cpt_path *path, uint32_t parent, const char *name, unsigned kind,
                 uint64_t time_ns, uint32_t *frame)
 {
@@ -44,7 +44,7 @@ static void add(struct cpt_path *path, uint32_t parent, const char *name, unsign
     MUST(cpt_path_append_ns(path, *frame, time_ns) == CPT_OK);
 }
 
-/* The path of the header's table. */
+/* The path in the table of the header file. */
 static struct cpt_path *path_of_header(void)
 {
     struct cpt_path *path = cpt_path_new(NULL);
@@ -58,7 +58,7 @@ static struct cpt_path *path_of_header(void)
     add(path, b, "", CPT_KIND_NETWORK, 4, &last);
     add(path, b, "parse", CPT_KIND_WORK, 8, &parse);
     add(path, parse, "C: y", CPT_KIND_WORK, 16, &last);
-    add(path, last, "B: x", CPT_KIND_WORK, 32, &last); /* B again, below itself */
+    add(path, last, "B: x", CPT_KIND_WORK, 32, &last); /* B again, below B */
     return path;
 }
 
@@ -270,9 +270,9 @@ static void test_survives_a_lack_of_memory(void)
 
 extern CU_TestInfo cpt_view_tests[];
 CU_TestInfo cpt_view_tests[] = {
-    {"groups are those of the header", test_groups_are_those_of_the_header},
+    {"groups are those of the header file", test_groups_are_those_of_the_header},
     {"no service has a word", test_no_service_has_a_word},
-    {"views are as the model says", test_views_are_as_the_model_says},
+    {"views equal those of the model", test_views_are_as_the_model_says},
     {"a diff takes inclusive times from the other trees",
      test_a_diff_takes_inclusive_times_from_the_other_trees},
     {"survives a lack of memory", test_survives_a_lack_of_memory},

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_wide.c - wide numbers against laws of arithmetic and what long double can tell
- */
+/* test_wide.c - wide numbers against laws of arithmetic and against long double */
 #include "tests/support/suites.h"
 #include "tests/unit/aggregate/paths.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * tree_patch.h - encoded trees that were tampered with, but whose checksum is right
+ * tree_patch.h - gives changed trees a right checksum
  *
- * A checksum keeps accidents out, not malice; to test what comes after it, it has to be
- * made right again. Written here a second time, as its definition has it.
+ * A checksum detects accidents, not malice; to test the checks after it, it must be
+ * corrected. It is implemented here a second time, from its definition.
  */
 #ifndef TREE_PATCH_H
 #define TREE_PATCH_H
@@ -25,7 +25,7 @@ static inline uint32_t patch_crc32c(const unsigned char *bytes, size_t count)
     return ~crc;
 }
 
-/* Makes length and checksum of a tree of @count bytes right, if it is long enough. */
+/* Corrects length and checksum of a tree of @count bytes, if it is long enough. */
 static inline void patch_tree(unsigned char *bytes, size_t count)
 {
     uint32_t crc = 0;

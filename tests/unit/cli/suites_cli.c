@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* suites_cli.c - the suites of the tool's parts */
+/* suites_cli.c - the suites of the parts of the tool */
 #include "tests/support/suites.h"
 
 #include "cpt/cli/base/command.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_expression.c - the language of --where: its words, its limits, what holds */
+/* test_expression.c - the language of --where: its words, its limits, its meaning */
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"
 
@@ -119,11 +119,12 @@ static void test_simple_form(void)
     }
 }
 
-/* --- Limits: one less, as many, one more --- */
+/* --- Limits: one less, the limit, one more --- */
 
 static struct cpti_expression expression; /* large */
 
-/* Whether @prefix, @count times @piece with @between, and @suffix are taken. */
+/* Whether @prefix, @count times @piece separated by @between, and @suffix are
+ * accepted. */
 static int takes(const char *prefix, const char *piece, const char *between,
                  size_t count, const char *suffix)
 {
@@ -212,7 +213,7 @@ static void test_number_of_percentiles(void)
         cpti_expression_add(&expression, cpt_bytes_of("latency > p99"), 0, &error));
 }
 
-/* --- A slow and obvious interpreter --- */
+/* --- A simple, slow interpreter --- */
 
 enum { RECORDS = 40, NAMES = 4, STACK_MAX = 5, SEGMENTS_MAX = 6, TEXT_MAX = 4000 };
 
@@ -228,7 +229,7 @@ static uint64_t next_random(uint64_t bound)
     return test_random_below(&random_source, bound);
 }
 
-/* A record, and what of it the interpreter looks at. */
+/* A record, and the parts of it that the interpreter uses. */
 struct model {
     struct cpt_record record;
     struct cpt_attribute attributes[4];
@@ -439,7 +440,7 @@ static void say_test(char *text, const struct tree *tree)
     say(text, tree->relation >= CPTI_RELATION_IN ? ")" : "");
 }
 
-/* With no more parentheses than needed, but for some. */
+/* With the necessary parentheses, and some more. */
 static void say_tree(char *text, const struct tree *tree, int above)
 {
     const int is_needed =
@@ -585,8 +586,8 @@ static int is_so(const struct model *model, const struct tree *tree)
 
 static struct model models[RECORDS];
 
-/* One random expression of two texts, and one with a percentile, which the first pass
- * leaves out, on all records. Returns how many differed. */
+/* Tests one random expression in two spellings, and one with a percentile, which the
+ * first pass ignores, on all records. Returns how many differed. */
 static int try_expression(struct cpti_scratch *scratch)
 {
     struct tree *trees[2] = {make_tree(4), make_tree(2)};
@@ -677,13 +678,13 @@ static void test_large_numbers(void)
     CU_ASSERT_EQUAL(holds("n == -9223372036854775808", &least), 1);
     CU_ASSERT_EQUAL(holds("n == -9223372036854775808.0", &least), 1);
     CU_ASSERT_EQUAL(holds("n > -1e300", &least), 1);
-    CU_ASSERT_EQUAL(holds("n < 9007199254740993", &real), 1); /* no double is that */
+    CU_ASSERT_EQUAL(holds("n < 9007199254740993", &real), 1); /* not a double */
     CU_ASSERT_EQUAL(holds("n == 9007199254740992", &real), 1);
     CU_ASSERT_EQUAL(holds("n != 3", &none), 1);
     CU_ASSERT_EQUAL(holds("n <= 3 or n > 3", &none), 0);
 }
 
-/* A path that cannot be read decides nothing, unless the rest does. */
+/* An unreadable path decides nothing; the rest of the expression may. */
 static void test_paths_that_are_none(void)
 {
     struct cpti_expression_error error = {0};
@@ -704,13 +705,12 @@ static void test_paths_that_are_none(void)
 CU_TestInfo cpt_expression_tests[] = {
     {"durations have units and whole nanoseconds", test_durations},
     {"percentiles have up to six places", test_percentiles},
-    {"what is of the simple form", test_simple_form},
-    {"one less than a limit, as much, one more", test_limits},
+    {"the simple form KEY=VALUE", test_simple_form},
+    {"one less than a limit, the limit, one more", test_limits},
     {"parentheses are bounded", test_depth_of_parentheses},
     {"different percentiles are bounded", test_number_of_percentiles},
-    {"random expressions hold where a slow interpreter says so",
-     test_against_interpreter},
+    {"random expressions agree with a slow interpreter", test_against_interpreter},
     {"numbers are compared exactly", test_large_numbers},
-    {"a path that is none decides nothing", test_paths_that_are_none},
+    {"an unreadable path decides nothing", test_paths_that_are_none},
     CU_TEST_INFO_NULL,
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * test_expression_path.c - tests of paths whose frames were met before
+ * test_expression_path.c - selecting by paths whose frames were seen before
  *
- * Requests of a few shapes, met again and again with other times, by a scratch that
- * learns and by one that is always new.
+ * Requests of a few shapes, repeated with different times: with a scratch that learns,
+ * and with a new scratch for each.
  */
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"
@@ -20,7 +20,7 @@
 
 enum { SHAPES = 6, FRAMES_MAX = 12, ROUNDS = 60, TESTS = 5 };
 
-/* The frames of a shape: parents stand before their children. */
+/* The frames of a shape: parents come before their children. */
 struct shape {
     size_t count;
     unsigned parents[FRAMES_MAX]; /* of frame 0 none */
@@ -144,7 +144,7 @@ static void test_frames_that_were_met(void)
 }
 
 CU_TestInfo cpt_expression_path_tests[] = {
-    {"what holds for a path holds whether or not its frames were met",
+    {"a result is the same whether or not frames were seen before",
      test_frames_that_were_met},
     CU_TEST_INFO_NULL,
 };

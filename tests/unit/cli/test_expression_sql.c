@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_expression_sql.c - a condition from left to right: what it says is what the
- * chain says */
+/* test_expression_sql.c - a condition in SQL means the same as its chain of tests */
 #include "tests/support/suites.h"
 
 #include "cpt/cli/store/expression_sql.h"
@@ -58,7 +57,7 @@ static void test_brackets_stand_where_they_must(void)
                            "a and not ((b or c)) and d and (not (e) or (f and g))");
 }
 
-/* What costs less comes first, as in the chain; percentiles are not of a population. */
+/* Cheaper tests come first, as in the chain; a population has no percentiles. */
 static void test_a_population_is_without_percentiles(void)
 {
     expression = (struct cpti_expression){.term_count = 0};
@@ -68,7 +67,7 @@ static void test_a_population_is_without_percentiles(void)
     CU_ASSERT_STRING_EQUAL(shown(1), "status and a");
 }
 
-/* As many tests as there can be, each within as many brackets as that leaves. */
+/* The largest number of tests, in as many nested brackets as possible. */
 static void test_the_largest_fits(void)
 {
     char text[64];
@@ -85,8 +84,8 @@ static void test_the_largest_fits(void)
 }
 
 CU_TestInfo cpt_expression_sql_tests[] = {
-    {"brackets stand where they must", test_brackets_stand_where_they_must},
-    {"a population is without percentiles", test_a_population_is_without_percentiles},
+    {"brackets are where they must be", test_brackets_stand_where_they_must},
+    {"a population has no percentiles", test_a_population_is_without_percentiles},
     {"the largest fits", test_the_largest_fits},
     CU_TEST_INFO_NULL,
 };

@@ -11,7 +11,7 @@
 
 /* --- Percentiles --- */
 
-/* By counting: the least latency that so much of the weight does not exceed. */
+/* By counting: the least latency that this much of the weight does not exceed. */
 static uint64_t slow_percentile(const struct cpti_latency *latencies, size_t count,
                                 uint64_t share)
 {
@@ -94,8 +94,8 @@ static void test_size_of_population(void)
 
 enum { STREAM = 40, KEPT = 10, DRAWS = 20000 };
 
-/* Each of a stream is kept as often as any other: 5000 times in 20000, give or take
- * five standard deviations of a binomial distribution. */
+/* Each record of a stream is kept equally often: 5000 times in 20000, within five
+ * standard deviations of a binomial distribution. */
 static void test_each_as_likely(void)
 {
     unsigned counts[STREAM] = {0};
@@ -155,11 +155,10 @@ static void test_what_is_kept(void)
 }
 
 CU_TestInfo cpt_gather_tests[] = {
-    {"percentiles are those that counting finds", test_percentiles},
-    {"weights may be as large as they get", test_heavy_population},
+    {"percentiles equal those found by counting", test_percentiles},
+    {"weights may have the largest value", test_heavy_population},
     {"a population is bounded", test_size_of_population},
-    {"each record is as likely to be drawn", test_each_as_likely},
-    {"a record that is drawn keeps its bytes, its weight and its number",
-     test_what_is_kept},
+    {"each record is equally likely to be drawn", test_each_as_likely},
+    {"a drawn record keeps its bytes, its weight and its number", test_what_is_kept},
     CU_TEST_INFO_NULL,
 };

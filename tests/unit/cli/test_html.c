@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_html.c - what goes into the HTML report's page, and that it cannot get out */
+/* test_html.c - data in the page of the HTML report cannot become markup */
 #include "cpt/cli/print/html_page.h"
 #include "cpt/cli/print/html_parts.h"
 #include "tests/support/suites.h"
@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The parts of this test's own page, in place of those of cpt/cli/print/html/. */
+/* The parts of a page for the test, in place of those of cpt/cli/print/html/. */
 const char cpti_html_parts_html[] =
     "<title>{{title}}</title><style>{{css}}</style>"
     "<script>{{data}}</script><script>{{js}}</script>end";
 const char cpti_html_parts_css[] = "css {{data}}";
 const char cpti_html_parts_js[] = "js {{title}}";
 
-/* What @write writes of @text, in memory of malloc(). */
+/* The output of @write for @text, in memory from malloc(). */
 static char *written(void (*write)(FILE *file, const char *text), const char *text)
 {
     char *result = NULL;
@@ -55,7 +55,7 @@ static void json_cannot_end_its_script(void)
     expect(write_json, "\"</script><!--\"", "\"\\u003c/script\\u003e\\u003c!--\"");
     expect(write_json, "\"]]>&amp;\"", "\"]]\\u003e\\u0026amp;\"");
     expect(write_json, "\"\xe2\x80\xa8\xe2\x80\xa9\"", "\"\\u2028\\u2029\"");
-    /* their neighbours, and their beginnings at the end */
+    /* their neighbours, and their first bytes at the end */
     expect(write_json, "\xe2\x80\xa7\xe2\x80\xaa\xe2\x80",
            "\xe2\x80\xa7\xe2\x80\xaa\xe2\x80");
     expect(write_json, "\xe2", "\xe2");
@@ -69,7 +69,7 @@ static void titles_are_text(void)
     expect(cpti_html_text, "\u2039blind spot\u203a", "\u2039blind spot\u203a");
 }
 
-/* Markers within the parts, or within what comes from outside, mean nothing. */
+/* Markers within the parts or the data have no effect. */
 static void pages_are_put_together_once(void)
 {
     expect(
@@ -81,6 +81,6 @@ static void pages_are_put_together_once(void)
 CU_TestInfo cpt_html_tests[] = {
     {"json cannot end its script", json_cannot_end_its_script},
     {"titles are text", titles_are_text},
-    {"pages are put together once", pages_are_put_together_once},
+    {"each marker is replaced once", pages_are_put_together_once},
     CU_TEST_INFO_NULL,
 };

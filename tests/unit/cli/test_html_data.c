@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_html_data.c - the limits of what the HTML report holds; its sums stay */
+/* test_html_data.c - the limits of the HTML report; its sums stay right */
 #include "cpt/cli/print/html_data.h"
 
 #include "aggregate/cpt_tree.h"
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A path below one entry with @count segments, each on a frame of its own if asked
- * for; the i-th takes 1000 + i ns. */
+/* A path below one entry with @count segments, each with its own frame on request; the
+ * i-th takes 1000 + i ns. */
 static struct cpt_path *make_path(size_t count, int has_frames)
 {
     struct cpt_path *path = cpt_path_new(NULL);
@@ -34,7 +34,7 @@ static struct cpt_path *make_path(size_t count, int has_frames)
     return path;
 }
 
-/* The report of one request with @path; in memory of malloc(). */
+/* The report of one request with @path, in memory from malloc(). */
 static char *report_of(const struct cpt_path *path)
 {
     static struct cpti_bands bands;
@@ -58,7 +58,7 @@ static char *report_of(const struct cpt_path *path)
     return json;
 }
 
-/* The number behind the first @key. */
+/* The number after the first @key. */
 static unsigned long long number_of(const char *json, const char *key)
 {
     const char *at = strstr(json, key);
@@ -77,7 +77,7 @@ static void test_rows(void)
         CU_ASSERT_EQUAL(number_of(json, "\"left_out\":"),
                         rows > CPTI_HTML_ROWS_MAX ? rows - CPTI_HTML_ROWS_MAX : 0);
         CU_ASSERT_EQUAL(number_of(json, "\"inclusive_ns\":"), cpt_path_sum_ns(path));
-        /* the smallest is what goes */
+        /* the smallest is dropped */
         CU_ASSERT_EQUAL(strstr(json, "\"text\":\"A: 0\"") == NULL,
                         rows > CPTI_HTML_ROWS_MAX);
         free(json);
@@ -100,7 +100,7 @@ static void test_segments(void)
     }
 }
 
-/* Frames have the same limit: what lies on later ones is the rest. */
+/* Frames have the same limit: the time of later frames is the rest. */
 static void test_frames(void)
 {
     struct cpt_path *path = make_path(CPTI_HTML_SEGMENTS_MAX, 1);
@@ -112,8 +112,8 @@ static void test_frames(void)
 }
 
 CU_TestInfo cpt_html_data_tests[] = {
-    {"of very many rows the largest stay, and the sum", test_rows},
-    {"of very many segments the first stay, and the sum", test_segments},
-    {"so do frames", test_frames},
+    {"of too many rows the largest stay, and the sum", test_rows},
+    {"of too many segments the first stay, and the sum", test_segments},
+    {"of too many frames the first stay, and the sum", test_frames},
     CU_TEST_INFO_NULL,
 };

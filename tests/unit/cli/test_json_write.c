@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_json_write.c - JSON, whatever is put into it */
+/* test_json_write.c - JSON from any input */
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the longest text of the tests may become. */
+/* The longest text of the tests as JSON. */
 enum { ESCAPED_BYTES = 4 * 6 * CPTI_JSON_BUFFER_BYTES + 8 };
 
 /* A JSON writer into memory. */
@@ -127,7 +127,7 @@ static void test_numbers(void)
                    "0.123457]\n");
 }
 
-/* Texts of pieces whose JSON is known, longer than what is written at once. */
+/* Texts made of pieces whose JSON is known, longer than the buffer of the writer. */
 static void test_long_texts(void)
 {
     static const char *const pieces[][2] = {
@@ -193,11 +193,11 @@ static void test_numbers_again_and_again(void)
 
 CU_TestInfo cpt_json_write_tests[] = {
     {"objects and arrays nest, with commas between", test_nesting},
-    {"rows stand on lines of their own", test_rows},
+    {"each row is on its own line", test_rows},
     {"quotes and control bytes are escaped", test_strings},
-    {"a byte that is no UTF-8 becomes U+FFFD", test_what_is_no_utf8},
-    {"numbers read back as they were; what is none is null", test_numbers},
+    {"a byte that is not UTF-8 becomes U+FFFD", test_what_is_no_utf8},
+    {"numbers read back unchanged; not-a-number is null", test_numbers},
     {"texts longer than the buffer are whole", test_long_texts},
-    {"a number that was written before is written alike", test_numbers_again_and_again},
+    {"a number is written the same again", test_numbers_again_and_again},
     CU_TEST_INFO_NULL,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_options.c - the command line taken apart */
+/* test_options.c - parsing the command line */
 #include "tests/support/suites.h"
 
 #include "cpt/cli/base/options.h"
@@ -21,8 +21,8 @@ static const struct cpti_command command = {
     .operand_count_max = 3,
 };
 
-/* Takes apart the words of @line, which are divided by spaces; what was found, as text:
- * "json output=x | a b". "usage" if it was refused. */
+/* Parses the words of @line, separated by spaces; the result as text: "json output=x |
+ * a b", or "usage" if it was refused. */
 static const char *parse(const char *line)
 {
     static char text[512];
@@ -71,7 +71,7 @@ static void test_forms(void)
     CU_ASSERT_STRING_EQUAL(parse("--help a b c d e"), "help | a b c d e");
 }
 
-/* What it prints meanwhile goes to standard error, as for a person. */
+/* Its messages go to standard error. */
 static void test_mistakes(void)
 {
     static const char *const lines[] = {
@@ -118,7 +118,7 @@ static void test_nearest_word(void)
 CU_TestInfo cpt_options_tests[] = {
     {"every form of an option is read", test_forms},
     {"a mistake is refused", test_mistakes},
-    {"the last value counts, and all can be had", test_values},
-    {"a mistyped word is recognised, another is not", test_nearest_word},
+    {"the last value counts, and all are available", test_values},
+    {"a mistyped word is recognised, an unrelated one is not", test_nearest_word},
     CU_TEST_INFO_NULL,
 };

@@ -76,14 +76,14 @@ static void test_quoting(void)
     (void)cpti_quoted("x");
     (void)cpti_quoted("y");
     (void)cpti_quoted("z");
-    CU_ASSERT_STRING_EQUAL(first, "a\\x1b[2Jb"); /* good until the fifth */
+    CU_ASSERT_STRING_EQUAL(first, "a\\x1b[2Jb"); /* valid until the fifth */
 }
 
 CU_TestInfo cpt_output_tests[] = {
     {"columns are what a terminal uses, not bytes", test_columns},
-    {"COLUMNS is heeded within reason", test_columns_given},
-    {"times are shown in ms, points of time in UTC", test_times},
+    {"COLUMNS is respected within limits", test_columns_given},
+    {"times are in ms, points in time in UTC", test_times},
     {"paragraphs are wrapped, other lines kept", test_wrapping},
-    {"what is quoted holds no control byte", test_quoting},
+    {"quoted text holds no control byte", test_quoting},
     CU_TEST_INFO_NULL,
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * test_passing.c - what is selected from a log whose index says what need not be read
+ * test_passing.c - selecting from a log whose index lets blocks be skipped
  *
  * Random logs, whose blocks differ in times, latencies, services and keys, and random
- * selections: with the index the same records are selected as without, and the same
+ * selections: with and without the index the same records are selected, and the same
  * keys are missing.
  */
 #include "tests/support/suites.h"
@@ -50,7 +50,7 @@ static const char *const services[] = {"A", "B", "C", ""};
 static const char *const keys[] = {"arm", "region", "page", "items"};
 static const char *const values[] = {"x", "y", "5"};
 
-/* What the records of one block have in common. */
+/* Common properties of the records of one block. */
 struct kind {
     unsigned service;
     unsigned keys; /* a set */
@@ -125,7 +125,7 @@ static struct log make_log(struct test_random *random)
 
 /* --- Random selections --- */
 
-/* One test, behind what is in @text. */
+/* Appends one test to @text. */
 static void put_test(char *text, struct test_random *random)
 {
     static const char *const relations[] = {"==", "!=", "<", "<=", ">", ">="};
@@ -176,7 +176,7 @@ static void put_text(char *text, const char *more)
     (void)snprintf(text + strlen(text), TEXT_BYTES - strlen(text), "%s", more);
 }
 
-/* Two to four tests or negations of them, joined alike, in parentheses. */
+/* Two to four tests or negated tests, joined by one operator, in parentheses. */
 static void put_group(char *text, struct test_random *random)
 {
     const char *joint = test_random_chance(random, 60) ? " and " : " or ";
@@ -220,7 +220,7 @@ static void make_selection(struct cpti_selection *selection, char *text,
 
 /* --- Reading with and without --- */
 
-/* What came out of a log. */
+/* The result of reading a log. */
 struct story {
     char text[RECORDS_MAX * 8];
     size_t bytes;
@@ -258,12 +258,12 @@ static int wants(void *context, const struct cpt_log_index *index,
     return is_wanted;
 }
 
-/* Where each record that is selected begins, and whether it would be but for something
- * that is counted. */
+/* The offset of each selected record, and whether it is excluded only for a reason that
+ * is counted. */
 static void tell(struct story *story, struct log *log,
                  const struct cpti_selection *selection, int is_indexed)
 {
-    static struct cpti_selection own; /* it notes what it sees */
+    static struct cpti_selection own; /* it records the keys that it sees */
     const struct cpt_log_reader_options options = {
         .struct_bytes = sizeof options,
         .read = read_some,
@@ -337,7 +337,7 @@ static void test_random_selections(void)
     CU_ASSERT_TRUE(cases < 100 || passed_blocks > cases);
 }
 
-/* --- What is passed over --- */
+/* --- Skipped blocks --- */
 
 /* A log of three blocks: latencies 1 to 3 with `arm`, 10 to 12 at B, 20 to 22. */
 static struct log three_blocks(void)
@@ -392,7 +392,7 @@ static void test_what_is_passed_over(void)
         {"latency == 13ns", 3},
         {"latency != 13ns", 0},
         {"not (latency <= 22ns)", 3},
-        {"latency > 1ns and latency < 2ns", 2}, /* each for itself may hold */
+        {"latency > 1ns and latency < 2ns", 2}, /* each one alone may hold */
         {"start >= @13", 2},
         {"has(arm)", 2},
         {"arm == \"y\"", 2},
@@ -431,9 +431,7 @@ static void test_what_is_passed_over(void)
 }
 
 CU_TestInfo cpt_passing_tests[] = {
-    {"random selections from random logs are the same with their index",
-     test_random_selections},
-    {"blocks in which nothing can be selected are passed over",
-     test_what_is_passed_over},
+    {"random selections are the same with an index", test_random_selections},
+    {"blocks without a possible match are skipped", test_what_is_passed_over},
     CU_TEST_INFO_NULL,
 };

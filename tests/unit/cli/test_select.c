@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_select.c - which requests count, and how much */
+/* test_select.c - the selected requests and their weights */
 #include "tests/support/suites.h"
 
 #include "cpt/cli/select/select.h"
@@ -50,7 +50,7 @@ static void test_terms(void)
         int holds;
     } cases[] = {
         {"arm=treatment", 1},
-        {"arm=control", 0}, /* of several the last */
+        {"arm=control", 0}, /* the last of several */
         {"arm=treatmen", 0},
         {"arm=treatment2", 0},
         {"arm=", 0},
@@ -172,12 +172,12 @@ static void test_local_roots(void)
 }
 
 CU_TestInfo cpt_select_tests[] = {
-    {"inner services' own records count only if asked for", test_local_roots},
-    {"what goes on behind an answer never counts", test_background},
+    {"inner services' own records count only on request", test_local_roots},
+    {"work after the response never counts", test_background},
     {"a term holds or does not", test_terms},
-    {"a window has its first moment, not its last", test_window},
-    {"forced requests count only if asked for, and for themselves", test_forced},
+    {"a window includes its begin, not its end", test_window},
+    {"forced requests count only on request, with weight 1", test_forced},
     {"one term more than the limit is refused", test_number_of_terms},
-    {"a key that no record had is known", test_unseen_keys},
+    {"a key that no record had is reported", test_unseen_keys},
     CU_TEST_INFO_NULL,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_when.c - points of time as people give them */
+/* test_when.c - points in time as people write them */
 #include "tests/support/suites.h"
 
 #include "cpt/cli/select/when.h"
@@ -84,6 +84,6 @@ static void test_longer_ago_than_there_was_time(void)
 
 CU_TestInfo cpt_when_tests[] = {
     {"each form is read, and nothing else", test_cases},
-    {"longer ago than 1970 is 1970", test_longer_ago_than_there_was_time},
+    {"before 1970 is 1970", test_longer_ago_than_there_was_time},
     CU_TEST_INFO_NULL,
 };

@@ -35,7 +35,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"semantics", NULL, NULL, NULL, NULL, cpt_semantics_tests},
     {"splice", NULL, NULL, NULL, NULL, cpt_splice_tests},
     {"large traces", NULL, NULL, NULL, NULL, cpt_large_tests},
-    {"who was in the way", NULL, NULL, NULL, NULL, cpt_waits_tests},
+    {"holders of waits", NULL, NULL, NULL, NULL, cpt_waits_tests},
     {"critical against a model", NULL, NULL, NULL, NULL, cpt_critical_model_tests},
     {"tasks opened by the walk", NULL, NULL, NULL, NULL, cpt_open_task_tests},
     {"splice against a model", NULL, NULL, NULL, NULL, cpt_splice_model_tests},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_apportion.c - shares add up to the whole, whatever is divided */
+/* test_apportion.c - shares always add up to the whole */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"
@@ -55,7 +55,7 @@ static void test_nothing_among_nothing(void)
     CU_ASSERT_EQUAL(values[1], 0);
 }
 
-/* Shares by the book: one unit at a time to whoever is furthest below its due. */
+/* Shares by definition: each unit goes to the share that is furthest below its due. */
 static void share_slowly(uint64_t *values, size_t count, uint64_t whole)
 {
     uint64_t rests[40];

@@ -73,7 +73,7 @@ static int fits(size_t bytes, size_t limit_bytes)
 
 static void test_limit_is_kept(void)
 {
-    const size_t header = 16; /* what a block takes for itself, on all our machines */
+    const size_t header = 16; /* overhead of a block, on all our machines */
 
     CU_ASSERT_FALSE(fits(1024, 1024 + header - 1));
     CU_ASSERT_TRUE(fits(1024, 1024 + header));

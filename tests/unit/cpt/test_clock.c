@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_clock.c - clocks do not go back, and the fast one agrees with the other */
+/* test_clock.c - clocks do not go backwards, and the fast one agrees with the other */
 #include "tests/support/suites.h"
 
 #include "cpt/cpt_clock.h"
@@ -29,7 +29,7 @@ static void test_clocks_do_not_go_back(void)
     never_back(cpt_clock_fastest());
 }
 
-/* One part in a hundred: a machine that stops us between two readings costs no more. */
+/* One part in a hundred allows for a pause of the process between two readings. */
 static void test_tsc_agrees(void)
 {
     const struct cpt_clock *tsc = cpt_clock_tsc();
@@ -70,7 +70,7 @@ static void test_names(void)
 }
 
 CU_TestInfo cpt_clock_tests[] = {
-    {"clocks do not go back", test_clocks_do_not_go_back},
+    {"clocks do not go backwards", test_clocks_do_not_go_back},
     {"the time stamp counter agrees", test_tsc_agrees},
     {"names", test_names},
     CU_TEST_INFO_NULL,

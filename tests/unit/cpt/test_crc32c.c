@@ -49,7 +49,7 @@ static uint32_t slow_crc32c(const unsigned char *at, size_t bytes)
     return ~crc;
 }
 
-/* Of any length, anywhere, in two pieces: the ways for words and strips meet here. */
+/* Any length and alignment, in two pieces: the code for words and for strips meets. */
 static void test_against_the_model(void)
 {
     enum { BYTES = 20000 };
@@ -75,6 +75,6 @@ static void test_against_the_model(void)
 CU_TestInfo cpt_crc32c_tests[] = {
     {"published vectors", test_published_vectors},
     {"pieces give the same as the whole", test_in_pieces},
-    {"any bytes give what counting bit by bit gives", test_against_the_model},
+    {"any bytes give what computing bit by bit gives", test_against_the_model},
     CU_TEST_INFO_NULL,
 };

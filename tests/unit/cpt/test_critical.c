@@ -86,7 +86,7 @@ CU_TestInfo cpt_critical_tests[] = {
     {"figure 2b: the shorter of two is off the path", test_figure_2b},
     {"figure 2c: overlapped computation is the callee's", test_figure_2c},
     {"with blocked attribution it is the caller's", test_blocked_attribution},
-    {"a reply that was already there takes no time", test_mirror_of_figure_2c},
-    {"records in a circle are refused", test_circle_is_refused},
+    {"a reply that had already arrived takes no time", test_mirror_of_figure_2c},
+    {"cyclic records are refused", test_circle_is_refused},
     CU_TEST_INFO_NULL,
 };

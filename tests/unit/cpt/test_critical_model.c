@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_critical_model.c - the walk against a model, on traces made at random */
+/* test_critical_model.c - the walk against a model, on random traces */
 #include "tests/support/model_critical.h"
 #include "tests/support/suites.h"
 
@@ -9,7 +9,7 @@
 
 enum { CASES = 120000 };
 
-/* What a case is judged by beyond the sum. */
+/* What a case checks besides the sum. */
 enum judge { JUDGE_EXACTLY, JUDGE_LENGTH };
 
 static struct random_trace made;
@@ -165,8 +165,8 @@ static void test_nonsense(void)
 extern CU_TestInfo cpt_critical_model_tests[];
 CU_TestInfo cpt_critical_model_tests[] = {
     {"the walk finds the path that the model finds", test_is_the_models_path},
-    {"where records are lost it says so, and keeps the rest", test_lost_records},
-    {"a stamp that is early costs nanoseconds, not the path", test_early_stamps},
+    {"lost records are reported, the rest is kept", test_lost_records},
+    {"an early stamp costs nanoseconds, not the path", test_early_stamps},
     {"nonsense costs precision, never the sum", test_nonsense},
     CU_TEST_INFO_NULL,
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * test_large.c - traces and paths as large as any that come, each walked in one breath
+ * test_large.c - the largest traces and paths, each walked within seconds
  *
- * Nothing in the core may take more than about linear time. A step that went through
- * everything again for each of 200,000 tasks would not end while one watches; the
- * limit on time is there to say so, and is far above what the machine needs.
+ * Nothing in the core may take much more than linear time. A step that scanned all of
+ * 200,000 tasks again for each task would take minutes; the time limit detects that,
+ * and is far above what the walk needs.
  */
 #include "tests/support/suites.h"
 #include "tests/support/trace_builder.h"
@@ -51,7 +51,8 @@ static void test_long_chain(void)
     free(tasks);
 }
 
-/* Each task started by the one before it, which waits for it: as deep as it is long. */
+/* Each task started by the one before it, which waits for it: the stack is as deep as
+ * the trace is long. */
 static void test_deep_chain(void)
 {
     struct cpt_trace_task *tasks = calloc(TASKS, sizeof *tasks);
@@ -79,7 +80,7 @@ static void test_deep_chain(void)
     trace.attribution = CPT_ATTRIBUTE_BLOCKED;
     expect_walk(&trace, 2 * TASKS - 1);
 
-    /* only the innermost is on the path: all its starters have to be found at once */
+    /* only the innermost is on the path: the walk must find all its starters at once */
     trace.answered_by = &tasks[TASKS - 1];
     trace.response_ns = TASKS + 1;
     trace.arrival_ns = TASKS - 1;
@@ -89,7 +90,7 @@ static void test_deep_chain(void)
     free(awaits);
 }
 
-/* A task far down that makes many calls: its stack is not looked for again for each. */
+/* A deep task that makes many calls: its stack is built once, not for each call. */
 static void test_many_calls_far_down(void)
 {
     enum { CALLS = TASKS / 4 };
@@ -150,7 +151,7 @@ static void test_many_calls(void)
     free(awaits);
 }
 
-/* Many waits for what had come already: each is passed over once. */
+/* Many waits that did not block: the walk skips each once. */
 static void test_many_waits_that_did_not_block(void)
 {
     struct cpt_trace_task task = {.name = cpt_bytes_of("A1"), .end_ns = TASKS};
@@ -212,7 +213,7 @@ static void test_large_path(void)
 extern CU_TestInfo cpt_large_tests[];
 CU_TestInfo cpt_large_tests[] = {
     {"200,000 tasks in a row", test_long_chain},
-    {"200,000 tasks below each other", test_deep_chain},
+    {"200,000 nested tasks", test_deep_chain},
     {"50,000 calls of a task with 200,000 above it", test_many_calls_far_down},
     {"200,000 calls of one task", test_many_calls},
     {"200,000 waits that did not block", test_many_waits_that_did_not_block},

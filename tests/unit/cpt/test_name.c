@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_name.c - names: bounded, kept once, told apart whatever bytes they are */
+/* test_name.c - names: bounded, kept once, distinct whatever their bytes are */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
 
@@ -62,7 +62,7 @@ static void test_long_names_stay_different(void)
     CU_ASSERT_EQUAL(memcmp(first, second, 238), 0);
 }
 
-/* The same on every machine: what is on the wire is compared between them. */
+/* The same on every machine, since names on the wire are compared between machines. */
 static void test_bound_is_the_same_everywhere(void)
 {
     char buffer[CPT_NAME_BYTES_MAX + 1];
@@ -168,7 +168,7 @@ static void test_names_at_the_limit(void)
     CU_ASSERT_EQUAL(cpt_names_count(names), CPT_NAMES_MAX);
     CU_ASSERT_EQUAL(cpt_names_add(names, (struct cpt_bytes){"\0\0\0\0", 4}, &id),
                     CPT_OK);
-    CU_ASSERT_EQUAL(id, 0); /* what is there is found still */
+    CU_ASSERT_EQUAL(id, 0); /* names added before are still found */
     cpt_names_free(names);
 }
 
@@ -187,7 +187,7 @@ static void test_reset_forgets(void)
     cpt_names_free(NULL);
 }
 
-/* Adds until something is refused; what was there before has to be there still. */
+/* Adds until an allocation is refused; all names added before must remain. */
 static bool add_names(const struct cpt_alloc *alloc)
 {
     struct cpt_names *names = cpt_names_new(alloc);
@@ -222,12 +222,12 @@ CU_TestInfo cpt_name_tests[] = {
     {"a name of 255 bytes stays, one of 256 is cut", test_bound_at_the_limit},
     {"long names that differ stay different", test_long_names_stay_different},
     {"a cut name is the same on every machine", test_bound_is_the_same_everywhere},
-    {"a cut splits no character", test_bound_cuts_no_character},
+    {"a cut does not split a character", test_bound_cuts_no_character},
     {"each name is kept once", test_each_name_is_kept_once},
-    {"a name is bytes of any sort", test_bytes_of_any_sort},
+    {"a name may hold any bytes", test_bytes_of_any_sort},
     {"a name may lie in the set that it is added to", test_a_name_may_lie_in_the_set},
-    {"names end at their limit", test_names_at_the_limit},
-    {"a reset forgets all", test_reset_forgets},
+    {"the limit of names is kept", test_names_at_the_limit},
+    {"a reset removes all names", test_reset_forgets},
     {"refused memory leaves the set as it was", test_refused_memory},
     CU_TEST_INFO_NULL,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * test_open_task.c - tasks that are filled in when the walk comes to them
+ * test_open_task.c - tasks that are filled in when the walk reaches them
  *
  * Each random trace is walked twice: as it is, and through stubs whose open_task copies
  * one task at a time. Both paths must be the same to the last label.
@@ -15,7 +15,7 @@
 
 enum { CASES = 30000 };
 
-/* The trace, and the stubs with the copies that they are filled in with. */
+/* The trace, its stubs, and the copies that fill them in. */
 static struct {
     struct random_trace made;
     struct cpt_trace_task stubs[RANDOM_TASKS_MAX];
@@ -23,7 +23,7 @@ static struct {
     struct cpt_trace_await awaits[RANDOM_AWAITS_MAX];
     unsigned opened_counts[RANDOM_TASKS_MAX];
     size_t opened_count;
-    size_t refused; /* the how-manieth opening fails; 0: none */
+    size_t refused; /* number of the opening that fails; 0: none */
 } lazy;
 
 static struct cpt_trace_task *stub_of(const struct cpt_trace_task *task)
@@ -170,7 +170,7 @@ static int paths_are_equal(const struct cpt_path *left, const struct cpt_path *r
     return 1;
 }
 
-/* Both forms of the trace, one after the other. 0: they differ. */
+/* Walks both forms of the trace. 0: the paths differ. */
 static int walks_are_equal(struct cpt_path *eager, struct cpt_path *opened)
 {
     struct cpt_trace trace = make_lazy();
@@ -264,7 +264,8 @@ static void test_refused(void)
     cpt_path_free(path);
 }
 
-/* c was made ready by b, below a; d is not on the path, nor is e, awaited in vain. */
+/* c was made ready by b, below a; d is not on the path, nor is e, whose wait did not
+ * block. */
 static void test_only_what_the_walk_comes_to(void)
 {
     struct cpt_trace_task *tasks = lazy.made.tasks;
@@ -299,6 +300,6 @@ extern CU_TestInfo cpt_open_task_tests[];
 CU_TestInfo cpt_open_task_tests[] = {
     {"the path is the same whether tasks are there or opened", test_same_path},
     {"a task that cannot be opened ends the walk, and leaves no trace", test_refused},
-    {"only tasks that the walk comes to are opened", test_only_what_the_walk_comes_to},
+    {"only tasks that the walk reaches are opened", test_only_what_the_walk_comes_to},
     CU_TEST_INFO_NULL,
 };

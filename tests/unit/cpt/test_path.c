@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_path.c - frames that stand once, segments that add up, and what is checked */
+/* test_path.c - frames are kept once, segments add up, cpt_path_check() finds faults */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
 #include "tests/support/trace_builder.h"
@@ -83,7 +83,7 @@ static void test_frames_at_the_limit(void)
     CU_ASSERT_EQUAL(cpt_path_frame_count(path), CPT_PATH_FRAMES_MAX);
     CU_ASSERT_EQUAL(
         cpt_path_frame_add(path, CPT_FRAME_NONE, cpt_bytes_of("r"), 0, &frame),
-        CPT_OK); /* what is there is found still */
+        CPT_OK); /* frames added before are still found */
     CU_ASSERT_EQUAL(frame, root);
     cpt_path_free(path);
 }
@@ -313,7 +313,7 @@ static void test_service_is_the_nearest(void)
 
 /* --- refused memory --- */
 
-/* One of everything; after a refusal all is as before, and goes on. */
+/* Adds one of everything; a refused allocation changes nothing, and adding goes on. */
 static bool make_path(const struct cpt_alloc *alloc)
 {
     struct cpt_path *path = cpt_path_new(alloc);
@@ -372,7 +372,7 @@ static cpt_status open_callee(void *context, struct cpt_trace_call *call,
 
 /*
  * A request with a wait on a started task, an overcounting callee, a queue and labels.
- * A callee that finds no memory for its path is a blind spot, and fails nothing.
+ * A callee whose path finds no memory becomes a blind spot; nothing fails.
  */
 static bool walk_trace(const struct cpt_alloc *alloc)
 {
@@ -428,7 +428,7 @@ static void test_refused_memory_of_the_walk(void)
     each_allocation_failure(walk_trace);
 }
 
-/* A callee with labels and several frames, scaled; it stands outside @alloc. */
+/* A scaled callee with labels and several frames; it does not use @alloc. */
 static bool splice_path(const struct cpt_alloc *alloc)
 {
     struct cpt_path *callee = cpt_path_new(NULL);
@@ -466,14 +466,14 @@ static void test_refused_memory_of_a_splice(void)
 
 extern CU_TestInfo cpt_path_tests[];
 CU_TestInfo cpt_path_tests[] = {
-    {"a frame stands once", test_frames_stand_once},
+    {"a frame is kept once", test_frames_stand_once},
     {"a stack of 1,024 frames is the deepest", test_depth_at_the_limit},
-    {"frames end at their limit", test_frames_at_the_limit},
-    {"segments end at their limit", test_segments_at_the_limit},
+    {"the limit of frames is kept", test_frames_at_the_limit},
+    {"the limit of segments is kept", test_segments_at_the_limit},
     {"labels beyond their limit are dropped", test_labels_at_the_limit},
     {"the sum is at most 2^63 - 1", test_sum_at_the_limit},
-    {"a segment of no time is none", test_segments_of_no_time},
-    {"labels are remarks, one of each key", test_labels_are_remarks},
+    {"a segment of 0 ns is not added", test_segments_of_no_time},
+    {"a segment has one label of each key", test_labels_are_remarks},
     {"kinds, reasons and labels have words", test_words},
     {"the check compares with the latency", test_check_compares_with_the_latency},
     {"the check finds spoilt frames", test_check_finds_spoilt_frames},
@@ -482,7 +482,7 @@ CU_TestInfo cpt_path_tests[] = {
     {"names that are too long are cut", test_long_names_are_cut},
     {"the service is that of the nearest frame", test_service_is_the_nearest},
     {"refused memory leaves a path as it was", test_refused_memory_of_a_path},
-    {"refused memory leaves no half a walk", test_refused_memory_of_the_walk},
+    {"refused memory leaves no partial walk", test_refused_memory_of_the_walk},
     {"refused memory ends a splice", test_refused_memory_of_a_splice},
     CU_TEST_INFO_NULL,
 };

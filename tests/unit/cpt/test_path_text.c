@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_path_text.c - names as text: nothing in them breaks a line, or lies */
+/* test_path_text.c - names as text: no name breaks a line or looks like another
+ * frame */
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"
 
@@ -127,7 +128,7 @@ static void test_stacks(void)
     cpt_path_free(path);
 }
 
-/* The deepest and most hostile stack there may be takes no time to speak of. */
+/* The deepest and most hostile stack takes little time. */
 static void test_deepest_stack(void)
 {
     struct cpt_path *path = cpt_path_new(NULL);
@@ -172,11 +173,11 @@ CU_TestInfo cpt_path_text_tests[] = {
     {"plain names stay as they are", test_plain_names_stay},
     {"what breaks lines and stacks is escaped", test_what_breaks_lines_is_escaped},
     {"no name looks like a synthetic frame", test_no_name_looks_synthetic},
-    {"what is no UTF-8 is escaped", test_what_is_no_utf8_is_escaped},
-    {"a frame of a kind stands after its service", test_frames},
-    {"text that is cut counts on, and cuts no character", test_cut_text_counts_on},
+    {"bytes that are not UTF-8 are escaped", test_what_is_no_utf8_is_escaped},
+    {"a synthetic frame is written after its service", test_frames},
+    {"cut text counts all bytes, and splits no character", test_cut_text_counts_on},
     {"a stack is its frames, root first", test_stacks},
-    {"the deepest stack is no burden", test_deepest_stack},
+    {"the deepest stack takes little time", test_deepest_stack},
     {"any bytes become one line", test_any_bytes},
     CU_TEST_INFO_NULL,
 };

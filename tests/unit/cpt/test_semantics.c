@@ -3,9 +3,8 @@
 /*
  * test_semantics.c - the hard cases, one after the other, times in milliseconds
  *
- * Each test is a small request in which the answer could be argued about, and
- * docs/model.md says what it is. What is about splicing a callee's path alone:
- * test_splice.c.
+ * Each test is a small request whose answer is debatable; docs/model.md defines it.
+ * Splicing alone is tested in test_splice.c.
  */
 #include "tests/support/suites.h"
 #include "tests/support/trace_builder.h"
@@ -22,7 +21,7 @@ struct reply {
     int is_garbage;
 };
 
-/* Told by the trace. */
+/* Called by the trace. */
 static struct {
     size_t opened_count;
     size_t spliced_count;
@@ -160,7 +159,7 @@ static void test_2_recorded_unblocker_is_followed(void)
     struct cpt_trace_task last = trace_next("last", &early, 10, 12, 20);
     struct cpt_trace trace = answered(&last, 20);
 
-    /* by a race `late`, which completed later, had decremented first */
+    /* in a race, `late` completed later but decremented first */
     trace_expect(&trace, "early 10, last;" QUEUE " 2, last 8");
     last.unblocker = &late;
     last.ready_ns = 12 * MS;
@@ -270,7 +269,7 @@ static void test_3_call_waits_for_a_connection(void)
     trace_expect(&trace, "A1 10, A1;B1;A: \u2039blind spot\u203a 5, A1 5");
 }
 
-/* --- 4: retries, hedges, timeouts, joins that need not all --- */
+/* --- 4: retries, hedges, timeouts, joins of some inputs --- */
 
 static void test_4_each_attempt_is_listed(void)
 {
@@ -350,7 +349,7 @@ static void test_4_cancelled_is_off_the_path(void)
     trace_expect(&trace, "A1 2, A1;loser 16, A1 2");
 }
 
-/* --- 5, 6, 7: what callees say (more of it in test_splice.c) --- */
+/* --- 5, 6, 7: paths of callees (more in test_splice.c) --- */
 
 static void test_6_golden_vector_of_the_article(void)
 {
@@ -413,7 +412,7 @@ static void test_7_callee_without_a_path(void)
     CU_ASSERT_EQUAL(told.undercount_ns, 0);
 }
 
-/* A path that no one asked for is not even looked at. */
+/* A path that was not requested is not even read. */
 static void test_7_only_callees_on_the_path_are_opened(void)
 {
     const struct reply reply = {"B: x", {3}, {NULL}, 0};
@@ -444,9 +443,9 @@ static void test_8_path_ends_with_the_response(void)
     trace_wait(&a1, &waits[0], &before, NULL, 5, 15);
     trace_wait(&a1, &waits[1], &after, NULL, 25, 45);
     trace_expect(&trace, "A1 5, A1;B1 10, A1 5");
-    waits[1].arrive_ns = waits[1].resume_ns = 0; /* it waits still */
+    waits[1].arrive_ns = waits[1].resume_ns = 0; /* it still waits */
     trace_expect(&trace, "A1 5, A1;B1 10, A1 5");
-    waits[1].arrive_ns = 45 * MS; /* it has come, but the task has not gone on */
+    waits[1].arrive_ns = 45 * MS; /* it has arrived, but the task has not resumed */
     trace_expect(&trace, "A1 5, A1;B1 10, A1 5");
 }
 
@@ -491,7 +490,7 @@ static void test_13_occurrences_stay_apart(void)
     trace_expect(&trace, "A1 1, A1;B 3, A1 1, A1;B 3, A1 1, A1;B 3, A1 8");
 }
 
-/* Several at once: only the one that the task waited for last is there. */
+/* Several in parallel: only the one that the task waited for last is on the path. */
 static void test_13_parallel_calls(void)
 {
     struct cpt_trace_task a1 = trace_task("A1", NULL, 0, 20);
@@ -577,7 +576,7 @@ static void test_19_nothing_takes_no_time(void)
     trace_expect(&trace, "");
 }
 
-/* --- 20: only differences of times count --- */
+/* --- 20: only differences of times matter --- */
 
 static void test_20_time_base_does_not_matter(void)
 {
@@ -612,7 +611,7 @@ static void test_21_accept_queue(void)
     trace_expect(&trace, "A: \u2039accept queue\u203a 4, A1;" QUEUE " 2, A1 14");
     trace.dispatch_ns = 0;
     trace_expect(&trace, "A1;" QUEUE " 6, A1 14");
-    trace.dispatch_ns = 99 * MS; /* nonsense, but it adds up */
+    trace.dispatch_ns = 99 * MS; /* inconsistent, but it adds up */
     trace_expect(&trace, "A: \u2039accept queue\u203a 20");
 }
 
@@ -728,25 +727,27 @@ static void test_response_before_arrival_is_refused(void)
 
 extern CU_TestInfo cpt_semantics_tests[];
 CU_TestInfo cpt_semantics_tests[] = {
-    {"1: the callee's from issue to arrival, or from the block", test_1_overlap},
-    {"1: a reply that was there takes no time", test_1_reply_was_there},
+    {"1: the callee owns the time from the issue, or the block, to the reply",
+     test_1_overlap},
+    {"1: a reply that had arrived takes no time", test_1_reply_was_there},
     {"1: blocked time only, of a callee's path",
      test_1_blocked_cuts_the_front_of_a_path},
     {"1: blocked time only, on another task's call", test_1_blocked_on_anothers_call},
     {"2: the recorded unblocker is followed", test_2_recorded_unblocker_is_followed},
     {"2: an early stamp is clamped", test_2_early_stamp_is_clamped},
-    {"2: a margin stands where the join was", test_2_margin_stands_where_the_join_was},
+    {"2: a margin is on the segment that ends at the join",
+     test_2_margin_stands_where_the_join_was},
     {"2: of joins at one time the smaller margin counts",
      test_2_margins_of_joins_at_one_time},
     {"2: a margin does not fall through a block",
      test_2_margin_does_not_fall_through_a_block},
-    {"3: queueing is a frame of its own", test_3_queue_is_a_frame_of_its_own},
+    {"3: queueing has its own frame", test_3_queue_is_a_frame_of_its_own},
     {"3: a call may wait for a connection", test_3_call_waits_for_a_connection},
     {"4: each attempt is listed", test_4_each_attempt_is_listed},
     {"4: the winner of a hedge has the time", test_4_hedge},
     {"4: a timeout owns the whole wait", test_4_timeout_owns_the_whole_wait},
-    {"4: what was cancelled is off the path", test_4_cancelled_is_off_the_path},
-    {"5: an overcount is told", test_5_overcount_is_told},
+    {"4: cancelled work is off the path", test_4_cancelled_is_off_the_path},
+    {"5: an overcount is flagged", test_5_overcount_is_told},
     {"6: the article's own numbers", test_6_golden_vector_of_the_article},
     {"7: a callee without a path", test_7_callee_without_a_path},
     {"7: only callees on the path are opened",
@@ -754,19 +755,19 @@ CU_TestInfo cpt_semantics_tests[] = {
     {"8: the path ends with the response", test_8_path_ends_with_the_response},
     {"12: recursion keeps its frames", test_12_recursion_keeps_its_frames},
     {"13: occurrences stay apart, in order", test_13_occurrences_stay_apart},
-    {"13: of parallel calls the last one is there", test_13_parallel_calls},
+    {"13: of parallel calls the last one is on the path", test_13_parallel_calls},
     {"14: a hand-off between threads is queueing", test_14_hand_off_is_queue},
-    {"15: what nobody waits for is off the path", test_15_fire_and_forget},
+    {"15: work without a waiter is off the path", test_15_fire_and_forget},
     {"16: names may be anything", test_16_hostile_names},
     {"18: a failed request has a path", test_18_failed_request_has_a_path},
     {"19: no time, no segment", test_19_nothing_takes_no_time},
     {"20: the time base does not matter", test_20_time_base_does_not_matter},
-    {"21: before it is taken up, a request queues", test_21_accept_queue},
+    {"21: a request queues until it is taken up", test_21_accept_queue},
     {"a stack is groups, starters, the task", test_stack_of_a_task},
     {"inputs do not nest", test_inputs_do_not_nest},
     {"lost records leave unattributed time", test_lost_records},
     {"lost records make the path incomplete", test_lost_records_make_it_incomplete},
-    {"circles are refused by name", test_circles_are_refused},
+    {"the sentence about a cycle names the task", test_circles_are_refused},
     {"a response before the arrival is refused",
      test_response_before_arrival_is_refused},
     CU_TEST_INFO_NULL,

@@ -80,7 +80,7 @@ static void test_overcount_is_scaled(void)
                            {2 * MS, 0, 1},
                            "B: 1 5 ! {excess_ns=2}, B: 1;B: 2 5 !",
                            10});
-    /* 10 s of 13 s: 5385, 3077, 1538 in milliseconds, as shown: rounded down */
+    /* 10 s of 13 s: 5385, 3077, 1538 in milliseconds, printed rounded down */
     expect(uneven, 3,
            (struct vector){observed(10000, -1),
                            {.overcount_ns = 3000 * MS},
@@ -89,7 +89,7 @@ static void test_overcount_is_scaled(void)
                            10000});
 }
 
-/* The same to the nanosecond: the rest goes to whoever lost most. */
+/* The same to the nanosecond: the rest goes to the segment that lost most. */
 static void test_overcount_to_the_nanosecond(void)
 {
     const uint64_t durations[] = {7, 4, 2};
@@ -315,7 +315,7 @@ static void test_labels_come_along(void)
     cpt_path_free(callee);
 }
 
-/* What is scaled to nothing takes its labels along, and gives them to nobody else. */
+/* A segment scaled to nothing loses its labels; no other segment gets them. */
 static void test_labels_of_what_is_gone(void)
 {
     struct cpt_path *path = cpt_path_new(NULL);
@@ -367,18 +367,19 @@ static void test_copy_is_the_same(void)
 extern CU_TestInfo cpt_splice_tests[];
 CU_TestInfo cpt_splice_tests[] = {
     {"a path that is too long is scaled", test_overcount_is_scaled},
-    {"the rest of scaling goes to whoever lost most", test_overcount_to_the_nanosecond},
+    {"the rest of scaling goes to the segment that lost most",
+     test_overcount_to_the_nanosecond},
     {"an excess up to 1 us or 1 % is not flagged", test_small_overcount_has_no_flag},
     {"a path that is too long may be clipped instead", test_overcount_may_be_clipped},
     {"missing time is the callee's or the network's", test_undercount_has_two_owners},
     {"a path that is longer than its own elapsed time",
      test_longer_path_and_shorter_elapsed_is_scaled},
     {"no path is a blind spot with a reason", test_no_path_is_a_blind_spot},
-    {"a path of no time counts as none", test_path_without_time},
+    {"a path of 0 ns counts as none", test_path_without_time},
     {"time before the block is cut off the front", test_front_is_cut},
-    {"no callee can pass for another service", test_no_callee_passes_for_another},
+    {"no callee can pose as another service", test_no_callee_passes_for_another},
     {"labels and flags come along", test_labels_come_along},
-    {"what is scaled to nothing takes its labels along", test_labels_of_what_is_gone},
+    {"a segment scaled to nothing loses its labels", test_labels_of_what_is_gone},
     {"a copy is the same path", test_copy_is_the_same},
     CU_TEST_INFO_NULL,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_splice_model.c - splicing against a model, on callees made at random */
+/* test_splice_model.c - splicing against a model, on random callees */
 #include "tests/support/model_splice.h"
 #include "tests/support/suites.h"
 
@@ -12,7 +12,7 @@ enum { CASES = 100000 };
 static const char call_name[] = "B: get";
 static const char call_text[] = "A: /;B: get";
 
-/* Times of about the same size, so that every order of O, S, P and skip is met. */
+/* Times of about the same size, so that every order of O, S, P and skip occurs. */
 static struct cpt_splice make_splice(struct test_random *random, uint64_t most_ns)
 {
     struct cpt_splice splice = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_status.c - codes and sentences, the error that stays, options, clocks */
+/* test_status.c - codes and sentences, the first error, options, clocks */
 #include "tests/support/suites.h"
 
 #include "cpt/cpt_clock.h"
@@ -30,7 +30,7 @@ static void test_first_error_stays(void)
 
 static void test_no_error_object_is_fine(void)
 {
-    CU_ASSERT_EQUAL(cpt_error_set(NULL, CPT_IO, 0, "nobody reads this"), CPT_IO);
+    CU_ASSERT_EQUAL(cpt_error_set(NULL, CPT_IO, 0, "this is not read"), CPT_IO);
 }
 
 static void test_long_sentence_is_cut(void)
@@ -44,7 +44,7 @@ static void test_long_sentence_is_cut(void)
     CU_ASSERT_EQUAL(strlen(error.sentence), CPT_ERROR_SENTENCE_BYTES - 1);
 }
 
-/* The struct as this library knows it, and as an older and a newer caller does. */
+/* The struct of this library, of an older caller and of a newer caller. */
 struct own_options {
     size_t struct_bytes;
     uint32_t first;
@@ -115,7 +115,7 @@ CU_TestInfo cpt_status_tests[] = {
     {"a caller may pass no error object", test_no_error_object_is_fine},
     {"a long sentence is cut", test_long_sentence_is_cut},
     {"options of older and newer callers are read", test_options_of_any_age},
-    {"options that do not say their size are refused", test_options_without_a_size},
-    {"the clock never goes back", test_clock_never_goes_back},
+    {"options without their size are refused", test_options_without_a_size},
+    {"the clock never goes backwards", test_clock_never_goes_back},
     CU_TEST_INFO_NULL,
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_waits.c - who was in the way: of a worker, a lock, a processor; in milliseconds
- */
+/* test_waits.c - who held the worker, lock or processor; times in milliseconds */
 #include "tests/support/suites.h"
 #include "tests/support/trace_builder.h"
 
@@ -34,7 +33,7 @@ static void test_occupant_after_a_wait(void)
                          "A: a;A: \u2039queue\u203a 2 {holder=A: other}, A: a 3");
 }
 
-/* Between the lock and going on there was no worker. */
+/* After the task got the lock, no worker was free at first. */
 static void test_lock(void)
 {
     struct cpt_trace_task a = trace_task("A: a", NULL, 0, 10);
@@ -71,7 +70,7 @@ static void test_off_cpu(void)
     trace_expect(&trace, "A: a;" OFF " 10");
 }
 
-/* What lies behind the issue is off the path, and takes its share along. */
+/* The time after the issue is off the path, with its share of the ‹off CPU› time. */
 static void test_off_cpu_of_a_step_that_is_cut(void)
 {
     struct cpt_trace_task a = trace_task("A: a", NULL, 0, 20);
@@ -89,7 +88,7 @@ static void test_off_cpu_of_a_step_that_is_cut(void)
     trace_expect(&trace, "A: a 6, A: a;" OFF " 4, A: a;B: b 8, A: a 1, A: a;" OFF " 1");
 }
 
-/* A wait for what was there already parts two steps of one segment. */
+/* A wait for an input that was there already separates two steps of one segment. */
 static void test_off_cpu_of_two_steps(void)
 {
     struct cpt_trace_task a = trace_task("A: a", NULL, 0, 10);
@@ -105,7 +104,8 @@ static void test_off_cpu_of_two_steps(void)
     trace_expect(&trace, "A: a 5, A: a;" OFF " 5");
 }
 
-/* The margin stands on what ends at the join, which may be the part that was off. */
+/* The margin is on the part that ends at the join, which may be the part off the
+ * CPU. */
 static void test_off_cpu_and_a_margin(void)
 {
     struct cpt_trace_task a = trace_task("A: a", NULL, 0, 6);

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* " [coalesced=3]" for the labels of a segment that a test of runs looks at. */
+/* " [coalesced=3]": the labels of a segment that tests of runs compare. */
 static size_t write_labels(const struct cpt_path *path, size_t segment, char *text,
                            size_t capacity)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* one_request.h - runs a request in virtual time and says what it came to */
+/* one_request.h - runs a request in virtual time and returns its outcome */
 #ifndef ONE_REQUEST_H
 #define ONE_REQUEST_H
 

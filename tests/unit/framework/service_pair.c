@@ -102,7 +102,7 @@ static cpt_status read_block(void *context, void *buffer, size_t capacity,
     return CPT_OK;
 }
 
-/* --- What is asked of them --- */
+/* --- Requests --- */
 
 struct pair pair;
 struct answer answer;
@@ -198,7 +198,7 @@ void ask_a(const char *header)
     ask(pair.a, &inbound);
 }
 
-/* --- More of them --- */
+/* --- More methods --- */
 
 const struct cpt_stub work_stub = {
     .name = "B: /work", .target = "B", .method = "/work", .transport = &net.transport};
@@ -246,7 +246,7 @@ void ask_graph(const char *method, const struct cpt_graph *graph)
     cpt_plan_free(plan);
 }
 
-/* --- What came of it --- */
+/* --- Outcomes --- */
 
 const char *path_text(const struct cpt_path *path)
 {
@@ -281,8 +281,7 @@ const char *answered_path(void)
     return text;
 }
 
-/* Reads record number @index of what was logged; the reader is for the caller to free.
- */
+/* Reads record @index of the log; the caller frees the reader. */
 struct cpt_log_reader *read_record(int index, struct cpt_record *record)
 {
     const struct cpt_log_reader_options options = {.struct_bytes = sizeof options,

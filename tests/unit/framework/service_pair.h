@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * service_pair.h - two services in virtual time, which the tests of services ask
+ * service_pair.h - two services in virtual time, for the tests of services
  *
  * A calls B over the loopback transport, 1 ms each way. A computes 2 ms, calls, and
- * computes 3 ms; B computes 5 ms, and fails where the body is "fail". Both log to one
+ * computes 3 ms; B computes 5 ms, and fails if the body is "fail". Both log to one
  * queue in memory. There is one pair at a time, in static variables.
  *
  * In order of use: open_pair; ask or ask_a; then answer, answered_path, counter,
@@ -45,7 +45,7 @@ struct answer {
 extern struct virtual_time now;
 extern struct loopback net;
 extern struct pair pair;
-extern struct answer answer; /* to what was asked last */
+extern struct answer answer; /* of the last request */
 
 extern const struct cpt_stub b_stub;    /* what A calls */
 extern const struct cpt_stub work_stub; /* "/work" of B; see serve_work() */
@@ -53,7 +53,7 @@ extern const struct cpt_graph b_graph;
 extern struct cpt_pending *a_call; /* its call */
 extern cpt_status call_status;     /* and how that ended */
 
-/* Services that throw no coin, or one that always hits. */
+/* Services that sample no request, or every request. */
 extern const struct cpt_service_options never;
 extern const struct cpt_service_options always;
 
@@ -61,34 +61,34 @@ extern const struct cpt_service_options always;
 void open_pair(struct cpt_service_options a, struct cpt_service_options b);
 void close_pair(void);
 
-/* A service in the pair's time; NULL if it is refused. */
+/* A service on the pair's clock; NULL if it is refused. */
 struct cpt_service *make_service(struct cpt_service_options options, const char *name,
                                  const char *method, const struct cpt_plan *plan);
 
 /* A request for "/" from loopback, with the header @ask; NULL: without. */
 struct cpt_inbound inbound_with(const char *ask);
 
-/* Asks, runs all that there is to run, and notes the answer, of which there is one. */
+/* Sends a request, runs all work, and keeps the reply; there must be exactly one. */
 void ask(struct cpt_service *service, const struct cpt_inbound *inbound);
 void ask_a(const char *header);
 
-/* B also answers "/work": it waits for its disk for as many ms as the body says. The
- * wire takes no time from now on, and several calls may be out at once. */
+/* Makes B also serve "/work", which waits for a disk for the ms that the body gives.
+ * From now on the wire takes no time, and several calls may be outstanding. */
 void serve_work(void);
 
-/* Serves @method of A by @graph and asks for it, with a path. All of it ends. */
+/* Serves @method of A by @graph, and runs one request for it, with a path, to its
+ * end. */
 void ask_graph(const char *method, const struct cpt_graph *graph);
 
-/* The last steps of A's task: after its call, and at the end. */
+/* The last steps of A's task: after its call, and at its end. */
 cpt_status a_called(struct cpt_task *task);
 cpt_status a_answer(struct cpt_task *task);
 
-/* A path as "A: /;A: ask 2, …", in ms; that of the answer, "" if it has none. */
+/* A path as "A: /;A: ask 2, …", in ms. And that of the reply, "" if it has none. */
 const char *path_text(const struct cpt_path *path);
 const char *answered_path(void);
 
-/* Record number @index of what was logged, with the reader that it lies in; NULL if
- * there are fewer. */
+/* Record @index of the log, with the reader that owns it; NULL if there are fewer. */
 struct cpt_log_reader *read_record(int index, struct cpt_record *record);
 int record_count(void);
 

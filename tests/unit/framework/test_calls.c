@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_calls.c - callees without a path, deadlines, retries, hedges, and what is
- * counted */
+/* test_calls.c - callees without a path, deadlines, retries, hedges, counters */
 #include "tests/unit/framework/service_pair.h"
 
 #include "tests/support/failing_alloc.h"
@@ -12,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Callees that return something else --- */
+/* --- Callees that return no valid path --- */
 
 static void send_garbage(void *context, struct cpt_transport_reply *reply)
 {
@@ -75,7 +74,7 @@ static void test_blind_spots(void)
     CU_ASSERT_EQUAL(call_status, CPT_TIMEOUT);
 }
 
-/* I5: what was not asked for is not looked at. */
+/* I5: a path that was not requested is not read. */
 static void test_unrequested_path_is_ignored(void)
 {
     open_pair(never, never);
@@ -111,7 +110,7 @@ static cpt_status a_ask_for_a_while(struct cpt_task *task)
     return cpt_await_all_for(task, 4 * MS, a_gave_up);
 }
 
-/* The reply that comes too late is no reply; its memory is still there for it. */
+/* A late reply is ignored; its memory is still valid. */
 static void test_call_given_up(void)
 {
     const struct cpt_task_def tasks[] = {{"ask",
@@ -145,7 +144,7 @@ static void test_call_given_up(void)
     cpt_plan_free(plan);
 }
 
-/* A service that is freed too early lives on until its last request is gone. */
+/* A service that is freed too early remains until its last request has ended. */
 static void test_service_outlives_its_owner(void)
 {
     const struct cpt_task_def tasks[] = {{"ask",
@@ -174,7 +173,7 @@ static void test_service_outlives_its_owner(void)
     cpt_plan_free(plan);
 }
 
-/* Semantics 9: min(own, received), also where that is nothing. */
+/* Semantics 9: min(own, received), also if that is 0. */
 static void test_budget_goes_down(void)
 {
     open_pair(never, never);
@@ -249,7 +248,7 @@ static cpt_status a_race(struct cpt_task *task)
     return cpt_await_some(task, race, 2, 1, a_hedge);
 }
 
-/* Serves method "/other" of A by a graph of the one task @run, once, and asks. */
+/* Serves one request for method "/other" of A by a graph of the one task @run. */
 static void ask_other(cpt_task_fn run)
 {
     const struct cpt_task_def tasks[] = {
@@ -290,8 +289,8 @@ static void test_retry(void)
     close_pair();
 }
 
-/* The hedge wins: the wait for it stands under the callee's name, the loser nowhere,
- * whether it is cancelled or not. */
+/* The hedge wins: the wait for it has the callee's name; the loser is not on the path,
+ * cancelled or not. */
 static void hedge(int cancels)
 {
     cancels_the_loser = cancels;
@@ -317,7 +316,7 @@ static void test_hedge(void)
     hedge(1);
 }
 
-/* What a callee claims cannot turn a counter round. */
+/* A callee cannot make a counter wrap. */
 static void claim_ages(void *context, struct cpt_transport_reply *reply)
 {
     static unsigned char *data;
@@ -374,7 +373,7 @@ static void test_failing_callee(void)
     inbound.body = cpt_bytes_of("fail");
     ask(pair.b, &inbound);
     CU_ASSERT_EQUAL(answer.http_status, 500);
-    CU_ASSERT_STRING_EQUAL(answer.body, "the request failed\n"); /* no inside told */
+    CU_ASSERT_STRING_EQUAL(answer.body, "the request failed\n"); /* no path within it */
     CU_ASSERT_STRING_EQUAL(answered_path(), "B: /look;B: look 5");
     CU_ASSERT_EQUAL(counter(pair.b, "failed", NULL), 1);
     inbound.method = cpt_bytes_of("/nowhere");
@@ -387,7 +386,7 @@ static void test_failing_callee(void)
 /* --- Outcomes --- */
 
 static struct cpt_rpc_reply given;     /* what the method of A replies */
-static struct cpt_call_reply received; /* what the task of A saw of B's reply */
+static struct cpt_call_reply received; /* what the task of A got as B's reply */
 
 static cpt_status a_replies(struct cpt_task *task)
 {
@@ -407,7 +406,7 @@ static const struct cpt_task_def outcome_tasks[] = {
 static const struct cpt_graph outcome_graph = {"A", CPT_GIVES(rpc_request),
                                                CPT_GIVES(rpc_reply), outcome_tasks, 1};
 
-/* What the transport says of B's reply; status CPT_OK. */
+/* What the transport reports as B's reply; status CPT_OK. */
 static struct cpt_transport_reply said;
 
 static void say(void *context, struct cpt_transport_reply *reply)
@@ -428,7 +427,7 @@ static void check_answer(unsigned outcome, unsigned http_status,
     CU_ASSERT_EQUAL(answer.http_status, expected_http_status);
 }
 
-/* The transport completes the call as @reply; the task sees the rest. */
+/* The transport completes the call with @reply; the task gets the rest. */
 static void check_call(struct cpt_transport_reply reply, unsigned expected_outcome,
                        unsigned expected_http_status)
 {
@@ -476,7 +475,7 @@ static void test_outcomes(void)
     cpt_plan_free(plan);
 }
 
-/* Budgets too small for even the sum: no header, and the request is as ever. */
+/* Budgets too small for the sum: no header; the request is otherwise normal. */
 static void test_tiny_budget(void)
 {
     open_pair(never, never);
@@ -491,7 +490,7 @@ CU_TestInfo cpt_calls_tests[] = {
     {"semantics 4, 7: callees without a path", test_blind_spots},
     {"I5: an unrequested path is ignored", test_unrequested_path_is_ignored},
     {"an unreachable callee", test_unreachable_callee},
-    {"a call that its caller gives up", test_call_given_up},
+    {"a call that its caller abandons", test_call_given_up},
     {"a service that is freed too early", test_service_outlives_its_owner},
     {"semantics 4: a retry and its back-off", test_retry},
     {"semantics 4: a hedge that wins", test_hedge},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_cancel.c - who is told to stop, when, and what stands on the path of a request
- * that was cancelled or took too long */
+/* test_cancel.c - what is cancelled and when, and the path of a request that was
+ * cancelled or exceeded its deadline */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
 #include "tests/support/virtual_time.h"
@@ -22,7 +22,7 @@ static struct virtual_time now;
 CPT_VALUE(page, int);
 CPT_VALUE(ads, int);
 
-/* --- What a request came to --- */
+/* --- The outcome of a request --- */
 
 static struct {
     int done_count;
@@ -83,7 +83,7 @@ static void note_gone(void *context)
     outcome.gone_count++;
 }
 
-/* Starts a request of @tasks, for @timeout_ns (0: for ever), with a handle. */
+/* Starts a request of @tasks with a handle and @timeout_ns (0: none). */
 static struct cpt_plan *start(const struct cpt_task_def *tasks, size_t task_count,
                               uint64_t timeout_ns, const struct cpt_alloc *alloc)
 {
@@ -176,7 +176,7 @@ static cpt_status cancel_losers(struct cpt_task *task)
     CU_ASSERT_EQUAL(cpt_pending_status(loser), CPT_CANCELLED);
     CU_ASSERT_EQUAL(cpt_pending_status(work.pending), CPT_CANCELLED);
     CU_ASSERT_EQUAL(work.told_count, 1);
-    cpt_cancel(work.pending); /* once more is no harm */
+    cpt_cancel(work.pending); /* a second cancel does no harm */
     CU_ASSERT_EQUAL(work.told_count, 1);
     return cpt_await_all(task, end); /* there is nothing to wait for */
 }
@@ -199,7 +199,7 @@ static void test_losers_vanish(void)
     CU_ASSERT_EQUAL(now.now_ns, AFTER(5));
 }
 
-/* What was told may take its time: the request ends, its memory stays. */
+/* Cancelled work may take its time: the request ends, its memory stays. */
 static cpt_status race_with_a_slow_loser(struct cpt_task *task)
 {
     const cpt_status status = race(task);
@@ -221,7 +221,7 @@ static void test_loser_completes_late(void)
     finish(plan);
 }
 
-/* What has ended is not cancelled. */
+/* Work that has ended is not cancelled. */
 static cpt_status cancel_what_ended(struct cpt_task *task)
 {
     cpt_cancel(work.pending);
@@ -242,7 +242,7 @@ static void test_cancel_after_the_end(void)
     CU_ASSERT_EQUAL(outcome.status, CPT_OK);
 }
 
-/* --- Tasks that were started for nobody else --- */
+/* --- Tasks that no other task needs --- */
 
 CPT_VALUE(deep, int);
 
@@ -300,7 +300,7 @@ static void test_started_task_is_cancelled(void)
     CU_ASSERT_STRING_EQUAL(outcome.path, "A: /;A: page;A: fast 5");
 }
 
-/* Somebody else may want it, so it goes on. */
+/* Another task may need it, so it goes on. */
 static cpt_status start_ads_too(struct cpt_task *task)
 {
     return cpt_await(task, cpt_start(task, ads), end);
@@ -327,9 +327,8 @@ static void test_started_task_of_others_goes_on(void)
     CU_ASSERT_EQUAL(now.now_ns, AFTER(8));
 }
 
-/* What was cancelled, or given up, stands for nothing any more: who starts the task
- * once more waits for the task itself, as does one that runs where the first has run.
- */
+/* A pending that was cancelled or abandoned has no effect any more: a task that starts
+ * the same task again waits for the task itself. */
 static cpt_status use_ads(struct cpt_task *task)
 {
     CU_ASSERT_EQUAL(cpt_pending_status(loser), CPT_OK);
@@ -363,7 +362,7 @@ static cpt_status start_give_up_start(struct cpt_task *task)
     return cpt_await_all_for(task, 2 * MS, start_ads_again);
 }
 
-/* Two may start the ads, so that nobody alone can end them. */
+/* Two tasks may start the ads, so neither alone can cancel them. */
 static void start_twice(cpt_task_fn page_run)
 {
     const struct cpt_task_def tasks[] = {
@@ -386,7 +385,7 @@ static void test_started_again(void)
     start_twice(start_give_up_start);
 }
 
-/* --- What a deadline gives up, and what a failure leaves --- */
+/* --- What a deadline abandons, and what a failure leaves --- */
 
 static cpt_status end_given_up(struct cpt_task *task)
 {
@@ -408,7 +407,7 @@ static void test_deadline_tells(void)
 }
 
 /* The request is cancelled after the step has ended and before its wait has begun: the
- * deadline of that does not keep its memory. */
+ * deadline of that wait does not keep the memory of the request. */
 static cpt_status (*set_timer)(struct cpt_executor *executor, struct cpt_timer *timer,
                                uint64_t delay_ns);
 
@@ -463,7 +462,7 @@ static void test_success_tells_nobody(void)
     virtual_run(&now);
     CU_ASSERT_EQUAL(outcome.done_count, 1);
     CU_ASSERT_EQUAL(work.told_count, 0);
-    CU_ASSERT_EQUAL(cpt_request_cancel(handle), 0); /* nor does who comes too late */
+    CU_ASSERT_EQUAL(cpt_request_cancel(handle), 0); /* nor does a late completion */
     CU_ASSERT_EQUAL(work.told_count, 0);
     cpt_complete(work.pending, CPT_OK);
     finish(plan);
@@ -498,8 +497,8 @@ static void test_request_is_cancelled(void)
     finish(plan);
 }
 
-/* Between the end of a request and what is told of it, which is where `done` is, the
- * wait's own deadline fires, or what it waited for comes. */
+/* The deadline of a wait fires, or its pending completes, within `done`: after the
+ * request has ended and before its work is cancelled. */
 static cpt_status wait_with_deadline(struct cpt_task *task)
 {
     (void)begin_work(task);
@@ -561,7 +560,8 @@ static void test_handle_may_go_first(void)
     CU_ASSERT_EQUAL(outcome.status, CPT_OK);
 }
 
-/* Somebody cancels while a step runs: what it begins after that is told, too. */
+/* Another thread cancels while a step runs: work that the step begins later is
+ * cancelled, too. */
 static cpt_status is_cancelled_meanwhile(struct cpt_task *task)
 {
     CU_ASSERT_EQUAL(cpt_task_is_cancelled(task), 0);
@@ -603,7 +603,7 @@ static void test_request_is_in_time(void)
     CU_ASSERT_EQUAL(now.now_ns, AFTER(5)); /* the timer is gone */
 }
 
-/* The one that would answer has not begun: what it needs waits for what it started. */
+/* The output task has not begun: its input waits for a task that it started. */
 static cpt_status start_ads(struct cpt_task *task)
 {
     now.now_ns += 1 * MS;
@@ -678,7 +678,7 @@ static cpt_status give_ads(struct cpt_task *task)
     return CPT_OK;
 }
 
-/* The one that the output misses first has its input, and queues. */
+/* The first task that the output misses has its input, and is queued. */
 static void test_queued_holder(void)
 {
     const struct cpt_task_def tasks[] = {
@@ -841,23 +841,23 @@ static void test_allocation_failures(void)
 CU_TestInfo cpt_cancel_tests[] = {
     {"semantics 4: losers vanish", test_losers_vanish},
     {"a loser that completes late", test_loser_completes_late},
-    {"cancelling what has ended", test_cancel_after_the_end},
-    {"a task that was started for nobody else", test_started_task_is_cancelled},
-    {"a task that others may want", test_started_task_of_others_goes_on},
-    {"what was cancelled is started again", test_started_again},
+    {"cancelling work that has ended", test_cancel_after_the_end},
+    {"a task that no other task needs", test_started_task_is_cancelled},
+    {"a task that others may need", test_started_task_of_others_goes_on},
+    {"a cancelled task is started again", test_started_again},
     {"cancelled before it waits", test_cancelled_before_it_waits},
-    {"a deadline tells what it gives up", test_deadline_tells},
-    {"a failure tells all that is out", test_failure_tells},
+    {"a deadline cancels what it abandons", test_deadline_tells},
+    {"a failure cancels all outstanding work", test_failure_tells},
     {"fire and forget goes on", test_success_tells_nobody},
     {"a request is cancelled", test_request_is_cancelled},
-    {"the path of what failed is fixed", test_path_of_what_failed_is_fixed},
-    {"a handle may go first", test_handle_may_go_first},
+    {"the path of a failed request is fixed", test_path_of_what_failed_is_fixed},
+    {"a handle may be freed first", test_handle_may_go_first},
     {"a request is cancelled within a step", test_cancelled_within_a_step},
-    {"semantics 4: a request takes too long", test_request_takes_too_long},
+    {"semantics 4: a request exceeds its deadline", test_request_takes_too_long},
     {"a request is in time", test_request_is_in_time},
-    {"who holds it up is found below", test_holder_is_found_below},
-    {"who holds it up runs", test_running_holder},
-    {"who holds it up queues", test_queued_holder},
+    {"the delaying task is found below", test_holder_is_found_below},
+    {"the delaying task runs", test_running_holder},
+    {"the delaying task is queued", test_queued_holder},
     {"a call is cancelled", test_call_is_cancelled},
     {"a transport that cannot cancel", test_transport_that_cannot_cancel},
     {"the deadline bounds calls", test_deadline_bounds_calls},

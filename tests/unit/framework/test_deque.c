@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_deque.c - the deque of a worker, and the locked one that it is compared with:
- * both pass the same tests. */
+/* test_deque.c - the deque of a worker, and the locked deque that benchmarks compare it
+ * with: both pass the same tests. */
 #include "tests/support/suites.h"
 
 #include "framework/pool/deque.h"
@@ -95,7 +95,7 @@ static void test_limit(void)
         const struct kind *kind = kinds[k];
 
         kind->init(&shared);
-        /* Begun in the middle, so that it goes round the end of the array. */
+        /* Begins in the middle of the array, so that the indices wrap. */
         for (int i = 0; i < 100; i++) {
             CU_ASSERT_TRUE(kind->push(&shared, &works[i]));
             CU_ASSERT_PTR_EQUAL(kind->steal(&shared), &works[i]);
@@ -114,12 +114,12 @@ static void test_limit(void)
     }
 }
 
-/* --- One owner, some thieves --- */
+/* --- One owner, several thieves --- */
 
 enum { WORKS = 20000, THIEVES = 3 };
 
 static struct cpt_work stolen_works[WORKS];
-static unsigned char taken[WORKS]; /* plain: two takers of one work are a race */
+static unsigned char taken[WORKS]; /* not atomic: two takers of one work are a race */
 static atomic_int taken_count;
 static atomic_int is_over;
 static const struct kind *stressed;
@@ -141,7 +141,8 @@ static void *run_thief(void *context)
     return NULL;
 }
 
-/* Pushes in bursts, and pops as often, so that the last work is often fought for. */
+/* Pushes and pops in bursts, so that owner and thieves often compete for the last
+ * work. */
 static void run_owner(void)
 {
     int next = 0;

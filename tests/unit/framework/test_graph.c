@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_graph.c - what a graph is refused for, and that the error says so by name */
+/* test_graph.c - why a graph is refused; the error gives the name */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
 
@@ -22,7 +22,7 @@ static cpt_status nothing(struct cpt_task *task)
     return CPT_OK;
 }
 
-/* The sentence that @tasks with output z are refused with; "" if they are not. */
+/* The sentence that refuses @tasks with output z; "" if they are accepted. */
 static const char *refusal(const struct cpt_task_def *tasks, size_t count)
 {
     static struct cpt_error error;
@@ -175,7 +175,7 @@ static void test_on_demand_tasks_and_their_inputs(void)
     cpt_plan_free(plan);
 }
 
-/* A chain of the most tasks that a graph may have, and one more. */
+/* A chain of as many tasks as a graph may have, and one more. */
 static void test_task_limit(void)
 {
     enum { TASKS = CPT_GRAPH_TASKS_MAX };
@@ -306,7 +306,7 @@ static void test_component_circle_is_named(void)
                            "circle: \"outer\" -> \"inner\" -> \"outer\"");
 }
 
-/* @depth graphs within one another, below the outermost. */
+/* @depth nested graphs below the outermost. */
 static cpt_status nest(unsigned depth)
 {
     static struct cpt_task_def tasks[CPT_NESTING_MAX + 2];
@@ -333,11 +333,11 @@ static void test_components_nest_so_deep(void)
 }
 
 CU_TestInfo cpt_graph_tests[] = {
-    {"a circle is named", test_circle_is_named},
-    {"a circle through a start is named", test_circle_through_a_start_is_named},
-    {"unknown values are named", test_unknown_values_are_named},
-    {"a useless task is named", test_useless_task_is_named},
-    {"values are given once", test_values_are_given_once},
+    {"the error names a cycle", test_circle_is_named},
+    {"the error names a cycle through a start", test_circle_through_a_start_is_named},
+    {"the error names an unknown value", test_unknown_values_are_named},
+    {"the error names a useless task", test_useless_task_is_named},
+    {"a value has one producer", test_values_are_given_once},
     {"names are checked", test_names_are_checked},
     {"service names are checked", test_service_names_are_checked},
     {"on-demand tasks and their inputs", test_on_demand_tasks_and_their_inputs},
@@ -345,7 +345,7 @@ CU_TestInfo cpt_graph_tests[] = {
     {"allocation failures", test_allocation_failures},
     {"wants are checked", test_wants_are_checked},
     {"components are checked", test_components_are_checked},
-    {"a circle of components is named", test_component_circle_is_named},
-    {"components nest so deep and no deeper", test_components_nest_so_deep},
+    {"the error names a cycle of components", test_component_circle_is_named},
+    {"the limit of nested components", test_components_nest_so_deep},
     CU_TEST_INFO_NULL,
 };

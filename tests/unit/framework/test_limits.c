@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_limits.c - what a service refuses, how long a request may take there, and what
- * its callees learn of that */
+/* test_limits.c - requests that a service refuses, its timeouts, and the deadlines that
+ * its callees get */
 #include "tests/unit/framework/service_pair.h"
 
 #include "framework/run/cancel.h"
@@ -49,7 +49,7 @@ static void open_stuck(struct cpt_service_options options)
     CU_ASSERT_EQUAL(cpt_service_method_add(pair.a, "/stuck", stuck_plan, NULL), CPT_OK);
 }
 
-/* Asks once more, and returns the status of an answer that came at once, else 0. */
+/* Sends one more request; the status of an immediate reply, else 0. */
 static unsigned ask_method(const char *method)
 {
     struct cpt_inbound inbound = inbound_with(NULL);
@@ -108,7 +108,7 @@ static void test_requests_in_flight(void)
 
 /* --- How much memory --- */
 
-/* What one request that is stuck takes. */
+/* The memory of one stuck request. */
 static size_t bytes_of_one(void)
 {
     size_t bytes = 0;
@@ -138,7 +138,7 @@ static void memory_for(size_t bytes, size_t served)
     close_stuck();
 }
 
-/* There is no memory for one request, and just then another one is too much. */
+/* One request finds no memory while another one exceeds the limit of requests. */
 static char much[1 << 17];
 static int is_scarce;
 static struct answer answer_of_large;
@@ -160,7 +160,7 @@ static void *refuse_while_busy(void *context, void *memory, size_t bytes)
     return plain->resize(plain->context, memory, bytes);
 }
 
-/* Each is told its own reason. */
+/* Each gets its own reason. */
 static void test_busy_or_out_of_memory(void)
 {
     const struct cpt_alloc alloc = {refuse_while_busy, NULL};
@@ -189,7 +189,7 @@ static void test_memory_in_flight(void)
     memory_for(3 * one + 1, 3);
 }
 
-/* What the components of a request take is a part of that. */
+/* The memory of its components counts for the request. */
 struct large {
     char bytes[100000];
 };
@@ -348,7 +348,7 @@ static void test_timeout_text(void)
         uint64_t ns;
     } rows[] = {
         {"1", CPT_OK, 1000},
-        {"0", CPT_OK, 1000}, /* it is over, but not before it has begun */
+        {"0", CPT_OK, 1000}, /* it has expired, but not before it began */
         {"250000", CPT_OK, 250 * (uint64_t)MS},
         {"86399999999", CPT_OK, UINT64_C(86399999999000)},
         {"86400000000", CPT_OK, UINT64_C(86400000000000)}, /* a day, at most */
@@ -370,10 +370,9 @@ static void test_timeout_text(void)
     }
 }
 
-/* --- What the callee learns --- */
+/* --- The deadline of the callee --- */
 
-/* B is stuck. A, which has 20 ms, computes 2 and calls it: 1 ms of the way is B's loss.
- */
+/* B is stuck. A has 20 ms, computes 2 ms and calls it; 1 ms of the way is lost to B. */
 static void test_deadline_travels(void)
 {
     struct cpt_graph graph = stuck_graph;
@@ -405,11 +404,11 @@ static void test_deadline_travels(void)
 CU_TestInfo cpt_limits_tests[] = {
     {"requests in flight", test_requests_in_flight},
     {"memory in flight", test_memory_in_flight},
-    {"busy or out of memory: each is told its own", test_busy_or_out_of_memory},
+    {"busy or out of memory: each gets its own reason", test_busy_or_out_of_memory},
     {"memory of components in flight", test_memory_of_components},
     {"the timeout of a service", test_timeout_of_the_service},
     {"the timeout of a method", test_timeout_of_a_method},
     {"cpt-timeout", test_timeout_text},
-    {"a deadline travels", test_deadline_travels},
+    {"a deadline is passed on", test_deadline_travels},
     CU_TEST_INFO_NULL,
 };

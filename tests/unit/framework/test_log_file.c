@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_log_file.c - path logs in a directory: rotated, removed, shared, and a full disk
- */
+/* test_log_file.c - path logs in a directory: rotating, removing, sharing, a full
+ * disk */
 #include "framework/cpt_log_file.h"
 #include "framework/cpt_graph.h"
 #include "framework/cpt_log_queue.h"
@@ -27,7 +27,7 @@
 
 enum { NAMES_MAX = 64 };
 
-static char folder[64]; /* of the test at hand */
+static char folder[64]; /* of the current test */
 
 static void open_folder(void)
 {
@@ -100,7 +100,7 @@ static cpt_status read_some(void *context, void *buffer, size_t capacity, size_t
     return CPT_OK;
 }
 
-/* The records of a file, which is sound; their latencies are added to *@sum. */
+/* The number of records of an intact file; adds their latencies to *@sum. */
 static uint64_t read_file(const char *name, uint64_t *sum)
 {
     FILE *in = fopen(name, "rb");
@@ -246,7 +246,8 @@ static void test_no_record_no_file(void)
 
 /* --- When a new file begins --- */
 
-/* Files after three equal blocks, if a file may have two blocks and @more bytes. */
+/* The number of files after three equal blocks, if a file may have two blocks and @more
+ * bytes. */
 static int files_with(int64_t more)
 {
     char names[NAMES_MAX][400];
@@ -286,7 +287,7 @@ static void test_rotation_by_size(void)
     CU_ASSERT_EQUAL(files_with(1), 2);
     CU_ASSERT_EQUAL(files_with(block_bytes - 1), 2);
     CU_ASSERT_EQUAL(files_with(block_bytes), 1);
-    /* a block that is larger than a file may be gets a file of its own */
+    /* a block above the limit of a file gets its own file */
     CU_ASSERT_EQUAL(files_with(-2 * block_bytes), 3);
 }
 
@@ -359,7 +360,7 @@ static void test_oldest_are_removed(void)
     for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
         touch(strangers[i]);
     }
-    touch("A-20200101T000000Z-99-000003.cptlog"); /* of a process of long ago */
+    touch("A-20200101T000000Z-99-000003.cptlog"); /* of an earlier process */
     options = in_folder();
     options.name = "A";
     options.kept_file_count_max = 3;
@@ -401,7 +402,7 @@ static void test_what_is_written_to_is_kept(void)
     close_folder();
 }
 
-/* --- What goes wrong --- */
+/* --- Errors --- */
 
 static void expect_refusal(struct cpt_log_file_options options, cpt_status status,
                            const char *part)
@@ -444,7 +445,7 @@ static void test_options_are_checked(void)
     close_folder();
 }
 
-/* Writes beyond the limit of this process fail, in the middle of a block. */
+/* A write beyond the file size limit of the process fails in the middle of a block. */
 static void test_full_disk(void)
 {
     char names[NAMES_MAX][400];
@@ -467,7 +468,7 @@ static void test_full_disk(void)
     CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &before), 0);
     signal(SIGXFSZ, SIG_DFL);
     CU_ASSERT_EQUAL(counts_of(file).failed_count, 1);
-    CU_ASSERT_EQUAL(read_folder(&sum), 2); /* and no half of a block behind them */
+    CU_ASSERT_EQUAL(read_folder(&sum), 2); /* and no partial block after them */
     CU_ASSERT_EQUAL(write_block(file, 4, 2), CPT_OK);
     cpt_log_file_free(file);
     sum = 0;
@@ -496,7 +497,7 @@ static void test_allocation_failures(void)
     close_folder();
 }
 
-/* --- Many at once --- */
+/* --- Many writers --- */
 
 enum { WRITERS = 4, WRITER_BLOCKS = 50 };
 
@@ -511,7 +512,7 @@ static void *write_to_directory(void *context)
     return NULL;
 }
 
-/* Each with a descriptor of its own, as processes have. */
+/* Each has its own descriptor, as processes have. */
 static void *append_to_one_file(void *context)
 {
     int descriptor = open(context, O_WRONLY | O_APPEND | O_CREAT, 0644);
@@ -619,7 +620,7 @@ static void ignore_answer(void *context, const struct cpt_outbound *outbound)
     (void)outbound;
 }
 
-/* What a service with one traced request shows of its log, which goes to @sink. */
+/* The counters of a service that logs one traced request to @sink. */
 static struct shown show_service(cpt_log_sink_fn sink, void *context)
 {
     const struct cpt_log_queue_options queue_options = {
@@ -679,14 +680,14 @@ CU_TestInfo cpt_log_file_tests[] = {
     {"no record, no file", test_no_record_no_file},
     {"a new file by size", test_rotation_by_size},
     {"a new file by age", test_rotation_by_age},
-    {"a new file when asked", test_finish_begins_another},
+    {"a new file on request", test_finish_begins_another},
     {"the oldest are removed", test_oldest_are_removed},
-    {"what somebody writes to is kept", test_what_is_written_to_is_kept},
+    {"a file with a writer is kept", test_what_is_written_to_is_kept},
     {"options are checked", test_options_are_checked},
     {"a full disk", test_full_disk},
     {"allocation failures", test_allocation_failures},
     {"writers share a directory", test_writers_share_a_directory},
     {"writers append to one file", test_writers_append_to_one_file},
-    {"a service shows what became of its log", test_counters_of_the_service},
+    {"a service counts the state of its log", test_counters_of_the_service},
     CU_TEST_INFO_NULL,
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * test_manual.c - services that say themselves what they do, alone and with others
+ * test_manual.c - services that record their requests by hand, alone and with others
  *
- * Service A of the pair, and B, stand in for services without the framework: what asks
- * them goes past their graphs.
+ * Services A and B of the pair act as services without the framework: the tests call
+ * them without their graphs.
  */
 #include "tests/support/failing_alloc.h"
 #include "tests/unit/framework/service_pair.h"
@@ -70,7 +70,7 @@ static void test_parts(void)
     spend(4);
     expect(manual, "A: / 1, A: /;A: search 2, A: /;A: search;A: index 3, "
                    "A: /;A: search 1, A: / 4");
-    CU_ASSERT_EQUAL(cpt_manual_end(manual).bytes, 0); /* nobody asked */
+    CU_ASSERT_EQUAL(cpt_manual_end(manual).bytes, 0); /* no path was requested */
     cpt_manual_free(manual, 200);
     reader = read_record(0, &record);
     CU_ASSERT_PTR_NOT_NULL_FATAL(reader);
@@ -84,7 +84,7 @@ static void test_parts(void)
     close_pair();
 }
 
-/* What is still entered at the end is left; what comes behind it is nobody's. */
+/* A part that is open at the end is closed; the time after it belongs to no part. */
 static void test_end(void)
 {
     struct cpt_manual *manual = NULL;
@@ -107,7 +107,7 @@ static void test_end(void)
     close_pair();
 }
 
-/* It cannot have come later than now, whatever its transport says. */
+/* The arrival is never later than now, whatever the transport reports. */
 static void test_arrival_to_come(void)
 {
     struct cpt_inbound inbound = inbound_with(NULL);
@@ -184,8 +184,8 @@ static void test_calls_without_a_path(void)
     close_pair();
 }
 
-/* Two calls at once; the wait for both is the later one's. The first of two others; a
- * reply that was there before it was wanted; a wait for something else. */
+/* Two parallel calls: the later one has the wait for both. Then the first of two
+ * others, a reply that arrived before the wait, and a wait for something else. */
 static void test_several_calls(void)
 {
     struct cpt_manual_call *calls[2];
@@ -366,7 +366,7 @@ static void test_memory_limit(void)
     close_pair();
 }
 
-/* Whatever memory is refused, the request goes on, and nothing stays. */
+/* Whichever allocation is refused, the request goes on, and no memory leaks. */
 static void test_without_memory(void)
 {
     struct failing_alloc failing;
@@ -410,15 +410,15 @@ static void test_without_memory(void)
 extern CU_TestInfo cpt_manual_tests[];
 CU_TestInfo cpt_manual_tests[] = {
     {"parts within parts, and the record", test_parts},
-    {"what is entered at the end is left", test_end},
-    {"an arrival that is still to come", test_arrival_to_come},
-    {"a request that is not traced costs no clock", test_untraced},
+    {"parts that are open at the end are closed", test_end},
+    {"an arrival in the future", test_arrival_to_come},
+    {"an untraced request reads no clock", test_untraced},
     {"calls without a path", test_calls_without_a_path},
     {"several calls at once, and waits", test_several_calls},
     {"calls a service of the framework", test_calls_a_graph},
     {"is called by one", test_is_called_by_a_graph},
     {"a part that sleeps is off the processor", test_off_cpu},
-    {"beyond the memory limit parts are lost, not time", test_memory_limit},
+    {"above the memory limit parts are lost, not time", test_memory_limit},
     {"without memory", test_without_memory},
     CU_TEST_INFO_NULL,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * test_mutex.c - who gets a lock, and what stands on the path of whoever waited for it
+ * test_mutex.c - the order of owners of a lock, and the path of a request that waited
  *
  * Exact paths under virtual time with cpt_mutex_acquire(); then both forms and threads
  * without a task on real threads.
@@ -22,7 +22,7 @@
 
 static struct virtual_time now;
 static struct cpt_mutex *mutex;
-static char order[64]; /* who got it, one after the other */
+static char order[64]; /* the owners, in order */
 
 CPT_VALUE(work, int);
 CPT_VALUE(done, int);
@@ -32,7 +32,7 @@ static void spend(unsigned ms)
     now.now_ns += (uint64_t)ms * MS;
 }
 
-/* --- A request that holds the lock for so many ms: what the input says --- */
+/* --- A request that holds the lock for the ms that its input gives --- */
 
 struct turn {
     struct cpt_pending *lock;
@@ -71,7 +71,7 @@ static const struct cpt_task_def write_tasks[] = {
 static const struct cpt_graph write_graph = {"S", CPT_GIVES(work), CPT_GIVES(done),
                                              write_tasks, 1};
 
-/* Waits for it no longer than 3 ms. */
+/* Waits for it for at most 3 ms. */
 static cpt_status take_soon(struct cpt_task *task)
 {
     cpt_state(task, struct turn)->lock = cpt_mutex_acquire(task, mutex);
@@ -83,7 +83,7 @@ static const struct cpt_task_def hasty_tasks[] = {
 static const struct cpt_graph hasty_graph = {"S", CPT_GIVES(work), CPT_GIVES(done),
                                              hasty_tasks, 1};
 
-/* Wants it, then does not want it any more. */
+/* Requests it, then cancels. */
 static cpt_status think_again(struct cpt_task *task)
 {
     cpt_mutex_release(cpt_state(task, struct turn)->lock);
@@ -155,7 +155,7 @@ static void end(void)
         CU_ASSERT_EQUAL(runs.outcomes[i].gone_count, 1);
         cpt_plan_free(runs.plans[i]);
     }
-    CU_ASSERT_TRUE(cpt_mutex_trylock(mutex)); /* nobody has kept it */
+    CU_ASSERT_TRUE(cpt_mutex_trylock(mutex)); /* the lock is free again */
     cpt_mutex_unlock(mutex);
     cpt_mutex_free(mutex);
 }
@@ -179,7 +179,7 @@ static void test_uncontended(void)
 static void test_holder(void)
 {
     begin();
-    start(0, &write_graph, 5, 0); /* untraced: named nevertheless */
+    start(0, &write_graph, 5, 0); /* untraced, but named */
     start(1, &write_graph, 2, 1);
     end();
     CU_ASSERT_STRING_EQUAL(runs.outcomes[1].path,
@@ -226,7 +226,8 @@ static void test_cancelled(void)
     CU_ASSERT_STRING_EQUAL(order, "9 4 ");
 }
 
-/* Somebody else lets go what a task waits for: it goes on without. */
+/* Another thread releases the lock that a task waits for: the task goes on without
+ * it. */
 static struct cpt_pending *waited_for;
 
 static cpt_status take_in_sight(struct cpt_task *task)
@@ -270,7 +271,7 @@ static void test_failed(void)
     CU_ASSERT_EQUAL(runs.outcomes[2].status, CPT_OK);
 }
 
-/* Whatever interleaving. */
+/* In any interleaving. */
 static void test_seeds(void)
 {
     static const struct cpt_graph *const graphs[] = {&write_graph, &hasty_graph,
@@ -298,7 +299,7 @@ static struct cpt_mutex *shelf;
 static atomic_int is_shelf_held;
 static atomic_int is_shelf_wanted;
 
-/* Holds it for long, in a pool. */
+/* Holds it for a long time, in a pool. */
 static cpt_status occupy(struct cpt_task *task)
 {
     cpt_mutex_lock(shelf);
@@ -312,7 +313,7 @@ static cpt_status occupy(struct cpt_task *task)
     return CPT_OK;
 }
 
-/* Wants it meanwhile, on the thread of the test. */
+/* Locks it meanwhile, on the thread of the test. */
 static cpt_status want(struct cpt_task *task)
 {
     atomic_store(&is_shelf_wanted, 1);
@@ -425,7 +426,7 @@ static cpt_status have_it(struct cpt_task *task)
     return go_round(task);
 }
 
-/* In turn by blocking and by acquiring. */
+/* Alternates between blocking and acquiring. */
 static cpt_status go_round(struct cpt_task *task)
 {
     struct rounds *rounds = cpt_state(task, struct rounds);
@@ -530,15 +531,15 @@ static void test_threads(void)
 
 extern CU_TestInfo cpt_mutex_tests[];
 CU_TestInfo cpt_mutex_tests[] = {
-    {"a lock that is free costs no time and no clock", test_uncontended},
-    {"who waits is told who had it", test_holder},
+    {"a free lock costs no time and no clock reading", test_uncontended},
+    {"the path names the owner that was waited for", test_holder},
     {"first come, first served", test_order},
     {"a deadline ends the wait, and the next one gets it", test_deadline},
-    {"who does not want it any more gives it back", test_cancelled},
-    {"another gives back what is waited for", test_released_by_another},
+    {"a cancelled request for it gives it back", test_cancelled},
+    {"another thread releases what a task waits for", test_released_by_another},
     {"a request that fails leaves no lock behind", test_failed},
     {"in any interleaving", test_seeds},
-    {"a thread that blocks is told who had it", test_blocked_thread},
+    {"a blocked thread learns the owner", test_blocked_thread},
     {"both forms, and threads without a task", test_threads},
     CU_TEST_INFO_NULL,
 };

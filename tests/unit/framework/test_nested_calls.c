@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_nested_calls.c - what components and shared work have of the service whose
- * requests they are for: its callees, its counters, its log */
+/* test_nested_calls.c - components and shared work use the callees, counters and log of
+ * the service whose requests they run for */
 #include "tests/unit/framework/service_pair.h"
 
 #include "cpt/cpt_path.h"
@@ -37,7 +37,7 @@ static const struct cpt_graph part_graph = {"A", CPT_GIVES(word), CPT_GIVES(foun
 static struct cpt_plan *part_plan;
 static struct cpt_shared *shared;
 
-/* --- Who has it done --- */
+/* --- Its callers --- */
 
 static cpt_status use_part(struct cpt_task *task)
 {
@@ -153,8 +153,8 @@ static void count_answer(void *context, const struct cpt_outbound *outbound)
     answer_count += outbound->http_status == 200;
 }
 
-/* The run is for a request that is not traced: B is not asked. Who joins has the times
- * of the run, and a call that nothing is known of. */
+/* The run is for an untraced request, so B is not asked for a path. A request that
+ * joins has the times of the run, and a call without a path. */
 static void test_shared_call_that_was_not_asked(void)
 {
     struct cpt_inbound inbound = inbound_with(NULL);
@@ -175,7 +175,7 @@ static void test_shared_call_that_was_not_asked(void)
 
 CU_TestInfo cpt_nested_calls_tests[] = {
     {"a component calls as its request does", test_component_calls},
-    {"shared work calls for those who wait", test_shared_work_calls},
-    {"and does not ask if nobody did", test_shared_call_that_was_not_asked},
+    {"shared work calls for the requests that wait", test_shared_work_calls},
+    {"and requests no path if no request did", test_shared_call_that_was_not_asked},
     CU_TEST_INFO_NULL,
 };

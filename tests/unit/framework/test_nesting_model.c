@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * test_nesting_model.c - random trees of components: is what the path says true?
+ * test_nesting_model.c - random trees of components: is the path what really happened?
  *
  * As in test_runtime_model.c the test itself notes, in virtual time, when each step of
- * each task ran, here of each task of each *node*: a node is a run of one plan, which
- * spawns the nodes below it. Each segment of the path, laid end to end from the
- * arrival, must lie within what really happened in the node that its stack names.
+ * each task ran, here for each *node*: a node is a run of one plan, which spawns the
+ * nodes below it. The segments of the path, laid end to end from the arrival, must each
+ * match what really happened in the node that its stack names.
  *
  *      a (spawns) ------ needed --+--> out (spawns)
  *      comp [ p --> q ]  needed --+
@@ -31,8 +31,8 @@ static const char letters[] = "abcpqo";
 
 struct script {
     uint64_t before_ns;  /* computes, starts its parts, … */
-    uint64_t after_ns;   /* … computes on, waits, … */
-    uint64_t last_ns;    /* … and computes again */
+    uint64_t after_ns;   /* … computes again, waits, … */
+    uint64_t last_ns;    /* … and computes a last time */
     uint64_t sleep_ns;   /* 0: none */
     uint64_t timeout_ns; /* of the wait; 0: none */
     unsigned part_count;
@@ -73,7 +73,7 @@ CPT_VALUE(inner_node, unsigned);
 CPT_VALUE(p_value, unsigned);
 CPT_VALUE(q_value, uint64_t);
 
-/* Where a task is in its script. */
+/* The position of a task in its script. */
 struct progress {
     unsigned node;
     struct cpt_pending *parts[PARTS_MAX];
@@ -120,7 +120,8 @@ static cpt_status begin_script(struct cpt_task *task, unsigned index, unsigned n
                                    : cpt_await_all(task, next);
 }
 
-/* What does not depend on time: of parts that were waited for to the end. */
+/* The output, which does not depend on time: from the parts that were awaited to their
+ * ends. */
 static uint64_t parts_sum(struct progress *progress, const struct script *script)
 {
     uint64_t sum = 0;
@@ -240,7 +241,7 @@ static void draw_script(uint64_t *random, struct script *script, unsigned task,
     }
 }
 
-/* Nodes stand behind those that spawn them. */
+/* Nodes come after those that spawn them. */
 static void draw_nodes(uint64_t *random)
 {
     unsigned depths[NODES_MAX] = {0};
@@ -258,7 +259,7 @@ static void draw_nodes(uint64_t *random)
     }
 }
 
-/* --- Whether a segment is true --- */
+/* --- Whether a segment matches --- */
 
 static int is_in_steps(unsigned node, unsigned task, uint64_t begin_ns, uint64_t end_ns)
 {
@@ -295,7 +296,7 @@ static int is_in_sleep(unsigned node, unsigned task, uint64_t begin_ns)
     return 0;
 }
 
-/* The node that the frame lies in: of the nearest one that is called so. */
+/* The node of the frame: that of the nearest frame with such a name. */
 static unsigned node_of(const struct cpt_path *path, uint32_t frame)
 {
     unsigned node = 0;
@@ -458,6 +459,6 @@ static void test_nested_paths_are_true(void)
 }
 
 CU_TestInfo cpt_nesting_model_tests[] = {
-    {"paths of components are true", test_nested_paths_are_true},
+    {"paths of components match what happened", test_nested_paths_are_true},
     CU_TEST_INFO_NULL,
 };

@@ -3,11 +3,11 @@
 /*
  * test_nesting_stress.c - components and shared work on real threads
  *
- * Requests that map over elements; each element is a component that asks a cache for an
- * entry, brings an item to a batch, or maps on, a few levels deep. Some wants fail,
+ * Requests map over elements; each element is a component that asks a cache for an
+ * entry, adds an item to a batch, or maps again, a few levels deep. Some wants fail,
  * some waits have deadlines, some requests are cancelled from outside, some allocations
- * are refused. What ends well gives what it gives alone; each path conserves time;
- * `done` and `gone` come once; no memory stays.
+ * are refused. A request that succeeds has the same output as alone; each path
+ * conserves time; `done` and `gone` are called once; no memory leaks.
  */
 #include "tests/support/suites.h"
 #include "tests/support/virtual_time.h"
@@ -22,7 +22,7 @@
 
 enum { ROUNDS = 12, REQUESTS = 64, PARTS_MAX = 5, DEPTH = 3, KEYS = 4, BATCH = 4 };
 
-/* --- Memory that is refused now and then --- */
+/* --- Memory that is sometimes refused --- */
 
 static atomic_long live_count;
 static atomic_uint call_count;
@@ -48,7 +48,7 @@ static void *resize(void *context, void *memory, size_t bytes)
 
 static const struct cpt_alloc alloc = {resize, NULL};
 
-/* --- What a part is, and what it comes to --- */
+/* --- A part and its output --- */
 
 struct part {
     uint64_t seed;
@@ -88,13 +88,13 @@ static struct part part_of(const struct part *part, unsigned index)
     return (struct part){mix(part->seed + index), part->depth - 1};
 }
 
-/* Half of all have something extra. */
+/* Half of all parts have an extra. */
 static int has_extra(const struct part *part)
 {
     return (mix(part->seed) >> 17) % 2 == 0;
 }
 
-/* What @part gives if nothing fails: the model, a recursion. */
+/* The output of @part if nothing fails: the model, a recursion. */
 static uint64_t model(const struct part *part)
 {
     uint64_t sum = 10 * (part->seed % KEYS) + 3 * part->seed;
@@ -107,7 +107,7 @@ static uint64_t model(const struct part *part)
     return sum + (has_extra(part) ? 1 : 1000);
 }
 
-/* --- What is shared --- */
+/* --- Shared work --- */
 
 static cpt_status fill(struct cpt_task *task)
 {
@@ -287,7 +287,7 @@ static void check_ends(size_t *well_count)
     }
 }
 
-/* Some requests at once, the last ones of which are cancelled while they run. */
+/* Several requests at once; the last ones are cancelled while they run. */
 static void run_round(uint64_t seed, struct cpt_executor *pool, size_t *well_count)
 {
     struct cpt_request_handle *handles[REQUESTS] = {NULL};
@@ -369,6 +369,6 @@ static void test_without_memory_now_and_then(void)
 
 CU_TestInfo cpt_nesting_stress_tests[] = {
     {"components and shared work on threads", test_many_at_once},
-    {"allocations fail now and then", test_without_memory_now_and_then},
+    {"some allocations fail", test_without_memory_now_and_then},
     CU_TEST_INFO_NULL,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_optional.c - inputs that a task wants but can do without */
+/* test_optional.c - optional inputs */
 #include "tests/support/suites.h"
 #include "tests/support/virtual_time.h"
 #include "tests/unit/framework/one_request.h"
@@ -75,7 +75,7 @@ static cpt_status render_with_ads(struct cpt_task *task)
 static cpt_status render_with_banner(struct cpt_task *task)
 {
     spend(4);
-    *cpt_output(task, page) = *cpt_input(task, banner); /* or what stands for it */
+    *cpt_output(task, page) = *cpt_input(task, banner); /* or its default */
     return cpt_input_status(task, banner) == CPT_OK ||
                    cpt_input_status(task, banner) == CPT_IO
                ? CPT_OK
@@ -116,7 +116,7 @@ static void test_what_is_there_is_used(void)
                            "S: /;S: render 4");
 }
 
-/* It came last, if as an error: it held the request up. */
+/* It came last, as an error: it delayed the request. */
 static void test_failure_arrives_as_an_error(void)
 {
     const struct cpt_task_def tasks[] = {
@@ -149,9 +149,7 @@ static void test_failure_that_came_first_is_not_on_the_path(void)
         "S: /;S: render 4");
 }
 
-/* banner never runs; what failed is what is waited for, and the default takes its
- * place.
- */
+/* banner never runs; the task waits for the failed one, and the default replaces it. */
 static void test_what_the_failed_one_was_for(void)
 {
     const struct cpt_task_def tasks[] = {
@@ -168,7 +166,7 @@ static void test_what_the_failed_one_was_for(void)
                            "S: /;S: parse 2, S: /;S: ads 3, S: /;S: render 4");
 }
 
-/* Whoever needs what another only wants makes it required. */
+/* A task that needs what another only wants makes it required. */
 static void test_needed_by_another(void)
 {
     const struct cpt_task_def tasks[] = {
@@ -187,7 +185,8 @@ static cpt_status render_with_neither(struct cpt_task *task)
 {
     CU_ASSERT_PTR_NULL(cpt_input(task, ads));
     CU_ASSERT_EQUAL(*cpt_input(task, banner), 77);
-    CU_ASSERT_EQUAL(*cpt_input(task, query), 1); /* what the request brings is there */
+    CU_ASSERT_EQUAL(*cpt_input(task, query),
+                    1); /* the inputs of the request are there */
     *cpt_output(task, page) = 3;
     return CPT_OK;
 }
@@ -212,7 +211,7 @@ static void test_none_is_there(void)
     CU_ASSERT_EQUAL(outcome.latency_ns, 5 * MS);
 }
 
-/* --- The same for what is started: C needs D, which fails; A waits for C --- */
+/* --- The same for started tasks: C needs D, which fails; A waits for C --- */
 
 CPT_VALUE(c_value, int);
 CPT_VALUE(d_value, int);
@@ -253,13 +252,13 @@ static void test_wait_for_what_never_runs(void)
 }
 
 CU_TestInfo cpt_optional_tests[] = {
-    {"what is there is used", test_what_is_there_is_used},
+    {"a present input is used", test_what_is_there_is_used},
     {"a failure arrives as an error", test_failure_arrives_as_an_error},
-    {"a failure that came first did not hold up",
+    {"an early failure does not delay",
      test_failure_that_came_first_is_not_on_the_path},
-    {"the default of what never ran", test_what_the_failed_one_was_for},
-    {"needed by another is required", test_needed_by_another},
-    {"none of them is there", test_none_is_there},
-    {"a wait for what never runs", test_wait_for_what_never_runs},
+    {"the default of a task that never ran", test_what_the_failed_one_was_for},
+    {"an input that another needs is required", test_needed_by_another},
+    {"no optional input is there", test_none_is_there},
+    {"a wait for a task that never runs", test_wait_for_what_never_runs},
     CU_TEST_INFO_NULL,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * test_owner.c - a request of one thread: its memory, its turns, what it gives away,
- * and what is noted of the threads that run it
+ * test_owner.c - a request of one thread: its memory, its turns, the tasks that it
+ * hands on, and the record of the threads that run it
  */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
@@ -19,7 +19,7 @@
 
 enum { TASKS_MAX = 4098 };
 
-/* --- Graphs of any size: task i gives value i --- */
+/* --- Graphs of any size: task i produces value i --- */
 
 static char names[TASKS_MAX][16];
 static struct cpt_value values[TASKS_MAX];
@@ -60,7 +60,7 @@ static struct cpt_plan *chain(size_t count, cpt_task_fn first)
     return plan_of(count);
 }
 
-/* One task before @width others, and a tree of joins behind them. */
+/* One task before @width others, and a tree of joins after them. */
 static struct cpt_plan *fan(size_t width)
 {
     size_t count = width + 1;
@@ -96,7 +96,7 @@ static cpt_status run(struct cpt_plan *plan, struct cpt_executor *executor,
 
 /* --- Memory --- */
 
-/* The second request of a plan allocates nothing, also if tasks of it wait. */
+/* The second request of a plan allocates nothing, even if its tasks wait. */
 static void test_block_is_used_again(void)
 {
     struct failing_alloc failing;
@@ -153,7 +153,7 @@ static cpt_status do_nothing(struct cpt_task *task)
     return CPT_OK;
 }
 
-/* A request of thousands of tasks lets a small one in between, on the same thread. */
+/* A request of thousands of tasks yields to a small one on the same thread. */
 static void test_small_is_not_starved(void)
 {
     static const struct cpt_value value = {"small", sizeof(int)};
@@ -173,9 +173,9 @@ static void test_small_is_not_starved(void)
     cpt_plan_free(made);
 }
 
-/* --- What is given away --- */
+/* --- Tasks handed to other threads --- */
 
-/* Every task runs once, whoever runs it, and with the calling thread among them. */
+/* Every task runs once, on any thread, the calling thread included. */
 static void test_wide_graph_on_pools(void)
 {
     struct cpt_plan *plan = fan(3000);
@@ -196,7 +196,7 @@ static void test_wide_graph_on_pools(void)
     cpt_plan_free(plan);
 }
 
-/* In virtual time, with tasks kept and handed on as a seed says, the same. */
+/* The same in virtual time; a seed decides which tasks are kept and handed on. */
 static void test_wide_graph_in_any_order(void)
 {
     static struct virtual_time now;
@@ -226,7 +226,7 @@ static void test_wide_graph_in_any_order(void)
     cpt_plan_free(plan);
 }
 
-/* --- What is noted of the threads --- */
+/* --- The record of the threads --- */
 
 static struct virtual_time turned;
 
@@ -237,7 +237,7 @@ static cpt_status spend_2_ms(struct cpt_task *task)
     return CPT_OK;
 }
 
-/* The names that label ‹queue› segments as who had the worker. */
+/* The holders of the worker that label ‹queue› segments. */
 static void note_holders(struct cpt_request *request, void *context)
 {
     struct cpt_path *path = cpt_path_new(NULL);
@@ -258,8 +258,8 @@ static void note_holders(struct cpt_request *request, void *context)
     cpt_path_free(path);
 }
 
-/* Two tasks are ready at once, on one thread: the second one's queue names the first.
- */
+/* Two tasks are ready at once on one thread: the queue of the second names the
+ * first. */
 static void test_occupant(void)
 {
     char text[256] = "";
@@ -336,8 +336,8 @@ static void measure(cpt_task_fn body, uint64_t *off_ns, uint64_t *on_ns)
     cpt_plan_free(plan);
 }
 
-/* A task that sleeps is off the processor, one that burns it is not: what a lazy
- * machine adds makes no sleeper busy and no burner shorter. */
+/* A task that sleeps is off the processor, one that computes is not. A slow machine
+ * makes no sleeper busy and no computation shorter. */
 static void test_off_cpu(void)
 {
     uint64_t off_ns = 0;
@@ -365,8 +365,7 @@ static cpt_status look(struct cpt_task *task)
     return CPT_OK;
 }
 
-/* Another request runs within the step, on the same thread: a pool's, as its caller
- * runs it. */
+/* Another request, of a pool, runs within the step: its caller's thread runs it. */
 static cpt_status look_around(struct cpt_task *task)
 {
     const struct cpt_pool_options pool_options = {.struct_bytes = sizeof pool_options,
@@ -408,8 +407,8 @@ static cpt_status nap(struct cpt_task *task)
     return cpt_await(task, cpt_sleep(task, name, 3 * MS), do_nothing);
 }
 
-/* Names that requests make up: the last one that a plan takes, the first that it does
- * not take, and one that it knows. */
+/* Names made up by requests: the last one that a plan accepts, the first that it
+ * refuses, and one that it knows. */
 static void test_made_up_names(void)
 {
     struct outcome outcome = {0};
@@ -442,11 +441,11 @@ static void test_made_up_names(void)
 }
 
 CU_TestInfo cpt_owner_tests[] = {
-    {"a block is used again", test_block_is_used_again},
+    {"a block is reused", test_block_is_used_again},
     {"a small request is not starved", test_small_is_not_starved},
     {"a wide graph on pools", test_wide_graph_on_pools},
     {"a wide graph in any order", test_wide_graph_in_any_order},
-    {"who had the worker", test_occupant},
+    {"the holder of the worker", test_occupant},
     {"time off the processor", test_off_cpu},
     {"the current task", test_current_task},
     {"made-up names", test_made_up_names},

@@ -3,8 +3,8 @@
 /*
  * test_pool.c - random graphs on real threads: many requests of one plan at once
  *
- * Run under ThreadSanitizer by make test-all. The path of each request must conserve
- * time, its output be that of the graph, and `done` come once.
+ * make test-all runs it under ThreadSanitizer. The path of each request must conserve
+ * time, its output must be that of the graph, and `done` must be called once.
  */
 #include "tests/support/random_graph.h"
 #include "tests/support/suites.h"
@@ -84,7 +84,7 @@ static int run_graph(uint64_t *random)
             return 0;
         }
     }
-    /* Tasks that nobody waited for go on after `done`. */
+    /* Tasks without a waiter go on after `done`. */
     while (atomic_load(&batch.gone_count) < REQUESTS) {
         (void)usleep(100);
     }
@@ -201,7 +201,7 @@ static void test_pool_options_are_checked(void)
 
 CU_TestInfo cpt_pool_tests[] = {
     {"random graphs on threads", test_random_graphs_on_threads},
-    {"a pool runs what was submitted", test_pool_runs_what_was_submitted},
+    {"a pool runs all submitted work", test_pool_runs_what_was_submitted},
     {"timers fire in order, once, or are cancelled", test_pool_timers},
     {"options are checked", test_pool_options_are_checked},
     CU_TEST_INFO_NULL,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_queue_executor.c - an executor that a foreign event loop drives: by hand, by
- * poll(), by libevent, with completions from other threads */
+/* test_queue_executor.c - an executor driven by an event loop of the application: by
+ * hand, by poll(), by libevent, with completions from other threads */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
 #include "tests/support/virtual_time.h"
@@ -49,7 +49,7 @@ static struct cpt_executor *make_queue(void)
 struct lettered {
     struct cpt_work work;
     struct cpt_timer timer;
-    struct cpt_executor *again; /* submits itself there once more */
+    struct cpt_executor *again; /* submits itself again */
     char letter;
 };
 
@@ -98,7 +98,7 @@ static void test_order_and_count(void)
     CU_ASSERT_EQUAL(cpt_queue_executor_run(queue, 1), 1);
     CU_ASSERT_STRING_EQUAL(ran, "d"); /* timers first */
     CU_ASSERT_EQUAL(cpt_queue_executor_run(queue, 0), 3);
-    CU_ASSERT_STRING_EQUAL(ran, "dabc"); /* not what they bring */
+    CU_ASSERT_STRING_EQUAL(ran, "dabc"); /* not the work that they submit */
     CU_ASSERT_EQUAL(queue->hunger(queue), CPT_HUNGRY_WORK);
     CU_ASSERT_EQUAL(queue->yield(queue, &letters[1].work), 1);
     CU_ASSERT_EQUAL(cpt_queue_executor_run(queue, 0), 2);
@@ -117,16 +117,16 @@ static void test_wakes_only_who_waits(void)
     struct cpt_executor *queue = make_queue();
 
     CU_ASSERT_EQUAL(queue->after(queue, &late.timer, 20 * MS), CPT_OK);
-    CU_ASSERT_EQUAL(wake_count, 1); /* it was never run */
+    CU_ASSERT_EQUAL(wake_count, 1); /* its work was never run */
     CU_ASSERT_EQUAL(cpt_queue_executor_next_ns(queue), 20 * MS);
     CU_ASSERT_EQUAL(queue->after(queue, &early.timer, 30 * MS), CPT_OK);
-    CU_ASSERT_EQUAL(wake_count, 1); /* it comes back before that */
+    CU_ASSERT_EQUAL(wake_count, 1); /* it returns before that */
     CU_ASSERT_EQUAL(queue->cancel(queue, &early.timer), 1);
     CU_ASSERT_EQUAL(queue->cancel(queue, &early.timer), 0);
     CU_ASSERT_EQUAL(queue->after(queue, &early.timer, 10 * MS), CPT_OK);
     CU_ASSERT_EQUAL(wake_count, 2);
     queue->submit(queue, &early.work);
-    CU_ASSERT_EQUAL(wake_count, 2); /* it is awake, and will ask */
+    CU_ASSERT_EQUAL(wake_count, 2); /* it is awake, and will look for work */
     CU_ASSERT_EQUAL(cpt_queue_executor_next_ns(queue), 0);
     CU_ASSERT_EQUAL(cpt_queue_executor_run(queue, 0), 1);
     CU_ASSERT_EQUAL(cpt_queue_executor_next_ns(queue), 10 * MS);
@@ -240,7 +240,7 @@ static void check_sum(struct cpt_request *request, void *context)
 static void count_gone(void *context)
 {
     (void)context;
-    gone_count++; /* on the loop's thread, as everything of the request */
+    gone_count++; /* on the loop's thread, like the whole request */
 }
 
 static void start_requests(struct cpt_executor *executor, const struct cpt_plan *plan)
@@ -269,7 +269,7 @@ static void write_event(void *context)
     (void)!write(*(int *)context, &one, sizeof one);
 }
 
-/* In ms, rounded up; -1: for ever. */
+/* In ms, rounded up; -1: no limit. */
 static int poll_timeout(uint64_t next_ns)
 {
     return next_ns == UINT64_MAX ? -1 : (int)((next_ns + MS - 1) / MS);
@@ -311,7 +311,7 @@ struct loop {
     int event_fd;
 };
 
-/* Runs what there is, and says when to be called again. */
+/* Runs the available work; returns when to call it again. */
 static void run_queue(evutil_socket_t fd, short what, void *context)
 {
     struct loop *loop = context;
@@ -366,8 +366,8 @@ static void test_driven_by_libevent(void)
 #endif
 
 CU_TestInfo cpt_queue_executor_tests[] = {
-    {"timers, then work, and not what they bring", test_order_and_count},
-    {"only a loop that waits is woken", test_wakes_only_who_waits},
+    {"timers, then work, without the work they submit", test_order_and_count},
+    {"only a waiting loop is woken", test_wakes_only_who_waits},
     {"allocations may fail", test_allocations_may_fail},
     {"driven by poll, with completions from other threads", test_driven_by_poll},
 #ifdef TEST_WITH_LIBEVENT

@@ -3,8 +3,8 @@
 /*
  * test_recipes.c - the recipes of docs/framework.md, run
  *
- * Each case has the title of its recipe. A asks B, whose "/work" takes as many ms as
- * the body says; time is virtual but where threads or a loop are what it is about.
+ * Each case has the title of its recipe. A calls B, whose "/work" takes the ms that the
+ * body gives. Time is virtual except in recipes about threads or loops.
  */
 #include "tests/unit/framework/service_pair.h"
 
@@ -51,7 +51,7 @@ static cpt_status give_answer(struct cpt_task *task)
     return CPT_OK;
 }
 
-/* Lets A, which is made of the one task @run, answer; the path is @path. */
+/* Serves a request by A with the one task @run; its path must be @path. */
 static void open_recipe(void)
 {
     open_pair(never, never);
@@ -134,7 +134,7 @@ static void test_all_at_once(void)
     run_recipe(ask_all, WORK "9, A: /a;A: A1 1");
 }
 
-/* A wire on which nothing comes back, but deadlines are kept. */
+/* A wire that returns no reply, but keeps deadlines. */
 static struct cpt_timer silence;
 static struct cpt_transport_call *unanswered;
 
@@ -206,7 +206,7 @@ static cpt_status ask_for_20_ms(struct cpt_task *task)
     return cpt_await_all_for(task, 20 * MS, see_timeout);
 }
 
-/* Everything outstanding is given up. */
+/* All outstanding work is abandoned. */
 static void test_no_longer(void)
 {
     run_recipe(ask_for_20_ms, "A: /a;A: A1;B: /work;B: ‹timeout› 20, A: /a;A: A1 1");
@@ -217,7 +217,7 @@ static cpt_status enough(struct cpt_task *task)
 {
     struct state *state = cpt_state(task, struct state);
 
-    cpt_cancel(state->ads_call); /* the one that has ended is left as it is */
+    cpt_cancel(state->ads_call); /* the ended one is unchanged */
     cpt_cancel(state->patience);
     return cpt_await(task, state->call, render);
 }
@@ -250,7 +250,7 @@ static cpt_status have_both(struct cpt_task *task)
     return give_up(task, "5", "9");
 }
 
-/* Only the one is given up; the other call goes on. */
+/* Only one call is abandoned; the other goes on. */
 static void test_one_no_longer(void)
 {
     run_recipe(give_up_one, "A: /a;A: A1;A: patience 20, A: /a;A: A1 1");
@@ -267,7 +267,7 @@ static cpt_status quorum(struct cpt_task *task)
 
     CU_ASSERT_EQUAL(cpt_pending_status(state->replicas[1]), CPT_WAITING);
     for (size_t i = 0; i < 3; i++) {
-        cpt_cancel(state->replicas[i]); /* what has ended is left as it is */
+        cpt_cancel(state->replicas[i]); /* ended work is unchanged */
     }
     CU_ASSERT_EQUAL(cpt_pending_status(state->replicas[0]), CPT_OK);
     CU_ASSERT_EQUAL(cpt_pending_status(state->replicas[1]), CPT_CANCELLED);
@@ -410,7 +410,7 @@ static void test_on_demand(void)
     close_pair();
 }
 
-/* Of a library, some calls down. */
+/* A function of a library, some calls deep. */
 static void pool_get(const char *name)
 {
     struct cpt_task *task = cpt_current_task();
@@ -485,7 +485,7 @@ static void on_include(const char *name, void *context)
 static cpt_status parse(struct cpt_task *task)
 {
     spend(1);
-    on_include("4", task); /* a library's, that calls back deep down */
+    on_include("4", task); /* a library that calls back from deep within */
     spend(1);
     on_include("6", task);
     return give_answer(task);
@@ -515,7 +515,7 @@ static cpt_status nap_for_long(struct cpt_task *task)
     return cpt_await(task, cpt_sleep(task, "nap", 900 * MS), add_one);
 }
 
-/* What became of a request. */
+/* The outcome of a request. */
 struct end {
     atomic_int done_count;
     atomic_int gone_count;
@@ -543,7 +543,7 @@ static void note_gone(void *context)
 
 static struct cpt_plan *plan_of(cpt_task_fn run)
 {
-    static struct cpt_task_def tasks[1]; /* as long as the plan */
+    static struct cpt_task_def tasks[1]; /* valid as long as the plan */
     static struct cpt_graph graph;
     struct cpt_plan *plan = NULL;
 
@@ -591,7 +591,7 @@ static void test_any_number_of_requests(void)
     cpt_plan_free(short_plan);
 }
 
-/* Starts one that is cancelled after 5 ms, or takes too long. */
+/* Starts one that is cancelled after 5 ms, or exceeds its deadline. */
 static struct end start_long(uint64_t timeout_ns)
 {
     static struct end end;

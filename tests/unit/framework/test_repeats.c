@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * test_repeats.c - the article's figure 2, one callee called again and again, and time
- * that is no call: each with its exact path, in virtual time
+ * test_repeats.c - the article's figure 2, many calls of one callee, and time that is
+ * no call: each with its exact path, in virtual time
  */
 #include "tests/unit/framework/one_request.h"
 #include "tests/unit/framework/service_pair.h"
@@ -35,7 +35,7 @@ static struct cpt_pending *work(struct cpt_task *task, const char *ms)
     return cpt_call(task, &work_stub, cpt_bytes_of(ms));
 }
 
-/* Asks A, which has @graph, in a world of its own. @calls: traced ones of B. */
+/* Runs a request of A with @graph in a new pair. @calls: traced calls of B. */
 static void expect(const struct cpt_graph *graph, unsigned attribution, uint64_t calls,
                    const char *path)
 {
@@ -80,7 +80,7 @@ static cpt_status one_after_the_other(struct cpt_task *task)
     return cpt_await(task, work(task, "20"), then_a2);
 }
 
-/* Both at once: A2, the shorter one, is off the path. */
+/* Both in parallel: A2, the shorter one, is off the path. */
 static cpt_status both_at_once(struct cpt_task *task)
 {
     struct cpt_pending *b1 = NULL;
@@ -127,7 +127,7 @@ static cpt_status overlap_5(struct cpt_task *task)
 }
 ONE_TASK(figure_2c, figure_2c_tasks, overlap_5);
 
-/* The other reading of the figure: B1 is 20 long, 6 of them beside A1. */
+/* The other reading of the figure: B1 takes 20, 6 of them in parallel with A1. */
 static cpt_status overlap_6(struct cpt_task *task)
 {
     struct cpt_pending *b1 = NULL;
@@ -200,7 +200,7 @@ static cpt_status ask_again(struct cpt_task *task)
 }
 ONE_TASK(in_sequence, in_sequence_tasks, ask_again);
 
-/* Each stands where it was, and the slow one is the fourth. */
+/* Each is in its place; the slow one is the fourth. */
 static void test_calls_in_sequence(void)
 {
     char path[1024];
@@ -310,7 +310,7 @@ static const struct cpt_task_def holder_tasks[] = {
 static const struct cpt_graph holder_graph = {"S", CPT_GIVES(query), CPT_GIVES(page),
                                               holder_tasks, 1};
 
-/* What no call explains is at the task that it happened in. */
+/* Time without a call belongs to the task in which it passed. */
 static void test_no_streetlight(void)
 {
     static const int one = 1;
@@ -336,10 +336,10 @@ static void test_no_streetlight(void)
 CU_TestInfo cpt_repeats_tests[] = {
     {"figure 2a: one after the other", test_figure_2a},
     {"figure 2b: the shorter of two is off the path", test_figure_2b},
-    {"figure 2c: computing while a call is out, both readings", test_figure_2c},
+    {"figure 2c: computing during a call, both readings", test_figure_2c},
     {"many calls of one callee in parallel", test_parallel_calls},
     {"many calls of one callee in sequence", test_calls_in_sequence},
     {"one callee called from two tasks", test_two_callers},
-    {"a sleep, computing, and a lock are each at their task", test_no_streetlight},
+    {"a sleep, computing and a lock belong to their tasks", test_no_streetlight},
     CU_TEST_INFO_NULL,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_request.c - requests in virtual time: what runs, in which order, on whose
- * account */
+/* test_request.c - requests in virtual time: what runs, in which order, and on which
+ * path */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
 #include "tests/support/virtual_time.h"
@@ -27,7 +27,7 @@ CPT_VALUE(index, int);
 CPT_VALUE(ads, int);
 CPT_VALUE(page, int);
 
-/* --- What a request came to --- */
+/* --- The outcome of a request --- */
 
 struct outcome {
     int done_count;
@@ -152,7 +152,7 @@ static const struct cpt_task_def search_tasks[] = {
 static const struct cpt_graph search = {"S", CPT_GIVES(query), CPT_GIVES(page),
                                         search_tasks, 4};
 
-/* One worker: index runs first, ads waits in the queue for it and comes last. */
+/* One worker: index runs first; ads is queued behind it and ends last. */
 static void test_diamond(void)
 {
     const struct outcome outcome = run(&search);
@@ -229,7 +229,7 @@ static void test_waiting_without_await_fails(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(outcome.sentence, "task 'S: odd': a step returned"));
 }
 
-/* --- Starting, computing on, waiting (the article's figure 2) --- */
+/* --- Starting, computing, waiting (the article's figure 2) --- */
 
 static cpt_status after_b(struct cpt_task *task)
 {
@@ -309,7 +309,7 @@ static cpt_status a1(struct cpt_task *task)
     return cpt_await(task, pending, after_a2);
 }
 
-/* What a task starts itself stands below it. */
+/* A task that another starts is below it. */
 static void test_started_task_nests(void)
 {
     const struct cpt_task_def tasks[] = {
@@ -336,7 +336,7 @@ static cpt_status start_failing(struct cpt_task *task)
     return cpt_await(task, cpt_start(task, ads), see_failure);
 }
 
-/* A task on demand fails: whoever waits for it decides. */
+/* A task on demand fails: the task that waits for it decides. */
 static void test_failure_on_demand_is_seen(void)
 {
     const struct cpt_task_def tasks[] = {
@@ -390,7 +390,7 @@ static cpt_status race(struct cpt_task *task)
     return cpt_await_some(task, racers, 3, 2, after_race);
 }
 
-/* Two of three: the second to come is the one that held us up. */
+/* Two of three: the second to complete is on the path. */
 static void test_two_of_three(void)
 {
     const struct cpt_task_def tasks[] = {
@@ -413,7 +413,7 @@ static cpt_status race_after_computing(struct cpt_task *task)
     return cpt_await_some(task, racers, 3, 2, after_race);
 }
 
-/* What was complete before counts: there is nothing to wait for. */
+/* Pendings that were complete before count: the wait does not block. */
 static void test_two_of_three_were_there(void)
 {
     const struct cpt_task_def tasks[] = {
@@ -464,7 +464,7 @@ static cpt_status three_with_deadline(struct cpt_task *task)
     return cpt_await_all_for(task, 10 * MS, after_deadline);
 }
 
-/* Of those outstanding at the deadline the one started first takes the wait. */
+/* Of the outstanding tasks at the deadline the one started first has the wait. */
 static void test_deadline(void)
 {
     const struct cpt_task_def tasks[] = {
@@ -539,7 +539,7 @@ static void test_deferred_work(void)
     cpt_plan_free(plan);
 }
 
-/* What the deadline gave up sleeps no more: nothing keeps the request. */
+/* An abandoned sleep is cancelled: it does not keep the request. */
 static void test_given_up_sleeps_are_cancelled(void)
 {
     const struct cpt_task_def tasks[] = {
@@ -571,7 +571,7 @@ static void test_sleeps_that_nobody_waits_for(void)
     CU_ASSERT_EQUAL(now.now_ns, 1000 * MS);
 }
 
-/* Semantics 16: a name that is too long is cut, and is a frame all the same. */
+/* Semantics 16: a name that is too long is cut, and is still a frame. */
 static cpt_status sleep_with_a_long_name(struct cpt_task *task)
 {
     static char name[400];
@@ -619,8 +619,8 @@ static cpt_status fail_index(struct cpt_task *task)
     return cpt_fail(task, CPT_IO, "no index");
 }
 
-/* What only a task on demand needs may fail: the request goes on, whoever runs first.
- */
+/* An input of a task on demand may fail: the request goes on, in any order of the
+ * tasks. */
 static void test_failing_optional_branch(void)
 {
     struct cpt_task_def tasks[] = {
@@ -680,7 +680,7 @@ static cpt_status take_much(struct cpt_task *task)
     return a1(task);
 }
 
-/* Waits whose records were lost are nobody's, not the task's own. */
+/* Waits whose records were lost are unattributed, not the task's own time. */
 static cpt_status wait_in_the_dark(struct cpt_task *task)
 {
     while (cpt_task_memory(task, 16) != NULL) {
@@ -790,7 +790,7 @@ static cpt_status run_inside(struct cpt_task *task)
     return CPT_OK;
 }
 
-/* It could only hang. */
+/* It would hang. */
 static void test_run_within_the_inline_executor_is_refused(void)
 {
     const struct cpt_task_def tasks[] = {
@@ -820,9 +820,9 @@ static void test_options_are_checked(void)
     cpt_plan_free(plan);
 }
 
-/* --- What is kept --- */
+/* --- Kept memory --- */
 
-/* Memory, and how much of it is out. */
+/* An allocator that counts its live bytes. */
 static size_t live_bytes;
 
 static void *count_bytes(void *context, void *memory, size_t bytes)
@@ -852,7 +852,7 @@ static cpt_status take_memory(struct cpt_task *task)
     return CPT_OK;
 }
 
-/* The block of a request is used again, but not all that a large one has taken. */
+/* The block of a request is reused, but most of a large one is freed. */
 static void test_large_requests_keep_little(void)
 {
     static const struct cpt_alloc counting = {count_bytes, NULL};
@@ -879,19 +879,19 @@ CU_TestInfo cpt_request_tests[] = {
     {"untraced: same result, no clock read", test_untraced_reads_no_clock},
     {"a failure names the task", test_failure_names_the_task},
     {"waiting without await fails", test_waiting_without_await_fails},
-    {"figure 2c: computing while a call is out", test_figure_2c},
-    {"a reply that was there already", test_reply_was_there},
-    {"a started task stands below its starter", test_started_task_nests},
-    {"a failure on demand is for the starter to see", test_failure_on_demand_is_seen},
+    {"figure 2c: computing during a call", test_figure_2c},
+    {"a reply that had arrived", test_reply_was_there},
+    {"a started task is below its starter", test_started_task_nests},
+    {"a failure on demand is reported to the starter", test_failure_on_demand_is_seen},
     {"a sub-graph is a frame", test_sub_graph_is_a_frame},
     {"two of three", test_two_of_three},
     {"two of three were there", test_two_of_three_were_there},
     {"waiting for no pending", test_waiting_for_no_pending_fails},
     {"a deadline: the first started is the timeout", test_deadline},
     {"a deadline that is not reached", test_deadline_is_not_reached},
-    {"work elsewhere, and the queue behind it", test_deferred_work},
-    {"sleeps that a deadline gave up", test_given_up_sleeps_are_cancelled},
-    {"sleeps that nobody waits for", test_sleeps_that_nobody_waits_for},
+    {"work elsewhere, and the queue after it", test_deferred_work},
+    {"sleeps that a deadline abandoned", test_given_up_sleeps_are_cancelled},
+    {"sleeps without a waiter", test_sleeps_that_nobody_waits_for},
     {"semantics 16: long names keep their time", test_long_names_keep_their_time},
     {"a branch that the output does not need", test_failing_optional_branch},
     {"semantics 21: the accept queue", test_accept_queue},

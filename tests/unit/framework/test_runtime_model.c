@@ -3,27 +3,27 @@
 /*
  * test_runtime_model.c - random graphs: is the recorded path what really happened?
  *
- * The test notes by itself, in order, when each step of each task began and ended, what
- * it began meanwhile and what it then waited for, and, as the executor is its own, when
- * each timer fired. That is all that the model knows:
+ * The test itself notes, in order, when each step of each task began and ended, what it
+ * began meanwhile, what it then waited for, and, since it has its own executor, when
+ * each timer fired. The model knows only these notes:
  *
  *      12  t4 begins a step          17  t4 ends the step, waits for all
  *      12  t4 starts t1              21  t4's sleep 0 is over
  *      14  t4 begins its sleep 0     23  t1 ends
  *
- * The model goes back from the response nanosecond by nanosecond, in one task at a
- * time, and asks what held the request up just then, by definition:
+ * The model goes backwards from the response, one nanosecond and one task at a time,
+ * and finds what delayed the request in it, by definition:
  *
- *      the task ran                                    it did
- *      it did not, but what it waited for had come     its queue
+ *      the task ran                                    the task
+ *      its wait was over, but it did not run yet       its queue
  *      it waited, and was released by ...
- *          a sleep, or its own deadline                that, since it was begun
- *          a task that ended then                      ask that task instead
+ *          a sleep, or its own deadline                that, since it began
+ *          a task that ended then                      continue with that task
  *
- * and the same before a task began, where its inputs, and its start if it runs on
- * demand, are what it waited for. What comes last releases. All is on one thread, so
- * the order of the notes is the order of events also within one nanosecond, and nothing
- * is open: the recorded path has to be equal, piece by piece.
+ * The same holds before a task began, when it waited for its inputs, and for its start
+ * if it runs on demand. The last to arrive releases it. All is on one thread, so the
+ * order of the notes is the order of events also within one nanosecond. Nothing is left
+ * open: the recorded path must be equal, piece by piece.
  */
 #include "tests/support/random_graph.h"
 #include "tests/support/suites.h"
@@ -45,7 +45,7 @@ enum note_kind {
     STEP_BEGINS,
     STEP_ENDS, /* then it waits, as .wait says, or has ended: WAIT_NOTHING */
     STARTS,    /* .other: which task */
-    SLEEPS,    /* .other: its how many-th sleep */
+    SLEEPS,    /* .other: the number of its sleep */
     SLEEP_IS_OVER,
     DEADLINE_FIRES
 };
@@ -58,7 +58,7 @@ struct note {
     uint64_t at_ns;
 };
 
-/* A timer that is set, and whose it is. */
+/* A set timer and its owner. */
 struct set_timer {
     struct cpt_timer *timer;
     void (*fire)(struct cpt_timer *timer);
@@ -101,7 +101,7 @@ static void begin_start(unsigned task, unsigned started)
 
 static void begin_sleep(unsigned task, unsigned sleep, uint64_t duration_ns)
 {
-    (void)duration_ns; /* it ends when the clock says so, or later */
+    (void)duration_ns; /* it ends at this time, or later */
     add_note((struct note){.kind = SLEEPS, .task = task, .other = sleep});
 }
 
@@ -116,8 +116,8 @@ static void fire(struct cpt_timer *timer)
     timers[i].fire(timer);
 }
 
-/* Sets a timer: of the sleep that was just begun, or of the wait before which a step
- * has just ended. */
+/* Sets a timer: for the sleep that just began, or for the wait after the step that just
+ * ended. */
 static cpt_status set_timer(struct cpt_executor *executor, struct cpt_timer *timer,
                             uint64_t delay_ns)
 {
@@ -141,7 +141,7 @@ static void start_notes(uint64_t seed)
     now.executor.after = set_timer;
 }
 
-/* --- What the notes say. Of all these NONE: there is no such note. --- */
+/* --- Searching the notes. NONE: there is no such note. --- */
 
 enum { NONE = NOTES_MAX };
 
@@ -156,7 +156,7 @@ static size_t next_note(size_t from, enum note_kind kind, unsigned task)
     return NONE;
 }
 
-/* The last beginning of a step of @task before @before_ns. */
+/* The beginning of the last step of @task before @before_ns. */
 static size_t step_before(unsigned task, uint64_t before_ns)
 {
     for (size_t i = note_count; i-- > 0;) {
@@ -179,8 +179,8 @@ static size_t end_of_task(unsigned task)
     return i;
 }
 
-/* When what note @begun began, a sleep or a start, was over for its task: it ended, or
- * a deadline of the task gave it up. */
+/* The end, for its task, of the sleep or start that note @begun began: its own end, or
+ * a deadline of the task that abandoned it. */
 static size_t end_of_part(size_t begun)
 {
     const struct note *part = &notes[begun];
@@ -205,8 +205,8 @@ static int is_part(size_t i, unsigned task)
            (notes[i].kind == STARTS || notes[i].kind == SLEEPS);
 }
 
-/* What released the wait that note @blocked began: the last that came of what was out,
- * or the deadline. If nothing was out, @blocked itself. */
+/* What released the wait that note @blocked began: the last completion of outstanding
+ * work, or the deadline. If nothing was outstanding, @blocked itself. */
 static size_t release_of_wait(size_t blocked)
 {
     const struct note *wait = &notes[blocked];
@@ -225,7 +225,7 @@ static size_t release_of_wait(size_t blocked)
     return release;
 }
 
-/* Of all that the deadline gave up, what was begun first. */
+/* Of all that the deadline abandoned, what began first. */
 static size_t first_given_up(size_t deadline)
 {
     size_t i = 0;
@@ -244,8 +244,8 @@ static int takes(const struct cpt_value *const *values, const struct cpt_value *
     return *values != NULL;
 }
 
-/* What made @task ready: the last of its inputs, or its start, if it runs on demand
- * only. NONE: it was ready as the request came. */
+/* What made @task ready: the last of its inputs, or its start, if it runs only on
+ * demand. NONE: it was ready when the request arrived. */
 static size_t release_of_task(unsigned task)
 {
     const struct random_graph *graph = &random_graph;
@@ -303,7 +303,7 @@ static void add_piece(struct pieces *pieces, struct piece piece)
     pieces->all[pieces->count++] = piece;
 }
 
-/* Where we are on the way back: the task asked, and the time it is asked about. */
+/* The position on the way back: a task and a time. */
 struct place {
     unsigned task;
     uint64_t at_ns;
@@ -315,7 +315,7 @@ static void go_back(struct pieces *pieces, struct place *place, unsigned kind)
     place->at_ns--;
 }
 
-/* What note @begun began held the task up since then. */
+/* The work that note @begun began delayed the task since then. */
 static void go_back_to(struct pieces *pieces, struct place *place, size_t begun,
                        unsigned kind)
 {
@@ -349,7 +349,7 @@ static void go_to_release(struct pieces *pieces, struct place *place, size_t rel
     }
 }
 
-/* The path to the end of the last task, backwards. 0: the notes make no sense. */
+/* The path to the end of the last task, backwards. 0: the notes are inconsistent. */
 static int find_path(struct pieces *pieces, uint64_t arrival_ns)
 {
     struct place place = {random_graph.task_count - 1, now.now_ns};
@@ -376,7 +376,7 @@ static int find_path(struct pieces *pieces, uint64_t arrival_ns)
 
 /* --- The recorded path --- */
 
-/* The nearest frame with a name says whose a segment is. */
+/* The nearest frame with a name gives the task of a segment. */
 static struct piece read_segment(const struct cpt_path *path,
                                  const struct cpt_segment *segment)
 {
@@ -389,7 +389,7 @@ static struct piece read_segment(const struct cpt_path *path,
     (void)snprintf(text, sizeof text, "%.*s", (int)name.bytes, name.data);
     if (sscanf(text, "S: s%u.%u", &piece.task, &piece.sleep) != 2 &&
         sscanf(text, "S: t%u", &piece.task) != 1) {
-        piece.kind = CPT_KIND_OTHER; /* nobody's: no model has that */
+        piece.kind = CPT_KIND_OTHER; /* no owner: the model never has that */
     }
     return piece;
 }
@@ -542,6 +542,6 @@ static void test_paths_are_true(void)
 }
 
 CU_TestInfo cpt_runtime_model_tests[] = {
-    {"paths are true", test_paths_are_true},
+    {"paths match what happened", test_paths_are_true},
     CU_TEST_INFO_NULL,
 };

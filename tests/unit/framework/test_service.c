@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_service.c - who is traced, what is answered, what is logged and counted */
+/* test_service.c - which requests are traced, their replies, records and counters */
 #include "tests/unit/framework/service_pair.h"
 
 #include "tests/support/failing_alloc.h"
@@ -57,7 +57,7 @@ static void test_record(void)
     inbound.traceparent =
         cpt_bytes_of("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-03");
     ask(pair.a, &inbound);
-    CU_ASSERT_EQUAL(answer.metadata_bytes, 0); /* nobody asked */
+    CU_ASSERT_EQUAL(answer.metadata_bytes, 0); /* no path was requested */
     reader = read_record(0, &record);
     CU_ASSERT_PTR_NOT_NULL_FATAL(reader);
     CU_ASSERT_TRUE(cpt_bytes_equal(record.service, cpt_bytes_of("A")));
@@ -203,7 +203,7 @@ static void test_kill_switch(void)
     close_pair();
 }
 
-/* --- The coin --- */
+/* --- Random sampling --- */
 
 static void test_coin(void)
 {
@@ -305,7 +305,7 @@ static void test_network_prefixes(void)
     prefix("10.0.0/8", CPT_INVALID);
 }
 
-/* Semantics 16: what a stranger asked for is cut before it is logged. */
+/* Semantics 16: a method from outside is cut before it is logged. */
 static void test_long_method_is_cut_in_the_record(void)
 {
     static char method[5000];
@@ -360,7 +360,7 @@ static void test_service_options_are_checked(void)
 
 /* --- Without memory --- */
 
-/* Whatever is refused, the request is answered once and nothing is kept. */
+/* Whichever allocation is refused, the request is answered once and no memory leaks. */
 static bool serve_with(const struct cpt_alloc *alloc)
 {
     struct cpt_service_options a = never;
@@ -385,7 +385,7 @@ static void test_allocation_failures(void)
     each_allocation_failure(serve_with);
 }
 
-/* --- Semantics 8: what goes on behind the answer --- */
+/* --- Semantics 8: work after the response --- */
 
 CPT_VALUE(after, int);
 
@@ -495,20 +495,20 @@ static void test_sink_that_refuses(void)
 }
 
 CU_TestInfo cpt_service_tests[] = {
-    {"who does not ask is not traced", test_unasked_is_untraced},
-    {"who asks gets the path", test_forced_returns_the_path},
+    {"a request that asks for no path is not traced", test_unasked_is_untraced},
+    {"a request that asks gets the path", test_forced_returns_the_path},
     {"the record", test_record},
     {"semantics 22, 27: forced and random at once", test_forced_and_random},
-    {"headers that are not heeded", test_headers_not_heeded},
-    {"whom an entry trusts", test_whom_an_entry_trusts},
+    {"ignored headers", test_headers_not_heeded},
+    {"clients that an entry trusts", test_whom_an_entry_trusts},
     {"an inner service follows its caller", test_inner_follows_its_caller},
     {"the kill switch", test_kill_switch},
     {"prefixes of trusted networks", test_network_prefixes},
     {"a long method is cut in the record", test_long_method_is_cut_in_the_record},
-    {"the coin", test_coin},
+    {"random sampling", test_coin},
     {"limits of attributes", test_attribute_limits},
     {"options are checked", test_service_options_are_checked},
-    {"semantics 8: behind the answer", test_behind_the_answer},
+    {"semantics 8: work after the response", test_behind_the_answer},
     {"allocation failures", test_allocation_failures},
     {"a sink that refuses", test_sink_that_refuses},
     CU_TEST_INFO_NULL,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_shared.c - one run for several requests: what each gets, and what each is
- * charged
- */
+/* test_shared.c - one run for several requests: the output and the time of each */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
 #include "tests/support/virtual_time.h"
@@ -31,7 +29,7 @@ struct answers {
 };
 CPT_VALUE(answers, struct answers);
 
-/* --- What is shared: a fill that takes 2 and 20 ms --- */
+/* --- The shared work: a fill that takes 2 and 20 ms --- */
 
 static int fill_count;
 static cpt_status fill_status;
@@ -76,7 +74,7 @@ static const struct cpt_task_def batch_tasks[] = {
 static const struct cpt_graph batch_graph = {"S", CPT_GIVES(keys), CPT_GIVES(answers),
                                              batch_tasks, 1};
 
-/* --- Who asks: at once, for key 7; or at the time that the query says, in ms --- */
+/* --- Requests: for key 7 at once, or at the time in ms that the query gives --- */
 
 static struct cpt_shared *cache;
 static struct cpt_shared *batches;
@@ -204,7 +202,7 @@ static void tear_down(void)
     cpt_plan_free(batcher_plan);
 }
 
-/* A request that comes @ms after the beginning of the test. */
+/* A request that arrives @ms after the beginning of the test. */
 static void come_at(unsigned ms, const struct cpt_plan *plan, int query, int is_traced)
 {
     virtual_run_until(&now, 1000 * (uint64_t)MS + (uint64_t)ms * MS);
@@ -232,7 +230,7 @@ static void test_single_flight(void)
     tear_down();
 }
 
-/* Whoever comes later is charged the rest of the run; the worker was busy till 2. */
+/* A late request is charged the rest of the run; the worker was busy until 2. */
 static void test_a_late_joiner_has_the_tail(void)
 {
     set_up((struct cpt_shared_options){0});
@@ -247,7 +245,7 @@ static void test_a_late_joiner_has_the_tail(void)
     tear_down();
 }
 
-/* Another key is another run; and after the end the next begins anew. */
+/* Another key is another run; after the end of a run the next one begins anew. */
 static void test_keys_and_ends(void)
 {
     set_up((struct cpt_shared_options){0});
@@ -263,7 +261,7 @@ static void test_keys_and_ends(void)
     tear_down();
 }
 
-/* The run of an untraced request notes its times all the same. */
+/* The run of an untraced request still records its times. */
 static void test_untraced_first(void)
 {
     set_up((struct cpt_shared_options){0});
@@ -330,8 +328,7 @@ static void test_all_may_leave(void)
     tear_down();
 }
 
-/* A request that is cancelled from outside leaves too: both the run and the others go
- * on. */
+/* A request that is cancelled from outside leaves too; the run and the others go on. */
 static void test_who_is_cancelled_leaves(void)
 {
     struct cpt_request_handle *handle = NULL;
@@ -426,8 +423,7 @@ static void test_batch_by_count(void)
         come_at(2 * i, batcher_plan, (int)i, 1);
     }
     virtual_run(&now);
-    CU_ASSERT_EQUAL(fill_count,
-                    2); /* three at once, and the fourth when its time came */
+    CU_ASSERT_EQUAL(fill_count, 2); /* three at once, the fourth when its time came */
     CU_ASSERT_EQUAL(outcomes[2].output, 23);
     CU_ASSERT_EQUAL(outcomes[3].output, 31);
     CU_ASSERT_STRING_EQUAL(outcomes[0].path, BULK ";S: ‹batch wait› 4, " BULK
@@ -460,7 +456,8 @@ static void test_refused_options(void)
     CU_ASSERT_PTR_NULL(cpt_shared_new(&options, NULL));
     options.batch_count_max = CPT_SHARED_BATCH_MAX;
     error = (struct cpt_error){0};
-    CU_ASSERT_PTR_NULL(cpt_shared_new(&options, &error)); /* its plan takes no batch */
+    CU_ASSERT_PTR_NULL(
+        cpt_shared_new(&options, &error)); /* its plan accepts no batch */
     CU_ASSERT_EQUAL(error.status, CPT_INVALID);
     options.batch_count_max = 0;
     options.keys_max = CPT_SHARED_KEYS_MAX + 1;
@@ -546,17 +543,17 @@ static void test_without_memory(void)
 }
 
 CU_TestInfo cpt_shared_tests[] = {
-    {"one run serves all who ask", test_single_flight},
+    {"one run serves all requests", test_single_flight},
     {"a late joiner is charged the tail", test_a_late_joiner_has_the_tail},
     {"keys are apart, and nothing is kept", test_keys_and_ends},
-    {"a run for the untraced notes its times", test_untraced_first},
+    {"a run of an untraced request records its times", test_untraced_first},
     {"an untraced run is a blind spot", test_untraced_run_is_a_blind_spot},
     {"failure reaches all", test_failure_reaches_all},
-    {"who gives up leaves", test_who_gives_up_leaves},
-    {"who is cancelled leaves", test_who_is_cancelled_leaves},
+    {"a request whose deadline passes leaves", test_who_gives_up_leaves},
+    {"a cancelled request leaves", test_who_is_cancelled_leaves},
     {"all may leave", test_all_may_leave},
     {"keys, waiters and keys' length have limits", test_limits},
-    {"a batch begins when its time has come", test_batch_by_time},
+    {"a batch begins when its time comes", test_batch_by_time},
     {"a batch begins when it is full", test_batch_by_count},
     {"a batch of one does not wait", test_batch_of_one},
     {"wrong options are refused", test_refused_options},

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * test_stealing.c - what a pool promises beside running things: who is woken, whose
- * turn it is, who takes the place of a blocked worker, and that it may be freed by the
- * owner of the last work
+ * test_stealing.c - what a pool guarantees besides running work: which thread is woken,
+ * whose turn it is, which thread replaces a blocked worker, and that the owner of the
+ * last work may free it
  *
- * Worker threads record, the test asserts afterwards.
+ * Worker threads record events; the test checks them afterwards.
  */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
@@ -69,7 +69,7 @@ static void run_node(struct cpt_work *work)
     free(node);
 }
 
-/* A tree, and its end. */
+/* A tree of works, and its end. */
 static void *run_tree(void *context)
 {
     atomic_int left = 1;
@@ -140,7 +140,7 @@ static void test_freed_once_the_last_work_has_run(void)
     }
 }
 
-/* --- Who is woken --- */
+/* --- Which thread is woken --- */
 
 static void test_one_work_wakes_one_thread(void)
 {
@@ -194,7 +194,7 @@ struct huge {
     struct cpt_work work;
     int count;
     int stop_at;
-    sem_t reached; /* the place where it waits once … */
+    sem_t reached; /* the point where it waits once … */
     sem_t go_on;   /* … for this */
     sem_t end;
     atomic_int small_at;
@@ -262,7 +262,7 @@ static void test_a_huge_one_does_not_starve_a_small_one(void)
     deinit_huge(&huge);
 }
 
-/* Does not come back to its worker by itself, but asks. */
+/* Does not return to its worker by itself, but checks whether to yield. */
 static void run_long(struct cpt_work *work)
 {
     struct huge *huge = (struct huge *)work;
@@ -404,7 +404,7 @@ static void run_exclusive(struct cpt_work *work)
     atomic_fetch_sub(exclusive->left, 1);
 }
 
-/* Runs works on a quiet pool. How many ran at once, at most. */
+/* Runs works on an idle pool. The largest number that ran at once. */
 static int run_exclusives(void)
 {
     enum { EXCLUSIVES = 500 };
@@ -445,7 +445,7 @@ static void test_another_takes_the_place_of_a_blocked_worker(void)
         (void)sem_post(&blocked[i].go_on);
         wait_for(&blocked[i].end);
     }
-    (void)usleep(20000); /* they go to sleep */
+    (void)usleep(20000); /* until they sleep */
     CU_ASSERT_EQUAL(run_exclusives(), 1);
     cpt_pool_free(pool);
     for (int i = 0; i < BLOCKED; i++) {
@@ -470,7 +470,7 @@ static void test_limit_of_extra_workers(void)
     }
     pool->submit(pool, &last.work);
     (void)usleep(2000);
-    CU_ASSERT_EQUAL(sem_trywait(&last.has_run), -1); /* nobody is there for it */
+    CU_ASSERT_EQUAL(sem_trywait(&last.has_run), -1); /* no thread is free for it */
     (void)sem_post(&blocked[1].go_on);
     wait_for(&last.has_run);
     (void)sem_post(&blocked[0].go_on);
@@ -485,10 +485,10 @@ static void test_limit_of_extra_workers(void)
     (void)sem_destroy(&last.has_run);
 }
 
-/* --- A system that makes no threads --- */
+/* --- A system that creates no threads --- */
 
-/* So many more calls fail, as if the system had no thread to give just now. The linker
- * puts this in the place of pthread_create(). */
+/* The number of calls that still fail, as if the system had no more threads. The linker
+ * replaces pthread_create() by this. */
 static atomic_int create_failures;
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
@@ -506,7 +506,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     return __real_pthread_create(thread, attributes, run, context);
 }
 
-enum { REFUSALS = 200 }; /* more than the pool has places: 1 + 2 + 64 */
+enum { REFUSALS = 200 }; /* more than the slots of the pool: 1 + 2 + 64 */
 
 struct refused {
     struct cpt_work work;
@@ -516,7 +516,8 @@ struct refused {
     int has_last_run;
 };
 
-/* Blocks often while no thread can be made, then once more, with work for another. */
+/* Blocks often while no thread can be created, then once more, with work for
+ * another. */
 static void run_refused(struct cpt_work *work)
 {
     struct refused *refused = (struct refused *)work;
@@ -557,7 +558,7 @@ static void test_threads_that_could_not_be_made_take_no_place(void)
     (void)sem_destroy(&refused.last.has_run);
 }
 
-/* Not even the first thread of a new pool. */
+/* Even the first thread of a new pool fails. */
 static void test_a_pool_needs_its_threads(void)
 {
     const struct cpt_pool_options options = {.struct_bytes = sizeof options,
@@ -636,13 +637,13 @@ static void test_limit_of_foreign_threads(void)
         (void)pthread_barrier_destroy(&adopted);
         CU_ASSERT_EQUAL(atomic_load(&ok_count),
                         (int)(count < ADOPTED_MAX ? count : ADOPTED_MAX));
-        CU_ASSERT_EQUAL(cpti_pool_adopt(pool), CPT_OK); /* places are given back */
+        CU_ASSERT_EQUAL(cpti_pool_adopt(pool), CPT_OK); /* slots are free again */
         cpti_pool_leave(pool);
         cpt_pool_free(pool);
     }
 }
 
-/* --- Timers against those who cancel them --- */
+/* --- Timers against threads that cancel them --- */
 
 enum { RACES = 400 };
 
@@ -732,20 +733,20 @@ CU_TestInfo cpt_stealing_tests[] = {
     {"a pool may be freed once its last work has run",
      test_freed_once_the_last_work_has_run},
     {"one work wakes one thread", test_one_work_wakes_one_thread},
-    {"nobody is woken where nobody sleeps", test_nobody_is_woken_where_nobody_sleeps},
+    {"no thread is woken if none sleeps", test_nobody_is_woken_where_nobody_sleeps},
     {"a huge request does not starve a small one",
      test_a_huge_one_does_not_starve_a_small_one},
-    {"a long one yields when its turn is over", test_a_long_one_yields},
-    {"what a deque cannot hold goes through the inbox",
+    {"a long work yields when its turn is over", test_a_long_one_yields},
+    {"works beyond a deque go through the inbox",
      test_what_a_deque_cannot_hold_goes_through_the_inbox},
-    {"another takes the place of a blocked worker, for so long",
+    {"another thread replaces a blocked worker meanwhile",
      test_another_takes_the_place_of_a_blocked_worker},
-    {"only so many extra workers", test_limit_of_extra_workers},
-    {"threads that could not be made take no place",
+    {"the number of extra workers is limited", test_limit_of_extra_workers},
+    {"threads that could not be created take no slot",
      test_threads_that_could_not_be_made_take_no_place},
     {"a pool needs its threads", test_a_pool_needs_its_threads},
     {"a foreign thread takes part", test_a_foreign_thread_takes_part},
-    {"only so many foreign threads take part", test_limit_of_foreign_threads},
+    {"the number of foreign threads is limited", test_limit_of_foreign_threads},
     {"a timer fires once or is cancelled", test_a_timer_fires_once_or_is_cancelled},
     {"the option of extra workers is checked", test_extra_option_is_checked},
     {"every allocation may fail", test_every_allocation_may_fail},

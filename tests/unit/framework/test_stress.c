@@ -5,22 +5,21 @@
  *
  * Random graphs with tasks that fail or cancel what they have started, deadlines of
  * waits and of requests, requests that are cancelled from outside, work that two
- * foreign threads complete (early, late, after the request has ended, when told to
- * stop), refused allocations and tiny memory limits, on pools of one to four workers,
- * now and then with thousands of requests at once.
+ * foreign threads complete (early, late, after the request has ended, when cancelled),
+ * refused allocations and tiny memory limits, on pools of one to four workers,
+ * sometimes with thousands of requests at once.
  *
- * Which steps fail, the input of a request says (its fate). So each graph is also run
- * one request after the other, on one thread, in virtual time, where nothing strikes:
- * that says what the status and the output have to be. A request that was not struck
- * has just these. One that was may have ended for that reason instead, but not for any
- * other; only refused memory may change the output, where tasks that are wanted and not
- * needed have failed for it.
+ * The input of a request (its fate) decides which steps fail. So each graph is also run
+ * one request after the other, on one thread, in virtual time, without disturbances:
+ * this gives the expected status and output. An undisturbed request must have just
+ * these. A disturbed one may have ended for that reason instead, but for no other; only
+ * refused memory may change the output, if tasks that are wanted and not needed failed.
  *
- * Whatever happens: `done` comes once and has an output or a sentence, the path
- * conserves time, `gone` comes once, and no memory stays.
+ * Always: `done` is called once and has an output or a sentence, the path conserves
+ * time, `gone` is called once, and no memory leaks.
  *
- * Run under ThreadSanitizer and AddressSanitizer by make test-all. CPT_TEST_CASES sets
- * how many graphs, CPT_TEST_SEED which.
+ * make test-all runs it under ThreadSanitizer and AddressSanitizer. CPT_TEST_CASES sets
+ * the number of graphs, CPT_TEST_SEED the seed.
  */
 #include "tests/support/random_graph.h"
 #include "tests/support/suites.h"
@@ -35,7 +34,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What costs 2 s plain takes a minute under a sanitizer, on a machine of two. */
+/* 2 s without a sanitizer are a minute with one, on two cores. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define IS_SANITIZED 1
 #elif defined(__has_feature)
@@ -100,7 +99,7 @@ static void complete_later(struct cpt_pending *pending, const struct random_work
     }
 }
 
-/* Takes one that is due. */
+/* Takes one due work. */
 static struct cpt_pending *take_due(void)
 {
     const uint64_t until_ns = now_ns();
@@ -146,7 +145,7 @@ static void *run_foreign(void *context)
     return NULL;
 }
 
-/* --- How requests have to end --- */
+/* --- The expected outcomes --- */
 
 struct end {
     cpt_status status;
@@ -171,7 +170,7 @@ static void note_end(struct cpt_request *request, void *context)
     *end = (struct end){cpt_request_status(request), output != NULL ? *output : 0};
 }
 
-/* Runs the graph once for each fate, in virtual time, without anything that strikes. */
+/* Runs the graph once for each fate, in virtual time, without disturbances. */
 static void find_expected(const struct cpt_plan *plan, uint64_t first_input)
 {
     static struct virtual_time now;
@@ -195,7 +194,7 @@ static void find_expected(const struct cpt_plan *plan, uint64_t first_input)
     random_graph.hooks = hooks;
 }
 
-/* --- What strikes --- */
+/* --- Disturbances --- */
 
 struct batch {
     atomic_int done_count;
@@ -296,7 +295,7 @@ static int is_path_sound(struct cpt_request *request)
     return is_sound;
 }
 
-/* Whether it ended as it has to, or for what has struck it. */
+/* Whether it ended as expected, or because of its disturbance. */
 static int is_end_allowed(const struct one *one, const struct end *end)
 {
     const int lacked_memory = atomic_load(&one->is_refused) || one->is_short_of_memory;
@@ -340,7 +339,7 @@ static void note_gone(void *context)
     atomic_fetch_add(&((const struct one *)context)->batch->gone_count, 1);
 }
 
-/* Cancels any of those that were started, or that may be gone; or none. */
+/* Cancels one of the started requests, even if it has ended; or none. */
 static void cancel_one(uint64_t *random, struct cpt_request_handle *const *handles,
                        int count)
 {
@@ -352,7 +351,7 @@ static void cancel_one(uint64_t *random, struct cpt_request_handle *const *handl
     }
 }
 
-/* Starts request @i. A quarter of them nothing can strike. */
+/* Starts request @i. A quarter of them are never disturbed. */
 static int start_one(int i, uint64_t *random, struct cpt_request_options options,
                      uint64_t first_input, struct cpt_request_handle **handle)
 {
@@ -380,8 +379,8 @@ static int start_one(int i, uint64_t *random, struct cpt_request_options options
                : cpt_request_start_held(&options, handle, NULL) == CPT_OK;
 }
 
-/* Starts @count requests, all at once if @at_once: none ends well before the last has
- * begun. How many were started. */
+/* Starts @count requests, all at once if @at_once: then none succeeds before the last
+ * has begun. The number started. */
 static int run_batch(uint64_t *random, const struct cpt_request_options *options,
                      uint64_t first_input, int count, int at_once)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_subgraph.c - components that are started while a request runs: what they give,
- * what stands on the path, what is left when they fail */
+/* test_subgraph.c - components that are started while a request runs: their output,
+ * their path, and what remains when they fail */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
 #include "tests/support/virtual_time.h"
@@ -26,7 +26,7 @@ CPT_VALUE(item, int);
 CPT_VALUE(weight, int);
 CPT_VALUE(score, int);
 
-/* --- The component: two tasks, as long as its input says --- */
+/* --- The component: two tasks, as long as its input gives --- */
 
 static cpt_status weigh(struct cpt_task *task)
 {
@@ -107,7 +107,7 @@ static cpt_status spawn_one(struct cpt_task *task)
     spend(4);
     waiting->first = cpt_spawn(task, "item", item_plan, item, cpt_input(task, query));
     CU_ASSERT_PTR_NULL(cpt_run_output(waiting->first, score)); /* not yet */
-    spend(5); /* computes on: not on the path */
+    spend(5); /* computes: not on the path */
     return cpt_await(task, waiting->first, use_one);
 }
 
@@ -118,7 +118,7 @@ static void test_component_on_the_path(void)
     CU_ASSERT_EQUAL(outcome.status, CPT_OK);
     CU_ASSERT_EQUAL(outcome.output, 11);
     CU_ASSERT_EQUAL(outcome.latency_ns, 25 * MS); /* 4 + 5 + 2 + 1 + 10 + 3 */
-    /* It was queued while the only worker computed on. */
+    /* It was queued while the only worker computed. */
     CU_ASSERT_STRING_EQUAL(outcome.path,
                            "S: /;S: A 4, S: /;S: A;S: item;S: weigh;S: ‹queue› 5, "
                            "S: /;S: A;S: item;S: weigh 2, S: /;S: A;S: item;S: rate 1, "
@@ -313,7 +313,7 @@ static void test_failure_reaches_the_parent(void)
     CU_ASSERT_STRING_EQUAL(outcome.path, "S: /;S: A;S: item;S: weigh 2");
 }
 
-/* --- Given up --- */
+/* --- Abandoned --- */
 
 static cpt_status after_deadline(struct cpt_task *task)
 {
@@ -333,7 +333,7 @@ static cpt_status spawn_for_so_long(struct cpt_task *task)
     return cpt_await_all_for(task, 6 * MS, after_deadline);
 }
 
-/* A deadline cancels what it gives up: nothing of the component is left. */
+/* A deadline cancels what it abandons: nothing of the component is left. */
 static void test_deadline_cancels(void)
 {
     const struct outcome outcome = run_task(spawn_for_so_long, 1);
@@ -399,7 +399,7 @@ static void test_waiting_in_the_step(void)
                            "S: /;S: A;S: item;S: rate;S: disk 10, S: /;S: A 3");
 }
 
-/* --- A component in the place of a function --- */
+/* --- A component in place of a function --- */
 
 CPT_VALUE(first_score, int);
 CPT_VALUE(second_score, int);
@@ -422,7 +422,7 @@ static const struct cpt_task_def twice_tasks[] = {
 static const struct cpt_graph twice = {"T", CPT_GIVES(query), CPT_GIVES(page),
                                        twice_tasks, 3};
 
-/* Its tasks have the name of the service that it is a part of. */
+/* Its tasks have the name of the service that it belongs to. */
 static void test_static_component(void)
 {
     const struct outcome outcome = run_one(&now, &twice, 1);
@@ -473,7 +473,7 @@ static cpt_status reduce_what_is_there(struct cpt_task *task)
     return CPT_OK;
 }
 
-/* Spawns until it is refused; the pending then says why, or there is none. */
+/* Spawns until refused; the pending then has the reason, or there is none. */
 static cpt_status map_without_end(struct cpt_task *task)
 {
     struct cpt_pending *pending = NULL;
@@ -539,7 +539,8 @@ static cpt_status map_three(struct cpt_task *task)
     return cpt_await_all(task, reduce_or_fail);
 }
 
-/* Each allocation refused once: the request ends, well or not, and nothing is lost. */
+/* Each allocation refused once: the request ends, successfully or not, without
+ * leaks. */
 static void test_without_memory(void)
 {
     const struct cpt_task_def tasks[] = {
@@ -565,7 +566,7 @@ static void test_without_memory(void)
 }
 
 CU_TestInfo cpt_subgraph_tests[] = {
-    {"a component stands below its task", test_component_on_the_path},
+    {"a component is below its task", test_component_on_the_path},
     {"an untraced component reads no clock", test_untraced_component},
     {"a map over elements", test_map},
     {"recursion repeats its frames", test_recursion_repeats_its_frames},
@@ -573,7 +574,7 @@ CU_TestInfo cpt_subgraph_tests[] = {
     {"an input of another name is refused", test_other_input_is_refused},
     {"status and sentence reach the parent", test_failure_reaches_the_parent},
     {"a deadline cancels a component", test_deadline_cancels},
-    {"nobody has to wait", test_component_that_nobody_waits_for},
+    {"a component need not be awaited", test_component_that_nobody_waits_for},
     {"the failure of the parent cancels", test_failure_of_the_parent_cancels},
     {"a step may wait for one", test_waiting_in_the_step},
     {"a component in place of a function", test_static_component},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_waiting.c - steps that block: what they stand for on the path, on which executor
- * they may, and that none blocks for ever without a word */
+/* test_waiting.c - steps that block: their path, the executors that allow them, and
+ * that a wait that would never end is refused */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/suites.h"
@@ -73,7 +73,7 @@ static void test_untraced_it_reads_no_clock(void)
     CU_ASSERT_EQUAL(now.read_count, 0);
 }
 
-/* What is complete already, or ends while it computes, is not waited for. */
+/* Work that is complete, or ends while the task computes, is not waited for. */
 static cpt_status compute_on(struct cpt_task *task)
 {
     struct cpt_pending *nap = cpt_sleep(task, "nap", 5 * MS);
@@ -149,7 +149,7 @@ static void test_waits_for_started_tasks(void)
                                          "S: /;S: render;S: news 1, S: /;S: render 4");
 }
 
-/* Others that were ready run on top, and the step goes on when they have returned. */
+/* Other ready tasks run on top, and the step resumes when they have returned. */
 static cpt_status be_slow(struct cpt_task *task)
 {
     spend(20);
@@ -192,7 +192,7 @@ static void test_others_run_on_top(void)
 static cpt_status depth_status; /* of the deepest */
 static unsigned depth_wanted;
 
-/* One request within the other's wait, all on one thread. */
+/* Requests within each other's waits, all on one thread. */
 static cpt_status wait_deeper(struct cpt_task *task)
 {
     const int level = *cpt_input(task, query);
@@ -243,7 +243,7 @@ static void test_depth_is_limited(void)
     }
 }
 
-/* --- What can never come --- */
+/* --- Waits that never end --- */
 
 static struct cpt_pending *kept;
 
@@ -266,7 +266,7 @@ static cpt_status wait_for_what_is_below(struct cpt_task *task)
     return CPT_OK;
 }
 
-/* Waits without a thread until news does with one. */
+/* Awaits without a thread until news blocks one. */
 static cpt_status pause_first(struct cpt_task *task)
 {
     return cpt_await(task, cpt_sleep(task, "pause", MS), wait_for_what_is_below);
@@ -561,7 +561,7 @@ static void test_pool_with_replacements(void)
     }
 }
 
-/* A step that blocks for one that awaits one that blocks. */
+/* A step blocks for a task that awaits a task that blocks. */
 static cpt_status wait_for_news_only(struct cpt_task *task)
 {
     const cpt_status status = cpt_wait(task, cpt_start(task, news));
@@ -625,7 +625,7 @@ static void test_a_queue_is_run_meanwhile(void)
     cpt_plan_free(plan);
 }
 
-/* --- Random graphs, whose waits block here and there --- */
+/* --- Random graphs, some of whose waits block --- */
 
 enum { GRAPHS = 150, POOL_GRAPHS = 20, CALLERS = 3 };
 
@@ -798,11 +798,11 @@ static void test_random_graphs_on_pools(void)
 CU_TestInfo cpt_waiting_tests[] = {
     {"a wait is on the path as an await", test_a_wait_is_on_the_path},
     {"untraced it reads no clock", test_untraced_it_reads_no_clock},
-    {"what is complete is not waited for", test_what_is_complete_is_not_waited_for},
-    {"waits for started tasks, one in the other", test_waits_for_started_tasks},
-    {"others run on top, and it goes on after them", test_others_run_on_top},
+    {"complete work is not waited for", test_what_is_complete_is_not_waited_for},
+    {"nested waits for started tasks", test_waits_for_started_tasks},
+    {"others run on top, and it resumes after them", test_others_run_on_top},
     {"the depth is limited", test_depth_is_limited},
-    {"a wait for what is buried is refused", test_a_wait_for_what_is_buried_is_refused},
+    {"a wait for a buried task is refused", test_a_wait_for_what_is_buried_is_refused},
     {"wrong waits are refused", test_wrong_waits_are_refused},
     {"an event loop cannot block", test_a_loop_cannot_block},
     {"the end of the request ends the wait", test_a_failed_request_ends_the_wait},

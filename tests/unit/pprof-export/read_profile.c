@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is left of a message. */
+/* The rest of a message. */
 struct input {
     const unsigned char *at;
     const unsigned char *end;
@@ -79,8 +79,8 @@ static size_t packed(struct input input, uint64_t *values, size_t capacity)
     return count;
 }
 
-/* @array with room for one more than @count; it doubles whenever that is a power of
- * two, so that no capacity has to be kept. */
+/* @array with room for one more than @count; it doubles whenever @count is a power of
+ * two, so no capacity is kept. */
 static void *grown(void *array, size_t count, size_t element_bytes)
 {
     void *result = array;
@@ -165,7 +165,7 @@ static void read_location(struct read_profile *profile, struct input input)
 
 static void read_function(struct read_profile *profile, struct input input)
 {
-    static const unsigned fields[] = {1, 2, 4}; /* 3, system_name, may not be there */
+    static const unsigned fields[] = {1, 2, 4}; /* 3, system_name, may be absent */
     uint64_t values[3];
 
     numbers(input, fields, values, 3);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * read_profile.h - a profile read back by other means than those that wrote it
+ * read_profile.h - reads a profile by other code than the code that wrote it
  *
- * A few lines of protobuf by hand, from the description of the wire format. It fails
- * the test on all that a strict reader would refuse.
+ * A small protobuf reader, written from the description of the wire format. It fails
+ * the test on everything that a strict reader would refuse.
  */
 #ifndef READ_PROFILE_H
 #define READ_PROFILE_H
@@ -45,7 +45,7 @@ struct read_profile {
     uint64_t default_type;
 };
 
-/* Reads @bytes at @data; give it back by read_profile_deinit(). */
+/* Reads @bytes at @data; free the result with read_profile_deinit(). */
 void read_profile(struct read_profile *profile, const unsigned char *data,
                   size_t bytes);
 void read_profile_deinit(struct read_profile *profile);

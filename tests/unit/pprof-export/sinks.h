@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* sinks.h - sinks of tests: one that keeps all, one that refuses at a point */
+/* sinks.h - sinks for tests: one keeps all, one fails at a limit */
 #ifndef SINKS_H
 #define SINKS_H
 
@@ -12,7 +12,7 @@
 struct kept {
     unsigned char *data;
     size_t bytes;
-    size_t bytes_max; /* refuses beyond; 0 for no limit */
+    size_t bytes_max; /* fails beyond; 0: no limit */
 };
 
 static inline int keep(void *context, const void *data, size_t bytes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_folded.c - folded stacks: one line a stack, and they add up */
+/* test_folded.c - folded stacks: one line for each stack, and they add up */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
 #include "tests/unit/aggregate/paths.h"
@@ -99,7 +99,7 @@ CU_TestInfo cpt_folded_tests[] = {
     {"lines are stacks in order", test_lines_are_stacks_in_order},
     {"no name breaks a line", test_no_name_breaks_a_line},
     {"lines add up to the mean", test_lines_add_up_to_the_mean},
-    {"no requests are refused", test_no_requests_are_refused},
+    {"an empty tree is refused", test_no_requests_are_refused},
     {"survives a lack of memory", test_survives_a_lack_of_memory},
     CU_TEST_INFO_NULL,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_profile.c - what is written says what the tree says, and obeys pprof's rules */
+/* test_profile.c - a profile holds the rows of its tree, and obeys pprof's rules */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
 #include "tests/unit/aggregate/paths.h"
@@ -27,7 +27,7 @@ static struct kept write_profile(const struct cpt_tree *tree,
     return kept;
 }
 
-/* The rules that hold whatever the tree is. */
+/* The rules that hold for any tree. */
 static void check_rules(const struct read_profile *profile)
 {
     static const char *const words[3][2] = {{"requests", "count"},
@@ -60,7 +60,7 @@ static void check_rules(const struct read_profile *profile)
     }
 }
 
-/* Each sample is the row of its stack, and no row with time is missing. */
+/* Each sample is the row of its stack; no row with time is missing. */
 static void check_samples(const struct read_profile *profile,
                           const struct cpt_tree *tree)
 {
@@ -222,7 +222,7 @@ static void test_comments_say_what_was_selected(void)
     cpt_tree_free(tree);
 }
 
-/* The file that pprof shows, for a tree of such requests. */
+/* The file name that pprof shows for a tree of such requests. */
 static void check_title(const char *text, const char *entry, const char *title)
 {
     struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
@@ -356,8 +356,8 @@ static void test_labels_are_on_every_sample(void)
     cpt_tree_free(tree);
 }
 
-/* The sum of the values of @type over the samples of @profile that are of @stack and,
- * unless it is NULL, labelled with @text. */
+/* The sum of the values of @type over the samples of @profile with @stack and, unless
+ * it is NULL, the label @text. */
 static uint64_t sum_of(const struct read_profile *profile, const char *stack,
                        const char *text, size_t type)
 {
@@ -377,8 +377,8 @@ static uint64_t sum_of(const struct read_profile *profile, const char *stack,
     return sum;
 }
 
-/* Random requests in three groups, one of which has none: the samples of all groups
- * add up to those of a profile without. */
+/* Random requests in three groups, one of them empty: the samples of all groups add up
+ * to those of a profile without groups. */
 static void test_samples_of_groups_add_up(void)
 {
     static const char *const key = "arm";
@@ -568,7 +568,7 @@ static void test_a_sink_that_refuses_ends_it(void)
     cpt_tree_free(tree);
 }
 
-/* A stack of the greatest depth, and many functions: no limit of 65,535 elements. */
+/* The deepest stack, and many functions: there is no limit of 65,535 elements. */
 static void test_large_trees_are_written_whole(void)
 {
     struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
@@ -698,23 +698,23 @@ CU_TestInfo cpt_profile_tests[] = {
     {"samples are the rows of the tree", test_samples_are_the_rows_of_the_tree},
     {"gzip holds the same bytes", test_gzip_holds_the_same_bytes},
     {"equal trees give equal profiles", test_equal_trees_give_equal_profiles},
-    {"comments say what was selected", test_comments_say_what_was_selected},
+    {"comments describe the selection", test_comments_say_what_was_selected},
     {"the title is the entry service", test_the_title_is_the_entry_service},
     {"the file of a function is its service",
      test_the_file_of_a_function_is_its_service},
-    {"refuses what makes no profile", test_refuses_what_makes_no_profile},
+    {"trees without a profile are refused", test_refuses_what_makes_no_profile},
     {"totals near the end of numbers are refused",
      test_totals_near_the_end_of_numbers_are_refused},
-    {"a sink that refuses ends it", test_a_sink_that_refuses_ends_it},
+    {"a sink that fails ends it", test_a_sink_that_refuses_ends_it},
     {"large trees are written whole", test_large_trees_are_written_whole},
     {"survives a lack of memory", test_survives_a_lack_of_memory},
     {"a model that pprof would refuse is not written",
      test_a_model_that_pprof_would_refuse_is_not_written},
-    {"text is made clean", test_text_is_made_clean},
+    {"text is sanitised", test_text_is_made_clean},
     {"labels are on every sample", test_labels_are_on_every_sample},
     {"samples of groups add up", test_samples_of_groups_add_up},
-    {"groups have what their requests spent",
+    {"groups have the time of their requests",
      test_groups_have_what_their_requests_spent},
-    {"what is no label is refused", test_refuses_what_is_no_label},
+    {"invalid labels are refused", test_refuses_what_is_no_label},
     CU_TEST_INFO_NULL,
 };

@@ -68,7 +68,7 @@ static void test_rows_read_as_they_were_written(void)
     cpti_rows_deinit(&rows);
 }
 
-/* A length that never ends, and one that is longer than all memory. */
+/* A length that never ends, and one that exceeds all memory. */
 static void test_lengths_from_outside(void)
 {
     static const unsigned char endless[] = {255, 255, 255, 255, 255, 255,
@@ -110,7 +110,7 @@ static void test_a_number_means_one_stack(void)
     cpti_stacks_deinit(&stacks);
 }
 
-/* No byte of a value stands in the statement. */
+/* No byte of a value is in the statement. */
 static void test_values_in_sql(void)
 {
     const struct cpti_store_value value = {.text = {"' OR 1 --", 9}, .truth = -1};
@@ -170,7 +170,8 @@ static void test_stacks_are_found_by_what_they_are(void)
     cpti_stacks_deinit(&stacks);
 }
 
-/* 90 months go at once, as a server takes at most 100; rows of one stay together. */
+/* 90 months go in one part, as a server takes at most 100; rows of one month stay
+ * together. */
 static void test_batches_of_many_months_go_in_parts(void)
 {
     enum { ROWS = 1000 };
@@ -237,10 +238,10 @@ static void test_numbers_in_sql(void)
 
 static CU_TestInfo store_tests[] = {
     {"sha256", test_sha256},
-    {"rows read as they were written", test_rows_read_as_they_were_written},
+    {"rows are read as they were written", test_rows_read_as_they_were_written},
     {"lengths from outside", test_lengths_from_outside},
-    {"a number means one stack", test_a_number_means_one_stack},
-    {"stacks are found by what they are", test_stacks_are_found_by_what_they_are},
+    {"a number identifies one stack", test_a_number_means_one_stack},
+    {"stacks are found by their content", test_stacks_are_found_by_what_they_are},
     {"batches of many months go in parts", test_batches_of_many_months_go_in_parts},
     {"values in SQL", test_values_in_sql},
     {"numbers in SQL", test_numbers_in_sql},

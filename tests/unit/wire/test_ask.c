@@ -137,7 +137,7 @@ static void test_every_prefix_ends_well(void)
         struct cpt_bytes part = {copy + sizeof copy - bytes, bytes};
         struct cpt_ask ask;
 
-        memcpy(copy + sizeof copy - bytes, value, bytes); /* sanitizers see the end */
+        memcpy(copy + sizeof copy - bytes, value, bytes); /* sanitizers see overreads */
         (void)cpt_ask_parse(&part, 1, &ask, NULL);
     }
 }

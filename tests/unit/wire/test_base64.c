@@ -95,7 +95,7 @@ static void test_nothing_is_written_beyond_the_capacity(void)
 
 CU_TestInfo cpt_base64_tests[] = {
     {"the vectors of RFC 4648, with and without padding", test_vectors_of_the_rfc},
-    {"what was encoded comes back", test_all_bytes_come_back},
+    {"encoded bytes come back", test_all_bytes_come_back},
     {"anything that is not canonical is refused", test_junk_is_refused},
     {"nothing is written beyond the capacity",
      test_nothing_is_written_beyond_the_capacity},

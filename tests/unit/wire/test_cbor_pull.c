@@ -94,7 +94,7 @@ static void test_hostile_heads(void)
         {"\x5b\xff\xff\xff\xff\xff\xff\xff\xff", 9, CPT_CORRUPT}, /* 2^64 - 1 bytes */
         {"\x5b\xff\xff\xff\xff\xff\xff\xff\xf7", 9, CPT_CORRUPT},
         {"\x7b\x7f\xff\xff\xff\xff\xff\xff\xff", 9, CPT_CORRUPT},
-        {"\x9b\xff\xff\xff\xff\xff\xff\xff\xff", 9, CPT_CORRUPT}, /* so many items */
+        {"\x9b\xff\xff\xff\xff\xff\xff\xff\xff", 9, CPT_CORRUPT}, /* as many items */
         {"\xbb\x80\x00\x00\x00\x00\x00\x00\x00", 9, CPT_CORRUPT},
         {"\xbb\x80\x00\x00\x00\x00\x00\x00\x01\x00\x00", 11, CPT_CORRUPT},
         {"\x82\x01", 2, CPT_CORRUPT},
@@ -150,7 +150,7 @@ static void test_depth_needs_no_stack(void)
     CU_ASSERT_EQUAL(cbor.at, 1);
 }
 
-/* Every first byte, all lengths up to twelve, and what is behind it at random. */
+/* Every first byte, all lengths up to twelve, followed by random bytes. */
 static void test_short_ways_are_those_of_the_decoder(void)
 {
     const uint64_t seed = test_random_seed("heads");
@@ -187,8 +187,7 @@ CU_TestInfo cpt_cbor_pull_tests[] = {
     {"what was put comes out", test_what_was_put_comes_out},
     {"only UTF-8 is text", test_text_or_bytes},
     {"a head that claims too much is refused", test_hostile_heads},
-    {"the short ways are those of the decoder",
-     test_short_ways_are_those_of_the_decoder},
-    {"a million arrays in each other are skipped", test_depth_needs_no_stack},
+    {"the fast paths agree with the decoder", test_short_ways_are_those_of_the_decoder},
+    {"a million nested arrays are skipped", test_depth_needs_no_stack},
     CU_TEST_INFO_NULL,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * test_files.c - stored bytes: those of each version are still read, bad ones refused
+ * test_files.c - stored files: each version is still read, bad files are refused
  *
  * tests/data/<format>/v<n>/ holds files that were written by that version, each with a
  * .txt of what it says. tests/data/<format>/bad/ holds files that must be refused, each
@@ -206,7 +206,7 @@ static void check_good_log(const char *name, struct log_memory *file,
     cpt_log_reader_free(reader);
 }
 
-/* Up to the first thing that is wrong, be it in a path. */
+/* Reads up to the first error, in a record or in a path. */
 static void check_bad_log(const char *name, struct log_memory *file,
                           const struct log_memory *expected)
 {

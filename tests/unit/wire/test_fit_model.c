@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * test_fit_model.c - the order of folding against a slow and obvious model
+ * test_fit_model.c - the order of folding against a simple, slow model
  *
- * The model knows nothing of bytes. It folds the smallest leaf of a tree, searching all
- * of it each time, until nothing is left to fold, and writes down what every step looks
- * like. A path that was encoded within a budget must look like one of these steps, and
- * like a later one the lower the budget is.
+ * The model ignores bytes. It folds the smallest leaf of a tree, searching the whole
+ * tree each time, until nothing is left to fold, and writes down the result of every
+ * step. A path encoded within a budget must equal one of these steps, and a later one
+ * the smaller the budget is.
  */
 #include "wire/cpt_metadata.h"
 
@@ -57,8 +57,7 @@ static struct model model_of(const struct cpt_path *path)
     return model;
 }
 
-/* The time of a node and of all below it; a node is in the tree as long as it has some.
- */
+/* The time of a node and of all below it; a node without time is not in the tree. */
 static uint64_t whole_ns(const struct model *model, int index)
 {
     uint64_t sum_ns = model->nodes[index].sum_ns;
@@ -76,7 +75,7 @@ static int is_folded(const struct node *node)
     return node->kind == CPT_KIND_FOLDED && node->name[0] == '\0' && node->parent >= 0;
 }
 
-/* Nodes right below that are in the tree; with @but_dust those that are no dust. */
+/* The children that are in the tree; with @but_dust those that are not dust. */
 static int count_children(const struct model *model, int index, int but_dust)
 {
     int count = 0;
@@ -206,7 +205,7 @@ static char *model_text(const struct model *model)
     return text;
 }
 
-/* What every step looks like; the first is before any folding. */
+/* The result of every step; the first is before any folding. */
 static int all_steps(const struct cpt_path *path, char *steps[STEPS_MAX])
 {
     struct model model = model_of(path);
@@ -223,7 +222,7 @@ static int all_steps(const struct cpt_path *path, char *steps[STEPS_MAX])
     return count;
 }
 
-/* The first step from @from on that looks like @path, or -1. */
+/* The first step from @from on that equals @path, or -1. */
 static int find_step(const struct cpt_path *path, char *const steps[STEPS_MAX],
                      int count, int from)
 {
@@ -286,8 +285,8 @@ static void test_folding_against_the_model(void)
     cpt_path_free(path);
 }
 
-/* A ‹folded› that a callee has sent, with a frame below it, gets its siblings' time
- * while it waits for its turn: what counts is its sum when that comes. */
+/* A ‹folded› frame sent by a callee, with a frame below it, gets the time of its
+ * siblings before it is folded itself: its sum at that moment decides. */
 static void test_a_folded_frame_grows_while_it_waits(void)
 {
     static const struct {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What reading a whole log came to. */
+/* The result of reading a whole log. */
 struct outcome {
     uint64_t records;
     uint64_t latency_sum; /* of all records */
@@ -145,7 +145,7 @@ static size_t block_start(const struct log_memory *log, size_t number)
     return at;
 }
 
-/* A byte that is wrong costs its own block and nothing else. */
+/* A damaged byte costs its own block and nothing else. */
 static void test_damage_at_every_byte(void)
 {
     struct log_memory log = log_memory_new(3, 2);
@@ -168,7 +168,7 @@ static void test_damage_at_every_byte(void)
     free(log.data);
 }
 
-/* A log that ends anywhere gives all blocks that are complete. */
+/* A log cut anywhere gives all complete blocks. */
 static void test_an_end_at_every_byte(void)
 {
     struct log_memory log = log_memory_new(3, 2);
@@ -214,7 +214,7 @@ static void test_a_block_cut_short_by_the_next(void)
         CU_ASSERT_EQUAL(outcome.records, 2 + 6);
         CU_ASSERT_EQUAL(outcome.errors, 1);
         CU_ASSERT_EQUAL(outcome.first.offset, second);
-        /* What is missing may by chance be as long as the header that follows. */
+        /* The missing part may happen to be as long as the header that follows. */
         CU_ASSERT_EQUAL(outcome.counts.skipped_bytes,
                         bytes - second + (whole - bytes == header ? header : 0));
         /* As it was. */
@@ -252,7 +252,7 @@ static void test_junk_between_blocks(void)
     }
 }
 
-/* A block that an attribute holds is not read when the block around it is damaged. */
+/* A block within an attribute is not read when the block around it is damaged. */
 static void test_a_block_within_a_block_stays_there(void)
 {
     struct log_memory inner = log_memory_new(1, 1);
@@ -300,7 +300,7 @@ static void append_block(struct log_memory *log, unsigned version, unsigned type
     unsigned char data[CPTI_LOG_HEAD_BYTES];
 
     head.payload_crc = 0;
-    for (size_t i = 0; i < bytes; i++) { /* slow and obvious */
+    for (size_t i = 0; i < bytes; i++) { /* simple and slow */
         head.payload_crc = ~head.payload_crc ^ ((const unsigned char *)payload)[i];
         for (int bit = 0; bit < 8; bit++) {
             head.payload_crc =
@@ -355,7 +355,7 @@ static void test_a_bad_record_costs_only_itself(void)
     CU_ASSERT_EQUAL(outcome.errors, 1);
     CU_ASSERT_EQUAL(outcome.counts.skipped_bytes, 5);
     CU_ASSERT_EQUAL(outcome.counts.skipped_records, 1);
-    payload[7] = 0x18; /* no byte string: nothing says where the next record is */
+    payload[7] = 0x18; /* not a byte string: the place of the next record is unknown */
     log.bytes = 0;
     append_block(&log, 1, CPTI_LOG_BLOCK_RECORDS, payload, 19);
     outcome = read_all(&log);
@@ -422,7 +422,7 @@ static void test_a_block_is_full_at_its_limit(void)
         CU_ASSERT_EQUAL(cpt_log_block_count(block), 0);
     }
     cpt_log_block_free(block);
-    block = cpt_log_block_new(NULL, 50); /* the first is taken however large */
+    block = cpt_log_block_new(NULL, 50); /* the first is accepted whatever its size */
     CU_ASSERT_EQUAL(cpt_log_block_add(block, data, 100), CPT_OK);
     CU_ASSERT_EQUAL(cpt_log_block_add(block, data, 1), CPT_LIMIT);
     cpt_log_block_free(block);
@@ -430,7 +430,7 @@ static void test_a_block_is_full_at_its_limit(void)
     cpt_log_reader_free(NULL);
 }
 
-/* A head that claims much makes the reader take no more than is there. */
+/* A head that claims many bytes makes the reader allocate only what is there. */
 static void test_memory_grows_with_what_is_read(void)
 {
     struct cpti_log_head head = {.version = 1,
@@ -555,9 +555,9 @@ static void test_random_damage_never_harms(void)
 }
 
 /*
- * Heads in heads, each of which claims half of what is left and lies about its payload:
- * to check them all would take time by the square of the bytes. A sound log behind them
- * is found all the same.
+ * Nested heads, each of which claims half of the remaining bytes and has a wrong
+ * payload: checking them all would take quadratic time. A sound log after them is still
+ * found.
  */
 static void test_heads_within_heads(void)
 {
@@ -586,7 +586,7 @@ static void test_heads_within_heads(void)
     free(log.data);
 }
 
-/* What was kept of a record outlives its block, and is decoded as before. */
+/* A kept record outlives its block, and is decoded as before. */
 static void test_a_record_that_is_kept(void)
 {
     struct log_memory log = log_memory_new(2, 3);
@@ -619,15 +619,15 @@ static void test_a_record_that_is_kept(void)
 CU_TestInfo cpt_log_tests[] = {
     {"what was written is read, in pieces of any size", test_what_was_written_is_read},
     {"records have their place and their path", test_records_have_their_place_and_path},
-    {"heads within heads", test_heads_within_heads},
+    {"nested heads", test_heads_within_heads},
     {"an empty input has no records", test_an_empty_input},
     {"an input that is no log is one error", test_an_input_that_is_no_log},
-    {"a wrong byte costs its own block, wherever it is", test_damage_at_every_byte},
-    {"an end anywhere leaves all complete blocks", test_an_end_at_every_byte},
+    {"a damaged byte costs only its own block", test_damage_at_every_byte},
+    {"a cut anywhere leaves all complete blocks", test_an_end_at_every_byte},
     {"a block cut short by the next costs only itself",
      test_a_block_cut_short_by_the_next},
     {"junk between blocks is skipped", test_junk_between_blocks},
-    {"a block inside of a damaged block stays there",
+    {"a block within a damaged block is not read",
      test_a_block_within_a_block_stays_there},
     {"unknown types are skipped, newer versions counted",
      test_unknown_types_and_versions},
@@ -638,7 +638,7 @@ CU_TestInfo cpt_log_tests[] = {
     {"each allocation may fail", test_each_allocation_may_fail},
     {"after a failed read the reader goes on", test_after_a_failed_read_it_goes_on},
     {"a reader needs a function to read with", test_a_reader_needs_a_function},
-    {"a record that is kept is decoded as before", test_a_record_that_is_kept},
-    {"random damage never harms", test_random_damage_never_harms},
+    {"a kept record is decoded as before", test_a_record_that_is_kept},
+    {"random damage does no harm", test_random_damage_never_harms},
     CU_TEST_INFO_NULL,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_log_index.c - the index of a log: what it says, what is believed, what it spares
- */
+/* test_log_index.c - the index of a log: its content, when it is trusted, what it
+ * saves */
 #include "wire/cpt_log_index.h"
 #include "wire/log_format.h"
 #include "wire/log_index.h"
@@ -19,7 +19,7 @@
 
 struct indexed {
     struct log_memory log;
-    struct cpt_log_index *index; /* that was noted while it was written */
+    struct cpt_log_index *index; /* built while the log was written */
     struct cpt_log_block *block;
     const struct cpt_alloc *alloc;
 };
@@ -117,7 +117,7 @@ static cpt_status read_index(struct log_memory *log, struct cpt_log_index **inde
     return cpt_log_index_read(&options, index, error);
 }
 
-/* --- What it says --- */
+/* --- Its content --- */
 
 static void test_what_it_says(void)
 {
@@ -262,7 +262,7 @@ static void test_what_is_no_block_of_records(void)
     cpt_log_index_free(NULL);
 }
 
-/* --- What it spares --- */
+/* --- What it saves --- */
 
 struct spared {
     struct log_memory *log;
@@ -359,7 +359,7 @@ static void test_blocks_are_passed_over(void)
     close_log(&indexed);
 }
 
-/* Whatever is looked for, and whatever lies between the blocks. */
+/* Any window, with anything between the blocks. */
 static void test_same_records_with_and_without(void)
 {
     struct test_random random = {test_random_seed("windows")};
@@ -398,7 +398,7 @@ static void test_same_records_with_and_without(void)
     }
 }
 
-/* --- What is not believed --- */
+/* --- When it is not trusted --- */
 
 static void expect_refused(struct log_memory *log, cpt_status status, const char *part)
 {
@@ -448,7 +448,7 @@ static void test_index_of_another_file(void)
     close_log(&two);
 }
 
-/* Whatever byte of it is wrong, the records are the same as without. */
+/* With any byte of it damaged, the records are the same as without the index. */
 static void test_damage_at_every_byte(void)
 {
     struct indexed indexed;
@@ -647,17 +647,17 @@ static void test_allocation_failures(void)
 }
 
 CU_TestInfo cpt_log_index_tests[] = {
-    {"what it says", test_what_it_says},
+    {"content of the index", test_what_it_says},
     {"an index of version 1", test_stored_index},
-    {"what has no index", test_what_has_no_index},
+    {"logs without an index", test_what_has_no_index},
     {"more names than bits", test_more_names_than_bits},
     {"long names", test_long_names},
-    {"what is no block of records", test_what_is_no_block_of_records},
+    {"blocks that hold no records", test_what_is_no_block_of_records},
     {"blocks are passed over", test_blocks_are_passed_over},
     {"the same records with and without", test_same_records_with_and_without},
     {"an index of another file", test_index_of_another_file},
     {"damage at every byte", test_damage_at_every_byte},
-    {"maps that are none", test_maps_that_are_none},
+    {"malformed maps", test_maps_that_are_none},
     {"an index that is too long", test_an_index_that_is_too_long},
     {"newer things", test_newer_things},
     {"options are checked", test_options_are_checked},

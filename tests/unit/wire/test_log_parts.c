@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_log_parts.c - a log that is read in parts gives what it gives as a whole */
+/* test_log_parts.c - a log read in parts gives the same as a log read whole */
 #include "wire/cpt_log_parts.h"
 #include "wire/log_format.h"
 
@@ -41,7 +41,7 @@ static size_t cut(struct log_memory *log, size_t count_max,
     return count;
 }
 
-/* Adds the numbers of @more that do not depend on where one began. */
+/* Adds the numbers of @more that do not depend on the beginning of a part. */
 static void add_counts(struct cpt_log_counts *counts, const struct cpt_log_counts *more)
 {
     counts->records += more->records;
@@ -64,7 +64,7 @@ static int are_equal(const struct cpt_log_counts *left,
            left->tail_bytes == right->tail_bytes;
 }
 
-/* Writes to @story what a reader of @part meets, line by line. */
+/* Writes to @story what a reader of @part finds, one line each. */
 static void tell(struct log_memory *log, const struct cpt_log_part *part, FILE *story,
                  struct cpt_log_counts *counts)
 {
@@ -149,7 +149,7 @@ static void test_a_sound_log(void)
     free(log.data);
 }
 
-/* Something that may happen to a file. */
+/* A random kind of damage. */
 static void harm(struct log_memory *log, struct test_random *random)
 {
     const size_t at = (size_t)test_random_below(random, log->bytes);
@@ -198,7 +198,7 @@ static void test_damaged_logs(void)
     }
 }
 
-/* What a reader gives up as too long for it is searched for heads. */
+/* A block that is too long for the reader is searched for heads. */
 static void test_a_block_that_is_too_long(void)
 {
     struct log_memory log = log_memory_new(8, 3);
@@ -270,9 +270,9 @@ static void test_what_is_refused(void)
 CU_TestInfo cpt_log_parts_tests[] = {
     {"the parts of a sound log give its records in their order", test_a_sound_log},
     {"the parts of a damaged log give what the whole gives", test_damaged_logs},
-    {"a log is not cut behind a block that readers find too long",
+    {"a log is not cut after a block that is too long to read",
      test_a_block_that_is_too_long},
     {"parts are not made smaller than asked for", test_small_parts},
-    {"options that are none are refused", test_what_is_refused},
+    {"invalid options are refused", test_what_is_refused},
     CU_TEST_INFO_NULL,
 };

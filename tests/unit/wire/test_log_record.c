@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_log_record.c - what is kept of a request, to bytes and back */
+/* test_log_record.c - a record of a request, to bytes and back */
 #include "wire/cpt_log.h"
 #include "wire/log_format.h"
 
@@ -81,7 +81,7 @@ static const struct cpt_attribute some_attributes[] = {
 
 enum { SOME_ATTRIBUTES = sizeof some_attributes / sizeof some_attributes[0] };
 
-/* One that has everything. */
+/* A record with every field. */
 static struct cpt_record full_record(const struct cpt_path *path)
 {
     return (struct cpt_record){.start_unix_ns = UINT64_C(1795244833123456789),
@@ -379,11 +379,11 @@ CU_TestInfo cpt_log_record_tests[] = {
     {"random records come back", test_random_records_come_back},
     {"path bytes are copied as they are", test_path_bytes_are_copied_as_they_are},
     {"a path must add up to the latency", test_the_path_must_add_up_to_the_latency},
-    {"what cannot be true is not written", test_what_cannot_be_true_is_not_written},
+    {"inconsistent records are not written", test_what_cannot_be_true_is_not_written},
     {"the limit of attributes holds exactly", test_attribute_limit},
     {"the limit of a record's bytes holds exactly", test_the_largest_record},
     {"unknown keys and values are skipped", test_unknown_keys_and_values_are_skipped},
-    {"damaged records never harm", test_damaged_records_never_harm},
+    {"damaged records do no harm", test_damaged_records_never_harm},
     {"each allocation may fail", test_each_allocation_may_fail},
     CU_TEST_INFO_NULL,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_log_shape.c - what the fast way says is what the path says */
+/* test_log_shape.c - times found by a shape are those of the decoded path */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
 #include "tests/unit/wire/wire_paths.h"
@@ -37,7 +37,7 @@ static void free_record(struct cpt_record *record)
     free((void *)(uintptr_t)record->path_bytes.data);
 }
 
-/* Whether @times are those of @record's path, by the slow way. */
+/* Whether @times are those of @record's path, found by decoding it. */
 static bool are_right(const struct cpt_record *record,
                       const struct cpt_log_times *times)
 {
@@ -57,7 +57,7 @@ static bool are_right(const struct cpt_record *record,
     return is_right;
 }
 
-/* Shows a record to @shapes as a reader of logs does. 1: it was known. */
+/* Passes a record to @shapes as a reader of logs does. 1: its shape was known. */
 static int meet(struct cpt_log_shapes *shapes, const struct cpt_record *record,
                 struct cpt_log_times *times)
 {
@@ -130,7 +130,7 @@ static void test_times_are_those_of_the_path(void)
     cpt_log_shapes_free(shapes);
 }
 
-/* Some bytes of @record's path become others, or go, or are there twice. */
+/* Changes, drops or repeats some bytes of @record's path. */
 static void spoil(struct dice *dice, struct cpt_record *record)
 {
     char *data = malloc(record->path_bytes.bytes + 8);
@@ -209,7 +209,7 @@ static struct cpt_record numbered_record(unsigned number, size_t frame_count)
     return record;
 }
 
-/* Shows each of @count shapes three times; how many were known then. */
+/* Passes each of @count shapes three times; returns how many were known then. */
 static unsigned meet_many(struct cpt_log_shapes *shapes, unsigned count,
                           size_t frame_count, struct cpt_log_times *times)
 {
@@ -239,13 +239,13 @@ static void test_too_many_are_forgotten(void)
     CU_ASSERT_EQUAL(times.shape, 0);
     CU_ASSERT_EQUAL(meet_many(shapes, CPT_LOG_SHAPES_MAX + 1, 1, &times),
                     CPT_LOG_SHAPES_MAX + 1);
-    CU_ASSERT_EQUAL(times.shape, CPT_LOG_SHAPES_MAX); /* a number never comes again */
+    CU_ASSERT_EQUAL(times.shape, CPT_LOG_SHAPES_MAX); /* no number comes twice */
     CU_ASSERT_EQUAL(cpt_log_shapes_find(shapes, &first, &times), CPT_END);
     free_record(&first);
     cpt_log_shapes_free(shapes);
 }
 
-/* The bytes of one shape are some 14 for a frame; the limits are 1 and 8 MiB. */
+/* A shape takes about 14 bytes for each frame; the limits are 1 and 8 MiB. */
 static void test_large_shapes_are_bounded(void)
 {
     struct cpt_log_shapes *shapes = cpt_log_shapes_new(NULL);
@@ -286,8 +286,9 @@ CU_TestInfo cpt_log_shape_tests[] = {
     {"a shape is known from the third time on",
      test_a_shape_is_known_from_the_third_time_on},
     {"times are those of the path", test_times_are_those_of_the_path},
-    {"what is known is what is accepted", test_what_is_known_is_what_is_accepted},
-    {"too many are forgotten", test_too_many_are_forgotten},
+    {"a known shape is accepted like an unknown one",
+     test_what_is_known_is_what_is_accepted},
+    {"too many shapes are forgotten", test_too_many_are_forgotten},
     {"large shapes are bounded", test_large_shapes_are_bounded},
     {"survives a lack of memory", test_survives_a_lack_of_memory},
     CU_TEST_INFO_NULL,

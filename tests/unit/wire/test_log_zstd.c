@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A frame of zstd whose content are two records: byte strings of a map {0: 1}. It is
- * written out, so that a build without zstd meets it, too. */
+/* A zstd frame with two records: byte strings of a map {0: 1}. It is a constant, so
+ * that a build without zstd reads it too. */
 static const unsigned char frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0x08,
                                       0x41, 0x00, 0x00, 0x43, 0xa1, 0x00,
                                       0x01, 0x43, 0xa1, 0x00, 0x01};
@@ -40,7 +40,7 @@ static struct log_memory packed_log(const void *payload, size_t bytes)
                                        .payload_bytes = (uint32_t)bytes,
                                        .record_count = 2,
                                        .payload_crc = cpt_crc32c(0, payload, bytes)};
-    struct log_memory log = log_memory_new(1, 1); /* behind a block as usual */
+    struct log_memory log = log_memory_new(1, 1); /* after a normal block */
     unsigned char data[CPTI_LOG_HEAD_BYTES];
 
     cpti_log_head_write(&head, data);
@@ -125,7 +125,7 @@ static void test_what_cannot_be_unpacked(void)
     /* 2^60 bytes, it says */
     expect_refused("\x28\xb5\x2f\xfd\xe0\x00\x00\x00\x00\x00\x00\x00\x10\x01\x00\x00",
                    16, CPT_LIMIT);
-    /* how many it does not say */
+    /* does not say how many */
     expect_refused("\x28\xb5\x2f\xfd\x00\x58\x41\x00\x00\x43\xa1\x00\x01\x43\xa1\x00"
                    "\x01",
                    17, CPT_CORRUPT);
@@ -210,7 +210,7 @@ static void test_levels(void)
     cpt_log_block_free(block);
 }
 
-/* Records that a reader finds if a block may unfold to @limit bytes. */
+/* Records that a reader finds if a block may decompress to @limit bytes. */
 static uint64_t read_with_limit(struct log_memory *log, size_t limit)
 {
     const struct cpt_log_reader_options options = {.struct_bytes = sizeof options,
@@ -245,7 +245,7 @@ static void test_the_limit(void)
     free(log.data);
 }
 
-/* Whatever byte is wrong, other blocks are not lost. */
+/* A damaged byte never loses other blocks. */
 static void test_damage_at_every_byte(void)
 {
     struct cpt_log_index *index = cpt_log_index_new(NULL);
@@ -290,9 +290,9 @@ static void test_allocation_failures(void)
 }
 
 CU_TestInfo cpt_log_zstd_tests[] = {
-    {"a frame of old", test_a_frame_of_old},
-    {"what cannot be unpacked", test_what_cannot_be_unpacked},
-    {"the same in less", test_the_same_in_less},
+    {"a stored frame", test_a_frame_of_old},
+    {"frames that cannot be decompressed", test_what_cannot_be_unpacked},
+    {"the same records in fewer bytes", test_the_same_in_less},
     {"levels", test_levels},
     {"the limit", test_the_limit},
     {"damage at every byte", test_damage_at_every_byte},

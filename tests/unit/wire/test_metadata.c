@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_metadata.c - a path as bytes and back: laws, limits, and input that lies */
+/* test_metadata.c - a path as bytes and back: laws, limits, and inconsistent input */
 #include "wire/cpt_metadata.h"
 
 #include "tests/support/failing_alloc.h"
@@ -149,7 +149,7 @@ static void test_a_sum_alone_is_a_blind_spot(void)
     cpt_path_free(path);
 }
 
-/* --- What is not known --- */
+/* --- Unknown fields --- */
 
 static void test_unknown_fields_and_labels_are_skipped(void)
 {
@@ -323,9 +323,9 @@ static void test_a_long_name_is_refused(void)
     cpt_path_free(path);
 }
 
-/* --- Lies --- */
+/* --- Inconsistent input --- */
 
-/* Whatever comes out of damaged bytes, it is a path that adds up, or nothing. */
+/* Damaged bytes give a path that adds up, or no path. */
 static void decode_anything(const unsigned char *data, size_t bytes)
 {
     struct cpt_path *path = cpt_path_new(NULL);
@@ -438,13 +438,12 @@ static void test_number_of_names_has_a_limit(void)
 }
 
 CU_TestInfo cpt_metadata_tests[] = {
-    {"what was encoded comes back, and again the same bytes",
+    {"an encoded path comes back, and gives the same bytes again",
      test_what_was_encoded_comes_back},
     {"an empty path has two bytes", test_an_empty_path},
     {"the number of names has a limit", test_number_of_names_has_a_limit},
     {"frames out of use are left out", test_frames_and_names_out_of_use_stay_at_home},
-    {"server_elapsed stands beside the path",
-     test_server_elapsed_stands_beside_the_path},
+    {"server_elapsed is beside the path", test_server_elapsed_stands_beside_the_path},
     {"a sum alone is a blind spot", test_a_sum_alone_is_a_blind_spot},
     {"unknown fields and labels are skipped, kinds and reasons kept",
      test_unknown_fields_and_labels_are_skipped},
@@ -455,8 +454,8 @@ CU_TestInfo cpt_metadata_tests[] = {
     {"limits of bytes and of all names hold exactly", test_bytes_and_names_have_limits},
     {"the deepest path goes through", test_the_deepest_path_and_the_one_below},
     {"a name of 256 bytes is refused", test_a_long_name_is_refused},
-    {"damaged bytes never harm", test_damaged_bytes_never_harm},
-    {"every prefix ends well", test_every_prefix_ends_well},
+    {"damaged bytes do no harm", test_damaged_bytes_never_harm},
+    {"no prefix does harm", test_every_prefix_ends_well},
     {"each allocation may fail", test_each_allocation_may_fail},
     CU_TEST_INFO_NULL,
 };

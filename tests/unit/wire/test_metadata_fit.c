@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_metadata_fit.c - a path in a budget: what goes first, and that no time is lost
- */
+/* test_metadata_fit.c - a path in a budget: the order of folding; no time is lost */
 #include "wire/cpt_metadata.h"
 
 #include "tests/support/suites.h"
@@ -12,8 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Encodes within @bytes_max and decodes into @back; the bytes it took, 0 if none fit.
- */
+/* Encodes within @bytes_max and decodes into @back; the bytes used, 0 if none fit. */
 static size_t through(const struct cpt_path *path, size_t bytes_max,
                       struct cpt_path *back, int *fit)
 {
@@ -47,7 +45,7 @@ static uint64_t segment_total(const struct cpt_path *path)
     return total;
 }
 
-/* The bytes it took. */
+/* The bytes used. */
 static size_t check_budget(const struct cpt_path *path, size_t bytes_max,
                            struct cpt_path *back)
 {
@@ -81,14 +79,14 @@ static void test_every_budget_keeps_the_sum(void)
                                          .name_count = 1 + dice_throw(&dice, 40),
                                          .has_labels = dice_throw(&dice, 2) != 0,
                                          .is_odd = dice_throw(&dice, 2) != 0};
-        size_t wider = 0; /* what it took with a byte more */
+        size_t wider = 0; /* the bytes used with one byte more */
 
         cpt_path_reset(path);
         random_path(&dice, &shape, path);
         for (size_t bytes_max = 1600; bytes_max > 0; bytes_max--) {
             const size_t bytes = check_budget(path, bytes_max, back);
 
-            /* Nothing is folded without need. */
+            /* Nothing is folded unless it must be. */
             CU_ASSERT_TRUE(bytes == wider || wider > bytes_max || wider == 0);
             wider = bytes;
         }
@@ -138,7 +136,7 @@ static size_t size_of(const struct cpt_path *path)
     return bytes;
 }
 
-/* Some budget makes @path come out like this, by the step that @expected_fit names. */
+/* Some budget gives @path this form, by the step that @expected_fit names. */
 static void expect_step(const struct cpt_path *path, int expected_fit,
                         const char *expected)
 {
@@ -299,17 +297,16 @@ static void test_a_hostile_path_is_folded_in_good_time(void)
 }
 
 CU_TestInfo cpt_metadata_fit_tests[] = {
-    {"every budget is kept, and so is the sum", test_every_budget_keeps_the_sum},
+    {"every budget is kept, and the sum stays", test_every_budget_keeps_the_sum},
     {"at the exact budget nothing happens", test_nothing_happens_at_the_exact_budget},
     {"neighbours of one stack go first", test_neighbours_go_first},
-    {"labels go next, merged segments lose theirs",
+    {"labels go next; merged segments lose theirs",
      test_labels_go_next_and_merged_ones_lose_theirs},
     {"order goes before names", test_order_goes_before_names},
     {"the smallest leaf goes into its parent, then the next",
      test_the_smallest_leaf_goes_into_its_parent},
     {"ties go to the stack whose bytes come first",
      test_ties_go_to_the_first_stack_bytes},
-    {"a hostile path is folded in good time",
-     test_a_hostile_path_is_folded_in_good_time},
+    {"a hostile path is folded quickly", test_a_hostile_path_is_folded_in_good_time},
     CU_TEST_INFO_NULL,
 };

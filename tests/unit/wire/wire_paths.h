@@ -28,7 +28,7 @@ struct path_shape {
     size_t segments_max;
     size_t name_count; /* how many names there are to choose from */
     bool has_labels;
-    bool is_odd; /* kinds, reasons and flags that nobody has defined, folded frames */
+    bool is_odd; /* undefined kinds, reasons and flags, folded frames */
 };
 
 /* Fills @path, which is empty. */
@@ -39,12 +39,12 @@ void random_path(struct dice *dice, const struct path_shape *shape,
 struct cpt_path *document_path(const struct cpt_alloc *alloc);
 
 /*
- * All that a path says, a line for each segment: "A: /;A: parse 200 x1 f0 r0
+ * The whole path as text, one line for each segment: "A: /;A: parse 200 x1 f0 r0
  * attempt=2". The caller frees it with free().
  */
 char *path_text(const struct cpt_path *path);
 
-/* Whether both say the same. */
+/* Whether both paths are equal. */
 bool same_paths(const struct cpt_path *left, const struct cpt_path *right);
 
 #endif
