@@ -5,6 +5,7 @@
 
 extern CU_TestInfo cpt_graph_tests[];
 extern CU_TestInfo cpt_request_tests[];
+extern CU_TestInfo cpt_pending_tests[];
 extern CU_TestInfo cpt_owner_tests[];
 extern CU_TestInfo cpt_optional_tests[];
 extern CU_TestInfo cpt_nesting_model_tests[];
@@ -19,12 +20,14 @@ extern CU_TestInfo cpt_pool_tests[];
 extern CU_TestInfo cpt_deque_tests[];
 extern CU_TestInfo cpt_stealing_tests[];
 extern CU_TestInfo cpt_waiting_tests[];
+extern CU_TestInfo cpt_waiting_random_tests[];
 extern CU_TestInfo cpt_queue_executor_tests[];
 extern CU_TestInfo cpt_service_tests[];
 extern CU_TestInfo cpt_calls_tests[];
 extern CU_TestInfo cpt_repeats_tests[];
 extern CU_TestInfo cpt_recipes_tests[];
 extern CU_TestInfo cpt_cancel_tests[];
+extern CU_TestInfo cpt_deadline_tests[];
 extern CU_TestInfo cpt_limits_tests[];
 extern CU_TestInfo cpt_stress_tests[];
 extern CU_TestInfo cpt_log_file_tests[];
@@ -32,6 +35,7 @@ extern CU_TestInfo cpt_log_file_tests[];
 CU_SuiteInfo cpt_suites[] = {
     {"graph", NULL, NULL, NULL, NULL, cpt_graph_tests},
     {"request", NULL, NULL, NULL, NULL, cpt_request_tests},
+    {"pendings", NULL, NULL, NULL, NULL, cpt_pending_tests},
     {"owner", NULL, NULL, NULL, NULL, cpt_owner_tests},
     {"optional inputs", NULL, NULL, NULL, NULL, cpt_optional_tests},
     {"sub-graphs", NULL, NULL, NULL, NULL, cpt_subgraph_tests},
@@ -43,12 +47,14 @@ CU_SuiteInfo cpt_suites[] = {
     {"deque", NULL, NULL, NULL, NULL, cpt_deque_tests},
     {"stealing", NULL, NULL, NULL, NULL, cpt_stealing_tests},
     {"waiting", NULL, NULL, NULL, NULL, cpt_waiting_tests},
+    {"waiting, random graphs", NULL, NULL, NULL, NULL, cpt_waiting_random_tests},
     {"queue executor", NULL, NULL, NULL, NULL, cpt_queue_executor_tests},
     {"service", NULL, NULL, NULL, NULL, cpt_service_tests},
     {"calls", NULL, NULL, NULL, NULL, cpt_calls_tests},
     {"repeated calls", NULL, NULL, NULL, NULL, cpt_repeats_tests},
     {"recipes", NULL, NULL, NULL, NULL, cpt_recipes_tests},
     {"cancelling", NULL, NULL, NULL, NULL, cpt_cancel_tests},
+    {"deadlines", NULL, NULL, NULL, NULL, cpt_deadline_tests},
     {"limits", NULL, NULL, NULL, NULL, cpt_limits_tests},
     {"random components", NULL, NULL, NULL, NULL, cpt_nesting_model_tests},
     {"nested calls", NULL, NULL, NULL, NULL, cpt_nested_calls_tests},

@@ -5,14 +5,12 @@
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
 #include "tests/support/virtual_time.h"
+#include "tests/unit/framework/one_request.h"
 
 #include "cpt/cpt_path.h"
 #include "framework/cpt_graph.h"
 
-#include <stdio.h>
 #include <string.h>
-
-#define MS 1000000U
 
 static struct virtual_time now;
 
@@ -27,89 +25,9 @@ CPT_VALUE(index, int);
 CPT_VALUE(ads, int);
 CPT_VALUE(page, int);
 
-/* --- The outcome of a request --- */
-
-struct outcome {
-    int done_count;
-    int gone_count;
-    cpt_status status;
-    int page;
-    uint64_t latency_ns;
-    char sentence[CPT_ERROR_SENTENCE_BYTES];
-    char path[1024];
-};
-
-static void write_path(const struct cpt_path *path, char *text, size_t capacity)
-{
-    size_t used = 0;
-
-    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
-        const struct cpt_segment *segment = cpt_path_segment(path, i);
-        char stack[256];
-
-        (void)cpt_path_stack_text(path, segment->frame, stack, sizeof stack);
-        used += (size_t)snprintf(text + used, capacity - used, "%s%s %llu",
-                                 i != 0 ? ", " : "", stack,
-                                 (unsigned long long)(segment->duration_ns / MS));
-    }
-}
-
-static void note_outcome(struct cpt_request *request, void *context)
-{
-    struct outcome *outcome = context;
-    const int *output = cpt_request_output(request);
-    struct cpt_path *path = cpt_path_new(NULL);
-
-    outcome->done_count++;
-    outcome->status = cpt_request_status(request);
-    outcome->page = output != NULL ? *output : -1;
-    outcome->latency_ns = cpt_request_latency_ns(request);
-    (void)snprintf(outcome->sentence, sizeof outcome->sentence, "%s",
-                   cpt_request_sentence(request));
-    if (cpt_request_path(request, path, NULL) == CPT_OK) {
-        CU_ASSERT_EQUAL(cpt_path_check(path, outcome->latency_ns, NULL), CPT_OK);
-        write_path(path, outcome->path, sizeof outcome->path);
-    }
-    cpt_path_free(path);
-}
-
-static void note_gone(void *context)
-{
-    ((struct outcome *)context)->gone_count++;
-}
-
-static struct outcome run_with(const struct cpt_graph *graph, int is_traced,
-                               const struct cpt_alloc *alloc, size_t memory_bytes_max)
-{
-    static const int query_value = 1;
-    struct outcome outcome = {0};
-    struct cpt_error error = {0};
-    struct cpt_plan *plan = cpt_plan_new(graph, NULL, &error);
-    const struct cpt_request_options options = {.struct_bytes = sizeof options,
-                                                .plan = plan,
-                                                .executor = &now.executor,
-                                                .input = &query_value,
-                                                .done = note_outcome,
-                                                .gone = note_gone,
-                                                .context = &outcome,
-                                                .alloc = alloc,
-                                                .memory_bytes_max = memory_bytes_max,
-                                                .is_traced = is_traced,
-                                                .entry = "S: /",
-                                                .clock = &now.clock};
-
-    CU_ASSERT_STRING_EQUAL(error.sentence, "");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
-    virtual_init(&now, 0);
-    outcome.status = cpt_request_start(&options, NULL);
-    virtual_run(&now);
-    cpt_plan_free(plan);
-    return outcome;
-}
-
 static struct outcome run(const struct cpt_graph *graph)
 {
-    return run_with(graph, 1, NULL, 0);
+    return run_one(&now, graph, 1);
 }
 
 /* --- Declared inputs --- */
@@ -159,7 +77,7 @@ static void test_diamond(void)
 
     CU_ASSERT_EQUAL(outcome.status, CPT_OK);
     CU_ASSERT_EQUAL(outcome.done_count, 1);
-    CU_ASSERT_EQUAL(outcome.page, 220);
+    CU_ASSERT_EQUAL(outcome.output, 220);
     CU_ASSERT_EQUAL(outcome.latency_ns, 14 * MS);
     CU_ASSERT_STRING_EQUAL(outcome.path,
                            "S: /;S: parse 2, S: /;S: ads;S: ‹queue› 5, S: /;S: ads 3, "
@@ -168,10 +86,10 @@ static void test_diamond(void)
 
 static void test_untraced_reads_no_clock(void)
 {
-    const struct outcome outcome = run_with(&search, 0, NULL, 0);
+    const struct outcome outcome = run_one_within(&now, &search, 0, NULL, 0);
 
     CU_ASSERT_EQUAL(outcome.status, CPT_OK);
-    CU_ASSERT_EQUAL(outcome.page, 220); /* as with tracing */
+    CU_ASSERT_EQUAL(outcome.output, 220); /* as with tracing */
     CU_ASSERT_EQUAL(outcome.latency_ns, 0);
     CU_ASSERT_EQUAL(now.read_count, 0);
 }
@@ -207,7 +125,7 @@ static void test_failure_names_the_task(void)
     CU_ASSERT_EQUAL(outcome.status, CPT_IO);
     CU_ASSERT_STRING_EQUAL(outcome.sentence, "task 'S: ads': no ads for query 2");
     CU_ASSERT_EQUAL(rendered_count, 0);
-    CU_ASSERT_EQUAL(outcome.page, -1);
+    CU_ASSERT_EQUAL(outcome.output, -1);
     CU_ASSERT_STRING_EQUAL(outcome.path,
                            "S: /;S: parse 2, S: /;S: ads;S: ‹queue› 5, S: /;S: ads 3");
 }
@@ -319,7 +237,7 @@ static void test_started_task_nests(void)
     const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 2};
     const struct outcome outcome = run(&graph);
 
-    CU_ASSERT_EQUAL(outcome.page, 5);
+    CU_ASSERT_EQUAL(outcome.output, 5);
     CU_ASSERT_STRING_EQUAL(outcome.path,
                            "S: /;A: A1 2, S: /;A: A1;A: A2 6, S: /;A: A1 1");
 }
@@ -348,7 +266,7 @@ static void test_failure_on_demand_is_seen(void)
     const struct outcome outcome = run(&graph);
 
     CU_ASSERT_EQUAL(outcome.status, CPT_OK);
-    CU_ASSERT_EQUAL(outcome.page, 9);
+    CU_ASSERT_EQUAL(outcome.output, 9);
 }
 
 static const struct cpt_group inner_group = {"inner", NULL};
@@ -366,229 +284,6 @@ static void test_sub_graph_is_a_frame(void)
     CU_ASSERT_STRING_EQUAL(outcome.path,
                            "S: /;A: inner;A: A1 2, S: /;A: inner;A: A1;A: A2 6, "
                            "S: /;A: inner;A: A1 1");
-}
-
-/* --- The first of several --- */
-
-static struct cpt_pending *racers[3];
-
-static cpt_status after_race(struct cpt_task *task)
-{
-    spend(1);
-    CU_ASSERT_EQUAL(cpt_pending_status(racers[0]), CPT_WAITING);
-    CU_ASSERT_EQUAL(cpt_pending_status(racers[1]), CPT_OK);
-    CU_ASSERT_EQUAL(cpt_pending_status(racers[2]), CPT_OK);
-    *cpt_output(task, page) = 1;
-    return CPT_OK;
-}
-
-static cpt_status race(struct cpt_task *task)
-{
-    racers[0] = cpt_sleep(task, "last", 30 * MS);
-    racers[1] = cpt_sleep(task, "second", 9 * MS);
-    racers[2] = cpt_sleep(task, "first", 4 * MS);
-    return cpt_await_some(task, racers, 3, 2, after_race);
-}
-
-/* Two of three: the second to complete is on the path. */
-static void test_two_of_three(void)
-{
-    const struct cpt_task_def tasks[] = {
-        {"A1", race, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
-    const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 1};
-    const struct outcome outcome = run(&graph);
-
-    CU_ASSERT_EQUAL(outcome.status, CPT_OK);
-    CU_ASSERT_STRING_EQUAL(outcome.path, "S: /;A: A1;A: second 9, S: /;A: A1 1");
-    CU_ASSERT_EQUAL(outcome.gone_count, 1); /* the loser does not keep the request */
-}
-
-static cpt_status race_after_computing(struct cpt_task *task)
-{
-    racers[0] = cpt_sleep(task, "last", 30 * MS);
-    racers[1] = cpt_sleep(task, "second", 9 * MS);
-    racers[2] = cpt_sleep(task, "first", 4 * MS);
-    spend(10);
-    virtual_run_until(&now, now.now_ns);
-    return cpt_await_some(task, racers, 3, 2, after_race);
-}
-
-/* Pendings that were complete before count: the wait does not block. */
-static void test_two_of_three_were_there(void)
-{
-    const struct cpt_task_def tasks[] = {
-        {"A1", race_after_computing, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
-    const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 1};
-    const struct outcome outcome = run(&graph);
-
-    CU_ASSERT_STRING_EQUAL(outcome.path, "S: /;A: A1 11");
-}
-
-static cpt_status never_reached(struct cpt_task *task)
-{
-    (void)task;
-    CU_FAIL("went on");
-    return CPT_OK;
-}
-
-static cpt_status await_nothing(struct cpt_task *task)
-{
-    racers[0] = NULL;
-    return cpt_await_some(task, racers, 1, 1, never_reached);
-}
-
-static void test_waiting_for_no_pending_fails(void)
-{
-    const struct cpt_task_def tasks[] = {
-        {"A1", await_nothing, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
-    const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 1};
-
-    CU_ASSERT_EQUAL(run(&graph).status, CPT_LIMIT);
-}
-
-/* --- Deadlines --- */
-
-static cpt_status after_deadline(struct cpt_task *task)
-{
-    spend(1);
-    *cpt_output(task, page) = 3;
-    return CPT_OK;
-}
-
-static cpt_status three_with_deadline(struct cpt_task *task)
-{
-    spend(1);
-    (void)cpt_sleep(task, "quick", 2 * MS);
-    (void)cpt_sleep(task, "slow", 90 * MS);
-    (void)cpt_sleep(task, "slower", 95 * MS);
-    return cpt_await_all_for(task, 10 * MS, after_deadline);
-}
-
-/* Of the outstanding tasks at the deadline the one started first has the wait. */
-static void test_deadline(void)
-{
-    const struct cpt_task_def tasks[] = {
-        {"A1", three_with_deadline, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
-    const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 1};
-    const struct outcome outcome = run(&graph);
-
-    CU_ASSERT_EQUAL(outcome.status, CPT_OK);
-    CU_ASSERT_EQUAL(outcome.latency_ns, 12 * MS);
-    CU_ASSERT_STRING_EQUAL(
-        outcome.path, "S: /;A: A1 1, S: /;A: A1;A: slow;A: ‹timeout› 10, S: /;A: A1 1");
-}
-
-static cpt_status two_within_deadline(struct cpt_task *task)
-{
-    (void)cpt_sleep(task, "quick", 2 * MS);
-    (void)cpt_sleep(task, "slow", 6 * MS);
-    return cpt_await_all_for(task, 10 * MS, after_deadline);
-}
-
-static void test_deadline_is_not_reached(void)
-{
-    const struct cpt_task_def tasks[] = {
-        {"A1", two_within_deadline, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
-    const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 1};
-    const struct outcome outcome = run(&graph);
-
-    CU_ASSERT_STRING_EQUAL(outcome.path, "S: /;A: A1;A: slow 6, S: /;A: A1 1");
-    CU_ASSERT_EQUAL(now.timer_count, 0);
-    CU_ASSERT_EQUAL(now.now_ns, 1000 * MS + 7 * MS); /* it was cancelled */
-}
-
-/* --- Work elsewhere --- */
-
-static struct cpt_pending *deferred;
-
-static cpt_status defer(struct cpt_task *task)
-{
-    deferred = cpt_defer(task, "elsewhere");
-    return cpt_await(task, deferred, after_deadline);
-}
-
-static void test_deferred_work(void)
-{
-    const struct cpt_task_def tasks[] = {
-        {"A1", defer, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
-    const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 1};
-    struct outcome outcome = {0};
-    struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
-    const int query_value = 1;
-    const struct cpt_request_options options = {.struct_bytes = sizeof options,
-                                                .plan = plan,
-                                                .executor = &now.executor,
-                                                .input = &query_value,
-                                                .done = note_outcome,
-                                                .context = &outcome,
-                                                .is_traced = 1,
-                                                .entry = "S: /",
-                                                .clock = &now.clock};
-
-    virtual_init(&now, 0);
-    CU_ASSERT_EQUAL(cpt_request_start(&options, NULL), CPT_OK);
-    virtual_run(&now);
-    CU_ASSERT_EQUAL(outcome.done_count, 0);
-    spend(8);
-    cpt_complete(deferred, CPT_OK);
-    spend(2); /* in the queue */
-    virtual_run(&now);
-    CU_ASSERT_EQUAL(outcome.done_count, 1);
-    CU_ASSERT_STRING_EQUAL(outcome.path, "S: /;A: A1;A: elsewhere 8, "
-                                         "S: /;A: A1;A: ‹queue› 2, S: /;A: A1 1");
-    cpt_plan_free(plan);
-}
-
-/* An abandoned sleep is cancelled: it does not keep the request. */
-static void test_given_up_sleeps_are_cancelled(void)
-{
-    const struct cpt_task_def tasks[] = {
-        {"A1", three_with_deadline, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
-    const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 1};
-    const struct outcome outcome = run(&graph);
-
-    CU_ASSERT_EQUAL(outcome.status, CPT_OK);
-    CU_ASSERT_EQUAL(outcome.gone_count, 1);
-    CU_ASSERT_EQUAL(now.now_ns, 1000 * MS + 12 * MS); /* and not 95 ms later */
-}
-
-static cpt_status sleeps_and_leaves(struct cpt_task *task)
-{
-    (void)cpt_sleep(task, "for nobody", 500 * MS);
-    *cpt_output(task, page) = 1;
-    return CPT_OK;
-}
-
-static void test_sleeps_that_nobody_waits_for(void)
-{
-    const struct cpt_task_def tasks[] = {
-        {"A1", sleeps_and_leaves, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
-    const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 1};
-    const struct outcome outcome = run(&graph);
-
-    CU_ASSERT_EQUAL(outcome.gone_count, 1);
-    CU_ASSERT_EQUAL(now.timer_count, 0);
-    CU_ASSERT_EQUAL(now.now_ns, 1000 * MS);
-}
-
-/* Semantics 16: a name that is too long is cut, and is still a frame. */
-static cpt_status sleep_with_a_long_name(struct cpt_task *task)
-{
-    static char name[400];
-
-    memset(name, 'n', sizeof name - 1);
-    return cpt_await(task, cpt_sleep(task, name, 20 * MS), after_deadline);
-}
-
-static void test_long_names_keep_their_time(void)
-{
-    const struct cpt_task_def tasks[] = {
-        {"A1", sleep_with_a_long_name, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
-    const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 1};
-    const struct outcome outcome = run(&graph);
-
-    CU_ASSERT_PTR_NOT_NULL(strstr(outcome.path, "S: /;A: A1;A: nnnnnnnnnn"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(outcome.path, " 20, S: /;A: A1 1"));
 }
 
 /* --- Branches that the output does not need --- */
@@ -633,11 +328,11 @@ static void test_failing_optional_branch(void)
     struct outcome outcome = run(&graph);
 
     CU_ASSERT_EQUAL(outcome.status, CPT_OK);
-    CU_ASSERT_EQUAL(outcome.page, 4);
+    CU_ASSERT_EQUAL(outcome.output, 4);
     tasks[3].run = start_a_failed_branch;
     outcome = run(&graph);
     CU_ASSERT_EQUAL(outcome.status, CPT_OK);
-    CU_ASSERT_EQUAL(outcome.page, 6);
+    CU_ASSERT_EQUAL(outcome.output, 6);
     CU_ASSERT_EQUAL(outcome.gone_count, 1);
 }
 
@@ -680,54 +375,6 @@ static cpt_status take_much(struct cpt_task *task)
     return a1(task);
 }
 
-/* Waits whose records were lost are unattributed, not the task's own time. */
-static cpt_status wait_in_the_dark(struct cpt_task *task)
-{
-    while (cpt_task_memory(task, 16) != NULL) {
-    }
-    return cpt_await(task, deferred, after_deadline);
-}
-
-static cpt_status defer_and_fill(struct cpt_task *task)
-{
-    spend(1);
-    deferred = cpt_defer(task, "elsewhere");
-    return wait_in_the_dark(task);
-}
-
-static void test_lost_waits_are_unattributed(void)
-{
-    const struct cpt_task_def tasks[] = {
-        {"A1", defer_and_fill, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
-    const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 1};
-    struct outcome outcome = {0};
-    struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
-    const int query_value = 1;
-    const struct cpt_request_options options = {.struct_bytes = sizeof options,
-                                                .plan = plan,
-                                                .executor = &now.executor,
-                                                .input = &query_value,
-                                                .done = note_outcome,
-                                                .gone = note_gone,
-                                                .context = &outcome,
-                                                .memory_bytes_max = 32 << 10,
-                                                .is_traced = 1,
-                                                .entry = "S: /",
-                                                .clock = &now.clock};
-
-    virtual_init(&now, 0);
-    CU_ASSERT_EQUAL(cpt_request_start(&options, NULL), CPT_OK);
-    virtual_run(&now);
-    spend(20);
-    cpt_complete(deferred, CPT_OK);
-    virtual_run(&now);
-    CU_ASSERT_EQUAL(outcome.gone_count, 1);
-    CU_ASSERT_STRING_EQUAL(outcome.path,
-                           "S: /;A: A1 1, S: /;A: A1;A: ‹unattributed› 20, "
-                           "S: /;A: A1 1");
-    cpt_plan_free(plan);
-}
-
 static void test_memory_limit_fails_the_request(void)
 {
     const struct cpt_task_def tasks[] = {
@@ -735,7 +382,7 @@ static void test_memory_limit_fails_the_request(void)
         {"A2", a2, CPT_GIVES(ads), CPT_NEEDS(query), {NULL}, NULL},
     };
     const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 2};
-    const struct outcome outcome = run_with(&graph, 1, NULL, 64 << 10);
+    const struct outcome outcome = run_one_within(&now, &graph, 1, NULL, 64 << 10);
 
     CU_ASSERT_EQUAL(outcome.status, CPT_LIMIT);
     CU_ASSERT_STRING_EQUAL(outcome.sentence, "task 'A: A1': too much");
@@ -748,7 +395,7 @@ static bool traced_request(const struct cpt_alloc *alloc)
         {"A2", a2, CPT_GIVES(ads), CPT_NEEDS(query), {NULL}, NULL},
     };
     const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 2};
-    const struct outcome outcome = run_with(&graph, 1, alloc, 0);
+    const struct outcome outcome = run_one_within(&now, &graph, 1, alloc, 0);
 
     return outcome.status == CPT_OK && outcome.path[0] != '\0';
 }
@@ -884,18 +531,8 @@ CU_TestInfo cpt_request_tests[] = {
     {"a started task is below its starter", test_started_task_nests},
     {"a failure on demand is reported to the starter", test_failure_on_demand_is_seen},
     {"a sub-graph is a frame", test_sub_graph_is_a_frame},
-    {"two of three", test_two_of_three},
-    {"two of three were there", test_two_of_three_were_there},
-    {"waiting for no pending", test_waiting_for_no_pending_fails},
-    {"a deadline: the first started is the timeout", test_deadline},
-    {"a deadline that is not reached", test_deadline_is_not_reached},
-    {"work elsewhere, and the queue after it", test_deferred_work},
-    {"sleeps that a deadline abandoned", test_given_up_sleeps_are_cancelled},
-    {"sleeps without a waiter", test_sleeps_that_nobody_waits_for},
-    {"semantics 16: long names keep their time", test_long_names_keep_their_time},
     {"a branch that the output does not need", test_failing_optional_branch},
     {"semantics 21: the accept queue", test_accept_queue},
-    {"lost waits are unattributed", test_lost_waits_are_unattributed},
     {"run within the inline executor", test_run_within_the_inline_executor_is_refused},
     {"the memory limit fails the request", test_memory_limit_fails_the_request},
     {"allocation failures", test_allocation_failures},
