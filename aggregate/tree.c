@@ -107,7 +107,7 @@ void cpt_tree_free(struct cpt_tree *tree)
     cpt_names_free(tree->names);
     cpt_alloc_free(tree->alloc, tree->nodes);
     cpt_alloc_free(tree->alloc, tree->retired);
-    cpt_alloc_free(tree->alloc, tree->slots);
+    cpt_alloc_free(tree->alloc, tree->index.slots);
     cpt_alloc_free(tree->alloc, tree->frames);
     cpt_alloc_free(tree->alloc, tree);
 }

@@ -27,6 +27,7 @@
 #include "aggregate/cpt_tree.h"
 #include "aggregate/histogram.h"
 #include "aggregate/wide.h"
+#include "cpt/hash_index.h"
 
 /* Sums over all requests; w is the weight, x the time in a request, in ns. */
 struct cpti_sums {
@@ -103,8 +104,7 @@ struct cpt_tree {
     struct cpti_node *nodes;
     size_t node_count;
     size_t node_capacity;
-    uint32_t *slots; /* hash of (parent, name, kind) -> node; 0, the root, is free */
-    size_t slot_count;
+    struct cpti_hash_index index; /* by (parent, name, kind); the root is not in it */
     struct cpti_retired *retired; /* number 0 is not used */
     size_t retired_count;
     size_t retired_capacity;

@@ -3,62 +3,45 @@
 /*
  * tree_nodes.c - the nodes of a tree: found, added, removed again
  *
- * One hash table for the whole tree over (parent, name, kind) finds a node. The hash is
- * seeded by the tree's address, so that names from outside cannot be chosen to collide,
- * and nothing that is shown depends on its order.
+ * One index (cpt/hash_index.h) for the whole tree finds a node by (parent, name, kind).
+ * The nodes that came last are always the last in their chains, so cpti_tree_forget() can
+ * remove them.
  */
 #include "aggregate/tree_node.h"
 
-static size_t first_slot(const struct cpt_tree *tree, uint32_t parent, cpt_name_id name,
-                         unsigned kind)
-{
-    uint64_t hash = (uint64_t)(uintptr_t)tree ^ ((uint64_t)parent << 32 | name);
+enum { FIRST_SLOTS = 64 };
 
-    hash = (hash ^ hash >> 33) * UINT64_C(0xff51afd7ed558ccd);
-    hash = (hash ^ hash >> 29 ^ kind) * UINT64_C(0xc4ceb9fe1a85ec53);
-    return (size_t)(hash ^ hash >> 33) & (tree->slot_count - 1);
+static uint64_t hash_of(const struct cpt_tree *tree, uint32_t parent, cpt_name_id name,
+                        unsigned kind)
+{
+    const uint64_t key = (uint64_t)parent << 32 | name;
+
+    return cpti_hash_mix(key ^ (uint64_t)(uintptr_t)tree ^ (uint64_t)kind << 48);
+}
+
+/* Node n is entry n - 1, and so n in its slot. */
+static uint64_t node_hash(const void *tree, size_t number)
+{
+    const struct cpti_node *node = &((const struct cpt_tree *)tree)->nodes[number + 1];
+
+    return hash_of(tree, node->parent, node->name, node->kind);
 }
 
 /* The slot of that node, or the free one where it belongs. There is always one. */
 static size_t slot_of(const struct cpt_tree *tree, uint32_t parent, cpt_name_id name,
                       unsigned kind)
 {
-    size_t slot = first_slot(tree, parent, name, kind);
+    const struct cpti_hash_index *index = &tree->index;
+    size_t slot = cpti_hash_index_first(index, hash_of(tree, parent, name, kind));
 
-    while (tree->slots[slot] != 0) {
-        const struct cpti_node *node = &tree->nodes[tree->slots[slot]];
+    for (; index->slots[slot] != 0; slot = cpti_hash_index_next(index, slot)) {
+        const struct cpti_node *node = &tree->nodes[index->slots[slot]];
 
         if (node->parent == parent && node->name == name && node->kind == kind) {
             break;
         }
-        slot = (slot + 1) & (tree->slot_count - 1);
     }
     return slot;
-}
-
-/* Nodes go in by number, so that the last nodes are always the last in their chains:
- * cpti_tree_forget() relies on it. */
-static cpt_status grow_slots(struct cpt_tree *tree)
-{
-    const size_t slot_count = tree->slot_count != 0 ? tree->slot_count * 2 : 64;
-    uint32_t *slots = NULL;
-
-    if (tree->slot_count != 0 && (tree->node_count + 1) * 4 <= tree->slot_count * 3) {
-        return CPT_OK;
-    }
-    slots = cpt_alloc_zeroed(tree->alloc, slot_count * sizeof *slots);
-    if (slots == NULL) {
-        return CPT_NO_MEMORY;
-    }
-    cpt_alloc_free(tree->alloc, tree->slots);
-    tree->slots = slots;
-    tree->slot_count = slot_count;
-    for (uint32_t i = 1; i < tree->node_count; i++) {
-        const struct cpti_node *node = &tree->nodes[i];
-
-        slots[slot_of(tree, node->parent, node->name, node->kind)] = i;
-    }
-    return CPT_OK;
 }
 
 static cpt_status grow_nodes(struct cpt_tree *tree)
@@ -73,14 +56,18 @@ cpt_status cpti_tree_child_of(struct cpt_tree *tree, uint32_t parent, cpt_name_i
 {
     const uint16_t depth = tree->nodes[parent].depth;
     size_t slot = 0;
-    cpt_status status = grow_slots(tree);
+    cpt_status status = CPT_OK;
 
-    if (status != CPT_OK) {
-        return status;
+    if (cpti_hash_index_is_full(&tree->index, tree->node_count, 3)) {
+        status = cpti_hash_index_grow(&tree->index, tree->alloc, FIRST_SLOTS,
+                                      tree->node_count - 1, node_hash, tree);
+        if (status != CPT_OK) {
+            return status;
+        }
     }
     slot = slot_of(tree, parent, name, kind);
-    if (tree->slots[slot] != 0) {
-        *child = tree->slots[slot];
+    if (tree->index.slots[slot] != 0) {
+        *child = tree->index.slots[slot];
         return CPT_OK;
     }
     if (depth >= CPT_TREE_DEPTH_MAX) {
@@ -96,7 +83,7 @@ cpt_status cpti_tree_child_of(struct cpt_tree *tree, uint32_t parent, cpt_name_i
                                              .kind = (uint16_t)kind,
                                              .depth = (uint16_t)(depth + 1),
                                              .min_ns = UINT64_MAX};
-    tree->slots[slot] = *child;
+    tree->index.slots[slot] = *child;
     return CPT_OK;
 }
 
@@ -115,7 +102,7 @@ void cpti_tree_forget(struct cpt_tree *tree, size_t node_count)
     while (tree->node_count > node_count) {
         struct cpti_node *node = &tree->nodes[tree->node_count - 1];
 
-        tree->slots[slot_of(tree, node->parent, node->name, node->kind)] = 0;
+        tree->index.slots[slot_of(tree, node->parent, node->name, node->kind)] = 0;
         cpti_node_deinit(tree, (uint32_t)tree->node_count - 1);
         tree->node_count--;
     }

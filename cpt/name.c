@@ -3,12 +3,12 @@
 /*
  * name.c - a hash set of names in one block of text; see cpt_name.h
  *
- * Open addressing with linear probing over ids; the set grows at half full, as most
- * names of a path come once: what is not there is to be seen at once.
- * The hash is seeded by the address of the set, so that a stranger's names cannot be
- * chosen to collide; no output depends on its order.
+ * The index (hash_index.h) grows when it is half full: most names of a path are new, and
+ * a miss is then short. Its hash is seeded by the address of the set.
  */
-#include "cpt/path.h"
+#include "cpt/name.h"
+
+#include "cpt/hash_index.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -31,8 +31,7 @@ struct cpt_names {
     char *text;
     size_t text_bytes;
     size_t text_capacity;
-    uint32_t *slots;   /* id + 1; 0 is free */
-    size_t slot_count; /* 0 or a power of two */
+    struct cpti_hash_index index;
 };
 
 struct cpt_bytes cpt_bytes_of(const char *text)
@@ -110,7 +109,7 @@ void cpt_names_free(struct cpt_names *names)
     }
     cpt_alloc_free(names->alloc, names->entries);
     cpt_alloc_free(names->alloc, names->text);
-    cpt_alloc_free(names->alloc, names->slots);
+    cpt_alloc_free(names->alloc, names->index.slots);
     cpt_alloc_free(names->alloc, names);
 }
 
@@ -118,9 +117,7 @@ void cpt_names_reset(struct cpt_names *names)
 {
     names->count = 0;
     names->text_bytes = 0;
-    if (names->slots != NULL) {
-        memset(names->slots, 0, names->slot_count * sizeof *names->slots);
-    }
+    cpti_hash_index_reset(&names->index);
 }
 
 /* The up to 8 bytes that end @name, which has @bytes left: where there are less than 8,
@@ -163,39 +160,16 @@ static uint32_t hash_of(const struct cpt_names *names, struct cpt_bytes name)
     return (uint32_t)cpti_hash_mix(hash ^ last_word(name));
 }
 
-static int is_half_full(const struct cpt_names *names)
+static uint64_t entry_hash(const void *names, size_t number)
 {
-    return (names->count + 1) * 2 > names->slot_count;
-}
-
-static cpt_status grow_slots(struct cpt_names *names)
-{
-    const size_t slot_count =
-        names->slot_count != 0 ? names->slot_count * 2 : FIRST_SLOTS;
-    uint32_t *slots = cpt_alloc_zeroed(names->alloc, slot_count * sizeof *slots);
-
-    if (slots == NULL) {
-        return CPT_NO_MEMORY;
-    }
-    for (size_t i = 0; i < names->count; i++) {
-        size_t slot = names->entries[i].hash & (slot_count - 1);
-
-        while (slots[slot] != 0) {
-            slot = (slot + 1) & (slot_count - 1);
-        }
-        slots[slot] = (uint32_t)i + 1;
-    }
-    cpt_alloc_free(names->alloc, names->slots);
-    names->slots = slots;
-    names->slot_count = slot_count;
-    return CPT_OK;
+    return ((const struct cpt_names *)names)->entries[number].hash;
 }
 
 /* Room for @name behind the others. It may lie in the text itself, which may move. */
 static cpt_status grow_text(struct cpt_names *names, struct cpt_bytes *name)
 {
     const uintptr_t offset = (uintptr_t)name->data - (uintptr_t)names->text;
-    const int is_inside = names->text != NULL && offset < names->text_bytes;
+    const bool is_inside = names->text != NULL && offset < names->text_bytes;
     const size_t needed = names->text_bytes + name->bytes + 1;
     const cpt_status status = cpt_alloc_grow(
         names->alloc, (void **)&names->text, &names->text_capacity,
@@ -207,11 +181,15 @@ static cpt_status grow_text(struct cpt_names *names, struct cpt_bytes *name)
     return status;
 }
 
-/* Room for one more name. */
+/* Makes room for one more name. */
 static cpt_status make_room(struct cpt_names *names, struct cpt_bytes *name)
 {
-    cpt_status status = is_half_full(names) ? grow_slots(names) : CPT_OK;
+    cpt_status status = CPT_OK;
 
+    if (cpti_hash_index_is_full(&names->index, names->count, 2)) {
+        status = cpti_hash_index_grow(&names->index, names->alloc, FIRST_SLOTS,
+                                      names->count, entry_hash, names);
+    }
     if (status == CPT_OK && names->count == names->capacity) {
         status =
             cpt_alloc_grow(names->alloc, (void **)&names->entries, &names->capacity,
@@ -230,18 +208,14 @@ static cpt_status append(struct cpt_names *names, struct cpt_bytes name, uint32_
                          cpt_name_id *id)
 {
     const cpt_status status = make_room(names, &name);
-    size_t slot = hash & (names->slot_count - 1);
 
     if (status != CPT_OK) {
         return status;
     }
-    while (names->slots[slot] != 0) {
-        slot = (slot + 1) & (names->slot_count - 1);
-    }
     if (name.bytes != 0) {
         memcpy(names->text + names->text_bytes, name.data, name.bytes);
     }
-    names->slots[slot] = (uint32_t)(names->count + 1);
+    cpti_hash_index_put(&names->index, hash, names->count);
     names->entries[names->count] =
         (struct entry){names->text_bytes, (uint32_t)name.bytes, hash};
     names->text_bytes += name.bytes;
@@ -250,27 +224,27 @@ static cpt_status append(struct cpt_names *names, struct cpt_bytes name, uint32_
 }
 
 /* Whether @name is there; if so, *@id is its number. */
-static inline int find(const struct cpt_names *names, struct cpt_bytes name,
-                       uint32_t hash, cpt_name_id *id)
+static inline bool find(const struct cpt_names *names, struct cpt_bytes name,
+                        uint32_t hash, cpt_name_id *id)
 {
+    const struct cpti_hash_index *index = &names->index;
     uint32_t found = 0;
 
-    if (names->slot_count == 0) {
-        return 0;
+    if (index->slot_count == 0) {
+        return false;
     }
-    for (size_t slot = hash & (names->slot_count - 1);
-         (found = names->slots[slot]) != 0;
-         slot = (slot + 1) & (names->slot_count - 1)) {
+    for (size_t slot = cpti_hash_index_first(index, hash);
+         (found = index->slots[slot]) != 0; slot = cpti_hash_index_next(index, slot)) {
         const struct entry *entry = &names->entries[found - 1];
 
         if (entry->hash == hash && entry->bytes == name.bytes &&
             (name.bytes == 0 ||
              memcmp(names->text + entry->offset, name.data, name.bytes) == 0)) {
             *id = found - 1;
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 cpt_status cpt_names_add(struct cpt_names *names, struct cpt_bytes name,

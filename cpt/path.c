@@ -8,6 +8,8 @@
  */
 #include "cpt/path.h"
 
+#include "cpt/name.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -90,7 +92,7 @@ void cpt_path_free(struct cpt_path *path)
     }
     cpt_names_free(path->names);
     cpt_alloc_free(path->alloc, path->frames);
-    cpt_alloc_free(path->alloc, path->slots);
+    cpt_alloc_free(path->alloc, path->frame_index.slots);
     cpt_alloc_free(path->alloc, path->segments);
     cpt_alloc_free(path->alloc, path->labels);
     cpt_alloc_free(path->alloc, path);
@@ -99,9 +101,7 @@ void cpt_path_free(struct cpt_path *path)
 void cpt_path_reset(struct cpt_path *path)
 {
     cpt_names_reset(path->names);
-    if (path->slots != NULL) {
-        memset(path->slots, 0, path->slot_count * sizeof *path->slots);
-    }
+    cpti_hash_index_reset(&path->frame_index);
     path->frame_count = 0;
     path->segment_count = 0;
     path->label_count = 0;
@@ -109,42 +109,33 @@ void cpt_path_reset(struct cpt_path *path)
     path->flags = 0;
 }
 
-static size_t slot_of(const struct cpt_path *path, const uint32_t *slots,
-                      size_t slot_count, const struct cpt_frame *frame)
+static uint64_t hash_of(const struct cpt_path *path, const struct cpt_frame *frame)
 {
     const uint64_t key = (uint64_t)frame->parent << 32 | frame->name;
-    const uint64_t seed = (uint64_t)(uintptr_t)path ^ (uint64_t)frame->kind << 48;
-    size_t slot = (size_t)cpti_hash_mix(key ^ seed) & (slot_count - 1);
 
-    while (slots[slot] != 0) {
-        const struct cpt_frame *other = &path->frames[slots[slot] - 1];
+    return cpti_hash_mix(key ^ (uint64_t)(uintptr_t)path ^ (uint64_t)frame->kind << 48);
+}
+
+static uint64_t frame_hash(const void *path, size_t number)
+{
+    return hash_of(path, &((const struct cpt_path *)path)->frames[number]);
+}
+
+/* The slot of @frame, or the free one where it belongs. */
+static size_t slot_of(const struct cpt_path *path, const struct cpt_frame *frame)
+{
+    const struct cpti_hash_index *index = &path->frame_index;
+    size_t slot = cpti_hash_index_first(index, hash_of(path, frame));
+
+    for (; index->slots[slot] != 0; slot = cpti_hash_index_next(index, slot)) {
+        const struct cpt_frame *other = &path->frames[index->slots[slot] - 1];
 
         if (other->parent == frame->parent && other->name == frame->name &&
             other->kind == frame->kind) {
             break;
         }
-        slot = (slot + 1) & (slot_count - 1);
     }
     return slot;
-}
-
-static cpt_status grow_slots(struct cpt_path *path)
-{
-    const size_t slot_count =
-        path->slot_count != 0 ? path->slot_count * 2 : FIRST_SLOTS;
-    uint32_t *slots = NULL;
-
-    slots = cpt_alloc_zeroed(path->alloc, slot_count * sizeof *slots);
-    if (slots == NULL) {
-        return CPT_NO_MEMORY;
-    }
-    for (size_t i = 0; i < path->frame_count; i++) {
-        slots[slot_of(path, slots, slot_count, &path->frames[i])] = (uint32_t)i + 1;
-    }
-    cpt_alloc_free(path->alloc, path->slots);
-    path->slots = slots;
-    path->slot_count = slot_count;
-    return CPT_OK;
 }
 
 static cpt_status frame_append(struct cpt_path *path, const struct cpt_frame *frame)
@@ -180,21 +171,23 @@ cpt_status cpt_path_frame_add(struct cpt_path *path, uint32_t parent,
         wanted.depth = (uint16_t)(path->frames[parent].depth + 1);
     }
     status = cpti_names_add_any(path->names, name, &wanted.name);
-    if (status == CPT_OK && (path->frame_count + 1) * 2 > path->slot_count) {
-        status = grow_slots(path);
+    if (status == CPT_OK &&
+        cpti_hash_index_is_full(&path->frame_index, path->frame_count, 2)) {
+        status = cpti_hash_index_grow(&path->frame_index, path->alloc, FIRST_SLOTS,
+                                      path->frame_count, frame_hash, path);
     }
     if (status != CPT_OK) {
         return status;
     }
-    slot = slot_of(path, path->slots, path->slot_count, &wanted);
-    if (path->slots[slot] == 0) {
+    slot = slot_of(path, &wanted);
+    if (path->frame_index.slots[slot] == 0) {
         status = frame_append(path, &wanted);
         if (status != CPT_OK) {
             return status;
         }
-        path->slots[slot] = (uint32_t)path->frame_count;
+        path->frame_index.slots[slot] = (uint32_t)path->frame_count;
     }
-    *frame = path->slots[slot] - 1;
+    *frame = path->frame_index.slots[slot] - 1;
     return CPT_OK;
 }
 
@@ -389,7 +382,7 @@ static cpt_status check_frames(const struct cpt_path *path, struct cpt_error *er
         if (frame->name >= cpt_names_count(path->names)) {
             return cpt_error_set(error, CPT_CORRUPT, 0, "frame %zu has no name", i);
         }
-        if (path->slots[slot_of(path, path->slots, path->slot_count, frame)] != i + 1) {
+        if (path->frame_index.slots[slot_of(path, frame)] != i + 1) {
             return cpt_error_set(error, CPT_CORRUPT, 0,
                                  "frame %zu is the same as an earlier one", i);
         }

@@ -5,6 +5,7 @@
 #define PATH_H
 
 #include "cpt/cpt_path.h"
+#include "cpt/hash_index.h"
 
 struct cpt_path {
     const struct cpt_alloc *alloc; /* scratch memory for it comes from there too */
@@ -12,8 +13,7 @@ struct cpt_path {
     struct cpt_frame *frames;
     size_t frame_count;
     size_t frame_capacity;
-    uint32_t *slots; /* index of a frame + 1; 0 is free */
-    size_t slot_count;
+    struct cpti_hash_index frame_index;
     struct cpt_segment *segments;
     size_t segment_count;
     size_t segment_capacity;
@@ -23,20 +23,6 @@ struct cpt_path {
     uint64_t sum_ns;
     unsigned flags;
 };
-
-/* A number mixed so that each of its bits depends on all: the two halves of a product
- * of 128 bits put together. Seed it, and a stranger cannot choose what collides. */
-static inline uint64_t cpti_hash_mix(uint64_t number)
-{
-    __extension__ typedef unsigned __int128 wide;
-    const wide product = (wide)(number ^ 0x9e3779b97f4a7c15U) * 0xbf58476d1ce4e5b9U;
-
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-/* As cpt_names_add(), for a name that may not be fit to be kept: it is cut first. */
-cpt_status cpti_names_add_any(struct cpt_names *names, struct cpt_bytes name,
-                              cpt_name_id *id);
 
 /* Room for @segment_count segments more, in one piece. CPT_OK, CPT_LIMIT, or
  * CPT_NO_MEMORY. */

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * profile_strings.c - a hash set over one block of text; see profile_strings.h
- *
- * Open addressing, linear probing, grown at three quarters. Nothing that is written
- * depends on the order of slots.
+ * profile_strings.c - a hash set over one block of text; see profile_strings.h and
+ * cpt/hash_index.h. The index grows when it is three quarters full.
  */
 #include "pprof-export/profile_strings.h"
 
@@ -14,11 +12,13 @@
 #include <assert.h>
 #include <string.h>
 
+enum { FIRST_SLOTS = 64 };
+
 void cpti_strings_deinit(struct cpti_strings *strings)
 {
     cpt_alloc_free(strings->alloc, strings->entries);
     cpt_alloc_free(strings->alloc, strings->text);
-    cpt_alloc_free(strings->alloc, strings->slots);
+    cpt_alloc_free(strings->alloc, strings->index.slots);
     *strings = (struct cpti_strings){.alloc = strings->alloc};
 }
 
@@ -26,45 +26,23 @@ void cpti_strings_deinit(struct cpti_strings *strings)
 static size_t slot_of(const struct cpti_strings *strings, const void *data,
                       size_t bytes, uint32_t hash)
 {
-    size_t slot = hash & (strings->slot_count - 1);
+    const struct cpti_hash_index *index = &strings->index;
+    size_t slot = cpti_hash_index_first(index, hash);
 
-    while (strings->slots[slot] != 0) {
-        const struct cpti_string *entry = &strings->entries[strings->slots[slot] - 1];
+    for (; index->slots[slot] != 0; slot = cpti_hash_index_next(index, slot)) {
+        const struct cpti_string *entry = &strings->entries[index->slots[slot] - 1];
 
         if (entry->hash == hash && entry->bytes == bytes &&
             (bytes == 0 || memcmp(strings->text + entry->offset, data, bytes) == 0)) {
             break;
         }
-        slot = (slot + 1) & (strings->slot_count - 1);
     }
     return slot;
 }
 
-static cpt_status grow_slots(struct cpti_strings *strings)
+static uint64_t entry_hash(const void *strings, size_t number)
 {
-    const size_t slot_count = strings->slot_count != 0 ? strings->slot_count * 2 : 64;
-    uint32_t *slots = NULL;
-
-    if (strings->slot_count != 0 &&
-        (strings->count + 1) * 4 <= strings->slot_count * 3) {
-        return CPT_OK;
-    }
-    slots = cpt_alloc_zeroed(strings->alloc, slot_count * sizeof *slots);
-    if (slots == NULL) {
-        return CPT_NO_MEMORY;
-    }
-    for (size_t i = 0; i < strings->count; i++) {
-        size_t slot = strings->entries[i].hash & (slot_count - 1);
-
-        while (slots[slot] != 0) {
-            slot = (slot + 1) & (slot_count - 1);
-        }
-        slots[slot] = (uint32_t)i + 1;
-    }
-    cpt_alloc_free(strings->alloc, strings->slots);
-    strings->slots = slots;
-    strings->slot_count = slot_count;
-    return CPT_OK;
+    return ((const struct cpti_strings *)strings)->entries[number].hash;
 }
 
 static cpt_status grow(struct cpti_strings *strings, size_t bytes)
@@ -90,15 +68,19 @@ cpt_status cpti_strings_add(struct cpti_strings *strings, const void *data,
 {
     const uint32_t hash =
         (uint32_t)cpt_hash_bytes((uint64_t)(uintptr_t)strings, data, bytes);
-    cpt_status status = grow_slots(strings);
+    cpt_status status = CPT_OK;
     size_t slot = 0;
 
-    if (status != CPT_OK) {
-        return status;
+    if (cpti_hash_index_is_full(&strings->index, strings->count, 3)) {
+        status = cpti_hash_index_grow(&strings->index, strings->alloc, FIRST_SLOTS,
+                                      strings->count, entry_hash, strings);
+        if (status != CPT_OK) {
+            return status;
+        }
     }
     slot = slot_of(strings, data, bytes, hash);
-    if (strings->slots[slot] != 0) {
-        *number = strings->slots[slot] - 1;
+    if (strings->index.slots[slot] != 0) {
+        *number = strings->index.slots[slot] - 1;
         return CPT_OK;
     }
     status = grow(strings, bytes);
@@ -109,8 +91,8 @@ cpt_status cpti_strings_add(struct cpti_strings *strings, const void *data,
     strings->entries[strings->count] =
         (struct cpti_string){strings->text_bytes, (uint32_t)bytes, hash};
     strings->text_bytes += bytes;
-    strings->slots[slot] = (uint32_t)++strings->count;
-    *number = (uint32_t)(strings->count - 1);
+    *number = (uint32_t)strings->count++;
+    strings->index.slots[slot] = *number + 1;
     return CPT_OK;
 }
 

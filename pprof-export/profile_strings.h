@@ -12,7 +12,7 @@
 #ifndef PROFILE_STRINGS_H
 #define PROFILE_STRINGS_H
 
-#include "cpt/cpt_alloc.h"
+#include "cpt/hash_index.h"
 
 enum { CPTI_STRINGS_MAX = 1 << 26 };
 
@@ -30,8 +30,7 @@ struct cpti_strings {
     char *text;
     size_t text_bytes;
     size_t text_capacity;
-    uint32_t *slots; /* number + 1; 0 is free */
-    size_t slot_count;
+    struct cpti_hash_index index;
 };
 
 void cpti_strings_deinit(struct cpti_strings *strings);

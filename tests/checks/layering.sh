@@ -149,8 +149,8 @@ sources '[ch]' cc cpp hpp | awk '
             } else if (line ~ /^[ \t]*#[ \t]*include/) {
                 complain(file ":" count, "an include must name its header")
             }
-            if ((file in is_inline) && line ~ /^[a-z].*\(/ && line !~ /^static inline /) {
-                complain(file ":" count, "only static inline functions stand here")
+            if ((file in is_inline) && line ~ /^[a-z].*\(/ && line !~ /^(static inline|typedef) /) {
+                complain(file ":" count, "only static inline functions and types stand here")
             }
         }
         close(file)

@@ -5,13 +5,13 @@
 
 #include "cpt/cli/store/sha256.h"
 
-enum { STACKS_MAX = 1 << 24, SLOTS_FIRST = 1024 };
+enum { STACKS_MAX = 1 << 24, FIRST_SLOTS = 1024 };
 
 void cpti_stacks_deinit(struct cpti_stacks *stacks)
 {
     cpt_alloc_free(NULL, stacks->entries);
-    cpt_alloc_free(NULL, stacks->slots);
-    cpt_alloc_free(NULL, stacks->frame_slots);
+    cpt_alloc_free(NULL, stacks->by_id.slots);
+    cpt_alloc_free(NULL, stacks->by_frame.slots);
     cpt_names_free(stacks->names);
     *stacks = (struct cpti_stacks){0};
 }
@@ -38,97 +38,82 @@ uint64_t cpti_stack_id(uint64_t parent, unsigned kind, struct cpt_bytes name)
     return id != CPTI_STACK_ROOT ? id : 1;
 }
 
-/* The slot of @id, or the free one where it belongs. Whoever writes the database
- * chooses the numbers, so they are hashed once more. */
-static size_t slot_of(const struct cpti_stacks *stacks, uint64_t id)
+/* The writer of a database chooses the ids, so they are hashed once more. */
+static uint64_t hash_of_id(const struct cpti_stacks *stacks, uint64_t id)
 {
-    size_t slot = (size_t)cpt_hash_bytes((uint64_t)(uintptr_t)stacks, &id, sizeof id) &
-                  (stacks->slot_count - 1);
+    return cpt_hash_bytes((uint64_t)(uintptr_t)stacks, &id, sizeof id);
+}
 
-    while (stacks->slots[slot] != 0 &&
-           stacks->entries[stacks->slots[slot] - 1].id != id) {
-        slot = (slot + 1) & (stacks->slot_count - 1);
-    }
-    return slot;
+static uint64_t hash_of_frame(const struct cpti_stacks *stacks, uint64_t parent,
+                              unsigned kind, struct cpt_bytes name)
+{
+    const uint64_t seed = (uint64_t)(uintptr_t)stacks ^ parent ^ (uint64_t)kind << 48;
+
+    return cpt_hash_bytes(seed, name.data, name.bytes);
+}
+
+static uint64_t id_hash(const void *owner, size_t number)
+{
+    const struct cpti_stacks *stacks = owner;
+
+    return hash_of_id(stacks, stacks->entries[number].id);
+}
+
+static uint64_t frame_hash(const void *owner, size_t number)
+{
+    const struct cpti_stacks *stacks = owner;
+    const struct cpti_stack *stack = &stacks->entries[number];
+
+    return hash_of_frame(stacks, stack->parent, stack->kind,
+                         cpt_names_at(stacks->names, stack->name));
 }
 
 struct cpti_stack *cpti_stacks_find(const struct cpti_stacks *stacks, uint64_t id)
 {
-    size_t slot;
+    const struct cpti_hash_index *index = &stacks->by_id;
 
-    if (stacks->slot_count == 0) {
+    if (index->slot_count == 0) {
         return NULL;
     }
-    slot = slot_of(stacks, id);
-    return stacks->slots[slot] != 0 ? &stacks->entries[stacks->slots[slot] - 1] : NULL;
-}
+    for (size_t slot = cpti_hash_index_first(index, hash_of_id(stacks, id));
+         index->slots[slot] != 0; slot = cpti_hash_index_next(index, slot)) {
+        struct cpti_stack *stack = &stacks->entries[index->slots[slot] - 1];
 
-static int is_below(const struct cpti_stacks *stacks, const struct cpti_stack *stack,
-                    uint64_t parent, unsigned kind, struct cpt_bytes name)
-{
-    return stack->parent == parent && stack->kind == kind &&
-           cpt_bytes_equal(cpt_names_at(stacks->names, stack->name), name);
-}
-
-/* The same by what the stack is. */
-static size_t frame_slot_of(const struct cpti_stacks *stacks, uint64_t parent,
-                            unsigned kind, struct cpt_bytes name)
-{
-    const uint64_t seed = (uint64_t)(uintptr_t)stacks ^ parent ^ (uint64_t)kind << 48;
-    size_t slot =
-        (size_t)cpt_hash_bytes(seed, name.data, name.bytes) & (stacks->slot_count - 1);
-
-    while (stacks->frame_slots[slot] != 0 &&
-           !is_below(stacks, &stacks->entries[stacks->frame_slots[slot] - 1], parent,
-                     kind, name)) {
-        slot = (slot + 1) & (stacks->slot_count - 1);
+        if (stack->id == id) {
+            return stack;
+        }
     }
-    return slot;
+    return NULL;
 }
 
 struct cpti_stack *cpti_stacks_below(const struct cpti_stacks *stacks, uint64_t parent,
                                      unsigned kind, struct cpt_bytes name)
 {
+    const struct cpti_hash_index *index = &stacks->by_frame;
     size_t slot;
 
-    if (stacks->slot_count == 0) {
+    if (index->slot_count == 0) {
         return NULL;
     }
-    slot = frame_slot_of(stacks, parent, kind, name);
-    return stacks->frame_slots[slot] != 0
-               ? &stacks->entries[stacks->frame_slots[slot] - 1]
-               : NULL;
+    slot = cpti_hash_index_first(index, hash_of_frame(stacks, parent, kind, name));
+    for (; index->slots[slot] != 0; slot = cpti_hash_index_next(index, slot)) {
+        struct cpti_stack *stack = &stacks->entries[index->slots[slot] - 1];
+
+        if (stack->parent == parent && stack->kind == kind &&
+            cpt_bytes_equal(cpt_names_at(stacks->names, stack->name), name)) {
+            return stack;
+        }
+    }
+    return NULL;
 }
 
-static cpt_status grow_slots(struct cpti_stacks *stacks)
+static cpt_status grow_index(struct cpti_stacks *stacks, struct cpti_hash_index *index,
+                             cpti_hash_entry hash)
 {
-    const size_t count = stacks->slot_count != 0 ? 2 * stacks->slot_count : SLOTS_FIRST;
-    uint32_t *slots;
-    uint32_t *frame_slots;
-
-    if (stacks->slot_count != 0 && (stacks->count + 1) * 4 <= stacks->slot_count * 3) {
-        return CPT_OK;
-    }
-    slots = cpt_alloc_zeroed(NULL, count * sizeof *slots);
-    frame_slots = cpt_alloc_zeroed(NULL, count * sizeof *frame_slots);
-    if (slots == NULL || frame_slots == NULL) {
-        cpt_alloc_free(NULL, slots);
-        cpt_alloc_free(NULL, frame_slots);
-        return CPT_NO_MEMORY;
-    }
-    cpt_alloc_free(NULL, stacks->slots);
-    cpt_alloc_free(NULL, stacks->frame_slots);
-    stacks->slots = slots;
-    stacks->frame_slots = frame_slots;
-    stacks->slot_count = count;
-    for (uint32_t i = 0; i < stacks->count; i++) {
-        const struct cpti_stack *stack = &stacks->entries[i];
-
-        slots[slot_of(stacks, stack->id)] = i + 1;
-        frame_slots[frame_slot_of(stacks, stack->parent, stack->kind,
-                                  cpt_names_at(stacks->names, stack->name))] = i + 1;
-    }
-    return CPT_OK;
+    return cpti_hash_index_is_full(index, stacks->count, 3)
+               ? cpti_hash_index_grow(index, NULL, FIRST_SLOTS, stacks->count, hash,
+                                      stacks)
+               : CPT_OK;
 }
 
 static cpt_status make_room(struct cpti_stacks *stacks)
@@ -136,7 +121,9 @@ static cpt_status make_room(struct cpti_stacks *stacks)
     if (stacks->names == NULL) {
         stacks->names = cpt_names_new(NULL);
     }
-    if (stacks->names == NULL || grow_slots(stacks) != CPT_OK) {
+    if (stacks->names == NULL ||
+        grow_index(stacks, &stacks->by_id, id_hash) != CPT_OK ||
+        grow_index(stacks, &stacks->by_frame, frame_hash) != CPT_OK) {
         return CPT_NO_MEMORY;
     }
     return cpt_alloc_grow(NULL, (void **)&stacks->entries, &stacks->capacity,
@@ -148,7 +135,7 @@ cpt_status cpti_stacks_add(struct cpti_stacks *stacks, uint64_t id, uint64_t par
 {
     cpt_name_id name_id = 0;
     cpt_status status = make_room(stacks);
-    size_t slot;
+    const struct cpti_stack *known;
 
     if (name.bytes > CPT_NAME_BYTES_MAX || kind > UINT16_MAX || id == CPTI_STACK_ROOT) {
         return CPT_CORRUPT;
@@ -159,19 +146,18 @@ cpt_status cpti_stacks_add(struct cpti_stacks *stacks, uint64_t id, uint64_t par
     if (status != CPT_OK) {
         return status;
     }
-    slot = slot_of(stacks, id);
-    *is_new = stacks->slots[slot] == 0;
-    if (*is_new) {
-        stacks->entries[stacks->count++] = (struct cpti_stack){
-            .id = id, .parent = parent, .name = name_id, .kind = (uint16_t)kind};
-        stacks->slots[slot] = (uint32_t)stacks->count;
-        stacks->frame_slots[frame_slot_of(stacks, parent, kind, name)] =
-            (uint32_t)stacks->count;
-        return CPT_OK;
+    known = cpti_stacks_find(stacks, id);
+    *is_new = known == NULL;
+    if (known != NULL) {
+        return known->parent == parent && known->name == name_id && known->kind == kind
+                   ? CPT_OK
+                   : CPT_CORRUPT;
     }
-    return stacks->entries[stacks->slots[slot] - 1].parent == parent &&
-                   stacks->entries[stacks->slots[slot] - 1].name == name_id &&
-                   stacks->entries[stacks->slots[slot] - 1].kind == kind
-               ? CPT_OK
-               : CPT_CORRUPT;
+    stacks->entries[stacks->count] = (struct cpti_stack){
+        .id = id, .parent = parent, .name = name_id, .kind = (uint16_t)kind};
+    cpti_hash_index_put(&stacks->by_id, hash_of_id(stacks, id), stacks->count);
+    cpti_hash_index_put(&stacks->by_frame, hash_of_frame(stacks, parent, kind, name),
+                        stacks->count);
+    stacks->count++;
+    return CPT_OK;
 }

@@ -18,6 +18,7 @@
 #define CPTI_STACKS_H
 
 #include "cpt/cpt_name.h"
+#include "cpt/hash_index.h"
 
 /* The empty stack, and no stack. */
 #define CPTI_STACK_ROOT UINT64_C(0)
@@ -36,9 +37,8 @@ struct cpti_stacks {
     struct cpti_stack *entries;
     size_t count;
     size_t capacity;
-    uint32_t *slots;       /* of entries, plus 1, by identity */
-    uint32_t *frame_slots; /* the same by parent, kind and name */
-    size_t slot_count;
+    struct cpti_hash_index by_id;
+    struct cpti_hash_index by_frame; /* by parent, kind and name */
     struct cpt_names *names;
 };
 
