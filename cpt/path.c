@@ -122,7 +122,7 @@ static uint64_t frame_hash(const void *path, size_t number)
 }
 
 /* The slot of @frame, or the free one where it belongs. */
-static size_t slot_of(const struct cpt_path *path, const struct cpt_frame *frame)
+static inline size_t slot_of(const struct cpt_path *path, const struct cpt_frame *frame)
 {
     const struct cpti_hash_index *index = &path->frame_index;
     size_t slot = cpti_hash_index_first(index, hash_of(path, frame));
