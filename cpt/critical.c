@@ -48,7 +48,7 @@
  * The steps are noted backwards; critical_steps.c turns them into segments, forwards.
  * Cost: one step a segment.
  */
-#include "cpt/critical.h"
+#include "cpt/critical_steps.h"
 
 #include <assert.h>
 #include <string.h>

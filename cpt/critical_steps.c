@@ -7,7 +7,7 @@
  * below the task that issued it; a callee's path below its call. A task keeps the index
  * of its frame while the walk lasts, so that its frame is looked for once.
  */
-#include "cpt/critical.h"
+#include "cpt/critical_steps.h"
 
 #include <assert.h>
 

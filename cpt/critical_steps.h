@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * critical.h - the steps of a walk: made by critical.c, turned into segments by
+ * critical_steps.h - the steps of a walk: made by critical.c, turned into segments by
  * critical_steps.c
  *
  * A step is one stretch of the path, noted backwards. What it is tells what it is of.
  */
-#ifndef CRITICAL_H
-#define CRITICAL_H
+#ifndef CRITICAL_STEPS_H
+#define CRITICAL_STEPS_H
 
 #include "cpt/cpt_trace.h"
 #include "cpt/path.h"
