@@ -5,55 +5,55 @@
  *
  * We begin at the task that answered, at the moment of the response, and walk
  * backwards. `task` and `cur` are the whole state. Of the task's waits that were over
- * by then and really blocked it, the latest explains the time before its resume:
+ * by then and really blocked it, the latest one explains the time before its resume:
  *
  *      task  start ====== block ............ resume ===== cur
  *      call         issue ------------ arrive
  *            then   [ the call's path ][queue][  self   ]
  *
- * From a call we go on in the task that issued it, at the issue: what the task computed
- * while the call was outstanding did not hold the request up, and is off the path. From
- * an awaited task we go on in that task; its own beginning leads back to whoever
- * started it. Where no wait explains it, the task computed since its start, queued
- * since it was ready, and was made ready by its unblocker: we go there.
+ * After a call we continue in the task that issued it, at the issue: what the task
+ * computed while the call was outstanding did not delay the response and is off the
+ * path. After an awaited task we continue in that task, whose beginning leads back to
+ * the task that started it. Where no wait explains the time, the task computed since
+ * its start and queued since it was ready; then we continue in its unblocker.
  *
- * Why it is right: each turn explains the time up to `cur` and goes on at the place
- * where what held us up itself began, so the pieces join without a gap and telescope to
- * response - arrival. No chain of dependencies can be longer than the latency, so the
- * path is a longest one. (A backward walk of this sort: docs/model.md.)
+ * Why it is right: each turn explains the time up to `cur` and continues where the
+ * cause itself began, so the pieces join without gaps and telescope to response -
+ * arrival. No chain of dependencies is longer than the latency, so the path is a
+ * longest one (docs/model.md).
  *
- * Each boundary is clamped to the one emitted before it: a stamp taken early, or on
- * another core, makes a segment shorter, never negative, and opens no gap. For the same
- * reason a wait counts as over if it began before `cur`, not if it ended before: the
- * two differ only where a stamp is wrong. Waits for what had come by the block did not
- * block (a reply that was already there), though the task may have queued to go on.
+ * Each boundary is clamped to the one emitted before it: a timestamp that is early, or
+ * from another core, makes a segment shorter, never negative, and opens no gap. For the
+ * same reason a wait counts as over if it began before `cur`, not if it ended before;
+ * the two differ only where a timestamp is wrong. A wait for something that had come by
+ * the block did not block, though the task may have queued before it resumed.
  *
- * With CPT_ATTRIBUTE_BLOCKED an await explains [block, arrive] only. What is then
- * walked has a floor, the block; at the floor we return to the task that waited. Floors
- * rise inwards, so they are a stack in an array, never recursion. A task that a floor
- * cut off may be met again below the floor, so what lies below is not used up.
+ * With CPT_ATTRIBUTE_BLOCKED an await explains only [block, arrive]. The walk inside it
+ * has a floor, the block; at the floor it returns to the task that waited. Inner floors
+ * are higher, so a stack in an array holds them, without recursion. A task that a floor
+ * cut off may be met again below the floor, so its earlier time stays available.
  *
- * Termination: a task's beginning is passed once and each await once; a second time
- * means that the records lead in a circle, which is reported.
+ * Termination: the walk passes the beginning of each task once and each await once; a
+ * second time means that the records form a cycle, which is an error.
  *
- * Where the tasks' steps say how long no processor ran them, a piece [a, b] of a step
- * of L ns that was off for F takes floor(F b / L) - floor(F a / L) of it: the pieces of
- * a step telescope to F, and none is off for longer than it lasts. As the walk goes
- * back through a task only once, so does a cursor over its steps.
+ * Off-CPU time: of a step of L ns with F ns off the CPU, the piece [a, b] takes
+ * floor(F b / L) - floor(F a / L). The shares of all pieces telescope to F, and no piece
+ * is off for longer than it lasts. The walk goes back through a task only once, and so
+ * does its cursor over the steps of the task.
  *
- * A join's margin to its runner-up stands on the segment that ends at the join, which
- * is that of the input that came last: it could be so much shorter before somebody else
- * held the request up.
+ * The margin of a join stands on the segment that ends at the join, which belongs to the
+ * input that came last: this input could come earlier by the margin before another one
+ * delayed the request.
  *
- * The steps are noted backwards; critical_steps.c turns them into segments, forwards.
- * Cost: one step a segment.
+ * The walk notes steps backwards; critical_steps.c turns them into segments, forwards.
+ * Cost: one step for each segment.
  */
 #include "cpt/critical_steps.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* A wait whose inside we are walking; at floor_ns we come back to the task. */
+/* A wait that the walk is inside of; at floor_ns it returns to the task. */
 struct floor {
     struct cpt_trace_task *task;
     uint64_t floor_ns;
@@ -66,10 +66,10 @@ struct walk {
     size_t floor_capacity;
     struct cpt_trace_task *task;
     uint64_t cur_ns;
-    uint64_t lowest_ns; /* how far down we may go: the floor, or begin_ns */
-    uint64_t begin_ns;  /* the walk ends here: the request was taken up */
+    uint64_t lowest_ns; /* how far down the walk may go: the floor, or begin_ns */
+    uint64_t begin_ns;  /* where the walk ends: the process began with the request */
     uint64_t margin_ns; /* of the join at cur, if has_margin */
-    unsigned char has_margin;
+    bool has_margin;
 };
 
 static const union cpti_owner the_entry = {.task = NULL};
@@ -83,8 +83,7 @@ static uint64_t share_of(uint64_t off_ns, uint64_t part_ns, uint64_t whole_ns)
     return (uint64_t)((wide)off_ns * part_ns / whole_ns);
 }
 
-/* How long no processor ran @task from @from_ns to cur: of each step what falls in it.
- */
+/* How long no processor ran @task from @from_ns to cur, summed over its steps. */
 static uint64_t off_cpu_ns(const struct walk *walk, struct cpt_trace_task *task,
                            uint64_t from_ns)
 {
@@ -92,9 +91,9 @@ static uint64_t off_cpu_ns(const struct walk *walk, struct cpt_trace_task *task,
     uint64_t sum_ns = 0;
 
     for (;;) {
-        struct cpt_trace_await *step = task->walk_step;
+        struct cpt_trace_await *step = cpti_scratch_read(&task->walk_step[0]);
         const uint64_t begin_ns = step != NULL ? step->resume_ns : task->start_ns;
-        const uint64_t end_ns = task->walk_step_end_ns;
+        const uint64_t end_ns = task->walk_step[1];
         const uint64_t low_ns = begin_ns > from_ns ? begin_ns : from_ns;
         const uint64_t high_ns = end_ns < to_ns ? end_ns : to_ns;
         uint64_t off_ns = step != NULL ? step->off_cpu_ns : task->off_cpu_ns;
@@ -107,15 +106,15 @@ static uint64_t off_cpu_ns(const struct walk *walk, struct cpt_trace_task *task,
                       share_of(off_ns, low_ns - begin_ns, whole_ns);
         }
         if (step == NULL || begin_ns <= from_ns) {
-            break; /* what is left of this step may be walked later */
+            break; /* the rest of this step may be walked later */
         }
-        task->walk_step_end_ns = step->block_ns;
-        task->walk_step = step->previous;
+        task->walk_step[1] = step->block_ns;
+        cpti_scratch_write(&task->walk_step[0], step->previous);
     }
     return sum_ns < to_ns - from_ns ? sum_ns : to_ns - from_ns;
 }
 
-/* Room for more steps: first those in the struct, then an array. */
+/* Makes room for more steps: those in the struct come first, then an array. */
 static cpt_status grow_steps(struct cpti_steps *steps)
 {
     struct cpti_step *grown = steps->all != steps->first ? steps->all : NULL;
@@ -136,9 +135,9 @@ static cpt_status grow_steps(struct cpti_steps *steps)
 }
 
 /*
- * Explains the time from @from_ns to cur, if there is any, and moves cur there. The
- * parts of the step are handed over one by one, in registers: a struct that is written
- * in two halves and then copied whole took longer than all the rest of the walk.
+ * Explains the time from @from_ns to cur, if there is any, and moves cur to @from_ns.
+ * The parts of the step are parameters of their own, in registers: writing a struct in
+ * two halves and copying it whole took longer than all the rest of the walk.
  */
 static inline cpt_status emit(struct walk *walk, unsigned char kind,
                               union cpti_owner of, union cpti_remark with,
@@ -169,47 +168,47 @@ static inline cpt_status emit(struct walk *walk, unsigned char kind,
     step->has_margin = walk->has_margin;
     step->margin_ns = walk->margin_ns;
     walk->cur_ns = from_ns;
-    walk->has_margin = 0;
+    walk->has_margin = false;
     return CPT_OK;
 }
 
 /* Notes the margin of a join at cur; of several at one time the smallest counts. */
-static inline void note_margin(struct walk *walk, unsigned char has_margin,
-                               uint64_t margin_ns)
+static inline void note_margin(struct walk *walk, bool has_margin, uint64_t margin_ns)
 {
     if (has_margin && (!walk->has_margin || margin_ns < walk->margin_ns)) {
-        walk->has_margin = 1;
+        walk->has_margin = true;
         walk->margin_ns = margin_ns;
     }
 }
 
-static inline int is_at_floor(const struct walk *walk)
+static inline bool is_at_floor(const struct walk *walk)
 {
     return walk->cur_ns <= walk->lowest_ns;
 }
 
-/* Whether nothing had to be waited for, not even a worker to go on. */
-static int has_not_waited(const struct cpt_trace_await *await)
+/* Whether the task did not have to wait, not even for a worker to resume it. */
+static bool has_not_waited(const struct cpt_trace_await *await)
 {
     return await->arrive_ns <= await->block_ns &&
            (await->resume_ns <= await->block_ns || await->resume_ns == UINT64_MAX);
 }
 
-/* The latest await of the task that explains time before cur, or NULL. */
+/* The latest await of the task that explains time before cur; NULL: there is none. */
 static inline struct cpt_trace_await *latest_await(const struct walk *walk)
 {
     struct cpt_trace_task *task = walk->task;
-    struct cpt_trace_await *await = task->walk_await;
+    struct cpt_trace_await *await =
+        cpti_scratch_read(&task->walk_words[CPTI_SCRATCH_AWAIT]);
 
     while (await != NULL &&
            (await->block_ns >= walk->cur_ns || has_not_waited(await))) {
         await = await->previous;
     }
-    task->walk_await = await;
+    cpti_scratch_write(&task->walk_words[CPTI_SCRATCH_AWAIT], await);
     return await;
 }
 
-/* With blocked attribution: what follows is walked down to @block_ns only. */
+/* With blocked attribution, limits the walk that follows to @block_ns. */
 static cpt_status push_floor(struct walk *walk, uint64_t block_ns)
 {
     cpt_status status = CPT_OK;
@@ -221,14 +220,15 @@ static cpt_status push_floor(struct walk *walk, uint64_t block_ns)
     status = cpt_alloc_grow(walk->steps.alloc, (void **)&walk->floors,
                             &walk->floor_capacity, walk->floor_count + 1,
                             CPT_PATH_SEGMENTS_MAX, sizeof *walk->floors);
-    if (status == CPT_OK) {
-        walk->floors[walk->floor_count++] = (struct floor){walk->task, block_ns};
-        walk->lowest_ns = block_ns;
+    if (status != CPT_OK) {
+        return status;
     }
-    return status;
+    walk->floors[walk->floor_count++] = (struct floor){walk->task, block_ns};
+    walk->lowest_ns = block_ns;
+    return CPT_OK;
 }
 
-/* When the call left its queue. What timed out is ‹timeout› all the time. */
+/* When the call left its queue. All time of a call that timed out is ‹timeout›. */
 static uint64_t sent_ns(const struct cpt_trace_call *call)
 {
     return call->outcome != CPT_CALL_TIMEOUT && call->sent_ns > call->issue_ns
@@ -237,9 +237,9 @@ static uint64_t sent_ns(const struct cpt_trace_call *call)
 }
 
 /*
- * The call from its issue to its arrival, then on in the task that issued it. With
- * blocked attribution we stay in the task that waited, unless the call was issued (by
- * another task) after the block: then that task comes first, down to the block.
+ * Explains the call from its issue to its arrival, and continues in the task that issued
+ * it. With blocked attribution the walk stays in the task that waited, unless another
+ * task issued the call after the block: then that task comes first, down to the block.
  */
 static cpt_status walk_call(struct walk *walk, const struct cpt_trace_await *await)
 {
@@ -259,11 +259,12 @@ static cpt_status walk_call(struct walk *walk, const struct cpt_trace_await *awa
     }
     status = emit(walk, CPTI_STEP_CALL, owner, remark,
                   begin_ns > lowest_ns ? begin_ns : lowest_ns);
-    if (status == CPT_OK) {
-        remark.occupant = NULL;
-        status = emit(walk, CPTI_STEP_CALL_QUEUE, owner, remark,
-                      call->issue_ns > lowest_ns ? call->issue_ns : lowest_ns);
+    if (status != CPT_OK) {
+        return status;
     }
+    remark.occupant = NULL;
+    status = emit(walk, CPTI_STEP_CALL_QUEUE, owner, remark,
+                  call->issue_ns > lowest_ns ? call->issue_ns : lowest_ns);
     if (status == CPT_OK && walk->cur_ns > lowest_ns) {
         status = push_floor(walk, await->block_ns);
         walk->task = call->issuer;
@@ -271,7 +272,8 @@ static cpt_status walk_call(struct walk *walk, const struct cpt_trace_await *awa
     return status;
 }
 
-/* What the task did since it went on, its queueing before, and what released it. */
+/* Explains what the task did since it resumed, how long it queued before, and what
+ * released it. */
 static cpt_status walk_await(struct walk *walk, struct cpt_trace_await *await)
 {
     const union cpti_owner owner = {.task = walk->task};
@@ -281,18 +283,18 @@ static cpt_status walk_await(struct walk *walk, struct cpt_trace_await *await)
     if (status != CPT_OK || is_at_floor(walk)) {
         return status;
     }
-    walk->task->walk_await = await->previous;
+    cpti_scratch_write(&walk->task->walk_words[CPTI_SCRATCH_AWAIT], await->previous);
     status = emit(
         walk, CPTI_STEP_QUEUE, owner, (union cpti_remark){.occupant = &await->occupant},
         await->arrive_ns > await->block_ns ? await->arrive_ns : await->block_ns);
     if (status != CPT_OK || is_at_floor(walk) || await->arrive_ns <= await->block_ns) {
-        return status; /* it had come by the block: the task only queued to go on */
+        return status; /* the wait was over by the block: the task only queued */
     }
     note_margin(walk, await->has_margin, await->margin_ns);
     if (await->call != NULL) {
         return walk_call(walk, await);
     }
-    if (await->task == NULL) { /* lost; but at the block we know again */
+    if (await->task == NULL) { /* lost; the task is known again at the block */
         return emit(walk, CPTI_STEP_UNKNOWN, owner, nothing_to_remark, await->block_ns);
     }
     status = push_floor(walk, await->block_ns);
@@ -300,7 +302,7 @@ static cpt_status walk_await(struct walk *walk, struct cpt_trace_await *await)
     return status;
 }
 
-/* Back to the task whose wait we are inside of, as far as its block is reached. */
+/* Returns to the task whose wait the walk is inside of, once its block is reached. */
 static void pop_floors(struct walk *walk)
 {
     while (walk->floor_count != 0 && is_at_floor(walk)) {
@@ -311,11 +313,11 @@ static void pop_floors(struct walk *walk)
     }
 }
 
-/* The beginning of the task: it computed since its start, and queued before. */
+/* Explains the beginning of the task: it computed since its start, and queued before. */
 static cpt_status walk_beginning(struct walk *walk)
 {
     struct cpt_trace_task *task = walk->task;
-    const int is_first = task->begin == CPT_BEGIN_REQUEST;
+    const bool is_first = task->begin == CPT_BEGIN_REQUEST;
     const union cpti_owner owner = {.task = task};
     cpt_status status = CPT_OK;
 
@@ -325,28 +327,31 @@ static cpt_status walk_beginning(struct walk *walk)
                              (int)task->name.bytes, task->name.data);
     }
     status = emit(walk, CPTI_STEP_SELF, owner, nothing_to_remark, task->start_ns);
-    if (status == CPT_OK && task->begin == CPT_BEGIN_UNKNOWN) {
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (task->begin == CPT_BEGIN_UNKNOWN) {
         return emit(walk, CPTI_STEP_UNKNOWN, the_entry, nothing_to_remark,
                     walk->begin_ns);
     }
-    if (status == CPT_OK) {
-        status = emit(walk, CPTI_STEP_QUEUE, owner,
-                      (union cpti_remark){.occupant = &task->occupant},
-                      is_first ? walk->begin_ns : task->ready_ns);
+    status = emit(walk, CPTI_STEP_QUEUE, owner,
+                  (union cpti_remark){.occupant = &task->occupant},
+                  is_first ? walk->begin_ns : task->ready_ns);
+    if (status != CPT_OK || is_at_floor(walk)) {
+        return status;
     }
-    if (status == CPT_OK && !is_at_floor(walk)) {
-        task->walk_state = CPTI_WALK_BEGAN;
-        note_margin(walk, task->has_margin, task->margin_ns);
-        walk->task = task->unblocker;
-    }
-    return status;
+    task->walk_state = CPTI_WALK_BEGAN;
+    note_margin(walk, task->has_margin, task->margin_ns);
+    walk->task = task->unblocker;
+    return CPT_OK;
 }
 
-/* The time before cur where no task is known: the entry's own if nothing was lost. */
+/* Explains the time before cur where no task is known: it is the entry's own if no
+ * record was lost. */
 static cpt_status walk_nothing(struct walk *walk)
 {
     const struct cpt_trace *trace = walk->steps.trace;
-    const int is_own = trace->answered_by == NULL && trace->dropped_event_count == 0;
+    const bool is_own = trace->answered_by == NULL && trace->dropped_event_count == 0;
 
     return emit(walk, is_own ? CPTI_STEP_SELF : CPTI_STEP_UNKNOWN, the_entry,
                 nothing_to_remark, 0);
@@ -380,15 +385,15 @@ static cpt_status walk_backwards(struct walk *walk)
         await = latest_await(walk);
         status = await != NULL ? walk_await(walk, await) : walk_beginning(walk);
     }
-    if (status == CPT_OK) {
-        walk->lowest_ns = trace->arrival_ns;
-        status = emit(walk, CPTI_STEP_ACCEPT_QUEUE, the_entry, nothing_to_remark,
-                      trace->arrival_ns);
+    if (status != CPT_OK) {
+        return status;
     }
-    return status;
+    walk->lowest_ns = trace->arrival_ns;
+    return emit(walk, CPTI_STEP_ACCEPT_QUEUE, the_entry, nothing_to_remark,
+                trace->arrival_ns);
 }
 
-/* Not the first steps: there are many bytes of them, and none is read unwritten. */
+/* Leaves the first steps as they are: they are large, and written before read. */
 static void walk_init(struct walk *walk, const struct cpt_alloc *alloc,
                       const struct cpt_trace *trace, struct cpt_error *error)
 {
@@ -403,7 +408,7 @@ static void walk_init(struct walk *walk, const struct cpt_alloc *alloc,
     walk->floor_count = 0;
     walk->floor_capacity = 0;
     walk->margin_ns = 0;
-    walk->has_margin = 0;
+    walk->has_margin = false;
 }
 
 static void walk_deinit(struct walk *walk)
@@ -413,7 +418,7 @@ static void walk_deinit(struct walk *walk)
     while (steps->touched != NULL) {
         struct cpt_trace_task *task = steps->touched;
 
-        steps->touched = task->walk_next;
+        steps->touched = cpti_scratch_read(&task->walk_words[CPTI_SCRATCH_NEXT]);
         task->walk_state = CPTI_WALK_NEW;
     }
     cpt_alloc_free(steps->alloc, walk->floors);

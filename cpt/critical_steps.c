@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * critical_steps.c - the steps that a walk noted, turned into the segments of a path
+ * critical_steps.c - the steps of a walk become the segments of a path
  *
- * A task stands below the task that started it, with the sub-graphs between; a call
+ * A task stands below the task that started it, with the sub-graphs between them; a call
  * below the task that issued it; a callee's path below its call. A task keeps the index
- * of its frame while the walk lasts, so that its frame is looked for once.
+ * of its frame during the walk, so its frame is looked up once.
  */
 #include "cpt/critical_steps.h"
 
@@ -14,23 +14,28 @@
 /* The entry frame is the first one of the path. */
 enum { ENTRY_FRAME = 0 };
 
+static uint32_t *frame_of(struct cpt_trace_task *task)
+{
+    return &task->walk_words[CPTI_SCRATCH_FRAME];
+}
+
 /* Whether @task lies in @group or in one of its sub-graphs. */
-static int lies_in(const struct cpt_trace_task *task,
-                   const struct cpt_trace_group *group)
+static bool lies_in(const struct cpt_trace_task *task,
+                    const struct cpt_trace_group *group)
 {
     const struct cpt_trace_group *own = task != NULL ? task->group : NULL;
 
     for (size_t i = 0; own != NULL && i < CPT_PATH_DEPTH_MAX; i++) {
         if (own == group) {
-            return 1;
+            return true;
         }
         own = own->parent;
     }
-    return 0;
+    return false;
 }
 
-/* The frame of @task below @parent: the sub-graphs that its starter does not lie in
- * too, and itself. */
+/* Adds the frame of @task below @parent: the sub-graphs that its starter does not lie
+ * in, then the task itself. */
 static cpt_status add_task_frame(struct cpt_path *path, uint32_t parent,
                                  struct cpt_trace_task *task)
 {
@@ -52,23 +57,23 @@ static cpt_status add_task_frame(struct cpt_path *path, uint32_t parent,
         status = cpt_path_frame_add(path, parent, task->name, CPT_KIND_WORK, &parent);
     }
     if (status == CPT_OK) {
-        task->walk_frame = parent;
+        *frame_of(task) = parent;
     }
     return status;
 }
 
 /*
- * The frame of @task: below the task that started it, else below the entry. We go up to
- * the first starter whose frame is known and come down adding. Of more than
- * CPT_PATH_DEPTH_MAX only the uppermost matter: a ring keeps those, and all further
- * down share the deepest frame.
+ * Finds the frame of @task: below the task that started it, else below the entry. We go
+ * up to the first starter whose frame is known, and add frames on the way down. Of more
+ * than CPT_PATH_DEPTH_MAX tasks only the uppermost have frames of their own, so a ring
+ * keeps only these; all tasks below them share the deepest frame.
  */
 static cpt_status find_task_frame(struct cpti_steps *steps, struct cpt_path *path,
                                   struct cpt_trace_task *task, uint32_t *frame)
 {
     struct cpt_trace_task *ring[CPT_PATH_DEPTH_MAX];
     struct cpt_trace_task *at = task;
-    const struct cpt_trace_task *mark = NULL; /* moved at powers of 2; finds circles */
+    const struct cpt_trace_task *mark = NULL; /* moved at powers of 2; finds cycles */
     size_t count = 0;
     cpt_status status = CPT_OK;
 
@@ -78,8 +83,8 @@ static cpt_status find_task_frame(struct cpti_steps *steps, struct cpt_path *pat
         if (status != CPT_OK) {
             return status;
         }
-        if (at->walk_frame != CPT_FRAME_NONE) {
-            *frame = at->walk_frame;
+        if (*frame_of(at) != CPT_FRAME_NONE) {
+            *frame = *frame_of(at);
             break;
         }
         if (at == mark) {
@@ -96,16 +101,16 @@ static cpt_status find_task_frame(struct cpti_steps *steps, struct cpt_path *pat
          left > 0 && status == CPT_OK; left--) {
         at = ring[--count % CPT_PATH_DEPTH_MAX];
         status = add_task_frame(path, *frame, at);
-        *frame = at->walk_frame;
+        *frame = *frame_of(at);
     }
     for (at = task; count > 0 && status == CPT_OK; count--) {
-        at->walk_frame = *frame;
+        *frame_of(at) = *frame;
         at = at->starter;
     }
     return status;
 }
 
-/* The same; mostly the task has been met before, or stands right below the entry. */
+/* The same, fast for the usual task: met before, or right below the entry. */
 static inline cpt_status task_frame(struct cpti_steps *steps, struct cpt_path *path,
                                     struct cpt_trace_task *task, uint32_t *frame)
 {
@@ -119,18 +124,18 @@ static inline cpt_status task_frame(struct cpti_steps *steps, struct cpt_path *p
     if (status != CPT_OK) {
         return status;
     }
-    if (task->walk_frame == CPT_FRAME_NONE) {
+    if (*frame_of(task) == CPT_FRAME_NONE) {
         if (task->starter != NULL || task->group != NULL || task->has_no_frame) {
             return find_task_frame(steps, path, task, frame);
         }
         status = cpt_path_frame_add(path, ENTRY_FRAME, task->name, CPT_KIND_WORK,
-                                    &task->walk_frame);
+                                    frame_of(task));
     }
-    *frame = task->walk_frame;
+    *frame = *frame_of(task);
     return status;
 }
 
-/* Time that is nobody's work, of @kind, below @parent. */
+/* Appends time of @kind, which is not work, below @parent. */
 static cpt_status append_kind(struct cpt_path *path, uint32_t parent, unsigned kind,
                               uint64_t duration_ns)
 {
@@ -141,13 +146,13 @@ static cpt_status append_kind(struct cpt_path *path, uint32_t parent, unsigned k
     return status == CPT_OK ? cpti_path_push(path, frame, duration_ns) : status;
 }
 
-/* A label on the last segment, if there is anything to say. */
+/* Puts @name as a label on the last segment, unless it is empty. */
 static cpt_status label_name(struct cpt_path *path, unsigned key, struct cpt_bytes name)
 {
     return name.bytes != 0 ? cpt_path_label_name(path, key, name) : CPT_OK;
 }
 
-/* Time in the queue of @executor, while @occupant had the worker. */
+/* Appends time in the queue of @executor; the label says which task had the worker. */
 static cpt_status append_queue(struct cpt_path *path, uint32_t parent,
                                const struct cpti_step *step, struct cpt_bytes executor)
 {
@@ -156,13 +161,13 @@ static cpt_status append_queue(struct cpt_path *path, uint32_t parent,
     if (status == CPT_OK) {
         status = label_name(path, CPT_LABEL_EXECUTOR, executor);
     }
-    if (status == CPT_OK && step->with.occupant != NULL) {
-        status = label_name(path, CPT_LABEL_HOLDER, *step->with.occupant);
+    if (status != CPT_OK || step->with.occupant == NULL) {
+        return status;
     }
-    return status;
+    return label_name(path, CPT_LABEL_HOLDER, *step->with.occupant);
 }
 
-/* A task's own time: what it computed, and what no processor ran it. */
+/* Appends a task's own time: what it computed, then what it spent off the CPU. */
 static cpt_status append_self(struct cpt_path *path, uint32_t frame,
                               const struct cpti_step *step)
 {
@@ -175,7 +180,7 @@ static cpt_status append_self(struct cpt_path *path, uint32_t frame,
     return append_kind(path, frame, CPT_KIND_OFF_CPU, step->with.off_cpu_ns);
 }
 
-/* An RPC: the path of its callee if there is one, else a blind spot. */
+/* Appends an RPC: the path of its callee if there is one, else a blind spot. */
 static cpt_status append_remote(struct cpti_steps *steps, struct cpt_path *path,
                                 uint32_t frame, const struct cpti_step *step)
 {
@@ -187,7 +192,7 @@ static cpt_status append_remote(struct cpti_steps *steps, struct cpt_path *path,
     struct cpt_splice_report report = {0};
     struct cpt_path *callee = NULL;
     cpt_status status = CPT_OK;
-    int has_path = 0;
+    bool has_path = false;
 
     if (trace->open_callee != NULL && call->reply != NULL) {
         callee = cpt_path_new(steps->alloc);
@@ -209,7 +214,7 @@ static cpt_status append_remote(struct cpti_steps *steps, struct cpt_path *path,
     return status;
 }
 
-/* What the time of a call was, below its frame. */
+/* Appends the time of a call below its @frame. */
 static cpt_status append_outcome(struct cpti_steps *steps, struct cpt_path *path,
                                  uint32_t frame, const struct cpti_step *step)
 {
@@ -230,22 +235,25 @@ static cpt_status append_call(struct cpti_steps *steps, struct cpt_path *path,
                               const struct cpti_step *step)
 {
     struct cpt_trace_call *call = step->of.call;
-    const int is_lock = call->outcome == CPT_CALL_LOCK;
+    const bool is_lock = call->outcome == CPT_CALL_LOCK;
     uint32_t frame = 0;
     cpt_status status = task_frame(steps, path, call->issuer, &frame);
 
-    if (status == CPT_OK && step->kind == CPTI_STEP_CALL_QUEUE) {
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (step->kind == CPTI_STEP_CALL_QUEUE) {
         return append_queue(path, frame, step, call->executor);
     }
-    /* a callee never stands in its caller's own frame, not even one without a name */
-    if (status == CPT_OK &&
-        (call->name.bytes != 0 || is_lock || call->outcome == CPT_CALL_REMOTE)) {
+    /* a callee never shares its caller's frame, even if it has no name */
+    if (call->name.bytes != 0 || is_lock || call->outcome == CPT_CALL_REMOTE) {
         status = cpt_path_frame_add(path, frame, call->name,
                                     is_lock ? CPT_KIND_LOCK : CPT_KIND_WORK, &frame);
+        if (status != CPT_OK) {
+            return status;
+        }
     }
-    if (status == CPT_OK) {
-        status = append_outcome(steps, path, frame, step);
-    }
+    status = append_outcome(steps, path, frame, step);
     if (status == CPT_OK && call->attempt != 0) {
         status = cpt_path_label_number(path, CPT_LABEL_ATTEMPT, call->attempt);
     }

@@ -4,13 +4,16 @@
  * critical_steps.h - the steps of a walk: made by critical.c, turned into segments by
  * critical_steps.c
  *
- * A step is one stretch of the path, noted backwards. What it is tells what it is of.
+ * A step is one stretch of the path; the walk notes steps backwards.
  */
 #ifndef CRITICAL_STEPS_H
 #define CRITICAL_STEPS_H
 
 #include "cpt/cpt_trace.h"
 #include "cpt/path.h"
+
+#include <stdbool.h>
+#include <string.h>
 
 enum {
     CPTI_STEP_SELF,
@@ -21,18 +24,17 @@ enum {
     CPTI_STEP_ACCEPT_QUEUE
 };
 
-/* Whose time a step is. */
+/* What a step belongs to. */
 union cpti_owner {
     struct cpt_trace_task *task; /* of SELF, QUEUE, UNKNOWN; NULL: the entry */
-    struct cpt_trace_call *call; /* of CALL and CALL_QUEUE */
+    struct cpt_trace_call *call; /* of CALL, CALL_QUEUE */
 };
 
-/* What else is to be said of it. */
+/* Details of a step. */
 union cpti_remark {
     const struct cpt_bytes *occupant; /* of QUEUE */
     uint64_t off_cpu_ns;              /* of SELF */
-    /* of CALL: left out of its front, as it was before the block */
-    uint64_t skip_ns;
+    uint64_t skip_ns; /* of CALL: left out of its front, being before the block */
 };
 
 struct cpti_step {
@@ -40,28 +42,54 @@ struct cpti_step {
     union cpti_remark with;
     uint64_t duration_ns;
     uint64_t margin_ns; /* if has_margin */
-    unsigned char has_margin;
+    bool has_margin;
     unsigned char kind; /* CPTI_STEP_… */
 };
 
-/* So many need no memory of their own. */
+/* The number of steps that need no allocation. */
 enum { CPTI_FIRST_STEPS = 40 };
 
 struct cpti_steps {
     const struct cpt_alloc *alloc;
     const struct cpt_trace *trace;
     struct cpt_error *error;
-    struct cpt_trace_task *touched; /* whose scratch has to be cleared; by walk_next */
+    struct cpt_trace_task *touched; /* whose scratch has to be cleared: a list */
     struct cpti_step *all;
     size_t count;
     size_t capacity;
     struct cpti_step first[CPTI_FIRST_STEPS];
 };
 
-/* How far the walk knows a task. */
-enum { CPTI_WALK_NEW = 0, CPTI_WALK_SEEN = 1, CPTI_WALK_BEGAN = 2 };
+/* What the walk has seen of a task: cpt_trace_task.walk_state. */
+enum {
+    CPTI_WALK_NEW = 0,
+    CPTI_WALK_SEEN = 1, /* opened, and in the list of touched ones */
+    CPTI_WALK_BEGAN = 2 /* passed its beginning */
+};
 
-/* The walk has come to @task: opens it, unless it has been there before. */
+/*
+ * What the walk keeps in cpt_trace_task.walk_words, by index: the index of the task's
+ * frame in the path, or CPT_FRAME_NONE; a pointer to its latest await that the walk has
+ * not passed; a pointer to the next task of the list of touched ones. walk_step is the
+ * cursor of off-CPU time: a pointer to the await that the step begins with (NULL: the
+ * start), and the end of the step in ns.
+ */
+enum { CPTI_SCRATCH_FRAME = 0, CPTI_SCRATCH_AWAIT = 1, CPTI_SCRATCH_NEXT = 3 };
+
+static inline void *cpti_scratch_read(const void *scratch)
+{
+    void *pointer = NULL;
+
+    memcpy(&pointer, scratch, sizeof pointer);
+    return pointer;
+}
+
+static inline void cpti_scratch_write(void *scratch, const void *pointer)
+{
+    memcpy(scratch, &pointer, sizeof pointer);
+}
+
+/* Opens @task when the walk comes to it for the first time. */
 static inline cpt_status cpti_steps_touch(struct cpti_steps *steps,
                                           struct cpt_trace_task *task)
 {
@@ -76,18 +104,18 @@ static inline cpt_status cpti_steps_touch(struct cpti_steps *steps,
         }
     }
     if (steps->trace->measures_off_cpu) {
-        task->walk_step = task->last_await;
-        task->walk_step_end_ns = task->end_ns;
+        cpti_scratch_write(&task->walk_step[0], task->last_await);
+        task->walk_step[1] = task->end_ns;
     }
     task->walk_state = CPTI_WALK_SEEN;
-    task->walk_frame = CPT_FRAME_NONE;
-    task->walk_await = task->last_await;
-    task->walk_next = steps->touched;
+    task->walk_words[CPTI_SCRATCH_FRAME] = CPT_FRAME_NONE;
+    cpti_scratch_write(&task->walk_words[CPTI_SCRATCH_AWAIT], task->last_await);
+    cpti_scratch_write(&task->walk_words[CPTI_SCRATCH_NEXT], steps->touched);
     steps->touched = task;
     return CPT_OK;
 }
 
-/* Appends the steps to @path, which is empty: the last one comes first. Errors of
+/* Appends the steps to @path, which is empty, from the last to the first. Errors as of
  * cpt_critical_path(). */
 cpt_status cpti_steps_append(struct cpti_steps *steps, struct cpt_path *path);
 
