@@ -15,13 +15,13 @@
  *      call B1                    issue --------- arrive
  *
  * cpt_critical_path() walks these backwards from the response and drops all that did
- * not delay it. The records are plain structs that point at each other. Their maker owns
- * them, in an arena for example, and keeps them until the walk is done.
+ * not delay it. The records are plain structs that point at each other. Their maker
+ * owns them, in an arena for example, and keeps them until the walk is done.
  *
- * What the walk assumes: the steps of one task are sequential (it does nothing between a
- * block and its resume); a call does not arrive before it is issued; unblocker, starter
- * and awaited task never form a cycle. A record that breaks this costs precision, never
- * the sum, and a cycle is an error.
+ * What the walk assumes: the steps of one task are sequential (it does nothing between
+ * a block and its resume); a call does not arrive before it is issued; unblocker,
+ * starter and awaited task never form a cycle. A record that breaks this costs
+ * precision, never the sum, and a cycle is an error.
  *
  * The walk never looks at tasks that are off the path, which are most of a request. A
  * runtime with smaller records of its own need not turn all of them into structs: the
@@ -131,8 +131,9 @@ struct cpt_trace_await {
 
 /* What the time belongs to in which a task computed while its call was outstanding. */
 enum cpt_attribution {
-    /* The longest path: if the caller had to wait at all, the time from issue to arrival
-     * belongs to the callee. Shortening what is charged shortens the request. */
+    /* The longest path: if the caller had to wait at all, the time from issue to
+     * arrival belongs to the callee. To shorten what is charged shortens the
+     * request. */
     CPT_ATTRIBUTE_LONGEST = 0,
     /* Only the time in which the caller was blocked belongs to the callee. */
     CPT_ATTRIBUTE_BLOCKED = 1
@@ -150,16 +151,16 @@ struct cpt_trace {
     unsigned attribution;         /* enum cpt_attribution */
     /*
      * Fills in @task, a stub: only walk_state (0) and `source` are set. The walk calls
-     * it once for each task that it comes to, before it reads anything else of the task:
-     * tasks on the path, tasks whose awaits it passes, and their starters, which get
-     * frames. The order is not defined.
+     * it once for each task that it comes to, before it reads anything else of the
+     * task: tasks on the path, tasks whose awaits it passes, and their starters, which
+     * get frames. The order is not defined.
      *
      * It sets everything but the scratch, and does not call the walk. It may add to
      * dropped_event_count. What @task then points to (starter, unblocker, the awaits,
-     * the tasks and calls that ended them, the issuers of these calls) is good until the
-     * walk returns, and one task is always the same struct. The tasks among these may be
-     * stubs in turn; awaits, calls and groups are filled in. A second walk of the same
-     * trace calls it again for tasks that are filled in.
+     * the tasks and calls that ended them, the issuers of these calls) is good until
+     * the walk returns, and one task is always the same struct. The tasks among these
+     * may be stubs in turn; awaits, calls and groups are filled in. A second walk of
+     * the same trace calls it again for tasks that are filled in.
      *
      * NULL: every task is filled in. A status other than CPT_OK ends the walk with that
      * status, and @task remains a stub.
@@ -183,11 +184,11 @@ struct cpt_trace {
      * the arrival of its bytes: the time between is ‹accept queue›. 0: at arrival. */
     uint64_t dispatch_ns;
     /*
-     * Whether the steps of tasks say how long no processor ran them (off_cpu_ns). A step
-     * lasts from a start or resume to the next block or to the end. A part of a step on
-     * the path takes a share of that time, in proportion to its length, as a segment
-     * ‹off CPU› below the task; the shares of all parts of a step sum to its off_cpu_ns
-     * exactly.
+     * Whether the steps of tasks say how long no processor ran them (off_cpu_ns). A
+     * step lasts from a start or resume to the next block or to the end. A part of a
+     * step on the path takes a share of that time, in proportion to its length, as a
+     * segment ‹off CPU› below the task; the shares of all parts of a step sum to its
+     * off_cpu_ns exactly.
      */
     unsigned char measures_off_cpu;
 };

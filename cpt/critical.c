@@ -37,13 +37,13 @@
  * second time means that the records form a cycle, which is an error.
  *
  * Off-CPU time: of a step of L ns with F ns off the CPU, the piece [a, b] takes
- * floor(F b / L) - floor(F a / L). The shares of all pieces telescope to F, and no piece
- * is off for longer than it lasts. The walk goes back through a task only once, and so
- * does its cursor over the steps of the task.
+ * floor(F*b / L) - floor(F*a / L). The shares of all pieces telescope to F, and no
+ * piece is off for longer than it lasts. The walk goes back through a task only once,
+ * and so does its cursor over the steps of the task.
  *
- * The margin of a join stands on the segment that ends at the join, which belongs to the
- * input that came last: this input could come earlier by the margin before another one
- * delayed the request.
+ * The margin of a join stands on the segment that ends at the join, which belongs to
+ * the input that came last: this input could come earlier by the margin before another
+ * one delayed the request.
  *
  * The walk notes steps backwards; critical_steps.c turns them into segments, forwards.
  * Cost: one step for each segment.
@@ -237,9 +237,10 @@ static uint64_t sent_ns(const struct cpt_trace_call *call)
 }
 
 /*
- * Explains the call from its issue to its arrival, and continues in the task that issued
- * it. With blocked attribution the walk stays in the task that waited, unless another
- * task issued the call after the block: then that task comes first, down to the block.
+ * Explains the call from its issue to its arrival, and continues in the task that
+ * issued it. With blocked attribution the walk stays in the task that waited, unless
+ * another task issued the call after the block: then that task comes first, down to the
+ * block.
  */
 static cpt_status walk_call(struct walk *walk, const struct cpt_trace_await *await)
 {
@@ -313,7 +314,7 @@ static void pop_floors(struct walk *walk)
     }
 }
 
-/* Explains the beginning of the task: it computed since its start, and queued before. */
+/* Explains the task's beginning: it computed since its start, and queued before. */
 static cpt_status walk_beginning(struct walk *walk)
 {
     struct cpt_trace_task *task = walk->task;

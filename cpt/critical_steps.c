@@ -3,9 +3,9 @@
 /*
  * critical_steps.c - the steps of a walk become the segments of a path
  *
- * A task stands below the task that started it, with the sub-graphs between them; a call
- * below the task that issued it; a callee's path below its call. A task keeps the index
- * of its frame during the walk, so its frame is looked up once.
+ * A task stands below the task that started it, with the sub-graphs between them; a
+ * call below the task that issued it; a callee's path below its call. A task keeps the
+ * index of its frame during the walk, so its frame is looked up once.
  */
 #include "cpt/critical_steps.h"
 

@@ -7,8 +7,8 @@
  *      slots   [ 0 | 3 | 0 | 1 | 2 | 0 | 0 | 0 ]    0: free; n: entry n - 1
  *      entries [ a | b | c ]                        the owner's array
  *
- * Open addressing with linear probing. Only the entry that came last can be removed: its
- * slot becomes 0. The owner hashes and compares, so that the compiler sees the
+ * Open addressing with linear probing. Only the entry that came last can be removed:
+ * its slot becomes 0. The owner hashes and compares, so that the compiler sees the
  * whole loop:
  *
  *      size_t slot = cpti_hash_index_first(&index, hash);

@@ -3,8 +3,8 @@
 /*
  * name.c - a hash set of names in one block of text; see cpt_name.h
  *
- * The index (hash_index.h) grows when it is half full: most names of a path are new, and
- * a miss is then short. Its hash is seeded by the address of the set.
+ * The index (hash_index.h) grows when it is half full: most names of a path are new,
+ * and a miss is then short. Its hash is seeded by the address of the set.
  */
 #include "cpt/name.h"
 

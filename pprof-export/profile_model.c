@@ -3,16 +3,18 @@
 /*
  * profile_model.c - a tree becomes strings, functions, locations and samples
  *
- *      node of the tree            sample, if it has time of its own or is an entry
- * frame its last frame's text       function name ("B: Lookup", "B: ‹blind spot›") its
- * service                 function file name, so that -files sums by service chain of
- * parents            stack of locations, the leaf first
+ *      in the tree              in the profile
+ *
+ *      node                     sample, if it has time of its own or is an entry frame
+ *      text of its last frame   function name: "B: Lookup", "B: ‹blind spot›"
+ *      service of that frame    function file name, so that -files sums by service
+ *      chain of its parents     stack of locations, the leaf first
  *
  * Frames with the same text and service are one function: pprof adds them up in its
  * views by function, and keeps them apart in its views by stack.
  *
  * Everything is numbered in the order of the walk by name, so that equal trees give
- * equal profiles. Names and comments come from outside; they are made text here.
+ * equal profiles. Names and comments from outside become clean text here.
  */
 #include "pprof-export/profile_model.h"
 
@@ -32,6 +34,22 @@ static cpt_status add_string(struct cpti_profile *profile, const char *text,
     return cpti_strings_add(&profile->strings, text, strlen(text), number);
 }
 
+/* Adds text from outside, cleaned. */
+static cpt_status add_text(struct cpti_profile *profile, struct cpt_bytes text,
+                           uint32_t *number)
+{
+    char *clean = cpt_alloc_array(profile->alloc, NULL, text.bytes, 3);
+    cpt_status status = CPT_NO_MEMORY;
+
+    if (clean != NULL) {
+        status =
+            cpti_strings_add(&profile->strings, clean,
+                             cpti_text_clean(text.data, text.bytes, clean), number);
+    }
+    cpt_alloc_free(profile->alloc, clean);
+    return status;
+}
+
 /* --- Types --- */
 
 static cpt_status add_types(struct cpti_profile *profile)
@@ -44,18 +62,18 @@ static cpt_status add_types(struct cpti_profile *profile)
     uint32_t empty = 0;
     cpt_status status = add_string(profile, "", &empty);
 
-    for (int i = 0; i < CPTI_VALUE_COUNT && status == CPT_OK; i++) {
-        status = add_string(profile, words[i][0], &profile->types[i].type);
-        if (status == CPT_OK) {
-            status = add_string(profile, words[i][1], &profile->types[i].unit);
-        }
+    for (int i = 0; i < 2 * CPTI_VALUE_COUNT && status == CPT_OK; i++) {
+        struct cpti_value_type *type = &profile->types[i / 2];
+
+        status = add_string(profile, words[i / 2][i % 2],
+                            i % 2 == 0 ? &type->type : &type->unit);
     }
     return status;
 }
 
 /* --- Comments --- */
 
-/* Adds @line; callers cut it at COMMENT_BYTES. */
+/* Adds @line, of which COMMENT_BYTES count. */
 static cpt_status comment(struct cpti_profile *profile, const char *line)
 {
     char clean[3 * COMMENT_BYTES];
@@ -63,15 +81,17 @@ static cpt_status comment(struct cpti_profile *profile, const char *line)
     const size_t bytes = cpti_text_clean(line, strnlen(line, COMMENT_BYTES), clean);
     cpt_status status = cpti_strings_add(&profile->strings, clean, bytes, &number);
 
-    if (status == CPT_OK) {
-        status = cpt_alloc_grow(profile->alloc, (void **)&profile->comments,
-                                &profile->comment_capacity, profile->comment_count + 1,
-                                COMMENTS_MAX, sizeof *profile->comments);
+    if (status != CPT_OK) {
+        return status;
     }
-    if (status == CPT_OK) {
-        profile->comments[profile->comment_count++] = number;
+    status = cpt_alloc_grow(profile->alloc, (void **)&profile->comments,
+                            &profile->comment_capacity, profile->comment_count + 1,
+                            COMMENTS_MAX, sizeof *profile->comments);
+    if (status != CPT_OK) {
+        return status;
     }
-    return status;
+    profile->comments[profile->comment_count++] = number;
+    return CPT_OK;
 }
 
 static double probability_of(cpt_weight weight)
@@ -132,10 +152,10 @@ static cpt_status comment_on_window(struct cpti_profile *profile)
 
 static cpt_status comment_on_notes(struct cpti_profile *profile)
 {
+    const size_t count = cpt_tree_note_count(profile->tree);
     cpt_status status = CPT_OK;
 
-    for (size_t i = 0; i < cpt_tree_note_count(profile->tree) && status == CPT_OK;
-         i++) {
+    for (size_t i = 0; i < count && status == CPT_OK; i++) {
         const struct cpt_tree_note_entry note = cpt_tree_note_at(profile->tree, i);
         char line[COMMENT_BYTES];
 
@@ -158,15 +178,18 @@ static cpt_status add_comments(struct cpti_profile *profile,
     (void)snprintf(line, sizeof line, "written by %s",
                    options->tool != NULL ? options->tool : "cpt");
     status = comment(profile, line);
-    if (status == CPT_OK) {
-        status = comment_on_requests(profile);
+    if (status != CPT_OK) {
+        return status;
     }
-    if (status == CPT_OK) {
-        status = comment_on_window(profile);
+    status = comment_on_requests(profile);
+    if (status != CPT_OK) {
+        return status;
     }
-    if (status == CPT_OK) {
-        status = comment_on_notes(profile);
+    status = comment_on_window(profile);
+    if (status != CPT_OK) {
+        return status;
     }
+    status = comment_on_notes(profile);
     for (size_t i = 0; i < options->comment_count && status == CPT_OK; i++) {
         status = comment(profile, options->comments[i]);
     }
@@ -199,8 +222,6 @@ static cpt_status add_title(struct cpti_profile *profile,
     const char *entry = cpt_tree_note_find(profile->tree, "entry");
     struct cpt_bytes title =
         cpt_bytes_of(options->title != NULL ? options->title : entry);
-    char *clean = NULL;
-    cpt_status status = CPT_OK;
 
     if (title.bytes == 0) {
         title = only_service(profile->tree);
@@ -208,54 +229,41 @@ static cpt_status add_title(struct cpti_profile *profile,
     if (title.bytes == 0) {
         title = cpt_bytes_of("cpt");
     }
-    clean = cpt_alloc_array(profile->alloc, NULL, title.bytes, 3);
-    if (clean == NULL) {
-        return CPT_NO_MEMORY;
-    }
-    status = cpti_strings_add(&profile->strings, clean,
-                              cpti_text_clean(title.data, title.bytes, clean),
-                              &profile->title);
-    cpt_alloc_free(profile->alloc, clean);
-    return status;
+    return add_text(profile, title, &profile->title);
 }
 
 /* --- Labels --- */
 
-static cpt_status add_text(struct cpti_profile *profile, const char *text,
-                           uint32_t *number)
-{
-    char *clean = cpt_alloc_array(profile->alloc, NULL, strlen(text) + 1, 3);
-    cpt_status status = CPT_NO_MEMORY;
-
-    if (clean != NULL) {
-        status = cpti_strings_add(&profile->strings, clean,
-                                  cpti_text_clean(text, strlen(text), clean), number);
-    }
-    cpt_alloc_free(profile->alloc, clean);
-    return status;
-}
-
 static cpt_status add_labels(struct cpti_profile *profile,
                              const struct cpt_pprof_options *options)
 {
-    cpt_status status = CPT_OK;
+    for (size_t i = 0; i < options->label_count; i++) {
+        struct cpti_label *label = &profile->labels[i];
+        cpt_status status =
+            add_text(profile, cpt_bytes_of(options->labels[i].key), &label->key);
 
-    for (size_t i = 0; i < options->label_count && status == CPT_OK; i++) {
-        status = add_text(profile, options->labels[i].key, &profile->labels[i].key);
-        if (status == CPT_OK) {
-            status =
-                add_text(profile, options->labels[i].text, &profile->labels[i].text);
+        if (status != CPT_OK) {
+            return status;
         }
-        profile->label_count += status == CPT_OK;
+        status = add_text(profile, cpt_bytes_of(options->labels[i].text), &label->text);
+        if (status != CPT_OK) {
+            return status;
+        }
+        profile->label_count++;
     }
-    return status;
+    return CPT_OK;
 }
 
 static cpt_status add_groups(struct cpti_profile *profile,
-                             const struct cpt_pprof_options *options)
+                             const struct cpt_pprof_options *options,
+                             struct cpt_error *error)
 {
     const size_t count = options->group_key_count;
     cpt_status status = CPT_OK;
+
+    if (options->group_count == 0) {
+        return CPT_OK;
+    }
 
     profile->group_count = options->group_count;
     profile->group_key_count = count;
@@ -266,13 +274,15 @@ static cpt_status add_groups(struct cpti_profile *profile,
         return CPT_NO_MEMORY;
     }
     for (size_t i = 0; i < count && status == CPT_OK; i++) {
-        status = add_text(profile, options->group_keys[i], &profile->group_keys[i]);
+        status = add_text(profile, cpt_bytes_of(options->group_keys[i]),
+                          &profile->group_keys[i]);
     }
     for (size_t i = 0; i < options->group_count * count && status == CPT_OK; i++) {
-        status = add_text(profile, options->groups[i / count].texts[i % count],
-                          &profile->group_texts[i]);
+        const char *text = options->groups[i / count].texts[i % count];
+
+        status = add_text(profile, cpt_bytes_of(text), &profile->group_texts[i]);
     }
-    return status;
+    return status == CPT_OK ? cpti_profile_split(profile, options, error) : status;
 }
 
 /* --- Functions --- */
@@ -282,7 +292,6 @@ static cpt_status add_function(struct cpti_profile *profile, uint32_t node)
     char text[CPT_TREE_FRAME_TEXT_BYTES];
     struct cpti_function function = {0};
     struct cpt_bytes service;
-    uint32_t index = 0;
     cpt_status status = CPT_OK;
 
     (void)cpt_tree_frame_text(profile->tree, node, text, sizeof text);
@@ -294,20 +303,22 @@ static cpt_status add_function(struct cpti_profile *profile, uint32_t node)
     (void)cpt_text_name(service, text, sizeof text);
     status = add_string(profile, service.bytes != 0 ? text : "(no service)",
                         &function.filename);
-    if (status == CPT_OK) {
-        status = cpti_strings_add(&profile->function_keys, &function, sizeof function,
-                                  &index);
+    if (status != CPT_OK) {
+        return status;
     }
-    if (status == CPT_OK && index == profile->function_count) {
-        status = cpt_alloc_grow(profile->alloc, (void **)&profile->functions,
-                                &profile->function_capacity, index + (size_t)1,
-                                CPTI_STRINGS_MAX, sizeof *profile->functions);
-        if (status == CPT_OK) {
-            profile->functions[profile->function_count++] = function;
-        }
+    status = cpti_strings_add(&profile->function_keys, &function, sizeof function,
+                              &profile->node_functions[node]);
+    if (status != CPT_OK || profile->node_functions[node] != profile->function_count) {
+        return status; /* not new */
     }
-    profile->node_functions[node] = index;
-    return status;
+    status = cpt_alloc_grow(profile->alloc, (void **)&profile->functions,
+                            &profile->function_capacity, profile->function_count + 1,
+                            CPTI_STRINGS_MAX, sizeof *profile->functions);
+    if (status != CPT_OK) {
+        return status;
+    }
+    profile->functions[profile->function_count++] = function;
+    return CPT_OK;
 }
 
 /* --- Samples --- */
@@ -358,21 +369,25 @@ static cpt_status add_nodes(struct cpti_profile *profile, struct cpt_error *erro
     uint64_t *totals = NULL;
     cpt_status status = CPT_NO_MEMORY;
 
-    if (walk != NULL) {
-        totals = cpt_alloc_array(profile->alloc, NULL, cpt_tree_walk_count(walk),
-                                 sizeof *totals);
+    if (walk == NULL) {
+        return CPT_NO_MEMORY;
     }
-    if (totals != NULL) {
-        status = cpt_tree_walk_apportion(walk, cpt_tree_request_count(profile->tree),
-                                         totals);
-        if (status == CPT_LIMIT) {
-            (void)cpt_error_set(error, status, 0,
-                                "the time of all requests together exceeds 2^62 ns");
-        }
+    totals = cpt_alloc_array(profile->alloc, NULL, cpt_tree_walk_count(walk),
+                             sizeof *totals);
+    if (totals == NULL) {
+        goto out;
     }
-    if (status == CPT_OK) {
-        status = add_rows(profile, walk, totals);
+    status =
+        cpt_tree_walk_apportion(walk, cpt_tree_request_count(profile->tree), totals);
+    if (status == CPT_LIMIT) {
+        (void)cpt_error_set(error, status, 0,
+                            "the time of all requests together exceeds 2^62 ns");
     }
+    if (status != CPT_OK) {
+        goto out;
+    }
+    status = add_rows(profile, walk, totals);
+out:
     cpt_alloc_free(profile->alloc, totals);
     cpt_tree_walk_free(walk);
     return status;
@@ -394,28 +409,26 @@ cpt_status cpti_profile_make(struct cpti_profile *profile,
     profile->time_unix_ns = options->time_unix_ns != 0 ? options->time_unix_ns
                                                        : cpt_tree_time_first_ns(tree);
     if (profile->time_unix_ns > INT64_MAX) {
-        profile->time_unix_ns = 0; /* a tree from outside may claim anything */
+        profile->time_unix_ns = 0; /* a tree from outside may contain any time */
     }
     status = add_types(profile);
-    if (status == CPT_OK) {
-        status = add_title(profile, options);
+    if (status != CPT_OK) {
+        return status;
     }
-    if (status == CPT_OK) {
-        status = add_nodes(profile, error);
+    status = add_title(profile, options);
+    if (status != CPT_OK) {
+        return status;
     }
-    if (status == CPT_OK) {
-        status = add_labels(profile, options);
+    status = add_nodes(profile, error);
+    if (status != CPT_OK) {
+        return status;
     }
-    if (status == CPT_OK && options->group_count != 0) {
-        status = add_groups(profile, options);
+    status = add_labels(profile, options);
+    if (status != CPT_OK) {
+        return status;
     }
-    if (status == CPT_OK && options->group_count != 0) {
-        status = cpti_profile_split(profile, options, error);
-    }
-    if (status == CPT_OK) {
-        status = add_comments(profile, options);
-    }
-    return status;
+    status = add_groups(profile, options, error);
+    return status == CPT_OK ? add_comments(profile, options) : status;
 }
 
 void cpti_profile_deinit(struct cpti_profile *profile)

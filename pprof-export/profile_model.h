@@ -3,10 +3,11 @@
 /*
  * profile_model.h - a profile in numbers, before it is bytes
  *
- * Everything that repeats is a table and has an index. On disk, functions and locations
- * are numbered from 1 in the order of their tables; a location is one line of the
- * function with the same number. A sample knows just its node: its stack is the chain
- * of parents, so that a million stacks cost no more than the nodes of the tree.
+ * Everything that repeats is an entry of a table, known by its index. On disk,
+ * functions and locations are numbered from 1 in the order of their tables; a location
+ * is one line of the function with the same number. A sample holds only its node: the
+ * chain of parents is its stack, so a million stacks cost no more than the nodes of the
+ * tree.
  *
  * Threads: one at a time.
  */
@@ -45,7 +46,7 @@ struct cpti_label {
 
 struct cpti_sample {
     uint32_t node;  /* of the tree */
-    uint32_t group; /* whose labels it has; 0 if there are none */
+    uint32_t group; /* index of the group whose labels it has; 0 without groups */
     uint64_t values[CPTI_VALUE_COUNT];
 };
 
@@ -72,24 +73,24 @@ struct cpti_profile {
     size_t group_count;
     uint32_t title; /* strings */
     uint64_t time_unix_ns;
-    uint64_t mean_ns; /* which the averages must add up to */
+    uint64_t mean_ns; /* the sum that the averages must have */
 };
 
-/* Fills @profile, which is zeroed, from @tree; give it back by cpti_profile_deinit()
- * also after an error. Errors as of cpt_pprof_write(). */
+/* Fills @profile, which is zeroed, from @tree. Call cpti_profile_deinit() also after an
+ * error. Errors as of cpt_pprof_write(). */
 cpt_status cpti_profile_make(struct cpti_profile *profile,
                              const struct cpt_alloc *alloc, const struct cpt_tree *tree,
                              const struct cpt_pprof_options *options,
                              struct cpt_error *error);
 void cpti_profile_deinit(struct cpti_profile *profile);
 
-/* Makes of each sample one for each group that it belongs to; see profile_groups.c.
+/* Replaces each sample by one for each group that it belongs to; see profile_groups.c.
  * Errors as above. */
 cpt_status cpti_profile_split(struct cpti_profile *profile,
                               const struct cpt_pprof_options *options,
                               struct cpt_error *error);
 
-/* Whether pprof will take it: CPT_OK, or CPT_INVALID or CPT_LIMIT and what is wrong. */
+/* Checks that pprof will accept it: CPT_OK, or CPT_INVALID or CPT_LIMIT and why. */
 cpt_status cpti_profile_check(const struct cpti_profile *profile,
                               struct cpt_error *error);
 
