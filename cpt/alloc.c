@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* alloc.c - malloc's memory behind struct cpt_alloc, and checked sizes */
+/* alloc.c - malloc as a struct cpt_alloc, and checked sizes */
 #include "cpt/cpt_alloc.h"
 
 #include <stdlib.h>

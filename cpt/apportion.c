@@ -3,11 +3,13 @@
 /*
  * apportion.c - the method of the largest remainder; see cpt_apportion.h
  *
- * Every share is rounded down; fewer than `count` units are then left, and they go to
- * the largest remainders, the earlier first among equal ones. Those are taken off a
- * heap: qsort() would sort them all, and may call malloc.
+ * Every share is rounded down. Fewer than `count` units are then left, and they go to
+ * the largest remainders; of equal ones the earlier is first. A heap finds these:
+ * qsort() would sort them all, and may call malloc.
  */
 #include "cpt/cpt_apportion.h"
+
+#include <stdbool.h>
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -16,12 +18,12 @@ struct remainder {
     size_t index;
 };
 
-static int is_before(struct remainder left, struct remainder right)
+static bool is_before(struct remainder left, struct remainder right)
 {
     return left.rest != right.rest ? left.rest > right.rest : left.index < right.index;
 }
 
-/* Lets heap[@at] sink to where no child of it comes before it. */
+/* Lets heap[@at] sink until none of its children comes before it. */
 static void sink(struct remainder *heap, size_t count, size_t at)
 {
     const struct remainder sinking = heap[at];
@@ -39,7 +41,8 @@ static void sink(struct remainder *heap, size_t count, size_t at)
     heap[at] = sinking;
 }
 
-/* One more for each of the @left largest of @count remainders, which are used up. */
+/* Adds 1 to the values with the @left largest of @count remainders. Destroys the
+ * heap. */
 static void give_the_rest(uint64_t *values, struct remainder *heap, size_t count,
                           uint64_t left)
 {

@@ -4,6 +4,7 @@
 #include "cpt/cpt_arena.h"
 
 #include <stdalign.h>
+#include <stdbool.h>
 #include <string.h>
 
 struct cpt_arena_block {
@@ -38,7 +39,7 @@ void cpt_arena_deinit(struct cpt_arena *arena)
     arena->used_bytes = 0;
 }
 
-/* The newest block is of the ordinary size, unless it is the only one and was large. */
+/* The newest block has the ordinary size, unless it is a large one and the only one. */
 void cpt_arena_reset(struct cpt_arena *arena, size_t limit_bytes)
 {
     struct cpt_arena_block *kept = arena->blocks;
@@ -62,10 +63,11 @@ void cpt_arena_reset(struct cpt_arena *arena, size_t limit_bytes)
     arena->limit_bytes = limit_bytes;
 }
 
-/* A block for @bytes. A large one goes behind the newest, whose rest stays in use. */
+/* Takes @bytes from a new block. A large block goes behind the newest one, of which the
+ * rest stays in use. */
 static void *take_from_new_block(struct cpt_arena *arena, size_t bytes)
 {
-    const int is_large = bytes > arena->block_bytes / 4;
+    const bool is_large = bytes > arena->block_bytes / 4;
     const size_t data_bytes = is_large ? bytes : arena->block_bytes;
     const size_t block_bytes = sizeof(struct cpt_arena_block) + data_bytes;
     struct cpt_arena_block *block = NULL;

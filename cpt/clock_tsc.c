@@ -4,20 +4,21 @@
  * clock_tsc.c - the processor's time stamp counter as a clock
  *
  * An invariant TSC (CPUID 8000_0007h, EDX bit 8) counts at one speed on every processor
- * of the machine, whatever their frequency and sleep. So
+ * of the machine, at any frequency and in sleep. So
  *
  *      ns = (counter - base) * scale / 2^32 + base_ns
  *
  * with a scale that is measured once. Each of the two measurements reads the operating
- * system's clock between two readings of the counter and is repeated until these lie
- * close together, so a switch to another thread in between is not measured.
+ * system's clock between two readings of the counter. It is repeated, and the closest
+ * two readings count, so that a thread switch in between is not measured.
  *
- * The kernel may know better: where it has given up the TSC as its own clock source
- * (processors that disagree, a virtual machine that was moved), so do we.
+ * The kernel may know better: if it does not use the TSC as its own clock source
+ * (processors that disagree, a virtual machine that was moved), neither do we.
  */
 #include "cpt/cpt_clock.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #if defined(__x86_64__)
@@ -76,7 +77,7 @@ static struct moment read_both(void)
     return best;
 }
 
-static int has_invariant_tsc(void)
+static bool has_invariant_tsc(void)
 {
     unsigned a = 0;
     unsigned b = 0;
@@ -86,8 +87,8 @@ static int has_invariant_tsc(void)
     return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & 1u << 8) != 0;
 }
 
-/* Whether the kernel uses the counter itself. Without the file we do not know: no. */
-static int kernel_trusts_tsc(void)
+/* Whether the kernel uses the counter itself. False if there is no such file. */
+static bool kernel_trusts_tsc(void)
 {
     static const char path[] =
         "/sys/devices/system/clocksource/clocksource0/current_clocksource";
@@ -101,20 +102,20 @@ static int kernel_trusts_tsc(void)
     return bytes >= 4 && memcmp(text, "tsc\n", 4) == 0;
 }
 
-static int calibrate(void)
+static bool calibrate(void)
 {
     const struct timespec pause = {.tv_nsec = CALIBRATION_NS};
     struct moment first;
     struct moment last;
 
     if (!has_invariant_tsc() || !kernel_trusts_tsc()) {
-        return 0;
+        return false;
     }
     first = read_both();
     (void)nanosleep(&pause, NULL);
     last = read_both();
     if (last.ticks <= first.ticks || last.ns < first.ns + CALIBRATION_NS / 2) {
-        return 0;
+        return false;
     }
     tsc.base = first.ticks;
     tsc.base_ns = first.ns;
@@ -128,7 +129,9 @@ const struct cpt_clock *cpt_clock_tsc(void)
     const struct timespec pause = {.tv_nsec = 1000000};
     int state = STATE_NEW;
 
-    /* Acquire: tsc is visible to who finds it ready; release: by who calibrated. */
+    /* The thread that calibrated releases tsc; a thread that finds it ready acquires
+     * it.
+     */
     if (atomic_compare_exchange_strong_explicit(&tsc_state, &state, STATE_BUSY,
                                                 memory_order_acquire,
                                                 memory_order_acquire)) {

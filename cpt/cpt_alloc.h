@@ -3,11 +3,11 @@
 /*
  * cpt_alloc.h - where memory comes from
  *
- * Every object that owns memory takes a struct cpt_alloc when it is made, and nothing
- * in the libraries calls malloc otherwise. A test counts and refuses allocations
- * through it; a service may cap them. NULL in place of one means malloc's.
+ * Every object that owns memory takes a struct cpt_alloc when it is made; the libraries
+ * call malloc only through it. Tests count and refuse allocations with one; a service
+ * may limit them. NULL means malloc's.
  *
- * Threads: as the one who wrote it says; cpt_alloc_default() may be used from any.
+ * Threads: as its author says; any thread may use cpt_alloc_default().
  */
 #ifndef CPT_ALLOC_H
 #define CPT_ALLOC_H
@@ -17,31 +17,31 @@
 CPT_BEGIN_DECLS
 
 /*
- * One function in the manner of realloc: @memory NULL allocates, @bytes 0 frees and
- * returns NULL, otherwise the block grows or shrinks. NULL means: none; @memory is
- * then still good.
+ * One function like realloc: @memory NULL allocates, @bytes 0 frees and returns NULL,
+ * otherwise the block grows or shrinks. It returns NULL if there is no memory; @memory
+ * is then still valid.
  */
 struct cpt_alloc {
     void *(*resize)(void *context, void *memory, size_t bytes);
     void *context;
 };
 
-/* malloc's. Static memory. */
+/* An allocator that uses malloc. Static memory. */
 CPT_API const struct cpt_alloc *cpt_alloc_default(void);
 
 /* @bytes of zeroed memory, or NULL. */
 CPT_API void *cpt_alloc_zeroed(const struct cpt_alloc *alloc, size_t bytes);
 
 /*
- * @memory made to hold @count elements of @element_bytes each; NULL also where the
- * product overflows.
+ * Resizes @memory to @count elements of @element_bytes each. Returns NULL if there is
+ * no memory, or if the product overflows.
  */
 CPT_API void *cpt_alloc_array(const struct cpt_alloc *alloc, void *memory, size_t count,
                               size_t element_bytes);
 
 /*
- * Grows an array so that it holds at least @needed elements, doubling, and never more
- * than @limit. @capacity is that of @memory and is updated.
+ * Grows an array by doubling, so that it holds at least @needed elements and at most
+ * @limit. *@capacity is the capacity of *@memory and is updated.
  *
  * CPT_OK; CPT_LIMIT if @needed > @limit; CPT_NO_MEMORY. After an error *@memory and
  * *@capacity are as before.

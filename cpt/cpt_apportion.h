@@ -3,9 +3,9 @@
 /*
  * cpt_apportion.h - a whole divided so that the parts add up to it
  *
- * Scaling times by a factor rounds each of them, and then they no longer add up. The
- * method of the largest remainder (Hamilton's) rounds all down and gives what is left,
- * one each, to those that lost most; ties go to the earlier one.
+ * Scaling times by a factor rounds each of them, so they no longer add up. The method
+ * of the largest remainder (Hamilton's) rounds all down, and gives one more to each of
+ * those that lost most, until nothing is left; ties go to the earlier one.
  *
  * Threads: any.
  */
@@ -21,9 +21,9 @@ CPT_BEGIN_DECLS
  * so that the shares sum to @whole exactly. Products are 128 bits wide. Where all
  * values are 0 the first takes the whole.
  *
- * CPT_OK; CPT_LIMIT if the values sum to more than 2^63 - 1 or @whole does, or if there
- * is a whole and nobody to take it; CPT_NO_MEMORY (it takes 16 bytes a value from
- * @alloc for the time of the call).
+ * CPT_OK; CPT_LIMIT if @whole or the sum of the values exceeds 2^63 - 1, or if @whole
+ * is not 0 and there are no values; CPT_NO_MEMORY (during the call it uses 16 bytes for
+ * each value from @alloc).
  */
 CPT_API cpt_status cpt_apportion(const struct cpt_alloc *alloc, uint64_t *values,
                                  size_t count, uint64_t whole);

@@ -3,16 +3,15 @@
 /*
  * cpt_arena.h - memory that is given back all at once
  *
- * A request takes whatever it needs from its arena, piece by piece, and never gives a
- * piece back; when the request is over, the arena is freed in a few calls, whatever
- * was in it.
+ * A request takes memory from its arena, piece by piece, and never gives a piece back.
+ * When the request is over, a few calls free the whole arena.
  *
  *      block            block                    block
  *      [aaa|bb|cccc|..] [a large piece.........] [dd|.........]
  *                                                    ^ next piece
  *
- * An arena has a limit: what would exceed it gets NULL, and the caller counts what is
- * lost instead of growing without bound.
+ * An arena has a limit: beyond it the caller gets NULL, and counts what it lost instead
+ * of growing without bound.
  *
  * Threads: one at a time.
  */
@@ -30,30 +29,31 @@ struct cpt_arena {
     const struct cpt_alloc *alloc;
     struct cpt_arena_block *blocks; /* newest first */
     unsigned char *next;            /* first free byte of the newest block */
-    size_t left_bytes;              /* free bytes behind it */
+    size_t left_bytes;              /* free bytes from there on */
     size_t block_bytes;             /* size of an ordinary block */
     size_t used_bytes;              /* of all blocks */
     size_t limit_bytes;             /* of all blocks */
 };
 
 /*
- * An empty arena over @alloc (NULL: malloc's), which allocates nothing yet.
+ * Makes an empty arena over @alloc (NULL: malloc's). Allocates nothing yet.
  * @block_bytes 0 means 4 KiB, @limit_bytes 0 means none.
  */
 CPT_API void cpt_arena_init(struct cpt_arena *arena, const struct cpt_alloc *alloc,
                             size_t block_bytes, size_t limit_bytes);
 
-/* Gives everything back; the arena is then as after cpt_arena_init(). */
+/* Frees all memory; the arena is then as after cpt_arena_init(). */
 CPT_API void cpt_arena_deinit(struct cpt_arena *arena);
 
-/* Makes it empty for another use with another limit. It keeps one block of the ordinary
- * size, if it has one and the limit allows it. */
+/* Empties the arena for another use with another limit. It keeps one block of the
+ * ordinary size if it has one and the limit allows it. */
 CPT_API void cpt_arena_reset(struct cpt_arena *arena, size_t limit_bytes);
 
-/* @bytes of zeroed memory, aligned for any type; NULL at the limit or without any. */
+/* @bytes of zeroed memory, aligned for any type; NULL at the limit or without
+ * memory. */
 CPT_API void *cpt_arena_take(struct cpt_arena *arena, size_t bytes);
 
-/* A copy of @bytes at @data, with a NUL byte behind it; NULL as above. */
+/* A copy of the @bytes at @data, and a NUL byte after it; NULL as above. */
 CPT_API void *cpt_arena_copy(struct cpt_arena *arena, const void *data, size_t bytes);
 
 CPT_END_DECLS

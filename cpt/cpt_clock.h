@@ -3,11 +3,11 @@
 /*
  * cpt_clock.h - nanoseconds
  *
- * All times on a path are nanoseconds of one monotonic clock: uint64_t that never
- * exceeds INT64_MAX. A reading of it never leaves the process, only durations do. The
- * wall clock is read once for each log record.
+ * All times on a path are nanoseconds of one monotonic clock: a uint64_t that never
+ * exceeds INT64_MAX. Readings of the clock never leave the process; only durations do.
+ * The wall clock is read once for each log record.
  *
- * A clock comes from outside, so that a test can turn it by hand.
+ * The caller provides the clock, so that a test can set it.
  *
  * Threads: any.
  */
@@ -27,23 +27,22 @@ struct cpt_clock {
 CPT_API const struct cpt_clock *cpt_clock_monotonic(void);
 
 /*
- * The processor's own counter, scaled to nanoseconds: it costs half of what the
- * operating system's clock does. NULL where it is not known to run at one speed on all
- * processors (x86 with an invariant TSC is known; nothing else is). The first call
- * calibrates it against CLOCK_MONOTONIC, for some 10 ms and to about 20 millionths; it
- * is not slewed afterwards, so do not compare its readings with those of another clock.
- * Static memory.
+ * The processor's own counter, scaled to nanoseconds: it costs half as much as the
+ * operating system's clock. NULL if it is not known to run at one speed on all
+ * processors (known only of x86 with an invariant TSC). The first call calibrates it
+ * against CLOCK_MONOTONIC, which takes about 10 ms and is precise to about 20
+ * millionths. It is not adjusted afterwards, so do not compare its readings with those
+ * of another clock. Static memory.
  */
 CPT_API const struct cpt_clock *cpt_clock_tsc(void);
 
-/* The cheapest clock that the machine has: cpt_clock_tsc(), else cpt_clock_monotonic().
- */
+/* The cheapest clock of the machine: cpt_clock_tsc(), else cpt_clock_monotonic(). */
 CPT_API const struct cpt_clock *cpt_clock_fastest(void);
 
-/* "tsc", "monotonic", or "other" for one that came from outside. Static memory. */
+/* "tsc", "monotonic", or "other" for a clock of the caller's own. Static memory. */
 CPT_API const char *cpt_clock_name(const struct cpt_clock *clock);
 
-/* The reading of @clock now. */
+/* Reads @clock. */
 static inline uint64_t cpt_clock_now_ns(const struct cpt_clock *clock)
 {
     return clock->now_ns(clock->context);

@@ -3,8 +3,8 @@
 /*
  * cpt_crc32c.h - the checksum of what is written to files
  *
- * CRC-32C as of iSCSI (RFC 3720). It tells damage, not malice. By the processor's own
- * instruction where it has one.
+ * CRC-32C as of iSCSI (RFC 3720). It detects damage, not malice. It uses the
+ * processor's instruction if there is one.
  *
  * Threads: any.
  */
@@ -15,8 +15,8 @@
 
 CPT_BEGIN_DECLS
 
-/* The checksum of @bytes at @data behind what gave @crc; 0 for the first ones. Pieces
- * give the same as the whole. */
+/* The checksum of data with the checksum @crc (0: no data) followed by the @bytes at
+ * @data. Pieces give the same result as the whole. */
 CPT_API uint32_t cpt_crc32c(uint32_t crc, const void *data, size_t bytes);
 
 CPT_END_DECLS

@@ -3,33 +3,33 @@
 /*
  * cpt_path.h - the critical path of one request
  *
- * A path is what is left of a request once everything that did not hold it up has been
- * thrown away: segments in time order, each the time for which one component alone kept
- * the caller waiting.
+ * A path is what remains of a request without everything that did not delay it:
+ * segments in time order, each a time in which one component alone kept the caller
+ * waiting.
  *
  *      request  |====================================|  900 us
  *      path     [ parse ][   index   ][ rank ][ render ]
  *                  200        300       150      250      sum = 900
  *
  * The segments never overlap and leave no gap, so their durations add up to the latency
- * of the request exactly. cpt_path_check() tells whether they do; every producer of
- * paths is tested with it.
+ * of the request exactly. cpt_path_check() checks this; every producer of paths is
+ * tested with it.
  *
- * Who a segment belongs to is a *frame* of a stack, as in a profiler. The frames of a
- * path are a tree that is kept as a table; a parent stands before its children:
+ * A segment belongs to a *frame* of a stack, as in a profiler. The frames of a path
+ * form a tree, kept as a table in which a parent stands before its children:
  *
  *      0  A: /              the entry frame: service and method
  *      1  |- A: parse
  *      2  '- A: index       the task
  *      3     '- B: Lookup   what it called; B's own frames hang below
- *      4        '- B: ‹network+serialization›      no work of anybody: its kind says so
+ *      4        '- B: ‹network+serialization›      not work: its kind says so
  *
- * Time that is not the application's own work lies in a frame of another kind than
- * CPT_KIND_WORK. Such a frame is shown between ‹ and › after the service it hangs
- * below, and as its kind is a field of its own, no name can pass for one.
+ * Time that is not the application's own work lies in a frame of a kind other than
+ * CPT_KIND_WORK. Such a frame is shown between ‹ and › after the service above it. Its
+ * kind is a field of its own, so no name can imitate it.
  *
  * A segment may carry labels (attempt 2, holder of a lock …). Durations never depend on
- * them, and a reader skips those it does not know.
+ * them, and a reader skips those that it does not know.
  *
  * In order of use: cpt_path_new; cpt_path_frame_add, cpt_path_append, cpt_path_label (a
  * producer) or cpt_path_segment, cpt_path_frame, cpt_path_name (a consumer);
@@ -49,13 +49,13 @@ CPT_BEGIN_DECLS
 enum {
     CPT_PATH_SEGMENTS_MAX = 1 << 22,
     CPT_PATH_FRAMES_MAX = 1 << 20,
-    CPT_PATH_DEPTH_MAX = 1024, /* frames of one stack; the deepest take what is below */
+    CPT_PATH_DEPTH_MAX = 1024, /* frames of one stack; the deepest gets the rest */
     CPT_PATH_LABELS_MAX = 1 << 20
 };
 
 /*
- * X(name, number, word for machines, words for people). The numbers are written to
- * disk and to the wire: never renumber. 64 and above are free for experiments.
+ * X(name, number, word for machines, words for people). The numbers are on disk and on
+ * the wire: never renumber. 64 and above are free for experiments.
  */
 #define CPT_KIND_MAP(X)                                                                \
     X(WORK, 0, "work", "work")                                                         \
@@ -82,19 +82,19 @@ enum cpt_kind {
 #undef CPT_KIND_ENUM_
 };
 
-/* A reader keeps a kind, reason or key that it does not know, as a number up to: */
+/* A reader keeps unknown kinds, reasons and keys as numbers, up to these. */
 enum { CPT_KIND_MAX = 255, CPT_REASON_MAX = 255, CPT_LABEL_KEY_MAX = 255 };
 
-/* X(name, number, word). Why a blind spot is blind. Never renumber. */
+/* X(name, number, word). Why a callee has no path. Never renumber. */
 #define CPT_REASON_MAP(X)                                                              \
     X(NONE, 0, "")                                                                     \
     X(UNSUPPORTED, 1, "unsupported") /* the callee sent no path */                     \
-    X(NOT_SAMPLED, 2, "not_sampled") /* it would have, but did not trace this one */   \
-    X(SIZE, 3, "size")               /* it did not fit the budget */                   \
-    X(UNDECODABLE, 4, "undecodable") /* it sent bytes that are no path */              \
+    X(NOT_SAMPLED, 2, "not_sampled") /* it did not trace this request */               \
+    X(SIZE, 3, "size")               /* its path did not fit the budget */             \
+    X(UNDECODABLE, 4, "undecodable") /* it sent bytes that are not a path */           \
     X(FAILED, 5, "failed")           /* the call failed */                             \
     X(CACHED, 6, "cached")           /* the reply came out of a cache */               \
-    X(SHARED, 7, "shared")           /* work shared with a request not traced */       \
+    X(SHARED, 7, "shared")           /* work shared with an untraced request */        \
     X(LIMIT, 8, "limit")             /* a limit of this process */
 
 enum cpt_reason {
@@ -103,8 +103,9 @@ enum cpt_reason {
 #undef CPT_REASON_ENUM_
 };
 
-/* Words for machines ("blind_spot", "cached"); "kind-17" style for unknown numbers is
- * written by cpt_path_text's functions. Static memory; NULL if unknown. */
+/* The words for machines ("blind_spot", "cached"), and for people ("blind spot").
+ * Static memory; NULL for an unknown number, which cpt_text_frame() writes as "kind
+ * 17". */
 CPT_API const char *cpt_kind_word(unsigned kind);
 CPT_API const char *cpt_kind_words(unsigned kind);
 CPT_API const char *cpt_reason_word(unsigned reason);
@@ -115,7 +116,7 @@ CPT_API const char *cpt_reason_word(unsigned reason);
 /* One frame. Frames are distinct: no two have the same parent, name and kind. */
 struct cpt_frame {
     uint32_t parent;  /* index of an earlier frame, or CPT_FRAME_NONE */
-    cpt_name_id name; /* "service: part"; empty for most kinds that are no work */
+    cpt_name_id name; /* "service: part"; empty for most kinds other than work */
     uint16_t kind;    /* enum cpt_kind */
     uint16_t depth;   /* frames of its stack, itself included: 1 for a root */
 };
@@ -123,26 +124,26 @@ struct cpt_frame {
 /* Flags of a segment. */
 enum {
     CPT_SEGMENT_OVERCOUNT = 1, /* the callee claimed more time than was observed */
-    CPT_SEGMENT_FOLDED = 2     /* several segments were put together to save space */
+    CPT_SEGMENT_FOLDED = 2     /* several segments were merged to save space */
 };
 
 /* One element of the path. */
 struct cpt_segment {
     uint64_t duration_ns; /* more than 0 */
-    uint32_t frame;       /* whose time it is */
-    uint32_t count;       /* how many segments were folded into it; 1 if none */
+    uint32_t frame;       /* index of the frame that it belongs to */
+    uint32_t count;       /* how many segments it stands for; 1 unless folded */
     uint16_t flags;       /* CPT_SEGMENT_… */
     uint16_t reason;      /* enum cpt_reason; of a blind spot */
 };
 
 /* X(name, number, word, is a name). Keys of labels. Never renumber. */
 #define CPT_LABEL_MAP(X)                                                               \
-    X(ATTEMPT, 1, "attempt", 0)     /* of a call that was tried again: 1, 2 … */     \
+    X(ATTEMPT, 1, "attempt", 0)     /* of a call with retries: 1, 2 … */             \
     X(MARGIN, 2, "margin_ns", 0)    /* of the join at its end, to the runner-up */     \
-    X(HOLDER, 3, "holder", 1)       /* who had the lock, or the worker */              \
-    X(EXECUTOR, 4, "executor", 1)   /* whose queue it was */                           \
-    X(EXCESS, 5, "excess_ns", 0)    /* time that a callee claimed too much */          \
-    X(STATUS, 6, "status", 1)       /* how the call ended, where not well */           \
+    X(HOLDER, 3, "holder", 1)       /* the task that had the lock or the worker */     \
+    X(EXECUTOR, 4, "executor", 1)   /* the executor with the queue */                  \
+    X(EXCESS, 5, "excess_ns", 0)    /* time that a callee claimed in excess */         \
+    X(STATUS, 6, "status", 1)       /* how the call failed */                          \
     X(COALESCED, 7, "coalesced", 0) /* requests that shared the work */
 
 enum cpt_label_key {
@@ -151,7 +152,7 @@ enum cpt_label_key {
 #undef CPT_LABEL_ENUM_
 };
 
-/* A remark on a segment; at most one of each key. */
+/* A label of a segment; at most one of each key. */
 struct cpt_label {
     uint32_t segment; /* its index; labels are in the order of their segments */
     uint16_t key;     /* enum cpt_label_key */
@@ -159,14 +160,14 @@ struct cpt_label {
     uint64_t value;   /* the number, or the cpt_name_id */
 };
 
-/* The word of a label's key, or NULL; *@is_name says which sort of value it takes. */
+/* The word of a label's key, or NULL; *@is_name says whether its value is a name. */
 CPT_API const char *cpt_label_word(unsigned key, int *is_name);
 
 /* Flags of a path. */
 enum {
-    CPT_PATH_UNORDERED = 1, /* segments of one stack were put together: no time order */
+    CPT_PATH_UNORDERED = 1,  /* segments of one stack were merged: no time order */
     CPT_PATH_INCOMPLETE = 2, /* events were dropped at a limit */
-    CPT_PATH_APPROXIMATE = 4 /* the source could not say who waited */
+    CPT_PATH_APPROXIMATE = 4 /* the source did not say which task waited */
 };
 
 struct cpt_path;
@@ -179,10 +180,10 @@ CPT_API void cpt_path_free(struct cpt_path *path);
 CPT_API void cpt_path_reset(struct cpt_path *path);
 
 /*
- * The frame @name of @kind below @parent (CPT_FRAME_NONE: a root), which is added if it
- * is new. At CPT_PATH_DEPTH_MAX the answer is @parent itself: a stack that is too deep
- * loses names, never time. A name that is too long or holds NUL is cut first
- * (cpt_name_bound()). @name may point into the path itself.
+ * Sets *@frame to the frame @name of @kind below @parent (CPT_FRAME_NONE: a root), and
+ * adds it if it is new. At CPT_PATH_DEPTH_MAX *@frame is @parent itself: a stack that
+ * is too deep loses names, never time. A name that is too long or holds NUL is cut
+ * first (cpt_name_bound()). @name may point into the path itself.
  *
  * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT at CPT_PATH_FRAMES_MAX. After an error the frames
  * are as before.
@@ -192,8 +193,8 @@ CPT_API cpt_status cpt_path_frame_add(struct cpt_path *path, uint32_t parent,
                                       uint32_t *frame);
 
 /*
- * Adds one segment at the end. One of 0 ns adds nothing and is CPT_OK. A count of 0 is
- * taken as 1.
+ * Adds one segment at the end. A segment of 0 ns adds nothing and is CPT_OK. A count of
+ * 0 means 1.
  *
  * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT at CPT_PATH_SEGMENTS_MAX or if the sum would exceed
  * 2^63 - 1.
@@ -205,9 +206,9 @@ CPT_API cpt_status cpt_path_append_ns(struct cpt_path *path, uint32_t frame,
                                       uint64_t duration_ns);
 
 /*
- * Puts a label on the last segment, in place of one with the same key. Without a
- * segment, beyond CPT_PATH_LABELS_MAX, and with a @key above CPT_LABEL_KEY_MAX it does
- * nothing: labels are remarks.
+ * Puts a label on the last segment; it replaces one with the same key. Does nothing if
+ * there is no segment, beyond CPT_PATH_LABELS_MAX, or for a @key above
+ * CPT_LABEL_KEY_MAX: labels are not essential.
  *
  * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT if there are too many names.
  */
@@ -219,7 +220,7 @@ CPT_API cpt_status cpt_path_label_name(struct cpt_path *path, unsigned key,
 CPT_API unsigned cpt_path_flags(const struct cpt_path *path);
 CPT_API void cpt_path_flags_add(struct cpt_path *path, unsigned flags);
 
-/* What is in it. Pointers are borrowed until the path is changed or freed. */
+/* The contents. Pointers are borrowed until the path is changed or freed. */
 CPT_API size_t cpt_path_segment_count(const struct cpt_path *path);
 CPT_API const struct cpt_segment *cpt_path_segment(const struct cpt_path *path,
                                                    size_t index);
@@ -236,8 +237,8 @@ CPT_API const struct cpt_label *cpt_path_label(const struct cpt_path *path,
 CPT_API struct cpt_bytes cpt_path_frame_name(const struct cpt_path *path,
                                              uint32_t index);
 
-/* The service of frame @index: its name's, or else that of the nearest frame above that
- * has one. Empty if none has. */
+/* The service of frame @index: of its own name, else of the nearest frame above whose
+ * name has one; else empty. */
 CPT_API struct cpt_bytes cpt_path_frame_service(const struct cpt_path *path,
                                                 uint32_t index);
 
@@ -245,69 +246,68 @@ CPT_API struct cpt_bytes cpt_path_frame_service(const struct cpt_path *path,
 CPT_API uint64_t cpt_path_sum_ns(const struct cpt_path *path);
 
 /*
- * Whether the path conserves time: every segment has a duration and a frame that
- * exists, every parent stands before its child and no two frames are the same, labels
+ * Checks that the path conserves time: every segment has a duration and an existing
+ * frame, every parent stands before its child, no two frames are the same, labels
  * belong to segments, and the durations sum to @latency_ns.
  *
- * CPT_OK, or CPT_CORRUPT with the first thing that is wrong in @error.
+ * CPT_OK, or CPT_CORRUPT with the first fault in @error.
  */
 CPT_API cpt_status cpt_path_check(const struct cpt_path *path, uint64_t latency_ns,
                                   struct cpt_error *error);
 
 /*
- * Appends a copy of all of @from. Frames that both have become one.
+ * Appends a copy of @from. Frames that both paths have are merged.
  *
- * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT. After an error part of it may have been appended:
- * give up @path.
+ * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT. After an error a part may have been appended:
+ * discard @path.
  */
 CPT_API cpt_status cpt_path_copy(struct cpt_path *path, const struct cpt_path *from);
 
 /*
- * Puts @callee in the place of a call: its segments are appended below the frame
- * @call_frame of @path, brought to exactly the time that the caller observed.
+ * Puts @callee in the place of a call: appends its segments below the frame @call_frame
+ * of @path, fitted to exactly the time that the caller observed.
  *
  *      observed    |------------- 20 -------------|
  *      the callee says: path 16, from arrival to reply 18
  *      spliced     [ path 16 ][ ‹unattributed› 2 ][ ‹network+serialization› 2 ]
  *
- * A root of the callee's path which has the name of @call_frame is that frame; any
- * other hangs below it, so that no callee can pass for another service. A path that is
- * longer than what was observed is scaled down (cpt_apportion.h) or clipped and, if the
- * excess is more than max(1 us, 1 %), flagged CPT_SEGMENT_OVERCOUNT; the raw excess
- * becomes a label of its first segment. A path of 0 ns from a callee that does not say
- * how long it took tells nothing, and counts as none. What was cut off by @skip_ns,
- * counted from the front after all this, is left out: that is for the attribution that
- * charges only blocked time.
+ * A root of the callee's path with the name of @call_frame is that frame; any other
+ * root hangs below it, so that no callee can imitate another service. A path longer
+ * than the observed time is scaled down (cpt_apportion.h) or clipped and, if the excess
+ * is more than max(1 us, 1 %), flagged CPT_SEGMENT_OVERCOUNT; the raw excess becomes a
+ * label of its first segment. A path of 0 ns from a callee that does not say how long
+ * it took counts as no path. After all this, the first skip_ns of the result are left
+ * out, for the attribution that charges only blocked time.
  */
 enum cpt_overcount {
     CPT_OVERCOUNT_SCALE = 0, /* every segment in proportion */
-    /* The earliest part stays: right where the callee works on after its response. */
+    /* The earliest part stays: right if the callee continues after its response. */
     CPT_OVERCOUNT_CLIP = 1
 };
 
 struct cpt_splice {
     uint64_t observed_ns;       /* from sending the call to having its reply */
-    uint64_t server_elapsed_ns; /* what the callee says it took; unless absent */
-    int has_server_elapsed;     /* whether it said so */
-    uint64_t skip_ns;           /* leave out so much from the front */
+    uint64_t server_elapsed_ns; /* what the callee says it took, if it does */
+    int has_server_elapsed;     /* whether it does */
+    uint64_t skip_ns;           /* to leave out at the front */
     unsigned reason;            /* without a path: why (enum cpt_reason) */
     unsigned overcount;         /* of a path that is too long (enum cpt_overcount) */
 };
 
 /* What cpt_path_splice() found out, for the counters of the callee. */
 struct cpt_splice_report {
-    uint64_t overcount_ns;  /* by which the callee claimed too much; 0 if it fits */
+    uint64_t overcount_ns;  /* what the callee claimed in excess; 0 if it fits */
     uint64_t undercount_ns; /* observed, but in no segment of the callee's path */
     int is_inconsistent;    /* its path is longer than its own elapsed time */
 };
 
 /*
- * See above. @callee NULL means that there is no path: a blind spot with the reason
- * given, from which network time is split off if the callee said how long it took.
+ * See above. @callee NULL means that there is no path: the time becomes a blind spot
+ * with the given reason, and network time apart if the callee said how long it took.
  * @report may be NULL.
  *
  * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT. After an error part of the callee may have been
- * appended: give up @path.
+ * appended: discard @path.
  */
 CPT_API cpt_status cpt_path_splice(struct cpt_path *path, uint32_t call_frame,
                                    const struct cpt_path *callee,
@@ -315,16 +315,16 @@ CPT_API cpt_status cpt_path_splice(struct cpt_path *path, uint32_t call_frame,
                                    struct cpt_splice_report *report);
 
 /*
- * --- Text for people. All write at most @capacity bytes with a terminating NUL and
- * return the bytes that the whole text has without it, in the manner of snprintf. ---
+ * --- Text for people. All write at most @capacity bytes with the terminating NUL, and
+ * return the length of the whole text without NUL, as snprintf does. ---
  */
 
-/* A name with ';', control bytes, backslash and what is no UTF-8 as \xNN, and a leading
- * ‹ or < escaped likewise, so that no name can look like a synthetic frame. */
+/* A name with ';', control bytes, backslashes and invalid UTF-8 as \xNN. A leading ‹ or
+ * < is escaped, too, so that no name can look like a synthetic frame. */
 CPT_API size_t cpt_text_name(struct cpt_bytes name, char *text, size_t capacity);
 
-/* A frame as it is shown: "B: Lookup", "B: ‹blind spot›", "A: ‹lock: cache›".
- * @service is that of the frames above, for kinds that have no name of their own. */
+/* A frame as people see it: "B: Lookup", "B: ‹blind spot›", "A: ‹lock: cache›".
+ * @service is the service of the frames above, for kinds other than work. */
 CPT_API size_t cpt_text_frame(struct cpt_bytes name, unsigned kind,
                               struct cpt_bytes service, char *text, size_t capacity);
 

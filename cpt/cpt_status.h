@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * cpt_status.h - how a function says that it could not
+ * cpt_status.h - how a function reports a failure
  *
- * A function that can fail returns a cpt_status: 0, or one of a handful of codes,
- * one for each thing that a caller may do differently. The rest is wording. A
- * function that reads something from outside also takes a struct cpt_error, into
- * which it writes where and why:
+ * A function that can fail returns a cpt_status: 0, or one of a few codes, one for each
+ * thing that a caller may do differently. The rest is wording. A function that reads
+ * input from outside also takes a struct cpt_error, into which it writes where and why:
  *
  *      struct cpt_error error = {0};
  *      if (cpt_metadata_decode(bytes, byte_count, NULL, path, &error) != CPT_OK) {
  *          fprintf(stderr, "at byte %llu: %s\n", error.offset, error.sentence);
  *      }
  *
- * The first error stays: a consequence cannot cover its cause. On success nothing is
- * written. After an error everything is as it was before the call, unless the
- * function's own comment says otherwise.
+ * The first error stays: a consequence cannot hide its cause. On success nothing is
+ * written. After an error all objects are as before the call, unless the function's own
+ * comment says otherwise.
  *
  * Mistakes of the caller (a null pointer where none is allowed, an index out of
  * range) are asserts, not codes. Mistakes of the input are codes, never asserts.
@@ -77,7 +76,7 @@ enum {
 /* CPT_OK, CPT_WAITING, or one of the negative codes above. */
 typedef int cpt_status;
 
-/* "CPT_OK", "CPT_LIMIT" …; "CPT_?" for a number that is none. Static memory. */
+/* "CPT_OK", "CPT_LIMIT" …; "CPT_?" for an unknown number. Static memory. */
 CPT_API const char *cpt_status_name(cpt_status status);
 
 /* The sentence fragment of @status. Static memory. */
@@ -88,13 +87,13 @@ enum { CPT_ERROR_SENTENCE_BYTES = 240 };
 /* Where and why. All zero means: no error yet. */
 struct cpt_error {
     cpt_status status; /* CPT_OK while there is none */
-    uint64_t offset;   /* byte of the input at which it was noticed; 0 without input */
+    uint64_t offset;   /* byte of the input where it was found; 0 without input */
     char sentence[CPT_ERROR_SENTENCE_BYTES]; /* lower case, no full stop; cut if long */
 };
 
 /*
- * Notes the first error in @error, which may be NULL, and returns @status, so that
- * `return cpt_error_set(...)` is one line. A later one leaves the first as it is.
+ * Writes the first error to @error, which may be NULL; a later one changes nothing.
+ * Returns @status, so that `return cpt_error_set(...)` is one line.
  */
 CPT_API cpt_status cpt_error_set(struct cpt_error *error, cpt_status status,
                                  uint64_t offset, const char *format, ...)
@@ -106,9 +105,10 @@ CPT_API cpt_status cpt_error_set_v(struct cpt_error *error, cpt_status status,
                                    va_list arguments) CPT_PRINTF(4, 0);
 
 /*
- * Copies the caller's options struct @given into @own (zeroed first), no further than
- * the caller wrote and no further than this library knows: every options struct begins
- * with `size_t struct_bytes`, which the caller sets to sizeof. NULL means all defaults.
+ * Zeroes the options struct @own and copies the caller's struct @given into it, up to
+ * the shorter of the caller's size and the size that this library knows: every options
+ * struct begins with `size_t struct_bytes`, which the caller sets to sizeof. NULL means
+ * all defaults.
  *
  * CPT_INVALID if @given says 0 bytes.
  */

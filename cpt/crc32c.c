@@ -5,17 +5,17 @@
  *
  * CRC-32C (Castagnoli): polynomial 0x1edc6f41, here with its bits mirrored as
  * 0x82f63b78 because the lowest bit goes first; all ones before and after. Entry n of
- * the table is what eight steps make of the byte n, so that a byte is one look-up. That
- * is some hundreds of megabytes a second, about what reading records costs besides.
+ * the table is the result of eight steps for the byte n, so a byte takes one look-up.
+ * This gives some hundreds of megabytes a second, about as fast as records are read.
  *
- * x86 processors since 2008 have an instruction for eight bytes. It takes three cycles
- * but can begin in each, so three neighbouring strips go side by side:
+ * x86 processors since 2008 have an instruction for eight bytes. It takes three cycles,
+ * but one can begin in each cycle, so three neighbouring strips are summed in parallel:
  *
  *      ...| strip a | strip b | strip c | strip a | ...
  *
- * A checksum is a polynomial over two elements, modulo the one above; bytes behind it
- * multiply it by x^8 each. So that of a, b and c in a row is a x^(16 S) + b x^(8 S) + c
- * for strips of S bytes, and the two powers are constants.
+ * A checksum is a polynomial over GF(2), modulo the one above; each byte that follows
+ * multiplies it by x^8. So the checksum of a, b and c in a row is a x^(16 S) + b x^(8
+ * S) + c for strips of S bytes, and the two powers are constants.
  */
 #include "cpt/cpt_crc32c.h"
 
@@ -69,7 +69,7 @@ static const uint32_t table[256] = {
 };
 /* clang-format on */
 
-/* The sum goes in and out as it is inside: without the ones before and after. */
+/* @sum and the result are the inner state: without the ones before and after. */
 static uint32_t add_by_table(uint32_t sum, const unsigned char *at, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++) {
@@ -80,7 +80,7 @@ static uint32_t add_by_table(uint32_t sum, const unsigned char *at, size_t bytes
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
-/* Bytes of a strip, and what so many zero bytes, and twice as many, multiply by. */
+/* Bytes of a strip, and the factors of one and of two strips of zero bytes. */
 enum { STRIP_BYTES = 2048, WORD_BYTES = 8 };
 #define STRIP_POWER  UINT32_C(0x0d65762a)
 #define STRIP2_POWER UINT32_C(0x35d73a62)

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Room at first: for the names of a usual path there is then no second time. */
+/* The first allocation has room for the names of a usual path. */
 enum { FIRST_NAMES = 32, FIRST_SLOTS = 2 * FIRST_NAMES, FIRST_TEXT_BYTES = 512 };
 
 struct entry {
@@ -85,7 +85,7 @@ struct cpt_bytes cpt_name_bound(struct cpt_bytes name,
     }
     while (kept > 0 && kept < name.bytes &&
            ((unsigned char)name.data[kept] & 0xc0U) == 0x80U) {
-        kept--; /* not in the middle of a character */
+        kept--; /* cut between characters */
     }
     memcpy(buffer, name.data, kept);
     (void)snprintf(buffer + kept, 18, "~%016llx", (unsigned long long)hash);
@@ -120,8 +120,7 @@ void cpt_names_reset(struct cpt_names *names)
     cpti_hash_index_reset(&names->index);
 }
 
-/* The up to 8 bytes that end @name, which has @bytes left: where there are less than 8,
- * all of them, in some order. */
+/* The last 8 bytes of @name; of a shorter one all bytes, in some order. */
 static uint64_t last_word(struct cpt_bytes name)
 {
     const char *end = name.data + name.bytes;
@@ -142,8 +141,8 @@ static uint64_t last_word(struct cpt_bytes name)
     return word;
 }
 
-/* Eight bytes at a time; the last eight may overlap those before. Not cpt_hash_bytes(),
- * which takes five times as long for a name of usual length. */
+/* Takes eight bytes at a time; the last eight may overlap those before. It is five
+ * times as fast as cpt_hash_bytes() for a name of usual length. */
 static uint32_t hash_of(const struct cpt_names *names, struct cpt_bytes name)
 {
     uint64_t hash = (uint64_t)(uintptr_t)names ^ name.bytes;
@@ -165,7 +164,8 @@ static uint64_t entry_hash(const void *names, size_t number)
     return ((const struct cpt_names *)names)->entries[number].hash;
 }
 
-/* Room for @name behind the others. It may lie in the text itself, which may move. */
+/* Makes room for the bytes of @name, which may lie in the text itself; the text may
+ * move. */
 static cpt_status grow_text(struct cpt_names *names, struct cpt_bytes *name)
 {
     const uintptr_t offset = (uintptr_t)name->data - (uintptr_t)names->text;
@@ -196,14 +196,14 @@ static cpt_status make_room(struct cpt_names *names, struct cpt_bytes *name)
                            names->count < FIRST_NAMES ? FIRST_NAMES : names->count + 1,
                            CPT_NAMES_MAX, sizeof *names->entries);
     }
-    if (status == CPT_OK &&
-        names->text_capacity - names->text_bytes < name->bytes + 1) {
-        status = grow_text(names, name);
+    if (status != CPT_OK ||
+        names->text_capacity - names->text_bytes >= name->bytes + 1) {
+        return status;
     }
-    return status;
+    return grow_text(names, name);
 }
 
-/* Puts @name, which is not there, behind the others. */
+/* Adds @name, which is new. */
 static cpt_status append(struct cpt_names *names, struct cpt_bytes name, uint32_t hash,
                          cpt_name_id *id)
 {
@@ -223,7 +223,7 @@ static cpt_status append(struct cpt_names *names, struct cpt_bytes name, uint32_
     return CPT_OK;
 }
 
-/* Whether @name is there; if so, *@id is its number. */
+/* Whether the set holds @name; if it does, *@id is its number. */
 static inline bool find(const struct cpt_names *names, struct cpt_bytes name,
                         uint32_t hash, cpt_name_id *id)
 {
@@ -267,7 +267,7 @@ cpt_status cpti_names_add_any(struct cpt_names *names, struct cpt_bytes name,
         return cpt_names_add(names, cpt_name_bound(name, buffer), id);
     }
     hash = hash_of(names, name);
-    if (find(names, name, hash, id)) { /* what is kept is fit to be */
+    if (find(names, name, hash, id)) { /* a name in the set needs no bound */
         return CPT_OK;
     }
     bounded = cpt_name_bound(name, buffer);

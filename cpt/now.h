@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* now.h - the operating system's monotonic clock, now. Inline; shared by the libraries. */
+/* now.h - the operating system's monotonic clock, now. Inline; shared by the
+ * libraries. */
 #ifndef CPTI_NOW_H
 #define CPTI_NOW_H
 

@@ -3,8 +3,8 @@
 /*
  * path.c - the frame table and the segments of one request; see cpt_path.h
  *
- * Frames are found by hash (parent, name, kind), so that each stands once. Everything
- * is an array that doubles; nothing is shared with another path.
+ * An index by (parent, name, kind) finds a frame, so each frame stands once. All tables
+ * are arrays that double; paths share nothing.
  */
 #include "cpt/path.h"
 
@@ -13,7 +13,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Room at first: for a usual path there is then no second time. */
+/* The first allocation has room for a usual path. */
 enum { FIRST_FRAMES = 32, FIRST_SLOTS = 2 * FIRST_FRAMES };
 
 const char *cpt_kind_word(unsigned kind)
@@ -230,7 +230,7 @@ cpt_status cpt_path_append_ns(struct cpt_path *path, uint32_t frame,
         (struct cpt_segment){.duration_ns = duration_ns, .frame = frame, .count = 1});
 }
 
-/* The label @key of the last segment, or NULL. */
+/* The label with @key of the last segment, or NULL. */
 static struct cpt_label *last_label(struct cpt_path *path, unsigned key)
 {
     for (size_t i = path->label_count;
@@ -258,11 +258,12 @@ static cpt_status label_add(struct cpt_path *path, struct cpt_label label)
     status = cpt_alloc_grow(path->alloc, (void **)&path->labels, &path->label_capacity,
                             path->label_count + 1, CPT_PATH_LABELS_MAX,
                             sizeof *path->labels);
-    if (status == CPT_OK) {
-        label.segment = (uint32_t)(path->segment_count - 1);
-        path->labels[path->label_count++] = label;
+    if (status != CPT_OK) {
+        return status;
     }
-    return status;
+    label.segment = (uint32_t)(path->segment_count - 1);
+    path->labels[path->label_count++] = label;
+    return CPT_OK;
 }
 
 cpt_status cpt_path_label_number(struct cpt_path *path, unsigned key, uint64_t number)
@@ -413,10 +414,14 @@ cpt_status cpt_path_check(const struct cpt_path *path, uint64_t latency_ns,
     uint64_t sum_ns = 0;
     cpt_status status = check_frames(path, error);
 
-    if (status == CPT_OK) {
-        status = check_labels(path, error);
+    if (status != CPT_OK) {
+        return status;
     }
-    for (size_t i = 0; i < path->segment_count && status == CPT_OK; i++) {
+    status = check_labels(path, error);
+    if (status != CPT_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < path->segment_count; i++) {
         const struct cpt_segment *segment = &path->segments[i];
 
         if (segment->frame >= path->frame_count || segment->duration_ns == 0 ||
@@ -428,11 +433,11 @@ cpt_status cpt_path_check(const struct cpt_path *path, uint64_t latency_ns,
             return cpt_error_set(error, CPT_CORRUPT, 0, "the durations overflow");
         }
     }
-    if (status == CPT_OK && (sum_ns != latency_ns || sum_ns != path->sum_ns)) {
+    if (sum_ns != latency_ns || sum_ns != path->sum_ns) {
         return cpt_error_set(error, CPT_CORRUPT, 0,
                              "the segments sum to %llu ns, the latency is %llu ns",
                              (unsigned long long)sum_ns,
                              (unsigned long long)latency_ns);
     }
-    return status;
+    return CPT_OK;
 }

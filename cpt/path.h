@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* path.h - what the files of the core tell each other about a path */
+/* path.h - the inside of a path, for the files of the core */
 #ifndef PATH_H
 #define PATH_H
 
@@ -8,7 +8,7 @@
 #include "cpt/hash_index.h"
 
 struct cpt_path {
-    const struct cpt_alloc *alloc; /* scratch memory for it comes from there too */
+    const struct cpt_alloc *alloc; /* also of scratch memory */
     struct cpt_names *names;
     struct cpt_frame *frames;
     size_t frame_count;
@@ -24,11 +24,10 @@ struct cpt_path {
     unsigned flags;
 };
 
-/* Room for @segment_count segments more, in one piece. CPT_OK, CPT_LIMIT, or
- * CPT_NO_MEMORY. */
+/* Makes room for @segment_count more segments. CPT_OK; CPT_LIMIT; CPT_NO_MEMORY. */
 cpt_status cpti_path_reserve(struct cpt_path *path, size_t segment_count);
 
-/* As cpt_path_append_ns(), short where there is room. @frame is one of the path's. */
+/* As cpt_path_append_ns(), inline if there is room. @frame is one of the path's. */
 static inline cpt_status cpti_path_push(struct cpt_path *path, uint32_t frame,
                                         uint64_t duration_ns)
 {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * path_text.c - frames and stacks as people read them
+ * path_text.c - frames and stacks as text for people
  *
- * Everything else keeps names as bytes. Here they become text, once, in one way: bytes
- * that would break a line, a stack or a terminal are written \xNN, and a name that
- * begins like a synthetic frame has its first character escaped.
+ * All other code keeps names as bytes; only here they become text. Bytes that would
+ * break a line, a stack or a terminal are written \xNN, and if a name begins like a
+ * synthetic frame, its first character is escaped.
  */
 #include "cpt/cpt_path.h"
 #include "cpt/utf8.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Text that goes on counting when its buffer is full. */
+/* Text in a buffer; it still counts bytes when the buffer is full. */
 struct text {
     char *data;
     size_t capacity;
@@ -22,7 +23,7 @@ struct text {
 
 static void put(struct text *text, const char *data, size_t bytes)
 {
-    /* a piece is written whole or not at all, so that no character is cut */
+    /* writes a piece whole or not at all, so that no character is cut */
     if (text->bytes + bytes < text->capacity) {
         memcpy(text->data + text->bytes, data, bytes);
         text->data[text->bytes + bytes] = '\0';
@@ -68,8 +69,8 @@ static void put_name(struct text *text, struct cpt_bytes name)
 
     while (i < name.bytes) {
         const size_t bytes = shown_bytes(at + i, name.bytes - i);
-        const int opens = i == 0 && (at[0] == '<' || (bytes == 3 && at[0] == 0xe2 &&
-                                                      at[1] == 0x80 && at[2] == 0xb9));
+        const bool opens = i == 0 && (at[0] == '<' || (bytes == 3 && at[0] == 0xe2 &&
+                                                       at[1] == 0x80 && at[2] == 0xb9));
 
         if (bytes == 0 || opens || at[i] < 0x20 || at[i] == 0x7f || at[i] == ';' ||
             at[i] == '\\') {

@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * splice.c - a callee's path put in the place of the call in its caller's
+ * splice.c - puts a callee's path in the place of the call in its caller's path
  *
  * O is what the caller observed, S what the callee says it took (absent: S = P), P the
- * sum of the callee's path. Two owners share what is missing, and they must not be put
- * in one lump: the callee (time it spent, but cannot say on what) and the way there and
- * back.
+ * sum of the callee's path. The missing time has two owners, which are kept apart: the
+ * callee (time that it spent, but cannot explain) and the network (the way there and
+ * back).
  *
  *      P > O            scale (or clip) the path to O; nothing else is added
  *      otherwise        E = min(max(S, P), O)
  *                       ‹unattributed› = E - P,  ‹network+serialization› = O - E
  *
- * so P + (E - P) + (O - E) = O in every case. Both stand behind the callee's own
- * segments, below the callee's root: durations alone do not tell the way out from the
- * way back. S > O counts as overcount too, although the path itself fits.
+ * so P + (E - P) + (O - E) = O in every case. Both stand after the callee's own
+ * segments, below the callee's root: durations alone do not separate the way there from
+ * the way back. S > O counts as overcount, too, although the path itself fits.
  */
 #include "cpt/path.h"
 
 #include "cpt/cpt_apportion.h"
 
-#include <assert.h>
+#include <stdbool.h>
 
-/* Appends while leaving out the first `skip_ns` of what it is given. */
+/* Appends to `path` what it gets, but leaves out the first `skip_ns`. */
 struct splicer {
     struct cpt_path *path;
     uint64_t skip_ns;
 };
 
 static cpt_status append(struct splicer *splicer, struct cpt_segment segment,
-                         int *is_appended)
+                         bool *is_appended)
 {
     const uint64_t skipped_ns =
         segment.duration_ns < splicer->skip_ns ? segment.duration_ns : splicer->skip_ns;
@@ -45,7 +45,7 @@ static cpt_status append_kind(struct splicer *splicer, uint32_t call_frame,
 {
     const struct cpt_bytes none = {NULL, 0};
     uint32_t frame = 0;
-    int is_appended = 0;
+    bool is_appended = false;
     cpt_status status = CPT_OK;
 
     if (duration_ns <= splicer->skip_ns) {
@@ -64,15 +64,15 @@ static cpt_status append_kind(struct splicer *splicer, uint32_t call_frame,
                   &is_appended);
 }
 
-/* Where frame @index of the callee stands in the caller's path; @map holds its parents.
- */
+/* Finds the place of the callee's frame @index in the caller's path, and notes it in
+ * @map, which has the places of earlier frames. */
 static cpt_status map_frame(struct cpt_path *path, uint32_t call_frame,
                             const struct cpt_path *callee, uint32_t *map,
                             uint32_t index)
 {
     const struct cpt_frame *frame = cpt_path_frame(callee, index);
     const struct cpt_bytes name = cpt_path_frame_name(callee, index);
-    const int is_root = frame->parent == CPT_FRAME_NONE;
+    const bool is_root = frame->parent == CPT_FRAME_NONE;
 
     if (is_root && frame->kind == CPT_KIND_WORK && call_frame != CPT_FRAME_NONE &&
         cpt_bytes_equal(name, cpt_path_frame_name(path, call_frame))) {
@@ -93,7 +93,7 @@ static cpt_status copy_label(struct cpt_path *path, const struct cpt_path *calle
     return cpt_path_label_number(path, label->key, label->value);
 }
 
-/* The callee's segments with @durations in place of their own. */
+/* Appends the callee's segments with @durations in place of their own. */
 static cpt_status append_segments(struct splicer *splicer,
                                   const struct cpt_path *callee, const uint32_t *map,
                                   const uint64_t *durations, unsigned flags,
@@ -104,7 +104,7 @@ static cpt_status append_segments(struct splicer *splicer,
 
     for (size_t i = 0; i < cpt_path_segment_count(callee); i++) {
         struct cpt_segment segment = *cpt_path_segment(callee, i);
-        int is_appended = 0;
+        bool is_appended = false;
         cpt_status status = CPT_OK;
 
         segment.frame = map[segment.frame];
@@ -130,7 +130,7 @@ static cpt_status append_segments(struct splicer *splicer,
     return CPT_OK;
 }
 
-/* @durations, of @sum_ns in all, cut at the end so that they sum to @whole_ns. */
+/* Cuts @durations, which sum to @sum_ns, at the end, so that they sum to @whole_ns. */
 static void clip(uint64_t *durations, size_t count, uint64_t sum_ns, uint64_t whole_ns)
 {
     uint64_t excess_ns = sum_ns - whole_ns;
@@ -144,7 +144,7 @@ static void clip(uint64_t *durations, size_t count, uint64_t sum_ns, uint64_t wh
     }
 }
 
-/* The durations of @callee's segments, brought to @whole_ns if they are longer. */
+/* Sets @durations to those of @callee's segments, reduced to @whole_ns if longer. */
 static cpt_status fit_durations(const struct cpt_path *path,
                                 const struct cpt_path *callee, uint64_t whole_ns,
                                 unsigned overcount, uint64_t *durations)
@@ -165,7 +165,7 @@ static cpt_status fit_durations(const struct cpt_path *path,
     return cpt_apportion(path->alloc, durations, segment_count, whole_ns);
 }
 
-/* The callee's path, brought to @whole_ns if it is longer. */
+/* Appends the callee's path, reduced to @whole_ns if it is longer. */
 static cpt_status append_callee(struct splicer *splicer, uint32_t call_frame,
                                 const struct cpt_path *callee, uint64_t whole_ns,
                                 unsigned overcount)
@@ -180,24 +180,28 @@ static cpt_status append_callee(struct splicer *splicer, uint32_t call_frame,
     uint64_t *durations =
         cpt_alloc_array(alloc, NULL, segment_count, sizeof *durations);
     uint32_t *map = cpt_alloc_array(alloc, NULL, frame_count, sizeof *map);
-    cpt_status status = durations != NULL && map != NULL ? CPT_OK : CPT_NO_MEMORY;
+    cpt_status status = CPT_NO_MEMORY;
 
-    if (status == CPT_OK) {
-        status = fit_durations(splicer->path, callee, whole_ns, overcount, durations);
+    if (durations == NULL || map == NULL) {
+        goto out;
     }
+    status = fit_durations(splicer->path, callee, whole_ns, overcount, durations);
     for (uint32_t i = 0; i < frame_count && status == CPT_OK; i++) {
         status = map_frame(splicer->path, call_frame, callee, map, i);
     }
-    if (status == CPT_OK) {
-        status = append_segments(splicer, callee, map, durations, flags, excess_ns);
-        cpt_path_flags_add(splicer->path, cpt_path_flags(callee));
+    if (status != CPT_OK) {
+        goto out;
     }
+    status = append_segments(splicer, callee, map, durations, flags, excess_ns);
+    cpt_path_flags_add(splicer->path, cpt_path_flags(callee));
+out:
     cpt_alloc_free(alloc, durations);
     cpt_alloc_free(alloc, map);
     return status;
 }
 
-/* What the callee claims too much: its path, or if that fits, its own elapsed time. */
+/* The callee's excess over @observed_ns: of its path or, if that fits, of what it says
+ * it took. */
 static uint64_t overcount_of(uint64_t observed_ns, uint64_t path_ns, uint64_t said_ns)
 {
     const uint64_t claimed_ns = path_ns > observed_ns ? path_ns : said_ns;
@@ -217,7 +221,7 @@ cpt_status cpt_path_splice(struct cpt_path *path, uint32_t call_frame,
         splice->has_server_elapsed ? splice->server_elapsed_ns : path_ns;
     const uint64_t more_ns = said_ns > path_ns ? said_ns : path_ns;
     const uint64_t elapsed_ns = more_ns < observed_ns ? more_ns : observed_ns;
-    const int is_blind =
+    const bool is_blind =
         callee == NULL || (path_ns == 0 && !splice->has_server_elapsed);
     const uint64_t blind_ns = splice->has_server_elapsed ? elapsed_ns : observed_ns;
     cpt_status status = CPT_OK;
@@ -236,15 +240,14 @@ cpt_status cpt_path_splice(struct cpt_path *path, uint32_t call_frame,
     }
     status =
         append_callee(&splicer, call_frame, callee, observed_ns, splice->overcount);
-    if (status == CPT_OK && path_ns < observed_ns) {
-        status = append_kind(&splicer, call_frame, CPT_KIND_UNATTRIBUTED, 0,
-                             elapsed_ns - path_ns);
-        if (status == CPT_OK) {
-            status = append_kind(&splicer, call_frame, CPT_KIND_NETWORK, 0,
-                                 observed_ns - elapsed_ns);
-        }
+    if (status != CPT_OK || path_ns >= observed_ns) {
+        return status;
     }
-    return status;
+    status = append_kind(&splicer, call_frame, CPT_KIND_UNATTRIBUTED, 0,
+                         elapsed_ns - path_ns);
+    return status != CPT_OK ? status
+                            : append_kind(&splicer, call_frame, CPT_KIND_NETWORK, 0,
+                                          observed_ns - elapsed_ns);
 }
 
 cpt_status cpt_path_copy(struct cpt_path *path, const struct cpt_path *from)

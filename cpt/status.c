@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* status.c - codes, their sentences, and the error that stays; see cpt_status.h */
+/* status.c - codes, their sentences, and the first error; see cpt_status.h */
 #include "cpt/cpt_status.h"
 
 #include <stdio.h>

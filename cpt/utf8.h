@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* utf8.h - how long a UTF-8 character is (RFC 3629). Inline; shared by the libraries. */
+/* utf8.h - the length of a UTF-8 character (RFC 3629). Inline; shared by the
+ * libraries. */
 #ifndef CPTI_UTF8_H
 #define CPTI_UTF8_H
 
 #include <stddef.h>
 
-/* Bytes of the UTF-8 character at @at, of which @left, at least 1, are there; 0: it is
- * none, such as an overlong form, a surrogate, or what is above U+10FFFF. */
+/* Bytes of the UTF-8 character at @at, of which @left, at least 1, can be read. 0: it
+ * is not one; also for overlong forms, surrogates and characters above U+10FFFF. */
 static inline size_t cpti_utf8_bytes(const void *at, size_t left)
 {
     const unsigned char *byte = at;
