@@ -3,8 +3,8 @@
 /*
  * folded.c - a tree as the lines that flame graph tools read
  *
- * One line a stack: its frames joined by ';', a space, the nanoseconds. Names are
- * escaped by cpt_text_frame(), so no name can break a stack or a line.
+ * One line for each stack: its frames joined by ';', a space, the nanoseconds.
+ * cpt_text_frame() escapes names, so no name can break a stack or a line.
  */
 #include "pprof-export/cpt_pprof.h"
 
@@ -15,7 +15,7 @@
 
 enum { NUMBER_BYTES = 24 }; /* " 18446744073709551615\n" and its NUL */
 
-/* A line that grows with the longest stack. */
+/* A buffer for a line, as long as the longest stack so far needs. */
 struct line {
     char *text;
     size_t capacity;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * gzip.c - a buffer before zlib and one behind; see gzip.h
+ * gzip.c - a buffer before zlib and one after it; see gzip.h
  *
- * nanopb writes a few bytes at a time, and each call of zlib costs; so bytes are
- * gathered first. The gzip header has neither name nor time: the same profile gives the
+ * nanopb writes a few bytes at a time, and each call of zlib is expensive, so a buffer
+ * collects them. The gzip header has neither name nor time: the same profile gives the
  * same bytes.
  */
 #include "pprof-export/gzip.h"
@@ -84,7 +84,7 @@ static void to_sink(struct cpti_gzip *gzip, const void *data, size_t bytes)
     }
 }
 
-/* Compresses what is pending; with Z_FINISH, until there is no more to come. */
+/* Compresses the pending bytes; with Z_FINISH, also all that zlib still holds. */
 static void flush(struct cpti_gzip *gzip, int how)
 {
     gzip->stream.next_in = gzip->pending;
@@ -93,7 +93,7 @@ static void flush(struct cpti_gzip *gzip, int how)
     do {
         gzip->stream.next_out = gzip->ready;
         gzip->stream.avail_out = BUFFER_BYTES;
-        /* with room for output and a valid state it cannot fail */
+        /* cannot fail with room for output and a valid state */
         (void)deflate(&gzip->stream, how);
         to_sink(gzip, gzip->ready, BUFFER_BYTES - gzip->stream.avail_out);
     } while (gzip->stream.avail_out == 0 && gzip->status == CPT_OK);

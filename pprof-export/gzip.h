@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * gzip.h - bytes on their way to a sink: gathered, and gzipped if wished
+ * gzip.h - bytes on their way to a sink: buffered, and gzipped if the level is not 0
  *
- * The only place that knows zlib.
+ * Only gzip.c knows zlib.
  *
  * Threads: one at a time.
  */
@@ -14,12 +14,12 @@
 
 struct cpti_gzip;
 
-/* @level 1 to 9, or 0 to pass bytes through as they are. NULL without memory. */
+/* @level is 1 to 9, or 0 to pass bytes on unchanged. NULL if there is no memory. */
 struct cpti_gzip *cpti_gzip_new(const struct cpt_alloc *alloc,
                                 const struct cpt_sink *sink, int level);
 void cpti_gzip_free(struct cpti_gzip *gzip);
 
-/* CPT_OK or CPT_IO, which stays. */
+/* CPT_OK, or CPT_IO from the first failure on. */
 cpt_status cpti_gzip_write(struct cpti_gzip *gzip, const void *data, size_t bytes);
 
 /* Writes what is left. Errors as above. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * profile_check.c - what pprof will check when it reads, checked before we write
+ * profile_check.c - checks before writing what pprof will check when it reads
  *
  * pprof refuses a profile whose first string is not empty, whose ids are 0 or not
- * unique, whose samples have another number of values than there are types, or name
- * what does not exist. Ids and value counts are right by construction here (they are
- * indices and an array), so it is the indices that are checked; and that the averages
- * add up to the mean latency, which no reader could find out.
+ * unique, or whose samples have another number of values than there are types or refer
+ * to something that does not exist. Ids and value counts are right by construction
+ * (they are indices and an array), so the checks are of the indices, and of the
+ * averages: these must add up to the mean latency, which no reader could find out.
  */
 #include "pprof-export/profile_model.h"
 
@@ -94,8 +94,9 @@ cpt_status cpti_profile_check(const struct cpti_profile *profile,
 {
     cpt_status status = check_strings(profile, error);
 
-    if (status == CPT_OK) {
-        status = check_functions(profile, error);
+    if (status != CPT_OK) {
+        return status;
     }
+    status = check_functions(profile, error);
     return status == CPT_OK ? check_samples(profile, error) : status;
 }

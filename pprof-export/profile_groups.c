@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * profile_groups.c - samples of groups of requests: what each contributes
+ * profile_groups.c - divides samples among groups of requests
  *
  *      stack        all      arm = control   arm = treatment
  *      A: /         5.0 ms   2.4 ms          2.6 ms             two samples
  *      A: /;A: a    1.0 ms   1.0 ms                             one
  *
- * A value of the whole is divided in proportion to what the requests of each group
- * spent on the stack, weighted, by the method of the largest remainder: the parts add
- * up to the whole, to the nanosecond. So pprof shows the same without looking at
- * labels, and sums of what it shows for each group are what it shows for all.
+ * A value of the whole is divided in proportion to the weighted time that the requests
+ * of each group spent on the stack, by the method of the largest remainder: the parts
+ * add up to the whole, to the nanosecond. So pprof shows the same values if labels are
+ * ignored, and the values of all groups sum to those of the whole.
  *
- * Nodes of a group's tree are found in the whole tree by parent, name and kind; trees
- * have parents before children.
+ * Parent, name and kind find a node of a group's tree in the whole tree; a parent
+ * stands before its children.
  */
 #include "pprof-export/profile_model.h"
 
@@ -22,12 +22,13 @@
 
 #include <string.h>
 
-/* What a group has on a node of the whole tree. */
+/* The time and requests of a group on a node of the whole tree. */
 struct part {
-    double weighed_ns; /* its share times the mean of its own */
+    double weighted_ns; /* the group's share times its mean self time */
     uint64_t present_count;
 };
 
+/* Samples that are being divided. */
 struct splitting {
     const struct cpt_alloc *alloc;
     struct cpti_strings keys; /* (parent, kind, name) -> node - 1 */
@@ -38,7 +39,7 @@ struct splitting {
     size_t sample_count;
 };
 
-/* The number of what stands below @parent with the name and kind of @node. */
+/* Sets *@number to that of the key (@parent, kind and name of @node). */
 static cpt_status number_of(struct splitting *splitting, const struct cpt_tree *tree,
                             uint32_t node, uint32_t parent, uint32_t *number)
 {
@@ -67,7 +68,8 @@ static cpt_status add_keys(struct splitting *splitting, const struct cpt_tree *t
     return status;
 }
 
-/* Notes what a group has on each node; @nodes is its node in the whole tree by node. */
+/* Fills @parts, by node of the whole tree, from a group. @nodes becomes the map from
+ * nodes of the group's tree to those of the whole tree. */
 static cpt_status add_group(struct splitting *splitting,
                             const struct cpt_pprof_group *group, struct part *parts,
                             uint32_t *nodes)
@@ -87,8 +89,9 @@ static cpt_status add_group(struct splitting *splitting,
         if (nodes[i] >= splitting->node_count) {
             return CPT_INVALID;
         }
-        parts[nodes[i]] = (struct part){.weighed_ns = group->share * stats.self.mean_ns,
-                                        .present_count = stats.present_count};
+        parts[nodes[i]] =
+            (struct part){.weighted_ns = group->share * stats.self.mean_ns,
+                          .present_count = stats.present_count};
     }
     return CPT_OK;
 }
@@ -120,20 +123,21 @@ static const struct part *part_of(const struct splitting *splitting, size_t grou
     return &splitting->parts[group * splitting->node_count + node];
 }
 
-/* Divides @whole by what the groups have on @node. */
+/* Divides @whole in proportion to the times of the groups on @node. */
 static cpt_status divide(const struct splitting *splitting, uint32_t node,
                          uint64_t whole, uint64_t *values)
 {
     double sum = 0;
 
     for (size_t i = 0; i < splitting->group_count; i++) {
-        sum += part_of(splitting, i, node)->weighed_ns;
+        sum += part_of(splitting, i, node)->weighted_ns;
     }
     for (size_t i = 0; i < splitting->group_count; i++) {
-        /* 52 bits are what a double holds */
-        values[i] = sum > 0 ? (uint64_t)(part_of(splitting, i, node)->weighed_ns / sum *
-                                         (double)(UINT64_C(1) << 52))
-                            : 0;
+        const double weighted_ns = part_of(splitting, i, node)->weighted_ns;
+
+        /* a double holds 52 bits */
+        values[i] =
+            sum > 0 ? (uint64_t)(weighted_ns / sum * (double)(UINT64_C(1) << 52)) : 0;
     }
     return cpt_apportion(splitting->alloc, values, splitting->group_count, whole);
 }
@@ -146,10 +150,11 @@ static cpt_status split_sample(struct splitting *splitting,
     cpt_status status =
         divide(splitting, sample->node, sample->values[CPTI_VALUE_TOTAL], totals);
 
-    if (status == CPT_OK) {
-        status = divide(splitting, sample->node, sample->values[CPTI_VALUE_AVERAGE],
-                        averages);
+    if (status != CPT_OK) {
+        return status;
     }
+    status =
+        divide(splitting, sample->node, sample->values[CPTI_VALUE_AVERAGE], averages);
     for (size_t i = 0; i < splitting->group_count && status == CPT_OK; i++) {
         struct cpti_sample own = {.node = sample->node, .group = (uint32_t)i};
 
@@ -182,9 +187,10 @@ static cpt_status split(struct splitting *splitting, const struct cpti_profile *
         return CPT_NO_MEMORY;
     }
     status = add_keys(splitting, profile->tree);
-    if (status == CPT_OK) {
-        status = add_groups(splitting, options);
+    if (status != CPT_OK) {
+        return status;
     }
+    status = add_groups(splitting, options);
     for (size_t i = 0; i < profile->sample_count && status == CPT_OK; i++) {
         status = split_sample(splitting, &profile->samples[i]);
     }
@@ -210,8 +216,7 @@ cpt_status cpti_profile_split(struct cpti_profile *profile,
         splitting.samples = NULL;
     } else if (status == CPT_INVALID) {
         (void)cpt_error_set(error, status, 0,
-                            "a group has a stack that is not in the "
-                            "tree");
+                            "a group has a stack that is not in the tree");
     }
     cpti_strings_deinit(&splitting.keys);
     cpt_alloc_free(splitting.alloc, splitting.parts);

@@ -22,7 +22,7 @@ void cpti_strings_deinit(struct cpti_strings *strings)
     *strings = (struct cpti_strings){.alloc = strings->alloc};
 }
 
-/* The slot of those bytes, or the free one where they belong. */
+/* The slot of these bytes, or the free one where they belong. */
 static size_t slot_of(const struct cpti_strings *strings, const void *data,
                       size_t bytes, uint32_t hash)
 {
@@ -121,7 +121,7 @@ size_t cpti_text_clean(const char *data, size_t bytes, char *text)
             text[written++] = ' ';
             i++;
         } else if (count == 2 && at[i] == 0xc2 && at[i + 1] < 0xa0) {
-            text[written++] = ' '; /* C1: a terminal obeys these, too */
+            text[written++] = ' '; /* C1 controls, which terminals obey, too */
             i += 2;
         } else {
             memcpy(text + written, data + i, count);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * profile_strings.h - strings of any length, each kept once and known by a number
+ * profile_strings.h - strings of any length, each stored once and known by a number
  *
- * Numbers are 0, 1, 2 … in the order of coming, as in a profile's string table. (The
- * names of cpt_name.h end at 255 bytes; escaped frames and comments may be longer.)
- * A struct of zeros (all bytes) but for the allocator is an empty set.
+ * Numbers are 0, 1, 2 … in the order of adding, as in a profile's string table. (The
+ * names of cpt_name.h have at most 255 bytes; escaped frames and comments may be
+ * longer.) A struct that is zero except for its allocator is an empty set.
  *
  * Threads: one at a time.
  */
@@ -35,19 +35,19 @@ struct cpti_strings {
 
 void cpti_strings_deinit(struct cpti_strings *strings);
 
-/* The number of the @bytes at @data, which are added if new. CPT_OK; CPT_NO_MEMORY;
- * CPT_LIMIT at 2^26 strings or for one of 2^31 bytes. */
+/* Sets *@number to that of the @bytes at @data, and adds them if they are new. CPT_OK;
+ * CPT_NO_MEMORY; CPT_LIMIT at 2^26 strings or for one of 2^31 bytes. */
 cpt_status cpti_strings_add(struct cpti_strings *strings, const void *data,
                             size_t bytes, uint32_t *number);
 
-/* String @number; its bytes, which no NUL follows. */
+/* String @number and its length; no NUL follows. */
 const char *cpti_strings_at(const struct cpti_strings *strings, uint32_t number,
                             size_t *bytes);
 
 /*
- * Makes a line of text of @bytes at @data in place of @text: bytes that are no UTF-8
- * become U+FFFD, control characters become spaces. Returns the bytes written, at most 3
- * for each byte read, for which there has to be room.
+ * Writes the @bytes at @data to @text as a line of text: invalid UTF-8 becomes U+FFFD,
+ * control characters become spaces. Returns the number of bytes written. @text must
+ * have room for 3 times @bytes.
  */
 size_t cpti_text_clean(const char *data, size_t bytes, char *text);
 

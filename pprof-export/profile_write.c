@@ -3,13 +3,13 @@
 /*
  * profile_write.c - the model as protobuf, streamed by nanopb
  *
- * Every repeated field is a callback which writes all elements of one table; nanopb
- * writes them to the stream at once and keeps nothing. An element that is a message is
- * encoded twice, first to learn its length; so callbacks only read. In that first pass
- * the stream has no callback and merely counts.
+ * Every repeated field is a callback that writes all elements of one table; nanopb
+ * writes them to the stream at once and keeps nothing. It encodes an element that is a
+ * message twice, first to learn its length, so callbacks only read. In that first pass
+ * the stream has no callback and only counts.
  *
- * Zeros: in proto3 a number that is 0 is left out, which is right for all but packed
- * values, where each type has its place; these are written here by hand.
+ * Zeros: proto3 leaves out a number that is 0. This is right for all fields but packed
+ * values, where each type has its place; code of this file writes these.
  */
 #include "pprof-export/profile_model.h"
 
@@ -23,7 +23,7 @@
 
 enum { GZIP_LEVEL_DEFAULT = 6 };
 
-/* The element that callbacks inside a sample or a location are about. */
+/* The sample or location whose fields a callback writes. */
 struct element {
     const struct cpti_profile *profile;
     size_t index;
@@ -265,7 +265,7 @@ static bool write_comments(pb_ostream_t *stream, const pb_field_t *field,
 
 /* --- The whole --- */
 
-/* nanopb's callbacks take a pointer that is not const; ours only read. */
+/* The argument of nanopb's callbacks is not const, but these only read it. */
 static void set(pb_callback_t *callback,
                 bool (*encode)(pb_ostream_t *, const pb_field_t *, void *const *),
                 struct cpti_profile *profile)
@@ -306,7 +306,7 @@ static cpt_status encode(struct cpti_profile *profile, struct cpti_gzip *gzip,
     return CPT_OK;
 }
 
-/* The key of label @index, those of groups behind the others. */
+/* The key of label @index; those of groups come after the others. */
 static const char *label_key(const struct cpt_pprof_options *options, size_t index)
 {
     return index < options->label_count
@@ -374,12 +374,13 @@ static cpt_status make_and_encode(const struct cpt_alloc *alloc,
 
     if (status != CPT_OK) {
         (void)cpt_error_set(error, status, 0, "%s", cpt_status_sentence(status));
-    } else {
-        status = cpti_profile_check(&profile, error);
+        goto out;
     }
+    status = cpti_profile_check(&profile, error);
     if (status == CPT_OK) {
         status = encode(&profile, gzip, error);
     }
+out:
     cpti_profile_deinit(&profile);
     return status;
 }
@@ -393,9 +394,10 @@ cpt_status cpt_pprof_write(const struct cpt_alloc *alloc, const struct cpt_tree 
     cpt_status status = cpt_options_read(&own, sizeof own, options, error);
     int level = 0;
 
-    if (status == CPT_OK) {
-        status = check_options(tree, &own, error);
+    if (status != CPT_OK) {
+        return status;
     }
+    status = check_options(tree, &own, error);
     if (status != CPT_OK) {
         return status;
     }
