@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * attributes.c - the free remarks of a request, on their way to its log record
+ * attributes.c - what the application notes about a request, for its log record
  *
- * Kept in the request's arena, at most CPT_ATTRIBUTES_MAX of them and
- * CPT_ATTRIBUTE_BYTES_MAX bytes of keys and texts. What is above that, and what the
- * service is told to drop for privacy, is not kept at all; it is counted.
+ * Attributes lie in the request's arena: at most CPT_ATTRIBUTES_MAX of them, with
+ * CPT_ATTRIBUTE_BYTES_MAX bytes of keys and texts. Those beyond, and those that the
+ * options of the service drop for privacy, are not kept; they are counted.
  */
 #include "framework/service/attributes.h"
 
@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* The place of @key: its own of before, or a new one; NULL at a limit. Lock held. */
+/* The attribute @key, new if it was not set before; NULL at a limit. Lock held. */
 static struct cpt_attribute *place(struct cpt_request *request, struct cpt_bytes key,
                                    size_t value_bytes)
 {
@@ -54,7 +54,7 @@ static void set(struct cpt_request *request, const char *key, unsigned type,
     const struct cpt_bytes key_bytes = cpt_bytes_of(key);
     const size_t value_bytes = type == CPT_ATTRIBUTE_TEXT ? value.text.bytes : 0;
     struct cpt_attribute *attribute = NULL;
-    int is_kept = 0;
+    bool is_kept = false;
 
     if (!request->is_traced) {
         return;
@@ -66,7 +66,7 @@ static void set(struct cpt_request *request, const char *key, unsigned type,
     is_kept = !cpti_service_drops_attribute(cpti_service_of(request), key_bytes) &&
               value_bytes <= CPT_ATTRIBUTE_BYTES_MAX - request->attribute_bytes;
     if (is_kept && type == CPT_ATTRIBUTE_TEXT) {
-        /* First, so that for want of memory the value of before stays. */
+        /* First, so that without memory the earlier value stays. */
         value.text.data =
             cpt_arena_copy(&request->arena, value.text.data, value.text.bytes);
         is_kept = value.text.data != NULL;
@@ -75,7 +75,7 @@ static void set(struct cpt_request *request, const char *key, unsigned type,
         attribute = place(request, key_bytes, value_bytes);
     }
     if (attribute != NULL) {
-        request->attribute_bytes += value_bytes; /* what it replaces stays spent */
+        request->attribute_bytes += value_bytes; /* a replaced value stays counted */
         attribute->type = type;
         attribute->value = value;
     } else {
@@ -117,7 +117,7 @@ const struct cpt_attribute *cpti_attributes_close(struct cpt_request *request,
     cpti_lock_take(&request->lock);
     attributes = request->attributes;
     *count = request->attribute_count;
-    /* A task that nobody waited for may still set one: it must not change this. */
+    /* A task that the answer did not wait for may set one: it must not change this. */
     request->attributes = NULL;
     request->attribute_count = 0;
     request->attribute_bytes = CPT_ATTRIBUTE_BYTES_MAX;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* counters.c - finding a callee's numbers, and showing all of them; see counters.h. */
+/* counters.c - the counters of a callee found, and all counters shown; see counters.h. */
 #include "framework/service/counters.h"
 
 #include "framework/service/log_queue.h"
@@ -19,7 +19,7 @@ static struct cpti_callee *find_callee(struct cpti_counters *counters, unsigned 
     return NULL;
 }
 
-/* Gives a new place its name. Lock held. */
+/* Names a new callee. Lock held. */
 static void name_callee(struct cpti_callee *callee, struct cpt_bytes name)
 {
     memcpy(callee->text, name.data, name.bytes);
@@ -118,8 +118,8 @@ static void show_log(struct cpt_log_queue *queue, const struct show *to)
          counts.logged_count);
     show(to, "log_dropped", "records dropped because the queue was full", NULL, none,
          counts.dropped_count);
-    show(to, "log_unencodable", "records too large, or without memory", NULL, none,
-         counts.unencodable_count);
+    show(to, "log_unencodable", "records that were too large, or had no memory", NULL,
+         none, counts.unencodable_count);
     show(to, "log_lost", "records whose block the sink refused", NULL, none,
          counts.sink_lost_count);
     show(to, "log_blocks", "blocks that the log has taken", NULL, none,
@@ -154,7 +154,7 @@ void cpt_service_counters(struct cpt_service *service,
     show_log(service->options.log, &to);
 }
 
-/* More, but never round: what a callee claims is not to be trusted with a counter. */
+/* Adds without wrapping: what a callee claims may be of any size. */
 static void count_ns(atomic_uint_least64_t *counter, uint64_t more_ns)
 {
     uint_least64_t before = atomic_load_explicit(counter, memory_order_relaxed);

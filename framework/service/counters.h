@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * counters.h - what a service counts, all of it in one place
+ * counters.h - what a service counts
  *
- * Numbers are atomic and relaxed: each is true on its own, and they are shown together
- * without being frozen. Those of a callee are kept by the name of its stub, for at most
- * CPTI_CALLEES_MAX of them; the rest share the last place.
+ * Numbers are atomic and relaxed: each is exact, but they go on changing while they are
+ * shown. Those of a callee are found by the name of its stub. There are CPTI_CALLEES_MAX
+ * places at most; all further callees share the last one.
  */
 #ifndef CPT_COUNTERS_H
 #define CPT_COUNTERS_H
@@ -24,32 +24,32 @@
     X(traced_by_ask, "requests that were traced because the header asked")             \
     X(refused_malformed, "critical-path headers that were malformed")                  \
     X(refused_repeated, "requests with several critical-path headers")                 \
-    X(refused_untrusted, "critical-path headers from somebody not trusted")            \
-    X(unknown_methods, "requests for a method that the service has not")               \
+    X(refused_untrusted, "critical-path headers from callers that are not trusted")    \
+    X(unknown_methods, "requests for a method that the service does not have")         \
     X(failed, "requests that ended with an error")                                     \
     X(timed_out, "of these, requests that took too long")                              \
-    X(cancelled, "of these, requests that nobody wanted any more")                     \
+    X(cancelled, "of these, requests that were cancelled")                             \
     X(refused_timeouts, "cpt-timeout headers that were malformed, or came twice")      \
-    X(refused_busy, "requests refused, or given up, as too much was in flight")        \
-    X(refused_memory, "requests refused for want of memory")                           \
-    X(lost_events, "events that a traced request had no memory for")                   \
+    X(refused_busy, "requests refused or ended because too much was in flight")        \
+    X(refused_memory, "requests refused because there was no memory")                  \
+    X(lost_events, "events dropped because a traced request had no memory for them")   \
     X(lost_attributes, "attributes above a limit or on the drop-list")                 \
     X(lost_paths, "traced requests whose path could not be made")                      \
-    X(background, "requests that went on behind their answer, and were logged")        \
+    X(background, "requests that went on after their answer, and were logged")         \
     X(returned_paths, "paths returned to callers")                                     \
     X(returned_folded, "of these, folded to fit the budget")                           \
     X(unreturned_paths, "paths that did not fit even as a sum")
 
-/* The same of a callee. */
+/* What is counted for each callee. */
 #define CPTI_CALLEE_MAP(X)                                                             \
     X(calls, "traced calls to the callee")                                             \
     X(timeouts, "traced calls that a deadline ended")                                  \
     X(cancelled, "traced calls that their caller cancelled")                           \
     X(blind_spots, "traced calls that ended without a path")                           \
     X(overcounts, "callee's paths that were longer than the call")                     \
-    X(overcount_ns, "by how much, together")                                           \
+    X(overcount_ns, "sum of these differences")                                        \
     X(undercounts, "callee's paths that were shorter than the call")                   \
-    X(undercount_ns, "by how much, together")                                          \
+    X(undercount_ns, "sum of these differences")                                       \
     X(inconsistent, "callee's paths longer than its own elapsed time")
 
 enum {
@@ -58,7 +58,7 @@ enum {
 };
 
 struct cpti_callee {
-    struct cpt_bytes name; /* lies in text: a stub may be gone before the service */
+    struct cpt_bytes name; /* in `text`: a stub may be freed before the service */
     char text[CPT_NAME_BYTES_MAX + 1];
 #define CPTI_COUNTER_FIELD_(name, help) atomic_uint_least64_t name;
     CPTI_CALLEE_MAP(CPTI_COUNTER_FIELD_)
@@ -73,20 +73,20 @@ struct cpti_counters {
     struct cpti_callee callees[CPTI_CALLEES_MAX];
 };
 
-/* One more of @field of @counters, or of a callee. */
+/* Adds 1, or @more, to @field of counters or of a callee. */
 #define CPTI_COUNT(counters, field) CPTI_COUNT_MORE(counters, field, 1)
 #define CPTI_COUNT_MORE(counters, field, more)                                         \
     ((void)atomic_fetch_add_explicit(&(counters)->field, (more), memory_order_relaxed))
 
-/* The place of the callee @name, which is made if it is new. */
+/* The counters of the callee @name; new ones if there are none. */
 struct cpti_callee *cpti_counters_callee(struct cpti_counters *counters,
                                          struct cpt_bytes name);
 
-/* A call of the callee @name has no path, because of @reason (enum cpt_reason). */
+/* Counts a call of @name that has no path because of @reason (enum cpt_reason). */
 void cpti_counters_blind_spot(struct cpti_counters *counters, struct cpt_bytes name,
                               unsigned reason);
 
-/* What splicing a path of the callee found; see struct cpt_trace.spliced. */
+/* Counts what splicing a path of the callee found; see struct cpt_trace.spliced. */
 void cpti_counters_spliced(struct cpti_callee *callee, uint64_t overcount_ns,
                            uint64_t undercount_ns, int is_inconsistent);
 

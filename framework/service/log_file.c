@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * log_file.c - a directory of path logs: one at hand, older ones removed
+ * log_file.c - a directory of path logs: one is written, old ones are removed
  *
- * The file at hand is ours alone: its name holds our process and a number, and it is
- * opened with O_EXCL, so that two processes that believe to have the same number (each
- * in a container of its own, in one directory) still get two files. While we write to
- * it we hold a lock on it (flock), which the system gives back whatever becomes of us;
- * who removes old files leaves those alone that somebody holds.
+ * The current file is written by this process alone: its name holds the process id and a
+ * number, and it is opened with O_EXCL. So two processes that have the same id (each in a
+ * container of its own, in one directory) still get two files. While we write to a file
+ * we hold a lock on it (flock), which the system releases however the process ends.
+ * Files that are locked are not removed.
  *
- * A block that could only be written in part is cut off again, so that a full disk
- * costs the block and does not look like damage. If even that fails the file is left
- * and another one begun: readers find their way over half a block.
+ * A block of which only a part could be written is cut off again, so that a full disk
+ * costs the block and does not look like damage. If even that fails, the file is left
+ * and another one is begun: readers skip half a block.
  *
- * Names of one log sort by the time when they were begun; that is how the oldest are
+ * The names of one log sort by the time when the files were begun; so the oldest are
  * found.
  */
 #include "framework/cpt_log_file.h"
 
-#include "framework/pool/lock.h"
 #include "cpt/cpt_clock.h"
+#include "framework/cpt_log_queue.h"
+#include "framework/pool/lock.h"
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_index.h"
 
@@ -28,6 +29,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,14 +43,13 @@
 #define ENDING              ".cptlog"
 
 enum {
-    NAME_TRIES_MAX = 1000, /* numbers that are taken already, one after the other */
-    /* "-20261121T060000Z" + "-<pid>" + "-<number>" + ENDING + NUL, with room to spare
-     */
+    NAME_TRIES_MAX = 1000, /* numbers in a row that are taken already */
+    /* "-20261121T060000Z" + "-<pid>" + "-<number>" + ENDING + NUL, and some more */
     NAME_TAIL_BYTES = 96,
     STAMP_BYTES = 32
 };
 
-/* struct cpt_log_file_counts, which is read while somebody writes. */
+/* struct cpt_log_file_counts, read by any thread while one writes. */
 struct counts {
     atomic_ullong file_count;
     atomic_ullong block_count;
@@ -65,23 +66,23 @@ struct cpt_log_file {
     uint64_t file_bytes_max;
     uint64_t file_age_ns_max;
     size_t kept_file_count_max;
-    int is_synced;
+    bool is_synced;
     struct counts counts;
 
     struct cpti_lock lock; /* guards all below, and the file itself */
-    int descriptor;        /* -1: none is at hand */
-    char *path;            /* of the file at hand; room for any of ours */
+    int descriptor;        /* of the current file; -1: there is none */
+    char *path;            /* of the current file; room for any name */
     size_t path_capacity;
-    uint64_t bytes;              /* of the file at hand */
+    uint64_t bytes;              /* of the current file */
     uint64_t record_block_count; /* in it */
-    uint64_t begun_ns;           /* monotonic */
+    uint64_t begun_ns;           /* when it was begun; monotonic */
     uint64_t next_number;
-    struct cpt_log_index *index; /* of the file at hand; NULL only without one */
+    struct cpt_log_index *index; /* of the current file; NULL: there is no file */
 };
 
 /* --- Opening --- */
 
-/* Names the file at hand: DIRECTORY/NAME-UTC-PID-NUMBER.cptlog. */
+/* Names the next file: DIRECTORY/NAME-UTC-PID-NUMBER.cptlog. */
 static void name_file(struct cpt_log_file *file)
 {
     const time_t now = (time_t)(cpt_clock_unix_ns() / 1000000000u);
@@ -96,25 +97,7 @@ static void name_file(struct cpt_log_file *file)
     file->next_number++;
 }
 
-static cpt_status write_all(int descriptor, const void *data, size_t bytes)
-{
-    const unsigned char *next = data;
-
-    while (bytes > 0) {
-        const ssize_t written = write(descriptor, next, bytes);
-
-        if (written < 0 && errno != EINTR) {
-            return CPT_IO;
-        }
-        if (written > 0) {
-            next += written;
-            bytes -= (size_t)written;
-        }
-    }
-    return CPT_OK;
-}
-
-/* A new name is as lasting as the directory that it stands in. */
+/* A new file survives a loss of power once its directory is on the disk. */
 static void sync_directory(const struct cpt_log_file *file)
 {
     const int descriptor = open(file->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -125,31 +108,30 @@ static void sync_directory(const struct cpt_log_file *file)
     }
 }
 
-/* Nothing is at hand any more. */
-static void let_go(struct cpt_log_file *file)
+static void close_file(struct cpt_log_file *file)
 {
-    (void)close(file->descriptor); /* and the lock with it */
+    (void)close(file->descriptor); /* releases the lock */
     file->descriptor = -1;
     cpt_log_index_free(file->index);
     file->index = NULL;
 }
 
 /*
- * Takes the lock of the file that was just created. Another process may have found it
- * before that, idle as it looked, and remove it or have removed it: 0, it is lost.
- * Without locks (some network file systems) there is just no such care.
+ * Locks the file that was just created. Before that another process may have found it
+ * unlocked, and removed it: false, the file is lost. Some network file systems have no
+ * locks; there the file is not protected.
  */
-static int keep_file(const struct cpt_log_file *file)
+static bool lock_file(const struct cpt_log_file *file)
 {
     struct stat about;
 
     if (flock(file->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        return 0;
+        return false;
     }
     return fstat(file->descriptor, &about) != 0 || about.st_nlink != 0;
 }
 
-/* Opens a file that was not there. CPT_OK; CPT_IO with errno set. */
+/* Creates a file. CPT_OK; CPT_IO with errno set. */
 static cpt_status create(struct cpt_log_file *file)
 {
     for (int tries = 0; tries < NAME_TRIES_MAX && file->descriptor < 0; tries++) {
@@ -159,7 +141,7 @@ static cpt_status create(struct cpt_log_file *file)
         if (file->descriptor < 0 && errno != EEXIST) {
             return CPT_IO;
         }
-        if (file->descriptor >= 0 && !keep_file(file)) {
+        if (file->descriptor >= 0 && !lock_file(file)) {
             (void)close(file->descriptor);
             file->descriptor = -1;
             errno = EEXIST;
@@ -179,12 +161,12 @@ static cpt_status begin(struct cpt_log_file *file)
     }
     file->index = cpt_log_index_new(file->alloc);
     if (file->index == NULL ||
-        write_all(file->descriptor, header, header_bytes) != CPT_OK) {
+        cpt_log_sink_descriptor(&file->descriptor, header, header_bytes) != CPT_OK) {
         const cpt_status status = file->index == NULL ? CPT_NO_MEMORY : CPT_IO;
         const int number = errno;
 
         (void)unlink(file->path);
-        let_go(file);
+        close_file(file);
         errno = number;
         return status;
     }
@@ -199,24 +181,24 @@ static cpt_status begin(struct cpt_log_file *file)
     return CPT_OK;
 }
 
-/* --- Removing what is too many --- */
+/* --- Removing old files --- */
 
 /* Whether @entry is a file of the log @name: -<stamp>-<pid>-<number>.cptlog follows. A
- * name that merely begins alike ("A" and "A-old") has other characters there. */
-static int is_ours(const char *entry, const char *name)
+ * log whose name begins alike ("A" and "A-old") has other characters there. */
+static bool is_ours(const char *entry, const char *name)
 {
     const size_t name_bytes = strlen(name);
     const char *at = entry + name_bytes;
 
     if (strncmp(entry, name, name_bytes) != 0 || at[0] != '-') {
-        return 0;
+        return false;
     }
     at += 1 + strspn(at + 1, "0123456789TZ");
     for (int part = 0; part < 2; part++) {
         const size_t digits = *at == '-' ? strspn(at + 1, "0123456789") : 0;
 
         if (digits == 0) {
-            return 0;
+            return false;
         }
         at += 1 + digits;
     }
@@ -234,7 +216,7 @@ struct names {
     size_t capacity;
 };
 
-/* The names of this log's files, oldest first; as far as memory goes. */
+/* The names of this log's files, oldest first; without memory not all of them. */
 static void list_names(const struct cpt_log_file *file, struct names *names)
 {
     DIR *directory = opendir(file->directory);
@@ -263,21 +245,21 @@ static void list_names(const struct cpt_log_file *file, struct names *names)
     }
 }
 
-/* Removes @path unless somebody writes to it. Whether it is gone. */
-static int remove_idle(const char *path)
+/* Removes @path unless a process writes to it; true: it is removed. */
+static bool remove_idle(const char *path)
 {
-    /* without waiting for a writer, should it be a pipe with the name of a log */
+    /* O_NONBLOCK: a pipe with the name of a log must not make us wait for a writer */
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    int is_gone = 0;
+    bool is_removed = false;
 
     if (descriptor < 0) {
-        return 0;
+        return false;
     }
     if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
-        is_gone = unlink(path) == 0;
+        is_removed = unlink(path) == 0;
     }
     (void)close(descriptor);
-    return is_gone;
+    return is_removed;
 }
 
 static void remove_oldest(struct cpt_log_file *file)
@@ -309,27 +291,23 @@ static void remove_oldest(struct cpt_log_file *file)
 
 /* --- Writing --- */
 
-/* Appends in one piece; after an error nothing of it is in the file, or there is no
- * file at hand any more. */
+/* Appends in one piece. After an error nothing of it is in the file, or the file is
+ * closed. */
 static cpt_status append(struct cpt_log_file *file, const void *data, size_t bytes)
 {
-    cpt_status status = write_all(file->descriptor, data, bytes);
-
-    if (status == CPT_OK && file->is_synced && fdatasync(file->descriptor) != 0) {
-        status = CPT_IO;
-    }
-    if (status == CPT_OK) {
+    if (cpt_log_sink_descriptor(&file->descriptor, data, bytes) == CPT_OK &&
+        (!file->is_synced || fdatasync(file->descriptor) == 0)) {
         file->bytes += bytes;
         atomic_fetch_add(&file->counts.byte_count, bytes);
         return CPT_OK;
     }
     if (ftruncate(file->descriptor, (off_t)file->bytes) != 0) {
-        let_go(file);
+        close_file(file);
     }
     return CPT_IO;
 }
 
-/* Puts the index behind the blocks. */
+/* Appends the index. */
 static cpt_status append_index(struct cpt_log_file *file)
 {
     unsigned char *data = NULL;
@@ -346,7 +324,7 @@ static cpt_status append_index(struct cpt_log_file *file)
     return status;
 }
 
-/* Ends the file at hand. */
+/* Ends the current file. */
 static cpt_status finish(struct cpt_log_file *file)
 {
     cpt_status status = CPT_OK;
@@ -360,13 +338,13 @@ static cpt_status finish(struct cpt_log_file *file)
         status = append_index(file);
     }
     if (file->descriptor >= 0) {
-        let_go(file);
+        close_file(file);
     }
     return status;
 }
 
-/* Whether the file at hand takes no block of @bytes any more. */
-static int is_full(const struct cpt_log_file *file, size_t bytes)
+/* Whether the next block, of @bytes, belongs into a new file. */
+static bool is_full(const struct cpt_log_file *file, size_t bytes)
 {
     const uint64_t age_ns = cpt_clock_now_ns(cpt_clock_monotonic()) - file->begun_ns;
 
@@ -378,34 +356,33 @@ static int is_full(const struct cpt_log_file *file, size_t bytes)
 static cpt_status write_block(struct cpt_log_file *file, const void *block,
                               size_t bytes)
 {
-    cpt_status status = CPT_OK;
     uint64_t at = 0;
 
     if (file->descriptor >= 0 && is_full(file, bytes)) {
-        (void)finish(file); /* without its index it is still a log; that is counted */
+        (void)finish(file); /* a file without an index is still a log; it is counted */
     }
     if (file->descriptor < 0) {
-        status = begin(file);
-        if (status == CPT_OK) {
-            remove_oldest(file);
+        const cpt_status status = begin(file);
+
+        if (status != CPT_OK) {
+            atomic_fetch_add(&file->counts.failed_count, 1);
+            return status;
         }
+        remove_oldest(file);
     }
-    if (status == CPT_OK) {
-        at = file->bytes;
-        status = append(file, block, bytes);
-    }
-    if (status == CPT_OK) {
-        /* a block that there is no memory for is not in the index, so it is read */
-        (void)cpt_log_index_add(file->index, at, block, bytes);
-        file->record_block_count++;
-        atomic_fetch_add(&file->counts.block_count, 1);
-    } else {
+    at = file->bytes;
+    if (append(file, block, bytes) != CPT_OK) {
         atomic_fetch_add(&file->counts.failed_count, 1);
-        if (file->descriptor < 0 && at != 0) {
-            atomic_fetch_add(&file->counts.unindexed_count, 1); /* given up for good */
+        if (file->descriptor < 0) { /* append() has closed it */
+            atomic_fetch_add(&file->counts.unindexed_count, 1);
         }
+        return CPT_IO;
     }
-    return status;
+    /* Without memory the block is not in the index; readers read it all the same. */
+    (void)cpt_log_index_add(file->index, at, block, bytes);
+    file->record_block_count++;
+    atomic_fetch_add(&file->counts.block_count, 1);
+    return CPT_OK;
 }
 
 cpt_status cpt_log_file_write(void *context, const void *block, size_t bytes)
@@ -415,7 +392,7 @@ cpt_status cpt_log_file_write(void *context, const void *block, size_t bytes)
     cpt_status status = CPT_OK;
 
     if (bytes == cpt_log_header(header) && memcmp(block, header, bytes) == 0) {
-        return CPT_OK; /* a queue begins with one; each file of ours has one already */
+        return CPT_OK; /* a queue begins with a header; each file has one already */
     }
     cpti_lock_take(&file->lock);
     status = write_block(file, block, bytes);
@@ -444,7 +421,7 @@ void cpt_log_file_counts(const struct cpt_log_file *file,
     counts->unindexed_count = atomic_load(&file->counts.unindexed_count);
 }
 
-/* --- Its life --- */
+/* --- Made and freed --- */
 
 static char *copy_text(const struct cpt_alloc *alloc, const char *text)
 {
@@ -496,9 +473,9 @@ static struct cpt_log_file *make_parts(const struct cpt_log_file_options *option
     file->file_bytes_max = options->file_bytes_max;
     file->file_age_ns_max = options->file_age_ns_max;
     file->kept_file_count_max = options->kept_file_count_max;
-    file->is_synced = options->is_synced;
+    file->is_synced = options->is_synced != 0;
     file->descriptor = -1;
-    /* of the log queue's rank: neither is ever taken while the other is held */
+    /* The rank of the log queue, too: neither is taken while the other is held. */
     cpti_lock_init(&file->lock, CPTI_RANK_LOG);
     file->path_capacity =
         strlen(options->directory) + 1 + strlen(options->name) + NAME_TAIL_BYTES;

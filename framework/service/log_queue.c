@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * log_queue.c - the thread that writes records, and the bounded way to it
+ * log_queue.c - the bounded queue of records, and the thread that writes them
  *
- * A request hands over its record with everything that it borrows from: nothing is
- * copied and nothing encoded on the request's way. The lock guards the list and the
- * numbers; the thread encodes and calls the sink without it.
+ * A request hands over its record with all that the record borrows: before its answer
+ * nothing is copied or encoded. The lock guards the list and the numbers; the thread
+ * encodes and calls the sink without it.
  */
 #include "framework/service/log_queue.h"
 
@@ -13,13 +13,14 @@
 #include "framework/pool/lock.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { LOG_RECORDS_DEFAULT = 1024, LOG_MEMORY_DEFAULT = 64 << 20 };
 
 #define LOG_FLUSH_NS_DEFAULT 1000000000u
-/* A year: more is never, and must not overflow when it is added to now. */
+/* A year stands for never: added to the time now, it does not overflow. */
 #define LOG_FLUSH_NS_MAX UINT64_C(31536000000000000)
 
 struct cpt_log_queue {
@@ -37,14 +38,14 @@ struct cpt_log_queue {
 
     struct cpti_lock lock;      /* guards all below */
     pthread_cond_t has_change;  /* for the thread: a record, a flush, the end */
-    pthread_cond_t has_flushed; /* for those who flush */
+    pthread_cond_t has_flushed; /* for threads that flush */
     struct cpti_log_item *first;
     struct cpti_log_item *last;
     size_t held_count;     /* records taken and not written yet, … */
-    size_t held_bytes;     /* … and what they hold of memory */
-    uint64_t flush_wanted; /* how often a flush was asked for … */
-    uint64_t flush_done;   /* … and the newest of those that is done */
-    int is_stopping;
+    size_t held_bytes;     /* … and the memory they hold */
+    uint64_t flush_wanted; /* number of the newest flush asked for … */
+    uint64_t flush_done;   /* … and of the newest one done */
+    bool is_stopping;
     struct cpt_log_queue_counts counts;
 };
 
@@ -57,7 +58,7 @@ static void count(struct cpt_log_queue *queue, uint64_t *number, uint64_t more)
     cpti_lock_release(&queue->lock);
 }
 
-/* Hands the block to the sink, if there is anything in it. */
+/* Hands the block to the sink unless it is empty. */
 static void hand_over(struct cpt_log_queue *queue)
 {
     const size_t record_count = cpt_log_block_count(queue->block);
@@ -132,24 +133,24 @@ static void wait_for_change(struct cpt_log_queue *queue)
     }
 }
 
-static int is_old(const struct cpt_log_queue *queue)
+static bool is_old(const struct cpt_log_queue *queue)
 {
     return cpt_log_block_count(queue->block) != 0 &&
            cpti_now_ns() >= queue->oldest_ns + queue->flush_ns;
 }
 
-/* One turn: takes what waits, writes it, hands over if it is time. 0 at the end. Lock
- * held at entry and return. */
-static int turn(struct cpt_log_queue *queue)
+/* One turn: takes the records that wait, writes them, hands the block over if it is
+ * time. False: all is written, and the queue is to end. Lock held at entry and return. */
+static bool turn(struct cpt_log_queue *queue)
 {
     struct cpti_log_item *items = NULL;
     const uint64_t flush_wanted = queue->flush_wanted;
-    const int is_stopping = queue->is_stopping;
+    const bool is_stopping = queue->is_stopping;
 
     if (queue->first == NULL && !is_stopping && flush_wanted == queue->flush_done &&
         !is_old(queue)) {
         wait_for_change(queue);
-        return 1;
+        return true;
     }
     items = queue->first;
     queue->first = NULL;
@@ -183,7 +184,7 @@ static void *run_writer(void *context)
 
 void cpti_log_queue_push(struct cpt_log_queue *queue, struct cpti_log_item *item)
 {
-    int is_taken = 0;
+    bool is_taken = false;
 
     item->next = NULL;
     cpti_lock_take(&queue->lock);
@@ -290,7 +291,7 @@ void cpt_log_queue_free(struct cpt_log_queue *queue)
         return;
     }
     cpti_lock_take(&queue->lock);
-    queue->is_stopping = 1;
+    queue->is_stopping = true;
     cpti_lock_release(&queue->lock);
     (void)pthread_cond_signal(&queue->has_change);
     (void)pthread_join(queue->thread, NULL);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * sampling.c - whether a request is traced, on whose account, and who is told
+ * sampling.c - whether a request is traced, who logs it, and who gets its path
  *
  *                       the header asks              the coin hits
  *      entry            traced, logged as forced     traced, logged as random
  *      inner service    traced for its caller        traced, logged as a local root
  *
- * The coin is thrown for every request, asked for or not: a sample from which those
- * that somebody looked at are missing would be biased. It knows nothing of the request,
- * so that each kind of request is hit with the same probability, and needs no state but
- * a count: throw number n is the n-th output of splitmix64 (G. Steele, D. Lea, C.
+ * The coin is thrown for every request, also for those whose header asks: a sample
+ * without the requests that a person looked at would be biased. It knows nothing of the
+ * request, so that each kind of request is hit with the same probability. Its only state
+ * is a count: throw number n is the n-th output of splitmix64 (G. Steele, D. Lea, C.
  * Flood, "Fast splittable pseudorandom number generators", 2014).
  *
- * An entry heeds the header only from networks that it trusts: to be traced costs, and
- * the answer tells how the service is built. Behind a proxy the peer is the proxy, and
- * says nothing about who asked; so a request with a forwarding header is not trusted
- * unless the service is told to.
+ * An entry heeds the header only from networks that it trusts: tracing costs time, and
+ * the path tells how the service is built. Behind a proxy the peer is the proxy, which
+ * says nothing about the client; so a request with a forwarding header is not trusted
+ * unless an option says so.
  */
 #include "framework/service/sampling.h"
 
@@ -32,8 +32,8 @@ static const unsigned char ipv4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff
 
 /* --- Whom to trust --- */
 
-/* "10.1.2.3" or "fe80::1" as 16 bytes; *@is_ipv4 says which it was. */
-static int read_address(const char *text, unsigned char address[16], int *is_ipv4)
+/* "10.1.2.3" or "fe80::1" as 16 bytes; *@is_ipv4 says which. False: neither. */
+static bool read_address(const char *text, unsigned char address[16], bool *is_ipv4)
 {
     memcpy(address, ipv4_prefix, sizeof ipv4_prefix);
     *is_ipv4 = inet_pton(AF_INET, text, address + 12) == 1;
@@ -49,7 +49,7 @@ static cpt_status add_network(struct cpti_sampling *sampling, const char *text,
     struct cpti_network *network = &sampling->networks[sampling->network_count];
     unsigned long bits = 128;
     char *end = NULL;
-    int is_ipv4 = 0;
+    bool is_ipv4 = false;
 
     if (sampling->network_count == CPTI_NETWORKS_MAX) {
         return cpt_error_set(error, CPT_LIMIT, 0, "more than %d trusted networks",
@@ -77,8 +77,8 @@ static cpt_status add_network(struct cpti_sampling *sampling, const char *text,
     return CPT_OK;
 }
 
-static int is_within(const struct cpti_network *network,
-                     const unsigned char address[16])
+static bool is_within(const struct cpti_network *network,
+                      const unsigned char address[16])
 {
     const unsigned whole = network->prefix_bits / 8;
     const unsigned rest = network->prefix_bits % 8;
@@ -87,31 +87,31 @@ static int is_within(const struct cpti_network *network,
            (rest == 0 || (network->address[whole] ^ address[whole]) >> (8 - rest) == 0);
 }
 
-static int is_trusted(const struct cpti_sampling *sampling,
-                      const struct cpt_inbound *inbound)
+static bool is_trusted(const struct cpti_sampling *sampling,
+                       const struct cpt_inbound *inbound)
 {
     char text[INET6_ADDRSTRLEN];
     unsigned char address[16];
-    int is_ipv4 = 0;
+    bool is_ipv4 = false;
 
     if (inbound->is_forwarded && !sampling->trusts_forwarded) {
-        return 0;
+        return false;
     }
     if (inbound->peer_address.bytes == 0 ||
         inbound->peer_address.bytes >= sizeof text) {
-        return 0;
+        return false;
     }
     memcpy(text, inbound->peer_address.data, inbound->peer_address.bytes);
     text[inbound->peer_address.bytes] = '\0';
     if (!read_address(text, address, &is_ipv4)) {
-        return 0;
+        return false;
     }
     for (size_t i = 0; i < sampling->network_count; i++) {
         if (is_within(&sampling->networks[i], address)) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 /* --- The coin --- */
@@ -125,7 +125,7 @@ static uint64_t splitmix64(uint64_t seed, uint64_t index)
     return x ^ (x >> 31);
 }
 
-static int throw_coin(struct cpti_sampling *sampling)
+static bool throw_coin(struct cpti_sampling *sampling)
 {
     const uint64_t index =
         atomic_fetch_add_explicit(&sampling->throw_count, 1, memory_order_relaxed);
@@ -139,7 +139,7 @@ static void set_probability(struct cpti_sampling *sampling, double wanted)
     const double probability = wanted == 0  ? PROBABILITY_DEFAULT
                                : wanted > 1 ? 1
                                : wanted > 0 ? wanted
-                                            : 0; /* also not a number */
+                                            : 0; /* a NaN too */
 
     sampling->probability = probability;
     sampling->threshold = probability >= 1
@@ -157,7 +157,7 @@ cpt_status cpti_sampling_init(struct cpti_sampling *sampling,
     cpt_status status = CPT_OK;
 
     sampling->is_inner = options->role == CPT_ROLE_INNER;
-    sampling->trusts_forwarded = options->trusts_forwarded;
+    sampling->trusts_forwarded = options->trusts_forwarded != 0;
     set_probability(sampling, options->probability);
     sampling->seed = options->seed;
     if (sampling->seed == 0 &&
@@ -178,7 +178,7 @@ unsigned cpti_sampling_throw(struct cpti_sampling *sampling)
 
 /* --- The decision --- */
 
-/* What the header asks for, if it is to be heeded. */
+/* What the header asks for; version 0: it is not heeded. */
 static struct cpt_ask read_ask(const struct cpti_sampling *sampling,
                                const struct cpt_inbound *inbound,
                                struct cpti_counters *counters)
@@ -203,7 +203,7 @@ struct cpti_decision cpti_sampling_decide(struct cpti_sampling *sampling,
     struct cpti_decision decision = {.is_random = inbound->coin != CPT_COIN_NONE
                                                       ? inbound->coin == CPT_COIN_HIT
                                                       : throw_coin(sampling)};
-    int is_asked = 0;
+    bool is_asked = false;
 
     if (inbound->critical_path_count != 0) {
         decision.ask = read_ask(sampling, inbound, counters);
@@ -212,7 +212,7 @@ struct cpti_decision cpti_sampling_decide(struct cpti_sampling *sampling,
     if (!decision.is_random && !is_asked) {
         return decision;
     }
-    decision.is_traced = 1;
+    decision.is_traced = true;
     decision.is_forced = is_asked && !sampling->is_inner;
     decision.is_logged = !sampling->is_inner || decision.is_random;
     decision.is_local_root = sampling->is_inner;

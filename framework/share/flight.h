@@ -20,6 +20,7 @@
 #ifndef CPT_FLIGHT_H
 #define CPT_FLIGHT_H
 
+#include "cpt/container.h"
 #include "framework/cpt_shared.h"
 #include "framework/run/run.h"
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * manual.c - requests whose code says itself what it does; see cpt_manual.h
+ * manual.c - requests whose code tells the path; see cpt_manual.h
  *
- * It is a trace like that of a graph. The request is a task without a frame: its time
- * is the entry's own. A part that is entered is a task that the one around it starts
- * and waits for at once; so it stands below, and leaving it ends the wait:
+ * Such a request has a trace like that of a plan. The request is a task without a frame:
+ * its time is that of the entry. A part that is entered is a task that the part around it
+ * starts and awaits at once; so it stands below, and leaving it ends the wait:
  *
  *      A: /      ===block...............resume====        task without a frame
  *      A: search    [ start ========= end ]               started and awaited by it
  *
- * Calls and waits are those of the innermost part. Then the walk does the rest.
+ * Calls and waits are those of the innermost part. The walk does the rest.
  *
- * All memory is an arena with the limit of the service's requests. What does not fit is
- * counted, and the path says that it is incomplete; parts that were not noted are
- * counted too, so that leaving stays in step with entering.
+ * All memory comes from an arena, which has the limit of the service's requests. What
+ * does not fit is counted, and the path says that it is incomplete. Parts that were not
+ * noted are counted too, so that each leave still belongs to its enter.
  */
 #include "framework/cpt_manual.h"
 
@@ -26,12 +26,13 @@
 #include "framework/service/log_queue.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { MEMORY_BYTES_DEFAULT = 16 << 20, ASK_BYTES = 64 };
 
-/* A part that was entered, and the wait of the one around it. */
+/* A part that was entered, and the wait of the part around it. */
 struct part {
     struct cpt_trace_task task; /* first */
     struct cpt_trace_await await;
@@ -43,16 +44,16 @@ struct cpt_manual_call {
 };
 
 struct cpt_manual {
-    struct cpti_log_item item; /* first: the log queue hands us this */
+    struct cpti_log_item item; /* its record */
     struct cpt_service *service;
     struct cpt_arena arena;
     struct cpti_decision decision;
     struct cpt_trace trace;
     struct part root;
     struct part *current;
-    size_t lost_depth;             /* parts within that were not noted */
-    struct cpt_trace_await *await; /* that goes on, or NULL */
-    uint64_t *off_cpu_ns;          /* of the step that goes on; NULL: of none */
+    size_t lost_depth;             /* parts within `current` that were not noted */
+    struct cpt_trace_await *await; /* the current wait, or NULL */
+    uint64_t *off_cpu_ns;          /* of the current step; NULL: there is none */
     uint64_t step_begin_ns;
     uint64_t step_cpu_ns;
     struct cpt_path *path; /* after the end; NULL: it could not be made */
@@ -62,7 +63,7 @@ struct cpt_manual {
     size_t attribute_bytes;
     size_t ask_bytes;
     size_t metadata_bytes_max; /* of callees */
-    int has_ended;
+    bool has_ended;
     char ask[ASK_BYTES];
     char status[CPTI_ANSWER_STATUS_BYTES]; /* for the record */
 };
@@ -72,7 +73,7 @@ static uint64_t now_of(const struct cpt_manual *manual)
     return cpt_clock_now_ns(manual->service->options.clock);
 }
 
-/* Zeroed memory of the request; a record that has none is counted. */
+/* Zeroed memory of the request; counts a record that gets none. */
 static void *take(struct cpt_manual *manual, size_t bytes)
 {
     void *memory = cpt_arena_take(&manual->arena, bytes);
@@ -83,8 +84,8 @@ static void *take(struct cpt_manual *manual, size_t bytes)
     return memory;
 }
 
-/* The step that goes on, if one does, ends, and another begins; where that is noted is
- * NULL if none does. */
+/* Ends the current step, if there is one, and begins another, whose time off the
+ * processor goes to *@off_cpu_ns; NULL: begins none. */
 static void turn(struct cpt_manual *manual, uint64_t now_ns, uint64_t *off_cpu_ns)
 {
     uint64_t cpu_ns = 0;
@@ -131,7 +132,7 @@ static struct cpt_bytes copy(struct cpt_manual *manual, struct cpt_bytes from)
     return to.data != NULL ? to : (struct cpt_bytes){NULL, 0};
 }
 
-/* What the record says of the request, beside its end. */
+/* What the record says about the request, but for its end. */
 static void note_inbound(struct cpt_manual *manual, const struct cpt_inbound *inbound)
 {
     struct cpt_record *record = &manual->item.record;
@@ -211,7 +212,7 @@ struct cpt_manual *cpt_manual_new(struct cpt_service *service,
 
 /* --- Parts --- */
 
-/* A wait of @part from @block_ns on. */
+/* Begins a wait of @part at @block_ns. */
 static void add_await(struct part *part, struct cpt_trace_await *await,
                       uint64_t block_ns)
 {
@@ -306,7 +307,7 @@ struct cpt_manual_call *cpt_manual_call_begin(struct cpt_manual *manual,
     return call;
 }
 
-/* The callee's path out of the header, as bytes of the request. */
+/* Decodes the header with the callee's path into the arena. Returns a reason. */
 static unsigned keep_text(struct cpt_manual *manual, struct cpt_trace_call *call,
                           struct cpt_bytes text)
 {
@@ -333,7 +334,7 @@ static unsigned keep_text(struct cpt_manual *manual, struct cpt_trace_call *call
     return CPT_REASON_NONE;
 }
 
-/* Why there is no path of the callee, or that there is one. */
+/* Keeps the callee's path; else returns the reason. */
 static unsigned keep_path(struct cpt_manual *manual, struct cpt_trace_call *call,
                           const struct cpt_manual_reply *reply)
 {
@@ -365,7 +366,7 @@ static void count_blind_spot(struct cpt_manual *manual,
     cpti_counters_blind_spot(&manual->service->counters, call->name, call->reason);
 }
 
-/* The wait that goes on has got one more call. */
+/* One more call has ended within the current wait. */
 static void note_arrival(struct cpt_manual *manual, struct cpt_trace_call *call)
 {
     struct cpt_trace_await *await = manual->await;
@@ -471,7 +472,7 @@ void cpt_manual_set_text(struct cpt_manual *manual, const char *key, const char 
     attribute->type = CPT_ATTRIBUTE_TEXT;
     attribute->value.text = copy(manual, value);
     if (attribute->key.data != NULL) {
-        manual->attribute_count++; /* of several of one key a reader takes the last */
+        manual->attribute_count++; /* readers take the last one of a key */
         manual->attribute_bytes += key_bytes.bytes + value.bytes;
     }
 }
@@ -520,29 +521,34 @@ static void make_path(struct cpt_manual *manual)
     CPTI_COUNT_MORE(counters, lost_events, manual->trace.dropped_event_count);
 }
 
+static void end_request(struct cpt_manual *manual)
+{
+    const uint64_t now_ns = now_of(manual);
+    struct cpt_trace *trace = &manual->trace;
+
+    end_wait(manual, now_ns);
+    while (manual->current != &manual->root) {
+        leave(manual, now_ns);
+    }
+    turn(manual, now_ns, NULL);
+    manual->root.task.end_ns = now_ns;
+    trace->response_ns = now_ns;
+    manual->has_ended = true;
+    make_path(manual);
+    if (manual->path != NULL && manual->decision.ask.version != 0) {
+        manual->metadata = cpti_answer_metadata(
+            manual->service, &manual->service->budget.alloc, manual->path,
+            &manual->decision.ask, trace->response_ns - trace->arrival_ns);
+    }
+}
+
 struct cpt_bytes cpt_manual_end(struct cpt_manual *manual)
 {
     if (manual == NULL) {
         return (struct cpt_bytes){NULL, 0};
     }
     if (!manual->has_ended) {
-        const uint64_t now_ns = now_of(manual);
-
-        end_wait(manual, now_ns);
-        while (manual->current != &manual->root) {
-            leave(manual, now_ns);
-        }
-        turn(manual, now_ns, NULL);
-        manual->root.task.end_ns = now_ns;
-        manual->trace.response_ns = now_ns;
-        manual->has_ended = 1;
-        make_path(manual);
-        if (manual->path != NULL && manual->decision.ask.version != 0) {
-            manual->metadata = cpti_answer_metadata(
-                manual->service, &manual->service->budget.alloc, manual->path,
-                &manual->decision.ask,
-                manual->trace.response_ns - manual->trace.arrival_ns);
-        }
+        end_request(manual);
     }
     return manual->metadata;
 }
@@ -554,7 +560,7 @@ const struct cpt_path *cpt_manual_path(const struct cpt_manual *manual)
 
 static void free_parts(struct cpti_log_item *item)
 {
-    struct cpt_manual *manual = (struct cpt_manual *)item;
+    struct cpt_manual *manual = CPTI_CONTAINER(item, struct cpt_manual, item);
     struct cpt_service *service = manual->service;
 
     cpt_path_free(manual->path);

@@ -3,63 +3,65 @@
 /*
  * mutex.c - locks that tasks wait for; see cpt_mutex.h
  *
- * The state is one number. Without contention it goes from FREE to HELD and back by one
- * compare-and-exchange each. Whoever finds it held makes it CONTENDED, with the lock of
- * the list held, and stands in line; then a release takes that lock too, and hands over
- * to the first in line without the mutex's being free in between.
+ * The state is one number. Without contention it changes from FREE to HELD and back by
+ * one compare-and-exchange each. A thread that finds the mutex held takes the lock of the
+ * queue, sets the state to CONTENDED, and enters the queue. A release then takes that
+ * lock too, and hands the mutex to the first in the queue; in between it is not free.
  *
- *      FREE --lock--> HELD --somebody waits--> CONTENDED
- *        ^--unlock------'                        |  unlock: the next one's; HELD again
- *        '------------- unlock, nobody in line --'           when the line is empty
+ *      FREE --lock--> HELD --another waits--> CONTENDED
+ *        ^--unlock------'                        |  unlock: the first in the queue has
+ *        '------------- unlock, queue empty -----'  it; HELD again if it was the last
  *
- * Who holds it is a number (cpti_task_name()), written after taking the mutex. It is
- * for people: a waiter that comes just then may see the holder before, or nobody.
+ * The holder is noted as a number (cpti_task_name()), after the mutex is taken. It is
+ * for people: a waiter that reads it just then may see the previous holder, or none.
  *
- * A waiter is a thread, with a condition of its own on its stack, or a pending of a
- * task. A pending may have been given up when its turn comes: the mutex then goes on
- * to the next one. Which of the two came first is decided by the request's lock.
+ * A waiter is a thread, with a condition variable on its stack, or a pending of a task.
+ * A pending may have been given up before its turn: then the mutex goes to the next
+ * waiter. The lock of the request decides which of the two came first.
  */
 #include "framework/cpt_mutex.h"
 
+#include "cpt/container.h"
 #include "framework/run/recording.h"
 
 #include <assert.h>
-#include <stddef.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { FREE, HELD, CONTENDED };
 
-/* Somebody in line. Guarded by the lock of the list. */
+/* An entry of the queue. Guarded by its lock. */
 struct waiter {
     struct waiter *next;
     struct waiter *previous;
-    struct locking *locking;           /* a task's; NULL: a thread */
-    uint32_t name_id;                  /* the waiter's own; 0: none */
-    const struct cpt_request *request; /* of a thread: whose clock to read; or NULL */
-    uint64_t arrive_ns;                /* of a thread */
-    pthread_cond_t has_come;           /* of a thread */
-    unsigned char is_granted;          /* of a thread */
-    unsigned char is_queued;
+    struct locking *locking; /* of a task; NULL: a thread waits */
+    uint32_t name_id;        /* of the waiter; 0: none */
+    bool is_queued;
+    /* Of a thread. */
+    const struct cpt_request *request; /* whose clock is read; or NULL */
+    uint64_t arrive_ns;
+    pthread_cond_t has_come;
+    bool is_granted;
 };
 
 /* cpt_mutex_acquire(). */
 struct locking {
-    struct cpt_pending pending; /* first */
+    struct cpt_pending pending;
     struct cpt_mutex *mutex;
     struct cpti_kept kept;
     struct waiter waiter;
-    unsigned char is_held; /* guarded by the request's lock */
+    bool is_held; /* guarded by the request's lock */
 };
 
 struct cpt_mutex {
     const struct cpt_alloc *alloc;
     /*
-     * FREE, HELD or CONTENDED. Acquire by whoever takes it, release by whoever gives it
-     * back: what one has done with it held is visible to the next.
+     * FREE, HELD or CONTENDED. Acquire when the mutex is taken, release when it is given
+     * back: what one holder wrote is visible to the next.
      */
     _Atomic unsigned state;
-    _Atomic uint32_t holder_id; /* 0: somebody without a name. Relaxed; see above */
-    struct cpti_lock lock;      /* of the list */
+    _Atomic uint32_t holder_id; /* 0: a holder without a name. Relaxed; see above */
+    struct cpti_lock lock;      /* of the queue */
     struct waiter *first;
     struct waiter *last;
     size_t name_bytes;
@@ -91,7 +93,7 @@ void cpt_mutex_free(struct cpt_mutex *mutex)
     cpt_alloc_free(mutex->alloc, mutex);
 }
 
-/* --- The line. Lock of the list held. --- */
+/* --- The queue. Its lock held. --- */
 
 static void enqueue(struct cpt_mutex *mutex, struct waiter *waiter)
 {
@@ -110,22 +112,23 @@ static void dequeue(struct cpt_mutex *mutex, struct waiter *waiter)
     *(waiter->next != NULL ? &waiter->next->previous : &mutex->last) = waiter->previous;
 }
 
-/* Whether nobody has it: then it is @name_id's. */
-static int try_to_take(struct cpt_mutex *mutex, uint32_t name_id)
+/* True: the mutex was free, and @name_id holds it now. */
+static bool try_to_take(struct cpt_mutex *mutex, uint32_t name_id)
 {
     unsigned expected = FREE;
 
     if (!atomic_compare_exchange_strong_explicit(&mutex->state, &expected, HELD,
                                                  memory_order_acquire,
                                                  memory_order_relaxed)) {
-        return 0;
+        return false;
     }
     atomic_store_explicit(&mutex->holder_id, name_id, memory_order_relaxed);
-    return 1;
+    return true;
 }
 
-/* 1: it became free in the end, and is the waiter's. 0: the waiter stands in line. */
-static int take_or_enqueue(struct cpt_mutex *mutex, struct waiter *waiter)
+/* True: the mutex became free meanwhile, and the waiter holds it. False: the waiter is in
+ * the queue. */
+static bool take_or_enqueue(struct cpt_mutex *mutex, struct waiter *waiter)
 {
     unsigned state = HELD;
 
@@ -136,29 +139,29 @@ static int take_or_enqueue(struct cpt_mutex *mutex, struct waiter *waiter)
            state != CONTENDED) {
         if (try_to_take(mutex, waiter->name_id)) {
             cpti_lock_release(&mutex->lock);
-            return 1;
+            return true;
         }
         state = HELD;
     }
     enqueue(mutex, waiter);
     cpti_lock_release(&mutex->lock);
-    return 0;
+    return false;
 }
 
 /* --- Handing over --- */
 
-/* It is @locking's turn. 0: nobody wants it any more, and it is to go on. */
-static int grant(struct locking *locking)
+/* Gives the mutex to @locking. False: the task no longer waits for it. */
+static bool grant(struct locking *locking)
 {
     struct cpt_request *request = locking->pending.request;
     const uint64_t now_ns = cpti_record_now(request);
     struct cpt_task *owner = NULL;
-    int is_wanted = 0;
+    bool is_wanted = false;
 
     cpti_lock_take(&request->lock);
     is_wanted = locking->pending.status == CPT_WAITING;
     if (is_wanted) {
-        locking->is_held = 1;
+        locking->is_held = true;
         owner = cpti_pending_end(&locking->pending, CPT_OK, now_ns);
     }
     cpti_lock_release(&request->lock);
@@ -167,8 +170,8 @@ static int grant(struct locking *locking)
     return is_wanted;
 }
 
-/* Hands over to the first in line. The pending whose turn it is, or NULL: it was a
- * thread's, or nobody stands in line. */
+/* Hands the mutex to the first in the queue. Returns that waiter if it is a task's, for
+ * grant(); NULL: a thread has it, or the queue is empty. */
 static struct locking *hand_over(struct cpt_mutex *mutex)
 {
     struct locking *locking = NULL;
@@ -176,7 +179,7 @@ static struct locking *hand_over(struct cpt_mutex *mutex)
 
     cpti_lock_take(&mutex->lock);
     waiter = mutex->first;
-    if (waiter == NULL) { /* whoever stood there was cancelled */
+    if (waiter == NULL) { /* the waiters were cancelled */
         atomic_store_explicit(&mutex->state, FREE, memory_order_release);
         cpti_lock_release(&mutex->lock);
         return NULL;
@@ -190,7 +193,7 @@ static struct locking *hand_over(struct cpt_mutex *mutex)
     if (locking == NULL) {
         waiter->arrive_ns =
             waiter->request != NULL ? cpti_record_now(waiter->request) : 0;
-        waiter->is_granted = 1;
+        waiter->is_granted = true;
         (void)pthread_cond_signal(&waiter->has_come);
     }
     cpti_lock_release(&mutex->lock);
@@ -215,8 +218,7 @@ void cpt_mutex_unlock(struct cpt_mutex *mutex)
 
 /* --- A thread waits --- */
 
-/* The record of a wait for the mutex, which @holder_id has. Lock of the request held.
- */
+/* Records a wait for the mutex, which @holder_id holds. Lock of the request held. */
 static struct cpt_trace_call *issue(struct cpt_task *task, struct cpt_mutex *mutex,
                                     uint32_t holder_id, uint64_t now_ns)
 {
@@ -229,23 +231,24 @@ static struct cpt_trace_call *issue(struct cpt_task *task, struct cpt_mutex *mut
     return call;
 }
 
-/* Who has it now, as far as one can see. */
+/* The holder as last noted. */
 static uint32_t holder_of(struct cpt_mutex *mutex)
 {
     return atomic_load_explicit(&mutex->holder_id, memory_order_relaxed);
 }
 
-static void wait_in_line(struct cpt_mutex *mutex, struct waiter *waiter)
+static void wait_in_queue(struct cpt_mutex *mutex, struct waiter *waiter)
 {
     cpti_lock_take(&mutex->lock);
     while (!waiter->is_granted) {
         (void)pthread_cond_wait(&waiter->has_come, &mutex->lock.mutex);
-        mutex->lock.outer = CPTI_RANK_NONE; /* somebody else's who had it meanwhile */
+        mutex->lock.outer =
+            CPTI_RANK_NONE; /* another thread has written it meanwhile */
     }
     cpti_lock_release(&mutex->lock);
 }
 
-/* The step of @task waits on its thread, and the wait is noted. */
+/* Blocks the thread of the step of @task, and notes the wait. */
 static void wait_in_task(struct cpt_mutex *mutex, struct waiter *waiter,
                          struct cpt_task *task, uint32_t holder_id, uint64_t block_ns)
 {
@@ -261,7 +264,7 @@ static void wait_in_task(struct cpt_mutex *mutex, struct waiter *waiter,
     if (executor->block != NULL) {
         executor->block(executor, 1);
     }
-    wait_in_line(mutex, waiter);
+    wait_in_queue(mutex, waiter);
     if (executor->block != NULL) {
         executor->block(executor, 0);
     }
@@ -278,13 +281,13 @@ static void wait_in_task(struct cpt_mutex *mutex, struct waiter *waiter,
     }
 }
 
-/* What a task holds it as. */
+/* The name under which @task holds the mutex. */
 static uint32_t name_of(const struct cpt_task *task)
 {
     return task != NULL ? task->plan->name_id : 0;
 }
 
-/* Apart, so that the usual way saves no registers. */
+/* Not inlined, so that the usual way saves no registers. */
 static __attribute__((noinline)) void lock_slowly(struct cpt_mutex *mutex,
                                                   struct cpt_task *task)
 {
@@ -298,7 +301,7 @@ static __attribute__((noinline)) void lock_slowly(struct cpt_mutex *mutex,
         if (task != NULL) {
             wait_in_task(mutex, &waiter, task, holder_id, block_ns);
         } else {
-            wait_in_line(mutex, &waiter);
+            wait_in_queue(mutex, &waiter);
         }
     }
     (void)pthread_cond_destroy(&waiter.has_come);
@@ -320,13 +323,13 @@ void cpt_mutex_lock(struct cpt_mutex *mutex)
 
 /* --- A task waits --- */
 
-/* Nobody wants it any more. Whoever hands over just now sees that too. */
+/* The task no longer waits. A thread that hands over just now sees that in grant(). */
 static void tell_locking(struct cpti_outside *outside)
 {
-    struct locking *locking = (struct locking *)outside->pending;
+    struct locking *locking = CPTI_CONTAINER(outside->pending, struct locking, pending);
     struct cpt_request *request = locking->pending.request;
     struct cpt_mutex *mutex = locking->mutex;
-    int was_queued = 0;
+    bool was_queued = false;
 
     cpti_lock_take(&mutex->lock);
     was_queued = locking->waiter.is_queued;
@@ -339,21 +342,20 @@ static void tell_locking(struct cpti_outside *outside)
     }
 }
 
-/* The request goes. */
+/* The request is freed. */
 static void release_kept(struct cpti_kept *kept)
 {
-    struct locking *locking =
-        (struct locking *)((char *)kept - offsetof(struct locking, kept));
+    struct locking *locking = CPTI_CONTAINER(kept, struct locking, kept);
 
     if (locking->is_held) {
-        locking->is_held = 0;
+        locking->is_held = false;
         cpt_mutex_unlock(locking->mutex);
     }
 }
 
-/* Begins the pending: complete already if @is_taken, or if the mutex became free just
- * now; else it stands in line. */
-static void begin_locking(struct locking *locking, struct cpt_task *task, int is_taken)
+/* Begins the pending. It is complete if @is_taken, or if the mutex became free just now;
+ * else it enters the queue. */
+static void begin_locking(struct locking *locking, struct cpt_task *task, bool is_taken)
 {
     struct cpt_request *request = task->request;
     struct cpt_pending *pending = &locking->pending;
@@ -364,10 +366,10 @@ static void begin_locking(struct locking *locking, struct cpt_task *task, int is
     cpti_pending_begin(pending, task, now_ns);
     cpti_request_hold(request);
     if (is_taken || take_or_enqueue(locking->mutex, &locking->waiter)) {
-        is_taken = 1;
-        locking->is_held = 1;
+        is_taken = true;
+        locking->is_held = true;
         (void)cpti_pending_end(pending, CPT_OK, now_ns);
-    } else { /* whoever hands over waits for the request's lock */
+    } else { /* a thread that hands over waits for the request's lock */
         pending->call = issue(task, locking->mutex, holder_id, now_ns);
         pending->outside.tell = tell_locking;
         pending->outside.pending = pending;
@@ -397,13 +399,13 @@ struct cpt_pending *cpt_mutex_acquire(struct cpt_task *task, struct cpt_mutex *m
 
 void cpt_mutex_release(struct cpt_pending *pending)
 {
-    struct locking *locking = (struct locking *)pending;
+    struct locking *locking = CPTI_CONTAINER(pending, struct locking, pending);
     struct cpt_request *request = pending->request;
-    int was_held = 0;
+    bool was_held = false;
 
     cpti_lock_take(&request->lock);
     was_held = locking->is_held;
-    locking->is_held = 0;
+    locking->is_held = false;
     cpti_lock_release(&request->lock);
     if (was_held) {
         cpt_mutex_unlock(locking->mutex);
