@@ -3,28 +3,28 @@
 /*
  * cpt_log_file.h - blocks of a path log into files of a directory
  *
- *      log queue --> block --> [ log file ] -->
- * /var/log/shop/A-20261121T060000Z-4711-000000.cptlog
- *                                               /var/log/shop/A-20261121T070000Z-4711-000001.cptlog
- *                                                             name  opened (UTC)
- * process  number
+ *      log queue --> block --> [ log file ] --> /var/log/shop/
+ *                                   A-20261121T060000Z-4711-000000.cptlog
+ *                                   A-20261121T070000Z-4711-000001.cptlog
+ *                                   |         |         |     |
+ *                                 name   begun (UTC)  process number
  *
- * A sink for cpt_log_queue.h that begins a new file when the one at hand is large or
- * old enough, and removes the oldest ones if one says how many are to be kept. Each
- * process writes files of its own, so that any number of them may share a directory and
- * a name. A file is finished by an index (cpt_log_index.h), from which a reader learns
- * which blocks it need not look at; one whose writer was killed has none and is read as
- * well.
+ * A sink for cpt_log_queue.h that begins a new file when the current one is large or
+ * old enough, and removes the oldest files if the options limit their number. Each
+ * process writes its own files, so any number of processes may share a directory and a
+ * name. A finished file ends with an index (cpt_log_index.h), which tells a reader
+ * which blocks it may skip. If the writer was killed, the file has no index, and is
+ * read all the same.
  *
- * What a killed process has been told to be written is in the file. What a machine that
- * loses its power has been told is in the file if is_synced says so.
+ * Blocks that were written stay if the process is killed. If is_synced is set they also
+ * stay if the machine loses its power.
  *
  * Several processes may also append to one file: open it with O_APPEND and use
  * cpt_log_sink_descriptor(), which writes each block in one piece. Local file systems
- * keep such pieces whole. There is no rotation then, and no index.
+ * keep such pieces whole. Then there is no rotation, and no index.
  *
- * Threads: any; one at a time writes, the others wait. cpt_log_file_counts() does not.
- * Not while it is freed.
+ * Threads: any; one at a time writes, the others wait. cpt_log_file_counts() does not
+ * wait. Not while the log file is freed.
  */
 #ifndef CPT_LOG_FILE_H
 #define CPT_LOG_FILE_H
@@ -35,55 +35,54 @@ CPT_BEGIN_DECLS
 
 struct cpt_log_file;
 
-/* Longest name: the rest of a file's name has to fit as well. */
+/* The longest name; the rest of the file's name must fit as well. */
 enum { CPT_LOG_FILE_NAME_BYTES_MAX = 128 };
 
 /* See cpt_options_read(). */
 struct cpt_log_file_options {
     size_t struct_bytes;
     const struct cpt_alloc *alloc;
-    const char *directory;      /* required, and there; copied */
-    const char *name;           /* what the files' names begin with; default "paths" */
-    uint64_t file_bytes_max;    /* a new file before it is larger; default 256 MiB */
-    uint64_t file_age_ns_max;   /* a new file after that, with the next block; default
-                                   1 h; UINT64_MAX: whatever its age */
-    size_t kept_file_count_max; /* of this name in the directory, the one at hand
-                                   included; default 0: all. Those that somebody writes
+    const char *directory;      /* required; must exist; copied */
+    const char *name;           /* the files' names begin with it; default "paths" */
+    uint64_t file_bytes_max;    /* no file grows larger; default 256 MiB */
+    uint64_t file_age_ns_max;   /* an older file gets no further block; default 1 h;
+                                   UINT64_MAX: no limit */
+    size_t kept_file_count_max; /* of this name in the directory, the current one
+                                   included; default 0: all. Files that a process writes
                                    to are never removed. */
-    int is_synced; /* each block is on the disk when it counts as written */
+    int is_synced;              /* a block counts as written when it is on the disk */
 };
 
-/* What it has done. */
+/* What a log file has done. */
 struct cpt_log_file_counts {
-    uint64_t file_count;    /* begun */
-    uint64_t block_count;   /* of records, written */
-    uint64_t byte_count;    /* written, headers and indexes too */
-    uint64_t failed_count;  /* blocks that could not be written */
-    uint64_t removed_count; /* files removed because there were too many */
-    uint64_t
-        unindexed_count; /* files finished without an index: no memory, disk full */
+    uint64_t file_count;      /* begun */
+    uint64_t block_count;     /* of records, written */
+    uint64_t byte_count;      /* written, headers and indexes too */
+    uint64_t failed_count;    /* blocks that could not be written */
+    uint64_t removed_count;   /* files removed because there were too many */
+    uint64_t unindexed_count; /* files without an index: no memory, disk full */
 };
 
 /*
- * Opens the first file, so that a directory that cannot be written to is known at once.
- * NULL with the reason in @error: CPT_INVALID for options that contradict themselves,
+ * Opens the first file: a directory that cannot be written to is reported at once. NULL
+ * with the reason in @error: CPT_INVALID for options that contradict each other,
  * CPT_NO_MEMORY, CPT_IO.
  */
 CPT_API struct cpt_log_file *
 cpt_log_file_new(const struct cpt_log_file_options *options, struct cpt_error *error);
 
-/* Finishes the file at hand and frees. One without a record is removed. NULL is fine.
+/* Finishes the current file, removes it if it has no record, and frees. NULL is fine.
  * Free the queue first. */
 CPT_API void cpt_log_file_free(struct cpt_log_file *file);
 
 /*
  * Appends @block of @bytes; a cpt_log_sink_fn whose context is the log file. CPT_OK;
- * CPT_IO, CPT_NO_MEMORY: nothing of it is in the file, the next block is tried again.
+ * CPT_IO, CPT_NO_MEMORY: nothing of it is in the file; the next block may succeed.
  */
 CPT_API cpt_status cpt_log_file_write(void *file, const void *block, size_t bytes);
 
-/* Finishes the file at hand; the next block begins another. For who moves files away.
- * CPT_OK, or CPT_IO if it ended without an index. */
+/* Finishes the current file; the next block begins another. For programs that move
+ * files away. CPT_OK, or CPT_IO: the file has no index. */
 CPT_API cpt_status cpt_log_file_finish(struct cpt_log_file *file);
 
 CPT_API void cpt_log_file_counts(const struct cpt_log_file *file,

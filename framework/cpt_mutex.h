@@ -3,8 +3,8 @@
 /*
  * cpt_mutex.h - a lock of the application whose waits stand on the critical path
  *
- * A mutex has a name. Whoever has to wait for it in a task that is traced has the time
- * shown below the task, with the frame that held the lock when the wait began:
+ * A mutex has a name. If a traced task waits for the mutex, the wait is shown below the
+ * task, with the frame that held the lock when the wait began:
  *
  *      A: write     [ lock |=============| unlock ]
  *      A: read         [ lock ...........|====| unlock ]
@@ -12,15 +12,15 @@
  *
  * Two forms, which may be mixed on one mutex:
  *
- *   cpt_mutex_lock()      blocks the thread, as usual. In a task its executor is told,
+ *   cpt_mutex_lock()      blocks the thread, as usual. In a task it tells the executor,
  *                         so that another thread takes the place of this one.
- *   cpt_mutex_acquire()   a pending: the task waits and holds no thread meanwhile. For
- *                         an executor of one thread, where a lock is held across a wait
- *                         of a task, this is the one.
+ *   cpt_mutex_acquire()   returns a pending: the task waits and holds no thread. Needed
+ *                         on an executor of one thread if a task holds the lock during
+ *                         a wait for something else.
  *
- * Who waits gets it in the order of coming, handed over by who releases it. A lock that
- * nobody holds is taken by one atomic operation, and no clock is read; a release
- * likewise. It is not recursive.
+ * Waiters get the lock in the order in which they came: each release hands it to the
+ * next one. A free lock is taken, and a lock without waiters is released, by one atomic
+ * operation; no clock is read. The lock is not recursive.
  *
  * In order of use: cpt_mutex_new; lock and unlock, or acquire and release;
  * cpt_mutex_free, once the requests that used it are gone.
@@ -41,33 +41,33 @@ struct cpt_mutex;
 CPT_API struct cpt_mutex *cpt_mutex_new(const char *name,
                                         const struct cpt_alloc *alloc);
 
-/* Nobody holds it or waits for it. NULL is fine. */
+/* No thread or task may hold the mutex or wait for it. NULL is fine. */
 CPT_API void cpt_mutex_free(struct cpt_mutex *mutex);
 
-/* Waits till it is this thread's; inside a task or outside. A wait cannot be cancelled
- * and heeds no deadline. */
+/* Waits until this thread holds the mutex; in a task or elsewhere. The wait cannot be
+ * cancelled and heeds no deadline. */
 CPT_API void cpt_mutex_lock(struct cpt_mutex *mutex);
 
-/* 1: it is this thread's now. 0: somebody else holds it. */
+/* 1: this thread holds the mutex now. 0: it is held already. */
 CPT_API int cpt_mutex_trylock(struct cpt_mutex *mutex);
 
-/* For cpt_mutex_lock() and cpt_mutex_trylock(), from whatever thread. */
+/* Releases what cpt_mutex_lock() or cpt_mutex_trylock() took; from any thread. */
 CPT_API void cpt_mutex_unlock(struct cpt_mutex *mutex);
 
 /*
- * The lock for @task: the pending completes with CPT_OK when it is the task's, at once
- * if nobody holds it. It may be waited for with others, with a deadline, and cancelled;
- * whatever ends it otherwise, the lock then goes to the next one. NULL at the memory
- * limit: then cpt_await() fails.
+ * The pending completes with CPT_OK when @task holds the lock: at once if it is free.
+ * The task may wait for it together with others or with a deadline, and may cancel it;
+ * if it ends otherwise than with CPT_OK, the lock goes to the next waiter. NULL at the
+ * memory limit: then cpt_await() fails.
  */
 CPT_API struct cpt_pending *cpt_mutex_acquire(struct cpt_task *task,
                                               struct cpt_mutex *mutex);
 
 /*
- * Gives the lock back that @pending has acquired, from any thread, until the request is
- * gone; if it is still waited for, nobody wants it any more (cpt_cancel()). A second
- * time does nothing. What a request has not released is released when it is gone: so
- * a request that fails or is cancelled between two steps leaves no lock behind.
+ * Releases the lock that @pending has acquired; if the task still waits for it, cancels
+ * the wait (cpt_cancel()). From any thread, until the request is freed. A second call
+ * has no effect. Locks that a request has not released are released when it is freed:
+ * so a request that fails or is cancelled between two steps leaves no lock behind.
  */
 CPT_API void cpt_mutex_release(struct cpt_pending *pending);
 

@@ -42,8 +42,8 @@ void cpti_call_spliced(struct cpt_request *request, const struct cpt_trace_call 
                        uint64_t overcount_ns, uint64_t undercount_ns,
                        int is_inconsistent);
 
-/* Counts a call that its caller no longer waits for. No effect if @pending is no call of
- * another service. Lock held. */
+/* Counts a call that its caller no longer waits for. No effect if @pending is no call
+ * of another service. Lock held. */
 void cpti_call_given_up(const struct cpt_pending *pending);
 
 #endif

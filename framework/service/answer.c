@@ -8,8 +8,8 @@
  *                       log queue <-- record <-- answer
  *
  * The latency of a request ends just before its path is made: the caller sees the time
- * that making and encoding it takes as ‹network+serialization›. The record is made after
- * the answer. A request keeps its memory until its record is written.
+ * that making and encoding it takes as ‹network+serialization›. The record is made
+ * after the answer. A request keeps its memory until its record is written.
  */
 #include "framework/service/answer.h"
 
@@ -255,7 +255,8 @@ static void release_background(struct cpti_log_item *item)
     cpti_request_free(serving->request);
 }
 
-/* The number + 1 of the task that ended last, and when; 0: none ended after @after_ns. */
+/* The number + 1 of the task that ended last, and when; 0: none ended after
+ * @after_ns. */
 static uint32_t last_task(const struct cpt_request *request, uint64_t after_ns,
                           uint64_t *end_ns)
 {

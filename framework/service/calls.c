@@ -6,7 +6,7 @@
  *      cpt_call            issue    the ask goes out if the request is traced
  *      transport_sent      sent     until here the call waited for a connection
  *      transport_complete  arrive   the reply is kept, its path as bytes
- *      walk                open     decoded only if the call is on the path (run/call.c)
+ *      walk                open     only if the call is on the path: run/call.c
  *
  * A path that a callee returns without being asked is ignored.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* counters.c - the counters of a callee found, and all counters shown; see counters.h. */
+/* counters.c - the counters of a callee found, and all counters shown; see
+ * counters.h. */
 #include "framework/service/counters.h"
 
 #include "framework/service/log_queue.h"

@@ -4,8 +4,8 @@
  * counters.h - what a service counts
  *
  * Numbers are atomic and relaxed: each is exact, but they go on changing while they are
- * shown. Those of a callee are found by the name of its stub. There are CPTI_CALLEES_MAX
- * places at most; all further callees share the last one.
+ * shown. Those of a callee are found by the name of its stub. There are
+ * CPTI_CALLEES_MAX places at most; all further callees share the last one.
  */
 #ifndef CPT_COUNTERS_H
 #define CPT_COUNTERS_H

@@ -3,11 +3,11 @@
 /*
  * log_file.c - a directory of path logs: one is written, old ones are removed
  *
- * The current file is written by this process alone: its name holds the process id and a
- * number, and it is opened with O_EXCL. So two processes that have the same id (each in a
- * container of its own, in one directory) still get two files. While we write to a file
- * we hold a lock on it (flock), which the system releases however the process ends.
- * Files that are locked are not removed.
+ * The current file is written by this process alone: its name holds the process id and
+ * a number, and it is opened with O_EXCL. So two processes that have the same id (each
+ * in a container of its own, in one directory) still get two files. While we write to a
+ * file we hold a lock on it (flock), which the system releases however the process
+ * ends. Files that are locked are not removed.
  *
  * A block of which only a part could be written is cut off again, so that a full disk
  * costs the block and does not look like damage. If even that fails, the file is left

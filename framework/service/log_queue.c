@@ -140,7 +140,8 @@ static bool is_old(const struct cpt_log_queue *queue)
 }
 
 /* One turn: takes the records that wait, writes them, hands the block over if it is
- * time. False: all is written, and the queue is to end. Lock held at entry and return. */
+ * time. False: all is written, and the queue is to end. Lock held at entry and
+ * return. */
 static bool turn(struct cpt_log_queue *queue)
 {
     struct cpti_log_item *items = NULL;

@@ -9,9 +9,9 @@
  *
  * The coin is thrown for every request, also for those whose header asks: a sample
  * without the requests that a person looked at would be biased. It knows nothing of the
- * request, so that each kind of request is hit with the same probability. Its only state
- * is a count: throw number n is the n-th output of splitmix64 (G. Steele, D. Lea, C.
- * Flood, "Fast splittable pseudorandom number generators", 2014).
+ * request, so that each kind of request is hit with the same probability. Its only
+ * state is a count: throw number n is the n-th output of splitmix64 (G. Steele, D. Lea,
+ * C. Flood, "Fast splittable pseudorandom number generators", 2014).
  *
  * An entry heeds the header only from networks that it trusts: tracing costs time, and
  * the path tells how the service is built. Behind a proxy the peer is the proxy, which

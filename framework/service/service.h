@@ -32,7 +32,8 @@ struct cpt_service {
     struct cpti_budget budget;     /* of the memory of its requests */
     atomic_size_t in_flight_count; /* relaxed: requests that are not answered yet */
     atomic_bool is_enabled;        /* relaxed */
-    /* Requests that are not freed yet, and 1 of the owner. acq_rel: the last one frees. */
+    /* Requests that are not freed yet, and 1 of the owner. acq_rel: the last one
+     * frees. */
     atomic_size_t live_count;
 };
 

@@ -3,8 +3,8 @@
 /*
  * flight.c - one run of a plan for several requests; see flight.h
  *
- * On the path of a request that waited. O is how long it waited, L how long the run took.
- * Both end at the same moment:
+ * On the path of a request that waited. O is how long it waited, L how long the run
+ * took. Both end at the same moment:
  *
  *      O > L:   |.. batch wait ..|==== run ====|     joined before the run began
  *               |------------- O --------------|

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * flight.h - one run of shared work, and the requests that wait for it; see cpt_shared.h
+ * flight.h - one run of shared work, and the requests that wait for it; see
+ * cpt_shared.h
  *
  *      collecting --(full, or its timer)--> running --> ended --> freed
  *      (batches)                            |              |
@@ -9,10 +10,10 @@
  *              (single flight: also here)                     read by those who joined
  *
  * The table of the shared work holds the flights that may be joined. When the run ends,
- * the flight first leaves the table, so that no request joins it any more. Then its path
- * is made, and then each wait ends. The output and the path are read until the last
- * request that joined is freed: each of these requests keeps a reference to the flight,
- * and the flight keeps the request of the run.
+ * the flight first leaves the table, so that no request joins it any more. Then its
+ * path is made, and then each wait ends. The output and the path are read until the
+ * last request that joined is freed: each of these requests keeps a reference to the
+ * flight, and the flight keeps the request of the run.
  *
  * Locks: the lock of the shared work guards the table, and the lists and states of
  * flights. It is never held together with that of a request.
@@ -116,8 +117,8 @@ void cpti_flight_close(struct cpti_flight *flight);
 void cpti_flight_add(struct cpti_flight *flight, struct cpti_sharer *sharer);
 void cpti_flight_remove(struct cpti_sharer *sharer);
 
-/* Begins the run. To be called once, by the thread that set has_begun; no lock held. The
- * run takes over the reference that the flight was made with. */
+/* Begins the run. To be called once, by the thread that set has_begun; no lock held.
+ * The run takes over the reference that the flight was made with. */
 void cpti_flight_begin(struct cpti_flight *flight);
 
 /* Sets the timer of a batch, for its first request. No lock held. */

@@ -3,9 +3,10 @@
 /*
  * manual.c - requests whose code tells the path; see cpt_manual.h
  *
- * Such a request has a trace like that of a plan. The request is a task without a frame:
- * its time is that of the entry. A part that is entered is a task that the part around it
- * starts and awaits at once; so it stands below, and leaving it ends the wait:
+ * Such a request has a trace like that of a plan. The request is a task without a
+ * frame: its time is that of the entry. A part that is entered is a task that the part
+ * around it starts and awaits at once; so it stands below, and leaving it ends the
+ * wait:
  *
  *      A: /      ===block...............resume====        task without a frame
  *      A: search    [ start ========= end ]               started and awaited by it

@@ -4,9 +4,10 @@
  * mutex.c - locks that tasks wait for; see cpt_mutex.h
  *
  * The state is one number. Without contention it changes from FREE to HELD and back by
- * one compare-and-exchange each. A thread that finds the mutex held takes the lock of the
- * queue, sets the state to CONTENDED, and enters the queue. A release then takes that
- * lock too, and hands the mutex to the first in the queue; in between it is not free.
+ * one compare-and-exchange each. A thread that finds the mutex held takes the lock of
+ * the queue, sets the state to CONTENDED, and enters the queue. A release then takes
+ * that lock too, and hands the mutex to the first in the queue; in between it is not
+ * free.
  *
  *      FREE --lock--> HELD --another waits--> CONTENDED
  *        ^--unlock------'                        |  unlock: the first in the queue has
@@ -56,8 +57,8 @@ struct locking {
 struct cpt_mutex {
     const struct cpt_alloc *alloc;
     /*
-     * FREE, HELD or CONTENDED. Acquire when the mutex is taken, release when it is given
-     * back: what one holder wrote is visible to the next.
+     * FREE, HELD or CONTENDED. Acquire when the mutex is taken, release when it is
+     * given back: what one holder wrote is visible to the next.
      */
     _Atomic unsigned state;
     _Atomic uint32_t holder_id; /* 0: a holder without a name. Relaxed; see above */
@@ -126,8 +127,8 @@ static bool try_to_take(struct cpt_mutex *mutex, uint32_t name_id)
     return true;
 }
 
-/* True: the mutex became free meanwhile, and the waiter holds it. False: the waiter is in
- * the queue. */
+/* True: the mutex became free meanwhile, and the waiter holds it. False: the waiter is
+ * in the queue. */
 static bool take_or_enqueue(struct cpt_mutex *mutex, struct waiter *waiter)
 {
     unsigned state = HELD;
@@ -353,8 +354,8 @@ static void release_kept(struct cpti_kept *kept)
     }
 }
 
-/* Begins the pending. It is complete if @is_taken, or if the mutex became free just now;
- * else it enters the queue. */
+/* Begins the pending. It is complete if @is_taken, or if the mutex became free just
+ * now; else it enters the queue. */
 static void begin_locking(struct locking *locking, struct cpt_task *task, bool is_taken)
 {
     struct cpt_request *request = task->request;

@@ -3,8 +3,9 @@
 /*
  * shared.c - requests that join shared work, and leave it; see cpt_shared.h
  *
- * A *flight* is one run and the requests that wait for it; its life is in flight.h. Here
- * is the table of flights by key: a request joins the flight for its key, or opens one.
+ * A *flight* is one run and the requests that wait for it; its life is in flight.h.
+ * Here is the table of flights by key: a request joins the flight for its key, or opens
+ * one.
  */
 #include "framework/cpt_shared.h"
 
