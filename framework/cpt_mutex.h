@@ -23,7 +23,7 @@
  * operation; no clock is read. The lock is not recursive.
  *
  * In order of use: cpt_mutex_new; lock and unlock, or acquire and release;
- * cpt_mutex_free, once the requests that used it are gone.
+ * cpt_mutex_free, once the requests that used it are freed.
  *
  * Threads: any.
  */

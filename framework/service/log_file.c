@@ -9,8 +9,8 @@
  * file we hold a lock on it (flock), which the system releases however the process
  * ends. Files that are locked are not removed.
  *
- * A block of which only a part could be written is cut off again, so that a full disk
- * costs the block and does not look like damage. If even that fails, the file is left
+ * If only a part of a block could be written, it is cut off again: a full disk costs the
+ * block and does not look like damage. If even that fails, the file is left
  * and another one is begun: readers skip half a block.
  *
  * The names of one log sort by the time when the files were begun; so the oldest are

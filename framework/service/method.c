@@ -66,7 +66,7 @@ cpt_status cpt_service_method_add(struct cpt_service *service, const char *metho
     return cpt_service_method_add_with(service, method, plan, NULL, error);
 }
 
-/* Reads the options of a method; what they leave out the service's options say. */
+/* Reads the options of a method, with the service's as defaults. */
 static cpt_status read_method(struct cpti_method *method,
                               const struct cpt_service *service,
                               const struct cpt_method_options *given,

@@ -30,7 +30,7 @@
 
 static const unsigned char ipv4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
-/* --- Whom to trust --- */
+/* --- Trusted networks --- */
 
 /* "10.1.2.3" or "fe80::1" as 16 bytes; *@is_ipv4 says which. False: neither. */
 static bool read_address(const char *text, unsigned char address[16], bool *is_ipv4)

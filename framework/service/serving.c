@@ -24,7 +24,7 @@ static cpt_status copy_bytes(struct cpt_arena *arena, struct cpt_bytes from,
     return to->data != NULL ? CPT_OK : CPT_NO_MEMORY;
 }
 
-/* What the record needs of the service, which may be gone before it is written. */
+/* Copies what the record needs of the service, which may be freed before. */
 static cpt_status copy_names(struct cpti_serving *serving, struct cpt_request *request)
 {
     char cut[CPT_NAME_BYTES_MAX + 1];
