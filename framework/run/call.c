@@ -6,8 +6,8 @@
 #include "framework/run/subgraph.h"
 #include "wire/cpt_metadata.h"
 
-cpt_status cpti_reply_open(const struct cpt_alloc *alloc, struct cpt_trace_call *call,
-                           struct cpt_path *callee)
+static cpt_status open_reply(const struct cpt_alloc *alloc, struct cpt_trace_call *call,
+                             struct cpt_path *callee)
 {
     const struct cpt_metadata_decode_options options = {
         .struct_bytes = sizeof options,
@@ -32,28 +32,26 @@ cpt_status cpti_reply_open(const struct cpt_alloc *alloc, struct cpt_trace_call 
     return status;
 }
 
-cpt_status cpti_call_open(struct cpt_request *request, struct cpt_trace_call *call,
+cpt_status cpti_call_open(struct cpti_call_observer *observer,
+                          const struct cpt_alloc *alloc, struct cpt_trace_call *call,
                           struct cpt_path *callee)
 {
-    struct cpti_call_observer *observer = request->inherited.observer;
     cpt_status status = CPT_OK;
 
     if (call->outcome == CPT_CALL_COMPONENT) {
         return cpti_run_open(call, callee);
     }
-    status = cpti_reply_open(request->alloc, call, callee);
+    status = open_reply(alloc, call, callee);
     if (status != CPT_OK && observer != NULL) {
-        observer->undecodable(observer, call);
+        observer->blind_spot(observer, call);
     }
     return status;
 }
 
-void cpti_call_spliced(struct cpt_request *request, const struct cpt_trace_call *call,
-                       uint64_t overcount_ns, uint64_t undercount_ns,
-                       int is_inconsistent)
+void cpti_call_spliced(struct cpti_call_observer *observer,
+                       const struct cpt_trace_call *call, uint64_t overcount_ns,
+                       uint64_t undercount_ns, int is_inconsistent)
 {
-    struct cpti_call_observer *observer = request->inherited.observer;
-
     if (observer != NULL && call->outcome != CPT_CALL_COMPONENT) {
         observer->spliced(observer, call, overcount_ns, undercount_ns, is_inconsistent);
     }

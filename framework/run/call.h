@@ -12,35 +12,31 @@
 #include "framework/run/request.h"
 
 /* Counts what becomes of the calls of a request to other services. @call is the record.
- * Threads: any. The lock of the request is held. */
+ * Threads: any. The lock of the request may be held. */
 struct cpti_call_observer {
     /* The caller no longer waits: CPT_TIMEOUT if its deadline passed, else it was
      * cancelled. */
     void (*given_up)(struct cpti_call_observer *observer,
                      const struct cpt_trace_call *call, cpt_status status);
-    /* The reply could not be decoded; the reason is in @call. */
-    void (*undecodable)(struct cpti_call_observer *observer,
-                        const struct cpt_trace_call *call);
+    /* The call has no path; the reason is in @call. */
+    void (*blind_spot)(struct cpti_call_observer *observer,
+                       const struct cpt_trace_call *call);
     /* See struct cpt_trace.spliced. */
     void (*spliced)(struct cpti_call_observer *observer,
                     const struct cpt_trace_call *call, uint64_t overcount_ns,
                     uint64_t undercount_ns, int is_inconsistent);
 };
 
-/* Makes the path of the callee of @call from its reply. After an error the reason is in
- * @call. */
-cpt_status cpti_reply_open(const struct cpt_alloc *alloc, struct cpt_trace_call *call,
-                           struct cpt_path *callee);
-
-/* The same for the walk of @request, of a call or of a run within the request; counts a
- * reply that cannot be decoded. Lock held. */
-cpt_status cpti_call_open(struct cpt_request *request, struct cpt_trace_call *call,
+/* Makes the path of the callee of @call, or of the run within the request, from its
+ * reply. After an error the reason is in @call. @observer may be NULL. */
+cpt_status cpti_call_open(struct cpti_call_observer *observer,
+                          const struct cpt_alloc *alloc, struct cpt_trace_call *call,
                           struct cpt_path *callee);
 
-/* Counts what splicing the path of the callee found. Lock held. */
-void cpti_call_spliced(struct cpt_request *request, const struct cpt_trace_call *call,
-                       uint64_t overcount_ns, uint64_t undercount_ns,
-                       int is_inconsistent);
+/* Counts what splicing the path of the callee found. @observer may be NULL. */
+void cpti_call_spliced(struct cpti_call_observer *observer,
+                       const struct cpt_trace_call *call, uint64_t overcount_ns,
+                       uint64_t undercount_ns, int is_inconsistent);
 
 /* Counts a call that its caller no longer waits for. No effect if @pending is no call
  * of another service. Lock held. */

@@ -209,14 +209,16 @@ static cpt_status open_task(void *context, struct cpt_trace_task *task)
 static cpt_status open_callee(void *context, struct cpt_trace_call *call,
                               struct cpt_path *callee)
 {
-    return cpti_call_open(((struct walk *)context)->request, call, callee);
+    const struct cpt_request *request = ((struct walk *)context)->request;
+
+    return cpti_call_open(request->inherited.observer, request->alloc, call, callee);
 }
 
 static void spliced(void *context, const struct cpt_trace_call *call,
                     uint64_t overcount_ns, uint64_t undercount_ns, int is_inconsistent)
 {
-    cpti_call_spliced(((struct walk *)context)->request, call, overcount_ns,
-                      undercount_ns, is_inconsistent);
+    cpti_call_spliced(((struct walk *)context)->request->inherited.observer, call,
+                      overcount_ns, undercount_ns, is_inconsistent);
 }
 
 /* Lock held. */

@@ -64,7 +64,7 @@ static void count_spliced(struct cpti_call_observer *observer,
 
 const struct cpti_call_observer cpti_calls_observer = {
     .given_up = count_given_up,
-    .undecodable = count_blind_spot,
+    .blind_spot = count_blind_spot,
     .spliced = count_spliced,
 };
 

@@ -361,12 +361,6 @@ static unsigned keep_path(struct cpt_manual *manual, struct cpt_trace_call *call
     return kept.data != NULL ? CPT_REASON_NONE : CPT_REASON_LIMIT;
 }
 
-static void count_blind_spot(struct cpt_manual *manual,
-                             const struct cpt_trace_call *call)
-{
-    cpti_counters_blind_spot(&manual->service->counters, call->name, call->reason);
-}
-
 /* One more call has ended within the current wait. */
 static void note_arrival(struct cpt_manual *manual, struct cpt_trace_call *call)
 {
@@ -388,21 +382,22 @@ void cpt_manual_call_end(struct cpt_manual *manual, struct cpt_manual_call *ende
 {
     static const struct cpt_manual_reply answered = {.status = CPT_OK};
     struct cpt_trace_call *call = ended != NULL ? &ended->call : NULL;
+    struct cpti_call_observer *observer = NULL;
 
     if (manual == NULL || manual->has_ended || call == NULL || call->arrive_ns != 0) {
         return;
     }
+    observer = &manual->service->observer;
     reply = reply != NULL ? reply : &answered;
     call->arrive_ns = now_of(manual);
     call->attempt = reply->attempt;
     if (reply->status == CPT_TIMEOUT) {
         call->outcome = CPT_CALL_TIMEOUT;
-        CPTI_COUNT(cpti_counters_callee(&manual->service->counters, call->name),
-                   timeouts);
+        observer->given_up(observer, call, CPT_TIMEOUT);
     } else {
         call->reason = (unsigned char)keep_path(manual, call, reply);
         if (call->reason != CPT_REASON_NONE) {
-            count_blind_spot(manual, call);
+            observer->blind_spot(observer, call);
         }
     }
     note_arrival(manual, call);
@@ -483,25 +478,16 @@ void cpt_manual_set_text(struct cpt_manual *manual, const char *key, const char 
 static cpt_status open_callee(void *context, struct cpt_trace_call *call,
                               struct cpt_path *callee)
 {
-    struct cpt_manual *manual = context;
-    const cpt_status status =
-        cpti_reply_open(&manual->service->budget.alloc, call, callee);
+    struct cpt_service *service = ((struct cpt_manual *)context)->service;
 
-    if (status != CPT_OK) {
-        count_blind_spot(manual, call);
-    }
-    return status;
+    return cpti_call_open(&service->observer, &service->budget.alloc, call, callee);
 }
 
-/* See struct cpt_trace.spliced. */
-static void note_spliced(void *context, const struct cpt_trace_call *call,
-                         uint64_t overcount_ns, uint64_t undercount_ns,
-                         int is_inconsistent)
+static void spliced(void *context, const struct cpt_trace_call *call,
+                    uint64_t overcount_ns, uint64_t undercount_ns, int is_inconsistent)
 {
-    const struct cpt_manual *manual = context;
-
-    cpti_counters_spliced(cpti_counters_callee(&manual->service->counters, call->name),
-                          overcount_ns, undercount_ns, is_inconsistent);
+    cpti_call_spliced(&((struct cpt_manual *)context)->service->observer, call,
+                      overcount_ns, undercount_ns, is_inconsistent);
 }
 
 static void make_path(struct cpt_manual *manual)
@@ -510,7 +496,7 @@ static void make_path(struct cpt_manual *manual)
     const struct cpt_alloc *alloc = &manual->service->budget.alloc;
 
     manual->trace.open_callee = open_callee;
-    manual->trace.spliced = note_spliced;
+    manual->trace.spliced = spliced;
     manual->trace.context = manual;
     manual->path = cpt_path_new(alloc);
     if (manual->path == NULL ||
