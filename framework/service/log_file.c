@@ -507,7 +507,7 @@ struct cpt_log_file *cpt_log_file_new(const struct cpt_log_file_options *given,
     }
     status = begin(file);
     if (status != CPT_OK) {
-        (void)cpt_error_set(error, status, 0, "%s: cannot be begun: %s", file->path,
+        (void)cpt_error_set(error, status, 0, "%s: cannot be created: %s", file->path,
                             status == CPT_IO ? strerror(errno)
                                              : cpt_status_sentence(status));
         free_parts(file);

@@ -108,7 +108,7 @@ cpt_status cpt_service_method_add_with(struct cpt_service *service, const char *
     for (size_t i = 0; i < service->method_count; i++) {
         if (strcmp(service->methods[i].name, method) == 0) {
             return cpt_error_set(error, CPT_INVALID, 0,
-                                 "method \"%.80s\" is there already", method);
+                                 "method \"%.80s\" was added before", method);
         }
     }
     status =

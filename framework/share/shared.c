@@ -98,7 +98,7 @@ static struct cpti_flight *open_flight(struct cpt_shared *shared, uint64_t hash,
 
     if (shared->open_count >= shared->options.keys_max) {
         (void)cpt_error_set(error, CPT_LIMIT, 0,
-                            "shared work \"%s\" goes on for %zu keys, the limit is %zu",
+                            "shared work \"%s\" runs for %zu keys, the limit is %zu",
                             name, shared->open_count, shared->options.keys_max);
         return NULL;
     }
@@ -167,7 +167,7 @@ static struct cpti_flight *join(struct cpt_shared *shared, uint64_t hash,
     if (flight != NULL && flight->waiter_count >= shared->options.waiters_max) {
         (void)cpt_error_set(
             error, CPT_LIMIT, 0,
-            "%zu wait for a key of shared work \"%s\", the limit is %zu",
+            "%zu requests wait for a key of shared work \"%s\", the limit is %zu",
             flight->waiter_count, name, shared->options.waiters_max);
         return NULL;
     }
@@ -331,7 +331,7 @@ static cpt_status read_options(struct cpt_shared_options *options,
         options->batch_count_max > CPT_SHARED_BATCH_MAX) {
         return cpt_error_set(
             error, CPT_LIMIT, 0,
-            "shared work \"%s\" is to have %zu keys and %zu in a batch, the limits are "
+            "shared work \"%s\" has %zu keys and %zu items in a batch, the limits are "
             "%d and %d",
             options->name, options->keys_max, options->batch_count_max,
             CPT_SHARED_KEYS_MAX, CPT_SHARED_BATCH_MAX);

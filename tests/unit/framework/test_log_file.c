@@ -441,7 +441,7 @@ static void test_options_are_checked(void)
     options.directory = NULL;
     expect_refusal(options, CPT_INVALID, "needs a directory");
     options.directory = "/nowhere/at/all";
-    expect_refusal(options, CPT_IO, "cannot be begun: No such file");
+    expect_refusal(options, CPT_IO, "cannot be created: No such file");
     close_folder();
 }
 

@@ -368,9 +368,9 @@ static void test_limits(void)
     come_at(4, asker_plan, 1, 0);
     virtual_run_until(&now, 1005 * (uint64_t)MS);
     CU_ASSERT_EQUAL(outcomes[2].status, CPT_LIMIT);
-    CU_ASSERT_STRING_EQUAL(
-        outcomes[2].sentence,
-        "task 'S: A': 2 wait for a key of shared work \"cache\", the limit is 2");
+    CU_ASSERT_STRING_EQUAL(outcomes[2].sentence,
+                           "task 'S: A': 2 requests wait for a key of shared work "
+                           "\"cache\", the limit is 2");
     asked_key = "eight";
     come_at(6, asker_plan, 1, 0);
     virtual_run_until(&now, 1006 * (uint64_t)MS);
@@ -379,7 +379,7 @@ static void test_limits(void)
     virtual_run_until(&now, 1009 * (uint64_t)MS);
     CU_ASSERT_EQUAL(outcomes[3].status, 0);
     CU_ASSERT_STRING_EQUAL(outcomes[4].sentence,
-                           "task 'S: A': shared work \"cache\" goes on for 2 keys, the "
+                           "task 'S: A': shared work \"cache\" runs for 2 keys, the "
                            "limit is 2");
     virtual_run(&now);
     memset(key, 'k', sizeof key);
