@@ -13,29 +13,39 @@
 
 /* --- The request --- */
 
-static cpt_status copy_bytes(struct cpt_arena *arena, struct cpt_bytes from,
-                             struct cpt_bytes *to)
+/* False: there is no memory. */
+static bool copy_bytes(struct cpt_arena *arena, struct cpt_bytes from,
+                       struct cpt_bytes *to)
 {
     *to = (struct cpt_bytes){"", 0};
     if (from.bytes != 0) {
         to->data = cpt_arena_copy(arena, from.data, from.bytes);
         to->bytes = from.bytes;
     }
-    return to->data != NULL ? CPT_OK : CPT_NO_MEMORY;
+    return to->data != NULL;
 }
 
 /* Copies what the record needs of the service, which may be freed before. */
-static cpt_status copy_names(struct cpti_serving *serving, struct cpt_request *request)
+static bool copy_names(struct cpti_serving *serving, struct cpt_arena *arena)
 {
     char cut[CPT_NAME_BYTES_MAX + 1];
-    cpt_status status = copy_bytes(
-        &request->arena, cpt_bytes_of(serving->service->name), &serving->service_name);
 
-    if (status == CPT_OK) {
-        status = copy_bytes(&request->arena, cpt_name_bound(serving->input.method, cut),
-                            &serving->method_name);
-    }
-    return status;
+    return copy_bytes(arena, cpt_bytes_of(serving->service->name),
+                      &serving->service_name) &&
+           copy_bytes(arena, cpt_name_bound(serving->input.method, cut),
+                      &serving->method_name);
+}
+
+static bool copy_inbound(struct cpti_serving *serving, struct cpt_request *request,
+                         const struct cpt_inbound *inbound)
+{
+    struct cpt_arena *arena = &request->arena;
+
+    return copy_bytes(arena, inbound->method, &serving->input.method) &&
+           copy_bytes(arena, inbound->query, &serving->input.query) &&
+           copy_bytes(arena, inbound->body, &serving->input.body) &&
+           copy_bytes(arena, inbound->traceparent, &request->inherited.traceparent) &&
+           (!serving->decision.is_logged || copy_names(serving, arena));
 }
 
 /* From now on the memory of the request counts: its block, and what its arena takes.
@@ -93,22 +103,16 @@ static struct cpt_request *make_request(struct cpt_service *service,
     serving = cpt_arena_take(&request->arena, sizeof *serving);
     if (serving != NULL) {
         serving->service = service;
+        serving->request = request;
+        serving->method = method;
+        serving->decision = *decision;
     }
     if (serving == NULL || !open_account(serving, service, request) ||
-        copy_bytes(&request->arena, inbound->method, &serving->input.method) !=
-            CPT_OK ||
-        copy_bytes(&request->arena, inbound->query, &serving->input.query) != CPT_OK ||
-        copy_bytes(&request->arena, inbound->body, &serving->input.body) != CPT_OK ||
-        copy_bytes(&request->arena, inbound->traceparent,
-                   &request->inherited.traceparent) != CPT_OK ||
-        (decision->is_logged && copy_names(serving, request) != CPT_OK)) {
+        !copy_inbound(serving, request, inbound)) {
         *is_busy = serving != NULL && cpti_account_is_refused(&serving->account);
         cpti_request_discard(request);
         return NULL;
     }
-    serving->request = request;
-    serving->method = method;
-    serving->decision = *decision;
     request->served = serving;
     if (decision->is_logged && service->options.log != NULL) {
         request->nest.retire = cpti_answer_retire;
