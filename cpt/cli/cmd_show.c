@@ -251,7 +251,7 @@ static int choose_sampled(struct show_command *command)
     if (command->selection.sample_count == 0) {
         return CPTI_EXIT_DONE;
     }
-    cpti_log_sample_say(&command->sample, command->selection.seed);
+    cpti_log_sample_warn(&command->sample, command->selection.seed);
     status = cpti_log_sample_each(&command->sample, meet_sampled, command);
     return status == FOUND ? CPTI_EXIT_DONE : status;
 }

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* What the requests are told to. */
+/* The context of the requests. */
 struct edges {
     struct cpt_path *path; /* of one request */
     struct cpt_tree *tree; /* of all */
@@ -27,8 +27,7 @@ static int add_request(void *context, const struct cpt_record *record,
     if (status == CPT_OK) {
         status = cpt_tree_add(edges->tree, edges->path, weight);
     }
-    return status == CPT_OK ? CPTI_EXIT_DONE
-                            : cpti_failed("%s", cpt_status_sentence(status));
+    return cpti_status_exit(status);
 }
 
 static void drop(void *part)
@@ -67,7 +66,7 @@ static cpt_status join(void *context, void *part)
 
 static const struct cpti_gather_threads threads = {split, join, drop};
 
-/* What was selected, and when: as @from says. */
+/* Copies the notes, counts and times of @from. */
 static cpt_status copy_notes(struct cpt_tree *tree, const struct cpt_tree *from)
 {
     cpt_status status = CPT_OK;
@@ -85,7 +84,7 @@ static cpt_status copy_notes(struct cpt_tree *tree, const struct cpt_tree *from)
     return status == CPT_OK ? cpt_tree_note(tree, "view", "edge") : status;
 }
 
-/* Reads the operands for @edges. As cpti_gather_operands(). */
+/* Adds the operands to @edges. As cpti_gather_operands(). */
 static int gather(const struct cpti_arguments *arguments, struct edges *edges,
                   bool *is_usable)
 {

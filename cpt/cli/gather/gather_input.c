@@ -272,8 +272,8 @@ static int check_tree(struct cpti_gather_run *run, const struct cpti_input *inpu
 
         if (cpti_selection_is_narrow(run->gathers[i].selection)) {
             return cpti_usage(
-                "%s: is a tree: its requests can not be selected from any "
-                "more; give the path log it was made from",
+                "%s: is a tree, from which no requests can be selected; give the path "
+                "log it was made from",
                 cpti_input_name(input));
         }
         if (entry != NULL && cpt_tree_note_find(tree, "entry") != NULL &&

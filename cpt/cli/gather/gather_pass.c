@@ -48,7 +48,7 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
         status = cpti_population_add(&pass->populations[i],
                                      (struct cpti_latency){record->latency_ns, weight});
         if (status == CPT_LIMIT) {
-            return cpti_failed("a percentile can be that of at most %zu records",
+            return cpti_failed("a percentile can be taken over at most %zu records",
                                CPTI_POPULATION_MAX);
         }
         if (status != CPT_OK) {
@@ -70,9 +70,8 @@ static int refuse_pipe(const char *path, const char *percentile)
         return CPTI_EXIT_DONE; /* a missing file fails when it is opened */
     }
     return cpti_failed(
-        "%s: a pipe can be read only once, but %s is that of the records "
-        "which satisfy the other terms, exact, by a first pass; put it "
-        "into a file",
+        "%s: a pipe can be read only once, but %s needs a first pass over the records; "
+        "put it into a file",
         strcmp(path, "-") == 0 ? "standard input" : cpti_quoted(path), percentile);
 }
 

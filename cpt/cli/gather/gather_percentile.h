@@ -3,16 +3,16 @@
 /*
  * gather_percentile.h - exact percentiles of weighted latencies
  *
- * The p-th percentile is the least latency of the population such that the requests
- * that took at most so long have p % of the weight of all. With equal weights that is
- * the nearest rank. Every latency is kept, 16 bytes each, and sorted.
+ * The p-th percentile is the smallest latency of the population such that the requests
+ * up to it have p % of all weight: with equal weights, the nearest rank. Every latency is
+ * kept, 16 bytes each, and sorted.
  */
 #ifndef CPTI_CLI_GATHER_PERCENTILE_H
 #define CPTI_CLI_GATHER_PERCENTILE_H
 
 #include "cpt/cpt_status.h"
 
-/* Latencies that one population can have: 4 GiB. */
+/* The most latencies of a population: 4 GiB. */
 #define CPTI_POPULATION_MAX ((size_t)1 << 28)
 
 struct cpti_latency {
@@ -34,10 +34,10 @@ void cpti_population_deinit(struct cpti_population *population);
 cpt_status cpti_population_add(struct cpti_population *population,
                                struct cpti_latency latency);
 
-/* Sorts; before cpti_population_percentile(). */
+/* Sorts the latencies. Call it before cpti_population_percentile(). */
 void cpti_population_sort(struct cpti_population *population);
 
-/* The percentile @share, in millionths of a percent; 0 if there is no latency. */
+/* The percentile @share, in millionths of a percent; 0 if the population is empty. */
 uint64_t cpti_population_percentile(const struct cpti_population *population,
                                     uint64_t share);
 

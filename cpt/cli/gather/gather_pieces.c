@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* gather_pieces.c - see gather_pieces.h */
+/* gather_pieces.c - inputs cut into pieces; see gather_pieces.h */
 #include "cpt/cli/gather/gather_pieces.h"
 
 #include "cpt/cli/base/files.h"
@@ -13,11 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* So many pieces for each thread: whoever is done early takes another one. */
+/* Pieces for each thread: a thread that is done early takes another one. */
 enum { PIECES_A_THREAD = 4 };
 
 /* Whether @path can be opened more than once. */
-static int is_regular(const char *path)
+static bool is_regular(const char *path)
 {
     struct stat info;
 
@@ -25,7 +25,7 @@ static int is_regular(const char *path)
            S_ISREG(info.st_mode) && access(path, R_OK) == 0;
 }
 
-/* How many parts the input at @path is cut into; at most @count_max. */
+/* Cuts the input at @path into at most @count_max parts; how many. */
 static size_t cut(const char *path, struct cpt_log_part *parts, size_t count_max)
 {
     struct cpti_input input;
@@ -54,7 +54,7 @@ static int add(struct cpti_pieces *pieces, size_t file,
         return cpti_failed("out of memory");
     }
     pieces->all = all;
-    pieces->are_cut |= part_count > 1;
+    pieces->are_cut = pieces->are_cut || part_count > 1;
     for (size_t i = 0; i < part_count; i++) {
         all[pieces->count++] = (struct cpti_piece){file, part_count > 1, parts[i]};
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* gather_sample.c - so many of a stream of records; see gather_sample.h */
+/* gather_sample.c - a random sample of a stream of records; see gather_sample.h */
 #include "cpt/cli/gather/gather_sample.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +34,7 @@ static uint64_t next_random(struct cpti_sample *sample)
 
 uint64_t cpti_sample_random(struct cpti_sample *sample, uint64_t bound)
 {
-    /* numbers above the last whole multiple of @bound would favour the small ones */
+    /* numbers above the last whole multiple of @bound would favour small results */
     const uint64_t beyond = UINT64_MAX - UINT64_MAX % bound;
     uint64_t number;
 
@@ -55,29 +56,29 @@ size_t cpti_sample_draw(struct cpti_sample *sample)
     return place < sample->count ? (size_t)place : SIZE_MAX;
 }
 
-/* Room for one more. */
-static int grow(struct cpti_sample *sample)
+/* Makes room for one more. False without memory. */
+static bool grow(struct cpti_sample *sample)
 {
     const size_t doubled = sample->capacity == 0 ? 256 : 2 * sample->capacity;
     const size_t capacity = doubled < sample->count_max ? doubled : sample->count_max;
     struct cpti_sampled *grown;
 
     if (sample->count < sample->capacity) {
-        return 1;
+        return true;
     }
     grown = realloc(sample->kept, capacity * sizeof *grown);
     if (grown == NULL) {
-        return 0;
+        return false;
     }
     sample->kept = grown;
     sample->capacity = capacity;
-    return 1;
+    return true;
 }
 
 cpt_status cpti_sample_put(struct cpti_sample *sample, size_t place,
                            struct cpt_bytes data, const struct cpti_sampled *record)
 {
-    unsigned char *copy = malloc(data.bytes + 1); /* also of no bytes */
+    unsigned char *copy = malloc(data.bytes + 1); /* not NULL for no bytes */
 
     assert(place <= sample->count && place < sample->count_max);
     if (copy == NULL || (place == sample->count && !grow(sample))) {

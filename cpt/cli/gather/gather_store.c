@@ -3,18 +3,18 @@
 /*
  * gather_store.c - trees out of ClickHouse; see gather_store.h
  *
- *      survey   which entry services, how many requests          each shard
- *      rest     requests that the database cannot decide about   row by row, here
- *      ask      sums of all others                               each shard
+ *      survey      which entry services, how many requests          each shard
+ *      undecided   requests that the database cannot decide about   row by row, here
+ *      ask         sums of all others                               each shard
  *
- * A percentile needs a pass of its own, or rather four: the weights of all latencies
- * are asked for in steps of 2^36 ns (a minute), then those in the step where the
- * percentile lies in steps of 2^24 ns, and so on down to a nanosecond. So it is exact,
- * and no answer has many rows.
+ * A percentile takes four more queries. The first returns the weights of all latencies
+ * in steps of 2^36 ns (a minute), the next those of the step with the percentile in
+ * steps of 2^24 ns, and so on down to a nanosecond. The result is exact, and no answer
+ * has many rows.
  *
- * A sample is that of the log: Algorithm R over all selected requests, in the order of
- * their logs' names and of their place in them. The database says which places there
- * are; what is drawn are identities, of which the sums are asked for.
+ * A sample is the same as from the logs: Algorithm R over all selected requests, in the
+ * order of their logs' names and of their places there. The database lists the places;
+ * the sample is drawn here, as identities, whose sums are then queried.
  */
 #include "cpt/cli/gather/gather_store.h"
 
@@ -30,13 +30,14 @@
 #include "wire/cpt_log.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 __extension__ typedef unsigned __int128 u128;
 
-/* One database that is being asked. */
-struct gathering {
+/* A database and the query to it. */
+struct database {
     const char *address;
     struct cpti_store *store;
     struct cpti_selection *selection;
@@ -44,46 +45,46 @@ struct gathering {
     struct cpt_error error;
 };
 
-static int begin(struct gathering *gathering, const char *address,
-                 struct cpti_selection *selection, int is_population)
+static int open_database(struct database *database, const char *address,
+                         struct cpti_selection *selection, bool is_population)
 {
     int status;
 
-    *gathering = (struct gathering){.address = address, .selection = selection};
-    gathering->asked = cpti_question_new(selection, is_population);
-    status = gathering->asked == NULL
+    *database = (struct database){.address = address, .selection = selection};
+    database->asked = cpti_question_new(selection, is_population);
+    status = database->asked == NULL
                  ? CPTI_EXIT_FAILED
-                 : cpti_store_open_operand(address, &gathering->store);
+                 : cpti_store_open_operand(address, &database->store);
     return status;
 }
 
-static void end(struct gathering *gathering)
+static void close_database(struct database *database)
 {
-    cpti_store_close(gathering->store);
-    free(gathering->asked);
-    cpti_selection_deinit(gathering->selection);
+    cpti_store_close(database->store);
+    free(database->asked);
+    cpti_selection_deinit(database->selection);
 }
 
-static int said(const struct gathering *gathering, cpt_status status)
+static int exit_of(const struct database *database, cpt_status status)
 {
-    return cpti_store_exit_status(gathering->address, status, &gathering->error);
+    return cpti_store_exit_status(database->address, status, &database->error);
 }
 
 /* --- Survey --- */
 
-/* What there is. */
+/* What the database has. */
 struct found {
-    struct gathering *gathering;
+    struct database *database;
     struct cpt_tree *tree;
-    struct cpt_tree *rest; /* of the requests that were looked at here */
+    struct cpt_tree *rest; /* of the requests that were decided here */
     struct cpt_path *path;
-    struct cpti_gather *gather; /* whose requests have to be met one by one; or NULL */
+    struct cpti_gather *gather; /* its `request` needs single requests; or NULL */
     uint64_t rest_count;
     void (*service)(void *context, const char *name);
     void *context;
     char first[CPTI_TEXT_BYTES];
-    int service_count; /* 0, 1, or 2 for several */
-    int has_failed;    /* gather->request has, and has said so */
+    int service_count;   /* 0, 1, or 2 for several */
+    int has_exit_status; /* gather->request has, and has said so */
 };
 
 static void meet_service_name(struct found *found, struct cpt_bytes service)
@@ -137,14 +138,14 @@ static cpt_status add_row(struct found *found, const struct cpti_store_row *row,
     return status;
 }
 
-/* A request that the database could not decide about. Its record has been counted. */
+/* Decides about a request that the database could not. Its record has been counted. */
 static cpt_status meet_row(void *context, const struct cpti_store_row *row)
 {
     struct found *found = context;
     const uint64_t weight =
-        cpti_question_weight(&found->gathering->asked->question, row);
+        cpti_question_weight(&found->database->asked->question, row);
     const enum cpti_selected selected =
-        cpti_selection_counts(found->gathering->selection, row->record);
+        cpti_selection_counts(found->database->selection, row->record);
 
     found->rest_count++;
     if (selected == CPTI_FORCED_EXCLUDED) {
@@ -157,81 +158,82 @@ static cpt_status meet_row(void *context, const struct cpti_store_row *row)
         return CPT_OK;
     }
     meet_service_name(found, row->record->service);
-    return found->gathering->selection->sample_count != 0 || found->gather != NULL
-               ? CPT_OK /* it comes again */
+    return found->database->selection->sample_count != 0 || found->gather != NULL
+               ? CPT_OK /* meet_each_row() or draw_sample() gets it again */
                : add_row(found, row, weight);
 }
 
-/* One of all that are or may be selected. */
+/* Adds one request of all that may be selected. */
 static cpt_status meet_each_row(void *context, const struct cpti_store_row *row)
 {
     struct found *found = context;
     const struct cpti_gather *gather = found->gather;
     const uint64_t weight =
-        cpti_question_weight(&found->gathering->asked->question, row);
+        cpti_question_weight(&found->database->asked->question, row);
     cpt_status status;
 
-    if (weight == 0 || cpti_selection_counts(found->gathering->selection,
-                                             row->record) != CPTI_SELECTED) {
+    if (weight == 0 || cpti_selection_counts(found->database->selection, row->record) !=
+                           CPTI_SELECTED) {
         return CPT_OK;
     }
     status = add_row(found, row, weight);
     if (status == CPT_OK && gather->request(gather->context, row->record, found->path,
                                             weight) != CPTI_EXIT_DONE) {
-        found->has_failed = 1; /* and has said why */
+        found->has_failed = true;
         return CPT_CANCELLED;
     }
     return status;
 }
 
-/* Which keys there are, for who finds nothing. */
-static cpt_status look_for_keys(struct gathering *gathering, int has_found)
+/* Notes which keys of the selection the database has: a message names an unknown one. */
+static cpt_status look_for_keys(struct database *database, bool has_found)
 {
-    struct cpti_selection *selection = gathering->selection;
+    struct cpti_selection *selection = database->selection;
     cpt_status status = CPT_OK;
 
     for (size_t i = 0; i < selection->expression.test_count && status == CPT_OK; i++) {
-        int is_there = has_found;
+        int is_known = has_found;
 
         if (selection->was_seen[i]) {
             continue;
         }
         if (!has_found) {
-            status = cpti_store_has_key(gathering->store,
+            status = cpti_store_has_key(database->store,
                                         cpti_expression_key(&selection->expression, i),
-                                        &is_there, &gathering->error);
+                                        &is_known, &database->error);
         }
-        selection->was_seen[i] = (unsigned char)is_there;
-        selection->unseen_count -= (size_t)is_there;
+        selection->was_seen[i] = (unsigned char)is_known;
+        selection->unseen_count -= (size_t)is_known;
     }
     return status;
 }
 
-static int survey(struct gathering *gathering, struct found *found)
+static int survey(struct database *database, struct found *found)
 {
-    const struct cpti_store_question *question = &gathering->asked->question;
-    cpt_status status = cpti_store_survey(gathering->store, question, meet_service,
-                                          found, &gathering->error);
+    const struct cpti_store_question *question = &database->asked->question;
+    cpt_status status = cpti_store_survey(database->store, question, meet_service,
+                                          found, &database->error);
 
     if (status == CPT_OK) {
-        status = cpti_store_undecided(gathering->store, question, meet_row, found,
-                                      &gathering->error);
+        status = cpti_store_undecided(database->store, question, meet_row, found,
+                                      &database->error);
     }
     if (status == CPT_OK) {
-        status = look_for_keys(gathering, found->service_count != 0);
+        status = look_for_keys(database, found->service_count != 0);
     }
     if (found->rest_count != 0) {
-        cpti_warn("%s: of %" PRIu64
-                  " requests a number is written as text in a way that "
-                  "databases read differently; these were fetched and compared here",
-                  cpti_quoted(gathering->address), found->rest_count);
+        cpti_warn(
+            "%s: %" PRIu64
+            " requests have a number written as text in a way that databases read "
+            "differently; they were fetched and compared here",
+            cpti_quoted(database->address), found->rest_count);
     }
-    return said(gathering, status);
+    return exit_of(database, status);
 }
 
 /* --- Samples --- */
 
-/* Places of requests that are held at once, 40 bytes each. */
+/* The most places of requests in memory, 40 bytes each. */
 enum { PLACES_MAX = 1 << 27 };
 
 struct source {
@@ -241,10 +243,10 @@ struct source {
 };
 
 struct drawing {
-    struct gathering *gathering;
+    struct database *database;
     struct source *sources;
     size_t source_count;
-    struct cpti_store_place *places; /* source: first the hash, then the rank */
+    struct cpti_store_place *places; /* `source`: first a hash, later a rank by name */
     size_t place_count;
     size_t place_capacity;
 };
@@ -269,7 +271,7 @@ static cpt_status meet_source(void *context, struct cpt_bytes name, uint64_t has
 
     for (size_t i = 0; i < drawing->source_count; i++) {
         if (drawing->sources[i].hash == hash) {
-            free(source.name); /* another shard has it, too */
+            free(source.name); /* of another shard */
             return CPT_OK;
         }
     }
@@ -309,15 +311,15 @@ static cpt_status meet_place(void *context, const struct cpti_store_place *place
     return CPT_OK;
 }
 
-/* One that is selected here. */
+/* Adds the place of a request that is selected here. */
 static cpt_status meet_rest_place(void *context, const struct cpti_store_row *row)
 {
     struct drawing *drawing = context;
     struct cpti_store_place place = {.ordinal = row->ordinal, .pick = row->pick};
 
-    if (cpti_selection_counts(drawing->gathering->selection, row->record) !=
+    if (cpti_selection_counts(drawing->database->selection, row->record) !=
             CPTI_SELECTED ||
-        cpti_question_weight(&drawing->gathering->asked->question, row) == 0) {
+        cpti_question_weight(&drawing->database->asked->question, row) == 0) {
         return CPT_OK;
     }
     for (size_t i = 0; i < drawing->source_count; i++) {
@@ -345,7 +347,7 @@ static int compare_places(const void *left, const void *right)
     return (a->pick.id > b->pick.id) - (a->pick.id < b->pick.id);
 }
 
-/* The places in the order in which a log has them. */
+/* Sorts the places into the order of the logs. */
 static void sort_places(struct drawing *drawing)
 {
     if (drawing->place_count == 0) {
@@ -366,7 +368,7 @@ static void sort_places(struct drawing *drawing)
           compare_places);
 }
 
-/* Draws the sample from the places; @picks gets who is in it. */
+/* Draws the sample from the places; *@picks gets the identities. */
 static cpt_status draw(const struct drawing *drawing, struct cpti_sample *sample,
                        struct cpti_store_pick **picks)
 {
@@ -391,18 +393,18 @@ static cpt_status draw(const struct drawing *drawing, struct cpti_sample *sample
     return CPT_OK;
 }
 
-/* Makes of the question one for a sample; the caller frees the picks. */
-static int draw_sample(struct gathering *gathering, struct cpti_sample *sample,
+/* Limits the question to a sample that is drawn here; the caller frees *@picks. */
+static int draw_sample(struct database *database, struct cpti_sample *sample,
                        struct cpti_store_pick **picks)
 {
-    struct cpti_store_question *question = &gathering->asked->question;
-    struct drawing drawing = {.gathering = gathering};
-    cpt_status status = cpti_store_places(gathering->store, question, meet_source,
-                                          meet_place, &drawing, &gathering->error);
+    struct cpti_store_question *question = &database->asked->question;
+    struct drawing drawing = {.database = database};
+    cpt_status status = cpti_store_places(database->store, question, meet_source,
+                                          meet_place, &drawing, &database->error);
 
     if (status == CPT_OK) {
-        status = cpti_store_undecided(gathering->store, question, meet_rest_place,
-                                      &drawing, &gathering->error);
+        status = cpti_store_undecided(database->store, question, meet_rest_place,
+                                      &drawing, &database->error);
     }
     if (status == CPT_OK) {
         sort_places(&drawing);
@@ -416,32 +418,32 @@ static int draw_sample(struct gathering *gathering, struct cpti_sample *sample,
     if (status == CPT_LIMIT) {
         return cpti_failed("%s: a sample can be drawn of at most %d requests; choose a "
                            "shorter window",
-                           cpti_quoted(gathering->address), PLACES_MAX);
+                           cpti_quoted(database->address), PLACES_MAX);
     }
     if (status == CPT_OK) {
         question->picks = *picks;
         question->pick_count = sample->count;
     }
-    return said(gathering, status);
+    return exit_of(database, status);
 }
 
 /* --- All --- */
 
-/* Adds the sums of what is selected, or each of it. */
-static int add_selected(struct gathering *gathering, struct found *found)
+/* Adds the sums of the selected requests, or each request. */
+static int add_selected(struct database *database, struct found *found)
 {
-    const struct cpti_store_question *question = &gathering->asked->question;
+    const struct cpti_store_question *question = &database->asked->question;
     struct cpt_tree *part = NULL;
     cpt_status status;
 
     if (found->gather != NULL) {
-        status = cpti_store_rows(gathering->store, question, meet_each_row, found,
-                                 &gathering->error);
+        status = cpti_store_rows(database->store, question, meet_each_row, found,
+                                 &database->error);
         if (found->has_failed) {
             return CPTI_EXIT_FAILED;
         }
     } else {
-        status = cpti_store_ask(gathering->store, question, &part, &gathering->error);
+        status = cpti_store_ask(database->store, question, &part, &database->error);
         if (status == CPT_OK) {
             status = cpt_tree_merge(found->tree, part);
         }
@@ -450,40 +452,40 @@ static int add_selected(struct gathering *gathering, struct found *found)
         status = cpt_tree_merge(found->tree, found->rest);
     }
     cpt_tree_free(part);
-    return said(gathering, status);
+    return exit_of(database, status);
 }
 
-static int ask(struct gathering *gathering, struct found *found,
+static int ask(struct database *database, struct found *found,
                struct cpti_sample *sample)
 {
     struct cpti_store_pick *picks = NULL;
-    int failed = survey(gathering, found);
+    int exit_status = survey(database, found);
 
-    if (failed != CPTI_EXIT_DONE || found->service_count != 1) {
-        return failed;
+    if (exit_status != CPTI_EXIT_DONE || found->service_count != 1) {
+        return exit_status;
     }
     if (sample != NULL) {
-        failed = draw_sample(gathering, sample, &picks);
+        exit_status = draw_sample(database, sample, &picks);
     }
-    if (failed == CPTI_EXIT_DONE) {
-        failed = add_selected(gathering, found);
+    if (exit_status == CPTI_EXIT_DONE) {
+        exit_status = add_selected(database, found);
     }
     free(picks);
-    return failed;
+    return exit_status;
 }
 
 int cpti_store_gather(const char *address, struct cpti_gather *gather,
                       struct cpti_sample *sample,
                       void (*service)(void *context, const char *name), void *context)
 {
-    struct gathering gathering;
-    struct found found = {.gathering = &gathering,
+    struct database database;
+    struct found found = {.database = &database,
                           .tree = gather->tree,
                           .rest = cpt_tree_new(NULL, NULL),
                           .path = cpt_path_new(NULL),
                           .service = service,
                           .context = context};
-    int status = begin(&gathering, address, gather->selection, 0);
+    int status = open_database(&database, address, gather->selection, false);
 
     if (gather->request != NULL && !gather->needs_order) {
         found.gather = gather;
@@ -494,17 +496,17 @@ int cpti_store_gather(const char *address, struct cpti_gather *gather,
         status = cpti_failed("out of memory");
     }
     if (status == CPTI_EXIT_DONE) {
-        status = ask(&gathering, &found, sample);
+        status = ask(&database, &found, sample);
     }
     cpt_tree_free(found.rest);
     cpt_path_free(found.path);
-    end(&gathering);
+    close_database(&database);
     return status;
 }
 
 /* --- Percentiles --- */
 
-/* Weights of the steps of a span: of the databases and of what was met here. */
+/* Weights of the steps of a span, from all databases and from the population here. */
 struct step {
     uint64_t number;
     u128 weight;
@@ -546,44 +548,44 @@ static int compare_steps(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-/* All databases of a first pass, and the population that was met here. */
+/* All databases of a first pass, and the population from logs. */
 struct weighing {
-    struct gathering *gatherings;
+    struct database *databases;
     size_t count;
     struct cpti_population *population;
 };
 
-/* The steps of @span, sorted. enum cpti_exit. */
+/* Fills @steps with those of @span, sorted. enum cpti_exit. */
 static int weigh(const struct weighing *weighing, const struct cpti_store_span *span,
                  struct steps *steps)
 {
     const struct cpti_population *population = weighing->population;
-    int failed = CPTI_EXIT_DONE;
+    int exit_status = CPTI_EXIT_DONE;
 
     steps->count = 0;
-    for (size_t i = 0; i < weighing->count && failed == CPTI_EXIT_DONE; i++) {
-        struct gathering *gathering = &weighing->gatherings[i];
+    for (size_t i = 0; i < weighing->count && exit_status == CPTI_EXIT_DONE; i++) {
+        struct database *database = &weighing->databases[i];
 
-        failed = said(gathering,
-                      cpti_store_weigh(gathering->store, &gathering->asked->question,
-                                       span, meet_weight, steps, &gathering->error));
+        exit_status = exit_of(
+            database, cpti_store_weigh(database->store, &database->asked->question,
+                                       span, meet_weight, steps, &database->error));
     }
-    for (size_t i = 0; i < population->count && failed == CPTI_EXIT_DONE; i++) {
+    for (size_t i = 0; i < population->count && exit_status == CPTI_EXIT_DONE; i++) {
         const struct cpti_latency *own = &population->latencies[i];
 
         if (own->latency_ns >= span->from_ns && own->latency_ns <= span->to_ns &&
             add_step(steps, (own->latency_ns - span->from_ns) >> span->shift,
                      own->weight) != CPT_OK) {
-            failed = cpti_failed("out of memory");
+            exit_status = cpti_failed("out of memory");
         }
     }
     if (steps->count != 0) {
         qsort(steps->steps, steps->count, sizeof *steps->steps, compare_steps);
     }
-    return failed;
+    return exit_status;
 }
 
-/* Narrows @span to the step in which @below reaches @wanted, both times 10^8. */
+/* Narrows @span to the step in which *@below, times 10^8, reaches @wanted. */
 static void narrow(const struct steps *steps, u128 wanted, u128 *below,
                    struct cpti_store_span *span)
 {
@@ -600,13 +602,13 @@ static void narrow(const struct steps *steps, u128 wanted, u128 *below,
         if ((*below + weight) * 100000000 >= wanted) {
             break;
         }
-        *below += i < steps->count ? weight : 0; /* the last one it is at any rate */
+        *below += i < steps->count ? weight : 0; /* else the last step has it */
     }
     span->from_ns += number << span->shift;
     span->to_ns = span->from_ns + ((UINT64_C(1) << span->shift) - 1);
 }
 
-/* The share of the requests at or below the percentile, by four spans. */
+/* Finds a percentile by four spans. enum cpti_exit. */
 static int find_percentile(const struct weighing *weighing, struct steps *steps,
                            struct cpti_percentile *percentile)
 {
@@ -616,10 +618,10 @@ static int find_percentile(const struct weighing *weighing, struct steps *steps,
     u128 below = 0;
 
     for (;;) {
-        const int failed = weigh(weighing, &span, steps);
+        const int exit_status = weigh(weighing, &span, steps);
 
-        if (failed != CPTI_EXIT_DONE) {
-            return failed;
+        if (exit_status != CPTI_EXIT_DONE) {
+            return exit_status;
         }
         for (size_t i = 0; i < steps->count && span.shift == FIRST_SHIFT; i++) {
             total += steps->steps[i].weight;
@@ -637,9 +639,9 @@ static int find_percentile(const struct weighing *weighing, struct steps *steps,
     }
 }
 
-/* A request that the database cannot decide about, of those that a percentile is of. */
+/* Requests of the population that a database cannot decide about. */
 struct resting {
-    struct gathering *gathering;
+    struct database *database;
     struct cpti_population *population;
 };
 
@@ -647,60 +649,61 @@ static cpt_status meet_rest_latency(void *context, const struct cpti_store_row *
 {
     struct resting *resting = context;
     const uint64_t weight =
-        cpti_question_weight(&resting->gathering->asked->question, row);
+        cpti_question_weight(&resting->database->asked->question, row);
 
     if (weight == 0 ||
-        !cpti_selection_is_population(resting->gathering->selection, row->record)) {
+        !cpti_selection_is_population(resting->database->selection, row->record)) {
         return CPT_OK;
     }
     return cpti_population_add(resting->population,
                                (struct cpti_latency){row->record->latency_ns, weight});
 }
 
-static int begin_all(struct weighing *weighing, struct cpti_selection *selection,
-                     const char *const *paths, size_t path_count)
+static int open_all(struct weighing *weighing, struct cpti_selection *selection,
+                    const char *const *paths, size_t path_count)
 {
-    int failed = CPTI_EXIT_DONE;
+    int exit_status = CPTI_EXIT_DONE;
 
-    for (size_t i = 0; i < path_count && failed == CPTI_EXIT_DONE; i++) {
-        struct gathering *gathering = &weighing->gatherings[weighing->count];
-        struct resting resting = {gathering, weighing->population};
+    for (size_t i = 0; i < path_count && exit_status == CPTI_EXIT_DONE; i++) {
+        struct database *database = &weighing->databases[weighing->count];
+        struct resting resting = {database, weighing->population};
 
         if (!cpti_is_store(paths[i])) {
             continue;
         }
         weighing->count++;
-        failed = begin(gathering, paths[i], selection, 1);
-        if (failed == CPTI_EXIT_DONE) {
-            failed = said(gathering, cpti_store_undecided(gathering->store,
-                                                          &gathering->asked->question,
-                                                          meet_rest_latency, &resting,
-                                                          &gathering->error));
+        exit_status = open_database(database, paths[i], selection, true);
+        if (exit_status == CPTI_EXIT_DONE) {
+            exit_status = exit_of(
+                database,
+                cpti_store_undecided(database->store, &database->asked->question,
+                                     meet_rest_latency, &resting, &database->error));
         }
     }
-    return failed;
+    return exit_status;
 }
 
 int cpti_store_percentiles(struct cpti_selection *selection,
                            struct cpti_population *population, const char *const *paths,
                            size_t path_count)
 {
-    struct weighing weighing = {calloc(path_count + 1, sizeof *weighing.gatherings), 0,
+    struct weighing weighing = {calloc(path_count + 1, sizeof *weighing.databases), 0,
                                 population};
     struct steps steps = {0};
-    int failed = weighing.gatherings == NULL
-                     ? cpti_failed("out of memory")
-                     : begin_all(&weighing, selection, paths, path_count);
+    int exit_status = weighing.databases == NULL
+                          ? cpti_failed("out of memory")
+                          : open_all(&weighing, selection, paths, path_count);
 
     for (size_t i = 0;
-         i < selection->expression.percentile_count && failed == CPTI_EXIT_DONE; i++) {
-        failed =
+         i < selection->expression.percentile_count && exit_status == CPTI_EXIT_DONE;
+         i++) {
+        exit_status =
             find_percentile(&weighing, &steps, &selection->expression.percentiles[i]);
     }
     for (size_t i = 0; i < weighing.count; i++) {
-        end(&weighing.gatherings[i]);
+        close_database(&weighing.databases[i]);
     }
-    free(weighing.gatherings);
+    free(weighing.databases);
     free(steps.steps);
-    return failed;
+    return exit_status;
 }

@@ -37,10 +37,10 @@ int cpti_store_percentiles(struct cpti_selection *selection,
     return CPTI_EXIT_DONE;
 }
 
-int cpti_store_load(const char *address, const struct cpti_store_load_how *how,
+int cpti_store_load(const char *address, const struct cpti_store_load_options *options,
                     const char *const *paths, size_t path_count)
 {
-    (void)how;
+    (void)options;
     (void)paths;
     (void)path_count;
     return refuse(address);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* label_groups.c - requests apart by what they have for a key; see label_groups.h */
+/* label_groups.c - requests grouped by their value of a key; see label_groups.h */
 #include "cpt/cli/gather/label_groups.h"
 
 #include "cpt/cli/base/output.h"
@@ -45,20 +45,20 @@ void cpti_label_groups_deinit(struct cpti_label_groups *groups)
     *groups = (struct cpti_label_groups){.key_count = 0};
 }
 
-static int is_same(const struct cpti_label_groups *groups,
-                   const struct cpti_label_group *left,
-                   const struct cpti_label_group *right)
+static bool is_same(const struct cpti_label_groups *groups,
+                    const struct cpti_label_group *left,
+                    const struct cpti_label_group *right)
 {
     for (size_t i = 0; i < groups->key_count; i++) {
         if (strcmp(left->values[i], right->values[i]) != 0) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
-/* The group with the values of @like, made if it is new and there is room; otherwise
- * the last one, which is that of all others. NULL without memory. */
+/* Finds the group with the values of @like, or makes it. Without room for another one:
+ * the last group, which has all other values. NULL without memory. */
 static struct cpti_label_group *group_of(struct cpti_label_groups *groups,
                                          struct cpti_label_group *like)
 {
@@ -99,8 +99,7 @@ static int add_request(void *context, const struct cpt_record *record,
     }
     status = cpt_tree_add(group->tree, path, weight);
     group->weight += (double)weight;
-    return status == CPT_OK ? CPTI_EXIT_DONE
-                            : cpti_failed("%s", cpt_status_sentence(status));
+    return cpti_status_exit(status);
 }
 
 static int compare_weights(const void *left, const void *right)
@@ -112,14 +111,14 @@ static int compare_weights(const void *left, const void *right)
     return order != 0 ? order : memcmp(a->values, b->values, sizeof a->values);
 }
 
-/* Puts the lightest together until there are few enough. */
+/* Merges the lightest groups until there are few enough. */
 static cpt_status limit_groups(struct cpti_label_groups *groups)
 {
     struct cpti_label_group *other = &groups->groups[CPTI_LABEL_GROUPS_MAX - 1];
     cpt_status status = CPT_OK;
 
     if (groups->count > CPTI_LABEL_GATHERED_MAX) {
-        groups->groups[CPTI_LABEL_GATHERED_MAX].weight = 0; /* among the others */
+        groups->groups[CPTI_LABEL_GATHERED_MAX].weight = 0; /* sorts last */
     }
     if (groups->count != 0) {
         qsort(groups->groups, groups->count, sizeof *groups->groups, compare_weights);
@@ -141,8 +140,8 @@ static cpt_status limit_groups(struct cpti_label_groups *groups)
     return status;
 }
 
-/* What the profile is told, once all requests are there. */
-static void show(struct cpti_label_groups *groups, double weight)
+/* Fills in what the profile gets. */
+static void fill_shown(struct cpti_label_groups *groups, double weight)
 {
     for (size_t i = 0; i < groups->count; i++) {
         const struct cpti_label_group *group = &groups->groups[i];
@@ -167,9 +166,8 @@ static int finish(struct cpti_label_groups *groups)
         weight += groups->groups[i].weight;
     }
     status = limit_groups(groups);
-    show(groups, weight);
-    return status == CPT_OK ? CPTI_EXIT_DONE
-                            : cpti_failed("%s", cpt_status_sentence(status));
+    fill_shown(groups, weight);
+    return cpti_status_exit(status);
 }
 
 int cpti_label_groups_gather(struct cpti_label_groups *groups,
@@ -188,15 +186,15 @@ int cpti_label_groups_gather(struct cpti_label_groups *groups,
     }
     if (*is_usable && gather.met_tree) {
         *is_usable = false;
-        status = cpti_usage("a tree does not know which requests had what '%s'; give "
-                            "the path log it was made from",
+        status = cpti_usage("a tree does not know the '%s' of its requests; give the "
+                            "path log it was made from",
                             cpti_quoted(groups->keys[0]));
     }
     if (*is_usable) {
-        const int failed = finish(groups);
+        const int exit_status = finish(groups);
 
-        *is_usable = failed == CPTI_EXIT_DONE;
-        status = failed != CPTI_EXIT_DONE ? failed : status;
+        *is_usable = exit_status == CPTI_EXIT_DONE;
+        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
     }
     *tree = gather.tree;
     return status;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * label_groups.h - cpt pprof --label-by KEY: requests apart by what they have for KEY
+ * label_groups.h - cpt pprof --label-by KEY: requests grouped by their value of KEY
  *
- * There is a tree for each combination of values, besides the one of all. Labels are
- * meant to be few: of many combinations the heaviest stay, and the others together are
- * ‹other›.
+ * There is a tree for each combination of values, besides the one of all requests. Of
+ * many combinations the heaviest stay, and the others become one group, ‹other›.
  *
  * Threads: one at a time.
  */
@@ -17,8 +16,8 @@
 
 enum {
     CPTI_LABEL_KEYS_MAX = 4,
-    CPTI_LABEL_GROUPS_MAX = 32,   /* that a profile gets, ‹other› with them */
-    CPTI_LABEL_GATHERED_MAX = 256 /* before the heaviest are known */
+    CPTI_LABEL_GROUPS_MAX = 32,   /* of a profile, ‹other› included */
+    CPTI_LABEL_GATHERED_MAX = 256 /* while the heaviest are not known */
 };
 
 /* The requests with one combination of values. */
@@ -33,22 +32,22 @@ struct cpti_label_groups {
     size_t key_count;
     struct cpti_label_group *groups;
     size_t count;
-    /* as the profile wants it */
+    /* the same for cpt_pprof_options */
     struct cpt_pprof_group shown[CPTI_LABEL_GROUPS_MAX];
     const char *texts[CPTI_LABEL_GROUPS_MAX][CPTI_LABEL_KEYS_MAX];
 };
 
-/* Reads --label-by. enum cpti_exit; give it back also after an error. */
+/* Reads --label-by. enum cpti_exit; deinit it also after an error. */
 int cpti_label_groups_init(struct cpti_label_groups *groups,
                            const struct cpti_arguments *arguments);
 void cpti_label_groups_deinit(struct cpti_label_groups *groups);
 
-/* As cpti_gather_operands(), with the groups filled in. */
+/* As cpti_gather_operands(), and fills the groups. */
 int cpti_label_groups_gather(struct cpti_label_groups *groups,
                              const struct cpti_arguments *arguments,
                              struct cpt_tree **tree, bool *is_usable);
 
-/* Has @options write what was gathered. */
+/* Sets the groups of @options, if there are keys; borrowed. */
 void cpti_label_groups_use(const struct cpti_label_groups *groups,
                            struct cpt_pprof_options *options);
 

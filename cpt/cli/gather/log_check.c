@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * log_check.c - whether the index of a log says what is so; see log_check.h
+ * log_check.c - whether the index of a log agrees with its records; see log_check.h
  *
- * For each block that it lists an index of that block alone is made from its records.
- * What the file's index says must include what that one says: a range may be wider than
- * need be and a set larger, then a block is read in vain; the other way round records
- * would be hidden.
+ * For each block an index of that block alone is made from its records. The file's index
+ * must include it: a range that is too wide, or a set that is too large, costs the
+ * reading of a block; one that is too small would hide records.
  */
 #include "cpt/cli/gather/log_check.h"
 
@@ -17,9 +16,10 @@
 #include "wire/cpt_log_index.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
-/* Messages of one file; and of a block what no reader takes is not looked at. */
+/* The most messages of a file; and the largest block that any reader accepts. */
 enum { MESSAGES_MAX = 10, BLOCK_BYTES_MAX = CPT_LOG_RECORD_BYTES_MAX + 128 * 1024 };
 
 struct checking {
@@ -27,39 +27,39 @@ struct checking {
     const struct cpt_log_index *index;
     unsigned char *block; /* room for the largest so far */
     size_t capacity;
-    size_t hidden_count; /* blocks that it tells wrong things of */
+    size_t hidden_count; /* blocks about which the index is wrong */
 };
 
 /* --- One block --- */
 
-static int has_services(const struct checking *checking,
-                        const struct cpt_log_index_block *said,
-                        const struct cpt_log_index *own)
+static bool has_services(const struct checking *checking,
+                         const struct cpt_log_index_block *said,
+                         const struct cpt_log_index *own)
 {
     for (size_t i = 0; i < cpt_log_index_service_count(own); i++) {
         if ((said->services & cpt_log_index_service_set(
                                   checking->index, cpt_log_index_service(own, i))) ==
             0) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
-static int has_keys(const struct checking *checking,
-                    const struct cpt_log_index_block *said,
-                    const struct cpt_log_index *own)
+static bool has_keys(const struct checking *checking,
+                     const struct cpt_log_index_block *said,
+                     const struct cpt_log_index *own)
 {
     for (size_t i = 0; i < cpt_log_index_key_count(own); i++) {
         if ((said->keys &
              cpt_log_index_key_set(checking->index, cpt_log_index_key(own, i))) == 0) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
-/* What of @said would hide a record of a block whose own index is @own; NULL: nothing.
+/* What in @said would hide a record of a block whose own index is @own; NULL: nothing.
  */
 static const char *what_hides(const struct checking *checking,
                               const struct cpt_log_index_block *said,
@@ -81,20 +81,20 @@ static const char *what_hides(const struct checking *checking,
     return has_keys(checking, said, own) ? NULL : "which keys there are";
 }
 
-/* Reads @said's block. 0 if it is not there, or not what the index was made from: then
- * no reader believes what is said of it. CPT_NO_MEMORY is told by *@failed. */
-static int read_block(struct checking *checking, const struct cpt_log_index_block *said,
-                      int *failed)
+/* Reads the block of @said. False if it is missing or too long, as then no reader trusts
+ * its entry; and without memory, with *@exit_status set. */
+static bool read_block(struct checking *checking,
+                       const struct cpt_log_index_block *said, int *exit_status)
 {
     if (said->bytes > BLOCK_BYTES_MAX) {
-        return 0;
+        return false;
     }
     if (said->bytes > checking->capacity) {
         unsigned char *grown = realloc(checking->block, (size_t)said->bytes);
 
         if (grown == NULL) {
-            *failed = cpti_failed("out of memory");
-            return 0;
+            *exit_status = cpti_failed("out of memory");
+            return false;
         }
         checking->block = grown;
         checking->capacity = (size_t)said->bytes;
@@ -108,15 +108,15 @@ static int check_block(struct checking *checking,
 {
     struct cpt_log_index *own;
     const char *hides = NULL;
-    int failed = CPTI_EXIT_DONE;
+    int exit_status = CPTI_EXIT_DONE;
 
-    if (!read_block(checking, said, &failed)) {
-        return failed;
+    if (!read_block(checking, said, &exit_status)) {
+        return exit_status;
     }
     own = cpt_log_index_new(NULL);
     if (own == NULL ||
         cpt_log_index_add(own, 0, checking->block, (size_t)said->bytes) != CPT_OK) {
-        failed = cpti_failed("out of memory");
+        exit_status = cpti_failed("out of memory");
     } else if (cpt_log_index_count(own) == 1 &&
                cpt_log_index_block(own, 0)->payload_crc == said->payload_crc) {
         hides = what_hides(checking, said, own);
@@ -128,7 +128,7 @@ static int check_block(struct checking *checking,
                   "--repair",
                   cpti_input_name(checking->input), said->offset, hides);
     }
-    return failed;
+    return exit_status;
 }
 
 /* --- All of it --- */
@@ -145,7 +145,7 @@ int cpti_log_check_index(struct cpti_input *input)
         status = check_block(&checking, cpt_log_index_block(index, i));
     }
     if (checking.hidden_count > MESSAGES_MAX) {
-        cpti_warn("%s: and about %zu blocks more", cpti_input_name(input),
+        cpti_warn("%s: and about %zu more blocks", cpti_input_name(input),
                   checking.hidden_count - MESSAGES_MAX);
     }
     free(checking.block);

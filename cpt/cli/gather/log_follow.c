@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,30 +17,30 @@
 
 #define ENDING ".cptlog"
 
-/* How often a log that is followed is looked at, and how often for its successor. */
+/* The pause between two looks at the log, and the number of looks for its successor. */
 static const struct timespec follow_pause = {0, 100000000};
 enum { SUCCESSOR_TRIES = 10 };
 
 /* --- The file at hand --- */
 
-/* Whether the path of @input is another file by now, or the file is shorter than what
- * was read of it. */
-static int is_replaced(const struct cpti_input *input)
+/* Whether the path of @input names another file by now, or the file is shorter than
+ * what was read of it. */
+static bool is_replaced(const struct cpti_input *input)
 {
     struct stat own;
     struct stat named;
 
     if (fstat(fileno(input->file), &own) != 0 || !S_ISREG(own.st_mode)) {
-        return 0;
+        return false;
     }
     if ((uint64_t)own.st_size < input->read_bytes) {
-        return 1;
+        return true;
     }
     return strcmp(input->path, "-") != 0 && stat(input->path, &named) == 0 &&
            (named.st_dev != own.st_dev || named.st_ino != own.st_ino);
 }
 
-static int is_regular(const struct cpti_input *input)
+static bool is_regular(const struct cpti_input *input)
 {
     struct stat about;
 
@@ -52,12 +53,12 @@ cpt_status cpti_log_read_following(void *context, void *buffer, size_t capacity,
     struct cpti_input *input = context;
 
     for (;;) {
-        /* what comes between a look and the read is there for the next look */
+        /* bytes that come between this and the read are seen at the next look */
         const uint64_t total_bytes = cpti_input_bytes(input);
-        const int was_replaced = is_replaced(input);
+        const bool was_replaced = is_replaced(input);
         const cpt_status status = cpti_input_read(input, buffer, capacity, bytes);
 
-        /* a pipe ends; a file that did not grow meanwhile may be finished */
+        /* a pipe ends; a file that did not grow may be finished */
         if (status != CPT_OK || *bytes != 0 || !is_regular(input) || was_replaced ||
             (cpti_input_bytes(input) == total_bytes && cpti_log_is_finished(input))) {
             return status;
@@ -70,15 +71,15 @@ cpt_status cpti_log_read_following(void *context, void *buffer, size_t capacity,
 
 /* --- The next one --- */
 
-/* The parts of NAME-STAMP-PROCESS-NUMBER.cptlog, which framework/ writes. */
+/* The parts of NAME-STAMP-PROCESS-NUMBER.cptlog, as framework/ names its logs. */
 struct parts {
-    size_t name_bytes;   /* of NAME and the dash behind it */
-    const char *process; /* and what is behind it */
+    size_t name_bytes; /* of NAME and its dash */
+    const char *process;
     size_t process_bytes;
     uint64_t number;
 };
 
-/* Where the digits begin that stand in front of @end; @end if there are none. */
+/* Where the digits before @end begin; @end if there are none. */
 static const char *digits_before(const char *text, const char *end)
 {
     while (end > text && end[-1] >= '0' && end[-1] <= '9') {
@@ -87,8 +88,8 @@ static const char *digits_before(const char *text, const char *end)
     return end;
 }
 
-/* Whether @file is a name of that kind; its parts. */
-static int read_parts(const char *file, struct parts *parts)
+/* Reads the parts of the name @file. False if it is not of that form. */
+static bool read_parts(const char *file, struct parts *parts)
 {
     const size_t bytes = strlen(file);
     const char *end = file + bytes - strlen(ENDING);
@@ -96,17 +97,17 @@ static int read_parts(const char *file, struct parts *parts)
     const char *stamp;
 
     if (bytes < strlen(ENDING) || strcmp(end, ENDING) != 0) {
-        return 0;
+        return false;
     }
     number = digits_before(file, end);
     if (number == end || number - file < 2 || number[-1] != '-') {
-        return 0;
+        return false;
     }
     parts->process = digits_before(file, number - 1);
     parts->process_bytes = (size_t)(number - 1 - parts->process);
     if (parts->process_bytes == 0 || parts->process == file ||
         parts->process[-1] != '-') {
-        return 0;
+        return false;
     }
     stamp = parts->process - 1;
     while (stamp > file && strchr("0123456789TZ", stamp[-1]) != NULL) {
@@ -119,9 +120,9 @@ static int read_parts(const char *file, struct parts *parts)
            stamp != parts->process - 1;
 }
 
-/* Whether @next goes on after @own, whose names these are. */
-static int goes_on(const char *own_file, const struct parts *own, const char *next_file,
-                   const struct parts *next)
+/* Whether the log @next continues @own. */
+static bool continues(const char *own_file, const struct parts *own,
+                      const char *next_file, const struct parts *next)
 {
     return next->number > own->number && next->name_bytes == own->name_bytes &&
            memcmp(next_file, own_file, own->name_bytes) == 0 &&
@@ -141,8 +142,8 @@ static char *join(const char *directory, size_t directory_bytes, const char *fil
     return path;
 }
 
-/* Looks for the file with the next number beside @path. *@next is NULL if there is
- * none. enum cpti_exit. */
+/* Looks beside @path for the file with the next number; *@next is NULL if there is none.
+ * enum cpti_exit. */
 static int find_next(const char *path, char **next)
 {
     const char *slash = strrchr(path, '/');
@@ -159,7 +160,7 @@ static int find_next(const char *path, char **next)
         struct parts parts;
 
         if (read_parts(file, &own) && read_parts(entry->d_name, &parts) &&
-            goes_on(file, &own, entry->d_name, &parts) && parts.number < least) {
+            continues(file, &own, entry->d_name, &parts) && parts.number < least) {
             free(*next);
             *next = join(path, directory_bytes, entry->d_name);
             least = parts.number;

@@ -3,8 +3,8 @@
 /*
  * log_merge.c - several logs, their records in the order of time; see log_merge.h
  *
- * The logs that still have a record stand in a heap: each place is not later than the
- * two below it (of place i they are 2i + 1 and 2i + 2), so the earliest is on top.
+ * The logs that still have a record are in a heap: the record of place i is not later
+ * than those of the places 2i + 1 and 2i + 2, so the earliest one is at place 0.
  */
 #include "cpt/cli/gather/log_merge.h"
 
@@ -18,7 +18,7 @@ struct source {
     struct cpti_input input;
     struct cpti_log_walk walk;
     struct cpt_record record;
-    size_t number; /* of equal times the log named first comes first */
+    size_t number; /* at equal times the log named first comes first */
 };
 
 struct heap {
@@ -26,7 +26,7 @@ struct heap {
     size_t count;
 };
 
-static int is_before(const struct source *left, const struct source *right)
+static bool is_before(const struct source *left, const struct source *right)
 {
     if (left->record.start_unix_ns != right->record.start_unix_ns) {
         return left->record.start_unix_ns < right->record.start_unix_ns;
@@ -34,7 +34,7 @@ static int is_before(const struct source *left, const struct source *right)
     return left->number < right->number;
 }
 
-/* Puts the source at @at, which may be too late for its place, where it belongs. */
+/* Moves the source at @at, which may be too late for its place, down to its place. */
 static void sink(struct heap *heap, size_t at)
 {
     for (;;) {
@@ -63,13 +63,13 @@ static int end_source(struct source *source, int status)
     return status;
 }
 
-/* The first record of a log. *@is_end if there is none to come, be it for a failure. */
+/* Opens a log and reads its first record. *@is_end if there is none, or it failed. */
 static int open_source(struct source *source, const struct cpti_log_walk *like,
-                       const char *path, int *is_end)
+                       const char *path, bool *is_end)
 {
     int status = cpti_input_open(&source->input, path);
 
-    *is_end = 1;
+    *is_end = true;
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
@@ -83,17 +83,17 @@ static int open_source(struct source *source, const struct cpti_log_walk *like,
         status = cpti_log_walk_next(&source->walk, &source->record, is_end);
     }
     if (status != CPTI_EXIT_DONE || *is_end) {
-        *is_end = 1;
+        *is_end = true;
         status = end_source(source, status);
     }
     return status;
 }
 
-/* Tells of the record on top and goes on to the next one of its log. */
+/* Hands on the record at place 0, and reads the next one of its log. */
 static int take_top(struct heap *heap)
 {
     struct source *source = heap->all[0];
-    int is_end = 0;
+    bool is_end = false;
     int status = source->walk.record(&source->walk, &source->record);
 
     if (status == CPTI_EXIT_DONE) {
@@ -121,11 +121,11 @@ int cpti_log_merge(const struct cpti_log_walk *like, const char *const *paths,
         status = cpti_failed("out of memory");
     }
     for (size_t i = 0; i < path_count; i++) {
-        int is_end = 0;
-        const int failed = open_source(&sources[i], like, paths[i], &is_end);
+        bool is_end = false;
+        const int exit_status = open_source(&sources[i], like, paths[i], &is_end);
 
         sources[i].number = i;
-        status = failed != CPTI_EXIT_DONE ? failed : status;
+        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
         if (!is_end) {
             heap.all[heap.count++] = &sources[i];
         }
@@ -134,9 +134,9 @@ int cpti_log_merge(const struct cpti_log_walk *like, const char *const *paths,
         sink(&heap, i);
     }
     while (heap.count != 0) {
-        const int failed = take_top(&heap);
+        const int exit_status = take_top(&heap);
 
-        status = failed != CPTI_EXIT_DONE ? failed : status;
+        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
     }
     free(heap.all);
     free(sources);

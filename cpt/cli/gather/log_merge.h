@@ -3,9 +3,9 @@
 /*
  * log_merge.h - several logs, their records in the order of time
  *
- * Of each log one record is at hand, and the earliest of those comes next. A log holds
- * its records nearly in the order in which requests arrived (they are written when they
- * end); what is out of order in one log stays so.
+ * One record of each log is at hand, and the earliest of these comes next. A log has its
+ * records nearly in the order in which requests arrived, as they are written when they
+ * end. Records that are out of order in one log stay so.
  */
 #ifndef CPTI_CLI_LOG_MERGE_H
 #define CPTI_CLI_LOG_MERGE_H
@@ -13,9 +13,9 @@
 #include "cpt/cli/gather/log_walk.h"
 
 /*
- * Walks over the logs @paths at once; each has a walk of its own, made as @like, whose
- * `record` is told of each record. One that cannot be opened or fails is left behind.
- * enum cpti_exit: the worst of all.
+ * Walks over all logs at @paths at once. Each has a copy of the walk @like, whose `record`
+ * is called for each record. A log that cannot be opened, or fails, is given up, and the
+ * others go on. enum cpti_exit: that of the last log that failed.
  */
 int cpti_log_merge(const struct cpti_log_walk *like, const char *const *paths,
                    size_t path_count);

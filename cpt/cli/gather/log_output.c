@@ -8,9 +8,9 @@
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_index.h"
 
-enum { ZSTD_LEVEL = 3 }; /* what zstd takes if one does not say */
+enum { ZSTD_LEVEL = 3 }; /* the default of zstd */
 
-/* A write that fails is remembered by the stream; cpti_output_commit() says so. */
+/* The stream remembers a failed write; cpti_output_commit() reports it. */
 static void put(struct cpti_log_output *log, const void *data, size_t bytes)
 {
     (void)cpti_output_write(&log->output, data, bytes);
@@ -26,7 +26,7 @@ static void deinit(struct cpti_log_output *log)
 }
 
 int cpti_log_output_open(struct cpti_log_output *log, const char *path,
-                         int is_compressed)
+                         bool is_compressed)
 {
     unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
     int status;

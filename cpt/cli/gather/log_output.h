@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * log_output.h - a path log written by the tool: records of others, as they are
+ * log_output.h - a path log written by the tool: unchanged records of other logs
  *
- * Records are copied byte by byte, also what this version does not know of them, into
- * blocks of the usual size, with an index behind the last one. The file is whole or
- * absent, as in files.h.
+ * Records are copied byte by byte, with fields that this version does not know, into
+ * blocks of the usual size; an index follows the last one. The file is whole or absent,
+ * as in files.h.
  */
 #ifndef CPTI_CLI_LOG_OUTPUT_H
 #define CPTI_CLI_LOG_OUTPUT_H
 
 #include "cpt/cli/base/files.h"
 #include "cpt/cpt_name.h"
+
+#include <stdbool.h>
 
 struct cpt_log_block;
 struct cpt_log_index;
@@ -27,15 +29,15 @@ struct cpti_log_output {
 /* Opens @path for writing; "-" is standard output. Its blocks are compressed if
  * @is_compressed. enum cpti_exit. */
 int cpti_log_output_open(struct cpti_log_output *log, const char *path,
-                         int is_compressed);
+                         bool is_compressed);
 
 /* Adds one record, as cpt_log_reader_bytes() gives it. enum cpti_exit. */
 int cpti_log_output_add(struct cpti_log_output *log, struct cpt_bytes record);
 
-/* Completes the log and puts it in its place. enum cpti_exit. Ends it in any case. */
+/* Completes the log and moves it to its path. enum cpti_exit. Ends it in any case. */
 int cpti_log_output_commit(struct cpti_log_output *log);
 
-/* Removes what has been written. Ends the log. */
+/* Removes the unfinished file. Ends the log. */
 void cpti_log_output_abort(struct cpti_log_output *log);
 
 #endif

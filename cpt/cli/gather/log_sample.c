@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* log_sample.c - a sample of the records that one walks over; see log_sample.h */
+/* log_sample.c - a sample of the records of a walk; see log_sample.h */
 #include "cpt/cli/gather/log_sample.h"
 
 #include "cpt/cli/base/output.h"
@@ -16,15 +16,15 @@ int cpti_log_sample_add(struct cpti_log_walk *walk, const struct cpt_record *rec
     const struct cpti_sampled kept = {.weight = weight};
     const size_t place = cpti_sample_draw(sample);
     const struct cpt_path *path;
-    int failed;
+    int exit_status;
 
     if (place == SIZE_MAX) {
         return CPTI_EXIT_DONE;
     }
-    failed = cpti_log_path(walk, record, &path);
+    exit_status = cpti_log_path(walk, record, &path);
     if (path == NULL) {
-        sample->met_count--; /* as if it had not been there */
-        return failed;
+        sample->met_count--; /* as if it were not in the log */
+        return exit_status;
     }
     return cpti_sample_put(sample, place, cpt_log_reader_bytes(walk->reader), &kept) ==
                    CPT_OK
@@ -32,7 +32,7 @@ int cpti_log_sample_add(struct cpti_log_walk *walk, const struct cpt_record *rec
                : cpti_failed("out of memory");
 }
 
-void cpti_log_sample_say(const struct cpti_sample *sample, uint64_t seed)
+void cpti_log_sample_warn(const struct cpti_sample *sample, uint64_t seed)
 {
     cpti_warn("a sample of %zu of %" PRIu64 " records, seed %" PRIu64, sample->count,
               sample->met_count, seed);
@@ -46,7 +46,7 @@ static int compare(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-/* A reader that only decodes. */
+/* A cpt_log_read_fn for a reader that only decodes. */
 static cpt_status read_nothing(void *context, void *buffer, size_t capacity,
                                size_t *bytes)
 {
@@ -57,8 +57,8 @@ static cpt_status read_nothing(void *context, void *buffer, size_t capacity,
     return CPT_OK;
 }
 
-static int tell(const struct cpti_sampled *sampled, struct cpt_log_reader *reader,
-                struct cpt_path *path, cpti_sampled_fn each, void *context)
+static int call_with(const struct cpti_sampled *sampled, struct cpt_log_reader *reader,
+                     struct cpt_path *path, cpti_sampled_fn each, void *context)
 {
     const struct cpt_bytes data = {(const char *)sampled->data, sampled->data_bytes};
     struct cpt_record record;
@@ -68,7 +68,7 @@ static int tell(const struct cpti_sampled *sampled, struct cpt_log_reader *reade
     if (status == CPT_OK) {
         status = cpt_record_path(&record, NULL, path, NULL);
     }
-    /* both were decoded before */
+    /* both succeeded before, when the record was drawn */
     return status == CPT_OK ? each(context, sampled, &record, path)
                             : cpti_failed("%s", cpt_status_sentence(status));
 }
@@ -87,7 +87,7 @@ int cpti_log_sample_each(struct cpti_sample *sample, cpti_sampled_fn each,
         qsort(sample->kept, sample->count, sizeof *sample->kept, compare);
     }
     for (size_t i = 0; i < sample->count && status == CPTI_EXIT_DONE; i++) {
-        status = tell(&sample->kept[i], reader, path, each, context);
+        status = call_with(&sample->kept[i], reader, path, each, context);
     }
     cpt_log_reader_free(reader);
     cpt_path_free(path);

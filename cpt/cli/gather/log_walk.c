@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of one file; the rest is counted. And progress is shown after this time, this often.
- */
+/* The most messages of a file; others are counted. Progress is shown after
+ * PROGRESS_FIRST_NS, then every PROGRESS_NEXT_NS. */
 enum { MESSAGES_MAX = 10, PROGRESS_RECORDS = 4096 };
 #define PROGRESS_FIRST_NS UINT64_C(1000000000)
 #define PROGRESS_NEXT_NS  UINT64_C(200000000)
@@ -34,8 +34,8 @@ const struct cpti_option cpti_log_options[] = {
 int cpti_refuse_gzip(const struct cpti_input *input)
 {
     return cpti_failed(
-        "%s: is a profile: it holds averages without their variances, so "
-        "no interval can be told; compare profiles by 'go tool pprof "
+        "%s: is a profile: it holds averages without their variances, which intervals "
+        "need; compare profiles by 'go tool pprof "
         "-unit=ms -nodefraction=0 -edgefraction=0 -top -diff_base=BASE "
         "NEW', or give the path logs here",
         cpti_input_name(input));
@@ -54,8 +54,8 @@ int cpti_log_expect(const struct cpti_input *input)
     return CPTI_EXIT_DONE;
 }
 
-static void say_damage(struct cpti_log_walk *walk, const char *sentence,
-                       uint64_t record, uint64_t offset)
+static void report_damage(struct cpti_log_walk *walk, const char *sentence,
+                          uint64_t record, uint64_t offset)
 {
     walk->damage_count++;
     if (walk->is_quiet || walk->damage_count > MESSAGES_MAX) {
@@ -79,8 +79,8 @@ uint64_t cpti_log_record_number(const struct cpti_log_walk *walk)
 int cpti_log_skip(struct cpti_log_walk *walk, const char *sentence)
 {
     walk->skipped_count++;
-    say_damage(walk, sentence, cpti_log_record_number(walk),
-               cpt_log_reader_offset(walk->reader));
+    report_damage(walk, sentence, cpti_log_record_number(walk),
+                  cpt_log_reader_offset(walk->reader));
     return walk->stops_at_error ? CPTI_EXIT_FAILED : CPTI_EXIT_DONE;
 }
 
@@ -112,14 +112,14 @@ uint64_t cpti_log_walked(void)
     return atomic_load_explicit(&walked, memory_order_relaxed);
 }
 
-/* A line on the terminal that is written over and over; gone when we are done. */
-static void show_progress(struct cpti_log_walk *walk, int is_end)
+/* Shows progress in one line of the terminal, which the end clears. */
+static void show_progress(struct cpti_log_walk *walk, bool is_end)
 {
     const struct cpti_input *input = walk->input;
     const uint64_t now_ns = cpt_clock_now_ns(cpt_clock_monotonic());
 
     if (is_end) {
-        (void)fputs(walk->shows_progress == 2 ? "\r\033[K" : "", stderr);
+        (void)fputs(walk->has_shown_progress ? "\r\033[K" : "", stderr);
         return;
     }
     if (walk->progress_ns == 0) {
@@ -129,7 +129,7 @@ static void show_progress(struct cpti_log_walk *walk, int is_end)
         return;
     }
     walk->progress_ns = now_ns + PROGRESS_NEXT_NS;
-    walk->shows_progress = 2;
+    walk->has_shown_progress = true;
     (void)fprintf(stderr, "\r%s: %" PRIu64 " records", cpti_input_name(input),
                   walk->record_count);
     if (input->total_bytes != 0) {
@@ -139,15 +139,15 @@ static void show_progress(struct cpti_log_walk *walk, int is_end)
     (void)fputs("\033[K", stderr);
 }
 
-static void pass_step(struct cpti_log_walk *walk)
+static void count_step(struct cpti_log_walk *walk)
 {
     (void)atomic_fetch_add_explicit(&walked, PROGRESS_RECORDS, memory_order_relaxed);
     if (walk->shows_progress) {
-        show_progress(walk, 0);
+        show_progress(walk, false);
     }
 }
 
-/* What the reader met instead of a record. */
+/* Reports what the reader met instead of a record. enum cpti_exit: whether to go on. */
 static int meet_damage(struct cpti_log_walk *walk, cpt_status status,
                        const struct cpt_error *error)
 {
@@ -165,7 +165,7 @@ static int meet_damage(struct cpti_log_walk *walk, cpt_status status,
     case CPT_CORRUPT:
     case CPT_LIMIT:
     case CPT_VERSION:
-        say_damage(walk, sentence, 0, error->offset);
+        report_damage(walk, sentence, 0, error->offset);
         return walk->stops_at_error ? CPTI_EXIT_FAILED : CPTI_EXIT_DONE;
     case CPT_IO:
         return cpti_failed("%s: cannot be read: %s", cpti_input_name(walk->input),
@@ -176,39 +176,39 @@ static int meet_damage(struct cpti_log_walk *walk, cpt_status status,
 }
 
 int cpti_log_walk_next(struct cpti_log_walk *walk, struct cpt_record *record,
-                       int *is_end)
+                       bool *is_end)
 {
-    *is_end = 0;
+    *is_end = false;
     for (;;) {
         struct cpt_error error;
         cpt_status status;
-        int failed;
+        int exit_status;
 
-        error.status = CPT_OK; /* not all of it: it is large, and records are many */
+        error.status = CPT_OK; /* not the whole struct: it is large, and this is hot */
         error.offset = 0;
         error.sentence[0] = '\0';
         status = cpt_log_reader_next(walk->reader, record, &error);
 
         if (status == CPT_END) {
-            *is_end = 1;
+            *is_end = true;
             return CPTI_EXIT_DONE;
         }
         if (status == CPT_OK) {
             walk->record_count++;
             if (walk->record_count % PROGRESS_RECORDS == 0) {
-                pass_step(walk);
+                count_step(walk);
             }
             return CPTI_EXIT_DONE;
         }
-        failed = meet_damage(walk, status, &error);
-        if (failed != CPTI_EXIT_DONE) {
-            return failed;
+        exit_status = meet_damage(walk, status, &error);
+        if (exit_status != CPTI_EXIT_DONE) {
+            return exit_status;
         }
     }
 }
 
-/* The end of the story of a damaged log. */
-static int sum_up(const struct cpti_log_walk *walk)
+/* Reports how much of a damaged log was skipped. enum cpti_exit. */
+static int report_skipped(const struct cpti_log_walk *walk)
 {
     const struct cpt_log_counts *counts = cpt_log_reader_counts(walk->reader);
     const uint64_t skipped = walk->skipped_count + walk->lost_count;
@@ -252,7 +252,7 @@ size_t cpti_log_cut(struct cpti_input *input, struct cpt_log_part *parts,
     return count;
 }
 
-/* Goes where the part begins that is to be walked. */
+/* Moves to where the part begins. */
 static int begin_part(const struct cpti_log_walk *walk,
                       struct cpt_log_reader_options *options)
 {
@@ -291,11 +291,11 @@ int cpti_log_walk_begin(struct cpti_log_walk *walk)
 int cpti_log_walk_end(struct cpti_log_walk *walk, int status)
 {
     if (walk->reader != NULL) {
-        show_progress(walk, 1);
+        show_progress(walk, true);
         walk->lost_count = cpt_log_reader_counts(walk->reader)->skipped_records;
         walk->passed_count = cpt_log_reader_counts(walk->reader)->passed_records;
         if (status == CPTI_EXIT_DONE) {
-            status = sum_up(walk);
+            status = report_skipped(walk);
         }
     }
     cpt_log_reader_free(walk->reader);
@@ -309,7 +309,7 @@ int cpti_log_walk_end(struct cpti_log_walk *walk, int status)
 int cpti_log_walk(struct cpti_log_walk *walk)
 {
     int status = cpti_log_walk_begin(walk);
-    int is_end = 0;
+    bool is_end = false;
 
     while (status == CPTI_EXIT_DONE && !is_end) {
         struct cpt_record record;

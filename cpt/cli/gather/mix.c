@@ -86,7 +86,7 @@ static int add_request(void *context, const struct cpt_record *record,
     }
     status = cpt_tree_add(stratum->stacks[side->index], path, weight);
     if (status != CPT_OK) {
-        return cpti_failed("%s", cpt_status_sentence(status));
+        return cpti_status_exit(status);
     }
     stratum->weights[side->index] += (double)weight;
     views = &stratum->views_of[side->index];
@@ -182,7 +182,7 @@ int cpti_mix_check(const struct cpti_mix *mix, const struct cpti_gather *gathers
 {
     for (size_t i = 0; i < 2; i++) {
         if (gathers[i].met_tree) {
-            return cpti_usage("%s: a tree does not know which requests had what '%s'; "
+            return cpti_usage("%s: a tree does not know the '%s' of its requests; "
                               "give the path log it was made from",
                               gathers[i].what, cpti_quoted(mix->key));
         }

@@ -17,7 +17,7 @@ struct loading {
     const char *address;
     struct cpti_store *store;
     uint64_t loaded_count;
-    int has_failed; /* the database did not take something */
+    bool has_failed; /* the database refused a record */
 };
 
 static int load_record(struct cpti_log_walk *walk, const struct cpt_record *record)
@@ -27,15 +27,15 @@ static int load_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     const struct cpt_path *path;
     struct cpt_error error = {0};
     cpt_status status;
-    int failed;
+    int exit_status;
 
     if (weight == 0 && !record->is_forced) {
         return cpti_log_skip(walk,
                              "its sampling probability is not above 0 and up to 1");
     }
-    failed = cpti_log_path(walk, record, &path);
+    exit_status = cpti_log_path(walk, record, &path);
     if (path == NULL) {
-        return failed;
+        return exit_status;
     }
     if (cpt_path_sum_ns(path) > CPT_TREE_TIME_MAX) {
         return cpti_log_skip(walk, "it took longer than a tree can hold");
@@ -47,13 +47,13 @@ static int load_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     return cpti_store_exit_status(loading->address, status, &error);
 }
 
-static int load_log(struct loading *loading, const struct cpti_store_load_how *how,
-                    const char *path)
+static int load_log(struct loading *loading,
+                    const struct cpti_store_load_options *options, const char *path)
 {
     struct cpti_input input;
     struct cpti_log_walk walk = {
         .input = &input,
-        .stops_at_error = how->stops_at_error,
+        .stops_at_error = options->stops_at_error,
         .record = load_record,
         .context = loading,
     };
@@ -70,33 +70,34 @@ static int load_log(struct loading *loading, const struct cpti_store_load_how *h
     return status;
 }
 
-static int load_logs(struct loading *loading, const struct cpti_store_load_how *how,
+static int load_logs(struct loading *loading,
+                     const struct cpti_store_load_options *options,
                      const char *const *paths, size_t path_count)
 {
     struct cpt_error error = {0};
     int status = cpti_store_exit_status(
         loading->address, cpti_store_create(loading->store, &error), &error);
-    int failed;
+    int exit_status;
 
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
     for (size_t i = 0; i < path_count; i++) {
-        failed = load_log(loading, how, paths[i]);
-        status = failed != CPTI_EXIT_DONE ? failed : status;
+        exit_status = load_log(loading, options, paths[i]);
+        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
         if (loading->has_failed) {
             return status;
         }
-        if (status != CPTI_EXIT_DONE && how->stops_at_error) {
+        if (status != CPTI_EXIT_DONE && options->stops_at_error) {
             break;
         }
     }
-    failed = cpti_store_exit_status(
+    exit_status = cpti_store_exit_status(
         loading->address, cpti_store_load_end(loading->store, &error), &error);
-    return failed != CPTI_EXIT_DONE ? failed : status;
+    return exit_status != CPTI_EXIT_DONE ? exit_status : status;
 }
 
-int cpti_store_load(const char *address, const struct cpti_store_load_how *how,
+int cpti_store_load(const char *address, const struct cpti_store_load_options *options,
                     const char *const *paths, size_t path_count)
 {
     struct loading loading = {.address = address};
@@ -105,9 +106,9 @@ int cpti_store_load(const char *address, const struct cpti_store_load_how *how,
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
-    cpti_store_retry_for(loading.store, (unsigned)how->retry_seconds);
-    cpti_store_batch_rows(loading.store, how->batch_rows);
-    status = load_logs(&loading, how, paths, path_count);
+    cpti_store_retry_for(loading.store, (unsigned)options->retry_seconds);
+    cpti_store_batch_rows(loading.store, options->batch_rows);
+    status = load_logs(&loading, options, paths, path_count);
     cpti_store_close(loading.store);
     if (status == CPTI_EXIT_DONE) {
         (void)printf("%" PRIu64 " requests\n", loading.loaded_count);

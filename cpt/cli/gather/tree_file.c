@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* The longest tree file that is read: it has to fit the memory beside its tree. */
+/* The longest tree file: it is held in memory beside its tree. */
 #define TREE_BYTES_MAX ((size_t)1 << 32)
 
 int cpti_tree_read(struct cpti_input *input, struct cpt_tree **tree)
@@ -40,7 +40,7 @@ int cpti_tree_write(const char *path, const struct cpt_tree *tree)
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
-    /* what could not be written is said by the commit */
+    /* the commit reports failed writes */
     if (cpt_tree_write(NULL, tree, cpti_output_write, &output) == CPT_NO_MEMORY) {
         cpti_output_abort(&output);
         return cpti_failed("out of memory");

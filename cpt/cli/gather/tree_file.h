@@ -20,8 +20,8 @@ int cpti_tree_read(struct cpti_input *input, struct cpt_tree **tree);
 int cpti_tree_write(const char *path, const struct cpt_tree *tree);
 
 /*
- * Adds all of *@from to *@tree, whichever way is less work: each may be the other one
- * afterwards. Free both. Errors of cpt_tree_merge(); after one neither is of use.
+ * Adds *@from to *@tree. May swap them first, as adding the smaller one is less work;
+ * the caller frees both. Errors of cpt_tree_merge(); after one neither is usable.
  */
 cpt_status cpti_tree_absorb(struct cpt_tree **tree, struct cpt_tree **from);
 

@@ -54,8 +54,7 @@ static int add_request(void *context, const struct cpt_record *record,
                 cpt_tree_add(views->inclusive[by], cpt_view_inclusive(view), weight);
         }
     }
-    return status == CPT_OK ? CPTI_EXIT_DONE
-                            : cpti_failed("%s", cpt_status_sentence(status));
+    return cpti_status_exit(status);
 }
 
 static void *split(const void *context)
