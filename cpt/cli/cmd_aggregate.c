@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* cmd_aggregate.c - cpt aggregate: many requests to one tree, kept in a file */
+/* cmd_aggregate.c - cpt aggregate: puts many requests into one tree, in a file */
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/base/output.h"
@@ -19,9 +19,9 @@ static int run(const struct cpti_arguments *arguments)
     }
     status = cpti_gather_operands(arguments, &tree, &is_usable);
     if (is_usable) {
-        const int failed = cpti_tree_write(cpti_value(arguments, "output"), tree);
+        const int exit_status = cpti_tree_write(cpti_value(arguments, "output"), tree);
 
-        status = failed != CPTI_EXIT_DONE ? failed : status;
+        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
     }
     cpt_tree_free(tree);
     return status;
@@ -30,39 +30,36 @@ static int run(const struct cpti_arguments *arguments)
 static const struct cpti_option options[] = {
     {"output", 'o', "FILE", "write the tree to FILE", NULL},
     {"jobs", 'j', "COUNT",
-     "read COUNT files, or pieces of large ones, at a time; default: as many as "
-     "there are processors",
+     "read COUNT files, or pieces of large ones, at a time; default: the number of "
+     "processors",
      NULL},
     {"no-source", 0, NULL,
-     "do not note in the tree which files it was made of; there is room for 4,096",
-     NULL},
+     "do not note the names of the files in the tree; it has room for 4,096", NULL},
     {"allow-empty", 0, NULL,
-     "write a tree also if no request is selected, as some part of a large job may "
-     "have none",
+     "write a tree even if no request is selected, as in some part of a large job",
      NULL},
     {0},
 };
 
 static const struct cpti_example examples[] = {
     {"cpt aggregate -o monday.cpttree monday/*.cptlog",
-     "a day of many logs, to be kept when the logs are gone"},
+     "a day of many logs, as one file that you keep when the logs are gone"},
     {"cpt aggregate -o week.cpttree *day.cpttree",
-     "trees put together: the same as if made of all their logs"},
+     "the tree of a week from trees of days: the same as from all logs"},
     {0},
 };
 
 const struct cpti_command cpti_command_aggregate = {
     .name = "aggregate",
-    .summary = "put path logs together to one tree with statistics",
+    .summary = "put path logs together into one tree with statistics",
     .usages = {"[OPTION]... -o FILE LOG|TREE..."},
     .description =
         "Adds the critical paths of all selected requests to one tree of stacks with "
-        "exact "
-        "sums, and writes it to a file, which every other command takes in place of "
-        "the "
-        "logs. Trees can be put together in any order; the result is the same, bit for "
-        "bit. Several logs are read at the same time, each by a thread of its own.\n"
-        "\n" CPTI_SELECT_TEXT " From a tree nothing can be selected any more.",
+        "exact sums, and writes it to a file. Every other command takes this file in "
+        "place of the logs. Trees can be put together in any order; the result is the "
+        "same, bit for bit. Several logs are read at the same time, each by its own "
+        "thread.\n"
+        "\n" CPTI_SELECT_TEXT " You cannot select requests from a tree.",
     .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * cmd_diff.c - cpt diff: what became slower, and is it more than noise
+ * cmd_diff.c - cpt diff: what became slower, and whether it is more than noise
  *
- * Two trees from two operands, or two selections of the same logs, which are read once.
+ * The two sets are two operands, or two selections of the same logs, which are read
+ * once.
  */
 #include "cpt/cli/print/diff_print.h"
 #include "cpt/cli/gather/log_walk.h"
@@ -12,16 +13,17 @@
 #include "aggregate/cpt_tree.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* --- The command --- */
 
-/* Terms of one set that are compared with those of the other. */
+/* The most terms of a set that are compared. */
 enum { TERMS_MAX = 256 };
 
-/* What was asked for. */
-struct request {
+/* One run of the command. */
+struct diff_command {
     const struct cpti_arguments *arguments;
     enum cpti_by by;
     enum cpti_diff_format format;
@@ -33,48 +35,48 @@ struct request {
     struct cpti_mix mix; /* key NULL: none */
 };
 
-static int show(struct request *request)
+static int show(struct diff_command *command)
 {
     struct cpti_diff_print print = {
-        .gathers = request->gathers,
-        .by = request->by,
-        .format = request->format,
-        .rows_max = request->rows_max,
-        .conditions = &request->conditions,
-        .mix = request->mix.key != NULL ? &request->mix : NULL,
+        .gathers = command->gathers,
+        .by = command->by,
+        .format = command->format,
+        .rows_max = command->rows_max,
+        .conditions = &command->conditions,
+        .mix = command->mix.key != NULL ? &command->mix : NULL,
     };
     struct cpt_diff *diff = NULL;
     int status = CPTI_EXIT_DONE;
 
     for (size_t i = 0; i < 2 && status == CPTI_EXIT_DONE; i++) {
-        status = cpti_views_check(&request->views[i], &request->gathers[i]);
+        status = cpti_views_check(&command->views[i], &command->gathers[i]);
     }
     if (status == CPTI_EXIT_DONE && print.mix != NULL) {
-        status = cpti_mix_check(print.mix, request->gathers);
+        status = cpti_mix_check(print.mix, command->gathers);
     }
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
     diff = print.mix != NULL
-               ? cpti_mix_diff(print.mix, request->by)
-               : cpti_views_diff(request->gathers, request->views, request->by);
+               ? cpti_mix_diff(print.mix, command->by)
+               : cpti_views_diff(command->gathers, command->views, command->by);
     if (diff == NULL) {
         return CPTI_EXIT_FAILED;
     }
     print.diff = diff;
-    status = cpti_conditions_test(&request->conditions, request->gathers,
-                                  request->views, print.mix);
+    status = cpti_conditions_test(&command->conditions, command->gathers,
+                                  command->views, print.mix);
     if (status == CPTI_EXIT_DONE) {
         status = cpti_diff_print(&print);
     }
     if (status == CPTI_EXIT_DONE) {
-        status = cpti_conditions_say(&request->conditions);
+        status = cpti_conditions_say(&command->conditions);
     }
     cpt_diff_free(diff);
     return status;
 }
 
-/* --top: rows that are shown. */
+/* Reads --top. enum cpti_exit. */
 static int read_rows(const struct cpti_arguments *arguments, uint32_t *rows_max)
 {
     const char *text = cpti_value(arguments, "top");
@@ -103,16 +105,16 @@ static int gather_selections(const struct cpti_arguments *arguments,
 
     for (size_t i = 0; i < 2; i++) {
         const char *expression = cpti_value(arguments, names[i]);
-        int failed;
+        int exit_status;
 
         if (expression == NULL) {
             return cpti_usage("'cpt diff' takes --base and --new together: the option "
                               "'--%s' is missing",
                               names[i]);
         }
-        failed = cpti_selection_add(gathers[i].selection, names[i], expression);
-        if (failed != CPTI_EXIT_DONE) {
-            return failed;
+        exit_status = cpti_selection_add(gathers[i].selection, names[i], expression);
+        if (exit_status != CPTI_EXIT_DONE) {
+            return exit_status;
         }
     }
     return cpti_gather(gathers, 2, arguments->operands, arguments->operand_count,
@@ -121,8 +123,8 @@ static int gather_selections(const struct cpti_arguments *arguments,
 
 /* --- Do the two sets differ in one thing? --- */
 
-/* What a selection consists of: values of a note, those of "where" taken apart at each
- * "and" that stands in no brackets and no quotes. */
+/* The terms of a selection: the values of a note, those of "where" split at each "and"
+ * that is outside of brackets and quotes. */
 struct terms {
     struct cpt_bytes terms[TERMS_MAX];
     size_t count;
@@ -141,7 +143,7 @@ static void add_term(struct terms *terms, const char *from, const char *to)
     }
 }
 
-static void take_apart(struct terms *terms, const char *text)
+static void split_terms(struct terms *terms, const char *text)
 {
     const char *from = text;
     char quote = '\0';
@@ -170,13 +172,12 @@ static void read_terms(struct terms *terms, const struct cpt_tree *tree,
         const struct cpt_tree_note_entry note = cpt_tree_note_at(tree, i);
 
         if (note.value != NULL && strcmp(note.key, key) == 0) {
-            take_apart(terms, note.value);
+            split_terms(terms, note.value);
         }
     }
 }
 
-/* The next byte of @term from *@at on that is no blank outside of quotes; 0 at the end.
- */
+/* The next byte of @term from *@at on, without blanks outside of quotes; 0 at the end. */
 static char next_byte(struct cpt_bytes term, size_t *at, char *quote)
 {
     char byte;
@@ -196,8 +197,8 @@ static char next_byte(struct cpt_bytes term, size_t *at, char *quote)
     return byte;
 }
 
-/* Whether two terms are written the same but for blanks. */
-static int is_same_term(struct cpt_bytes left, struct cpt_bytes right)
+/* Whether two terms are the same text but for blanks. */
+static bool is_same_term(struct cpt_bytes left, struct cpt_bytes right)
 {
     char quotes[2] = {'\0', '\0'};
     size_t left_at = 0;
@@ -207,13 +208,13 @@ static int is_same_term(struct cpt_bytes left, struct cpt_bytes right)
     do {
         byte = next_byte(left, &left_at, &quotes[0]);
         if (byte != next_byte(right, &right_at, &quotes[1])) {
-            return 0;
+            return false;
         }
     } while (byte != '\0');
-    return 1;
+    return true;
 }
 
-/* Terms that @terms has, but @other has not. */
+/* The number of @terms that @other does not have. */
 static unsigned count_own(const struct terms *terms, const struct terms *other)
 {
     unsigned count = 0;
@@ -229,7 +230,7 @@ static unsigned count_own(const struct terms *terms, const struct terms *other)
     return count;
 }
 
-/* In how many values of the note @key both sets differ. */
+/* The number of values of the note @key in which the sets differ. */
 static unsigned count_terms(const struct cpti_gather *gathers, const char *key)
 {
     struct terms terms[2];
@@ -244,8 +245,8 @@ static unsigned count_terms(const struct cpti_gather *gathers, const char *key)
     return base > other ? base : other;
 }
 
-/* A difference of two sets that differ in several things cannot be put down to any of
- * them, and more requests do not help. Of a window both ends are one thing. */
+/* If the sets differ in several terms, a difference may be due to any of them, and more
+ * requests do not help. Both ends of a window are one term. */
 static void warn_of_terms(const struct cpti_gather *gathers)
 {
     const char *base = cpt_tree_note_find(gathers[0].tree, "entry");
@@ -279,10 +280,11 @@ static int gather_files(const struct cpti_arguments *arguments,
     }
     *is_usable = true;
     for (size_t i = 0; i < 2 && *is_usable; i++) {
-        const int failed = cpti_gather(&gathers[i], 1, &arguments->operands[i], 1,
-                                       cpti_has(arguments, "stop-at-error"), is_usable);
+        const int exit_status =
+            cpti_gather(&gathers[i], 1, &arguments->operands[i], 1,
+                        cpti_has(arguments, "stop-at-error"), is_usable);
 
-        status = failed != CPTI_EXIT_DONE ? failed : status;
+        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
     }
     return status;
 }
@@ -302,91 +304,92 @@ static enum cpti_diff_format format_of(const struct cpti_arguments *arguments)
     return strcmp(given, "markdown") == 0 ? CPTI_DIFF_MARKDOWN : CPTI_DIFF_TEXT;
 }
 
-/* What is needed beside the trees of stacks. */
-static int init_views(struct request *request)
+/* Prepares what is made beside the trees of stacks: views, or a mix. */
+static int init_views(struct diff_command *command)
 {
-    const char *key = cpti_value(request->arguments, "mix");
+    const char *key = cpti_value(command->arguments, "mix");
     const unsigned wanted =
-        1U << request->by | cpti_conditions_wanted(&request->conditions);
+        1U << command->by | cpti_conditions_wanted(&command->conditions);
     int status = CPTI_EXIT_DONE;
 
     if (key != NULL) {
-        return cpti_mix_init(&request->mix, key, wanted, request->gathers);
+        return cpti_mix_init(&command->mix, key, wanted, command->gathers);
     }
     for (size_t i = 0; i < 2 && status == CPTI_EXIT_DONE; i++) {
-        status = cpti_views_init(&request->views[i], wanted, &request->gathers[i]);
+        status = cpti_views_init(&command->views[i], wanted, &command->gathers[i]);
     }
     return status;
 }
 
-static int init_request(struct request *request, const struct cpti_arguments *arguments)
+static int init_command(struct diff_command *command,
+                        const struct cpti_arguments *arguments)
 {
-    int status = cpti_selection_init(&request->selections[0], arguments);
+    int status = cpti_selection_init(&command->selections[0], arguments);
 
-    request->arguments = arguments;
-    request->by = cpti_by_of(arguments);
-    request->format = format_of(arguments);
+    command->arguments = arguments;
+    command->by = cpti_by_of(arguments);
+    command->format = format_of(arguments);
     if (status == CPTI_EXIT_DONE) {
-        status = read_rows(arguments, &request->rows_max);
+        status = read_rows(arguments, &command->rows_max);
     }
     if (status == CPTI_EXIT_DONE) {
-        status = cpti_conditions_init(&request->conditions, arguments);
+        status = cpti_conditions_init(&command->conditions, arguments);
     }
-    request->selections[1] = request->selections[0];
+    command->selections[1] = command->selections[0];
     for (size_t i = 0; i < 2; i++) {
-        request->gathers[i] = (struct cpti_gather){.selection = &request->selections[i],
+        command->gathers[i] = (struct cpti_gather){.selection = &command->selections[i],
                                                    .what = i == 0 ? "base" : "new"};
     }
-    return status == CPTI_EXIT_DONE ? init_views(request) : status;
+    return status == CPTI_EXIT_DONE ? init_views(command) : status;
 }
 
-static void deinit_request(struct request *request)
+static void deinit_command(struct diff_command *command)
 {
     for (size_t i = 0; i < 2; i++) {
-        cpti_views_deinit(&request->views[i]);
-        cpt_tree_free(request->gathers[i].tree);
+        cpti_views_deinit(&command->views[i]);
+        cpt_tree_free(command->gathers[i].tree);
     }
-    cpti_mix_deinit(&request->mix);
-    cpti_conditions_deinit(&request->conditions);
+    cpti_mix_deinit(&command->mix);
+    cpti_conditions_deinit(&command->conditions);
 }
 
 static int run(const struct cpti_arguments *arguments)
 {
-    struct request request = {0};
+    struct diff_command command = {0};
     bool is_usable = false;
-    int status = init_request(&request, arguments);
+    int status = init_command(&command, arguments);
 
     if (status == CPTI_EXIT_DONE) {
         status = cpti_has(arguments, "base") || cpti_has(arguments, "new")
-                     ? gather_selections(arguments, request.gathers, &is_usable)
-                     : gather_files(arguments, request.gathers, &is_usable);
+                     ? gather_selections(arguments, command.gathers, &is_usable)
+                     : gather_files(arguments, command.gathers, &is_usable);
     }
     if (is_usable) {
-        int failed;
+        int exit_status;
 
-        warn_of_terms(request.gathers);
-        failed = show(&request);
-        /* a condition says nothing for sure if requests are missing */
-        status = status == CPTI_EXIT_DONE ? failed : status;
+        warn_of_terms(command.gathers);
+        exit_status = show(&command);
+        /* if requests are missing, no condition holds for sure */
+        status = status == CPTI_EXIT_DONE ? exit_status : status;
     }
-    deinit_request(&request);
+    deinit_command(&command);
     return status;
 }
 
 static const struct cpti_option options[] = {
     {"base", 'b', "EXPR",
-     "the requests to compare with: KEY=VALUE, several with commas "
-     "between, all of which must hold",
+     "the requests to compare with: KEY=VALUE, or several with commas between, "
+     "which must all hold",
      NULL},
     {"new", 'n', "EXPR", "the requests to compare", NULL},
-    {"top", 't', "COUNT", "print only so many rows", NULL},
+    {"top", 't', "COUNT", "print only the first COUNT rows", NULL},
     {"by", 0, "WHAT", "what a row is", CPTI_BY_WORDS},
     {"fail-if", 0, "CONDITION",
-     "exit with 3 if the change is so: 'service(\"B\") > +5% at q<0.01'; may be "
+     "exit with 3 if the condition holds: 'service(\"B\") > +5% at q<0.01'; may be "
      "repeated",
      NULL},
     {"mix", 0, "KEY",
-     "compare as if both had the mix of KEY that the base has: a page, a region", NULL},
+     "compare as if both sets had the base's mix of KEY: of pages, of regions", NULL},
     {"format", 0, "FORMAT", "how to print it", "text markdown json"},
     {"json", 'j', NULL, "print one JSON object with rows; the same as --format json",
      NULL},
@@ -400,7 +403,7 @@ static const struct cpti_example examples[] = {
      "what a release changed in one region"},
     {"cpt diff monday.cpttree tuesday.cptlog", "what a day changed"},
     {"cpt diff --by edge paths.cptlog --base build=41 --new build=42",
-     "which calls a release made slower, as their callers see it"},
+     "which calls a release made slower for their callers"},
     {"cpt diff old.cptlog new.cptlog --fail-if 'total > +3%' >diff.txt || exit 1",
      "a test that fails if requests became slower"},
     {0},
@@ -413,45 +416,43 @@ const struct cpti_command cpti_command_diff = {
     .description =
         "Compares the average critical paths of two sets of requests, stack by stack. "
         "The largest difference stands first, whether slower or faster; nothing is "
-        "dropped. Differences are those of self times, in ms; so they add up to the "
+        "dropped. Differences are those of self times, in ms, so they add up to the "
         "difference of the mean latencies. The columns:\n"
         "\n"
         "  diff ms   the mean of the new set less that of the base\n"
-        "  \u00b195%      with 95 % confidence the true difference is not farther off\n"
+        "  \u00b195%      half the interval that has the true difference with 95 %\n"
+        "            confidence\n"
         "  q         of the rows with at most this q, on average at most the share q\n"
         "            has not changed at all (Welch's test, Benjamini and Hochberg)\n"
         "  change    the difference as a part of the base\n"
         "  share     its part of the whole difference, if that is more than noise\n"
-        "  cause     of what has q < 0.05: more or fewer requests had it (freq), or "
-        "it\n"
-        "            took longer or shorter when they did (size), or both; lost: its\n"
-        "            branch is on fewer paths since another one now takes longer\n"
+        "  cause     for q < 0.05: more or fewer requests had it (freq), or it took\n"
+        "            longer or shorter when they did (size), or both; lost: its "
+        "branch\n"
+        "            is on fewer paths since another one now takes longer\n"
         "\n"
         "The two sets are two files, each a path log or a tree, or two selections of "
-        "the "
-        "same logs. If they differ in more than one term of the selection, a "
-        "difference "
-        "may be due to any of them, and a warning says so.\n"
+        "the same logs. If they differ in more than one term of the selection, a "
+        "warning says that a difference may be due to any of them.\n"
         "\n"
-        "With --by the rows are services, names of components, or edges, wherever they "
-        "stand in a stack. An edge \"A -> B\" is what the calls of B cost A: the time "
-        "of B itself, its queues, the network between them, and blind spots. The "
-        "column "
+        "With --by the rows are services, names of components, or edges, in all stacks "
+        "together. An edge \"A -> B\" is what the calls of B cost A: the time of B "
+        "itself, its queues, the network between them, and blind spots. The column "
         "'with below' is the difference of the time in it or below. This needs path "
         "logs: a tree knows its requests by stack only.\n"
         "\n"
-        "With --mix the new set is compared as if an attribute (or method, or status) "
-        "had the same distribution in it as in the base, value by value. So what only "
-        "comes of more requests for a slow page is not among the differences, and "
-        "pages "
-        "that differ do not make them uncertain. This needs path logs, too; a value "
-        "that only one of the sets has is left out.\n"
+        "With --mix the new set is compared as if it had the base's distribution of an "
+        "attribute (or method, or status), value by value. Then a larger part of "
+        "requests for a slow page is not a difference, and pages that vary do not make "
+        "differences uncertain. This needs path logs, too; a value that only one of "
+        "the "
+        "sets has is left out.\n"
         "\n"
-        "With --fail-if the exit status is 3 if such a change is found, for example in "
-        "a test. A condition is a subject, '>' or '<', an amount, and perhaps the q "
-        "below which it counts (0.01 if it is left out). One whose subject is on no "
-        "path "
-        "at all cannot be judged: then the status is 1, unless another one holds:\n"
+        "With --fail-if the exit status is 3 if a change is found, for example in a "
+        "test. A condition has a subject, '>' or '<', an amount, and perhaps the q "
+        "below which it counts (default: 0.01). If its subject is on no path, it "
+        "cannot "
+        "be judged; then the status is 1, unless another condition holds:\n"
         "\n"
         "  service(\"B\") > +5% at q<0.01     name(\"B: B2\") > 2ms\n"
         "  edge(\"A -> B\") > +10%            stack(\"A: /;A: A1\") < -1ms\n"
@@ -466,9 +467,8 @@ const struct cpti_command cpti_command_diff = {
         "\n"
         "With --json the object has rows, each with stack (root first), base_ns, "
         "new_ns, delta_ns, low_ns, high_ns, q, share_of_change, frequency_ns, size_ns "
-        "(these two add up to delta_ns), lost_path and more. An end of an interval "
-        "that "
-        "is not known, as with a single request, is null. More may be added.",
+        "(these two add up to delta_ns), lost_path and more. An unknown end of an "
+        "interval, as with a single request, is null. More may be added.",
     .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,

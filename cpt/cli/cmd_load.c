@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* A number that an option gives, from @least to @most. enum cpti_exit. */
+/* Reads the number that @option has, if it was given. enum cpti_exit. */
 static int read_number(const struct cpti_arguments *arguments, const char *option,
                        unsigned long least, unsigned long most, unsigned long *number)
 {
@@ -33,15 +33,15 @@ static int read_number(const struct cpti_arguments *arguments, const char *optio
 
 static int run(const struct cpti_arguments *arguments)
 {
-    struct cpti_store_load_how how = {
+    struct cpti_store_load_options load = {
         .stops_at_error = cpti_has(arguments, "stop-at-error"),
         .retry_seconds = 60,
         .batch_rows = 100000,
     };
-    int status = read_number(arguments, "retry-for", 0, 86400, &how.retry_seconds);
+    int status = read_number(arguments, "retry-for", 0, 86400, &load.retry_seconds);
 
     if (status == CPTI_EXIT_DONE) {
-        status = read_number(arguments, "batch", 1, 1000000, &how.batch_rows);
+        status = read_number(arguments, "batch", 1, 1000000, &load.batch_rows);
     }
     if (status != CPTI_EXIT_DONE) {
         return status;
@@ -52,15 +52,14 @@ static int run(const struct cpti_arguments *arguments)
             "not '%s'",
             cpti_quoted(arguments->operands[0]));
     }
-    return cpti_store_load(arguments->operands[0], &how, arguments->operands + 1,
+    return cpti_store_load(arguments->operands[0], &load, arguments->operands + 1,
                            arguments->operand_count - 1);
 }
 
 static const struct cpti_option options[] = {
     {"retry-for", 0, "SECONDS",
-     "try a shard that does not answer again for so long; default: 60", NULL},
-    {"batch", 0, "ROWS", "send a shard so many requests at once; default: 100000",
-     NULL},
+     "how long a shard that does not answer is tried again; default: 60", NULL},
+    {"batch", 0, "ROWS", "requests that a shard gets at once; default: 100000", NULL},
     {0},
 };
 
@@ -79,19 +78,17 @@ const struct cpti_command cpti_command_load = {
                "LOG..."},
     .description =
         "Writes one row for each request to ClickHouse, over HTTP. Every command that "
-        "takes logs to make a tree takes the same address in their place; selecting "
-        "and "
-        "adding up are then done in the database, and the tree is the same, bit for "
-        "bit.\n"
+        "makes a tree of logs takes the same address in their place. The database then "
+        "selects and adds up the requests, and the tree is the same, bit for bit.\n"
         "\n"
-        "HOST:PORT are the HTTP ports of all shards, always in the same order. "
-        "Database "
-        "and tables are made where they are missing. clickhouses:// speaks HTTPS; the "
-        "password is taken from CPT_CLICKHOUSE_PASSWORD.\n"
+        "HOST:PORT are the HTTP ports of all shards, always in the same order. A "
+        "missing database or table is created. clickhouses:// uses HTTPS; the password "
+        "is taken from CPT_CLICKHOUSE_PASSWORD.\n"
         "\n"
-        "A record of a log counts once, however often it is loaded: a log that has "
-        "grown can be loaded again, and so can all logs after a failure. A shard that "
-        "does not answer is tried again; its requests never go to another one.",
+        "A record of a log counts once, however often it is loaded. So you can load a "
+        "log again after it has grown, and all logs again after a failure. A shard "
+        "that "
+        "does not answer is tried again; its requests never go to another shard.",
     .options = {options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 2,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * cmd_log.c - cpt log: the records of path logs, printed, checked or put into another
+ * cmd_log.c - cpt log: prints, checks, selects, merges or repairs records of path logs
  *
- * Forced requests are shown like all others: nothing is averaged here.
+ * Forced requests are shown like all others, as nothing is averaged here.
  */
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/base/json_write.h"
@@ -22,6 +22,7 @@
 #include "wire/cpt_log.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,19 +30,18 @@
 struct log_command {
     struct cpti_selection selection;
     struct cpti_json json;
-    int is_json;
-    int is_check;
-    int follows;
-    struct cpti_log_output *output; /* where records go instead of being printed */
-    struct cpti_sample sample;      /* of them; printed in the end */
+    bool is_json;
+    bool is_check;
+    bool follows;
+    struct cpti_log_output *output; /* gets the records instead of stdout; or NULL */
+    struct cpti_sample sample;      /* printed at the end */
     uint64_t selected_count;        /* of this file */
     uint64_t shown_count;           /* of all files */
 };
 
 /* --- Checking --- */
 
-/* What a record promises beyond what every decoder checks: all of its path hangs below
- * its one entry frame. */
+/* Checks what a decoder does not: that the whole path is below the one entry frame. */
 static int check_record(struct cpti_log_walk *walk, const struct cpt_record *record,
                         const struct cpt_path *path)
 {
@@ -63,7 +63,7 @@ static int check_record(struct cpti_log_walk *walk, const struct cpt_record *rec
 
 /* --- The command --- */
 
-/* Prints a record that is selected, or puts it into another log. */
+/* Prints a selected record, or puts it into another log. */
 static int show_record(struct log_command *command, const struct cpt_record *record,
                        const struct cpt_path *path, struct cpt_bytes bytes)
 {
@@ -87,13 +87,13 @@ static int show_sampled(void *context, const struct cpti_sampled *sampled,
         (struct cpt_bytes){(const char *)sampled->data, sampled->data_bytes});
 }
 
-/* What was drawn, if only a sample was to be had. */
+/* Shows the sample, if there is one. */
 static int show_sample(struct log_command *command)
 {
     if (command->selection.sample_count == 0) {
         return CPTI_EXIT_DONE;
     }
-    cpti_log_sample_say(&command->sample, command->selection.seed);
+    cpti_log_sample_warn(&command->sample, command->selection.seed);
     return cpti_log_sample_each(&command->sample, show_sampled, command);
 }
 
@@ -102,7 +102,7 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     struct log_command *command = walk->context;
     const char *entry = command->selection.entry;
     const struct cpt_path *path;
-    int failed;
+    int exit_status;
 
     if (cpti_selection_has(&command->selection, record) != CPTI_SELECTED ||
         (entry != NULL && !cpt_bytes_equal(record->service, cpt_bytes_of(entry)))) {
@@ -112,9 +112,9 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     if (command->selection.sample_count != 0) {
         return cpti_log_sample_add(walk, record, &command->sample, 1);
     }
-    failed = cpti_log_path(walk, record, &path);
+    exit_status = cpti_log_path(walk, record, &path);
     if (path == NULL) {
-        return failed;
+        return exit_status;
     }
     if (command->is_check) {
         return check_record(walk, record, path);
@@ -122,8 +122,8 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     return show_record(command, record, path, cpt_log_reader_bytes(walk->reader));
 }
 
-/* Prints or checks one file. If it is followed, *@successor is the path of the file
- * that goes on with it, which the caller frees, or NULL. */
+/* Prints or checks one file. If it is followed, *@successor is the path of the file that
+ * continues it, which the caller frees, or NULL. */
 static int run_file(struct log_command *command, const struct cpti_arguments *arguments,
                     const char *file, char **successor)
 {
@@ -159,15 +159,15 @@ static int run_file(struct log_command *command, const struct cpti_arguments *ar
     }
     if (command->follows && (status == CPTI_EXIT_DONE ||
                              (walk.damage_count != 0 && !walk.stops_at_error))) {
-        const int failed = cpti_log_successor(&input, successor);
+        const int exit_status = cpti_log_successor(&input, successor);
 
-        status = status != CPTI_EXIT_DONE ? status : failed;
+        status = status != CPTI_EXIT_DONE ? status : exit_status;
     }
     cpti_input_close(&input);
     return status;
 }
 
-/* Options that exclude each other, or need another one. */
+/* Refuses options that exclude each other, or lack another one. */
 static int check_arguments(const struct cpti_arguments *arguments)
 {
     static const char *const ways[] = {"json", "check", "output", "repair"};
@@ -202,8 +202,9 @@ static int check_arguments(const struct cpti_arguments *arguments)
                 "option '--check' looks at every record, not at a sample");
         }
         if (cpti_has(arguments, "follow")) {
-            return cpti_usage("option '--follow' prints records as they come, but what "
-                              "is in a sample is known only at the end");
+            return cpti_usage(
+                "option '--follow' prints records as they come, but a sample "
+                "is known only at the end");
         }
     }
     if (cpti_has(arguments, "follow") &&
@@ -220,36 +221,36 @@ static int run_files(struct log_command *command,
 
     for (size_t i = 0; i < arguments->operand_count; i++) {
         char *successor = NULL;
-        int failed = run_file(command, arguments, arguments->operands[i], &successor);
+        int exit_status =
+            run_file(command, arguments, arguments->operands[i], &successor);
 
         while (successor != NULL) {
             char *file = successor;
 
-            status = failed != CPTI_EXIT_DONE ? failed : status;
+            status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
             successor = NULL;
-            failed = run_file(command, arguments, file, &successor);
+            exit_status = run_file(command, arguments, file, &successor);
             free(file);
         }
-        status = failed != CPTI_EXIT_DONE ? failed : status;
+        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
     }
     if (status == CPTI_EXIT_DONE || !cpti_has(arguments, "stop-at-error")) {
-        const int failed = show_sample(command);
+        const int exit_status = show_sample(command);
 
-        status = failed != CPTI_EXIT_DONE ? failed : status;
+        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
     }
     return status;
 }
 
-/* The records of all files, in order of time, into a log of their own. What is damaged
- * in the others is left out of it; one that stopped there is not made. */
+/* Writes the records of all files, in the order of time, to a log of their own. Damage is
+ * left out; no log is written if nothing was readable, or damage stops the command. */
 static int run_into(struct log_command *command, const struct cpti_arguments *arguments,
                     const char *path)
 {
     struct cpti_selection *const selection = &command->selection;
     const struct cpti_log_walk like = {
         .stops_at_error = cpti_has(arguments, "stop-at-error"),
-        .forgives =
-            cpti_has(arguments, "repair"), /* what is said is what one repairs */
+        .forgives = cpti_has(arguments, "repair"), /* damage is expected */
         .record = meet_record,
         .context = command,
         .selections = &selection,
@@ -257,23 +258,23 @@ static int run_into(struct log_command *command, const struct cpti_arguments *ar
     };
     struct cpti_log_output output;
     int status = cpti_log_output_open(&output, path, cpti_has(arguments, "compress"));
-    int failed;
+    int exit_status;
 
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
     command->output = &output;
     status = cpti_log_merge(&like, arguments->operands, arguments->operand_count);
-    failed = show_sample(command);
+    exit_status = show_sample(command);
     command->output = NULL;
-    status = failed != CPTI_EXIT_DONE ? failed : status;
+    status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
     if (status != CPTI_EXIT_DONE &&
         (output.record_count == 0 || cpti_has(arguments, "stop-at-error"))) {
         cpti_log_output_abort(&output);
         return status;
     }
-    failed = cpti_log_output_commit(&output);
-    return failed != CPTI_EXIT_DONE ? failed : status;
+    exit_status = cpti_log_output_commit(&output);
+    return exit_status != CPTI_EXIT_DONE ? exit_status : status;
 }
 
 static int run(const struct cpti_arguments *arguments)
@@ -302,8 +303,7 @@ static int run(const struct cpti_arguments *arguments)
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
-    selection->includes_forced =
-        1; /* after their percentiles, which are of the others */
+    selection->includes_forced = 1; /* only now: percentiles are of the others */
     if (selection->sample_count != 0) {
         cpti_sample_init(&command.sample, selection->sample_count, selection->seed);
     }
@@ -317,24 +317,23 @@ static int run(const struct cpti_arguments *arguments)
 static const struct cpti_option options[] = {
     {"json", 'j', NULL, "print a JSON object for each record, one a line", NULL},
     {"check", 'c', NULL,
-     "print no records; check that each one's segments add up to its latency and lie "
-     "below "
-     "its entry frame, and that the index hides no record; exit with 1 if it is not so",
+     "print no records; check that the segments of each one add up to its latency and "
+     "lie below its entry frame, and that the index hides no record; exit with 1 if a "
+     "check fails",
      NULL},
     {"output", 'o', "FILE",
-     "print no records; write those that are selected to FILE, a path log with an "
-     "index; several inputs are merged by time",
+     "print no records; write the selected ones to FILE, a path log with an index; "
+     "several inputs are merged by time",
      NULL},
     {"repair", 0, "FILE",
-     "write all sound records to FILE; what is damaged is said, left out, and no "
+     "write all sound records to FILE; damage is reported and left out, and is no "
      "failure",
      NULL},
-    {"compress", 'z', NULL, "compress what is written, by zstd", NULL},
+    {"compress", 'z', NULL, "compress the written log, by zstd", NULL},
     {"follow", 'f', NULL,
-     "wait at the end of the log for more, until its writer has finished it and begun "
-     "no "
-     "other; a file that the same process goes on with, or that takes its name, is "
-     "followed too",
+     "wait at the end of the log for more, until its writer has finished it and begins "
+     "no other; the next file of the same process, or of the same name, is followed "
+     "too",
      NULL},
     {0},
 };
@@ -343,13 +342,13 @@ static const struct cpti_example examples[] = {
     {"cpt log paths.cptlog | less", "what held up each request"},
     {"cpt log --json --where arm=control paths.cptlog | head -1",
      "the first record of an experiment's arm, for a program"},
-    {"cpt log --check day/*.cptlog", "whether all of it conserves time"},
+    {"cpt log --check day/*.cptlog", "whether every record adds up to its latency"},
     {"cpt log -o slice.cptlog --entry A --since 2h day/*.cptlog",
      "the last two hours of one service, out of many logs, as one"},
     {"cpt log --repair whole.cptlog damaged.cptlog",
-     "what can be read of a damaged log, as a sound one"},
+     "the readable part of a damaged log, as a sound one"},
     {"cpt log --follow A-20261121T060000Z-4711-000000.cptlog",
-     "requests as they come, also of the files that the service begins then"},
+     "requests as they come, also from the next files of the service"},
     {0},
 };
 
@@ -359,41 +358,35 @@ const struct cpti_command cpti_command_log = {
     .usages = {"[OPTION]... LOG...", "--check LOG...", "-o FILE [OPTION]... LOG..."},
     .description =
         "Prints each traced request of the path logs: when it came, how long it took, "
-        "with "
-        "which probability it was traced, what the application noted of it, and its "
-        "critical path as a tree in the order of time. '-' is standard input.\n"
+        "with which probability it was traced, the attributes that the application "
+        "set, "
+        "and its critical path as a tree in the order of time. '-' is standard input.\n"
         "\n"
-        "With --where, --since, --until and --entry only the requests of which all of "
-        "this "
-        "holds are printed. A --where is KEY=VALUE or an expression such as\n"
+        "With --where, --since, --until and --entry it prints only the requests for "
+        "which all of them hold. A --where is KEY=VALUE or an expression such as\n"
         "\n"
         "  arm == \"B\" and latency > p99 and path(\"A: A2\") > 20ms\n"
         "\n"
-        "see cpt-select(7). Forced requests are always among them, and so are inner "
-        "services' own records; percentiles are those of the others. With --sample so "
-        "many of them, in the order of the log.\n"
+        "see cpt-select(7). Forced requests are always included, and so are the "
+        "records "
+        "of inner services; percentiles are those of the others. With --sample it "
+        "prints a sample of them, in the order of the log.\n"
         "\n"
         "With --json the fields of a record are service, method, entry, start_unix_ns, "
         "probability, status, trace_id, latency_ns, failed, forced, random, "
-        "local_root, "
-        "meta (the attributes) and segments, each with stack (root first), kind and "
-        "duration_ns. More may be added.\n"
+        "local_root, meta (the attributes) and segments, each with stack (root first), "
+        "kind and duration_ns. More may be added.\n"
         "\n"
-        "With --output or --repair records are copied as they are, also what this "
-        "version "
-        "does not know of them. Several inputs become one log, in which they are "
-        "merged "
-        "by the time when requests arrived; the index at its end tells what each block "
-        "holds, so that who "
-        "looks "
-        "for a window of time, an entry service, a latency or a key need not read the "
-        "others. Blocks of "
-        "the "
-        "input are passed over in the same way if it ends with an index.\n"
+        "With --output or --repair records are copied unchanged, with fields that this "
+        "version does not know. Several inputs become one log, merged by the times at "
+        "which requests arrived. The index at its end tells what each block holds, so "
+        "a "
+        "search for a window of time, an entry service, a latency or a key reads only "
+        "the blocks that may have it. An index of the input is used in the same way.\n"
         "\n"
-        "What is damaged in a log is said, skipped and counted. A last block that is "
-        "not "
-        "complete, as while a service writes or after it was killed, is no damage.",
+        "Damage in a log is reported, skipped and counted. An incomplete last block, "
+        "as "
+        "while a service writes or after it was killed, is no damage.",
     .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* cmd_merge.c - cpt merge: trees that were made apart become the tree of all */
+/* cmd_merge.c - cpt merge: puts the trees of parts together into one */
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
@@ -65,8 +65,9 @@ static int merge_file(struct cpt_tree **whole, const char *path)
     if (input.kind == CPTI_INPUT_TREE) {
         status = cpti_tree_read(&input, &tree);
     } else {
-        status = cpti_failed("%s: is no tree; 'cpt aggregate' makes one of a path log",
-                             cpti_input_name(&input));
+        status =
+            cpti_failed("%s: is not a tree; 'cpt aggregate' makes one from a path log",
+                        cpti_input_name(&input));
     }
     if (status == CPTI_EXIT_DONE) {
         status = add_tree(whole, cpti_input_name(&input), &tree);
@@ -198,28 +199,27 @@ static const struct cpti_example examples[] = {
     {"cpt merge -o week.cpttree *day.cpttree", "the days of a week"},
     {"parallel cpt aggregate -o {.}.cpttree {} ::: *.cptlog && cpt merge -o "
      "all.cpttree *.cpttree",
-     "each log by a job of its own, wherever it runs"},
+     "each log as a job of its own, on any machine"},
     {0},
 };
 
 const struct cpti_command cpti_command_merge = {
     .name = "merge",
-    .summary = "put trees together to the tree of all their requests",
+    .summary = "put trees together into the tree of all their requests",
     .usages = {"-o FILE TREE..."},
     .description =
         "Adds up trees that 'cpt aggregate' made of parts of the requests, on one "
-        "machine or on many. Sums are whole numbers: in whatever order and in however "
-        "many steps trees are merged, the result is the tree that one run over all the "
-        "logs would have made, bit for bit.\n"
+        "machine or on many. Sums are whole numbers, so the order and the number of "
+        "steps do not matter: the result is the tree that one run over all logs would "
+        "make, bit for bit.\n"
         "\n"
-        "It takes trees only: of a log it has to be said which requests count, which "
-        "is "
-        "what 'cpt aggregate' is for, and that takes trees and logs.\n"
+        "It takes trees only. To select requests of a log, use 'cpt aggregate', which "
+        "takes trees and logs.\n"
         "\n"
-        "One tree for each processor is held beside the result. A tree that was given "
-        "twice "
-        "counts twice. If one cannot be read, or its requests entered at another "
-        "service, nothing is written.",
+        "In memory it holds the result and one tree for each processor. A tree that is "
+        "given twice counts twice. If a tree cannot be read, or its requests entered "
+        "at "
+        "another service, no file is written.",
     .options = {options},
     .examples = examples,
     .operand_count_min = 1,

@@ -252,24 +252,27 @@ static int run(const struct cpti_arguments *arguments)
 
 static const struct cpti_option options[] = {
     {"within", 0, "AMOUNT",
-     "what has to be known: a time, or a part of the mean latency; default: 1%", NULL},
+     "how precise the answer has to be: a time, or a part of the mean latency; "
+     "default: 1%",
+     NULL},
     {"confidence", 0, "PART", "of the intervals; default: 0.95", NULL},
-    {"power", 0, "PART", "of such differences that have to be seen; default: 0.8",
+    {"power", 0, "PART",
+     "the part of such differences that is to be seen; default: 0.8", NULL},
+    {"probability", 0, "PART", "the part of these requests that is traced; default: 1",
      NULL},
-    {"probability", 0, "PART", "of a request to be traced; default: 1", NULL},
     {"share", 0, "PART",
-     "of all requests that could be in the log, as 1% if it is that of an experiment "
-     "with so many; default: 1",
+     "the part of all requests that could be in the log, as 1% for the log of an "
+     "experiment with one request in a hundred; default: 1",
      NULL},
-    {"rate", 0, "NUMBER", "requests that arrive in a second, to tell how long it takes",
-     NULL},
+    {"rate", 0, "NUMBER",
+     "requests that arrive in a second, to print how long it takes", NULL},
     {"json", 'j', NULL, "print one JSON object", NULL},
     {0},
 };
 
 static const struct cpti_example examples[] = {
     {"cpt plan --where page=search --within 0.5ms paths.cptlog",
-     "how many requests tell half a millisecond on the search page"},
+     "how many requests of the search page tell half a millisecond"},
     {"cpt plan --share 1% --probability 0.001 --rate 20000 paths.cptlog",
      "how long an experiment with one user in a hundred has to run"},
     {0},
@@ -280,17 +283,16 @@ const struct cpti_command cpti_command_plan = {
     .summary = "print how many requests a question needs",
     .usages = {"[OPTION]... LOG|TREE..."},
     .description =
-        "Takes from a log how much the selected requests vary and which part of all "
-        "requests they are, and prints how many are needed to know their mean latency, "
-        "or its difference between two sets of them, to --within; and to see a "
-        "difference of that size in most cases. The columns:\n"
+        "Measures in a log how much the selected requests vary, and which part of all "
+        "requests they are. Prints how many are needed to know their mean latency, or "
+        "its difference between two sets of them, to --within; and to see a difference "
+        "of that size in most cases. The columns:\n"
         "\n"
         "  of the slice  selected requests\n"
-        "  traced        requests in the log, for so many selected ones\n"
-        "  of all        requests that arrive, for so many in the log: see --share "
-        "and\n"
+        "  traced        requests that the log needs, to have that many selected ones\n"
+        "  of all        requests that have to arrive for that: see --share and\n"
         "                --probability\n"
-        "  time          until so many have arrived: see --rate\n"
+        "  time          until they have arrived: see --rate\n"
         "\n"
         "Rare slices need many requests: the slowest hundredth of an experiment with "
         "one request in a hundred is one request of 10,000.\n"

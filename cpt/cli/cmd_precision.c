@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * cmd_precision.c - cpt precision: what chance alone makes of so many requests
+ * cmd_precision.c - cpt precision: what chance alone does to averages and comparisons
  *
- * Two tables for numbers of requests: the interval of the mean latency, and the rows
- * that wrongly differ between two samples of the same requests; and one of the rows
- * that do so most.
+ * Prints, by the number of requests, the interval of the mean latency, and the number of
+ * rows that wrongly differ between two samples of the same requests; and the rows that
+ * do so most often.
  */
 #include "cpt/cli/base/amounts.h"
 #include "cpt/cli/gather/log_walk.h"
@@ -41,12 +41,12 @@ struct precision {
     uint64_t seed;
     size_t rows_max;
     struct cpt_false_rows *cells; /* by count, then threshold */
-    uint32_t *node_counts; /* of the first count and threshold; NULL if not tried */
+    uint32_t *node_counts; /* for the first count and threshold; NULL if not tried */
 };
 
 /* --- Options --- */
 
-/* A whole number from 1 to @most, or what it is by default. */
+/* Reads a whole number from 1 to @most, if the option was given. */
 static int read_whole(const struct cpti_arguments *arguments, const char *option,
                       uint64_t most, uint64_t *number)
 {
@@ -126,11 +126,10 @@ static int add_request(void *context, const struct cpt_record *record,
         status = cpt_sample_add(precision->sample, path, weight);
     }
     if (status == CPT_LIMIT) {
-        return cpti_failed("there are more requests than fit the memory that this "
-                           "takes; select fewer of them");
+        return cpti_failed("the requests do not fit into the memory for samples; "
+                           "select fewer of them");
     }
-    return status == CPT_OK ? CPTI_EXIT_DONE
-                            : cpti_failed("%s", cpt_status_sentence(status));
+    return cpti_status_exit(status);
 }
 
 static int init_sample(struct precision *precision)
@@ -147,7 +146,7 @@ static int init_sample(struct precision *precision)
 }
 
 /* Whether two samples of that size can be drawn. */
-static int is_tried(const struct precision *precision, size_t i)
+static bool is_tried(const struct precision *precision, size_t i)
 {
     return precision->counts[i] * 2 <=
            (double)cpt_tree_request_count(cpt_sample_tree(precision->sample));
@@ -204,8 +203,8 @@ static int by_chance(const void *left, const void *right)
     return (a->node > b->node) - (a->node < b->node);
 }
 
-/* All nodes, the most likely false one first; the caller frees it. NULL without memory.
- */
+/* The nodes, the one most likely to differ first; the caller frees them. NULL without
+ * memory. */
 static struct chance *sort_chances(const struct precision *precision, size_t *count)
 {
     const struct cpt_tree *tree = cpt_sample_tree(precision->sample);
@@ -249,7 +248,7 @@ static void put_counts(const struct precision *precision, struct cpti_json *json
         for (size_t t = 0; t < precision->threshold_count; t++) {
             const struct cpt_false_rows *cell =
                 &precision->cells[i * precision->threshold_count + t];
-            const int tried = is_tried(precision, i);
+            const bool tried = is_tried(precision, i);
 
             cpti_json_open(json, NULL, '{');
             cpti_json_ns(json, "above_ns", precision->thresholds_ns[t]);
@@ -328,7 +327,7 @@ static int print_intervals(const struct precision *precision,
     return status;
 }
 
-/* Those that fit a table; JSON has all. */
+/* The thresholds that fit a table; JSON has all. */
 static size_t shown_thresholds(const struct precision *precision)
 {
     return precision->threshold_count < CPTI_TABLE_COLUMNS_MAX - 2
@@ -461,10 +460,12 @@ static int gather_and_show(struct precision *precision)
         status = cpti_usage("a tree does not know its requests one by one; give the "
                             "path log it was made from");
     } else if (is_usable) {
-        int failed = try_all(precision);
+        int exit_status = try_all(precision);
 
-        failed = failed == CPTI_EXIT_DONE ? show(precision, gather.tree) : failed;
-        status = failed != CPTI_EXIT_DONE ? failed : status;
+        if (exit_status == CPTI_EXIT_DONE) {
+            exit_status = show(precision, gather.tree);
+        }
+        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
     }
     cpt_tree_free(gather.tree);
     return status;
@@ -493,11 +494,10 @@ static const struct cpti_option options[] = {
      "count differences above these; default: 0.1ms,0.3ms,1ms,3ms,10ms", NULL},
     {"by", 0, "WHAT", "what a row is", CPTI_BY_WORDS},
     {"json", 'j', NULL, "print one JSON object with counts and rows", NULL},
-    {"pairs", 0, "COUNT", "draw so many pairs of samples; default: 100", NULL},
+    {"pairs", 0, "COUNT", "pairs of samples to draw; default: 100", NULL},
     {"requests", 'n', "COUNTS", "requests in a sample; default: 100,1000,10000,100000",
      NULL},
-    {"top", 't', "COUNT", "print only so many rows of the last table; default: 10",
-     NULL},
+    {"top", 't', "COUNT", "rows of the last table to print; default: 10", NULL},
     {0},
 };
 
@@ -511,29 +511,29 @@ static const struct cpti_example examples[] = {
 
 const struct cpti_command cpti_command_precision = {
     .name = "precision",
-    .summary = "print what chance alone does to averages of so many requests",
+    .summary = "print what chance alone does to averages and comparisons",
     .usages = {"[OPTION]... LOG..."},
     .description =
         "Two samples of the same requests differ, too. Prints, by the number of "
         "requests, the interval in which the mean latency lies with 95 % confidence; "
-        "how many rows of a comparison of two such samples differ by more than some "
-        "times, although nothing has changed; and which rows these are: those that are "
-        "large and vary much.\n"
+        "the number of rows that differ between two such samples by more than each "
+        "threshold, although nothing has changed; and which rows these are: those that "
+        "are large and vary much.\n"
         "\n"
-        "The counts are what was found in so many pairs of samples that were drawn "
-        "from "
-        "the log, and, in brackets, what their variances predict. Where the log has "
-        "less than twice the requests of a sample, there is only the prediction. "
-        "Another --seed draws other pairs.\n"
+        "The counts are averages over pairs of samples drawn from the log, and, in "
+        "brackets, the predictions from their variances. Where the log has less than "
+        "twice the requests of a sample, there is only the prediction. Another --seed "
+        "draws other pairs.\n"
         "\n"
-        "Take a difference for real if it is above a threshold that has next to no "
-        "false rows at the number of requests there is, or go by the column q of 'cpt "
-        "diff', which does this for every row.\n"
+        "Take a difference for real if it is above a threshold with next to no false "
+        "rows at your number of requests. Or use the column q of 'cpt diff', which "
+        "does "
+        "this for every row.\n"
         "\n" CPTI_SELECT_TEXT "\n\n"
         "With --json the object has counts, one for each number of requests, with "
         "interval_half_ns and false_rows (above_ns, predicted, observed, "
-        "observed_error), and rows. What could not be tried is null. More may be "
-        "added.",
+        "observed_error), and rows. Counts that could not be tried "
+        "are null. More may be added.",
     .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
