@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# The short way in: `make help` lists the targets. cmake --preset does the same with
-# more choice (CMakePresets.json).
+# The common commands: `make help` lists the targets. cmake --preset does the same with
+# more options (CMakePresets.json).
 #
 #   BUILD=dir       where to build (build)          NO_INSTALL=1  install no packages
 #   DEMO='--serve'  arguments of cpt demo           WERROR=ON     warnings are errors
 #   TRIES=2         for each system test            PREFIX= DESTDIR= SHARED=OFF  install
-#   CPT_TASKFLOW_INCLUDE=dir  its headers, to be compared with by make bench
+#   CPT_TASKFLOW_INCLUDE=dir  its headers, for the comparison by make bench
 
 BUILD ?= build
 BUILD_TYPE ?= RelWithDebInfo
@@ -17,23 +17,23 @@ SHARED ?= ON
 TRIES ?= 1
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-# Debian's names of what we need, each list with what needs it.
+# Debian packages, by what needs them.
 BUILD_PACKAGES = gcc libc6-dev cmake ninja-build pkg-config nanopb libnanopb-dev \
 	libcbor-dev libevent-dev zlib1g-dev libzstd-dev
 TEST_PACKAGES = g++ libcunit1-dev golang-go graphviz curl clang-format \
 	libcurl4-openssl-dev,libcurl4-gnutls-dev,libcurl4-nss-dev
 LONG_PACKAGES = clang libclang-rt-14-dev clang-tidy build-essential debhelper dpkg-dev \
 	fakeroot spin
-# Programs that some long tests talk to, which are skipped where these are not to be had.
+# Programs for some long tests, which are skipped without them.
 OTHER_PACKAGES = chromium clickhouse-server zsh fish
-# What the benchmarks compare with.
+# The peers of the benchmarks.
 BENCH_PACKAGES = g++ libtbb-dev
 
 CONFIGURE = cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DCPT_WERROR=$(WERROR)
 
-# $(call run_tests,how to call ctest): system tests, some of which measure time, after the
-# others and on their own, and TRIES times if they fail.
+# $(call run_tests,how to call ctest): system tests run after the others and alone, as some
+# measure time, and up to TRIES times if they fail.
 run_tests = $(1) -E '^system_' -j $(JOBS) && \
 	$(1) -R '^system_' -j $(JOBS) --repeat until-pass:$(TRIES)
 
@@ -51,7 +51,7 @@ help:
 	@echo "make test-all  also sanitizers, clang, fuzzing, analysers, the Debian packages"
 	@echo "make bench     the benchmarks of tests/bench, also as $(BUILD)/bench.json"
 	@echo "make install   to PREFIX=$(PREFIX), below DESTDIR if that is set"
-	@echo "make clean     remove what was built"
+	@echo "make clean     remove the build folder"
 
 build:
 	@sh cmake/packages.sh $(BUILD_PACKAGES)
@@ -69,7 +69,7 @@ test:
 
 test-all: test
 	@sh cmake/packages.sh $(LONG_PACKAGES)
-	@sh cmake/packages.sh $(OTHER_PACKAGES) || echo "cpt: going on without them" >&2
+	@sh cmake/packages.sh $(OTHER_PACKAGES) || echo "cpt: continuing without them" >&2
 	ctest --test-dir $(BUILD) -L long --output-on-failure
 	set -e; for preset in $(LONG_PRESETS); do \
 		cmake --preset $$preset; \
@@ -80,10 +80,10 @@ test-all: test
 	cmake --build --preset fuzz
 	ctest --preset fuzz -j $(JOBS)
 
-# The peers in BENCH_PACKAGES are left out where they are not to be had.
+# Peers of BENCH_PACKAGES that cannot be installed are left out.
 bench:
 	@sh cmake/packages.sh $(BUILD_PACKAGES) libcunit1-dev
-	@sh cmake/packages.sh $(BENCH_PACKAGES) || echo "cpt: going on without them" >&2
+	@sh cmake/packages.sh $(BENCH_PACKAGES) || echo "cpt: continuing without them" >&2
 	mkdir -p $(BUILD)
 	cmake -S . -B build-bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DCPT_BUILD_BENCH=ON \
 		-DCPT_BENCH_JSON=$(abspath $(BUILD))/bench.json \

@@ -4,8 +4,8 @@
 # cmake -DOUTPUT=x.c -DHEADER=x.h -DPREFIX=p_ -DFOLDER=f -DFILES=a.html,b.css
 #       -P CptEmbed.cmake
 #
-# Makes a C file with an array of characters for each of FILES in FOLDER, which ends with
-# a NUL: p_html, p_css. No file may hold a NUL byte, or what would end a <script>.
+# Makes a C file with a NUL-terminated array of characters for each of FILES in FOLDER:
+# p_html, p_css. No file may contain a NUL byte or the end of a <script>.
 foreach(name OUTPUT HEADER PREFIX FOLDER FILES)
     if(NOT DEFINED ${name})
         message(FATAL_ERROR "CptEmbed: ${name} is missing")
@@ -21,7 +21,7 @@ foreach(file ${files})
         message(FATAL_ERROR "CptEmbed: ${file} would end the script that it becomes")
     endif()
     string(REGEX REPLACE "(..)" "'\\\\x\\1'," bytes "${hex}")
-    # ten characters a line
+    # ten characters on each line
     set(one "'.x..',")
     string(REGEX REPLACE "(${one}${one}${one}${one}${one}${one}${one}${one}${one}${one})"
         "\\1\n" bytes "${bytes}")

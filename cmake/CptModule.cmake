@@ -3,11 +3,11 @@
 #
 # cpt_module(NAME SOURCES ... PUBLIC_HEADERS ... USES ... LINKS ...)
 #
-# One library a folder. This puts warnings, sanitizers, include folders, symbol
-# visibility and installation in one place, so that the folder's own file says just
-# what the module is made of (SOURCES), what it shows (PUBLIC_HEADERS), which modules
-# of ours it builds on (USES) and which outside libraries it hides (LINKS). PACKAGE http
-# puts it in the transport's package, which can be left out of an installation.
+# One library for each folder. Warnings, sanitizers, include folders, symbol visibility
+# and installation are set here, so that the folder's own file only lists the SOURCES,
+# the PUBLIC_HEADERS, the modules of ours that it USES and the outside libraries that it
+# LINKS and hides. PACKAGE http puts it in the transport's package, which an
+# installation may omit.
 #
 # cpt_program(NAME SOURCES ... USES ... LINKS ...) does the same for a program.
 
@@ -18,7 +18,7 @@ target_compile_options(cpt_build_options INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes
     -Wmissing-prototypes -Wundef -Wvla -Wpointer-arith -Wcast-qual -Wwrite-strings
     -Wformat=2 -fno-common
-    -Wno-missing-field-initializers) # what a table does not say is 0
+    -Wno-missing-field-initializers) # omitted fields of tables are 0
 if(CPT_WERROR)
     target_compile_options(cpt_build_options INTERFACE -Werror)
 endif()
@@ -28,7 +28,7 @@ if(CPT_SANITIZE)
     target_link_options(cpt_build_options INTERFACE -fsanitize=${CPT_SANITIZE})
 endif()
 
-# An installation works wherever its prefix lies, also staged below another folder.
+# An installation works with any prefix, also staged below another folder.
 file(RELATIVE_PATH CPT_RPATH ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 set(CPT_RPATH "$ORIGIN/${CPT_RPATH}")
 
@@ -43,8 +43,8 @@ function(cpt_module name)
     set_property(GLOBAL APPEND PROPERTY CPT_PACKAGES ${package}) # see CptPackage.cmake
     add_library(${name} ${arg_SOURCES})
     add_library(cpt::${name} ALIAS ${name})
-    # Installed headers are <cpt/cpt_path.h>, whichever folder they come from; the
-    # build folder shows them likewise, so that examples are compiled as users do.
+    # Installed headers of all folders are <cpt/cpt_*.h>; the build folder has the same
+    # layout, so that examples are compiled as by users.
     foreach(header ${arg_PUBLIC_HEADERS})
         configure_file(${header} ${CPT_INCLUDE_DIR}/cpt/${header} COPYONLY)
         set_property(GLOBAL APPEND PROPERTY CPT_HEADERS

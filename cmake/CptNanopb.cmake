@@ -2,12 +2,12 @@
 # SPDX-FileCopyrightText: The cpt authors
 #
 # cpt_nanopb(TARGET NAME.proto): NAME.pb.c and NAME.pb.h are generated in the build
-# folder, compiled into TARGET, and seen by its sources as "NAME.pb.h". A file
-# NAME.options beside the schema is used if there is one. The code is not ours, so it is
+# folder, compiled into TARGET, and included by its sources as "NAME.pb.h". A file
+# NAME.options beside the schema is used if present. The code is generated, so it is
 # compiled without our warnings. nanopb itself is static and stays hidden.
 #
 # Never define PB_FIELD_32BIT, PB_ENABLE_MALLOC or PB_WITHOUT_64BIT: the library of the
-# distribution is built without them, and its structs would have another layout.
+# distribution is built without them, and the layout of its structs would differ.
 
 find_package(nanopb CONFIG REQUIRED)
 find_program(CPT_NANOPB_GENERATOR NAMES nanopb_generator.py nanopb_generator REQUIRED
@@ -29,7 +29,7 @@ function(cpt_nanopb target proto)
         DEPENDS ${inputs}
         COMMENT "nanopb ${proto}"
         VERBATIM)
-    # A library of objects of its own, because warnings are an option of a whole target.
+    # A separate object library, because warnings are an option of a whole target.
     add_library(${target}_${name}_pb OBJECT ${generated}/${name}.pb.c
         ${generated}/${name}.pb.h)
     target_include_directories(${target}_${name}_pb SYSTEM PUBLIC

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# What lets others build with an installed cpt: find_package(cpt), which gives the
+# For projects that build with an installed cpt: find_package(cpt), which gives the
 # targets cpt::cpt_core, cpt::cpt_wire ... , and pkg-config's cpt and cpt-http.
 include(CMakePackageConfigHelpers)
 
 set(CPT_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/cpt)
 
-# Shared libraries bring what they need; static ones leave it to the program's linker.
+# Shared libraries load their dependencies; those of static ones the program links.
 if(BUILD_SHARED_LIBS)
     set(CPT_IS_STATIC OFF)
 else()
@@ -40,7 +40,7 @@ endfunction()
 
 set(libraries "")
 foreach(library cpt_pprof cpt_aggregate cpt_framework cpt_wire cpt_core)
-    if(TARGET ${library}) # users first, as linkers of static libraries want it
+    if(TARGET ${library}) # users before used ones, as static linking requires
         string(APPEND libraries " -l${library}")
     endif()
 endforeach()

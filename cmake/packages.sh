@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# packages.sh PACKAGE... - installs those of Debian's packages that are missing, and
-# says beforehand with which command. NO_INSTALL=1 forbids it. Of A,B,C any will do; if
-# there is none, it is A.
+# packages.sh PACKAGE... - installs the missing ones of these Debian packages, and prints
+# the command first. NO_INSTALL=1 forbids it. Of A,B,C any one is enough; without one, A
+# is installed.
 set -u
-command -v dpkg-query >/dev/null 2>&1 || exit 0 # not Debian: cmake will tell
+command -v dpkg-query >/dev/null 2>&1 || exit 0 # not Debian: cmake reports what is missing
 missing=
 for package in "$@"; do
     # shellcheck disable=SC2046
@@ -24,26 +24,26 @@ if [ "${NO_INSTALL:-0}" = 1 ]; then
     exit 1
 fi
 if [ -n "$sudo" ] && ! command -v sudo >/dev/null 2>&1; then
-    echo "cpt: you are not root and there is no sudo: let somebody who may run the" \
-        "line above, then run make again" >&2
+    echo "cpt: you are not root and there is no sudo: run the line above as root," \
+        "then run make again" >&2
     exit 1
 fi
 
-# As arguments of env, because sudo does not hand our environment on.
+# As arguments of env, because sudo does not pass on the environment.
 run()
 {
     # shellcheck disable=SC2086
     ${sudo}env DEBIAN_FRONTEND=noninteractive "$@" </dev/null >&2
 }
-# A package may bring a server. We start what we test with ourselves, as plain programs:
-# this is how Debian is told to start none as a daemon (invoke-rc.d(8)).
+# A package may contain a server. The tests start servers themselves, as plain programs;
+# this file keeps Debian from starting one as a daemon (invoke-rc.d(8)).
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
     trap 'run rm -f "$policy"' EXIT
     run sh -c "printf '#!/bin/sh\nexit 101\n' >$policy && chmod 755 $policy"
 fi
-# A source that cannot be updated need not be the one that has the packages.
-run apt-get update -q || echo "cpt: apt-get update failed; trying all the same" >&2
+# The source that cannot be updated may be another than the one with the packages.
+run apt-get update -q || echo "cpt: apt-get update failed; trying to install nevertheless" >&2
 # shellcheck disable=SC2086
 if run apt-get install -q -y --no-install-recommends $missing; then
     exit 0

@@ -6,9 +6,9 @@
  *      parse --> index --+--> rank --> render
  *           \--> ads ---'
  *
- * index and ads run at the same time. rank needs both, so the one that comes last holds
- * the request up and is on the path; the other one is not. The tasks know nothing of
- * this. They sleep instead of working, and what they hand on is only a number.
+ * index and ads run at the same time. rank needs both, so the one that ends last delays
+ * the request and is on the path; the other one is not. The tasks contain no tracing.
+ * They sleep instead of working, and the values that they give are only numbers.
  */
 #include <cpt/cpt_graph.h>
 #include <cpt/cpt_path.h>
@@ -25,12 +25,12 @@ static void work(long ms)
     (void)nanosleep(&duration, NULL);
 }
 
-CPT_VALUE(text, const char *); /* what a request brings */
+CPT_VALUE(text, const char *); /* the input of a request */
 CPT_VALUE(query, int);
 CPT_VALUE(matches, int);
 CPT_VALUE(ads, int);
 CPT_VALUE(ranked, int);
-CPT_VALUE(page, int); /* what it is answered with */
+CPT_VALUE(page, int); /* its output */
 
 static cpt_status parse(struct cpt_task *task)
 {

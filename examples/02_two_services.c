@@ -6,11 +6,11 @@
  *      A: parse --> index --(HTTP: /lookup)--> B: look up
  *               \-> ads
  *
- * A's request is traced, so its call carries `critical-path: 1;max=…`. B sees this,
- * traces too, and sends its own path back in `critical-path-bin`. It takes the place of
- * the call in A's path; what lies between the two is ‹network+serialization›.
+ * A's request is traced, so its call carries `critical-path: 1;max=…`. B reads this,
+ * traces too, and returns its own path in `critical-path-bin`. That path replaces the
+ * call in A's path; the time between the two is ‹network+serialization›.
  *
- * Both services live in this process and on one event loop, to keep the example in one
+ * Both services run in this process and on one event loop, to keep the example in one
  * file; figure1_a.c, _b.c and _c.c are three processes.
  */
 #include <cpt/cpt_graph.h>
@@ -44,14 +44,14 @@ static const struct cpt_task_def b_tasks[] = {
 static const struct cpt_graph b_graph = {"B", CPT_GIVES(rpc_request),
                                          CPT_GIVES(rpc_reply), b_tasks, 1};
 
-/* --- Service A: two tasks at once, one of which calls B --- */
+/* --- Service A: two parallel tasks; one of them calls B --- */
 
 CPT_VALUE(query, int);
 CPT_VALUE(matches, int);
 CPT_VALUE(ads, int);
 CPT_VALUE(page, int);
 
-/* The frame of the call is named as B's own entry frame, so both become one. */
+/* The frame of the call has the name of B's entry frame, so both become one. */
 static struct cpt_stub lookup = {.name = "B: /lookup", .method = "/lookup"};
 
 static cpt_status parse(struct cpt_task *task)

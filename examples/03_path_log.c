@@ -5,9 +5,9 @@
  *
  *      path --> record --> block --> file --> record --> path
  *
- * A service does the first half by itself (struct cpt_service_options.log); here it is
- * done by hand, to show what is in it. The file is 03_paths.cptlog in the current
- * folder, and `cpt log 03_paths.cptlog` prints it too.
+ * A service does the first half itself (struct cpt_service_options.log); this example
+ * shows the steps. The file is 03_paths.cptlog in the current folder, and
+ * `cpt log 03_paths.cptlog` prints it too.
  */
 #include <cpt/cpt_clock.h>
 #include <cpt/cpt_log.h>

@@ -5,8 +5,8 @@
  *
  *      path, path, path --> tree --> profile.pb.gz --> go tool pprof
  *
- * Half of the requests have ads on their path, the other half the index: the average
- * shows both, although no request had both.
+ * Half of the requests have ads on their path, the other half index: the average shows
+ * both, although no request had both.
  */
 #include <cpt/cpt_path.h>
 #include <cpt/cpt_pprof.h>
@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-/* A path of entry and one task. */
+/* A path of the entry and one task. */
 static cpt_status make_path(struct cpt_path *path, const char *task, uint64_t task_ns)
 {
     uint32_t entry = 0;
@@ -48,7 +48,7 @@ static cpt_status fill_tree(struct cpt_tree *tree, struct cpt_path *path)
     return status;
 }
 
-/* The tree as people read it. */
+/* Prints the tree as text. */
 static cpt_status print_tree(const struct cpt_tree *tree)
 {
     struct cpt_tree_walk *walk = cpt_tree_walk_new(NULL, tree, CPT_TREE_BY_TIME);

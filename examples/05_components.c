@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * 05_components.c - sub-graphs: one in the place of a task, and one for each element
+ * 05_components.c - sub-graphs: one in place of a task, and one for each element
  *
  *      parse --> rank ........... a graph of its own: [ weigh --> sort ]
  *                  \--> render
- *                         |--> thumbnail (0)      as many as there are hits, known
+ *                         |--> thumbnail (0)      one for each hit, which are known
  *                         |--> thumbnail (1)      only now; each is a run of a plan
  *                         '--> thumbnail (2)
  *
- * Each has a frame of its own on the path, with its own critical path inside.
+ * Each has its own frame on the path, with its own critical path inside.
  */
 #include <cpt/cpt_graph.h>
 #include <cpt/cpt_path.h>
@@ -38,7 +38,7 @@ static void work(long ms)
     (void)nanosleep(&duration, NULL);
 }
 
-/* --- A reusable component: what it takes and gives has names of its own --- */
+/* --- A reusable component: its input and output have their own names --- */
 
 CPT_VALUE(unsorted, struct hits);
 CPT_VALUE(weighed, struct hits);
@@ -65,7 +65,7 @@ static const struct cpt_task_def ranking_tasks[] = {
 static const struct cpt_graph ranking = {NULL, CPT_GIVES(unsorted), CPT_GIVES(sorted),
                                          ranking_tasks, 2};
 
-/* --- Another, of which there will be one for each hit --- */
+/* --- Another component, which runs once for each hit --- */
 
 CPT_VALUE(hit, int);
 CPT_VALUE(pixels, int);

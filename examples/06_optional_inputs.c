@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * 06_optional_inputs.c - a page is better with ads and a greeting, and goes without
+ * 06_optional_inputs.c - a page that wants ads and a greeting, and does without
  *
  *      index ------------- needed ----+
  *      ads (fails) ....... wanted ....+--> render
  *      user (fails) --> greeting . wanted .'        with a default
  *
- * render waits for all that it wants. What failed arrives as an error, or as the
- * default that its value declares; the request does not fail for it.
+ * render waits for all inputs that it wants. A failed one arrives as an error, or as
+ * the default that its value declares; the request does not fail.
  */
 #include <cpt/cpt_graph.h>
 #include <cpt/cpt_path.h>

@@ -3,9 +3,9 @@
 /*
  * 07_shared_work.c - a cache that is filled once, and questions answered in batches
  *
- * Four requests come at once. All miss the same entry of a cache: one run loads it, and
- * all wait for that one. Then each has a question of its own for a back end that
- * answers four as fast as one: they are collected, and one run answers all.
+ * Four requests arrive at once. All miss the same entry of a cache: one run loads it,
+ * and all wait for that run. Then each has its own question for a back end that answers
+ * four as fast as one: the questions are collected, and one run answers all.
  *
  *      request 1..4   [ load: one for all ][ ask: one for all ]
  */
@@ -160,7 +160,7 @@ static void print(const struct ended *ended)
     }
 }
 
-/* All at once; waits until the last one is gone. */
+/* Starts all requests at once; waits until the last one is gone. */
 static void run(const struct cpt_plan *plan, struct cpt_executor *pool)
 {
     static struct ended ends[REQUESTS];

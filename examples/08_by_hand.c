@@ -6,9 +6,9 @@
  *      A: a thread            ---- "critical-path: 1;max=2048" ---->     B: another one
  *         parse, call, render <--- "critical-path-bin: CAEQ..." -----       look up
  *
- * Each says what it does where it does it. They talk over a socket, in lines; what
- * carries the two headers does not matter. The same calls work in a server of your
- * own, and a service of the framework may be at either end.
+ * Each service reports what it does, where it does it. They exchange lines over a
+ * socket; any transport can carry the two headers. The same calls work in your own
+ * server, and a service of the framework may be at either end.
  */
 #include <cpt/cpt_manual.h>
 #include <cpt/cpt_metadata.h>
@@ -30,7 +30,7 @@ static void work(long ms)
     (void)nanosleep(&duration, NULL);
 }
 
-/* Reads up to the end of a line, which is left out. 0: there is none. */
+/* Reads a line, without its end. 0: there is none. */
 static int read_line(int socket, char *line, size_t capacity)
 {
     size_t bytes = 0;
@@ -88,7 +88,7 @@ static void call_b(struct cpt_manual *manual, int socket)
     char text[LINE_BYTES];
 
     (void)dprintf(socket, "%.*s\n", (int)ask.bytes, ask.data);
-    work(1); /* computes on meanwhile */
+    work(1); /* computes meanwhile */
     cpt_manual_wait_begin(manual);
     if (read_line(socket, text, sizeof text)) {
         reply.status = CPT_OK;

@@ -3,8 +3,8 @@
 /*
  * figure1.c - what the three services of the demo share; see figure1.h
  *
- * Two sorts of threads run: the event loop (this thread), which only moves bytes, and a
- * pool of workers, on which the components sleep.
+ * The main thread runs the event loop, which only moves bytes; the components sleep on
+ * the workers of a pool.
  */
 #include "figure1.h"
 
@@ -193,7 +193,7 @@ static int take_options(int argc, char **argv)
 
 /* --- The process --- */
 
-/* All that a service has; what is NULL is not there yet. */
+/* All objects of a service; NULL: not made yet. */
 struct process {
     const struct figure1_service *figure;
     struct cpt_http *http;
@@ -219,7 +219,7 @@ static cpt_status open_log(struct process *process, struct cpt_error *error)
     }
     options.sink = cpt_log_sink_descriptor;
     options.context = &process->log_descriptor;
-    options.flush_ns = 200000000; /* a person looks on */
+    options.flush_ns = 200000000; /* a person is watching */
     process->log = cpt_log_queue_new(&options, error);
     return process->log != NULL ? CPT_OK : CPT_NO_MEMORY;
 }
@@ -268,7 +268,7 @@ static cpt_status add_methods(struct process *process, struct cpt_error *error)
     return CPT_OK;
 }
 
-/* Tells the stubs where their services are and how to get there. */
+/* Gives the stubs the targets of their services, and the transport. */
 static cpt_status aim_stubs(struct process *process, struct cpt_error *error)
 {
     for (struct cpt_stub *const *stub = process->figure->stubs; *stub != NULL; stub++) {
@@ -301,7 +301,7 @@ static cpt_status serve(struct process *process, struct cpt_error *error)
     (void)fflush(stdout);
     status = cpt_http_run(process->http);
     if (status != CPT_OK) {
-        /* Some tasks still run: nothing may be freed under them. */
+        /* Some tasks still run: free nothing that they use. */
         if (process->log != NULL) {
             cpt_log_queue_flush(process->log);
         }
@@ -310,7 +310,7 @@ static cpt_status serve(struct process *process, struct cpt_error *error)
     return CPT_OK;
 }
 
-/* In the order of cpt_service_drain(): what runs behind an answer ends first. */
+/* In the order of cpt_service_drain(): work after answers ends first. */
 static void close_process(struct process *process)
 {
     if (process->service != NULL &&

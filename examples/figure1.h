@@ -8,13 +8,12 @@
  *                  C { C1, C2 }     C2 calls C1
  *
  * Each service is one process: figure1_a.c, figure1_b.c, figure1_c.c. A component
- * within the same service is a task that another one starts; one in another service is
+ * within the same service is a task that another task starts; one in another service is
  * called over HTTP. This file has only what a real service has in its main(): options,
  * a pool of workers, a port to listen on, a clean end at SIGTERM.
  *
- * The components do no work, they sleep. For how long depends on the page that is asked
- * for; see figure1_work(). The words of a request (arm=…, page=…) go along to whatever
- * is called, in the body of the call.
+ * The components only sleep; the page decides for how long, see figure1_work(). The
+ * words of a request (arm=…, page=…) travel to callees in the body of each call.
  */
 #ifndef FIGURE1_H
 #define FIGURE1_H
@@ -27,7 +26,7 @@
 enum figure1_page {
     FIGURE1_HOME,    /* B1 takes longest, as in Figure 2b of the article */
     FIGURE1_SEARCH,  /* A2 takes longest */
-    FIGURE1_OVERLAP, /* A1 computes on while B1 is out, as in Figure 2c */
+    FIGURE1_OVERLAP, /* A1 computes while B1 is called, as in Figure 2c */
     FIGURE1_PAGES
 };
 
@@ -49,7 +48,7 @@ struct figure1_service {
     const char *name;
     unsigned role; /* enum cpt_role */
     const struct figure1_method *methods;
-    struct cpt_stub *const *stubs; /* of what it calls; gets target and transport */
+    struct cpt_stub *const *stubs; /* its callees; target and transport are set */
 };
 
 /* Runs @service until SIGTERM or SIGINT; for `return` from main(). */
@@ -71,10 +70,10 @@ void figure1_work(unsigned us);
  * the process was started with --slow for this component. */
 void figure1_before(struct cpt_task *task, const struct figure1_component *component);
 
-/* Its work after. */
+/* Its work afterwards. */
 void figure1_after(struct cpt_task *task, const struct figure1_component *component);
 
-/* What the components give each other, be it as a value or over HTTP. */
+/* What the components give each other, as a value or over HTTP. */
 struct cpt_rpc_reply figure1_reply(const char *text);
 
 #endif

@@ -4,11 +4,11 @@
  * figure1_a.c - service A of the demo, where requests come in; see figure1.h
  *
  *      /          A1 |==|............|===|      A1 starts A2, calls B1 and B2 at once,
- *                 A2    |--------|              and goes on when all have answered
+ *                 A2    |--------|              and continues when all have answered
  *                 B1    |------------|
  *                 B2    |------|
  *
- *      /overlap   A1 |=|====......|====|        A1 calls B1 and computes on meanwhile
+ *      /overlap   A1 |=|====......|====|        A1 calls B1 and computes meanwhile
  *                 B1   |----------|
  *
  *      /repeat    A2 |=|..........|=|           A2 calls C1 200 times, all at once (or
@@ -18,8 +18,8 @@
  *
  *      /forms     locks, components, optional inputs, a hedge: figure1_forms.c
  *
- * Nothing here is about tracing but the words of the request that are noted for the log
- * (note_words).
+ * Nothing here is about tracing, except that the words of the request become attributes
+ * of its log record (note_words).
  */
 #include "figure1.h"
 #include "figure1_forms.h"
@@ -34,7 +34,7 @@ static const struct figure1_component a1 = {
 static const struct figure1_component a2 = {
     "A2", {1000, 4000, 1000}, {1000, 4000, 1000}};
 
-enum { A1_MEANWHILE_US = 5000 }; /* while B1 is out, in /overlap */
+enum { A1_MEANWHILE_US = 5000 }; /* while the call of B1 is outstanding, in /overlap */
 
 static struct cpt_stub call_b1 = {.name = "B: /B1", .method = "/B1"};
 static struct cpt_stub call_b2 = {.name = "B: /B2", .method = "/B2"};
@@ -44,7 +44,7 @@ static struct cpt_stub *const stubs[] = {&call_b1, &call_b2, &call_c1, &call_c2,
 
 CPT_VALUE(a2_answer, struct cpt_rpc_reply);
 
-/* What a step leaves for the next one. */
+/* What a step keeps for the next one. */
 struct a1_state {
     struct cpt_pending *waited[3];
 };
@@ -53,7 +53,7 @@ struct repeat_state {
     unsigned call_count;
 };
 
-/* What the log shall say about this request beside its path. */
+/* The attributes of this request in the log. */
 static void note_words(struct cpt_task *task)
 {
     static const char *const keys[] = {"arm", "region", "page"};

@@ -3,11 +3,11 @@
 /*
  * figure1_b.c - service B of the demo; see figure1.h
  *
- *      /B1    B1 |==|..........|==|         B2 is a component of the same service here:
+ *      /B1    B1 |==|..........|==|         here B2 is a component of the same service:
  *             B2    |==|....|==|            a task that B1 starts
  *             C1       |----|
  *
- *      /B2    B2 |==|....|==|               the same component, called from outside
+ *      /B2    B2 |==|....|==|               the same component, called by a service
  *             C1    |----|
  */
 #include "figure1.h"
@@ -22,7 +22,7 @@ static struct cpt_stub *const stubs[] = {&call_c1, NULL};
 
 CPT_VALUE(b2_answer, struct cpt_rpc_reply);
 
-/* --- B2: it gives a value to B1, or the reply to whoever called it --- */
+/* --- B2: it gives a value to B1, or the reply to its caller --- */
 
 static cpt_status b2_answer_b1(struct cpt_task *task)
 {

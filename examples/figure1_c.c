@@ -23,7 +23,7 @@ CPT_VALUE(c1_answer, struct cpt_rpc_reply);
 
 enum { WORK_US_MAX = 1000000 };
 
-/* C1's work: what the caller asks for (us=…), else what the page takes. */
+/* C1's work: as long as the caller asks for (us=…), else as the page takes. */
 static void c1_work(struct cpt_task *task)
 {
     const struct cpt_bytes us = figure1_word(figure1_words(task), "us");

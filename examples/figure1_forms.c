@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * figure1_forms.c - a page of service A with the other forms that a task can have
+ * figure1_forms.c - a page of service A with the other forms of tasks
  *
- *      hold    |=============|                 has the lock `totals` all the time
+ *      hold    |=============|                 holds the lock `totals` all the time
  *      count     |~~|........|===|             sleeps, waits for the lock, counts
  *      news    |x                              wanted, fails: the page does without
  *      A1                        |-score-|..B2..|==|
  *
- * A1 needs what hold and count give and wants the news. It scores three items, each as
- * a component of its own, then asks B2, and would ask again if B2 took long (a hedge).
- * On the path are: the pause, the lock with who held it, count, the longest score, B2.
+ * A1 needs the values of hold and count and wants the news. It scores three items, each
+ * as a separate component, then calls B2, and would call again if B2 took long (a
+ * hedge). On the path are: the pause, the lock with its holder, count, the longest
+ * score, B2.
  */
 #include "figure1_forms.h"
 
@@ -66,13 +67,13 @@ static cpt_status count_wait(struct cpt_task *task)
     return cpt_await(task, state->lock, count_locked);
 }
 
-/* Late enough that the other one has the lock. */
+/* Late enough for hold to have the lock. */
 static cpt_status count(struct cpt_task *task)
 {
     return cpt_await(task, cpt_sleep(task, "pause", 3 * MS_NS), count_wait);
 }
 
-/* --- What may fail --- */
+/* --- An input that may fail --- */
 
 static cpt_status read_news(struct cpt_task *task)
 {
@@ -97,7 +98,7 @@ static const struct cpt_graph score_graph = {"A", CPT_GIVES(item), CPT_GIVES(sco
 /* --- A1 --- */
 
 struct a1_state {
-    struct cpt_pending *race[2]; /* B2, and when to ask again */
+    struct cpt_pending *race[2]; /* B2, and the time to call again */
 };
 
 static cpt_status a1_render(struct cpt_task *task)
@@ -155,7 +156,7 @@ static const struct cpt_task_def tasks[] = {
 const struct cpt_graph figure1_forms = {"A", CPT_GIVES(rpc_request),
                                         CPT_GIVES(rpc_reply), tasks, 4};
 
-/* --- What lives as long as the process --- */
+/* --- Objects that live as long as the process --- */
 
 int figure1_forms_begin(const struct cpt_stub *b2)
 {

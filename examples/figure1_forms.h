@@ -8,10 +8,10 @@
 
 extern const struct cpt_graph figure1_forms;
 
-/* What the page needs; @b2 is how B2 is called. 0: no memory. */
+/* Makes what the page needs; @b2 is the stub of B2. 0: out of memory. */
 int figure1_forms_begin(const struct cpt_stub *b2);
 
-/* When no request of it runs any more. */
+/* Frees it, when no request of the page runs any more. */
 void figure1_forms_end(void);
 
 #endif

@@ -3,14 +3,14 @@
 #
 # header_to_man.awk - a public header as a page of section 3
 #
-# Our headers read like a chapter: an opening comment, then chunks with an empty line
-# between, each a comment and the declarations that it tells about. The page has the
-# first as its DESCRIPTION and a paragraph for each chunk: declarations in bold, text
-# below. Paragraphs of prose are filled; those with an indented line are pictures or
-# code and stay as they are.
+# Our headers read like a chapter: an opening comment, then chunks separated by empty
+# lines, each a comment and the declarations that it describes. The opening comment
+# becomes the DESCRIPTION, and each chunk a paragraph: declarations in bold, text below.
+# Prose is filled; paragraphs with an indented line are pictures or code and stay as
+# they are.
 #
-# Set on the command line: version. Function names go to the file `functions`, one a
-# line, for the pages that just point here.
+# Set on the command line: version. Function names go to the file `functions`, one on
+# each line, for the pages that only point here.
 
 function literal(text)
 {
