@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: The cpt authors
 #
 # deb.sh SOURCE - dpkg-buildpackage makes the packages of debian/, and the -dev package,
-# unpacked with what it depends on, is enough to build a program. Works in a copy, since
+# unpacked with its dependencies, is sufficient to build a program. Works in a copy, since
 # Debian's tools write into the tree. Skipped (77) without them.
 set -eu
 source=$(cd "$1" && pwd)

@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: The cpt authors
 #
 # headers.sh SOURCE - every public header compiles alone, as C11 and as C++17, and
-# includes none of ours but public ones; installed flat, as they are for a user.
+# includes only public ones of ours; in one folder, as a user has them.
 set -u
 cd "$1" || exit 2
 cc=${CC:-cc}

@@ -4,7 +4,7 @@
 #
 # models.sh SOURCE - the models of docs/models hold, and each of their faults is found
 #
-# A model's head lists the faults that can be switched on: BROKEN_...
+# The head of a model lists the faults that can be switched on: BROKEN_...
 set -u
 source=$(cd "$1" && pwd) || exit 2
 command -v spin > /dev/null || { echo "models: spin is not installed"; exit 77; }
@@ -14,7 +14,7 @@ cd "$work" || exit 2
 failed=0
 count=0
 
-# Goes through MODEL, with the fault FAULT unless that is empty. Prints what was found.
+# Checks MODEL, with the fault FAULT unless that is empty. Prints the result.
 check() # MODEL FAULT
 {
     spin -a ${2:+-D"$2"} "$1" > spin.out 2>&1 || { cat spin.out; return; }

@@ -6,7 +6,7 @@
 #
 # Shared and static libraries are installed in turn to a staging folder, as if for
 # /usr. Against each, a project outside the tree is built by find_package and by
-# pkg-config and run, as are the examples, which are projects of their own.
+# pkg-config and run; so are the examples, which are separate projects.
 set -eu
 source=$(cd "$1" && pwd)
 build=$(cd "$2" && pwd)
@@ -49,7 +49,7 @@ for shared in ON OFF; do
         expect_run "$work/use-$shared-$by/consumer" "shared=$shared by=$by"
     done
 
-    # The same without CMake, as a Makefile would do it.
+    # The same without CMake, as in a Makefile.
     static=
     [ $shared = ON ] || static=--static
     # shellcheck disable=SC2046

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# spdx.sh SOURCE - every file that can hold a comment says its licence and its authors.
+# spdx.sh SOURCE - every file that can hold a comment names its licence and its authors.
 set -u
 cd "$1" || exit 2
 . tests/checks/files.sh
@@ -27,7 +27,7 @@ cd "$1" || exit 2
     { check($0) }
     END {
         if (!failed) {
-            print "spdx: " files " files say their licence"
+            print "spdx: " files " files name their licence"
         }
         exit failed
     }'

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# symbols.sh BUILD - how far each name of our libraries reaches.
+# symbols.sh BUILD - the visibility of each name of our libraries.
 #
 # cpt_ names are public and visible, cpti_ names are hidden and used within their own
-# library; what is generated is hidden, whatever its name. So a shared library exports
+# library; generated names are hidden. So a shared library exports
 # cpt_ names and nothing else, and a static one brings no other names into a program.
 set -u
 cd "$1" || exit 2
@@ -21,7 +21,7 @@ for library in $(find modules -name 'libcpt_*.a' | sort); do
         /^File: / { file = $2; sub(/.*\(/, "", file); sub(/\)$/, "", file) }
         $5 == "GLOBAL" || $5 == "WEAK" { print file, $6, $7, $8 }' > "$work/symbols"
     awk -v library="$(basename "$library")" '
-        # Sanitizers and coverage put names of their own in.
+        # Sanitizers and coverage add names of their own.
         $4 ~ /^(__|_GLOBAL_|\.)/ { next }
         $3 == "UND" { if ($4 ~ /^cpti_/) used[$4] = $1; next }
         { defined[$4] = 1 }
@@ -51,9 +51,9 @@ for library in $(find modules -name 'libcpt_*.so' | sort); do
         failed=1
     done < "$work/symbols"
 done
-# libcurl is loaded when it is first wanted (cpt/cli/store/curl_library.h).
+# libcurl is loaded at its first use (cpt/cli/store/curl_library.h).
 if [ -x cpt ] && readelf -d cpt | grep 'NEEDED.*libcurl'; then
-    echo "cpt: is linked to libcurl, which makes it slow to start"
+    echo "cpt: is linked to libcurl, which slows down its start"
     failed=1
 fi
 [ $count -gt 0 ] || { echo "symbols: no libraries in $1"; exit 1; }

@@ -3,7 +3,7 @@
 # SPDX-FileCopyrightText: The cpt authors
 #
 # tidy.sh SOURCE BUILD - clang-tidy finds nothing in our sources; .clang-tidy says what
-# it looks for and why some of it is off. Without clang-tidy 14 or later: skipped (77).
+# it looks for and why some checks are off. Without clang-tidy 14 or later: skipped (77).
 set -u
 cd "$1" || exit 2
 source=$(pwd)
@@ -12,7 +12,7 @@ command -v clang-tidy >/dev/null 2>&1 || { echo "tidy: no clang-tidy"; exit 77; 
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 
-# A configuration of its own: clang's, with the generated headers made.
+# A separate configuration with clang, in which the generated headers are made.
 cmake -S "$source" -B "$work" -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug \
     -DCMAKE_EXPORT_COMPILE_COMMANDS=ON > "$work/output" 2>&1 || {
     cat "$work/output"

@@ -2,7 +2,8 @@
 # SPDX-FileCopyrightText: The cpt authors
 #
 # demo_story.sh - the whole demo: the first row of the diff, by stack and by name, is the
-# component that was made slower; every request's segments add up; the profile's sum is the mean latency.
+# slowed component; the segments of every request add up; the profile's sum is the mean
+# latency.
 . "$(dirname "$0")/system.sh"
 need python3
 
@@ -14,7 +15,7 @@ begin=$(date +%s)
 seconds=$(($(date +%s) - begin))
 [ $seconds -le 60 ] || fail "it took $seconds s"
 
-say 'the first row of the diff is what was made slower'
+say 'the first row of the diff is the slowed component'
 python3 - <<'PY'
 import json
 truth = json.load(open("out/truth.json"))
@@ -27,7 +28,7 @@ everywhere = sum(r["delta_ns"] for r in rows if r["stack"][-1] == truth["slowed"
 assert 0.2 * truth["added_ns"] < everywhere < 2 * truth["added_ns"], everywhere
 PY
 
-say 'by name it stands first, too, wherever it was called from'
+say 'by name it is the first row too, over all its callers'
 "$CPT" diff --by name --json out/paths.cptlog --base arm=control --new arm=treatment >name.json
 python3 - <<'PY'
 import json
@@ -57,7 +58,7 @@ print(count, "requests")
 assert count >= 200
 PY
 
-say 'the profile sums to the mean latency that the report prints'
+say 'the profile sums to the mean latency of the report'
 command -v go >/dev/null 2>&1 || { echo 'go is not installed: no pprof'; exit 0; }
 for arm in control treatment; do
     "$CPT" report --json --where "arm=$arm" out/paths.cptlog >report.json

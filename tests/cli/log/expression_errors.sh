@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# a mistake is shown by its column
+# an error is shown with its column
 try() { cpt log --where "$1" x; }
 try ''
 try 'arm =='

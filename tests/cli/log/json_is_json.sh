@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# every line is valid JSON, whatever the names are
+# every line is valid JSON, with any names
 make_log experiment >a.cptlog
 make_log hostile >b.cptlog
 cpt log --json a.cptlog b.cptlog >lines

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# trees, profiles and other files each get their sentence
+# trees, profiles and other files are refused, each with its sentence
 make_log few >a.cptlog
 cpt aggregate -o a.cpttree a.cptlog
 cpt log a.cpttree; echo $?

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# a tree that was cut is refused
+# a truncated tree is refused
 make_log few >a.cptlog
 cpt aggregate -o a.cpttree a.cptlog
 head -c 200 a.cpttree >b.cpttree

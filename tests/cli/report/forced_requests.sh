@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# they are left out unless asked for
+# they are excluded by default
 make_log experiment >a.cptlog
 cpt report a.cptlog | head -2
 cpt report --include-forced a.cptlog | head -2

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# the first that fits, the slowest, one by its number, one by its trace, over all files
+# the first selected, the slowest, one by its number, one by its trace, over all files
 make_log experiment >a.cptlog
 make_log services >b.cptlog
 cpt show a.cptlog | head -3

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# every command has a usage, options and two examples at least
+# every command has a usage, options and at least two examples
 for command in demo metadata log show aggregate report diff pprof folded; do
     cpt $command --help >help || echo "$command: $?"
     cpt help $command | cmp - help

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# one line names the mistake and the way out
+# one line names the error and the remedy
 cpt
