@@ -36,7 +36,7 @@ static cpt_status find_ads(struct cpt_task *task)
 
 static cpt_status find_user(struct cpt_task *task)
 {
-    return cpt_fail(task, CPT_FAILED, "nobody is logged in");
+    return cpt_fail(task, CPT_FAILED, "no user is logged in");
 }
 
 static cpt_status greet(struct cpt_task *task)

@@ -4,9 +4,9 @@
  * api_0_1.h - how the files beside this one state what the public headers of 0.1 have
  *
  * They were written once, from the headers as they were before their folders were
- * divided into rooms. What they state is a promise to programs: a later version adds
- * declarations, and it neither removes nor changes one. So nobody generates these files
- * again: a new version gets files of its own beside them.
+ * divided into rooms, and are never regenerated. They state a promise to programs: a
+ * later version adds declarations, and neither removes nor changes one. A new version
+ * gets its own files beside them.
  *
  *   VALUE(a, n)          the constant a has the value n
  *   ENUM(enum a)         there is an enum of that name, of the size of an int
@@ -17,8 +17,7 @@
  *   FUNCTION(r, f, (a))  the function f takes a, returns r, and can be linked
  *
  * Left out on purpose: the fields walk_* of struct cpt_trace_task. They are scratch of
- * the walk in cpt/critical.c, which alone wrote them; the header told programs no more
- * than to set all of the struct to 0 first.
+ * the walk, and only cpt/critical*.c wrote them; a program only had to zero the struct.
  */
 #ifndef API_0_1_H
 #define API_0_1_H
