@@ -2,13 +2,38 @@
 # SPDX-FileCopyrightText: The cpt authors
 #
 # Sourced by the checks. sources PATTERN... lists the files of the source tree whose
-# extension matches, without build folders; the current folder is its root.
+# extension matches, without build folders; the current folder is its root. A folder
+# with a CMakeCache.txt is a build folder, whatever its name.
 # shellcheck shell=sh
 sources()
 {
-    for pattern in "$@"; do
-        find . -type d \( -name .git -o -path './build*' -o -name demo-out -o \
-            -path './debian/*' -o -exec test -e '{}/CMakeCache.txt' \; \) -prune \
-            -o -type f -name "*.$pattern" -print
-    done | sed 's|^\./||' | sort
+    find . -type d \( -name .git -o -path './build*' -o -name demo-out -o \
+        -path './debian/*' \) -prune -o -type f -print | sed 's|^\./||' | sort |
+        awk -v extensions="$(printf '%s|' "$@")" '
+            BEGIN {
+                sub(/\|$/, "", extensions)
+                gsub(/\*/, "[^/]*", extensions)
+                wanted = "[.](" extensions ")$"
+            }
+            {
+                file[++count] = $0
+                if (sub(/(^|\/)CMakeCache\.txt$/, "")) {
+                    is_built[$0] = 1
+                }
+            }
+            END {
+                for (i = 1; i <= count; i++) {
+                    if (file[i] !~ wanted) {
+                        continue
+                    }
+                    for (folder = file[i]; sub(/\/[^\/]*$/, "", folder);) {
+                        if (folder in is_built) {
+                            break
+                        }
+                    }
+                    if (!(folder in is_built)) {
+                        print file[i]
+                    }
+                }
+            }'
 }

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# words.sh SOURCE - what must not stand in the tree: file names that say nothing, work
-# left undone without an issue's number, paths of one person's machine, what a merge
-# left behind, tabs in C. The expressions are put together from pieces, so that this
-# file does not find itself.
+# words.sh SOURCE - what must not stand in the tree: file names without a noun, unfinished
+# work without an issue's number, paths of one person's machine, marks of a merge, tabs
+# in C. The expressions are made of pieces, so that this file does not find itself.
 set -u
 cd "$1" || exit 2
 . tests/checks/files.sh
@@ -13,10 +12,10 @@ failed=0
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 
-# forbid SENTENCE EXPRESSION LIST-OF-FILES
+# forbid SENTENCE EXPRESSION LIST-OF-FILES [OPTION OF grep]
 forbid()
 {
-    tr '\n' '\0' < "$3" | xargs -0 grep -nE -e "$2" /dev/null > "$work/found"
+    tr '\n' '\0' < "$3" | xargs -0 grep -nE ${4:-} -e "$2" /dev/null > "$work/found"
     while IFS= read -r line; do
         echo "$line: $1"
         failed=1
@@ -24,9 +23,8 @@ forbid()
 }
 
 sources '*' > "$work/names"
-for ext in '[ch]' cmake sh md proto py txt json options cddl in awk 3 5 7; do
-    sources "$ext"
-done | grep -v '^tests/data/' > "$work/files"
+sources '[ch]' cmake sh md proto py txt json options cddl in awk js html css pml 3 5 7 |
+    grep -v '^tests/data/' > "$work/files"
 ls Makefile .ci/run >> "$work/files"
 grep '\.[ch]$' "$work/files" > "$work/c_files"
 
