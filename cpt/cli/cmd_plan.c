@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* cmd_plan.c - cpt plan: how many requests a question needs; see cpt_plan.h */
+/* cmd_plan.c - cpt plan: how many requests a question needs; see cpt_sizing.h */
 #include "cpt/cli/base/amounts.h"
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/base/json_write.h"
@@ -8,20 +8,20 @@
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/base/table.h"
 #include "cpt/cli/print/tree_print.h"
-#include "aggregate/cpt_plan.h"
+#include "aggregate/cpt_sizing.h"
 #include "aggregate/cpt_tree.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 
-static const char *const goal_words[CPT_PLAN_GOAL_COUNT] = {"mean", "difference",
-                                                            "seen"};
+static const char *const goal_words[CPT_SIZING_GOAL_COUNT] = {"mean", "difference",
+                                                              "seen"};
 
 /* One run of the command. */
 struct plan_command {
     const struct cpti_arguments *arguments;
-    struct cpt_plan plan;
+    struct cpt_sizing sizing;
     double within;    /* ns, or a part of the mean latency */
     bool is_relative; /* which of them */
 };
@@ -65,10 +65,10 @@ static int read_options(struct plan_command *command)
         const char *option;
         bool is_below;
         double *value;
-    } parts[] = {{"confidence", true, &command->plan.confidence},
-                 {"power", true, &command->plan.power},
-                 {"share", false, &command->plan.share},
-                 {"probability", false, &command->plan.probability}};
+    } parts[] = {{"confidence", true, &command->sizing.confidence},
+                 {"power", true, &command->sizing.power},
+                 {"share", false, &command->sizing.share},
+                 {"probability", false, &command->sizing.probability}};
     enum cpti_unit unit = CPTI_UNIT_PART;
     enum cpti_unit unused;
     int status = read_amount(command->arguments, "within",
@@ -85,7 +85,7 @@ static int read_options(struct plan_command *command)
                ? status
                : read_amount(command->arguments, "rate", 1U << CPTI_UNIT_NONE,
                              "a number of requests in a second", 1e12,
-                             &command->plan.rate, &unused);
+                             &command->sizing.rate, &unused);
 }
 
 /* Fills in what depends on the requests in @tree. */
@@ -97,14 +97,14 @@ static void complete_plan(struct plan_command *command, const struct cpt_tree *t
     const double selected = (double)cpt_tree_request_count(tree);
     const double mean_ns = cpt_stats_of(tree, CPT_TREE_ROOT).inclusive.mean_ns;
 
-    command->plan.slice = traced > selected ? selected / traced : 1;
-    command->plan.within_ns =
+    command->sizing.slice = traced > selected ? selected / traced : 1;
+    command->sizing.within_ns =
         command->is_relative ? command->within * mean_ns : command->within;
 }
 
 /* --- As JSON --- */
 
-static void put_json(const struct cpt_plan *plan, const struct cpt_tree *tree)
+static void put_json(const struct cpt_sizing *sizing, const struct cpt_tree *tree)
 {
     const struct cpt_mean mean = cpt_stats_of(tree, CPT_TREE_ROOT).inclusive;
     struct cpti_json json = {.file = stdout};
@@ -112,13 +112,13 @@ static void put_json(const struct cpt_plan *plan, const struct cpt_tree *tree)
     cpti_json_open(&json, NULL, '{');
     cpti_tree_json(&json, tree);
     cpti_json_ns(&json, "deviation_ns", mean.deviation_ns);
-    cpti_json_rough(&json, "slice", plan->slice);
-    cpti_json_ns(&json, "within_ns", plan->within_ns);
-    cpti_json_float(&json, "confidence", plan->confidence);
-    cpti_json_float(&json, "power", plan->power);
-    for (int goal = 0; goal < CPT_PLAN_GOAL_COUNT; goal++) {
-        const struct cpt_plan_need need =
-            cpt_plan_need(plan, tree, (enum cpt_plan_goal)goal);
+    cpti_json_rough(&json, "slice", sizing->slice);
+    cpti_json_ns(&json, "within_ns", sizing->within_ns);
+    cpti_json_float(&json, "confidence", sizing->confidence);
+    cpti_json_float(&json, "power", sizing->power);
+    for (int goal = 0; goal < CPT_SIZING_GOAL_COUNT; goal++) {
+        const struct cpt_sizing_need need =
+            cpt_sizing_need(sizing, tree, (enum cpt_sizing_goal)goal);
 
         cpti_json_open(&json, goal_words[goal], '{');
         cpti_json_float(&json, "slice_requests", need.slice);
@@ -150,36 +150,36 @@ static const char *duration_text(double seconds, char text[32])
     return text;
 }
 
-static void add_goal(struct cpti_table *table, const struct cpt_plan *plan,
-                     const struct cpt_tree *tree, enum cpt_plan_goal goal)
+static void add_goal(struct cpti_table *table, const struct cpt_sizing *sizing,
+                     const struct cpt_tree *tree, enum cpt_sizing_goal goal)
 {
-    const struct cpt_plan_need need = cpt_plan_need(plan, tree, goal);
+    const struct cpt_sizing_need need = cpt_sizing_need(sizing, tree, goal);
     char within[32];
     char text[32];
 
-    (void)cpti_ms(plan->within_ns, within);
+    (void)cpti_ms(sizing->within_ns, within);
     cpti_table_cell(table, "%.0f", need.slice);
     cpti_table_cell(table, "%.0f", need.traced);
     cpti_table_cell(table, "%.0f", need.all);
     cpti_table_cell(table, "%s",
                     isnan(need.seconds) ? "-" : duration_text(need.seconds, text));
     switch (goal) {
-    case CPT_PLAN_MEAN:
+    case CPT_SIZING_MEAN:
         cpti_table_cell(table, "to know the mean to \u00b1%s ms", within);
         break;
-    case CPT_PLAN_DIFFERENCE:
+    case CPT_SIZING_DIFFERENCE:
         cpti_table_cell(table, "to know a difference to \u00b1%s ms; in each set",
                         within);
         break;
     default:
         cpti_table_cell(table,
                         "to see a difference of %s ms in %g %% of cases; in each set",
-                        within, plan->power * 100);
+                        within, sizing->power * 100);
         break;
     }
 }
 
-static int print_plan(const struct cpt_plan *plan, const struct cpt_tree *tree)
+static int print_plan(const struct cpt_sizing *sizing, const struct cpt_tree *tree)
 {
     static const char *const headings[] = {"of the slice", "traced", "of all", "time",
                                            "what for"};
@@ -191,14 +191,14 @@ static int print_plan(const struct cpt_plan *plan, const struct cpt_tree *tree)
     if (table == NULL) {
         return cpti_failed("out of memory");
     }
-    for (int goal = 0; goal < CPT_PLAN_GOAL_COUNT; goal++) {
-        add_goal(table, plan, tree, (enum cpt_plan_goal)goal);
+    for (int goal = 0; goal < CPT_SIZING_GOAL_COUNT; goal++) {
+        add_goal(table, sizing, tree, (enum cpt_sizing_goal)goal);
     }
     cpti_tree_print(tree, NULL);
     (void)printf("slice: %.4g %% of the requests; single ones deviate by %s ms\n",
-                 plan->slice * 100, cpti_ms(mean.deviation_ns, text));
+                 sizing->slice * 100, cpti_ms(mean.deviation_ns, text));
     (void)printf("\nrequests that are needed, with %g %% confidence\n\n",
-                 plan->confidence * 100);
+                 sizing->confidence * 100);
     status = cpti_table_print(table);
     cpti_table_free(table);
     return status;
@@ -219,20 +219,20 @@ static int show(struct plan_command *command, const struct cpt_tree *tree)
     }
     complete_plan(command, tree);
     if (cpti_has(command->arguments, "json")) {
-        put_json(&command->plan, tree);
+        put_json(&command->sizing, tree);
         return CPTI_EXIT_DONE;
     }
-    return print_plan(&command->plan, tree);
+    return print_plan(&command->sizing, tree);
 }
 
 static int run(const struct cpti_arguments *arguments)
 {
     struct plan_command command = {.arguments = arguments,
-                                   .plan = {.struct_bytes = sizeof command.plan,
-                                            .confidence = 0.95,
-                                            .power = 0.8,
-                                            .share = 1,
-                                            .probability = 1},
+                                   .sizing = {.struct_bytes = sizeof command.sizing,
+                                              .confidence = 0.95,
+                                              .power = 0.8,
+                                              .share = 1,
+                                              .probability = 1},
                                    .within = 0.01};
     struct cpt_tree *tree = NULL;
     bool is_usable = false;

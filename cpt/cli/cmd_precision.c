@@ -14,7 +14,7 @@
 #include "cpt/cli/print/by_print.h"
 #include "cpt/cli/print/tree_print.h"
 #include "cpt/cli/gather/views.h"
-#include "aggregate/cpt_plan.h"
+#include "aggregate/cpt_sizing.h"
 #include "aggregate/cpt_sample.h"
 #include "aggregate/cpt_tree.h"
 
@@ -243,7 +243,7 @@ static void put_counts(const struct precision *precision, struct cpti_json *json
         cpti_json_open(json, NULL, '{');
         cpti_json_float(json, "requests", precision->counts[i]);
         cpti_json_ns(json, "interval_half_ns",
-                     cpt_plan_half_width_ns(tree, precision->counts[i], CONFIDENCE));
+                     cpt_sizing_half_width_ns(tree, precision->counts[i], CONFIDENCE));
         cpti_json_open(json, "false_rows", '[');
         for (size_t t = 0; t < precision->threshold_count; t++) {
             const struct cpt_false_rows *cell =
@@ -315,7 +315,7 @@ static int print_intervals(const struct precision *precision,
     }
     for (size_t i = 0; i < precision->count_count; i++) {
         const double half =
-            cpt_plan_half_width_ns(tree, precision->counts[i], CONFIDENCE);
+            cpt_sizing_half_width_ns(tree, precision->counts[i], CONFIDENCE);
 
         cpti_table_cell(table, "%.0f", precision->counts[i]);
         cpti_table_cell(table, "%s", cpti_ms(half, text));

@@ -15,7 +15,7 @@ extern CU_TestInfo cpt_view_tests[];
 extern CU_TestInfo cpt_sample_tests[];
 extern CU_TestInfo cpt_strata_tests[];
 extern CU_TestInfo cpt_edge_path_tests[];
-extern CU_TestInfo cpt_plan_tests[];
+extern CU_TestInfo cpt_sizing_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
     {"wide", NULL, NULL, NULL, NULL, cpt_wide_tests},
@@ -30,6 +30,6 @@ CU_SuiteInfo cpt_suites[] = {
     {"sample", NULL, NULL, NULL, NULL, cpt_sample_tests},
     {"strata", NULL, NULL, NULL, NULL, cpt_strata_tests},
     {"edge_path", NULL, NULL, NULL, NULL, cpt_edge_path_tests},
-    {"plan", NULL, NULL, NULL, NULL, cpt_plan_tests},
+    {"sizing", NULL, NULL, NULL, NULL, cpt_sizing_tests},
     CU_SUITE_INFO_NULL,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * cpt_plan.h - how many requests a question needs, and what a number of them tells
+ * cpt_sizing.h - how many requests a question needs, and what a number of them tells
  *
  * The standard deviation s of one request, from a tree that is there, says how many
  * requests make a mean known to ±h, or a difference of h seen. z and b are quantiles of
@@ -22,22 +22,22 @@
  *
  * Threads: any; nothing is kept between calls.
  */
-#ifndef CPT_PLAN_H
-#define CPT_PLAN_H
+#ifndef CPT_SIZING_H
+#define CPT_SIZING_H
 
 #include "cpt_stats.h"
 
 CPT_BEGIN_DECLS
 
-enum cpt_plan_goal {
-    CPT_PLAN_MEAN = 0,       /* to know the mean latency to ±within_ns */
-    CPT_PLAN_DIFFERENCE = 1, /* to know the difference of two samples to ±within_ns */
-    CPT_PLAN_SEEN = 2,       /* to find a difference of within_ns significant */
-    CPT_PLAN_GOAL_COUNT
+enum cpt_sizing_goal {
+    CPT_SIZING_MEAN = 0,       /* to know the mean latency to ±within_ns */
+    CPT_SIZING_DIFFERENCE = 1, /* to know the difference of two samples to ±within_ns */
+    CPT_SIZING_SEEN = 2,       /* to find a difference of within_ns significant */
+    CPT_SIZING_GOAL_COUNT
 };
 
 /* A question. A zero field means its default. */
-struct cpt_plan {
+struct cpt_sizing {
     size_t struct_bytes; /* sizeof, set by the caller */
     double within_ns;    /* above 0; default 1 % of the mean latency */
     double confidence;   /* of the intervals, 0 to 1; default 0.95 */
@@ -49,7 +49,7 @@ struct cpt_plan {
 };
 
 /* The requests that one goal needs: whole numbers. */
-struct cpt_plan_need {
+struct cpt_sizing_need {
     double slice;   /* traced and selected; of a difference in each of the samples */
     double traced;  /* traced, for one sample */
     double all;     /* arriving, for one sample */
@@ -61,17 +61,17 @@ struct cpt_plan_need {
  * @tree, at its weights. At least 2, as one request has no variance. @tree has at least
  * two requests.
  */
-CPT_API struct cpt_plan_need cpt_plan_need(const struct cpt_plan *plan,
-                                           const struct cpt_tree *tree,
-                                           enum cpt_plan_goal goal);
+CPT_API struct cpt_sizing_need cpt_sizing_need(const struct cpt_sizing *sizing,
+                                               const struct cpt_tree *tree,
+                                               enum cpt_sizing_goal goal);
 
 /*
  * The half width in nanoseconds of the interval in which the mean latency lies with
  * @confidence (between 0 and 1), if @request_count requests (above 0) are measured that
  * vary as those of @tree: h = z s / √n.
  */
-CPT_API double cpt_plan_half_width_ns(const struct cpt_tree *tree, double request_count,
-                                      double confidence);
+CPT_API double cpt_sizing_half_width_ns(const struct cpt_tree *tree,
+                                        double request_count, double confidence);
 
 CPT_END_DECLS
 

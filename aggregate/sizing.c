@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* plan.c - how many requests a question needs; see cpt_plan.h */
-#include "aggregate/cpt_plan.h"
+/* sizing.c - how many requests a question needs; see cpt_sizing.h */
+#include "aggregate/cpt_sizing.h"
 
 #include "aggregate/cpt_tree.h"
 
 #include <math.h>
 #include <string.h>
 
-/* @plan with its defaults filled in. */
-static struct cpt_plan plan_of(const struct cpt_plan *plan, const struct cpt_mean *mean)
+/* @sizing with its defaults filled in. */
+static struct cpt_sizing sizing_of(const struct cpt_sizing *sizing,
+                                   const struct cpt_mean *mean)
 {
-    struct cpt_plan full = {0};
+    struct cpt_sizing full = {0};
 
-    memcpy(&full, plan,
-           plan->struct_bytes < sizeof full ? plan->struct_bytes : sizeof full);
+    memcpy(&full, sizing,
+           sizing->struct_bytes < sizeof full ? sizing->struct_bytes : sizeof full);
     full.within_ns = full.within_ns > 0 ? full.within_ns : 0.01 * mean->mean_ns;
     full.confidence = full.confidence > 0 ? full.confidence : 0.95;
     full.power = full.power > 0 ? full.power : 0.8;
@@ -24,27 +25,28 @@ static struct cpt_plan plan_of(const struct cpt_plan *plan, const struct cpt_mea
     return full;
 }
 
-struct cpt_plan_need cpt_plan_need(const struct cpt_plan *plan,
-                                   const struct cpt_tree *tree, enum cpt_plan_goal goal)
+struct cpt_sizing_need cpt_sizing_need(const struct cpt_sizing *sizing,
+                                       const struct cpt_tree *tree,
+                                       enum cpt_sizing_goal goal)
 {
     const struct cpt_mean mean = cpt_stats_of(tree, CPT_TREE_ROOT).inclusive;
-    const struct cpt_plan full = plan_of(plan, &mean);
+    const struct cpt_sizing full = sizing_of(sizing, &mean);
     /* from the error, not the deviation: unequal weights need more requests */
     const double s = mean.error_ns * sqrt((double)cpt_tree_request_count(tree));
     const double z = cpt_normal_quantile(0.5 + full.confidence / 2) +
-                     (goal == CPT_PLAN_SEEN ? cpt_normal_quantile(full.power) : 0);
+                     (goal == CPT_SIZING_SEEN ? cpt_normal_quantile(full.power) : 0);
     const double ratio = fmax(z, 0) * s / full.within_ns;
-    struct cpt_plan_need need;
+    struct cpt_sizing_need need;
 
-    need.slice = fmax(2, ceil((goal == CPT_PLAN_MEAN ? 1 : 2) * ratio * ratio));
+    need.slice = fmax(2, ceil((goal == CPT_SIZING_MEAN ? 1 : 2) * ratio * ratio));
     need.traced = ceil(need.slice / full.slice);
     need.all = ceil(need.traced / full.share / full.probability);
     need.seconds = full.rate > 0 ? need.all / full.rate : NAN;
     return need;
 }
 
-double cpt_plan_half_width_ns(const struct cpt_tree *tree, double request_count,
-                              double confidence)
+double cpt_sizing_half_width_ns(const struct cpt_tree *tree, double request_count,
+                                double confidence)
 {
     const struct cpt_mean mean = cpt_stats_of(tree, CPT_TREE_ROOT).inclusive;
 

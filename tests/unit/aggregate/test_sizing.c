@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * test_plan.c - planned numbers of requests against the formula, and against simulation
+ * test_sizing.c - planned numbers of requests against the formula, and against simulation
  */
 #include "tests/support/suites.h"
 #include "tests/unit/aggregate/paths.h"
 
-#include "aggregate/cpt_plan.h"
+#include "aggregate/cpt_sizing.h"
 
 #include <math.h>
 
@@ -42,20 +42,20 @@ static double mean_ns(const struct cpt_tree *tree)
 /* Of 10 and 30 ms: s = √(2 · 10²) = 14.142 ms, z = 1.95996, b = 0.84162. */
 static void test_needs_are_those_of_the_formula(void)
 {
-    const struct cpt_plan plan = {.struct_bytes = sizeof plan,
-                                  .within_ns = 1e6,
-                                  .slice = 0.25,
-                                  .share = 0.01,
-                                  .probability = 0.1,
-                                  .rate = 1000};
+    const struct cpt_sizing sizing = {.struct_bytes = sizeof sizing,
+                                      .within_ns = 1e6,
+                                      .slice = 0.25,
+                                      .share = 0.01,
+                                      .probability = 0.1,
+                                      .rate = 1000};
     const double counts[] = {769, 1537, 3140}; /* 768.3, 1536.6, 3139.6 */
     struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
 
     CU_ASSERT_EQUAL(tree_add_text(tree, "a 10000000", CPT_WEIGHT_ONE), CPT_OK);
     CU_ASSERT_EQUAL(tree_add_text(tree, "a 30000000", CPT_WEIGHT_ONE), CPT_OK);
-    for (int goal = 0; goal < CPT_PLAN_GOAL_COUNT; goal++) {
-        const struct cpt_plan_need need =
-            cpt_plan_need(&plan, tree, (enum cpt_plan_goal)goal);
+    for (int goal = 0; goal < CPT_SIZING_GOAL_COUNT; goal++) {
+        const struct cpt_sizing_need need =
+            cpt_sizing_need(&sizing, tree, (enum cpt_sizing_goal)goal);
 
         CU_ASSERT_EQUAL(need.slice, counts[goal]);
         CU_ASSERT_EQUAL(need.traced, 4 * counts[goal]);
@@ -67,23 +67,23 @@ static void test_needs_are_those_of_the_formula(void)
 
 static void test_zero_means_the_default(void)
 {
-    const struct cpt_plan zero = {.struct_bytes = sizeof zero};
+    const struct cpt_sizing zero = {.struct_bytes = sizeof zero};
     struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
-    const struct cpt_plan said = {.struct_bytes = sizeof said,
-                                  .within_ns = 200000, /* 1 % of 20 ms */
-                                  .confidence = 0.95,
-                                  .power = 0.8,
-                                  .slice = 1,
-                                  .share = 1,
-                                  .probability = 1};
+    const struct cpt_sizing said = {.struct_bytes = sizeof said,
+                                    .within_ns = 200000, /* 1 % of 20 ms */
+                                    .confidence = 0.95,
+                                    .power = 0.8,
+                                    .slice = 1,
+                                    .share = 1,
+                                    .probability = 1};
 
     CU_ASSERT_EQUAL(tree_add_text(tree, "a 10000000", CPT_WEIGHT_ONE), CPT_OK);
     CU_ASSERT_EQUAL(tree_add_text(tree, "a 30000000", CPT_WEIGHT_ONE), CPT_OK);
-    for (int goal = 0; goal < CPT_PLAN_GOAL_COUNT; goal++) {
-        const struct cpt_plan_need need =
-            cpt_plan_need(&zero, tree, (enum cpt_plan_goal)goal);
-        const struct cpt_plan_need same =
-            cpt_plan_need(&said, tree, (enum cpt_plan_goal)goal);
+    for (int goal = 0; goal < CPT_SIZING_GOAL_COUNT; goal++) {
+        const struct cpt_sizing_need need =
+            cpt_sizing_need(&zero, tree, (enum cpt_sizing_goal)goal);
+        const struct cpt_sizing_need same =
+            cpt_sizing_need(&said, tree, (enum cpt_sizing_goal)goal);
 
         CU_ASSERT_EQUAL(need.all, same.all);
         CU_ASSERT_EQUAL(need.all, need.slice);
@@ -93,18 +93,18 @@ static void test_zero_means_the_default(void)
 }
 
 /* The two functions are each other's inverse. */
-static void test_a_plan_gives_its_half_width(void)
+static void test_a_sizing_gives_its_half_width(void)
 {
     uint64_t state = random_seed("half width");
     struct cpt_tree *tree = tree_of_population(&state, 1000);
 
     for (double within_ns = 1e4; within_ns < 1e6; within_ns *= 1.7) {
-        const struct cpt_plan plan = {.struct_bytes = sizeof plan,
-                                      .within_ns = within_ns};
-        const double count = cpt_plan_need(&plan, tree, CPT_PLAN_MEAN).slice;
+        const struct cpt_sizing sizing = {.struct_bytes = sizeof sizing,
+                                          .within_ns = within_ns};
+        const double count = cpt_sizing_need(&sizing, tree, CPT_SIZING_MEAN).slice;
 
-        CU_ASSERT_TRUE(cpt_plan_half_width_ns(tree, count, 0.95) <= within_ns);
-        CU_ASSERT_TRUE(cpt_plan_half_width_ns(tree, count - 1, 0.95) > within_ns);
+        CU_ASSERT_TRUE(cpt_sizing_half_width_ns(tree, count, 0.95) <= within_ns);
+        CU_ASSERT_TRUE(cpt_sizing_half_width_ns(tree, count - 1, 0.95) > within_ns);
     }
     cpt_tree_free(tree);
 }
@@ -120,10 +120,12 @@ static void test_as_many_requests_are_enough(void)
 {
     uint64_t state = random_seed("plan");
     struct cpt_tree *pilot = tree_of_population(&state, 100000);
-    const struct cpt_plan plan = {.struct_bytes = sizeof plan, .within_ns = 3e5};
+    const struct cpt_sizing sizing = {.struct_bytes = sizeof sizing, .within_ns = 3e5};
     const double truth_ns = 1e6 * exp(0.5);
-    const unsigned count = (unsigned)cpt_plan_need(&plan, pilot, CPT_PLAN_MEAN).slice;
-    const unsigned seen = (unsigned)cpt_plan_need(&plan, pilot, CPT_PLAN_SEEN).slice;
+    const unsigned count =
+        (unsigned)cpt_sizing_need(&sizing, pilot, CPT_SIZING_MEAN).slice;
+    const unsigned seen =
+        (unsigned)cpt_sizing_need(&sizing, pilot, CPT_SIZING_SEEN).slice;
     int within = 0;
     int significant = 0;
 
@@ -135,8 +137,8 @@ static void test_as_many_requests_are_enough(void)
             hypot(cpt_stats_of(base, CPT_TREE_ROOT).inclusive.error_ns,
                   cpt_stats_of(other, CPT_TREE_ROOT).inclusive.error_ns);
 
-        within += fabs(mean_ns(tree) - truth_ns) <= plan.within_ns;
-        significant += mean_ns(other) + plan.within_ns - mean_ns(base) >
+        within += fabs(mean_ns(tree) - truth_ns) <= sizing.within_ns;
+        significant += mean_ns(other) + sizing.within_ns - mean_ns(base) >
                        cpt_normal_quantile(0.975) * error_ns;
         cpt_tree_free(tree);
         cpt_tree_free(base);
@@ -147,11 +149,11 @@ static void test_as_many_requests_are_enough(void)
     cpt_tree_free(pilot);
 }
 
-extern CU_TestInfo cpt_plan_tests[];
-CU_TestInfo cpt_plan_tests[] = {
+extern CU_TestInfo cpt_sizing_tests[];
+CU_TestInfo cpt_sizing_tests[] = {
     {"needs are those of the formula", test_needs_are_those_of_the_formula},
     {"zero means the default", test_zero_means_the_default},
-    {"a plan gives its half width", test_a_plan_gives_its_half_width},
+    {"a sizing gives its half width", test_a_sizing_gives_its_half_width},
     {"as many requests are enough", test_as_many_requests_are_enough},
     CU_TEST_INFO_NULL,
 };
