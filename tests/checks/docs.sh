@@ -4,9 +4,9 @@
 #
 # docs.sh SOURCE BUILD - what the documents say is true.
 #
-# Links and files that they name exist; functions that they name are in a public header;
-# README and CONTRIBUTING name the same ten files to read first, in the same order; and
-# blocks that begin with
+# Links and files that they name exist; functions that they name are in a public header,
+# or in the file named with them; README and CONTRIBUTING name the same ten files to read
+# first, in the same order; and blocks that begin with
 #
 #     ```console checked
 #
@@ -92,6 +92,18 @@ check_ten_files()
     done < "$work/ten"
 }
 
+# "`f()` (`x.c`" and "`f()` in `x.c`": that file has a function of that name.
+check_places() # PAGE
+{
+    tr '\n' ' ' < "$1" |
+        grep -oE '`[a-z0-9_]+\(\)` (\(|in )`[a-z0-9_/-]+\.[ch]`' |
+        sed 's/^`\([a-z0-9_]*\).* .*`\(.*\)`$/\1 \2/' > "$work/places"
+    while read -r name file; do
+        [ -e "$file" ] && ! grep -q "\b$name(" "$file" &&
+            complain "$1" "$name() is not in $file"
+    done < "$work/places"
+}
+
 # Splits the checked blocks of a page into steps: N.command and N.expected.
 split_blocks() # PAGE FOLDER
 {
@@ -174,6 +186,7 @@ sources md > "$work/pages"
 while IFS= read -r page; do
     check_links "$page"
     check_names "$page"
+    check_places "$page"
     if grep -q '^```console checked' "$page"; then
         if [ -x "$build/cpt" ]; then
             check_blocks "$page"
