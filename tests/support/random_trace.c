@@ -468,7 +468,7 @@ static void print_stamp(const struct random_trace *made, const char *what,
 
 static const char *name_of(const struct cpt_trace_task *task)
 {
-    return task != NULL ? task->name.data : "nobody";
+    return task != NULL ? task->name.data : "no task";
 }
 
 void random_trace_print(const struct random_trace *made)

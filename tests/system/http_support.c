@@ -297,7 +297,7 @@ static cpt_status slow(struct cpt_task *task)
 
 static cpt_status stuck(struct cpt_task *task)
 {
-    struct cpt_pending *pending = cpt_defer(task, "S: somebody else");
+    struct cpt_pending *pending = cpt_defer(task, "S: another thread");
     const cpt_status status = cpt_await(task, pending, hello);
 
     atomic_store(&service_here->stuck, pending);

@@ -208,7 +208,7 @@ static void test_given_up_sleeps_are_cancelled(void)
 
 static cpt_status sleeps_and_leaves(struct cpt_task *task)
 {
-    (void)cpt_sleep(task, "for nobody", 500 * MS);
+    (void)cpt_sleep(task, "unused", 500 * MS);
     *cpt_output(task, page) = 1;
     return CPT_OK;
 }

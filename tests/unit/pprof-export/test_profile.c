@@ -382,7 +382,7 @@ static uint64_t sum_of(const struct read_profile *profile, const char *stack,
 static void test_samples_of_groups_add_up(void)
 {
     static const char *const key = "arm";
-    static const char *const texts[] = {"control", "treatment", "nobody"};
+    static const char *const texts[] = {"control", "treatment", "neither"};
     uint64_t state = random_seed("groups");
 
     for (int round = 0; round < 20; round++) {
@@ -417,7 +417,7 @@ static void test_samples_of_groups_add_up(void)
                 CU_ASSERT_EQUAL(sum_of(&split, stack, NULL, type),
                                 sum_of(&plain, stack, NULL, type));
             }
-            CU_ASSERT_EQUAL(sum_of(&split, stack, "nobody", 2), 0);
+            CU_ASSERT_EQUAL(sum_of(&split, stack, "neither", 2), 0);
         }
         for (size_t i = 0; i < 2; i++) {
             free(kept[i].data);
@@ -441,7 +441,7 @@ static void test_groups_have_what_their_requests_spent(void)
         {trees[0], 0.5, &texts[0]}, {trees[1], 0.5, &texts[1]}};
     struct cpt_pprof_options options = raw;
     struct cpt_error error = {0};
-    const struct cpt_sink nobody = {NULL, NULL};
+    const struct cpt_sink no_sink = {NULL, NULL};
     struct read_profile profile;
     struct kept kept;
 
@@ -463,13 +463,13 @@ static void test_groups_have_what_their_requests_spent(void)
     read_profile_deinit(&profile);
     free(kept.data);
     /* a group of another tree; one too many */
-    CU_ASSERT_EQUAL(cpt_pprof_write(NULL, trees[1], &options, &nobody, &error),
+    CU_ASSERT_EQUAL(cpt_pprof_write(NULL, trees[1], &options, &no_sink, &error),
                     CPT_INVALID);
     CU_ASSERT_STRING_EQUAL(error.sentence,
                            "a group has a stack that is not in the tree");
     options.group_count = CPT_PPROF_GROUPS_MAX + 1;
     error = (struct cpt_error){0};
-    CU_ASSERT_EQUAL(cpt_pprof_write(NULL, whole, &options, &nobody, &error),
+    CU_ASSERT_EQUAL(cpt_pprof_write(NULL, whole, &options, &no_sink, &error),
                     CPT_INVALID);
     CU_ASSERT_STRING_EQUAL(error.sentence, "there are 65 groups, the limit is 64");
     cpt_tree_free(trees[0]);

@@ -145,7 +145,7 @@ static void test_every_prefix_ends_well(void)
 static void test_the_lower_budget_goes_down(void)
 {
     const struct cpt_ask received = {.version = 1, .bytes_max = 700, .is_forced = 1};
-    const struct cpt_ask nobody = {0};
+    const struct cpt_ask no_ask = {0};
     char text[64];
     struct cpt_ask ask = cpt_ask_downstream(&received, 0);
 
@@ -155,7 +155,7 @@ static void test_the_lower_budget_goes_down(void)
     CU_ASSERT_STRING_EQUAL(text, "1;max=700");
     CU_ASSERT_EQUAL(cpt_ask_downstream(&received, 500).bytes_max, 500);
     CU_ASSERT_EQUAL(cpt_ask_downstream(NULL, 0).bytes_max, 2048);
-    CU_ASSERT_EQUAL(cpt_ask_downstream(&nobody, 3000).bytes_max, 3000);
+    CU_ASSERT_EQUAL(cpt_ask_downstream(&no_ask, 3000).bytes_max, 3000);
     cpt_ask_format(&received, text, sizeof text);
     CU_ASSERT_STRING_EQUAL(text, "1;max=700;forced");
 }
