@@ -70,7 +70,8 @@ struct cpt_trace_task {
     unsigned char has_margin;
     unsigned char has_no_frame; /* its own time belongs to the frame above it */
     unsigned char walk_state;   /* 0 before and after a walk */
-    uint32_t walk_words[5];
+    uint32_t walk_word;
+    void *walk_pointers[2];
     struct cpt_bytes name;               /* "A: A1" */
     const struct cpt_trace_group *group; /* sub-graph it lies in, or NULL */
     struct cpt_trace_task *starter;      /* the task below which it stands, or NULL */
@@ -78,7 +79,8 @@ struct cpt_trace_task {
     struct cpt_bytes occupant; /* the task that had the worker then; may be empty */
     uint64_t end_ns;
     uint64_t off_cpu_ns; /* of the first step; see measures_off_cpu */
-    uint64_t walk_step[2];
+    void *walk_more;
+    uint64_t walk_more_ns;
     void *source; /* the maker's own record, from which open_task fills in the task */
 };
 

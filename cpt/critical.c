@@ -91,9 +91,9 @@ static uint64_t off_cpu_ns(const struct walk *walk, struct cpt_trace_task *task,
     uint64_t sum_ns = 0;
 
     for (;;) {
-        struct cpt_trace_await *step = cpti_scratch_read(&task->walk_step[0]);
+        struct cpt_trace_await *step = task->walk_more;
         const uint64_t begin_ns = step != NULL ? step->resume_ns : task->start_ns;
-        const uint64_t end_ns = task->walk_step[1];
+        const uint64_t end_ns = task->walk_more_ns;
         const uint64_t low_ns = begin_ns > from_ns ? begin_ns : from_ns;
         const uint64_t high_ns = end_ns < to_ns ? end_ns : to_ns;
         uint64_t off_ns = step != NULL ? step->off_cpu_ns : task->off_cpu_ns;
@@ -108,8 +108,8 @@ static uint64_t off_cpu_ns(const struct walk *walk, struct cpt_trace_task *task,
         if (step == NULL || begin_ns <= from_ns) {
             break; /* the rest of this step may be walked later */
         }
-        task->walk_step[1] = step->block_ns;
-        cpti_scratch_write(&task->walk_step[0], step->previous);
+        task->walk_more_ns = step->block_ns;
+        task->walk_more = step->previous;
     }
     return sum_ns < to_ns - from_ns ? sum_ns : to_ns - from_ns;
 }
@@ -197,14 +197,13 @@ static bool has_not_waited(const struct cpt_trace_await *await)
 static inline struct cpt_trace_await *latest_await(const struct walk *walk)
 {
     struct cpt_trace_task *task = walk->task;
-    struct cpt_trace_await *await =
-        cpti_scratch_read(&task->walk_words[CPTI_SCRATCH_AWAIT]);
+    struct cpt_trace_await *await = task->walk_pointers[CPTI_SCRATCH_AWAIT];
 
     while (await != NULL &&
            (await->block_ns >= walk->cur_ns || has_not_waited(await))) {
         await = await->previous;
     }
-    cpti_scratch_write(&task->walk_words[CPTI_SCRATCH_AWAIT], await);
+    task->walk_pointers[CPTI_SCRATCH_AWAIT] = await;
     return await;
 }
 
@@ -284,7 +283,7 @@ static cpt_status walk_await(struct walk *walk, struct cpt_trace_await *await)
     if (status != CPT_OK || is_at_floor(walk)) {
         return status;
     }
-    cpti_scratch_write(&walk->task->walk_words[CPTI_SCRATCH_AWAIT], await->previous);
+    walk->task->walk_pointers[CPTI_SCRATCH_AWAIT] = await->previous;
     status = emit(
         walk, CPTI_STEP_QUEUE, owner, (union cpti_remark){.occupant = &await->occupant},
         await->arrive_ns > await->block_ns ? await->arrive_ns : await->block_ns);
@@ -419,7 +418,7 @@ static void walk_deinit(struct walk *walk)
     while (steps->touched != NULL) {
         struct cpt_trace_task *task = steps->touched;
 
-        steps->touched = cpti_scratch_read(&task->walk_words[CPTI_SCRATCH_NEXT]);
+        steps->touched = task->walk_pointers[CPTI_SCRATCH_NEXT];
         task->walk_state = CPTI_WALK_NEW;
     }
     cpt_alloc_free(steps->alloc, walk->floors);

@@ -14,11 +14,6 @@
 /* The entry frame is the first one of the path. */
 enum { ENTRY_FRAME = 0 };
 
-static uint32_t *frame_of(struct cpt_trace_task *task)
-{
-    return &task->walk_words[CPTI_SCRATCH_FRAME];
-}
-
 /* Whether @task lies in @group or in one of its sub-graphs. */
 static bool lies_in(const struct cpt_trace_task *task,
                     const struct cpt_trace_group *group)
@@ -57,7 +52,7 @@ static cpt_status add_task_frame(struct cpt_path *path, uint32_t parent,
         status = cpt_path_frame_add(path, parent, task->name, CPT_KIND_WORK, &parent);
     }
     if (status == CPT_OK) {
-        *frame_of(task) = parent;
+        task->walk_word = parent;
     }
     return status;
 }
@@ -83,8 +78,8 @@ static cpt_status find_task_frame(struct cpti_steps *steps, struct cpt_path *pat
         if (status != CPT_OK) {
             return status;
         }
-        if (*frame_of(at) != CPT_FRAME_NONE) {
-            *frame = *frame_of(at);
+        if (at->walk_word != CPT_FRAME_NONE) {
+            *frame = at->walk_word;
             break;
         }
         if (at == mark) {
@@ -101,10 +96,10 @@ static cpt_status find_task_frame(struct cpti_steps *steps, struct cpt_path *pat
          left > 0 && status == CPT_OK; left--) {
         at = ring[--count % CPT_PATH_DEPTH_MAX];
         status = add_task_frame(path, *frame, at);
-        *frame = *frame_of(at);
+        *frame = at->walk_word;
     }
     for (at = task; count > 0 && status == CPT_OK; count--) {
-        *frame_of(at) = *frame;
+        at->walk_word = *frame;
         at = at->starter;
     }
     return status;
@@ -124,14 +119,14 @@ static inline cpt_status task_frame(struct cpti_steps *steps, struct cpt_path *p
     if (status != CPT_OK) {
         return status;
     }
-    if (*frame_of(task) == CPT_FRAME_NONE) {
+    if (task->walk_word == CPT_FRAME_NONE) {
         if (task->starter != NULL || task->group != NULL || task->has_no_frame) {
             return find_task_frame(steps, path, task, frame);
         }
         status = cpt_path_frame_add(path, ENTRY_FRAME, task->name, CPT_KIND_WORK,
-                                    frame_of(task));
+                                    &task->walk_word);
     }
-    *frame = *frame_of(task);
+    *frame = task->walk_word;
     return status;
 }
 

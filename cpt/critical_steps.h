@@ -13,7 +13,6 @@
 #include "cpt/path.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 enum {
     CPTI_STEP_SELF,
@@ -68,26 +67,12 @@ enum {
 };
 
 /*
- * What the walk keeps in cpt_trace_task.walk_words, by index: the index of the task's
- * frame in the path, or CPT_FRAME_NONE; a pointer to its latest await that the walk has
- * not passed; a pointer to the next task of the list of touched ones. walk_step is the
- * cursor of off-CPU time: a pointer to the await that the step begins with (NULL: the
- * start), and the end of the step in ns.
+ * The walk's scratch in a task. walk_word: the index of its frame in the path, or
+ * CPT_FRAME_NONE. walk_pointers: its latest await that the walk has not passed, and the
+ * next task of the list of touched ones. walk_more: the await that its current step
+ * begins with (NULL: the start), and the end of the step in ns; for off-CPU time.
  */
-enum { CPTI_SCRATCH_FRAME = 0, CPTI_SCRATCH_AWAIT = 1, CPTI_SCRATCH_NEXT = 3 };
-
-static inline void *cpti_scratch_read(const void *scratch)
-{
-    void *pointer = NULL;
-
-    memcpy(&pointer, scratch, sizeof pointer);
-    return pointer;
-}
-
-static inline void cpti_scratch_write(void *scratch, const void *pointer)
-{
-    memcpy(scratch, &pointer, sizeof pointer);
-}
+enum { CPTI_SCRATCH_AWAIT, CPTI_SCRATCH_NEXT };
 
 /* Opens @task when the walk comes to it for the first time. */
 static inline cpt_status cpti_steps_touch(struct cpti_steps *steps,
@@ -104,13 +89,13 @@ static inline cpt_status cpti_steps_touch(struct cpti_steps *steps,
         }
     }
     if (steps->trace->measures_off_cpu) {
-        cpti_scratch_write(&task->walk_step[0], task->last_await);
-        task->walk_step[1] = task->end_ns;
+        task->walk_more = task->last_await;
+        task->walk_more_ns = task->end_ns;
     }
     task->walk_state = CPTI_WALK_SEEN;
-    task->walk_words[CPTI_SCRATCH_FRAME] = CPT_FRAME_NONE;
-    cpti_scratch_write(&task->walk_words[CPTI_SCRATCH_AWAIT], task->last_await);
-    cpti_scratch_write(&task->walk_words[CPTI_SCRATCH_NEXT], steps->touched);
+    task->walk_word = CPT_FRAME_NONE;
+    task->walk_pointers[CPTI_SCRATCH_AWAIT] = task->last_await;
+    task->walk_pointers[CPTI_SCRATCH_NEXT] = steps->touched;
     steps->touched = task;
     return CPT_OK;
 }
