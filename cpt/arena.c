@@ -63,8 +63,8 @@ void cpt_arena_reset(struct cpt_arena *arena, size_t limit_bytes)
     arena->limit_bytes = limit_bytes;
 }
 
-/* Takes @bytes from a new block. A large block goes behind the newest one, of which the
- * rest stays in use. */
+/* Takes @bytes from a new block. A large block goes behind the newest one, whose rest
+ * stays in use. */
 static void *take_from_new_block(struct cpt_arena *arena, size_t bytes)
 {
     const bool is_large = bytes > arena->block_bytes / 4;

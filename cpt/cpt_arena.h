@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * cpt_arena.h - memory that is given back all at once
+ * cpt_arena.h - memory that is freed all at once
  *
  * A request takes memory from its arena, piece by piece, and never gives a piece back.
  * When the request is over, a few calls free the whole arena.

@@ -53,7 +53,7 @@ CPT_BEGIN_DECLS
 /* X(name, value, sentence fragment). Values are stable: never renumber. */
 #define CPT_STATUS_MAP(X)                                                              \
     X(OK, 0, "no error")                                                               \
-    X(WAITING, 1, "the task goes on when what it waits for has come")                  \
+    X(WAITING, 1, "the task continues when its wait is over")                          \
     X(NO_MEMORY, -1, "out of memory")                                                  \
     X(LIMIT, -2, "a configured limit was reached")                                     \
     X(TRUNCATED, -3, "the input ends in the middle of a record")                       \

@@ -153,9 +153,10 @@ static cpt_status append_queue(struct cpt_path *path, uint32_t parent,
 {
     cpt_status status = append_kind(path, parent, CPT_KIND_QUEUE, step->duration_ns);
 
-    if (status == CPT_OK) {
-        status = label_name(path, CPT_LABEL_EXECUTOR, executor);
+    if (status != CPT_OK) {
+        return status;
     }
+    status = label_name(path, CPT_LABEL_EXECUTOR, executor);
     if (status != CPT_OK || step->with.occupant == NULL) {
         return status;
     }
@@ -252,9 +253,10 @@ static cpt_status append_call(struct cpti_steps *steps, struct cpt_path *path,
     if (status == CPT_OK && call->attempt != 0) {
         status = cpt_path_label_number(path, CPT_LABEL_ATTEMPT, call->attempt);
     }
-    if (status == CPT_OK) {
-        status = label_name(path, CPT_LABEL_STATUS, call->status);
+    if (status != CPT_OK) {
+        return status;
     }
+    status = label_name(path, CPT_LABEL_STATUS, call->status);
     return status == CPT_OK ? label_name(path, CPT_LABEL_HOLDER, call->holder) : status;
 }
 
@@ -289,10 +291,11 @@ cpt_status cpti_steps_append(struct cpti_steps *steps, struct cpt_path *path)
     cpt_status status = cpt_path_frame_add(path, CPT_FRAME_NONE, steps->trace->entry,
                                            CPT_KIND_WORK, &entry);
 
-    assert(status != CPT_OK || entry == ENTRY_FRAME);
-    if (status == CPT_OK) {
-        status = cpti_path_reserve(path, steps->count);
+    if (status != CPT_OK) {
+        return status;
     }
+    assert(entry == ENTRY_FRAME);
+    status = cpti_path_reserve(path, steps->count);
     for (size_t i = steps->count; i-- > 0 && status == CPT_OK;) {
         const struct cpti_step *step = &steps->all[i];
 

@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-/* Bytes of the UTF-8 character at @at, of which @left, at least 1, can be read. 0: it
- * is not one; also for overlong forms, surrogates and characters above U+10FFFF. */
+/* Bytes of the UTF-8 character at @at, where @left bytes, at least 1, can be read. 0:
+ * no valid character, such as an overlong form, a surrogate or one above U+10FFFF. */
 static inline size_t cpti_utf8_bytes(const void *at, size_t left)
 {
     const unsigned char *byte = at;

@@ -73,7 +73,7 @@ static cpt_status add_types(struct cpti_profile *profile)
 
 /* --- Comments --- */
 
-/* Adds @line, of which COMMENT_BYTES count. */
+/* Adds @line, cut at COMMENT_BYTES. */
 static cpt_status comment(struct cpti_profile *profile, const char *line)
 {
     char clean[3 * COMMENT_BYTES];
