@@ -172,24 +172,17 @@ static cpt_status comment_on_notes(struct cpti_profile *profile)
 static cpt_status add_comments(struct cpti_profile *profile,
                                const struct cpt_pprof_options *options)
 {
+    static cpt_status (*const parts[3])(struct cpti_profile *) = {
+        comment_on_requests, comment_on_window, comment_on_notes};
     char line[COMMENT_BYTES];
     cpt_status status = CPT_OK;
 
     (void)snprintf(line, sizeof line, "written by %s",
                    options->tool != NULL ? options->tool : "cpt");
     status = comment(profile, line);
-    if (status != CPT_OK) {
-        return status;
+    for (int i = 0; i < 3 && status == CPT_OK; i++) {
+        status = parts[i](profile);
     }
-    status = comment_on_requests(profile);
-    if (status != CPT_OK) {
-        return status;
-    }
-    status = comment_on_window(profile);
-    if (status != CPT_OK) {
-        return status;
-    }
-    status = comment_on_notes(profile);
     for (size_t i = 0; i < options->comment_count && status == CPT_OK; i++) {
         status = comment(profile, options->comments[i]);
     }

@@ -93,13 +93,19 @@ static bool write_values(pb_ostream_t *stream, const pb_field_t *field,
     return true;
 }
 
+static bool write_message(pb_ostream_t *stream, const pb_field_t *field,
+                          const pb_msgdesc_t *kind, const void *message)
+{
+    return pb_encode_tag_for_field(stream, field) &&
+           pb_encode_submessage(stream, kind, message);
+}
+
 static bool write_label(pb_ostream_t *stream, const pb_field_t *field, uint32_t key,
                         uint32_t text)
 {
     const cpt_pprof_Label label = {key, text};
 
-    return pb_encode_tag_for_field(stream, field) &&
-           pb_encode_submessage(stream, cpt_pprof_Label_fields, &label);
+    return write_message(stream, field, cpt_pprof_Label_fields, &label);
 }
 
 static bool write_labels(pb_ostream_t *stream, const pb_field_t *field,
@@ -126,13 +132,6 @@ static bool write_labels(pb_ostream_t *stream, const pb_field_t *field,
 }
 
 /* --- The tables --- */
-
-static bool write_message(pb_ostream_t *stream, const pb_field_t *field,
-                          const pb_msgdesc_t *kind, const void *message)
-{
-    return pb_encode_tag_for_field(stream, field) &&
-           pb_encode_submessage(stream, kind, message);
-}
 
 static bool write_types(pb_ostream_t *stream, const pb_field_t *field, void *const *arg)
 {
