@@ -3,33 +3,12 @@
 /* cmd_load.c - cpt load: path logs into ClickHouse */
 #include "cpt/cli/gather/gather_store.h"
 #include "cpt/cli/gather/log_walk.h"
+#include "cpt/cli/base/amounts.h"
 #include "cpt/cli/base/files.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
 
 #include <stdint.h>
-#include <stdlib.h>
-
-/* Reads the number that @option has, if it was given. enum cpti_exit. */
-static int read_number(const struct cpti_arguments *arguments, const char *option,
-                       unsigned long least, unsigned long most, unsigned long *number)
-{
-    const char *given = cpti_value(arguments, option);
-    char *end;
-    unsigned long read;
-
-    if (given == NULL) {
-        return CPTI_EXIT_DONE;
-    }
-    read = strtoul(given, &end, 10);
-    if (given[0] < '0' || given[0] > '9' || *end != '\0' || read < least ||
-        read > most) {
-        return cpti_usage("option '--%s' takes a number from %lu to %lu, not '%s'",
-                          option, least, most, cpti_quoted(given));
-    }
-    *number = read;
-    return CPTI_EXIT_DONE;
-}
 
 static int run(const struct cpti_arguments *arguments)
 {
@@ -38,10 +17,11 @@ static int run(const struct cpti_arguments *arguments)
         .retry_seconds = 60,
         .batch_rows = 100000,
     };
-    int status = read_number(arguments, "retry-for", 0, 86400, &load.retry_seconds);
+    int status =
+        cpti_whole_number(arguments, "retry-for", 0, 86400, &load.retry_seconds);
 
     if (status == CPTI_EXIT_DONE) {
-        status = read_number(arguments, "batch", 1, 1000000, &load.batch_rows);
+        status = cpti_whole_number(arguments, "batch", 1, 1000000, &load.batch_rows);
     }
     if (status != CPTI_EXIT_DONE) {
         return status;

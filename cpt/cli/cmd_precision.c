@@ -46,28 +46,6 @@ struct precision {
 
 /* --- Options --- */
 
-/* Reads a whole number from 1 to @most, if the option was given. */
-static int read_whole(const struct cpti_arguments *arguments, const char *option,
-                      uint64_t most, uint64_t *number)
-{
-    const char *text = cpti_value(arguments, option);
-    char *end;
-    unsigned long long value;
-
-    if (text == NULL) {
-        return CPTI_EXIT_DONE;
-    }
-    value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || strlen(text) > 19 ||
-        value == 0 || value > most) {
-        return cpti_usage("option '--%s' takes a number from 1 to %" PRIu64
-                          ", not '%s'",
-                          option, most, cpti_quoted(text));
-    }
-    *number = value;
-    return CPTI_EXIT_DONE;
-}
-
 static int read_list(const struct cpti_arguments *arguments, const char *option,
                      const char *otherwise, enum cpti_unit unit, double *values,
                      size_t *count)
@@ -92,13 +70,13 @@ static int read_options(struct precision *precision)
                       precision->thresholds_ns, &precision->threshold_count);
     }
     if (status == CPTI_EXIT_DONE) {
-        status = read_whole(arguments, "pairs", CPT_SAMPLE_PAIRS_MAX, &pairs);
+        status = cpti_whole_number(arguments, "pairs", 1, CPT_SAMPLE_PAIRS_MAX, &pairs);
     }
     if (status == CPTI_EXIT_DONE) {
-        status = read_whole(arguments, "top", UINT32_MAX, &rows);
+        status = cpti_whole_number(arguments, "top", 1, UINT32_MAX, &rows);
     }
     if (status == CPTI_EXIT_DONE) {
-        status = read_whole(arguments, "seed", INT64_MAX, &precision->seed);
+        status = cpti_whole_number(arguments, "seed", 1, INT64_MAX, &precision->seed);
     }
     for (size_t i = 0; i < precision->count_count; i++) {
         precision->counts[i] = fmax(1, round(precision->counts[i]));
@@ -445,17 +423,10 @@ static int show(const struct precision *precision, const struct cpt_tree *tree)
 
 static int gather_and_show(struct precision *precision)
 {
-    const struct cpti_arguments *arguments = precision->arguments;
-    struct cpti_selection selection;
-    struct cpti_gather gather = {
-        .selection = &selection, .request = add_request, .context = precision};
-    bool is_usable = false;
-    int status = cpti_selection_init(&selection, arguments);
+    struct cpti_gather gather = {.request = add_request, .context = precision};
+    bool is_usable;
+    int status = cpti_gather_arguments(&gather, precision->arguments, &is_usable);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_gather(&gather, 1, arguments->operands, arguments->operand_count,
-                             cpti_has(arguments, "stop-at-error"), &is_usable);
-    }
     if (is_usable && gather.met_tree) {
         status = cpti_usage("a tree does not know its requests one by one; give the "
                             "path log it was made from");

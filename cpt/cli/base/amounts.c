@@ -3,9 +3,11 @@
 /* amounts.c - numbers and times on the command line; see amounts.h */
 #include "cpt/cli/base/amounts.h"
 
-#include "cpt/cli/base/command.h"
+#include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,4 +68,26 @@ int cpti_amounts(const char *option, const char *text, enum cpti_unit unit,
     }
     return cpti_usage("option '--%s' takes up to %d %s, not '%s'", option,
                       CPTI_AMOUNTS_MAX, examples[unit], cpti_quoted(text));
+}
+
+int cpti_whole_number(const struct cpti_arguments *arguments, const char *option,
+                      uint64_t least, uint64_t most, uint64_t *number)
+{
+    const char *given = cpti_value(arguments, option);
+    uint64_t value;
+    char *end;
+
+    if (given == NULL) {
+        return CPTI_EXIT_DONE;
+    }
+    errno = 0;
+    value = strtoull(given, &end, 10);
+    if (given[0] < '0' || given[0] > '9' || *end != '\0' || errno != 0 ||
+        value < least || value > most) {
+        return cpti_usage("option '--%s' takes a number from %" PRIu64 " to %" PRIu64
+                          ", not '%s'",
+                          option, least, most, cpti_quoted(given));
+    }
+    *number = value;
+    return CPTI_EXIT_DONE;
 }

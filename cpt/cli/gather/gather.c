@@ -3,6 +3,7 @@
 /* gather.c - from files to trees; see gather.h */
 #include "cpt/cli/gather/gather_run.h"
 
+#include "cpt/cli/base/amounts.h"
 #include "cpt/cli/base/files.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/gather/workers.h"
@@ -236,50 +237,36 @@ int cpti_gather(struct cpti_gather *gathers, size_t gather_count,
                             cpti_processors(), is_usable);
 }
 
-/* Reads --jobs. enum cpti_exit. */
-static int read_jobs(const struct cpti_arguments *arguments, size_t *job_count)
+int cpti_gather_arguments(struct cpti_gather *gather,
+                          const struct cpti_arguments *arguments, bool *is_usable)
 {
-    const char *given = cpti_value(arguments, "jobs");
-    char *end;
-    unsigned long count;
+    struct cpti_selection selection;
+    uint64_t job_count = cpti_processors();
+    int status = cpti_selection_init(&selection, arguments);
 
-    *job_count = cpti_processors();
-    if (given == NULL) {
-        return CPTI_EXIT_DONE;
+    *is_usable = false;
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_whole_number(arguments, "jobs", 1, CPTI_WORKERS_MAX, &job_count);
     }
-    count = strtoul(given, &end, 10);
-    if (given[0] < '0' || given[0] > '9' || *end != '\0' || count == 0 ||
-        count > CPTI_WORKERS_MAX) {
-        return cpti_usage("option '--jobs' takes a number from 1 to %d, not '%s'",
-                          CPTI_WORKERS_MAX, cpti_quoted(given));
+    if (status == CPTI_EXIT_DONE) {
+        gather->selection = &selection;
+        status = cpti_gather_jobs(
+            gather, 1, arguments->operands, arguments->operand_count,
+            cpti_has(arguments, "stop-at-error"), job_count, is_usable);
     }
-    *job_count = count;
-    return CPTI_EXIT_DONE;
+    gather->selection = NULL;
+    return status;
 }
 
 int cpti_gather_operands(const struct cpti_arguments *arguments, struct cpt_tree **tree,
                          bool *is_usable)
 {
-    struct cpti_selection selection;
     struct cpti_gather gather = {
-        .selection = &selection,
         .may_be_empty = cpti_has(arguments, "allow-empty"),
         .omits_sources = cpti_has(arguments, "no-source"),
     };
-    size_t job_count;
-    int status = cpti_selection_init(&selection, arguments);
+    const int status = cpti_gather_arguments(&gather, arguments, is_usable);
 
-    *tree = NULL;
-    *is_usable = false;
-    if (status == CPTI_EXIT_DONE) {
-        status = read_jobs(arguments, &job_count);
-    }
-    if (status != CPTI_EXIT_DONE) {
-        return status;
-    }
-    status =
-        cpti_gather_jobs(&gather, 1, arguments->operands, arguments->operand_count,
-                         cpti_has(arguments, "stop-at-error"), job_count, is_usable);
     *tree = gather.tree;
     return status;
 }

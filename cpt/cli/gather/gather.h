@@ -54,7 +54,7 @@ struct cpti_gather {
     const struct cpti_gather_threads *threads;
     /* If set: whether @request needs the path of @record. Otherwise it may get NULL,
      * which is faster. */
-    int (*needs_path)(const void *context, const struct cpt_record *record);
+    bool (*needs_path)(const void *context, const struct cpt_record *record);
     bool needs_order; /* @request needs the order of segments, which no database has */
     bool met_tree; /* out: an operand was a tree, whose requests @request did not get */
 };
@@ -68,6 +68,17 @@ static inline int cpti_status_exit(cpt_status status)
     return status == CPT_OK ? CPTI_EXIT_DONE
                             : cpti_failed("%s", cpt_status_sentence(status));
 }
+
+/* Counts of records. */
+struct cpti_gather_tally {
+    uint64_t record_count;
+    uint64_t forced_count; /* left out */
+    uint64_t local_root_count;
+};
+
+/* Adds them to the counts of @tree. Errors of cpt_tree_count_add(). */
+cpt_status cpti_gather_count(struct cpt_tree *tree,
+                             const struct cpti_gather_tally *tally);
 
 /*
  * Reads @path_count files at @paths into the @gather_count trees at @gathers. A file
@@ -93,6 +104,11 @@ int cpti_gather_jobs(struct cpti_gather *gathers, size_t gather_count,
 int cpti_gather_percentiles(struct cpti_selection *const *selections, size_t count,
                             const char *const *paths, size_t path_count,
                             size_t thread_count);
+
+/* Reads all operands of @arguments into the tree of @gather, by a selection of its own
+ * (gather->selection is NULL afterwards). As cpti_gather(). */
+int cpti_gather_arguments(struct cpti_gather *gather,
+                          const struct cpti_arguments *arguments, bool *is_usable);
 
 /* The usual case: all operands of @arguments into one tree, by the options of
  * cpti_select_options, and --sample, --jobs and --allow-empty where the command has

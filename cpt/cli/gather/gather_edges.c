@@ -88,17 +88,10 @@ static cpt_status copy_notes(struct cpt_tree *tree, const struct cpt_tree *from)
 static int gather(const struct cpti_arguments *arguments, struct edges *edges,
                   bool *is_usable)
 {
-    struct cpti_selection selection;
-    struct cpti_gather gather = {.selection = &selection,
-                                 .request = add_request,
-                                 .context = edges,
-                                 .threads = &threads};
-    int status = cpti_selection_init(&selection, arguments);
+    struct cpti_gather gather = {
+        .request = add_request, .context = edges, .threads = &threads};
+    int status = cpti_gather_arguments(&gather, arguments, is_usable);
 
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_gather(&gather, 1, arguments->operands, arguments->operand_count,
-                             cpti_has(arguments, "stop-at-error"), is_usable);
-    }
     if (*is_usable && gather.met_tree) {
         *is_usable = false;
         status =
@@ -110,7 +103,6 @@ static int gather(const struct cpti_arguments *arguments, struct edges *edges,
         status = cpti_failed("out of memory");
     }
     cpt_tree_free(gather.tree);
-    cpti_selection_deinit(&selection);
     return status;
 }
 

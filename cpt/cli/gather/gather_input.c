@@ -74,28 +74,36 @@ static bool is_selected(struct cpti_selection *selection,
     return selected == CPTI_SELECTED;
 }
 
-/* Moves the tallies to the counts of the trees. */
+cpt_status cpti_gather_count(struct cpt_tree *tree,
+                             const struct cpti_gather_tally *tally)
+{
+    const struct {
+        const char *key;
+        uint64_t count;
+    } counts[] = {{"records", tally->record_count},
+                  {"forced_excluded", tally->forced_count},
+                  {"local_root_excluded", tally->local_root_count}};
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 0; i < 3 && status == CPT_OK; i++) {
+        if (counts[i].count != 0) {
+            status = cpt_tree_count_add(tree, counts[i].key, counts[i].count);
+        }
+    }
+    return status;
+}
+
+/* Moves the tallies to the counts of the trees. enum cpti_exit. */
 static int add_tallies(struct cpti_gather_run *run)
 {
     int exit_status = CPTI_EXIT_DONE;
 
     for (size_t i = 0; i < run->gather_count; i++) {
-        struct cpt_tree *tree = run->gathers[i].tree;
-        struct cpti_gather_tally *tally = &run->tallies[i];
-        cpt_status status = CPT_OK;
+        const cpt_status status =
+            cpti_gather_count(run->gathers[i].tree, &run->tallies[i]);
 
-        if (tally->record_count != 0) {
-            status = cpt_tree_count_add(tree, "records", tally->record_count);
-        }
-        if (status == CPT_OK && tally->forced_count != 0) {
-            status = cpt_tree_count_add(tree, "forced_excluded", tally->forced_count);
-        }
-        if (status == CPT_OK && tally->local_root_count != 0) {
-            status = cpt_tree_count_add(tree, "local_root_excluded",
-                                        tally->local_root_count);
-        }
         exit_status = status != CPT_OK ? cpti_status_exit(status) : exit_status;
-        *tally = (struct cpti_gather_tally){0};
+        run->tallies[i] = (struct cpti_gather_tally){0};
     }
     return exit_status;
 }

@@ -4,6 +4,8 @@
  * gather_percentile.h */
 #include "cpt/cli/gather/gather_percentile.h"
 
+#include "cpt/cpt_alloc.h"
+
 #include <stdlib.h>
 
 /* A sum of 2^28 weights below 2^64, times 10^8, has up to 119 bits. */
@@ -13,7 +15,7 @@ __extension__ typedef unsigned __int128 u128;
 
 void cpti_population_deinit(struct cpti_population *population)
 {
-    free(population->latencies);
+    cpt_alloc_free(NULL, population->latencies);
     *population = (struct cpti_population){0};
 }
 
@@ -23,20 +25,14 @@ cpt_status cpti_population_add(struct cpti_population *population,
     const size_t count_max =
         population->count_max != 0 ? population->count_max : CPTI_POPULATION_MAX;
 
-    if (population->count == count_max) {
-        return CPT_LIMIT;
-    }
     if (population->count == population->capacity) {
-        const size_t capacity =
-            population->capacity == 0 ? 1024 : 2 * population->count;
-        struct cpti_latency *grown =
-            realloc(population->latencies, capacity * sizeof *grown);
+        const cpt_status status = cpt_alloc_grow(
+            NULL, (void **)&population->latencies, &population->capacity,
+            population->count + 1, count_max, sizeof *population->latencies);
 
-        if (grown == NULL) {
-            return CPT_NO_MEMORY;
+        if (status != CPT_OK) {
+            return status;
         }
-        population->latencies = grown;
-        population->capacity = capacity;
     }
     population->latencies[population->count++] = latency;
     return CPT_OK;

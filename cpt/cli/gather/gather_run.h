@@ -26,13 +26,6 @@ struct cpti_gather_services {
     size_t more_count; /* requests of services that found no place */
 };
 
-/* Counts of records, added to the counts of the tree after each log. */
-struct cpti_gather_tally {
-    uint64_t record_count;
-    uint64_t forced_count; /* left out */
-    uint64_t local_root_count;
-};
-
 struct cpti_gather_run {
     struct cpti_gather *gathers;
     size_t gather_count;
@@ -40,7 +33,7 @@ struct cpti_gather_run {
     bool stops_at_error;
     bool is_drawn; /* a database has drawn the samples and added their requests */
     struct cpt_log_shapes *shapes; /* of the records that this thread met */
-    struct cpti_gather_tally tallies[CPTI_GATHERS_MAX];
+    struct cpti_gather_tally tallies[CPTI_GATHERS_MAX]; /* of the log being read */
     struct cpti_sample samples[CPTI_GATHERS_MAX];
     size_t path_count;
 };

@@ -25,6 +25,7 @@
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/store/question.h"
 #include "aggregate/cpt_tree.h"
+#include "cpt/cpt_alloc.h"
 #include "cpt/cpt_path.h"
 #include "cpt/cli/store/store.h"
 #include "wire/cpt_log.h"
@@ -103,19 +104,10 @@ static void meet_service_name(struct found *found, struct cpt_bytes service)
 static cpt_status meet_service(void *context, const struct cpti_store_service *service)
 {
     struct found *found = context;
-    const struct {
-        const char *key;
-        uint64_t count;
-    } counts[] = {{"records", service->record_count},
-                  {"forced_excluded", service->forced_count},
-                  {"local_root_excluded", service->local_root_count}};
-    cpt_status status = CPT_OK;
+    const struct cpti_gather_tally tally = {
+        service->record_count, service->forced_count, service->local_root_count};
+    const cpt_status status = cpti_gather_count(found->tree, &tally);
 
-    for (size_t i = 0; i < 3 && status == CPT_OK; i++) {
-        if (counts[i].count != 0) {
-            status = cpt_tree_count_add(found->tree, counts[i].key, counts[i].count);
-        }
-    }
     if (status == CPT_OK && service->selected_count != 0) {
         meet_service_name(found, service->name);
     }
@@ -294,18 +286,13 @@ static cpt_status meet_place(void *context, const struct cpti_store_place *place
     struct drawing *drawing = context;
 
     if (drawing->place_count == drawing->place_capacity) {
-        const size_t capacity =
-            drawing->place_capacity == 0 ? 1024 : 2 * drawing->place_capacity;
-        struct cpti_store_place *grown =
-            drawing->place_capacity < PLACES_MAX
-                ? realloc(drawing->places, capacity * sizeof *grown)
-                : NULL;
+        const cpt_status status = cpt_alloc_grow(
+            NULL, (void **)&drawing->places, &drawing->place_capacity,
+            drawing->place_count + 1, PLACES_MAX, sizeof *drawing->places);
 
-        if (grown == NULL) {
-            return drawing->place_capacity < PLACES_MAX ? CPT_NO_MEMORY : CPT_LIMIT;
+        if (status != CPT_OK) {
+            return status;
         }
-        drawing->places = grown;
-        drawing->place_capacity = capacity;
     }
     drawing->places[drawing->place_count++] = *place;
     return CPT_OK;
@@ -414,7 +401,7 @@ static int draw_sample(struct database *database, struct cpti_sample *sample,
         free(drawing.sources[i].name);
     }
     free(drawing.sources);
-    free(drawing.places);
+    cpt_alloc_free(NULL, drawing.places);
     if (status == CPT_LIMIT) {
         return cpti_failed("%s: a sample can be drawn of at most %d requests; choose a "
                            "shorter window",
@@ -521,14 +508,13 @@ struct steps {
 static cpt_status add_step(struct steps *steps, uint64_t number, u128 weight)
 {
     if (steps->count == steps->capacity) {
-        const size_t capacity = steps->capacity == 0 ? 1024 : 2 * steps->capacity;
-        struct step *grown = realloc(steps->steps, capacity * sizeof *grown);
+        const cpt_status status =
+            cpt_alloc_grow(NULL, (void **)&steps->steps, &steps->capacity,
+                           steps->count + 1, SIZE_MAX, sizeof *steps->steps);
 
-        if (grown == NULL) {
-            return CPT_NO_MEMORY;
+        if (status != CPT_OK) {
+            return status;
         }
-        steps->steps = grown;
-        steps->capacity = capacity;
     }
     steps->steps[steps->count++] = (struct step){number, weight};
     return CPT_OK;
@@ -704,6 +690,6 @@ int cpti_store_percentiles(struct cpti_selection *selection,
         close_database(&weighing.databases[i]);
     }
     free(weighing.databases);
-    free(steps.steps);
+    cpt_alloc_free(NULL, steps.steps);
     return exit_status;
 }

@@ -43,8 +43,8 @@ int cpti_store_percentiles(struct cpti_selection *selection,
 
 /* The options of `cpt load`. */
 struct cpti_store_load_options {
-    unsigned long retry_seconds;
-    unsigned long batch_rows;
+    uint64_t retry_seconds;
+    uint64_t batch_rows;
     bool stops_at_error;
 };
 

@@ -174,16 +174,9 @@ int cpti_label_groups_gather(struct cpti_label_groups *groups,
                              const struct cpti_arguments *arguments,
                              struct cpt_tree **tree, bool *is_usable)
 {
-    struct cpti_selection selection;
-    struct cpti_gather gather = {
-        .selection = &selection, .request = add_request, .context = groups};
-    int status = cpti_selection_init(&selection, arguments);
+    struct cpti_gather gather = {.request = add_request, .context = groups};
+    int status = cpti_gather_arguments(&gather, arguments, is_usable);
 
-    *is_usable = false;
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_gather(&gather, 1, arguments->operands, arguments->operand_count,
-                             cpti_has(arguments, "stop-at-error"), is_usable);
-    }
     if (*is_usable && gather.met_tree) {
         *is_usable = false;
         status = cpti_usage("a tree does not know the '%s' of its requests; give the "

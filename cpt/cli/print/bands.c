@@ -8,7 +8,7 @@
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 
-/* The range of @latency_ns: its highest bit, and the five below it. */
+/* The range of @latency_ns: by its highest bit and the five below that. */
 static size_t range_of(uint64_t latency_ns)
 {
     size_t bit = 0;
@@ -21,7 +21,7 @@ static size_t range_of(uint64_t latency_ns)
                     31U);
 }
 
-int cpti_bands_need_path(const void *context, const struct cpt_record *record)
+bool cpti_bands_need_path(const void *context, const struct cpt_record *record)
 {
     const struct cpti_bands *bands = context;
 
