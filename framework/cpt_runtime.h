@@ -36,13 +36,13 @@ struct cpt_request;
 
 /* --- Executors --- */
 
-/* A piece of work for an executor, in memory of whoever submits it. */
+/* A piece of work for an executor, in memory of its submitter. */
 struct cpt_work {
-    struct cpt_work *next; /* the executor's */
+    struct cpt_work *next; /* for the executor */
     void (*run)(struct cpt_work *work);
 };
 
-/* A piece of work for later. All but `fire` is the executor's. */
+/* A piece of work for later. All but `fire` is for the executor. */
 struct cpt_timer {
     struct cpt_timer *next;
     uint64_t at_ns;
@@ -53,16 +53,15 @@ struct cpt_timer {
 
 /* See struct cpt_executor.hunger. */
 enum cpt_hunger {
-    CPT_HUNGRY_THREAD = 1, /* another thread could take work, if not now then soon: a
-                              request keeps no ready task back while it runs one */
-    CPT_HUNGRY_WORK = 2    /* other work waits for its turn: a long run shall yield */
+    CPT_HUNGRY_THREAD = 1, /* another thread could take work, now or soon: a request
+                              keeps no ready task back while it runs one */
+    CPT_HUNGRY_WORK = 2    /* other work waits for its turn: a long run should yield */
 };
 
 /* Where tasks run. All functions may be called from any thread. */
 struct cpt_executor {
     const char *name; /* shown beside queueing time */
-    /* Runs @work soon, once, never before it returns unless on the same thread's way.
-     */
+    /* Runs @work soon, once; within this call only if this thread runs no work now. */
     void (*submit)(struct cpt_executor *executor, struct cpt_work *work);
     /* Calls timer->fire() after @delay_ns, on any thread; CPT_INVALID if it cannot. */
     cpt_status (*after)(struct cpt_executor *executor, struct cpt_timer *timer,
@@ -72,18 +71,18 @@ struct cpt_executor {
 
     /* What follows may be NULL. */
 
-    /* Who would be glad of work or of a turn: enum cpt_hunger, or-ed. A hint, and
-     * cheap. NULL: CPT_HUNGRY_THREAD always. */
+    /* Whether threads could take work, and work waits: enum cpt_hunger, or-ed. A hint,
+     * and cheap. NULL: CPT_HUNGRY_THREAD always. */
     unsigned (*hunger)(struct cpt_executor *executor);
-    /* For the rest of something long. 1: @work is queued behind what waits now, and the
-     * caller returns; 0: nothing waits, or its turn is not over: the caller goes on.
-     * Cheap. NULL: 0 always. */
+    /* Called during a long run; @work is its rest. 1: @work is queued behind what waits
+     * now, and the caller returns; 0: nothing waits, or the caller's turn is not over:
+     * it continues. Cheap. NULL: 0 always. */
     int (*yield)(struct cpt_executor *executor, struct cpt_work *work);
-    /* Runs one piece of work, or fires a timer, on this thread. 0: there is none. An
-     * executor without `block` runs its queue so while a task waits in cpt_wait(). */
+    /* Runs one piece of work, or fires a timer, on this thread. 0: there is none.
+     * cpt_wait() calls it while a task waits, if the executor has no `block`. */
     int (*help)(struct cpt_executor *executor);
-    /* The thread, which runs work of it, is about to block (1), or goes on (0): another
-     * thread may take its place meanwhile. */
+    /* The calling thread, which runs work of the executor, is about to block (1) or
+     * continues (0): another thread may take its place meanwhile. */
     void (*block)(struct cpt_executor *executor, int is_blocked);
 };
 
@@ -97,8 +96,8 @@ struct cpt_pool_options {
     const struct cpt_alloc *alloc;
     unsigned worker_count; /* default: the machine's processors */
     const char *name;      /* default "pool" */
-    /* Threads beyond, which take the place of workers that block in cpt_wait(); default
-     * 64. They are made when they are needed, and then sleep. */
+    /* Extra threads that replace workers while these block in cpt_wait(); default 64.
+     * A pool makes them when it needs them; then they sleep. */
     unsigned extra_worker_count_max;
 };
 
@@ -110,7 +109,7 @@ CPT_API struct cpt_executor *cpt_pool_new(const struct cpt_pool_options *options
  * not fired never do: let requests end first. */
 CPT_API void cpt_pool_free(struct cpt_executor *pool);
 
-/* --- An executor that somebody else's event loop drives --- */
+/* --- An executor that an event loop of the application drives --- */
 
 /*
  * Work and timers wait until the loop runs them, all on its thread:
@@ -125,9 +124,10 @@ struct cpt_queue_executor_options {
     size_t struct_bytes;
     const struct cpt_alloc *alloc;
     const char *name; /* default "queue" */
-    /* There is something to run sooner than cpt_queue_executor_next_ns() has said: ends
-     * the loop's poll (writes to an eventfd, say). From any thread, once, until that is
-     * called again; with the executor's lock held, so it must not call the executor. */
+    /* Ends the loop's poll (writes to an eventfd, say): there is something to run
+     * sooner than cpt_queue_executor_next_ns() returned. Called from any thread, once
+     * after each call of that, with the executor's lock held: it must not call the
+     * executor. */
     void (*wake)(void *context);
     void *context;
     const struct cpt_clock *clock; /* of timers; default: monotonic */
@@ -139,16 +139,19 @@ cpt_queue_executor_new(const struct cpt_queue_executor_options *options,
                        struct cpt_error *error);
 
 /*
- * Fires what timers are due and then runs what work there is, on this thread:
- * @count_max of both, 0: all of now, but not what they bring. How many it did.
+ * Fires timers that are due and then runs waiting work, on this thread: at most
+ * @count_max of both together; 0: all that there is now, but not what that adds.
+ * Returns how many.
  */
 CPT_API size_t cpt_queue_executor_run(struct cpt_executor *executor, size_t count_max);
 
-/* For how long the loop may wait: 0 if there is something now, UINT64_MAX if nothing
- * but `wake` will bring any. From the loop's thread, just before it waits. */
+/* How long the loop may wait: 0 if there is something to run now, UINT64_MAX if there
+ * will be nothing before `wake` is called. Call it on the loop's thread, just before it
+ * waits. */
 CPT_API uint64_t cpt_queue_executor_next_ns(struct cpt_executor *executor);
 
-/* Frees; what has not run or fired never does: let requests end first. NULL is fine. */
+/* Frees; work and timers that are left never run: let requests end first. NULL is fine.
+ */
 CPT_API void cpt_queue_executor_free(struct cpt_executor *executor);
 
 /* --- Requests --- */

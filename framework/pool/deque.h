@@ -108,7 +108,7 @@ static inline struct cpt_work *cpti_deque_pop(struct cpti_deque *deque)
     }
     work = atomic_load_explicit(&deque->works[(bottom - 1) % CPTI_DEQUE_WORKS_MAX],
                                 memory_order_relaxed);
-    if (bottom - 1 == top) { /* the last one: a thief may be at it */
+    if (bottom - 1 == top) { /* the last one: a thief may take it */
         if (!atomic_compare_exchange_strong(&deque->top, &top, top + 1)) {
             work = NULL;
         }

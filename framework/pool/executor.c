@@ -3,9 +3,9 @@
 /*
  * executor.c - the executor without threads
  *
- * Work that is submitted by work goes into a list of the thread and runs in order, after
- * its submitter has returned: the stack stays flat, however long the chain. Only a task
- * that blocks (cpt_wait()) runs the list from within.
+ * Work that is submitted by work goes into a list of the thread and runs in order,
+ * after its submitter has returned: the stack stays flat, however long the chain. Only
+ * a task that blocks (cpt_wait()) runs the list from within.
  */
 #include "framework/pool/executor.h"
 

@@ -278,8 +278,8 @@ static bool is_crowded(struct cpti_pool *pool)
     return count > SPINNERS_MIN && 2 * count > pool->worker_count + 1;
 }
 
-/* A moment between two looks. The thread that has work may need this processor: the
- * system often puts a thread that was woken on the processor of the one that woke it. */
+/* A moment between two looks. The thread that has work may need this processor: a
+ * thread that was woken is often put on the processor of the one that woke it. */
 static void pause_search(unsigned look_count)
 {
     if (look_count > SPINS_MAX) {

@@ -18,7 +18,7 @@ enum {
     CPTI_POOL_GUESTS_MAX = 64 /* with a place, at one time */
 };
 
-/* What belongs to one thread that runs work of a pool: a worker, or a guest (pool.h). */
+/* What belongs to one thread that runs a pool's work: a worker or a guest (pool.h). */
 struct cpti_place {
     struct cpti_pool *pool;
     uint64_t random;       /* whom to steal from first */

@@ -3,7 +3,7 @@
 /*
  * cpt_http.h - services and calls over HTTP/1.1, on one event loop
  *
- * A struct cpt_http is one event loop with three faces: it *serves* requests for
+ * A struct cpt_http is one event loop with three roles: it *serves* requests for
  * services, it is the *transport* of stubs, and it is an *executor* that runs tasks on
  * the loop's own thread. Most programs have one, and use all three:
  *
@@ -21,26 +21,26 @@
  *      ... cpt_service_new(), cpt_service_method_add() ...
  *      cpt_http_listen(http, service, "127.0.0.1", 8080, NULL, &error);
  *      cpt_http_stop_on_signals(http, &error);
- *      cpt_http_run(http);                  till SIGTERM, then drained
- *      cpt_service_drain(service, ...);     what goes on behind the answers
+ *      cpt_http_run(http);                  until SIGTERM, then drained
+ *      cpt_service_drain(service, ...);     tasks that run on after the replies
  *      ... cpt_pool_free() if tasks ran on one, cpt_service_free() ...
  *      cpt_http_free(http);
  *
- * What travels beside the body: `critical-path` with a request that asks for a path,
- * `critical-path-bin` (unpadded base64) with the reply to it, `traceparent` as it came
- * in, `cpt-timeout` with a call of a request that has a deadline. A request that asks
- * for no path and has no deadline has the same bytes as without this library.
+ * Headers: `critical-path` with a request that asks for a path, `critical-path-bin`
+ * (unpadded base64) with the reply to it, `traceparent` as it came in, `cpt-timeout`
+ * with a call of a request that has a deadline. A request that asks for no path and has
+ * no deadline has the same bytes as without this library.
  *
- * A call that nobody waits for any more is broken off by closing its connection; a
- * request whose client has closed its connection is cancelled (keeps_abandoned).
+ * Cancelling a call closes its connection; a request whose client has closed its
+ * connection is cancelled (keeps_abandoned).
  *
- * Connections out are kept and reused. One of them carries one call at a time, so each
- * target has up to connection_count_max of them; calls beyond that wait in the order
- * in which they came, and the path shows their wait as ‹queue›. A kept connection that
- * the callee had closed meanwhile is replaced and its call sent again, once.
+ * Connections out are kept and reused. Each carries one call at a time, so each target
+ * has up to connection_count_max of them; further calls wait, first come, first served,
+ * and the path shows their wait as ‹queue›. If the callee has closed a kept connection
+ * meanwhile, the call is sent again on a new one, once.
  *
  * Targets are "http://host:port" or "host:port" (port 80 if absent); hosts are names
- * or numbers, IPv6 in brackets. There is no TLS: put a proxy before it.
+ * or numbers, IPv6 in brackets. There is no TLS: put a proxy in front.
  *
  * Threads: cpt_http_listen() and cpt_http_stop_on_signals() before cpt_http_run();
  * cpt_http_stop(), cpt_http_counters(), and the functions of the executor and of the
@@ -62,45 +62,45 @@ struct cpt_transport;
 /* What it allows; see cpt_options_read(). A zero field means its default. */
 struct cpt_http_options {
     size_t struct_bytes;
-    const struct cpt_alloc *alloc; /* of what is ours; libevent's is malloc's */
-    uint64_t drain_ns;             /* cpt_http_run() waits for requests that were there
-                                      when it was stopped; default 5 s */
-    uint64_t idle_ns;              /* an unused connection is closed; default 60 s */
+    const struct cpt_alloc *alloc; /* for our own memory; libevent uses malloc */
+    uint64_t drain_ns;             /* how long cpt_http_run(), once stopped, waits for
+                                      requests that it has; default 5 s */
+    uint64_t idle_ns;              /* closes an unused connection; default 60 s */
     size_t connection_count_max;   /* to one target; default 64 */
     size_t waiting_count_max;      /* calls that wait for one; default 1024; more are
                                       CPT_UNAVAILABLE */
     size_t header_bytes_max;       /* of a message's headers; default 16 KiB */
     size_t body_bytes_max;         /* of a message's body; default 4 MiB */
-    int serves_counters;           /* answer GET <prefix>/counters (JSON) and
+    int serves_counters;           /* answers GET <prefix>/counters (JSON) and
                                       <prefix>/metrics (Prometheus text) */
     const char *counters_prefix;   /* default "/cpt" */
     size_t accepted_count_max;     /* connections from clients, to all services; default
                                       10,000; more wait until one is closed */
-    int keeps_abandoned;           /* a request goes on although its client has closed
+    int keeps_abandoned;           /* a request continues although its client has closed
                                       the connection, or its side of it; default: it is
                                       cancelled */
 };
 
-/* A loop that does not run yet, or NULL with the reason in @error. */
+/* A loop that is not running yet, or NULL with the reason in @error. */
 CPT_API struct cpt_http *cpt_http_new(const struct cpt_http_options *options,
                                       struct cpt_error *error);
 
 /*
- * Frees; the loop must not be running. Calls that are not complete end as
- * CPT_CANCELLED. A request that outlived cpt_http_run() may still reply. NULL is fine.
+ * Frees; the loop must not be running. Outstanding calls end as CPT_CANCELLED.
+ * A request that outlived cpt_http_run() may still reply. NULL is fine.
  */
 CPT_API void cpt_http_free(struct cpt_http *http);
 
-/* Runs tasks on the thread that is in cpt_http_run(). Good till cpt_http_free(). */
+/* Runs tasks on the thread that is in cpt_http_run(). Valid until cpt_http_free(). */
 CPT_API struct cpt_executor *cpt_http_executor(struct cpt_http *http);
 
-/* Carries calls (struct cpt_stub.transport). Good till cpt_http_free(). */
+/* Carries calls (struct cpt_stub.transport). Valid until cpt_http_free(). */
 CPT_API struct cpt_transport *cpt_http_transport(struct cpt_http *http);
 
 /*
  * Serves @service, which must outlive the run, on the numeric @address (NULL:
- * 127.0.0.1) and @port (0: a free one). @bound_port, which may be NULL, gets the port
- * that it became. May be called for several ports and services.
+ * 127.0.0.1) and @port (0: any free one). *@bound_port, unless @bound_port is NULL, is
+ * set to the port in use. Call it for each port and service.
  *
  * CPT_OK; CPT_IO with the reason; CPT_NO_MEMORY.
  */
@@ -110,26 +110,25 @@ CPT_API cpt_status cpt_http_listen(struct cpt_http *http, struct cpt_service *se
 
 /*
  * Runs the loop on this thread until it is stopped. Then nothing more is accepted,
- * requests that are there get drain_ns to finish, and what is left is cut off: calls
- * end as CPT_CANCELLED, connections are closed.
+ * requests that have come get drain_ns to finish, and the rest is cut off: calls end as
+ * CPT_CANCELLED, connections are closed. Call it once.
  *
- * CPT_OK: nothing is left. CPT_TIMEOUT: some requests have not even been given up by
- * their tasks, which may be running on other threads: do not free the services, end
- * the process. Once.
+ * CPT_OK: nothing is left. CPT_TIMEOUT: tasks of some requests may still run on other
+ * threads: do not free the services, end the process.
  */
 CPT_API cpt_status cpt_http_run(struct cpt_http *http);
 
-/* Lets cpt_http_run() drain and return. From any thread, also in a signal handler. */
+/* Makes cpt_http_run() drain and return. From any thread, also in a signal handler. */
 CPT_API void cpt_http_stop(struct cpt_http *http);
 
 /*
- * SIGTERM and SIGINT stop it; a second one ends the process as if nobody had asked.
+ * SIGTERM and SIGINT stop it; a second one ends the process, as without this call.
  * For one struct cpt_http of a process. CPT_OK; CPT_IO with the reason.
  */
 CPT_API cpt_status cpt_http_stop_on_signals(struct cpt_http *http,
                                             struct cpt_error *error);
 
-/* Visits the transport's own counters, as cpt_service_counters() does a service's. */
+/* Visits the transport's own counters, like cpt_service_counters(). */
 CPT_API void cpt_http_counters(struct cpt_http *http,
                                void (*visit)(void *context,
                                              const struct cpt_counter *counter),

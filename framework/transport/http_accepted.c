@@ -3,18 +3,18 @@
 /*
  * http_accepted.c - how many connections are open to our servers
  *
- * evhttp owns what it accepts and does not tell when it closes one. But what it opens a
- * connection with is ours to make, and is counted by references: we keep one to each.
- * If giving it back would free it, evhttp has let go of its own, and the connection is
- * closed.
+ * evhttp owns the connections that it accepts and does not report when it closes one.
+ * But we make the bufferevent of each, which has a reference count, and keep a
+ * reference. If ours is the last one, evhttp has closed the connection.
  *
  *      accept --> [ tracked | tracked | closed | tracked | ... ]   at most the limit
  *                               ^ the hand looks at a few at each accept
  *
- * What evhttp has closed stays in memory until the hand comes by; as the hand is faster
- * than what comes, at most half of what is tracked is closed. At the limit all are
- * looked at. If none of them is closed the listeners rest for a while: who connects
- * meanwhile waits in the system's queue, and when that is full, is not answered.
+ * A closed connection stays in memory until the hand reaches it. The hand looks at more
+ * connections than are accepted, so at most half of the tracked ones are closed. At the
+ * limit all are looked at. If none is closed the listeners rest for a while: clients
+ * that connect meanwhile wait in the system's queue; when it is full, they get no
+ * answer.
  */
 #include "framework/transport/http_loop.h"
 
@@ -22,11 +22,11 @@
 
 enum { LOOKS_AT_ONCE = 2 };
 
-/* While it is full, it looks again after this long. */
+/* While all are open, look again after this long. */
 #define FULL_REST_NS (CPTI_NS_PER_S / 100)
 
-/* Whether evhttp has closed what is at @index; then it is gone from the table. */
-static bool take_if_closed(struct cpti_accepted *accepted, size_t index)
+/* Whether evhttp has closed the one at @index; then it is removed from the table. */
+static bool take_if_closed(struct cpti_http_accepted *accepted, size_t index)
 {
     struct bufferevent *buffers = accepted->items[index];
 
@@ -40,7 +40,7 @@ static bool take_if_closed(struct cpti_accepted *accepted, size_t index)
 }
 
 /* Looks at the next @look_count. */
-static void look(struct cpti_accepted *accepted, size_t look_count)
+static void look(struct cpti_http_accepted *accepted, size_t look_count)
 {
     while (look_count-- > 0 && accepted->count > 0) {
         if (accepted->hand >= accepted->count) {
@@ -54,7 +54,7 @@ static void look(struct cpti_accepted *accepted, size_t look_count)
 
 static bool is_full(struct cpt_http *http)
 {
-    struct cpti_accepted *accepted = &http->accepted;
+    struct cpti_http_accepted *accepted = &http->accepted;
 
     if (accepted->count < http->options.accepted_count_max) {
         return false;
@@ -73,21 +73,21 @@ static void on_rested(struct cpt_timer *timer)
     if (is_full(http)) {
         rest(http);
     } else {
-        cpti_servers_rest(http, false);
+        cpti_http_servers_rest(http, false);
     }
 }
 
 static void rest(struct cpt_http *http)
 {
     http->accepted.rest.fire = on_rested;
-    if (cpti_loop_after(http, &http->accepted.rest, FULL_REST_NS) == CPT_OK) {
+    if (cpti_http_loop_after(http, &http->accepted.rest, FULL_REST_NS) == CPT_OK) {
         http->accepted.is_resting = true;
     }
 }
 
-bool cpti_accepted_add(struct cpt_http *http, struct bufferevent *buffers)
+bool cpti_http_accepted_add(struct cpt_http *http, struct bufferevent *buffers)
 {
-    struct cpti_accepted *accepted = &http->accepted;
+    struct cpti_http_accepted *accepted = &http->accepted;
 
     look(accepted, LOOKS_AT_ONCE);
     if (cpt_alloc_grow(http->alloc, (void **)&accepted->items, &accepted->capacity,
@@ -100,18 +100,18 @@ bool cpti_accepted_add(struct cpt_http *http, struct bufferevent *buffers)
     if (!accepted->is_resting && is_full(http)) {
         rest(http);
         if (accepted->is_resting) {
-            cpti_count(http, CPTI_COUNTER_accepts_paused);
-            cpti_servers_rest(http, true);
+            cpti_http_count(http, CPTI_HTTP_COUNTER_accepts_paused);
+            cpti_http_servers_rest(http, true);
         }
     }
     return true;
 }
 
-void cpti_accepted_deinit(struct cpt_http *http)
+void cpti_http_accepted_deinit(struct cpt_http *http)
 {
-    struct cpti_accepted *accepted = &http->accepted;
+    struct cpti_http_accepted *accepted = &http->accepted;
 
-    (void)cpti_loop_cancel(http, &accepted->rest);
+    (void)cpti_http_loop_cancel(http, &accepted->rest);
     while (accepted->count > 0) {
         (void)bufferevent_decref(accepted->items[--accepted->count]);
     }

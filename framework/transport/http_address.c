@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* http_address.c - "http://host:port" taken apart */
+/* http_address.c - parses "http://host:port" */
 #include "framework/transport/http_address.h"
 
 #include "framework/transport/http_headers.h"
@@ -13,7 +13,7 @@
 
 enum { TEXT_BYTES_MAX = 512, PORT_DEFAULT = 80 };
 
-/* Names and numbers; what may not stand in a Host header is refused. */
+/* A name or a number, with no byte that a Host header may not have. */
 static bool is_host(struct cpt_bytes host, bool is_bracketed)
 {
     for (size_t i = 0; i < host.bytes; i++) {
@@ -29,7 +29,7 @@ static bool is_host(struct cpt_bytes host, bool is_bracketed)
     return host.bytes > 0;
 }
 
-/* ":8080" or nothing, and perhaps a '/'. 0: neither. */
+/* The port in ":8080" or ":8080/"; the default for "" or "/"; 0: @text is neither. */
 static uint16_t port_parse(const char *text)
 {
     unsigned long port = 0;
@@ -49,7 +49,7 @@ static uint16_t port_parse(const char *text)
     return (uint16_t)port;
 }
 
-/* Where the host lies in @text, and the port behind it. */
+/* Finds the host in @text, and the port after it. */
 static bool split(const char *text, struct cpt_bytes *host, bool *is_bracketed,
                   uint16_t *port)
 {
@@ -94,8 +94,8 @@ static char *host_header_new(const char *host, bool is_bracketed, uint16_t port,
     return text;
 }
 
-cpt_status cpti_address_init(struct cpti_address *address, const char *text,
-                             const struct cpt_alloc *alloc)
+cpt_status cpti_http_address_init(struct cpti_http_address *address, const char *text,
+                                  const struct cpt_alloc *alloc)
 {
     struct cpt_bytes host = {NULL, 0};
     bool is_bracketed = false;
@@ -105,21 +105,22 @@ cpt_status cpti_address_init(struct cpti_address *address, const char *text,
         !split(text, &host, &is_bracketed, &address->port)) {
         return CPT_INVALID;
     }
-    address->text = cpti_text_copy(cpt_bytes_of(text), alloc);
-    address->host = cpti_text_copy(host, alloc);
+    address->text = cpti_http_text_copy(cpt_bytes_of(text), alloc);
+    address->host = cpti_http_text_copy(host, alloc);
     if (address->host != NULL) {
         address->host_header =
             host_header_new(address->host, is_bracketed, address->port, alloc);
         address->is_name = !is_bracketed && !is_numeric(address->host);
     }
     if (address->text == NULL || address->host_header == NULL) {
-        cpti_address_deinit(address, alloc);
+        cpti_http_address_deinit(address, alloc);
         return CPT_NO_MEMORY;
     }
     return CPT_OK;
 }
 
-void cpti_address_deinit(struct cpti_address *address, const struct cpt_alloc *alloc)
+void cpti_http_address_deinit(struct cpti_http_address *address,
+                              const struct cpt_alloc *alloc)
 {
     cpt_alloc_free(alloc, address->text);
     cpt_alloc_free(alloc, address->host);

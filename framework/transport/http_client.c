@@ -8,23 +8,23 @@
  *                   too many:   timeout                failure, timeout
  *                 UNAVAILABLE
  *
- * A call gets an idle connection, else a new one, else it waits; while others wait, it
- * waits behind them. It has left the queue when a connection is its own, before the
- * connection is opened: looking up and connecting are the network's time, waiting is
- * the pool's. The idle connection used last is taken first: it is the least likely to
- * have been closed meanwhile.
+ * A call gets an idle connection, else a new one, else it waits; if others wait, it
+ * waits behind them. It leaves the queue when it has a connection, before that is
+ * opened: looking up and connecting are the network's time, waiting is the pool's. The
+ * idle connection used last is taken first: it is the least likely to have been closed
+ * meanwhile.
  *
- * Sent again, on a new connection and once: a call on a kept connection that broke
- * before a byte of the reply came. That is what a callee's closing of an unused
- * connection looks like if it crosses our request; a callee that died of the request
- * looks the same, so a method may rarely run twice, as with every client that keeps
- * connections. Names are looked up as IPv4 first, then as IPv6, because evhttp tries
- * just one address.
+ * A call on a kept connection that broke before a byte of the reply came is sent again,
+ * once, on a new connection: most likely the callee closed an unused connection while
+ * our request was on its way. A callee that crashed because of the request looks the
+ * same, so a method may rarely run twice, as with every client that keeps connections.
+ * Names are looked up as IPv4 first, then as IPv6, because evhttp tries only one
+ * address.
  *
- * A call ends exactly once: each way to its end takes it off the list of calls. Who
- * cancels one, on whatever thread, takes a reference to it first, under the lock; the
- * loop thread then finds out whether there is still something to end. Its connection is
- * closed, since the reply would come on it: that is how the callee learns of it.
+ * A call ends exactly once: each way to its end takes it off the list of calls. A
+ * thread that cancels one takes a reference to it first, under the lock; the loop
+ * thread then finds out whether the call has ended already. Its connection is closed,
+ * since the reply would come on it: that tells the callee.
  */
 #include "cpt/now.h"
 #include "framework/transport/http_connection.h"
@@ -44,10 +44,10 @@ enum { TARGET_BUCKETS = 64, TARGETS_MAX = 4096 };
 
 struct target {
     struct target *next;
-    struct cpti_address address;
-    struct cpti_client *client;
-    int family; /* that connected last */
-    struct cpti_connection *idle;
+    struct cpti_http_address address;
+    struct cpti_http_client *client;
+    int family; /* of the last successful connection */
+    struct cpti_http_connection *idle;
     size_t connection_count; /* idle and busy */
     TAILQ_HEAD(, call) waiting;
     size_t waiting_count;
@@ -61,10 +61,10 @@ struct call {
     struct cpt_work cancel_work;
     unsigned reference_count; /* guarded by cpt_http.lock, as is call->state */
     struct cpt_timer timer;
-    struct cpti_client *client;
+    struct cpti_http_client *client;
     struct cpt_transport_call *call;
     struct target *target;
-    struct cpti_connection *connection; /* NULL: it waits for one */
+    struct cpti_http_connection *connection; /* NULL: it waits for one */
     uint64_t deadline_ns;
     int family;
     bool is_started; /* it is in the list of calls */
@@ -77,7 +77,7 @@ struct call {
 
 TAILQ_HEAD(calls, call);
 
-struct cpti_client {
+struct cpti_http_client {
     struct cpt_http *http;
     struct target *targets[TARGET_BUCKETS];
     size_t target_count;
@@ -101,7 +101,7 @@ static void call_release(struct call *call)
     }
 }
 
-/* Nobody can cancel it any more. */
+/* From here on it cannot be cancelled. */
 static void call_hide(struct call *call)
 {
     struct cpt_http *http = call->client->http;
@@ -111,14 +111,14 @@ static void call_hide(struct call *call)
     cpti_lock_release(&http->lock);
 }
 
-/* Takes @call off all lists and tells its owner. @call is gone then, unless somebody is
- * cancelling it just now. */
+/* Takes @call off all lists, frees it, unless another thread is cancelling it just now,
+ * and completes the transport's call. */
 static void call_end(struct call *call, const struct cpt_transport_reply *reply)
 {
     struct cpt_http *http = call->client->http;
     struct cpt_transport_call *owner = call->call;
 
-    (void)cpti_loop_cancel(http, &call->timer);
+    (void)cpti_http_loop_cancel(http, &call->timer);
     if (call->is_waiting) {
         TAILQ_REMOVE(&call->target->waiting, call, turn);
         call->target->waiting_count--;
@@ -128,7 +128,7 @@ static void call_end(struct call *call, const struct cpt_transport_reply *reply)
     call_hide(call);
     call_release(call);
     if (reply->status != CPT_OK) {
-        cpti_count(http, CPTI_COUNTER_calls_failed);
+        cpti_http_count(http, CPTI_HTTP_COUNTER_calls_failed);
     }
     cpt_transport_complete(owner, reply);
 }
@@ -142,26 +142,27 @@ static void call_fail(struct call *call, cpt_status status)
 
 /* --- Connections of a target --- */
 
-static void idle_remove(struct target *target, struct cpti_connection *connection)
+static void idle_remove(struct target *target, struct cpti_http_connection *connection)
 {
-    struct cpti_connection **place = &target->idle;
+    struct cpti_http_connection **place = &target->idle;
 
     while (*place != NULL && *place != connection) {
-        place = cpti_connection_next(*place);
+        place = cpti_http_connection_next(*place);
     }
     if (*place != NULL) {
-        *place = *cpti_connection_next(connection);
+        *place = *cpti_http_connection_next(connection);
     }
 }
 
-static void connection_drop(struct target *target, struct cpti_connection *connection)
+static void connection_drop(struct target *target,
+                            struct cpti_http_connection *connection)
 {
     target->connection_count--;
-    cpti_connection_retire(connection);
+    cpti_http_connection_retire(connection);
 }
 
-/* The other side has closed one that was idle. */
-static void on_closed(void *context, struct cpti_connection *connection)
+/* The other side has closed an idle connection. */
+static void on_closed(void *context, struct cpti_http_connection *connection)
 {
     struct target *target = context;
 
@@ -169,36 +170,36 @@ static void on_closed(void *context, struct cpti_connection *connection)
     connection_drop(target, connection);
 }
 
-static void on_ended(void *context, struct cpti_connection *connection, void *tag,
-                     const struct cpti_outcome *outcome);
+static void on_ended(void *context, struct cpti_http_connection *connection, void *tag,
+                     const struct cpti_http_outcome *outcome);
 
-static struct cpti_connection *connection_open(struct target *target, int family)
+static struct cpti_http_connection *connection_open(struct target *target, int family)
 {
-    const struct cpti_connection_owner owner = {on_ended, on_closed, target};
-    struct cpti_connection *connection =
-        cpti_connection_new(target->client->http, &target->address, family, &owner);
+    const struct cpti_http_connection_owner owner = {on_ended, on_closed, target};
+    struct cpti_http_connection *connection = cpti_http_connection_new(
+        target->client->http, &target->address, family, &owner);
 
     if (connection != NULL) {
         target->connection_count++;
-        cpti_count(target->client->http, CPTI_COUNTER_connections_opened);
+        cpti_http_count(target->client->http, CPTI_HTTP_COUNTER_connections_opened);
     }
     return connection;
 }
 
 /* --- Sending --- */
 
-static void call_send(struct call *call, struct cpti_connection *connection)
+static void call_send(struct call *call, struct cpti_http_connection *connection)
 {
     const uint64_t now = cpti_now_ns();
 
     call->connection = connection;
-    cpti_connection_send(connection, call->call, call,
-                         call->deadline_ns > now ? call->deadline_ns - now : 0);
+    cpti_http_connection_send(connection, call->call, call,
+                              call->deadline_ns > now ? call->deadline_ns - now : 0);
 }
 
 static void call_send_anew(struct call *call, int family)
 {
-    struct cpti_connection *connection = connection_open(call->target, family);
+    struct cpti_http_connection *connection = connection_open(call->target, family);
 
     call->family = family;
     if (connection == NULL) {
@@ -208,18 +209,18 @@ static void call_send_anew(struct call *call, int family)
     call_send(call, connection);
 }
 
-/* @call has its turn, and a connection is there or may be opened. */
+/* It is the turn of @call, and a connection is idle or may be opened. */
 static void call_dispatch(struct call *call)
 {
     struct target *target = call->target;
-    struct cpti_connection *connection = target->idle;
+    struct cpti_http_connection *connection = target->idle;
 
     cpt_transport_sent(call->call);
     if (connection == NULL) {
         call_send_anew(call, target->family);
         return;
     }
-    target->idle = *cpti_connection_next(connection);
+    target->idle = *cpti_http_connection_next(connection);
     call->family = target->family;
     call_send(call, connection);
 }
@@ -231,7 +232,7 @@ static bool has_room(const struct target *target)
                target->client->http->options.connection_count_max;
 }
 
-/* Gives connections to those that wait. A call that ends within may call it again. */
+/* Gives connections to waiting calls. A call that ends meanwhile may call it again. */
 static void pump(struct target *target)
 {
     if (target->is_pumping) {
@@ -251,7 +252,7 @@ static void pump(struct target *target)
 
 /* --- What came back --- */
 
-/* Decodes the path that came with the reply into @memory, which the caller frees. */
+/* Decodes the path that came with the reply into *@memory, which the caller frees. */
 static void metadata_read(struct cpt_transport_reply *reply,
                           const struct evkeyvalq *headers,
                           const struct cpt_transport_call *call,
@@ -259,13 +260,13 @@ static void metadata_read(struct cpt_transport_reply *reply,
 {
     const size_t capacity = call->metadata_bytes_max;
     struct cpt_bytes text = {NULL, 0};
-    const unsigned count = cpti_headers_find(headers, CPT_HEADER_PATH, &text);
+    const unsigned count = cpti_http_headers_find(headers, CPT_HEADER_PATH, &text);
     cpt_status status = CPT_OK;
     size_t bytes = 0;
 
     *memory = NULL;
     if (count == 0 || call->critical_path.bytes == 0) {
-        return; /* what was not asked for is not looked at */
+        return; /* a path that was not asked for is ignored */
     }
     if (count > 1) {
         reply->is_metadata_bad = 1;
@@ -300,7 +301,7 @@ static void call_answer(struct call *call, struct evhttp_request *answer)
 
     reply.http_status = (unsigned)evhttp_request_get_response_code(answer);
     reply.outcome = cpt_outcome_of_http_status(reply.http_status);
-    reply.is_cached = cpti_headers_find(headers, "Age", NULL) > 0;
+    reply.is_cached = cpti_http_headers_find(headers, "Age", NULL) > 0;
     metadata_read(&reply, headers, call->call, alloc, &memory);
     reply.body.bytes = evbuffer_get_length(buffer);
     reply.body.data = (const char *)evbuffer_pullup(buffer, -1);
@@ -311,13 +312,13 @@ static void call_answer(struct call *call, struct evhttp_request *answer)
     cpt_alloc_free(alloc, memory);
 }
 
-/* Whether @call, which @outcome failed, has been sent another way. */
-static bool call_try_again(struct call *call, const struct cpti_outcome *outcome)
+/* Whether @call, which failed with @outcome, has been sent again. */
+static bool call_try_again(struct call *call, const struct cpti_http_outcome *outcome)
 {
     if (outcome->status == CPT_IO && outcome->was_kept && !outcome->has_begun &&
         !call->is_resent) {
         call->is_resent = true;
-        cpti_count(call->client->http, CPTI_COUNTER_calls_resent);
+        cpti_http_count(call->client->http, CPTI_HTTP_COUNTER_calls_resent);
         call_send_anew(call, call->family);
         return true;
     }
@@ -330,8 +331,8 @@ static bool call_try_again(struct call *call, const struct cpti_outcome *outcome
     return false;
 }
 
-static void on_ended(void *context, struct cpti_connection *connection, void *tag,
-                     const struct cpti_outcome *outcome)
+static void on_ended(void *context, struct cpti_http_connection *connection, void *tag,
+                     const struct cpti_http_outcome *outcome)
 {
     struct target *target = context;
     struct call *call = tag;
@@ -347,9 +348,9 @@ static void on_ended(void *context, struct cpti_connection *connection, void *ta
         return;
     }
     target->family = call->family;
-    /* Idle before the call ends: what its task calls next may well use it. */
+    /* Idle before the call ends: the next call of its task may use it. */
     if (outcome->can_be_used_again) {
-        *cpti_connection_next(connection) = target->idle;
+        *cpti_http_connection_next(connection) = target->idle;
         target->idle = connection;
     } else {
         connection_drop(target, connection);
@@ -358,7 +359,7 @@ static void on_ended(void *context, struct cpti_connection *connection, void *ta
     pump(target);
 }
 
-/* Gives @call up, with its connection. */
+/* Ends @call and closes its connection. */
 static void call_break_off(struct call *call, cpt_status status)
 {
     struct target *target = call->target;
@@ -378,7 +379,7 @@ static void on_timeout(struct cpt_timer *timer)
 
 /* --- Targets --- */
 
-static struct target **target_place(struct cpti_client *client, const char *text)
+static struct target **target_place(struct cpti_http_client *client, const char *text)
 {
     const uint64_t hash = cpt_hash_bytes(0, text, strlen(text));
     struct target **place = &client->targets[hash % TARGET_BUCKETS];
@@ -389,7 +390,7 @@ static struct target **target_place(struct cpti_client *client, const char *text
     return place;
 }
 
-static cpt_status target_find(struct cpti_client *client, const char *text,
+static cpt_status target_find(struct cpti_http_client *client, const char *text,
                               struct target **found)
 {
     const struct cpt_alloc *alloc = client->http->alloc;
@@ -408,7 +409,7 @@ static cpt_status target_find(struct cpti_client *client, const char *text,
     if (target == NULL) {
         return CPT_NO_MEMORY;
     }
-    status = cpti_address_init(&target->address, text, alloc);
+    status = cpti_http_address_init(&target->address, text, alloc);
     if (status != CPT_OK) {
         cpt_alloc_free(alloc, target);
         return status;
@@ -427,13 +428,13 @@ static cpt_status target_find(struct cpti_client *client, const char *text,
 static cpt_status call_prepare(struct call *call)
 {
     const uint64_t now = cpti_now_ns();
-    const struct cpti_client *client = call->client;
+    const struct cpti_http_client *client = call->client;
     cpt_status status = CPT_OK;
 
     if (client->http->is_closed || call->is_cancelled) {
         return CPT_CANCELLED;
     }
-    if (call->call->target == NULL || !cpti_method_is_good(call->call->method)) {
+    if (call->call->target == NULL || !cpti_http_method_is_good(call->call->method)) {
         return CPT_INVALID;
     }
     status = target_find(call->client, call->call->target, &call->target);
@@ -441,8 +442,8 @@ static cpt_status call_prepare(struct call *call)
         return status;
     }
     call->timer.fire = on_timeout;
-    return cpti_loop_after(client->http, &call->timer,
-                           call->deadline_ns > now ? call->deadline_ns - now : 0);
+    return cpti_http_loop_after(client->http, &call->timer,
+                                call->deadline_ns > now ? call->deadline_ns - now : 0);
 }
 
 static void call_start(struct call *call)
@@ -462,11 +463,11 @@ static void call_start(struct call *call)
         return;
     }
     if (target->waiting_count >= options->waiting_count_max) {
-        cpti_count(call->client->http, CPTI_COUNTER_calls_refused);
+        cpti_http_count(call->client->http, CPTI_HTTP_COUNTER_calls_refused);
         call_fail(call, CPT_UNAVAILABLE);
         return;
     }
-    cpti_count(call->client->http, CPTI_COUNTER_calls_waited);
+    cpti_http_count(call->client->http, CPTI_HTTP_COUNTER_calls_waited);
     call->is_waiting = true;
     target->waiting_count++;
     TAILQ_INSERT_TAIL(&target->waiting, call, turn);
@@ -484,12 +485,13 @@ static void refuse(struct cpt_transport_call *call, cpt_status status)
     cpt_transport_complete(call, &reply);
 }
 
-void cpti_client_send(struct cpt_transport *transport, struct cpt_transport_call *call)
+void cpti_http_client_send(struct cpt_transport *transport,
+                           struct cpt_transport_call *call)
 {
     struct cpt_http *http = CPTI_CONTAINER(transport, struct cpt_http, transport);
     struct call *own = cpt_alloc_zeroed(http->alloc, sizeof(*own));
 
-    cpti_count(http, CPTI_COUNTER_calls_sent);
+    cpti_http_count(http, CPTI_HTTP_COUNTER_calls_sent);
     if (own == NULL) {
         refuse(call, CPT_NO_MEMORY);
         return;
@@ -500,11 +502,11 @@ void cpti_client_send(struct cpt_transport *transport, struct cpt_transport_call
     own->work.run = run_start;
     own->reference_count = 1;
     call->state = own;
-    if (cpti_loop_is_here(http)) {
+    if (cpti_http_loop_is_here(http)) {
         call_start(own);
         return;
     }
-    if (!cpti_loop_post_call(http, &own->work)) {
+    if (!cpti_http_loop_post_call(http, &own->work)) {
         call->state = NULL;
         cpt_alloc_free(http->alloc, own);
         refuse(call, CPT_CANCELLED);
@@ -517,7 +519,7 @@ static void call_cancel(struct call *call)
     if (call->is_ended) {
         return;
     }
-    cpti_count(call->client->http, CPTI_COUNTER_calls_cancelled);
+    cpti_http_count(call->client->http, CPTI_HTTP_COUNTER_calls_cancelled);
     if (call->is_started) {
         call_break_off(call, CPT_CANCELLED);
     } else {
@@ -533,8 +535,8 @@ static void run_cancel(struct cpt_work *work)
     call_release(call);
 }
 
-void cpti_client_cancel_call(struct cpt_transport *transport,
-                             struct cpt_transport_call *call)
+void cpti_http_client_cancel_call(struct cpt_transport *transport,
+                                  struct cpt_transport_call *call)
 {
     struct cpt_http *http = CPTI_CONTAINER(transport, struct cpt_http, transport);
     struct call *own = NULL;
@@ -549,18 +551,18 @@ void cpti_client_cancel_call(struct cpt_transport *transport,
         return;
     }
     own->cancel_work.run = run_cancel;
-    if (cpti_loop_is_here(http)) {
+    if (cpti_http_loop_is_here(http)) {
         run_cancel(&own->cancel_work);
-    } else if (!cpti_loop_post(http, &own->cancel_work)) {
+    } else if (!cpti_http_loop_post(http, &own->cancel_work)) {
         call_release(own);
     }
 }
 
 /* --- Making and freeing --- */
 
-struct cpti_client *cpti_client_new(struct cpt_http *http)
+struct cpti_http_client *cpti_http_client_new(struct cpt_http *http)
 {
-    struct cpti_client *client = cpt_alloc_zeroed(http->alloc, sizeof(*client));
+    struct cpti_http_client *client = cpt_alloc_zeroed(http->alloc, sizeof(*client));
 
     if (client != NULL) {
         client->http = http;
@@ -569,12 +571,12 @@ struct cpti_client *cpti_client_new(struct cpt_http *http)
     return client;
 }
 
-bool cpti_client_is_idle(const struct cpti_client *client)
+bool cpti_http_client_is_idle(const struct cpti_http_client *client)
 {
     return TAILQ_EMPTY(&client->calls);
 }
 
-void cpti_client_cancel(struct cpti_client *client)
+void cpti_http_client_cancel(struct cpti_http_client *client)
 {
     struct call *call = NULL;
 
@@ -592,16 +594,16 @@ static void target_free(struct target *target)
     const struct cpt_alloc *alloc = target->client->http->alloc;
 
     while (target->idle != NULL) {
-        struct cpti_connection *connection = target->idle;
+        struct cpti_http_connection *connection = target->idle;
 
-        target->idle = *cpti_connection_next(connection);
+        target->idle = *cpti_http_connection_next(connection);
         connection_drop(target, connection);
     }
-    cpti_address_deinit(&target->address, alloc);
+    cpti_http_address_deinit(&target->address, alloc);
     cpt_alloc_free(alloc, target);
 }
 
-void cpti_client_free(struct cpti_client *client)
+void cpti_http_client_free(struct cpti_http_client *client)
 {
     if (client == NULL) {
         return;

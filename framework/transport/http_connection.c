@@ -3,21 +3,21 @@
 /*
  * http_connection.c - one connection out, which carries one call at a time
  *
- * evhttp does the protocol; what it leaves to us:
+ * evhttp does the protocol. It leaves to us:
  *
- * - It must not be freed within its own callbacks, so that a retired connection is
- *   freed by a work of its own, and a failure within evhttp_make_request() (no
- *   descriptor left, say) is reported by one, too.
- * - It tells of failures in three ways: the error callback and then the request's
- *   with NULL; the request's with a reply that has no status (not connected); a
- *   negative return value. Whether we were connected, and whether bytes of a reply
- *   came, is seen from the connection's buffers: what is added to the output is the
- *   request, which evhttp makes when it is connected.
- * - What a server sends behind the end of a reply stays in the buffer and would be
+ * - It must not be freed within its own callbacks, so a work of its own frees a retired
+ *   connection, and reports a failure within evhttp_make_request() (no descriptor left,
+ *   for example).
+ * - It reports failures in three ways: the error callback and then the request's with
+ *   NULL; the request's with a reply that has no status (not connected); a negative
+ *   return value. Whether we were connected, and whether bytes of a reply came, is seen
+ *   from the connection's buffers: evhttp adds the request to the output when it is
+ *   connected.
+ * - Bytes that a server sends after the end of a reply stay in the buffer and would be
  *   read as the next reply. Such a connection is not used again, nor one whose reply
  *   ended with the connection or was of HTTP/1.0.
- * - It reads any number of interim replies (status 100).
- * - An idle connection keeps its read timeout, which is how unused ones get closed.
+ * - It reads any number of interim replies (status 100): we limit them.
+ * - An idle connection keeps its read timeout, which closes unused ones.
  */
 #include "framework/transport/http_connection.h"
 
@@ -44,39 +44,40 @@ enum {
 
 enum state { STATE_IDLE, STATE_BUSY, STATE_RETIRED };
 
-struct cpti_connection {
+struct cpti_http_connection {
     struct cpt_work work; /* frees it, or reports a failure within sending */
     bool is_posted;
-    struct cpti_connection *next; /* the owner's */
+    struct cpti_http_connection *next; /* the owner's */
     struct cpt_http *http;
-    const struct cpti_address *address;
-    struct cpti_connection_owner owner;
+    const struct cpti_http_address *address;
+    struct cpti_http_connection_owner owner;
     struct evhttp_connection *evhttp;
     struct evhttp_request *request; /* in flight, else NULL */
     enum state state;
-    unsigned reply_count; /* that it has carried */
+    unsigned reply_count; /* replies that it has carried */
     bool is_connected;
     /* Of the call in flight: */
     void *tag;
     bool is_sending; /* within evhttp_make_request() */
-    bool is_refused; /* our own header callback broke it off */
-    bool is_starved; /* without memory it was not even begun */
+    bool is_refused; /* our header callback aborted it */
+    bool is_starved; /* not begun, for lack of memory */
     int error;       /* enum evhttp_request_error or NO_ERROR */
     unsigned interim_count;
     size_t reply_bytes;
 };
 
-struct cpti_connection **cpti_connection_next(struct cpti_connection *connection)
+struct cpti_http_connection **
+cpti_http_connection_next(struct cpti_http_connection *connection)
 {
     return &connection->next;
 }
 
-/* --- What evhttp does not tell --- */
+/* --- What evhttp does not report --- */
 
 static void on_input(struct evbuffer *buffer, const struct evbuffer_cb_info *change,
                      void *context)
 {
-    struct cpti_connection *connection = context;
+    struct cpti_http_connection *connection = context;
 
     (void)buffer;
     connection->reply_bytes += change->n_added;
@@ -85,7 +86,7 @@ static void on_input(struct evbuffer *buffer, const struct evbuffer_cb_info *cha
 static void on_output(struct evbuffer *buffer, const struct evbuffer_cb_info *change,
                       void *context)
 {
-    struct cpti_connection *connection = context;
+    struct cpti_http_connection *connection = context;
     const int on = 1;
 
     (void)buffer;
@@ -98,7 +99,7 @@ static void on_output(struct evbuffer *buffer, const struct evbuffer_cb_info *ch
         IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-static bool has_unread(const struct cpti_connection *connection)
+static bool has_unread(const struct cpti_http_connection *connection)
 {
     struct bufferevent *buffers = evhttp_connection_get_bufferevent(connection->evhttp);
 
@@ -114,7 +115,7 @@ static bool says_close(const struct evkeyvalq *headers)
     return value != NULL && strcasestr(value, "close") != NULL;
 }
 
-/* Whether the reply said where it ends. */
+/* Whether the reply itself says where it ends. */
 static bool is_framed(const struct evhttp_request *reply)
 {
     return reply->response_code == HTTP_NOCONTENT ||
@@ -122,14 +123,14 @@ static bool is_framed(const struct evhttp_request *reply)
            evhttp_find_header(reply->input_headers, "Content-Length") != NULL;
 }
 
-static bool can_be_used_again(const struct cpti_connection *connection,
+static bool can_be_used_again(const struct cpti_http_connection *connection,
                               const struct evhttp_request *reply)
 {
     return reply->major == 1 && reply->minor >= 1 && is_framed(reply) &&
            !says_close(reply->input_headers) && !has_unread(connection);
 }
 
-static cpt_status status_of_failure(const struct cpti_connection *connection)
+static cpt_status status_of_failure(const struct cpti_http_connection *connection)
 {
     const size_t header_bytes_max = connection->http->options.header_bytes_max;
 
@@ -154,9 +155,9 @@ static cpt_status status_of_failure(const struct cpti_connection *connection)
     }
 }
 
-static void report_failure(struct cpti_connection *connection, cpt_status status)
+static void report_failure(struct cpti_http_connection *connection, cpt_status status)
 {
-    const struct cpti_outcome outcome = {
+    const struct cpti_http_outcome outcome = {
         .status = status,
         .was_kept = connection->reply_count > 0,
         .was_connected = connection->is_connected,
@@ -168,11 +169,11 @@ static void report_failure(struct cpti_connection *connection, cpt_status status
                             &outcome);
 }
 
-static void report_reply(struct cpti_connection *connection,
+static void report_reply(struct cpti_http_connection *connection,
                          struct evhttp_request *reply)
 {
-    const struct timeval idle = cpti_timeval(connection->http->options.idle_ns);
-    const struct cpti_outcome outcome = {
+    const struct timeval idle = cpti_http_timeval(connection->http->options.idle_ns);
+    const struct cpti_http_outcome outcome = {
         .status = CPT_OK,
         .reply = reply,
         .was_kept = connection->reply_count > 0,
@@ -188,16 +189,17 @@ static void report_reply(struct cpti_connection *connection,
                             &outcome);
 }
 
-static void post(struct cpti_connection *connection)
+static void post(struct cpti_http_connection *connection)
 {
     if (!connection->is_posted) {
-        connection->is_posted = cpti_loop_post(connection->http, &connection->work);
+        connection->is_posted =
+            cpti_http_loop_post(connection->http, &connection->work);
     }
 }
 
 static void on_ended(struct evhttp_request *reply, void *context)
 {
-    struct cpti_connection *connection = context;
+    struct cpti_http_connection *connection = context;
 
     connection->request = NULL;
     if (connection->state != STATE_BUSY) {
@@ -220,13 +222,13 @@ static void on_ended(struct evhttp_request *reply, void *context)
 
 static void on_error(enum evhttp_request_error error, void *context)
 {
-    ((struct cpti_connection *)context)->error = (int)error;
+    ((struct cpti_http_connection *)context)->error = (int)error;
 }
 
-/* The headers of a reply are there; -1 breaks it off. */
+/* The headers of a reply have come; -1 aborts it. */
 static int on_headers(struct evhttp_request *reply, void *context)
 {
-    struct cpti_connection *connection = context;
+    struct cpti_http_connection *connection = context;
 
     if (reply->response_code >= 200) {
         return 0;
@@ -238,7 +240,7 @@ static int on_headers(struct evhttp_request *reply, void *context)
 
 static void on_closed(struct evhttp_connection *evhttp, void *context)
 {
-    struct cpti_connection *connection = context;
+    struct cpti_http_connection *connection = context;
 
     (void)evhttp;
     if (connection->state == STATE_IDLE) {
@@ -248,9 +250,8 @@ static void on_closed(struct evhttp_connection *evhttp, void *context)
 
 /* --- Sending --- */
 
-/* Visible ASCII: what else there is would have to be escaped, or would be a second
- * line. */
-bool cpti_method_is_good(const char *method)
+/* Visible ASCII only: other bytes would need an escape, or begin a second line. */
+bool cpti_http_method_is_good(const char *method)
 {
     if (method == NULL || method[0] != '/') {
         return false;
@@ -263,7 +264,7 @@ bool cpti_method_is_good(const char *method)
     return true;
 }
 
-static struct evhttp_request *request_new(struct cpti_connection *connection,
+static struct evhttp_request *request_new(struct cpti_http_connection *connection,
                                           const struct cpt_transport_call *call,
                                           uint64_t timeout_ns)
 {
@@ -282,11 +283,13 @@ static struct evhttp_request *request_new(struct cpti_connection *connection,
     evhttp_request_set_error_cb(request, on_error);
     evhttp_request_set_header_cb(request, on_headers);
     headers = evhttp_request_get_output_headers(request);
-    if (cpti_headers_add(headers, "Host",
-                         cpt_bytes_of(connection->address->host_header), alloc) &&
-        cpti_headers_add(headers, CPT_HEADER_ASK, call->critical_path, alloc) &&
-        cpti_headers_add(headers, CPT_HEADER_TRACEPARENT, call->traceparent, alloc) &&
-        cpti_headers_add(headers, CPT_HEADER_TIMEOUT, cpt_bytes_of(timeout), alloc) &&
+    if (cpti_http_headers_add(headers, "Host",
+                              cpt_bytes_of(connection->address->host_header), alloc) &&
+        cpti_http_headers_add(headers, CPT_HEADER_ASK, call->critical_path, alloc) &&
+        cpti_http_headers_add(headers, CPT_HEADER_TRACEPARENT, call->traceparent,
+                              alloc) &&
+        cpti_http_headers_add(headers, CPT_HEADER_TIMEOUT, cpt_bytes_of(timeout),
+                              alloc) &&
         evbuffer_add(evhttp_request_get_output_buffer(request), call->body.data,
                      call->body.bytes) == 0) {
         return request;
@@ -295,11 +298,11 @@ static struct evhttp_request *request_new(struct cpti_connection *connection,
     return NULL;
 }
 
-void cpti_connection_send(struct cpti_connection *connection,
-                          const struct cpt_transport_call *call, void *tag,
-                          uint64_t timeout_ns)
+void cpti_http_connection_send(struct cpti_http_connection *connection,
+                               const struct cpt_transport_call *call, void *tag,
+                               uint64_t timeout_ns)
 {
-    const struct timeval timeout = cpti_timeval(timeout_ns + CPTI_NS_PER_S);
+    const struct timeval timeout = cpti_http_timeval(timeout_ns + CPTI_NS_PER_S);
     struct evhttp_request *request = request_new(connection, call, timeout_ns);
 
     connection->state = STATE_BUSY;
@@ -328,7 +331,7 @@ void cpti_connection_send(struct cpti_connection *connection,
 
 /* --- Making and freeing --- */
 
-static void connection_free(struct cpti_connection *connection)
+static void connection_free(struct cpti_http_connection *connection)
 {
     struct bufferevent *buffers = evhttp_connection_get_bufferevent(connection->evhttp);
 
@@ -341,8 +344,8 @@ static void connection_free(struct cpti_connection *connection)
 
 static void run(struct cpt_work *work)
 {
-    struct cpti_connection *connection =
-        CPTI_CONTAINER(work, struct cpti_connection, work);
+    struct cpti_http_connection *connection =
+        CPTI_CONTAINER(work, struct cpti_http_connection, work);
 
     connection->is_posted = false;
     if (connection->state == STATE_RETIRED) {
@@ -352,14 +355,14 @@ static void run(struct cpt_work *work)
     report_failure(connection, status_of_failure(connection));
 }
 
-void cpti_connection_retire(struct cpti_connection *connection)
+void cpti_http_connection_retire(struct cpti_http_connection *connection)
 {
     struct evhttp_request *request = connection->request;
 
     connection->state = STATE_RETIRED;
     connection->request = NULL;
     if (request != NULL) {
-        evhttp_cancel_request(request); /* which closes, and ends a look-up */
+        evhttp_cancel_request(request); /* closes, and ends a look-up */
     }
     post(connection);
     if (!connection->is_posted) {
@@ -367,7 +370,7 @@ void cpti_connection_retire(struct cpti_connection *connection)
     }
 }
 
-static void limits_set(struct cpti_connection *connection)
+static void limits_set(struct cpti_http_connection *connection)
 {
     const struct cpt_http_options *options = &connection->http->options;
     struct bufferevent *buffers = evhttp_connection_get_bufferevent(connection->evhttp);
@@ -381,12 +384,11 @@ static void limits_set(struct cpti_connection *connection)
                                  SLACK_BYTES);
 }
 
-struct cpti_connection *cpti_connection_new(struct cpt_http *http,
-                                            const struct cpti_address *address,
-                                            int family,
-                                            const struct cpti_connection_owner *owner)
+struct cpti_http_connection *
+cpti_http_connection_new(struct cpt_http *http, const struct cpti_http_address *address,
+                         int family, const struct cpti_http_connection_owner *owner)
 {
-    struct cpti_connection *connection =
+    struct cpti_http_connection *connection =
         cpt_alloc_zeroed(http->alloc, sizeof(*connection));
     struct bufferevent *buffers = NULL;
 

@@ -4,10 +4,10 @@
  * http_connection.h - one connection out, which carries one call at a time
  *
  *      new --> busy --reply--> idle --> busy ... --> retired (and freed a little later)
- *                \--failure or no good for another call--^
+ *                \--failure, or unfit for another call--^
  *
- * Its owner (http_client.c) hears of the end of each call once, never from within
- * cpti_connection_send(), and of an idle connection that the other side closed.
+ * It calls its owner (http_client.c) once at the end of each call, never within
+ * cpti_http_connection_send(), and when the other side closes an idle connection.
  *
  * Threads: the loop thread.
  */
@@ -17,47 +17,47 @@
 #include "framework/transport/http_address.h"
 #include "framework/transport/http_loop.h"
 
-struct cpti_connection;
+struct cpti_http_connection;
 struct evhttp_request;
 
 /* How a call ended. */
-struct cpti_outcome {
+struct cpti_http_outcome {
     cpt_status status;            /* CPT_OK: `reply` is there */
     struct evhttp_request *reply; /* borrowed until the callback returns */
     bool was_kept;                /* the connection had carried a call before */
-    bool was_connected;           /* there was a connection at all */
+    bool was_connected;           /* the connection was established */
     bool has_begun;               /* bytes of a reply came */
     bool can_be_used_again;       /* only if CPT_OK */
 };
 
-struct cpti_connection_owner {
-    void (*ended)(void *context, struct cpti_connection *connection, void *tag,
-                  const struct cpti_outcome *outcome);
-    void (*closed)(void *context, struct cpti_connection *connection);
+struct cpti_http_connection_owner {
+    void (*ended)(void *context, struct cpti_http_connection *connection, void *tag,
+                  const struct cpti_http_outcome *outcome);
+    void (*closed)(void *context, struct cpti_http_connection *connection);
     void *context;
 };
 
-/* A connection to @address, an idle one, not yet opened; @family as in sockets. NULL
- * without memory. @address must outlive it. */
-struct cpti_connection *cpti_connection_new(struct cpt_http *http,
-                                            const struct cpti_address *address,
-                                            int family,
-                                            const struct cpti_connection_owner *owner);
+/* An idle connection to @address, not yet opened; @family as in sockets. NULL without
+ * memory. @address must outlive it. */
+struct cpti_http_connection *
+cpti_http_connection_new(struct cpt_http *http, const struct cpti_http_address *address,
+                         int family, const struct cpti_http_connection_owner *owner);
 
-/* Sends @call over an idle connection; it then is busy till owner->ended(), which is
- * given @tag. Breaks off a second after @timeout_ns if its owner does not sooner. */
-void cpti_connection_send(struct cpti_connection *connection,
-                          const struct cpt_transport_call *call, void *tag,
-                          uint64_t timeout_ns);
+/* Sends @call over an idle connection, which is then busy until owner->ended() is
+ * called with @tag. Fails a second after @timeout_ns if the owner has not ended it. */
+void cpti_http_connection_send(struct cpti_http_connection *connection,
+                               const struct cpt_transport_call *call, void *tag,
+                               uint64_t timeout_ns);
 
-/* Closes it and frees it a little later, so also from within its own callbacks. Its
- * owner hears no more of it. */
-void cpti_connection_retire(struct cpti_connection *connection);
+/* Closes it and frees it a little later, so its own callbacks may call this. It calls
+ * its owner no more. */
+void cpti_http_connection_retire(struct cpti_http_connection *connection);
 
 /* The owner's list of idle ones, newest first. */
-struct cpti_connection **cpti_connection_next(struct cpti_connection *connection);
+struct cpti_http_connection **
+cpti_http_connection_next(struct cpti_http_connection *connection);
 
 /* Whether @method may stand in a request line. */
-bool cpti_method_is_good(const char *method);
+bool cpti_http_method_is_good(const char *method);
 
 #endif

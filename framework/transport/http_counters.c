@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * http_counters.c - counters as text, for people and for whoever collects them
+ * http_counters.c - counters as text, for people and for programs that collect them
  *
  *      GET /cpt/counters   {"service":"B","counters":[{"name":"requests",...},...]}
  *      GET /cpt/metrics    cpt_requests_total{service="B"} 7
  *
  * Members of a label (a callee's name, a reason) may come from outside, so they are
- * escaped, and what is no UTF-8 becomes '?'.
+ * escaped, and a byte that is not UTF-8 becomes '?'.
  */
 #include "cpt/utf8.h"
 #include "framework/transport/http_loop.h"
@@ -17,13 +17,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where a visit writes. */
+/* What a visit writes to. */
 struct counters_text {
     struct evbuffer *text;
     const char *service;
     char last_name[64]; /* Prometheus wants a help line before the first of a name */
     bool is_first;
-    bool is_bad; /* memory was missing */
+    bool is_bad; /* memory ran out */
 };
 
 static void put(struct counters_text *out, const char *bytes, size_t count)
@@ -91,8 +91,8 @@ static void visit_json(void *context, const struct cpt_counter *counter)
     put_text(out, "}");
 }
 
-bool cpti_counters_json(struct cpt_http *http, struct cpt_service *service,
-                        struct evbuffer *text)
+bool cpti_http_counters_json(struct cpt_http *http, struct cpt_service *service,
+                             struct evbuffer *text)
 {
     struct counters_text out = {.text = text, .is_first = true};
 
@@ -141,8 +141,8 @@ static void visit_prometheus(void *context, const struct cpt_counter *counter)
     put_text(out, "\n");
 }
 
-bool cpti_counters_prometheus(struct cpt_http *http, struct cpt_service *service,
-                              struct evbuffer *text)
+bool cpti_http_counters_prometheus(struct cpt_http *http, struct cpt_service *service,
+                                   struct evbuffer *text)
 {
     struct counters_text out = {.text = text, .service = cpt_service_name(service)};
 
@@ -155,13 +155,13 @@ void cpt_http_counters(struct cpt_http *http,
                        void (*visit)(void *context, const struct cpt_counter *counter),
                        void *context)
 {
-    static const char *const texts[CPTI_COUNTER_COUNT][2] = {
-#define CPTI_COUNTER_TEXT_(name, sentence) {"http_" #name, sentence},
-        CPTI_COUNTER_MAP(CPTI_COUNTER_TEXT_)
-#undef CPTI_COUNTER_TEXT_
+    static const char *const texts[CPTI_HTTP_COUNTER_COUNT][2] = {
+#define CPTI_HTTP_COUNTER_TEXT_(name, sentence) {"http_" #name, sentence},
+        CPTI_HTTP_COUNTER_MAP(CPTI_HTTP_COUNTER_TEXT_)
+#undef CPTI_HTTP_COUNTER_TEXT_
     };
 
-    for (size_t i = 0; i < CPTI_COUNTER_COUNT; i++) {
+    for (size_t i = 0; i < CPTI_HTTP_COUNTER_COUNT; i++) {
         const struct cpt_counter counter = {
             .name = texts[i][0],
             .help = texts[i][1],

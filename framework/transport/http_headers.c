@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/queue.h>
 
-unsigned cpti_headers_find(const struct evkeyvalq *headers, const char *name,
-                           struct cpt_bytes *first)
+unsigned cpti_http_headers_find(const struct evkeyvalq *headers, const char *name,
+                                struct cpt_bytes *first)
 {
     const struct evkeyval *header = NULL;
     unsigned count = 0;
@@ -32,7 +32,7 @@ unsigned cpti_headers_find(const struct evkeyvalq *headers, const char *name,
     return count;
 }
 
-char *cpti_text_copy(struct cpt_bytes bytes, const struct cpt_alloc *alloc)
+char *cpti_http_text_copy(struct cpt_bytes bytes, const struct cpt_alloc *alloc)
 {
     char *text = cpt_alloc_zeroed(alloc, bytes.bytes + 1);
 
@@ -42,7 +42,7 @@ char *cpti_text_copy(struct cpt_bytes bytes, const struct cpt_alloc *alloc)
     return text;
 }
 
-/* Visible characters, blanks and what is beyond ASCII. */
+/* Only visible characters, blanks and bytes beyond ASCII. */
 static bool is_value(struct cpt_bytes value)
 {
     for (size_t i = 0; i < value.bytes; i++) {
@@ -55,8 +55,8 @@ static bool is_value(struct cpt_bytes value)
     return value.bytes > 0;
 }
 
-bool cpti_headers_add(struct evkeyvalq *headers, const char *name,
-                      struct cpt_bytes value, const struct cpt_alloc *alloc)
+bool cpti_http_headers_add(struct evkeyvalq *headers, const char *name,
+                           struct cpt_bytes value, const struct cpt_alloc *alloc)
 {
     char *text = NULL;
     bool is_added = false;
@@ -64,7 +64,7 @@ bool cpti_headers_add(struct evkeyvalq *headers, const char *name,
     if (!is_value(value)) {
         return true;
     }
-    text = cpti_text_copy(value, alloc);
+    text = cpti_http_text_copy(value, alloc);
     is_added = text != NULL && evhttp_add_header(headers, name, text) == 0;
     cpt_alloc_free(alloc, text);
     return is_added;

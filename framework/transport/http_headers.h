@@ -12,21 +12,21 @@
 struct evkeyvalq;
 
 /*
- * How many headers @name there are; evhttp keeps repeated ones. *@first, which may be
+ * The number of headers @name; evhttp keeps repeated ones. *@first, unless @first is
  * NULL, is the value of the first, borrowed from @headers; its data is NULL if there is
  * none.
  */
-unsigned cpti_headers_find(const struct evkeyvalq *headers, const char *name,
-                           struct cpt_bytes *first);
+unsigned cpti_http_headers_find(const struct evkeyvalq *headers, const char *name,
+                                struct cpt_bytes *first);
 
 /*
- * Adds @name with @value unless that is empty or has bytes that no value may have (a
+ * Adds @name with @value, unless that is empty or has a byte that no value may have (a
  * line end would begin another header). false without memory.
  */
-bool cpti_headers_add(struct evkeyvalq *headers, const char *name,
-                      struct cpt_bytes value, const struct cpt_alloc *alloc);
+bool cpti_http_headers_add(struct evkeyvalq *headers, const char *name,
+                           struct cpt_bytes value, const struct cpt_alloc *alloc);
 
-/* A copy of @bytes with a NUL behind, or NULL without memory. */
-char *cpti_text_copy(struct cpt_bytes bytes, const struct cpt_alloc *alloc);
+/* A copy of @bytes with a NUL after it, or NULL without memory. */
+char *cpti_http_text_copy(struct cpt_bytes bytes, const struct cpt_alloc *alloc);
 
 #endif

@@ -4,29 +4,29 @@
  * http_loop.c - the loop itself: work from other threads, timers, draining
  *
  * One pass of libevent's loop looks at the sockets, then at timers, then runs what
- * both have made ready, in that order. Work that is posted on the loop thread runs by
- * a timer of zero, so each batch of tasks is followed by a look at the sockets:
+ * both have made ready, in that order. A timer of zero runs work that is posted on the
+ * loop thread, so each batch of tasks is followed by a look at the sockets:
  *
  *      sockets -> arrivals and replies are stamped -> works -> sockets -> ...
  *
- * That keeps the stamps close to the bytes although tasks run on the same thread: of
- * all that is ready at once, everything is read and stamped before any of it is worked
- * on. Activating an event directly would let a long chain of tasks starve the sockets;
- * so would a request that goes on and on, which yields after some turns.
+ * That keeps the stamps close to the bytes although tasks run on the same thread: all
+ * that is ready at once is read and stamped before any of it is worked on. Activating
+ * an event directly would let a long chain of tasks starve the sockets. So would a
+ * request that runs for long without waiting; it yields after some turns.
  *
- * Timers are our own heap with one timer of libevent for the earliest: the functions of
- * an executor may be called from any thread, those of libevent may not, unless every
- * base pays for locks. What expired is taken one by one, so that a cancelled timer has
+ * Timers are a heap of our own, and one timer of libevent for the earliest: any thread
+ * may call the functions of an executor, but not those of libevent, unless every base
+ * pays for locks. Expired timers are taken one by one, so that a cancelled timer has
  * either fired or never does.
  *
- * Stopping: cpt_http_stop() writes to the descriptor that wakes the loop, which is all
- * that a signal handler may do.
+ * Stopping: cpt_http_stop() only writes to the descriptor that wakes the loop, so a
+ * signal handler may call it.
  *
  *      running --stop--> draining --nothing left, or drain_ns--> cut --> closed
  *
- * SIGPIPE: evhttp writes to sockets whose peer may have gone. The signal goes to the
- * thread that writes, so we block it on the loop thread while it is in the loop, and
- * leave the process's own handling alone.
+ * SIGPIPE: evhttp writes to sockets whose peer may have closed them. The signal goes to
+ * the thread that writes, so the loop thread blocks it while it is in the loop, and the
+ * process's own handling stays as it is.
  */
 #include "framework/transport/http_loop.h"
 
@@ -45,10 +45,10 @@
 #include <unistd.h>
 
 enum {
-    TURNS_MAX = 4 /* of a long run, before the sockets are looked at */
+    TURNS_MAX = 4 /* of a long run, before it yields to the sockets */
 };
 
-/* After drain_ns, cut-off requests get this long to say so to their callers. */
+/* After drain_ns, requests that were cut off get this long to reply so. */
 #define CUT_NS (CPTI_NS_PER_S / 4)
 
 #define DRAIN_DEFAULT_NS (5 * CPTI_NS_PER_S)
@@ -57,17 +57,17 @@ enum {
 /* The loop that this thread is running. */
 static _Thread_local struct cpt_http *loop_here;
 
-struct cpt_http *cpti_loop_here(void)
+struct cpt_http *cpti_http_loop_here(void)
 {
     return loop_here;
 }
 
-bool cpti_loop_is_here(const struct cpt_http *http)
+bool cpti_http_loop_is_here(const struct cpt_http *http)
 {
     return loop_here == http;
 }
 
-struct timeval cpti_timeval(uint64_t ns)
+struct timeval cpti_http_timeval(uint64_t ns)
 {
     const uint64_t us = ns / CPTI_NS_PER_US + (ns % CPTI_NS_PER_US != 0);
     struct timeval time;
@@ -79,7 +79,7 @@ struct timeval cpti_timeval(uint64_t ns)
 
 /* --- Work --- */
 
-/* Async-signal-safe. A full descriptor wakes as well as a written one. */
+/* Async-signal-safe. If the descriptor is full, the loop wakes as well. */
 static void wake(const struct cpt_http *http)
 {
     const uint64_t one = 1;
@@ -94,7 +94,7 @@ static void wake_soon(struct cpt_http *http)
 {
     static const struct timeval zero = {0, 0};
 
-    if (cpti_loop_is_here(http)) {
+    if (cpti_http_loop_is_here(http)) {
         (void)event_add(http->soon, &zero);
         return;
     }
@@ -102,8 +102,8 @@ static void wake_soon(struct cpt_http *http)
 }
 
 /*
- * The loop is woken under the lock: once the lock is given back, the work may run, and
- * what it does may be the last use of @http.
+ * Wakes the loop with the lock held: once the lock is released, the work may run, and
+ * that may be the last use of @http.
  */
 static bool post(struct cpt_http *http, struct cpt_work *work, bool is_call)
 {
@@ -124,17 +124,17 @@ static bool post(struct cpt_http *http, struct cpt_work *work, bool is_call)
     return is_taken;
 }
 
-bool cpti_loop_post(struct cpt_http *http, struct cpt_work *work)
+bool cpti_http_loop_post(struct cpt_http *http, struct cpt_work *work)
 {
     return post(http, work, false);
 }
 
-bool cpti_loop_post_call(struct cpt_http *http, struct cpt_work *work)
+bool cpti_http_loop_post_call(struct cpt_http *http, struct cpt_work *work)
 {
     return post(http, work, true);
 }
 
-/* Takes what is there now; what comes meanwhile is for the next time. */
+/* Takes the works that are there now; those that come later wait for the next call. */
 static struct cpt_work *works_take(struct cpt_http *http)
 {
     struct cpt_work *works = NULL;
@@ -181,13 +181,13 @@ static void alarm_set(struct cpt_http *http)
     at_ns = timer != NULL ? timer->at_ns : UINT64_MAX;
     cpti_lock_release(&http->lock);
     if (at_ns != UINT64_MAX) {
-        const struct timeval delay = cpti_timeval(at_ns > now ? at_ns - now : 0);
+        const struct timeval delay = cpti_http_timeval(at_ns > now ? at_ns - now : 0);
 
         (void)event_add(http->alarm, &delay);
     }
 }
 
-/* One timer that has expired by @now, out of the heap; NULL if there is none. */
+/* Takes a timer that has expired by @now out of the heap; NULL: none. */
 static struct cpt_timer *timer_take(struct cpt_http *http, uint64_t now)
 {
     struct cpt_timer *timer = NULL;
@@ -212,11 +212,11 @@ static void on_alarm(evutil_socket_t descriptor, short what, void *context)
     alarm_set(http);
 }
 
-cpt_status cpti_loop_after(struct cpt_http *http, struct cpt_timer *timer,
-                           uint64_t delay_ns)
+cpt_status cpti_http_loop_after(struct cpt_http *http, struct cpt_timer *timer,
+                                uint64_t delay_ns)
 {
     const uint64_t at_ns = cpti_timer_at(cpti_now_ns(), delay_ns);
-    const bool is_here = cpti_loop_is_here(http);
+    const bool is_here = cpti_http_loop_is_here(http);
     bool is_earliest = false;
     cpt_status status = CPT_OK;
 
@@ -235,7 +235,7 @@ cpt_status cpti_loop_after(struct cpt_http *http, struct cpt_timer *timer,
     return status;
 }
 
-int cpti_loop_cancel(struct cpt_http *http, struct cpt_timer *timer)
+bool cpti_http_loop_cancel(struct cpt_http *http, struct cpt_timer *timer)
 {
     bool is_cancelled = false;
 
@@ -254,30 +254,31 @@ static struct cpt_http *of_executor(struct cpt_executor *executor)
 
 static void executor_submit(struct cpt_executor *executor, struct cpt_work *work)
 {
-    (void)cpti_loop_post(of_executor(executor), work);
+    (void)cpti_http_loop_post(of_executor(executor), work);
 }
 
 static cpt_status executor_after(struct cpt_executor *executor, struct cpt_timer *timer,
                                  uint64_t delay_ns)
 {
-    return cpti_loop_after(of_executor(executor), timer, delay_ns);
+    return cpti_http_loop_after(of_executor(executor), timer, delay_ns);
 }
 
 static int executor_cancel(struct cpt_executor *executor, struct cpt_timer *timer)
 {
-    return cpti_loop_cancel(of_executor(executor), timer);
+    return cpti_http_loop_cancel(of_executor(executor), timer);
 }
 
-/* What other threads have posted meanwhile is not seen: a hint. */
+/* A hint: works that other threads have just posted do not count. */
 static unsigned executor_hunger(struct cpt_executor *executor)
 {
     const struct cpt_http *http = of_executor(executor);
 
-    return cpti_loop_is_here(http) && http->batch != NULL ? (unsigned)CPT_HUNGRY_WORK
-                                                          : 0;
+    return cpti_http_loop_is_here(http) && http->batch != NULL
+               ? (unsigned)CPT_HUNGRY_WORK
+               : 0;
 }
 
-/* The sockets are others, too, whom we do not see before the next pass of the loop. */
+/* Sockets wait for a turn, too, unseen until the next pass of the loop. */
 static int executor_yield(struct cpt_executor *executor, struct cpt_work *work)
 {
     struct cpt_http *http = of_executor(executor);
@@ -285,7 +286,7 @@ static int executor_yield(struct cpt_executor *executor, struct cpt_work *work)
     if (http->batch == NULL && ++http->turn_count < TURNS_MAX) {
         return 0;
     }
-    return cpti_loop_post(http, work);
+    return cpti_http_loop_post(http, work);
 }
 
 struct cpt_executor *cpt_http_executor(struct cpt_http *http)
@@ -317,7 +318,7 @@ static void on_wake(evutil_socket_t descriptor, short what, void *context)
 
 void cpt_http_stop(struct cpt_http *http)
 {
-    atomic_store(&http->is_stop_asked, 1);
+    atomic_store(&http->is_stop_asked, true);
     wake(http);
 }
 
@@ -337,7 +338,7 @@ static void on_signal(evutil_socket_t number, short what, void *context)
 
     (void)number;
     (void)what;
-    /* What was there before handles the next one: by default the process ends. */
+    /* The previous handler gets the next signal: by default the process ends. */
     signals_free(http);
     cpt_http_stop(http);
 }
@@ -377,18 +378,18 @@ static bool has_works(struct cpt_http *http)
 static bool is_idle(struct cpt_http *http)
 {
     return !has_works(http) && http->exchange_count == 0 &&
-           cpti_client_is_idle(http->client);
+           cpti_http_client_is_idle(http->client);
 }
 
 /*
  * Runs the loop until nothing is left or @ns have passed. Idle connections stay open
- * meanwhile: whoever sends on one just now is served, and told to close it.
+ * meanwhile: a client that sends on one is served, and told to close it.
  */
 static void drain(struct cpt_http *http, uint64_t ns)
 {
     http->is_drain_over = false;
     http->drain_timer.fire = on_drain_over;
-    if (cpti_loop_after(http, &http->drain_timer, ns) != CPT_OK) {
+    if (cpti_http_loop_after(http, &http->drain_timer, ns) != CPT_OK) {
         return;
     }
     while (!http->is_drain_over) {
@@ -400,7 +401,7 @@ static void drain(struct cpt_http *http, uint64_t ns)
         }
         (void)event_base_loop(http->base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY);
     }
-    (void)cpti_loop_cancel(http, &http->drain_timer);
+    (void)cpti_http_loop_cancel(http, &http->drain_timer);
 }
 
 static void close_loop(struct cpt_http *http)
@@ -422,7 +423,7 @@ static void sigpipe_block(bool *was_blocked)
     *was_blocked = sigismember(&before, SIGPIPE) == 1;
 }
 
-/* Takes those that came meanwhile, lest they be delivered now. */
+/* Takes the signals that came meanwhile, so that they are not delivered now. */
 static void sigpipe_restore(bool was_blocked)
 {
     static const struct timespec zero = {0, 0};
@@ -449,17 +450,17 @@ cpt_status cpt_http_run(struct cpt_http *http)
         (void)event_base_loop(http->base, EVLOOP_NO_EXIT_ON_EMPTY);
     }
     http->is_draining = true;
-    /* Connections that wait to be accepted would be reset: take them first. */
+    /* Connections that wait to be accepted would be reset: accept them first. */
     (void)event_base_loop(http->base, EVLOOP_NONBLOCK);
-    cpti_servers_refuse(http);
+    cpti_http_servers_refuse(http);
     drain(http, http->options.drain_ns);
     close_loop(http);
-    cpti_client_cancel(http->client);
+    cpti_http_client_cancel(http->client);
     if (!is_idle(http)) {
         drain(http, CUT_NS);
     }
     has_finished = is_idle(http);
-    cpti_servers_free(http);
+    cpti_http_servers_free(http);
     signals_free(http);
     (void)event_base_loop(http->base, EVLOOP_NONBLOCK);
     loop_here = NULL;
@@ -471,18 +472,10 @@ cpt_status cpt_http_run(struct cpt_http *http)
 
 static pthread_once_t threads_once = PTHREAD_ONCE_INIT;
 
-/* libevent has some state for the whole process, which several loops would share. */
+/* libevent has state for the whole process, which several loops share. */
 static void threads_prepare(void)
 {
     (void)evthread_use_pthreads();
-}
-
-static void *take_memory(const struct cpt_http_options *options)
-{
-    const struct cpt_alloc *alloc =
-        options->alloc != NULL ? options->alloc : cpt_alloc_default();
-
-    return cpt_alloc_zeroed(alloc, sizeof(struct cpt_http));
 }
 
 static cpt_status options_read(struct cpt_http_options *own,
@@ -494,31 +487,32 @@ static cpt_status options_read(struct cpt_http_options *own,
     if (status != CPT_OK) {
         return status;
     }
+    own->alloc = own->alloc != NULL ? own->alloc : cpt_alloc_default();
     own->drain_ns = own->drain_ns != 0 ? own->drain_ns : DRAIN_DEFAULT_NS;
     own->idle_ns = own->idle_ns != 0 ? own->idle_ns : IDLE_DEFAULT_NS;
     if (own->connection_count_max == 0) {
-        own->connection_count_max = CPTI_CONNECTIONS_DEFAULT;
+        own->connection_count_max = CPTI_HTTP_CONNECTIONS_DEFAULT;
     }
     if (own->waiting_count_max == 0) {
-        own->waiting_count_max = CPTI_WAITING_DEFAULT;
+        own->waiting_count_max = CPTI_HTTP_WAITING_DEFAULT;
     }
     if (own->accepted_count_max == 0) {
-        own->accepted_count_max = CPTI_ACCEPTED_DEFAULT;
+        own->accepted_count_max = CPTI_HTTP_ACCEPTED_DEFAULT;
     }
     if (own->header_bytes_max == 0) {
-        own->header_bytes_max = CPTI_HEADER_BYTES_DEFAULT;
+        own->header_bytes_max = CPTI_HTTP_HEADER_BYTES_DEFAULT;
     }
     if (own->body_bytes_max == 0) {
-        own->body_bytes_max = CPTI_BODY_BYTES_DEFAULT;
+        own->body_bytes_max = CPTI_HTTP_BODY_BYTES_DEFAULT;
     }
     if (own->counters_prefix == NULL) {
         own->counters_prefix = "/cpt";
     }
-    if (own->header_bytes_max > CPTI_BODY_BYTES_MAX ||
-        own->body_bytes_max > CPTI_BODY_BYTES_MAX) {
+    if (own->header_bytes_max > CPTI_HTTP_BODY_BYTES_MAX ||
+        own->body_bytes_max > CPTI_HTTP_BODY_BYTES_MAX) {
         return cpt_error_set(error, CPT_INVALID, 0,
                              "headers or bodies of more than %d bytes",
-                             CPTI_BODY_BYTES_MAX);
+                             CPTI_HTTP_BODY_BYTES_MAX);
     }
     return CPT_OK;
 }
@@ -531,7 +525,7 @@ static struct event_base *base_new(void)
     if (config == NULL) {
         return NULL;
     }
-    /* No locks: only the loop thread touches it. Exact: timeouts are measured here. */
+    /* No locks: only the loop thread touches it. Exact: we measure timeouts. */
     (void)event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
     (void)event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER);
     base = event_base_new_with_config(config);
@@ -539,7 +533,7 @@ static struct event_base *base_new(void)
     return base;
 }
 
-/* Names from /etc/hosts and the name servers; without either, numbers still work. */
+/* Looks names up in /etc/hosts and by name servers; numbers work without either. */
 static struct evdns_base *dns_new(struct event_base *base)
 {
     struct evdns_base *dns = evdns_base_new(base, EVDNS_BASE_DISABLE_WHEN_INACTIVE);
@@ -563,7 +557,7 @@ static bool events_make(struct cpt_http *http)
                            on_wake, http);
     http->soon = evtimer_new(http->base, on_soon, http);
     http->alarm = evtimer_new(http->base, on_alarm, http);
-    http->client = cpti_client_new(http);
+    http->client = cpti_http_client_new(http);
     return http->dns != NULL && http->wake != NULL && http->soon != NULL &&
            http->alarm != NULL && http->client != NULL &&
            event_add(http->wake, NULL) == 0;
@@ -578,7 +572,7 @@ static void event_free_maybe(struct event *event)
 
 static void events_free(struct cpt_http *http)
 {
-    cpti_client_free(http->client);
+    cpti_http_client_free(http->client);
     signals_free(http);
     event_free_maybe(http->wake);
     event_free_maybe(http->soon);
@@ -606,14 +600,14 @@ struct cpt_http *cpt_http_new(const struct cpt_http_options *options,
     if (options_read(&own, options, error) != CPT_OK) {
         return NULL;
     }
-    http = take_memory(&own);
+    http = cpt_alloc_zeroed(own.alloc, sizeof *http);
     if (http == NULL) {
         (void)cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a loop");
         return NULL;
     }
     cpti_lock_init(&http->lock, CPTI_RANK_HTTP);
     http->options = own;
-    http->alloc = own.alloc != NULL ? own.alloc : cpt_alloc_default();
+    http->alloc = own.alloc;
     http->executor.name = "http";
     http->executor.submit = executor_submit;
     http->executor.after = executor_after;
@@ -621,8 +615,8 @@ struct cpt_http *cpt_http_new(const struct cpt_http_options *options,
     http->executor.hunger = executor_hunger;
     http->executor.yield = executor_yield;
     http->transport.name = "http";
-    http->transport.send = cpti_client_send;
-    http->transport.cancel = cpti_client_cancel_call;
+    http->transport.send = cpti_http_client_send;
+    http->transport.cancel = cpti_http_client_cancel_call;
     http->timers.alloc = http->alloc;
     http->works_end = &http->works;
     http->reference_count = 1;
@@ -657,7 +651,7 @@ void cpti_http_release(struct cpt_http *http)
     }
 }
 
-/* Runs what is left; what is posted afterwards is refused. */
+/* Runs the works that are left; later ones are refused. */
 static void works_end(struct cpt_http *http)
 {
     bool is_gone = false;
@@ -680,13 +674,13 @@ void cpt_http_free(struct cpt_http *http)
     loop_here = http;
     close_loop(http);
     if (http->client != NULL) {
-        cpti_client_cancel(http->client);
+        cpti_http_client_cancel(http->client);
     }
     if (http->base != NULL) {
-        /* libevent frees connections and lookups in its loop. */
+        /* libevent frees connections and look-ups in its loop. */
         (void)event_base_loop(http->base, EVLOOP_NONBLOCK);
     }
-    cpti_servers_free(http);
+    cpti_http_servers_free(http);
     works_end(http);
     events_free(http);
     loop_here = NULL;

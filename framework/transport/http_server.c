@@ -10,25 +10,25 @@
  *      the service replies, on any thread, posted      [replied]
  *      evhttp has written it, or the connection broke  -> freed
  *
- * The request is stamped when evhttp has read it whole and served only after all
- * sockets that are ready too have been read: what waits here for its turn waits in the
- * service's own time, where a person looks for it.
+ * The request is stamped when evhttp has read it whole, and served only after all other
+ * ready sockets have been read. The wait in between counts as the service's own time,
+ * where a person looks for it.
  *
- * Who owns what. evhttp owns the request, but while it is being served nobody reads
- * from its connection, so neither goes away, except when we close everything or a
- * delayed write fails. The close callback tells us then; evhttp leaves a request to us
- * whose connection it has taken away, and frees the others itself. A reply to a
- * connection that is gone is dropped and counted. When the loop is gone too, what the
- * service replies frees the exchange where it is.
+ * Ownership. evhttp owns the request. While it is served evhttp does not read from its
+ * connection, so both stay, except when we close everything or a delayed write fails.
+ * Then evhttp calls the close callback: if it has detached the request from its
+ * connection, we free the request, else evhttp does. A reply to a closed connection is
+ * dropped and counted. If the loop has been freed, too, the service's reply frees the
+ * exchange on its own thread.
  *
  * A client that closes its connection, or its side of it, before the reply wants none:
- * its request is cancelled. While a request is being served the socket is watched for
- * that alone, if the system can tell it apart (EV_CLOSED), and only if the reply does
- * not come at once.
+ * its request is cancelled. While a request is served we watch the socket for that
+ * event alone, if the system reports it (EV_CLOSED), and only if the reply does not
+ * come at once.
  *
- * Limits: headers and bodies by evhttp; what a client sends before it is asked (a
- * pipeline) by a watermark, at which its socket is not read any more. evhttp gives a
- * client that sends one byte at a time as long as it likes: that is for a proxy.
+ * Limits: evhttp limits headers and bodies; a watermark limits what a client sends
+ * ahead of its turn (a pipeline): beyond it the socket is not read. evhttp has no limit
+ * for a client that sends one byte at a time: that is for a proxy.
  */
 #include "framework/transport/http_headers.h"
 #include "framework/transport/http_loop.h"
@@ -49,20 +49,20 @@
 
 enum {
     BACKLOG = 511,
-    /* What may wait unread in a connection's buffer beside headers and a body. */
+    /* Bytes that may wait unread in a connection's buffer beside headers and a body. */
     SLACK_BYTES = 4096
 };
 
-/* After a failed accept (no descriptors left) the listener rests this long. */
+/* The listener rests this long after a failed accept (no descriptors left). */
 #define ACCEPT_REST_NS (CPTI_NS_PER_S / 10)
 
 /* One port of one service. */
-struct cpti_server {
-    struct cpti_server *next;
+struct cpti_http_server {
+    struct cpti_http_server *next;
     struct cpt_http *http;
     struct cpt_service *service;
     struct evhttp *evhttp;
-    struct evhttp_bound_socket *socket; /* NULL: takes no more connections */
+    struct evhttp_bound_socket *socket; /* NULL: accepts no more connections */
     struct evconnlistener *listener;
     struct cpt_timer rest;
     bool is_resting;
@@ -72,7 +72,7 @@ struct exchange {
     struct cpt_work work;
     struct cpt_http *http;
     struct cpt_service *service;
-    /* NULL: its connection has gone. Loop thread, as are the next three. */
+    /* NULL: its connection is closed. Loop thread, as the next six fields. */
     struct evhttp_request *request;
     uint64_t arrival_ns;
     unsigned coin;
@@ -81,7 +81,7 @@ struct exchange {
     bool is_watched;
     struct event closing;              /* if is_watched */
     struct cpt_request_handle *handle; /* or NULL */
-    /* The reply: whoever replies writes it, the loop thread reads it then. */
+    /* The reply: the thread that replies writes it, then the loop thread reads it. */
     unsigned http_status;
     char *content_type;
     char *path_text; /* base64; NULL: no header */
@@ -111,13 +111,13 @@ static void exchange_end(struct exchange *exchange)
     exchange_free(exchange);
 }
 
-/* --- A client that goes --- */
+/* --- A client that disconnects --- */
 
-/* Its request is not wanted any more. Last: the reply may free @exchange. */
+/* Cancels the request. Call it last: the reply may free @exchange. */
 static void abandon(struct exchange *exchange)
 {
     if (exchange->handle != NULL && !exchange->http->options.keeps_abandoned) {
-        cpti_count(exchange->http, CPTI_COUNTER_requests_abandoned);
+        cpti_http_count(exchange->http, CPTI_HTTP_COUNTER_requests_abandoned);
         (void)cpt_request_cancel(exchange->handle);
     }
 }
@@ -140,7 +140,7 @@ static void unwatch(struct exchange *exchange)
     }
 }
 
-/* It is being served, elsewhere or later. */
+/* Watches for a client that disconnects: the reply did not come at once. */
 static void watch(struct exchange *exchange)
 {
     struct cpt_http *http = exchange->http;
@@ -179,7 +179,7 @@ static void on_close(struct evhttp_connection *connection, void *context)
         evhttp_request_free(request);
     }
     if (exchange->is_replied) {
-        cpti_count(exchange->http, CPTI_COUNTER_replies_undelivered);
+        cpti_http_count(exchange->http, CPTI_HTTP_COUNTER_replies_undelivered);
         exchange_end(exchange);
         return;
     }
@@ -199,15 +199,16 @@ static void headers_write(struct exchange *exchange)
     const struct cpt_alloc *alloc = exchange->http->alloc;
 
     if (exchange->content_type != NULL && has_body(exchange->http_status)) {
-        (void)cpti_headers_add(headers, "Content-Type",
-                               cpt_bytes_of(exchange->content_type), alloc);
+        (void)cpti_http_headers_add(headers, "Content-Type",
+                                    cpt_bytes_of(exchange->content_type), alloc);
     }
     if (exchange->path_text != NULL) {
-        (void)cpti_headers_add(headers, CPT_HEADER_PATH,
-                               cpt_bytes_of(exchange->path_text), alloc);
+        (void)cpti_http_headers_add(headers, CPT_HEADER_PATH,
+                                    cpt_bytes_of(exchange->path_text), alloc);
     }
     if (exchange->http->is_draining) {
-        (void)cpti_headers_add(headers, "Connection", cpt_bytes_of("close"), alloc);
+        (void)cpti_http_headers_add(headers, "Connection", cpt_bytes_of("close"),
+                                    alloc);
     }
 }
 
@@ -217,7 +218,7 @@ static void exchange_send(struct exchange *exchange)
 
     unwatch(exchange);
     if (request == NULL) {
-        cpti_count(exchange->http, CPTI_COUNTER_replies_undelivered);
+        cpti_http_count(exchange->http, CPTI_HTTP_COUNTER_replies_undelivered);
         exchange_end(exchange);
         return;
     }
@@ -232,7 +233,7 @@ static void run_send(struct cpt_work *work)
     exchange_send(CPTI_CONTAINER(work, struct exchange, work));
 }
 
-/* @metadata as the header has it; NULL without memory or metadata. */
+/* @metadata in base64; NULL without memory or metadata. */
 static char *path_text_of(struct cpt_bytes metadata, const struct cpt_alloc *alloc)
 {
     const size_t capacity = CPT_BASE64_BYTES(metadata.bytes) + 1;
@@ -248,7 +249,7 @@ static char *path_text_of(struct cpt_bytes metadata, const struct cpt_alloc *all
     return text;
 }
 
-/* Copies the reply, as far as there is memory: without a body it becomes a 500. */
+/* Copies the reply. Without memory for its body it becomes a 500. */
 static void reply_copy(struct exchange *exchange, const struct cpt_outbound *outbound)
 {
     const struct cpt_alloc *alloc = exchange->http->alloc;
@@ -257,10 +258,10 @@ static void reply_copy(struct exchange *exchange, const struct cpt_outbound *out
                                 : cpt_outcome_http_status(outbound->outcome);
 
     exchange->http_status = status >= 200 && status <= 599 ? status : HTTP_INTERNAL;
-    exchange->content_type =
-        cpti_text_copy(outbound->content_type.bytes > 0 ? outbound->content_type
-                                                        : cpt_bytes_of("text/plain"),
-                       alloc);
+    exchange->content_type = cpti_http_text_copy(outbound->content_type.bytes > 0
+                                                     ? outbound->content_type
+                                                     : cpt_bytes_of("text/plain"),
+                                                 alloc);
     exchange->path_text = path_text_of(outbound->metadata, alloc);
     if (outbound->body.bytes == 0 || !has_body(exchange->http_status)) {
         return;
@@ -280,13 +281,13 @@ static void on_reply(void *context, const struct cpt_outbound *outbound)
 
     reply_copy(exchange, outbound);
     exchange->work.run = run_send;
-    if (!cpti_loop_is_here(http)) {
-        if (!cpti_loop_post(http, &exchange->work)) {
+    if (!cpti_http_loop_is_here(http)) {
+        if (!cpti_http_loop_post(http, &exchange->work)) {
             exchange_free(exchange);
         }
         return;
     }
-    /* What the service borrows of the request must live until it returns. */
+    /* The service borrows from the request until it returns: run_serve() sends. */
     if (exchange->is_serving) {
         exchange->is_serving = false;
         return;
@@ -306,7 +307,7 @@ static struct cpt_bytes body_of(struct evhttp_request *request)
     return body;
 }
 
-/* Numeric; an IPv4 address in IPv6 clothes as plain IPv4, as networks are written. */
+/* Numeric; an IPv4-mapped IPv6 address as plain IPv4, as networks are written. */
 static struct cpt_bytes peer_of(struct evhttp_request *request)
 {
     static const char mapped[] = "::ffff:";
@@ -341,15 +342,16 @@ static struct cpt_inbound inbound_of(struct evhttp_request *request)
     inbound.body = body_of(request);
     inbound.peer_address = peer_of(request);
     inbound.critical_path_count =
-        cpti_headers_find(headers, CPT_HEADER_ASK, &inbound.critical_path);
-    if (cpti_headers_find(headers, CPT_HEADER_TRACEPARENT, &inbound.traceparent) > 1) {
+        cpti_http_headers_find(headers, CPT_HEADER_ASK, &inbound.critical_path);
+    if (cpti_http_headers_find(headers, CPT_HEADER_TRACEPARENT, &inbound.traceparent) >
+        1) {
         inbound.traceparent = (struct cpt_bytes){NULL, 0}; /* by its own standard */
     }
-    if (cpti_headers_find(headers, CPT_HEADER_TIMEOUT, &inbound.timeout) > 1) {
+    if (cpti_http_headers_find(headers, CPT_HEADER_TIMEOUT, &inbound.timeout) > 1) {
         inbound.timeout = cpt_bytes_of("several");
     }
-    inbound.is_forwarded = cpti_headers_find(headers, "Forwarded", NULL) > 0 ||
-                           cpti_headers_find(headers, "X-Forwarded-For", NULL) > 0;
+    inbound.is_forwarded = cpti_http_headers_find(headers, "Forwarded", NULL) > 0 ||
+                           cpti_http_headers_find(headers, "X-Forwarded-For", NULL) > 0;
     return inbound;
 }
 
@@ -367,7 +369,7 @@ static void run_serve(struct cpt_work *work)
     inbound.coin = exchange->coin;
     inbound.handle = &exchange->handle;
     exchange->is_serving = true;
-    /* From here on another thread may reply, but its work waits for this one's end. */
+    /* Another thread may reply from here on; its work runs after this function. */
     cpt_service_serve(exchange->service, &inbound, on_reply, exchange);
     if (!exchange->is_serving) {
         exchange_send(exchange);
@@ -377,7 +379,7 @@ static void run_serve(struct cpt_work *work)
     watch(exchange);
 }
 
-static struct exchange *exchange_new(struct cpti_server *server,
+static struct exchange *exchange_new(struct cpti_http_server *server,
                                      struct evhttp_request *request)
 {
     struct exchange *exchange =
@@ -413,14 +415,15 @@ static bool is_path(struct evhttp_request *request, const char *prefix,
 typedef bool (*counters_fn)(struct cpt_http *http, struct cpt_service *service,
                             struct evbuffer *text);
 
-static void counters_reply(struct cpti_server *server, struct evhttp_request *request,
-                           counters_fn write, const char *content_type)
+static void counters_reply(struct cpti_http_server *server,
+                           struct evhttp_request *request, counters_fn write,
+                           const char *content_type)
 {
     struct evbuffer *text = evbuffer_new();
-    const bool is_good =
-        text != NULL && write(server->http, server->service, text) &&
-        cpti_headers_add(evhttp_request_get_output_headers(request), "Content-Type",
-                         cpt_bytes_of(content_type), server->http->alloc);
+    const bool is_good = text != NULL && write(server->http, server->service, text) &&
+                         cpti_http_headers_add(
+                             evhttp_request_get_output_headers(request), "Content-Type",
+                             cpt_bytes_of(content_type), server->http->alloc);
 
     evhttp_send_reply(request, is_good ? HTTP_OK : HTTP_INTERNAL, NULL,
                       is_good ? text : NULL);
@@ -429,8 +432,9 @@ static void counters_reply(struct cpti_server *server, struct evhttp_request *re
     }
 }
 
-/* Whether it asked for counters and got them. */
-static bool serve_counters(struct cpti_server *server, struct evhttp_request *request)
+/* Whether @request asked for counters, which were then sent. */
+static bool serve_counters(struct cpti_http_server *server,
+                           struct evhttp_request *request)
 {
     const struct cpt_http_options *options = &server->http->options;
 
@@ -438,28 +442,28 @@ static bool serve_counters(struct cpti_server *server, struct evhttp_request *re
         return false;
     }
     if (is_path(request, options->counters_prefix, "/counters")) {
-        counters_reply(server, request, cpti_counters_json, "application/json");
+        counters_reply(server, request, cpti_http_counters_json, "application/json");
         return true;
     }
     if (is_path(request, options->counters_prefix, "/metrics")) {
-        counters_reply(server, request, cpti_counters_prometheus,
+        counters_reply(server, request, cpti_http_counters_prometheus,
                        "text/plain; version=0.0.4; charset=utf-8");
         return true;
     }
     return false;
 }
 
-/* Whether it may be traced although the coin did not hit. */
+/* Whether it asks for a path, so that it may be traced without the coin. */
 static bool asks(struct evhttp_request *request)
 {
-    return cpti_headers_find(evhttp_request_get_input_headers(request), CPT_HEADER_ASK,
-                             NULL) != 0;
+    return cpti_http_headers_find(evhttp_request_get_input_headers(request),
+                                  CPT_HEADER_ASK, NULL) != 0;
 }
 
 /* evhttp has read a request. The clock is read only for one that may be traced. */
 static void on_request(struct evhttp_request *request, void *context)
 {
-    struct cpti_server *server = context;
+    struct cpti_http_server *server = context;
     unsigned coin = CPT_COIN_NONE;
     uint64_t arrival_ns = 0;
     struct exchange *exchange = NULL;
@@ -476,17 +480,18 @@ static void on_request(struct evhttp_request *request, void *context)
         evhttp_send_reply(request, HTTP_SERVUNAVAIL, NULL, NULL);
         return;
     }
-    cpti_count(server->http, CPTI_COUNTER_requests_served);
+    cpti_http_count(server->http, CPTI_HTTP_COUNTER_requests_served);
     exchange->arrival_ns = arrival_ns;
     exchange->coin = coin;
-    (void)cpti_loop_post(server->http, &exchange->work);
+    (void)cpti_http_loop_post(server->http, &exchange->work);
 }
 
 /* --- Listening --- */
 
 static void on_rested(struct cpt_timer *timer)
 {
-    struct cpti_server *server = CPTI_CONTAINER(timer, struct cpti_server, rest);
+    struct cpti_http_server *server =
+        CPTI_CONTAINER(timer, struct cpti_http_server, rest);
 
     server->is_resting = false;
     if (server->socket != NULL && !server->http->accepted.is_resting) {
@@ -494,9 +499,9 @@ static void on_rested(struct cpt_timer *timer)
     }
 }
 
-void cpti_servers_rest(struct cpt_http *http, bool rests)
+void cpti_http_servers_rest(struct cpt_http *http, bool rests)
 {
-    for (struct cpti_server *server = http->servers; server != NULL;
+    for (struct cpti_http_server *server = http->servers; server != NULL;
          server = server->next) {
         if (server->socket == NULL) {
             continue;
@@ -509,14 +514,14 @@ void cpti_servers_rest(struct cpt_http *http, bool rests)
     }
 }
 
-/* Out of descriptors, mostly: the connection stays in the queue; not to spin on it. */
+/* Mostly out of descriptors. The connection stays in the queue: rest, do not spin. */
 static void on_accept_failed(struct evconnlistener *listener, void *context)
 {
-    struct cpt_http *http = cpti_loop_here();
-    struct cpti_server *server = http->servers;
+    struct cpt_http *http = cpti_http_loop_here();
+    struct cpti_http_server *server = http->servers;
 
-    (void)context; /* evhttp's, not ours */
-    cpti_count(http, CPTI_COUNTER_accepts_failed);
+    (void)context; /* it is evhttp's */
+    cpti_http_count(http, CPTI_HTTP_COUNTER_accepts_failed);
     while (server != NULL && server->listener != listener) {
         server = server->next;
     }
@@ -524,7 +529,7 @@ static void on_accept_failed(struct evconnlistener *listener, void *context)
         return;
     }
     server->rest.fire = on_rested;
-    if (cpti_loop_after(http, &server->rest, ACCEPT_REST_NS) == CPT_OK) {
+    if (cpti_http_loop_after(http, &server->rest, ACCEPT_REST_NS) == CPT_OK) {
         server->is_resting = true;
         (void)evconnlistener_disable(listener);
     }
@@ -533,15 +538,16 @@ static void on_accept_failed(struct evconnlistener *listener, void *context)
 static struct bufferevent *buffers_new(struct event_base *base, void *context)
 {
     const struct cpt_http_options *options =
-        &((struct cpti_server *)context)->http->options;
+        &((struct cpti_http_server *)context)->http->options;
     struct bufferevent *buffers = bufferevent_socket_new(base, -1, 0);
 
     if (buffers != NULL) {
         bufferevent_setwatermark(buffers, EV_READ, 0,
                                  options->header_bytes_max + options->body_bytes_max +
                                      SLACK_BYTES);
-        /* Without memory for that, it is accepted uncounted. */
-        (void)cpti_accepted_add(((struct cpti_server *)context)->http, buffers);
+        /* Without memory it is accepted, but not counted. */
+        (void)cpti_http_accepted_add(((struct cpti_http_server *)context)->http,
+                                     buffers);
     }
     return buffers;
 }
@@ -552,7 +558,7 @@ union address {
     struct sockaddr_in6 v6;
 };
 
-/* Its size, or 0 if @text is no numeric address. */
+/* The size of @address, or 0 if @text is no numeric address. */
 static socklen_t address_parse(const char *text, uint16_t port, union address *address)
 {
     memset(address, 0, sizeof(*address));
@@ -591,17 +597,17 @@ static struct evconnlistener *listener_new(struct cpt_http *http,
         &address->any, (int)address_bytes);
 
     if (listener != NULL) {
-        /* Connections inherit it. A long reply's last packet shall not wait. */
+        /* Connections inherit it. The last packet of a long reply must not wait. */
         (void)setsockopt(evconnlistener_get_fd(listener), IPPROTO_TCP, TCP_NODELAY, &on,
                          sizeof(on));
     }
     return listener;
 }
 
-static void server_set_up(struct cpti_server *server)
+static void server_set_up(struct cpti_http_server *server)
 {
     const struct cpt_http_options *options = &server->http->options;
-    const struct timeval idle = cpti_timeval(options->idle_ns);
+    const struct timeval idle = cpti_http_timeval(options->idle_ns);
 
     evhttp_set_max_headers_size(server->evhttp, (ev_ssize_t)options->header_bytes_max);
     evhttp_set_max_body_size(server->evhttp, (ev_ssize_t)options->body_bytes_max);
@@ -612,14 +618,14 @@ static void server_set_up(struct cpti_server *server)
     evhttp_set_gencb(server->evhttp, on_request, server);
 }
 
-static cpt_status server_bind(struct cpti_server *server, const char *text,
+static cpt_status server_bind(struct cpti_http_server *server, const char *text,
                               uint16_t port, struct cpt_error *error)
 {
     union address address;
     const socklen_t address_bytes = address_parse(text, port, &address);
 
     if (address_bytes == 0) {
-        return cpt_error_set(error, CPT_IO, 0, "'%s' is no numeric address", text);
+        return cpt_error_set(error, CPT_IO, 0, "'%s' is not a numeric address", text);
     }
     server->listener = listener_new(server->http, &address, address_bytes);
     if (server->listener == NULL) {
@@ -639,7 +645,7 @@ cpt_status cpt_http_listen(struct cpt_http *http, struct cpt_service *service,
                            const char *address, uint16_t port, uint16_t *bound_port,
                            struct cpt_error *error)
 {
-    struct cpti_server *server = cpt_alloc_zeroed(http->alloc, sizeof(*server));
+    struct cpti_http_server *server = cpt_alloc_zeroed(http->alloc, sizeof(*server));
     cpt_status status = CPT_NO_MEMORY;
 
     if (server != NULL) {
@@ -666,9 +672,9 @@ cpt_status cpt_http_listen(struct cpt_http *http, struct cpt_service *service,
     return CPT_OK;
 }
 
-void cpti_servers_refuse(struct cpt_http *http)
+void cpti_http_servers_refuse(struct cpt_http *http)
 {
-    for (struct cpti_server *server = http->servers; server != NULL;
+    for (struct cpti_http_server *server = http->servers; server != NULL;
          server = server->next) {
         if (server->socket != NULL) {
             evhttp_del_accept_socket(server->evhttp, server->socket);
@@ -677,15 +683,15 @@ void cpti_servers_refuse(struct cpt_http *http)
     }
 }
 
-void cpti_servers_free(struct cpt_http *http)
+void cpti_http_servers_free(struct cpt_http *http)
 {
     while (http->servers != NULL) {
-        struct cpti_server *server = http->servers;
+        struct cpti_http_server *server = http->servers;
 
         http->servers = server->next;
-        (void)cpti_loop_cancel(http, &server->rest);
+        (void)cpti_http_loop_cancel(http, &server->rest);
         evhttp_free(server->evhttp);
         cpt_alloc_free(http->alloc, server);
     }
-    cpti_accepted_deinit(http);
+    cpti_http_accepted_deinit(http);
 }

@@ -467,7 +467,7 @@ static void test_listening(void)
     CU_ASSERT_EQUAL(
         cpt_http_listen(loop.http, service.service, "localhost", 0, &port, &error),
         CPT_IO);
-    CU_ASSERT_STRING_EQUAL(error.sentence, "'localhost' is no numeric address");
+    CU_ASSERT_STRING_EQUAL(error.sentence, "'localhost' is not a numeric address");
     memset(&error, 0, sizeof(error));
     CU_ASSERT_EQUAL(cpt_http_listen(loop.http, service.service, "127.0.0.1",
                                     service.port, &port, &error),
