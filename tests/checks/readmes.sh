@@ -34,7 +34,7 @@ check_head() # PAGE
 # What a page names against the files that it is a map of.
 check_names() # PAGE FOLDER
 {
-    grep -oE '[A-Za-z0-9_./*-]+\.[ch]\b' "$1" | sort -u > "$work/names"
+    sed 's/\.\[ch\]/.c/g' "$1" | grep -oE '[A-Za-z0-9_./*-]+\.[ch]\b' | sort -u > "$work/names"
     awk -v page="$1" -v folder="$2" '
         function complain(what)
         {
