@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * ask.c - from a selection to a tree: what the database adds up, and what we do
+ * ask.c - from a selection to a tree: the sums of the database, and the rest of the
+ * work
  *
- * The sums of a tree need up to 256 bits, and databases of all ages have 64. So rows
- * are grouped not by stack alone but by stack, weight and bucket:
+ * The sums of a tree need up to 256 bits; a database has 64. So rows are grouped by
+ * weight, stack and bucket:
  *
  *      weight  stack  bucket      requests  min  max  Σ of limbs …
  *      2^20    17     1402        9,311     …
  *      2^20    17     1403        8,802     …
  *
- * Within a group w is one number, so all that has w in it is multiplied out here, where
- * numbers are wide (cpt_tree_group_add()). What is left are Σx and Σx² of plain times
- * below 2^56. A time has two limbs of 32 bits, and its halves of 28 bits have products
- * below 2^56 with two limbs of 32 bits:
+ * A group has one weight, so products with it are computed here, where numbers are wide
+ * (cpt_tree_group_add()). The database adds up x and x² of times below 2^56. A time has
+ * two limbs of 32 bits; its halves h and l of 28 bits have products below 2^56, which
+ * also have two limbs of 32 bits:
  *
  *      x = x₁ 2^32 + x₀                    Σx  = Σx₁ 2^32 + Σx₀
  *      x = h 2^28 + l                      Σx² = Σhh 2^56 + Σhl 2^29 + Σll
  *
- * A sum of fewer than 2^32 limbs of 32 bits fits 64 bits; a group of more requests is
- * refused. So not a bit is lost on the way, and the tree is that of the requests.
+ * A sum of fewer than 2^32 limbs of 32 bits fits in 64 bits; a group with more requests
+ * is refused. So no bit is lost, and the tree is exactly that of the requests.
  *
- * All shards give groups of the same tree: it does not matter which request lies where.
+ * All shards give groups of the same tree, whatever the shard of a request is.
  *
- * What comes from a database is not believed: at the end the tree is encoded and
- * decoded again, which checks all that a tree promises.
+ * Answers of a database are not trusted: at the end the tree is encoded and decoded,
+ * which checks all its invariants.
  */
 #include "cpt/cli/store/query.h"
 #include "aggregate/cpt_tree.h"
@@ -35,11 +36,11 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-/* Limb sums of a time: of x, then of hh, hl, ll. And requests of one group. */
+/* The sums of limbs of a time: x, then hh, hl, ll. The limit of requests in a group. */
 enum { LIMB_SUMS = 8, COLUMNS = 7 + 2 * LIMB_SUMS };
 #define GROUP_REQUESTS_MAX (UINT64_C(1) << 32)
 
-/* A tree that is being made of one shard's answers. */
+/* Makes a tree from the answers of one shard. */
 struct tree_maker {
     struct cpt_tree *tree;
     struct cpti_query *query;
@@ -47,7 +48,7 @@ struct tree_maker {
 
 /* --- Stacks --- */
 
-/* The stacks from @id up to the first that has a node; how many. */
+/* Lists the stacks from @id up to the first that has a node. */
 static cpt_status find_above(const struct tree_maker *maker, uint64_t id,
                              uint64_t *above, size_t *count, struct cpt_error *error)
 {
@@ -73,7 +74,7 @@ static cpt_status find_above(const struct tree_maker *maker, uint64_t id,
     return CPT_OK;
 }
 
-/* The node of stack @id, made with all above it. */
+/* Finds or makes the node of stack @id, and those above it. */
 static cpt_status find_node(struct tree_maker *maker, uint64_t id, uint32_t *node,
                             struct cpt_error *error)
 {
@@ -142,7 +143,7 @@ static void write_groups(struct cpti_rows *sql,
     cpti_sql_add(sql, " GROUP BY w, s_id, s_bucket FORMAT RowBinary");
 }
 
-/* @value shifted left by @bits, fewer than 64, added to three limbs. */
+/* Adds @value, shifted left by @bits < 64, to three limbs. */
 static void add_shifted(uint64_t *limbs, u128 value, unsigned bits)
 {
     const u128 low = (u128)(uint64_t)value << bits;
@@ -157,7 +158,7 @@ static void add_shifted(uint64_t *limbs, u128 value, unsigned bits)
     }
 }
 
-/* The sum of two limbs that a sum was made of. */
+/* The sum, from the sums of its low and high limbs. */
 static u128 joined(const uint64_t *limbs)
 {
     return ((u128)limbs[1] << 32) + limbs[0];
@@ -225,7 +226,7 @@ static cpt_status take_group(void *context, const unsigned char *data, size_t by
     return add_group(context, columns, error);
 }
 
-/* --- All --- */
+/* --- Trees --- */
 
 static cpt_status ask_shard(struct cpti_query *query, struct cpt_error *error)
 {
@@ -240,7 +241,7 @@ static cpt_status ask_shard(struct cpti_query *query, struct cpt_error *error)
     return cpti_query_run(query, take_group, maker, 0, error);
 }
 
-/* @tree as it is after encoding and decoding: checked. Frees @tree. */
+/* Encodes, frees and decodes @tree, which checks it. */
 static cpt_status check(struct cpt_tree *tree, struct cpt_tree **checked,
                         struct cpt_error *error)
 {
@@ -250,15 +251,16 @@ static cpt_status check(struct cpt_tree *tree, struct cpt_tree **checked,
 
     cpt_tree_free(tree);
     if (status != CPT_OK) {
-        return cpt_error_set(error, status, 0,
-                             "the database's sums do not add up, or memory is short");
+        return cpt_error_set(
+            error, status, 0,
+            "the sums of the database do not add up, or memory is short");
     }
     status = cpt_tree_decode(NULL, NULL, bytes, byte_count, checked, error);
     cpt_alloc_free(NULL, bytes);
     return status;
 }
 
-/* Adds the trees of all shards up in the first; frees the others. */
+/* Merges the trees of all shards into the first, and frees the others. */
 static cpt_status join(struct tree_maker *makers, size_t count, struct cpt_error *error)
 {
     cpt_status status = CPT_OK;
@@ -283,7 +285,7 @@ cpt_status cpti_store_ask(struct cpti_store *store,
     const struct cpti_query_options options = {.ask = ask_shard,
                                                .contexts = makers,
                                                .context_bytes = sizeof makers[0],
-                                               .needs_stacks = 1};
+                                               .needs_stacks = true};
     cpt_status status = cpti_query_shards(store, question, &options, error);
 
     if (status != CPT_OK) {

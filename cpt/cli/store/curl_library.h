@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * curl_library.h - libcurl, loaded when somebody first speaks to a database
+ * curl_library.h - libcurl, loaded when the tool first connects to a database
  *
- * libcurl brings many libraries of its own, which take longer to load than the tool
- * takes to start without them, and hardly any run of it needs them.
+ * libcurl depends on many libraries. Loading them takes longer than the start of the
+ * tool, and most runs do not need them.
  */
 #ifndef CPTI_STORE_CURL_LIBRARY_H
 #define CPTI_STORE_CURL_LIBRARY_H
@@ -32,15 +32,15 @@
     X(slist_append)                                                                    \
     X(slist_free_all)
 
-/* The functions that we use, as members: curl->easy_init(). */
+/* The functions in use, as members: curl->easy_init(). */
 struct cpti_curl {
 #define CPTI_CURL_MEMBER_(name) __typeof__(curl_##name) *name;
     CPTI_CURL_FUNCTIONS(CPTI_CURL_MEMBER_)
 #undef CPTI_CURL_MEMBER_
 };
 
-/* libcurl, begun; NULL if it is not installed or lacks one of them. Loaded once and
- * kept till the process ends. Any thread. */
+/* Loads and initializes libcurl, once; it stays until the process ends. NULL if it is
+ * not installed or lacks a function. Threads: any. */
 const struct cpti_curl *cpti_curl_library(void);
 
 #endif

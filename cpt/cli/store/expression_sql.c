@@ -3,8 +3,8 @@
 /*
  * expression_sql.c - a selection's condition from left to right; see expression_sql.h
  *
- * The nodes are walked with a stack of our own, which is as deep as they are. At the
- * top stand the parts that all must hold, as cpti_expression_link() has them.
+ * An explicit stack walks the nodes. At the top stand the nodes that must all hold, as
+ * in cpti_expression_link().
  */
 #include "cpt/cli/store/expression_sql.h"
 
@@ -33,7 +33,7 @@ static void put(struct writer *writer, unsigned sign, unsigned test)
         (struct cpti_condition_sign){(uint16_t)sign, (uint16_t)test};
 }
 
-/* Writes a test; of any other node its beginning. */
+/* Writes a test, or the beginning of another node. */
 static void enter(struct writer *writer, uint16_t at)
 {
     const struct cpti_node *node = &writer->expression->nodes[at];
@@ -72,13 +72,13 @@ static void write_node(struct writer *writer, uint16_t at)
 }
 
 size_t cpti_expression_write(const struct cpti_expression *expression,
-                             int is_population, struct cpti_condition_sign *to)
+                             bool is_population, struct cpti_condition_sign *to)
 {
     struct writer writer = {.expression = expression, .to = to};
 
     for (size_t i = 0; i < expression->term_count; i++) {
         const struct cpti_node *term = &expression->nodes[expression->terms[i]];
-        const int is_and = term->kind == NODE_AND;
+        const bool is_and = term->kind == NODE_AND;
         uint16_t at = is_and ? term->first : expression->terms[i];
 
         for (; at != NO_NODE; at = is_and ? expression->nodes[at].next : NO_NODE) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * expression_sql.h - a selection's condition from left to right, for those who write it
- * in another language
+ * expression_sql.h - a selection's condition as a list of signs, from left to right
  *
  * Threads: one at a time.
  */
@@ -11,7 +10,7 @@
 
 #include "cpt/cli/select/expression.h"
 
-/* What it is written with. */
+/* The kinds of signs. */
 enum cpti_sign {
     CPTI_SIGN_TEST,
     CPTI_SIGN_OPEN,
@@ -21,22 +20,21 @@ enum cpti_sign {
     CPTI_SIGN_NOT
 };
 
-/* One of them; of a test its index. */
+/* A sign; of CPTI_SIGN_TEST with the index of the test. */
 struct cpti_condition_sign {
     uint16_t sign;
     uint16_t test;
 };
 
-/* Signs that one expression can have: each node has brackets, a `not` or what joins it
- * to the one before, and those at the top their `and`. */
+/* The most signs of an expression: each node has two parentheses and a `not` or an
+ * operator before it; nodes at the top have an `and`. */
 enum { CPTI_CONDITION_SIGNS_MAX = 5 * CPTI_EXPRESSION_NODES_MAX };
 
-/*
- * Writes the condition of all terms to @to, of CPTI_CONDITION_SIGNS_MAX; how many
- * signs. None: it always holds. @is_population as of cpti_expression_link(), which has
- * to have been called.
- */
+/* Writes the condition of all terms to @to, which has room for
+ * CPTI_CONDITION_SIGNS_MAX, and returns the number of signs; with 0 signs it always
+ * holds. @is_population is that of cpti_expression_link(), which must be called
+ * before. */
 size_t cpti_expression_write(const struct cpti_expression *expression,
-                             int is_population, struct cpti_condition_sign *to);
+                             bool is_population, struct cpti_condition_sign *to);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* http.c - one shard, spoken to over HTTP; see http.h */
+/* http.c - the HTTP connection to one shard; see http.h */
 #include "cpt/cli/store/http.h"
 
 #include "cpt/cli/store/curl_library.h"
@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The longest row of an answer, and what is kept of a refusal. */
+/* The longest row of an answer; the bytes kept of a refusal; the time to connect. */
 enum { ROW_BYTES_MAX = 1 << 16, REFUSAL_BYTES_MAX = 400, CONNECT_SECONDS = 5 };
 
-/* Statements beyond that need more than a server allows unasked. (Some servers let
- * nobody change settings, so short ones do without.) */
+/* Longer statements need higher limits than a server's defaults. Shorter ones do not
+ * ask for them, as some servers forbid changes of settings. */
 enum { STATEMENT_BYTES_USUAL = 100000 };
 #define LONG_STATEMENT                                                                 \
     "&max_query_size=67108864&max_ast_elements=10000000"                               \
@@ -29,18 +29,18 @@ struct cpti_http {
     struct curl_slist *headers;
 };
 
-/* An answer that is coming. */
+/* An answer that is being received. */
 struct answer {
     struct cpti_http *http;
     const struct cpti_http_call *call;
-    struct cpti_rows rest; /* of a row that is not complete */
+    struct cpti_rows rest; /* an incomplete row */
     char refusal[REFUSAL_BYTES_MAX];
     size_t refusal_bytes;
     cpt_status status;
     struct cpt_error *error;
 };
 
-/* Set before there is any struct cpti_http, and not changed again. */
+/* Set before the first struct cpti_http, then constant. */
 static const struct cpti_curl *library;
 
 static char *copy_of(const char *text)
@@ -61,8 +61,8 @@ struct cpti_http *cpti_http_new(const struct cpti_http_place *place,
     library = cpti_curl_library();
     if (library == NULL) {
         (void)cpt_error_set(error, CPT_UNAVAILABLE, 0,
-                            "libcurl is not there, which speaks to databases; Debian's "
-                            "package is libcurl4");
+                            "libcurl, which connects to databases, is not installed; "
+                            "Debian's package is libcurl4");
         return NULL;
     }
     http = cpt_alloc_zeroed(NULL, sizeof *http);
@@ -74,7 +74,8 @@ struct cpti_http *cpti_http_new(const struct cpti_http_place *place,
     http->address = copy_of(place->address);
     http->user = copy_of(place->user);
     http->password = copy_of(place->password);
-    http->headers = library->slist_append(NULL, "Expect:"); /* nobody answers to that */
+    http->headers =
+        library->slist_append(NULL, "Expect:"); /* servers do not answer it */
     if (http->curl == NULL || http->headers == NULL || http->address == NULL ||
         (place->user != NULL && http->user == NULL) ||
         (place->password != NULL && http->password == NULL)) {
@@ -109,7 +110,7 @@ static void keep_refusal(struct answer *answer, const char *data, size_t bytes)
     answer->refusal_bytes += kept;
 }
 
-/* Hands whole rows on; keeps the rest. */
+/* Passes on whole rows and keeps the rest. */
 static cpt_status take_rows(struct answer *answer, const unsigned char *data,
                             size_t bytes)
 {
@@ -156,12 +157,12 @@ static size_t receive(char *data, size_t size, size_t count, void *context)
     return answer->status == CPT_OK ? bytes : 0;
 }
 
-/* What the server said, made fit to be shown. */
+/* The error for a refusal, with the server's first line escaped. */
 static cpt_status refuse(struct answer *answer, long code)
 {
     char text[CPT_ERROR_SENTENCE_BYTES];
     size_t bytes = strcspn(answer->refusal, "\n");
-    const int is_busy = code == 429 || (code >= 502 && code <= 504);
+    const bool is_busy = code == 429 || (code >= 502 && code <= 504);
 
     bytes = bytes > 160 ? 160 : bytes;
     (void)cpt_text_name((struct cpt_bytes){answer->refusal, bytes}, text, sizeof text);
@@ -176,8 +177,8 @@ static void add(struct cpti_rows *address, const char *text)
     cpti_row_bytes(address, text, strlen(text));
 }
 
-static int write_address(const struct cpti_http *http,
-                         const struct cpti_http_call *call, struct cpti_rows *address)
+static bool write_address(const struct cpti_http *http,
+                          const struct cpti_http_call *call, struct cpti_rows *address)
 {
     add(address, http->address);
     add(address, "/?wait_end_of_query=1&database=");
@@ -215,7 +216,7 @@ static curl_mime *make_form(CURL *curl, const struct cpti_http_call *call)
 {
     curl_mime *form = library->mime_init(curl);
     curl_mimepart *part = form != NULL ? library->mime_addpart(form) : NULL;
-    int has_failed =
+    bool has_failed =
         part == NULL || library->mime_name(part, "query") != CURLE_OK ||
         library->mime_data(part, call->statement, CURL_ZERO_TERMINATED) != CURLE_OK;
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * load.c - requests become rows of their shard's next batch
+ * load.c - requests become rows in the next batch of their shard
  *
  *      record + path --> row --identity mod shards--> batch of a shard --POST--> shard
  *
- * The identity of a request is a hash of its row and of its place in its log, without
- * the log's name: so a log that has grown, was renamed or is loaded a second time
- * brings the rows that are there already, and the database keeps one of each. That is
- * also why a batch may be sent again when its answer was lost (shard.c): whether the
- * shard had taken it before it died makes no difference.
+ * The identity of a request is a hash of its row and of its position in its log,
+ * without the name of the log. So a log that has grown, was renamed or is loaded again
+ * gives the same rows, and the database keeps one of each. For the same reason a batch
+ * can be sent again when its answer was lost (shard.c), whether the shard has it or
+ * not.
  *
- * A stack is hashed once, when it is met for the first time, however many requests have
- * it; afterwards it is found by what it is.
+ * A stack is hashed when it occurs for the first time; later it is found by its parent,
+ * kind and name.
  */
 #include "cpt/cli/store/store_parts.h"
 #include "cpt/cli/store/sha256.h"
@@ -23,7 +23,7 @@
 #include <string.h>
 #include <time.h>
 
-/* What stands in front of a row, and where it goes. */
+/* The first columns of a row, and its partition. */
 struct row_key {
     uint64_t id;
     const char *source;
@@ -31,7 +31,7 @@ struct row_key {
     uint32_t month;
 };
 
-/* The identity of the stack of frame @index, and its entry in the table of all. */
+/* Finds the identity of the stack of frame @index, and its entry in the table. */
 static cpt_status find_stack(struct cpti_store *store, const struct cpt_path *path,
                              uint32_t index, struct cpt_error *error)
 {
@@ -44,7 +44,7 @@ static cpt_status find_stack(struct cpti_store *store, const struct cpt_path *pa
     const struct cpti_stack *known =
         cpti_stacks_below(&store->stacks, parent, frame->kind, name);
     cpt_status status = CPT_OK;
-    int is_new;
+    bool is_new;
 
     if (known == NULL) {
         const uint64_t id = cpti_stack_id(parent, frame->kind, name);
@@ -63,8 +63,8 @@ static cpt_status find_stack(struct cpti_store *store, const struct cpt_path *pa
     return CPT_OK;
 }
 
-/* The frames of @path with the identities and times of their stacks, the empty stack
- * behind them. Frames without time stay, with 0. */
+/* Fills in store->times: identity and times for the stack of each frame of @path, then
+ * for the empty stack. Frames without time stay, with 0. */
 static cpt_status sum_frames(struct cpti_store *store, const struct cpt_path *path,
                              struct cpt_error *error)
 {
@@ -101,15 +101,14 @@ static cpt_status sum_frames(struct cpti_store *store, const struct cpt_path *pa
     return CPT_OK;
 }
 
-/* Whether attribute @index is the last one with its key, which is the one that counts.
- */
-static int is_last(const struct cpt_record *record, size_t index)
+/* Whether attribute @index is the last one with its key: only that one counts. */
+static bool is_last(const struct cpt_record *record, size_t index)
 {
     return cpt_record_attribute(record, record->attributes[index].key) ==
            &record->attributes[index];
 }
 
-/* A column of the attributes: one value of each. */
+/* Adds a value to a column of the attributes. */
 static void put_attribute(struct cpti_rows *row, unsigned column,
                           const struct cpt_attribute *attribute)
 {
@@ -157,7 +156,7 @@ static void put_attributes(struct cpti_rows *row, const struct cpt_record *recor
 static void put_times(struct cpti_rows *row, const struct cpti_stack_time *times,
                       size_t frame_count)
 {
-    size_t count = 1; /* the empty stack may have no time, and is there */
+    size_t count = 1; /* the empty stack, even without time */
 
     for (size_t i = 0; i < frame_count; i++) {
         count += times[i].inclusive_ns != 0;
@@ -179,7 +178,7 @@ static void put_times(struct cpti_rows *row, const struct cpti_stack_time *times
     }
 }
 
-/* All columns but the identity and the log. */
+/* Adds the columns after identity, source and ordinal, without the stacks. */
 static void put_request(struct cpti_rows *row, const struct cpt_record *record,
                         uint64_t weight)
 {
@@ -220,7 +219,7 @@ static uint64_t identify(const struct cpti_rows *row, uint64_t ordinal)
     return id;
 }
 
-/* Rows for the stacks that shard @number has not been told of. */
+/* Adds rows for the stacks that shard @number does not have. */
 static void put_stacks(struct cpti_store *store, size_t number, size_t frame_count)
 {
     const uint64_t bit = UINT64_C(1) << number;
@@ -239,7 +238,7 @@ static void put_stacks(struct cpti_store *store, size_t number, size_t frame_cou
     }
 }
 
-/* The partition that the database puts a request into: a month. */
+/* The partition of a request in the database: a month. */
 static uint32_t month_of(uint64_t start_ns)
 {
     const time_t seconds = (time_t)(uint32_t)(start_ns / 1000000000);
@@ -249,7 +248,7 @@ static uint32_t month_of(uint64_t start_ns)
     return (uint32_t)(12 * parts.tm_year + parts.tm_mon);
 }
 
-/* Adds the row at hand to @batch. */
+/* Adds the current row to @batch. */
 static cpt_status put_row(const struct cpti_store *store, struct cpti_batch *batch,
                           const struct row_key *key, struct cpt_error *error)
 {
@@ -282,7 +281,7 @@ cpt_status cpti_store_load_add(struct cpti_store *store, const char *source,
     cpt_status status = CPT_OK;
 
     if (record->is_background) {
-        return CPT_OK; /* a table has requests */
+        return CPT_OK; /* tables hold requests only */
     }
     status = sum_frames(store, path, error);
     if (status != CPT_OK) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * marks.c - which stacks a condition on the time of a stack means; see query.h
+ * marks.c - the stacks that a condition on the time of stacks names; see query.h
  *
- * A stack ends with the frames of a term if its last frames are these, as
- * expression_run.c has it. Whether one above it does so, too, is found by walking
- * upwards to the first stack that is known, and writing down on the way back. Each
- * stack is decided once, so all together cost a step each.
+ * A term names the stacks whose last frames are its frames, as in expression_path.c.
+ * Only the topmost of them are marked. To find out whether a stack is below another
+ * one, we walk up to the first stack with a known state and set the states on the way
+ * back. Each stack is decided once, so the cost is one step for each stack.
  */
 #include "cpt/cli/store/query.h"
 
@@ -17,20 +17,20 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What is known of a stack. */
-enum { UNKNOWN, OUTSIDE, WITHIN }; /* it or one above it ends with the frames */
+/* The state of a stack. WITHIN: it or one above it ends with the frames. */
+enum { UNKNOWN, OUTSIDE, WITHIN };
 
-/* Longer texts of frames than names can make are never equal. */
+/* The longest text of a frame; a longer one equals none. */
 enum { SHOWN_BYTES = 2304 };
 
-int cpti_marks_needed(const struct cpti_store_question *question)
+bool cpti_marks_needed(const struct cpti_store_question *question)
 {
     for (size_t i = 0; i < question->term_count; i++) {
         if (question->terms[i].field == CPTI_STORE_STACK) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 static const struct cpti_stack *parent_of(const struct cpti_stacks *stacks,
@@ -40,8 +40,8 @@ static const struct cpti_stack *parent_of(const struct cpti_stacks *stacks,
                                             : cpti_stacks_find(stacks, stack->parent);
 }
 
-/* The service of the nearest frame from @stack upwards that has one. Chains have been
- * walked to their end before. */
+/* The service of the nearest frame from @stack upwards that has one. walk_up() has
+ * found the chain to be finite. */
 static struct cpt_bytes service_of(const struct cpti_stacks *stacks,
                                    const struct cpti_stack *stack)
 {
@@ -56,8 +56,8 @@ static struct cpt_bytes service_of(const struct cpti_stacks *stacks,
     return (struct cpt_bytes){NULL, 0};
 }
 
-static int is_frame(const struct cpti_stacks *stacks, const struct cpti_stack *stack,
-                    const struct cpti_store_frame *frame)
+static bool is_frame(const struct cpti_stacks *stacks, const struct cpti_stack *stack,
+                     const struct cpti_store_frame *frame)
 {
     const struct cpt_bytes name = cpt_names_at(stacks->names, stack->name);
     char shown[SHOWN_BYTES];
@@ -73,19 +73,20 @@ static int is_frame(const struct cpti_stacks *stacks, const struct cpti_stack *s
            memcmp(shown, frame->text.data, bytes) == 0;
 }
 
-static int ends_with(const struct cpti_stacks *stacks, const struct cpti_stack *stack,
-                     const struct cpti_store_term *term)
+static bool ends_with(const struct cpti_stacks *stacks, const struct cpti_stack *stack,
+                      const struct cpti_store_term *term)
 {
     for (size_t i = term->frame_count; i-- > 0;) {
         if (stack == NULL || !is_frame(stacks, stack, &term->frames[i])) {
-            return 0;
+            return false;
         }
         stack = parent_of(stacks, stack);
     }
-    return 1;
+    return true;
 }
 
-/* The stacks from @at upwards to the first that is known, its state in *@above. */
+/* Lists the stacks from @at upwards to the first with a known state, and sets *@above
+ * to that state. */
 static cpt_status walk_up(const struct cpti_stacks *stacks, const unsigned char *states,
                           size_t at, size_t *chain, size_t *count, unsigned char *above,
                           struct cpt_error *error)
@@ -110,7 +111,7 @@ static cpt_status walk_up(const struct cpti_stacks *stacks, const unsigned char 
     return CPT_OK;
 }
 
-/* The marks of one term. */
+/* Adds the marks of one term. */
 static cpt_status mark(const struct cpti_stacks *stacks,
                        const struct cpti_store_term *term, unsigned char *states,
                        struct cpti_rows *marks, struct cpt_error *error)

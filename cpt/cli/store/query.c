@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* query.c - a question to all shards, each on a thread of its own; see query.h */
+/* query.c - a question to all shards, each asked by its own thread; see query.h */
 #include "cpt/cli/store/query.h"
 
 #include "cpt/cpt_alloc.h"
@@ -21,7 +21,7 @@ static cpt_status take_stack(void *context, const unsigned char *data, size_t by
     uint64_t id;
     uint64_t parent;
     unsigned kind;
-    int is_new;
+    bool is_new;
     cpt_status status;
 
     *used = 0;
@@ -66,7 +66,7 @@ static size_t list_tables(const struct cpti_query *query, char (*names)[16],
     size_t count = 0;
 
     for (size_t i = 0; i < CPTI_TABLES_MAX; i++) {
-        const int are_picks = i == CPTI_TABLES_MAX - 1;
+        const bool are_picks = i == CPTI_TABLES_MAX - 1;
 
         if (are_picks ? question->picks == NULL
                       : question->picks != NULL || i >= question->term_count ||
@@ -131,14 +131,14 @@ struct job {
     struct cpti_query query;
     const struct cpti_query_options *options;
     pthread_t thread;
-    int has_thread;
+    bool has_thread;
 };
 
 static void *run_job(void *context)
 {
     struct job *job = context;
     struct cpti_query *query = &job->query;
-    const int needs_marks =
+    const bool needs_marks =
         query->question->picks == NULL && cpti_marks_needed(query->question);
     cpt_status status = CPT_OK;
 
@@ -186,7 +186,7 @@ cpt_status cpti_query_shards(const struct cpti_store *store,
         job->query.question = question;
         job->query.shard = i;
         job->query.context = (char *)options->contexts + i * options->context_bytes;
-        /* the last one is asked by this thread, as is one for which there is none */
+        /* this thread asks the last shard, and a shard that got no thread */
         job->has_thread = i + 1 < store->shard_count && !options->is_by_turns &&
                           pthread_create(&job->thread, NULL, run_job, job) == 0;
         if (!job->has_thread) {

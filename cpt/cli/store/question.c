@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* question.c - a selection as what a database is made; see question.h */
+/* question.c - a selection as a question to a database; see question.h */
 #include "cpt/cli/store/question.h"
 
 #include "cpt/cli/base/output.h"
@@ -29,7 +29,7 @@ int cpti_store_open_operand(const char *address, struct cpti_store **store)
                : cpti_store_exit_status(address, status, &error);
 }
 
-/* --- A selection as a question --- */
+/* --- The question --- */
 
 /* In the order of enum cpti_subject. */
 static const unsigned char fields[] = {
@@ -95,8 +95,8 @@ static void take_value(const struct cpti_expression *expression, size_t index,
     };
 }
 
-static void take_expression(const struct cpti_expression *expression, int is_population,
-                            struct cpti_question *made)
+static void take_expression(const struct cpti_expression *expression,
+                            bool is_population, struct cpti_question *made)
 {
     const size_t count = cpti_expression_write(expression, is_population, made->signs);
 
@@ -127,7 +127,7 @@ static void take_expression(const struct cpti_expression *expression, int is_pop
 }
 
 struct cpti_question *cpti_question_new(const struct cpti_selection *selection,
-                                        int is_population)
+                                        bool is_population)
 {
     struct cpti_question *made = calloc(1, sizeof *made);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * question.h - a selection as what a database is asked
+ * question.h - a selection as a question to a database
  *
  * Threads: one at a time.
  */
@@ -12,8 +12,8 @@
 #include "cpt/cli/select/select.h"
 #include "cpt/cli/store/store.h"
 
-/* A question with what it points to. It borrows the texts of its selection, and is
- * large: some 140 KiB. */
+/* A question and all that it points to, except the texts of its selection, which it
+ * borrows. It is large: about 140 KiB. */
 struct cpti_question {
     struct cpti_store_question question;
     struct cpti_store_term terms[CPTI_EXPRESSION_TESTS_MAX];
@@ -23,21 +23,21 @@ struct cpti_question {
     struct cpti_store_part parts[CPTI_CONDITION_SIGNS_MAX];
 };
 
-/* What @selection asks for; with @is_population without its terms with percentiles,
- * otherwise with their values. NULL without memory, which has been said. Give it back
- * by free(). */
+/* The question of @selection; with @is_population without its terms with percentiles,
+ * otherwise with their values. The caller frees it with free(). Prints an error and
+ * returns NULL without memory. */
 struct cpti_question *cpti_question_new(const struct cpti_selection *selection,
-                                        int is_population);
+                                        bool is_population);
 
 /* The weight of a row that @question selects, as cpti_selection_weight(). */
 uint64_t cpti_question_weight(const struct cpti_store_question *question,
                               const struct cpti_store_row *row);
 
-/* Prints what is wrong with the database at @address, if anything. enum cpti_exit. */
+/* The exit status for @status; prints the error of the database at @address, if any. */
 int cpti_store_exit_status(const char *address, cpt_status status,
                            const struct cpt_error *error);
 
-/* cpti_store_open() with what is wrong printed. enum cpti_exit. */
+/* cpti_store_open() that prints its error. enum cpti_exit. */
 int cpti_store_open_operand(const char *address, struct cpti_store **store);
 
 #endif

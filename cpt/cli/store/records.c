@@ -18,21 +18,21 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* One row at most: an answer that needs more is none of ours. */
+/* The longest row that is accepted. */
 enum { REST_ROW_BYTES_MAX = 1 << 28 };
 
-/* What one shard is read with. */
+/* Reads the records of one shard. */
 struct record_reader {
     struct cpti_query *query;
     cpti_store_row_fn visit;
     void *context;
-    int is_all; /* all that are or may be selected */
+    bool is_all; /* all that are or may be selected */
     struct cpt_path *path;
     struct cpt_attribute attributes[CPT_LOG_ATTRIBUTES_MAX];
 };
 
 static void write_rows(struct cpti_rows *sql,
-                       const struct cpti_store_question *question, int is_all)
+                       const struct cpti_store_question *question, bool is_all)
 {
     cpti_sql_add(sql, "SELECT id, source, ordinal, service, start_ns, latency_ns, "
                       "weight, method, entry, status, is_forced, is_random, is_failed, "
@@ -51,37 +51,37 @@ static void write_rows(struct cpti_rows *sql,
     if (question->picks == NULL) {
         cpti_sql_undecided(sql, question);
     } else {
-        cpti_sql_add(sql, "0"); /* all of them are selected */
+        cpti_sql_add(sql, "0"); /* picks are selected */
     }
     cpti_sql_add(sql, ") FORMAT RowBinary");
 }
 
-static int get_flag(const unsigned char **at, const unsigned char *end, int *flag)
+static bool get_flag(const unsigned char **at, const unsigned char *end, int *flag)
 {
     if (*at == end) {
-        return 0;
+        return false;
     }
     *flag = **at != 0;
     ++*at;
-    return 1;
+    return true;
 }
 
-/* The length of an array of elements of at least one byte each. */
-static int get_count(const unsigned char **at, const unsigned char *end, size_t max,
-                     size_t *count)
+/* Reads the length of an array whose elements have at least one byte each. */
+static bool get_count(const unsigned char **at, const unsigned char *end, size_t max,
+                      size_t *count)
 {
     uint64_t given;
 
     if (!cpti_row_get_count(at, end, &given) || given > max ||
         given > (uint64_t)(end - *at)) {
-        return 0;
+        return false;
     }
     *count = (size_t)given;
-    return 1;
+    return true;
 }
 
-static int get_head(const unsigned char **at, const unsigned char *end,
-                    struct cpti_store_row *row, struct cpt_record *record)
+static bool get_head(const unsigned char **at, const unsigned char *end,
+                     struct cpti_store_row *row, struct cpt_record *record)
 {
     struct cpt_bytes trace_id;
 
@@ -100,34 +100,34 @@ static int get_head(const unsigned char **at, const unsigned char *end,
         !get_flag(at, end, &record->is_failed) ||
         !get_flag(at, end, &record->is_local_root) ||
         !cpti_row_get_text(at, end, &trace_id)) {
-        return 0;
+        return false;
     }
     record->has_trace_id = trace_id.bytes == sizeof record->trace_id;
     if (record->has_trace_id) {
         memcpy(record->trace_id, trace_id.data, sizeof record->trace_id);
     }
-    return 1;
+    return true;
 }
 
-/* One column of all attributes. */
-static int get_column(const unsigned char **at, const unsigned char *end,
-                      unsigned column, size_t count, struct cpt_attribute *attributes)
+/* Reads a column of the attributes. */
+static bool get_column(const unsigned char **at, const unsigned char *end,
+                       unsigned column, size_t count, struct cpt_attribute *attributes)
 {
     uint64_t number = 0;
     struct cpt_bytes text;
     size_t given;
 
     if (!get_count(at, end, CPT_LOG_ATTRIBUTES_MAX, &given) || given != count) {
-        return 0;
+        return false;
     }
     for (size_t i = 0; i < count; i++) {
         struct cpt_attribute *own = &attributes[i];
-        const int is_there = column == 2   ? cpti_row_get_text(at, end, &text)
-                             : column == 1 ? *at != end
-                                           : cpti_row_get_u64(at, end, &number);
+        const bool is_complete = column == 2   ? cpti_row_get_text(at, end, &text)
+                                 : column == 1 ? *at != end
+                                               : cpti_row_get_u64(at, end, &number);
 
-        if (!is_there) {
-            return 0;
+        if (!is_complete) {
+            return false;
         }
         if (column == 1) {
             own->type = *(*at)++;
@@ -141,30 +141,30 @@ static int get_column(const unsigned char **at, const unsigned char *end,
             memcpy(&own->value.real, &number, sizeof number);
         }
     }
-    return 1;
+    return true;
 }
 
-static int get_attributes(const unsigned char **at, const unsigned char *end,
-                          struct cpt_attribute *attributes, size_t *count)
+static bool get_attributes(const unsigned char **at, const unsigned char *end,
+                           struct cpt_attribute *attributes, size_t *count)
 {
     if (!get_count(at, end, CPT_LOG_ATTRIBUTES_MAX, count)) {
-        return 0;
+        return false;
     }
     for (size_t i = 0; i < *count; i++) {
         attributes[i] = (struct cpt_attribute){0};
         if (!cpti_row_get_text(at, end, &attributes[i].key)) {
-            return 0;
+            return false;
         }
     }
     for (unsigned column = 1; column < 5; column++) {
         if (!get_column(at, end, column, *count, attributes)) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
-/* The frame of stack @id in the path, made with all above it. */
+/* Finds or makes the frame of stack @id in the path, and those above it. */
 static cpt_status find_frame(const struct record_reader *reader, uint64_t id,
                              uint32_t *frame, struct cpt_error *error)
 {
@@ -184,7 +184,7 @@ static cpt_status find_frame(const struct record_reader *reader, uint64_t id,
     }
     *frame = CPT_FRAME_NONE;
     if (count == 0) {
-        return cpt_error_set(error, CPT_CORRUPT, 0, "time that is on no stack");
+        return cpt_error_set(error, CPT_CORRUPT, 0, "a time is on no stack");
     }
     while (count-- > 0 && status == CPT_OK) {
         status = cpt_path_frame_add(reader->path, *frame,
@@ -194,10 +194,10 @@ static cpt_status find_frame(const struct record_reader *reader, uint64_t id,
     return status;
 }
 
-/* What lies on its stacks, which must be all of @latency_ns. */
+/* Reads the times on stacks into the path; they must add up to @latency_ns. */
 static cpt_status get_path(struct record_reader *reader, uint64_t latency_ns,
                            const unsigned char **at, const unsigned char *end,
-                           int *is_whole, struct cpt_error *error)
+                           bool *is_whole, struct cpt_error *error)
 {
     const unsigned char *times;
     size_t count = 0;
@@ -236,9 +236,10 @@ static cpt_status get_path(struct record_reader *reader, uint64_t latency_ns,
     return status;
 }
 
-/* Gives the row on, its path encoded as in a log. */
-static cpt_status give(const struct record_reader *reader, struct cpti_store_row *row,
-                       struct cpt_record *record, struct cpt_error *error)
+/* Passes the row on, with its path encoded as in a log. */
+static cpt_status visit_record(const struct record_reader *reader,
+                               struct cpti_store_row *row, struct cpt_record *record,
+                               struct cpt_error *error)
 {
     const struct cpt_metadata_encode_options options = {.struct_bytes = sizeof options,
                                                         .is_unlimited = 1};
@@ -266,7 +267,7 @@ static cpt_status take_row(void *context, const unsigned char *data, size_t byte
     const unsigned char *end = data + bytes;
     struct cpti_store_row row = {.pick.shard = reader->query->shard};
     struct cpt_record record = {.attributes = reader->attributes};
-    int is_whole =
+    bool is_whole =
         get_head(&at, end, &row, &record) &&
         get_attributes(&at, end, reader->attributes, &record.attribute_count);
     cpt_status status = CPT_OK;
@@ -283,7 +284,7 @@ static cpt_status take_row(void *context, const unsigned char *data, size_t byte
         return CPT_OK;
     }
     *used = (size_t)(at - data);
-    return give(reader, &row, &record, error);
+    return visit_record(reader, &row, &record, error);
 }
 
 static cpt_status rows_of_shard(struct cpti_query *query, struct cpt_error *error)
@@ -300,8 +301,10 @@ static cpt_status read_rows(struct cpti_store *store,
                             const struct record_reader *like, struct cpt_error *error)
 {
     struct record_reader *reader = cpt_alloc_zeroed(NULL, sizeof *reader);
-    const struct cpti_query_options options = {
-        .ask = rows_of_shard, .contexts = reader, .needs_stacks = 1, .is_by_turns = 1};
+    const struct cpti_query_options options = {.ask = rows_of_shard,
+                                               .contexts = reader,
+                                               .needs_stacks = true,
+                                               .is_by_turns = true};
     cpt_status status;
 
     if (reader == NULL) {
@@ -335,7 +338,8 @@ cpt_status cpti_store_rows(struct cpti_store *store,
                            cpti_store_row_fn visit, void *context,
                            struct cpt_error *error)
 {
-    const struct record_reader like = {.visit = visit, .context = context, .is_all = 1};
+    const struct record_reader like = {
+        .visit = visit, .context = context, .is_all = true};
 
     return read_rows(store, question, &like, error);
 }

@@ -18,7 +18,7 @@ void cpti_row_bytes(struct cpti_rows *rows, const void *data, size_t bytes)
     if (rows->has_failed || bytes > SIZE_MAX / 2 - rows->bytes ||
         cpt_alloc_grow(NULL, (void **)&rows->data, &rows->capacity, rows->bytes + bytes,
                        SIZE_MAX / 2, 1) != CPT_OK) {
-        rows->has_failed = 1;
+        rows->has_failed = true;
         return;
     }
     if (bytes != 0) {
@@ -27,7 +27,7 @@ void cpti_row_bytes(struct cpti_rows *rows, const void *data, size_t bytes)
     }
 }
 
-/* Most of a row are numbers: where there is room they go there at once. */
+/* The fast way for numbers, the most frequent values: one copy if there is room. */
 static void put_fixed(struct cpti_rows *rows, uint64_t value, size_t bytes)
 {
     unsigned char data[8];
@@ -81,40 +81,40 @@ void cpti_row_text(struct cpti_rows *rows, struct cpt_bytes text)
     cpti_row_bytes(rows, text.data, text.bytes);
 }
 
-static int get_fixed(const unsigned char **at, const unsigned char *end, size_t bytes,
-                     uint64_t *value)
+static bool get_fixed(const unsigned char **at, const unsigned char *end, size_t bytes,
+                      uint64_t *value)
 {
     if ((size_t)(end - *at) < bytes) {
-        return 0;
+        return false;
     }
     *value = 0;
     for (size_t i = bytes; i-- > 0;) {
         *value = *value << 8 | (*at)[i];
     }
     *at += bytes;
-    return 1;
+    return true;
 }
 
-int cpti_row_get_u16(const unsigned char **at, const unsigned char *end,
-                     unsigned *value)
+bool cpti_row_get_u16(const unsigned char **at, const unsigned char *end,
+                      unsigned *value)
 {
     uint64_t wide;
 
     if (!get_fixed(at, end, 2, &wide)) {
-        return 0;
+        return false;
     }
     *value = (unsigned)wide;
-    return 1;
+    return true;
 }
 
-int cpti_row_get_u64(const unsigned char **at, const unsigned char *end,
-                     uint64_t *value)
+bool cpti_row_get_u64(const unsigned char **at, const unsigned char *end,
+                      uint64_t *value)
 {
     return get_fixed(at, end, 8, value);
 }
 
-int cpti_row_get_count(const unsigned char **at, const unsigned char *end,
-                       uint64_t *count)
+bool cpti_row_get_count(const unsigned char **at, const unsigned char *end,
+                        uint64_t *count)
 {
     const unsigned char *from = *at;
     uint64_t read = 0;
@@ -122,26 +122,26 @@ int cpti_row_get_count(const unsigned char **at, const unsigned char *end,
 
     for (unsigned shift = 0; byte >= 0x80; shift += 7) {
         if (from == end || shift > 56) {
-            return 0;
+            return false;
         }
         byte = *from++;
         read |= (uint64_t)(byte & 0x7fU) << shift;
     }
     *count = read;
     *at = from;
-    return 1;
+    return true;
 }
 
-int cpti_row_get_text(const unsigned char **at, const unsigned char *end,
-                      struct cpt_bytes *text)
+bool cpti_row_get_text(const unsigned char **at, const unsigned char *end,
+                       struct cpt_bytes *text)
 {
     const unsigned char *from = *at;
     uint64_t bytes;
 
     if (!cpti_row_get_count(&from, end, &bytes) || bytes > (uint64_t)(end - from)) {
-        return 0;
+        return false;
     }
     *text = (struct cpt_bytes){(const char *)from, (size_t)bytes};
     *at = from + bytes;
-    return 1;
+    return true;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * row_binary.h - ClickHouse's RowBinary: values one after the other, nothing between
+ * row_binary.h - ClickHouse's RowBinary: values without anything between them
  *
- *      number    its bytes, low ones first
+ *      number    its bytes, little-endian
  *      String    its length as LEB128, its bytes
  *      Array     its length as LEB128, its elements
  *
@@ -14,12 +14,14 @@
 
 #include "cpt/cpt_name.h"
 
-/* Bytes that grow. Zero is an empty one. */
+#include <stdbool.h>
+
+/* A growing buffer. Zero is an empty one. */
 struct cpti_rows {
     unsigned char *data;
     size_t bytes;
     size_t capacity;
-    int has_failed; /* no memory: nothing is added any more */
+    bool has_failed; /* no memory; nothing more is added */
 };
 
 void cpti_rows_deinit(struct cpti_rows *rows);
@@ -32,15 +34,15 @@ void cpti_row_f64(struct cpti_rows *rows, double value);
 void cpti_row_count(struct cpti_rows *rows, uint64_t count);
 void cpti_row_text(struct cpti_rows *rows, struct cpt_bytes text);
 
-/* Reading: each moves *@at on; none reads beyond @end. 0 if the value is not there as a
- * whole. */
-int cpti_row_get_u16(const unsigned char **at, const unsigned char *end,
-                     unsigned *value);
-int cpti_row_get_u64(const unsigned char **at, const unsigned char *end,
-                     uint64_t *value);
-int cpti_row_get_count(const unsigned char **at, const unsigned char *end,
-                       uint64_t *count);
-int cpti_row_get_text(const unsigned char **at, const unsigned char *end,
-                      struct cpt_bytes *text);
+/* Each reads a value at *@at, not beyond @end, and moves *@at past it. False if the
+ * value is not complete. */
+bool cpti_row_get_u16(const unsigned char **at, const unsigned char *end,
+                      unsigned *value);
+bool cpti_row_get_u64(const unsigned char **at, const unsigned char *end,
+                      uint64_t *value);
+bool cpti_row_get_count(const unsigned char **at, const unsigned char *end,
+                        uint64_t *count);
+bool cpti_row_get_text(const unsigned char **at, const unsigned char *end,
+                       struct cpt_bytes *text);
 
 #endif

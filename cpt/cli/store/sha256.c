@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The first 32 bits behind the point of the cube roots of the first 64 primes. */
+/* The first 32 fractional bits of the cube roots of the first 64 primes. */
 static const uint32_t constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4,
     0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe,
@@ -38,7 +38,7 @@ static void schedule(const unsigned char *block, uint32_t *w)
     }
 }
 
-/* Eight words by name: as an array they would be moved in memory 64 times. */
+/* Eight named words: an array would be shifted in memory 64 times. */
 static void take_block(struct cpti_sha256 *hash, const unsigned char *block)
 {
     uint32_t w[64];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * sha256.h - the hash that identities are made of
+ * sha256.h - SHA-256 (FIPS 180-4), from which identities are made
  *
- * Names and attributes come from anywhere: with a weaker hash somebody could make two
- * stacks, or two requests, look the same. SHA-256 is that of FIPS 180-4.
+ * Names and attributes come from outside. With a weaker hash an attacker could give two
+ * stacks, or two requests, the same identity.
  *
- * Threads: any; a state is a value.
+ * Threads: any; a state is a plain value.
  */
 #ifndef CPTI_SHA256_H
 #define CPTI_SHA256_H

@@ -3,22 +3,21 @@
 /*
  * sql.c - a selection as SQL; see sql.h
  *
- * The database has to say what cpti_expression_holds() says, of any record. There a
- * comparison has one of four results: less, equal, greater, not comparable. Here it is
- * written as up to three conditions, one for each of the first three, for each type
- * that an attribute can have:
+ * The condition must hold for the records for which cpti_expression_holds() returns 1.
+ * There a comparison has four outcomes: less, equal, greater, not comparable. Here each
+ * of the first three is a condition of its own, for each type of an attribute:
  *
  *      items < 2.5        has(items) and (type is integer and value <= 2
  *                                         or type is real and value < 2.5
  *                                         or type is text, reads as an integer <= 2)
  *      items != 2.5       has(items) and not (… = …)
  *
- * Numbers of different types are compared exactly: the limit is moved to a neighbour of
- * the column's type on the right side, by us, so that the database compares integers
- * with integers and floats with floats.
+ * Numbers of different types are compared exactly: the limit is replaced by the
+ * neighbour that the column's type has on the right side of it. So the database
+ * compares integers with integers and floats with floats.
  *
- * Of texts that read as numbers it reads those of up to 18 digits without a point. How
- * it would round others nobody knows, so these records are said to be unsure.
+ * Of texts that are numbers, the database reads those of up to 18 digits without a
+ * point. Its rounding of others is not defined, so such records are left undecided.
  */
 #include "cpt/cli/store/sql.h"
 
@@ -90,9 +89,9 @@ void cpti_sql_range(struct cpti_rows *sql, const struct cpti_store_question *que
     }
 }
 
-/* --- What a term looks at --- */
+/* --- The left side of a term --- */
 
-/* The column of a field; of an attribute that of its type @type. */
+/* Adds the column of a field; of an attribute the column @type. */
 static void add_column(struct cpti_rows *sql, const struct cpti_store_term *term,
                        const char *type)
 {
@@ -109,13 +108,13 @@ static void add_column(struct cpti_rows *sql, const struct cpti_store_term *term
         cpti_sql_add(sql, "%s", columns[term->field]);
         return;
     }
-    /* the place is found anew each time; ClickHouse computes equal expressions once */
+    /* indexOf() is repeated; ClickHouse computes equal expressions once */
     cpti_sql_add(sql, "attributes.%s[indexOf(attributes.key, ", type);
     cpti_sql_hex(sql, term->key);
     cpti_sql_add(sql, ")]");
 }
 
-/* What the time of a term looks at. Without a stack of that kind there is no table. */
+/* Adds the time that a term compares; of stacks, their sum, by the table of marks. */
 static void add_time(struct cpti_rows *sql, const struct cpti_store_question *question,
                      const struct cpti_store_term *term)
 {
@@ -129,7 +128,7 @@ static void add_time(struct cpti_rows *sql, const struct cpti_store_question *qu
     }
 }
 
-/* --- One value: that the column is less, equal, greater --- */
+/* --- Conditions: the column is less than, equal to, greater than a value --- */
 
 enum order { LESS, EQUAL, GREATER };
 
@@ -140,14 +139,14 @@ static void add_never(struct cpti_rows *sql)
     cpti_sql_add(sql, "0");
 }
 
-/* An integer against one. -9223372036854775808 cannot be written as such. */
+/* Compares with an integer. As a literal, -9223372036854775808 would not be one. */
 static void add_integer(struct cpti_rows *sql, const char *sign, int64_t integer)
 {
     cpti_sql_add(sql, " %s toInt64('%" PRId64 "')", sign, integer);
 }
 
-/* What an integer is compared with to be in @order to @real: whole numbers below 2^63
- * are integers; of others the next lower integer is the last that is less. */
+/* Compares an integer with @real. If @real is whole and fits, it is an integer;
+ * otherwise its floor is the last integer below it. */
 static void order_integer_real(struct cpti_rows *sql, enum order order, double real,
                                void (*column)(struct cpti_rows *, const void *),
                                const void *context)
@@ -190,7 +189,7 @@ static void order_integer(struct cpti_rows *sql, enum order order,
     }
 }
 
-/* How @real, the double next to @integer, compares with it. */
+/* Compares @real, the double nearest to @integer, with @integer. */
 static int real_beside(double real, int64_t integer)
 {
     if (real >= 9223372036854775808.0) {
@@ -203,7 +202,7 @@ static void order_real(struct cpti_rows *sql, enum order order,
                        const struct cpti_store_value *value,
                        const struct cpti_store_term *term)
 {
-    const int is_exact =
+    const bool is_exact =
         value->number == CPTI_STORE_NUMBER_INTEGER && !value->is_simple;
     const double real = is_exact ? (double)value->integer : value->real;
     const int beside = is_exact ? real_beside(real, value->integer) : 0;
@@ -223,8 +222,8 @@ static void order_real(struct cpti_rows *sql, enum order order,
     add_real(sql, real);
 }
 
-/* Texts that read as an integer of few digits, or as any number; what else
- * cpti_lex_number() takes has more bytes than it takes. */
+/* Texts that are an integer of few digits, or any number. cpti_lex_number() takes the
+ * same numbers, up to a length. */
 #define PLAIN_INTEGER "^-?[0-9]{1,18}$"
 #define ANY_NUMBER    "^-?[0-9]+([.][0-9]+)?([eE][-+]?[0-9]+)?$"
 
@@ -266,7 +265,7 @@ static void order_truth(struct cpti_rows *sql, enum order order,
                         const struct cpti_store_term *term)
 {
     if (order != EQUAL || value->truth < 0) {
-        add_never(sql); /* neither */
+        add_never(sql); /* neither true nor false */
         return;
     }
     add_column(sql, term, "integer");
@@ -304,7 +303,7 @@ static void order_attribute(struct cpti_rows *sql, enum order order,
     cpti_sql_add(sql, ")))");
 }
 
-/* That what @term looks at is in @order to @value. */
+/* Adds the condition that the left side of @term is in @order to @value. */
 static void add_order(struct cpti_rows *sql, enum order order,
                       const struct cpti_store_value *value,
                       const struct cpti_store_question *question,
@@ -389,7 +388,7 @@ static void add_relation(struct cpti_rows *sql,
 static void add_term(struct cpti_rows *sql, const struct cpti_store_question *question,
                      const struct cpti_store_term *term)
 {
-    const int may_be_missing =
+    const bool may_be_missing =
         term->field == CPTI_STORE_ATTRIBUTE || term->field == CPTI_STORE_TRACE_ID;
 
     cpti_sql_add(sql, "(");
@@ -427,28 +426,28 @@ static void add_condition(struct cpti_rows *sql,
     cpti_sql_add(sql, question->part_count == 0 ? "1" : "");
 }
 
-static int is_undecidable(const struct cpti_store_term *term)
+static bool is_undecidable(const struct cpti_store_term *term)
 {
     if (term->field > CPTI_STORE_STATUS && term->field != CPTI_STORE_ATTRIBUTE) {
-        return 0;
+        return false;
     }
     for (size_t i = 0; i < term->value_count; i++) {
         if (term->values[i].reads_texts) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
-int cpti_store_has_undecided(const struct cpti_store_question *question)
+bool cpti_store_has_undecided(const struct cpti_store_question *question)
 {
     for (size_t i = 0; i < question->part_count; i++) {
         if (question->parts[i].sign == CPTI_STORE_TERM &&
             is_undecidable(&question->terms[question->parts[i].term])) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 void cpti_sql_undecided(struct cpti_rows *sql,

@@ -3,9 +3,9 @@
 /*
  * sql.h - a selection as SQL
  *
- * Texts from outside never stand in a statement: a text is written as unhex('…') of its
- * bytes, a float as reinterpretAsFloat64(unhex('…')), a number in decimal digits. There
- * is nothing to escape, and no float is rounded on its way.
+ * A statement never contains text from outside: text is written as unhex('…') of its
+ * bytes, a float as reinterpretAsFloat64(unhex('…')), an integer in decimal digits. So
+ * nothing needs escapes, and no float is rounded.
  *
  * Threads: one at a time.
  */
@@ -15,7 +15,7 @@
 #include "cpt/cli/store/row_binary.h"
 #include "cpt/cli/store/store.h"
 
-/* Appends text as printf() makes it; at most 511 bytes at once. */
+/* Appends formatted text of at most 511 bytes. */
 void cpti_sql_add(struct cpti_rows *sql, const char *format, ...) CPT_PRINTF(2, 3);
 
 /* unhex('…') of @text. */
@@ -24,16 +24,16 @@ void cpti_sql_hex(struct cpti_rows *sql, struct cpt_bytes text);
 /* Ends @sql with a NUL. NULL without memory. */
 const char *cpti_sql_text(struct cpti_rows *sql);
 
-/* The condition of window and entry service. */
+/* The condition of the time window and the entry service. */
 void cpti_sql_range(struct cpti_rows *sql, const struct cpti_store_question *question);
 
-/* In brackets: that the condition holds and the database can say so. With picks: that
- * it is one of them. The stacks of term n are in the table cpt_n, the picks in
- * cpt_picks; see marks.h. */
+/* "(…)": that the database can decide the condition and it holds. With picks: that the
+ * request is one of them. The stacks of term n are in the table cpt_n, the picks in
+ * cpt_picks; see query.h. */
 void cpti_sql_selected(struct cpti_rows *sql,
                        const struct cpti_store_question *question);
 
-/* In brackets: that the database cannot say exactly whether the condition holds. */
+/* "(…)": that the database cannot decide exactly whether the condition holds. */
 void cpti_sql_undecided(struct cpti_rows *sql,
                         const struct cpti_store_question *question);
 

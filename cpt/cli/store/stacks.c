@@ -38,7 +38,7 @@ uint64_t cpti_stack_id(uint64_t parent, unsigned kind, struct cpt_bytes name)
     return id != CPTI_STACK_ROOT ? id : 1;
 }
 
-/* The writer of a database chooses the ids, so they are hashed once more. */
+/* Writers of the database choose the ids, so they are hashed again, with a seed. */
 static uint64_t hash_of_id(const struct cpti_stacks *stacks, uint64_t id)
 {
     return cpt_hash_bytes((uint64_t)(uintptr_t)stacks, &id, sizeof id);
@@ -131,7 +131,7 @@ static cpt_status make_room(struct cpti_stacks *stacks)
 }
 
 cpt_status cpti_stacks_add(struct cpti_stacks *stacks, uint64_t id, uint64_t parent,
-                           unsigned kind, struct cpt_bytes name, int *is_new)
+                           unsigned kind, struct cpt_bytes name, bool *is_new)
 {
     cpt_name_id name_id = 0;
     cpt_status status = make_room(stacks);

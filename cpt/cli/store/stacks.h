@@ -3,14 +3,13 @@
 /*
  * stacks.h - stacks by their identity
  *
- * In the rows of requests a stack is a number of 64 bits, made of the number of the
- * stack one frame shorter, and the name and kind of its last frame:
+ * In the rows of requests a stack is a number of 64 bits: a hash of the number of the
+ * stack without its last frame, and the kind and name of that frame:
  *
  *      identity(stack) = first 8 bytes of SHA-256(identity(parent), kind, name)
  *
- * so that all loaders everywhere give the same stack the same number. What a number
- * means is in a table of its own. If it ever means two things, that is an error, never
- * a wrong tree.
+ * so all loaders give the same stack the same number. A table tells the frames of each
+ * number. A number with two meanings is an error, never a wrong tree.
  *
  * Threads: one at a time.
  */
@@ -20,19 +19,21 @@
 #include "cpt/cpt_name.h"
 #include "cpt/hash_index.h"
 
-/* The empty stack, and no stack. */
+#include <stdbool.h>
+
+/* The empty stack. No other stack has this identity. */
 #define CPTI_STACK_ROOT UINT64_C(0)
 
 struct cpti_stack {
     uint64_t id;
     uint64_t parent;
     cpt_name_id name;
-    uint32_t node; /* in a tree; 0: not known */
+    uint32_t node; /* in a tree; 0: not known yet */
     uint16_t kind;
-    uint64_t shards; /* bits of those that have been told of it, in loading */
+    uint64_t shards; /* when loading: a bit for each shard that has it */
 };
 
-/* A table of them. Zero is an empty one. */
+/* A table of stacks. Zero is an empty one. */
 struct cpti_stacks {
     struct cpti_stack *entries;
     size_t count;
@@ -47,19 +48,17 @@ void cpti_stacks_deinit(struct cpti_stacks *stacks);
 /* The identity of a stack; never CPTI_STACK_ROOT. */
 uint64_t cpti_stack_id(uint64_t parent, unsigned kind, struct cpt_bytes name);
 
-/* The entry with @id, or NULL. Good until one is added. */
+/* The entry with @id, or NULL. Valid until an entry is added. */
 struct cpti_stack *cpti_stacks_find(const struct cpti_stacks *stacks, uint64_t id);
 
-/* The entry below @parent with @kind and @name, or NULL: what saves cpti_stack_id(). */
+/* The entry below @parent with @kind and @name, or NULL. Saves the hash of
+ * cpti_stack_id(). */
 struct cpti_stack *cpti_stacks_below(const struct cpti_stacks *stacks, uint64_t parent,
                                      unsigned kind, struct cpt_bytes name);
 
-/*
- * Adds a stack; *@is_new says whether it was not there.
- *
- * CPT_OK; CPT_CORRUPT if @id means something else already; CPT_LIMIT; CPT_NO_MEMORY.
- */
+/* Adds a stack; sets *@is_new if it was not there. CPT_OK; CPT_CORRUPT if @id already
+ * has another meaning; CPT_LIMIT; CPT_NO_MEMORY. */
 cpt_status cpti_stacks_add(struct cpti_stacks *stacks, uint64_t id, uint64_t parent,
-                           unsigned kind, struct cpt_bytes name, int *is_new);
+                           unsigned kind, struct cpt_bytes name, bool *is_new);
 
 #endif

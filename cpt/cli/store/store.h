@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * store.h - requests in ClickHouse, and trees out of it
+ * store.h - requests in ClickHouse, and trees from them
  *
- * What does not fit the files of one machine, or is asked again and again in different
- * ways, goes to a database: one row a request, with its stacks in arrays. Selecting and
- * adding up is then done where the rows are; what comes back are sums, and they make
- * the same tree, bit for bit, as the path logs would (see ask.c).
+ * A database is for requests that exceed the files of one machine, or that are queried
+ * often and in different ways. It has one row for each request, with its stacks in
+ * arrays. The database selects and adds up; from its sums the tool makes the same tree,
+ * bit for bit, as from the path logs (see ask.c).
  *
  *      paths.cptlog --> cpti_store_load_* --> shard 0: cpt_requests, cpt_stacks
  *                                         '-> shard 1: …
@@ -16,12 +16,12 @@
  *
  *      clickhouse://[USER@]HOST:PORT[,HOST:PORT]…/DATABASE
  *
- * with the HTTP ports of all shards; clickhouses:// speaks HTTPS. The password is taken
- * from the environment, CPT_CLICKHOUSE_PASSWORD. A request belongs to the shard that
- * its identity chooses, so the list of shards must stay as it is.
+ * with the HTTP ports of all shards; clickhouses:// uses HTTPS. The password is in the
+ * environment variable CPT_CLICKHOUSE_PASSWORD. The identity of a request selects its
+ * shard, so the list of shards must not change.
  *
- * A request has an identity (load.c): the same record of the same log, loaded again or
- * sent twice because an answer was lost, counts once.
+ * Each request has an identity (load.c): the same record of the same log counts once,
+ * also if it is loaded again, or sent twice because an answer was lost.
  *
  * In order of use: cpti_store_open; cpti_store_create, cpti_store_load_add …, _end; or
  * cpti_store_survey, cpti_store_ask; cpti_store_close.
@@ -33,63 +33,62 @@
 
 #include "cpt/cpt_name.h"
 
+#include <stdbool.h>
+
 struct cpt_path;
 struct cpt_record;
 struct cpt_tree;
 struct cpti_store;
 
-/* Limits of an address, and of what a request may have. */
+/* Limits of an address. */
 enum {
     CPTI_STORE_SHARDS_MAX = 64,
     CPTI_STORE_ADDRESS_BYTES_MAX = 4096,
     CPTI_STORE_NAME_BYTES_MAX = 64 /* of a database */
 };
 
-/*
- * Takes @address apart; nobody is spoken to yet. *@store is the caller's.
- *
- * CPT_OK; CPT_INVALID with the reason in @error; CPT_NO_MEMORY.
- */
+/* Parses @address, without connecting. The caller owns *@store. CPT_OK; CPT_INVALID
+ * with the reason in @error; CPT_UNAVAILABLE without libcurl; CPT_NO_MEMORY. */
 cpt_status cpti_store_open(const char *address, struct cpti_store **store,
                            struct cpt_error *error);
 void cpti_store_close(struct cpti_store *store);
 
 size_t cpti_store_shard_count(const struct cpti_store *store);
 
-/* Makes the database and its tables on each shard where they are missing. Errors as of
+/* Creates the database and its tables on each shard that lacks them. Errors as of
  * cpti_store_ask(). */
 cpt_status cpti_store_create(struct cpti_store *store, struct cpt_error *error);
 
 /* --- Loading --- */
 
-/* How long a shard that does not answer is tried again, and how many rows it is sent at
- * once, if nothing else is said. */
+/* Defaults: the time of retries for a shard that does not answer, and the rows of a
+ * batch. */
 enum { CPTI_STORE_RETRY_SECONDS = 60, CPTI_STORE_BATCH_ROWS = 100000 };
 
 void cpti_store_retry_for(struct cpti_store *store, unsigned seconds);
 void cpti_store_batch_rows(struct cpti_store *store, size_t rows);
 
 /*
- * Adds one request of the log @source: @record, its @path, the @weight it has as one
- * that was sampled at random (0: none, then it counts only as a forced one), and the
- * number @ordinal of the record in its log, which is part of its identity. It is sent
- * with many others; what was added is safe after cpti_store_load_end().
+ * Adds a request of the log @source: @record and its @path; the @weight of a random
+ * sample (0: none, the request counts only as a forced one); and the number @ordinal of
+ * the record in its log, which is part of its identity. Requests are sent in batches;
+ * after cpti_store_load_end() all are in the database.
  *
- * CPT_OK; CPT_UNAVAILABLE if a shard did not take it however often it was tried;
- * CPT_FAILED if it refused; CPT_NO_MEMORY. After an error the rest may or may not be
- * there: load the log again, nothing will count twice.
+ * CPT_OK; CPT_UNAVAILABLE if a shard failed after all retries; CPT_FAILED if it
+ * refused; CPT_NO_MEMORY. After an error some requests may be missing: load the log
+ * again, none will count twice.
  */
 cpt_status cpti_store_load_add(struct cpti_store *store, const char *source,
                                const struct cpt_record *record,
                                const struct cpt_path *path, uint64_t weight,
                                uint64_t ordinal, struct cpt_error *error);
 
-/* Sends what is left. Errors as above. */
+/* Sends the last batches and waits for all. Errors as above. */
 cpt_status cpti_store_load_end(struct cpti_store *store, struct cpt_error *error);
 
-/* --- Asking --- */
+/* --- Questions --- */
 
-/* What a term looks at. */
+/* The left side of a term. */
 enum cpti_store_field {
     CPTI_STORE_SERVICE,
     CPTI_STORE_METHOD,
@@ -115,48 +114,47 @@ enum cpti_store_relation {
     CPTI_STORE_AT_LEAST,
     CPTI_STORE_IN, /* equal to one of its values */
     CPTI_STORE_NOT_IN,
-    CPTI_STORE_HAS /* it is there */
+    CPTI_STORE_HAS /* it exists */
 };
 
-/* As what number a value can be compared. */
+/* The numbers that a value can be compared with. */
 enum cpti_store_number {
     CPTI_STORE_NUMBER_NONE,
     CPTI_STORE_NUMBER_INTEGER,
     CPTI_STORE_NUMBER_REAL,
-    CPTI_STORE_NUMBER_FLOAT_ONLY /* by floats only: of the simple form */
+    CPTI_STORE_NUMBER_FLOAT_ONLY /* floats only, of the simple form */
 };
 
-/* A value, as each of what an attribute can be. */
+/* A value, as each type that an attribute can have. */
 struct cpti_store_value {
     struct cpt_bytes text;
-    unsigned number; /* enum cpti_store_number */
-    int truth;       /* 0, 1, or -1: neither */
-    int is_simple;   /* of KEY=VALUE: an integer is made a float to be compared with one
-                      */
-    int reads_texts; /* texts that read as a number are compared as one */
+    unsigned number;  /* enum cpti_store_number */
+    int truth;        /* 0, 1, or -1: neither */
+    bool is_simple;   /* of KEY=VALUE: an integer is compared as a float with floats */
+    bool reads_texts; /* a text that is a number is compared as a number */
     int64_t integer;
     double real;
     uint64_t ns; /* of a latency, start or stack */
 };
 
-/* A frame of a stack: the name of some work, or how a frame is shown. */
+/* A frame of a stack: the name of work, or a frame as it is shown. */
 struct cpti_store_frame {
     struct cpt_bytes text;
-    int is_shown;
+    bool is_shown;
 };
 
-/* One comparison. Of an attribute or trace id that is not there none holds. */
+/* One comparison. None holds for a missing attribute or trace id. */
 struct cpti_store_term {
     unsigned field;       /* enum cpti_store_field */
     unsigned relation;    /* enum cpti_store_relation */
     struct cpt_bytes key; /* of the attribute */
     const struct cpti_store_value *values;
-    size_t value_count; /* 1, but for lists; 0 to ask whether it is there */
+    size_t value_count; /* 1; more for lists; 0 for CPTI_STORE_HAS */
     const struct cpti_store_frame *frames;
     size_t frame_count;
 };
 
-/* What a condition is written with, from left to right. */
+/* The signs of a condition, from left to right. */
 enum cpti_store_sign {
     CPTI_STORE_TERM,
     CPTI_STORE_OPEN,
@@ -171,124 +169,117 @@ struct cpti_store_part {
     uint16_t term; /* of CPTI_STORE_TERM: its index */
 };
 
-/* A request that was picked, by its identity and shard. */
+/* The identity and shard of a chosen request. */
 struct cpti_store_pick {
     uint64_t id;
     size_t shard;
 };
 
 /*
- * Which requests count: those for which a condition holds, in a window of the wall
- * clock and of an entry service.
+ * Which requests count: those for which a condition holds, in a time window (wall
+ * clock) and of an entry service.
  *
- * There are requests of which the database cannot say exactly whether the condition
- * holds: a text such as "1e3" is compared with a number. All answers but those of
- * cpti_store_undecided() are about the others.
+ * The database cannot decide exactly for each request whether the condition holds: a
+ * text such as "1e3" may be compared with a number. All answers leave out such
+ * undecided requests, except those of cpti_store_undecided() and cpti_store_rows().
  */
 struct cpti_store_question {
     uint64_t since_ns;
     uint64_t until_ns;      /* UINT64_MAX: no limit */
-    struct cpt_bytes entry; /* no data: any service */
+    struct cpt_bytes entry; /* data NULL: any service */
     const struct cpti_store_term *terms;
     size_t term_count;
     const struct cpti_store_part *parts; /* of the condition; none: it holds */
     size_t part_count;
-    int includes_forced;
-    int includes_local_roots;
-    int weighs_all_one;                  /* each request counts one */
-    const struct cpti_store_pick *picks; /* if there, these and no condition */
+    bool includes_forced;
+    bool includes_local_roots;
+    bool weighs_all_one;                 /* each request counts 1 */
+    const struct cpti_store_pick *picks; /* if not NULL: these, without the condition */
     size_t pick_count;
 };
 
-/* What there is of one entry service. */
+/* Counts of one entry service. */
 struct cpti_store_service {
     struct cpt_bytes name;
     uint64_t record_count;     /* in the window and of the entry service */
-    uint64_t local_root_count; /* left out as inner services' own */
-    uint64_t forced_count;     /* left out because somebody forced them */
+    uint64_t local_root_count; /* excluded as inner services' own */
+    uint64_t forced_count;     /* excluded as forced */
     uint64_t selected_count;
 };
 
-/*
- * Tells @visit of the services of each shard; the same may come once a shard. What
- * @visit returns is passed on if it is not CPT_OK. Errors as below.
- */
+/* Calls @visit for each service of each shard: the same service may come once for each
+ * shard. A status of @visit other than CPT_OK is returned. Errors as below. */
 cpt_status cpti_store_survey(
     struct cpti_store *store, const struct cpti_store_question *question,
     cpt_status (*visit)(void *context, const struct cpti_store_service *service),
     void *context, struct cpt_error *error);
 
 /*
- * Makes the tree of the selected requests, which the caller owns. All shards have to
- * answer; they are asked at the same time.
+ * Makes the tree of the selected requests, which the caller owns. All shards are asked
+ * at the same time, and all must answer.
  *
- * CPT_OK; CPT_UNAVAILABLE if a shard does not answer, CPT_FAILED if it refuses, with
- * what it said in @error; CPT_CORRUPT if what it said is none of the answers it can
- * give; CPT_LIMIT; CPT_NO_MEMORY.
+ * CPT_OK; CPT_UNAVAILABLE if a shard does not answer; CPT_FAILED if it refuses, with
+ * its reason in @error; CPT_CORRUPT if its answer is invalid; CPT_LIMIT; CPT_NO_MEMORY.
  */
 cpt_status cpti_store_ask(struct cpti_store *store,
                           const struct cpti_store_question *question,
                           struct cpt_tree **tree, struct cpt_error *error);
 
-/* A request as a row. What it points to is borrowed until the callback returns. */
+/* A request. What it points to is borrowed until the callback returns. */
 struct cpti_store_row {
     struct cpti_store_pick pick;
-    struct cpt_bytes source; /* the log, and its number there */
+    struct cpt_bytes source; /* the log, and the record's number in it */
     uint64_t ordinal;
     uint64_t weight;                 /* 0: only a forced one */
-    const struct cpt_record *record; /* with path_bytes; without parent id */
+    const struct cpt_record *record; /* with path_bytes, without parent id */
 };
 
-/* Whether there may be requests that the database cannot decide about. */
-int cpti_store_has_undecided(const struct cpti_store_question *question);
+/* Whether there may be undecided requests. */
+bool cpti_store_has_undecided(const struct cpti_store_question *question);
 
-/* What meets rows; anything but CPT_OK ends it. */
+/* Visits a request; anything but CPT_OK ends the walk. */
 typedef cpt_status (*cpti_store_row_fn)(void *context,
                                         const struct cpti_store_row *row);
 
-/*
- * Gives @visit those requests, one after the other on the caller's thread, whatever the
- * condition, and those of inner services and forced ones, too. Errors as above, and
- * what @visit returns.
- */
+/* Calls @visit for each undecided request, also forced ones and those of inner
+ * services, one after the other on the caller's thread. Errors as above, and the status
+ * of @visit. */
 cpt_status cpti_store_undecided(struct cpti_store *store,
                                 const struct cpti_store_question *question,
                                 cpti_store_row_fn visit, void *context,
                                 struct cpt_error *error);
 
-/* The same with all requests that are selected, and those that may be; in any order. */
+/* The same for all requests that are or may be selected, in any order. */
 cpt_status cpti_store_rows(struct cpti_store *store,
                            const struct cpti_store_question *question,
                            cpti_store_row_fn visit, void *context,
                            struct cpt_error *error);
 
-/* The place of a selected request among all. */
+/* The position of a selected request in the order of logs. */
 struct cpti_store_place {
     uint64_t source; /* a hash of its log's name */
     uint64_t ordinal;
     struct cpti_store_pick pick;
 };
 
-/*
- * Gives @visit_source the logs there are, by name and hash, then @visit_place the place
- * of each selected request that has a weight, in any order. Errors as above.
- */
+/* Calls @visit_source for each log, with its name and hash, then @visit_place for each
+ * selected request with a weight, in any order. Errors as above. */
 cpt_status cpti_store_places(
     struct cpti_store *store, const struct cpti_store_question *question,
     cpt_status (*visit_source)(void *context, struct cpt_bytes name, uint64_t hash),
     cpt_status (*visit_place)(void *context, const struct cpti_store_place *place),
     void *context, struct cpt_error *error);
 
-/* The weights of the selected requests that took from @from_ns to @to_ns are added up,
- * those of each 2^@shift nanoseconds from @from_ns on apart. */
+/* Latencies from @from_ns to @to_ns inclusive, in steps of 2^@shift ns. */
 struct cpti_store_span {
     uint64_t from_ns;
     uint64_t to_ns;
     unsigned shift; /* below 64 */
 };
 
-/* Gives @visit the sums, as 32 bits and up; the same number may come once a shard.
- * Errors as above. */
+/* Adds up the weights of the selected requests for each step of @span, and calls @visit
+ * with the step's number and the sums of the low 32 bits and of the bits above; the
+ * same number may come once for each shard. Errors as above. */
 cpt_status cpti_store_weigh(struct cpti_store *store,
                             const struct cpti_store_question *question,
                             const struct cpti_store_span *span,
@@ -296,7 +287,7 @@ cpt_status cpti_store_weigh(struct cpti_store *store,
                                                 uint64_t low_sum, uint64_t high_sum),
                             void *context, struct cpt_error *error);
 
-/* Whether any request has the attribute @key: *@has_key. Errors as above. */
+/* Sets *@has_key to whether a request has the attribute @key. Errors as above. */
 cpt_status cpti_store_has_key(struct cpti_store *store, struct cpt_bytes key,
                               int *has_key, struct cpt_error *error);
 

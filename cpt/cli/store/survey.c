@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * survey.c - what is asked before the sums: services, keys, weights of latencies, and
+ * survey.c - the questions before the sums: services, keys, weights of latencies, and
  * the places that a sample is drawn from
  *
- * The answers of all shards are kept as they came, until all are there; then their rows
- * are read, shard by shard, on the thread of who asked.
+ * The answers of all shards are kept until all have arrived. Then the caller's thread
+ * reads their rows, shard by shard.
  */
 #include "cpt/cli/store/query.h"
 
 #include <inttypes.h>
 
-/* How a kind of question is asked and its rows are read. */
+/* A kind of question: how to write it and how to read its rows. */
 struct survey {
     void (*write)(struct cpti_rows *sql, const struct cpti_store_question *question,
                   const void *detail);
     const void *detail;
-    /* Reads a row at *@at: 0 if it is not whole. What it is told of goes on. */
-    int (*read)(const unsigned char **at, const unsigned char *end, size_t shard,
-                void *context, cpt_status *status);
+    /* Reads a row at *@at and passes it on. False if the row is not complete. */
+    bool (*read)(const unsigned char **at, const unsigned char *end, size_t shard,
+                 void *context, cpt_status *status);
     void *context;
 };
 
@@ -101,8 +101,8 @@ static void write_services(struct cpti_rows *sql,
     cpti_sql_add(sql, ") GROUP BY service FORMAT RowBinary");
 }
 
-static int read_service(const unsigned char **at, const unsigned char *end,
-                        size_t shard, void *context, cpt_status *status)
+static bool read_service(const unsigned char **at, const unsigned char *end,
+                         size_t shard, void *context, cpt_status *status)
 {
     const struct service_visitor *visitor = context;
     struct cpti_store_service service;
@@ -113,10 +113,10 @@ static int read_service(const unsigned char **at, const unsigned char *end,
         !cpti_row_get_u64(at, end, &service.local_root_count) ||
         !cpti_row_get_u64(at, end, &service.forced_count) ||
         !cpti_row_get_u64(at, end, &service.selected_count)) {
-        return 0;
+        return false;
     }
     *status = visitor->visit(visitor->context, &service);
-    return 1;
+    return true;
 }
 
 cpt_status cpti_store_survey(
@@ -146,8 +146,8 @@ static void write_has_key(struct cpti_rows *sql,
     cpti_sql_add(sql, ") LIMIT 1) FORMAT RowBinary");
 }
 
-static int read_has_key(const unsigned char **at, const unsigned char *end,
-                        size_t shard, void *context, cpt_status *status)
+static bool read_has_key(const unsigned char **at, const unsigned char *end,
+                         size_t shard, void *context, cpt_status *status)
 {
     int *has_key = context;
     uint64_t count = 0;
@@ -155,10 +155,10 @@ static int read_has_key(const unsigned char **at, const unsigned char *end,
     (void)shard;
     (void)status;
     if (!cpti_row_get_u64(at, end, &count)) {
-        return 0;
+        return false;
     }
     *has_key |= count != 0;
-    return 1;
+    return true;
 }
 
 cpt_status cpti_store_has_key(struct cpti_store *store, struct cpt_bytes key,
@@ -202,8 +202,8 @@ static void write_weights(struct cpti_rows *sql,
                  span->from_ns, span->to_ns);
 }
 
-static int read_weight(const unsigned char **at, const unsigned char *end, size_t shard,
-                       void *context, cpt_status *status)
+static bool read_weight(const unsigned char **at, const unsigned char *end,
+                        size_t shard, void *context, cpt_status *status)
 {
     const struct weight_visitor *visitor = context;
     uint64_t number;
@@ -213,10 +213,10 @@ static int read_weight(const unsigned char **at, const unsigned char *end, size_
     (void)shard;
     if (!cpti_row_get_u64(at, end, &number) || !cpti_row_get_u64(at, end, &low_sum) ||
         !cpti_row_get_u64(at, end, &high_sum)) {
-        return 0;
+        return false;
     }
     *status = visitor->visit(visitor->context, number, low_sum, high_sum);
-    return 1;
+    return true;
 }
 
 cpt_status cpti_store_weigh(struct cpti_store *store,
@@ -253,8 +253,8 @@ static void write_sources(struct cpti_rows *sql,
     cpti_sql_add(sql, " GROUP BY source FORMAT RowBinary");
 }
 
-static int read_source(const unsigned char **at, const unsigned char *end, size_t shard,
-                       void *context, cpt_status *status)
+static bool read_source(const unsigned char **at, const unsigned char *end,
+                        size_t shard, void *context, cpt_status *status)
 {
     const struct place_visitor *visitor = context;
     struct cpt_bytes name;
@@ -262,10 +262,10 @@ static int read_source(const unsigned char **at, const unsigned char *end, size_
 
     (void)shard;
     if (!cpti_row_get_text(at, end, &name) || !cpti_row_get_u64(at, end, &hash)) {
-        return 0;
+        return false;
     }
     *status = visitor->visit_source(visitor->context, name, hash);
-    return 1;
+    return true;
 }
 
 static void write_places(struct cpti_rows *sql,
@@ -280,8 +280,8 @@ static void write_places(struct cpti_rows *sql,
     cpti_sql_add(sql, ") FORMAT RowBinary");
 }
 
-static int read_place(const unsigned char **at, const unsigned char *end, size_t shard,
-                      void *context, cpt_status *status)
+static bool read_place(const unsigned char **at, const unsigned char *end, size_t shard,
+                       void *context, cpt_status *status)
 {
     const struct place_visitor *visitor = context;
     struct cpti_store_place place = {.pick.shard = shard};
@@ -289,10 +289,10 @@ static int read_place(const unsigned char **at, const unsigned char *end, size_t
     if (!cpti_row_get_u64(at, end, &place.source) ||
         !cpti_row_get_u64(at, end, &place.ordinal) ||
         !cpti_row_get_u64(at, end, &place.pick.id)) {
-        return 0;
+        return false;
     }
     *status = visitor->visit_place(visitor->context, &place);
-    return 1;
+    return true;
 }
 
 cpt_status cpti_store_places(

@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * tables.h - how requests lie in the database
+ * tables.h - the tables of the database
  *
- * cpt_requests has one row a request. Its stacks are arrays of equal length: one
- * element for each stack on which or below which it spent time, the empty stack (all of
- * it) first. A bucket is that of the inclusive time (cpt_tree_bucket()), so that the
- * database can make histograms without knowing how.
+ * cpt_requests has one row for each request. Its stacks are arrays of equal length,
+ * with an element for each stack on or below which the request spent time; the empty
+ * stack, which has all its time, is the first. The bucket is that of the inclusive time
+ * (cpt_tree_bucket()), so the database can make histograms without computing it.
  *
- * cpt_stacks says what the numbers of stacks mean (stacks.h).
+ * cpt_stacks tells the frames of the stacks' numbers (stacks.h).
  *
- * Both are ReplacingMergeTree: rows with equal keys become one, and `FINAL` sees them
- * as one before that has happened. The key of a request holds its identity. So nothing
- * counts twice, whatever was sent twice.
+ * Both are ReplacingMergeTree: rows with equal keys are merged into one, and `FINAL`
+ * treats them as one before that. The key of a request includes its identity. So no
+ * request that was sent twice counts twice.
  *
- * All of it is SQL that ClickHouse of 2018 (18.16) understands as well as that of
- * today: no Map, no LowCardinality, no wide integers, no query parameters.
+ * The SQL works with ClickHouse from 18.16 (2018) on: no Map, no LowCardinality, no
+ * wide integers, no query parameters.
  */
 #ifndef CPTI_STORE_TABLES_H
 #define CPTI_STORE_TABLES_H
 
 #define CPTI_TABLE_REQUESTS                                                            \
     "CREATE TABLE IF NOT EXISTS cpt_requests ("                                        \
-    "id UInt64, "           /* its identity */                                         \
-    "source String, "       /* the log */                                              \
-    "ordinal UInt64, "      /* and the number of the record in it; 0: not known */     \
-    "service String, "      /* where it entered */                                     \
-    "start_ns UInt64, "     /* wall clock, since 1970 */                               \
-    "latency_ns UInt64, "   /* */                                                      \
-    "weight UInt64, "       /* 1/p in 2^-20ths; 0: none */                             \
-    "method String, "       /* */                                                      \
-    "entry String, "        /* */                                                      \
-    "status String, "       /* */                                                      \
-    "is_forced UInt8, "     /* */                                                      \
-    "is_random UInt8, "     /* */                                                      \
-    "is_failed UInt8, "     /* */                                                      \
-    "is_local_root UInt8, " /* */                                                      \
-    "trace_id String, "     /* 16 bytes, or none */                                    \
-    "attributes Nested("    /* of several with one key the last */                     \
+    "id UInt64, "       /* its identity */                                             \
+    "source String, "   /* the log */                                                  \
+    "ordinal UInt64, "  /* and the number of the record in it; 0: not known */         \
+    "service String, "  /* the entry service */                                        \
+    "start_ns UInt64, " /* wall clock, since 1970 */                                   \
+    "latency_ns UInt64, "                                                              \
+    "weight UInt64, " /* 1/p in 2^-20ths; 0: none */                                   \
+    "method String, "                                                                  \
+    "entry String, "                                                                   \
+    "status String, "                                                                  \
+    "is_forced UInt8, "                                                                \
+    "is_random UInt8, "                                                                \
+    "is_failed UInt8, "                                                                \
+    "is_local_root UInt8, "                                                            \
+    "trace_id String, "  /* 16 bytes, or none */                                       \
+    "attributes Nested(" /* of equal keys the last */                                  \
     "key String, "                                                                     \
     "type UInt8, " /* 0 text, 1 integer, 2 real, 3 truth (an integer, 0 or 1) */       \
     "text String, integer Int64, real Float64), "                                      \
@@ -46,7 +46,7 @@
     "PARTITION BY toYYYYMM(toDateTime(intDiv(start_ns, 1000000000), 'UTC')) "          \
     "ORDER BY (service, start_ns, id)"
 
-/* For tables that were made before there was this column. */
+/* For tables made before this column existed. */
 #define CPTI_TABLE_ORDINAL                                                             \
     "ALTER TABLE cpt_requests ADD COLUMN ordinal UInt64 AFTER source"
 #define CPTI_HAS_ORDINAL                                                               \

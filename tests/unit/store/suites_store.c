@@ -87,7 +87,7 @@ static void test_a_number_means_one_stack(void)
 {
     struct cpti_stacks stacks = {0};
     const uint64_t id = cpti_stack_id(CPTI_STACK_ROOT, 0, cpt_bytes_of("A"));
-    int is_new = 0;
+    bool is_new = false;
 
     CU_ASSERT_NOT_EQUAL(id, cpti_stack_id(CPTI_STACK_ROOT, 1, cpt_bytes_of("A")));
     CU_ASSERT_NOT_EQUAL(id, cpti_stack_id(id, 0, cpt_bytes_of("A")));
@@ -151,7 +151,7 @@ static void test_stacks_are_found_by_what_they_are(void)
 {
     struct cpti_stacks stacks = {0};
     uint64_t parent = CPTI_STACK_ROOT;
-    int is_new = 0;
+    bool is_new = false;
 
     CU_ASSERT_PTR_NULL(cpti_stacks_below(&stacks, 0, 0, cpt_bytes_of("A")));
     for (unsigned i = 0; i < 3000; i++) {
