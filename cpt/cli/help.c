@@ -51,7 +51,7 @@ static void print_option(FILE *file, const struct cpti_option *option)
     cpti_print_wrapped(file, HELP_INDENT, option->help);
 }
 
-void cpti_help_tool(FILE *file)
+static void print_tool(FILE *file)
 {
     (void)fprintf(file, "usage: cpt COMMAND [OPTION]... [FILE]...\n\n");
     cpti_print_wrapped(file, 0, cpti_about);
@@ -73,10 +73,14 @@ void cpti_help_tool(FILE *file)
                         "\n'cpt COMMAND --help' describes a command.\n");
 }
 
-void cpti_help_command(FILE *file, const struct cpti_command *command)
+void cpti_help(FILE *file, const struct cpti_command *command)
 {
     const struct cpti_option *option;
 
+    if (command == NULL) {
+        print_tool(file);
+        return;
+    }
     for (size_t i = 0; i < CPTI_USAGES_MAX && command->usages[i] != NULL; i++) {
         (void)fprintf(file, "%s cpt %s %s\n", i == 0 ? "usage:" : "      ",
                       command->name, command->usages[i]);

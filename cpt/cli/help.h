@@ -25,11 +25,8 @@ extern const char cpti_environment_text[];
 /* The options of the tool itself, which stand before a command. */
 extern const struct cpti_option cpti_tool_options[];
 
-/* Prints `cpt --help`. */
-void cpti_help_tool(FILE *file);
-
-/* Prints `cpt COMMAND --help`. */
-void cpti_help_command(FILE *file, const struct cpti_command *command);
+/* Prints the help of @command; NULL: of the tool. */
+void cpti_help(FILE *file, const struct cpti_command *command);
 
 /* Prints a man page of section 1 in troff: of @command; NULL: of the tool. */
 void cpti_man(FILE *file, const struct cpti_command *command);

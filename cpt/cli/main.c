@@ -75,7 +75,7 @@ static int run_command(const struct cpti_command *command, size_t count,
     int exit_status = cpti_arguments_init(&arguments, command, count, words);
 
     if (exit_status == CPTI_EXIT_DONE && cpti_has(&arguments, "help")) {
-        cpti_help_command(stdout, command);
+        cpti_help(stdout, command);
     } else if (exit_status == CPTI_EXIT_DONE) {
         exit_status = command->run(&arguments);
     }
@@ -83,15 +83,16 @@ static int run_command(const struct cpti_command *command, size_t count,
     return exit_status;
 }
 
-/* cpt --man [COMMAND] */
-static int run_man(const char *name)
+/* Prints the help or the man page of the command @name; NULL: of the tool. */
+static int describe(const char *name,
+                    void (*print)(FILE *, const struct cpti_command *))
 {
     const struct cpti_command *command = name != NULL ? find_command(name) : NULL;
 
     if (name != NULL && command == NULL) {
         return unknown_command(name);
     }
-    cpti_man(stdout, command);
+    print(stdout, command);
     return CPTI_EXIT_DONE;
 }
 
@@ -113,36 +114,19 @@ static int run_tool(size_t count, char *const *words)
     const char *next = count > 1 ? words[1] : NULL;
 
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        cpti_help_tool(stdout);
-        return CPTI_EXIT_DONE;
+        return describe(NULL, cpti_help);
     }
     if (strcmp(word, "--version") == 0) {
         (void)printf("cpt %s\n", CPTI_VERSION);
         return CPTI_EXIT_DONE;
     }
     if (strcmp(word, "--man") == 0) {
-        return run_man(next);
+        return describe(next, cpti_man);
     }
     if (strcmp(word, "--completion") == 0) {
         return run_completion(next);
     }
     return cpti_usage("unknown option '%s'; see 'cpt --help'", cpti_quoted(word));
-}
-
-/* cpt help [COMMAND], which is not documented */
-static int run_help(const char *name)
-{
-    const struct cpti_command *command = name != NULL ? find_command(name) : NULL;
-
-    if (name != NULL && command == NULL) {
-        return unknown_command(name);
-    }
-    if (command != NULL) {
-        cpti_help_command(stdout, command);
-    } else {
-        cpti_help_tool(stdout);
-    }
-    return CPTI_EXIT_DONE;
 }
 
 static int run(size_t count, char *const *words)
@@ -156,7 +140,7 @@ static int run(size_t count, char *const *words)
         return run_tool(count, words);
     }
     if (strcmp(words[0], "help") == 0) {
-        return run_help(count > 1 ? words[1] : NULL);
+        return describe(count > 1 ? words[1] : NULL, cpti_help); /* not documented */
     }
     command = find_command(words[0]);
     if (command == NULL) {

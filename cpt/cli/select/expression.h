@@ -183,6 +183,14 @@ bool cpti_expression_requires_random(const struct cpti_expression *expression);
 struct cpt_bytes cpti_expression_key(const struct cpti_expression *expression,
                                      size_t index);
 
+/* The text of a value or frame. */
+static inline struct cpt_bytes
+cpti_expression_text(const struct cpti_expression *expression,
+                     const struct cpti_value *value)
+{
+    return (struct cpt_bytes){expression->texts + value->text_at, value->text_bytes};
+}
+
 /* --- Run: expression_run.c --- */
 
 /* What one thread needs to run tests of paths. Initialize with zero. A record's path is

@@ -91,12 +91,6 @@ static bool decode_path(const struct cpt_record *record, struct cpti_scratch *sc
     return true;
 }
 
-static struct cpt_bytes text_of(const struct cpti_expression *expression,
-                                const struct cpti_value *value)
-{
-    return (struct cpt_bytes){expression->texts + value->text_at, value->text_bytes};
-}
-
 /* Whether frame @index is called @text. A frame of work is compared by its name; other
  * kinds, and names with escapes, as they are shown. */
 static bool is_frame(const struct cpt_path *path, uint32_t index, struct cpt_bytes text,
@@ -121,7 +115,8 @@ static bool is_stack(const struct cpti_expression *expression,
         const struct cpti_value *value = &expression->values[test->value + i];
 
         if (index == CPT_FRAME_NONE ||
-            !is_frame(path, index, text_of(expression, value), value->is_shown)) {
+            !is_frame(path, index, cpti_expression_text(expression, value),
+                      value->is_shown)) {
             return false;
         }
         index = cpt_path_frame(path, index)->parent;

@@ -18,12 +18,6 @@
 /* Beside -1, 0 and 1. */
 enum { NOT_COMPARABLE = 2 };
 
-static struct cpt_bytes text_of(const struct cpti_expression *expression,
-                                const struct cpti_value *value)
-{
-    return (struct cpt_bytes){expression->texts + value->text_at, value->text_bytes};
-}
-
 /* --- Comparing two things: -1, 0, 1 or NOT_COMPARABLE --- */
 
 static int compare_ns(uint64_t left, uint64_t right)
@@ -189,7 +183,7 @@ static int compare(const struct cpti_expression *expression,
                    const struct cpt_record *record,
                    const struct cpt_attribute *attribute)
 {
-    const struct cpt_bytes with = text_of(expression, value);
+    const struct cpt_bytes with = cpti_expression_text(expression, value);
 
     switch (test->subject) {
     case CPTI_SUBJECT_ATTRIBUTE:

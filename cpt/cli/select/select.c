@@ -205,6 +205,12 @@ void cpti_selection_deinit(struct cpti_selection *selection)
     cpti_scratch_deinit(&selection->scratch);
 }
 
+static void note_seen(struct cpti_selection *selection, size_t index)
+{
+    selection->was_seen[index] = true;
+    selection->unseen_count--;
+}
+
 /* Notes the keys of @record that no record had before. */
 static void note_keys(struct cpti_selection *selection, const struct cpt_record *record)
 {
@@ -212,8 +218,7 @@ static void note_keys(struct cpti_selection *selection, const struct cpt_record 
         if (!selection->was_seen[i] &&
             cpt_record_attribute(
                 record, cpti_expression_key(&selection->expression, i)) != NULL) {
-            selection->was_seen[i] = true;
-            selection->unseen_count--;
+            note_seen(selection, i);
         }
     }
 }
@@ -287,8 +292,7 @@ void cpti_selection_note_passed(struct cpti_selection *selection,
         if (!selection->was_seen[i] &&
             (keys & cpt_log_index_key_set(
                         index, cpti_expression_key(&selection->expression, i))) != 0) {
-            selection->was_seen[i] = true;
-            selection->unseen_count--;
+            note_seen(selection, i);
         }
     }
 }
@@ -372,8 +376,7 @@ void cpti_selection_join(struct cpti_selection *selection, struct cpti_selection
 {
     for (size_t i = 0; i < selection->expression.test_count; i++) {
         if (from->was_seen[i] && !selection->was_seen[i]) {
-            selection->was_seen[i] = true;
-            selection->unseen_count--;
+            note_seen(selection, i);
         }
     }
     cpti_selection_deinit(from);

@@ -26,7 +26,7 @@ enum { SHOWN_BYTES = 2304 };
 bool cpti_marks_needed(const struct cpti_store_question *question)
 {
     for (size_t i = 0; i < question->term_count; i++) {
-        if (question->terms[i].field == CPTI_STORE_STACK) {
+        if (question->terms[i].subject == CPTI_SUBJECT_PATH) {
             return true;
         }
     }
@@ -155,7 +155,7 @@ cpt_status cpti_marks_make(struct cpti_query *query, struct cpt_error *error)
         if (i == CPTI_TABLES_MAX - 1) {
             status = cpt_error_set(error, CPT_LIMIT, 0, "there are more than %d terms",
                                    CPTI_TABLES_MAX - 1);
-        } else if (question->terms[i].field == CPTI_STORE_STACK) {
+        } else if (question->terms[i].subject == CPTI_SUBJECT_PATH) {
             status = mark(&query->stacks, &question->terms[i], states, &query->marks[i],
                           error);
         }

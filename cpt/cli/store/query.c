@@ -70,7 +70,7 @@ static size_t list_tables(const struct cpti_query *query, char (*names)[16],
 
         if (are_picks ? question->picks == NULL
                       : question->picks != NULL || i >= question->term_count ||
-                            question->terms[i].field != CPTI_STORE_STACK) {
+                            question->terms[i].subject != CPTI_SUBJECT_PATH) {
             continue;
         }
         (void)snprintf(names[count], sizeof names[count],

@@ -8,19 +8,17 @@
 #ifndef CPTI_CLI_QUESTION_H
 #define CPTI_CLI_QUESTION_H
 
-#include "cpt/cli/store/expression_sql.h"
 #include "cpt/cli/select/select.h"
 #include "cpt/cli/store/store.h"
 
 /* A question and all that it points to, except the texts of its selection, which it
- * borrows. It is large: about 140 KiB. */
+ * borrows. It is large: about 120 KiB. */
 struct cpti_question {
     struct cpti_store_question question;
     struct cpti_store_term terms[CPTI_EXPRESSION_TESTS_MAX];
     struct cpti_store_value values[CPTI_EXPRESSION_VALUES_MAX];
     struct cpti_store_frame frames[CPTI_EXPRESSION_VALUES_MAX];
     struct cpti_condition_sign signs[CPTI_CONDITION_SIGNS_MAX];
-    struct cpti_store_part parts[CPTI_CONDITION_SIGNS_MAX];
 };
 
 /* The question of @selection; with @is_population without its terms with percentiles,

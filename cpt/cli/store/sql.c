@@ -96,16 +96,22 @@ static void add_column(struct cpti_rows *sql, const struct cpti_store_term *term
                        const char *type)
 {
     static const char *const columns[] = {
-        [CPTI_STORE_SERVICE] = "service",   [CPTI_STORE_METHOD] = "method",
-        [CPTI_STORE_ENTRY] = "entry",       [CPTI_STORE_STATUS] = "status",
-        [CPTI_STORE_FORCED] = "is_forced",  [CPTI_STORE_RANDOM] = "is_random",
-        [CPTI_STORE_FAILED] = "is_failed",  [CPTI_STORE_LOCAL_ROOT] = "is_local_root",
-        [CPTI_STORE_TRACE_ID] = "trace_id", [CPTI_STORE_LATENCY] = "latency_ns",
-        [CPTI_STORE_START] = "start_ns",    [CPTI_STORE_STACK] = "",
+        [CPTI_SUBJECT_SERVICE] = "service",
+        [CPTI_SUBJECT_METHOD] = "method",
+        [CPTI_SUBJECT_ENTRY] = "entry",
+        [CPTI_SUBJECT_STATUS] = "status",
+        [CPTI_SUBJECT_FORCED] = "is_forced",
+        [CPTI_SUBJECT_RANDOM] = "is_random",
+        [CPTI_SUBJECT_FAILED] = "is_failed",
+        [CPTI_SUBJECT_LOCAL_ROOT] = "is_local_root",
+        [CPTI_SUBJECT_TRACE_ID] = "trace_id",
+        [CPTI_SUBJECT_LATENCY] = "latency_ns",
+        [CPTI_SUBJECT_START] = "start_ns",
+        [CPTI_SUBJECT_PATH] = "",
     };
 
-    if (term->field != CPTI_STORE_ATTRIBUTE) {
-        cpti_sql_add(sql, "%s", columns[term->field]);
+    if (term->subject != CPTI_SUBJECT_ATTRIBUTE) {
+        cpti_sql_add(sql, "%s", columns[term->subject]);
         return;
     }
     /* indexOf() is repeated; ClickHouse computes equal expressions once */
@@ -118,7 +124,7 @@ static void add_column(struct cpti_rows *sql, const struct cpti_store_term *term
 static void add_time(struct cpti_rows *sql, const struct cpti_store_question *question,
                      const struct cpti_store_term *term)
 {
-    if (term->field == CPTI_STORE_STACK) {
+    if (term->subject == CPTI_SUBJECT_PATH) {
         cpti_sql_add(sql,
                      "arraySum((cpt_i, cpt_x) -> if(cpt_i IN cpt_%zu, cpt_x, 0), "
                      "stacks.id, stacks.inclusive_ns)",
@@ -174,10 +180,10 @@ static void order_integer(struct cpti_rows *sql, enum order order,
                           void (*column)(struct cpti_rows *, const void *),
                           const void *context)
 {
-    if (value->number == CPTI_STORE_NUMBER_INTEGER) {
+    if (value->number == CPTI_NUMBER_INTEGER) {
         column(sql, context);
         add_integer(sql, order_signs[order], value->integer);
-    } else if (value->number != CPTI_STORE_NUMBER_REAL) {
+    } else if (value->number != CPTI_NUMBER_REAL) {
         add_never(sql);
     } else if (value->is_simple) {
         cpti_sql_add(sql, "toFloat64(");
@@ -202,13 +208,12 @@ static void order_real(struct cpti_rows *sql, enum order order,
                        const struct cpti_store_value *value,
                        const struct cpti_store_term *term)
 {
-    const bool is_exact =
-        value->number == CPTI_STORE_NUMBER_INTEGER && !value->is_simple;
+    const bool is_exact = value->number == CPTI_NUMBER_INTEGER && !value->is_simple;
     const double real = is_exact ? (double)value->integer : value->real;
     const int beside = is_exact ? real_beside(real, value->integer) : 0;
     const char *sign = order_signs[order];
 
-    if (value->number == CPTI_STORE_NUMBER_NONE || (beside != 0 && order == EQUAL)) {
+    if (value->number == CPTI_NUMBER_NONE || (beside != 0 && order == EQUAL)) {
         add_never(sql);
         return;
     }
@@ -310,20 +315,20 @@ static void add_order(struct cpti_rows *sql, enum order order,
                       const struct cpti_store_term *term)
 {
     cpti_sql_add(sql, "(");
-    switch (term->field) {
-    case CPTI_STORE_ATTRIBUTE:
+    switch (term->subject) {
+    case CPTI_SUBJECT_ATTRIBUTE:
         order_attribute(sql, order, value, term);
         break;
-    case CPTI_STORE_LATENCY:
-    case CPTI_STORE_START:
-    case CPTI_STORE_STACK:
+    case CPTI_SUBJECT_LATENCY:
+    case CPTI_SUBJECT_START:
+    case CPTI_SUBJECT_PATH:
         add_time(sql, question, term);
         cpti_sql_add(sql, " %s %" PRIu64, order_signs[order], value->ns);
         break;
-    case CPTI_STORE_FORCED:
-    case CPTI_STORE_RANDOM:
-    case CPTI_STORE_FAILED:
-    case CPTI_STORE_LOCAL_ROOT:
+    case CPTI_SUBJECT_FORCED:
+    case CPTI_SUBJECT_RANDOM:
+    case CPTI_SUBJECT_FAILED:
+    case CPTI_SUBJECT_LOCAL_ROOT:
         order_truth(sql, order, value, term);
         break;
     default:
@@ -336,7 +341,7 @@ static void add_order(struct cpti_rows *sql, enum order order,
 
 static void add_has(struct cpti_rows *sql, const struct cpti_store_term *term)
 {
-    if (term->field == CPTI_STORE_ATTRIBUTE) {
+    if (term->subject == CPTI_SUBJECT_ATTRIBUTE) {
         cpti_sql_add(sql, "has(attributes.key, ");
         cpti_sql_hex(sql, term->key);
     } else {
@@ -349,7 +354,7 @@ static void add_has(struct cpti_rows *sql, const struct cpti_store_term *term)
 static void add_list(struct cpti_rows *sql, const struct cpti_store_question *question,
                      const struct cpti_store_term *term)
 {
-    cpti_sql_add(sql, term->relation == CPTI_STORE_NOT_IN ? "NOT (" : "(");
+    cpti_sql_add(sql, term->relation == CPTI_RELATION_NOT_IN ? "NOT (" : "(");
     for (size_t i = 0; i < term->value_count; i++) {
         cpti_sql_add(sql, i == 0 ? "" : " OR ");
         add_order(sql, EQUAL, &term->values[i], question, term);
@@ -364,23 +369,23 @@ static void add_relation(struct cpti_rows *sql,
     const unsigned relation = term->relation;
     const struct cpti_store_value *value = term->values;
 
-    if (relation == CPTI_STORE_IN || relation == CPTI_STORE_NOT_IN) {
+    if (relation == CPTI_RELATION_IN || relation == CPTI_RELATION_NOT_IN) {
         add_list(sql, question, term);
         return;
     }
-    if (relation == CPTI_STORE_NOT_EQUAL) {
+    if (relation == CPTI_RELATION_NOT_EQUAL) {
         cpti_sql_add(sql, "NOT ");
     }
-    if (relation == CPTI_STORE_LESS || relation == CPTI_STORE_AT_MOST) {
+    if (relation == CPTI_RELATION_LESS || relation == CPTI_RELATION_AT_MOST) {
         add_order(sql, LESS, value, question, term);
     }
-    if (relation == CPTI_STORE_GREATER || relation == CPTI_STORE_AT_LEAST) {
+    if (relation == CPTI_RELATION_GREATER || relation == CPTI_RELATION_AT_LEAST) {
         add_order(sql, GREATER, value, question, term);
     }
-    if (relation == CPTI_STORE_AT_MOST || relation == CPTI_STORE_AT_LEAST) {
+    if (relation == CPTI_RELATION_AT_MOST || relation == CPTI_RELATION_AT_LEAST) {
         cpti_sql_add(sql, " OR ");
     }
-    if (relation != CPTI_STORE_LESS && relation != CPTI_STORE_GREATER) {
+    if (relation != CPTI_RELATION_LESS && relation != CPTI_RELATION_GREATER) {
         add_order(sql, EQUAL, value, question, term);
     }
 }
@@ -388,14 +393,14 @@ static void add_relation(struct cpti_rows *sql,
 static void add_term(struct cpti_rows *sql, const struct cpti_store_question *question,
                      const struct cpti_store_term *term)
 {
-    const bool may_be_missing =
-        term->field == CPTI_STORE_ATTRIBUTE || term->field == CPTI_STORE_TRACE_ID;
+    const bool may_be_missing = term->subject == CPTI_SUBJECT_ATTRIBUTE ||
+                                term->subject == CPTI_SUBJECT_TRACE_ID;
 
     cpti_sql_add(sql, "(");
-    if (term->relation == CPTI_STORE_HAS || may_be_missing) {
+    if (term->relation == CPTI_RELATION_HAS || may_be_missing) {
         add_has(sql, term);
     }
-    if (term->relation != CPTI_STORE_HAS) {
+    if (term->relation != CPTI_RELATION_HAS) {
         cpti_sql_add(sql, may_be_missing ? " AND (" : "(");
         add_relation(sql, question, term);
         cpti_sql_add(sql, ")");
@@ -409,26 +414,26 @@ static void add_condition(struct cpti_rows *sql,
                           const struct cpti_store_question *question)
 {
     static const char *const signs[] = {
-        [CPTI_STORE_OPEN] = "(",    [CPTI_STORE_CLOSE] = ")",
-        [CPTI_STORE_AND] = " AND ", [CPTI_STORE_OR] = " OR ",
-        [CPTI_STORE_NOT] = " NOT ",
+        [CPTI_SIGN_OPEN] = "(",  [CPTI_SIGN_CLOSE] = ")",   [CPTI_SIGN_AND] = " AND ",
+        [CPTI_SIGN_OR] = " OR ", [CPTI_SIGN_NOT] = " NOT ",
     };
 
-    for (size_t i = 0; i < question->part_count; i++) {
-        const struct cpti_store_part *part = &question->parts[i];
+    for (size_t i = 0; i < question->sign_count; i++) {
+        const struct cpti_condition_sign *sign = &question->signs[i];
 
-        if (part->sign == CPTI_STORE_TERM) {
-            add_term(sql, question, &question->terms[part->term]);
+        if (sign->sign == CPTI_SIGN_TEST) {
+            add_term(sql, question, &question->terms[sign->test]);
         } else {
-            cpti_sql_add(sql, "%s", signs[part->sign]);
+            cpti_sql_add(sql, "%s", signs[sign->sign]);
         }
     }
-    cpti_sql_add(sql, question->part_count == 0 ? "1" : "");
+    cpti_sql_add(sql, question->sign_count == 0 ? "1" : "");
 }
 
 static bool is_undecidable(const struct cpti_store_term *term)
 {
-    if (term->field > CPTI_STORE_STATUS && term->field != CPTI_STORE_ATTRIBUTE) {
+    if (term->subject > CPTI_SUBJECT_STATUS &&
+        term->subject != CPTI_SUBJECT_ATTRIBUTE) {
         return false;
     }
     for (size_t i = 0; i < term->value_count; i++) {
@@ -441,9 +446,9 @@ static bool is_undecidable(const struct cpti_store_term *term)
 
 bool cpti_store_has_undecided(const struct cpti_store_question *question)
 {
-    for (size_t i = 0; i < question->part_count; i++) {
-        if (question->parts[i].sign == CPTI_STORE_TERM &&
-            is_undecidable(&question->terms[question->parts[i].term])) {
+    for (size_t i = 0; i < question->sign_count; i++) {
+        if (question->signs[i].sign == CPTI_SIGN_TEST &&
+            is_undecidable(&question->terms[question->signs[i].test])) {
             return true;
         }
     }
@@ -454,14 +459,14 @@ void cpti_sql_undecided(struct cpti_rows *sql,
                         const struct cpti_store_question *question)
 {
     cpti_sql_add(sql, "(0");
-    for (size_t i = 0; i < question->part_count; i++) {
-        const struct cpti_store_term *term = &question->terms[question->parts[i].term];
+    for (size_t i = 0; i < question->sign_count; i++) {
+        const struct cpti_store_term *term = &question->terms[question->signs[i].test];
 
-        if (question->parts[i].sign != CPTI_STORE_TERM || !is_undecidable(term)) {
+        if (question->signs[i].sign != CPTI_SIGN_TEST || !is_undecidable(term)) {
             continue;
         }
         cpti_sql_add(sql, " OR (");
-        if (term->field == CPTI_STORE_ATTRIBUTE) {
+        if (term->subject == CPTI_SUBJECT_ATTRIBUTE) {
             add_column(sql, term, "type");
             cpti_sql_add(sql, " = 0 AND ");
         }

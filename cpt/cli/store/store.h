@@ -31,6 +31,7 @@
 #ifndef CPTI_STORE_H
 #define CPTI_STORE_H
 
+#include "cpt/cli/store/expression_sql.h"
 #include "cpt/cpt_name.h"
 
 #include <stdbool.h>
@@ -88,47 +89,10 @@ cpt_status cpti_store_load_end(struct cpti_store *store, struct cpt_error *error
 
 /* --- Questions --- */
 
-/* The left side of a term. */
-enum cpti_store_field {
-    CPTI_STORE_SERVICE,
-    CPTI_STORE_METHOD,
-    CPTI_STORE_ENTRY,
-    CPTI_STORE_STATUS,
-    CPTI_STORE_FORCED,
-    CPTI_STORE_RANDOM,
-    CPTI_STORE_FAILED,
-    CPTI_STORE_LOCAL_ROOT,
-    CPTI_STORE_TRACE_ID,
-    CPTI_STORE_LATENCY,
-    CPTI_STORE_START,
-    CPTI_STORE_ATTRIBUTE,
-    CPTI_STORE_STACK /* the time on and below all stacks that end with its frames */
-};
-
-enum cpti_store_relation {
-    CPTI_STORE_EQUAL,
-    CPTI_STORE_NOT_EQUAL,
-    CPTI_STORE_LESS,
-    CPTI_STORE_AT_MOST,
-    CPTI_STORE_GREATER,
-    CPTI_STORE_AT_LEAST,
-    CPTI_STORE_IN, /* equal to one of its values */
-    CPTI_STORE_NOT_IN,
-    CPTI_STORE_HAS /* it exists */
-};
-
-/* The numbers that a value can be compared with. */
-enum cpti_store_number {
-    CPTI_STORE_NUMBER_NONE,
-    CPTI_STORE_NUMBER_INTEGER,
-    CPTI_STORE_NUMBER_REAL,
-    CPTI_STORE_NUMBER_FLOAT_ONLY /* floats only, of the simple form */
-};
-
 /* A value, as each type that an attribute can have. */
 struct cpti_store_value {
     struct cpt_bytes text;
-    unsigned number;  /* enum cpti_store_number */
+    unsigned number;  /* enum cpti_number */
     int truth;        /* 0, 1, or -1: neither */
     bool is_simple;   /* of KEY=VALUE: an integer is compared as a float with floats */
     bool reads_texts; /* a text that is a number is compared as a number */
@@ -145,28 +109,13 @@ struct cpti_store_frame {
 
 /* One comparison. None holds for a missing attribute or trace id. */
 struct cpti_store_term {
-    unsigned field;       /* enum cpti_store_field */
-    unsigned relation;    /* enum cpti_store_relation */
+    unsigned subject;     /* enum cpti_subject */
+    unsigned relation;    /* enum cpti_relation */
     struct cpt_bytes key; /* of the attribute */
     const struct cpti_store_value *values;
-    size_t value_count; /* 1; more for lists; 0 for CPTI_STORE_HAS */
+    size_t value_count; /* 1; more for lists; 0 for CPTI_RELATION_HAS */
     const struct cpti_store_frame *frames;
     size_t frame_count;
-};
-
-/* The signs of a condition, from left to right. */
-enum cpti_store_sign {
-    CPTI_STORE_TERM,
-    CPTI_STORE_OPEN,
-    CPTI_STORE_CLOSE,
-    CPTI_STORE_AND,
-    CPTI_STORE_OR,
-    CPTI_STORE_NOT
-};
-
-struct cpti_store_part {
-    uint16_t sign; /* enum cpti_store_sign */
-    uint16_t term; /* of CPTI_STORE_TERM: its index */
 };
 
 /* The identity and shard of a chosen request. */
@@ -189,8 +138,8 @@ struct cpti_store_question {
     struct cpt_bytes entry; /* data NULL: any service */
     const struct cpti_store_term *terms;
     size_t term_count;
-    const struct cpti_store_part *parts; /* of the condition; none: it holds */
-    size_t part_count;
+    const struct cpti_condition_sign *signs; /* of the condition; none: it holds */
+    size_t sign_count;
     bool includes_forced;
     bool includes_local_roots;
     bool weighs_all_one;                 /* each request counts 1 */

@@ -115,19 +115,19 @@ static void test_values_in_sql(void)
 {
     const struct cpti_store_value value = {.text = {"' OR 1 --", 9}, .truth = -1};
     const struct cpti_store_term term = {
-        .field = CPTI_STORE_ATTRIBUTE,
+        .subject = CPTI_SUBJECT_ATTRIBUTE,
         .key = {"k'", 2},
         .values = &value,
         .value_count = 1,
     };
-    const struct cpti_store_part part = {CPTI_STORE_TERM, 0};
+    const struct cpti_condition_sign part = {CPTI_SIGN_TEST, 0};
     const struct cpti_store_question question = {
         .until_ns = UINT64_MAX,
         .entry = {"a\\'b", 4},
         .terms = &term,
         .term_count = 1,
-        .parts = &part,
-        .part_count = 1,
+        .signs = &part,
+        .sign_count = 1,
     };
     struct cpti_rows sql = {0};
     const char *text;
@@ -205,23 +205,23 @@ static const char *written(struct cpti_rows *sql,
 static void test_numbers_in_sql(void)
 {
     struct cpti_store_value value = {
-        .number = CPTI_STORE_NUMBER_REAL, .real = 2.5, .truth = -1, .text = {"2.5", 3}};
-    struct cpti_store_term term = {.field = CPTI_STORE_ATTRIBUTE,
-                                   .relation = CPTI_STORE_LESS,
+        .number = CPTI_NUMBER_REAL, .real = 2.5, .truth = -1, .text = {"2.5", 3}};
+    struct cpti_store_term term = {.subject = CPTI_SUBJECT_ATTRIBUTE,
+                                   .relation = CPTI_RELATION_LESS,
                                    .key = {"k", 1},
                                    .values = &value,
                                    .value_count = 1};
-    const struct cpti_store_part part = {CPTI_STORE_TERM, 0};
+    const struct cpti_condition_sign part = {CPTI_SIGN_TEST, 0};
     const struct cpti_store_question question = {
-        .terms = &term, .term_count = 1, .parts = &part, .part_count = 1};
+        .terms = &term, .term_count = 1, .signs = &part, .sign_count = 1};
     struct cpti_rows sql = {0};
 
     CU_ASSERT_PTR_NOT_NULL(strstr(written(&sql, &question), " <= toInt64('2')"));
     value.real = -2.5;
     CU_ASSERT_PTR_NOT_NULL(strstr(written(&sql, &question), " <= toInt64('-3')"));
-    term.relation = CPTI_STORE_GREATER;
+    term.relation = CPTI_RELATION_GREATER;
     CU_ASSERT_PTR_NOT_NULL(strstr(written(&sql, &question), " > toInt64('-3')"));
-    value.number = CPTI_STORE_NUMBER_INTEGER;
+    value.number = CPTI_NUMBER_INTEGER;
     value.integer = INT64_C(9007199254740993); /* 2^53 + 1, between two floats */
     CU_ASSERT_PTR_NOT_NULL(strstr(written(&sql, &question),
                                   " > reinterpretAsFloat64(unhex('"
