@@ -209,9 +209,10 @@ static int read_quantiles(struct report *report, const struct cpti_arguments *ar
     }
     for (size_t i = 0; i < report->quantile_count && status == CPTI_EXIT_DONE; i++) {
         if (report->quantiles[i] > 1 || report->quantile_count > QUANTILES_MAX) {
-            status = cpti_usage("option '--quantiles' takes up to %d parts of at most "
-                                "100%%, not '%s'",
-                                QUANTILES_MAX, cpti_quoted(text));
+            status =
+                cpti_usage("option '--quantiles' takes up to %d percentages of at most "
+                           "100%%, not '%s'",
+                           QUANTILES_MAX, cpti_quoted(text));
         }
     }
     return status;

@@ -50,8 +50,9 @@ bool cpti_amount_read(const char **at, double *value, enum cpti_unit *unit)
 int cpti_amounts(const char *option, const char *text, enum cpti_unit unit,
                  double values[CPTI_AMOUNTS_MAX], size_t *count)
 {
-    static const char *const examples[] = {"numbers, as '100,1000'",
-                                           "times, as '0.5ms,2s'", "parts, as '1%,5%'"};
+    static const char *const examples[] = {"numbers, such as '100,1000'",
+                                           "times, such as '0.5ms,2s'",
+                                           "percentages, such as '1%,5%'"};
     const char *at = text;
     enum cpti_unit given;
 

@@ -18,7 +18,7 @@
  * language; the grammar stands in expression.c.
  *
  * A struct cpti_expression owns nothing, is empty when zero, and may be copied by
- * assignment. It is large: about 70 KiB.
+ * assignment. It is large: about 60 KiB.
  *
  * Threads: one at a time while texts are added; then any number of threads may run it,
  * each with its own scratch.

@@ -12,7 +12,7 @@
  *
  * A selection holds memory from the first call of cpti_selection_has() to
  * cpti_selection_deinit(); before, it may be copied by assignment. It is large: about
- * 70 KiB.
+ * 60 KiB.
  */
 #ifndef CPTI_CLI_SELECT_H
 #define CPTI_CLI_SELECT_H

@@ -12,7 +12,7 @@
 #include "cpt/cli/store/store.h"
 
 /* A question and all that it points to, except the texts of its selection, which it
- * borrows. It is large: about 120 KiB. */
+ * borrows. It is large: about 75 KiB. */
 struct cpti_question {
     struct cpti_store_question question;
     struct cpti_store_term terms[CPTI_EXPRESSION_TESTS_MAX];

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * records.c - requests as records again: those that the database cannot decide about,
- * or all that are selected, for who has to see each one
+ * records.c - rows as records again: those that the database cannot decide about, or
+ * all that are selected
  *
- * The former are few or none: somebody compares with a number what applications wrote
- * as the text of another number than a short integer ("2.5", "1e3"). Each row becomes a
- * record with a path, of which the same times lie on the same stacks as in the log; the
- * order of its segments is lost, but nothing that selects or adds up looks at that.
+ * Undecided ones are rare: the selection must compare an attribute with a number, and
+ * the application must have written it as the text of a number that is not a short
+ * integer ("2.5", "1e3"). Each row becomes a record with a path that has the same times
+ * on the same stacks as in the log. The order of segments is lost, but selections and
+ * sums do not use it.
  */
 #include "cpt/cli/store/query.h"
 #include "cpt/cpt_alloc.h"
