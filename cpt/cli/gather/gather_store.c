@@ -84,8 +84,8 @@ struct found {
     void (*service)(void *context, const char *name);
     void *context;
     char first[CPTI_TEXT_BYTES];
-    int service_count;   /* 0, 1, or 2 for several */
-    int has_exit_status; /* gather->request has, and has said so */
+    int service_count; /* 0, 1, or 2 for several */
+    bool has_failed;   /* gather->request failed, and printed its error */
 };
 
 static void meet_service_name(struct found *found, struct cpt_bytes service)
