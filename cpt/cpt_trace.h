@@ -57,8 +57,8 @@ enum cpt_trace_begin {
  * One task of the request. The walk reads only the first 64 bytes of the tasks that it
  * passes, and the rest of those that get a frame.
  *
- * Fields that begin with walk_ are scratch of the walk and private to it. Set walk_state
- * to 0 in a new task; the others need no value.
+ * Fields that begin with walk_ are scratch of the walk and private to it. Set
+ * walk_state to 0 in a new task; the others need no value.
  */
 struct cpt_trace_task {
     struct cpt_trace_task *unblocker; /* for CPT_BEGIN_TASK */
