@@ -23,7 +23,7 @@
 
 struct cpt_tree;
 
-/* Ranges of latency: 32 for each power of two below 2^64. And bands. */
+/* The number of ranges of latency, 32 for each power of two below 2^64, and of bands. */
 enum { CPTI_BAND_RANGES = 64 * 32, CPTI_BAND_COUNT = 4 };
 
 /* The most segments of all kept requests together: about 100 MB. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* by_print.c - what a row is called; see by_print.h */
+/* by_print.c - the name of a row; see by_print.h */
 #include "cpt/cli/print/by_print.h"
 
 #include "cpt/cli/print/tree_print.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * by_print.h - what a row is called: a stack, or a service, name or edge
+ * by_print.h - the name of a row: a stack, or a service, name or edge
  */
 #ifndef CPTI_CLI_BY_PRINT_H
 #define CPTI_CLI_BY_PRINT_H

@@ -3,8 +3,8 @@
 /*
  * page.js - draws the HTML report from the JSON in the page
  *
- * html_data.h says what is in the data. Text from outside becomes text of nodes or
- * attributes, never markup. Nothing is asked of the network, and nothing is stored.
+ * html_data.h describes the data. Text from outside becomes text of nodes or attributes,
+ * never markup. The script uses no network and stores nothing.
  *
  *      rows -> children and sides -> icicles (zoom, search, keys), table, detail
  *      sides[].bands[].example    -> waterfalls
@@ -15,9 +15,9 @@
     const rows = data.rows;
     const sides = data.sides;
     const isPair = sides.length === 2;
-    const NOISE = 0.01;          /* q from which on a change is taken for noise */
-    const TABLE_ROWS = 100;      /* shown until somebody asks for all */
-    const THIN = 0.0012;         /* part of the width below which nothing is drawn */
+    const NOISE = 0.01;          /* a change with this q or more is taken for noise */
+    const TABLE_ROWS = 100;      /* shown at first */
+    const THIN = 0.0012;         /* narrower parts of the width are not drawn */
     const FALL_ROWS = 80;
     const HUES = [212, 32, 145, 275, 350, 180, 60, 315, 95, 240];
 
@@ -41,7 +41,7 @@
     }
 
     const ms = (ns) => (ns === null ? "–" : (ns / 1e6).toFixed(3));
-    const rough = (ns) => String(Number((ns / 1e6).toPrecision(3))); /* as exact as quantiles are */
+    const rough = (ns) => String(Number((ns / 1e6).toPrecision(3))); /* the precision of quantiles */
     const sign = (ns) => (Math.abs(ns) < 500 ? "" : ns > 0 ? "+" : "−"); /* 0.000 has none */
     const signed = (ns) => (ns === null ? "–" : sign(ns) + ms(Math.abs(ns)));
     const percent = (part) => (100 * part).toFixed(1) + " %";
@@ -90,7 +90,7 @@
 
     const ordered = inOrder();
 
-    /* Self times with what was left out of the file: the mean latency. */
+    /* Self times with those left out of the file: the mean latency. */
     const sums = sides.map((unused, s) => rows.reduce((sum, row) => {
         const below = row.children.reduce((all, child) => all + inclusive(child, s), 0);
         return sum + self(row, s) + (inclusive(row, s) - self(row, s) - below);
@@ -111,7 +111,7 @@
         row.q_value < NOISE && !row.rare && row.parent !== null;
     const deltaMax = Math.max(1, ...rows.filter(isReal).map((row) => Math.abs(row.self.delta_ns)));
 
-    /* By itself a change that is no noise; among so many it may be one. */
+    /* A change whose own interval misses 0, but which may be chance among all rows. */
     const isLeaning = (row) => isPair && row.self && !row.rare && row.parent !== null &&
         row.self.low_ns !== null && row.self.high_ns !== null && !isReal(row) &&
         (row.self.low_ns > 0 || row.self.high_ns < 0);
@@ -144,9 +144,9 @@
             const key = (text, delta) => dress(make("span", {class: "key"}, text),
                 {parent: 0, self: {delta_ns: delta}, q_value: 0, rare: false});
             legend.append(key("▲ slower in new", deltaMax), key("▼ faster in new", -deltaMax),
-                dress(make("span", {class: "key"}, "paler: its interval misses 0, but among so many rows it may be chance (q ≥ " + NOISE + ")"),
+                dress(make("span", {class: "key"}, "paler: its interval misses 0, but among all these rows it may be chance (q ≥ " + NOISE + ")"),
                     {parent: 0, self: {delta_ns: 1, low_ns: 1, high_ns: 1}, q_value: 1, rare: false}),
-                make("span", {class: "key"}, "its own time did not change, as far as can be told"));
+                make("span", {class: "key"}, "no measurable change of its own time"));
             return;
         }
         [...services.keys()].slice(0, 12).forEach((service) => legend.append(
@@ -183,7 +183,7 @@
         return svg;
     }
 
-    /* With its ends, and whose is which colour. */
+    /* With the ends of its range, and the colour of each side. */
     function bigHistogram(row) {
         const ends = row.from_ns === undefined ? null : make("div", {class: "ends soft"},
             make("span", {}, rough(row.from_ns)), make("span", {}, rough(row.to_ns) + " ms"));
@@ -212,7 +212,7 @@
             fact("when present, ms", perSide(row, (at) => ms(at.present_mean_ns))),
             fact("p50 ms", perSide(row, (at) => ms(at.p50_ns))),
             fact("p99 ms", perSide(row, (at) => ms(at.p99_ns))),
-            fact("least to most, ms", perSide(row, (at) => ms(at.min_ns) + " – " + ms(at.max_ns))));
+            fact("min to max, ms", perSide(row, (at) => ms(at.min_ns) + " – " + ms(at.max_ns))));
         if (isPair && row.self) {
             const change = row === root ? row.inclusive : row.self;
             facts.append(
@@ -239,7 +239,7 @@
 
     /* --- Icicles --- */
 
-    /* isFlame: the root below, as a flame graph has it */
+    /* isFlame: the root is below, as in a flame graph */
     const state = {zoom: root, focus: root, side: 0, words: "", isFlame: false};
 
     const isFound = (row) => state.words !== "" && row.parent !== null &&
@@ -305,7 +305,7 @@
         return byId("icicle-" + s).querySelector('[data-row="' + row.index + '"]');
     }
 
-    /* One node of each icicle can be reached by the Tab key: the one that had the focus. */
+    /* The Tab key reaches one node of each icicle: the one that last had the focus. */
     function markFocus() {
         sides.forEach((unused, s) => {
             const node = nodeOf(state.focus, s) || nodeOf(state.zoom, s) || byId("icicle-" + s).firstChild;
@@ -405,7 +405,7 @@
         drawIcicles();
         drawTable();
         const found = rows.filter(isFound);
-        /* a frame below another one that is found is in its time already */
+        /* the time of a found frame includes the found frames below it */
         const tops = found.filter((row) => !stackOf(row).slice(0, -1).some(isFound));
         byId("found").textContent = state.words === "" ? "" :
             found.length + (found.length === 1 ? " stack" : " stacks") + " found, with all below: " +
@@ -521,7 +521,7 @@
 
     /* --- Waterfalls --- */
 
-    /* A frame for as long as it stays on the path is a row: cpt/cli/print/waterfall.c. */
+    /* A row is a frame while it stays on the path; see cpt/cli/print/waterfall.c. */
     function fallRows(example) {
         const falls = [];
         const open = [];
@@ -551,7 +551,7 @@
         return falls;
     }
 
-    /* Of very many rows the short ones are put together where they stand. */
+    /* If there are too many rows, the short ones are merged where they are. */
     function fold(falls, total) {
         if (falls.length <= FALL_ROWS) {
             return falls;
@@ -611,7 +611,7 @@
             make("div", {class: fall.pieces.length > 40 ? "time many" : "time"}, place(make("span", {class: "span"}), fall.begin, fall.end), ...fall.pieces.map(piece)));
     }
 
-    /* What the columns are, and the ends of time. */
+    /* The headings of the columns, and the ends of the time axis. */
     const fallAxis = (total) => make("div", {class: "fall axis soft"}, make("div", {class: "label"}, "frame"),
         make("div", {class: "own"}, "self ms"), make("div", {class: "ends"}, make("span", {}, "0"), make("span", {}, ms(total) + " ms")));
 
@@ -623,7 +623,7 @@
                 (example.metadata ? " · " + example.metadata : "")),
             fallAxis(total), ...falls.map((fall) => drawFall(fall, example, total, s)),
             example.rest_ns > 0 ? make("p", {class: "soft"}, "and " + ms(example.rest_ns) +
-                " ms in more segments, which are not in this file") : null);
+                " ms in further segments, which are not in this file") : null);
     }
 
     function drawBand(band, s, isOpen) {
@@ -640,7 +640,7 @@
             if (box.open && !isDrawn) {
                 isDrawn = true;
                 box.append(example ? drawFalls(example, s)
-                    : make("p", {class: "soft"}, "No request of a path log lies in this range; a tree holds none."));
+                    : make("p", {class: "soft"}, "There is no request of a path log in this range; a tree holds no requests."));
             }
         });
         box.open = isOpen;
