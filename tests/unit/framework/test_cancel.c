@@ -301,7 +301,7 @@ static cpt_status begin_and_forget(struct cpt_task *task)
     return held_end(task);
 }
 
-static void test_success_tells_nobody(void)
+static void test_success_cancels_nothing(void)
 {
     const struct cpt_task_def tasks[] = {
         {"A1", begin_and_forget, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
@@ -545,7 +545,7 @@ CU_TestInfo cpt_cancel_tests[] = {
     {"cancelled before it waits", test_cancelled_before_it_waits},
     {"a deadline cancels what it abandons", test_deadline_tells},
     {"a failure cancels all outstanding work", test_failure_tells},
-    {"fire and forget goes on", test_success_tells_nobody},
+    {"fire and forget goes on", test_success_cancels_nothing},
     {"a request is cancelled", test_request_is_cancelled},
     {"the path of a failed request is fixed", test_path_of_what_failed_is_fixed},
     {"a handle may be freed first", test_handle_may_go_first},

@@ -213,7 +213,7 @@ static cpt_status sleeps_and_leaves(struct cpt_task *task)
     return CPT_OK;
 }
 
-static void test_sleeps_that_nobody_waits_for(void)
+static void test_sleeps_without_a_waiter(void)
 {
     const struct cpt_task_def tasks[] = {
         {"A1", sleeps_and_leaves, CPT_GIVES(page), {NULL}, {NULL}, NULL}};
@@ -303,7 +303,7 @@ CU_TestInfo cpt_pending_tests[] = {
     {"a deadline that is not reached", test_deadline_is_not_reached},
     {"work elsewhere, and the queue after it", test_deferred_work},
     {"sleeps that a deadline abandoned", test_given_up_sleeps_are_cancelled},
-    {"sleeps without a waiter", test_sleeps_that_nobody_waits_for},
+    {"sleeps without a waiter", test_sleeps_without_a_waiter},
     {"semantics 16: long names keep their time", test_long_names_keep_their_time},
     {"lost waits are unattributed", test_lost_waits_are_unattributed},
     CU_TEST_INFO_NULL,

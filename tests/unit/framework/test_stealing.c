@@ -174,7 +174,7 @@ static void run_link(struct cpt_work *work)
     }
 }
 
-static void test_nobody_is_woken_where_nobody_sleeps(void)
+static void test_no_thread_is_woken_if_none_sleeps(void)
 {
     struct chain chain = {.work.run = run_link, .left = 10000};
 
@@ -733,7 +733,7 @@ CU_TestInfo cpt_stealing_tests[] = {
     {"a pool may be freed once its last work has run",
      test_freed_once_the_last_work_has_run},
     {"one work wakes one thread", test_one_work_wakes_one_thread},
-    {"no thread is woken if none sleeps", test_nobody_is_woken_where_nobody_sleeps},
+    {"no thread is woken if none sleeps", test_no_thread_is_woken_if_none_sleeps},
     {"a huge request does not starve a small one",
      test_a_huge_one_does_not_starve_a_small_one},
     {"a long work yields when its turn is over", test_a_long_one_yields},

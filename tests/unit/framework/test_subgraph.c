@@ -352,7 +352,7 @@ static cpt_status spawn_and_leave(struct cpt_task *task)
     return CPT_OK;
 }
 
-static void test_component_that_nobody_waits_for(void)
+static void test_component_without_a_waiter(void)
 {
     const struct outcome outcome = run_task(spawn_and_leave, 1);
 
@@ -574,7 +574,7 @@ CU_TestInfo cpt_subgraph_tests[] = {
     {"an input of another name is refused", test_other_input_is_refused},
     {"status and sentence reach the parent", test_failure_reaches_the_parent},
     {"a deadline cancels a component", test_deadline_cancels},
-    {"a component need not be awaited", test_component_that_nobody_waits_for},
+    {"a component need not be awaited", test_component_without_a_waiter},
     {"the failure of the parent cancels", test_failure_of_the_parent_cancels},
     {"a step may wait for one", test_waiting_in_the_step},
     {"a component in place of a function", test_static_component},

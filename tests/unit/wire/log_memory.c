@@ -96,3 +96,15 @@ struct cpt_log_reader *log_memory_reader(struct log_memory *log,
     log->at = 0;
     return cpt_log_reader_new(&options, NULL);
 }
+
+cpt_status log_memory_read_at(void *context, uint64_t offset, void *buffer,
+                              size_t bytes)
+{
+    const struct log_memory *log = context;
+
+    if (offset > log->bytes || bytes > log->bytes - offset) {
+        return CPT_IO;
+    }
+    memcpy(buffer, log->data + offset, bytes);
+    return CPT_OK;
+}

@@ -13,19 +13,23 @@ struct log_memory {
     unsigned char *data;
     size_t bytes;
     size_t at;          /* read so far */
-    size_t piece_bytes; /* at most so much at a time; 0: all */
+    size_t piece_bytes; /* the most in one read; 0: all */
 };
 
 void log_memory_append(struct log_memory *log, const void *data, size_t bytes);
 
 /*
- * @block_count blocks of @record_count records each, behind the file's header. Record n
+ * @block_count blocks of @record_count records each, after the header of the file. Record n
  * of all has the latency n + 1 and a path of one segment; its method is "/<n>".
  */
 struct log_memory log_memory_new(size_t block_count, size_t record_count);
 
 /* For struct cpt_log_reader_options. */
 cpt_status log_memory_read(void *context, void *buffer, size_t capacity, size_t *bytes);
+
+/* A cpt_log_read_at_fn. */
+cpt_status log_memory_read_at(void *context, uint64_t offset, void *buffer,
+                              size_t bytes);
 
 /* A reader from the beginning with default limits. */
 struct cpt_log_reader *log_memory_reader(struct log_memory *log,

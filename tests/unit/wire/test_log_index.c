@@ -94,22 +94,11 @@ static void make_log(struct indexed *indexed, size_t count)
     end_log(indexed);
 }
 
-static cpt_status read_at(void *context, uint64_t offset, void *buffer, size_t bytes)
-{
-    const struct log_memory *log = context;
-
-    if (offset > log->bytes || bytes > log->bytes - offset) {
-        return CPT_IO;
-    }
-    memcpy(buffer, log->data + offset, bytes);
-    return CPT_OK;
-}
-
 static cpt_status read_index(struct log_memory *log, struct cpt_log_index **index,
                              struct cpt_error *error)
 {
     const struct cpt_log_index_options options = {.struct_bytes = sizeof options,
-                                                  .read_at = read_at,
+                                                  .read_at = log_memory_read_at,
                                                   .context = log,
                                                   .input_bytes = log->bytes};
 
@@ -605,7 +594,7 @@ static bool index_with(const struct cpt_alloc *alloc)
 {
     const struct cpt_log_index_options options = {.struct_bytes = sizeof options,
                                                   .alloc = alloc,
-                                                  .read_at = read_at,
+                                                  .read_at = log_memory_read_at,
                                                   .context = log_at_hand,
                                                   .input_bytes = log_at_hand->bytes};
     struct cpt_log_index *index = cpt_log_index_new(alloc);

@@ -15,22 +15,11 @@
 
 enum { PARTS_MAX = 8 };
 
-static cpt_status read_at(void *context, uint64_t offset, void *buffer, size_t bytes)
-{
-    const struct log_memory *log = context;
-
-    if (offset > log->bytes || bytes > log->bytes - offset) {
-        return CPT_IO;
-    }
-    memcpy(buffer, log->data + offset, bytes);
-    return CPT_OK;
-}
-
 static size_t cut(struct log_memory *log, size_t count_max,
                   struct cpt_log_part parts[PARTS_MAX])
 {
     const struct cpt_log_parts_options options = {.struct_bytes = sizeof options,
-                                                  .read_at = read_at,
+                                                  .read_at = log_memory_read_at,
                                                   .context = log,
                                                   .input_bytes = log->bytes,
                                                   .part_count_max = count_max,
@@ -204,7 +193,7 @@ static void test_a_block_that_is_too_long(void)
     struct log_memory log = log_memory_new(8, 3);
     struct cpt_log_part parts[PARTS_MAX];
     struct cpt_log_parts_options options = {.struct_bytes = sizeof options,
-                                            .read_at = read_at,
+                                            .read_at = log_memory_read_at,
                                             .context = &log,
                                             .input_bytes = log.bytes,
                                             .part_count_max = 4,
@@ -230,7 +219,7 @@ static void test_small_parts(void)
     struct log_memory log = log_memory_new(8, 3);
     struct cpt_log_part parts[PARTS_MAX];
     struct cpt_log_parts_options options = {.struct_bytes = sizeof options,
-                                            .read_at = read_at,
+                                            .read_at = log_memory_read_at,
                                             .context = &log,
                                             .input_bytes = log.bytes,
                                             .part_count_max = 4};
@@ -249,7 +238,7 @@ static void test_what_is_refused(void)
     struct log_memory log = log_memory_new(1, 1);
     struct cpt_log_part parts[PARTS_MAX];
     struct cpt_log_parts_options options = {.struct_bytes = sizeof options,
-                                            .read_at = read_at,
+                                            .read_at = log_memory_read_at,
                                             .context = &log,
                                             .part_count_max = CPT_LOG_PARTS_MAX + 1};
     size_t count = 0;
