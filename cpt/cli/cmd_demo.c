@@ -431,6 +431,8 @@ static int start_services(struct demo *demo)
 
 static int run_story(struct demo *demo)
 {
+    int (*const analyses[])(const struct demo *) = {analyse_log, show_profiles,
+                                                    show_diff};
     int status = start_services(demo);
 
     if (status == CPTI_EXIT_DONE) {
@@ -440,14 +442,10 @@ static int run_story(struct demo *demo)
         status = make_load(demo);
     }
     cpti_services_end(&demo->services);
-    if (status == CPTI_EXIT_DONE && !cpti_stop_asked()) {
-        status = analyse_log(demo);
-    }
-    if (status == CPTI_EXIT_DONE && !cpti_stop_asked()) {
-        status = show_profiles(demo);
-    }
-    if (status == CPTI_EXIT_DONE && !cpti_stop_asked()) {
-        status = show_diff(demo);
+    for (size_t i = 0; i < sizeof analyses / sizeof analyses[0] &&
+                       status == CPTI_EXIT_DONE && !cpti_stop_asked();
+         i++) {
+        status = analyses[i](demo);
     }
     return status;
 }
