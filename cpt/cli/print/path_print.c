@@ -18,9 +18,7 @@ enum { INDENT_COLUMNS = 2, REMARK_BYTES = 2 * CPTI_TEXT_BYTES };
 
 /* --- For people --- */
 
-/* Writes the stack of @frame, root first; returns its length. */
-static size_t stack_of(const struct cpt_path *path, uint32_t frame,
-                       uint32_t stack[CPT_PATH_DEPTH_MAX])
+size_t cpti_path_stack(const struct cpt_path *path, uint32_t frame, uint32_t *stack)
 {
     const size_t depth = cpt_path_frame(path, frame)->depth;
 
@@ -145,13 +143,14 @@ static void put_segment(struct cpti_table *table, const struct cpt_path *path,
     const double sum_ns = (double)cpt_path_sum_ns(path);
     uint32_t before[CPT_PATH_DEPTH_MAX];
     uint32_t stack[CPT_PATH_DEPTH_MAX];
-    const size_t depth = stack_of(path, segment->frame, stack);
+    const size_t depth = cpti_path_stack(path, segment->frame, stack);
     size_t before_depth = 0;
     struct remarks remarks;
     char ms[32];
 
     if (index != 0) {
-        before_depth = stack_of(path, cpt_path_segment(path, index - 1)->frame, before);
+        before_depth =
+            cpti_path_stack(path, cpt_path_segment(path, index - 1)->frame, before);
     }
     for (size_t i = 0; i + 1 < depth; i++) {
         if (i >= before_depth || before[i] != stack[i]) {
@@ -293,7 +292,7 @@ static void put_stack_json(struct cpti_json *json, const struct cpt_path *path,
                       (struct cpt_bytes){stacks->text + stacks->all[frame].at,
                                          stacks->all[frame].bytes});
     } else {
-        depth = stack_of(path, frame, stack);
+        depth = cpti_path_stack(path, frame, stack);
         for (size_t i = 0; i < depth; i++) {
             (void)cpt_path_frame_text(path, stack[i], text, sizeof text);
             cpti_json_text(json, NULL, text);

@@ -19,6 +19,10 @@
 
 struct cpt_path;
 
+/* Writes the frames of the stack of @frame, root first, to @stack, which has room for
+ * CPT_PATH_DEPTH_MAX; returns their number. */
+size_t cpti_path_stack(const struct cpt_path *path, uint32_t frame, uint32_t *stack);
+
 /* Prints the tree. enum cpti_exit. */
 int cpti_path_print(const struct cpt_path *path);
 

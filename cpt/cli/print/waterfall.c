@@ -90,15 +90,11 @@ static cpt_status add_segment(struct rows *rows, const struct cpt_path *path,
                               size_t index, uint64_t now_ns)
 {
     const struct cpt_segment *segment = cpt_path_segment(path, index);
-    const size_t depth = cpt_path_frame(path, segment->frame)->depth;
     uint32_t stack[CPT_PATH_DEPTH_MAX];
+    const size_t depth = cpti_path_stack(path, segment->frame, stack);
     struct cpti_waterfall_row *row;
     size_t shared = 0;
 
-    for (uint32_t i = (uint32_t)depth, frame = segment->frame; i-- > 0;) {
-        stack[i] = frame;
-        frame = cpt_path_frame(path, frame)->parent;
-    }
     while (shared < depth && shared < rows->open_count &&
            rows->rows[rows->open[shared]].frame == stack[shared]) {
         shared++;
