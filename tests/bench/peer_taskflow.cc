@@ -3,7 +3,7 @@
 //
 // peer_taskflow.cc - the graphs as Taskflows
 //
-// Its workers are threads of their own; who asks waits for them.
+// Its workers are separate threads; the caller waits for them.
 
 #include "tests/bench/peers.h"
 

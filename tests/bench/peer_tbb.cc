@@ -3,7 +3,7 @@
 //
 // peer_tbb.cc - the graphs as oneTBB flow graphs of continue_node
 //
-// A continue_node counts the messages of those before it. Who asks is one of the
+// A continue_node counts the messages of its predecessors. The caller is one of the
 // workers: wait_for_all() runs tasks.
 
 #include "tests/bench/peers.h"

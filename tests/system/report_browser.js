@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * report_browser.js - what report_browser.sh does with the HTML report in a browser
+ * report_browser.js - tests the HTML report in a browser, for report_browser.sh
  *
- * Put behind the page's own script. It presses keys and looks at what becomes of it;
- * what is wrong goes to the page around it, one a line, or "sound".
+ * Runs after the script of the page. It presses keys and checks the effects; it reports
+ * errors to the page around it, one on each line, or "sound".
  */
 "use strict";
 (function () {
