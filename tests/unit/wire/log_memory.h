@@ -19,8 +19,9 @@ struct log_memory {
 void log_memory_append(struct log_memory *log, const void *data, size_t bytes);
 
 /*
- * @block_count blocks of @record_count records each, after the header of the file. Record n
- * of all has the latency n + 1 and a path of one segment; its method is "/<n>".
+ * @block_count blocks of @record_count records each, after the header of the file.
+ * Record n of all has the latency n + 1 and a path of one segment; its method is
+ * "/<n>".
  */
 struct log_memory log_memory_new(size_t block_count, size_t record_count);
 
