@@ -10,8 +10,8 @@
  *                      '--> control.pb.gz, treatment.pb.gz  the same in pprof
  *
  * One component, chosen by the seed, takes longer in the treatment arm. Only
- * demo-out/truth.json says which. The analysis runs the commands of the tool, as a person
- * would, on the log alone.
+ * demo-out/truth.json says which. The analysis runs the commands of the tool, as a
+ * person would, on the log alone.
  */
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/demo/demo_load.h"
@@ -36,8 +36,8 @@ enum {
     FLUSH_MS = 600 /* the services' logs are flushed by then */
 };
 
-/* The kinds of request. Each block of requests has every kind once, so that the two arms
- * differ in nothing else. */
+/* The kinds of request. Each block of requests has every kind once, so that the two
+ * arms differ in nothing else. */
 enum { ARMS = 2, PAGES = 2, REGIONS = 3, BLOCK = ARMS * PAGES * REGIONS };
 
 struct demo {

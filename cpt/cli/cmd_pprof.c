@@ -45,8 +45,8 @@ static void print_file(const char *path)
     print_shell_word(path);
 }
 
-/* -unit=ms, since pprof would give all rows the unit of the smallest. The fractions are 0,
- * since pprof would hide frames whose change their callees cancel out. */
+/* -unit=ms, since pprof would give all rows the unit of the smallest. The fractions are
+ * 0, since pprof would hide frames whose change their callees cancel out. */
 static void print_commands(const char *path)
 {
     static const char *const views[] = {"-top", "-top -files", "-http=localhost:8000"};

@@ -144,8 +144,8 @@ static int walk_file(struct show_command *command,
 
 /* --- Showing it --- */
 
-/* Whether stdout is a terminal that cannot draw blocks. Files and pipes get UTF-8, as all
- * output of the tool. */
+/* Whether stdout is a terminal that cannot draw blocks. Files and pipes get UTF-8, as
+ * all output of the tool. */
 static bool is_plain_terminal(void)
 {
     static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};

@@ -45,14 +45,14 @@ uint64_t cpti_load_run(const struct cpti_load *load);
 
 /*
  * Requests @target once, with @header as a further line ("critical-path: 1") or NULL.
- * Returns the HTTP status, 0 without a reply; @reply is its head and body as received, as
- * text.
+ * Returns the HTTP status, 0 without a reply; @reply is its head and body as received,
+ * as text.
  */
 unsigned cpti_http_get(uint16_t port, const char *target, const char *header,
                        char reply[CPTI_LOAD_REPLY_BYTES]);
 
-/* Copies the value of the header @name, in lower case, from @reply to @value. false if it
- * is not there or does not fit. */
+/* Copies the value of the header @name, in lower case, from @reply to @value. false if
+ * it is not there or does not fit. */
 bool cpti_http_header(const char *reply, const char *name, char *value,
                       size_t capacity);
 

@@ -3,8 +3,9 @@
 /*
  * demo_process.h - the processes that cpt demo starts and ends
  *
- * Every process that is started is ended: by cpti_process_end(), or by the system if the
- * tool itself is killed. A ^C or SIGTERM only sets a flag; every wait here checks it.
+ * Every process that is started is ended: by cpti_process_end(), or by the system if
+ * the tool itself is killed. A ^C or SIGTERM only sets a flag; every wait here checks
+ * it.
  */
 #ifndef CPTI_CLI_DEMO_PROCESS_H
 #define CPTI_CLI_DEMO_PROCESS_H
@@ -32,8 +33,8 @@ bool cpti_stop_asked(void);
 void cpti_stop_wait(unsigned ms);
 
 /*
- * Starts @words[0] with the arguments @words, up to a NULL; its stdout is a pipe to this
- * process. enum cpti_exit; a failure has been printed.
+ * Starts @words[0] with the arguments @words, up to a NULL; its stdout is a pipe to
+ * this process. enum cpti_exit; a failure has been printed.
  */
 int cpti_process_start(struct cpti_process *process, const char *name,
                        const char *const *words);
@@ -43,7 +44,8 @@ int cpti_process_start(struct cpti_process *process, const char *name,
 int cpti_process_line(struct cpti_process *process, unsigned timeout_ms,
                       char line[CPTI_PROCESS_LINE_BYTES]);
 
-/* Sends SIGTERM, waits @grace_ms, sends SIGKILL, reaps. Without a process does nothing. */
+/* Sends SIGTERM, waits @grace_ms, sends SIGKILL, reaps. Without a process does
+ * nothing. */
 void cpti_process_end(struct cpti_process *process, unsigned grace_ms);
 
 /*

@@ -79,8 +79,8 @@ static int start_service(struct cpti_services *services, unsigned index,
     return status;
 }
 
-/* Finds service @index, builds its command line and starts it. The services that it calls
- * are running. enum cpti_exit. */
+/* Finds service @index, builds its command line and starts it. The services that it
+ * calls are running. enum cpti_exit. */
 static int start_one(struct cpti_services *services,
                      const struct cpti_services_options *options, unsigned index)
 {

@@ -42,8 +42,8 @@ struct cpti_services {
 /* Writes the path of the running tool. false if the system does not tell it. */
 bool cpti_tool_path(char path[CPTI_SERVICE_PATH_BYTES]);
 
-/* Starts C, B, A and reads the ports on which they listen. enum cpti_exit; a failure has
- * been printed. Call cpti_services_end() in any case. */
+/* Starts C, B, A and reads the ports on which they listen. enum cpti_exit; a failure
+ * has been printed. Call cpti_services_end() in any case. */
 int cpti_services_start(struct cpti_services *services,
                         const struct cpti_services_options *options);
 

@@ -23,7 +23,8 @@
 
 struct cpt_tree;
 
-/* The number of ranges of latency, 32 for each power of two below 2^64, and of bands. */
+/* The number of ranges of latency, 32 for each power of two below 2^64, and of
+ * bands. */
 enum { CPTI_BAND_RANGES = 64 * 32, CPTI_BAND_COUNT = 4 };
 
 /* The most segments of all kept requests together: about 100 MB. */
@@ -36,9 +37,9 @@ struct cpti_bands {
     uint64_t segment_count;                         /* of the kept ones */
 };
 
-/* cpti_gather.request and needs_path, with the bands for context. @path may be NULL unless
- * cpti_bands_need_path() asks for it. CPTI_EXIT_DONE, or CPTI_EXIT_FAILED without
- * memory. */
+/* cpti_gather.request and needs_path, with the bands for context. @path may be NULL
+ * unless cpti_bands_need_path() asks for it. CPTI_EXIT_DONE, or CPTI_EXIT_FAILED
+ * without memory. */
 int cpti_bands_meet(void *bands, const struct cpt_record *record,
                     const struct cpt_path *path, uint64_t weight);
 bool cpti_bands_need_path(const void *bands, const struct cpt_record *record);

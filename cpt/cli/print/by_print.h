@@ -9,8 +9,8 @@
 #include "cpt/cli/gather/views.h"
 #include "cpt/cli/base/json_write.h"
 
-/* Writes the text of the stack or group @node to @text: at most @capacity bytes with the
- * NUL. */
+/* Writes the text of the stack or group @node to @text: at most @capacity bytes with
+ * the NUL. */
 void cpti_by_text(const struct cpt_tree *tree, uint32_t node, enum cpti_by by,
                   char *text, size_t capacity);
 

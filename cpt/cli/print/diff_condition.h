@@ -9,9 +9,9 @@
  *      subject    total | (stack | service | name | edge) '(' "text" ')'
  *      amount     ['+' | '-'] number ('%' | 'ns' | 'us' | 'ms' | 's')
  *
- * A condition holds if the change of the subject's self time (for total: of the latency)
- * is beyond the amount, and its q value is below the given one (default 0.01). The text
- * is that of the row, in single or double quotes; \" stands for a quote.
+ * A condition holds if the change of the subject's self time (for total: of the
+ * latency) is beyond the amount, and its q value is below the given one (default 0.01).
+ * The text is that of the row, in single or double quotes; \" stands for a quote.
  *
  * Threads: one at a time.
  */
@@ -56,7 +56,8 @@ void cpti_conditions_deinit(struct cpti_conditions *conditions);
 /* The views that they need: bits 1 << enum cpti_by. */
 unsigned cpti_conditions_wanted(const struct cpti_conditions *conditions);
 
-/* Tests each condition; @mix is NULL without --mix. CPTI_EXIT_DONE or CPTI_EXIT_FAILED. */
+/* Tests each condition; @mix is NULL without --mix. CPTI_EXIT_DONE or
+ * CPTI_EXIT_FAILED. */
 int cpti_conditions_test(struct cpti_conditions *conditions,
                          const struct cpti_gather *gathers,
                          const struct cpti_views *views, const struct cpti_mix *mix);

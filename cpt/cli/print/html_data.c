@@ -3,8 +3,9 @@
 /*
  * html_data.c - what the HTML report shows, as JSON; see html_data.h
  *
- * The rows are those of one tree, or of the union that a diff made. All trees are walked
- * by name, which orders all of them alike, so one merge pass finds the rows of each side:
+ * The rows are those of one tree, or of the union that a diff made. All trees are
+ * walked by name, which orders all of them alike, so one merge pass finds the rows of
+ * each side:
  *
  *      union    A   A;B   A;C   A;C;D
  *      base     A   A;B   -     -

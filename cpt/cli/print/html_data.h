@@ -29,7 +29,8 @@ struct cpti_html_side {
     const struct cpti_bands *bands;
 };
 
-/* Writes the JSON; @diff compares the two @sides, or is NULL for one. enum cpti_exit. */
+/* Writes the JSON; @diff compares the two @sides, or is NULL for one. enum
+ * cpti_exit. */
 int cpti_html_data(FILE *file, const struct cpti_html_side *sides, size_t side_count,
                    const struct cpt_diff *diff);
 

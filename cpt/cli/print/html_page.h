@@ -8,10 +8,10 @@
  *
  *      page.html   … <style>{{css}}</style> … {{data}} … <script>{{js}}</script>
  *
- * Data from outside enters as JSON in a <script> that is never run. In it '<', '>', '&',
- * U+2028 and U+2029 are written as \u003c and so on: in JSON they occur only within
- * strings, where the escape means the same. So no name can end the script, open a comment
- * or become markup.
+ * Data from outside enters as JSON in a <script> that is never run. In it '<', '>',
+ * '&', U+2028 and U+2029 are written as \u003c and so on: in JSON they occur only
+ * within strings, where the escape means the same. So no name can end the script, open
+ * a comment or become markup.
  */
 #ifndef CPTI_CLI_HTML_PAGE_H
 #define CPTI_CLI_HTML_PAGE_H

@@ -31,8 +31,8 @@ int cpti_path_print(const struct cpt_path *path);
 void cpti_path_remarks(const struct cpt_path *path, size_t index, char *text,
                        size_t capacity);
 
-/* Writes the array "segments": objects with stack, kind, duration_ns and, where a segment
- * has them, reason, count, overcount, labels. */
+/* Writes the array "segments": objects with stack, kind, duration_ns and, where a
+ * segment has them, reason, count, overcount, labels. */
 void cpti_path_json(struct cpti_json *json, const struct cpt_path *path);
 
 /* Writes the flags that are set: "unordered", "incomplete", "approximate" as true. */

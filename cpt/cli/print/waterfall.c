@@ -3,16 +3,16 @@
 /*
  * waterfall.c - one critical path over time, drawn on a terminal; see waterfall.h
  *
- * One pass over the segments makes the rows. It keeps a stack of open rows. The frames of
- * the next segment are compared with that stack from the root on: rows that differ are
- * closed, rows that are missing are opened:
+ * One pass over the segments makes the rows. It keeps a stack of open rows. The frames
+ * of the next segment are compared with that stack from the root on: rows that differ
+ * are closed, rows that are missing are opened:
  *
  *      segments   A1  B  C  B  A1         open     A1 | A1;B | A1;B;C | A1;B | A1
  *      rows       A1 0..5   B 1..4   C 2..3
  *
- * If there are too many rows, the short ones are merged into one line. A caller is never
- * shorter than a frame below it, so the merged rows are whole subtrees, and their time is
- * that from their beginning to their end:
+ * If there are too many rows, the short ones are merged into one line. A caller is
+ * never shorter than a frame below it, so the merged rows are whole subtrees, and their
+ * time is that from their beginning to their end:
  *
  *          C: /C1               0.412         ███
  *          … 194 more          76.220            ██████████████████████

@@ -9,9 +9,9 @@
  *          B: Lookup   20.500        ██████████████████████████
  *
  * A row is a frame while it stayed on the path without a break; a frame that comes back
- * later has another row. Full blocks are time of the frame itself, lines are time of the
- * frames below it. In every column of time exactly one row is full, so the self times add
- * up to the latency.
+ * later has another row. Full blocks are time of the frame itself, lines are time of
+ * the frames below it. In every column of time exactly one row is full, so the self
+ * times add up to the latency.
  */
 #ifndef CPTI_CLI_WATERFALL_H
 #define CPTI_CLI_WATERFALL_H
