@@ -4,9 +4,9 @@
  * cpt_graph.h - a service's work, written as a graph of tasks
  *
  * A *task* is a function. It declares the values that it needs and the one that it
- * gives; the framework runs it as soon as what it needs is there, on whatever thread
- * is free. A *graph* is a table of tasks. It is checked once and compiled to a *plan*,
- * which never changes and serves any number of requests at once.
+ * gives; the framework runs it as soon as these are there, on any free thread. A
+ * *graph* is a table of tasks. It is checked once and compiled to a *plan*, which never
+ * changes and serves any number of requests at once.
  *
  *      CPT_VALUE(query, struct query);      a value: its name and its C type
  *      CPT_VALUE(ads, struct ads);
@@ -28,21 +28,21 @@
  *          "search", CPT_GIVES(query), CPT_GIVES(page), tasks, 2};
  *
  * The compiler knows the type behind every name: reading `ads` into something else does
- * not compile. cpt_plan_new() refuses a circle, a value that nobody gives, a task that
- * nobody needs, each by name. Nothing here or in a task is about tracing.
+ * not compile. cpt_plan_new() refuses a circle, a value that no task gives, a task that
+ * no task needs, each by name. Nothing here or in a task is about tracing.
  *
  * A task runs in *steps*. A step ends by returning CPT_OK (the output is filled in), an
- * error, or what cpt_await() returns: the task then goes on in another function once
- * what it waits for has come, and holds no thread meanwhile.
+ * error, or what cpt_await() returns: the task then goes on in another function when
+ * what it waits for is complete, and holds no thread meanwhile.
  *
  *      pending = cpt_start(task, ads);          another task, on demand, or an RPC
  *      ... compute on ...                       (cpt_rpc.h), a timer, work of yours
  *      return cpt_await(task, pending, got_ads);
  *
- * The steps of one task never overlap. What a step leaves for the next one it keeps in
- * cpt_state().
+ * The steps of one task never overlap. cpt_state() keeps what a step leaves for the
+ * next one.
  *
- * Threads: a plan may be used from any after it is made. A struct cpt_task belongs to
+ * Threads: any thread may use a plan once it is made. A struct cpt_task belongs to
  * the step that it was given to. cpt_complete() may be called from any thread.
  */
 #ifndef CPT_GRAPH_H
@@ -70,8 +70,8 @@ enum {
 struct cpt_value {
     const char *name;
     size_t bytes;
-    const char *type;      /* as it was declared; NULL: not said */
-    const void *otherwise; /* what an optional input is if its task failed, or NULL */
+    const char *type;      /* as it was declared, or NULL */
+    const void *otherwise; /* of an optional input whose task failed, or NULL */
 };
 
 /* Declares the value @name of C type @type. At file scope, once in a file. */
@@ -80,8 +80,8 @@ struct cpt_value {
     static const struct cpt_value cpt_value_##name CPT_UNUSED = {#name, sizeof(type),  \
                                                                  #type, NULL}
 
-/* The same with what cpt_input() gives if it is wanted and cannot be had, an
- * initializer: CPT_VALUE_OR(ads, struct ads, {.count = 0}). */
+/* The same with an initializer of what cpt_input() returns if the value is wanted and
+ * its task has failed: CPT_VALUE_OR(ads, struct ads, {.count = 0}). */
 #define CPT_VALUE_OR(name, type, ...)                                                  \
     typedef type cpt_value_type_##name;                                                \
     static const cpt_value_type_##name cpt_value_otherwise_##name = __VA_ARGS__;       \
@@ -104,18 +104,18 @@ struct cpt_task_def {
     const struct cpt_value *gives;
     const struct cpt_value *needs[CPT_TASK_VALUES_MAX + 1];
     /* Values that it may ask for while it runs (cpt_start). A task that gives one of
-     * them runs on demand only, unless another needs its value. If one on demand fails,
-     * or what it needs, that is for whoever waits for it to see. */
+     * them runs on demand only, unless another task needs its value. If a task on
+     * demand fails, or one that it needs, the task that waits for it sees that. */
     const struct cpt_value *starts[CPT_TASK_VALUES_MAX + 1];
     const struct cpt_group *group;
     /* Optional inputs: it waits for them as for those that it needs, but one whose task
-     * failed, or could not run, arrives as an error: see cpt_input_status(). If nobody
-     * needs that task the request goes on without it. */
+     * failed, or could not run, arrives as an error: see cpt_input_status(). If no task
+     * needs that value, the request goes on without it. */
     const struct cpt_value *wants[CPT_TASK_VALUES_MAX + 1];
     /* In place of a function: a graph that is run as a part of this one, below the
-     * task's own frame. It takes what the task needs, if it takes anything, and its
-     * output is what the task gives; names may differ, types may not. Its own service
-     * name does not count, may be NULL, and it is compiled with the graph it is in. */
+     * task's own frame. It takes what the task needs, if anything, and its output is
+     * what the task gives; names may differ, types may not. It is compiled with the
+     * graph it is in, and its service name is ignored; it may be NULL. */
     const struct cpt_graph *component;
 };
 
@@ -128,9 +128,8 @@ struct cpt_graph {
     size_t task_count;
 };
 
-/* The words of the table. In C the lists name their member, so that others need not be
- * written; C++17 wants all of a row, in order, and NULL or {NULL} for what is not used.
- */
+/* The words of the table. In C each list names its member, so that unused ones can be
+ * left out; C++17 needs all members of a row, in order, NULL or {NULL} if unused. */
 #define CPT_GIVES(name) (&cpt_value_##name)
 #if !defined(__cplusplus)
 #define CPT_NEEDS(...)    .needs = CPT_VALUES_(__VA_ARGS__)
@@ -162,15 +161,15 @@ CPT_API void cpt_plan_free(struct cpt_plan *plan);
 /* --- Inside a task --- */
 
 /* The input @name, which the task needs or wants, or has started and seen complete;
- * NULL if it did not declare it, or if the task that gives it failed: then, if it is
- * wanted, what CPT_VALUE_OR declared. Good till the request ends. */
+ * NULL if it did not declare it. If the task that gives it failed, NULL or, if the
+ * input is wanted, what CPT_VALUE_OR declared. Good until the request ends. */
 #define cpt_input(task, name)                                                          \
     ((const cpt_value_type_##name *)cpt_task_input((task), &cpt_value_##name))
 
-/* CPT_OK if that input is there; CPT_WAITING if it is not yet; else why not. */
+/* CPT_OK if that input is there; CPT_WAITING if not yet; else the error of its task. */
 #define cpt_input_status(task, name) cpt_task_input_status((task), &cpt_value_##name)
 
-/* The value that the task gives, zeroed at first. Good till the request ends. */
+/* The value that the task gives, zeroed at first. Good until the request ends. */
 #define cpt_output(task, name)                                                         \
     ((cpt_value_type_##name *)cpt_task_output((task), &cpt_value_##name))
 
@@ -192,11 +191,12 @@ CPT_API void *cpt_task_memory(struct cpt_task *task, size_t bytes);
 CPT_API struct cpt_request *cpt_task_request(struct cpt_task *task);
 
 /* How long the request of the task may still take (timeout_ns of its options):
- * UINT64_MAX if nobody said, 0 if it is over. Reads the clock if somebody did. */
+ * UINT64_MAX without a deadline, 0 if it has passed. Reads the clock if there is
+ * one. */
 CPT_API uint64_t cpt_task_remaining_ns(struct cpt_task *task);
 
-/* 1: the request has failed, was cancelled or took too long; a task that computes for
- * long may look, and return. One read. */
+/* 1: the request has failed, was cancelled or took too long. A long computation may
+ * check this, and return. Costs one read. */
 CPT_API int cpt_task_is_cancelled(struct cpt_task *task);
 
 /* The task whose step runs on this thread, for code deep below it that was not handed
@@ -207,7 +207,7 @@ CPT_API struct cpt_task *cpt_current_task(void);
 CPT_API cpt_status cpt_fail(struct cpt_task *task, cpt_status status,
                             const char *format, ...) CPT_PRINTF(3, 4);
 
-/* --- Waiting. A pending is borrowed; it is good till the request ends. --- */
+/* --- Waiting. A pending is borrowed; it is good until the request ends. --- */
 
 /* Starts the task that gives value @name, which this one declared with CPT_STARTS; if
  * it runs or has ended already, the pending stands for that. NULL at the memory limit:
@@ -216,17 +216,17 @@ CPT_API cpt_status cpt_fail(struct cpt_task *task, cpt_status status,
 CPT_API struct cpt_pending *cpt_task_start(struct cpt_task *task,
                                            const struct cpt_value *value);
 
-/* Work of yours elsewhere, called @name on the path, as one of not too many names: what
- * goes beyond CPT_PLAN_NAMES_MAX is ‹other›. Somebody calls cpt_complete(). */
+/* Work elsewhere, called @name on the path, that ends with cpt_complete(). Names beyond
+ * the first CPT_PLAN_NAMES_MAX of a plan are shown as ‹other›. */
 CPT_API struct cpt_pending *cpt_defer(struct cpt_task *task, const char *name);
 
 /*
  * The same where the work can be stopped. @cancel is called at most once, on any thread
- * and without locks, if nobody wants the work any more (see cpt_cancel()); it may
- * complete the pending itself. Called or not, somebody still completes it, exactly
- * once. It may be called before the work has begun and just after it has ended: so
- * @context lives as long as the request (cpt_task_memory()) and says what there is to
- * stop.
+ * and without locks, if the work is no longer wanted (see cpt_cancel()); it may
+ * complete the pending itself. Whether it is called or not, the pending must be
+ * completed exactly once. It may be called before the work has begun and just after it
+ * has ended: so @context must live as long as the request (cpt_task_memory()) and tell
+ * what there is to stop.
  */
 CPT_API struct cpt_pending *cpt_defer_cancellable(struct cpt_task *task,
                                                   const char *name,
@@ -237,15 +237,15 @@ CPT_API struct cpt_pending *cpt_defer_cancellable(struct cpt_task *task,
 CPT_API struct cpt_pending *cpt_sleep(struct cpt_task *task, const char *name,
                                       uint64_t delay_ns);
 
-/* Likewise, but it is no work: the pause before a failed call is tried again. */
+/* Likewise, but it is no work: the pause before a failed call is repeated. */
 CPT_API struct cpt_pending *cpt_back_off(struct cpt_task *task, uint64_t delay_ns);
 
 /*
  * Starts a run of @plan, a component of this request, shown as @component below the
  * task: its tasks, with a path of their own, on the same executor. @name is the plan's
- * input and @input points to it, which is copied. Any number may be started, of plans
- * that start others in turn, themselves too, CPT_NESTING_MAX deep; their memory counts
- * with the request's. They are cancelled with it.
+ * input and @input points to it, which is copied. Any number may be started, also of
+ * plans that start others or themselves, CPT_NESTING_MAX deep; their memory counts with
+ * the request's. They are cancelled with it.
  *
  * If it cannot be started, the pending has failed already: CPT_LIMIT, CPT_NO_MEMORY,
  * CPT_INVALID if @name is not what the plan takes; see cpt_run_sentence(). NULL at the
@@ -255,7 +255,7 @@ CPT_API struct cpt_pending *cpt_back_off(struct cpt_task *task, uint64_t delay_n
     cpt_task_spawn((task), (component), (plan), &cpt_value_##name,                     \
                    1 ? (input) : (const cpt_value_type_##name *)0)
 
-/* The same with a value that is not known by name; NULL, NULL: the plan takes none. */
+/* The same with a value instead of its name; NULL, NULL: the plan takes none. */
 CPT_API struct cpt_pending *cpt_task_spawn(struct cpt_task *task, const char *component,
                                            const struct cpt_plan *plan,
                                            const struct cpt_value *value,
@@ -263,7 +263,7 @@ CPT_API struct cpt_pending *cpt_task_spawn(struct cpt_task *task, const char *co
 
 /* What a run gave as @name, its plan's output: a component that was spawned, or shared
  * work (cpt_shared.h). NULL if it is not complete or has failed, or if its output is
- * another value. Good till the request ends. */
+ * another value. Good until the request ends. */
 #define cpt_run_output(pending, name)                                                  \
     ((const cpt_value_type_##name *)cpt_task_run_output((pending), &cpt_value_##name))
 CPT_API const void *cpt_task_run_output(struct cpt_pending *pending,
@@ -277,16 +277,15 @@ CPT_API void cpt_complete(struct cpt_pending *pending, cpt_status status);
 
 /*
  * `return cpt_await(task, pending, next);` ends the step; the task goes on in @next
- * when
- * @pending is complete, at once if it is already. What has failed is for @next to see
- * (cpt_pending_status).
+ * when @pending is complete, at once if it is already. @next sees whether it failed by
+ * cpt_pending_status().
  */
 CPT_API cpt_status cpt_await(struct cpt_task *task, struct cpt_pending *pending,
                              cpt_task_fn next);
 
-/* The same for the first @wanted_count of @pendings to complete, of those that were
- * already complete too: 1 is a race, pending_count - 1 may leave one behind. What is
- * left goes on, and may be awaited again. The array is not needed any more. */
+/* The same for the first @wanted_count of @pendings to complete, those included that
+ * are complete already: 1 is a race, pending_count - 1 leaves one behind. What is left
+ * goes on, and may be awaited again. The array is not needed after the call. */
 CPT_API cpt_status cpt_await_some(struct cpt_task *task,
                                   struct cpt_pending *const *pendings,
                                   size_t pending_count, size_t wanted_count,
@@ -307,7 +306,7 @@ CPT_API cpt_status cpt_await_all_for(struct cpt_task *task, uint64_t timeout_ns,
  *
  * CPT_OK: it is complete. CPT_CANCELLED: the request has failed. Otherwise the wait was
  * refused, with a sentence for `return`: CPT_LIMIT at that depth, or of memory;
- * CPT_INVALID if nobody is left who could complete it, or on an executor that cannot
+ * CPT_INVALID if nothing is left that could complete it, or on an executor that cannot
  * block (an event loop).
  */
 CPT_API cpt_status cpt_wait(struct cpt_task *task, struct cpt_pending *pending);
@@ -316,16 +315,16 @@ CPT_API cpt_status cpt_wait(struct cpt_task *task, struct cpt_pending *pending);
 CPT_API cpt_status cpt_pending_status(struct cpt_pending *pending);
 
 /*
- * From the task that started it: nobody wants @pending any more. If it is not complete
- * it ends as CPT_CANCELLED at once, and who works for it is told: a timer is cancelled,
- * a call broken off, cpt_defer_cancellable()'s function called. A task that it stands
- * for ends where it waits, and what that has started likewise, if no other task names
- * its value; else, and while it runs, it goes on. On the path there is nothing of it.
- * NULL is fine.
+ * Cancels @pending, which this task started and does not want any more. If it is not
+ * complete, it ends as CPT_CANCELLED at once, and what works for it is told: a timer is
+ * cancelled, a call broken off, the function of cpt_defer_cancellable() called. A task
+ * that it stands for is ended if it waits and no other task names its value; so is what
+ * that task has started. A task that runs, or that others name, goes on. Nothing of
+ * @pending is on the path. NULL is fine.
  *
- * The losers of a race are cancelled by whoever started it, or not at all: what nobody
- * cancels goes on, also after the request has ended well. What a deadline gives up, and
- * all that is out when a request fails, is told likewise.
+ * The losers of a race are cancelled by the task that started them, or not at all: what
+ * is not cancelled goes on, even after the request has ended well. What a timeout gives
+ * up, and all that is ongoing when a request fails, is told in the same way.
  */
 CPT_API void cpt_cancel(struct cpt_pending *pending);
 

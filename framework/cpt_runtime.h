@@ -19,7 +19,7 @@
  * executor of your own is a struct cpt_executor.
  *
  * Threads: cpt_request_start() from any. `done` is called on the thread that ended the
- * request, with no lock held; what it is given belongs to that call.
+ * request, with no lock held; its arguments are good until it returns.
  */
 #ifndef CPT_RUNTIME_H
 #define CPT_RUNTIME_H
@@ -156,7 +156,7 @@ CPT_API void cpt_queue_executor_free(struct cpt_executor *executor);
 
 /* --- Requests --- */
 
-/* Told once that the request ended. What it borrows is good until it returns. */
+/* Called once, when the request has ended. What it borrows is good until it returns. */
 typedef void (*cpt_done_fn)(struct cpt_request *request, void *context);
 
 /* One request; see cpt_options_read(). */
@@ -177,27 +177,27 @@ struct cpt_request_options {
     const struct cpt_clock *clock; /* default: monotonic; not read unless traced */
     uint64_t arrival_ns;           /* of that clock; default: when it is started */
     unsigned attribution;          /* enum cpt_attribution of cpt_trace.h */
-    /* Traced requests also note how long no processor ran their steps: ‹off CPU› on the
-     * path. It costs two system calls a step. */
+    /* Traced requests also note how long their steps were off the CPU: ‹off CPU› on the
+     * path. Costs two system calls a step. */
     int measures_cpu;
-    /* From arrival_ns, or from the start if that is 0: then it ends as CPT_TIMEOUT,
-     * what is out is told to stop, and the sentence says what it waited for. The
-     * timeouts of its calls are no longer than what is left. 0: none. The executor
-     * needs timers. */
+    /* The deadline, from arrival_ns, or from the start if that is 0; 0: none. When it
+     * passes, the request ends as CPT_TIMEOUT, what is ongoing is told to stop, and the
+     * sentence says what the request waited for. The timeouts of its calls are no
+     * longer than what is left. The executor needs timers. */
     uint64_t timeout_ns;
 };
 
 /*
- * Starts a request. CPT_OK: `done` and `gone` have been or will be called, whatever
- * happens. CPT_NO_MEMORY, CPT_LIMIT at memory_bytes_max, CPT_INVALID: they will not.
+ * Starts a request. CPT_OK: `done` and `gone` have been or will be called, in any case.
+ * CPT_NO_MEMORY, CPT_LIMIT at memory_bytes_max, CPT_INVALID: they will not.
  */
 CPT_API cpt_status cpt_request_start(const struct cpt_request_options *options,
                                      struct cpt_error *error);
 
 /* --- Cancelling from outside --- */
 
-/* What is left of a request for whoever may have to cancel it. It keeps nothing of the
- * request alive, and outlives it. */
+/* A request as its starter may still cancel it. It keeps nothing of the request alive,
+ * and may outlive it. */
 struct cpt_request_handle;
 
 /* cpt_request_start() with a handle for it, which the caller frees. After an error
@@ -208,9 +208,9 @@ CPT_API cpt_status cpt_request_start_held(const struct cpt_request_options *opti
 
 /*
  * Ends the request as CPT_CANCELLED if it has not ended: `done` is called before this
- * returns, no task of it begins another step, and all that is out is told to stop (see
- * cpt_cancel() of cpt_graph.h). 1: it did. 0: the request had ended already; what goes
- * on behind its end goes on. From any thread, at any time, any number of times.
+ * returns, no task of it begins another step, and all that is ongoing is told to stop
+ * (see cpt_cancel() of cpt_graph.h). 1: it did. 0: the request had ended already; tasks
+ * that go on after its end go on. From any thread, at any time, any number of times.
  */
 CPT_API int cpt_request_cancel(struct cpt_request_handle *handle);
 
@@ -219,10 +219,10 @@ CPT_API void cpt_request_handle_free(struct cpt_request_handle *handle);
 
 /*
  * Starts a request and waits for its end on this thread. @output, which may be NULL,
- * gets a copy of the output (its bytes are the output value's); @path, which may be
- * NULL, the critical path if it is traced. `done` and `gone` are not called. When it
- * returns nothing of the request runs any more. Not from a task of the same pool: it
- * holds a worker; CPT_INVALID from within the inline executor.
+ * gets a copy of the output (as large as the output value); @path, which may be NULL,
+ * the critical path if it is traced. `done` and `gone` are not called. When it returns,
+ * nothing of the request runs any more. Not for tasks of the same pool, as it holds a
+ * worker; CPT_INVALID from within the inline executor.
  *
  * How the request ended, with the sentence of the task that failed in @error.
  */
@@ -251,7 +251,7 @@ CPT_API uint64_t cpt_request_latency_ns(struct cpt_request *request);
 CPT_API cpt_status cpt_request_path(struct cpt_request *request, struct cpt_path *path,
                                     struct cpt_error *error);
 
-/* --- Attributes: what the log shall say beside the path --- */
+/* --- Attributes: what the log says beside the path --- */
 
 /*
  * Notes an attribute: from any task, and in `done` until it returns. The last value of

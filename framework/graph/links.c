@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * links.c - the edges of a plan: no circles, which tasks run, who runs after whom
+ * links.c - the edges of a plan: no circles, which tasks run, which run after which
  *
  * Which tasks run without being started? Those that the output is made from, and those
  * that such a task, or one started on demand, needs: an input has to be on its way
@@ -215,7 +215,7 @@ static cpt_status take_links(struct cpti_build *build)
     return plan->first_tasks != NULL ? CPT_OK : CPT_NO_MEMORY;
 }
 
-/* Who runs after whom, and how a request begins. */
+/* Links each task to those that need it, and finds those that a request begins with. */
 static cpt_status link_tasks(struct cpti_build *build)
 {
     struct cpt_plan *plan = build->plan;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * names.c - names of tasks that outlive their plans, and names that are made up
+ * names.c - names of tasks that outlive their plans, and names that requests make up
  *
- * Whoever had the worker while a task queued may be of any plan, which may be gone when
- * the path is made. So names of tasks are numbered once for the process and never
- * forgotten. There are as many as programmers have written; of a program that makes
- * names up, those beyond NAMES_MAX have no number, and are nobody then.
+ * The occupant of a worker while a task queued may be of any plan, even of one that is
+ * gone when the path is made. So names of tasks are numbered once for the process and
+ * never forgotten. There are as many as programmers have written; if a program makes
+ * names up, those beyond NAMES_MAX have no number, and are shown as no occupant.
  *
  * Work elsewhere and components are named while a request runs. A name for each user or
  * each item would make every profile useless and a log large, so a plan has at most
- * CPT_PLAN_NAMES_MAX of them; whatever has yet another name is ‹other›.
+ * CPT_PLAN_NAMES_MAX of them; any further name is ‹other›.
  *
- * Threads: any; one lock, taken when a plan is made, when a walk wants a name and when
+ * Threads: any; one lock, taken when a plan is made, when a walk needs a name and when
  * a traced task names something.
  */
 #include "framework/pool/lock.h"

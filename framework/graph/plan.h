@@ -79,8 +79,8 @@ struct cpt_plan {
 uint32_t cpti_plan_slot(const struct cpt_plan *plan, const uint32_t *slots,
                         uint32_t count, const struct cpt_value *value);
 
-/* Compiles @graph, without what running it needs: see cpt_plan_new(), whose errors these
- * are. NULL after an error; destroy it with its components. */
+/* Compiles @graph, without what running it needs: see cpt_plan_new(), whose errors
+ * these are. NULL after an error; destroy it with its components. */
 struct cpt_plan *cpti_plan_compile(const struct cpt_graph *graph,
                                    const struct cpt_alloc *alloc,
                                    struct cpt_error *error);

@@ -13,7 +13,7 @@
  */
 #include "framework/run/blocks.h"
 
-#include "framework/run/subgraph.h"
+#include "framework/run/component.h"
 
 #include <assert.h>
 #include <stddef.h>

@@ -9,17 +9,17 @@ union front {
     max_align_t align;
 };
 
-/* Takes @more of the budget; 0: it has not so much. */
-static int reserve(struct cpti_budget *budget, size_t more)
+/* Takes @more of the budget; false: it has less. */
+static bool reserve(struct cpti_budget *budget, size_t more)
 {
     const size_t before =
         atomic_fetch_add_explicit(&budget->used_bytes, more, memory_order_relaxed);
 
     if (before <= budget->bytes_max && more <= budget->bytes_max - before) {
-        return 1;
+        return true;
     }
     (void)atomic_fetch_sub_explicit(&budget->used_bytes, more, memory_order_relaxed);
-    return 0;
+    return false;
 }
 
 static void give_back(struct cpti_budget *budget, size_t bytes)
@@ -64,16 +64,16 @@ void cpti_budget_init(struct cpti_budget *budget, const struct cpt_alloc *inner,
     atomic_init(&budget->used_bytes, 0);
 }
 
-/* --- One request's part --- */
+/* --- One request --- */
 
-int cpti_account_take(struct cpti_account *account, size_t more)
+bool cpti_account_take(struct cpti_account *account, size_t more)
 {
     if (!reserve(account->budget, more)) {
         atomic_store_explicit(&account->is_refused, 1, memory_order_relaxed);
-        return 0;
+        return false;
     }
     (void)atomic_fetch_add_explicit(&account->bytes, more, memory_order_relaxed);
-    return 1;
+    return true;
 }
 
 static void *resize_in_account(void *context, void *memory, size_t bytes)
@@ -86,8 +86,8 @@ static void *resize_in_account(void *context, void *memory, size_t bytes)
     return account->inner->resize(account->inner->context, memory, bytes);
 }
 
-int cpti_account_open(struct cpti_account *account, struct cpti_budget *budget,
-                      const struct cpt_alloc *inner, size_t bytes)
+bool cpti_account_open(struct cpti_account *account, struct cpti_budget *budget,
+                       const struct cpt_alloc *inner, size_t bytes)
 {
     account->alloc = (struct cpt_alloc){resize_in_account, account};
     account->inner = inner;
@@ -101,4 +101,39 @@ void cpti_account_close(struct cpti_account *account)
 {
     give_back(account->budget,
               atomic_load_explicit(&account->bytes, memory_order_relaxed));
+}
+
+/* --- A request and its components --- */
+
+static void *resize_in_quota(void *context, void *memory, size_t bytes)
+{
+    struct cpti_quota *quota = context;
+
+    if (bytes != 0) {
+        const size_t before =
+            atomic_fetch_add_explicit(&quota->bytes, bytes, memory_order_relaxed);
+        const bool fits =
+            before <= quota->bytes_max && bytes <= quota->bytes_max - before;
+
+        if (!fits ||
+            (quota->account != NULL && !cpti_account_take(quota->account, bytes))) {
+            (void)atomic_fetch_sub_explicit(&quota->bytes, bytes, memory_order_relaxed);
+            if (!fits) {
+                atomic_store_explicit(&quota->is_full, 1, memory_order_relaxed);
+            }
+            return NULL;
+        }
+    }
+    return quota->inner->resize(quota->inner->context, memory, bytes);
+}
+
+void cpti_quota_init(struct cpti_quota *quota, const struct cpt_alloc *inner,
+                     struct cpti_account *account, size_t bytes_max, size_t bytes)
+{
+    quota->alloc = (struct cpt_alloc){resize_in_quota, quota};
+    quota->inner = inner;
+    quota->account = account;
+    quota->bytes_max = bytes_max;
+    atomic_init(&quota->bytes, bytes);
+    atomic_init(&quota->is_full, 0);
 }

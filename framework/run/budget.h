@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * budget.h - memory that many requests share, with a limit for all of them together
+ * budget.h - limits of memory: of many requests, of one, of one with its components
  *
- * An allocator before another one, which counts what is out. Beyond the limit it says
- * that there is none, as an allocator may at any time. Each block carries its size in
- * front of it.
+ *      budget    what the requests of a service may take together
+ *      account   what one request has taken of it
+ *      quota     what a request and its components may take together
+ *
+ * Each is an allocator in front of another one that counts. Beyond the limit it returns
+ * NULL, as an allocator may at any time. A budget puts the size in front of each block.
  *
  * Threads: any.
  */
@@ -15,6 +18,7 @@
 #include "cpt/cpt_alloc.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct cpti_budget {
@@ -25,9 +29,9 @@ struct cpti_budget {
 };
 
 /*
- * What one request takes of a budget while its blocks, which outlive it, belong to
- * somebody else: an allocator for its arena, which counts what it hands out and never
- * what comes back. All is given back at once.
+ * What one request has taken of a budget, while the blocks, which outlive it, belong to
+ * another allocator: for the arena of the request. It counts what it hands out and
+ * never what comes back. All is given back at once.
  */
 struct cpti_account {
     struct cpt_alloc alloc; /* for the arena */
@@ -35,27 +39,48 @@ struct cpti_account {
     struct cpti_budget *budget;
     atomic_size_t bytes; /* relaxed */
     atomic_int
-        is_refused; /* relaxed; the budget had not so much for it, once at least */
+        is_refused; /* relaxed; the budget had too little for it, at least once */
 };
 
-/* Opens @account with @bytes that are there already. 0: that is too much. */
-int cpti_account_open(struct cpti_account *account, struct cpti_budget *budget,
-                      const struct cpt_alloc *inner, size_t bytes);
+/* Opens @account with @bytes that are taken already. false: the budget has less. */
+bool cpti_account_open(struct cpti_account *account, struct cpti_budget *budget,
+                       const struct cpt_alloc *inner, size_t bytes);
 
-/* @more of @account, for whoever allocates himself. 0: that is too much. */
-int cpti_account_take(struct cpti_account *account, size_t more);
+/* Takes @more that is allocated elsewhere. false: the budget has less. */
+bool cpti_account_take(struct cpti_account *account, size_t more);
 
-/* Gives all back. Nobody allocates by it any more. */
+/* Gives all back. The account is not used for allocating any more. */
 void cpti_account_close(struct cpti_account *account);
 
 /* @inner NULL: malloc's. */
 void cpti_budget_init(struct cpti_budget *budget, const struct cpt_alloc *inner,
                       size_t bytes_max);
 
-/* 1: @account was told that there is no more, be it for the first bytes. */
-static inline int cpti_account_is_refused(const struct cpti_account *account)
+/* Whether the budget had too little for @account, even for the first bytes. */
+static inline bool cpti_account_is_refused(const struct cpti_account *account)
 {
-    return atomic_load_explicit(&account->is_refused, memory_order_relaxed);
+    return atomic_load_explicit(&account->is_refused, memory_order_relaxed) != 0;
+}
+
+/* What a request and its components may take together. It never counts down, since
+ * nothing of them is freed before the end. */
+struct cpti_quota {
+    struct cpt_alloc alloc; /* for the components, and the arena of the request */
+    const struct cpt_alloc *inner;
+    struct cpti_account *account; /* of the request, or NULL */
+    size_t bytes_max;
+    atomic_size_t bytes;  /* relaxed: a count */
+    atomic_uchar is_full; /* relaxed: it has refused once */
+};
+
+/* @bytes are taken already. */
+void cpti_quota_init(struct cpti_quota *quota, const struct cpt_alloc *inner,
+                     struct cpti_account *account, size_t bytes_max, size_t bytes);
+
+/* Whether the limit was reached. Once it was, it always is. */
+static inline bool cpti_quota_is_full(const struct cpti_quota *quota)
+{
+    return atomic_load_explicit(&quota->is_full, memory_order_relaxed) != 0;
 }
 
 #endif

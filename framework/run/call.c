@@ -3,7 +3,7 @@
 /* call.c - replies decoded for the walk, and what is counted of calls; see call.h */
 #include "framework/run/call.h"
 
-#include "framework/run/subgraph.h"
+#include "framework/run/run.h"
 #include "wire/cpt_metadata.h"
 
 static cpt_status open_reply(const struct cpt_alloc *alloc, struct cpt_trace_call *call,

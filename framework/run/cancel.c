@@ -1,105 +1,107 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * cancel.c - telling whatever works for a request that nobody wants it any more
+ * cancel.c - telling what is ongoing for a request that its result is not wanted
  *
- *      cpt_cancel()                  the task that started it   \
- *      a deadline of a wait          gives it up                 > ends at once, is
- * told the request fails             all that is out            /
+ *      cpt_cancel()            by the task that started it   \
+ *      a timeout of a wait     gives it up                    > ends at once, is told
+ *      the request fails       all that is ongoing           /
  *
- * Ending and telling are two things. A pending that is cancelled has ended at once, for
- * its task; whoever works for it is then told, without the lock, and still completes it
- * exactly once, some time: until then it holds its reference to the request, so that
- * its memory stays. What it completes with is dropped.
+ * To end and to tell are two things. A pending that is cancelled ends at once, for its
+ * task. What completes it is then told, without the lock, and still completes it
+ * exactly once, at some time. Until then it holds its reference, so that the memory of
+ * the request stays. What it completes with is dropped.
  *
- * What was told may be ending just then, on another thread. That is why whoever can be
- * told must look by himself whether there is still something to stop, in memory that
- * lives as long as the request.
+ * What is told may be ending at that moment, on another thread. So what can be told
+ * must check by itself whether there is still something to stop, in memory that lives
+ * as long as the request.
  *
  * What a task has started and never waited for is not told when the request ends well:
- * to be forgotten is what it was started for.
+ * it was started to go on by itself.
  */
 #include "framework/run/cancel.h"
 
 #include "framework/run/call.h"
+#include "framework/run/pending.h"
 #include "framework/run/recording.h"
 
 #include <assert.h>
-#include <stddef.h>
 
 /* --- The list. Lock held. --- */
 
-void cpti_outside_add(struct cpt_request *request, struct cpti_outside *outside)
+void cpti_cancellable_add(struct cpt_request *request,
+                          struct cpti_cancellable *cancellable)
 {
-    assert(outside->tell != NULL && !outside->is_listed);
-    outside->is_listed = 1;
-    outside->previous = NULL;
-    outside->next = request->outside;
-    if (outside->next != NULL) {
-        outside->next->previous = outside;
+    assert(cancellable->cancel != NULL && !cancellable->is_listed);
+    cancellable->is_listed = true;
+    cancellable->previous = NULL;
+    cancellable->next = request->cancellables;
+    if (cancellable->next != NULL) {
+        cancellable->next->previous = cancellable;
     }
-    request->outside = outside;
+    request->cancellables = cancellable;
 }
 
-int cpti_outside_remove(struct cpt_request *request, struct cpti_outside *outside)
+bool cpti_cancellable_remove(struct cpt_request *request,
+                             struct cpti_cancellable *cancellable)
 {
-    if (!outside->is_listed) {
-        return 0;
+    if (!cancellable->is_listed) {
+        return false;
     }
-    outside->is_listed = 0;
-    *(outside->previous != NULL ? &outside->previous->next : &request->outside) =
-        outside->next;
-    if (outside->next != NULL) {
-        outside->next->previous = outside->previous;
+    cancellable->is_listed = false;
+    *(cancellable->previous != NULL ? &cancellable->previous->next
+                                    : &request->cancellables) = cancellable->next;
+    if (cancellable->next != NULL) {
+        cancellable->next->previous = cancellable->previous;
     }
-    return 1;
+    return true;
 }
 
-struct cpti_outside *cpti_outside_take(struct cpt_request *request,
-                                       struct cpti_outside *outside,
-                                       struct cpti_outside *chain)
+struct cpti_cancellable *cpti_cancellable_take(struct cpt_request *request,
+                                               struct cpti_cancellable *cancellable,
+                                               struct cpti_cancellable *chain)
 {
-    if (!cpti_outside_remove(request, outside)) {
+    if (!cpti_cancellable_remove(request, cancellable)) {
         return chain;
     }
-    outside->next = chain;
-    return outside;
+    cancellable->next = chain;
+    return cancellable;
 }
 
 /* --- Telling --- */
 
-void cpti_outside_tell(struct cpti_outside *chain)
+void cpti_cancellable_cancel_all(struct cpti_cancellable *chain)
 {
     while (chain != NULL) {
-        struct cpti_outside *next = chain->next; /* it may be listed no more, ever */
+        struct cpti_cancellable *next = chain->next; /* it may be freed by being told */
 
-        chain->tell(chain);
+        chain->cancel(chain);
         chain = next;
     }
 }
 
-void cpti_request_cancel_works(struct cpt_request *request)
+void cpti_request_cancel_ongoing(struct cpt_request *request)
 {
-    struct cpti_outside *chain = NULL;
+    struct cpti_cancellable *chain = NULL;
     cpt_status status = CPT_OK;
 
     cpti_lock_take(&request->lock);
     status = request->status == CPT_TIMEOUT ? CPT_TIMEOUT : CPT_CANCELLED;
-    while (request->outside != NULL) {
-        struct cpti_outside *outside = request->outside;
+    while (request->cancellables != NULL) {
+        struct cpti_cancellable *cancellable = request->cancellables;
 
-        if (outside->pending != NULL) {
-            cpti_pending_drop(outside->pending, status);
-            cpti_call_given_up(outside->pending);
+        if (cancellable->pending != NULL) {
+            cpti_pending_drop(cancellable->pending, status);
+            cpti_call_given_up(cancellable->pending);
         }
-        chain = cpti_outside_take(request, outside, chain);
+        chain = cpti_cancellable_take(request, cancellable, chain);
     }
     cpti_lock_release(&request->lock);
-    cpti_outside_tell(chain);
+    cpti_cancellable_cancel_all(chain);
 }
 
-/* The task that @pending stands for, if it waits and nobody else can want what it
- * gives. Lock held. */
+/* The task that @pending stands for, if it waits and nothing else can want what it
+ * gives; else NULL. Lock held. */
 static struct cpt_task *stranded_task(const struct cpt_pending *pending)
 {
     const struct cpt_request *request = pending->request;
@@ -114,17 +116,17 @@ static struct cpt_task *stranded_task(const struct cpt_pending *pending)
         return NULL;
     }
     task = cpti_waiting_task(request, pending->stands_for - 1);
-    return task != NULL && task->blocked == NULL ? task : NULL;
+    return task != NULL && task->wait == NULL ? task : NULL;
 }
 
-/* A task that nobody wants ends where it waits. What it has started is put, dropped,
- * before @dropped. Lock held. */
+/* Ends a stranded task where it waits. Puts what it has started, dropped, before
+ * @dropped. Lock held. */
 static struct cpt_pending *end_stranded(struct cpt_task *task,
                                         struct cpt_pending *dropped,
-                                        struct cpti_outside **chain)
+                                        struct cpti_cancellable **chain)
 {
     cpti_waiting_remove(task);
-    *chain = cpti_task_take_deadline(task, *chain);
+    *chain = cpti_task_take_timeout(task, *chain);
     atomic_store_explicit(&task->request->progress[task->number].outcome, CPT_CANCELLED,
                           memory_order_release);
     while (task->oldest != NULL) {
@@ -137,16 +139,17 @@ static struct cpt_pending *end_stranded(struct cpt_task *task,
     return dropped;
 }
 
-/* Ends @pending and what works for it, also that of tasks that were started for it.
- * Lock held. Whoever is to be told; in *@woken the task that waited for it, or NULL. */
-static struct cpti_outside *cancel_all_below(struct cpt_pending *pending,
-                                             uint64_t now_ns, struct cpt_task **woken)
+/* Ends @pending, and what is ongoing for it or for tasks that were started for it. What
+ * is to be told; in *@woken the task that waited for @pending, or NULL. Lock held. */
+static struct cpti_cancellable *
+cancel_all_below(struct cpt_pending *pending, uint64_t now_ns, struct cpt_task **woken)
 {
     struct cpt_request *request = pending->request;
-    struct cpti_outside *chain = cpti_outside_take(request, &pending->outside, NULL);
+    struct cpti_cancellable *chain =
+        cpti_cancellable_take(request, &pending->cancellable, NULL);
 
     *woken = NULL;
-    if (pending->owner->is_waiting) { /* we are another thread: cpt_mutex_release() */
+    if (pending->task->is_waiting) { /* this is another thread: cpt_mutex_release() */
         *woken = cpti_pending_end(pending, CPT_CANCELLED, now_ns);
     } else {
         cpti_pending_drop(pending, CPT_CANCELLED);
@@ -157,7 +160,7 @@ static struct cpti_outside *cancel_all_below(struct cpt_pending *pending,
 
         pending->next = NULL;
         cpti_call_given_up(pending);
-        chain = cpti_outside_take(request, &pending->outside, chain);
+        chain = cpti_cancellable_take(request, &pending->cancellable, chain);
         pending = task != NULL ? end_stranded(task, rest, &chain) : rest;
     }
     return chain;
@@ -166,132 +169,26 @@ static struct cpti_outside *cancel_all_below(struct cpt_pending *pending,
 void cpt_cancel(struct cpt_pending *pending)
 {
     struct cpt_request *request = NULL;
-    struct cpti_outside *chain = NULL;
+    struct cpti_cancellable *chain = NULL;
     struct cpt_task *woken = NULL;
     uint64_t now_ns = 0;
 
     if (pending == NULL) {
         return;
     }
-    request = cpti_pending_request(pending);
+    request = pending->request;
     now_ns = cpti_record_now(request);
     cpti_lock_take(&request->lock);
     if (pending->status == CPT_WAITING) {
         chain = cancel_all_below(pending, now_ns, &woken);
     }
     cpti_lock_release(&request->lock);
-    /* First: what is told may give back the last reference but the request's own. */
+    /* Woken first: what is told may give back the last reference but the request's. */
     cpti_task_wake(woken);
-    cpti_outside_tell(chain);
+    cpti_cancellable_cancel_all(chain);
 }
-
-/* --- Requests, from outside --- */
 
 int cpt_task_is_cancelled(struct cpt_task *task)
 {
     return atomic_load_explicit(&task->request->is_stopped, memory_order_relaxed) != 0;
-}
-
-/* Another reference, for somebody who has none: only while somebody else has one beside
- * the request's own, else it is just ending for want of them. */
-static int try_to_hold(struct cpt_request *request)
-{
-    uint_least32_t count =
-        atomic_load_explicit(&request->reference_count, memory_order_relaxed);
-
-    while ((count & ~CPTI_OWN_REFERENCE) != 0) {
-        if (atomic_compare_exchange_weak_explicit(&request->reference_count, &count,
-                                                  count + 1, memory_order_relaxed,
-                                                  memory_order_relaxed)) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-int cpti_request_cancel(struct cpt_request *request)
-{
-    int is_first = 0;
-
-    if (!try_to_hold(request)) {
-        return 0;
-    }
-    is_first = cpti_request_end(request, CPT_CANCELLED, NULL);
-    cpti_request_release(request);
-    return is_first;
-}
-
-struct cpt_request_handle {
-    const struct cpt_alloc *alloc;
-    struct cpti_lock lock;       /* guards those below */
-    struct cpt_request *request; /* NULL: it is gone */
-    unsigned owner_count;        /* whoever was given it, and the request */
-};
-
-struct cpt_request_handle *cpti_handle_new(struct cpt_request *request,
-                                           const struct cpt_alloc *alloc)
-{
-    struct cpt_request_handle *handle = cpt_alloc_zeroed(alloc, sizeof *handle);
-
-    if (handle != NULL) {
-        handle->alloc = alloc;
-        handle->request = request;
-        handle->owner_count = 2;
-        cpti_lock_init(&handle->lock, CPTI_RANK_HANDLE);
-        request->handle = handle;
-        cpti_request_share(request);
-    }
-    return handle;
-}
-
-static void drop_handle(struct cpt_request_handle *handle, int is_request)
-{
-    int is_last = 0;
-
-    cpti_lock_take(&handle->lock);
-    if (is_request) {
-        handle->request = NULL;
-    }
-    is_last = --handle->owner_count == 0;
-    cpti_lock_release(&handle->lock);
-    if (is_last) {
-        cpti_lock_deinit(&handle->lock);
-        cpt_alloc_free(handle->alloc, handle);
-    }
-}
-
-void cpti_handle_detach(struct cpt_request *request)
-{
-    if (request->handle != NULL) {
-        drop_handle(request->handle, 1);
-        request->handle = NULL;
-    }
-}
-
-void cpt_request_handle_free(struct cpt_request_handle *handle)
-{
-    if (handle != NULL) {
-        drop_handle(handle, 0);
-    }
-}
-
-int cpt_request_cancel(struct cpt_request_handle *handle)
-{
-    struct cpt_request *request = NULL;
-    int is_first = 0;
-
-    /* The request cannot go while we have the lock: it would have to detach. */
-    cpti_lock_take(&handle->lock);
-    request = handle->request;
-    if (request != NULL && !try_to_hold(request)) {
-        request = NULL;
-    }
-    cpti_lock_release(&handle->lock);
-    /* From here on the handle may be freed by what the end of the request calls. */
-    if (request == NULL) {
-        return 0;
-    }
-    is_first = cpti_request_end(request, CPT_CANCELLED, NULL);
-    cpti_request_release(request);
-    return is_first;
 }

@@ -1,119 +1,112 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * deadline.c - how long a request may take, and what to say if it took longer
+ * deadline.c - how long a request may take, and what held it up if it took longer
  *
- * The deadline of a request is one timer. It bounds what is called meanwhile: a call's
- * timeout is no longer than what is left, and the callee is told, so that nobody works
- * for an answer that comes too late. When it fires first, the request ends, although
- * its tasks have not.
+ * The deadline of a request is one timer. It bounds what is called meanwhile: the
+ * timeout of a call is no longer than what is left, and the callee is told, so that no
+ * service works for an answer that comes too late. If the timer fires first, the
+ * request ends, although its tasks have not.
  *
- * What held it up is then found from the output: down over inputs that have not come
- * and waits for other tasks, to a task that runs, or that waits for something outside:
+ * What held it up is then found from the output: down over inputs that have not arrived
+ * and waits for other tasks, to a task that runs, or that waits for something
+ * elsewhere:
  *
  *      output <- render, not begun <- rank, waits for <- index, waits for "B: Lookup"
  *
- * That task takes the place of the one that would have answered, and what it waits for
- * is ‹timeout› on the path: a blind spot that names the callee.
+ * That task takes the place of the one that would have answered. What it waits for is
+ * ‹timeout› on the path: a blind spot that names the callee.
  */
-#include "framework/run/call.h"
+#include "framework/run/deadline.h"
+
+#include "cpt/container.h"
+#include "framework/run/pending.h"
 #include "framework/run/recording.h"
 
-#include <stddef.h>
 #include <stdio.h>
 
-/* What somebody else may ask for at most. */
+/* The longest time that a caller may allow. */
 #define TIMEOUT_NS_MAX (UINT64_C(86400) * 1000000000)
 
-/* The timer of a request. In its arena; holds a reference to it until it fired or was
- * cancelled. */
-struct cpti_limit {
+/* The timer of a request. In its arena; holds a reference to it until it has fired or
+ * was cancelled. */
+struct cpti_deadline {
     struct cpt_timer timer;
-    struct cpti_outside outside; /* listed while the request has not ended */
+    struct cpti_cancellable cancellable; /* listed while the request has not ended */
     struct cpt_request *request;
 };
 
 /* --- The timer --- */
 
-static void fire_limit(struct cpt_timer *timer)
+static bool unlist(struct cpt_request *request, struct cpti_deadline *deadline)
 {
-    struct cpti_limit *limit =
-        (struct cpti_limit *)((char *)timer - offsetof(struct cpti_limit, timer));
-    struct cpt_request *request = limit->request;
+    bool was_listed = false;
 
     cpti_lock_take(&request->lock);
-    (void)cpti_outside_remove(request, &limit->outside);
+    was_listed = cpti_cancellable_remove(request, &deadline->cancellable);
     cpti_lock_release(&request->lock);
+    return was_listed;
+}
+
+static void fire_deadline(struct cpt_timer *timer)
+{
+    struct cpti_deadline *deadline = CPTI_CONTAINER(timer, struct cpti_deadline, timer);
+    struct cpt_request *request = deadline->request;
+
+    (void)unlist(request, deadline);
     (void)cpti_request_end(request, CPT_TIMEOUT, NULL);
     cpti_request_release(request);
 }
 
-static void cancel_limit(struct cpti_limit *limit)
+static void cancel_deadline(struct cpti_cancellable *cancellable)
 {
-    struct cpt_executor *executor = limit->request->executor;
+    struct cpti_deadline *deadline =
+        CPTI_CONTAINER(cancellable, struct cpti_deadline, cancellable);
 
-    if (executor->cancel(executor, &limit->timer)) {
-        cpti_request_release(limit->request);
-    }
+    cpti_timer_cancel(deadline->request, &deadline->timer);
 }
 
-static void tell_limit(struct cpti_outside *outside)
-{
-    cancel_limit(
-        (struct cpti_limit *)((char *)outside - offsetof(struct cpti_limit, outside)));
-}
-
-cpt_status cpti_limit_begin(struct cpt_request *request, uint64_t timeout_ns,
-                            uint64_t arrival_ns, struct cpt_error *error)
+cpt_status cpti_deadline_begin(struct cpt_request *request, uint64_t timeout_ns,
+                               uint64_t arrival_ns, struct cpt_error *error)
 {
     struct cpt_executor *executor = request->executor;
     const uint64_t now_ns = cpt_clock_now_ns(request->clock);
     const uint64_t begin_ns =
         arrival_ns != 0 && arrival_ns < now_ns ? arrival_ns : now_ns;
-    struct cpti_limit *limit = cpt_arena_take(&request->arena, sizeof *limit);
+    struct cpti_deadline *deadline = cpt_arena_take(&request->arena, sizeof *deadline);
     cpt_status status = CPT_OK;
 
-    if (limit == NULL) {
+    if (deadline == NULL) {
         return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a deadline");
     }
     request->deadline_ns =
         timeout_ns < UINT64_MAX - begin_ns ? begin_ns + timeout_ns : UINT64_MAX;
-    limit->request = request;
-    limit->timer.fire = fire_limit;
-    limit->outside.tell = tell_limit;
-    request->limit = limit;
+    deadline->request = request;
+    deadline->timer.fire = fire_deadline;
+    deadline->cancellable.cancel = cancel_deadline;
+    request->deadline = deadline;
     cpti_request_share(request);
-    /* Listed first, as it may fire before this returns. Nobody else runs yet. */
+    /* Listed first, as it may fire before this returns. Nothing else runs yet. */
     cpti_lock_take(&request->lock);
-    cpti_outside_add(request, &limit->outside);
+    cpti_cancellable_add(request, &deadline->cancellable);
     cpti_lock_release(&request->lock);
     cpti_request_hold(request);
     status =
-        executor->after(executor, &limit->timer, cpti_request_remaining_ns(request));
+        executor->after(executor, &deadline->timer, cpti_request_remaining_ns(request));
     if (status == CPT_OK) {
         return CPT_OK;
     }
-    cpti_lock_take(&request->lock);
-    (void)cpti_outside_remove(request, &limit->outside);
-    cpti_lock_release(&request->lock);
-    request->limit = NULL;
+    (void)unlist(request, deadline);
+    request->deadline = NULL;
     (void)atomic_fetch_sub_explicit(&request->reference_count, 1, memory_order_relaxed);
     return cpt_error_set(error, status, 0, "executor \"%s\" cannot set a timer: %s",
                          executor->name, cpt_status_sentence(status));
 }
 
-void cpti_limit_end(struct cpt_request *request)
+void cpti_deadline_end(struct cpt_request *request)
 {
-    int was_listed = 0;
-
-    if (request->limit == NULL) {
-        return;
-    }
-    cpti_lock_take(&request->lock);
-    was_listed = cpti_outside_remove(request, &request->limit->outside);
-    cpti_lock_release(&request->lock);
-    if (was_listed) {
-        cancel_limit(request->limit);
+    if (request->deadline != NULL && unlist(request, request->deadline)) {
+        cpti_timer_cancel(request, &request->deadline->timer);
     }
 }
 
@@ -135,7 +128,7 @@ uint64_t cpt_task_remaining_ns(struct cpt_task *task)
 
 /* --- What held it up. Lock held. --- */
 
-/* What @task waits for: of its wait the oldest; NULL if it does not wait. */
+/* The oldest pending of the wait of @task; NULL if it does not wait. */
 static struct cpt_pending *awaited(const struct cpt_task *task)
 {
     struct cpt_pending *pending = task->is_waiting ? task->oldest : NULL;
@@ -146,8 +139,7 @@ static struct cpt_pending *awaited(const struct cpt_task *task)
     return pending;
 }
 
-/* The first input of task @number that has not come, as the task that gives it, or
- * CPTI_NO_TASK. */
+/* The task that gives the first missing input of task @number, or CPTI_NO_TASK. */
 static uint32_t missing_giver(const struct cpt_request *request, uint32_t number)
 {
     const struct cpti_plan_task *plan = &request->plan->tasks[number];
@@ -164,14 +156,14 @@ static uint32_t missing_giver(const struct cpt_request *request, uint32_t number
     return CPTI_NO_TASK;
 }
 
-/* The number of the task that holds the output up; if it waits, in *@task, and what it
- * waits for in *@pending. */
+/* The number of the task that holds the output up; if it waits, the task is in *@task
+ * and what it waits for in *@pending. */
 static uint32_t find_holder(struct cpt_request *request, struct cpt_task **task,
                             struct cpt_pending **pending)
 {
     uint32_t number = request->plan->output_task;
 
-    /* A graph has no circles, but each step may be both a need and a wait. */
+    /* A graph has no circles, but each edge may be both a need and a wait. */
     for (uint32_t i = 0;; i++) {
         uint32_t next = 0;
 
@@ -186,8 +178,8 @@ static uint32_t find_holder(struct cpt_request *request, struct cpt_task **task,
     }
 }
 
-/* Puts task @number, which held the request up, where the one that answers would stand.
- */
+/* Puts task @number, which held the request up, in the place of the one that
+ * answers. */
 static void note_holder(struct cpt_request *request, uint32_t number,
                         struct cpt_task *task, const struct cpt_pending *pending,
                         cpt_status status)
@@ -209,11 +201,11 @@ static void note_holder(struct cpt_request *request, uint32_t number,
         call->arrive_ns = now_ns;
         call->reason = CPT_REASON_FAILED;
     }
-    cpti_waiting_remove(task); /* nobody wakes it */
+    cpti_waiting_remove(task); /* it is never woken */
     cpti_record_release(task, call, 0, now_ns);
 }
 
-/* What to call it in a sentence; without a trace, only a call has a name that lasts. */
+/* Its name in a sentence. Without a trace only calls have a name that lasts. */
 static struct cpt_bytes name_of(const struct cpt_pending *pending)
 {
     return pending->call != NULL && pending->call->name.bytes != 0 ? pending->call->name
@@ -221,7 +213,7 @@ static struct cpt_bytes name_of(const struct cpt_pending *pending)
                                    : cpt_bytes_of("work elsewhere");
 }
 
-const char *cpti_request_break_off(struct cpt_request *request, cpt_status status)
+const char *cpti_deadline_blame(struct cpt_request *request, cpt_status status)
 {
     struct cpt_pending *pending = NULL;
     struct cpt_task *task = NULL;

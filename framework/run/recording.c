@@ -3,16 +3,16 @@
 /*
  * recording.c - what the walk sees of a request
  *
- * While a request runs, a task notes 32 bytes: when it began and ended, and who brought
- * its last input. The walk wants more, but only of the tasks that it comes to: for
- * those a *stub* is made, which it opens. A task that has waited has its stub from then
- * on, as its awaits and calls point at it.
+ * While a request runs, a task notes 32 bytes: when it began and ended, and which task
+ * brought its last input. The walk needs more, but only of the tasks that it comes to:
+ * for those a *trace* is made, which it opens. A task that has waited has its trace
+ * from then on, since its awaits and calls point at it.
  *
  *      records  [ t0 | t1 | t2 | t3 | ... ]      of all tasks
  *                  ^         ^
- *      stubs      [t0] <--- [t2] <- answered_by  made as the walk comes to them
+ *      traces     [t0] <--- [t2] <- answered_by  made as the walk comes to them
  *
- * What is not noted is worked out here: the ready time of a task is the end of who
+ * What is not noted is worked out here: a task was ready at the end of the task that
  * brought its last input; the margin of a join is from the latest of the other inputs,
  * whose ends were noted before they were counted.
  */
@@ -24,41 +24,42 @@
 struct walk {
     struct cpt_request *request;
     struct cpt_arena arena; /* of the stubs that it makes */
-    struct cpti_stub **stubs;
-    size_t stub_count;
-    size_t stub_capacity;
+    struct cpti_task_trace **traces;
+    size_t trace_count;
+    size_t trace_capacity;
 };
 
-/* The walk knows @stub from now on. */
-static cpt_status add_stub(struct walk *walk, struct cpti_stub *stub)
+/* The walk knows @traced from now on. */
+static cpt_status add_trace(struct walk *walk, struct cpti_task_trace *traced)
 {
     const cpt_status status = cpt_alloc_grow(
-        walk->request->alloc, (void **)&walk->stubs, &walk->stub_capacity,
-        walk->stub_count + 1, CPT_GRAPH_TASKS_MAX, sizeof(struct cpti_stub *));
+        walk->request->alloc, (void **)&walk->traces, &walk->trace_capacity,
+        walk->trace_count + 1, CPT_GRAPH_TASKS_MAX, sizeof(struct cpti_task_trace *));
 
     if (status == CPT_OK) {
-        walk->stubs[walk->stub_count++] = stub;
-        walk->request->records[stub->number].stub = (uint16_t)walk->stub_count;
+        walk->traces[walk->trace_count++] = traced;
+        walk->request->records[traced->number].trace_index =
+            (uint16_t)walk->trace_count;
     }
     return status;
 }
 
-/* The stub of task @number, not yet opened if it is new, or NULL. */
-static struct cpt_trace_task *stub_of(struct walk *walk, uint32_t number)
+/* The trace of task @number, not yet opened if it is new, or NULL. */
+static struct cpt_trace_task *trace_of(struct walk *walk, uint32_t number)
 {
-    const uint16_t known = walk->request->records[number].stub;
-    struct cpti_stub *stub = NULL;
+    const uint16_t known = walk->request->records[number].trace_index;
+    struct cpti_task_trace *traced = NULL;
 
     if (known != 0) {
-        return &walk->stubs[known - 1]->task;
+        return &walk->traces[known - 1]->task;
     }
-    stub = cpt_arena_take(&walk->arena, sizeof *stub);
-    if (stub == NULL) {
+    traced = cpt_arena_take(&walk->arena, sizeof *traced);
+    if (traced == NULL) {
         return NULL;
     }
-    stub->number = number;
-    stub->task.source = stub;
-    return add_stub(walk, stub) == CPT_OK ? &stub->task : NULL;
+    traced->number = number;
+    traced->task.source = traced;
+    return add_trace(walk, traced) == CPT_OK ? &traced->task : NULL;
 }
 
 static uint64_t end_of(const struct cpt_request *request, uint32_t number)
@@ -85,16 +86,15 @@ static uint64_t runner_up_of(const struct cpt_request *request, uint32_t number,
     return runner_up_ns;
 }
 
-/* When task @number began; 0: it queues, and what else its record says is not known
- * yet. */
+/* When task @number began; 0: it queues, and its record is not complete. */
 static uint64_t start_of(const struct cpt_request *request, uint32_t number)
 {
     return atomic_load_explicit(&request->records[number].start_ns,
                                 memory_order_acquire);
 }
 
-/* The number + 1 of who brought the last input of task @number, or started it. Of one
- * that queues as the request ends, whoever came last by the time. */
+/* The number + 1 of the task that brought the last input of task @number, or started
+ * it. If that still queues as the request ends, the one whose end is the latest. */
 static uint32_t unblocker_of(const struct cpt_request *request, uint32_t number,
                              const struct cpti_demand *demand)
 {
@@ -120,21 +120,21 @@ static uint32_t unblocker_of(const struct cpt_request *request, uint32_t number,
     return unblocker;
 }
 
-/* Who made the task ready, and when, by what margin. */
-static cpt_status open_beginning(struct walk *walk, struct cpti_stub *stub)
+/* What made the task ready, when, and by what margin. */
+static cpt_status open_beginning(struct walk *walk, struct cpti_task_trace *traced)
 {
     const struct cpt_request *request = walk->request;
-    const uint32_t number = stub->number;
+    const uint32_t number = traced->number;
     const struct cpti_demand *demand = request->plan->tasks[number].is_startable
                                            ? cpti_request_demand(request, number)
                                            : NULL;
     const uint32_t unblocker = unblocker_of(request, number, demand);
-    struct cpt_trace_task *task = &stub->task;
+    struct cpt_trace_task *task = &traced->task;
     uint64_t runner_up_ns = 0;
-    int is_by_start = 0;
+    bool is_by_start = false;
 
     if (demand != NULL && demand->starter != 0) {
-        task->starter = stub_of(walk, demand->starter - 1);
+        task->starter = trace_of(walk, demand->starter - 1);
         if (task->starter == NULL) {
             return CPT_NO_MEMORY;
         }
@@ -147,7 +147,7 @@ static cpt_status open_beginning(struct walk *walk, struct cpti_stub *stub)
         return CPT_OK;
     }
     task->begin = CPT_BEGIN_TASK;
-    task->unblocker = stub_of(walk, unblocker - 1);
+    task->unblocker = trace_of(walk, unblocker - 1);
     task->ready_ns = is_by_start ? demand->started_ns : end_of(request, unblocker - 1);
     runner_up_ns = runner_up_of(request, number, unblocker - 1);
     if (demand != NULL && !is_by_start && demand->started_ns > runner_up_ns) {
@@ -160,26 +160,26 @@ static cpt_status open_beginning(struct walk *walk, struct cpti_stub *stub)
     return task->unblocker != NULL ? CPT_OK : CPT_NO_MEMORY;
 }
 
-/* Who released the waits of a task, and who had the worker then. 0: no memory. */
-static int open_awaits(struct walk *walk, struct cpti_stub *stub)
+/* What ended the waits of a task, and the occupants of its worker. false: no memory. */
+static bool open_awaits(struct walk *walk, struct cpti_task_trace *traced)
 {
-    struct cpt_trace_await *await = stub->task.last_await;
+    struct cpt_trace_await *await = traced->task.last_await;
 
     for (; await != NULL; await = await->previous) {
         const struct cpti_await *own = (const struct cpti_await *)await;
 
-        if (await == &stub->lost) {
+        if (await == &traced->lost) {
             continue;
         }
         await->occupant = cpti_task_name(own->occupant);
         if (own->released_by != 0) {
-            await->task = stub_of(walk, own->released_by - 1);
+            await->task = trace_of(walk, own->released_by - 1);
             if (await->task == NULL) {
-                return 0;
+                return false;
             }
         }
     }
-    return 1;
+    return true;
 }
 
 /* See struct cpt_trace.open_task. */
@@ -187,14 +187,14 @@ static cpt_status open_task(void *context, struct cpt_trace_task *task)
 {
     struct walk *walk = context;
     const struct cpt_request *request = walk->request;
-    struct cpti_stub *stub = task->source;
-    const struct cpti_plan_task *plan = &request->plan->tasks[stub->number];
-    const struct cpti_record *record = &request->records[stub->number];
+    struct cpti_task_trace *traced = task->source;
+    const struct cpti_plan_task *plan = &request->plan->tasks[traced->number];
+    const struct cpti_record *record = &request->records[traced->number];
 
     task->name = plan->frame_name;
     task->group = plan->group;
     task->executor = request->executor_name;
-    task->start_ns = start_of(request, stub->number);
+    task->start_ns = start_of(request, traced->number);
     task->end_ns = atomic_load_explicit(&record->end_ns, memory_order_relaxed);
     if (task->start_ns == 0) {
         task->start_ns = request->trace.response_ns; /* it queues */
@@ -202,8 +202,8 @@ static cpt_status open_task(void *context, struct cpt_trace_task *task)
         task->occupant = cpti_task_name(record->occupant);
     }
     task->off_cpu_ns =
-        request->off_cpu_ns != NULL ? request->off_cpu_ns[stub->number] : 0;
-    return open_awaits(walk, stub) ? open_beginning(walk, stub) : CPT_NO_MEMORY;
+        request->off_cpu_ns != NULL ? request->off_cpu_ns[traced->number] : 0;
+    return open_awaits(walk, traced) ? open_beginning(walk, traced) : CPT_NO_MEMORY;
 }
 
 static cpt_status open_callee(void *context, struct cpt_trace_call *call,
@@ -229,9 +229,9 @@ static cpt_status walk_locked(struct walk *walk, struct cpt_path *path,
     struct cpt_trace *trace = &request->trace;
     cpt_status status = CPT_OK;
 
-    for (struct cpti_stub *stub = request->stubs; stub != NULL && status == CPT_OK;
-         stub = stub->next) {
-        status = add_stub(walk, stub);
+    for (struct cpti_task_trace *traced = request->traces;
+         traced != NULL && status == CPT_OK; traced = traced->next) {
+        status = add_trace(walk, traced);
     }
     trace->open_task = open_task;
     trace->measures_off_cpu = request->off_cpu_ns != NULL;
@@ -240,7 +240,7 @@ static cpt_status walk_locked(struct walk *walk, struct cpt_path *path,
     trace->context = walk;
     trace->answered_by = NULL;
     if (request->answered_by != 0 && status == CPT_OK) {
-        trace->answered_by = stub_of(walk, request->answered_by - 1);
+        trace->answered_by = trace_of(walk, request->answered_by - 1);
         status = trace->answered_by != NULL ? CPT_OK : CPT_NO_MEMORY;
     }
     if (status == CPT_OK) {
@@ -248,8 +248,8 @@ static cpt_status walk_locked(struct walk *walk, struct cpt_path *path,
     } else {
         (void)cpt_error_set(error, status, 0, "no memory for the walk");
     }
-    for (size_t i = 0; i < walk->stub_count; i++) {
-        request->records[walk->stubs[i]->number].stub = 0;
+    for (size_t i = 0; i < walk->trace_count; i++) {
+        request->records[walk->traces[i]->number].trace_index = 0;
     }
     return status;
 }
@@ -261,11 +261,11 @@ cpt_status cpti_recording_walk(struct cpt_request *request, struct cpt_path *pat
     cpt_status status = CPT_OK;
 
     cpt_arena_init(&walk.arena, request->alloc, 0, 0);
-    /* Tasks that nobody waited for may still run, and note what they do. */
+    /* Tasks that the output did not wait for may still run, and note what they do. */
     cpti_lock_take(&request->lock);
     status = walk_locked(&walk, path, error);
     cpti_lock_release(&request->lock);
-    cpt_alloc_free(request->alloc, (void *)walk.stubs);
+    cpt_alloc_free(request->alloc, (void *)walk.traces);
     cpt_arena_deinit(&walk.arena);
     return status;
 }

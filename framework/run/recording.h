@@ -3,13 +3,12 @@
 /*
  * recording.h - the seam between running a request and tracing it
  *
- * Every note that the runtime takes is a function of this file, and nothing else in the
- * folder writes a cpt_trace_ record. Of a request that is not traced nothing is noted
- * and no clock is read: each function is then one branch.
+ * Every note that the runtime takes is a function of this file; nothing else in the
+ * room writes a cpt_trace_ record. Of a request that is not traced nothing is noted and
+ * no clock is read: each function is then one branch.
  *
- * Who may call what: the notes of a task, its own thread; those of awaits and calls,
- * whoever holds the request's lock, since the walk reads them under it while other
- * tasks of the request may still run.
+ * Threads: a task is noted by the thread that runs it, awaits and calls under the lock
+ * of the request, since the walk reads them while other tasks may still run.
  */
 #ifndef CPT_RECORDING_H
 #define CPT_RECORDING_H
@@ -34,7 +33,7 @@ static inline void cpti_record_lost(struct cpt_request *request)
 /* --- Tasks --- */
 
 /* Task @number misses nothing any more: @giver brought the last input, or started it.
- * When that was, the giver's own record tells, and the margin to the others too. */
+ * The time of that, and the margin to the other inputs, are in the givers' records. */
 static inline void cpti_record_ready(struct cpt_request *request, uint32_t number,
                                      uint32_t giver)
 {
@@ -43,7 +42,7 @@ static inline void cpti_record_ready(struct cpt_request *request, uint32_t numbe
     }
 }
 
-/* The processor time of this thread. */
+/* The CPU time of this thread. */
 static inline uint64_t cpti_thread_cpu_ns(void)
 {
     struct timespec now = {0, 0};
@@ -52,10 +51,10 @@ static inline uint64_t cpti_thread_cpu_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* A step begins at @now_ns; straight after another one of the same activation if
- * @is_next: that one's last reading will do. */
+/* A step begins at @now_ns. If @is_next, it follows another one of the same activation
+ * at once: the last reading of CPU time serves for both. */
 static inline void cpti_record_step_begin(struct cpt_task *task, uint64_t now_ns,
-                                          int is_next)
+                                          bool is_next)
 {
     if (task->request->off_cpu_ns != NULL) {
         task->step_begin_ns = now_ns;
@@ -65,8 +64,8 @@ static inline void cpti_record_step_begin(struct cpt_task *task, uint64_t now_ns
     }
 }
 
-/* It ends at @now_ns, having lost so much of its time to others. It began with the task
- * if @await is NULL, else when that wait was over. */
+/* It ends at @now_ns; notes for how long it was off the CPU. It began with the task if
+ * @await is NULL, else at the end of that wait. */
 static inline void cpti_record_step_end(struct cpt_task *task,
                                         struct cpt_trace_await *await, uint64_t now_ns)
 {
@@ -85,12 +84,12 @@ static inline void cpti_record_step_end(struct cpt_task *task,
     }
 }
 
-/* The task begins, at @now_ns if that is known already (not 0); else it was queued, and
- * @occupant had the worker before it. */
+/* The task begins at @now_ns; 0: now, since it was queued, while @occupant had the
+ * worker. */
 static inline void cpti_record_start(struct cpt_task *task, uint64_t now_ns,
                                      uint32_t occupant)
 {
-    const int is_next = now_ns != 0;
+    const bool is_next = now_ns != 0;
 
     if (!is_next) {
         now_ns = cpti_record_now(task->request);
@@ -103,11 +102,10 @@ static inline void cpti_record_start(struct cpt_task *task, uint64_t now_ns,
 
 /* --- Waits. Lock held. --- */
 
-/* Whether the request has failed: its path goes through whoever held it up
- * (deadline.c), and must be the same whenever `done` asks for it. What was out may
- * still come until it has been told, and a step may go on: of waits and calls nothing
- * is noted then. */
-static inline int cpti_record_is_over(const struct cpt_request *request)
+/* Whether the request has failed. Its path then goes through what held it up
+ * (deadline.c) and must stay the same, whenever `done` asks for it: although steps may
+ * go on and calls may still end, nothing more is noted of waits and calls. */
+static inline bool cpti_record_is_over(const struct cpt_request *request)
 {
     return atomic_load_explicit(&request->is_stopped, memory_order_relaxed) != 0;
 }
@@ -115,55 +113,56 @@ static inline int cpti_record_is_over(const struct cpt_request *request)
 /* A wait that a task released, or a call. */
 struct cpti_await {
     struct cpt_trace_await await; /* first */
-    uint32_t released_by;         /* number of that task + 1; 0: by a call, or nobody */
-    uint32_t occupant;            /* who had the worker while the task queued */
+    uint32_t released_by; /* number of that task + 1; 0: by a call, or nothing */
+    uint32_t occupant;    /* of the worker while the task queued */
 };
 
-/* What the walk will see of @task, which is traced. The activation is then not used for
- * another one. */
-static inline struct cpti_stub *cpti_record_stub(struct cpt_task *task)
+/* What the walk will see of @task, which is traced. Its activation is then not used for
+ * another task. */
+static inline struct cpti_task_trace *cpti_record_trace(struct cpt_task *task)
 {
-    struct cpti_stub *stub = &((struct cpti_traced_task *)task)->stub;
+    struct cpti_task_trace *traced = &((struct cpti_traced_task *)task)->trace;
 
     if (!task->has_waited) {
-        memset(stub, 0, sizeof *stub);
-        task->is_used = 1;
-        task->has_waited = 1;
-        stub->number = task->number;
-        stub->task.source = stub;
-        stub->next = task->request->stubs;
-        task->request->stubs = stub;
+        memset(traced, 0, sizeof *traced);
+        task->is_used = true;
+        task->has_waited = true;
+        traced->number = task->number;
+        traced->task.source = traced;
+        traced->next = task->request->traces;
+        task->request->traces = traced;
     }
-    return stub;
+    return traced;
 }
 
+/* @task begins to wait at @block_ns. */
 static inline void cpti_record_block(struct cpt_task *task, uint64_t block_ns)
 {
     struct cpt_trace_await *await = NULL;
-    struct cpti_stub *stub = NULL;
+    struct cpti_task_trace *traced = NULL;
 
-    task->has_runner_up = 0;
+    task->has_runner_up = false;
     if (task->record == NULL || cpti_record_is_over(task->request)) {
         return;
     }
-    stub = cpti_record_stub(task);
-    cpti_record_step_end(task, stub->task.last_await, block_ns);
+    traced = cpti_record_trace(task);
+    cpti_record_step_end(task, traced->task.last_await, block_ns);
     await = cpt_arena_take(&task->request->arena, sizeof(struct cpti_await));
     if (await == NULL) {
         cpti_record_lost(task->request);
-        await = &stub->lost;
+        await = &traced->lost;
     }
-    if (await != stub->task.last_await) {
+    if (await != traced->task.last_await) {
         await->block_ns = block_ns;
-        await->previous = stub->task.last_await;
-        stub->task.last_await = await;
+        await->previous = traced->task.last_await;
+        traced->task.last_await = await;
     }
     await->resume_ns = UINT64_MAX; /* not yet */
     task->await = await;
 }
 
-/* Task @number will never run, as @giver failed at @end_ns: nobody can tell it from one
- * that took no time then. */
+/* Task @number will never run, since @giver failed at @end_ns: noted as one that took
+ * no time then. */
 static inline void cpti_record_never(struct cpt_request *request, uint32_t number,
                                      uint32_t giver, uint64_t end_ns)
 {
@@ -176,7 +175,7 @@ static inline void cpti_record_never(struct cpt_request *request, uint32_t numbe
     }
 }
 
-/* The task has ended; the time is the ready time of whoever it unblocks. */
+/* The task has ended, at the time that it returns: when what it unblocks is ready. */
 static inline uint64_t cpti_record_end(struct cpt_task *task)
 {
     uint64_t end_ns = 0;
@@ -188,21 +187,21 @@ static inline uint64_t cpti_record_end(struct cpt_task *task)
     atomic_store_explicit(&task->record->end_ns, end_ns, memory_order_relaxed);
     if (task->request->off_cpu_ns != NULL) {
         cpti_record_step_end(
-            task, task->has_waited ? cpti_record_stub(task)->task.last_await : NULL,
+            task, task->has_waited ? cpti_record_trace(task)->task.last_await : NULL,
             end_ns);
     }
     return end_ns;
 }
 
-/* @pending came, but the task waits for others besides. */
+/* A pending has ended at @arrive_ns; the task waits for others besides. */
 static inline void cpti_record_runner_up(struct cpt_task *task, uint64_t arrive_ns)
 {
-    task->has_runner_up = 1;
+    task->has_runner_up = true;
     task->runner_up_ns = arrive_ns;
 }
 
-/* @call or task number @awaited - 1 released the task; neither: its record was lost,
- * and so is the wait. */
+/* @call, or task number @awaited - 1, ended the wait of the task; neither (NULL, 0):
+ * the record is lost, and so is that of the wait. */
 static inline void cpti_record_release(struct cpt_task *task,
                                        struct cpt_trace_call *call, uint32_t awaited,
                                        uint64_t arrive_ns)
@@ -213,7 +212,7 @@ static inline void cpti_record_release(struct cpt_task *task,
         return;
     }
     await->arrive_ns = arrive_ns;
-    if (await == &cpti_record_stub(task)->lost) {
+    if (await == &cpti_record_trace(task)->lost) {
         return;
     }
     await->call = call;
@@ -236,10 +235,10 @@ static inline void cpti_record_resume(struct cpt_task *task, uint64_t resume_ns,
         return;
     }
     await->resume_ns = resume_ns;
-    if (await != &cpti_record_stub(task)->lost) {
+    if (await != &cpti_record_trace(task)->lost) {
         ((struct cpti_await *)await)->occupant = occupant;
     }
-    cpti_record_step_begin(task, resume_ns, 0);
+    cpti_record_step_begin(task, resume_ns, false);
 }
 
 /* --- Calls. Lock held. --- */
@@ -261,28 +260,37 @@ static inline struct cpt_trace_call *cpti_record_issue(struct cpt_task *task,
         return NULL;
     }
     call->name = name;
-    call->issuer = &cpti_record_stub(task)->task;
+    call->issuer = &cpti_record_trace(task)->task;
     call->issue_ns = issue_ns;
     call->outcome = (unsigned char)outcome;
     return call;
 }
 
-/* What @pending, which the deadline of its owner gave up, is on the path. */
+/* @pending arrives. */
+static inline void cpti_record_arrival(const struct cpt_pending *pending,
+                                       uint64_t arrive_ns)
+{
+    if (pending->call != NULL && !cpti_record_is_over(pending->request)) {
+        pending->call->arrive_ns = arrive_ns;
+    }
+}
+
+/* How @pending, which the timeout of its task has given up, stands on the path. */
 static inline struct cpt_trace_call *
 cpti_record_timeout(const struct cpt_pending *pending, uint64_t now_ns)
 {
-    struct cpt_task *owner = pending->owner;
+    struct cpt_task *task = pending->task;
     struct cpt_trace_call *given_up = NULL;
 
     if (pending->call != NULL) {
-        given_up = cpti_record_issue(owner, pending->call->name, CPT_CALL_TIMEOUT,
+        given_up = cpti_record_issue(task, pending->call->name, CPT_CALL_TIMEOUT,
                                      pending->begin_ns);
         if (given_up != NULL) {
             given_up->attempt = pending->call->attempt;
         }
     } else if (pending->stands_for != 0) {
         given_up = cpti_record_issue(
-            owner, owner->request->plan->tasks[pending->stands_for - 1].frame_name,
+            task, task->request->plan->tasks[pending->stands_for - 1].frame_name,
             CPT_CALL_TIMEOUT, pending->begin_ns);
     }
     if (given_up != NULL) {
@@ -293,8 +301,8 @@ cpti_record_timeout(const struct cpt_pending *pending, uint64_t now_ns)
 
 /* --- The walk, recording.c --- */
 
-/* Appends the critical path of a request that is traced and has its response time. Lock
- * not held. Errors of cpt_critical_path(). */
+/* Appends the critical path of a traced request whose response time is set. Errors of
+ * cpt_critical_path(). Lock not held. */
 cpt_status cpti_recording_walk(struct cpt_request *request, struct cpt_path *path,
                                struct cpt_error *error);
 

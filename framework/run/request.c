@@ -7,21 +7,23 @@
  *                                        ^
  *              the output's task, or the first task that fails
  *
- * `done` comes as soon as the output is there. Tasks that the output does not wait for
- * (started and never awaited) go on after it; the memory stays until they have ended.
- * After a failure no task begins a step any more.
+ * `done` is called as soon as the output is there. Tasks that the output does not wait
+ * for (started and never awaited) go on after it; the memory stays until they have
+ * ended. After a failure no task begins a step any more.
  */
-#include "framework/run/recording.h"
+#include "framework/run/request.h"
 
 #include "cpt/cpt_path.h"
-#include "framework/run/blocks.h"
-#include "framework/run/call.h"
 #include "framework/pool/executor.h"
 #include "framework/pool/pool.h"
+#include "framework/run/blocks.h"
+#include "framework/run/deadline.h"
+#include "framework/run/handle.h"
+#include "framework/run/recording.h"
+#include "framework/run/task.h"
 #include "framework/run/wait.h"
 
 #include <assert.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -76,35 +78,6 @@ cpt_status cpti_request_new(const struct cpt_request_options *options,
     return CPT_OK;
 }
 
-void cpti_request_discard(struct cpt_request *request)
-{
-    if (request->nest.retire != NULL) {
-        request->nest.retire(request);
-    } else {
-        cpti_request_free(request);
-    }
-}
-
-void cpti_request_destroy(struct cpt_request *request)
-{
-    void (*gone)(void *) = request->gone;
-    void *context = request->context;
-
-    cpti_handle_detach(request);
-    if (request->made_blocked != NULL) {
-        cpti_blocked_deinit(request);
-    }
-    request->arena.alloc = request->alloc; /* no more its family's, or its account's */
-    cpti_nest_deinit(request);
-    if (request->account != NULL) {
-        cpti_account_close(request->account);
-    }
-    cpti_block_give_back(request);
-    if (gone != NULL) {
-        gone(context);
-    }
-}
-
 void *cpti_request_take(struct cpt_request *request, size_t bytes)
 {
     void *memory = NULL;
@@ -143,7 +116,7 @@ static int take_place(struct cpt_request *request)
     return -1;
 }
 
-/* One that is beyond the block's. */
+/* One beyond those of the block. */
 static struct cpt_task *take_spare_activation(struct cpt_request *request)
 {
     struct cpt_task *task = NULL;
@@ -173,8 +146,8 @@ struct cpt_task *cpti_activation_take(struct cpt_request *request)
             return NULL;
         }
     }
-    /* A number that the compiler does not know: it would put a string instruction here,
-     * which takes several times as long as the library. */
+    /* The compiler does not know the size: if it did, it would put a string instruction
+     * here, which takes several times as long as the library. */
     memset(&task->state, 0, request->cleared_bytes);
     task->ready = (struct cpti_ready){0, 0};
     task->others = NULL;
@@ -206,9 +179,88 @@ void cpti_activation_put(struct cpt_task *task)
     }
 }
 
+/* --- Freed --- */
+
+void cpti_cleanup_add(struct cpt_request *request, struct cpti_cleanup *cleanup)
+{
+    cpti_lock_take(&request->lock);
+    cleanup->next = request->cleanups;
+    request->cleanups = cleanup;
+    cpti_lock_release(&request->lock);
+}
+
+/* All of it but what its cleanups free. */
+static void destroy(struct cpt_request *request)
+{
+    void (*gone)(void *) = request->gone;
+    void *context = request->context;
+
+    cpti_handle_detach(request);
+    if (request->made_waits != NULL) {
+        cpti_wait_deinit(request);
+    }
+    request->arena.alloc = request->alloc; /* not a quota or an account any more */
+    if (request->nest.parent == NULL) {
+        cpt_alloc_free(request->alloc, request->nest.quota);
+    }
+    if (request->account != NULL) {
+        cpti_account_close(request->account);
+    }
+    cpti_block_give_back(request); /* before gone(), which may free the plan */
+    if (gone != NULL) {
+        gone(context);
+    }
+}
+
+/* The requests that this thread is about to free, and whether it is freeing. A list
+ * instead of a recursion: shared work makes chains of any length. */
+static _Thread_local struct cpt_request *freed_requests;
+static _Thread_local bool is_freeing;
+
+static void push_freed(struct cpt_request *request)
+{
+    request->nest.next_freed = freed_requests;
+    freed_requests = request;
+}
+
+/* Cleanups go first: the memory of components is counted by the request. */
+void cpti_request_free(struct cpt_request *request)
+{
+    push_freed(request);
+    if (is_freeing) {
+        return;
+    }
+    is_freeing = true;
+    while (freed_requests != NULL) {
+        request = freed_requests;
+        freed_requests = request->nest.next_freed;
+        if (request->cleanups == NULL) {
+            destroy(request);
+            continue;
+        }
+        push_freed(request);
+        while (request->cleanups != NULL) {
+            struct cpti_cleanup *cleanup = request->cleanups;
+
+            request->cleanups = cleanup->next;
+            cleanup->run(cleanup);
+        }
+    }
+    is_freeing = false;
+}
+
+void cpti_request_discard(struct cpt_request *request)
+{
+    if (request->nest.retire != NULL) {
+        request->nest.retire(request);
+    } else {
+        cpti_request_free(request);
+    }
+}
+
 /* --- Run --- */
 
-void cpti_request_launch(struct cpt_request *request, void *input, int is_here)
+void cpti_request_launch(struct cpt_request *request, void *input, bool is_here)
 {
     const struct cpt_plan *plan = request->plan;
     struct cpti_ready ready = {0, 0};
@@ -220,7 +272,7 @@ void cpti_request_launch(struct cpt_request *request, void *input, int is_here)
     cpti_ready_start(request, ready, is_here);
 }
 
-/* The number of references before this one was given back. */
+/* Gives back @count; the number of references before. */
 static uint_least32_t give_back(struct cpt_request *request, uint_least32_t count)
 {
     uint_least32_t before = 0;
@@ -243,8 +295,8 @@ void cpti_request_release(struct cpt_request *request)
     if (before == 1) {
         cpti_request_discard(request);
     } else if (before == CPTI_OWN_REFERENCE + 1) {
-        /* It has not ended and nobody is left who would go on with it. Nobody but us
-         * can touch it, so this is no race: we take a reference again and end it. */
+        /* It has not ended, and nothing is left that could end it. No other thread can
+         * touch it, so taking a reference again is no race. */
         cpti_request_hold(request);
         (void)cpti_request_end(request, CPT_INVALID, NULL);
         cpti_request_release(request);
@@ -261,7 +313,7 @@ static const char *sentence_of(struct cpt_request *request, cpt_status status,
 
     if (task == NULL) {
         return status == CPT_CANCELLED || status == CPT_TIMEOUT
-                   ? cpti_request_break_off(request, status)
+                   ? cpti_deadline_blame(request, status)
                : status == CPT_LIMIT
                    ? "the memory limit of the request was reached"
                    : "nothing is left that could go on with the request";
@@ -277,12 +329,12 @@ static const char *sentence_of(struct cpt_request *request, cpt_status status,
     return text;
 }
 
-/* The end is noted, once. 0: it had ended before. Lock held if it is shared. */
-static int note_outcome(struct cpt_request *request, cpt_status status,
-                        const struct cpt_task *task)
+/* Notes the end; false: it had ended before. Lock held if it is shared. */
+static bool note_outcome(struct cpt_request *request, cpt_status status,
+                         const struct cpt_task *task)
 {
     if (atomic_load_explicit(&request->is_ended, memory_order_relaxed)) {
-        return 0;
+        return false;
     }
     atomic_store_explicit(&request->is_ended, 1, memory_order_release);
     request->status = status;
@@ -291,13 +343,13 @@ static int note_outcome(struct cpt_request *request, cpt_status status,
         request->sentence = sentence_of(request, status, task);
         atomic_store_explicit(&request->is_stopped, 1, memory_order_relaxed);
     }
-    return 1;
+    return true;
 }
 
-int cpti_request_end(struct cpt_request *request, cpt_status status,
-                     const struct cpt_task *task)
+bool cpti_request_end(struct cpt_request *request, cpt_status status,
+                      const struct cpt_task *task)
 {
-    int is_first = 0;
+    bool is_first = false;
 
     if (request->is_shared) {
         cpti_lock_take(&request->lock);
@@ -307,18 +359,18 @@ int cpti_request_end(struct cpt_request *request, cpt_status status,
         is_first = note_outcome(request, status, task);
     }
     if (!is_first) {
-        return 0;
+        return false;
     }
     if (request->done != NULL) {
         request->done(request, request->context);
     }
     if (status != CPT_OK && request->is_shared) {
-        cpti_request_cancel_works(request); /* whoever asked does not wait for it */
+        cpti_request_cancel_ongoing(request); /* after the answer */
     } else {
-        cpti_limit_end(request);
+        cpti_deadline_end(request);
     }
     (void)give_back(request, CPTI_OWN_REFERENCE); /* the caller has another one */
-    return 1;
+    return true;
 }
 
 /* --- Inside done --- */
@@ -367,7 +419,7 @@ cpt_status cpt_request_path(struct cpt_request *request, struct cpt_path *path,
 
 /* --- From outside --- */
 
-/* What a request that is not launched yet needs besides. After an error it is gone. */
+/* Prepares one that is not launched yet. After an error it is freed. */
 static cpt_status prepare(struct cpt_request *request,
                           const struct cpt_request_options *options,
                           struct cpt_request_handle **handle, struct cpt_error *error)
@@ -384,17 +436,17 @@ static cpt_status prepare(struct cpt_request *request,
         }
     }
     if (status == CPT_OK && options->timeout_ns != 0) {
-        status =
-            cpti_limit_begin(request, options->timeout_ns, options->arrival_ns, error);
+        status = cpti_deadline_begin(request, options->timeout_ns, options->arrival_ns,
+                                     error);
     }
     if (status != CPT_OK) {
-        request->gone = NULL; /* as was promised for this case */
+        request->gone = NULL; /* is not called after an error */
         cpti_request_discard(request);
     }
     return status;
 }
 
-static cpt_status start(const struct cpt_request_options *given, int is_here,
+static cpt_status start(const struct cpt_request_options *given, bool is_here,
                         struct cpt_request_handle **handle, struct cpt_error *error)
 {
     struct cpt_request_options options;
@@ -431,19 +483,19 @@ static cpt_status start(const struct cpt_request_options *given, int is_here,
 cpt_status cpt_request_start(const struct cpt_request_options *options,
                              struct cpt_error *error)
 {
-    return start(options, 0, NULL, error);
+    return start(options, false, NULL, error);
 }
 
 cpt_status cpt_request_start_held(const struct cpt_request_options *options,
                                   struct cpt_request_handle **handle,
                                   struct cpt_error *error)
 {
-    return start(options, 0, handle, error);
+    return start(options, false, handle, error);
 }
 
 enum waiter_state { WAITER_RUNS, WAITER_SLEEPS, WAITER_IS_FREE };
 
-/* Whoever waits in cpt_request_run(). */
+/* A thread in cpt_request_run(). */
 struct waiter {
     atomic_int state; /* acq_rel; once it is WAITER_IS_FREE, all below is written */
     cpt_status status;
@@ -452,7 +504,7 @@ struct waiter {
     struct cpt_error *error;
     struct cpti_lock lock; /* of one that sleeps: guards is_gone */
     pthread_cond_t gone;
-    int is_gone;
+    bool is_gone;
 };
 
 static void note_end(struct cpt_request *request, void *context)
@@ -477,7 +529,7 @@ static void note_end(struct cpt_request *request, void *context)
     waiter->status = status;
 }
 
-/* Nothing of it runs any more: only now may the caller free the plan. */
+/* Nothing of the request runs any more: only now may the caller free the plan. */
 static void release_waiter(void *context)
 {
     struct waiter *waiter = context;
@@ -487,7 +539,7 @@ static void release_waiter(void *context)
         return; /* it may be gone by now */
     }
     cpti_lock_take(&waiter->lock);
-    waiter->is_gone = 1;
+    waiter->is_gone = true;
     (void)pthread_cond_signal(&waiter->gone);
     cpti_lock_release(&waiter->lock);
 }
@@ -520,13 +572,13 @@ static bool is_free(void *context)
                                 memory_order_acquire) == WAITER_IS_FREE;
 }
 
-/* On a pool the thread that would only wait runs the request itself, and what of it no
- * worker has taken: a small one then wakes nobody up. */
+/* On a pool the thread, which would only wait, runs the request itself, and what no
+ * worker takes of it. So a small request wakes no worker. */
 static cpt_status start_and_help(const struct cpt_request_options *options,
                                  struct cpt_error *error)
 {
     struct cpt_executor *executor = options->executor;
-    const int is_here = executor != NULL && cpti_pool_enter(executor);
+    const bool is_here = executor != NULL && cpti_pool_enter(executor);
     const cpt_status status = start(options, is_here, NULL, error);
 
     if (is_here) {

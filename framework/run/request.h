@@ -1,33 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * request.h - one run of a plan: what the sources of this folder share of it
+ * request.h - one run of a plan: what the files of this room share of it
  *
- * A task of a request that neither runs nor waits is a *cell* of 8 bytes: how many
- * inputs it misses, and how it ended. Only while it runs or waits does it have an
- * *activation*, the struct cpt_task that its function sees; a thread that runs one task
- * after the other uses the same one for all. All lies in one block of memory, sized by
- * the plan, which is used again by a later request of it.
+ * A task that neither runs nor waits takes 8 bytes, its *progress*: how many inputs it
+ * misses, and how it ended. Only while it runs or waits does it have an *activation*,
+ * the struct cpt_task that its function sees. A thread that runs one task after the
+ * other uses one activation for all of them. All of it lies in one block of memory,
+ * sized by the plan, which a later request of the plan uses again.
  *
- * Who runs a request. At first one thread, its *owner*: then nobody else touches it,
- * counters are plain numbers and no lock is taken. The owner *shares* the request,
- * for good, before anybody else can come to know of it: when it gives tasks away to
- * other threads, when a task starts something whose end comes from elsewhere, when
- * somebody gets a handle. From then on counters are atomic and the lock is taken.
+ * Who runs a request. At first one thread, its *owner*, has it alone: counters are
+ * plain numbers and no lock is taken. Before another thread can learn of the request,
+ * the owner *shares* it, for good: when it gives tasks away, when a task starts
+ * something that ends elsewhere, when a handle is made. From then on counters are
+ * atomic and the lock is taken.
  *
- *      owned:  [ run | run | run | ... ]                  one thread
- *      shared: [ run | run ] [ run ]                      any, after
- * cpti_request_share()
+ *      owned   [ run | run | run | ... ]     one thread
+ *                         |  cpti_request_share()
+ *      shared  [ run | run ] [ run ]         any thread
  *
- * Who keeps a request alive. `reference_count` counts whoever will still touch it: the
- * request itself until `done` has returned, every piece of work that is queued or runs,
- * every call, timer or deferred work that is out. A task that waits counts nothing: it
- * is gone on with by one of those. So when only the request's own is left and it has
- * not ended, nothing ever will: it is then ended with an error rather than forgotten.
+ * What keeps a request alive. `reference_count` counts everything that will still touch
+ * it: the request itself until `done` has returned, each piece of work that is queued
+ * or runs, each call, timer or deferred work that is ongoing. A task that waits holds
+ * no reference, since one of those resumes it. So if only the request's own reference
+ * is left and the request has not ended, nothing can end it any more: it then ends with
+ * an error.
  *
- * Who writes what. A task's cell, once it misses nothing, its record and its step
- * fields belong to the thread that runs it; what several threads touch is atomic or
- * guarded by the request's lock, and says so.
+ * Who writes what. The progress of a task that misses nothing, its record and the
+ * fields of its steps belong to the thread that runs it. What several threads touch is
+ * atomic or guarded by the request's lock, and says so.
+ *
+ * The states of requests, tasks and pendings, and the one function for each transition,
+ * are drawn in README.md.
  */
 #ifndef CPT_REQUEST_H
 #define CPT_REQUEST_H
@@ -36,84 +40,86 @@
 #include "cpt/cpt_trace.h"
 #include "framework/cpt_rpc.h"
 #include "framework/cpt_runtime.h"
+#include "framework/graph/plan.h"
+#include "framework/pool/lock.h"
 #include "framework/run/budget.h"
 #include "framework/run/cancel.h"
-#include "framework/pool/lock.h"
-#include "framework/graph/plan.h"
-#include "framework/run/subgraph.h"
+#include "framework/run/component.h"
 #include "wire/cpt_log.h"
 #include "wire/cpt_metadata.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
-struct cpti_blocked;
 struct cpti_call_observer;
 struct cpti_deadline;
+struct cpti_timeout;
+struct cpti_wait;
 
 /* Something that a task may wait for. */
 struct cpt_pending {
     struct cpt_request *request;
-    struct cpt_task *owner;       /* who started it, and may wait for it; gone, perhaps
-                                     for good, once it has ended */
-    struct cpt_pending *next;     /* outstanding ones of the owner, oldest first: */
+    struct cpt_task *task;        /* that started it and may wait for it; not valid once
+                                     the pending has ended */
+    struct cpt_pending *next;     /* outstanding ones of the task, oldest first: */
     struct cpt_pending *previous; /* guarded by the request's lock */
-    struct cpt_pending *next_waiter; /* for the same task; guarded likewise */
-    struct cpt_trace_call *call;     /* its record; NULL if there is none */
-    const struct cpt_stub *stub;     /* of a call; else NULL */
-    uint64_t begin_ns;               /* if traced */
-    struct cpti_outside outside;     /* if whoever works for it can be told to stop */
-    uint32_t stands_for;             /* number of the task it stands for + 1; 0: none */
-    uint32_t await_number;           /* the wait of its owner that it belongs to */
-    cpt_status status;               /* CPT_WAITING till it ends; guarded likewise */
+    struct cpt_pending *next_waiter;     /* for the same task; guarded likewise */
+    struct cpt_trace_call *call;         /* its record; NULL if there is none */
+    const struct cpt_stub *stub;         /* of a call; else NULL */
+    uint64_t begin_ns;                   /* if traced */
+    struct cpti_cancellable cancellable; /* if what completes it can be told to stop */
+    uint32_t stands_for;   /* number of the task that it stands for + 1; 0: none */
+    uint32_t await_number; /* the wait of its task that it belongs to */
+    cpt_status status;     /* CPT_WAITING until it ends; guarded likewise */
 };
 
 /* One task of one request, all its life. */
 struct cpti_progress {
     /*
-     * Inputs that it still waits for. Whoever brings it to zero runs it next, and is
-     * the one who held it up. Of a shared request acq_rel: release, so that what a
-     * giver wrote is visible to whoever runs the task; acquire, because the last giver
-     * is that one. After that it is the link of a list of ready tasks: the next one's
-     * number + 1, of whoever has the list.
+     * Inputs that it still waits for. The giver that brings this to zero unblocks the
+     * task: its edge is the critical one. Acq_rel if the request is shared: release, so
+     * that the thread that runs the task sees what each giver wrote; acquire, because
+     * the last giver is that thread. From then on this links a list of ready tasks (the
+     * next one's number + 1) and belongs to the thread that has the list.
      */
     _Atomic uint32_t missing_input_count;
-    /* CPT_WAITING till it ended. Release by its last step; acquire by readers of its
-     * output that did not wait for it. */
+    /* CPT_WAITING until it has ended. Release by its last step; acquire by readers of
+     * its output that did not wait for it. */
     _Atomic int32_t outcome;
 };
 
-/* What is noted of every task that is traced. */
+/* What is noted of each traced task. */
 struct cpti_record {
-    /* Relaxed: a walk may come to a task that still runs, for its frame only. */
+    /* Relaxed: a walk reads only the frame of a task that still runs. */
     _Atomic uint64_t start_ns;
     _Atomic uint64_t end_ns;
-    uint16_t unblocker; /* number + 1 of who brought its last input; 0: it was ready
-                           with the request */
-    uint16_t stub;      /* of a walk, which has the lock: place + 1; else 0 */
-    uint32_t occupant;  /* who had the worker while it queued; cpti_task_name() */
+    uint16_t unblocker;   /* number + 1 of the task that brought its last input; 0: it
+                             was ready with the request */
+    uint16_t trace_index; /* its index in a walk, which has the lock, + 1; else 0 */
+    uint32_t occupant;    /* of the worker while it queued; see cpti_task_name() */
 };
 _Static_assert(CPT_GRAPH_TASKS_MAX < UINT16_MAX + 1, "a number + 1 fits");
 
-/* What the walk sees of a task: made when it first waits, else when the walk comes to
- * it. Guarded by the request's lock. */
-struct cpti_stub {
+/* What the walk sees of a task: made when the task first waits, else when the walk
+ * comes to it. Guarded by the request's lock. */
+struct cpti_task_trace {
     struct cpt_trace_task task; /* first */
     uint32_t number;
-    struct cpti_stub *next; /* of those of the request that have waited */
-    /* Covers the waits that the request had no memory for, from the first to the last.
-     */
+    struct cpti_task_trace *next; /* of those of the request that have waited */
+    /* Covers the waits that there was no memory to record, from the first to the
+     * last */
     struct cpt_trace_await lost;
 };
 
 /* One task that others may start. Guarded by the request's lock. */
 struct cpti_demand {
-    struct cpt_pending *waiters; /* that stand for it */
+    struct cpt_pending *waiters; /* which stand for it */
     uint64_t started_ns;         /* if traced */
     uint32_t starter;            /* number + 1 of the task that started it first */
     bool is_started;
 };
 
-/* A list of ready tasks, linked through their cells: numbers + 1; 0: none. */
+/* A list of ready tasks, linked through their progress: numbers + 1; 0: none. */
 struct cpti_ready {
     uint32_t first;
     uint32_t last;
@@ -123,17 +129,17 @@ struct cpti_ready {
 struct cpt_task {
     struct cpt_work work; /* first: the executor hands us this */
     struct cpt_request *request;
-    struct cpti_ready ready; /* to be run, if it is no task yet */
+    struct cpti_ready ready; /* to be run; while it is a bundle, see task.c */
     struct cpti_ready
         *others;     /* while a step runs: ready tasks that its thread holds */
-    uint32_t number; /* of its task; CPTI_NO_TASK: none yet */
+    uint32_t number; /* of its task; CPTI_NO_TASK: it is a bundle */
     uint32_t place;  /* in the request's block; CPTI_NO_TASK: in its arena */
     const struct cpti_plan_task *plan;
     void *output;
     struct cpti_record *record; /* NULL if not traced */
     cpt_task_fn next;
 
-    /* Of the thread that runs it. All zero at the beginning. */
+    /* Of the thread that runs it. All zero at the beginning of a task. */
     void *state;
     size_t state_bytes;
     char *sentence;      /* why it fails */
@@ -141,31 +147,31 @@ struct cpt_task {
     bool has_asked;      /* to wait, in this step */
     bool has_begun;      /* its start is noted */
     bool has_slept;      /* it has called cpt_sleep() */
-    bool is_used;        /* one of these is not zero, or one of those below */
+    bool is_used;        /* a field from `state` on is not zero */
 
-    /* Guarded by the request's lock. Likewise. */
+    /* Guarded by the request's lock. All zero at the beginning of a task. */
     bool is_waiting;
     bool has_runner_up;
-    bool has_waited;       /* its stub is in use: not for another task */
-    uint32_t await_number; /* of the wait that it asked for last … */
-    uint32_t wanted_count; /* … and how many that belong to it have still to end */
+    bool has_waited;            /* its trace is in use: not for another task */
+    uint32_t await_number;      /* of the wait that it asked for last … */
+    uint32_t wanted_count;      /* … and how many of its pendings must still end */
     struct cpt_pending *oldest; /* outstanding, started by it */
     struct cpt_pending *newest;
-    struct cpti_deadline *deadline;
+    struct cpti_timeout *timeout;
     struct cpt_trace_await *await; /* record of the wait it is in; NULL if none */
-    uint64_t runner_up_ns;         /* arrival before the last one, of this wait */
-    struct cpti_blocked *blocked;  /* while its step is in cpt_wait() */
-    uint64_t step_begin_ns;      /* if time off the processor is measured: of its … */
-    uint64_t step_cpu_ns;        /* … step, and the thread's processor time then */
-    struct cpt_task *next_spare; /* of those in the arena that nobody uses */
+    uint64_t runner_up_ns;         /* the arrival before the last one, of this wait */
+    struct cpti_wait *wait;        /* while its step is in cpt_wait() */
+    uint64_t step_begin_ns;        /* if CPU time is measured: of its step … */
+    uint64_t step_cpu_ns;          /* … and the CPU time of the thread then */
+    struct cpt_task *next_spare;   /* of the unused ones in the arena */
     struct cpt_task *next_waiting; /* of the request, while is_waiting */
     struct cpt_task *previous_waiting;
 };
 
 /* An activation of a request that is traced. */
 struct cpti_traced_task {
-    struct cpt_task task;  /* first */
-    struct cpti_stub stub; /* not set before it is wanted */
+    struct cpt_task task;         /* first */
+    struct cpti_task_trace trace; /* not set before the task waits */
 };
 
 /* What a request inherits from the service that serves it. */
@@ -175,6 +181,13 @@ struct cpti_inherited {
     unsigned overcount; /* enum cpt_overcount */
     struct cpt_bytes traceparent;
     bool is_silent; /* traced, but callees are not asked: shared work */
+};
+
+/* Something that is released when a request is freed; in memory of the request, or of
+ * its own. */
+struct cpti_cleanup {
+    struct cpti_cleanup *next;
+    void (*run)(struct cpti_cleanup *cleanup);
 };
 
 /* One run of a plan. */
@@ -199,35 +212,36 @@ struct cpt_request {
     struct cpt_trace trace; /* entry and arrival from the beginning */
     struct cpt_bytes executor_name;
     bool is_traced;
-    bool is_shared; /* written by the owner, once */
+    bool is_shared; /* written once, by the owner */
 
-    /* Its own is CPTI_OWN_REFERENCE, others count 1. acq_rel: the last one sees all. */
+    /* Its own is CPTI_OWN_REFERENCE, others count 1. Acq_rel: the last one sees all. */
     atomic_uint_least32_t reference_count;
     atomic_uchar is_stopped; /* relaxed: a hint to begin nothing more */
     atomic_uchar is_ended;   /* set once, with the lock held; release and acquire */
-    /* The activations of the block that are free, a bit each; acq_rel if shared. */
+    /* The free activations of the block, a bit each; acq_rel if shared. */
     _Atomic uint64_t free_activations;
 
     cpt_status status;    /* set with is_ended; not changed again */
     uint32_t answered_by; /* likewise: number of the task + 1; 0: by none */
     const char *sentence;
-    struct cpti_outside *outside;      /* guarded by lock; see cancel.c */
-    struct cpt_request_handle *handle; /* of somebody outside, or NULL; see cancel.c */
-    struct cpti_account *account;      /* for its memory, in its arena, or NULL */
-    struct cpti_limit *limit;          /* its timer; NULL: none; see deadline.c */
-    uint64_t deadline_ns;              /* of its clock; 0: none */
-    struct cpti_stub *stubs;           /* of tasks that have waited; guarded by lock */
-    uint64_t *off_cpu_ns;     /* of first steps, by number; NULL: not measured */
-    struct cpt_task *spare;   /* guarded by lock */
-    struct cpt_task *waiting; /* those that wait; guarded by lock */
-    struct cpti_blocked *spare_blocked; /* guarded by lock */
-    struct cpti_blocked *made_blocked;  /* all of them; guarded by lock */
-    uint32_t blocked_count;             /* in cpt_wait(), see wait.c; guarded by lock */
-    struct cpt_attribute *attributes;   /* guarded by lock; see attributes.c */
+    struct cpti_cancellable *cancellables; /* guarded by lock; see cancel.c */
+    struct cpt_request_handle *handle;     /* or NULL; see handle.c */
+    struct cpti_account *account;          /* for its memory, in its arena, or NULL */
+    struct cpti_deadline *deadline;        /* its timer, or NULL; see deadline.c */
+    uint64_t deadline_ns;                  /* of its clock; 0: none */
+    struct cpti_task_trace *traces; /* of tasks that have waited; guarded by lock */
+    uint64_t *off_cpu_ns;           /* of first steps, by number; NULL: not measured */
+    struct cpt_task *spare;         /* guarded by lock */
+    struct cpt_task *waiting;       /* those that wait; guarded by lock */
+    struct cpti_wait *spare_waits;  /* guarded by lock */
+    struct cpti_wait *made_waits;   /* all of them; guarded by lock */
+    uint32_t wait_count;            /* in cpt_wait(), see wait.c; guarded by lock */
+    struct cpt_attribute *attributes; /* guarded by lock; see attributes.c */
     size_t attribute_count;
     size_t attribute_bytes;
     uint64_t attribute_dropped_count;
-    void *served; /* what the service keeps of it; see service.c */
+    void *served; /* what the service knows of it; see framework/service */
+    struct cpti_cleanup *cleanups; /* guarded by lock */
     struct cpti_nest nest;
 
     /* Survive from one request in this block to the next. */
@@ -241,53 +255,56 @@ struct cpt_request {
 
 /* --- request.c --- */
 
-/* A request that does not run yet; its arena may be used. CPT_OK; CPT_NO_MEMORY,
- * CPT_LIMIT: there is none, and `gone` is not called. */
+/* A request that does not run yet; its arena may be used. CPT_OK; CPT_NO_MEMORY or
+ * CPT_LIMIT: none was made, and `gone` is not called. */
 cpt_status cpti_request_new(const struct cpt_request_options *options,
                             struct cpt_request **made, struct cpt_error *error);
 
-/* Runs it, on this thread as far as it goes if @is_here. @input is kept, not copied. */
-void cpti_request_launch(struct cpt_request *request, void *input, int is_here);
+/* Runs it; if @is_here, on this thread as far as possible. @input is not copied. */
+void cpti_request_launch(struct cpt_request *request, void *input, bool is_here);
 
-/* Frees one that was never launched, or of which nothing runs any more: `gone` is
- * called; unless somebody keeps it. */
+/* Frees one that was never launched, or of which nothing runs any more: retires it if
+ * it is nested (component.h), else runs its cleanups and calls `gone`. */
 void cpti_request_discard(struct cpt_request *request);
 
-/* Does it at once; only for cpti_request_free(). */
-void cpti_request_destroy(struct cpt_request *request);
+/* Frees a request and all that its cleanups free, without recursion. */
+void cpti_request_free(struct cpt_request *request);
 
-/* From now on others than this thread may touch the request. Only for its owner; of no
- * effect if it is shared already. */
+/* Runs @cleanup when @request is freed. Lock not held. */
+void cpti_cleanup_add(struct cpt_request *request, struct cpti_cleanup *cleanup);
+
+/* From now on other threads may touch the request. Only for its owner; no effect if it
+ * is shared already. */
 static inline void cpti_request_share(struct cpt_request *request)
 {
     if (!request->is_shared) {
-        request->is_shared = 1;
+        request->is_shared = true;
     }
 }
 
-/* One more that will touch the request; only for who is one already. */
+/* Takes a reference; the caller must hold one. */
 static inline void cpti_request_hold(struct cpt_request *request)
 {
     cpti_request_share(request);
     atomic_fetch_add_explicit(&request->reference_count, 1, memory_order_relaxed);
 }
 
-/* One less. The last one frees. Not with the lock held. */
+/* Gives back a reference; with the last one the request is freed. Lock not held. */
 void cpti_request_release(struct cpt_request *request);
 
-/* Ends the request, if it has not ended (1): calls `done`. @task made the output or
- * failed; NULL: nobody is left to go on, or for CPT_CANCELLED and CPT_TIMEOUT nobody
- * wants it any more, or for CPT_LIMIT there is no memory. */
-int cpti_request_end(struct cpt_request *request, cpt_status status,
-                     const struct cpt_task *task);
+/* Ends the request and calls `done`; false: it had ended before. @task made the output
+ * or failed. NULL: for CPT_INVALID nothing can go on, for CPT_CANCELLED and CPT_TIMEOUT
+ * the answer is no longer wanted, for CPT_LIMIT there is no memory. */
+bool cpti_request_end(struct cpt_request *request, cpt_status status,
+                      const struct cpt_task *task);
 
 /* Zeroed memory of the request; takes the lock if it is shared. */
 void *cpti_request_take(struct cpt_request *request, size_t bytes);
 
-/* A free activation that is no task yet; NULL at the limit of memory. Lock not held. */
+/* A free activation, as a bundle; NULL at the limit of memory. Lock not held. */
 struct cpt_task *cpti_activation_take(struct cpt_request *request);
 
-/* Gives one back that nobody uses. Lock not held. */
+/* Gives back one that is not used any more. Lock not held. */
 void cpti_activation_put(struct cpt_task *task);
 
 /* What task number @number gives. */
@@ -303,130 +320,5 @@ static inline struct cpti_demand *cpti_request_demand(const struct cpt_request *
 {
     return &request->demands[request->plan->tasks[number].demand_index];
 }
-
-/* --- task.c --- */
-
-/* Puts @number, which misses nothing any more, behind the others. */
-static inline void cpti_ready_add(struct cpt_request *request, struct cpti_ready *ready,
-                                  uint32_t number)
-{
-    atomic_store_explicit(&request->progress[number].missing_input_count, 0,
-                          memory_order_relaxed);
-    if (ready->first == 0) {
-        ready->first = number + 1;
-    } else {
-        atomic_store_explicit(&request->progress[ready->last - 1].missing_input_count,
-                              number + 1, memory_order_relaxed);
-    }
-    ready->last = number + 1;
-}
-
-/* Hands ready tasks, at least one, to the executor. The caller holds a reference; the
- * work gets its own. If there is no memory, the request ends as CPT_LIMIT. */
-void cpti_ready_submit(struct cpt_request *request, struct cpti_ready ready);
-
-/* The same for a request that begins: they take over the caller's reference, and the
- * request. On this thread if @is_here. */
-void cpti_ready_start(struct cpt_request *request, struct cpti_ready ready,
-                      int is_here);
-
-/* The step of @task is about to block its thread: others get what it would run next.
- */
-void cpti_task_give_ready(struct cpt_task *task);
-
-/* A task that waited goes on: queues it. The caller holds a reference; the work gets
- * its own. */
-void cpti_task_submit(struct cpt_task *task);
-
-/* One input more of task number @number has come, from task @giver, or it was started
- * by it. 1: it was the last. */
-int cpti_task_input_arrived(struct cpt_request *request, uint32_t number,
-                            uint32_t giver);
-
-/* --- pending.c --- */
-
-/* @task begins to wait. Lock held. */
-static inline void cpti_waiting_add(struct cpt_task *task)
-{
-    struct cpt_task **first = &task->request->waiting;
-
-    task->is_waiting = 1;
-    task->previous_waiting = NULL;
-    task->next_waiting = *first;
-    if (*first != NULL) {
-        (*first)->previous_waiting = task;
-    }
-    *first = task;
-}
-
-/* Its wait is over, or will never be. Lock held. */
-static inline void cpti_waiting_remove(struct cpt_task *task)
-{
-    struct cpt_task **first = &task->request->waiting;
-
-    task->is_waiting = 0;
-    *(task->previous_waiting != NULL ? &task->previous_waiting->next_waiting : first) =
-        task->next_waiting;
-    if (task->next_waiting != NULL) {
-        task->next_waiting->previous_waiting = task->previous_waiting;
-    }
-}
-
-/* Task @number if it waits, else NULL. Lock held. */
-static inline struct cpt_task *cpti_waiting_task(const struct cpt_request *request,
-                                                 uint32_t number)
-{
-    struct cpt_task *task = request->waiting;
-
-    while (task != NULL && task->number != number) {
-        task = task->next_waiting;
-    }
-    return task;
-}
-
-/* Puts @pending, zeroed but for stands_for and call, among those of @owner, and shares
- * the request. Lock held. */
-void cpti_pending_begin(struct cpt_pending *pending, struct cpt_task *owner,
-                        uint64_t begin_ns);
-
-/* Ends it, if it has not ended. Lock held. The task that goes on now, or NULL: hand it
- * to cpti_task_wake() once the lock is released. */
-struct cpt_task *cpti_pending_end(struct cpt_pending *pending, cpt_status status,
-                                  uint64_t arrive_ns);
-
-/* What works for @pending has begun, and can be told to stop. Should the request fail
- * before this, the end of the step tells it. Lock not held. */
-void cpti_pending_tell_by(struct cpt_pending *pending,
-                          void (*tell)(struct cpti_outside *outside));
-
-/* Ends it, for its owner only: who works for it is neither told nor listed less, and no
- * task goes on. It has not ended. Lock held. */
-void cpti_pending_drop(struct cpt_pending *pending, cpt_status status);
-
-/* The request that @pending belongs to. */
-static inline struct cpt_request *
-cpti_pending_request(const struct cpt_pending *pending)
-{
-    return pending->request;
-}
-
-/* Takes the deadline off the wait of @task and puts it before @chain, to be told. Lock
- * held. */
-struct cpti_outside *cpti_task_take_deadline(struct cpt_task *task,
-                                             struct cpti_outside *chain);
-
-/* Lets a task go on that waited. NULL is fine. Lock not held. */
-void cpti_task_wake(struct cpt_task *task);
-
-/* Ends the sleeps that @task has not waited for, and will not. Lock not held. */
-void cpti_task_end_sleeps(struct cpt_task *task);
-
-/* Makes the task wait as it asked. 1: it does, and is not ours any more; 0: it goes on
- * at once; less than 0: it fails. */
-int cpti_task_wait(struct cpt_task *task);
-
-/* Ends those that wait for task @number, which ended and may be started. */
-void cpti_task_release_waiters(struct cpt_request *request, uint32_t number,
-                               cpt_status status, uint64_t end_ns);
 
 #endif

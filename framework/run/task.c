@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * task.c - running the steps of tasks, and who runs next
+ * task.c - running the steps of tasks, and which task a thread runs next
  *
- * A thread that ends a task looks at whom it unblocked: the first one it runs itself,
- * at once, without a queue and without a second reading of the clock. The others it
- * keeps in a list of its own and runs them later, unless somebody is hungry: then it
- * hands them to the executor, all of them as one piece of work, a *bundle*, before it
- * goes on. Whoever gets the bundle runs the first and hands on the others likewise. So
- * while a task runs no ready task waits for it that another thread could run, and what
- * a thief takes with one theft is worth it.
+ * A thread that ends a task runs the first task that it unblocked itself, at once,
+ * without a queue and without reading the clock again. The others it keeps in a list
+ * and runs them later. But if another thread is hungry (struct cpt_executor.hunger), it
+ * first submits them to the executor, all of them as one piece of work, a *bundle*. The
+ * thread that gets the bundle runs the first and does likewise with the others. So no
+ * ready task waits for a running one if another thread could run it, and one theft
+ * brings a thief enough work.
  *
  *      run parse --> ends --> index ready: runs here
- *                             ads, user, news ready: a bundle, if somebody is hungry
+ *                             ads, user, news ready: a bundle, if a thread is hungry
  *
- * The steps of one task never overlap: a task is in one list, of whoever brought its
- * missing inputs to zero, and is queued again only by whoever ended its wait, of which
- * there is one each time (the lock decides).
+ * The steps of one task never overlap. A task is in one list only, that of the thread
+ * which brought its missing inputs to zero; after a wait, the lock decides which thread
+ * has ended it, and that one submits the task.
  */
+#include "framework/run/task.h"
+
 #include "framework/pool/executor.h"
+#include "framework/run/pending.h"
 #include "framework/run/recording.h"
 
 #include <assert.h>
@@ -26,25 +29,24 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What runs a task is compiled twice, with @is_traced known: a request that is not
- * traced then does not even ask. */
+/* What runs a task is compiled twice, with @is_traced known, so that a request that is
+ * not traced does not even test for it. */
 #define CPTI_SPECIALISED static inline __attribute__((always_inline))
 
-/* So many tasks run until others get their turn, if any wait. */
-enum { TASKS_A_TURN = 16 };
+enum { TASKS_A_TURN = 16 }; /* then other work gets its turn, if any waits */
 
 /* --- What a step sees --- */
 
-/* The slot of an input or of what the task starts; UINT32_MAX if it is neither.
- * @is_wanted: it goes on without. */
+/* The slot of an input of the task or of what it starts; UINT32_MAX: it is neither.
+ * *@is_wanted: the task can do without it. */
 static uint32_t input_slot(const struct cpt_task *task, const struct cpt_value *value,
-                           int *is_wanted)
+                           bool *is_wanted)
 {
     const struct cpti_plan_task *own = task->plan;
     const struct cpt_plan *plan = task->request->plan;
     uint32_t slot = cpti_plan_slot(plan, own->input_slots, own->need_count, value);
 
-    *is_wanted = 0;
+    *is_wanted = false;
     if (slot == UINT32_MAX && own->input_count != own->need_count) {
         slot = cpti_plan_slot(plan, own->input_slots + own->need_count,
                               own->input_count - own->need_count, value);
@@ -57,7 +59,7 @@ static uint32_t input_slot(const struct cpt_task *task, const struct cpt_value *
 
 const void *cpt_task_input(struct cpt_task *task, const struct cpt_value *value)
 {
-    int is_wanted = 0;
+    bool is_wanted = false;
     const uint32_t slot = input_slot(task, value, &is_wanted);
     uint32_t giver = 0;
 
@@ -78,7 +80,7 @@ const void *cpt_task_input(struct cpt_task *task, const struct cpt_value *value)
 
 cpt_status cpt_task_input_status(struct cpt_task *task, const struct cpt_value *value)
 {
-    int is_wanted = 0;
+    bool is_wanted = false;
     const uint32_t slot = input_slot(task, value, &is_wanted);
     uint32_t giver = 0;
 
@@ -112,7 +114,7 @@ void *cpt_task_state(struct cpt_task *task, size_t bytes)
     if (task->state == NULL) {
         task->state = cpti_request_take(task->request, bytes);
         task->state_bytes = bytes;
-        task->is_used = 1;
+        task->is_used = true;
     }
     assert(task->state == NULL || task->state_bytes == bytes);
     return task->state;
@@ -138,7 +140,7 @@ cpt_status cpt_fail(struct cpt_task *task, cpt_status status, const char *format
 
     if (task->sentence == NULL) {
         task->sentence = cpti_request_take(task->request, CPT_ERROR_SENTENCE_BYTES);
-        task->is_used = 1;
+        task->is_used = true;
     }
     if (task->sentence != NULL && task->sentence[0] == '\0') {
         va_start(arguments, format);
@@ -148,43 +150,43 @@ cpt_status cpt_fail(struct cpt_task *task, cpt_status status, const char *format
     return status < 0 ? status : CPT_FAILED;
 }
 
-/* --- Whose turn it is --- */
+/* --- Which tasks are ready --- */
 
-/* One input less is missing. 1: it was the last. */
-static inline int count_input(struct cpt_request *request, uint32_t number)
+/* One input less is missing; true: it was the last one. */
+static inline bool count_input(struct cpt_request *request, uint32_t number)
 {
     _Atomic uint32_t *missing = &request->progress[number].missing_input_count;
 
     if (request->is_shared) {
         if (atomic_fetch_sub_explicit(missing, 1, memory_order_acq_rel) != 1) {
-            return 0;
+            return false;
         }
     } else {
         const uint32_t left = atomic_load_explicit(missing, memory_order_relaxed) - 1;
 
         atomic_store_explicit(missing, left, memory_order_relaxed);
         if (left != 0) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
-int cpti_task_input_arrived(struct cpt_request *request, uint32_t number,
-                            uint32_t giver)
+bool cpti_task_input_arrived(struct cpt_request *request, uint32_t number,
+                             uint32_t giver)
 {
     if (!count_input(request, number)) {
-        return 0;
+        return false;
     }
     cpti_record_ready(request, number, giver);
-    return 1;
+    return true;
 }
 
-/* The tasks that needed what task @number gave: the first that can run now; the others
- * go behind @ready. */
+/* Counts what task @number gave for the tasks that need it. The first that is ready;
+ * the others are added to @ready. */
 CPTI_SPECIALISED uint32_t release_successors(struct cpt_request *request,
                                              const struct cpti_plan_task *plan,
-                                             uint32_t number, int is_traced,
+                                             uint32_t number, bool is_traced,
                                              struct cpti_ready *ready)
 {
     uint32_t first = CPTI_NO_TASK;
@@ -208,7 +210,7 @@ CPTI_SPECIALISED uint32_t release_successors(struct cpt_request *request,
     return first;
 }
 
-/* What task @number gives has come as an error, which @link's task can do with. */
+/* Task @number has failed; the task of @link can do without what it gives. */
 static void release_without(struct cpt_request *request, uint32_t link, uint32_t number,
                             struct cpti_ready *ready)
 {
@@ -222,30 +224,30 @@ static void release_without(struct cpt_request *request, uint32_t link, uint32_t
     cpti_ready_add(request, ready, successor);
 }
 
-/* Task @number fails as task @giver did, which it needs. 0: it has failed already. */
-static int fail_without(struct cpt_request *request, uint32_t number, uint32_t giver,
-                        cpt_status status, uint64_t end_ns)
+/* Fails task @number, which needs task @giver, in the same way; false: it has failed
+ * already. */
+static bool fail_without(struct cpt_request *request, uint32_t number, uint32_t giver,
+                         cpt_status status, uint64_t end_ns)
 {
     int32_t waiting = CPT_WAITING;
 
-    /* Two of its inputs may fail: one of them ends it. */
+    /* Two of its inputs may fail; one of them ends it. */
     if (!atomic_compare_exchange_strong_explicit(&request->progress[number].outcome,
                                                  &waiting, status, memory_order_acq_rel,
                                                  memory_order_acquire)) {
-        return 0;
+        return false;
     }
     cpti_record_never(request, number, giver, end_ns);
     if (request->plan->tasks[number].is_startable) {
         cpti_task_release_waiters(request, number, status, end_ns);
     }
-    return 1;
+    return true;
 }
 
 /*
- * Task @number has failed, and the output does not need it: whatever needs it never
- * runs either, and whoever waits for that sees @status; what only wants it goes on,
- * behind @ready. A stack of our own instead of a recursion; it is rare enough to be
- * taken only now.
+ * Task @number has failed, and the output does not need it. Tasks that need it never
+ * run either, and what waits for them gets @status. Tasks that only want it are added
+ * to @ready. An explicit stack, not a recursion, allocated only in this rare case.
  */
 static void fail_branch(struct cpt_request *request, uint32_t number, cpt_status status,
                         uint64_t end_ns, struct cpti_ready *ready)
@@ -282,8 +284,8 @@ static void fail_branch(struct cpt_request *request, uint32_t number, cpt_status
 
 /* --- Steps --- */
 
-/* @task is now task @number. */
-CPTI_SPECIALISED void begin_task(struct cpt_task *task, uint32_t number, int is_traced)
+/* Makes the activation @task that of task @number. */
+CPTI_SPECIALISED void begin_task(struct cpt_task *task, uint32_t number, bool is_traced)
 {
     struct cpt_request *request = task->request;
 
@@ -292,19 +294,19 @@ CPTI_SPECIALISED void begin_task(struct cpt_task *task, uint32_t number, int is_
     task->output = request->outputs + task->plan->output_offset;
     task->record = is_traced ? &request->records[number] : NULL;
     task->next = task->plan->run;
-    task->has_begun = 0;
+    task->has_begun = false;
 }
 
-/* What the steps of a task have left in its activation goes. 0: somebody may still look
- * at it; it is not to be used again. */
-static int clear_task(struct cpt_task *task)
+/* Clears what the steps of a task have left in its activation. false: pendings or the
+ * walk still point at it, so it is not to be used again. */
+static bool clear_task(struct cpt_task *task)
 {
     struct cpt_request *request = task->request;
-    int is_free = 1;
+    bool is_free = true;
 
     task->number = CPTI_NO_TASK;
     if (!task->is_used) {
-        return 1;
+        return true;
     }
     if (request->is_shared) {
         cpti_lock_take(&request->lock);
@@ -314,14 +316,15 @@ static int clear_task(struct cpt_task *task)
     task->state = NULL;
     task->sentence = NULL;
     task->timeout_ns = 0;
-    task->has_slept = 0;
-    task->is_used = 0;
+    task->has_slept = false;
+    task->is_used = false;
     return is_free;
 }
 
-/* The task has returned @status from its last step. Who runs next, or CPTI_NO_TASK. */
+/* The last step of the task has returned @status. The task to run next, or
+ * CPTI_NO_TASK. */
 CPTI_SPECIALISED uint32_t end_task(struct cpt_task *task, cpt_status status,
-                                   int is_traced, uint64_t *end_ns,
+                                   bool is_traced, uint64_t *end_ns,
                                    struct cpti_ready *ready)
 {
     struct cpt_request *request = task->request;
@@ -352,8 +355,8 @@ CPTI_SPECIALISED uint32_t end_task(struct cpt_task *task, cpt_status status,
     return next;
 }
 
-/* The step that comes next begins; @now_ns as for cpti_record_start(). */
-CPTI_SPECIALISED void begin_step(struct cpt_task *task, int is_traced, uint64_t now_ns)
+/* The next step begins; @now_ns as for cpti_record_start(). */
+CPTI_SPECIALISED void begin_step(struct cpt_task *task, bool is_traced, uint64_t now_ns)
 {
     if (!is_traced) {
         return;
@@ -364,39 +367,39 @@ CPTI_SPECIALISED void begin_step(struct cpt_task *task, int is_traced, uint64_t 
         cpti_record_resume(task, now_ns, cpti_thread_occupant);
         cpti_lock_release(&task->request->lock);
     } else if (!task->has_begun) {
-        task->has_begun = 1;
+        task->has_begun = true;
         cpti_record_start(task, now_ns, cpti_thread_occupant);
     }
 }
 
 /*
- * Runs steps of @task until it ends, with the status in *@status, or waits. 0: it
- * waits, and is not ours any more, or the request has ended and nothing is to be done.
+ * Runs steps of @task until it ends, with the status in *@status, or waits. false: it
+ * waits, and does not belong to this thread any more, or the request has failed.
  */
-CPTI_SPECIALISED int run_steps(struct cpt_task *task, int is_traced, uint64_t now_ns,
-                               cpt_status *status)
+CPTI_SPECIALISED bool run_steps(struct cpt_task *task, bool is_traced, uint64_t now_ns,
+                                cpt_status *status)
 {
     const atomic_uchar *is_stopped = &task->request->is_stopped;
-    struct cpt_task *outer = current_task; /* that blocks and lets us run meanwhile */
+    struct cpt_task *outer = current_task; /* a blocked one, below this one */
 
     for (;;) {
         int waits = 0;
 
         if (atomic_load_explicit(is_stopped, memory_order_relaxed)) {
-            return 0;
+            return false;
         }
         begin_step(task, is_traced, now_ns);
-        task->has_asked = 0;
+        task->has_asked = false;
         current_task = task;
         *status = task->next(task);
         current_task = outer;
         if (atomic_load_explicit(is_stopped, memory_order_relaxed)) {
-            cpti_request_cancel_works(task->request); /* what this step has begun */
+            cpti_request_cancel_ongoing(task->request); /* what this step has begun */
         }
         if (*status == CPT_WAITING && task->has_asked) {
             waits = cpti_task_wait(task);
             if (waits > 0) {
-                return 0;
+                return false;
             }
             if (waits == 0) {
                 continue;
@@ -408,11 +411,11 @@ CPTI_SPECIALISED int run_steps(struct cpt_task *task, int is_traced, uint64_t no
                                "cpt_await() gave it",
                                *status);
         }
-        return 1;
+        return true;
     }
 }
 
-/* --- Who runs what --- */
+/* --- Which thread runs them --- */
 
 /* The first of @ready, or CPTI_NO_TASK. */
 static uint32_t take_ready(struct cpt_request *request, struct cpti_ready *ready)
@@ -427,15 +430,15 @@ static uint32_t take_ready(struct cpt_request *request, struct cpti_ready *ready
     return first - 1;
 }
 
-/* Whether somebody is there who could run what this thread holds. */
-static int is_hungry(struct cpt_executor *executor)
+/* Whether another thread could run what this thread holds. */
+static bool is_hungry(struct cpt_executor *executor)
 {
     return executor->hunger == NULL || executor->hunger(executor) != 0;
 }
 
 static void run_work(struct cpt_work *work);
 
-/* A bundle, or NULL. */
+/* A bundle of @ready; NULL without memory, the request has then ended. */
 static struct cpt_task *bundle(struct cpt_request *request, struct cpti_ready ready)
 {
     struct cpt_task *task = cpti_activation_take(request);
@@ -471,16 +474,16 @@ void cpti_task_give_ready(struct cpt_task *task)
     }
 }
 
-/* Others had no turn for long: everything waits behind them. @task is free. 0: nobody
- * waits. */
-static int yield(struct cpt_request *request, struct cpt_task *task, uint32_t next,
-                 struct cpti_ready ready)
+/* Queues all that this thread holds behind the work that waits, as a bundle in @task,
+ * which is free; false: no work waits. */
+static bool yield(struct cpt_request *request, struct cpt_task *task, uint32_t next,
+                  struct cpti_ready ready)
 {
     struct cpt_executor *executor = request->executor;
     struct cpti_ready all = {0, 0};
 
     if (executor->yield == NULL || (next == CPTI_NO_TASK && ready.first == 0)) {
-        return 0;
+        return false;
     }
     task->ready = ready;
     if (next != CPTI_NO_TASK) { /* in front of them */
@@ -492,16 +495,16 @@ static int yield(struct cpt_request *request, struct cpt_task *task, uint32_t ne
     }
     task->work.run = run_work;
     if (executor->yield(executor, &task->work)) {
-        return 1;
+        return true;
     }
     task->ready = (struct cpti_ready){0, 0};
-    return 0;
+    return false;
 }
 
-/* Runs what @task is or brings, and whatever that makes ready, with the reference to
- * the request that comes with it. */
+/* Runs the task or the bundle in @task, and all that this makes ready. Takes over a
+ * reference to the request. */
 CPTI_SPECIALISED void run_all(struct cpt_request *request, struct cpt_task *task,
-                              int is_traced)
+                              bool is_traced)
 {
     struct cpti_ready ready = task->ready;
     uint32_t next = task->number;
@@ -550,7 +553,7 @@ CPTI_SPECIALISED void run_all(struct cpt_request *request, struct cpt_task *task
         if (--left == 0) {
             left = TASKS_A_TURN;
             if (yield(request, task, next, ready)) {
-                return; /* the reference has gone with it */
+                return; /* the reference has gone with the bundle */
             }
         }
         begin_task(task, next, is_traced);
@@ -561,13 +564,13 @@ CPTI_SPECIALISED void run_all(struct cpt_request *request, struct cpt_task *task
     cpti_request_release(request);
 }
 
-/* The choice is made once, and not at every task. */
+/* The choice is made here, not at each task. */
 static void run(struct cpt_request *request, struct cpt_task *task)
 {
     if (request->is_traced) {
-        run_all(request, task, 1);
+        run_all(request, task, true);
     } else {
-        run_all(request, task, 0);
+        run_all(request, task, false);
     }
 }
 
@@ -578,7 +581,8 @@ static void run_work(struct cpt_work *work)
     run(task->request, task);
 }
 
-void cpti_ready_start(struct cpt_request *request, struct cpti_ready ready, int is_here)
+void cpti_ready_start(struct cpt_request *request, struct cpti_ready ready,
+                      bool is_here)
 {
     struct cpt_executor *executor = request->executor;
     struct cpt_task *task = bundle(request, ready);
@@ -596,7 +600,6 @@ void cpti_task_submit(struct cpt_task *task)
 {
     struct cpt_executor *executor = task->request->executor;
 
-    cpti_request_hold(task->request);
     task->work.run = run_work;
     executor->submit(executor, &task->work);
 }

@@ -4,38 +4,42 @@
  * wait.c - a step that waits without returning
  *
  * For code that cannot be cut into steps. On the path it is an await like any other:
- * blocked, arrived, resumed. What the thread does meanwhile is the executor's:
+ * blocked, arrived, resumed. What the thread does meanwhile depends on the executor:
  *
  *      it has `block`    the thread sleeps, and another takes its place (a pool)
- *      it has `help`     the thread runs other work, on top of the step: its queue is
- *                        run by nobody else (inline, a queue, virtual time)
+ *      it has `help`     the thread runs other work on top of the step: no other thread
+ *                        runs its queue (inline, a queue, virtual time)
  *      neither           refused: an event loop that slept would sleep for ever
  *
- * On top means: a step that waits so is *buried*, and goes on only once what runs on
- * top of it has returned, even if what it waits for has come long before. So the depth
- * is limited, and a step may wait for one that is buried below it:
+ * On top means: the step is *buried*. It goes on only when what runs on top of it has
+ * returned, even if what it waits for arrived long before. So the depth is limited, and
+ * a step may wait for one that is buried below it:
  *
- *      C waits for B         nobody can go on: C is refused, ends, and B goes on
- *      B waits for a timer   (which has come)
+ *      C waits for B         nothing can go on: C is refused, ends, and B goes on
+ *      B waits for a timer   (which has fired)
  *      A waits for B
  *
- * That nobody can go on is seen from the references to the request. Whoever will still
- * do something for it has one (request.h), as have the steps that wait here; if there
- * are no others, and all of those either wait or are buried, nothing will ever come.
+ * That nothing can go on is seen from the references to the request. All that can still
+ * change it holds one (request.h), and so do the steps that wait here. If there are no
+ * other references, and each of these steps waits or is buried, nothing will change.
  *
- * Not seen: a buried step that should complete what another thread could as well, or
- * what another request waits for. What is completed or shared by steps of one thread
+ * Not seen: a buried step that would complete what another thread could complete as
+ * well, or what another request waits for. What steps of one thread complete or share
  * should be awaited, not waited for.
  */
 #include "framework/run/wait.h"
 
+#include "cpt/container.h"
+#include "framework/run/pending.h"
 #include "framework/run/recording.h"
+#include "framework/run/task.h"
 
+#include <assert.h>
 #include <time.h>
 
 enum {
-    HELP_AGAIN_NS = 1000000,  /* work may have come from elsewhere, and timers be due */
-    LOOK_AGAIN_NS = 100000000 /* whether anything can come at all */
+    HELP_AGAIN_NS = 1000000,  /* other threads may have submitted work, timers be due */
+    LOOK_AGAIN_NS = 100000000 /* at whether anything can still end the wait */
 };
 
 /* Steps of this thread that are buried. */
@@ -44,88 +48,88 @@ static _Thread_local unsigned buried_count;
 /* --- Beginning and end --- */
 
 /* The request has failed. */
-static void tell_blocked(struct cpti_outside *outside)
+static void cancel_wait(struct cpti_cancellable *cancellable)
 {
-    struct cpti_blocked *blocked = (struct cpti_blocked *)outside; /* its first */
+    struct cpti_wait *wait = CPTI_CONTAINER(cancellable, struct cpti_wait, cancellable);
 
-    cpti_lock_take(&blocked->request->lock);
-    (void)pthread_cond_signal(&blocked->over);
-    cpti_lock_release(&blocked->request->lock);
+    cpti_lock_take(&wait->request->lock);
+    (void)pthread_cond_signal(&wait->is_over);
+    cpti_lock_release(&wait->request->lock);
 }
 
 /* NULL at the limit of memory. Lock held. */
-static struct cpti_blocked *take_blocked(struct cpt_request *request)
+static struct cpti_wait *take_wait(struct cpt_request *request)
 {
-    struct cpti_blocked *blocked = request->spare_blocked;
+    struct cpti_wait *wait = request->spare_waits;
     pthread_condattr_t monotonic;
 
-    if (blocked != NULL) {
-        request->spare_blocked = blocked->next_spare;
-        return blocked;
+    if (wait != NULL) {
+        request->spare_waits = wait->next_spare;
+        return wait;
     }
-    blocked = cpt_arena_take(&request->arena, sizeof *blocked);
-    if (blocked == NULL) {
+    wait = cpt_arena_take(&request->arena, sizeof *wait);
+    if (wait == NULL) {
         return NULL;
     }
-    blocked->request = request;
-    blocked->outside.tell = tell_blocked;
+    wait->request = request;
+    wait->cancellable.cancel = cancel_wait;
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&blocked->over, &monotonic);
+    (void)pthread_cond_init(&wait->is_over, &monotonic);
     (void)pthread_condattr_destroy(&monotonic);
-    blocked->next_made = request->made_blocked;
-    request->made_blocked = blocked;
-    return blocked;
+    wait->next_made = request->made_waits;
+    request->made_waits = wait;
+    return wait;
 }
 
-void cpti_blocked_deinit(struct cpt_request *request)
+void cpti_wait_deinit(struct cpt_request *request)
 {
-    for (struct cpti_blocked *blocked = request->made_blocked; blocked != NULL;
-         blocked = blocked->next_made) {
-        (void)pthread_cond_destroy(&blocked->over);
+    for (struct cpti_wait *wait = request->made_waits; wait != NULL;
+         wait = wait->next_made) {
+        (void)pthread_cond_destroy(&wait->is_over);
     }
-    request->made_blocked = NULL;
-    request->spare_blocked = NULL;
+    request->made_waits = NULL;
+    request->spare_waits = NULL;
 }
 
-static void uncount(struct cpti_blocked *blocked)
+static void uncount(struct cpti_wait *wait)
 {
-    blocked->request->blocked_count -= blocked->is_counted;
-    blocked->is_counted = 0;
+    wait->request->wait_count -= wait->is_counted;
+    wait->is_counted = false;
 }
 
-void cpti_blocked_end(struct cpt_task *task)
+void cpti_wait_end(struct cpt_task *task)
 {
-    if (!task->blocked->is_buried) {
-        uncount(task->blocked);
+    if (!task->wait->is_buried) {
+        uncount(task->wait);
     }
-    (void)pthread_cond_signal(&task->blocked->over);
+    (void)pthread_cond_signal(&task->wait->is_over);
 }
 
-/* Makes @task wait for @pending. 1: it does; 0: that has ended; less than 0: no memory.
- */
+/* Makes @task wait for @pending. 1: it waits; 0: @pending has ended; less than 0: there
+ * is no memory. */
 static int begin(struct cpt_task *task, struct cpt_pending *pending)
 {
     struct cpt_request *request = task->request;
     const uint64_t block_ns = cpti_record_now(request);
-    struct cpti_blocked *blocked = NULL;
+    struct cpti_wait *wait = NULL;
     int waits = 0;
 
-    assert(pending != NULL); /* check() has refused that */
+    assert(pending != NULL); /* check() has refused NULL */
     cpti_lock_take(&request->lock);
     if (pending->status == CPT_WAITING) {
-        blocked = take_blocked(request);
-        waits = blocked != NULL ? 1 : CPT_LIMIT;
+        wait = take_wait(request);
+        waits = wait != NULL ? 1 : CPT_LIMIT;
     }
     if (waits > 0) {
         task->await_number++;
         task->wanted_count = 1;
         pending->await_number = task->await_number;
-        task->blocked = blocked;
-        blocked->is_buried = 0;
-        blocked->is_counted = 1;
-        request->blocked_count++;
-        cpti_outside_add(request, &blocked->outside);
+        task->wait = wait;
+        wait->is_buried = false;
+        wait->is_counted = true;
+        request->wait_count++;
+        cpti_cancellable_add(request, &wait->cancellable);
         cpti_record_block(task, block_ns);
         cpti_waiting_add(task);
     }
@@ -133,11 +137,11 @@ static int begin(struct cpt_task *task, struct cpt_pending *pending)
     return waits;
 }
 
-/* @status says whether what it waited for has come. Lock held. */
+/* Ends the wait; @status says whether @task got what it waited for. Lock held. */
 static void end(struct cpt_task *task, cpt_status status)
 {
     struct cpt_request *request = task->request;
-    struct cpti_blocked *blocked = task->blocked;
+    struct cpti_wait *wait = task->wait;
     const uint64_t now_ns = cpti_record_now(request);
 
     if (task->is_waiting) {
@@ -145,67 +149,69 @@ static void end(struct cpt_task *task, cpt_status status)
         task->wanted_count = 0;
     }
     if (status == CPT_INVALID) {
-        cpti_record_release(task, NULL, 0, now_ns); /* by nobody */
+        cpti_record_release(task, NULL, 0, now_ns); /* by nothing */
     }
-    if (status != CPT_CANCELLED) { /* then the response has a time already */
+    if (status != CPT_CANCELLED) { /* else the response already has its time */
         cpti_record_resume(task, now_ns, 0);
     }
-    uncount(blocked);
-    task->blocked = NULL;
-    if (cpti_outside_remove(request, &blocked->outside)) { /* nobody is telling it */
-        blocked->next_spare = request->spare_blocked;
-        request->spare_blocked = blocked;
+    uncount(wait);
+    task->wait = NULL;
+    if (cpti_cancellable_remove(request,
+                                &wait->cancellable)) { /* it is not being told */
+        wait->next_spare = request->spare_waits;
+        request->spare_waits = wait;
     }
 }
 
 /* --- Meanwhile --- */
 
-/* Nobody is left who could end any of these waits. Lock held. */
-static int is_stuck(struct cpt_request *request)
+/* Nothing is left that could end any of these waits. Lock held. */
+static bool is_stuck(struct cpt_request *request)
 {
     const uint_least32_t count =
         atomic_load_explicit(&request->reference_count, memory_order_acquire);
 
-    return (count & ~CPTI_OWN_REFERENCE) == request->blocked_count;
+    return (count & ~CPTI_OWN_REFERENCE) == request->wait_count;
 }
 
-static int is_stopped(const struct cpt_request *request)
+static bool is_stopped(const struct cpt_request *request)
 {
     return atomic_load_explicit(&request->is_stopped, memory_order_relaxed);
 }
 
-/* Sleeps until told, but not longer than @delay_ns. Lock held. */
-static void sleep_a_while(struct cpti_blocked *blocked, uint64_t delay_ns)
+/* Sleeps until the wait is over, but not longer than @delay_ns. Lock held. */
+static void sleep_a_while(struct cpti_wait *wait, uint64_t delay_ns)
 {
     const uint64_t until_ns = cpt_clock_now_ns(cpt_clock_monotonic()) + delay_ns;
     struct timespec until;
 
     until.tv_sec = (time_t)(until_ns / 1000000000u);
     until.tv_nsec = (long)(until_ns % 1000000000u);
-    (void)pthread_cond_timedwait(&blocked->over, &blocked->request->lock.mutex, &until);
+    (void)pthread_cond_timedwait(&wait->is_over, &wait->request->lock.mutex, &until);
 }
 
-/* Runs something else of the executor on top. 0: there was nothing. Lock held. */
-static int help(struct cpt_task *task)
+/* Runs other work of the executor on top; false: there was none. Lock held. */
+static bool help(struct cpt_task *task)
 {
     struct cpt_executor *executor = task->request->executor;
-    int has_run = 0;
+    bool has_run = false;
 
-    task->blocked->is_buried = 1;
+    task->wait->is_buried = true;
     cpti_lock_release(&task->request->lock);
     buried_count++;
-    has_run = executor->help(executor);
+    has_run = executor->help(executor) != 0;
     buried_count--;
     cpti_lock_take(&task->request->lock);
-    task->blocked->is_buried = 0;
+    task->wait->is_buried = false;
     if (!task->is_waiting) {
-        uncount(task->blocked);
+        uncount(task->wait);
     }
     return has_run;
 }
 
-/* CPT_OK once it has come; CPT_CANCELLED, CPT_INVALID: it will not. Lock held. */
-static cpt_status wait_until_over(struct cpt_task *task, int helps)
+/* CPT_OK: what the task waits for has ended; CPT_CANCELLED, CPT_INVALID: it will not.
+ * Lock held. */
+static cpt_status wait_until_over(struct cpt_task *task, bool helps)
 {
     struct cpt_request *request = task->request;
 
@@ -216,7 +222,7 @@ static cpt_status wait_until_over(struct cpt_task *task, int helps)
         if (is_stuck(request)) {
             return CPT_INVALID;
         }
-        sleep_a_while(task->blocked, helps ? HELP_AGAIN_NS : LOOK_AGAIN_NS);
+        sleep_a_while(task->wait, helps ? HELP_AGAIN_NS : LOOK_AGAIN_NS);
     }
     return is_stopped(request) ? CPT_CANCELLED : CPT_OK;
 }
@@ -226,14 +232,10 @@ static cpt_status wait_until_over(struct cpt_task *task, int helps)
 static cpt_status check(struct cpt_task *task, const struct cpt_pending *pending)
 {
     const struct cpt_executor *executor = task->request->executor;
+    const cpt_status status = cpti_pending_check(task, pending);
 
-    if (pending == NULL) {
-        return cpt_fail(task, CPT_LIMIT,
-                        "there is nothing to wait for: the memory limit of the request "
-                        "was reached, or the value is not declared with CPT_STARTS");
-    }
-    if (pending->owner != task) {
-        return cpt_fail(task, CPT_INVALID, "a task can wait only for what it started");
+    if (status != CPT_OK) {
+        return status;
     }
     if (executor->block == NULL && executor->help == NULL) {
         return cpt_fail(task, CPT_INVALID,
@@ -248,7 +250,7 @@ static cpt_status check(struct cpt_task *task, const struct cpt_pending *pending
     return CPT_OK;
 }
 
-static cpt_status wait_and_end(struct cpt_task *task, int helps)
+static cpt_status wait_and_end(struct cpt_task *task, bool helps)
 {
     cpt_status status = CPT_OK;
 
@@ -281,13 +283,13 @@ cpt_status cpt_wait(struct cpt_task *task, struct cpt_pending *pending)
     }
     if (executor->block != NULL) {
         executor->block(executor, 1);
-        status = wait_and_end(task, 0);
+        status = wait_and_end(task, false);
         executor->block(executor, 0);
     } else {
-        status = wait_and_end(task, 1);
+        status = wait_and_end(task, true);
     }
     return status == CPT_INVALID
                ? cpt_fail(task, CPT_INVALID,
-                          "nobody is left who could end what this task waits for")
+                          "nothing is left that could end what this task waits for")
                : status;
 }

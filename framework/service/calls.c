@@ -10,6 +10,8 @@
  *
  * A path that a callee returns without being asked is ignored.
  */
+#include "framework/run/deadline.h"
+#include "framework/run/pending.h"
 #include "framework/run/recording.h"
 #include "framework/service/outcome.h"
 #include "framework/service/service.h"
@@ -106,7 +108,7 @@ static bool prepare(struct rpc_call *call, struct cpt_request *request,
 }
 
 /* The caller no longer waits. The transport still completes the call. */
-static void tell_call(struct cpti_outside *outside)
+static void tell_call(struct cpti_cancellable *outside)
 {
     struct rpc_call *call = CPTI_CONTAINER(outside->pending, struct rpc_call, pending);
     struct cpt_transport *transport = call->pending.stub->transport;
@@ -147,7 +149,7 @@ struct cpt_pending *cpt_call_attempt(struct cpt_task *task, const struct cpt_stu
     cpti_request_hold(request);
     stub->transport->send(stub->transport, &call->transport);
     if (stub->transport->cancel != NULL) {
-        cpti_pending_tell_by(&call->pending, tell_call);
+        cpti_pending_cancel_by(&call->pending, tell_call);
     }
     return &call->pending;
 }
@@ -164,7 +166,7 @@ const struct cpt_call_reply *cpt_call_reply(const struct cpt_pending *pending)
                                                     .outcome = CPT_OUTCOME_CANCELLED};
     const struct rpc_call *call =
         CPTI_CONST_CONTAINER(pending, struct rpc_call, pending);
-    struct cpt_request *request = cpti_pending_request(pending);
+    struct cpt_request *request = pending->request;
     cpt_status status = CPT_OK;
 
     cpti_lock_take(&request->lock);
@@ -262,7 +264,7 @@ void cpt_transport_complete(struct cpt_transport_call *transport,
     struct cpt_request *request = call->pending.request;
     struct cpti_call_observer *observer = request->inherited.observer;
     const uint64_t now_ns = cpti_record_now(request);
-    struct cpt_task *owner = NULL;
+    struct cpt_task *task = NULL;
 
     cpti_lock_take(&request->lock);
     if (call->pending.status == CPT_WAITING) {
@@ -273,7 +275,7 @@ void cpt_transport_complete(struct cpt_transport_call *transport,
     } else {
         record = NULL; /* the caller had given the call up */
     }
-    owner = cpti_pending_end(&call->pending, call->reply.status, now_ns);
+    task = cpti_pending_end(&call->pending, call->reply.status, now_ns);
     cpti_lock_release(&request->lock);
     if (record != NULL && observer != NULL) {
         if (record->outcome == CPT_CALL_TIMEOUT) {
@@ -282,6 +284,5 @@ void cpt_transport_complete(struct cpt_transport_call *transport,
             count_blind_spot(observer, record);
         }
     }
-    cpti_task_wake(owner);
-    cpti_request_release(request);
+    cpti_request_continue(request, task); /* with the reference of the call */
 }

@@ -10,6 +10,8 @@
 #include "framework/service/serving.h"
 
 #include "framework/service/answer.h"
+#include "framework/run/deadline.h"
+#include "framework/run/handle.h"
 
 /* --- The request --- */
 
@@ -194,7 +196,7 @@ static void launch(struct cpt_service *service, struct cpt_request *request,
     }
     if (timeout_ns != 0) {
         /* If no timer can be had, its calls still have the deadline. */
-        (void)cpti_limit_begin(request, timeout_ns, inbound->arrival_ns, NULL);
+        (void)cpti_deadline_begin(request, timeout_ns, inbound->arrival_ns, NULL);
     }
     cpti_request_launch(request, &serving->input, 0);
 }

@@ -32,7 +32,8 @@ struct cpti_flight;
 /* One request's wait for shared work, in the arena of that request. */
 struct cpti_sharer {
     struct cpti_run run;
-    struct cpti_kept kept; /* of the waiter: gives up its reference to the flight */
+    struct cpti_cleanup
+        cleanup; /* of the waiter: gives up its reference to the flight */
     struct cpt_shared *shared;
     struct cpti_flight *flight;
     struct cpti_sharer *next; /* of the flight; guarded by the shared lock, as … */

@@ -23,7 +23,9 @@
 #include "framework/cpt_mutex.h"
 
 #include "cpt/container.h"
+#include "framework/run/pending.h"
 #include "framework/run/recording.h"
+#include "framework/run/task.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -49,7 +51,7 @@ struct waiter {
 struct locking {
     struct cpt_pending pending;
     struct cpt_mutex *mutex;
-    struct cpti_kept kept;
+    struct cpti_cleanup cleanup;
     struct waiter waiter;
     bool is_held; /* guarded by the request's lock */
 };
@@ -325,9 +327,10 @@ void cpt_mutex_lock(struct cpt_mutex *mutex)
 /* --- A task waits --- */
 
 /* The task no longer waits. A thread that hands over just now sees that in grant(). */
-static void tell_locking(struct cpti_outside *outside)
+static void cancel_locking(struct cpti_cancellable *cancellable)
 {
-    struct locking *locking = CPTI_CONTAINER(outside->pending, struct locking, pending);
+    struct locking *locking =
+        CPTI_CONTAINER(cancellable->pending, struct locking, pending);
     struct cpt_request *request = locking->pending.request;
     struct cpt_mutex *mutex = locking->mutex;
     bool was_queued = false;
@@ -344,9 +347,9 @@ static void tell_locking(struct cpti_outside *outside)
 }
 
 /* The request is freed. */
-static void release_kept(struct cpti_kept *kept)
+static void run_cleanup(struct cpti_cleanup *cleanup)
 {
-    struct locking *locking = CPTI_CONTAINER(kept, struct locking, kept);
+    struct locking *locking = CPTI_CONTAINER(cleanup, struct locking, cleanup);
 
     if (locking->is_held) {
         locking->is_held = false;
@@ -372,9 +375,9 @@ static void begin_locking(struct locking *locking, struct cpt_task *task, bool i
         (void)cpti_pending_end(pending, CPT_OK, now_ns);
     } else { /* a thread that hands over waits for the request's lock */
         pending->call = issue(task, locking->mutex, holder_id, now_ns);
-        pending->outside.tell = tell_locking;
-        pending->outside.pending = pending;
-        cpti_outside_add(request, &pending->outside);
+        pending->cancellable.cancel = cancel_locking;
+        pending->cancellable.pending = pending;
+        cpti_cancellable_add(request, &pending->cancellable);
     }
     cpti_lock_release(&request->lock);
     if (is_taken) {
@@ -392,8 +395,8 @@ struct cpt_pending *cpt_mutex_acquire(struct cpt_task *task, struct cpt_mutex *m
     locking->mutex = mutex;
     locking->waiter.locking = locking;
     locking->waiter.name_id = name_of(task);
-    locking->kept.release = release_kept;
-    cpti_request_keep(task->request, &locking->kept);
+    locking->cleanup.run = run_cleanup;
+    cpti_cleanup_add(task->request, &locking->cleanup);
     begin_locking(locking, task, try_to_take(mutex, locking->waiter.name_id));
     return &locking->pending;
 }

@@ -8,6 +8,7 @@
  * one.
  */
 #include "framework/cpt_shared.h"
+#include "framework/run/pending.h"
 
 #include "framework/run/recording.h"
 #include "framework/service/service.h"
@@ -193,9 +194,9 @@ static struct cpti_flight *join(struct cpt_shared *shared, uint64_t hash,
 }
 
 /* The request of a sharer is freed. */
-static void release_sharer(struct cpti_kept *kept)
+static void release_sharer(struct cpti_cleanup *cleanup)
 {
-    cpti_flight_release(CPTI_CONTAINER(kept, struct cpti_sharer, kept)->flight);
+    cpti_flight_release(CPTI_CONTAINER(cleanup, struct cpti_sharer, cleanup)->flight);
 }
 
 /* Joins, and begins the run if it is time. */
@@ -228,8 +229,8 @@ static cpt_status join_and_begin(struct cpt_shared *shared, struct cpt_bytes key
     if (flight == NULL) {
         return error->status;
     }
-    sharer->kept.release = release_sharer;
-    cpti_request_keep(request, &sharer->kept);
+    sharer->cleanup.run = release_sharer;
+    cpti_cleanup_add(request, &sharer->cleanup);
     if (begins) {
         cpti_flight_cancel_timer(flight, is_timer_set);
         cpti_flight_begin(flight);
@@ -240,7 +241,7 @@ static cpt_status join_and_begin(struct cpt_shared *shared, struct cpt_bytes key
 }
 
 /* The request no longer waits: the sharer leaves, unless its wait is just ending. */
-static void leave(struct cpti_outside *outside)
+static void leave(struct cpti_cancellable *outside)
 {
     struct cpti_sharer *sharer =
         CPTI_CONTAINER(outside->pending, struct cpti_sharer, run.pending);
@@ -296,7 +297,7 @@ struct cpt_pending *cpt_task_share(struct cpt_task *task, struct cpt_shared *sha
     if (error.status != CPT_OK) {
         cpti_run_fail(&sharer->run, &error);
     } else {
-        cpti_pending_tell_by(&sharer->run.pending, leave);
+        cpti_pending_cancel_by(&sharer->run.pending, leave);
     }
     return &sharer->run.pending;
 }

@@ -4,7 +4,7 @@
  * its callees get */
 #include "tests/unit/framework/service_pair.h"
 
-#include "framework/run/cancel.h"
+#include "framework/run/deadline.h"
 #include "framework/service/service.h"
 
 #include <string.h>

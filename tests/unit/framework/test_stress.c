@@ -243,7 +243,7 @@ static void *resize(void *context, void *memory, size_t bytes)
 }
 
 static atomic_uint_least64_t step_count;
-static atomic_int blocked_count;
+static atomic_int wait_count;
 
 static int cancels_sometimes(unsigned task)
 {
@@ -257,10 +257,10 @@ static cpt_status block_sometimes(struct cpt_task *task, struct cpt_pending *pen
     if (atomic_load(&step_count) % 3 != 0) {
         return CPT_WAITING;
     }
-    if (atomic_fetch_add(&blocked_count, 1) < BLOCKED_MAX) {
+    if (atomic_fetch_add(&wait_count, 1) < BLOCKED_MAX) {
         status = cpt_wait(task, pending);
     }
-    atomic_fetch_sub(&blocked_count, 1);
+    atomic_fetch_sub(&wait_count, 1);
     return status;
 }
 

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * await.c - a task that waits: from the step that asks to the step that goes on
+ *
+ * A step asks to wait and returns. Only then, under the lock, is it decided whether
+ * there is still something to wait for. What a task waits for ends before or after that
+ * decision, never in between:
+ *
+ *      step returns CPT_WAITING          a pending is completed
+ *          |                                 |
+ *      lock: outstanding?                lock: status = …
+ *        no  -> next step at once              does the task wait for just this?
+ *        yes -> it waits, unlock                 -> unlock, submit the task
+ *
+ * The timeout of a wait is a timer. It is set before the task waits, so that whatever
+ * ends the wait finds it set. It is cancelled without the lock: an executor may have to
+ * wait for a timer that is just firing, which needs the lock.
+ */
+#include "cpt/container.h"
+#include "framework/run/call.h"
+#include "framework/run/pending.h"
+#include "framework/run/recording.h"
+#include "framework/run/task.h"
+#include "framework/run/wait.h"
+
+#include <assert.h>
+
+/* The timeout of a wait. In the arena; holds a reference to the request until it has
+ * fired or was cancelled. */
+struct cpti_timeout {
+    struct cpt_timer timer;
+    struct cpti_cancellable cancellable; /* listed while its task waits */
+    struct cpt_request *request;
+    struct cpt_task *task; /* once it does not wait any more, perhaps another task */
+    bool has_fired;        /* guarded by the request's lock */
+};
+
+/* --- The end of a wait --- */
+
+/* The time is over: gives up all that is outstanding. The oldest, which was started
+ * first, stands on the path. What is to be cancelled once the lock is released. Lock
+ * held. */
+static struct cpti_cancellable *give_up(struct cpt_task *task, uint64_t now_ns)
+{
+    struct cpt_request *request = task->request;
+    struct cpt_trace_call *call = NULL;
+    struct cpti_cancellable *chain = NULL;
+
+    if (task->oldest != NULL) { /* else the request has failed */
+        call = cpti_record_timeout(task->oldest, now_ns);
+    }
+    while (task->oldest != NULL) {
+        struct cpt_pending *pending = task->oldest;
+
+        cpti_pending_drop(pending, CPT_TIMEOUT);
+        cpti_call_given_up(pending);
+        chain = cpti_cancellable_take(request, &pending->cancellable, chain);
+    }
+    if (task->is_waiting) {
+        cpti_waiting_remove(task);
+    }
+    task->wanted_count = 0;
+    task->has_runner_up = false;
+    cpti_record_release(task, call, 0, now_ns);
+    return chain;
+}
+
+static void fire_timeout(struct cpt_timer *timer)
+{
+    struct cpti_timeout *timeout = CPTI_CONTAINER(timer, struct cpti_timeout, timer);
+    struct cpt_task *task = timeout->task;
+    struct cpt_request *request = timeout->request;
+    const uint64_t now_ns = cpti_record_now(request);
+    struct cpti_cancellable *chain = NULL;
+    bool has_ended_wait = false;
+
+    cpti_lock_take(&request->lock);
+    timeout->has_fired = true;
+    if (cpti_cancellable_remove(request, &timeout->cancellable)) { /* its task waits */
+        task->timeout = NULL;
+        /* If the request has just failed, its path is fixed, and what is ongoing is
+         * cancelled by its end. */
+        has_ended_wait = !cpti_record_is_over(request);
+        chain = has_ended_wait ? give_up(task, now_ns) : NULL;
+    }
+    cpti_lock_release(&request->lock);
+    cpti_cancellable_cancel_all(chain);
+    cpti_request_continue(request, has_ended_wait ? task : NULL);
+}
+
+/* The request has failed: the wait will not end any more. */
+static void cancel_timeout(struct cpti_cancellable *cancellable)
+{
+    struct cpti_timeout *timeout =
+        CPTI_CONTAINER(cancellable, struct cpti_timeout, cancellable);
+
+    cpti_timer_cancel(timeout->request, &timeout->timer);
+}
+
+struct cpti_cancellable *cpti_task_take_timeout(struct cpt_task *task,
+                                                struct cpti_cancellable *chain)
+{
+    struct cpti_timeout *timeout = task->timeout;
+
+    task->timeout = NULL;
+    return timeout != NULL
+               ? cpti_cancellable_take(task->request, &timeout->cancellable, chain)
+               : chain;
+}
+
+struct cpt_task *cpti_task_end_wait(struct cpt_task *task,
+                                    const struct cpt_pending *pending,
+                                    uint64_t arrive_ns)
+{
+    if (task->wanted_count != 0) {
+        cpti_record_runner_up(task, arrive_ns);
+        return NULL;
+    }
+    cpti_waiting_remove(task);
+    if (task->timeout != NULL &&
+        !cpti_cancellable_remove(task->request, &task->timeout->cancellable)) {
+        task->timeout = NULL; /* the end of the request cancels it */
+    }
+    cpti_record_release(task, pending->call, pending->stands_for, arrive_ns);
+    if (task->wait != NULL) {
+        cpti_wait_end(task);
+        return NULL;
+    }
+    return task;
+}
+
+void cpti_request_continue(struct cpt_request *request, struct cpt_task *task)
+{
+    struct cpti_timeout *timeout = task != NULL ? task->timeout : NULL;
+
+    if (task == NULL) {
+        cpti_request_release(request);
+        return;
+    }
+    if (timeout != NULL) { /* of this thread alone, which has ended the wait */
+        task->timeout = NULL;
+        cpti_timer_cancel(request, &timeout->timer);
+    }
+    cpti_task_submit(task);
+}
+
+void cpti_task_wake(struct cpt_task *task)
+{
+    if (task != NULL) {
+        cpti_request_hold(task->request);
+        cpti_request_continue(task->request, task);
+    }
+}
+
+/* --- The beginning --- */
+
+/* Sets the timer of a wait. */
+static cpt_status set_timeout(struct cpt_task *task, struct cpti_timeout **timeout)
+{
+    struct cpt_request *request = task->request;
+    struct cpt_executor *executor = request->executor;
+    struct cpti_timeout *made = cpti_request_take(request, sizeof *made);
+    cpt_status status = CPT_LIMIT;
+
+    if (made == NULL) {
+        return cpt_fail(task, CPT_LIMIT, "the memory limit of the request was reached");
+    }
+    made->request = request;
+    made->task = task;
+    made->timer.fire = fire_timeout;
+    made->cancellable.cancel = cancel_timeout;
+    cpti_request_hold(request);
+    status = executor->after(executor, &made->timer, task->timeout_ns);
+    if (status != CPT_OK) {
+        cpti_request_release(request);
+        return cpt_fail(task, status, "executor \"%s\" cannot set a timer: %s",
+                        executor->name, cpt_status_sentence(status));
+    }
+    *timeout = made;
+    return CPT_OK;
+}
+
+int cpti_task_wait(struct cpt_task *task)
+{
+    struct cpt_request *request = task->request;
+    const uint64_t block_ns = cpti_record_now(request);
+    struct cpti_timeout *timeout = NULL;
+    struct cpti_cancellable *chain = NULL;
+    int waits = 0;
+
+    if (task->timeout_ns != 0) {
+        const cpt_status status = set_timeout(task, &timeout);
+
+        if (status != CPT_OK) {
+            return status;
+        }
+    }
+    cpti_lock_take(&request->lock);
+    waits = task->wanted_count != 0;
+    if (waits) {
+        cpti_record_block(task, block_ns);
+        if (timeout != NULL && timeout->has_fired) {
+            chain = give_up(task, cpti_record_now(request));
+            timeout = NULL;
+            waits = 0;
+        } else {
+            cpti_waiting_add(task);
+            /* If the request has just failed, its end would not cancel it any more. */
+            if (timeout != NULL &&
+                !atomic_load_explicit(&request->is_stopped, memory_order_relaxed)) {
+                cpti_cancellable_add(request, &timeout->cancellable);
+                task->timeout = timeout;
+                timeout = NULL;
+            }
+        }
+    }
+    cpti_lock_release(&request->lock);
+    cpti_cancellable_cancel_all(chain);
+    if (timeout != NULL) { /* not needed */
+        cpti_timer_cancel(request, &timeout->timer);
+    }
+    return waits;
+}
+
+/* --- What a step asks --- */
+
+/* Begins a new wait, without pendings yet. Lock held. */
+static void begin_wait(struct cpt_task *task)
+{
+    task->await_number++; /* 0 is that of a pending that belongs to no wait */
+    task->wanted_count = 0;
+}
+
+/* Adds @pending to the wait. false: it has ended. Lock held. */
+static bool add_to_wait(struct cpt_task *task, struct cpt_pending *pending)
+{
+    if (pending->status != CPT_WAITING) {
+        return false;
+    }
+    pending->await_number = task->await_number;
+    return true;
+}
+
+static cpt_status ask(struct cpt_task *task, uint64_t timeout_ns, cpt_task_fn next)
+{
+    assert(next != NULL);
+    task->timeout_ns = timeout_ns;
+    task->next = next;
+    task->has_asked = true;
+    return CPT_WAITING;
+}
+
+cpt_status cpti_pending_check(struct cpt_task *task, const struct cpt_pending *pending)
+{
+    if (pending == NULL) {
+        return cpt_fail(
+            task, CPT_LIMIT,
+            "there is nothing to wait for: the memory limit of the request was "
+            "reached, or the value is not declared with CPT_STARTS");
+    }
+    if (pending->task != task) {
+        return cpt_fail(task, CPT_INVALID, "a task can wait only for what it started");
+    }
+    return CPT_OK;
+}
+
+cpt_status cpt_await_some(struct cpt_task *task, struct cpt_pending *const *pendings,
+                          size_t pending_count, size_t wanted_count, cpt_task_fn next)
+{
+    size_t ended_count = 0;
+    size_t outstanding_count = 0;
+
+    for (size_t i = 0; i < pending_count; i++) {
+        const cpt_status status = cpti_pending_check(task, pendings[i]);
+
+        if (status != CPT_OK) {
+            return status;
+        }
+    }
+    cpti_lock_take(&task->request->lock);
+    begin_wait(task);
+    for (size_t i = 0; i < pending_count; i++) {
+        const bool is_outstanding = add_to_wait(task, pendings[i]);
+
+        outstanding_count += is_outstanding;
+        ended_count += !is_outstanding;
+    }
+    if (wanted_count > ended_count) {
+        wanted_count -= ended_count;
+        task->wanted_count =
+            (uint32_t)(wanted_count < outstanding_count ? wanted_count
+                                                        : outstanding_count);
+    }
+    cpti_lock_release(&task->request->lock);
+    return ask(task, 0, next);
+}
+
+cpt_status cpt_await(struct cpt_task *task, struct cpt_pending *pending,
+                     cpt_task_fn next)
+{
+    return cpt_await_some(task, &pending, 1, 1, next);
+}
+
+static cpt_status await_all(struct cpt_task *task, uint64_t timeout_ns,
+                            cpt_task_fn next)
+{
+    cpti_lock_take(&task->request->lock);
+    begin_wait(task);
+    for (struct cpt_pending *pending = task->oldest; pending != NULL;
+         pending = pending->next) {
+        task->wanted_count += add_to_wait(task, pending);
+    }
+    cpti_lock_release(&task->request->lock);
+    return ask(task, timeout_ns, next);
+}
+
+cpt_status cpt_await_all(struct cpt_task *task, cpt_task_fn next)
+{
+    return await_all(task, 0, next);
+}
+
+cpt_status cpt_await_all_for(struct cpt_task *task, uint64_t timeout_ns,
+                             cpt_task_fn next)
+{
+    return await_all(task, timeout_ns != 0 ? timeout_ns : 1, next);
+}

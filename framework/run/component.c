@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * component.c - runs of other plans within a request: components made while it runs
+ *
+ *      task A ---- cpt_spawn() ----.............. await -------- goes on
+ *                       |                           ^
+ *                       '--> a request of its own --'   done: the pending ends
+ *                              with tasks, path, and components in turn
+ *
+ * A component is a request like any other, with the executor, the clock and the tracing
+ * of its parent, and with what the parent inherited for its own callees. What differs:
+ *
+ * What frees it. Its output and its records are read as long as the parent lives. So
+ * once nothing of it runs any more it is not freed but *retired*: a cleanup of the
+ * parent frees it. Until it is retired it holds a reference to the parent.
+ *
+ * Its memory counts with the parent's, by the quota (budget.h) of the outermost
+ * request.
+ *
+ * Its path. The component arrives when the record of the call is issued and responds
+ * when that record arrives, so the sum of its path is the time observed, exactly. The
+ * walk of the parent opens it only if it is on the parent's path, under the parent's
+ * lock. The component's lock comes after that one in rank, by its level.
+ */
+#include "framework/run/component.h"
+
+#include "cpt/container.h"
+#include "cpt/cpt_path.h"
+#include "framework/run/handle.h"
+#include "framework/run/pending.h"
+#include "framework/run/recording.h"
+#include "framework/run/run.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+_Static_assert(CPTI_RANK_REQUEST + CPT_NESTING_MAX <= CPTI_RANK_REQUEST_DEEPEST,
+               "a rank for the lock of each level");
+
+/* One component, in the arena of its parent. */
+struct component {
+    struct cpti_run run;
+    struct cpti_cleanup cleanup; /* of the parent: frees it */
+    struct cpt_request *request; /* NULL: it could not be made */
+    struct cpt_bytes entry;      /* its outermost frame; the task's, or its own */
+};
+
+static cpt_status open_component(const struct cpti_run *run,
+                                 struct cpt_trace_call *call, struct cpt_path *callee)
+{
+    const struct component *component = (const struct component *)run;
+    const cpt_status status = cpt_request_path(component->request, callee, NULL);
+
+    if (status != CPT_OK) {
+        call->reason = CPT_REASON_LIMIT;
+    }
+    return status;
+}
+
+/* Its parent does not want it any more. It may just be ending, or be retired. */
+static void cancel_component(struct cpti_cancellable *cancellable)
+{
+    struct component *component =
+        CPTI_CONTAINER(cancellable->pending, struct component, run.pending);
+
+    (void)cpti_request_cancel(component->request);
+}
+
+static void end_component(struct cpt_request *request, void *context)
+{
+    struct component *component = context;
+    const uint64_t arrive_ns =
+        request->trace.arrival_ns + cpt_request_latency_ns(request);
+
+    cpti_run_end(&component->run,
+                 (struct cpti_run_result){request->status, cpt_request_output(request),
+                                          request->sentence},
+                 arrive_ns);
+}
+
+static void free_component(struct cpti_cleanup *cleanup)
+{
+    const struct component *component =
+        CPTI_CONTAINER(cleanup, struct component, cleanup);
+
+    if (component->request != NULL) {
+        cpti_request_free(component->request);
+    }
+}
+
+/* Nothing of it runs any more; the parent will free it. */
+static void retire_component(struct cpt_request *request)
+{
+    cpti_request_release(request->nest.parent);
+}
+
+static cpt_status check_level(const struct cpt_request *parent, const char *name,
+                              struct cpt_error *error)
+{
+    if (parent->nest.level >= CPT_NESTING_MAX) {
+        return cpt_error_set(error, CPT_LIMIT, 0,
+                             "component \"%s\" lies %u runs deep, the limit is %d",
+                             name, (unsigned)parent->nest.level + 1, CPT_NESTING_MAX);
+    }
+    return CPT_OK;
+}
+
+/* The request of @component; the caller sets its input. */
+static cpt_status make_component(struct component *component, struct cpt_error *error)
+{
+    struct cpt_request *parent = component->run.waiter;
+    struct cpti_quota *quota = parent->nest.quota;
+    const struct cpt_request_options options = {
+        .struct_bytes = sizeof options,
+        .plan = component->run.plan,
+        .executor = parent->executor,
+        .done = end_component,
+        .context = component,
+        .alloc = &quota->alloc,
+        .memory_bytes_max = quota->bytes_max,
+        .is_traced = parent->is_traced,
+        .entry = component->entry.data,
+        .clock = parent->clock,
+        .attribution = parent->trace.attribution,
+        .measures_cpu = parent->off_cpu_ns != NULL,
+    };
+    struct cpt_request *made = NULL;
+    struct cpt_error why = {0};
+    const cpt_status status = cpti_request_new(&options, &made, &why);
+
+    if (status != CPT_OK) {
+        return cpti_quota_is_full(quota)
+                   ? cpt_error_set(error, CPT_LIMIT, 0,
+                                   "the request and its components take %zu bytes, the "
+                                   "limit is %zu",
+                                   atomic_load(&quota->bytes), quota->bytes_max)
+                   : cpt_error_set(error, status, 0, "%s", why.sentence);
+    }
+    made->alloc = quota->inner; /* for the walk, and to free */
+    made->inherited = parent->inherited;
+    made->deadline_ns = parent->deadline_ns; /* its calls have no more time either */
+    made->nest.parent = parent;
+    made->nest.quota = quota;
+    made->nest.flight = parent->nest.flight;
+    made->nest.level = parent->nest.level + 1;
+    made->nest.retire = retire_component;
+    made->lock.rank = (enum cpti_lock_rank)(CPTI_RANK_REQUEST + made->nest.level);
+    cpti_request_share(made); /* the parent may tell it to stop */
+    if (made->is_traced) {
+        made->trace.arrival_ns = component->run.pending.begin_ns;
+    }
+    component->request = made;
+    return CPT_OK;
+}
+
+/* The quota of @request, made with its first component; what the request has taken
+ * itself counts too. NULL: no memory. Lock held. */
+static struct cpti_quota *quota_of(struct cpt_request *request)
+{
+    struct cpti_quota *quota = request->nest.quota;
+
+    if (quota != NULL) {
+        return quota;
+    }
+    quota = cpt_alloc_zeroed(request->alloc, sizeof *quota);
+    if (quota != NULL) {
+        cpti_quota_init(quota, request->alloc, request->account,
+                        request->block_bytes + request->arena.limit_bytes,
+                        request->block_bytes + request->arena.used_bytes);
+        request->arena.alloc = &quota->alloc;
+        request->nest.quota = quota;
+    }
+    return quota;
+}
+
+/* "A: name" in the arena, NUL-terminated, with @otherwise in place of the name if the
+ * plan has too many names; empty at the memory limit. Lock held. */
+static struct cpt_bytes write_name(struct cpt_request *request, const char *name,
+                                   const char *otherwise)
+{
+    const struct cpt_bytes service = request->plan->service;
+    const size_t bytes = service.bytes + 2 + strlen(name);
+    char cut[CPT_NAME_BYTES_MAX + 1];
+    struct cpt_bytes frame = {cpt_arena_take(&request->arena, bytes + 1), bytes};
+    char *text = NULL;
+
+    if (frame.data == NULL) {
+        return frame;
+    }
+    text = (char *)(uintptr_t)frame.data;
+    (void)snprintf(text, bytes + 1, "%.*s: %s", (int)service.bytes, service.data, name);
+    frame = cpt_name_bound(frame, cut);
+    if (frame.data == cut) {
+        memcpy(text, cut, frame.bytes); /* no longer than what was there */
+        text[frame.bytes] = '\0';
+        frame.data = text;
+    }
+    return cpti_plan_takes_name(request->plan, frame) || otherwise == NULL
+               ? frame
+               : write_name(request, otherwise, NULL);
+}
+
+/* A component of @task that does not run yet, called @name; NULL: like the frame of the
+ * task. NULL at the memory limit. */
+static struct component *begin_component(struct cpt_task *task, const char *name,
+                                         const struct cpt_plan *plan)
+{
+    struct cpt_request *parent = task->request;
+    const uint64_t now_ns = cpti_record_now(parent);
+    struct cpt_bytes frame = {NULL, 0};
+    struct component *component = NULL;
+
+    cpti_lock_take(&parent->lock);
+    if (quota_of(parent) != NULL) {
+        component = cpt_arena_take(&parent->arena, sizeof *component);
+    }
+    if (component != NULL && parent->is_traced && name != NULL) {
+        frame = write_name(parent, name, plan->graph->output->name);
+        component = frame.data != NULL ? component : NULL;
+    }
+    if (component != NULL) {
+        component->entry = name != NULL ? frame : task->plan->frame_name;
+        component->cleanup.run = free_component;
+        component->cleanup.next = parent->cleanups;
+        parent->cleanups = &component->cleanup;
+        component->run.plan = plan;
+        cpti_run_begin_locked(&component->run, task, frame, now_ns);
+    }
+    cpti_lock_release(&parent->lock);
+    if (component != NULL) {
+        cpti_request_hold(parent);
+    }
+    return component;
+}
+
+/* Runs it with a copy of @input; ends it instead if @error is set, or it cannot be
+ * made.
+ */
+static struct cpt_pending *run_component(struct component *component, const void *input,
+                                         struct cpt_error *error)
+{
+    struct cpt_pending *pending = &component->run.pending;
+    struct cpt_request *request = NULL;
+
+    if (error->status != CPT_OK || make_component(component, error) != CPT_OK) {
+        cpti_run_fail(&component->run, error);
+        return pending;
+    }
+    request = component->request;
+    component->run.open = open_component;
+    if (input != NULL) {
+        memcpy(request->input_place, input, request->plan->input_bytes);
+    }
+    cpti_request_launch(request, request->input_place, false);
+    cpti_pending_cancel_by(pending, cancel_component);
+    return pending;
+}
+
+struct cpt_pending *cpt_task_spawn(struct cpt_task *task, const char *name,
+                                   const struct cpt_plan *plan,
+                                   const struct cpt_value *value, const void *input)
+{
+    struct component *component = begin_component(task, name, plan);
+    struct cpt_error error = {.status = CPT_OK};
+
+    assert(input != NULL || plan->input_bytes == 0);
+    if (component == NULL) {
+        return NULL;
+    }
+    if (check_level(task->request, name, &error) == CPT_OK) {
+        (void)cpti_run_check_input(name, plan->graph->input, value, &error);
+    }
+    return run_component(component, input, &error);
+}
+
+/* --- A component in the place of a task's function --- */
+
+static cpt_status use_component(struct cpt_task *task)
+{
+    struct cpt_pending *pending = *cpt_state(task, struct cpt_pending *);
+    const cpt_status status = cpt_pending_status(pending);
+    const struct cpt_value *output = task->plan->component->graph->output;
+
+    if (status != CPT_OK) {
+        return cpt_fail(task, status, "%s", cpt_run_sentence(pending));
+    }
+    memcpy(task->output, cpt_task_run_output(pending, output), output->bytes);
+    return CPT_OK;
+}
+
+cpt_status cpti_component_run(struct cpt_task *task)
+{
+    const struct cpti_plan_task *own = task->plan;
+    struct cpt_pending **pending = cpt_state(task, struct cpt_pending *);
+    struct component *component =
+        pending != NULL ? begin_component(task, NULL, own->component) : NULL;
+    struct cpt_error error = {.status = CPT_OK};
+
+    if (component == NULL) {
+        return cpt_fail(task, CPT_LIMIT, "the memory limit of the request was reached");
+    }
+    (void)check_level(task->request, own->def->name, &error);
+    *pending = run_component(component,
+                             own->component->input_bytes != 0
+                                 ? cpt_task_input(task, own->def->needs[0])
+                                 : NULL,
+                             &error);
+    return cpt_await(task, *pending, use_component);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* component.h - requests within requests; see component.c */
+#ifndef CPT_COMPONENT_H
+#define CPT_COMPONENT_H
+
+#include "framework/cpt_graph.h"
+
+#include <stdint.h>
+
+struct cpt_request;
+struct cpti_flight;
+struct cpti_quota;
+
+/* What a request knows of the requests around it. */
+struct cpti_nest {
+    struct cpt_request *parent; /* of which it is a component, or NULL */
+    struct cpti_flight *flight; /* of shared work that it is the run of, or NULL */
+    uint32_t level;             /* how many runs it lies in; 0: in none */
+    /* If set, called in place of freeing the request once nothing of it runs any more;
+     * what made the request then frees it, by cpti_request_free(). */
+    void (*retire)(struct cpt_request *request);
+    struct cpti_quota *quota;       /* memory shared with components; lock, or NULL */
+    struct cpt_request *next_freed; /* of the thread that frees it */
+};
+
+/* The first step of a task whose body is a component. */
+cpt_status cpti_component_run(struct cpt_task *task);
+
+#endif

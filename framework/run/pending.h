@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* pending.h - what tasks wait for: pending.c, and the waits themselves: await.c */
+#ifndef CPT_PENDING_H
+#define CPT_PENDING_H
+
+#include "framework/run/request.h"
+
+/* --- Pendings, pending.c --- */
+
+/* Adds @pending, zeroed but for stands_for and call, to those of @task, and shares the
+ * request. Lock held. */
+void cpti_pending_begin(struct cpt_pending *pending, struct cpt_task *task,
+                        uint64_t begin_ns);
+
+/* What completes @pending is ongoing and can be told to stop by @cancel. If the request
+ * has failed before, the end of the step tells it. Lock not held. */
+void cpti_pending_cancel_by(struct cpt_pending *pending,
+                            void (*cancel)(struct cpti_cancellable *cancellable));
+
+/* Ends it, if it has not ended. The task that goes on now, or NULL: for
+ * cpti_request_continue() or cpti_task_wake(), once the lock is released. Lock held. */
+struct cpt_task *cpti_pending_end(struct cpt_pending *pending, cpt_status status,
+                                  uint64_t arrive_ns);
+
+/* Ends it without its task: what completes it is not told, and no task goes on. It has
+ * not ended. Lock held. */
+void cpti_pending_drop(struct cpt_pending *pending, cpt_status status);
+
+/* Ends those that stand for task @number, which has ended. Lock not held. */
+void cpti_task_release_waiters(struct cpt_request *request, uint32_t number,
+                               cpt_status status, uint64_t end_ns);
+
+/* --- Waits, await.c --- */
+
+/* @task begins to wait. Lock held. */
+static inline void cpti_waiting_add(struct cpt_task *task)
+{
+    struct cpt_task **first = &task->request->waiting;
+
+    task->is_waiting = true;
+    task->previous_waiting = NULL;
+    task->next_waiting = *first;
+    if (*first != NULL) {
+        (*first)->previous_waiting = task;
+    }
+    *first = task;
+}
+
+/* Its wait is over, or will never be. Lock held. */
+static inline void cpti_waiting_remove(struct cpt_task *task)
+{
+    struct cpt_task **first = &task->request->waiting;
+
+    task->is_waiting = false;
+    *(task->previous_waiting != NULL ? &task->previous_waiting->next_waiting : first) =
+        task->next_waiting;
+    if (task->next_waiting != NULL) {
+        task->next_waiting->previous_waiting = task->previous_waiting;
+    }
+}
+
+/* Task @number if it waits, else NULL. Lock held. */
+static inline struct cpt_task *cpti_waiting_task(const struct cpt_request *request,
+                                                 uint32_t number)
+{
+    struct cpt_task *task = request->waiting;
+
+    while (task != NULL && task->number != number) {
+        task = task->next_waiting;
+    }
+    return task;
+}
+
+/* Whether @task can wait for @pending: CPT_OK, else it has failed, as by cpt_fail(). */
+cpt_status cpti_pending_check(struct cpt_task *task, const struct cpt_pending *pending);
+
+/* Makes the task wait as it asked. 1: it does, and is not the caller's any more; 0: it
+ * goes on at once; less than 0: the status with which it fails. */
+int cpti_task_wait(struct cpt_task *task);
+
+/* The wait of @task is over by @pending, which has ended. The task if it is to be
+ * queued; NULL if its thread is blocked in cpt_wait(). Lock held. */
+struct cpt_task *cpti_task_end_wait(struct cpt_task *task,
+                                    const struct cpt_pending *pending,
+                                    uint64_t arrive_ns);
+
+/* Submits @task, whose wait is over, with a reference that it takes over from the
+ * caller; NULL: releases that reference. Lock not held. */
+void cpti_request_continue(struct cpt_request *request, struct cpt_task *task);
+
+/* The same, but the caller keeps its reference. NULL is fine. */
+void cpti_task_wake(struct cpt_task *task);
+
+/* Takes the timeout off the wait of @task and puts it before @chain, to be cancelled.
+ * Lock held. */
+struct cpti_cancellable *cpti_task_take_timeout(struct cpt_task *task,
+                                                struct cpti_cancellable *chain);
+
+/* --- Timers and deferred work, defer.c --- */
+
+/* Cancels a timer of @request that holds a reference to it. Lock not held. */
+void cpti_timer_cancel(struct cpt_request *request, struct cpt_timer *timer);
+
+/* Ends the sleeps that @task, which has ended, has not waited for. Lock not held. */
+void cpti_task_end_sleeps(struct cpt_task *task);
+
+#endif

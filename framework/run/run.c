@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* run.c - a pending that stands for a run of a plan; see run.h */
+#include "framework/run/run.h"
+
+#include "cpt/container.h"
+#include "framework/run/pending.h"
+#include "framework/run/recording.h"
+
+#include <string.h>
+
+cpt_status cpti_run_check_input(const char *name, const struct cpt_value *expected,
+                                const struct cpt_value *given, struct cpt_error *error)
+{
+    if (expected == given ||
+        (expected != NULL && given != NULL && expected->bytes == given->bytes &&
+         strcmp(expected->name, given->name) == 0)) {
+        return CPT_OK;
+    }
+    return cpt_error_set(error, CPT_INVALID, 0,
+                         "\"%s\" takes \"%s\" of %zu bytes, but is given \"%s\" of %zu",
+                         name, expected != NULL ? expected->name : "nothing",
+                         expected != NULL ? expected->bytes : 0,
+                         given != NULL ? given->name : "nothing",
+                         given != NULL ? given->bytes : 0);
+}
+
+void cpti_run_begin_locked(struct cpti_run *run, struct cpt_task *task,
+                           struct cpt_bytes name, uint64_t now_ns)
+{
+    run->waiter = task->request;
+    run->pending.call = cpti_record_issue(task, name, CPT_CALL_COMPONENT, now_ns);
+    cpti_pending_begin(&run->pending, task, now_ns);
+}
+
+void cpti_run_begin(struct cpti_run *run, struct cpt_task *task, struct cpt_bytes name)
+{
+    struct cpt_request *request = task->request;
+    const uint64_t now_ns = cpti_record_now(request);
+
+    cpti_lock_take(&request->lock);
+    cpti_run_begin_locked(run, task, name, now_ns);
+    cpti_lock_release(&request->lock);
+    cpti_request_hold(request);
+}
+
+void cpti_run_end(struct cpti_run *run, struct cpti_run_result result,
+                  uint64_t arrive_ns)
+{
+    struct cpt_request *request = run->waiter;
+    struct cpt_task *task = NULL;
+
+    cpti_lock_take(&request->lock);
+    if (run->pending.call != NULL && run->open != NULL &&
+        !cpti_record_is_over(request)) {
+        run->pending.call->reply = run;
+        run->pending.call->reply_bytes = sizeof *run;
+    }
+    if (run->pending.status == CPT_WAITING) { /* else the task may be reading these */
+        run->output = result.output;
+        run->sentence = result.sentence;
+    }
+    task = cpti_pending_end(&run->pending, result.status, arrive_ns);
+    cpti_lock_release(&request->lock);
+    cpti_task_wake(task);
+}
+
+void cpti_run_fail(struct cpti_run *run, const struct cpt_error *error)
+{
+    struct cpt_request *request = run->waiter;
+    const size_t bytes = strlen(error->sentence);
+    char *text = cpti_request_take(request, bytes + 1);
+
+    if (text != NULL) {
+        memcpy(text, error->sentence, bytes);
+    }
+    cpti_run_end(run, (struct cpti_run_result){error->status, NULL, text},
+                 run->pending.begin_ns);
+    cpti_request_release(request);
+}
+
+cpt_status cpti_run_open(struct cpt_trace_call *call, struct cpt_path *callee)
+{
+    const struct cpti_run *run = call->reply;
+
+    return run->open(run, call, callee);
+}
+
+const void *cpt_task_run_output(struct cpt_pending *pending,
+                                const struct cpt_value *value)
+{
+    const struct cpti_run *run =
+        CPTI_CONST_CONTAINER(pending, struct cpti_run, pending);
+    const struct cpt_value *output = run->plan->graph->output;
+
+    if (output != value &&
+        (output->bytes != value->bytes || strcmp(output->name, value->name) != 0)) {
+        return NULL;
+    }
+    return cpt_pending_status(pending) == CPT_OK ? run->output : NULL;
+}
+
+const char *cpt_run_sentence(struct cpt_pending *pending)
+{
+    const struct cpti_run *run =
+        CPTI_CONST_CONTAINER(pending, struct cpti_run, pending);
+    const cpt_status status = cpt_pending_status(pending);
+
+    return status == CPT_OK || status == CPT_WAITING ? ""
+           : run->sentence != NULL                   ? run->sentence
+                                                     : cpt_status_sentence(status);
+}
