@@ -38,14 +38,12 @@ struct cpti_timeout {
 
 /* --- The end of a wait --- */
 
-/* The time is over: gives up all that is outstanding. The oldest, which was started
- * first, stands on the path. What is to be cancelled once the lock is released. Lock
- * held. */
-static struct cpti_cancellable *give_up(struct cpt_task *task, uint64_t now_ns)
+/* The time is over: gives up all that is outstanding, and adds what is to be told to
+ * @told. The oldest, which was started first, stands on the path. Lock held. */
+static void give_up(struct cpt_task *task, uint64_t now_ns,
+                    struct cpti_cancellables *told)
 {
-    struct cpt_request *request = task->request;
     struct cpt_trace_call *call = NULL;
-    struct cpti_cancellable *chain = NULL;
 
     if (task->oldest != NULL) { /* else the request has failed */
         call = cpti_record_timeout(task->oldest, now_ns);
@@ -55,7 +53,7 @@ static struct cpti_cancellable *give_up(struct cpt_task *task, uint64_t now_ns)
 
         cpti_pending_drop(pending, CPT_TIMEOUT);
         cpti_call_given_up(pending);
-        chain = cpti_cancellable_take(request, &pending->cancellable, chain);
+        cpti_cancellable_move(&pending->cancellable, told);
     }
     if (task->is_waiting) {
         cpti_waiting_remove(task);
@@ -63,7 +61,6 @@ static struct cpti_cancellable *give_up(struct cpt_task *task, uint64_t now_ns)
     task->wanted_count = 0;
     task->has_runner_up = false;
     cpti_record_release(task, call, 0, now_ns);
-    return chain;
 }
 
 static void fire_timeout(struct cpt_timer *timer)
@@ -72,20 +69,22 @@ static void fire_timeout(struct cpt_timer *timer)
     struct cpt_task *task = timeout->task;
     struct cpt_request *request = timeout->request;
     const uint64_t now_ns = cpti_record_now(request);
-    struct cpti_cancellable *chain = NULL;
+    struct cpti_cancellables told = LIST_HEAD_INITIALIZER(told);
     bool has_ended_wait = false;
 
     cpti_lock_take(&request->lock);
     timeout->has_fired = true;
-    if (cpti_cancellable_remove(request, &timeout->cancellable)) { /* its task waits */
+    if (cpti_cancellable_remove(&timeout->cancellable)) { /* its task waits */
         task->timeout = NULL;
         /* If the request has just failed, its path is fixed, and what is ongoing is
          * cancelled by its end. */
         has_ended_wait = !cpti_record_is_over(request);
-        chain = has_ended_wait ? give_up(task, now_ns) : NULL;
+        if (has_ended_wait) {
+            give_up(task, now_ns, &told);
+        }
     }
     cpti_lock_release(&request->lock);
-    cpti_cancellable_cancel_all(chain);
+    cpti_cancellables_cancel(&told);
     cpti_request_continue(request, has_ended_wait ? task : NULL);
 }
 
@@ -98,15 +97,12 @@ static void cancel_timeout(struct cpti_cancellable *cancellable)
     cpti_timer_cancel(timeout->request, &timeout->timer);
 }
 
-struct cpti_cancellable *cpti_task_take_timeout(struct cpt_task *task,
-                                                struct cpti_cancellable *chain)
+void cpti_task_take_timeout(struct cpt_task *task, struct cpti_cancellables *told)
 {
-    struct cpti_timeout *timeout = task->timeout;
-
-    task->timeout = NULL;
-    return timeout != NULL
-               ? cpti_cancellable_take(task->request, &timeout->cancellable, chain)
-               : chain;
+    if (task->timeout != NULL) {
+        cpti_cancellable_move(&task->timeout->cancellable, told);
+        task->timeout = NULL;
+    }
 }
 
 struct cpt_task *cpti_task_end_wait(struct cpt_task *task,
@@ -119,7 +115,7 @@ struct cpt_task *cpti_task_end_wait(struct cpt_task *task,
     }
     cpti_waiting_remove(task);
     if (task->timeout != NULL &&
-        !cpti_cancellable_remove(task->request, &task->timeout->cancellable)) {
+        !cpti_cancellable_remove(&task->timeout->cancellable)) {
         task->timeout = NULL; /* the end of the request cancels it */
     }
     cpti_record_release(task, pending->call, pending->stands_for, arrive_ns);
@@ -186,7 +182,7 @@ int cpti_task_wait(struct cpt_task *task)
     struct cpt_request *request = task->request;
     const uint64_t block_ns = cpti_record_now(request);
     struct cpti_timeout *timeout = NULL;
-    struct cpti_cancellable *chain = NULL;
+    struct cpti_cancellables told = LIST_HEAD_INITIALIZER(told);
     int waits = 0;
 
     if (task->timeout_ns != 0) {
@@ -201,7 +197,7 @@ int cpti_task_wait(struct cpt_task *task)
     if (waits) {
         cpti_record_block(task, block_ns);
         if (timeout != NULL && timeout->has_fired) {
-            chain = give_up(task, cpti_record_now(request));
+            give_up(task, cpti_record_now(request), &told);
             timeout = NULL;
             waits = 0;
         } else {
@@ -216,7 +212,7 @@ int cpti_task_wait(struct cpt_task *task)
         }
     }
     cpti_lock_release(&request->lock);
-    cpti_cancellable_cancel_all(chain);
+    cpti_cancellables_cancel(&told);
     if (timeout != NULL) { /* not needed */
         cpti_timer_cancel(request, &timeout->timer);
     }

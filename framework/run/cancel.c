@@ -34,70 +34,46 @@ void cpti_cancellable_add(struct cpt_request *request,
 {
     assert(cancellable->cancel != NULL && !cancellable->is_listed);
     cancellable->is_listed = true;
-    cancellable->previous = NULL;
-    cancellable->next = request->cancellables;
-    if (cancellable->next != NULL) {
-        cancellable->next->previous = cancellable;
-    }
-    request->cancellables = cancellable;
+    LIST_INSERT_HEAD(&request->cancellables, cancellable, link);
 }
 
-bool cpti_cancellable_remove(struct cpt_request *request,
-                             struct cpti_cancellable *cancellable)
+void cpti_cancellable_move(struct cpti_cancellable *cancellable,
+                           struct cpti_cancellables *told)
 {
-    if (!cancellable->is_listed) {
-        return false;
+    if (cpti_cancellable_remove(cancellable)) {
+        LIST_INSERT_HEAD(told, cancellable, link);
     }
-    cancellable->is_listed = false;
-    *(cancellable->previous != NULL ? &cancellable->previous->next
-                                    : &request->cancellables) = cancellable->next;
-    if (cancellable->next != NULL) {
-        cancellable->next->previous = cancellable->previous;
-    }
-    return true;
-}
-
-struct cpti_cancellable *cpti_cancellable_take(struct cpt_request *request,
-                                               struct cpti_cancellable *cancellable,
-                                               struct cpti_cancellable *chain)
-{
-    if (!cpti_cancellable_remove(request, cancellable)) {
-        return chain;
-    }
-    cancellable->next = chain;
-    return cancellable;
 }
 
 /* --- Telling --- */
 
-void cpti_cancellable_cancel_all(struct cpti_cancellable *chain)
+void cpti_cancellables_cancel(struct cpti_cancellables *told)
 {
-    while (chain != NULL) {
-        struct cpti_cancellable *next = chain->next; /* it may be freed by being told */
+    struct cpti_cancellable *first = NULL;
 
-        chain->cancel(chain);
-        chain = next;
+    while ((first = LIST_FIRST(told)) != NULL) {
+        LIST_REMOVE(first, link); /* it may be freed by being told */
+        first->cancel(first);
     }
 }
 
 void cpti_request_cancel_ongoing(struct cpt_request *request)
 {
-    struct cpti_cancellable *chain = NULL;
+    struct cpti_cancellables told = LIST_HEAD_INITIALIZER(told);
+    struct cpti_cancellable *first = NULL;
     cpt_status status = CPT_OK;
 
     cpti_lock_take(&request->lock);
     status = request->status == CPT_TIMEOUT ? CPT_TIMEOUT : CPT_CANCELLED;
-    while (request->cancellables != NULL) {
-        struct cpti_cancellable *cancellable = request->cancellables;
-
-        if (cancellable->pending != NULL) {
-            cpti_pending_drop(cancellable->pending, status);
-            cpti_call_given_up(cancellable->pending);
+    while ((first = LIST_FIRST(&request->cancellables)) != NULL) {
+        if (first->pending != NULL) {
+            cpti_pending_drop(first->pending, status);
+            cpti_call_given_up(first->pending);
         }
-        chain = cpti_cancellable_take(request, cancellable, chain);
+        cpti_cancellable_move(first, &told);
     }
     cpti_lock_release(&request->lock);
-    cpti_cancellable_cancel_all(chain);
+    cpti_cancellables_cancel(&told);
 }
 
 /* The task that @pending stands for, if it waits and nothing else can want what it
@@ -123,10 +99,10 @@ static struct cpt_task *stranded_task(const struct cpt_pending *pending)
  * @dropped. Lock held. */
 static struct cpt_pending *end_stranded(struct cpt_task *task,
                                         struct cpt_pending *dropped,
-                                        struct cpti_cancellable **chain)
+                                        struct cpti_cancellables *told)
 {
     cpti_waiting_remove(task);
-    *chain = cpti_task_take_timeout(task, *chain);
+    cpti_task_take_timeout(task, told);
     atomic_store_explicit(&task->request->progress[task->number].outcome, CPT_CANCELLED,
                           memory_order_release);
     while (task->oldest != NULL) {
@@ -139,18 +115,16 @@ static struct cpt_pending *end_stranded(struct cpt_task *task,
     return dropped;
 }
 
-/* Ends @pending, and what is ongoing for it or for tasks that were started for it. What
- * is to be told; in *@woken the task that waited for @pending, or NULL. Lock held. */
-static struct cpti_cancellable *
-cancel_all_below(struct cpt_pending *pending, uint64_t now_ns, struct cpt_task **woken)
+/* Ends @pending, and what is ongoing for it or for tasks that were started for it, which
+ * is added to @told. The task that waited for @pending, or NULL. Lock held. */
+static struct cpt_task *cancel_all_below(struct cpt_pending *pending, uint64_t now_ns,
+                                         struct cpti_cancellables *told)
 {
-    struct cpt_request *request = pending->request;
-    struct cpti_cancellable *chain =
-        cpti_cancellable_take(request, &pending->cancellable, NULL);
+    struct cpt_task *woken = NULL;
 
-    *woken = NULL;
+    cpti_cancellable_move(&pending->cancellable, told);
     if (pending->task->is_waiting) { /* this is another thread: cpt_mutex_release() */
-        *woken = cpti_pending_end(pending, CPT_CANCELLED, now_ns);
+        woken = cpti_pending_end(pending, CPT_CANCELLED, now_ns);
     } else {
         cpti_pending_drop(pending, CPT_CANCELLED);
     }
@@ -160,16 +134,16 @@ cancel_all_below(struct cpt_pending *pending, uint64_t now_ns, struct cpt_task *
 
         pending->next = NULL;
         cpti_call_given_up(pending);
-        chain = cpti_cancellable_take(request, &pending->cancellable, chain);
-        pending = task != NULL ? end_stranded(task, rest, &chain) : rest;
+        cpti_cancellable_move(&pending->cancellable, told);
+        pending = task != NULL ? end_stranded(task, rest, told) : rest;
     }
-    return chain;
+    return woken;
 }
 
 void cpt_cancel(struct cpt_pending *pending)
 {
     struct cpt_request *request = NULL;
-    struct cpti_cancellable *chain = NULL;
+    struct cpti_cancellables told = LIST_HEAD_INITIALIZER(told);
     struct cpt_task *woken = NULL;
     uint64_t now_ns = 0;
 
@@ -180,12 +154,12 @@ void cpt_cancel(struct cpt_pending *pending)
     now_ns = cpti_record_now(request);
     cpti_lock_take(&request->lock);
     if (pending->status == CPT_WAITING) {
-        chain = cancel_all_below(pending, now_ns, &woken);
+        woken = cancel_all_below(pending, now_ns, &told);
     }
     cpti_lock_release(&request->lock);
     /* Woken first: what is told may give back the last reference but the request's. */
     cpti_task_wake(woken);
-    cpti_cancellable_cancel_all(chain);
+    cpti_cancellables_cancel(&told);
 }
 
 int cpt_task_is_cancelled(struct cpt_task *task)

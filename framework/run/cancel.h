@@ -5,6 +5,8 @@
 #define CPT_CANCEL_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <sys/queue.h>
 
 struct cpt_pending;
 struct cpt_request;
@@ -16,8 +18,7 @@ struct cpt_request;
  * lock of the request.
  */
 struct cpti_cancellable {
-    struct cpti_cancellable *next;
-    struct cpti_cancellable *previous;
+    LIST_ENTRY(cpti_cancellable) link;
     bool is_listed;
     /* Its result is no longer wanted. Called without locks, with a reference to the
      * request held; it may be ending at the same time. NULL: it cannot be told. */
@@ -25,21 +26,30 @@ struct cpti_cancellable {
     struct cpt_pending *pending; /* which it completes; NULL: a deadline or a wait */
 };
 
+LIST_HEAD(cpti_cancellables, cpti_cancellable);
+
 /* Lists @cancellable, whose `cancel` is set. Lock held. */
 void cpti_cancellable_add(struct cpt_request *request,
                           struct cpti_cancellable *cancellable);
 
-/* Takes it off the list; false: it was not there. Lock held. */
-bool cpti_cancellable_remove(struct cpt_request *request,
-                             struct cpti_cancellable *cancellable);
+/* Takes it off the list of its request; false: it was not there. Lock held. */
+static inline bool cpti_cancellable_remove(struct cpti_cancellable *cancellable)
+{
+    const bool was_listed = cancellable->is_listed;
 
-/* Moves it from the list to the front of @chain; the new chain. Lock held. */
-struct cpti_cancellable *cpti_cancellable_take(struct cpt_request *request,
-                                               struct cpti_cancellable *cancellable,
-                                               struct cpti_cancellable *chain);
+    if (was_listed) {
+        cancellable->is_listed = false;
+        LIST_REMOVE(cancellable, link);
+    }
+    return was_listed;
+}
 
-/* Tells each of @chain. The caller has a reference to the request. Lock not held. */
-void cpti_cancellable_cancel_all(struct cpti_cancellable *chain);
+/* Moves it from the list of its request to @told, if it is there. Lock held. */
+void cpti_cancellable_move(struct cpti_cancellable *cancellable,
+                           struct cpti_cancellables *told);
+
+/* Tells each of @told. The caller has a reference to the request. Lock not held. */
+void cpti_cancellables_cancel(struct cpti_cancellables *told);
 
 /* Ends what is ongoing for @request, which has failed: as CPT_TIMEOUT if the request
  * has, else as CPT_CANCELLED. No task goes on. The caller has a reference. Lock not

@@ -43,7 +43,7 @@ static bool unlist(struct cpt_request *request, struct cpti_deadline *deadline)
     bool was_listed = false;
 
     cpti_lock_take(&request->lock);
-    was_listed = cpti_cancellable_remove(request, &deadline->cancellable);
+    was_listed = cpti_cancellable_remove(&deadline->cancellable);
     cpti_lock_release(&request->lock);
     return was_listed;
 }

@@ -154,18 +154,18 @@ void cpti_task_end_sleeps(struct cpt_task *task)
 {
     struct cpt_request *request = task->request;
     struct cpt_pending *next = NULL;
-    struct cpti_cancellable *chain = NULL;
+    struct cpti_cancellables told = LIST_HEAD_INITIALIZER(told);
 
     cpti_lock_take(&request->lock);
     for (struct cpt_pending *pending = task->oldest; pending != NULL; pending = next) {
         next = pending->next;
         if (pending->cancellable.cancel == cancel_sleep) {
             cpti_pending_drop(pending, CPT_CANCELLED);
-            chain = cpti_cancellable_take(request, &pending->cancellable, chain);
+            cpti_cancellable_move(&pending->cancellable, &told);
         }
     }
     cpti_lock_release(&request->lock);
-    cpti_cancellable_cancel_all(chain);
+    cpti_cancellables_cancel(&told);
 }
 
 /* A timer whose frame is as for issue(). */

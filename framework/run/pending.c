@@ -60,7 +60,7 @@ struct cpt_task *cpti_pending_end(struct cpt_pending *pending, cpt_status status
         return NULL; /* it was given up or cancelled before */
     }
     cpti_pending_drop(pending, status);
-    (void)cpti_cancellable_remove(task->request, &pending->cancellable);
+    (void)cpti_cancellable_remove(&pending->cancellable);
     cpti_record_arrival(pending, arrive_ns);
     if (pending->await_number != task->await_number || task->wanted_count == 0) {
         return NULL; /* its task does not wait for it */

@@ -36,38 +36,25 @@ void cpti_task_release_waiters(struct cpt_request *request, uint32_t number,
 /* @task begins to wait. Lock held. */
 static inline void cpti_waiting_add(struct cpt_task *task)
 {
-    struct cpt_task **first = &task->request->waiting;
-
     task->is_waiting = true;
-    task->previous_waiting = NULL;
-    task->next_waiting = *first;
-    if (*first != NULL) {
-        (*first)->previous_waiting = task;
-    }
-    *first = task;
+    LIST_INSERT_HEAD(&task->request->waiting, task, waiting_link);
 }
 
 /* Its wait is over, or will never be. Lock held. */
 static inline void cpti_waiting_remove(struct cpt_task *task)
 {
-    struct cpt_task **first = &task->request->waiting;
-
     task->is_waiting = false;
-    *(task->previous_waiting != NULL ? &task->previous_waiting->next_waiting : first) =
-        task->next_waiting;
-    if (task->next_waiting != NULL) {
-        task->next_waiting->previous_waiting = task->previous_waiting;
-    }
+    LIST_REMOVE(task, waiting_link);
 }
 
 /* Task @number if it waits, else NULL. Lock held. */
 static inline struct cpt_task *cpti_waiting_task(const struct cpt_request *request,
                                                  uint32_t number)
 {
-    struct cpt_task *task = request->waiting;
+    struct cpt_task *task = LIST_FIRST(&request->waiting);
 
     while (task != NULL && task->number != number) {
-        task = task->next_waiting;
+        task = LIST_NEXT(task, waiting_link);
     }
     return task;
 }
@@ -92,10 +79,8 @@ void cpti_request_continue(struct cpt_request *request, struct cpt_task *task);
 /* The same, but the caller keeps its reference. NULL is fine. */
 void cpti_task_wake(struct cpt_task *task);
 
-/* Takes the timeout off the wait of @task and puts it before @chain, to be cancelled.
- * Lock held. */
-struct cpti_cancellable *cpti_task_take_timeout(struct cpt_task *task,
-                                                struct cpti_cancellable *chain);
+/* Moves the timeout of the wait of @task, if it has one, to @told. Lock held. */
+void cpti_task_take_timeout(struct cpt_task *task, struct cpti_cancellables *told);
 
 /* --- Timers and deferred work, defer.c --- */
 

@@ -164,8 +164,7 @@ struct cpt_task {
     uint64_t step_begin_ns;        /* if CPU time is measured: of its step … */
     uint64_t step_cpu_ns;          /* … and the CPU time of the thread then */
     struct cpt_task *next_spare;   /* of the unused ones in the arena */
-    struct cpt_task *next_waiting; /* of the request, while is_waiting */
-    struct cpt_task *previous_waiting;
+    LIST_ENTRY(cpt_task) waiting_link; /* of the request, while is_waiting */
 };
 
 /* An activation of a request that is traced. */
@@ -224,7 +223,7 @@ struct cpt_request {
     cpt_status status;    /* set with is_ended; not changed again */
     uint32_t answered_by; /* likewise: number of the task + 1; 0: by none */
     const char *sentence;
-    struct cpti_cancellable *cancellables; /* guarded by lock; see cancel.c */
+    struct cpti_cancellables cancellables; /* guarded by lock; see cancel.c */
     struct cpt_request_handle *handle;     /* or NULL; see handle.c */
     struct cpti_account *account;          /* for its memory, in its arena, or NULL */
     struct cpti_deadline *deadline;        /* its timer, or NULL; see deadline.c */
@@ -232,7 +231,7 @@ struct cpt_request {
     struct cpti_task_trace *traces; /* of tasks that have waited; guarded by lock */
     uint64_t *off_cpu_ns;           /* of first steps, by number; NULL: not measured */
     struct cpt_task *spare;         /* guarded by lock */
-    struct cpt_task *waiting;       /* those that wait; guarded by lock */
+    LIST_HEAD(, cpt_task) waiting;  /* those that wait; guarded by lock */
     struct cpti_wait *spare_waits;  /* guarded by lock */
     struct cpti_wait *made_waits;   /* all of them; guarded by lock */
     uint32_t wait_count;            /* in cpt_wait(), see wait.c; guarded by lock */

@@ -156,8 +156,7 @@ static void end(struct cpt_task *task, cpt_status status)
     }
     uncount(wait);
     task->wait = NULL;
-    if (cpti_cancellable_remove(request,
-                                &wait->cancellable)) { /* it is not being told */
+    if (cpti_cancellable_remove(&wait->cancellable)) { /* it is not being told */
         wait->next_spare = request->spare_waits;
         request->spare_waits = wait;
     }
