@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * cpt_diff.h - two trees side by side: what changed, and is it more than noise
+ * cpt_diff.h - two trees side by side: what changed, and whether it is more than noise
  *
- * One row for each stack that either tree has; a stack that a tree lacks took no time
- * there. Differences are new minus base, of the average over all requests of each tree,
- * with the interval of Welch (the two samples are independent and may have different
- * sizes, weights and variances):
+ * There is one row for each stack that either tree has; a stack that a tree lacks took
+ * no time there. Differences are new minus base, of the average over all requests of
+ * each tree, with the interval of Welch (the two samples are independent and may have
+ * different sizes, weights and variances):
  *
  *      delta ± t · sqrt(error_base² + error_new²)
  *
@@ -14,28 +14,27 @@
  * Satterthwaite, computed from the effective sample sizes.
  *
  * Among many rows some look changed by chance. So each row also has a q value
- * (Benjamini and Hochberg, over the self times of all rows): of the rows with q < 0.01
- * on average at most one in a hundred has not changed.
+ * (Benjamini and Hochberg, over the self times of all rows): of the rows with q < 0.01,
+ * at most one in a hundred, on average, has not changed.
  *
- * What a mean lost or gained is split into two parts, which add up to it: how much more
- * or less often a request had the stack (*frequency*), and how much longer or shorter
- * it took when it did (*size*):
+ * The change of a mean is split into two parts, which add up to it: requests had the
+ * stack more or less often (*frequency*), and it took longer or shorter when they had
+ * it (*size*):
  *
  *      mean = presence · mean when present
  *      delta = Δpresence · (average of both means when present)     frequency
  *            + Δmean when present · (average of both presences)     size
  *
- * A stack may fall although nobody made it faster: another branch now takes longer, so
- * that requests wait for that one instead. Such a row has lost the critical path.
+ * The time of a stack may fall although it became no faster: another branch now takes
+ * longer, so requests wait for that one instead. Such a row has lost the critical path.
  *
- * Rows are sorted by the size of the difference of self times, because these add up to
- * the difference of the mean latencies, while inclusive ones count a change once for
- * every frame above it. Equal ones stand in the order of their stacks. Nothing is
- * dropped.
+ * Rows are sorted by the absolute difference of self times, because these add up to the
+ * difference of the mean latencies, while inclusive times count a change once for every
+ * frame above it. Ties stand in the order of their stacks. No row is dropped.
  *
  * In order of use: cpt_diff_new; cpt_diff_row, cpt_diff_tree; cpt_diff_free.
  *
- * Threads: one at a time; any number may read one that is made.
+ * Threads: one at a time makes a diff; then any number may read it.
  */
 #ifndef CPT_DIFF_H
 #define CPT_DIFF_H
@@ -46,18 +45,18 @@ CPT_BEGIN_DECLS
 
 struct cpt_diff;
 
-/* What is asked for. A zero field means its default. */
+/* How to compare. A zero field means its default. */
 struct cpt_diff_options {
     size_t struct_bytes; /* sizeof, set by the caller */
     double confidence;   /* of the intervals; default 0.95 */
-    /* Where the rows' inclusive times are taken from, if not from the trees themselves:
-     * those of cpt_view_inclusive(), if these are of cpt_view_self() (see cpt_view.h).
+    /* Trees for the inclusive times of the rows, if not the compared trees themselves:
+     * trees of cpt_view_inclusive() if those are of cpt_view_self() (see cpt_view.h).
      * Both or none. */
     const struct cpt_tree *base_inclusive;
     const struct cpt_tree *new_inclusive;
 };
 
-/* One quantity in both trees. Nanoseconds for an average request. */
+/* One quantity in both trees, in nanoseconds for an average request. */
 struct cpt_change {
     double base_ns;
     double new_ns;
@@ -78,14 +77,14 @@ struct cpt_diff_row {
     double new_presence;
     uint64_t base_present_count;
     uint64_t new_present_count;
-    int is_rare;         /* too few requests had it to trust the intervals:
-                            fewer than CPT_STATS_PRESENT_MIN in both trees */
+    int is_rare;         /* do not trust the intervals: fewer requests had it than
+                            CPT_STATS_PRESENT_MIN, in both trees */
     double q_value;      /* of self.p_value among those of all rows; of the total: p */
     double share;        /* self.delta_ns as a part of the total's; NAN if that is 0 */
-    double frequency_ns; /* what self.delta_ns owes to the presence … */
-    double size_ns;      /* … and to the mean when present; both add up to it */
-    int lost_path; /* it fell because its branch is on fewer paths, and another one of
-                      the same parent on more */
+    double frequency_ns; /* the part of self.delta_ns that is due to the presence … */
+    double size_ns;      /* … and the part due to the mean when present */
+    int lost_path; /* it fell because its branch is on fewer paths, and another branch
+                      of the same parent is on more */
 };
 
 /*
@@ -101,23 +100,23 @@ CPT_API cpt_status cpt_diff_new(const struct cpt_alloc *alloc,
                                 const struct cpt_diff_options *options,
                                 struct cpt_diff **diff, struct cpt_error *error);
 
-/* Requests of one sort, in both samples: one page, one region … */
+/* The requests of one kind in both samples: of one page, one region … */
 struct cpt_diff_stratum {
     const struct cpt_tree *base;
     const struct cpt_tree *new_tree;
     const struct cpt_tree *base_inclusive; /* as in cpt_diff_options, or NULL */
     const struct cpt_tree *new_inclusive;
-    double share; /* of the mix in which both are compared */
+    double share; /* of this kind in the mix that both are compared in */
 };
 
 /*
- * Compares two samples as if both had the same mix of @stratum_count sorts of requests:
- * each mean is the sum of those of all strata, weighted by their shares (which add up
- * to 1; usually those of the base). So what only comes of more requests of a slow sort
- * is not among the differences. The inclusive trees of @options are not looked at.
+ * Compares two samples as if both had the same mix of @stratum_count kinds of requests:
+ * each mean is the sum of the means of all strata, weighted by their shares (which add
+ * up to 1 and are usually those of the base). So a larger share of slow requests is not
+ * among the differences. The inclusive trees of @options are ignored.
  *
- * As cpt_diff_new(); CPT_INVALID also if a stratum has no requests on one side, a share
- * is not above 0 and up to 1, or there is no stratum.
+ * Errors as of cpt_diff_new(); CPT_INVALID also if a stratum has no requests on one
+ * side, a share is not above 0 and at most 1, or there is no stratum.
  */
 CPT_API cpt_status cpt_diff_new_strata(const struct cpt_alloc *alloc,
                                        const struct cpt_diff_stratum *strata,
@@ -126,16 +125,16 @@ CPT_API cpt_status cpt_diff_new_strata(const struct cpt_alloc *alloc,
                                        struct cpt_diff **diff, struct cpt_error *error);
 
 /*
- * Gives strata the shares that they have of the base: sets the shares of those that
- * both samples have requests of, moves these to the front, and returns how many they
- * are. The others cannot be compared, and are overwritten.
+ * Sets the shares of strata to those in the base. Moves the strata of which both
+ * samples have requests to the front, sets their shares, and returns their count. The
+ * others cannot be compared, and are overwritten.
  */
 CPT_API size_t cpt_diff_strata_share(struct cpt_diff_stratum *strata,
                                      size_t stratum_count);
 
 /*
- * How much the change of the mix alone added to the mean latency, in nanoseconds: the
- * change from all requests of @base to all of @new_tree, less that of @diff, which was
+ * The change of the mean latency that is due to the mix alone, in nanoseconds: the
+ * change from all requests of @base to all of @new_tree, minus that of @diff, which was
  * made of their strata at equal shares (Kitagawa's composition effect).
  */
 CPT_API double cpt_diff_mix_ns(const struct cpt_diff *diff, const struct cpt_tree *base,
@@ -148,12 +147,12 @@ CPT_API uint32_t cpt_diff_row_count(const struct cpt_diff *diff);
 CPT_API const struct cpt_diff_row *cpt_diff_row_at(const struct cpt_diff *diff,
                                                    uint32_t index);
 
-/* The whole: its inclusive change is that of the mean latency. Borrowed. */
+/* The root's row: its inclusive change is that of the mean latency. Borrowed. */
 CPT_API const struct cpt_diff_row *cpt_diff_total(const struct cpt_diff *diff);
 
 /*
- * The stacks of both trees: names, kinds, parents and texts of the rows' nodes, by the
- * functions of cpt_tree.h. It has no requests, and all its times are 0. Borrowed.
+ * The stacks of both trees: gives names, kinds, parents and texts of the rows' nodes by
+ * the functions of cpt_tree.h. It has no requests, and all its times are 0. Borrowed.
  */
 CPT_API const struct cpt_tree *cpt_diff_tree(const struct cpt_diff *diff);
 

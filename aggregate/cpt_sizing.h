@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * cpt_sizing.h - how many requests a question needs, and what a number of them tells
+ * cpt_sizing.h - how many requests a question needs, and how precise a number of them is
  *
- * The standard deviation s of one request, from a tree that is there, says how many
- * requests make a mean known to ±h, or a difference of h seen. z and b are quantiles of
- * the normal distribution, for the confidence and for the power (Cochran, Sampling
+ * The standard deviation s of one request, taken from an existing tree, determines how
+ * many requests give the mean to ±h, or reveal a difference of h. z and b are quantiles
+ * of the normal distribution, for the confidence and for the power (Cochran, Sampling
  * Techniques, 4.4; Lehr 1992 for the difference):
  *
  *      mean          n = (z s / h)²
@@ -16,8 +16,8 @@
  *
  *      all requests   --share--> could be traced --probability--> traced --slice--> n
  *
- * The mean is taken to be normal. That is close where at least about 100 requests of the
- * sample have what is measured; with fewer, or with very unequal weights, the true
+ * The mean is taken to be normal. That is close where at least about 100 requests of
+ * the sample have what is measured; with fewer, or with very unequal weights, the true
  * confidence is a few percent lower.
  *
  * Threads: any; nothing is kept between calls.
@@ -41,7 +41,7 @@ struct cpt_sizing {
     size_t struct_bytes; /* sizeof, set by the caller */
     double within_ns;    /* above 0; default 1 % of the mean latency */
     double confidence;   /* of the intervals, 0 to 1; default 0.95 */
-    double power;        /* part of such differences to be found; default 0.8 */
+    double power;        /* share of such differences that is found; default 0.8 */
     double slice;        /* part of the traced requests that are selected; default 1 */
     double share;        /* part of all requests that could be traced; default 1 */
     double probability;  /* that such a request is traced; default 1 */
@@ -58,17 +58,17 @@ struct cpt_sizing_need {
 
 /*
  * The requests that @goal needs, by the formulas above; s is that of the latency in
- * @tree, at its weights. At least 2, as one request has no variance. @tree has at least
- * two requests.
+ * @tree, at its weights. At least 2, as one request has no variance. @tree must have at
+ * least two requests.
  */
 CPT_API struct cpt_sizing_need cpt_sizing_need(const struct cpt_sizing *sizing,
                                                const struct cpt_tree *tree,
                                                enum cpt_sizing_goal goal);
 
 /*
- * The half width in nanoseconds of the interval in which the mean latency lies with
- * @confidence (between 0 and 1), if @request_count requests (above 0) are measured that
- * vary as those of @tree: h = z s / √n.
+ * The half width in nanoseconds of the interval of the mean latency with @confidence
+ * (between 0 and 1), if @request_count requests (above 0) are measured that vary as
+ * those of @tree: h = z s / √n.
  */
 CPT_API double cpt_sizing_half_width_ns(const struct cpt_tree *tree,
                                         double request_count, double confidence);

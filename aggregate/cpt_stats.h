@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * cpt_stats.h - what is known of one node of a tree, and how well
+ * cpt_stats.h - the statistics of one node of a tree, and their errors
  *
- * An average mixes how often and how much: *always 5 ms* and *500 ms in one request of
- * a hundred* both average 5 ms. So a node also has a presence rate (1.00 and 0.01) and
- * the mean of the requests that had it (5 ms and 500 ms), minimum, maximum, quantiles.
- * These speak of the inclusive time.
+ * An average mixes how often and how long: *always 5 ms* and *500 ms in one request of
+ * a hundred* both average 5 ms. So a node also has a presence rate (1.00 and 0.01), the
+ * mean of the requests that had it (5 ms and 500 ms), minimum, maximum and quantiles.
+ * All of these are about the inclusive time.
  *
  * Averages divide by all requests; a request without the node counts as 0, in the mean
- * and in its standard error. Those are for weighted samples (with w = 1/p, x the time
- * in a request, m the mean, n requests):
+ * and in its standard error. Both are for weighted samples (with w = 1/p, x the time in
+ * a request, m the mean, n requests):
  *
  *      m = Σ w x / Σ w        error² = n/(n-1) · Σ w² (x - m)² / (Σ w)²
  *
- * With equal weights that is the usual s²/n. The sums are exact integers; one division
- * at the end rounds.
+ * With equal weights that is the usual s²/n. The sums are exact integers; only the
+ * division at the end rounds.
  *
- * Threads: any, as long as nobody changes the tree.
+ * Threads: any, as long as no thread changes the tree.
  */
 #ifndef CPT_STATS_H
 #define CPT_STATS_H
@@ -26,7 +26,7 @@
 
 CPT_BEGIN_DECLS
 
-/* Fewer requests with the stack than this, and an interval is not to be trusted. */
+/* Do not trust an interval if fewer requests than this had the stack. */
 enum { CPT_STATS_PRESENT_MIN = 30 };
 
 /* A mean over all requests, in nanoseconds. */
@@ -34,14 +34,14 @@ struct cpt_mean {
     double mean_ns;
     double deviation_ns;    /* standard deviation of a single request */
     double error_ns;        /* standard error of the mean; infinite for one request */
-    double effective_count; /* (Σw)² / Σw²: equal-weighted requests it is worth */
+    double effective_count; /* (Σw)² / Σw²: worth this many requests of equal weight */
 };
 
 /* One node. All zero for a tree without requests. */
 struct cpt_stats {
     struct cpt_mean self;
     struct cpt_mean inclusive;
-    uint64_t present_count; /* requests that spent any time on it or below */
+    uint64_t present_count; /* requests that spent any time on it or below it */
     double presence;        /* their share of all, weighted: 0 to 1 */
     double present_mean_ns; /* their mean inclusive time, weighted; 0 without any */
     uint64_t min_ns;        /* of their inclusive times; 0 without any */
@@ -53,24 +53,24 @@ struct cpt_stats {
 CPT_API struct cpt_stats cpt_stats_of(const struct cpt_tree *tree, uint32_t node);
 
 /*
- * The @quantile (0 to 1) of the inclusive time of those requests that had @node: the
- * time which that share of them, weighted, did not exceed. It is off by at most
- * CPT_STATS_QUANTILE_ERROR of the true value; 0 and 1 are the exact minimum and
- * maximum. 0 without any.
+ * The @quantile (0 to 1) of the inclusive time of the requests that had @node: the time
+ * that this share of them, weighted, did not exceed. Its relative error is at most
+ * CPT_STATS_QUANTILE_ERROR; quantiles 0 and 1 are the exact minimum and maximum. 0 if
+ * no request had @node.
  */
 CPT_API uint64_t cpt_stats_quantile_ns(const struct cpt_tree *tree, uint32_t node,
                                        double quantile);
 
-/* The stated relative error of quantiles: half a bucket of the histogram. */
+/* The largest relative error of quantiles: half a bucket of the histogram. */
 #define CPT_STATS_QUANTILE_ERROR (1.0 / 256)
 
 /*
- * One bucket of the histogram of those inclusive times: values from low_ns to high_ns.
+ * One bucket of the histogram of the inclusive times: values from low_ns to high_ns.
  * Buckets are exact below 256 ns; above, each power of two is cut into 128.
  */
 struct cpt_bucket {
     uint64_t low_ns;
-    uint64_t high_ns; /* the last value that belongs to it */
+    uint64_t high_ns; /* the last value of the bucket */
     double share;     /* of the requests with the node, weighted: all add up to 1 */
 };
 
@@ -87,28 +87,29 @@ CPT_API struct cpt_bucket cpt_stats_bucket(const struct cpt_tree *tree, uint32_t
 CPT_API void cpt_mean_interval(const struct cpt_mean *mean, double confidence,
                                double *low_ns, double *high_ns);
 
-/* --- The distributions behind it --- */
+/* --- Distributions --- */
 
 /* P(Z <= z) of the standard normal distribution, and its inverse (0 < p < 1). */
 CPT_API double cpt_normal_cdf(double z);
 CPT_API double cpt_normal_quantile(double probability);
 
-/* P(T <= t) of Student's distribution with @degrees of freedom (> 0, need not be whole;
- * infinity is the normal distribution), and its inverse (0 < p < 1). */
+/* P(T <= t) of Student's distribution with @degrees of freedom (above 0, not
+ * necessarily whole; infinity is the normal distribution), and its inverse (0 < p <
+ * 1). */
 CPT_API double cpt_student_cdf(double t, double degrees);
 CPT_API double cpt_student_quantile(double probability, double degrees);
 
 /* --- Many tests at once --- */
 
 /*
- * The q values of @count p values, after Benjamini and Hochberg: q of a test is the
- * smallest share of false ones among all tests that are at least as significant, were
- * they called real.
+ * The q values of @count p values, after Benjamini and Hochberg: the q value of a test
+ * is the lowest false discovery rate at which it is called real, that is, the lowest
+ * expected share of false ones among the tests called real.
  *
  *      p sorted      p(1) <= p(2) <= … <= p(m)
  *      q(i)          the smallest m · p(j) / j of all j >= i, at most 1
  *
- * They are written to @q_values in the order of @p_values; both may be the same array.
+ * Written to @q_values in the order of @p_values; both may be the same array.
  * CPT_OK; CPT_NO_MEMORY.
  */
 CPT_API cpt_status cpt_stats_q_values(const struct cpt_alloc *alloc,

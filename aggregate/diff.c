@@ -3,29 +3,29 @@
 /*
  * diff.c - which stacks changed between two samples
  *
- * Both trees are laid over each other: their stacks go into a third tree, which has no
- * sums but gives every stack one number, its parent and its texts. Each row then takes
- * its two means, which are independent, so their variances add:
+ * The stacks of both trees go into a third tree, which has no sums but gives every
+ * stack one number, its parent and its texts. The two means of a row are independent,
+ * so their variances add:
  *
  *      error² = e_base² + e_new²
  *      degrees = error⁴ / (e_base⁴ / (n_base - 1) + e_new⁴ / (n_new - 1))
  *
  * with e the standard error of a mean and n the effective sample size; a stack that a
- * tree lacks has mean 0 and error 0 there. Which rows to believe among many is said by
- * their q values (false_discovery.c).
+ * tree lacks has mean 0 and error 0 there. The q values bound the share of false rows
+ * among many (false_discovery.c).
  *
- * Who has lost the critical path? Presences are compared, root first, as shares of two
- * samples. A stack whose presence fell, below a parent whose presence did not, is where
- * requests turned off; another child of that parent whose presence rose is where they
- * turned to. Then all rows below the first have lost the path, as far as it was their
- * frequency that fell, rather than their size:
+ * Which rows have lost the critical path? Presences are compared, root first, as shares
+ * of two samples. If the presence of a stack fell, that of its parent did not, and that
+ * of another child of this parent rose, then the path has moved from the first child to
+ * the other. The first child and all rows below it have lost the path, unless their
+ * size fell more than their frequency:
  *
  *      A1         1.00 -> 1.00
- *      |- A2      0.50 -> 0.10   turned off: A2 and all below it have lost the path
- *      '- B1      0.50 -> 0.90   turned to
+ *      |- A2      0.50 -> 0.10   fell: A2 and all rows below it have lost the path
+ *      '- B1      0.50 -> 0.90   rose
  *
- * Presences differ by chance, too, so both changes have to be PRESENCE_ERRORS standard
- * errors.
+ * Presences differ by chance, too, so both changes must be at least PRESENCE_ERRORS
+ * standard errors.
  *
  * Cost: O(n log n) for n stacks, and an inverse of Student's distribution for each.
  */
@@ -37,8 +37,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Standard errors that a presence has to change by, not to be taken for chance: one in
- * 400. */
+/* A presence has changed if it differs by this many standard errors; chance does that
+ * once in 400 times. */
 #define PRESENCE_ERRORS 3.0
 
 struct cpt_diff {
@@ -57,7 +57,7 @@ static double degrees_of(const struct cpt_mean *base, const struct cpt_mean *oth
     const double o = other->error_ns * other->error_ns;
     double below = 0;
 
-    /* as shares of the larger, so that no fourth power overflows or vanishes */
+    /* relative to the larger, so that no fourth power overflows or underflows */
     const double scale = b > o ? b : o;
     const double bs = scale > 0 ? b / scale : 0;
     const double os = scale > 0 ? o / scale : 0;
@@ -103,7 +103,7 @@ static struct cpt_change change_of(const struct cpt_mean *base,
 /* The statistics of a stack that no request of @tree had. */
 static struct cpt_stats absent(const struct cpt_tree *tree)
 {
-    struct cpt_stats stats = cpt_stats_of(tree, CPT_TREE_ROOT);
+    const struct cpt_stats stats = cpt_stats_of(tree, CPT_TREE_ROOT);
     const struct cpt_mean zero = {.effective_count = stats.inclusive.effective_count,
                                   .error_ns =
                                       cpt_tree_request_count(tree) < 2 ? INFINITY : 0};
@@ -111,8 +111,8 @@ static struct cpt_stats absent(const struct cpt_tree *tree)
     return (struct cpt_stats){.self = zero, .inclusive = zero, .is_rare = 1};
 }
 
-/* Splits the change of the self time; see cpt_diff.h. Where a side never had the stack,
- * nothing is known of its size there, and all is frequency. */
+/* Splits the change of the self time; see cpt_diff.h. If a side never had the stack,
+ * its size there is unknown, and the whole change is frequency. */
 static void split_change(struct cpt_diff_row *row)
 {
     const double base = row->base_presence;
@@ -139,7 +139,7 @@ static struct cpt_diff_row row_of(uint32_t node, const struct cpt_stats *base,
         .new_presence = other->presence,
         .base_present_count = base->present_count,
         .new_present_count = other->present_count,
-        /* what no request of either has is 0 for sure */
+        /* a stack that no request of either side has is certainly 0 */
         .is_rare = base->is_rare && other->is_rare &&
                    base->present_count + other->present_count != 0,
     };
@@ -152,8 +152,8 @@ static struct cpt_diff_row row_of(uint32_t node, const struct cpt_stats *base,
 
 /* Adds the stacks of @tree; map[n] is the node of @tree for node n of @stacks, or
  * CPT_TREE_NONE. */
-static cpt_status lay_over(struct cpt_tree *stacks, const struct cpt_tree *tree,
-                           uint32_t *map, uint32_t *to_stacks)
+static cpt_status add_stacks(struct cpt_tree *stacks, const struct cpt_tree *tree,
+                             uint32_t *map, uint32_t *to_stacks)
 {
     cpt_status status = CPT_OK;
 
@@ -171,14 +171,14 @@ static cpt_status lay_over(struct cpt_tree *stacks, const struct cpt_tree *tree,
     return status;
 }
 
-/* A row on its way to its place. */
+/* A row before the rows are sorted. */
 struct placed {
     struct cpt_diff_row row;
-    uint32_t place;  /* among the stacks in their order */
+    uint32_t place;  /* index in the order of the stacks */
     uint32_t parent; /* the place of its parent */
-    int turn;      /* whether its presence fell (-1) or rose (1) by more than chance */
-    int has_riser; /* a child's presence rose */
-    int has_lost;  /* its presence fell, and requests turned to another branch */
+    int turn;        /* -1: its presence fell, 1: it rose; 0: not by more than chance */
+    bool has_riser;  /* a child's presence rose */
+    bool has_lost;   /* its presence fell, and the path moved to another branch */
 };
 
 static int by_difference(const void *left, const void *right)
@@ -194,7 +194,7 @@ static int by_difference(const void *left, const void *right)
     return a->place < b->place ? -1 : 1;
 }
 
-/* Two shares of samples, taken for the same one until they differ too much. */
+/* The turn of a row: two shares of samples are equal unless they differ too much. */
 static int turn_of(const struct cpt_diff_row *row, double base_count, double new_count)
 {
     const double delta = row->new_presence - row->base_presence;
@@ -214,7 +214,7 @@ static void mark_lost(struct placed *placed, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
         if (placed[i].turn > 0) {
-            placed[placed[i].parent].has_riser = 1;
+            placed[placed[i].parent].has_riser = true;
         }
     }
     for (uint32_t i = 1; i < count; i++) {
@@ -229,7 +229,7 @@ static void mark_lost(struct placed *placed, uint32_t count)
     }
 }
 
-/* What a row can only know beside the others. */
+/* Sets the members of rows that depend on all rows. */
 static cpt_status compare_rows(const struct cpt_alloc *alloc, struct placed *placed,
                                uint32_t count)
 {
@@ -255,14 +255,14 @@ static cpt_status compare_rows(const struct cpt_alloc *alloc, struct placed *pla
     return status;
 }
 
-/* One sample, or that part of it which is of one stratum. */
+/* A sample, or its requests of one stratum. */
 struct part {
     const struct cpt_tree *tree;
-    const struct cpt_tree *inclusive; /* for the inclusive times, or NULL: @tree */
+    const struct cpt_tree *inclusive; /* for the inclusive times, or NULL: tree */
     double share;                     /* of the stratum: all add up to 1 */
     struct cpt_stats absent;          /* of a stack that it lacks */
-    uint32_t *map;           /* by node of the stacks: its own node, CPT_TREE_NONE */
-    uint32_t *inclusive_map; /* the same for @inclusive */
+    uint32_t *map;           /* by node of the stacks: node of tree, or CPT_TREE_NONE */
+    uint32_t *inclusive_map; /* the same for inclusive */
 };
 
 /* One of the two samples. */
@@ -286,7 +286,7 @@ static struct cpt_stats part_stats(const struct part *part, uint32_t node)
     return stats;
 }
 
-/* A weighted sum of independent means, as it is made. */
+/* A weighted sum of independent means, while it is added up. */
 struct blend {
     double mean_ns;
     double squares; /* Σ share² error² */
@@ -317,8 +317,7 @@ static struct cpt_mean blend_mean(const struct blend *blend)
                                                     : blend->count};
 }
 
-/* The statistics of a stack as they would be in the mix of strata that the shares say.
- */
+/* The statistics of a stack if the strata were mixed by their shares. */
 static struct cpt_stats stats_at(const struct side *side, uint32_t node)
 {
     struct blend self = {0};
@@ -343,7 +342,7 @@ static struct cpt_stats stats_at(const struct side *side, uint32_t node)
     return all;
 }
 
-/* Requests of a side, as a sample of equal weights is worth them. */
+/* The effective count of requests of a side. */
 static double side_count(const struct side *side)
 {
     double count = 0;
@@ -354,7 +353,7 @@ static double side_count(const struct side *side)
     return count;
 }
 
-/* Rows in the order of the stacks. */
+/* Makes the rows in the order of the stacks. */
 static void place_rows(struct placed *placed, const struct cpt_tree_walk *walk,
                        const struct side *sides, double confidence)
 {
@@ -380,26 +379,29 @@ static cpt_status make_rows(struct cpt_diff *diff, const struct side *sides,
         cpt_tree_walk_new(diff->alloc, diff->stacks, CPT_TREE_BY_NAME);
     struct placed *placed =
         cpt_alloc_array(diff->alloc, NULL, diff->stacks->node_count, sizeof *placed);
-    cpt_status status = walk == NULL || placed == NULL ? CPT_NO_MEMORY : CPT_OK;
+    cpt_status status = CPT_NO_MEMORY;
 
-    if (status == CPT_OK) {
-        place_rows(placed, walk, sides, confidence);
-        status = compare_rows(diff->alloc, placed, cpt_tree_walk_count(walk));
+    if (walk == NULL || placed == NULL) {
+        goto out;
     }
-    if (status == CPT_OK) {
-        diff->total = placed[0].row;
-        diff->row_count = cpt_tree_walk_count(walk) - 1;
-        qsort(placed + 1, diff->row_count, sizeof *placed, by_difference);
-        for (uint32_t i = 0; i < diff->row_count; i++) {
-            diff->rows[i] = placed[i + 1].row;
-        }
+    place_rows(placed, walk, sides, confidence);
+    status = compare_rows(diff->alloc, placed, cpt_tree_walk_count(walk));
+    if (status != CPT_OK) {
+        goto out;
     }
+    diff->total = placed[0].row;
+    diff->row_count = cpt_tree_walk_count(walk) - 1;
+    qsort(placed + 1, diff->row_count, sizeof *placed, by_difference);
+    for (uint32_t i = 0; i < diff->row_count; i++) {
+        diff->rows[i] = placed[i + 1].row;
+    }
+out:
     cpt_tree_walk_free(walk);
     cpt_alloc_free(diff->alloc, placed);
     return status;
 }
 
-/* A map from @node_count nodes of the stacks to no node yet. */
+/* A map from @node_count nodes of the stacks to CPT_TREE_NONE. */
 static uint32_t *map_new(const struct cpt_alloc *alloc, size_t node_count)
 {
     uint32_t *map = cpt_alloc_array(alloc, NULL, node_count, sizeof *map);
@@ -410,8 +412,8 @@ static uint32_t *map_new(const struct cpt_alloc *alloc, size_t node_count)
     return map;
 }
 
-/* Lays one tree of a side over the stacks, and makes its map; @node_count is the most
- * that the stacks can become. */
+/* Adds one tree of a side to the stacks, and makes its map; @node_count is the most
+ * nodes that the stacks can have. */
 static cpt_status map_tree(struct cpt_diff *diff, const struct cpt_tree *tree,
                            size_t node_count, uint32_t **map)
 {
@@ -424,13 +426,13 @@ static cpt_status map_tree(struct cpt_diff *diff, const struct cpt_tree *tree,
     to_stacks = cpt_alloc_array(diff->alloc, NULL, tree->node_count, sizeof *to_stacks);
     *map = map_new(diff->alloc, node_count);
     if (to_stacks != NULL && *map != NULL) {
-        status = lay_over(diff->stacks, tree, *map, to_stacks);
+        status = add_stacks(diff->stacks, tree, *map, to_stacks);
     }
     cpt_alloc_free(diff->alloc, to_stacks);
     return status;
 }
 
-/* Lays all trees of a side over the stacks. */
+/* Adds all trees of a side to the stacks. */
 static cpt_status map_side(struct cpt_diff *diff, struct side *side, size_t node_count)
 {
     cpt_status status = CPT_OK;
@@ -449,7 +451,7 @@ static cpt_status map_side(struct cpt_diff *diff, struct side *side, size_t node
 
 static cpt_status compare(struct cpt_diff *diff, struct side *sides, double confidence)
 {
-    size_t node_count = 0; /* the union has at most the nodes of all */
+    size_t node_count = 0; /* the union has at most the nodes of all trees */
     cpt_status status = CPT_OK;
 
     for (int i = 0; i < 2; i++) {
@@ -502,8 +504,8 @@ static cpt_status check_strata(const struct cpt_diff_stratum *strata, size_t cou
         }
         if (!(strata[i].share > 0 && strata[i].share <= 1)) {
             return cpt_error_set(error, CPT_INVALID, 0,
-                                 "the share of a stratum is %g, it has to be above 0 "
-                                 "and up to 1",
+                                 "the share of a stratum is %g, it must be above 0 and "
+                                 "at most 1",
                                  strata[i].share);
         }
         status = check_trees(strata[i].base, strata[i].new_tree, error);
@@ -525,14 +527,13 @@ static cpt_status read_options(struct cpt_diff_options *own,
     }
     if (!(own->confidence > 0 && own->confidence < 1)) {
         return cpt_error_set(error, CPT_INVALID, 0,
-                             "the confidence is %g, it has to be between 0 and 1",
+                             "the confidence is %g, it must be between 0 and 1",
                              own->confidence);
     }
     return CPT_OK;
 }
 
-/* The diff of two sides whose parts are @parts: those of the base, then the new ones.
- */
+/* Compares the two sides, whose parts are written to @parts: base first, then new. */
 static cpt_status diff_parts(struct cpt_diff *made,
                              const struct cpt_diff_stratum *strata, size_t count,
                              struct part *parts, double confidence)
@@ -564,9 +565,10 @@ cpt_status cpt_diff_new_strata(const struct cpt_alloc *alloc,
     struct part *parts = NULL;
     cpt_status status = read_options(&own, options, error);
 
-    if (status == CPT_OK) {
-        status = check_strata(strata, stratum_count, error);
+    if (status != CPT_OK) {
+        return status;
     }
+    status = check_strata(strata, stratum_count, error);
     if (status != CPT_OK) {
         return status;
     }

@@ -3,23 +3,23 @@
 /*
  * distribution.c - the normal and Student's distribution, and their inverses
  *
- * All goes by the upper tail P(X > t), t >= 0, which keeps its precision where the
- * distribution function itself is nearly 1. Student's tail with v degrees of freedom is
- * half a regularised incomplete beta function,
+ * Everything is computed from the upper tail P(X > t), t >= 0, which keeps its
+ * precision where the distribution function itself is nearly 1. Student's tail with v
+ * degrees of freedom is half a regularised incomplete beta function,
  *
  *      P(T > t) = I(v / (v + t²); v/2, 1/2) / 2
  *
- * which a continued fraction gives (evaluated from the front by the method of Lentz).
+ * which is computed as a continued fraction (by the method of Lentz, from the front).
  * It converges fast where its argument lies below the mean of the beta distribution; on
- * the other side it is 1 less the tail of the mirrored one.
+ * the other side it is 1 minus the tail of the mirrored distribution.
  *
- * Inverses are found by Newton's method on the logarithm of the tail, kept between
- * bounds that close in; where a step would leave them, they are halved instead. The
- * start is the normal quantile with the correction for v of Cornish and Fisher, from
- * which two or three steps remain for all v that occur in practice.
+ * Inverses are found by Newton's method on the logarithm of the tail, between bounds
+ * that close in; a step that would leave them is replaced by bisection. The start is
+ * the normal quantile with the correction for v of Cornish and Fisher; from there two
+ * or three steps suffice for all v that occur in practice.
  *
- * Above a million degrees of freedom Student's t, stretched by a factor close to 1, is
- * taken as normal: the error is below 1e-11.
+ * Above a million degrees of freedom, Student's t multiplied by a factor close to 1 is
+ * taken as normal; the error is below 1e-11.
  */
 #include "aggregate/cpt_stats.h"
 
@@ -43,7 +43,7 @@ static double normal_density(double z)
 
 /* --- The incomplete beta function --- */
 
-/* log Γ(a + 1/2) - log Γ(a), without the cancellation of the two for large a. */
+/* log Γ(a + 1/2) - log Γ(a), without cancellation for large a. */
 static double log_gamma_step(double a)
 {
     const double b = 1 / a;
@@ -60,7 +60,7 @@ static double away_from_zero(double value)
     return fabs(value) < 1e-300 ? 1e-300 : value;
 }
 
-/* The continued fraction of I(x; a, b) without its factor in front. */
+/* The continued fraction of I(x; a, b) without the factor in front of it. */
 static double beta_fraction(double x, double a, double b)
 {
     double c = 1;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * false_discovery.c - which of many tests to believe
+ * false_discovery.c - the false discovery rate of many tests (Benjamini and Hochberg)
  *
- * Of a thousand rows that did not change, ten have p < 0.01. Benjamini and Hochberg
- * bound not the chance of any false row but the share of false ones among those that
- * are shown: the i-th smallest of m p values counts m p / i, since m p rows of p or
- * less are expected by chance, and i are there. A larger p must not have the smaller q,
- * so the values are taken from the largest p downwards, each at most its predecessor.
+ * Of a thousand rows that did not change, ten have p < 0.01. Benjamini and Hochberg do
+ * not bound the chance of any false row, but the share of false rows among those that
+ * are shown: the i-th smallest of m p values becomes m p / i, since by chance m p rows
+ * have p or less, and i rows do. A larger p must not have a smaller q, so the values
+ * are taken from the largest p downwards, each at most its predecessor.
  *
  * Cost: O(m log m).
  */

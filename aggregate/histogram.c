@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * histogram.c - log-linear buckets, of which only those in use are kept
+ * histogram.c - log-linear buckets; only those in use are kept
  *
- * A value keeps its highest 8 bits and forgets the rest. Below 256 nothing is lost;
- * above, a bucket has the width of the bits forgotten, so each power of two is cut into
- * 128 equal parts:
+ * The highest 8 bits of a value select its bucket. Below 256 that is exact; above, a
+ * bucket spans the bits left out, so each power of two is cut into 128 equal parts:
  *
  *      value   0 … 255    256 … 511    512 … 1023    …
  *      width      1           2            4
@@ -14,8 +13,8 @@
  * A bucket is at most 1/128 of its lowest value wide, so its middle is off by at most
  * 1/256 of any value in it. Merging adds weights bucket by bucket, so it is exact.
  *
- * Rejected: logarithmic buckets (DDSketch) need floating point to find one, which makes
- * the border of a bucket depend on the machine.
+ * Rejected: logarithmic buckets (DDSketch). They are found by floating point, which
+ * makes the border of a bucket depend on the machine.
  */
 #include "aggregate/histogram.h"
 
@@ -91,8 +90,8 @@ void cpti_histogram_deinit(struct cpti_histogram *histogram,
     *histogram = (struct cpti_histogram){0};
 }
 
-/* Half as much again, and odd: 8 bytes more are what malloc() keeps of each block, and
- * those are multiples of 16. */
+/* Half as much again, and odd: malloc() adds 8 bytes to each block, and its blocks are
+ * multiples of 16 bytes. */
 static uint16_t capacity_for(const struct cpti_histogram *histogram, uint32_t needed)
 {
     uint32_t capacity = histogram->capacity + histogram->capacity / 2;
@@ -107,7 +106,7 @@ static cpt_status reserve_plain(struct cpti_histogram *histogram,
                                 const struct cpt_alloc *alloc, uint32_t needed)
 {
     const uint16_t capacity = capacity_for(histogram, needed);
-    const int was_in_place = histogram->capacity == 0;
+    const bool was_in_place = histogram->capacity == 0;
     uint64_t *buckets =
         cpt_alloc_array(alloc, was_in_place ? NULL : histogram->buckets.plain, capacity,
                         sizeof *buckets);
@@ -154,7 +153,7 @@ cpt_status cpti_histogram_reserve(struct cpti_histogram *histogram,
 cpt_status cpti_histogram_widen(struct cpti_histogram *histogram,
                                 const struct cpt_alloc *alloc, uint64_t unit)
 {
-    struct cpti_histogram wide = {.is_wide = 1};
+    struct cpti_histogram wide = {.is_wide = true};
 
     if (histogram->is_wide) {
         return CPT_OK;
@@ -172,7 +171,8 @@ cpt_status cpti_histogram_widen(struct cpti_histogram *histogram,
     return CPT_OK;
 }
 
-/* Where bucket @index is, or belongs. The halving has no branch to guess wrong. */
+/* The position of bucket @index, or where to insert it. The binary search has no branch
+ * to mispredict. */
 static uint32_t plain_position(const uint64_t *buckets, uint32_t count, uint32_t index)
 {
     const uint64_t wanted = (uint64_t)index << INDEX_SHIFT;
@@ -280,7 +280,7 @@ static uint32_t index_at(const struct cpti_histogram *histogram, uint32_t at)
                : (uint32_t)(plain_buckets_of(histogram)[at] >> INDEX_SHIFT);
 }
 
-/* How many buckets both have. */
+/* The count of buckets that both have. */
 static uint32_t count_common(const struct cpti_histogram *left,
                              const struct cpti_histogram *right)
 {
@@ -297,7 +297,8 @@ static uint32_t count_common(const struct cpti_histogram *left,
     return common;
 }
 
-/* From the back, so that nothing has to be moved twice. @at is behind the last one. */
+/* Merges from the back, so that no bucket moves twice. @at is the count of the
+ * result. */
 static void merge_plain(struct cpti_histogram *histogram,
                         const struct cpti_histogram *from, uint32_t at)
 {

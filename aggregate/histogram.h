@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * histogram.h - how the inclusive times of a node are distributed
+ * histogram.h - the distribution of the inclusive times of a node
  *
- * Only buckets that hold something are kept, in order; see histogram.c. A histogram of
- * zeros (all bytes) is an empty one.
+ * Only buckets that are not empty are kept, in order; see histogram.c. A zeroed
+ * histogram is empty.
  *
  * It is *plain* while all its requests have one weight, which its owner knows: then a
- * bucket is eight bytes, and counts requests. The first one needs no memory of its own,
+ * bucket has eight bytes and counts requests. The first bucket needs no allocation,
  * since most stacks of a large tree are rare. A *wide* histogram sums weights.
  *
  * Threads: one at a time.
@@ -19,65 +19,66 @@
 #include "cpt/cpt_alloc.h"
 
 enum {
-    CPTI_HISTOGRAM_BITS = 8,          /* of a value that are told apart */
+    CPTI_HISTOGRAM_BITS = 8,          /* significant bits of a value */
     CPTI_HISTOGRAM_BUCKETS_MAX = 6400 /* for values below 2^56 */
 };
 
-/* A bucket of a wide histogram: 96 bits of weight, which is enough for all requests a
- * tree may have. */
+/* A bucket of a wide histogram: 96 bits of weight, which hold all requests that a tree
+ * may have. */
 struct cpti_bucket {
     uint64_t weight_low;
     uint32_t weight_high;
     uint32_t index;
 };
 
-/* Buckets by index, ascending; none is empty. A plain one is index << 48 | requests. */
+/* Buckets by index, ascending; none is empty. A plain bucket is index << 48 |
+ * requests. */
 struct cpti_histogram {
     union {
-        uint64_t one;             /* plain, with a capacity of 0 */
-        uint64_t *plain;          /* plain else */
+        uint64_t one;             /* plain, capacity 0 */
+        uint64_t *plain;          /* plain, any other capacity */
         struct cpti_bucket *wide; /* is_wide */
     } buckets;
     uint16_t count;
     uint16_t capacity;
-    uint8_t is_wide;
+    bool is_wide;
 };
 
 void cpti_histogram_deinit(struct cpti_histogram *histogram,
                            const struct cpt_alloc *alloc);
 
-/* Room for @more buckets, so that the functions below cannot fail. CPT_OK or
+/* Makes room for @more buckets, so that the functions below cannot fail. CPT_OK or
  * CPT_NO_MEMORY. */
 cpt_status cpti_histogram_reserve(struct cpti_histogram *histogram,
                                   const struct cpt_alloc *alloc, uint32_t more);
 
-/* Makes a plain one wide: each request weighs @unit. CPT_OK, or CPT_NO_MEMORY and then
- * it is as before. */
+/* Makes a plain histogram wide: each request weighs @unit. CPT_OK; CPT_NO_MEMORY, and
+ * the histogram is as before. */
 cpt_status cpti_histogram_widen(struct cpti_histogram *histogram,
                                 const struct cpt_alloc *alloc, uint64_t unit);
 
-/* Adds to bucket @index: @weight if it is wide, else so many requests, fewer than 2^48
- * in all. There has to be room for one bucket, or the bucket has to be there. */
+/* Adds to bucket @index: @weight if the histogram is wide, else a count of requests,
+ * fewer than 2^48 in all. The bucket must exist, or there must be room for one. */
 void cpti_histogram_add(struct cpti_histogram *histogram, uint32_t index,
                         cpti_u128 weight);
 
-/* The same for a bucket behind all that are there. There has to be room. */
+/* The same for a bucket behind all others. There must be room. */
 void cpti_histogram_append(struct cpti_histogram *histogram, uint32_t index,
                            cpti_u128 weight);
 
-/* Adds all of @from, where a request weighs @unit if it is plain. A plain one takes
- * only a plain one of the same unit. There has to be room for as many buckets as that
- * has. */
+/* Adds all buckets of @from, whose requests weigh @unit if it is plain. A plain
+ * histogram takes only a plain one of the same unit. There must be room for @from's
+ * buckets. */
 void cpti_histogram_merge(struct cpti_histogram *histogram,
                           const struct cpti_histogram *from, uint64_t unit);
 
-/* Bucket number @at as a wide one has it; a request of a plain one weighs @unit. */
+/* Bucket number @at in wide form; a request of a plain histogram weighs @unit. */
 struct cpti_bucket cpti_histogram_bucket(const struct cpti_histogram *histogram,
                                          uint32_t at, uint64_t unit);
 
 cpti_u128 cpti_bucket_weight(const struct cpti_bucket *bucket);
 
-/* The bucket that a value belongs to, and the values that belong to a bucket. */
+/* The bucket of a value, and the lowest and highest value of a bucket. */
 static inline uint32_t cpti_histogram_index(uint64_t value)
 {
     enum { EXACT = 1 << CPTI_HISTOGRAM_BITS };
@@ -93,8 +94,8 @@ uint64_t cpti_histogram_low(uint32_t index);
 uint64_t cpti_histogram_high(uint32_t index);
 
 /* Whether a request in bucket @index needs no more memory. */
-static inline int cpti_histogram_has_room(const struct cpti_histogram *histogram,
-                                          uint32_t index)
+static inline bool cpti_histogram_has_room(const struct cpti_histogram *histogram,
+                                           uint32_t index)
 {
     return histogram->count < histogram->capacity ||
            (histogram->capacity == 0 && !histogram->is_wide &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * sample.c - pairs of samples of the same requests, and what seems to differ
+ * sample.c - pairs of samples of the same requests, and the rows that differ by chance
  *
  * Requests are kept as rows of a sparse table, one value for each node that had self
  * time, all in one array:
@@ -10,15 +10,15 @@
  *      values   n1 n4 n5 | n1 | …        node and self time
  *
  * A pair of samples is the beginning of a shuffled list of requests: the first n are
- * one side, the next n the other. Shuffling stops there, and the next pair goes on from
- * the list as it is, which is as good as a sorted one. Means are weighted, as the
- * tree's.
+ * one side, the next n the other. Only these are shuffled, and the next pair starts
+ * from the list as it is, which is as good as a sorted list. Means are weighted as in
+ * the tree.
  *
- * Drawn without putting back, the two means vary together a little, and each of them
- * varies less; both effects cancel in their difference, exactly. So the prediction
- * holds up to half of the requests on each side.
+ * The samples are drawn without replacement, so the two means are slightly correlated
+ * and each of them varies less. Both effects cancel exactly in their difference, so the
+ * prediction holds up to half of the requests on each side.
  *
- * Cost: for each pair the values of 2n requests, and one look at each node.
+ * Cost: for each pair the values of 2n requests, and a pass over the nodes.
  */
 #include "aggregate/cpt_sample.h"
 
@@ -37,7 +37,7 @@ struct value {
 };
 
 struct request {
-    size_t start; /* of its values; they end where those of the next one start */
+    size_t start; /* of its values; they end at the start of the next request */
     double weight;
 };
 
@@ -52,8 +52,6 @@ struct cpt_sample {
     size_t request_count;
     size_t request_capacity;
 };
-
-/* --- Keeping --- */
 
 struct cpt_sample *cpt_sample_new(const struct cpt_alloc *alloc,
                                   const struct cpt_sample_options *options)
@@ -99,7 +97,7 @@ cpt_status cpt_sample_add(struct cpt_sample *sample, const struct cpt_path *path
         sample->value_count + frame_count, sample->values_max, sizeof *sample->values);
 
     if (status == CPT_OK) {
-        /* one more, as the end of the last; requests without a value count, too */
+        /* one more entry ends the last; requests without values count, too */
         status = cpt_alloc_grow(sample->alloc, (void **)&sample->requests,
                                 &sample->request_capacity, sample->request_count + 2,
                                 UINT32_MAX, sizeof *sample->requests);
@@ -162,9 +160,9 @@ double cpt_false_rows_predicted(const struct cpt_tree *tree, double request_coun
     return sum;
 }
 
-/* --- Trying --- */
+/* --- Drawing --- */
 
-/* Scratch of one call. */
+/* Scratch of one cpt_sample_pairs(). */
 struct trial {
     const struct cpt_sample *sample;
     const struct cpt_pairs *pairs;
@@ -184,7 +182,7 @@ static uint64_t random_next(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* The first 2n of the order, at random. The bias of % is below 2^-32. */
+/* Draws the first 2n of the order at random. The bias of % is below 2^-32. */
 static void draw(struct trial *trial)
 {
     const size_t count = trial->sample->request_count;
@@ -199,7 +197,7 @@ static void draw(struct trial *trial)
     }
 }
 
-/* Adds the means of @count requests from @first on, with that sign. */
+/* Adds @sign × the mean self times of @count requests from @first on. */
 static void add_means(struct trial *trial, size_t first, size_t count, double sign)
 {
     const struct cpt_sample *sample = trial->sample;
@@ -246,11 +244,11 @@ static void try_pair(struct trial *trial, struct cpt_false_rows *results,
     }
 }
 
-static int is_possible(const struct cpt_sample *sample, const struct cpt_pairs *pairs)
+static bool is_possible(const struct cpt_sample *sample, const struct cpt_pairs *pairs)
 {
     for (size_t t = 0; t < pairs->threshold_count; t++) {
         if (!(pairs->thresholds_ns[t] > 0)) {
-            return 0;
+            return false;
         }
     }
     return pairs->request_count > 0 && pairs->pair_count > 0 &&

@@ -3,18 +3,18 @@
 /*
  * stats.c - exact sums become means, errors and quantiles
  *
- * The error of a weighted mean needs Σ w² (x - m)². With m = X/W (X = Σwx, W = Σw) it
+ * The error of a weighted mean needs Σ w² (x - m)². With m = X/W (X = Σwx, W = Σw) this
  * is
  *
  *      Σ w² (x - m)²  =  ( W² Σw²x²  -  2 X W Σw²x  +  X² Σw² ) / W²
  *
- * whose bracket consists of whole numbers. It is computed in 512 bits and only then
- * becomes a double, so nothing cancels, however small the variance is beside the mean.
- * A request without the stack has x = 0 and is in Σw and Σw² all the same: that is how
- * the zeros count.
+ * The bracket consists of whole numbers. It is computed in 512 bits and converted to
+ * double at the end, so nothing cancels, however small the variance is beside the mean.
+ * A request without the stack has x = 0 and is still part of Σw and Σw²: so the zeros
+ * count.
  *
- * How wide it gets (see the limits in cpt_tree.h): W < 2^96, X < 2^152, Σw² < 2^144,
- * Σw²x < 2^200, Σw²x² < 2^256; the three terms stay below 2^449.
+ * Widths (see the limits in cpt_tree.h): W < 2^96, X < 2^152, Σw² < 2^144, Σw²x <
+ * 2^200, Σw²x² < 2^256; the three terms stay below 2^449.
  */
 #include "aggregate/cpt_stats.h"
 
@@ -87,7 +87,7 @@ struct cpt_stats cpt_stats_of(const struct cpt_tree *tree, uint32_t node)
     return stats;
 }
 
-/* The middle of a bucket, but nothing that never occurred. */
+/* The middle of a bucket, clamped to the minimum and maximum. */
 static uint64_t middle_of(const struct cpti_node *node, uint32_t index)
 {
     const uint64_t low = cpti_histogram_low(index);
@@ -103,7 +103,7 @@ uint64_t cpt_stats_quantile_ns(const struct cpt_tree *tree, uint32_t node,
                                double quantile)
 {
     /* In 2^-30ths, rounded down: 0.99 of 100 requests must be the 99th, and the double
-     * next to 0.99 may lie above it. 96 bits of weight leave room for 30 more. */
+     * nearest to 0.99 may lie above it. 96 bits of weight leave room for 30 more. */
     const double unit = 1 << 30;
     const struct cpti_node *at = NULL;
     cpti_u128 target = 0;

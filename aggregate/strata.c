@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * strata.c - the shares of strata, and what a change of them alone does; see cpt_diff.h
+ * strata.c - the shares of strata, and the effect of a change of shares; see cpt_diff.h
  *
  * A mean is Σ share · mean over the strata. Between two samples it changes for two
  * reasons, which add up to the whole change (Kitagawa 1955: rates and composition):
  *
- *      Σ share_base · Δmean      at equal shares: cpt_diff_new_strata()
- *      the rest                  of the shares: cpt_diff_mix_ns()
+ *      Σ share_base · Δmean      change of the means: cpt_diff_new_strata()
+ *      the rest                  change of the shares: cpt_diff_mix_ns()
  */
 #include "aggregate/cpt_diff.h"
 

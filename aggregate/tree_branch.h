@@ -26,9 +26,9 @@ struct cpti_branch {
 };
 
 /*
- * Prepares the sums of @last, whose node and totals are set but for the inclusive wx and
- * wwx. Returns whether the sums are within the bounds of the extremes; these bounds keep
- * all further sums from overflowing.
+ * Prepares the sums of @last, whose node and totals are set but for the inclusive wx
+ * and wwx. Returns whether the sums are within the bounds of the extremes; these bounds
+ * keep all further sums from overflowing.
  */
 bool cpti_branch_node_init(const struct cpt_tree *tree, struct cpti_branch_node *last);
 

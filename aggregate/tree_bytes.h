@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* tree_bytes.h - constants of the format of trees, which tree_write.c writes and
- * tree_bytes.c reads; see there */
+/* tree_bytes.h - constants of the format of encoded trees, which tree_write.c writes
+ * and tree_bytes.c reads and describes */
 #ifndef TREE_BYTES_H
 #define TREE_BYTES_H
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * tree_group.c - requests whose times somebody else has added up already
+ * tree_group.c - groups of requests whose times were added up elsewhere
  *
- * A database groups rows and returns sums; it need not return the requests. Of those
- * with one weight w, all sums that a node keeps follow from Σx and Σx²:
+ * A database groups rows and returns sums, not requests. If the requests of a group
+ * have one weight w, all sums that a node keeps follow from Σx and Σx²:
  *
  *      Σwx = w Σx     Σw²x = w² Σx     Σw²x² = w² Σx²
  *
- * and if their inclusive times lie in one bucket, so does the histogram. Hence a tree
- * that is made of groups is the one that is made of the requests, bit for bit.
+ * and if their inclusive times lie in one bucket, the histogram follows, too. So groups
+ * give the same tree as their requests, bit for bit.
  */
 #include "aggregate/tree_node.h"
 
 #include <assert.h>
 
-/* Bits that the sums of CPT_TREE_REQUESTS_MAX times and squares can have. */
+/* Bits of the largest sums of CPT_TREE_REQUESTS_MAX times and squares. */
 enum { SUM_BITS = 56 + 48, SQUARES_BITS = 2 * 56 + 48 };
 
 static struct cpti_wide wide_of(const uint64_t *limbs, size_t count)
@@ -38,7 +38,7 @@ static struct cpti_sums sums_of(const struct cpt_tree_group_sums *from,
                               cpti_wide_times(wxx, weight)};
 }
 
-static int sums_are_bounded(const struct cpt_tree_group_sums *sums)
+static bool sums_are_bounded(const struct cpt_tree_group_sums *sums)
 {
     const struct cpti_wide sum = wide_of(sums->sum, 2);
     const struct cpti_wide squares = wide_of(sums->squares, 3);
@@ -46,7 +46,7 @@ static int sums_are_bounded(const struct cpt_tree_group_sums *sums)
     return cpti_wide_bits(&sum) <= SUM_BITS && cpti_wide_bits(&squares) <= SQUARES_BITS;
 }
 
-static int is_valid(const struct cpt_tree_group *group)
+static bool is_valid(const struct cpt_tree_group *group)
 {
     return group->count != 0 && group->weight >= CPT_WEIGHT_ONE &&
            group->weight <= CPT_WEIGHT_MAX && group->min_ns <= group->max_ns &&
@@ -56,7 +56,7 @@ static int is_valid(const struct cpt_tree_group *group)
 }
 
 /* Whether the sums are small enough for a batch. */
-static int is_batch(const struct cpt_tree_group *group)
+static bool is_batch(const struct cpt_tree_group *group)
 {
     return group->self.sum[1] == 0 && group->inclusive.sum[1] == 0 &&
            group->self.squares[2] == 0 && group->inclusive.squares[2] == 0;
@@ -85,7 +85,8 @@ static cpt_status add_batch(struct cpt_tree *tree, uint32_t node,
     return status;
 }
 
-/* Sums that are too large for a batch, for which an empty one makes the room. */
+/* Adds sums that are too large for a batch; reserving an empty batch makes the node
+ * take this weight. */
 static cpt_status add_wide(struct cpt_tree *tree, uint32_t node,
                            const struct cpt_tree_group *group)
 {
@@ -97,19 +98,16 @@ static cpt_status add_wide(struct cpt_tree *tree, uint32_t node,
         .present_count = group->count,
         .min_ns = group->min_ns,
         .max_ns = group->max_ns};
-    struct cpti_histogram *histogram = NULL;
-    cpt_status status = cpti_node_reserve_batch(tree, node, &none);
+    struct cpti_histogram *histogram = &tree->nodes[node].histogram;
 
-    if (status == CPT_OK) {
-        status = cpti_node_reserve_wide(tree, node);
+    if (cpti_node_reserve_batch(tree, node, &none) != CPT_OK ||
+        cpti_node_reserve_wide(tree, node) != CPT_OK) {
+        return CPT_NO_MEMORY;
     }
-    if (status == CPT_OK) {
-        cpti_node_add_wide(tree, node, &totals);
-        histogram = &tree->nodes[node].histogram;
-        cpti_histogram_add(histogram, cpti_histogram_index(group->min_ns),
-                           histogram->is_wide ? totals.present_weight : group->count);
-    }
-    return status;
+    cpti_node_add_wide(tree, node, &totals);
+    cpti_histogram_add(histogram, cpti_histogram_index(group->min_ns),
+                       histogram->is_wide ? totals.present_weight : group->count);
+    return CPT_OK;
 }
 
 uint32_t cpt_tree_bucket(uint64_t time_ns)

@@ -3,31 +3,30 @@
 /*
  * tree_merge.c - two trees become the tree of all their requests
  *
- * All that a node keeps is a sum of whole numbers, a minimum, a maximum, or a sum for
- * each bucket: merging adds these, node by node. Sums cannot overflow (the limits of
+ * A node keeps sums of whole numbers, a minimum, a maximum, and a sum for each bucket.
+ * Merging combines these, node by node. Sums cannot overflow (see the limits of
  * cpt_tree.h), so merging is associative and commutative to the last bit.
  *
- * As with adding a request, all that can fail comes first: the nodes are made, their
- * histograms get room and the notes are united aside. Then the sums are added.
+ * As when a request is added, everything that can fail comes first: nodes are added,
+ * memory is reserved, and the union of the notes is built aside. Then sums are added.
  */
 #include "aggregate/tree_node.h"
 
 #include <assert.h>
 
-/* The node of @tree for each node of @from, with room for its requests. */
+/* Maps each node of @from to a node of @tree with memory for its requests. */
 static cpt_status map_nodes(struct cpt_tree *tree, const struct cpt_tree *from,
                             uint32_t *map)
 {
-    cpt_status status = CPT_OK;
+    cpt_status status =
+        cpti_node_reserve_merge(tree, CPT_TREE_ROOT, from, CPT_TREE_ROOT);
 
-    for (uint32_t i = 0; i < from->node_count && status == CPT_OK; i++) {
+    map[CPT_TREE_ROOT] = CPT_TREE_ROOT;
+    for (uint32_t i = 1; i < from->node_count && status == CPT_OK; i++) {
         const struct cpti_node *node = &from->nodes[i];
 
-        map[i] = CPT_TREE_ROOT;
-        if (i != CPT_TREE_ROOT) {
-            status = cpti_tree_child(tree, map[node->parent], cpt_tree_name(from, i),
-                                     node->kind, &map[i]);
-        }
+        status = cpti_tree_child(tree, map[node->parent], cpt_tree_name(from, i),
+                                 node->kind, &map[i]);
         if (status == CPT_OK) {
             status = cpti_node_reserve_merge(tree, map[i], from, i);
         }

@@ -4,20 +4,21 @@
  * tree_node.h - what a tree is made of, for the files of this folder
  *
  * A node keeps sums over its requests. While these have one weight w, as in most logs,
- * all of them follow from sums without it (Σwx = w Σx, Σw²x² = w² Σx²), which are a
- * quarter as large and quick to add to. So a node has such a *batch* at hand; when a
- * request of another weight comes, or a sum is full, the batch is *retired*: multiplied
- * out and added to the wide sums, which only nodes have that needed them (tree_sums.c).
+ * all sums follow from sums without it (Σwx = w Σx, Σw²x² = w² Σx²), which are a
+ * quarter as large and quick to add to. These are the *batch* of a node. When a request
+ * of another weight is added, or a sum could overflow, the batch is *retired*:
+ * multiplied out and added to the node's wide sums, which are allocated only then
+ * (tree_sums.c).
  *
  * Invariants, between calls of public functions:
  *   - nodes[0] is the root; a parent stands before its children; no two nodes have the
- *     same parent, name and kind; every node but the root has requests (except in the
- *     tree of a diff, which has no requests at all)
- *   - inclusive.wx = self.wx + Σ inclusive.wx of the children, and so for wwx, but not
- *     for wwxx: squares do not add up, so they are kept for both
+ *     same parent, name and kind; every node except the root has requests (the tree of
+ *     a diff has no requests at all)
+ *   - inclusive.wx = self.wx + Σ inclusive.wx of the children, and the same for wwx,
+ *     but not for wwxx: squares do not add up, so they are kept for both
  *   - present_weight = Σ of the histogram's weights
  *   - min_ns and max_ns lie in the first and the last bucket of the histogram
- *   - a plain histogram is of requests of the weight node.weight only
+ *   - all requests of a plain histogram have the weight batch.weight
  *
  * Threads: one at a time.
  */
@@ -41,7 +42,7 @@ struct cpti_retired {
     struct cpti_sums self;
     struct cpti_sums inclusive;
     cpti_u128 weight; /* Σw of the requests with inclusive time */
-    uint64_t count;   /* of those */
+    uint64_t count;   /* of these requests */
 };
 
 /* Requests of one weight: Σx and Σx² of their times. */
@@ -51,7 +52,7 @@ struct cpti_batch {
     uint64_t self_ns;
     uint64_t inclusive_ns;
     uint64_t count;
-    cpt_weight weight; /* 0: nothing has come yet */
+    cpt_weight weight; /* 0: nothing was added yet */
 };
 
 struct cpti_node {
@@ -66,7 +67,7 @@ struct cpti_node {
     uint16_t depth;
 };
 
-/* All that a node says of its requests. */
+/* The batch and the wide sums of a node together. */
 struct cpti_totals {
     struct cpti_sums self;
     struct cpti_sums inclusive;
@@ -108,8 +109,8 @@ struct cpt_tree {
     struct cpti_retired *retired; /* number 0 is not used */
     size_t retired_count;
     size_t retired_capacity;
-    uint32_t retired_free; /* one that a node gave back; its count is the next; 0 */
-    struct cpti_shapes *shapes; /* see tree_shape.c; NULL: none */
+    uint32_t retired_free;      /* list of the unused, linked by their count; 0: none */
+    struct cpti_shapes *shapes; /* private to tree_shape.c; NULL: none */
     struct cpti_notes notes;
     cpti_u128 weight;                /* Σw of all requests */
     struct cpti_wide weight_squared; /* Σw² */
@@ -124,16 +125,24 @@ struct cpt_tree {
 
 /* --- The nodes (tree_nodes.c) --- */
 
-/* The child of @parent with @name and @kind, which is added if it is new. CPT_OK;
- * CPT_LIMIT at nodes_max or CPT_TREE_DEPTH_MAX; CPT_NO_MEMORY. */
-cpt_status cpti_tree_child(struct cpt_tree *tree, uint32_t parent,
-                           struct cpt_bytes name, unsigned kind, uint32_t *child);
-
-/* The same for a name of the tree's own. */
+/* The child of @parent with @name, a name of the tree, and @kind, which is added if it
+ * is new. CPT_OK; CPT_LIMIT at nodes_max or CPT_TREE_DEPTH_MAX; CPT_NO_MEMORY. */
 cpt_status cpti_tree_child_of(struct cpt_tree *tree, uint32_t parent, cpt_name_id name,
                               unsigned kind, uint32_t *child);
 
-/* Removes the nodes from @node_count on: those that were added last. */
+/* The same for any name. Inline, as it is called for each frame of each request. */
+static inline cpt_status cpti_tree_child(struct cpt_tree *tree, uint32_t parent,
+                                         struct cpt_bytes name, unsigned kind,
+                                         uint32_t *child)
+{
+    cpt_name_id id = 0;
+    const cpt_status status = cpt_names_add(tree->names, name, &id);
+
+    return status == CPT_OK ? cpti_tree_child_of(tree, parent, id, kind, child)
+                            : status;
+}
+
+/* Removes the nodes from number @node_count on, which were added last. */
 void cpti_tree_forget(struct cpt_tree *tree, size_t node_count);
 
 /* --- Orders (tree_text.c, tree_walk.c) --- */
@@ -142,8 +151,8 @@ void cpti_tree_forget(struct cpt_tree *tree, size_t node_count);
 int cpti_sibling_compare(const struct cpt_tree *left_tree, uint32_t left,
                          const struct cpt_tree *right_tree, uint32_t right);
 
-/* The numbers of all nodes, depth first with siblings in @by, in @order, which has room
- * for them. CPT_OK or CPT_NO_MEMORY. */
+/* Writes the numbers of all nodes to @order, depth first and siblings in the order @by.
+ * CPT_OK or CPT_NO_MEMORY. */
 cpt_status cpti_tree_order(const struct cpt_alloc *alloc, const struct cpt_tree *tree,
                            enum cpt_tree_order by, uint32_t *order);
 
@@ -152,8 +161,8 @@ cpt_status cpti_tree_order(const struct cpt_alloc *alloc, const struct cpt_tree 
 /* Counts @count requests that weigh @weight each. */
 void cpti_tree_count(struct cpt_tree *tree, cpt_weight weight, uint64_t count);
 
-/* Makes sure that cpti_node_add() of a request with @weight and @inclusive_ns cannot
- * fail. What the node says stays the same. CPT_OK or CPT_NO_MEMORY. */
+/* Reserves memory, so that cpti_node_add() of a request with @weight and @inclusive_ns
+ * cannot fail. The node's totals stay the same. CPT_OK or CPT_NO_MEMORY. */
 cpt_status cpti_node_reserve(struct cpt_tree *tree, uint32_t index, cpt_weight weight,
                              uint64_t inclusive_ns);
 void cpti_node_add(struct cpti_node *node, uint64_t self_ns, uint64_t inclusive_ns);
@@ -164,21 +173,21 @@ cpt_status cpti_node_reserve_batch(struct cpt_tree *tree, uint32_t index,
 void cpti_node_add_batch(struct cpti_node *node, const struct cpti_batch *batch,
                          uint64_t low_ns, uint64_t high_ns);
 
-/* The same for sums that are no batch; the buckets are the caller's affair. */
+/* The same for wide sums; the caller adds to the histogram. */
 cpt_status cpti_node_reserve_wide(struct cpt_tree *tree, uint32_t index);
 void cpti_node_add_wide(struct cpt_tree *tree, uint32_t index,
                         const struct cpti_totals *totals);
 
-/* The same for all of node @from of @other. */
+/* The same for all requests of node @from of @other. */
 cpt_status cpti_node_reserve_merge(struct cpt_tree *tree, uint32_t index,
                                    const struct cpt_tree *other, uint32_t from);
 void cpti_node_merge(struct cpt_tree *tree, uint32_t index,
                      const struct cpt_tree *other, uint32_t from);
 
-/* Gives back what a node has besides itself. */
+/* Frees the histogram and the wide sums of a node. */
 void cpti_node_deinit(struct cpt_tree *tree, uint32_t index);
 
-/* What the node says: all of it, and some by itself. */
+/* The totals of a node, and some of them alone. */
 struct cpti_totals cpti_node_totals(const struct cpt_tree *tree, uint32_t index);
 struct cpti_wide cpti_node_self_wx(const struct cpt_tree *tree, uint32_t index);
 struct cpti_wide cpti_node_inclusive_wx(const struct cpt_tree *tree, uint32_t index);
@@ -191,8 +200,8 @@ void cpti_shapes_free(struct cpt_tree *tree);
 
 /* --- Notes (tree_notes.c) --- */
 
-/* The union of two sets in a third, which is overwritten; counts are added. Errors as
- * of cpt_tree_note(); after one @result is empty. */
+/* Overwrites @result with the union of two sets; counts are added. Errors of
+ * cpt_tree_note(); after one @result is empty. */
 cpt_status cpti_notes_union(const struct cpt_alloc *alloc, struct cpti_notes *result,
                             const struct cpti_notes *left,
                             const struct cpti_notes *right);

@@ -87,16 +87,6 @@ cpt_status cpti_tree_child_of(struct cpt_tree *tree, uint32_t parent, cpt_name_i
     return CPT_OK;
 }
 
-cpt_status cpti_tree_child(struct cpt_tree *tree, uint32_t parent,
-                           struct cpt_bytes name, unsigned kind, uint32_t *child)
-{
-    cpt_name_id id = 0;
-    const cpt_status status = cpt_names_add(tree->names, name, &id);
-
-    return status == CPT_OK ? cpti_tree_child_of(tree, parent, id, kind, child)
-                            : status;
-}
-
 void cpti_tree_forget(struct cpt_tree *tree, size_t node_count)
 {
     while (tree->node_count > node_count) {

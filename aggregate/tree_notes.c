@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * tree_notes.c - where a tree's requests come from, in words and counts
+ * tree_notes.c - the origin of a tree's requests, in words and counts
  *
- * A sorted set of pairs (key, value), and counts by key. Merging is the union of the
- * sets and the sum of the counts, so it does not depend on the order either; a count
- * that would overflow stays at the largest number, which is as associative as a sum.
+ * The notes are a sorted set of pairs (key, value), and counts by key. Merging takes
+ * the union of the sets and the sum of the counts, so its order does not matter either.
+ * A count that would overflow stays at the largest number, which is associative, too.
  */
 #include "aggregate/tree_node.h"
 
@@ -40,7 +40,7 @@ static uint64_t saturated_sum(uint64_t left, uint64_t right)
     return left > UINT64_MAX - right ? UINT64_MAX : left + right;
 }
 
-/* Puts a copy at @at, behind which all move on. */
+/* Inserts a copy at index @at; the entries from there on move up by one. */
 static cpt_status insert(const struct cpt_alloc *alloc, struct cpti_notes *notes,
                          size_t at, const char *key, const char *value, uint64_t count)
 {
@@ -70,9 +70,9 @@ static cpt_status insert(const struct cpt_alloc *alloc, struct cpti_notes *notes
     return CPT_OK;
 }
 
-/* Where (key, value) is or belongs; *@is_there says which. */
+/* The index of (key, value), or where to insert it; *@is_there says which. */
 static size_t find(const struct cpti_notes *notes, const char *key, const char *value,
-                   int *is_there)
+                   bool *is_there)
 {
     size_t low = 0;
     size_t high = notes->count;
@@ -93,8 +93,8 @@ static size_t find(const struct cpti_notes *notes, const char *key, const char *
     return low;
 }
 
-/* Which comes first: @left's entry @i or @right's entry @j; what is behind the end of
- * its set comes last. */
+/* The order of @left's entry @i and @right's entry @j; an index behind the end of its
+ * set comes last. */
 static int merge_order(const struct cpti_notes *left, size_t i,
                        const struct cpti_notes *right, size_t j)
 {
@@ -134,7 +134,7 @@ cpt_status cpti_notes_union(const struct cpt_alloc *alloc, struct cpti_notes *re
     return status;
 }
 
-static int key_fits(const char *key)
+static bool key_fits(const char *key)
 {
     const size_t bytes = strlen(key);
 
@@ -143,7 +143,7 @@ static int key_fits(const char *key)
 
 cpt_status cpt_tree_note(struct cpt_tree *tree, const char *key, const char *value)
 {
-    int is_there = 0;
+    bool is_there = false;
     size_t at = 0;
 
     if (!key_fits(key) || strlen(value) > CPT_TREE_NOTE_VALUE_BYTES_MAX) {
@@ -155,7 +155,7 @@ cpt_status cpt_tree_note(struct cpt_tree *tree, const char *key, const char *val
 
 cpt_status cpt_tree_count_add(struct cpt_tree *tree, const char *key, uint64_t count)
 {
-    int is_there = 0;
+    bool is_there = false;
     size_t at = 0;
 
     if (!key_fits(key)) {
@@ -183,10 +183,10 @@ struct cpt_tree_note_entry cpt_tree_note_at(const struct cpt_tree *tree, size_t 
 
 const char *cpt_tree_note_find(const struct cpt_tree *tree, const char *key)
 {
-    int is_there = 0;
+    bool is_there = false;
     size_t at = find(&tree->notes, key, NULL, &is_there);
 
-    at += is_there != 0;
+    at += is_there;
     if (at < tree->notes.count && strcmp(tree->notes.entries[at].key, key) == 0) {
         return tree->notes.entries[at].value;
     }
@@ -195,7 +195,7 @@ const char *cpt_tree_note_find(const struct cpt_tree *tree, const char *key)
 
 uint64_t cpt_tree_count_find(const struct cpt_tree *tree, const char *key)
 {
-    int is_there = 0;
+    bool is_there = false;
     const size_t at = find(&tree->notes, key, NULL, &is_there);
 
     return is_there ? tree->notes.entries[at].count : 0;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * tree_shape.c - requests whose table of frames has been met before
+ * tree_shape.c - requests whose table of frames is known
  *
- * A service does the same again and again, so its requests come with few different
- * tables of frames, their *shapes*. Which node each frame is need be found out once:
+ * A service repeats its work, so its requests have few different tables of frames,
+ * their *shapes*. The node of each frame is looked up once for each shape:
  *
  *      shape 7     frame      0     1     2     3
  *                  parent     -     0     0     2
- *                  node       12    40    41    ?      not met with any time yet
+ *                  node       12    40    41    ?      never had any time so far
  *
- * Then a request is a column of self times, and adding it is adding up the column for
- * the inclusive times (backwards, a child to its parent) and adding those to the nodes.
- * Frames without time make no node, as in tree.c, so a node may be found later than
- * its shape was kept.
+ * Then a request is a column of self times. Adding it computes the column of inclusive
+ * times (backwards, a child adds to its parent) and adds both columns to the nodes. As
+ * in tree.c, frames without time have no node, so the node of a frame may be looked up
+ * later than its shape was kept.
  *
- * Shapes are a memory of what was done, never of what is so: all of them can be
- * forgotten at any time, and are when they have become too many.
+ * Shapes are a cache: the tree may forget all of them at any time, and does when there
+ * are too many.
  */
 #include "aggregate/tree_node.h"
 
@@ -25,7 +25,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Shapes that are kept at once, and frames of all of them: 32 MB. */
+/* Shapes that are kept at the same time, and frames of all of them: 32 MB. */
 enum { SHAPES_MAX = 4096, FRAMES_MAX = 1 << 21 };
 
 struct shape_frame {
@@ -43,7 +43,7 @@ struct shape {
 
 struct cpti_shapes {
     struct shape slots[SHAPES_MAX]; /* number n is in slot n % SHAPES_MAX, or nowhere */
-    size_t frame_count;             /* of all */
+    size_t frame_count;             /* of all shapes */
     uint64_t *inclusive_ns;         /* scratch for the largest */
     size_t inclusive_capacity;
 };
@@ -197,7 +197,7 @@ static cpt_status find_nodes(struct cpt_tree *tree, struct shape *shape,
     return status;
 }
 
-/* Removes the nodes that a request has made which is refused. */
+/* Removes the nodes that were added for a refused request. */
 static void forget_nodes(struct cpt_tree *tree, struct shape *shape, size_t node_count)
 {
     for (size_t i = 0; i < shape->frame_count; i++) {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * tree_sums.c - what a node keeps of its requests, and how little of it
+ * tree_sums.c - the sums that a node keeps of its requests
  *
  * A tree of many stacks is mostly nodes, and adding a request is mostly adding to them.
- * While all requests of a node weigh the same, Σx in 64 and Σx² in 128 bits tell all:
+ * While all requests of a node weigh the same, Σx in 64 and Σx² in 128 bits suffice:
  *
  *      batch     Σx  Σx²  requests, one weight            64 bytes
  *         |
- *         |  another weight comes, or a sum could overflow
+ *         |  another weight is added, or a sum could overflow
  *         v
- *      retired   Σwx  Σw²x  Σw²x²  in 256 bits each      224 bytes, if ever
+ *      retired   Σwx  Σw²x  Σw²x²  in 256 bits each      224 bytes, only then
  *
- * What a node says is always retired + batch × weight, so it does not depend on when,
- * or whether, a batch was retired: the numbers are exact, and the same bit for bit.
+ * The totals of a node are always retired + batch × weight. They are exact, so they do
+ * not depend, in any bit, on when or whether a batch was retired.
  *
- * Functions that make room can fail; they change how the sums are kept, never what they
- * say. Functions that add cannot fail.
+ * Functions that reserve can fail; they change how the sums are kept, never the totals.
+ * Functions that add cannot fail.
  */
 #include "aggregate/tree_node.h"
 
@@ -31,12 +31,12 @@ static void add_sums(struct cpti_sums *sums, const struct cpti_sums *more)
 
 /* --- Retiring --- */
 
-static int is_unused(const struct cpti_node *node)
+static bool is_unused(const struct cpti_node *node)
 {
     return node->batch.count == 0 && node->retired == 0 && node->histogram.count == 0;
 }
 
-/* The sums of @batch with its weight. */
+/* The sums of @batch, multiplied by its weight. */
 static struct cpti_totals multiplied(const struct cpti_batch *batch)
 {
     const cpti_u128 weight = batch->weight;
@@ -103,24 +103,21 @@ void cpti_node_add_wide(struct cpt_tree *tree, uint32_t index,
     node->max_ns = totals->max_ns > node->max_ns ? totals->max_ns : node->max_ns;
 }
 
-/* Makes way for a batch of @weight. */
+/* Retires the batch of a node and starts an empty one of @weight. */
 static cpt_status retire(struct cpt_tree *tree, uint32_t index, cpt_weight weight)
 {
     struct cpti_node *node = &tree->nodes[index];
     struct cpti_totals totals;
-    cpt_status status = CPT_OK;
 
-    if (weight != node->batch.weight && node->histogram.count != 0) {
-        status =
-            cpti_histogram_widen(&node->histogram, tree->alloc, node->batch.weight);
-    }
-    if (status == CPT_OK && node->batch.count != 0) {
-        status = cpti_node_reserve_wide(tree, index);
-    }
-    if (status != CPT_OK) {
-        return status;
+    if (weight != node->batch.weight && node->histogram.count != 0 &&
+        cpti_histogram_widen(&node->histogram, tree->alloc, node->batch.weight) !=
+            CPT_OK) {
+        return CPT_NO_MEMORY;
     }
     if (node->batch.count != 0) {
+        if (cpti_node_reserve_wide(tree, index) != CPT_OK) {
+            return CPT_NO_MEMORY;
+        }
         totals = multiplied(&node->batch);
         totals.min_ns = node->min_ns;
         totals.max_ns = node->max_ns;
@@ -150,8 +147,8 @@ void cpti_tree_count(struct cpt_tree *tree, cpt_weight weight, uint64_t count)
 
 /* --- One request --- */
 
-/* Whether one more request, whatever its time, fits the sums. */
-static inline int has_headroom(const struct cpti_batch *batch)
+/* Whether the sums have room for one more request of any time. */
+static inline bool has_headroom(const struct cpti_batch *batch)
 {
     return batch->inclusive_ns <= UINT64_MAX - CPT_TREE_TIME_MAX &&
            (uint64_t)(batch->inclusive_squares >> 64) <= UINT64_MAX / 2;
@@ -191,7 +188,7 @@ void cpti_node_add(struct cpti_node *node, uint64_t self_ns, uint64_t inclusive_
 
 /* --- Many requests of one weight --- */
 
-static int takes(const struct cpti_batch *batch, const struct cpti_batch *more)
+static bool takes(const struct cpti_batch *batch, const struct cpti_batch *more)
 {
     cpti_u128 squares = 0;
     uint64_t time_ns = 0;
@@ -217,13 +214,11 @@ cpt_status cpti_node_reserve_batch(struct cpt_tree *tree, uint32_t index,
                                    const struct cpti_batch *batch)
 {
     struct cpti_node *node = &tree->nodes[index];
-    cpt_status status = CPT_OK;
 
-    if (!takes(&node->batch, batch)) {
-        status = retire(tree, index, batch->weight);
+    if (!takes(&node->batch, batch) && retire(tree, index, batch->weight) != CPT_OK) {
+        return CPT_NO_MEMORY;
     }
-    return status == CPT_OK ? cpti_histogram_reserve(&node->histogram, tree->alloc, 1)
-                            : status;
+    return cpti_histogram_reserve(&node->histogram, tree->alloc, 1);
 }
 
 void cpti_node_add_batch(struct cpti_node *node, const struct cpti_batch *batch,
@@ -238,10 +233,10 @@ void cpti_node_add_batch(struct cpti_node *node, const struct cpti_batch *batch,
                                                : batch->count);
 }
 
-/* --- Another node --- */
+/* --- The requests of another node --- */
 
-/* Whether the requests of both histograms can be counted in one, unweighted. */
-static int stays_plain(const struct cpti_node *node, const struct cpti_node *from)
+/* Whether one plain histogram can hold the requests of both. */
+static bool stays_plain(const struct cpti_node *node, const struct cpti_node *from)
 {
     return !node->histogram.is_wide && !from->histogram.is_wide &&
            node->batch.weight == from->batch.weight;
@@ -252,26 +247,23 @@ cpt_status cpti_node_reserve_merge(struct cpt_tree *tree, uint32_t index,
 {
     struct cpti_node *node = &tree->nodes[index];
     const struct cpti_node *more = &other->nodes[from];
-    cpt_status status = CPT_OK;
 
     if (more->batch.weight == 0) {
         return CPT_OK; /* it has no requests */
     }
     if (is_unused(node)) {
         node->batch.weight = more->batch.weight;
-    } else if (more->batch.count != 0 && !takes(&node->batch, &more->batch)) {
-        status = retire(tree, index, more->batch.weight);
+    } else if (more->batch.count != 0 && !takes(&node->batch, &more->batch) &&
+               retire(tree, index, more->batch.weight) != CPT_OK) {
+        return CPT_NO_MEMORY;
     }
-    if (status == CPT_OK && more->retired != 0) {
-        status = cpti_node_reserve_wide(tree, index);
+    if ((more->retired != 0 && cpti_node_reserve_wide(tree, index) != CPT_OK) ||
+        (!stays_plain(node, more) &&
+         cpti_histogram_widen(&node->histogram, tree->alloc, node->batch.weight) !=
+             CPT_OK)) {
+        return CPT_NO_MEMORY;
     }
-    if (status == CPT_OK && !stays_plain(node, more)) {
-        status =
-            cpti_histogram_widen(&node->histogram, tree->alloc, node->batch.weight);
-    }
-    return status == CPT_OK ? cpti_histogram_reserve(&node->histogram, tree->alloc,
-                                                     more->histogram.count)
-                            : status;
+    return cpti_histogram_reserve(&node->histogram, tree->alloc, more->histogram.count);
 }
 
 void cpti_node_merge(struct cpt_tree *tree, uint32_t index,
@@ -299,7 +291,7 @@ void cpti_node_merge(struct cpt_tree *tree, uint32_t index,
     cpti_histogram_merge(&node->histogram, &more->histogram, more->batch.weight);
 }
 
-/* --- What it says --- */
+/* --- Totals --- */
 
 struct cpti_totals cpti_node_totals(const struct cpt_tree *tree, uint32_t index)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * tree_text.c - stacks of a tree: as people read them, and which comes first
+ * tree_text.c - the text of stacks, and their order
  *
- * The order of stacks compares bytes of names, never text: text depends on how names
- * are escaped, and two machines have to agree on the order of rows for ever.
+ * The order compares bytes of names, never text: text depends on how names are escaped,
+ * and all machines and versions must agree on the order of rows.
  */
 #include "aggregate/tree_node.h"
 
@@ -39,7 +39,7 @@ size_t cpt_tree_frame_text(const struct cpt_tree *tree, uint32_t node, char *tex
                           text, capacity);
 }
 
-/* The nodes from below the root down to @node; how many they are. */
+/* Writes the nodes from below the root down to @node to @stack; returns their count. */
 static size_t stack_of(const struct cpt_tree *tree, uint32_t node,
                        uint32_t stack[CPT_TREE_DEPTH_MAX])
 {
@@ -62,7 +62,7 @@ size_t cpt_tree_stack_text(const struct cpt_tree *tree, uint32_t node, char *tex
         text[0] = '\0';
     }
     for (size_t i = 0; i < depth; i++) {
-        const int fits = bytes < capacity;
+        const bool fits = bytes < capacity;
 
         if (i != 0) {
             if (bytes + 1 < capacity) {

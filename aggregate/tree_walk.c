@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * tree_walk.c - a tree in an order that does not depend on how it came about
+ * tree_walk.c - the nodes of a tree in an order that does not depend on their numbers
  *
- * Nodes are sorted by parent, by counting, so that the children of each node stand
- * together, and these among each other; then one pass visits them depth first. The way
- * back up is in the nodes.
+ * A counting sort by parent puts the children of each node together; then siblings are
+ * sorted, and one pass visits the nodes depth first. Their parents lead back up.
  *
  * The averages of the rows are rounded together, by largest remainder: each is rounded
- * down, and the nanoseconds that are missing from the rounded mean latency go one each
- * to the rows that lost most. All have the same denominator (Σw), so remainders compare
- * exactly. Ties go to the stack that comes first by name.
+ * down, and the nanoseconds that are missing from the rounded mean latency go, one
+ * each, to the rows that lost most. All have the same denominator (Σw), so remainders
+ * compare exactly. Ties go to the stack that comes first by name.
  *
  * Cost: O(n log n) for n nodes, and a division for each.
  */
@@ -54,8 +53,8 @@ static int by_time_then_name(const void *left, const void *right)
     return order != 0 ? order : by_name(left, right);
 }
 
-/* The nodes but the root by parent, to @nodes: those of parent p from begins[p] to
- * begins[p + 1]. Returns how many the largest family has. */
+/* Sorts all nodes except the root by parent into @nodes: the children of p are at
+ * begins[p] to begins[p + 1]. Returns the largest count of children. */
 static size_t sort_by_parent(const struct cpt_tree *tree, uint32_t *nodes,
                              uint32_t *begins)
 {
@@ -72,7 +71,7 @@ static size_t sort_by_parent(const struct cpt_tree *tree, uint32_t *nodes,
     for (size_t i = tree->node_count; i-- > 1;) {
         nodes[--begins[tree->nodes[i].parent + 1]] = (uint32_t)i;
     }
-    /* begins[p + 1] is where those of p begin now: one further than it should be */
+    /* now begins[p + 1] is where the children of p begin: one place too far */
     memmove(begins, begins + 1, tree->node_count * sizeof *begins);
     begins[tree->node_count] = (uint32_t)tree->node_count - 1;
     return count_max;
@@ -91,7 +90,7 @@ static void sort_siblings(const struct cpt_tree *tree, enum cpt_tree_order by,
     }
 }
 
-/* Visits depth first. begins[p] goes on from child to child: it is the state. */
+/* Visits depth first. The state is begins[p], the next child of p to visit. */
 static void visit(const struct cpt_tree *tree, const uint32_t *nodes, uint32_t *begins,
                   uint32_t *order)
 {
@@ -140,7 +139,7 @@ cpt_status cpti_tree_order(const struct cpt_alloc *alloc, const struct cpt_tree 
     return status;
 }
 
-/* Rows of the nodes in @order; a parent's row is the last one that is less deep. */
+/* Makes the rows of the nodes in @order; a parent's row is the last one less deep. */
 static void fill_rows(struct cpt_tree_walk *walk, const uint32_t *order)
 {
     uint32_t row = 0;
@@ -218,7 +217,7 @@ static cpt_status whole_of(const struct cpt_tree *tree, uint64_t request_count,
     return *whole > (uint64_t)1 << 62 ? CPT_LIMIT : CPT_OK;
 }
 
-/* Rounds all shares down, notes what each lost; returns what is left of @whole. */
+/* Rounds all shares down and notes the remainders; returns what is left of @whole. */
 static uint64_t round_down(const struct cpt_tree_walk *walk, uint64_t request_count,
                            uint64_t whole, uint64_t *self_ns,
                            struct remainder *remainders, size_t *remainder_count)
@@ -266,7 +265,7 @@ cpt_status cpt_tree_walk_apportion(const struct cpt_tree_walk *walk,
     }
     left =
         round_down(walk, request_count, whole, self_ns, remainders, &remainder_count);
-    if (left > remainder_count) { /* sums that a database has made need not add up */
+    if (left > remainder_count) { /* sums from a database may not add up */
         cpt_alloc_free(walk->alloc, remainders);
         return CPT_CORRUPT;
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * tree_write.c - a tree as bytes; tree_bytes.c tells what they are, and reads them
+ * tree_write.c - a tree as bytes; tree_bytes.c describes and reads them
  *
- * The length of the body stands before it, so it is written twice: the first time its
- * bytes are only counted. That way nothing is held but a buffer, and a tree that fits
- * the memory can be written.
+ * The length of the body stands before it, so the body is written twice: the first time
+ * its bytes are only counted. This needs no memory but a buffer, so any tree that fits
+ * into memory can be written.
  */
 #include "aggregate/tree_bytes.h"
 #include "aggregate/tree_node.h"
@@ -19,9 +19,8 @@ enum { BUFFER_BYTES = 1 << 14 };
 
 _Static_assert((int)BUFFER_BYTES > (int)CPT_TREE_NOTE_VALUE_BYTES_MAX, "a value fits");
 
-/* Bytes on their way out; those of a first round are only counted. */
 struct writer {
-    cpt_tree_write_fn write; /* NULL: counts */
+    cpt_tree_write_fn write; /* NULL: bytes are only counted */
     void *context;
     cpt_status status; /* the first error; nothing is written after it */
     uint64_t bytes;    /* so far */
@@ -40,7 +39,7 @@ static void flush(struct writer *writer)
     writer->buffered = 0;
 }
 
-/* At most BUFFER_BYTES. */
+/* Writes @bytes, at most BUFFER_BYTES. */
 static void put(struct writer *writer, const void *data, size_t bytes)
 {
     writer->bytes += bytes;
@@ -111,7 +110,7 @@ static void put_notes(struct writer *writer, const struct cpti_notes *notes)
     }
 }
 
-/* @numbers has the file's number of each name of the tree; 0: not used yet. */
+/* @numbers: for each name of the tree its number in the bytes; 0: not used yet. */
 static void put_name(struct writer *writer, const struct cpt_tree *tree, cpt_name_id id,
                      uint32_t *numbers, uint32_t *name_count)
 {

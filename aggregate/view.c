@@ -3,33 +3,31 @@
 /*
  * view.c - from stacks to groups, request by request
  *
- * A path has its own small table of frames, a parent before its children. One pass over
- * it gives every frame its group; the groups are the frames of the flat path of self
- * times, which already finds a name it has. Then
+ * A path has its own small table of frames, parents before children. One pass over it
+ * gives every frame its group; the groups are the frames of the flat path of self
+ * times, which looks up names. Then
  *
- *      segments --> self time of each frame      (forwards)
- *               --> inclusive time of each frame (backwards: a child adds to its
- * parent)
- *               --> self time of a group: of all its frames
- *               --> inclusive time of a group: of its frames that are the first of it
- * on their stack; what is below is in that time already
+ *      segments --> self time of each frame       forwards
+ *               --> inclusive time of each frame  backwards: a child adds to its parent
+ *               --> self time of each group       of all its frames
+ *               --> inclusive time of each group  of its topmost frames: their times
+ *                                                 include those of the frames below
  *
- * Cost: for each frame one text and one look-up, and, where the group is not its
- * parent's, a walk to the root to see whether it is the first.
+ * Cost: for each frame one text and one look-up; if its group is not that of its
+ * parent, also a walk to the root to see whether it is the topmost of its group.
  */
 #include "aggregate/cpt_view.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-/* One frame of the path that is taken. */
 struct view_frame {
     uint64_t self_ns;
     uint64_t inclusive_ns;
     uint32_t group;
-    int is_first; /* of its group on its stack */
+    bool is_topmost; /* of its group on its stack */
 };
 
-/* One group. */
 struct view_group {
     uint64_t self_ns;
     uint64_t inclusive_ns;
@@ -38,7 +36,7 @@ struct view_group {
 struct cpt_view {
     const struct cpt_alloc *alloc;
     enum cpt_view_by by;
-    struct cpt_path *self; /* its frames are the groups, in the order of coming */
+    struct cpt_path *self; /* its frames are the groups, in order of first use */
     struct cpt_path *inclusive;
     struct view_frame *frames;
     size_t frame_capacity;
@@ -46,7 +44,7 @@ struct cpt_view {
     size_t group_capacity;
 };
 
-/* Text of a group: two services, or a service and a frame, with all escapes. */
+/* The text of a group: two services, or a service and a frame, with all escapes. */
 enum { TEXT_BYTES = 8192 };
 
 struct cpt_view *cpt_view_new(const struct cpt_alloc *alloc, enum cpt_view_by by)
@@ -97,7 +95,7 @@ static size_t put_service(struct cpt_bytes service, char *text, size_t capacity)
                          text, capacity);
 }
 
-/* "service: part" of a frame, also where its own name lacks the service. */
+/* "service: part" of a frame, also if its own name lacks the service. */
 static size_t put_name(const struct cpt_path *path, uint32_t index,
                        char text[TEXT_BYTES])
 {
@@ -119,7 +117,7 @@ static size_t put_edge(const struct cpt_path *path, uint32_t index,
                        char text[TEXT_BYTES])
 {
     const struct cpt_bytes above = service_above(path, index);
-    const int is_root = cpt_path_frame(path, index)->parent == CPT_FRAME_NONE;
+    const bool is_root = cpt_path_frame(path, index)->parent == CPT_FRAME_NONE;
     size_t bytes = is_root ? 0 : put_service(above, text, TEXT_BYTES);
 
     memcpy(text + bytes, is_root ? "-> " : " -> ", 5 - (size_t)is_root);
@@ -128,9 +126,9 @@ static size_t put_edge(const struct cpt_path *path, uint32_t index,
                                TEXT_BYTES - bytes);
 }
 
-/* Whether frame @index is in the group of its parent for sure. */
-static int is_like_parent(const struct cpt_view *view, const struct cpt_path *path,
-                          uint32_t index)
+/* Whether frame @index is certainly in the group of its parent. */
+static bool is_like_parent(const struct cpt_view *view, const struct cpt_path *path,
+                           uint32_t index)
 {
     return view->by != CPT_VIEW_NAME &&
            cpt_path_frame(path, index)->parent != CPT_FRAME_NONE &&
@@ -138,8 +136,8 @@ static int is_like_parent(const struct cpt_view *view, const struct cpt_path *pa
                            cpt_path_frame_service(path, index));
 }
 
-static int is_first(const struct cpt_view *view, const struct cpt_path *path,
-                    uint32_t index)
+static bool is_topmost(const struct cpt_view *view, const struct cpt_path *path,
+                       uint32_t index)
 {
     uint32_t above = cpt_path_frame(path, index)->parent;
 
@@ -162,7 +160,7 @@ static cpt_status find_group(struct cpt_view *view, const struct cpt_path *path,
 
     if (is_like_parent(view, path, index)) {
         at->group = view->frames[frame->parent].group;
-        return CPT_OK; /* and is not the first */
+        return CPT_OK; /* and it is not the topmost */
     }
     switch (view->by) {
     case CPT_VIEW_NAME:
@@ -180,7 +178,7 @@ static cpt_status find_group(struct cpt_view *view, const struct cpt_path *path,
     status = cpt_path_frame_add(view->self, CPT_FRAME_NONE,
                                 (struct cpt_bytes){text, bytes}, kind, &at->group);
     if (status == CPT_OK) {
-        at->is_first = is_first(view, path, index);
+        at->is_topmost = is_topmost(view, path, index);
     }
     return status;
 }
@@ -211,33 +209,33 @@ static void sum_groups(struct cpt_view *view, size_t frame_count)
         const struct view_frame *frame = &view->frames[i];
 
         view->groups[frame->group].self_ns += frame->self_ns;
-        if (frame->is_first) {
+        if (frame->is_topmost) {
             view->groups[frame->group].inclusive_ns += frame->inclusive_ns;
         }
     }
 }
 
-/* One segment for each group in both paths. */
+/* Adds one segment for each group to both paths. */
 static cpt_status put_groups(struct cpt_view *view)
 {
-    cpt_status status = CPT_OK;
-
-    for (uint32_t i = 0; i < cpt_path_frame_count(view->self) && status == CPT_OK;
-         i++) {
+    for (uint32_t i = 0; i < cpt_path_frame_count(view->self); i++) {
+        const struct view_group *group = &view->groups[i];
         uint32_t frame = 0;
+        cpt_status status = cpt_path_append_ns(view->self, i, group->self_ns);
 
-        status = cpt_path_append_ns(view->self, i, view->groups[i].self_ns);
         if (status == CPT_OK) {
             status = cpt_path_frame_add(view->inclusive, CPT_FRAME_NONE,
                                         cpt_path_frame_name(view->self, i),
                                         cpt_path_frame(view->self, i)->kind, &frame);
         }
         if (status == CPT_OK) {
-            status = cpt_path_append_ns(view->inclusive, frame,
-                                        view->groups[i].inclusive_ns);
+            status = cpt_path_append_ns(view->inclusive, frame, group->inclusive_ns);
+        }
+        if (status != CPT_OK) {
+            return status;
         }
     }
-    return status;
+    return CPT_OK;
 }
 
 cpt_status cpt_view_take(struct cpt_view *view, const struct cpt_path *path)
@@ -253,7 +251,7 @@ cpt_status cpt_view_take(struct cpt_view *view, const struct cpt_path *path)
     status = cpt_alloc_grow(view->alloc, (void **)&view->frames, &view->frame_capacity,
                             frame_count, CPT_PATH_FRAMES_MAX, sizeof *view->frames);
     if (status == CPT_OK) {
-        /* no more groups than frames */
+        /* there are no more groups than frames */
         status =
             cpt_alloc_grow(view->alloc, (void **)&view->groups, &view->group_capacity,
                            frame_count, CPT_PATH_FRAMES_MAX, sizeof *view->groups);
@@ -262,11 +260,11 @@ cpt_status cpt_view_take(struct cpt_view *view, const struct cpt_path *path)
         return status;
     }
     memset(view->frames, 0, frame_count * sizeof *view->frames);
-    for (uint32_t i = 0; i < frame_count && status == CPT_OK; i++) {
+    for (uint32_t i = 0; i < frame_count; i++) {
         status = find_group(view, path, i);
-    }
-    if (status != CPT_OK) {
-        return status;
+        if (status != CPT_OK) {
+            return status;
+        }
     }
     sum_frames(view->frames, path);
     sum_groups(view, frame_count);

@@ -3,9 +3,8 @@
 /*
  * wide.c - schoolbook arithmetic on arrays of limbs; see wide.h
  *
- * Both sizes share the functions on plain arrays at the top. Division is by shift and
- * subtraction: quotients have at most 64 bits, and it is done once for each stack of a
- * report.
+ * Both sizes share the functions on plain arrays at the top. Division shifts and
+ * subtracts: quotients have at most 64 bits, and a report divides once for each stack.
  */
 #include "aggregate/wide.h"
 
@@ -53,9 +52,8 @@ static void multiply_limbs(uint64_t *product, size_t count, const uint64_t *left
         uint64_t carry = 0;
 
         if (left[i] == 0) {
-            continue; /* most are: numbers are rarely as wide as they may be */
+            continue; /* most are 0: numbers are rarely as wide as they may be */
         }
-
         for (size_t j = 0; j < right_count && i + j < count; j++) {
             const cpti_u128 total =
                 (cpti_u128)left[i] * right[j] + product[i + j] + carry;
@@ -79,8 +77,8 @@ static unsigned bits_of_limbs(const uint64_t *limbs, size_t count)
     return 0;
 }
 
-/* The highest 64 bits are rounded by the conversion; a bit below them that is lost
- * makes the lowest of them 1, so that a tie is only taken for one where it is one. */
+/* The conversion rounds the highest 64 bits. If any bit below them is set, the lowest
+ * of the 64 is set, so that only a true tie is rounded as one. */
 static double double_of_limbs(const uint64_t *limbs, size_t count)
 {
     const unsigned bits = bits_of_limbs(limbs, count);
@@ -191,7 +189,7 @@ uint64_t cpti_wide_divide(struct cpti_wide wide, cpti_u128 divisor, cpti_u128 *r
     uint64_t quotient = 0;
 
     if (step > 64) {
-        step = 64; /* the caller's word that the quotient fits */
+        step = 64; /* the quotient fits, by contract */
     }
     while (step-- > 0) {
         const struct cpti_wide part = shifted(unit, step);

@@ -3,11 +3,11 @@
 /*
  * wide.h - whole numbers of 256 and 512 bits, for sums that must not round
  *
- * Squares of weighted nanoseconds outgrow 128 bits. Limbs are in order from low to
- * high; numbers are never negative. What does not fit is cut off at the top: the limits
- * in cpt_tree.h are such that nothing is.
+ * Squares of weighted nanoseconds outgrow 128 bits. Limbs stand in order from low to
+ * high; numbers are never negative. A result that does not fit loses its high bits; the
+ * limits in cpt_tree.h keep this from happening.
  *
- * Threads: any; all are values.
+ * Threads: any; all functions work on values.
  */
 #ifndef WIDE_H
 #define WIDE_H
@@ -39,7 +39,7 @@ struct cpti_wide cpti_wide_times(struct cpti_wide wide, uint64_t factor);
 
 void cpti_wide_add(struct cpti_wide *sum, const struct cpti_wide *value);
 
-/* Below 0, 0 or above 0, as @left is less than, equal to or more than @right. */
+/* Less than 0, 0 or more than 0: @left is less than, equal to or more than @right. */
 int cpti_wide_compare(const struct cpti_wide *left, const struct cpti_wide *right);
 
 /* Whether @low × @unit <= @value <= @high × @unit. */
@@ -48,14 +48,12 @@ bool cpti_wide_is_between(const struct cpti_wide *value, const struct cpti_wide 
 
 bool cpti_wide_is_zero(const struct cpti_wide *wide);
 
-/* Bits up to the highest that is set; 0 for 0. */
+/* The bits up to the highest that is set; 0 for 0. */
 unsigned cpti_wide_bits(const struct cpti_wide *wide);
 unsigned cpti_u128_bits(cpti_u128 value);
 
-/*
- * The quotient of @wide by @divisor (which is not 0), and what is left over in @rest.
- * The quotient has to be below 2^64.
- */
+/* The quotient of @wide by @divisor, which is not 0, and the remainder in @rest. The
+ * quotient must be below 2^64. */
 uint64_t cpti_wide_divide(struct cpti_wide wide, cpti_u128 divisor, cpti_u128 *rest);
 
 /* The nearest double, ties to even. */
@@ -68,7 +66,7 @@ struct cpti_huge cpti_huge_times(const struct cpti_huge *huge,
                                  const struct cpti_wide *factor);
 void cpti_huge_add(struct cpti_huge *sum, const struct cpti_huge *value);
 
-/* @minuend less @value, or 0 if that would be negative. */
+/* @minuend - @value, or 0 if that would be negative. */
 struct cpti_huge cpti_huge_less(const struct cpti_huge *minuend,
                                 const struct cpti_huge *value);
 

@@ -628,7 +628,7 @@ static void test_refuses_what_cannot_be_compared(void)
     error = (struct cpt_error){0};
     CU_ASSERT_EQUAL(cpt_diff_new(NULL, base, base, &sure, &diff, &error), CPT_INVALID);
     CU_ASSERT_STRING_EQUAL(error.sentence,
-                           "the confidence is 1, it has to be between 0 and 1");
+                           "the confidence is 1, it must be between 0 and 1");
     CU_ASSERT_PTR_NULL(diff);
     cpt_tree_free(base);
     cpt_tree_free(other);
