@@ -3,21 +3,22 @@
 /*
  * ask.c - the header by which a caller asks for a path; see cpt_metadata.h
  *
- * The value is an Item of RFC 8941 with parameters, of which we know two:
+ * The value is an Item of RFC 8941 with parameters; we know two of them:
  *
  *      1 ; max=2048 ; forced ; colour="blue"
- *      |   |          |        '-- not known: skipped, but it must be well formed
+ *      |   |          |        '-- unknown: skipped, but must be well formed
  *      |   |          '-- Boolean; the bare word means true
  *      |   '-- Integer, 0 or more
  *      '-- Integer, 1 or more: the version
  *
- * The grammar is read to the end: a value of which only the beginning makes sense was
- * not written by one of us, and to trace a request for it would be a guess. Two headers
- * are no ask either, since nobody could say which of them counts. Of a parameter that
- * stands twice the last counts, as the RFC has it.
+ * The value is parsed to its end: if only its beginning is valid, it was not written by
+ * this library, and to trace a request for it would be a guess. Two headers are no ask
+ * either, since either could be meant. If a parameter occurs twice, the last one
+ * counts, by the RFC.
  */
 #include "wire/cpt_metadata.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,7 +32,7 @@ struct scan {
 
 enum item_type { ITEM_INTEGER, ITEM_BOOLEAN, ITEM_OTHER };
 
-/* A bare item, as far as we look at one. */
+/* A bare item; values of other types are not kept. */
 struct item {
     enum item_type type;
     int64_t number; /* of an Integer or a Boolean */
@@ -43,28 +44,28 @@ static int peek(const struct scan *scan)
     return scan->at < scan->bytes ? (unsigned char)scan->text[scan->at] : -1;
 }
 
-static int is_digit(int c)
+static bool is_digit(int c)
 {
     return c >= '0' && c <= '9';
 }
 
-static int is_lower(int c)
+static bool is_lower(int c)
 {
     return c >= 'a' && c <= 'z';
 }
 
-static int is_alpha(int c)
+static bool is_alpha(int c)
 {
     return is_lower(c) || (c >= 'A' && c <= 'Z');
 }
 
-static int is_token(int c)
+static bool is_token(int c)
 {
     return c > 0 &&
            (is_alpha(c) || is_digit(c) || strchr("!#$%&'*+-.^_`|~:/", c) != NULL);
 }
 
-static int is_key(int c)
+static bool is_key(int c)
 {
     return c > 0 && (is_lower(c) || is_digit(c) || strchr("_-.*", c) != NULL);
 }
@@ -76,8 +77,8 @@ static void skip_spaces(struct scan *scan)
     }
 }
 
-/* Skips what @is_part says; returns how many. */
-static size_t skip_all(struct scan *scan, int (*is_part)(int c))
+/* Skips the characters for which @is_part holds; returns their count. */
+static size_t skip_all(struct scan *scan, bool (*is_part)(int c))
 {
     const size_t start = scan->at;
 
@@ -87,53 +88,54 @@ static size_t skip_all(struct scan *scan, int (*is_part)(int c))
     return scan->at - start;
 }
 
-static int scan_number(struct scan *scan, struct item *item)
+static bool scan_number(struct scan *scan, struct item *item)
 {
-    const int is_negative = peek(scan) == '-';
+    const bool is_negative = peek(scan) == '-';
     size_t digits = 0;
 
     scan->at += (size_t)is_negative;
     for (item->number = 0; is_digit(peek(scan)); scan->at++, digits++) {
         if (digits == INTEGER_DIGITS_MAX) {
-            return 0;
+            return false;
         }
         item->number = item->number * 10 + (peek(scan) - '0');
     }
     item->number = is_negative ? -item->number : item->number;
     item->type = ITEM_INTEGER;
     if (digits != 0 && peek(scan) == '.') {
+        size_t fraction_digits = 0;
+
         scan->at++;
         item->type = ITEM_OTHER;
-        const size_t fraction_digits = skip_all(scan, is_digit);
-
+        fraction_digits = skip_all(scan, is_digit);
         return digits <= DECIMAL_DIGITS_MAX && fraction_digits >= 1 &&
                fraction_digits <= FRACTION_DIGITS_MAX;
     }
     return digits != 0;
 }
 
-static int scan_string(struct scan *scan)
+static bool scan_string(struct scan *scan)
 {
     for (scan->at++; peek(scan) != '"'; scan->at++) {
         if (peek(scan) == '\\') {
             scan->at++;
             if (peek(scan) != '"' && peek(scan) != '\\') {
-                return 0;
+                return false;
             }
         } else if (peek(scan) < ' ' || peek(scan) > '~') {
-            return 0;
+            return false;
         }
     }
     scan->at++;
-    return 1;
+    return true;
 }
 
-static int is_base64(int c)
+static bool is_base64(int c)
 {
     return is_alpha(c) || is_digit(c) || c == '+' || c == '/' || c == '=';
 }
 
-static int scan_item(struct scan *scan, struct item *item)
+static bool scan_item(struct scan *scan, struct item *item)
 {
     const int c = peek(scan);
 
@@ -158,57 +160,57 @@ static int scan_item(struct scan *scan, struct item *item)
         item->number = peek(scan) == '1';
         return (peek(scan) == '0' || peek(scan) == '1') && ++scan->at != 0;
     }
-    return 0;
+    return false;
 }
 
-/* One parameter behind its ';'. */
-static int scan_parameter(struct scan *scan, struct cpt_ask *ask)
+/* Reads one parameter behind its ';'. */
+static bool scan_parameter(struct scan *scan, struct cpt_ask *ask)
 {
     struct item item = {.type = ITEM_BOOLEAN, .number = 1};
     struct cpt_bytes key = {NULL, 0};
 
     skip_spaces(scan);
     if (peek(scan) != '*' && !is_lower(peek(scan))) {
-        return 0;
+        return false;
     }
     key.data = scan->text + scan->at;
     key.bytes = skip_all(scan, is_key);
     if (peek(scan) == '=') {
         scan->at++;
         if (!scan_item(scan, &item)) {
-            return 0;
+            return false;
         }
     }
     if (cpt_bytes_equal(key, cpt_bytes_of("max"))) {
         if (item.type != ITEM_INTEGER || item.number < 0) {
-            return 0;
+            return false;
         }
-        /* So that it fits a size_t everywhere. */
+        /* so that it fits a size_t on every machine */
         ask->bytes_max = item.number < INT32_MAX ? (size_t)item.number : INT32_MAX;
     } else if (cpt_bytes_equal(key, cpt_bytes_of("forced"))) {
         if (item.type != ITEM_BOOLEAN) {
-            return 0;
+            return false;
         }
         ask->is_forced = item.number != 0;
     }
-    return 1;
+    return true;
 }
 
-static int scan_ask(struct scan *scan, struct cpt_ask *ask)
+static bool scan_ask(struct scan *scan, struct cpt_ask *ask)
 {
     struct item item;
 
     skip_spaces(scan);
     if (!scan_item(scan, &item) || item.type != ITEM_INTEGER || item.number < 1 ||
         item.number > INT32_MAX) {
-        return 0;
+        return false;
     }
     ask->version = (unsigned)item.number;
     ask->bytes_max = CPT_METADATA_BYTES_DEFAULT;
     while (peek(scan) == ';') {
         scan->at++;
         if (!scan_parameter(scan, ask)) {
-            return 0;
+            return false;
         }
     }
     skip_spaces(scan);

@@ -3,9 +3,9 @@
 /*
  * base64.c - bytes as header text, RFC 4648 section 4; see cpt_metadata.h
  *
- * Three bytes are four characters of six bits; one or two bytes at the end are two or
- * three, and their padding is not written. What is read is canonical or refused, so
- * that one path has one text.
+ * Three bytes become four characters of six bits; one or two bytes at the end become
+ * two or three, without padding. The decoder accepts only the canonical text, so that
+ * each path has one text.
  */
 #include "wire/cpt_metadata.h"
 
@@ -18,7 +18,7 @@ size_t cpt_base64_encode(const void *data, size_t bytes, char *text, size_t capa
 {
     const unsigned char *in = data;
     const size_t text_bytes = CPT_BASE64_BYTES(bytes);
-    uint32_t bits = 0; /* the lowest bit_count of them are not written yet */
+    uint32_t bits = 0; /* the lowest bit_count bits are not written yet */
     unsigned bit_count = 0;
     size_t out = 0;
 
@@ -49,7 +49,7 @@ static int value_of(char c)
     return found != NULL ? (int)(found - alphabet) : -1;
 }
 
-/* The characters of @text without padding, or SIZE_MAX if it cannot end like this. */
+/* The length of @text without padding, or SIZE_MAX if base64 cannot end like this. */
 static size_t without_padding(struct cpt_bytes text)
 {
     size_t bytes = text.bytes;

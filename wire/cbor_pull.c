@@ -3,19 +3,17 @@
 /*
  * cbor_pull.c - items one at a time over libcbor's streaming decoder
  *
- * The kinds that a log is full of are read in cbor_pull.h, at a few cycles each; all
- * others, and what is wrong, come here. A test compares the two over all that a head
- * can be.
+ * cbor_pull.h decodes the common types of a log, in a few cycles each; all others, and
+ * malformed items, come here. A test compares the two for all possible heads.
  *
- * The decoder calls one of its callbacks for the item at hand; ours write down what
- * they were told. Its other way of reading, into a tree, is not used: it allocates what
- * a header merely claims. Lengths are compared with what is left here, since the
- * decoder's own "how much more" may overflow.
+ * libcbor calls one callback for each item; ours store it. Its other interface, which
+ * builds a tree, is not used: it allocates lengths that a head merely claims. Lengths
+ * are compared here with the bytes that are left, since libcbor's own check may
+ * overflow.
  *
- * An item that is skipped may contain others, to any depth. No stack is needed for
- * that, only the count of items still to come: an array of n adds n to it, each item
- * takes one off. The count can never be more than the bytes that are left, which is
- * what ends the claims of a hostile header at once.
+ * A skipped item may contain others, to any depth. That needs no stack, only the count
+ * of items still to come: an array of n adds n, and each item subtracts one. The count
+ * can never exceed the bytes that are left, which refuses a hostile length at once.
  */
 #include "wire/cbor_pull.h"
 
@@ -28,94 +26,94 @@ typedef uint64_t cbor_count;
 typedef size_t cbor_count;
 #endif
 
-/* What the callbacks fill in. */
-struct told {
+/* The item of a callback. */
+struct decoded {
     struct cpti_cbor_item item;
-    int is_known;
+    bool is_known;
 };
 
-static void tell(void *context, enum cpti_cbor_type type, uint64_t number)
+static void set(void *context, enum cpti_cbor_type type, uint64_t number)
 {
-    struct told *told = context;
+    struct decoded *decoded = context;
 
-    told->item.type = type;
-    told->item.number = number;
-    told->is_known = 1;
+    decoded->item.type = type;
+    decoded->item.number = number;
+    decoded->is_known = true;
 }
 
 static void on_uint8(void *context, uint8_t value)
 {
-    tell(context, CPTI_CBOR_UNSIGNED, value);
+    set(context, CPTI_CBOR_UNSIGNED, value);
 }
 
 static void on_uint16(void *context, uint16_t value)
 {
-    tell(context, CPTI_CBOR_UNSIGNED, value);
+    set(context, CPTI_CBOR_UNSIGNED, value);
 }
 
 static void on_uint32(void *context, uint32_t value)
 {
-    tell(context, CPTI_CBOR_UNSIGNED, value);
+    set(context, CPTI_CBOR_UNSIGNED, value);
 }
 
 static void on_uint64(void *context, uint64_t value)
 {
-    tell(context, CPTI_CBOR_UNSIGNED, value);
+    set(context, CPTI_CBOR_UNSIGNED, value);
 }
 
 static void on_negint8(void *context, uint8_t value)
 {
-    tell(context, CPTI_CBOR_NEGATIVE, value);
+    set(context, CPTI_CBOR_NEGATIVE, value);
 }
 
 static void on_negint16(void *context, uint16_t value)
 {
-    tell(context, CPTI_CBOR_NEGATIVE, value);
+    set(context, CPTI_CBOR_NEGATIVE, value);
 }
 
 static void on_negint32(void *context, uint32_t value)
 {
-    tell(context, CPTI_CBOR_NEGATIVE, value);
+    set(context, CPTI_CBOR_NEGATIVE, value);
 }
 
 static void on_negint64(void *context, uint64_t value)
 {
-    tell(context, CPTI_CBOR_NEGATIVE, value);
+    set(context, CPTI_CBOR_NEGATIVE, value);
 }
 
 static void on_bytes(void *context, cbor_data data, cbor_count bytes)
 {
-    struct told *told = context;
+    struct decoded *decoded = context;
 
-    tell(context, CPTI_CBOR_BYTES, 0);
-    told->item.text = (struct cpt_bytes){(const char *)data, (size_t)bytes};
+    set(context, CPTI_CBOR_BYTES, 0);
+    decoded->item.text = (struct cpt_bytes){(const char *)data, (size_t)bytes};
 }
 
 static void on_text(void *context, cbor_data data, cbor_count bytes)
 {
     on_bytes(context, data, bytes);
-    ((struct told *)context)->item.type = CPTI_CBOR_TEXT;
+    ((struct decoded *)context)->item.type = CPTI_CBOR_TEXT;
 }
 
 static void on_array(void *context, cbor_count count)
 {
-    tell(context, CPTI_CBOR_ARRAY, count);
+    set(context, CPTI_CBOR_ARRAY, count);
 }
 
 static void on_map(void *context, cbor_count count)
 {
-    tell(context, CPTI_CBOR_MAP, count);
+    set(context, CPTI_CBOR_MAP, count);
 }
 
 static void on_tag(void *context, uint64_t value)
 {
-    tell(context, CPTI_CBOR_TAG, value);
+    set(context, CPTI_CBOR_TAG, value);
 }
 
 static void on_double(void *context, double value)
 {
-    tell(context, CPTI_CBOR_FLOAT, 0);
-    ((struct told *)context)->item.real = value;
+    set(context, CPTI_CBOR_FLOAT, 0);
+    ((struct decoded *)context)->item.real = value;
 }
 
 static void on_float(void *context, float value)
@@ -125,15 +123,15 @@ static void on_float(void *context, float value)
 
 static void on_bool(void *context, bool value)
 {
-    tell(context, CPTI_CBOR_BOOL, value);
+    set(context, CPTI_CBOR_BOOL, value);
 }
 
 static void on_null(void *context)
 {
-    tell(context, CPTI_CBOR_NULL, 0);
+    set(context, CPTI_CBOR_NULL, 0);
 }
 
-/* Indefinite lengths, and the break that ends them: not known. */
+/* Indefinite lengths, and the break that ends them, are not known. */
 static void on_refused(void *context)
 {
     (void)context;
@@ -169,20 +167,22 @@ static const struct cbor_callbacks callbacks = {
 cpt_status cpti_cbor_next_any(struct cpti_cbor *cbor, struct cpti_cbor_item *item)
 {
     const size_t left_bytes = cbor->bytes - cbor->at;
-    struct told told = {.is_known = 0};
+    struct decoded decoded = {.is_known = false};
     struct cbor_decoder_result result;
 
     if (left_bytes == 0) {
         return CPT_END;
     }
-    result = cbor_stream_decode(cbor->data + cbor->at, left_bytes, &callbacks, &told);
-    if (result.status != CBOR_DECODER_FINISHED || !told.is_known || result.read == 0 ||
-        result.read > left_bytes || told.item.text.bytes > result.read ||
-        cpti_cbor_count_inside(&told.item) > left_bytes - result.read) {
+    result =
+        cbor_stream_decode(cbor->data + cbor->at, left_bytes, &callbacks, &decoded);
+    if (result.status != CBOR_DECODER_FINISHED || !decoded.is_known ||
+        result.read == 0 || result.read > left_bytes ||
+        decoded.item.text.bytes > result.read ||
+        cpti_cbor_count_inside(&decoded.item) > left_bytes - result.read) {
         return CPT_CORRUPT;
     }
     cbor->at += result.read;
-    *item = told.item;
+    *item = decoded.item;
     return CPT_OK;
 }
 

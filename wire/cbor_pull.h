@@ -3,11 +3,11 @@
 /*
  * cbor_pull.h - CBOR items one at a time
  *
- * A reader over a piece of memory that hands out the head of the next item: a number, a
- * text, "an array of 3". What is inside an array or map are simply the next items. It
+ * A reader over a piece of memory that returns the head of the next item: a number, a
+ * text, "an array of 3". The members of an array or map are simply the next items. It
  * allocates nothing and does not recurse; a text is a pointer into the input.
  *
- * Only definite lengths: we write no others, and no format of ours allows them.
+ * Only definite lengths are accepted: our formats allow no others.
  *
  * Private to wire/. Threads: one at a time.
  */
@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-/* Up to maps they are numbered as in the bytes. */
+/* The types up to maps have the numbers of CBOR's major types. */
 enum cpti_cbor_type {
     CPTI_CBOR_UNSIGNED, /* number */
     CPTI_CBOR_NEGATIVE, /* -1 - number */
@@ -26,7 +26,7 @@ enum cpti_cbor_type {
     CPTI_CBOR_TEXT,     /* text; whether it is UTF-8 is not checked */
     CPTI_CBOR_ARRAY,    /* number items follow */
     CPTI_CBOR_MAP,      /* number pairs follow */
-    CPTI_CBOR_TAG,      /* of the item that follows; number */
+    CPTI_CBOR_TAG,      /* number; it tags the item that follows */
     CPTI_CBOR_FLOAT,    /* real */
     CPTI_CBOR_BOOL,     /* number: 0 or 1 */
     CPTI_CBOR_NULL      /* null or undefined */
@@ -39,17 +39,17 @@ struct cpti_cbor_item {
     struct cpt_bytes text;
 };
 
-/* Where we are. */
+/* The position of a reader. */
 struct cpti_cbor {
     const unsigned char *data;
     size_t bytes;
     size_t at; /* bytes read so far */
 };
 
-/* cbor_pull.c: cpti_cbor_next() for every kind of item, by libcbor. */
+/* cbor_pull.c: cpti_cbor_next() for every type of item, by libcbor. */
 cpt_status cpti_cbor_next_any(struct cpti_cbor *cbor, struct cpti_cbor_item *item);
 
-/* How many items follow inside of @item; UINT64_MAX if that is more than anything. */
+/* The count of items inside @item; UINT64_MAX if it overflows. */
 static inline uint64_t cpti_cbor_count_inside(const struct cpti_cbor_item *item)
 {
     switch (item->type) {
@@ -76,16 +76,15 @@ static inline uint64_t cpti_cbor_number(const unsigned char *at, size_t bytes)
 }
 
 /*
- * The head of the next item.
+ * Reads the head of the next item.
  *
- * CPT_OK; CPT_END behind the last; CPT_CORRUPT if it is no item of a kind above, goes
+ * CPT_OK; CPT_END behind the last; CPT_CORRUPT if it is no item of a type above, goes
  * beyond the end, or announces more items than bytes are left. After an error the
  * position is as before.
  *
- * A head is a byte: three bits of kind, five of a number, or of how many bytes behind
- * hold it. Numbers, strings, maps, truths and reals of eight bytes are told apart here,
- * as they are nearly all that a log has; everything else, and what is wrong, is left to
- * the decoder.
+ * A head is one byte: three bits of type, five of a number or of the count of bytes
+ * that hold it. Numbers, strings, maps, booleans and doubles are decoded here, as a log
+ * has almost nothing else; libcbor decodes the rest and finds the errors.
  */
 static inline cpt_status cpti_cbor_next(struct cpti_cbor *cbor,
                                         struct cpti_cbor_item *item)
@@ -130,11 +129,11 @@ static inline cpt_status cpti_cbor_next(struct cpti_cbor *cbor,
     return CPT_OK;
 }
 
-/* cbor_pull.c: cpti_cbor_skip_inside() of an item that has something inside. */
+/* cbor_pull.c: cpti_cbor_skip_inside() of an item that is not empty. */
 cpt_status cpti_cbor_skip_items(struct cpti_cbor *cbor,
                                 const struct cpti_cbor_item *item);
 
-/* Skips what is inside @item, which was read last, however deep. Errors as above. */
+/* Skips all items inside @item, which was read last, at any depth. Errors as above. */
 static inline cpt_status cpti_cbor_skip_inside(struct cpti_cbor *cbor,
                                                const struct cpti_cbor_item *item)
 {

@@ -58,16 +58,16 @@ void cpti_put_real(struct cpti_put *put, double real)
     }
 }
 
-void cpti_put_bool(struct cpti_put *put, int is_true)
+void cpti_put_bool(struct cpti_put *put, bool is_true)
 {
     unsigned char *at = room(put, 0);
 
     if (at != NULL) {
-        put->bytes += cbor_encode_bool(is_true != 0, at, HEAD_BYTES_MAX);
+        put->bytes += cbor_encode_bool(is_true, at, HEAD_BYTES_MAX);
     }
 }
 
-/* The bytes of a string behind the head of @head_bytes that was written. */
+/* Writes the bytes of a string behind its head of @head_bytes. */
 static void put_string(struct cpti_put *put, struct cpt_bytes text, size_t head_bytes)
 {
     put->bytes += head_bytes;
@@ -87,7 +87,7 @@ void cpti_put_bytes(struct cpti_put *put, struct cpt_bytes bytes)
     }
 }
 
-static int is_utf8(struct cpt_bytes text)
+static bool is_utf8(struct cpt_bytes text)
 {
     const unsigned char *data = (const unsigned char *)text.data;
 
@@ -95,11 +95,11 @@ static int is_utf8(struct cpt_bytes text)
         const size_t bytes = cpti_utf8_bytes(data + i, text.bytes - i);
 
         if (bytes == 0) {
-            return 0;
+            return false;
         }
         i += bytes;
     }
-    return 1;
+    return true;
 }
 
 void cpti_put_text(struct cpti_put *put, struct cpt_bytes text)

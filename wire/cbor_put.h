@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * cbor_put.h - CBOR items one behind the other into memory that grows
+ * cbor_put.h - CBOR items, written one after the other into memory that grows
  *
- * The first failure is kept in `status` and makes all that follows do nothing, so that
- * a writer asks once, at the end. Numbers take their shortest form, reals eight bytes:
- * what is written is the same on every machine.
+ * The first failure is kept in `status` and makes all later calls do nothing, so that a
+ * writer checks once, at the end. Numbers take their shortest form, reals eight bytes:
+ * the bytes are the same on every machine.
  *
  * Private to wire/. Threads: one at a time.
  */
@@ -15,32 +15,34 @@
 #include "cpt/cpt_alloc.h"
 #include "cpt/cpt_name.h"
 
+#include <stdbool.h>
+
 struct cpti_put {
     const struct cpt_alloc *alloc;
     unsigned char *data; /* the owner frees it */
     size_t bytes;
     size_t capacity;
-    size_t bytes_max; /* CPT_LIMIT beyond that */
+    size_t bytes_max; /* more is CPT_LIMIT */
     cpt_status status;
 };
 
 void cpti_put_unsigned(struct cpti_put *put, uint64_t number);
 void cpti_put_integer(struct cpti_put *put, int64_t number);
 void cpti_put_real(struct cpti_put *put, double real);
-void cpti_put_bool(struct cpti_put *put, int is_true);
+void cpti_put_bool(struct cpti_put *put, bool is_true);
 void cpti_put_bytes(struct cpti_put *put, struct cpt_bytes bytes);
 
-/* A text if it is UTF-8, as CBOR has it; else bytes. */
+/* Writes a text if it is UTF-8, as CBOR requires; else bytes. */
 void cpti_put_text(struct cpti_put *put, struct cpt_bytes text);
 
-/* The head of a map; @count keys with their values are to follow. */
+/* Writes the head of a map; @count keys with their values must follow. */
 void cpti_put_map(struct cpti_put *put, size_t count);
 
-/* The head of an array; @count items are to follow. */
+/* Writes the head of an array; @count items must follow. */
 void cpti_put_array(struct cpti_put *put, size_t count);
 
-/* Writes the head of a byte string of @bytes bytes to @data, which has 9; its length.
- */
+/* Writes the head of a byte string of @bytes bytes to @data, which has room for 9.
+ * Returns the bytes of the head. */
 size_t cpti_cbor_bytes_head(unsigned char *data, size_t bytes);
 
 #endif

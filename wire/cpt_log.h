@@ -3,11 +3,11 @@
 /*
  * cpt_log.h - the path log: one record for each traced request
  *
- * A record is what is kept of a request: when it came, what it was, how long it took,
- * with which probability it was traced, what the application said of it (*attributes*),
+ * A record is what is kept of a request: its arrival, its method, its latency, the
+ * probability with which it was traced, the application's remarks on it (*attributes*),
  * and its critical path. Records are CBOR maps. They stand in blocks, each with its
- * length and checksums, so that a reader which meets damage finds its way again at the
- * next block, and a writer that is killed loses what it had not written yet, no more:
+ * length and checksums. So a reader that meets damage continues at the next block, and
+ * a killed writer loses only what it had not written yet:
  *
  *      file    [ header ][ block of records ][ block of records ][ block ...
  *      block   | magic type count length crc | record record record ... |
@@ -15,12 +15,12 @@
  * (Byte tables and CDDL: docs/format-path-log.md.)
  *
  * Nothing here opens a file: blocks are made in memory, and read through a function of
- * the caller's.
+ * the caller.
  *
  * In order of use. A writer: cpt_log_header once for each new file; cpt_record_encode
- * and cpt_log_block_add for each record; cpt_log_block_finish when that says that the
- * block is full, or when it is old enough. A reader: cpt_log_reader_new,
- * cpt_log_reader_next until CPT_END, cpt_record_path for records that are of interest.
+ * and cpt_log_block_add for each record; cpt_log_block_finish when that returns that
+ * the block is full, or when it is old enough. A reader: cpt_log_reader_new,
+ * cpt_log_reader_next until CPT_END, cpt_record_path for records of interest.
  *
  * Threads: one at a time for each block and each reader; cpt_record_encode from any.
  */
@@ -35,7 +35,7 @@ CPT_BEGIN_DECLS
 
 /* --- Records --- */
 
-/* What an attribute's value is. The numbers are ours, not those of the file. */
+/* The type of an attribute's value. The numbers are not those of the file format. */
 enum cpt_attribute_type {
     CPT_ATTRIBUTE_TEXT = 0,
     CPT_ATTRIBUTE_INTEGER = 1,
@@ -43,11 +43,11 @@ enum cpt_attribute_type {
     CPT_ATTRIBUTE_BOOL = 3
 };
 
-/* Limits of the attributes of one request: how many, and bytes of keys and texts. What
- * notes attributes drops what is above and counts it. */
+/* Limits of the attributes of one request: their count, and the bytes of keys and
+ * texts. A recorder drops what is above the limits and counts it. */
 enum { CPT_ATTRIBUTES_MAX = 32, CPT_ATTRIBUTE_BYTES_MAX = 4096 };
 
-/* Text, number or truth, by type. */
+/* Text, number or boolean, by type. */
 union cpt_attribute_value {
     struct cpt_bytes text; /* CPT_ATTRIBUTE_TEXT */
     int64_t integer;       /* CPT_ATTRIBUTE_INTEGER */
@@ -63,44 +63,43 @@ struct cpt_attribute {
 };
 
 /*
- * One record. Who writes one fills in what it has, zero fields are left out; who reads
- * one gets pointers that are borrowed until the reader's next call. Texts may be any
- * bytes.
+ * One record. A writer fills in what it has; zero fields are left out. A reader returns
+ * pointers that are borrowed until its next call. Texts may be any bytes.
  */
 struct cpt_record {
-    uint64_t start_unix_ns; /* wall clock at the arrival; below 2^63 */
-    uint64_t latency_ns;    /* the sum of the path; below 2^63 */
-    double probability;     /* of the coin that this request was traced with: [0, 1] */
+    uint64_t start_unix_ns;   /* wall clock at the arrival; below 2^63 */
+    uint64_t latency_ns;      /* the sum of the path; below 2^63 */
+    double probability;       /* with which this request was traced at random: [0, 1] */
     struct cpt_bytes service; /* where the request entered: "A" */
     struct cpt_bytes method;  /* "/", "GET /search" */
     struct cpt_bytes entry;   /* the entry frame's name, "A: /" */
-    struct cpt_bytes status;  /* how it ended, in the service's words: "ok", "503" */
+    struct cpt_bytes status;  /* its outcome, in the service's words: "ok", "503" */
     const struct cpt_attribute *attributes;
     size_t attribute_count;
-    int is_failed;     /* it did not end well, whatever the status says */
-    int is_forced;     /* somebody asked for this very request */
-    int is_random;     /* the coin hit; both may be */
-    int is_local_root; /* an inner service's own: the entry may have one besides */
-    int is_background; /* no request: what one still did after its answer, from that to
-                          the end of its last task. is_local_root is set too, so that
-                          who does not know of it leaves it out. */
-    int has_trace_id;  /* whether trace_id is there: from a traceparent */
-    int has_parent_id; /* whether parent_id is */
+    int is_failed;     /* the request failed, whatever its status */
+    int is_forced;     /* a person asked to trace this request */
+    int is_random;     /* it was traced at random; both may be set */
+    int is_local_root; /* of an inner service; the entry may have its own record */
+    int is_background; /* no request, but its work after the answer, until the end of
+                          its last task. is_local_root is set, too, so that readers
+                          that do not know this flag leave the record out. */
+    int has_trace_id;  /* whether trace_id is set, from a traceparent */
+    int has_parent_id; /* whether parent_id is set */
     unsigned char trace_id[16];
     unsigned char parent_id[8];
-    const struct cpt_path *path; /* to write; NULL: path_bytes as they are */
+    const struct cpt_path *path; /* to write; NULL: write path_bytes as they are */
     struct cpt_bytes path_bytes; /* as read; see cpt_record_path() */
 };
 
 /* Limits of a record. */
 enum {
-    CPT_LOG_RECORD_BYTES_MAX = 1 << 26, /* written or read, unless options say less */
-    CPT_LOG_ATTRIBUTES_MAX = 1024       /* that a reader takes */
+    CPT_LOG_RECORD_BYTES_MAX = 1 << 26, /* written or read; options may set less */
+    CPT_LOG_ATTRIBUTES_MAX = 1024       /* that a reader accepts */
 };
 
 /*
- * Encodes @record into a new block of memory, which the caller owns and gives back by
- * cpt_alloc_free(). On whichever thread has it: @record is not needed any more then.
+ * Encodes @record into a new block of memory, which the caller owns and frees by
+ * cpt_alloc_free(). @record is not needed afterwards. Threads: any that owns @record.
  *
  * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT if it is larger than CPT_LOG_RECORD_BYTES_MAX or has
  * more than CPT_LOG_ATTRIBUTES_MAX attributes; CPT_INVALID if a time is not below 2^63
@@ -112,9 +111,9 @@ CPT_API cpt_status cpt_record_encode(const struct cpt_record *record,
                                      struct cpt_error *error);
 
 /*
- * Decodes the path of a record that was read into @path, which is empty, and checks
+ * Decodes the path of @record, which was read, into @path, which is empty, and checks
  * that it adds up to the latency. The limits are those of cpt_path.h. @alloc (NULL:
- * malloc's) is for what is needed until the call returns.
+ * malloc's) is for scratch memory.
  *
  * Errors of cpt_metadata_decode(); after one @path is empty.
  */
@@ -122,7 +121,7 @@ CPT_API cpt_status cpt_record_path(const struct cpt_record *record,
                                    const struct cpt_alloc *alloc, struct cpt_path *path,
                                    struct cpt_error *error);
 
-/* The attribute @key of @record, or NULL. Of several the last. */
+/* The last attribute @key of @record, or NULL. */
 CPT_API const struct cpt_attribute *
 cpt_record_attribute(const struct cpt_record *record, struct cpt_bytes key);
 
@@ -136,8 +135,8 @@ enum {
 
 /*
  * Writes the block that a new file begins with to @buffer, of at least
- * CPT_LOG_HEADER_BYTES_MAX bytes, and returns its bytes. In the middle of a file, where
- * somebody went on writing, it does no harm.
+ * CPT_LOG_HEADER_BYTES_MAX bytes, and returns its bytes. The block does no harm in the
+ * middle of a file, where another writer continued.
  */
 CPT_API size_t cpt_log_header(unsigned char *buffer);
 
@@ -151,8 +150,8 @@ CPT_API struct cpt_log_block *cpt_log_block_new(const struct cpt_alloc *alloc,
 CPT_API void cpt_log_block_free(struct cpt_log_block *block);
 
 /*
- * Adds one record, the @bytes at @data that cpt_record_encode() made. The first one is
- * taken however large it is.
+ * Adds one record, the @bytes at @data from cpt_record_encode(). The first record is
+ * accepted at any size.
  *
  * CPT_OK; CPT_LIMIT if the block is full: finish it, then add again; CPT_NO_MEMORY.
  * After an error the block is as before.
@@ -160,12 +159,12 @@ CPT_API void cpt_log_block_free(struct cpt_log_block *block);
 CPT_API cpt_status cpt_log_block_add(struct cpt_log_block *block, const void *data,
                                      size_t bytes);
 
-/* Records in it. */
+/* The count of records in the block. */
 CPT_API size_t cpt_log_block_count(const struct cpt_log_block *block);
 
 /*
- * Compresses what is finished from now on by zstd at @level, 1 (fast) to 19 (small); 0:
- * no more. A block that would not become smaller stays as it is.
+ * Compresses blocks that are finished from now on by zstd at @level, 1 (fast) to 19
+ * (small); 0: no longer. A block that would not become smaller is not compressed.
  *
  * CPT_OK; CPT_INVALID for another level; CPT_UNAVAILABLE if the library was built
  * without zstd.
@@ -173,17 +172,17 @@ CPT_API size_t cpt_log_block_count(const struct cpt_log_block *block);
 CPT_API cpt_status cpt_log_block_compress(struct cpt_log_block *block, int level);
 
 /*
- * Completes the block and empties it. The bytes to write, which are borrowed until the
- * block is added to again or freed; none (0 bytes) if it held no record.
+ * Completes the block and empties it. Returns the bytes to write, which are borrowed
+ * until the block is added to or freed; 0 bytes if it held no record.
  */
 CPT_API struct cpt_bytes cpt_log_block_finish(struct cpt_log_block *block);
 
 /* --- Reading --- */
 
 /*
- * Where a reader gets its bytes: at most @capacity to @buffer, how many in *@bytes, 0
- * only at the end. Anything but CPT_OK ends the reading with that status. It is called
- * from within cpt_log_reader_next(), on its thread.
+ * Reads the next bytes of the input: at most @capacity to @buffer, their count to
+ * *@bytes, 0 only at the end. Anything but CPT_OK ends cpt_log_reader_next() with that
+ * status. Called from within cpt_log_reader_next(), on its thread.
  */
 typedef cpt_status (*cpt_log_read_fn)(void *context, void *buffer, size_t capacity,
                                       size_t *bytes);
@@ -191,10 +190,10 @@ typedef cpt_status (*cpt_log_read_fn)(void *context, void *buffer, size_t capaci
 struct cpt_log_index;
 struct cpt_log_index_block;
 
-/* Goes to byte @offset of the input; what is read next begins there. */
+/* Goes to byte @offset of the input, where the next read begins. */
 typedef cpt_status (*cpt_log_seek_fn)(void *context, uint64_t offset);
 
-/* Whether @block may hold what is looked for: 0 passes over it. */
+/* Whether @block may hold wanted records: 0 passes over it. */
 typedef int (*cpt_log_wants_fn)(void *context, const struct cpt_log_index *index,
                                 const struct cpt_log_index_block *block);
 
@@ -206,65 +205,67 @@ struct cpt_log_reader_options {
     void *context;
     size_t block_bytes_max;  /* longest block; default 2^26 + 64 KiB */
     size_t record_bytes_max; /* longest record; default CPT_LOG_RECORD_BYTES_MAX */
-    /* To pass over blocks, see cpt_log_index.h; without all three each one is read. */
+    /* To pass over blocks, see cpt_log_index.h. Without all three, all blocks are
+     * read. */
     const struct cpt_log_index *index; /* of this input; must outlive the reader */
     cpt_log_seek_fn seek;
     cpt_log_wants_fn wants;
     void *wants_context;
-    /* To read a part of it, see cpt_log_parts.h: `read` begins at start_offset, and the
-     * first block at or behind end_offset (0: none) is the end. */
+    /* To read a part of the input, see cpt_log_parts.h: `read` begins at start_offset,
+     * and the first block at or behind end_offset (0: none) ends the part. */
     uint64_t start_offset;
     uint64_t end_offset;
 };
 
-/* What a reader has met. */
+/* What a reader has read and skipped. */
 struct cpt_log_counts {
-    uint64_t records;         /* given out */
-    uint64_t blocks;          /* of records, sound ones */
-    uint64_t other_blocks;    /* file headers and kinds not known, skipped: no damage */
-    uint64_t skipped_records; /* lost to damage, as far as can be told */
-    uint64_t skipped_blocks;  /* damaged ones */
-    uint64_t skipped_bytes;   /* that belong to no sound block, the tail not counted */
-    uint64_t tail_bytes;      /* of a last block that is not complete */
-    uint64_t passed_blocks;   /* not read, as the index says they are not wanted */
-    uint64_t passed_records;  /* in those */
-    int is_index_refused;     /* it was not of this input: forgotten, all else read */
+    uint64_t records;         /* returned */
+    uint64_t blocks;          /* sound blocks of records */
+    uint64_t other_blocks;    /* file headers and unknown types, skipped: no damage */
+    uint64_t skipped_records; /* lost to damage, as far as known */
+    uint64_t skipped_blocks;  /* damaged */
+    uint64_t skipped_bytes;   /* in no sound block, without the tail */
+    uint64_t tail_bytes;      /* of an incomplete last block */
+    uint64_t passed_blocks;   /* not wanted, by the index, and not read */
+    uint64_t passed_records;  /* in those blocks */
+    int is_index_refused;     /* it did not match the input: ignored from there on */
 };
 
 struct cpt_log_reader;
 
 /* A reader at the beginning, or NULL without memory or without a read function. The
- * caller owns it. It holds one block at a time, and memory for no more of it than has
- * been read. */
+ * caller owns it. It holds one block at a time, with memory only for the bytes that
+ * were read. */
 CPT_API struct cpt_log_reader *
 cpt_log_reader_new(const struct cpt_log_reader_options *options,
                    struct cpt_error *error);
 CPT_API void cpt_log_reader_free(struct cpt_log_reader *reader);
 
 /*
- * The next record. Keys that are not known are skipped; the path is not looked at.
+ * Reads the next record. Unknown keys are skipped; the path is not decoded.
  *
- * CPT_OK; CPT_END when there is no more. CPT_CORRUPT, CPT_LIMIT, CPT_VERSION: here is
- * something that is not a record; it has been counted, the reason is in @error, and the
- * next call goes on behind it. CPT_TRUNCATED: the last block is not complete, as while
- * somebody writes or after he was killed; the next call says CPT_END. CPT_NO_MEMORY and
- * whatever the read function says: the next call tries again.
+ * CPT_OK; CPT_END at the end. CPT_CORRUPT, CPT_LIMIT, CPT_VERSION: there is no valid
+ * record here; it was counted, the reason is in @error, and the next call goes on
+ * behind it. CPT_TRUNCATED: the last block is incomplete, because a writer is at work
+ * or was killed; the next call returns CPT_END. CPT_NO_MEMORY and errors of the read
+ * function: the next call tries again.
  */
 CPT_API cpt_status cpt_log_reader_next(struct cpt_log_reader *reader,
                                        struct cpt_record *record,
                                        struct cpt_error *error);
 
-/* Byte of the input at which the record given out last begins. */
+/* The offset in the input of the record returned last; for a compressed block that of
+ * the block. */
 CPT_API uint64_t cpt_log_reader_offset(const struct cpt_log_reader *reader);
 
-/* The bytes of that record as they stand in the input, for who puts it into another log
- * (cpt_log_block_add); borrowed until the next call. */
+/* The encoded bytes of that record, to copy it to another log (cpt_log_block_add);
+ * borrowed until the next call. */
 CPT_API struct cpt_bytes cpt_log_reader_bytes(const struct cpt_log_reader *reader);
 
 /*
- * Decodes @data, which cpt_log_reader_bytes() gave once and the caller has kept, into
- * @record, whose pointers are borrowed from @data and, until its next call, from
- * @reader. What the reader reads is not touched.
+ * Decodes @data, a copy of cpt_log_reader_bytes(), into @record, whose pointers are
+ * borrowed from @data and, until its next call, from @reader. Does not change the
+ * reader's position.
  *
  * CPT_OK; CPT_CORRUPT, CPT_LIMIT, CPT_VERSION with the reason in @error; CPT_NO_MEMORY.
  */
@@ -273,7 +274,7 @@ CPT_API cpt_status cpt_log_reader_decode(struct cpt_log_reader *reader,
                                          struct cpt_record *record,
                                          struct cpt_error *error);
 
-/* What has been met so far; borrowed until the reader is freed. */
+/* The counts so far; borrowed until the reader is freed. */
 CPT_API const struct cpt_log_counts *
 cpt_log_reader_counts(const struct cpt_log_reader *reader);
 

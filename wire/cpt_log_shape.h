@@ -3,17 +3,16 @@
 /*
  * cpt_log_shape.h - the times of a record's path, without the path
  *
- * Who adds up many records needs of each how long every frame took, and nothing else.
- * The frames themselves, their names and who stands below whom, are the same in most
- * records of a service: their *shape*. It is a part of the path's bytes, so it is
- * enough to compare these with what was met before:
+ * Adding up many records only takes the time of every frame. The frames themselves,
+ * with names and parents, are the same in most records of a service: their *shape*. It
+ * is a part of the path's bytes, so comparing these bytes with known ones is enough:
  *
- *      path's bytes   | sum | names, parents, kinds | segments: frames, times | labels
- * |
- *                           '------ shape 7 -------'  '-> self time of each frame
+ *      path's bytes  | sum | names, parents, kinds | segments: frames, times | labels |
+ *                          |                       |                         |
+ *                          '------- shape 7 -------'-> self time of each frame
  *
- * Only what is as cpt_metadata_encode() writes it is known here. All else, and all that
- * might be wrong, is left to cpt_record_path(), which says what is:
+ * Only the form that cpt_metadata_encode() writes is known here. Any other form, and
+ * any possible error, is left to cpt_record_path(), which reports it:
  *
  *      status = cpt_log_shapes_find(shapes, record, &times);
  *      if (status != CPT_OK) {
@@ -33,42 +32,43 @@
 
 CPT_BEGIN_DECLS
 
-/* Limits of what is kept; beyond them all is forgotten, and learnt again. */
+/* Limits of what is kept; at a limit all shapes are forgotten and kept again. */
 enum {
     CPT_LOG_SHAPES_MAX = 1024,
-    CPT_LOG_SHAPE_BYTES_MAX = 1 << 20, /* of one; a larger one is not kept */
-    CPT_LOG_SHAPES_BYTES_MAX = 1 << 23 /* of all */
+    CPT_LOG_SHAPE_BYTES_MAX = 1 << 20, /* of one shape; a larger one is not kept */
+    CPT_LOG_SHAPES_BYTES_MAX = 1 << 23 /* of all shapes */
 };
 
-/* Shapes that were met. */
+/* A set of known shapes. */
 struct cpt_log_shapes;
 
-/* None yet, in memory of @alloc (NULL: malloc's), or NULL. The caller owns it. */
+/* An empty set over @alloc (NULL: malloc's). NULL without memory. The caller owns
+ * it. */
 CPT_API struct cpt_log_shapes *cpt_log_shapes_new(const struct cpt_alloc *alloc);
 CPT_API void cpt_log_shapes_free(struct cpt_log_shapes *shapes);
 
-/* What a path is to who adds it up. */
+/* The times of a path. */
 struct cpt_log_times {
-    uint64_t shape;          /* its number: never that of another shape */
+    uint64_t shape;          /* its number, which no other shape ever gets */
     const uint64_t *self_ns; /* of each frame, in their order; sums to the latency */
     size_t frame_count;
 };
 
 /*
- * The times of the path of @record, if its shape is known and nothing about it is
- * unusual: then cpt_record_path() would accept it, too. Borrowed until the next call.
+ * Gets the times of the path of @record, if its shape is known and nothing about it is
+ * unusual; then cpt_record_path() would accept it, too. Borrowed until the next call.
  *
- * CPT_OK; CPT_END: look at the path.
+ * CPT_OK; CPT_END: decode the path.
  */
 CPT_API cpt_status cpt_log_shapes_find(struct cpt_log_shapes *shapes,
                                        const struct cpt_record *record,
                                        struct cpt_log_times *times);
 
 /*
- * Keeps the shape of @record, of which cpt_record_path() has just made @path, and gives
- * it a number, *@shape, by which it is found from now on.
+ * Keeps the shape of @record, whose path cpt_record_path() has just decoded to @path,
+ * and sets *@shape to its number, which cpt_log_shapes_find() returns from now on.
  *
- * CPT_OK; CPT_END: not kept, because it has not been met often enough, is too large, or
+ * CPT_OK; CPT_END: not kept, because it has not occurred often enough, is too large, or
  * has an unusual form; CPT_NO_MEMORY.
  */
 CPT_API cpt_status cpt_log_shapes_keep(struct cpt_log_shapes *shapes,

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * cpt_metadata.h - how a service is asked for its critical path, and how it answers
+ * cpt_metadata.h - how a caller asks a service for its critical path, and the answer
  *
  * Two headers of an RPC, on HTTP as on gRPC:
  *
  *      caller --- critical-path: 1;max=2048 ------------------------> callee
  *      caller <-- critical-path-bin: CAEQwLECGMCxAi… (base64) ------- callee
  *
- * The first, the *ask*, says that the caller wants a path, and how many bytes of it at
- * most: a header that is too long for somebody on the way costs the user his answer,
- * and only the caller knows the way. Each hop passes down min(own, received). Who is
- * not asked sends nothing.
+ * The first, the *ask*, says that the caller wants a path, and its most bytes. If a
+ * header is too long for a proxy on the way, the user gets no response, and only the
+ * caller knows the way. Each hop passes on min(own, received). A service that is not
+ * asked sends nothing.
  *
  * The second is the path itself: durations, never timestamps, each name once, a tree of
  * frames and a list of segments (schema: metadata.proto; long form:
- * docs/format-metadata.md). Beside it stands how long the callee took by its own clock.
- * A path that is larger than the budget is *folded*, never refused and never cut: what
- * is smallest goes into its parent, and the sum stays what it was.
+ * docs/format-metadata.md). It also carries the time that the callee took by its own
+ * clock. A path that exceeds the budget is *folded*, never refused and never cut: the
+ * smallest parts are merged into their parents, and the sum stays the same.
  *
- * What comes from a callee is input: it is bounded, checked, and refused with a place
- * and a reason. A refused one is a blind spot of the path, never a failed request.
+ * A path from a callee is input: it is bounded, checked, and refused with a place and a
+ * reason. A refused path becomes a blind spot, never a failed request.
  *
  * In order of use. A callee: cpt_ask_parse, cpt_metadata_encode, cpt_base64_encode. A
  * caller: cpt_ask_downstream, cpt_ask_format, cpt_base64_decode, cpt_metadata_peek, and
- * for calls that turned out to be on the path, only for them, cpt_metadata_decode.
+ * cpt_metadata_decode only for calls that are on the critical path.
  *
  * Threads: any, on objects of their own.
  */
@@ -42,45 +42,45 @@ CPT_BEGIN_DECLS
 #define CPT_HEADER_PATH "critical-path-bin"
 
 enum {
-    CPT_METADATA_VERSION = 1, /* of the ask and of the path, the newest we know */
-    /* Bytes of a path before base64. The default fits, with other headers, the 4 KiB
-     * page that the smallest common proxy has for all of them; the ceiling fits 8 KiB.
-     */
+    CPT_METADATA_VERSION = 1, /* the newest version of the ask and of the path */
+    /* Bytes of a path before base64. The default fits, with other headers, into the 4
+     * KiB that the smallest common proxy has for all headers; the ceiling into 8
+     * KiB. */
     CPT_METADATA_BYTES_DEFAULT = 2048,
     CPT_METADATA_BYTES_CEILING = 4096,
-    CPT_ASK_BYTES_MAX = 1024 /* longest ask that is looked at */
+    CPT_ASK_BYTES_MAX = 1024 /* longest ask that is read */
 };
 
 /* --- The ask --- */
 
-/* What a caller wants. version 0: it did not ask. */
+/* What a caller asks for. version 0: it did not ask. */
 struct cpt_ask {
-    unsigned version; /* the newest form of a path that it reads */
-    int is_forced;    /* a person asked for this one request to be traced */
-    size_t bytes_max; /* bytes of the path before base64 that it takes */
+    unsigned version; /* the newest version of a path that it reads */
+    int is_forced;    /* a person asked to trace this one request */
+    size_t bytes_max; /* most bytes of the path, before base64 */
 };
 
 /*
- * Reads the ask out of all values of the header `critical-path` that a request has:
- * an item with parameters of RFC 8941, `1;max=2048;forced`, of which `1` is enough.
- * Without max it is CPT_METADATA_BYTES_DEFAULT; unknown parameters are skipped.
+ * Reads the ask from all values of the header `critical-path` of a request: an item
+ * with parameters of RFC 8941, as `1;max=2048;forced` or just `1`. Without max the
+ * budget is CPT_METADATA_BYTES_DEFAULT; unknown parameters are skipped.
  *
  * CPT_OK; CPT_END if @value_count is 0; CPT_CORRUPT if the value is malformed or there
- * are several, which counts as not asked, and whoever calls counts it. Unless CPT_OK,
+ * are several: this counts as not asked, and the caller should count it. Unless CPT_OK,
  * *@ask is all 0.
  */
 CPT_API cpt_status cpt_ask_parse(const struct cpt_bytes *values, size_t value_count,
                                  struct cpt_ask *ask, struct cpt_error *error);
 
 /*
- * What to ask the callees of a request that was itself asked for as @received (NULL: it
- * was not; it is traced on its own account): the lower of both budgets, and never
- * forced, because forcing ends at the entry. @own_bytes_max 0: the default.
+ * The ask for the callees of a request that came with @received (NULL: without an ask;
+ * it is traced locally): the lower of both budgets, and never forced, because forcing
+ * ends at the entry. @own_bytes_max 0: the default.
  */
 CPT_API struct cpt_ask cpt_ask_downstream(const struct cpt_ask *received,
                                           size_t own_bytes_max);
 
-/* The value of the header, in the manner of snprintf. 64 bytes are always enough. */
+/* Writes the value of the header like snprintf(). 64 bytes are always enough. */
 CPT_API size_t cpt_ask_format(const struct cpt_ask *ask, char *text, size_t capacity);
 
 /* --- The path as bytes --- */
@@ -88,36 +88,36 @@ CPT_API size_t cpt_ask_format(const struct cpt_ask *ask, char *text, size_t capa
 /* How a path is encoded. Zero fields mean their defaults; see cpt_options_read(). */
 struct cpt_metadata_encode_options {
     size_t struct_bytes;
-    const struct cpt_alloc *alloc; /* for the result and on the way to it */
+    const struct cpt_alloc *alloc; /* for the result and scratch memory */
     uint64_t server_elapsed_ns; /* from arrival to answer by the callee's own clock */
-    int has_server_elapsed;     /* whether to send that */
+    int has_server_elapsed;     /* whether to send it */
     int is_unlimited;           /* no budget: for the path log */
-    size_t bytes_max; /* the whole result; default CPT_METADATA_BYTES_DEFAULT */
+    size_t bytes_max; /* of the whole result; default CPT_METADATA_BYTES_DEFAULT */
 };
 
-/* What had to be done to stay inside the budget; each one implies those before it. */
+/* How far a path was cut down to fit its budget; each step implies those before it. */
 enum cpt_metadata_fit {
-    CPT_FIT_WHOLE = 0,  /* nothing */
-    CPT_FIT_NEIGHBOURS, /* neighbours with the same stack became one */
-    CPT_FIT_UNLABELLED, /* and the labels went */
-    CPT_FIT_UNORDERED,  /* and all segments of one stack became one */
-    CPT_FIT_FOLDED,     /* and the smallest leaves went into their parents */
+    CPT_FIT_WHOLE = 0,  /* not at all */
+    CPT_FIT_NEIGHBOURS, /* neighbours with the same stack were merged */
+    CPT_FIT_UNLABELLED, /* and the labels were dropped */
+    CPT_FIT_UNORDERED,  /* and all segments of one stack were merged */
+    CPT_FIT_FOLDED,     /* and the smallest leaves were folded into their parents */
     CPT_FIT_SUM         /* only the sum is left: a blind spot with reason size */
 };
 
 /*
  * Encodes @path into a new block of memory, at most bytes_max long, which the caller
- * owns and gives back by cpt_alloc_free(). The same path and budget give the same bytes
- * everywhere. Frames that no segment lies in or below are left out. @fit, which may be
- * NULL, gets an enum cpt_metadata_fit.
+ * owns and frees by cpt_alloc_free(). The same path and budget give the same bytes on
+ * every machine. Frames that no segment lies in or below are left out. @fit, which may
+ * be NULL, gets an enum cpt_metadata_fit.
  *
- * CPT_OK; CPT_LIMIT if not even the sum fits: then send no header; CPT_NO_MEMORY.
+ * CPT_OK; CPT_LIMIT if not even the sum fits: send no header; CPT_NO_MEMORY.
  */
 CPT_API cpt_status cpt_metadata_encode(
     const struct cpt_path *path, const struct cpt_metadata_encode_options *options,
     unsigned char **data, size_t *bytes, int *fit);
 
-/* Limits of cpt_metadata_decode() that a zero field means. */
+/* Default limits of cpt_metadata_decode(). */
 enum {
     CPT_METADATA_READ_BYTES_MAX = 1 << 16,
     CPT_METADATA_SEGMENTS_MAX = 65535,
@@ -130,7 +130,7 @@ enum {
 /* What a decoder allows. Zero fields mean their defaults; see cpt_options_read(). */
 struct cpt_metadata_decode_options {
     size_t struct_bytes;
-    const struct cpt_alloc *alloc; /* for what is needed until the call returns */
+    const struct cpt_alloc *alloc; /* for scratch memory */
     size_t bytes_max;              /* whole message; a caller sets what it asked for */
     size_t segments_max;
     size_t frames_max;
@@ -141,10 +141,10 @@ struct cpt_metadata_decode_options {
 
 /*
  * Decodes @bytes at @data into @path, which is empty, and checks it (cpt_path_check()).
- * Fields and labels that are not known are skipped, kinds and reasons kept by number. A
+ * Unknown fields and labels are skipped, unknown kinds and reasons kept as numbers. A
  * message that was cut down to its sum gives one segment: a blind spot without a name,
- * reason CPT_REASON_SIZE. Memory grows with the bytes that are there, never with what
- * they claim.
+ * reason CPT_REASON_SIZE. Memory grows with the bytes at @data, never with a length
+ * that they claim.
  *
  * CPT_OK; CPT_CORRUPT; CPT_VERSION; CPT_LIMIT; CPT_NO_MEMORY; place and reason are in
  * @error. After an error @path is empty.
@@ -153,7 +153,7 @@ CPT_API cpt_status cpt_metadata_decode(
     const void *data, size_t bytes, const struct cpt_metadata_decode_options *options,
     struct cpt_path *path, struct cpt_error *error);
 
-/* What stands beside the path. */
+/* The fields beside the path. */
 struct cpt_metadata_summary {
     unsigned version;
     unsigned path_flags;        /* CPT_PATH_… */
@@ -164,8 +164,8 @@ struct cpt_metadata_summary {
 };
 
 /*
- * Reads just that: no allocation, the segments are not looked at. For the caller that
- * wants to know how long the callee took although its path is no use.
+ * Reads only these fields, without allocation and without reading the segments: for a
+ * caller that needs the callee's time but not its path.
  *
  * CPT_OK; CPT_CORRUPT; CPT_VERSION. After an error *@summary is all 0.
  */
@@ -173,35 +173,35 @@ CPT_API cpt_status cpt_metadata_peek(const void *data, size_t bytes,
                                      struct cpt_metadata_summary *summary,
                                      struct cpt_error *error);
 
-/* --- Base64, as HTTP and gRPC have it for headers that end in -bin --- */
+/* --- Base64, as in headers of HTTP and gRPC that end in -bin --- */
 
-/* Characters that @bytes bytes take, without padding and without the NUL. */
+/* The characters for @bytes bytes, without padding and without the NUL. */
 #define CPT_BASE64_BYTES(bytes) (((bytes)*4 + 2) / 3)
 
 /*
- * @bytes at @data in the standard alphabet, without padding, in the manner of snprintf:
- * at most @capacity with the terminating NUL; returns CPT_BASE64_BYTES(@bytes). Where
- * that does not fit, @text is empty.
+ * Encodes @bytes at @data in the standard alphabet, without padding, like snprintf():
+ * at most @capacity bytes with the terminating NUL; returns CPT_BASE64_BYTES(@bytes).
+ * If that does not fit, @text is empty.
  */
 CPT_API size_t cpt_base64_encode(const void *data, size_t bytes, char *text,
                                  size_t capacity);
 
 /*
- * The other way, with or without padding. Anything else in @text is refused, also bits
- * behind the last byte. *@bytes is how many bytes were written to @data.
+ * Decodes @text, with or without padding. Any other character in @text is refused, and
+ * so are bits behind the last byte. *@bytes is the count of bytes written to @data.
  *
- * CPT_OK; CPT_CORRUPT; CPT_LIMIT if it is more than @capacity bytes.
+ * CPT_OK; CPT_CORRUPT; CPT_LIMIT if the result has more than @capacity bytes.
  */
 CPT_API cpt_status cpt_base64_decode(struct cpt_bytes text, void *data, size_t capacity,
                                      size_t *bytes, struct cpt_error *error);
 
-/* --- The header of another tracer, by which a record can be found in its traces --- */
+/* --- The header of another tracer, to find a record's request in its traces --- */
 
 #define CPT_HEADER_TRACEPARENT "traceparent"
 
 enum { CPT_TRACE_FLAG_SAMPLED = 1, CPT_TRACE_FLAG_RANDOM = 2 };
 
-/* What W3C Trace Context says of the request. We record it and never alter it. */
+/* The request's ids by W3C Trace Context. We record and never alter them. */
 struct cpt_traceparent {
     unsigned char trace_id[16];
     unsigned char parent_id[8]; /* the caller's span */
@@ -209,9 +209,9 @@ struct cpt_traceparent {
 };
 
 /*
- * Reads the value of `traceparent`; a newer version than 00 by the rules of 00.
+ * Reads the value of `traceparent`; versions above 00 by the rules of 00.
  *
- * CPT_OK, or CPT_CORRUPT, then *@parent is all 0.
+ * CPT_OK; CPT_CORRUPT, and *@parent is all 0.
  */
 CPT_API cpt_status cpt_traceparent_parse(struct cpt_bytes value,
                                          struct cpt_traceparent *parent);

@@ -3,8 +3,8 @@
 /*
  * log_format.h - the path log byte by byte: each constant once
  *
- * A file is blocks, one behind the other, and nothing else. All numbers of a block's
- * head are little-endian:
+ * A file consists of blocks, one after the other. All numbers of a block's head are
+ * little-endian:
  *
  *      at  bytes
  *       0   8    magic  89 63 70 74 6c 6f 67 0a   ("\x89cptlog\n")
@@ -12,23 +12,24 @@
  *       9   1    type
  *      10   2    0
  *      12   4    bytes of the payload
- *      16   4    records in it
+ *      16   4    count of records in the payload
  *      20   4    CRC-32C of the payload
  *      24   4    CRC-32C of the 24 bytes before
  *      28   -    payload
  *
- * The head has a checksum of its own, so that a length is never believed by chance, and
- * so that damage within the payload costs one block and still tells how many records
- * that was. The first byte of the magic is no ASCII and the last a line feed: what a
- * transfer as text would spoil.
+ * The head has its own checksum, so that a random length is never used, and so that
+ * damage in the payload costs one block and the count of lost records is known. The
+ * first byte of the magic is no ASCII and the last is a line feed: a transfer as text
+ * would change them.
  *
- * A block counts as valid if both checksums hold and it is there as a whole. The
- * payload of records is byte strings of CBOR, each with one record inside, a map by the
- * keys below; the string's length finds the next record although one is not understood.
+ * A block is valid if it is complete and both checksums match. The payload of a block
+ * of records is a sequence of CBOR byte strings. Each holds one record, a map with the
+ * keys below; the length of the string leads to the next record even if one is not
+ * understood.
  *
- * Readers skip blocks of types and keys of records that they do not know. Versions:
- * that of a block changes if its payload can't be read by older readers; the head never
- * changes. Long form: docs/format-path-log.md.
+ * Readers skip unknown types of blocks and unknown keys of records. The version of a
+ * block changes if older readers cannot read its payload; the head never changes. Long
+ * form: docs/format-path-log.md.
  *
  * Private to wire/.
  */
@@ -38,6 +39,8 @@
 #include "wire/cpt_log.h"
 
 #include "cpt/cpt_crc32c.h"
+
+#include <stdbool.h>
 
 #define CPTI_LOG_MAGIC                                                                 \
     "\x89"                                                                             \
@@ -55,21 +58,21 @@ enum {
     CPTI_LOG_HEAD_BYTES = 28
 };
 
-/* The longest payload that a reader takes unless it is told otherwise. */
+/* The default limit of a reader for the payload. */
 enum { CPTI_LOG_BLOCK_BYTES_MAX = CPT_LOG_RECORD_BYTES_MAX + 64 * 1024 };
 
 /* Types of blocks. 128 and above are free for experiments. */
 enum {
-    CPTI_LOG_BLOCK_FILE = 1,    /* a CBOR map that says what the file is */
+    CPTI_LOG_BLOCK_FILE = 1,    /* a CBOR map that describes the file */
     CPTI_LOG_BLOCK_RECORDS = 2, /* records */
-    CPTI_LOG_BLOCK_INDEX = 3,   /* what the blocks before hold: log_index.h */
-    CPTI_LOG_BLOCK_ZSTD = 4     /* records; their payload compressed by zstd */
+    CPTI_LOG_BLOCK_INDEX = 3,   /* an index of the blocks before: log_index.h */
+    CPTI_LOG_BLOCK_ZSTD = 4     /* records, their payload compressed by zstd */
 };
 
 /* Keys of the payload of CPTI_LOG_BLOCK_FILE. */
 enum { CPTI_LOG_FILE_FORMAT = 0, CPTI_LOG_FILE_WRITER = 1 };
 
-/* Keys of a record; never used again for anything else. */
+/* Keys of a record; never reused for anything else. */
 enum {
     CPTI_LOG_KEY_VERSION = 0,
     CPTI_LOG_KEY_START_UNIX_NS = 1,
@@ -86,7 +89,7 @@ enum {
     CPTI_LOG_KEY_PATH = 12
 };
 
-/* Bits of CPTI_LOG_KEY_FLAGS; those not known are ignored. */
+/* Bits of CPTI_LOG_KEY_FLAGS; unknown bits are ignored. */
 enum {
     CPTI_LOG_FLAG_FORCED = 1,
     CPTI_LOG_FLAG_RANDOM = 2,
@@ -104,15 +107,15 @@ struct cpti_log_head {
     uint32_t payload_crc;
 };
 
-/* log_writer.c: the head as bytes. */
+/* log_writer.c: encodes the head. */
 void cpti_log_head_write(const struct cpti_log_head *head,
                          unsigned char data[CPTI_LOG_HEAD_BYTES]);
 
-/* log_writer.c: whether @data is the head of a block, by magic and checksum. */
-int cpti_log_head_read(struct cpti_log_head *head,
-                       const unsigned char data[CPTI_LOG_HEAD_BYTES]);
+/* log_writer.c: decodes @data if it is the head of a block, by magic and checksum. */
+bool cpti_log_head_read(struct cpti_log_head *head,
+                        const unsigned char data[CPTI_LOG_HEAD_BYTES]);
 
-/* Where a reader keeps the attributes of the record it gave out. */
+/* A reader's memory for the attributes of the last record. */
 struct cpti_log_attributes {
     const struct cpt_alloc *alloc;
     struct cpt_attribute *all;
@@ -120,8 +123,8 @@ struct cpti_log_attributes {
 };
 
 /*
- * log_record.c: reads the record in @bytes at @data, which stand at @offset of the
- * input. Texts of @record point into @data.
+ * log_record.c: reads the record in @data, which is at @offset of the input. Texts of
+ * @record point into @data.
  *
  * CPT_OK; CPT_CORRUPT; CPT_VERSION; CPT_LIMIT; CPT_NO_MEMORY.
  */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * log_index.c - what was written, noted block by block; see log_index.h
+ * log_index.c - an index built block by block, and written; see log_index.h
  *
- * The sets of services and keys are bits of one number for each block. What comes after
- * the 63rd name, or is a very long one, shares the last bit: then a set says less than
- * it could, but nothing wrong.
+ * The sets of services and keys are one number for each block, with a bit for each
+ * name. Names after the 63rd, and very long ones, share the last bit: then a set
+ * excludes fewer blocks than it could, but never a wrong one.
  */
 #include "wire/log_index.h"
 
@@ -111,7 +111,7 @@ cpt_status cpti_log_names_add(const struct cpt_alloc *alloc,
     return CPT_OK;
 }
 
-/* Puts the bit of @name into *@set. */
+/* Adds the bit of @name to *@set. */
 static cpt_status note_name(const struct cpt_alloc *alloc, struct cpti_log_names *names,
                             struct cpt_bytes name, uint64_t *set)
 {
@@ -145,7 +145,7 @@ uint64_t cpt_log_index_key_set(const struct cpt_log_index *index, struct cpt_byt
     return bit != 0 ? bit : CPT_LOG_INDEX_OTHERS;
 }
 
-/* --- Noting a block --- */
+/* --- Adding a block --- */
 
 static cpt_status note_record(struct cpt_log_index *index,
                               struct cpt_log_index_block *row,
@@ -173,7 +173,7 @@ static cpt_status note_record(struct cpt_log_index *index,
     return status;
 }
 
-/* All records of a payload. CPT_CORRUPT if one is not understood. */
+/* Notes all records of a payload. CPT_CORRUPT if one is not understood. */
 static cpt_status note_records(struct cpt_log_index *index,
                                struct cpt_log_index_block *row,
                                const unsigned char *payload, size_t bytes)
@@ -186,13 +186,11 @@ static cpt_status note_records(struct cpt_log_index *index,
     while (status == CPT_OK && cbor.at < bytes) {
         struct cpt_record record;
 
-        status = cpti_cbor_next(&cbor, &item);
-        if (status == CPT_OK && item.type != CPTI_CBOR_BYTES) {
+        if (cpti_cbor_next(&cbor, &item) != CPT_OK || item.type != CPTI_CBOR_BYTES) {
             status = CPT_CORRUPT;
+            break;
         }
-        if (status == CPT_OK) {
-            status = cpti_record_read(&record, item.text, 0, &attributes, NULL);
-        }
+        status = cpti_record_read(&record, item.text, 0, &attributes, NULL);
         if (status == CPT_OK) {
             status = note_record(index, row, &record);
         }
@@ -201,7 +199,7 @@ static cpt_status note_records(struct cpt_log_index *index,
     return status;
 }
 
-/* The same of a compressed payload. */
+/* The same for a compressed payload. */
 static cpt_status note_packed(struct cpt_log_index *index,
                               struct cpt_log_index_block *row,
                               const unsigned char *payload, size_t bytes)
@@ -210,9 +208,8 @@ static cpt_status note_packed(struct cpt_log_index *index,
     unsigned char *data = NULL;
     size_t capacity = 0;
     size_t unpacked_bytes = 0;
-    cpt_status status =
-        cpti_zstd_unpack(index->alloc, packed, CPT_LOG_RECORD_BYTES_MAX + 64 * 1024,
-                         &data, &capacity, &unpacked_bytes);
+    cpt_status status = cpti_zstd_unpack(index->alloc, packed, CPTI_LOG_BLOCK_BYTES_MAX,
+                                         &data, &capacity, &unpacked_bytes);
 
     if (status == CPT_OK) {
         status = note_records(index, row, data, unpacked_bytes);
@@ -253,7 +250,7 @@ cpt_status cpt_log_index_add(struct cpt_log_index *index, uint64_t offset,
     return status == CPT_NO_MEMORY ? status : CPT_OK;
 }
 
-/* --- Its block --- */
+/* --- The block of the index --- */
 
 static void put_names(struct cpti_put *put, unsigned key,
                       const struct cpti_log_names *names)
@@ -300,7 +297,7 @@ static void put_index(struct cpti_put *put, const struct cpt_log_index *index,
     }
 }
 
-/* Head, payload and footer around the map. */
+/* Makes the block: head, map and footer. NULL without memory. */
 static unsigned char *make_block(const struct cpti_put *put,
                                  const struct cpt_alloc *alloc)
 {

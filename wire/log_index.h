@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * log_index.h - an index in memory, and the numbers of its block
+ * log_index.h - an index in memory, and the constants of its block
  *
- * The payload of a block of type CPTI_LOG_BLOCK_INDEX is a CBOR map and behind it a
- * footer of twelve bytes, the last ones of the file, from which a reader finds the
- * block:
+ * The payload of a block of type CPTI_LOG_BLOCK_INDEX is a CBOR map and a footer of
+ * twelve bytes. The footer is the end of the file and leads a reader to the block:
  *
  *      map       0 => offset of the block in the file
  *                1 => [ service ... ]   2 => [ key ... ]
  *                3 => [ row ... ]
  *      row       [ bytes between the block before and this one, bytes of the block,
  *                  records, CRC-32C of its payload, earliest start, latest - earliest,
- *                  least latency, largest - least, services, keys ]
+ *                  smallest latency, largest - smallest, services, keys ]
  *      footer    bytes of the payload, little-endian (4) | "cptindex"
  *
  * Private to wire/.
@@ -38,7 +37,7 @@ enum {
     CPTI_LOG_INDEX_BLOCKS = 3
 };
 
-/* Names that have a bit each, in memory of the index. */
+/* Names with a bit each; the index owns them. */
 struct cpti_log_names {
     struct cpt_bytes all[CPT_LOG_INDEX_NAMES_MAX];
     size_t count;
@@ -56,7 +55,7 @@ struct cpt_log_index {
 /* log_index.c: the bit of @name; 0 if it has none. */
 uint64_t cpti_log_names_bit(const struct cpti_log_names *names, struct cpt_bytes name);
 
-/* log_index.c: adds @name, for which there is room. CPT_OK or CPT_NO_MEMORY. */
+/* log_index.c: adds a copy of @name; there must be room. CPT_OK or CPT_NO_MEMORY. */
 cpt_status cpti_log_names_add(const struct cpt_alloc *alloc,
                               struct cpti_log_names *names, struct cpt_bytes name);
 

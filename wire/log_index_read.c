@@ -3,10 +3,10 @@
 /*
  * log_index_read.c - the index at the end of a log, found and checked
  *
- * From behind: the footer says how long the payload is, that gives the head, and the
- * head gives the checksum. Then the map must say that it stands where it was found; its
- * blocks must lie before it, one behind the other. Everything else that it says is
- * checked when it is used: see pass_over() in log_reader.c.
+ * The index is read from the end: the footer has the length of the payload, which leads
+ * to the head, and the head has the checksum. Then the map must state the offset at
+ * which it was found; its blocks must lie before it, in ascending order. Everything
+ * else is checked when it is used: see pass_over() in log_reader.c.
  */
 #include "wire/log_index.h"
 
@@ -19,8 +19,8 @@ struct reading {
     const struct cpt_log_index_options *options;
     struct cpt_log_index *index;
     struct cpti_cbor cbor;
-    uint64_t offset; /* of the block in the input */
-    uint64_t behind; /* the block that was read last */
+    uint64_t offset; /* of the index's block in the input */
+    uint64_t behind; /* the end of the block whose row was read last */
     struct cpt_error *error;
 };
 
@@ -78,7 +78,7 @@ static cpt_status read_names(struct reading *reading, struct cpti_log_names *nam
     return status;
 }
 
-/* The numbers of a row, those added later skipped. */
+/* Reads the numbers of a row; skips those of newer versions. */
 static cpt_status read_items(struct reading *reading,
                              uint64_t items[CPTI_LOG_INDEX_ROW_ITEMS])
 {
@@ -157,8 +157,9 @@ static cpt_status read_rows(struct reading *reading)
     return status;
 }
 
-/* One key of the map with its value; *@is_placed once it says where it stands. */
-static cpt_status read_member(struct reading *reading, int *is_placed)
+/* Reads one key of the map with its value. Sets *@is_placed if that is its own
+ * offset. */
+static cpt_status read_member(struct reading *reading, bool *is_placed)
 {
     uint64_t key = 0;
     uint64_t offset = 0;
@@ -193,7 +194,7 @@ static cpt_status read_member(struct reading *reading, int *is_placed)
 static cpt_status read_map(struct reading *reading)
 {
     struct cpti_cbor_item item;
-    int is_placed = 0;
+    bool is_placed = false;
     cpt_status status = CPT_OK;
 
     if (cpti_cbor_next(&reading->cbor, &item) != CPT_OK || item.type != CPTI_CBOR_MAP) {
@@ -208,14 +209,14 @@ static cpt_status read_map(struct reading *reading)
     return status;
 }
 
-/* --- Where it is --- */
+/* --- The block --- */
 
 static uint32_t get_u32(const unsigned char *at)
 {
     return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* Bytes of the payload, from the footer; 0: there is no index. */
+/* Reads the bytes of the payload from the footer; 0: there is no index. */
 static cpt_status find_payload(const struct cpt_log_index_options *options,
                                uint32_t *payload_bytes)
 {
@@ -235,7 +236,7 @@ static cpt_status find_payload(const struct cpt_log_index_options *options,
     return status;
 }
 
-/* Whether @head is that of an index which ends the input. */
+/* Checks that @data is the head of an index that ends the input. */
 static cpt_status check_head(struct reading *reading,
                              const unsigned char data[CPTI_LOG_HEAD_BYTES],
                              uint32_t payload_bytes, struct cpti_log_head *head)
@@ -269,18 +270,18 @@ static cpt_status read_block(struct reading *reading, uint32_t payload_bytes,
             options->read_at(options->context, reading->offset + CPTI_LOG_HEAD_BYTES,
                              payload, payload_bytes);
     }
-    if (status == CPT_OK && cpt_crc32c(0, payload, payload_bytes) != head.payload_crc) {
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (cpt_crc32c(0, payload, payload_bytes) != head.payload_crc) {
         return refuse(reading, "the index has a wrong checksum");
     }
-    if (status == CPT_OK) {
-        reading->cbor =
-            (struct cpti_cbor){payload, payload_bytes - CPTI_LOG_INDEX_FOOTER_BYTES, 0};
-        status = read_map(reading);
-    }
-    return status;
+    reading->cbor =
+        (struct cpti_cbor){payload, payload_bytes - CPTI_LOG_INDEX_FOOTER_BYTES, 0};
+    return read_map(reading);
 }
 
-/* With the length checked: memory for the block, and what is in it. */
+/* Allocates the index and reads its block, whose length was checked. */
 static cpt_status read_index(const struct cpt_log_index_options *options,
                              uint32_t payload_bytes, struct cpt_log_index **index,
                              struct cpt_error *error)

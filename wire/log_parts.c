@@ -7,16 +7,16 @@
 
 #define PART_BYTES_DEFAULT (UINT64_C(1) << 20)
 
-/* The chain of heads, and how far it has been followed. */
+/* A position in the chain of heads. */
 struct chain {
     const struct cpt_log_parts_options *options;
-    uint64_t at;           /* where a head is to be */
+    uint64_t at;           /* where a head is expected */
     uint64_t record_count; /* of the blocks before */
 };
 
-/* Goes on behind the block at hand. 0 if there is none that one can rely on: a reader
- * looks for the next head within a block that is too long for it. */
-static int follow(struct chain *chain)
+/* Moves on behind the block at the position. Returns false if there is no sound block
+ * within the limit: in a longer one a reader searches for the next head. */
+static bool follow(struct chain *chain)
 {
     const struct cpt_log_parts_options *options = chain->options;
     unsigned char data[CPTI_LOG_HEAD_BYTES];
@@ -27,24 +27,24 @@ static int follow(struct chain *chain)
         options->read_at(options->context, chain->at, data, sizeof data) != CPT_OK ||
         !cpti_log_head_read(&head, data) ||
         head.payload_bytes > options->block_bytes_max) {
-        return 0;
+        return false;
     }
     chain->at += CPTI_LOG_HEAD_BYTES + (uint64_t)head.payload_bytes;
     if (head.type == CPTI_LOG_BLOCK_RECORDS || head.type == CPTI_LOG_BLOCK_ZSTD) {
         chain->record_count += head.record_count;
     }
-    return 1;
+    return true;
 }
 
-/* Whether a head is where the chain has come to. */
-static int is_head(const struct chain *chain)
+/* Whether a sound block is at the position. */
+static bool is_head(const struct chain *chain)
 {
     struct chain ahead = *chain;
 
     return follow(&ahead);
 }
 
-/* Where part @number should begin if all were alike. */
+/* Where part @number would begin if all parts had the same length. */
 static uint64_t wanted_offset(const struct cpt_log_parts_options *options,
                               size_t number)
 {

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * log_reader.c - records out of a path log, also out of a damaged one
+ * log_reader.c - reads records from a path log, even from a damaged one
  *
- * The reader keeps a window on the input, which begins with the block at hand:
+ * The reader keeps a window on the input, which begins with the current block:
  *
  *      input   ....[ head | record record record ][ head | ...
  *      window      ^start              ^at         ^block_end    ^end
  *
- * It is in one of three states. *Between* blocks, a head must come next. *Inside* a
- * sound block, records are given out one after the other. *Lost*, after damage was
- * reported, it looks for the next head (magic and checksum) byte by byte, and skips
- * what lies before.
+ * It is in one of three states. *Between* blocks, it expects a head. *Inside* a sound
+ * block, it returns one record after the other. *Lost*, after it has reported damage,
+ * it searches for the next head (magic and checksum) byte by byte and skips the bytes
+ * before.
  *
- * Where it looks matters. If a head is sound but the payload is not, and right behind
- * the payload there is a head again or the end, the damage lies within: the block is
- * skipped as a whole, so that nothing inside of it can pass for a block (an attribute
- * may hold any bytes). Otherwise the block was cut short, by a writer that was killed
- * and begun again, and the next one may begin anywhere inside.
+ * Where it searches matters. If the head of a block is sound but its payload is not,
+ * and another head or the end of the input follows the payload, then the damage lies
+ * inside: the whole block is skipped, so that no bytes inside can be taken for a block
+ * (an attribute may hold any bytes). Otherwise a killed writer left the block
+ * incomplete and another went on, and the next block may begin anywhere inside.
  *
- * A block that the input ends in is an *incomplete tail*, which is how a log looks
- * while it is written, unless a head lies inside of it.
+ * If the input ends within a block, the block is an *incomplete tail*, as in a log that
+ * is being written, unless a head lies inside it.
  *
- * Memory: the window grows with what was read, by doubling, up to one block. Cost: each
- * byte is looked at once for the checksum and once for the records; when lost, once
+ * Memory: the window grows with the bytes read, by doubling, up to one block. Cost:
+ * each byte is read once for the checksum and once for the records; when lost, once
  * more.
  */
 #include "wire/cbor_pull.h"
@@ -34,10 +34,10 @@
 #include <assert.h>
 #include <string.h>
 
-/* The window grows by at least so much. */
+/* The window grows by at least this. */
 enum { READ_BYTES = 64 * 1024 };
 
-/* Heads within a refused block whose payloads are checked. */
+/* The most heads within a refused block whose payloads are checked. */
 enum { REFUSED_WITHIN_MAX = 16 };
 
 enum state { STATE_BETWEEN, STATE_INSIDE, STATE_LOST, STATE_END };
@@ -47,29 +47,29 @@ struct cpt_log_reader {
     enum state state;
     unsigned char *window;
     size_t capacity;
-    size_t start;          /* of the window: where the block at hand begins */
-    size_t end;            /* of what was read into it */
-    int is_at_end;         /* the input has ended */
-    uint64_t start_offset; /* of the input, at start */
+    size_t start;          /* in the window: where the current block begins */
+    size_t end;            /* of the bytes read into it */
+    bool is_at_end;        /* the input has ended */
+    uint64_t start_offset; /* of start in the input */
     /* Inside a block. */
-    size_t block_bytes; /* of the window */
-    size_t at;          /* the next record: of the window, or of what was unpacked */
-    size_t block_end;   /* behind the last one */
-    int is_packed;      /* the records are in `unpacked` */
+    size_t block_bytes; /* the whole block, in the window */
+    size_t at;          /* of the next record, in the window or in `unpacked` */
+    size_t block_end;   /* behind the last record */
+    bool is_packed;     /* the records are in `unpacked` */
     unsigned char *unpacked;
     size_t unpacked_capacity;
-    uint64_t records_left;  /* as its head says; may be wrong */
-    uint64_t record_offset; /* of the record given out last */
+    uint64_t records_left;  /* by the head of the block; may be wrong */
+    uint64_t record_offset; /* of the record returned last */
     struct cpt_bytes bytes; /* of that record, in the window */
     struct cpti_log_attributes attributes;
     struct cpt_log_counts counts;
-    /* Of refused blocks that may lie in each other: how far the outermost reaches, and
-     * how many heads within it claimed a payload that was wrong. */
+    /* Refused blocks may be nested: the end of the outermost, and the count of heads
+     * within it whose payload was wrong. */
     uint64_t refused_end;
     unsigned refused_count;
     /* With an index. */
-    size_t index_at;  /* the first block of the index not behind us */
-    int reads_little; /* no more than is asked for: most likely we go elsewhere */
+    size_t index_at;   /* its first block that is not behind the position */
+    bool reads_little; /* only what is needed: the reader will probably seek next */
 };
 
 struct cpt_log_reader *cpt_log_reader_new(const struct cpt_log_reader_options *options,
@@ -137,7 +137,7 @@ static size_t window_bytes(const struct cpt_log_reader *reader)
     return reader->end - reader->start;
 }
 
-/* Moves the start of the window @bytes on. */
+/* Moves the start of the window forward by @bytes. */
 static void drop(struct cpt_log_reader *reader, size_t bytes)
 {
     assert(bytes <= window_bytes(reader));
@@ -145,7 +145,7 @@ static void drop(struct cpt_log_reader *reader, size_t bytes)
     reader->start_offset += bytes;
 }
 
-/* Room for at least one byte more behind the end. */
+/* Makes room for at least one more byte behind the end. */
 static cpt_status make_room(struct cpt_log_reader *reader)
 {
     if (reader->end < reader->capacity) {
@@ -193,8 +193,8 @@ static cpt_status fill(struct cpt_log_reader *reader, size_t bytes,
     return CPT_OK;
 }
 
-/* Where the next sound head begins, from @from on; the end of where one could if none.
- */
+/* The position of the next sound head from @from on; if there is none, the first
+ * position that is too close to the end for a head. */
 static size_t find_head(const struct cpt_log_reader *reader, size_t from)
 {
     while (from + CPTI_LOG_HEAD_BYTES <= reader->end) {
@@ -217,7 +217,7 @@ static size_t find_head(const struct cpt_log_reader *reader, size_t from)
 
 /* --- Blocks --- */
 
-/* Reports damage at the start of the window, of which @bytes are surely lost. */
+/* Counts damage at the start of the window, where @bytes are certainly lost. */
 static cpt_status lose(struct cpt_log_reader *reader, size_t bytes,
                        uint64_t record_count)
 {
@@ -229,19 +229,20 @@ static cpt_status lose(struct cpt_log_reader *reader, size_t bytes,
     return CPT_CORRUPT;
 }
 
-/* Whether the @bytes of a block at the start of the window are followed by another. */
-static int is_followed(const struct cpt_log_reader *reader, size_t bytes)
+/* Whether the block of @bytes at the start of the window is followed by another head or
+ * by the end of the input. */
+static bool is_followed(const struct cpt_log_reader *reader, size_t bytes)
 {
     struct cpti_log_head head;
 
     if (reader->is_at_end && window_bytes(reader) == bytes) {
-        return 1;
+        return true;
     }
     return window_bytes(reader) >= bytes + CPTI_LOG_HEAD_BYTES &&
            cpti_log_head_read(&head, reader->window + reader->start + bytes);
 }
 
-/* The block is not there as a whole, and the input has ended. */
+/* Handles an incomplete block at the end of the input. */
 static cpt_status open_tail(struct cpt_log_reader *reader,
                             const struct cpti_log_head *head, struct cpt_error *error)
 {
@@ -263,13 +264,13 @@ static cpt_status open_tail(struct cpt_log_reader *reader,
 }
 
 /*
- * Whether to look for a head within the refused block at hand. Each one that is found
- * there costs a checksum of all that it claims; of heads within heads a hostile file
- * has as many as bytes, so after some we give up the whole block. A sound block in
- * between does not begin the count anew: whoever writes such heads could write those,
+ * Whether to search for a head within the current refused block. Each head found there
+ * costs a checksum over the payload that it claims. A hostile file can have nearly as
+ * many nested heads as bytes, so after REFUSED_WITHIN_MAX the whole block is skipped. A
+ * sound block in between does not reset the count: a hostile file could have those,
  * too.
  */
-static int is_worth_a_search(struct cpt_log_reader *reader, size_t block_bytes)
+static bool is_worth_a_search(struct cpt_log_reader *reader, size_t block_bytes)
 {
     const uint64_t end = reader->start_offset + block_bytes;
 
@@ -282,21 +283,20 @@ static int is_worth_a_search(struct cpt_log_reader *reader, size_t block_bytes)
     return reader->refused_count++ < REFUSED_WITHIN_MAX;
 }
 
-/* The block is there, but its payload is not what its head says. */
+/* Handles a block whose payload does not match the checksum of its head. */
 static cpt_status refuse_payload(struct cpt_log_reader *reader,
                                  const struct cpti_log_head *head,
                                  struct cpt_error *error)
 {
     const size_t block_bytes = CPTI_LOG_HEAD_BYTES + (size_t)head->payload_bytes;
     const cpt_status status = fill(reader, block_bytes + CPTI_LOG_HEAD_BYTES, error);
-    int is_whole = is_followed(reader, block_bytes);
+    bool is_whole = false;
 
     if (status != CPT_OK) {
         return status;
     }
-    if (!is_whole && !is_worth_a_search(reader, block_bytes)) {
-        is_whole = 1;
-    }
+    is_whole =
+        is_followed(reader, block_bytes) || !is_worth_a_search(reader, block_bytes);
     cpt_error_set(error, CPT_CORRUPT, reader->start_offset,
                   "a block of %zu bytes with %u records has a wrong checksum",
                   block_bytes, (unsigned)head->record_count);
@@ -307,7 +307,7 @@ static cpt_status refuse_payload(struct cpt_log_reader *reader,
     return CPT_CORRUPT;
 }
 
-/* The records of a compressed block. */
+/* Decompresses the current block and goes to its first record. */
 static cpt_status enter_packed(struct cpt_log_reader *reader,
                                const struct cpti_log_head *head,
                                struct cpt_error *error)
@@ -339,13 +339,13 @@ static cpt_status enter_packed(struct cpt_log_reader *reader,
     reader->counts.blocks++;
     reader->state = STATE_INSIDE;
     reader->block_bytes = block_bytes;
-    reader->is_packed = 1;
+    reader->is_packed = true;
     reader->at = 0;
     reader->records_left = head->record_count;
     return CPT_OK;
 }
 
-/* What to do with a block that is there and sound. */
+/* Goes to the first record of a sound block, or skips the block. */
 static cpt_status enter(struct cpt_log_reader *reader, const struct cpti_log_head *head,
                         struct cpt_error *error)
 {
@@ -371,14 +371,14 @@ static cpt_status enter(struct cpt_log_reader *reader, const struct cpti_log_hea
     reader->counts.blocks++;
     reader->state = STATE_INSIDE;
     reader->block_bytes = block_bytes;
-    reader->is_packed = 0;
+    reader->is_packed = false;
     reader->at = CPTI_LOG_HEAD_BYTES;
     reader->block_end = block_bytes;
     reader->records_left = head->record_count;
     return CPT_OK;
 }
 
-/* The block whose sound head is at the start of the window. */
+/* Opens the block whose sound head is at the start of the window. */
 static cpt_status open_block(struct cpt_log_reader *reader,
                              const struct cpti_log_head *head, struct cpt_error *error)
 {
@@ -392,7 +392,7 @@ static cpt_status open_block(struct cpt_log_reader *reader,
         lose(reader, CPTI_LOG_HEAD_BYTES, head->record_count);
         return CPT_LIMIT;
     }
-    status = fill(reader, block_bytes, error); /* no more: somebody may be writing it */
+    status = fill(reader, block_bytes, error); /* no more: a writer may be at work */
     if (status != CPT_OK) {
         return status;
     }
@@ -406,7 +406,7 @@ static cpt_status open_block(struct cpt_log_reader *reader,
     return enter(reader, head, error);
 }
 
-/* What is left of the input is shorter than a head. */
+/* Ends an input whose rest is shorter than a head. */
 static cpt_status end_input(struct cpt_log_reader *reader, struct cpt_error *error)
 {
     const size_t left_bytes = window_bytes(reader);
@@ -438,7 +438,7 @@ static cpt_status end_input(struct cpt_log_reader *reader, struct cpt_error *err
 
 /* --- With an index --- */
 
-/* What the index says of the block that begins here, if that is not wanted. */
+/* The index entry of the block that begins here, if that block is not wanted. */
 static const struct cpt_log_index_block *unwanted_block(struct cpt_log_reader *reader)
 {
     const struct cpt_log_index *index = reader->options.index;
@@ -462,7 +462,7 @@ static const struct cpt_log_index_block *unwanted_block(struct cpt_log_reader *r
     return NULL;
 }
 
-/* Goes behind @block, which begins at the window. */
+/* Moves behind @block, which begins at the start of the window. */
 static cpt_status go_behind(struct cpt_log_reader *reader,
                             const struct cpt_log_index_block *block,
                             struct cpt_error *error)
@@ -480,7 +480,7 @@ static cpt_status go_behind(struct cpt_log_reader *reader,
         }
         reader->start = reader->end = 0;
         reader->start_offset = behind;
-        reader->is_at_end = 0;
+        reader->is_at_end = false;
     }
     reader->counts.passed_blocks++;
     reader->counts.passed_records += block->record_count;
@@ -488,8 +488,8 @@ static cpt_status go_behind(struct cpt_log_reader *reader,
 }
 
 /*
- * Passes over the blocks from here on that the index says are not wanted, each only if
- * its head is the one that the index was made from.
+ * Passes over the unwanted blocks from here on, each only if its head matches the index
+ * entry.
  */
 static cpt_status pass_over(struct cpt_log_reader *reader, struct cpt_error *error)
 {
@@ -500,9 +500,9 @@ static cpt_status pass_over(struct cpt_log_reader *reader, struct cpt_error *err
            (block = unwanted_block(reader)) != NULL) {
         struct cpti_log_head head;
 
-        reader->reads_little = 1;
+        reader->reads_little = true;
         status = fill(reader, CPTI_LOG_HEAD_BYTES, error);
-        reader->reads_little = 0;
+        reader->reads_little = false;
         if (status != CPT_OK) {
             return status;
         }
@@ -519,14 +519,14 @@ static cpt_status pass_over(struct cpt_log_reader *reader, struct cpt_error *err
     return status;
 }
 
-/* A head must come next. */
+/* Reads the next head, which must begin here. */
 static cpt_status read_between(struct cpt_log_reader *reader, struct cpt_error *error)
 {
     struct cpti_log_head head;
     cpt_status status = pass_over(reader, error);
 
     if (reader->start_offset >= reader->options.end_offset) {
-        reader->state = STATE_END; /* what is here belongs to somebody else */
+        reader->state = STATE_END; /* the rest is another reader's part */
         return CPT_END;
     }
     if (status == CPT_OK) {
@@ -545,7 +545,7 @@ static cpt_status read_between(struct cpt_log_reader *reader, struct cpt_error *
     return open_block(reader, &head, error);
 }
 
-/* Looks for the next head. */
+/* Searches for the next head. */
 static cpt_status read_lost(struct cpt_log_reader *reader, struct cpt_error *error)
 {
     cpt_status status = CPT_OK;
@@ -567,7 +567,7 @@ static cpt_status read_lost(struct cpt_log_reader *reader, struct cpt_error *err
             return CPT_OK;
         }
     }
-    /* The last bytes may be the beginning of a head that is not complete. */
+    /* The last bytes may be the beginning of an incomplete head. */
     for (; window_bytes(reader) != 0; drop(reader, 1)) {
         if (reader->window[reader->start] == (unsigned char)CPTI_LOG_MAGIC[0]) {
             break;
@@ -579,13 +579,13 @@ static cpt_status read_lost(struct cpt_log_reader *reader, struct cpt_error *err
 
 /* --- Records --- */
 
-/* Where the records of the block at hand are. */
+/* The memory with the records of the current block. */
 static const unsigned char *inside(const struct cpt_log_reader *reader)
 {
     return reader->is_packed ? reader->unpacked : reader->window + reader->start;
 }
 
-/* The rest of the block, from the record at hand on, is lost. */
+/* Skips the rest of the block, from the current record on. */
 static cpt_status lose_rest(struct cpt_log_reader *reader)
 {
     reader->counts.skipped_records +=
@@ -599,7 +599,7 @@ static cpt_status lose_rest(struct cpt_log_reader *reader)
 static cpt_status read_record(struct cpt_log_reader *reader, struct cpt_bytes data,
                               struct cpt_record *record, struct cpt_error *error)
 {
-    /* of a compressed block there is only its own place to tell */
+    /* errors in a compressed block have the offset of the block */
     const size_t data_at =
         reader->is_packed ? 0
                           : (size_t)((const unsigned char *)data.data - inside(reader));
@@ -619,7 +619,7 @@ cpt_status cpt_log_reader_decode(struct cpt_log_reader *reader, struct cpt_bytes
     return cpti_record_read(record, data, 0, &reader->attributes, error);
 }
 
-/* The next record of the block at hand; CPT_END behind the last. */
+/* Reads the next record of the current block; CPT_END behind the last. */
 static cpt_status read_inside(struct cpt_log_reader *reader, struct cpt_record *record,
                               struct cpt_error *error)
 {

@@ -3,10 +3,9 @@
 /*
  * log_record.c - one record of the path log to CBOR and back
  *
- * A record is a map with small numbers as keys, in ascending order when we write it, in
- * any order when we read it. What is zero is not written. The path is a byte string,
- * the message of metadata.proto, so that who selects records by the rest need not look
- * at it.
+ * A record is a map with small numbers as keys: written in ascending order, read in any
+ * order. Zero values are not written. The path is a byte string, the message of
+ * metadata.proto, so that a selection by the other fields need not decode it.
  */
 #include "wire/cbor_pull.h"
 #include "wire/cbor_put.h"
@@ -39,7 +38,7 @@ static void put_value(struct cpti_put *put, const struct cpt_attribute *attribut
         cpti_put_real(put, attribute->value.real);
         break;
     case CPT_ATTRIBUTE_BOOL:
-        cpti_put_bool(put, attribute->value.is_true);
+        cpti_put_bool(put, attribute->value.is_true != 0);
         break;
     default:
         assert(attribute->type == CPT_ATTRIBUTE_TEXT);
@@ -86,7 +85,7 @@ static void put_bytes(struct cpti_put *put, unsigned key, const void *data,
     }
 }
 
-/* How many keys the functions above will write. */
+/* The count of keys that the functions above write. */
 static size_t count_keys(const struct cpt_record *record, struct cpt_bytes path)
 {
     return 1U + (record->start_unix_ns != 0) + (record->service.bytes != 0) +
@@ -122,7 +121,7 @@ static void put_record(struct cpti_put *put, const struct cpt_record *record,
     put_bytes(put, CPTI_LOG_KEY_PATH, path.data, path.bytes);
 }
 
-/* What must be true of a record, written or read. */
+/* Checks a record that is written or was read. */
 static cpt_status check_record(const struct cpt_record *record, cpt_status status,
                                uint64_t offset, struct cpt_error *error)
 {
@@ -138,7 +137,7 @@ static cpt_status check_record(const struct cpt_record *record, cpt_status statu
     return CPT_OK;
 }
 
-/* The bytes of its path, which the caller frees if *@owned is set. */
+/* Sets @path to the bytes of the record's path; the caller frees *@owned. */
 static cpt_status path_bytes(const struct cpt_record *record,
                              const struct cpt_alloc *alloc, struct cpt_bytes *path,
                              unsigned char **owned)
@@ -216,13 +215,13 @@ static cpt_status next(struct reading *reading, struct cpti_cbor_item *item)
                : refuse(reading, "is no CBOR of definite length");
 }
 
-static int is_string(const struct cpti_cbor_item *item)
+static bool is_string(const struct cpti_cbor_item *item)
 {
     return item->type == CPTI_CBOR_TEXT || item->type == CPTI_CBOR_BYTES;
 }
 
-/* Whether @item is a value that an attribute can have. */
-static int is_value(const struct cpti_cbor_item *item)
+/* Whether @item can be the value of an attribute. */
+static bool is_value(const struct cpti_cbor_item *item)
 {
     switch (item->type) {
     case CPTI_CBOR_UNSIGNED:
@@ -232,9 +231,9 @@ static int is_value(const struct cpti_cbor_item *item)
     case CPTI_CBOR_BYTES:
     case CPTI_CBOR_FLOAT:
     case CPTI_CBOR_BOOL:
-        return 1;
+        return true;
     default:
-        return 0;
+        return false;
     }
 }
 
@@ -265,8 +264,8 @@ static void set_value(struct cpt_attribute *attribute,
     }
 }
 
-/* Room for one attribute more, in *@attribute; it is filled in where it stands, as a
- * copy would wait for its parts to be written. */
+/* Makes room for one more attribute and sets *@attribute to it. The caller fills it in
+ * place: a copy would stall on the stores just made to it. */
 static cpt_status next_attribute(struct reading *reading,
                                  struct cpt_attribute **attribute)
 {
@@ -292,8 +291,16 @@ static cpt_status next_attribute(struct reading *reading,
     return CPT_OK;
 }
 
-/* One key and its value. A value of a type that is not known, or a number too large
- * for us, is skipped. */
+/* Skips the items inside @item. */
+static cpt_status skip(struct reading *reading, const struct cpti_cbor_item *item)
+{
+    return cpti_cbor_skip_inside(&reading->cbor, item) == CPT_OK
+               ? CPT_OK
+               : refuse(reading, "is no CBOR of definite length");
+}
+
+/* Reads one key and its value. Skips a value of an unknown type or too large a
+ * number. */
 static cpt_status read_attribute(struct reading *reading)
 {
     struct cpt_attribute *attribute = NULL;
@@ -301,28 +308,28 @@ static cpt_status read_attribute(struct reading *reading)
     cpt_status status = next(reading, &item);
     struct cpt_bytes key;
 
-    if (status == CPT_OK && !is_string(&item)) {
-        status = refuse(reading, "has an attribute whose key is no text");
+    if (status != CPT_OK) {
+        return status;
+    }
+    if (!is_string(&item)) {
+        return refuse(reading, "has an attribute whose key is no text");
     }
     key = item.text;
-    if (status == CPT_OK) {
-        status = next(reading, &item);
-    }
+    status = next(reading, &item);
     if (status != CPT_OK) {
         return status;
     }
     if (!is_value(&item)) {
-        return cpti_cbor_skip_inside(&reading->cbor, &item) == CPT_OK
-                   ? CPT_OK
-                   : refuse(reading, "is no CBOR of definite length");
+        return skip(reading, &item);
     }
     status = next_attribute(reading, &attribute);
-    if (status == CPT_OK) {
-        attribute->key = key;
-        set_value(attribute, &item);
-        reading->record->attribute_count++;
+    if (status != CPT_OK) {
+        return status;
     }
-    return status;
+    attribute->key = key;
+    set_value(attribute, &item);
+    reading->record->attribute_count++;
+    return CPT_OK;
 }
 
 static cpt_status read_attributes(struct reading *reading,
@@ -373,7 +380,7 @@ static cpt_status take_probability(struct reading *reading,
     reading->record->probability = item->real;
     return item->type == CPTI_CBOR_FLOAT
                ? CPT_OK
-               : refuse(reading, "has a probability that is none");
+               : refuse(reading, "has a probability that is no float");
 }
 
 static cpt_status take_flags(struct reading *reading, const struct cpti_cbor_item *item)
@@ -385,10 +392,10 @@ static cpt_status take_flags(struct reading *reading, const struct cpti_cbor_ite
     reading->record->is_background = (item->number & CPTI_LOG_FLAG_BACKGROUND) != 0;
     return item->type == CPTI_CBOR_UNSIGNED
                ? CPT_OK
-               : refuse(reading, "has flags that are none");
+               : refuse(reading, "has flags that are no number");
 }
 
-/* The value of a key that we know, or CPT_END. */
+/* Reads the value of a known key; CPT_END for any other key. */
 static cpt_status read_value(struct reading *reading, uint64_t key,
                              const struct cpti_cbor_item *item)
 {
@@ -431,15 +438,15 @@ static cpt_status read_value(struct reading *reading, uint64_t key,
     }
 }
 
-/* One key and its value. */
+/* Reads one key and its value. */
 static cpt_status read_pair(struct reading *reading)
 {
     struct cpti_cbor_item key;
     struct cpti_cbor_item value;
     cpt_status status = next(reading, &key);
 
-    if (status == CPT_OK && cpti_cbor_skip_inside(&reading->cbor, &key) != CPT_OK) {
-        status = refuse(reading, "is no CBOR of definite length");
+    if (status == CPT_OK) {
+        status = skip(reading, &key);
     }
     if (status == CPT_OK) {
         status = next(reading, &value);
@@ -449,12 +456,7 @@ static cpt_status read_pair(struct reading *reading)
     }
     status = key.type == CPTI_CBOR_UNSIGNED ? read_value(reading, key.number, &value)
                                             : CPT_END;
-    if (status == CPT_END) {
-        status = cpti_cbor_skip_inside(&reading->cbor, &value) == CPT_OK
-                     ? CPT_OK
-                     : refuse(reading, "is no CBOR of definite length");
-    }
-    return status;
+    return status == CPT_END ? skip(reading, &value) : status;
 }
 
 static cpt_status check_version(const struct reading *reading)
@@ -487,18 +489,22 @@ cpt_status cpti_record_read(struct cpt_record *record, struct cpt_bytes data,
 
     memset(record, 0, sizeof *record);
     status = next(&reading, &map);
-    if (status == CPT_OK && map.type != CPTI_CBOR_MAP) {
-        status = refuse(&reading, "is no map");
+    if (status != CPT_OK) {
+        return status;
     }
-    for (uint64_t i = 0; status == CPT_OK && i < map.number; i++) {
+    if (map.type != CPTI_CBOR_MAP) {
+        return refuse(&reading, "is no map");
+    }
+    for (uint64_t i = 0; i < map.number; i++) {
         status = read_pair(&reading);
+        if (status != CPT_OK) {
+            return status;
+        }
     }
-    if (status == CPT_OK && reading.cbor.at != reading.cbor.bytes) {
-        status = refuse(&reading, "has bytes behind its map");
+    if (reading.cbor.at != reading.cbor.bytes) {
+        return refuse(&reading, "has bytes behind its map");
     }
-    if (status == CPT_OK) {
-        status = check_version(&reading);
-    }
+    status = check_version(&reading);
     return status == CPT_OK ? check_record(record, CPT_CORRUPT, offset, error) : status;
 }
 

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * log_shape.c - known shapes, and the times of a path of one of them
+ * log_shape.c - known shapes, and the times of paths with a known shape
  *
- * The fields of metadata.proto stand in their order when we write them, so the bytes
- * from the first name to the last column of the frames are one piece, the shape. Two
- * paths with the same piece have the same frames, and if one of them was accepted, so
- * are the frames of the other. A shape is found by comparing with the one found last,
- * else by a hash, and then it is compared byte for byte: a collision costs time, never
- * truth.
+ * The encoder writes the fields of metadata.proto in their order, so the bytes from the
+ * first name to the last column of the frames are one piece, the shape. Two paths with
+ * the same shape have the same frames; if one of them was accepted, the frames of the
+ * other are valid. A shape is compared with the one found last, else looked up by a
+ * hash and then compared byte for byte: a collision costs time and nothing else.
  *
- * What comes behind, segments and labels, is read and checked here by the same rules as
- * in metadata_path.c, two columns at a time, and nothing is stored but the sum of each
- * frame. Whatever is not plain (a field twice, out of order or not packed, a number of
- * ten bytes, a sum that does not fit) ends the attempt, and the slow way decides.
+ * The fields behind the shape, segments and labels, are read and checked here by the
+ * same rules as in metadata_path.c, two columns at a time; only the sum of each frame
+ * is stored. Any unusual form (a field twice, out of order or not packed, a number of
+ * ten bytes, a sum that does not match) ends the attempt, and the caller decodes the
+ * path.
  *
- * A shape is kept when it comes for the second time: logs whose records are all
- * different would only be copied here.
+ * A shape is kept when it occurs for the second time; otherwise a log whose records all
+ * differ would only be copied here.
  *
- * Cost: a comparison of the shape, some ten steps of the processor for each segment.
+ * Cost: a comparison of the shape, and about ten instructions for each segment.
  */
 #include "wire/cpt_log_shape.h"
 
 #include "wire/cpt_metadata.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum {
@@ -59,11 +60,11 @@ struct cpt_log_shapes {
     const struct cpt_alloc *alloc;
     struct shape shapes[CPT_LOG_SHAPES_MAX];
     size_t count;
-    size_t bytes;               /* of all */
+    size_t bytes;               /* of all shapes */
     uint64_t first;             /* the number of shapes[0] */
-    size_t last;                /* found last */
+    size_t last;                /* index of the shape found last */
     uint16_t slots[SLOT_COUNT]; /* hash -> index + 1; 0: free */
-    uint32_t once[SLOT_COUNT];  /* of shapes that were met once */
+    uint32_t once[SLOT_COUNT];  /* marks of shapes that occurred once */
     uint64_t *self_ns;          /* scratch, for the shape with the most frames */
     size_t self_capacity;
 };
@@ -80,7 +81,7 @@ struct cpt_log_shapes *cpt_log_shapes_new(const struct cpt_alloc *alloc)
     return shapes;
 }
 
-/* Forgets all shapes; their numbers do not come again. */
+/* Forgets all shapes; their numbers are not reused. */
 static void forget(struct cpt_log_shapes *shapes)
 {
     for (size_t i = 0; i < shapes->count; i++) {
@@ -119,8 +120,8 @@ static inline uint64_t load(const unsigned char *at)
     return word;
 }
 
-/* A number of at most nine bytes; 0 if there is none. */
-static int take_number(struct span *span, uint64_t *number)
+/* Takes a number of at most nine bytes; false if there is none. */
+static bool take_number(struct span *span, uint64_t *number)
 {
     uint64_t value = 0;
 
@@ -130,21 +131,21 @@ static int take_number(struct span *span, uint64_t *number)
         value |= (uint64_t)(byte & 0x7fU) << shift;
         if (byte < 0x80) {
             *number = value;
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
-/* The same of at most eight bytes where that many can be read, without a branch on how
- * many it has: groups of seven bits are moved together two by two. */
-static inline int take_number_fast(struct span *span, uint64_t *number)
+/* The same for at most eight bytes, all of which can be read, without a branch on the
+ * length: groups of seven bits are joined two by two. */
+static inline bool take_number_fast(struct span *span, uint64_t *number)
 {
     uint64_t word = load(span->at);
     const uint64_t ends = ~word & UINT64_C(0x8080808080808080);
 
     if (ends == 0) {
-        return 0;
+        return false;
     }
     word &= ends ^ (ends - 1); /* up to the last byte's high bit */
     word = (word & UINT64_C(0x007f007f007f007f)) |
@@ -154,7 +155,7 @@ static inline int take_number_fast(struct span *span, uint64_t *number)
     *number =
         (word & UINT64_C(0x0fffffff)) | (word & UINT64_C(0x0fffffff00000000)) >> 4;
     span->at += ((unsigned)__builtin_ctzll(ends) + 1) / 8;
-    return 1;
+    return true;
 }
 
 static uint64_t hash_of(const struct span *span)
@@ -175,16 +176,16 @@ static uint64_t hash_of(const struct span *span)
 
 /* --- Fields --- */
 
-/* The path's bytes, taken apart. */
+/* The fields of a path's bytes. */
 struct parts {
-    struct span rest;  /* from the first field that is not taken yet */
+    struct span rest;  /* from the first field that was not taken yet */
     struct span shape; /* its bytes */
-    struct span columns[LABEL_VALUE_TAG + 1]; /* by tag; those of frames are not used */
+    struct span columns[LABEL_VALUE_TAG + 1]; /* by tag; without those of frames */
     uint64_t sum_ns;
     size_t name_count;
 };
 
-/* The tag of the next field; 0 at the end, or if it is unusual. Takes nothing. */
+/* The tag of the next field, which is not taken; 0 at the end or if it is unusual. */
 static unsigned next_tag(const struct span *rest)
 {
     const ptrdiff_t bytes = rest->end - rest->at;
@@ -195,26 +196,26 @@ static unsigned next_tag(const struct span *rest)
     return bytes >= 2 ? rest->at[0] / 8U : 0;
 }
 
-/* A field of bytes, whose tag has been looked at. */
-static int take_bytes(struct span *rest, struct span *field)
+/* Takes a field of bytes, whose tag was read. */
+static bool take_bytes(struct span *rest, struct span *field)
 {
     const unsigned tag_bytes = rest->at[0] >= 0x80 ? 2 : 1;
     uint64_t bytes = 0;
 
     if (rest->at[0] % 8 != 2) {
-        return 0;
+        return false;
     }
     rest->at += tag_bytes;
     if (!take_number(rest, &bytes) || bytes > (uint64_t)(rest->end - rest->at)) {
-        return 0;
+        return false;
     }
     *field = (struct span){rest->at, rest->at + bytes};
     rest->at += bytes;
-    return 1;
+    return true;
 }
 
-/* Takes what stands before the names: version, sum and the like. */
-static int take_head(struct parts *parts)
+/* Takes the fields before the names: version, sum and others. */
+static bool take_head(struct parts *parts)
 {
     uint64_t numbers[NAME_TAG] = {0};
     unsigned last = 0;
@@ -222,11 +223,11 @@ static int take_head(struct parts *parts)
     for (unsigned tag = next_tag(&parts->rest); tag != 0 && tag < NAME_TAG;
          tag = next_tag(&parts->rest)) {
         if (tag <= last || parts->rest.at[0] % 8 != 0) {
-            return 0;
+            return false;
         }
         parts->rest.at++;
         if (!take_number(&parts->rest, &numbers[tag])) {
-            return 0;
+            return false;
         }
         last = tag;
     }
@@ -234,8 +235,8 @@ static int take_head(struct parts *parts)
     return numbers[VERSION_TAG] == CPT_METADATA_VERSION;
 }
 
-/* Takes names and frames; the bytes of all of them are the shape. */
-static int take_shape(struct parts *parts)
+/* Takes names and frames; their bytes are the shape. */
+static bool take_shape(struct parts *parts)
 {
     struct span field;
     unsigned last = NAME_TAG;
@@ -245,17 +246,17 @@ static int take_shape(struct parts *parts)
          tag = next_tag(&parts->rest)) {
         if (tag < last || (tag == last && tag != NAME_TAG) ||
             !take_bytes(&parts->rest, &field)) {
-            return 0;
+            return false;
         }
         parts->name_count += tag == NAME_TAG;
         last = tag;
     }
     parts->shape.end = parts->rest.at;
-    return 1;
+    return true;
 }
 
-/* Takes all that is left: columns of segments and of labels. */
-static int take_columns(struct parts *parts)
+/* Takes the rest: columns of segments and of labels. */
+static bool take_columns(struct parts *parts)
 {
     unsigned last = LAST_FRAME_TAG;
 
@@ -264,11 +265,11 @@ static int take_columns(struct parts *parts)
 
         if (tag <= last || tag > LABEL_VALUE_TAG ||
             !take_bytes(&parts->rest, &parts->columns[tag])) {
-            return 0;
+            return false;
         }
         last = tag;
     }
-    return 1;
+    return true;
 }
 
 static struct parts parts_of(const struct cpt_record *record)
@@ -280,33 +281,33 @@ static struct parts parts_of(const struct cpt_record *record)
 
 /* --- Segments and labels --- */
 
-/* Segments that are being added up. */
+/* The sums of segments. */
 struct adding {
     uint64_t *self_ns; /* by frame */
     size_t frame_count;
     size_t count;
     uint64_t sum_ns;
-    uint64_t above; /* whose bit 63 is set if the sum ever had it set */
+    uint64_t above; /* bit 63 is set if it ever was in sum_ns */
 };
 
-static inline int add_segment(struct adding *adding, uint64_t frame,
-                              uint64_t duration_ns)
+static inline bool add_segment(struct adding *adding, uint64_t frame,
+                               uint64_t duration_ns)
 {
     if (frame >= adding->frame_count || duration_ns == 0) {
-        return 0;
+        return false;
     }
     adding->self_ns[frame] += duration_ns;
     adding->sum_ns += duration_ns;
     adding->above |= adding->sum_ns;
     adding->count++;
-    return 1;
+    return true;
 }
 
 /*
- * Adds up all segments; 0 if they are not plain. A duration has at most nine bytes,
- * that is, 63 bits, and the sum has no more: of two such numbers none overflows 64.
+ * Adds up all segments; false if they are unusual. A duration has at most nine bytes,
+ * so 63 bits, and so has the sum before it: adding them cannot overflow 64 bits.
  */
-static int add_segments(struct adding *to, struct span frames, struct span durations)
+static bool add_segments(struct adding *to, struct span frames, struct span durations)
 {
     struct adding adding = *to;
     uint64_t frame = 0;
@@ -316,13 +317,13 @@ static int add_segments(struct adding *to, struct span frames, struct span durat
         if (!take_number_fast(&frames, &frame) ||
             !take_number_fast(&durations, &duration_ns) ||
             !add_segment(&adding, frame, duration_ns)) {
-            return 0;
+            return false;
         }
     }
     while (frames.at != frames.end && durations.at != durations.end) {
         if (!take_number(&frames, &frame) || !take_number(&durations, &duration_ns) ||
             !add_segment(&adding, frame, duration_ns)) {
-            return 0;
+            return false;
         }
     }
     *to = adding;
@@ -331,21 +332,21 @@ static int add_segments(struct adding *to, struct span frames, struct span durat
 }
 
 /* Whether a column has at most @count_max numbers, each at most @value_max. */
-static int is_bounded(struct span column, size_t count_max, uint64_t value_max)
+static bool is_bounded(struct span column, size_t count_max, uint64_t value_max)
 {
     size_t count = 0;
     uint64_t value = 0;
 
     while (column.at != column.end) {
         if (!take_number(&column, &value) || value > value_max || ++count > count_max) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
-/* Whether the labels are such as cpt_metadata_decode() accepts. */
-static int labels_hold(const struct parts *parts, size_t segment_count)
+/* Whether cpt_metadata_decode() accepts the labels. */
+static bool labels_hold(const struct parts *parts, size_t segment_count)
 {
     struct span segments = parts->columns[LABEL_TAG];
     struct span keys = parts->columns[LABEL_KEY_TAG];
@@ -363,22 +364,22 @@ static int labels_hold(const struct parts *parts, size_t segment_count)
         if (!take_number(&segments, &step) || !take_number(&keys, &key) ||
             !take_number(&values, &value) ||
             (are_names.at != are_names.end && !take_number(&are_names, &is_name))) {
-            return 0;
+            return false;
         }
         segment += step;
         if (step > UINT32_MAX || segment >= segment_count || key > UINT32_MAX ||
             is_name > 1 || (is_name == 1 && value > parts->name_count) ||
             ++count > CPT_PATH_LABELS_MAX) {
-            return 0;
+            return false;
         }
     }
     return keys.at == keys.end && are_names.at == are_names.end &&
            values.at == values.end;
 }
 
-/* The times of a path with @shape, in shapes->self_ns. */
-static int sum_path(struct cpt_log_shapes *shapes, const struct shape *shape,
-                    const struct parts *parts, uint64_t latency_ns)
+/* Writes the times of a path with @shape to shapes->self_ns; false if it is unusual. */
+static bool sum_path(struct cpt_log_shapes *shapes, const struct shape *shape,
+                     const struct parts *parts, uint64_t latency_ns)
 {
     struct adding adding = {.self_ns = shapes->self_ns,
                             .frame_count = shape->frame_count};
@@ -396,13 +397,13 @@ static int sum_path(struct cpt_log_shapes *shapes, const struct shape *shape,
 
 /* --- Finding --- */
 
-static int is_shape(const struct shape *shape, const struct span *span)
+static bool is_shape(const struct shape *shape, const struct span *span)
 {
     return shape->bytes == (size_t)(span->end - span->at) &&
            memcmp(shape->data, span->at, shape->bytes) == 0;
 }
 
-/* The slot of a shape, or the first one where it could be put, or SIZE_MAX. */
+/* The slot of a shape, or the first free slot for it, or SIZE_MAX. */
 static size_t slot_of(const struct cpt_log_shapes *shapes, const struct span *span,
                       uint64_t hash)
 {
@@ -420,25 +421,25 @@ static size_t slot_of(const struct cpt_log_shapes *shapes, const struct span *sp
     return SIZE_MAX;
 }
 
-/* Whether the path goes on with the shape that was found last; takes it if so. The
- * bytes of a shape are whole fields, so what follows them is the next one. */
-static int take_last(const struct cpt_log_shapes *shapes, struct parts *parts)
+/* Takes the shape that was found last, if the path has it. The bytes of a shape are
+ * whole fields, so a field begins behind them. */
+static bool take_last(const struct cpt_log_shapes *shapes, struct parts *parts)
 {
     const struct shape *shape = &shapes->shapes[shapes->last];
     struct span rest = parts->rest;
 
     if (shapes->last >= shapes->count || shape->bytes > (size_t)(rest.end - rest.at) ||
         memcmp(shape->data, rest.at, shape->bytes) != 0) {
-        return 0;
+        return false;
     }
     rest.at += shape->bytes;
     if (next_tag(&rest) <= LAST_FRAME_TAG) {
-        return 0; /* it goes on, or something is unusual */
+        return false; /* the path's shape is longer, or unusual */
     }
     parts->shape = (struct span){parts->rest.at, rest.at};
     parts->rest = rest;
     parts->name_count = shape->name_count;
-    return 1;
+    return true;
 }
 
 cpt_status cpt_log_shapes_find(struct cpt_log_shapes *shapes,
@@ -473,17 +474,17 @@ cpt_status cpt_log_shapes_find(struct cpt_log_shapes *shapes,
 
 /* --- Keeping --- */
 
-/* Whether a shape with @hash comes for the second time, as far as is remembered. */
-static int is_second(struct cpt_log_shapes *shapes, uint64_t hash)
+/* Whether a shape with @hash occurs again, as far as the marks remember. */
+static bool is_second(struct cpt_log_shapes *shapes, uint64_t hash)
 {
     uint32_t *once = &shapes->once[hash % SLOT_COUNT];
     const uint32_t mark = (uint32_t)(hash >> 32) | 1U;
 
     if (*once == mark) {
-        return 1;
+        return true;
     }
     *once = mark;
-    return 0;
+    return false;
 }
 
 static cpt_status add_shape(struct cpt_log_shapes *shapes, const struct parts *parts,

@@ -3,10 +3,9 @@
 /*
  * log_writer.c - records put together into blocks; the layout is in log_format.h
  *
- * The block is built in one piece of memory: its head is left free in front and filled
- * in at the end, when length and checksums are known. So a block reaches the file as
- * one write, and a file whose writer was killed ends with at most one that is not
- * complete.
+ * A block is built in one piece of memory: room for its head is left in front and
+ * filled at the end, when length and checksums are known. So a block reaches the file
+ * as one write, and at most the last block of a killed writer's file is incomplete.
  */
 #include "wire/cbor_put.h"
 #include "wire/log_format.h"
@@ -15,18 +14,18 @@
 #include <assert.h>
 #include <string.h>
 
-/* So that the length of a payload fits its 32 bits. */
+/* Keeps the length of a payload within its 32 bits. */
 enum { BLOCK_BYTES_CEILING = 1 << 30 };
 
 struct cpt_log_block {
     const struct cpt_alloc *alloc;
     size_t bytes_max; /* of records; one alone may be larger */
     unsigned char *data;
-    size_t bytes; /* so far, the head included; 0 if it holds no record */
+    size_t bytes; /* so far, the head included; 0 without records */
     size_t capacity;
     size_t record_count;
-    int zstd_level;        /* 0: none */
-    unsigned char *packed; /* the block when it is compressed */
+    int zstd_level;        /* 0: no compression */
+    unsigned char *packed; /* the compressed block */
     size_t packed_capacity;
 };
 
@@ -55,25 +54,25 @@ void cpti_log_head_write(const struct cpti_log_head *head,
     put_u32(data + CPTI_LOG_AT_HEAD_CRC, cpt_crc32c(0, data, CPTI_LOG_AT_HEAD_CRC));
 }
 
-int cpti_log_head_read(struct cpti_log_head *head,
-                       const unsigned char data[CPTI_LOG_HEAD_BYTES])
+bool cpti_log_head_read(struct cpti_log_head *head,
+                        const unsigned char data[CPTI_LOG_HEAD_BYTES])
 {
     if (memcmp(data, CPTI_LOG_MAGIC, CPTI_LOG_MAGIC_BYTES) != 0 ||
         get_u32(data + CPTI_LOG_AT_HEAD_CRC) !=
             cpt_crc32c(0, data, CPTI_LOG_AT_HEAD_CRC)) {
-        return 0;
+        return false;
     }
     head->version = data[CPTI_LOG_AT_VERSION];
     head->type = data[CPTI_LOG_AT_TYPE];
     head->payload_bytes = get_u32(data + CPTI_LOG_AT_PAYLOAD_BYTES);
     head->record_count = get_u32(data + CPTI_LOG_AT_RECORD_COUNT);
     head->payload_crc = get_u32(data + CPTI_LOG_AT_PAYLOAD_CRC);
-    return 1;
+    return true;
 }
 
 size_t cpt_log_header(unsigned char *buffer)
 {
-    /* So much is there already that it never grows. */
+    /* the capacity is large enough: it never grows */
     struct cpti_put put = {.data = buffer + CPTI_LOG_HEAD_BYTES,
                            .capacity = CPT_LOG_HEADER_BYTES_MAX - CPTI_LOG_HEAD_BYTES,
                            .bytes_max = CPT_LOG_HEADER_BYTES_MAX / 2};
@@ -150,15 +149,15 @@ cpt_status cpt_log_block_compress(struct cpt_log_block *block, int level)
     if (level != 0 && (level < CPTI_ZSTD_LEVEL_MIN || level > CPTI_ZSTD_LEVEL_MAX)) {
         return CPT_INVALID;
     }
-    if (level != 0 && !cpti_zstd_is_there()) {
+    if (level != 0 && !cpti_zstd_is_available()) {
         return CPT_UNAVAILABLE;
     }
     block->zstd_level = level;
     return CPT_OK;
 }
 
-/* The bytes of the payload in `packed`, behind room for a head; 0 if that is not to be
- * had or not smaller. */
+/* Compresses the payload into `packed`, behind room for a head. Returns its bytes; 0 if
+ * that fails or is not smaller. */
 static size_t pack(struct cpt_log_block *block)
 {
     const struct cpt_bytes payload = {(const char *)block->data + CPTI_LOG_HEAD_BYTES,

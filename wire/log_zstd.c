@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * log_zstd.c - the only file that knows zstd
+ * log_zstd.c - the only file that uses zstd
  *
- * The frame says how long its content is, and only that much memory is given to it: a
- * few bytes that unfold into a great many are refused before anything is allocated.
+ * A zstd frame states the length of its content, and the memory is limited to that. So
+ * a few bytes that expand beyond the limit are refused before anything is allocated.
  */
 #include "wire/log_zstd.h"
 
 #include <zstd.h>
 
-int cpti_zstd_is_there(void)
+bool cpti_zstd_is_available(void)
 {
-    return 1;
+    return true;
 }
 
 size_t cpti_zstd_bound(size_t bytes)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * log_zstd.h - the payload of a block, made smaller by zstd
+ * log_zstd.h - the payload of a block, compressed by zstd
  *
- * log_zstd.c does it; log_zstd_absent.c stands in its place where the library was built
- * without zstd. What zstd itself needs while it works comes from malloc().
+ * log_zstd.c implements this; log_zstd_absent.c replaces it if the library is built
+ * without zstd. zstd takes its own working memory from malloc().
  *
  * Private to wire/. Threads: any.
  */
@@ -14,22 +14,25 @@
 #include "cpt/cpt_alloc.h"
 #include "cpt/cpt_name.h"
 
-/* The levels that one can ask for. */
+#include <stdbool.h>
+
+/* The levels of compression. */
 enum { CPTI_ZSTD_LEVEL_MIN = 1, CPTI_ZSTD_LEVEL_MAX = 19 };
 
-/* Whether it was built in. */
-int cpti_zstd_is_there(void);
+/* Whether zstd is built in. */
+bool cpti_zstd_is_available(void);
 
-/* The most bytes that @bytes may take when they are compressed. */
+/* The most bytes of the compressed form of @bytes. */
 size_t cpti_zstd_bound(size_t bytes);
 
-/* Compresses @data into @packed of @capacity bytes; how many, or 0 if it failed. */
+/* Compresses @data into @packed of @capacity bytes. Returns the bytes written, or 0 if
+ * it failed. */
 size_t cpti_zstd_pack(struct cpt_bytes data, int level, unsigned char *packed,
                       size_t capacity);
 
 /*
  * Decompresses @packed into *@data, which has *@capacity bytes and grows by @alloc to
- * what the packed bytes say they are, at most @bytes_max. *@bytes is what it came to.
+ * the length in @packed, at most @bytes_max. Sets *@bytes to the length.
  *
  * CPT_OK; CPT_CORRUPT; CPT_LIMIT; CPT_NO_MEMORY; CPT_VERSION: not built in.
  */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* log_zstd_absent.c - in place of log_zstd.c, without zstd; see log_zstd.h */
+/* log_zstd_absent.c - replaces log_zstd.c in builds without zstd; see log_zstd.h */
 #include "wire/log_zstd.h"
 
-int cpti_zstd_is_there(void)
+bool cpti_zstd_is_available(void)
 {
-    return 0;
+    return false;
 }
 
 size_t cpti_zstd_bound(size_t bytes)

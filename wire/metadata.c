@@ -3,22 +3,22 @@
 /*
  * metadata.c - metadata.proto in memory to bytes and back
  *
- * The writer is nanopb's, by the descriptor that it made of the schema, with a callback
- * for the names and one for all columns. The reader goes over the fields by itself,
- * with nanopb's parts, because it has to be stricter than a message reader is: it wants
- * to know the wire type of each field, at which byte it stands, and how much may come.
+ * nanopb writes the message by the descriptor that it generates from the schema, with a
+ * callback for the names and one for all columns. The reader walks over the fields by
+ * itself, with nanopb's primitives, because it must be stricter than nanopb's reader:
+ * it checks the wire type of each field, knows its offset, and limits its size.
  *
  *      08 01          version = 1
  *      18 b8 17       sum_ns = 3000
  *      2a 04 41…      name = "A: /"
  *      32 02 00 01    frame_parent = 0, 1 (packed)
  *
- * A field that is not known is skipped; a known one of the wrong wire type is refused.
- * Columns may come packed or one by one, in several pieces and in any order, as every
- * reader of protobuf must take them.
+ * An unknown field is skipped; a known field of the wrong wire type is refused. Columns
+ * may be packed or not, in several pieces and in any order: every reader of protobuf
+ * must accept that.
  *
- * Cost: one pass over the bytes, memory of eight bytes for each number read, so that
- * nothing grows with what the input merely claims.
+ * Cost: one pass over the bytes and eight bytes of memory for each number read, so that
+ * memory never grows with a length that the input merely claims.
  */
 #include "wire/metadata_form.h"
 
@@ -83,7 +83,7 @@ static bool write_column(pb_ostream_t *stream, const pb_field_iter_t *field,
         return false;
     }
     if (stream->callback == NULL) {
-        return pb_write(stream, NULL, bytes); /* only counting */
+        return pb_write(stream, NULL, bytes); /* counts only */
     }
     for (size_t i = 0; i < column->count; i++) {
         if (!pb_encode_varint(stream, column->values[i])) {
@@ -116,14 +116,14 @@ static cpt_CriticalPath raw_of(const struct cpti_message *message)
     cpt_CriticalPath raw = cpt_CriticalPath_init_zero;
 
     raw.version = message->version;
-    raw.has_server_elapsed_ns = message->has_server_elapsed != 0;
+    raw.has_server_elapsed_ns = message->has_server_elapsed;
     raw.server_elapsed_ns = message->server_elapsed_ns;
     raw.sum_ns = message->sum_ns;
     raw.flags = message->flags;
     return raw;
 }
 
-/* Callbacks take their argument as void *; they only read. */
+/* Sets the callbacks. They take their argument as void *, but only read it. */
 static void attach(cpt_CriticalPath *raw, const struct cpti_message *message)
 {
     pb_callback_t *columns[CPTI_COLUMN_COUNT];
@@ -165,7 +165,7 @@ void cpti_message_write(const struct cpti_message *message, unsigned char *data,
 
 /* --- Reading --- */
 
-/* Where we are, and how much may come. */
+/* A message being read, and its limits. */
 struct reading {
     struct cpti_message *message;
     const struct cpt_metadata_decode_options *limits;
@@ -189,7 +189,7 @@ static cpt_status refuse_stream(const struct reading *reading,
     return refuse(reading, stream, PB_GET_ERROR(stream));
 }
 
-/* How many numbers a column may have, and how large one may be. */
+/* The most numbers of a column. */
 static size_t column_count_max(const struct cpt_metadata_decode_options *limits,
                                unsigned index)
 {
@@ -199,6 +199,7 @@ static size_t column_count_max(const struct cpt_metadata_decode_options *limits,
     return index <= CPTI_SEGMENT_REASON ? limits->segments_max : limits->labels_max;
 }
 
+/* The largest number of a column. */
 static uint64_t column_value_max(unsigned index)
 {
     return index == CPTI_SEGMENT_DURATION_NS || index == CPTI_LABEL_VALUE ? UINT64_MAX
@@ -303,7 +304,7 @@ static cpt_status read_name(struct reading *reading, pb_istream_t *stream)
                              message->name_count, (unsigned long long)bytes,
                              CPT_NAME_BYTES_MAX);
     }
-    reading->name_bytes += (size_t)bytes + 1; /* so that empty ones are bounded, too */
+    reading->name_bytes += (size_t)bytes + 1; /* so that empty names are bounded, too */
     if (reading->name_bytes > reading->limits->name_bytes_max) {
         return cpt_error_set(reading->error, CPT_LIMIT, start,
                              "the names have more bytes than the limit of %zu",
@@ -312,7 +313,7 @@ static cpt_status read_name(struct reading *reading, pb_istream_t *stream)
     if (message->name_count == 0) {
         message->name_offset = start;
     }
-    /* More than could be referred to are of no use; empty ones cost memory, too. */
+    /* More names than frames and labels can refer to are of no use. */
     status = cpt_alloc_grow(message->alloc, (void **)&message->names,
                             &message->name_capacity, message->name_count + 1,
                             reading->limits->frames_max + reading->limits->labels_max,
@@ -333,35 +334,34 @@ static cpt_status read_name(struct reading *reading, pb_istream_t *stream)
                                                 : refuse_stream(reading, stream);
 }
 
-/* Whether @tag is a field of one number, and whose. */
-static int scalar_of(struct cpti_message *message, uint32_t tag, uint64_t value)
+/* Sets the field @tag of one number. */
+static void set_scalar(struct cpti_message *message, uint32_t tag, uint64_t value)
 {
     switch (tag) {
     case cpt_CriticalPath_version_tag:
         message->version = value > UINT32_MAX ? UINT32_MAX : (unsigned)value;
-        return 1;
+        break;
     case cpt_CriticalPath_server_elapsed_ns_tag:
-        message->has_server_elapsed = 1;
+        message->has_server_elapsed = true;
         message->server_elapsed_ns = value;
-        return 1;
+        break;
     case cpt_CriticalPath_sum_ns_tag:
         message->sum_ns = value;
-        return 1;
-    case cpt_CriticalPath_flags_tag:
-        message->flags = (unsigned)(value & UINT32_MAX);
-        return 1;
+        break;
     default:
-        return 0;
+        assert(tag == cpt_CriticalPath_flags_tag);
+        message->flags = (unsigned)(value & UINT32_MAX);
+        break;
     }
 }
 
-static int is_known(uint32_t tag)
+static bool is_known(uint32_t tag)
 {
     return tag >= cpt_CriticalPath_version_tag && tag <= LAST_COLUMN_TAG;
 }
 
 /* Whether a field may have this wire type. */
-static int is_fitting(uint32_t tag, pb_wire_type_t wire_type)
+static bool is_fitting(uint32_t tag, pb_wire_type_t wire_type)
 {
     if (tag < cpt_CriticalPath_name_tag) {
         return wire_type == PB_WT_VARINT;
@@ -398,11 +398,11 @@ static cpt_status read_field(struct reading *reading, pb_istream_t *stream,
     if (!pb_decode_varint(stream, &value)) {
         return refuse_stream(reading, stream);
     }
-    scalar_of(reading->message, tag, value);
+    set_scalar(reading->message, tag, value);
     return CPT_OK;
 }
 
-/* What must be true of the fields of one number. */
+/* Checks the fields of one number. */
 static cpt_status check_scalars(const struct cpti_message *message,
                                 struct cpt_error *error)
 {
@@ -466,7 +466,7 @@ cpt_status cpt_metadata_peek(const void *data, size_t bytes,
 
     *summary = (struct cpt_metadata_summary){0};
     while (pb_decode_tag(&stream, &wire_type, &tag, &is_end)) {
-        const int is_scalar = is_known(tag) && tag < cpt_CriticalPath_name_tag;
+        const bool is_scalar = is_known(tag) && tag < cpt_CriticalPath_name_tag;
 
         has_segments |= tag == cpt_CriticalPath_segment_duration_ns_tag;
         if (tag == 0 || (is_known(tag) && !is_fitting(tag, wire_type))) {
@@ -477,7 +477,7 @@ cpt_status cpt_metadata_peek(const void *data, size_t bytes,
             return refuse_stream(&reading, &stream);
         }
         if (is_scalar) {
-            scalar_of(&message, tag, value);
+            set_scalar(&message, tag, value);
         }
     }
     if (!is_end) {

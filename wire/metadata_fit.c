@@ -3,17 +3,17 @@
 /*
  * metadata_fit.c - a path cut down to a byte budget: what goes first, and why
  *
- * A header that is too long costs the user his answer, so the budget is hard. A path
- * that exceeds it loses detail, never time: what is merged keeps its sum, and says so
- * by a count and CPT_SEGMENT_FOLDED. We go from what a reader misses least to what he
- * misses most, and no further than we must:
+ * A response with too long a header is lost to the user, so the budget is hard. A path
+ * that exceeds it loses detail, never time: a merged segment keeps the sum, a count and
+ * CPT_SEGMENT_FOLDED. The steps go from the detail that a reader misses least to the
+ * one that is missed most, and stop as soon as the path fits:
  *
- *   1  Neighbours that have the same stack become one. Nothing is lost but how often.
- *   2  Labels go: they are remarks, and no time hangs on them.
+ *   1  Neighbours with the same stack become one. Only their number of times is lost.
+ *   2  Labels are dropped: they are remarks and carry no time.
  *   3  All segments of one stack become one, at the place of the first; the path is
- *      CPT_PATH_UNORDERED. Order goes before names: to fold leaves first would melt a
- *      loop of calls (A, A;B, A, A;B, …) into A without saving a byte before that.
- *   4  The leaf with the smallest sum goes into its parent's ‹folded›, again and again:
+ *      CPT_PATH_UNORDERED. Order goes before names: if leaves were folded first, a loop
+ *      of calls (A, A;B, A, A;B, …) would be merged into A before a byte is saved.
+ *   4  The leaf with the smallest sum is folded into its parent's ‹folded›, repeatedly:
  *
  *        A: /             5                       A: /             5
  *        |- A: parse     30     smallest leaf:    |- A: parse     30
@@ -21,23 +21,23 @@
  *        |  |- B: Disk    2                       |  |- B: ‹folded› 2
  *        |  '- B: Cache   7     then B: Cache,    |  '- B: Cache   7
  *
- *      ‹folded› is dust: it does not keep its parent from being a leaf, and goes with
- *      it, so that in the end the roots are left, each with its ‹folded›.
+ *      A frame with no child but ‹folded› is a leaf, and ‹folded› goes with it. So in
+ *      the end only the roots are left, each with its ‹folded›.
  *   5  Only the sum: for the caller a blind spot with reason size.
  *
  * Ties go to the stack whose bytes come first: frames are compared root first, by name
- * (memcmp, a prefix first) and then kind. So the same path gives the same bytes on
+ * (memcmp, a prefix first) and then by kind. So the same path gives the same bytes on
  * every machine.
  *
- * Step 4 takes leaves from a heap by sum. To number the frames anew after each leaf in
- * order to know the exact size would cost leaves × frames, which a hostile callee could
- * make long; so a *floor* of the size is kept up to date in a constant time for each
- * leaf: the bytes of all names, and two for each frame and for each segment those of
- * its duration and one more. Only once the floor is within the budget, what is left is
- * at most some hundreds of frames, and from there each step is measured. The floor
- * never exceeds the size, so that nothing is folded without need.
+ * Step 4 takes leaves from a heap by sum. Numbering the frames again after each leaf,
+ * to get the exact size, would cost leaves × frames, which a hostile callee could make
+ * long. So a lower bound of the size, the *floor*, is updated in constant time for each
+ * leaf: the bytes of all names, two for each frame, and for each segment the bytes of
+ * its duration and one more. Once the floor is within the budget, at most some hundreds
+ * of frames are left, and from there on the size is measured after each leaf. The floor
+ * never exceeds the size, so nothing is folded without need.
  *
- * Cost: n log n in the frames, and for the last part budget² / 10 or so at worst.
+ * Cost: n log n in the frames, and about budget² / 10 at worst for the last part.
  */
 #include "wire/metadata_form.h"
 
@@ -51,7 +51,7 @@ enum { COLUMN_HEADS_BYTES = 4 * 2 };
 
 /* --- Steps 1 to 3: the same stacks --- */
 
-/* Puts @from into @into, of the same stack or not. */
+/* Merges @from into @into, of the same stack or not. */
 static void merge_segment(struct cpt_segment *into, const struct cpt_segment *from)
 {
     into->duration_ns += from->duration_ns;
@@ -63,8 +63,7 @@ static void merge_segment(struct cpt_segment *into, const struct cpt_segment *fr
     }
 }
 
-/* Whether segment @index carries labels of its own: @label is the first not before it.
- */
+/* The first label from @label on that belongs to a segment after @segment. */
 static size_t skip_labels(const struct cpti_form *form, size_t label, size_t segment)
 {
     while (label < form->label_count && form->labels[label].segment <= segment) {
@@ -73,10 +72,8 @@ static size_t skip_labels(const struct cpti_form *form, size_t label, size_t seg
     return label;
 }
 
-/*
- * Step 1. A label of a segment that was merged with its neighbour would be told of
- * both, so it goes; the others follow their segments.
- */
+/* Step 1. Labels of merged segments are dropped, as they would seem to belong to all of
+ * them; the other labels follow their segments. */
 static void merge_neighbours(struct cpti_form *form)
 {
     size_t kept = 0;       /* segments so far */
@@ -104,19 +101,19 @@ static void merge_neighbours(struct cpti_form *form)
     form->label_count = kept_label;
 }
 
-/* Step 3. @own gets the segment of each frame. */
-static void merge_stacks(struct cpti_form *form, uint32_t *own)
+/* Step 3. Writes the segment of each frame to @segments. */
+static void merge_stacks(struct cpti_form *form, uint32_t *segments)
 {
     size_t kept = 0;
 
-    memset(own, 0xff, 2 * form->frame_count * sizeof *own); /* NO_SEGMENT */
+    memset(segments, 0xff, 2 * form->frame_count * sizeof *segments); /* NO_SEGMENT */
     for (size_t i = 0; i < form->segment_count; i++) {
         const struct cpt_segment segment = form->segments[i];
 
-        if (own[segment.frame] != NO_SEGMENT) {
-            merge_segment(&form->segments[own[segment.frame]], &segment);
+        if (segments[segment.frame] != NO_SEGMENT) {
+            merge_segment(&form->segments[segments[segment.frame]], &segment);
         } else {
-            own[segment.frame] = (uint32_t)kept;
+            segments[segment.frame] = (uint32_t)kept;
             form->segments[kept++] = segment;
         }
     }
@@ -126,13 +123,13 @@ static void merge_stacks(struct cpti_form *form, uint32_t *own)
 
 /* --- Step 4: the smallest leaves --- */
 
-/* For each frame, while leaves are folded. */
+/* A frame while leaves are folded. */
 struct leaf {
-    uint32_t own;   /* its segment, or NO_SEGMENT */
-    uint32_t dust;  /* the frame of its ‹folded›, or CPT_FRAME_NONE */
-    uint32_t limbs; /* frames right below it that are in use and are no dust */
-    uint32_t is_dust;
-    uint64_t sum_ns; /* as the heap knows it: its own and its dust */
+    uint32_t segment;     /* its segment, or NO_SEGMENT */
+    uint32_t folded;      /* the frame of its ‹folded›, or CPT_FRAME_NONE */
+    uint32_t child_count; /* children that are in use, without its ‹folded› */
+    bool is_folded;       /* it is the ‹folded› of its parent, without children */
+    uint64_t sum_ns; /* key in the heap: its own time and that of its ‹folded› */
 };
 
 struct folding {
@@ -206,7 +203,7 @@ static int compare_frames(const struct cpti_form *form, uint32_t left, uint32_t 
     return (int)form->frames[left].kind - (int)form->frames[right].kind;
 }
 
-/* The stacks of two frames, root first; a part of the other comes first. */
+/* Compares the stacks of two frames, root first; a prefix comes first. */
 static int compare_stacks(const struct cpti_form *form, uint32_t left, uint32_t right)
 {
     const struct cpt_frame *frames = form->frames;
@@ -228,7 +225,7 @@ static int compare_stacks(const struct cpti_form *form, uint32_t left, uint32_t 
     return compare_frames(form, left, right);
 }
 
-static int is_before(const struct folding *folding, uint32_t left, uint32_t right)
+static bool is_before(const struct folding *folding, uint32_t left, uint32_t right)
 {
     const uint64_t left_ns = folding->leaves[left].sum_ns;
     const uint64_t right_ns = folding->leaves[right].sum_ns;
@@ -277,25 +274,25 @@ static uint32_t heap_pop(struct folding *folding)
 
 static uint64_t own_ns(const struct folding *folding, uint32_t frame)
 {
-    const uint32_t own = folding->leaves[frame].own;
+    const uint32_t segment = folding->leaves[frame].segment;
 
-    return own == NO_SEGMENT ? 0 : folding->form->segments[own].duration_ns;
+    return segment == NO_SEGMENT ? 0 : folding->form->segments[segment].duration_ns;
 }
 
 static uint64_t leaf_ns(const struct folding *folding, uint32_t frame)
 {
-    const uint32_t dust = folding->leaves[frame].dust;
+    const uint32_t folded = folding->leaves[frame].folded;
 
     return own_ns(folding, frame) +
-           (dust != CPT_FRAME_NONE ? own_ns(folding, dust) : 0);
+           (folded != CPT_FRAME_NONE ? own_ns(folding, folded) : 0);
 }
 
-/* Puts @frame on the heap if nothing but dust is left below it; roots stay. */
+/* Pushes @frame on the heap if it is a leaf; roots are never folded. */
 static void push_if_leaf(struct folding *folding, uint32_t frame)
 {
     struct leaf *leaf = &folding->leaves[frame];
 
-    if (leaf->limbs == 0 && !leaf->is_dust &&
+    if (leaf->child_count == 0 && !leaf->is_folded &&
         folding->form->frames[frame].parent != CPT_FRAME_NONE) {
         leaf->sum_ns = leaf_ns(folding, frame);
         heap_push(folding, frame);
@@ -303,9 +300,9 @@ static void push_if_leaf(struct folding *folding, uint32_t frame)
 }
 
 /*
- * The smallest leaf. One that is a ‹folded› itself, with frames of its own below it,
- * may have got the time of its siblings while it waited: it goes back with its new sum.
- * Sums only grow, so whatever is found with its sum unchanged is the smallest.
+ * Pops the smallest leaf. A leaf that is a ‹folded› and had children may have received
+ * time of its siblings while it was on the heap; then it goes back with its new sum.
+ * Sums only grow, so the first leaf with an unchanged sum is the smallest.
  */
 static uint32_t pop_smallest(struct folding *folding)
 {
@@ -322,121 +319,122 @@ static uint32_t pop_smallest(struct folding *folding)
 }
 
 /* The ‹folded› of @parent, which is added if there is none. */
-static uint32_t dust_of(struct folding *folding, uint32_t parent)
+static uint32_t folded_of(struct folding *folding, uint32_t parent)
 {
     struct cpti_form *form = folding->form;
     struct leaf *leaf = &folding->leaves[parent];
 
-    if (leaf->dust == CPT_FRAME_NONE) {
-        leaf->dust = (uint32_t)form->frame_count++;
-        form->frames[leaf->dust] =
+    if (leaf->folded == CPT_FRAME_NONE) {
+        leaf->folded = (uint32_t)form->frame_count++;
+        form->frames[leaf->folded] =
             (struct cpt_frame){.parent = parent,
                                .name = CPTI_NAME_NONE,
                                .kind = CPT_KIND_FOLDED,
                                .depth = (uint16_t)(form->frames[parent].depth + 1)};
-        folding->leaves[leaf->dust] =
-            (struct leaf){.own = NO_SEGMENT, .dust = CPT_FRAME_NONE, .is_dust = 1};
-        use_frame(folding, leaf->dust);
+        folding->leaves[leaf->folded] = (struct leaf){
+            .segment = NO_SEGMENT, .folded = CPT_FRAME_NONE, .is_folded = true};
+        use_frame(folding, leaf->folded);
     }
-    return leaf->dust;
+    return leaf->folded;
 }
 
-/* Gives the time of @from, if it has any, to @to. A segment that is empty then has 0
- * ns, until sweep() takes it away. */
+/* Moves the time of frame @from, if it has any, to frame @to. A segment that becomes
+ * empty keeps 0 ns until sweep() removes it. */
 static void move_time(struct folding *folding, uint32_t from, uint32_t to)
 {
     struct cpt_segment *segments = folding->form->segments;
-    struct leaf *giver = &folding->leaves[from];
-    struct leaf *taker = &folding->leaves[to];
+    struct leaf *source = &folding->leaves[from];
+    struct leaf *target = &folding->leaves[to];
 
-    if (giver->own == NO_SEGMENT) {
+    if (source->segment == NO_SEGMENT) {
         return;
     }
-    if (taker->own == NO_SEGMENT) {
-        taker->own = giver->own;
-        segments[taker->own].frame = to;
-        segments[taker->own].reason = CPT_REASON_NONE;
-        segments[taker->own].flags |= CPT_SEGMENT_FOLDED;
+    if (target->segment == NO_SEGMENT) {
+        target->segment = source->segment;
+        segments[target->segment].frame = to;
+        segments[target->segment].reason = CPT_REASON_NONE;
+        segments[target->segment].flags |= CPT_SEGMENT_FOLDED;
     } else {
-        folding->floor_bytes -= segment_floor(&segments[giver->own]);
-        folding->floor_bytes -= segment_floor(&segments[taker->own]);
-        merge_segment(&segments[taker->own], &segments[giver->own]);
-        folding->floor_bytes += segment_floor(&segments[taker->own]);
-        segments[giver->own].duration_ns = 0;
+        folding->floor_bytes -= segment_floor(&segments[source->segment]);
+        folding->floor_bytes -= segment_floor(&segments[target->segment]);
+        merge_segment(&segments[target->segment], &segments[source->segment]);
+        folding->floor_bytes += segment_floor(&segments[target->segment]);
+        segments[source->segment].duration_ns = 0;
     }
-    giver->own = NO_SEGMENT;
+    source->segment = NO_SEGMENT;
 }
 
 /* Folds one leaf into its parent. */
 static void fold_leaf(struct folding *folding, uint32_t frame)
 {
     const uint32_t parent = folding->form->frames[frame].parent;
-    const uint32_t dust = dust_of(folding, parent);
+    const uint32_t folded = folded_of(folding, parent);
     struct leaf *leaf = &folding->leaves[frame];
 
-    if (leaf->dust != CPT_FRAME_NONE) {
-        move_time(folding, leaf->dust, dust);
-        drop_frame(folding, leaf->dust);
-        leaf->dust = CPT_FRAME_NONE;
+    if (leaf->folded != CPT_FRAME_NONE) {
+        move_time(folding, leaf->folded, folded);
+        drop_frame(folding, leaf->folded);
+        leaf->folded = CPT_FRAME_NONE;
     }
-    if (dust == frame) { /* a ‹folded› that had frames below it: now it is dust */
-        leaf->is_dust = 1;
+    if (folded == frame) { /* a ‹folded› that had children stays, without them */
+        leaf->is_folded = true;
     } else {
-        move_time(folding, frame, dust);
+        move_time(folding, frame, folded);
         drop_frame(folding, frame);
     }
-    folding->leaves[parent].limbs--;
+    folding->leaves[parent].child_count--;
     push_if_leaf(folding, parent);
 }
 
+/* Removes empty segments. */
 static void sweep(struct cpti_form *form, struct leaf *leaves)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < form->segment_count; i++) {
         if (form->segments[i].duration_ns != 0) {
-            leaves[form->segments[i].frame].own = (uint32_t)kept;
+            leaves[form->segments[i].frame].segment = (uint32_t)kept;
             form->segments[kept++] = form->segments[i];
         }
     }
     form->segment_count = kept;
 }
 
-/* A ‹folded› without a name is what folding makes; a callee may have sent one, too. */
-static int is_folded_frame(const struct cpti_form *form, uint32_t frame)
+/* Whether a frame is such as folding adds; a callee may also have sent one. */
+static bool is_folded_frame(const struct cpti_form *form, uint32_t frame)
 {
     return form->frames[frame].kind == CPT_KIND_FOLDED &&
            frame_name(form, frame).bytes == 0 &&
            form->frames[frame].parent != CPT_FRAME_NONE;
 }
 
-/* Children stand behind their parents, so going backwards sees them first. */
-static void link_leaves(struct folding *folding, const uint32_t *own)
+/* Fills in the leaves. Children stand behind their parents, so this goes backwards. */
+static void link_leaves(struct folding *folding, const uint32_t *segments)
 {
     struct cpti_form *form = folding->form;
 
     for (size_t i = 0; i < form->frame_count; i++) {
-        folding->leaves[i] = (struct leaf){.own = own[i], .dust = CPT_FRAME_NONE};
+        folding->leaves[i] =
+            (struct leaf){.segment = segments[i], .folded = CPT_FRAME_NONE};
     }
     for (uint32_t i = (uint32_t)form->frame_count; i-- > 0;) {
         struct leaf *leaf = &folding->leaves[i];
         const uint32_t parent = form->frames[i].parent;
-        const int is_in_use =
-            leaf->own != NO_SEGMENT || leaf->limbs != 0 || leaf->dust != CPT_FRAME_NONE;
 
-        if (!is_in_use) {
-            continue;
+        if (leaf->segment == NO_SEGMENT && leaf->child_count == 0 &&
+            leaf->folded == CPT_FRAME_NONE) {
+            continue; /* not in use */
         }
         use_frame(folding, i);
         if (is_folded_frame(form, i)) {
-            folding->leaves[parent].dust = i;
-            leaf->is_dust = leaf->limbs == 0 && leaf->dust == CPT_FRAME_NONE;
+            folding->leaves[parent].folded = i;
+            leaf->is_folded = leaf->child_count == 0 && leaf->folded == CPT_FRAME_NONE;
         }
-        if (parent != CPT_FRAME_NONE && !leaf->is_dust) {
-            folding->leaves[parent].limbs++;
+        if (parent != CPT_FRAME_NONE && !leaf->is_folded) {
+            folding->leaves[parent].child_count++;
         }
-        if (leaf->own != NO_SEGMENT) {
-            folding->floor_bytes += segment_floor(&form->segments[leaf->own]);
+        if (leaf->segment != NO_SEGMENT) {
+            folding->floor_bytes += segment_floor(&form->segments[leaf->segment]);
         }
     }
     for (uint32_t i = 0; i < form->frame_count; i++) {
@@ -446,7 +444,7 @@ static void link_leaves(struct folding *folding, const uint32_t *own)
     }
 }
 
-/* Folds leaves until the message fits; CPT_LIMIT if it does not with none left. */
+/* Folds leaves until the message fits; CPT_LIMIT if none is left and it does not. */
 static cpt_status fold_until(struct folding *folding, struct cpti_message *message,
                              size_t bytes_max)
 {
@@ -468,7 +466,7 @@ static cpt_status fold_until(struct folding *folding, struct cpti_message *messa
 }
 
 static cpt_status fold_leaves(struct cpti_form *form, struct cpti_message *message,
-                              const uint32_t *own, size_t bytes_max)
+                              const uint32_t *segments, size_t bytes_max)
 {
     const size_t frame_count = form->frame_count;
     struct folding folding = {.form = form, .floor_bytes = COLUMN_HEADS_BYTES};
@@ -483,7 +481,7 @@ static cpt_status fold_leaves(struct cpti_form *form, struct cpti_message *messa
                                           sizeof *folding.name_use_count);
     if (folding.leaves != NULL && folding.heap != NULL &&
         folding.name_use_count != NULL) {
-        link_leaves(&folding, own);
+        link_leaves(&folding, segments);
         status = fold_until(&folding, message, bytes_max);
     }
     cpt_alloc_free(form->alloc, folding.leaves);
@@ -494,7 +492,7 @@ static cpt_status fold_leaves(struct cpti_form *form, struct cpti_message *messa
 
 /* --- All steps --- */
 
-/* CPT_OK if it fits as it is, CPT_LIMIT if not. */
+/* CPT_OK if the form fits as it is, CPT_LIMIT if not. */
 static cpt_status measure(struct cpti_form *form, struct cpti_message *message,
                           size_t bytes_max)
 {
@@ -511,21 +509,21 @@ static cpt_status fit_without_order(struct cpti_form *form,
                                     struct cpti_message *message, size_t bytes_max,
                                     int *fit)
 {
-    uint32_t *own =
-        cpt_alloc_array(form->alloc, NULL, 2 * form->frame_count, sizeof *own);
+    uint32_t *segments =
+        cpt_alloc_array(form->alloc, NULL, 2 * form->frame_count, sizeof *segments);
     cpt_status status = CPT_OK;
 
-    if (own == NULL) {
+    if (segments == NULL) {
         return CPT_NO_MEMORY;
     }
-    merge_stacks(form, own);
+    merge_stacks(form, segments);
     *fit = CPT_FIT_UNORDERED;
     status = measure(form, message, bytes_max);
     if (status == CPT_LIMIT) {
         *fit = CPT_FIT_FOLDED;
-        status = fold_leaves(form, message, own, bytes_max);
+        status = fold_leaves(form, message, segments, bytes_max);
     }
-    cpt_alloc_free(form->alloc, own);
+    cpt_alloc_free(form->alloc, segments);
     return status;
 }
 

@@ -50,7 +50,7 @@ cpt_status cpti_form_init(struct cpti_form *form, const struct cpt_alloc *alloc,
         form->label_count = 0;
         return CPT_OK;
     }
-    /* Folding adds at most one frame to each that is there. */
+    /* Folding adds at most one frame to each. */
     form->frames = copy_array(alloc, cpt_path_frame(path, 0), frame_count,
                               2 * frame_count, sizeof *form->frames);
     form->segments = copy_array(alloc, cpt_path_segment(path, 0), segment_count,
@@ -102,24 +102,22 @@ static cpt_status reserve(struct cpti_message *message, unsigned first, unsigned
     return CPT_OK;
 }
 
-/* Room for all that the form can ever ask for; see cpti_form_number(). */
+/* Makes room for the largest message of the form; see cpti_form_number(). */
 static cpt_status reserve_all(const struct cpti_form *form,
                               struct cpti_message *message)
 {
     const size_t name_capacity =
         form->segment_count == 0 ? 0 : cpt_path_name_count(form->path);
-    cpt_status status =
-        reserve(message, CPTI_FRAME_PARENT, CPTI_FRAME_KIND, form->frame_use_max);
 
-    if (status == CPT_OK) {
-        status = reserve(message, CPTI_SEGMENT_FRAME, CPTI_SEGMENT_REASON,
-                         form->segment_count);
+    if (reserve(message, CPTI_FRAME_PARENT, CPTI_FRAME_KIND, form->frame_use_max) !=
+            CPT_OK ||
+        reserve(message, CPTI_SEGMENT_FRAME, CPTI_SEGMENT_REASON,
+                form->segment_count) != CPT_OK ||
+        reserve(message, CPTI_LABEL_SEGMENT, CPTI_LABEL_VALUE, form->label_count) !=
+            CPT_OK) {
+        return CPT_NO_MEMORY;
     }
-    if (status == CPT_OK) {
-        status =
-            reserve(message, CPTI_LABEL_SEGMENT, CPTI_LABEL_VALUE, form->label_count);
-    }
-    if (status == CPT_OK && message->name_capacity < name_capacity) {
+    if (message->name_capacity < name_capacity) {
         struct cpt_bytes *names = cpt_alloc_array(message->alloc, message->names,
                                                   name_capacity, sizeof *names);
 
@@ -130,7 +128,7 @@ static cpt_status reserve_all(const struct cpti_form *form,
         message->name_capacity = name_capacity;
     }
     message->name_count = 0;
-    return status;
+    return CPT_OK;
 }
 
 static void put(struct cpti_message *message, unsigned index, uint64_t value)
@@ -141,7 +139,7 @@ static void put(struct cpti_message *message, unsigned index, uint64_t value)
     column->values[column->count++] = value;
 }
 
-/* A column marked (0) in the schema ends with its last number that is not 0. */
+/* A column marked (0) in the schema ends with its last non-zero number. */
 static void trim(struct cpti_message *message, unsigned index)
 {
     struct cpti_column *column = &message->columns[index];
@@ -151,8 +149,7 @@ static void trim(struct cpti_message *message, unsigned index)
     }
 }
 
-/* The number of a name + 1, which is added when it comes for the first time; 0: none.
- */
+/* The number of a name + 1; 0: no name. The first use adds the name to the message. */
 static uint64_t name_number(struct cpti_form *form, struct cpti_message *message,
                             cpt_name_id name)
 {
@@ -166,7 +163,7 @@ static uint64_t name_number(struct cpti_form *form, struct cpti_message *message
     return form->name_numbers[name];
 }
 
-/* Numbers of frames in use, in order; 1 is the first. Parents stand before children. */
+/* Numbers the frames in use, in order from 1; the others get 0. */
 static void number_frames(struct cpti_form *form)
 {
     uint32_t next = 1;

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * metadata_form.h - the two shapes that a path has on its way to bytes and back
+ * metadata_form.h - the two forms of a path between its tables and its bytes
  *
  *      path --> form --> message --> bytes        cpt_metadata_encode()
  *      path <----------- message <-- bytes        cpt_metadata_decode()
  *
- * The *form* is a copy of the path's tables which metadata_fit.c may cut down. The
- * *message* is metadata.proto in memory: names, and columns of numbers. It knows
- * nothing of paths; metadata.c turns it into bytes and back, metadata_path.c gives it
- * its meaning.
+ * The *form* is a copy of the path's tables, which metadata_fit.c may cut down. The
+ * *message* is metadata.proto in memory: names, and columns of numbers. metadata.c
+ * turns it into bytes and back without knowing paths; metadata_form.c and
+ * metadata_path.c give it its meaning.
  *
- * Private to wire/. Threads: one at a time.
+ * The files use each other one way: metadata_path.c, metadata_fit.c, metadata_form.c,
+ * metadata.c. Private to wire/. Threads: one at a time.
  */
 #ifndef METADATA_FORM_H
 #define METADATA_FORM_H
 
 #include "cpt/cpt_path.h"
 #include "wire/cpt_metadata.h"
+
+#include <stdbool.h>
 
 /* The columns of metadata.proto, in its order; the field of the first is 6. */
 enum cpti_column_index {
@@ -41,7 +44,7 @@ struct cpti_column {
     uint64_t *values;
     size_t count;
     size_t capacity;
-    uint64_t offset; /* of the message's byte where it was read; 0 if it was not */
+    uint64_t offset; /* of its first byte in the message, if it was read */
 };
 
 /* metadata.proto in memory. */
@@ -49,13 +52,13 @@ struct cpti_message {
     const struct cpt_alloc *alloc;
     unsigned version;
     unsigned flags;
-    int has_server_elapsed;
+    bool has_server_elapsed;
     uint64_t server_elapsed_ns;
     uint64_t sum_ns;
-    struct cpt_bytes *names; /* their bytes are borrowed: of the path or of the input */
+    struct cpt_bytes *names; /* their bytes are borrowed from the path or the input */
     size_t name_count;
     size_t name_capacity;
-    uint64_t name_offset; /* of the message's byte where the first was read */
+    uint64_t name_offset; /* of the first name in the message, if it was read */
     struct cpti_column columns[CPTI_COLUMN_COUNT];
 };
 
@@ -63,16 +66,16 @@ struct cpti_message {
 
 void cpti_message_deinit(struct cpti_message *message);
 
-/* Bytes that it takes. */
+/* The bytes of the encoded message. */
 size_t cpti_message_bytes(const struct cpti_message *message);
 
-/* Writes them to @data, which has room for just as many. */
+/* Encodes the message to @data, which has exactly that many @bytes. */
 void cpti_message_write(const struct cpti_message *message, unsigned char *data,
                         size_t bytes);
 
 /*
- * Reads @bytes at @data into @message, all 0 but for its alloc. What it takes is
- * bounded by @limits, in which every field is set.
+ * Reads @bytes at @data into @message, which is zeroed except for its alloc. @limits,
+ * in which every field is set, bound its memory.
  *
  * CPT_OK; CPT_CORRUPT; CPT_VERSION; CPT_LIMIT; CPT_NO_MEMORY. Deinit it in any case.
  */
@@ -81,7 +84,7 @@ cpt_status cpti_message_read(struct cpti_message *message, const void *data,
                              const struct cpt_metadata_decode_options *limits,
                              struct cpt_error *error);
 
-/* --- metadata_path.c: path -> form -> message -> path --- */
+/* --- metadata_form.c: path -> form -> message --- */
 
 /* A frame without a name. */
 #define CPTI_NAME_NONE UINT32_MAX
@@ -89,12 +92,12 @@ cpt_status cpti_message_read(struct cpti_message *message, const void *data,
 /* A path's tables, to be cut down. */
 struct cpti_form {
     const struct cpt_alloc *alloc;
-    const struct cpt_path *path; /* whose names they are */
+    const struct cpt_path *path; /* names are those of this path */
     unsigned flags;              /* of the path */
-    struct cpt_frame *frames;    /* with room for as many again; names: see NONE */
+    struct cpt_frame *frames;    /* with room for twice as many; see CPTI_NAME_NONE */
     size_t frame_count;
-    size_t frame_use_max;         /* how many can be in use at once */
-    struct cpt_segment *segments; /* those of 0 ns are not there any more */
+    size_t frame_use_max;         /* the most frames in use at the same time */
+    struct cpt_segment *segments; /* none of 0 ns */
     size_t segment_count;
     struct cpt_label *labels;
     size_t label_count;
@@ -108,9 +111,9 @@ cpt_status cpti_form_init(struct cpti_form *form, const struct cpt_alloc *alloc,
 void cpti_form_deinit(struct cpti_form *form);
 
 /*
- * Makes @form into @message: numbers the frames that are in use, and the names that
- * those have, and fills the columns. The first time it takes the memory for them; @form
- * never grows, so that later times always succeed.
+ * Makes @message of @form: numbers the frames in use and their names, and fills the
+ * columns. The first call allocates the columns; @form never grows, so later calls
+ * always succeed.
  *
  * CPT_OK or CPT_NO_MEMORY.
  */
@@ -119,8 +122,8 @@ cpt_status cpti_form_number(struct cpti_form *form, struct cpti_message *message
 /* --- metadata_fit.c --- */
 
 /*
- * Cuts @form down until its message takes at most @bytes_max, and leaves that in
- * @message. *@fit gets an enum cpt_metadata_fit.
+ * Cuts @form down until its message takes at most @bytes_max, and makes this @message.
+ * *@fit gets an enum cpt_metadata_fit.
  *
  * CPT_OK; CPT_LIMIT if nothing fits; CPT_NO_MEMORY.
  */

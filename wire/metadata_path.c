@@ -18,7 +18,7 @@
 
 /* --- Path to bytes --- */
 
-/* Whether the options make sense; fills in the defaults. */
+/* Reads the options and fills in the defaults. */
 static cpt_status read_options(const struct cpt_metadata_encode_options *given,
                                struct cpt_metadata_encode_options *own)
 {
@@ -54,21 +54,25 @@ cpt_status cpt_metadata_encode(const struct cpt_path *path,
         own.server_elapsed_ns > INT64_MAX ? INT64_MAX : own.server_elapsed_ns;
     message.sum_ns = cpt_path_sum_ns(path);
     status = cpti_form_init(&form, own.alloc, path);
-    if (status == CPT_OK) {
-        status = cpti_form_fit(&form, &message, own.bytes_max, &own_fit);
+    if (status != CPT_OK) {
+        goto out;
     }
-    if (status == CPT_OK) {
-        message_bytes = cpti_message_bytes(&message);
-        *data = cpt_alloc_array(own.alloc, NULL, message_bytes, 1);
-        status = *data != NULL ? CPT_OK : CPT_NO_MEMORY;
+    status = cpti_form_fit(&form, &message, own.bytes_max, &own_fit);
+    if (status != CPT_OK) {
+        goto out;
     }
-    if (status == CPT_OK) {
-        cpti_message_write(&message, *data, message_bytes);
-        *bytes = message_bytes;
-        if (fit != NULL) {
-            *fit = own_fit;
-        }
+    message_bytes = cpti_message_bytes(&message);
+    *data = cpt_alloc_array(own.alloc, NULL, message_bytes, 1);
+    if (*data == NULL) {
+        status = CPT_NO_MEMORY;
+        goto out;
     }
+    cpti_message_write(&message, *data, message_bytes);
+    *bytes = message_bytes;
+    if (fit != NULL) {
+        *fit = own_fit;
+    }
+out:
     cpti_form_deinit(&form);
     cpti_message_deinit(&message);
     return status;
@@ -84,13 +88,13 @@ static uint64_t value_at(const struct cpti_message *message, unsigned index, siz
     return row < column->count ? column->values[row] : 0;
 }
 
-/* Refuses columns that do not go with the one that says how many rows there are. */
+/* Refuses a column whose length does not match that of the @base column. */
 static cpt_status check_rows(const struct cpti_message *message, unsigned base,
                              unsigned index, struct cpt_error *error)
 {
     const size_t row_count = message->columns[base].count;
     const struct cpti_column *column = &message->columns[index];
-    const int may_be_short =
+    const bool may_be_short =
         index == CPTI_FRAME_KIND || index == CPTI_LABEL_IS_NAME ||
         (index >= CPTI_SEGMENT_FOLDED && index <= CPTI_SEGMENT_REASON);
 
@@ -105,24 +109,25 @@ static cpt_status check_rows(const struct cpti_message *message, unsigned base,
 static cpt_status check_columns(const struct cpti_message *message,
                                 struct cpt_error *error)
 {
-    cpt_status status = CPT_OK;
-
-    for (unsigned i = 0; i < CPTI_COLUMN_COUNT && status == CPT_OK; i++) {
+    for (unsigned i = 0; i < CPTI_COLUMN_COUNT; i++) {
         const unsigned base = i <= CPTI_FRAME_KIND       ? CPTI_FRAME_PARENT
                               : i <= CPTI_SEGMENT_REASON ? CPTI_SEGMENT_FRAME
                                                          : CPTI_LABEL_SEGMENT;
+        const cpt_status status = check_rows(message, base, i, error);
 
-        status = check_rows(message, base, i, error);
+        if (status != CPT_OK) {
+            return status;
+        }
     }
-    for (size_t i = 0; i < message->name_count && status == CPT_OK; i++) {
+    for (size_t i = 0; i < message->name_count; i++) {
         const struct cpt_bytes name = message->names[i];
 
         if (name.bytes != 0 && memchr(name.data, 0, name.bytes) != NULL) {
-            status = cpt_error_set(error, CPT_CORRUPT, message->name_offset,
-                                   "name %zu has a NUL byte", i);
+            return cpt_error_set(error, CPT_CORRUPT, message->name_offset,
+                                 "name %zu has a NUL byte", i);
         }
     }
-    return status;
+    return CPT_OK;
 }
 
 static struct cpt_bytes name_at(const struct cpti_message *message, uint64_t number)
@@ -230,7 +235,7 @@ static cpt_status check_segment(const struct cpti_message *message, size_t row,
     return CPT_OK;
 }
 
-/* Puts the label in @row on the last segment, unless it is none that we know. */
+/* Adds the label in @row to the last segment; skips a label of an unknown key. */
 static cpt_status add_label(const struct cpti_message *message, size_t row,
                             struct cpt_path *path, struct cpt_error *error)
 {
@@ -279,7 +284,7 @@ static cpt_status add_segment(const struct cpti_message *message, size_t row,
     return status == CPT_OK ? CPT_OK : cpt_error_set(error, status, 0, "out of memory");
 }
 
-/* Segments with the labels that each of them has. */
+/* Adds the segments, each with its labels. */
 static cpt_status add_segments(const struct cpti_message *message,
                                struct cpt_path *path, struct cpt_error *error)
 {
@@ -331,27 +336,29 @@ static cpt_status fill_path(const struct cpti_message *message, size_t depth_max
 {
     cpt_status status = check_columns(message, error);
 
-    if (status == CPT_OK) {
-        status = add_frames(message, depth_max, path, error);
+    if (status != CPT_OK) {
+        return status;
     }
-    if (status == CPT_OK) {
-        status = add_segments(message, path, error);
+    status = add_frames(message, depth_max, path, error);
+    if (status != CPT_OK) {
+        return status;
     }
+    status = add_segments(message, path, error);
     if (status == CPT_OK && message->columns[CPTI_SEGMENT_FRAME].count == 0 &&
         message->columns[CPTI_FRAME_PARENT].count == 0 && message->sum_ns != 0) {
         status = add_sum(message, path, error);
     }
-    if (status == CPT_OK && cpt_path_sum_ns(path) != message->sum_ns) {
-        status = cpt_error_set(error, CPT_CORRUPT, 0,
-                               "the segments sum to %llu ns, the path says %llu ns",
-                               (unsigned long long)cpt_path_sum_ns(path),
-                               (unsigned long long)message->sum_ns);
+    if (status != CPT_OK) {
+        return status;
     }
-    if (status == CPT_OK) {
-        cpt_path_flags_add(path, message->flags);
-        status = cpt_path_check(path, message->sum_ns, error);
+    if (cpt_path_sum_ns(path) != message->sum_ns) {
+        return cpt_error_set(error, CPT_CORRUPT, 0,
+                             "the segments sum to %llu ns, the path says %llu ns",
+                             (unsigned long long)cpt_path_sum_ns(path),
+                             (unsigned long long)message->sum_ns);
     }
-    return status;
+    cpt_path_flags_add(path, message->flags);
+    return cpt_path_check(path, message->sum_ns, error);
 }
 
 static void set_default(size_t *option, size_t value)

@@ -7,9 +7,11 @@
  *      |  |                                |                '-- flags, at 53
  *      |  |                                '-- parent span, at 36
  *      |  '-- trace, at 3
- *      '-- version; a higher one may have more behind a further '-'
+ *      '-- version; higher versions may have more fields behind another '-'
  */
 #include "wire/cpt_metadata.h"
+
+#include <stdbool.h>
 
 enum { TRACE_AT = 3, PARENT_AT = 36, FLAGS_AT = 53, VALUE_BYTES = 55 };
 
@@ -22,29 +24,29 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Whether @text begins with @count bytes in hexadecimal. */
-static int read_hex(const char *text, unsigned char *bytes, size_t count)
+/* Reads @count bytes in hexadecimal. */
+static bool read_hex(const char *text, unsigned char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const int high = hex_digit(text[2 * i]);
         const int low = hex_digit(text[2 * i + 1]);
 
         if (high < 0 || low < 0) {
-            return 0;
+            return false;
         }
         bytes[i] = (unsigned char)(high << 4 | low);
     }
-    return 1;
+    return true;
 }
 
-static int is_zero(const unsigned char *bytes, size_t count)
+static bool is_zero(const unsigned char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (bytes[i] != 0) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
 cpt_status cpt_traceparent_parse(struct cpt_bytes value, struct cpt_traceparent *parent)
