@@ -101,7 +101,7 @@ static uint64_t get_number(struct reader *reader)
         }
         number |= (uint64_t)(byte & 0x7fU) << shift;
         if (byte == 0 && shift != 0) {
-            (void)REFUSE(reader, CPT_CORRUPT, "a number is longer than it has to be");
+            (void)REFUSE(reader, CPT_CORRUPT, "a number is longer than necessary");
             return 0;
         }
     }
@@ -161,7 +161,7 @@ static struct cpti_wide get_wide(struct reader *reader)
     }
 #endif
     if (*count != 0 && bytes[*count - 1] == 0) {
-        (void)REFUSE(reader, CPT_CORRUPT, "a sum is longer than it has to be");
+        (void)REFUSE(reader, CPT_CORRUPT, "a sum is longer than necessary");
     }
     return wide;
 }
@@ -283,7 +283,7 @@ static void get_note(struct reader *reader, struct cpt_tree *tree)
         (void)REFUSE(reader, status, "note %zu: %s", note_count,
                      cpt_status_sentence(status));
     } else if (tree->notes.count != note_count + 1) {
-        (void)REFUSE(reader, CPT_CORRUPT, "note %zu is there twice", note_count);
+        (void)REFUSE(reader, CPT_CORRUPT, "note %zu occurs twice", note_count);
     }
 }
 
@@ -462,7 +462,7 @@ static struct cpt_bytes get_name(struct reader *reader, const struct cpt_tree *t
     at = get_bytes(reader, name.bytes);
     name.data = (const char *)at;
     if (at == NULL || cpt_names_find(tree->names, name, &id)) {
-        (void)REFUSE(reader, CPT_CORRUPT, "a name is there twice");
+        (void)REFUSE(reader, CPT_CORRUPT, "a name occurs twice");
         return (struct cpt_bytes){"", 0};
     }
     return name;

@@ -4,11 +4,10 @@
  * tree_node.h - what a tree is made of, for the files of this folder
  *
  * A node keeps sums over its requests. While these have one weight w, as in most logs,
- * all sums follow from sums without it (Σwx = w Σx, Σw²x² = w² Σx²), which are a
- * quarter as large and quick to add to. These are the *batch* of a node. When a request
- * of another weight is added, or a sum could overflow, the batch is *retired*:
- * multiplied out and added to the node's wide sums, which are allocated only then
- * (tree_sums.c).
+ * all sums follow from sums without w (Σwx = w Σx, Σw²x² = w² Σx²), which are a quarter
+ * as large and quick to add to: the *batch* of the node. When a request of another
+ * weight is added, or a sum could overflow, the batch is *retired*: multiplied out and
+ * added to the wide sums of the node, which are allocated only then (tree_sums.c).
  *
  * Invariants, between calls of public functions:
  *   - nodes[0] is the root; a parent stands before its children; no two nodes have the

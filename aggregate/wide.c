@@ -148,11 +148,6 @@ bool cpti_wide_is_between(const struct cpti_wide *value, const struct cpti_wide 
            cpti_wide_compare(value, &most) <= 0;
 }
 
-bool cpti_wide_is_zero(const struct cpti_wide *wide)
-{
-    return (wide->limb[0] | wide->limb[1] | wide->limb[2] | wide->limb[3]) == 0;
-}
-
 unsigned cpti_wide_bits(const struct cpti_wide *wide)
 {
     return bits_of_limbs(wide->limb, CPTI_WIDE_LIMBS);

@@ -46,8 +46,6 @@ int cpti_wide_compare(const struct cpti_wide *left, const struct cpti_wide *righ
 bool cpti_wide_is_between(const struct cpti_wide *value, const struct cpti_wide *unit,
                           uint64_t low, uint64_t high);
 
-bool cpti_wide_is_zero(const struct cpti_wide *wide);
-
 /* The bits up to the highest that is set; 0 for 0. */
 unsigned cpti_wide_bits(const struct cpti_wide *wide);
 unsigned cpti_u128_bits(cpti_u128 value);

@@ -41,45 +41,25 @@ static void set(void *context, enum cpti_cbor_type type, uint64_t number)
     decoded->is_known = true;
 }
 
-static void on_uint8(void *context, uint8_t value)
-{
-    set(context, CPTI_CBOR_UNSIGNED, value);
-}
+/* A callback for a number of @value_type. */
+#define ON_NUMBER(name, value_type, item_type)                                         \
+    static void name(void *context, value_type value)                                  \
+    {                                                                                  \
+        set(context, item_type, value);                                                \
+    }
 
-static void on_uint16(void *context, uint16_t value)
-{
-    set(context, CPTI_CBOR_UNSIGNED, value);
-}
-
-static void on_uint32(void *context, uint32_t value)
-{
-    set(context, CPTI_CBOR_UNSIGNED, value);
-}
-
-static void on_uint64(void *context, uint64_t value)
-{
-    set(context, CPTI_CBOR_UNSIGNED, value);
-}
-
-static void on_negint8(void *context, uint8_t value)
-{
-    set(context, CPTI_CBOR_NEGATIVE, value);
-}
-
-static void on_negint16(void *context, uint16_t value)
-{
-    set(context, CPTI_CBOR_NEGATIVE, value);
-}
-
-static void on_negint32(void *context, uint32_t value)
-{
-    set(context, CPTI_CBOR_NEGATIVE, value);
-}
-
-static void on_negint64(void *context, uint64_t value)
-{
-    set(context, CPTI_CBOR_NEGATIVE, value);
-}
+ON_NUMBER(on_uint8, uint8_t, CPTI_CBOR_UNSIGNED)
+ON_NUMBER(on_uint16, uint16_t, CPTI_CBOR_UNSIGNED)
+ON_NUMBER(on_uint32, uint32_t, CPTI_CBOR_UNSIGNED)
+ON_NUMBER(on_uint64, uint64_t, CPTI_CBOR_UNSIGNED)
+ON_NUMBER(on_negint8, uint8_t, CPTI_CBOR_NEGATIVE)
+ON_NUMBER(on_negint16, uint16_t, CPTI_CBOR_NEGATIVE)
+ON_NUMBER(on_negint32, uint32_t, CPTI_CBOR_NEGATIVE)
+ON_NUMBER(on_negint64, uint64_t, CPTI_CBOR_NEGATIVE)
+ON_NUMBER(on_array, cbor_count, CPTI_CBOR_ARRAY)
+ON_NUMBER(on_map, cbor_count, CPTI_CBOR_MAP)
+ON_NUMBER(on_tag, uint64_t, CPTI_CBOR_TAG)
+ON_NUMBER(on_bool, bool, CPTI_CBOR_BOOL)
 
 static void on_bytes(void *context, cbor_data data, cbor_count bytes)
 {
@@ -95,21 +75,6 @@ static void on_text(void *context, cbor_data data, cbor_count bytes)
     ((struct decoded *)context)->item.type = CPTI_CBOR_TEXT;
 }
 
-static void on_array(void *context, cbor_count count)
-{
-    set(context, CPTI_CBOR_ARRAY, count);
-}
-
-static void on_map(void *context, cbor_count count)
-{
-    set(context, CPTI_CBOR_MAP, count);
-}
-
-static void on_tag(void *context, uint64_t value)
-{
-    set(context, CPTI_CBOR_TAG, value);
-}
-
 static void on_double(void *context, double value)
 {
     set(context, CPTI_CBOR_FLOAT, 0);
@@ -119,11 +84,6 @@ static void on_double(void *context, double value)
 static void on_float(void *context, float value)
 {
     on_double(context, (double)value);
-}
-
-static void on_bool(void *context, bool value)
-{
-    set(context, CPTI_CBOR_BOOL, value);
 }
 
 static void on_null(void *context)

@@ -3,13 +3,13 @@
 /*
  * cpt_log_shape.h - the times of a record's path, without the path
  *
- * Adding up many records only takes the time of every frame. The frames themselves,
- * with names and parents, are the same in most records of a service: their *shape*. It
- * is a part of the path's bytes, so comparing these bytes with known ones is enough:
+ * To add up many records, only the time of every frame is needed. The frames
+ * themselves, with names and parents, are the same in most records of a service: their
+ * *shape*. It is a part of the path's bytes, so comparing these bytes with known ones
+ * is enough:
  *
  *      path's bytes  | sum | names, parents, kinds | segments: frames, times | labels |
- *                          |                       |                         |
- *                          '------- shape 7 -------'-> self time of each frame
+ *                          '------ shape 7 -------'  '-> self time of each frame
  *
  * Only the form that cpt_metadata_encode() writes is known here. Any other form, and
  * any possible error, is left to cpt_record_path(), which reports it:

@@ -98,6 +98,19 @@ enum {
     CPTI_LOG_FLAG_BACKGROUND = 16
 };
 
+/* Numbers in heads and footers: little-endian. */
+static inline void cpti_log_put_u32(unsigned char *at, uint32_t value)
+{
+    for (size_t i = 0; i < 4; i++) {
+        at[i] = (unsigned char)(value >> (8 * i));
+    }
+}
+
+static inline uint32_t cpti_log_get_u32(const unsigned char *at)
+{
+    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
 /* A block's head in memory. */
 struct cpti_log_head {
     unsigned version;

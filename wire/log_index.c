@@ -316,9 +316,7 @@ static unsigned char *make_block(const struct cpti_put *put,
     payload = data + CPTI_LOG_HEAD_BYTES;
     footer = payload + put->bytes;
     memcpy(payload, put->data, put->bytes);
-    for (size_t i = 0; i < 4; i++) {
-        footer[i] = (unsigned char)(head.payload_bytes >> (8 * i));
-    }
+    cpti_log_put_u32(footer, head.payload_bytes);
     memcpy(footer + 4, CPTI_LOG_INDEX_MAGIC, CPTI_LOG_INDEX_MAGIC_BYTES);
     head.payload_crc = cpt_crc32c(0, payload, head.payload_bytes);
     cpti_log_head_write(&head, data);

@@ -39,7 +39,7 @@ static cpt_status read_number(struct reading *reading, uint64_t *number)
 
     if (cpti_cbor_next(&reading->cbor, &item) != CPT_OK ||
         item.type != CPTI_CBOR_UNSIGNED) {
-        return refuse(reading, "the index has no number where one must be");
+        return refuse(reading, "the index has no number where one is expected");
     }
     *number = item.number;
     return CPT_OK;
@@ -51,7 +51,7 @@ static cpt_status read_array(struct reading *reading, uint64_t *count)
 
     if (cpti_cbor_next(&reading->cbor, &item) != CPT_OK ||
         item.type != CPTI_CBOR_ARRAY) {
-        return refuse(reading, "the index has no array where one must be");
+        return refuse(reading, "the index has no array where one is expected");
     }
     *count = item.number;
     return CPT_OK;
@@ -71,7 +71,7 @@ static cpt_status read_names(struct reading *reading, struct cpti_log_names *nam
         if (cpti_cbor_next(&reading->cbor, &item) != CPT_OK ||
             (item.type != CPTI_CBOR_TEXT && item.type != CPTI_CBOR_BYTES) ||
             item.text.bytes > CPT_LOG_INDEX_NAME_BYTES_MAX) {
-            return refuse(reading, "the index has no short name where one must be");
+            return refuse(reading, "the index has no short name where one is expected");
         }
         status = cpti_log_names_add(reading->index->alloc, names, item.text);
     }
@@ -211,11 +211,6 @@ static cpt_status read_map(struct reading *reading)
 
 /* --- The block --- */
 
-static uint32_t get_u32(const unsigned char *at)
-{
-    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-
 /* Reads the bytes of the payload from the footer; 0: there is no index. */
 static cpt_status find_payload(const struct cpt_log_index_options *options,
                                uint32_t *payload_bytes)
@@ -231,7 +226,7 @@ static cpt_status find_payload(const struct cpt_log_index_options *options,
                               footer, sizeof footer);
     if (status == CPT_OK &&
         memcmp(footer + 4, CPTI_LOG_INDEX_MAGIC, CPTI_LOG_INDEX_MAGIC_BYTES) == 0) {
-        *payload_bytes = get_u32(footer);
+        *payload_bytes = cpti_log_get_u32(footer);
     }
     return status;
 }
@@ -243,7 +238,7 @@ static cpt_status check_head(struct reading *reading,
 {
     if (!cpti_log_head_read(head, data) || head->type != CPTI_LOG_BLOCK_INDEX ||
         head->payload_bytes != payload_bytes) {
-        return refuse(reading, "what ends like an index is none");
+        return refuse(reading, "the input ends like an index, but has none");
     }
     if (head->version != CPT_LOG_VERSION) {
         return cpt_error_set(reading->error, CPT_VERSION, reading->offset,

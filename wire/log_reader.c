@@ -539,7 +539,7 @@ static cpt_status read_between(struct cpt_log_reader *reader, struct cpt_error *
         return end_input(reader, error);
     }
     if (!cpti_log_head_read(&head, reader->window + reader->start)) {
-        cpt_error_set(error, CPT_CORRUPT, reader->start_offset, "here begins no block");
+        cpt_error_set(error, CPT_CORRUPT, reader->start_offset, "no block begins here");
         return lose(reader, 1, 0);
     }
     return open_block(reader, &head, error);
@@ -635,7 +635,7 @@ static cpt_status read_inside(struct cpt_log_reader *reader, struct cpt_record *
     reader->record_offset = reader->start_offset + (reader->is_packed ? 0 : reader->at);
     if (cpti_cbor_next(&cbor, &item) != CPT_OK || item.type != CPTI_CBOR_BYTES) {
         cpt_error_set(error, CPT_CORRUPT, reader->record_offset,
-                      "here begins no record; the rest of the block is lost");
+                      "no record begins here; the rest of the block is lost");
         return lose_rest(reader);
     }
     status = read_record(reader, item.text, record, error);

@@ -528,11 +528,12 @@ cpt_status cpt_record_path(const struct cpt_record *record,
     }
     status = cpt_metadata_decode(record->path_bytes.data, record->path_bytes.bytes,
                                  &options, path, error);
-    if (status == CPT_OK) {
-        status = cpt_path_check(path, record->latency_ns, error);
-        if (status != CPT_OK) {
-            cpt_path_reset(path);
-        }
+    if (status != CPT_OK) {
+        return status;
+    }
+    status = cpt_path_check(path, record->latency_ns, error);
+    if (status != CPT_OK) {
+        cpt_path_reset(path);
     }
     return status;
 }

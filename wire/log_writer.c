@@ -29,18 +29,6 @@ struct cpt_log_block {
     size_t packed_capacity;
 };
 
-static void put_u32(unsigned char *at, uint32_t value)
-{
-    for (size_t i = 0; i < 4; i++) {
-        at[i] = (unsigned char)(value >> (8 * i));
-    }
-}
-
-static uint32_t get_u32(const unsigned char *at)
-{
-    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-
 void cpti_log_head_write(const struct cpti_log_head *head,
                          unsigned char data[CPTI_LOG_HEAD_BYTES])
 {
@@ -48,25 +36,26 @@ void cpti_log_head_write(const struct cpti_log_head *head,
     memcpy(data, CPTI_LOG_MAGIC, CPTI_LOG_MAGIC_BYTES);
     data[CPTI_LOG_AT_VERSION] = (unsigned char)head->version;
     data[CPTI_LOG_AT_TYPE] = (unsigned char)head->type;
-    put_u32(data + CPTI_LOG_AT_PAYLOAD_BYTES, head->payload_bytes);
-    put_u32(data + CPTI_LOG_AT_RECORD_COUNT, head->record_count);
-    put_u32(data + CPTI_LOG_AT_PAYLOAD_CRC, head->payload_crc);
-    put_u32(data + CPTI_LOG_AT_HEAD_CRC, cpt_crc32c(0, data, CPTI_LOG_AT_HEAD_CRC));
+    cpti_log_put_u32(data + CPTI_LOG_AT_PAYLOAD_BYTES, head->payload_bytes);
+    cpti_log_put_u32(data + CPTI_LOG_AT_RECORD_COUNT, head->record_count);
+    cpti_log_put_u32(data + CPTI_LOG_AT_PAYLOAD_CRC, head->payload_crc);
+    cpti_log_put_u32(data + CPTI_LOG_AT_HEAD_CRC,
+                     cpt_crc32c(0, data, CPTI_LOG_AT_HEAD_CRC));
 }
 
 bool cpti_log_head_read(struct cpti_log_head *head,
                         const unsigned char data[CPTI_LOG_HEAD_BYTES])
 {
     if (memcmp(data, CPTI_LOG_MAGIC, CPTI_LOG_MAGIC_BYTES) != 0 ||
-        get_u32(data + CPTI_LOG_AT_HEAD_CRC) !=
+        cpti_log_get_u32(data + CPTI_LOG_AT_HEAD_CRC) !=
             cpt_crc32c(0, data, CPTI_LOG_AT_HEAD_CRC)) {
         return false;
     }
     head->version = data[CPTI_LOG_AT_VERSION];
     head->type = data[CPTI_LOG_AT_TYPE];
-    head->payload_bytes = get_u32(data + CPTI_LOG_AT_PAYLOAD_BYTES);
-    head->record_count = get_u32(data + CPTI_LOG_AT_RECORD_COUNT);
-    head->payload_crc = get_u32(data + CPTI_LOG_AT_PAYLOAD_CRC);
+    head->payload_bytes = cpti_log_get_u32(data + CPTI_LOG_AT_PAYLOAD_BYTES);
+    head->record_count = cpti_log_get_u32(data + CPTI_LOG_AT_RECORD_COUNT);
+    head->payload_crc = cpti_log_get_u32(data + CPTI_LOG_AT_PAYLOAD_CRC);
     return true;
 }
 

@@ -46,11 +46,6 @@ void cpti_message_deinit(struct cpti_message *message)
 
 /* --- Writing --- */
 
-static size_t varint_bytes(uint64_t value)
-{
-    return value == 0 ? 1 : (size_t)(63 - __builtin_clzll(value)) / 7 + 1;
-}
-
 static bool write_names(pb_ostream_t *stream, const pb_field_iter_t *field,
                         void *const *argument)
 {
@@ -76,7 +71,7 @@ static bool write_column(pb_ostream_t *stream, const pb_field_iter_t *field,
         return true;
     }
     for (size_t i = 0; i < column->count; i++) {
-        bytes += varint_bytes(column->values[i]);
+        bytes += cpti_varint_bytes(column->values[i]);
     }
     if (!pb_encode_tag(stream, PB_WT_STRING, field->tag) ||
         !pb_encode_varint(stream, bytes)) {

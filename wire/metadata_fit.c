@@ -8,7 +8,7 @@
  * CPT_SEGMENT_FOLDED. The steps go from the detail that a reader misses least to the
  * one that is missed most, and stop as soon as the path fits:
  *
- *   1  Neighbours with the same stack become one. Only their number of times is lost.
+ *   1  Neighbours with the same stack become one. Only the single durations are lost.
  *   2  Labels are dropped: they are remarks and carry no time.
  *   3  All segments of one stack become one, at the place of the first; the path is
  *      CPT_PATH_UNORDERED. Order goes before names: if leaves were folded first, a loop
@@ -141,22 +141,17 @@ struct folding {
     size_t floor_bytes;
 };
 
-static size_t varint_bytes(uint64_t value)
-{
-    return value == 0 ? 1 : (size_t)(63 - __builtin_clzll(value)) / 7 + 1;
-}
-
 static size_t name_bytes(const struct folding *folding, cpt_name_id name)
 {
     const size_t bytes =
         name == CPTI_NAME_NONE ? 0 : cpt_path_name(folding->form->path, name).bytes;
 
-    return bytes == 0 ? 0 : 1 + varint_bytes(bytes) + bytes;
+    return bytes == 0 ? 0 : 1 + cpti_varint_bytes(bytes) + bytes;
 }
 
 static size_t segment_floor(const struct cpt_segment *segment)
 {
-    return 1 + varint_bytes(segment->duration_ns);
+    return 1 + cpti_varint_bytes(segment->duration_ns);
 }
 
 static void use_frame(struct folding *folding, uint32_t frame)

@@ -64,6 +64,12 @@ struct cpti_message {
 
 /* --- metadata.c: message <-> bytes --- */
 
+/* The bytes of @value as a varint. */
+static inline size_t cpti_varint_bytes(uint64_t value)
+{
+    return value == 0 ? 1 : (size_t)(63 - __builtin_clzll(value)) / 7 + 1;
+}
+
 void cpti_message_deinit(struct cpti_message *message);
 
 /* The bytes of the encoded message. */

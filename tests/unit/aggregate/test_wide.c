@@ -115,7 +115,6 @@ static void test_bits_are_counted(void)
         cpti_wide_product((cpti_u128)1 << 127, (cpti_u128)1 << 127);
 
     CU_ASSERT_EQUAL(cpti_wide_bits(&zero), 0);
-    CU_ASSERT_TRUE(cpti_wide_is_zero(&zero));
     CU_ASSERT_EQUAL(cpti_wide_bits(&large), 255);
     CU_ASSERT_EQUAL(cpti_u128_bits(255), 8);
 }

@@ -75,14 +75,14 @@ static int is_folded(const struct node *node)
     return node->kind == CPT_KIND_FOLDED && node->name[0] == '\0' && node->parent >= 0;
 }
 
-/* The children that are in the tree; with @but_dust those that are not dust. */
-static int count_children(const struct model *model, int index, int but_dust)
+/* Children that are in the tree; with @but_folded without ‹folded› leaves. */
+static int count_children(const struct model *model, int index, int but_folded)
 {
     int count = 0;
 
     for (int i = 0; i < model->node_count; i++) {
         count += model->nodes[i].parent == index && whole_ns(model, i) != 0 &&
-                 !(but_dust && is_folded(&model->nodes[i]) &&
+                 !(but_folded && is_folded(&model->nodes[i]) &&
                    count_children(model, i, 0) == 0);
     }
     return count;

@@ -124,7 +124,7 @@ static void test_an_input_that_is_no_log(void)
     outcome = read_all(&log);
     CU_ASSERT_EQUAL(outcome.records, 0);
     CU_ASSERT_EQUAL(outcome.errors, 1);
-    CU_ASSERT_STRING_EQUAL(outcome.first.sentence, "here begins no block");
+    CU_ASSERT_STRING_EQUAL(outcome.first.sentence, "no block begins here");
     CU_ASSERT_EQUAL(outcome.counts.skipped_bytes, log.bytes);
     free(log.data);
 }
