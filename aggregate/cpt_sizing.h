@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * cpt_sizing.h - how many requests a question needs, and how precise a number of them
- * is
+ * cpt_sizing.h - how many requests a question needs, and how precise an answer is
  *
  * The standard deviation s of one request, taken from an existing tree, determines how
  * many requests give the mean to ±h, or reveal a difference of h. z and b are quantiles
