@@ -23,15 +23,12 @@
 
 /* --- The record --- */
 
-static void free_serving(struct cpti_serving *serving)
-{
-    cpt_path_free(serving->path);
-    cpti_request_release(serving->request);
-}
-
 static void release_item(struct cpti_log_item *item)
 {
-    free_serving(CPTI_CONTAINER(item, struct cpti_serving, item));
+    struct cpti_serving *serving = CPTI_CONTAINER(item, struct cpti_serving, item);
+
+    cpt_path_free(serving->path);
+    cpti_request_release(serving->request);
 }
 
 void cpti_answer_record_cause(struct cpt_record *record,
@@ -205,7 +202,7 @@ static void log_request(struct cpti_serving *serving, unsigned http_status)
     if (serving->path == NULL || !serving->decision.is_logged ||
         serving->service->options.log == NULL) {
         count_end(serving);
-        free_serving(serving);
+        release_item(&serving->item);
         return;
     }
     fill_record(serving, http_status);

@@ -30,46 +30,6 @@ struct rpc_call {
     char ask[64];
 };
 
-/* --- Counting --- */
-
-static struct cpti_counters *counters_of(struct cpti_call_observer *observer)
-{
-    return &CPTI_CONTAINER(observer, struct cpt_service, observer)->counters;
-}
-
-static void count_given_up(struct cpti_call_observer *observer,
-                           const struct cpt_trace_call *call, cpt_status status)
-{
-    struct cpti_callee *callee =
-        cpti_counters_callee(counters_of(observer), call->name);
-
-    if (status == CPT_TIMEOUT) {
-        CPTI_COUNT(callee, timeouts);
-    } else {
-        CPTI_COUNT(callee, cancelled);
-    }
-}
-
-static void count_blind_spot(struct cpti_call_observer *observer,
-                             const struct cpt_trace_call *call)
-{
-    cpti_counters_blind_spot(counters_of(observer), call->name, call->reason);
-}
-
-static void count_spliced(struct cpti_call_observer *observer,
-                          const struct cpt_trace_call *call, uint64_t overcount_ns,
-                          uint64_t undercount_ns, int is_inconsistent)
-{
-    cpti_counters_spliced(cpti_counters_callee(counters_of(observer), call->name),
-                          overcount_ns, undercount_ns, is_inconsistent);
-}
-
-const struct cpti_call_observer cpti_calls_observer = {
-    .given_up = count_given_up,
-    .blind_spot = count_blind_spot,
-    .spliced = count_spliced,
-};
-
 /* --- Calling --- */
 
 /* Fills in what the transport sends; false: there is no memory. Lock held. */
@@ -120,7 +80,7 @@ struct cpt_pending *cpt_call_attempt(struct cpt_task *task, const struct cpt_stu
                                      struct cpt_bytes body, unsigned attempt)
 {
     struct cpt_request *request = task->request;
-    struct cpti_call_observer *observer = request->inherited.observer;
+    struct cpt_service *service = cpti_service_of(request);
     const uint64_t now_ns = cpti_record_now(request);
     struct rpc_call *call = NULL;
 
@@ -136,9 +96,9 @@ struct cpt_pending *cpt_call_attempt(struct cpt_task *task, const struct cpt_stu
     call->pending.call =
         cpti_record_issue(task, cpt_bytes_of(stub->name), CPT_CALL_REMOTE, now_ns);
     if (call->pending.call != NULL) {
-        if (observer != NULL) {
+        if (service != NULL) {
             CPTI_COUNT(
-                cpti_counters_callee(counters_of(observer), call->pending.call->name),
+                cpti_counters_callee(&service->counters, call->pending.call->name),
                 calls);
         }
         call->pending.call->attempt = attempt;
@@ -279,9 +239,9 @@ void cpt_transport_complete(struct cpt_transport_call *transport,
     cpti_lock_release(&request->lock);
     if (record != NULL && observer != NULL) {
         if (record->outcome == CPT_CALL_TIMEOUT) {
-            count_given_up(observer, record, CPT_TIMEOUT);
+            observer->given_up(observer, record, CPT_TIMEOUT);
         } else if (record->reason != CPT_REASON_NONE) {
-            count_blind_spot(observer, record);
+            observer->blind_spot(observer, record);
         }
     }
     cpti_request_continue(request, task); /* with the reference of the call */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* counters.c - the counters of a callee found, and all counters shown; see
- * counters.h. */
+/* counters.c - the counters of a callee found, all counters shown, and what becomes of
+ * calls counted; see counters.h. */
 #include "framework/service/counters.h"
 
 #include "framework/service/log_queue.h"
@@ -18,13 +18,6 @@ static struct cpti_callee *find_callee(struct cpti_counters *counters, unsigned 
         }
     }
     return NULL;
-}
-
-/* Names a new callee. Lock held. */
-static void name_callee(struct cpti_callee *callee, struct cpt_bytes name)
-{
-    memcpy(callee->text, name.data, name.bytes);
-    callee->name = (struct cpt_bytes){callee->text, name.bytes};
 }
 
 struct cpti_callee *cpti_counters_callee(struct cpti_counters *counters,
@@ -48,8 +41,9 @@ struct cpti_callee *cpti_counters_callee(struct cpti_counters *counters,
         callee = &counters->callees[CPTI_CALLEES_MAX - 1];
     } else if (callee == NULL) {
         callee = &counters->callees[count];
-        name_callee(callee,
-                    count + 1 < CPTI_CALLEES_MAX ? name : cpt_bytes_of("others"));
+        name = count + 1 < CPTI_CALLEES_MAX ? name : cpt_bytes_of("others");
+        memcpy(callee->text, name.data, name.bytes);
+        callee->name = (struct cpt_bytes){callee->text, name.bytes};
         atomic_store_explicit(&counters->callee_count, count + 1, memory_order_release);
     }
     cpti_lock_release(&counters->lock);
@@ -63,12 +57,19 @@ struct show {
     void *context;
 };
 
-static void show(const struct show *to, const char *name, const char *help,
-                 const char *label, struct cpt_bytes member, uint64_t value)
+/* Shows the counter @name of @member, which is one of @label. */
+static void show_member(const struct show *to, const char *name, const char *help,
+                        const char *label, struct cpt_bytes member, uint64_t value)
 {
     const struct cpt_counter counter = {name, help, label, member, value};
 
     to->visit(to->context, &counter);
+}
+
+static void show(const struct show *to, const char *name, uint64_t value,
+                 const char *help)
+{
+    show_member(to, name, help, NULL, (struct cpt_bytes){NULL, 0}, value);
 }
 
 static void show_callees(struct cpti_counters *counters, const struct show *to)
@@ -79,8 +80,8 @@ static void show_callees(struct cpti_counters *counters, const struct show *to)
 #define SHOW_(field, help)                                                             \
     for (unsigned i = 0; i < count; i++) {                                             \
         struct cpti_callee *callee = &counters->callees[i];                            \
-        show(to, "callee_" #field, help, "callee", callee->name,                       \
-             atomic_load_explicit(&callee->field, memory_order_relaxed));              \
+        show_member(to, "callee_" #field, help, "callee", callee->name,                \
+                    atomic_load_explicit(&callee->field, memory_order_relaxed));       \
     }
     CPTI_CALLEE_MAP(SHOW_)
 #undef SHOW_
@@ -88,47 +89,41 @@ static void show_callees(struct cpti_counters *counters, const struct show *to)
 
 static void show_log_file(const struct cpt_log_file *file, const struct show *to)
 {
-    const struct cpt_bytes none = {NULL, 0};
     struct cpt_log_file_counts counts;
 
     if (file == NULL) {
         return;
     }
     cpt_log_file_counts(file, &counts);
-    show(to, "log_files", "files that the log has begun", NULL, none,
-         counts.file_count);
-    show(to, "log_files_removed",
-         "files of the log removed because there were too many", NULL, none,
-         counts.removed_count);
-    show(to, "log_files_unindexed", "files of the log that ended without an index",
-         NULL, none, counts.unindexed_count);
-    show(to, "log_file_bytes", "bytes in files of the log, headers and indexes too",
-         NULL, none, counts.byte_count);
+    show(to, "log_files", counts.file_count, "files that the log has begun");
+    show(to, "log_files_removed", counts.removed_count,
+         "files of the log removed because there were too many");
+    show(to, "log_files_unindexed", counts.unindexed_count,
+         "files of the log that ended without an index");
+    show(to, "log_file_bytes", counts.byte_count,
+         "bytes in files of the log, headers and indexes too");
 }
 
 static void show_log(struct cpt_log_queue *queue, const struct show *to)
 {
-    const struct cpt_bytes none = {NULL, 0};
     struct cpt_log_queue_counts counts;
 
     if (queue == NULL) {
         return;
     }
     cpt_log_queue_counts(queue, &counts);
-    show(to, "log_records", "records that the log has taken", NULL, none,
-         counts.logged_count);
-    show(to, "log_dropped", "records dropped because the queue was full", NULL, none,
-         counts.dropped_count);
-    show(to, "log_unencodable", "records that were too large, or had no memory", NULL,
-         none, counts.unencodable_count);
-    show(to, "log_lost", "records whose block the sink refused", NULL, none,
-         counts.sink_lost_count);
-    show(to, "log_blocks", "blocks that the log has taken", NULL, none,
-         counts.block_count);
-    show(to, "log_bytes", "bytes of the blocks that the log has taken", NULL, none,
-         counts.byte_count);
-    show(to, "log_failed_blocks", "blocks that the sink refused", NULL, none,
-         counts.failed_block_count);
+    show(to, "log_records", counts.logged_count, "records that the log has taken");
+    show(to, "log_dropped", counts.dropped_count,
+         "records dropped because the queue was full");
+    show(to, "log_unencodable", counts.unencodable_count,
+         "records that were too large, or had no memory");
+    show(to, "log_lost", counts.sink_lost_count,
+         "records whose block the sink refused");
+    show(to, "log_blocks", counts.block_count, "blocks that the log has taken");
+    show(to, "log_bytes", counts.byte_count,
+         "bytes of the blocks that the log has taken");
+    show(to, "log_failed_blocks", counts.failed_block_count,
+         "blocks that the sink refused");
     show_log_file(cpti_log_queue_file(queue), to);
 }
 
@@ -138,21 +133,52 @@ void cpt_service_counters(struct cpt_service *service,
                           void *context)
 {
     const struct show to = {visit, context};
-    const struct cpt_bytes none = {NULL, 0};
     struct cpti_counters *counters = &service->counters;
 
 #define SHOW_(field, help)                                                             \
-    show(&to, #field, help, NULL, none,                                                \
-         atomic_load_explicit(&counters->field, memory_order_relaxed));
+    show(&to, #field, atomic_load_explicit(&counters->field, memory_order_relaxed),    \
+         help);
     CPTI_COUNTER_MAP(SHOW_)
 #undef SHOW_
     for (unsigned i = 1; i < CPTI_REASONS_MAX && cpt_reason_word(i) != NULL; i++) {
-        show(&to, "blind_spots", "traced calls that ended without a path, by reason",
-             "reason", cpt_bytes_of(cpt_reason_word(i)),
-             atomic_load_explicit(&counters->blind_spots[i], memory_order_relaxed));
+        show_member(
+            &to, "blind_spots", "traced calls that ended without a path, by reason",
+            "reason", cpt_bytes_of(cpt_reason_word(i)),
+            atomic_load_explicit(&counters->blind_spots[i], memory_order_relaxed));
     }
     show_callees(counters, &to);
     show_log(service->options.log, &to);
+}
+
+/* --- Calls --- */
+
+static struct cpti_counters *counters_of(struct cpti_call_observer *observer)
+{
+    return &CPTI_CONTAINER(observer, struct cpt_service, observer)->counters;
+}
+
+static void count_given_up(struct cpti_call_observer *observer,
+                           const struct cpt_trace_call *call, cpt_status status)
+{
+    struct cpti_callee *callee =
+        cpti_counters_callee(counters_of(observer), call->name);
+
+    if (status == CPT_TIMEOUT) {
+        CPTI_COUNT(callee, timeouts);
+    } else {
+        CPTI_COUNT(callee, cancelled);
+    }
+}
+
+static void count_blind_spot(struct cpti_call_observer *observer,
+                             const struct cpt_trace_call *call)
+{
+    struct cpti_counters *counters = counters_of(observer);
+
+    CPTI_COUNT(cpti_counters_callee(counters, call->name), blind_spots);
+    if (call->reason < CPTI_REASONS_MAX) {
+        CPTI_COUNT(counters, blind_spots[call->reason]);
+    }
 }
 
 /* Adds without wrapping: what a callee claims may be of any size. */
@@ -166,18 +192,13 @@ static void count_ns(atomic_uint_least64_t *counter, uint64_t more_ns)
     }
 }
 
-void cpti_counters_blind_spot(struct cpti_counters *counters, struct cpt_bytes name,
-                              unsigned reason)
+static void count_spliced(struct cpti_call_observer *observer,
+                          const struct cpt_trace_call *call, uint64_t overcount_ns,
+                          uint64_t undercount_ns, int is_inconsistent)
 {
-    CPTI_COUNT(cpti_counters_callee(counters, name), blind_spots);
-    if (reason < CPTI_REASONS_MAX) {
-        CPTI_COUNT(counters, blind_spots[reason]);
-    }
-}
+    struct cpti_callee *callee =
+        cpti_counters_callee(counters_of(observer), call->name);
 
-void cpti_counters_spliced(struct cpti_callee *callee, uint64_t overcount_ns,
-                           uint64_t undercount_ns, int is_inconsistent)
-{
     if (overcount_ns != 0) {
         CPTI_COUNT(callee, overcounts);
         count_ns(&callee->overcount_ns, overcount_ns);
@@ -190,3 +211,9 @@ void cpti_counters_spliced(struct cpti_callee *callee, uint64_t overcount_ns,
         CPTI_COUNT(callee, inconsistent);
     }
 }
+
+const struct cpti_call_observer cpti_counters_observer = {
+    .given_up = count_given_up,
+    .blind_spot = count_blind_spot,
+    .spliced = count_spliced,
+};

@@ -52,6 +52,8 @@
     X(undercount_ns, "sum of these differences")                                       \
     X(inconsistent, "callee's paths longer than its own elapsed time")
 
+struct cpti_call_observer;
+
 enum {
     CPTI_CALLEES_MAX = 128,
     CPTI_REASONS_MAX = 16 /* of blind spots; enum cpt_reason has fewer */
@@ -82,12 +84,7 @@ struct cpti_counters {
 struct cpti_callee *cpti_counters_callee(struct cpti_counters *counters,
                                          struct cpt_bytes name);
 
-/* Counts a call of @name that has no path because of @reason (enum cpt_reason). */
-void cpti_counters_blind_spot(struct cpti_counters *counters, struct cpt_bytes name,
-                              unsigned reason);
-
-/* Counts what splicing a path of the callee found; see struct cpt_trace.spliced. */
-void cpti_counters_spliced(struct cpti_callee *callee, uint64_t overcount_ns,
-                           uint64_t undercount_ns, int is_inconsistent);
+/* Counts the calls of the service it is part of; see framework/run/call.h. */
+extern const struct cpti_call_observer cpti_counters_observer;
 
 #endif

@@ -51,34 +51,27 @@ struct cpt_log_queue {
 
 /* --- The thread --- */
 
-static void count(struct cpt_log_queue *queue, uint64_t *number, uint64_t more)
-{
-    cpti_lock_take(&queue->lock);
-    *number += more;
-    cpti_lock_release(&queue->lock);
-}
-
 /* Hands the block to the sink unless it is empty. */
 static void hand_over(struct cpt_log_queue *queue)
 {
     const size_t record_count = cpt_log_block_count(queue->block);
     struct cpt_bytes bytes = {NULL, 0};
+    cpt_status status = CPT_OK;
 
     if (record_count == 0) {
         return;
     }
     bytes = cpt_log_block_finish(queue->block);
-    if (queue->sink(queue->context, bytes.data, bytes.bytes) != CPT_OK) {
-        cpti_lock_take(&queue->lock);
+    status = queue->sink(queue->context, bytes.data, bytes.bytes);
+    cpti_lock_take(&queue->lock);
+    if (status == CPT_OK) {
+        queue->counts.logged_count += record_count;
+        queue->counts.block_count++;
+        queue->counts.byte_count += bytes.bytes;
+    } else {
         queue->counts.sink_lost_count += record_count;
         queue->counts.failed_block_count++;
-        cpti_lock_release(&queue->lock);
-        return;
     }
-    cpti_lock_take(&queue->lock);
-    queue->counts.logged_count += record_count;
-    queue->counts.block_count++;
-    queue->counts.byte_count += bytes.bytes;
     cpti_lock_release(&queue->lock);
 }
 
@@ -97,7 +90,9 @@ static void write_record(struct cpt_log_queue *queue, const struct cpt_record *r
         cpt_alloc_free(queue->alloc, data);
     }
     if (status != CPT_OK) {
-        count(queue, &queue->counts.unencodable_count, 1);
+        cpti_lock_take(&queue->lock);
+        queue->counts.unencodable_count++;
+        cpti_lock_release(&queue->lock);
     } else if (cpt_log_block_count(queue->block) == 1) {
         queue->oldest_ns = cpti_now_ns();
     }

@@ -51,18 +51,17 @@ static cpt_status copy_dropped(struct cpt_service *service, struct cpt_error *er
     }
     service->dropped_attributes =
         cpt_alloc_zeroed(service->options.alloc, count * sizeof(char *));
-    if (service->dropped_attributes == NULL) {
-        return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a service");
-    }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; service->dropped_attributes != NULL && i < count; i++) {
         char *key = cpti_service_copy_text(service, keys[i]);
 
         if (key == NULL) {
-            return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a service");
+            break;
         }
         service->dropped_attributes[service->dropped_attribute_count++] = key;
     }
-    return CPT_OK;
+    return service->dropped_attribute_count == count
+               ? CPT_OK
+               : cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a service");
 }
 
 bool cpti_service_has_timers(const struct cpt_service *service)
@@ -131,7 +130,7 @@ struct cpt_service *cpt_service_new(const struct cpt_service_options *given,
         return NULL;
     }
     service->options = options;
-    service->observer = cpti_calls_observer;
+    service->observer = cpti_counters_observer;
     atomic_init(&service->live_count, 1);
     cpti_lock_init(&service->counters.lock, CPTI_RANK_COUNTERS);
     if (init_service(service, error) != CPT_OK ||

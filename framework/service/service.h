@@ -19,7 +19,7 @@
 struct cpti_method;
 
 struct cpt_service {
-    struct cpti_call_observer observer; /* of its requests; see calls.c */
+    struct cpti_call_observer observer; /* of its requests; see counters.c */
     struct cpt_service_options options; /* with their defaults */
     char *name;
     struct cpti_method *methods; /* not changed once it serves */
@@ -64,10 +64,5 @@ char *cpti_service_copy_text(const struct cpt_service *service, const char *text
 /* Whether the options forbid to log the attribute @key. @service may be NULL. */
 bool cpti_service_drops_attribute(const struct cpt_service *service,
                                   struct cpt_bytes key);
-
-/* --- calls.c --- */
-
-/* Counts the calls of the service it is part of. */
-extern const struct cpti_call_observer cpti_calls_observer;
 
 #endif
