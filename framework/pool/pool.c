@@ -491,8 +491,7 @@ static bool begin_block(struct cpti_pool *pool, struct cpti_place *place)
         (void)atomic_fetch_add(&pool->state, CPTI_SEAT);
     } else {
         pool->refused_count++;
-        place->next_refused = pool->refused;
-        pool->refused = place;
+        LIST_INSERT_HEAD(&pool->refused, place, refused);
     }
     cpti_lock_release(&pool->lock);
     return has_left_seat;
@@ -500,18 +499,16 @@ static bool begin_block(struct cpti_pool *pool, struct cpti_place *place)
 
 static void end_block(struct cpti_pool *pool, struct cpti_place *place)
 {
-    cpti_lock_take(&pool->lock);
-    if (!place->has_left_seat) {
-        struct cpti_place **link = &pool->refused;
+    struct cpti_place *refused = NULL;
 
-        while (*link != place) {
-            link = &(*link)->next_refused;
-        }
-        *link = place->next_refused;
-    } else if (pool->refused != NULL) {
+    cpti_lock_take(&pool->lock);
+    refused = LIST_FIRST(&pool->refused);
+    if (!place->has_left_seat) {
+        LIST_REMOVE(place, refused);
+    } else if (refused != NULL) {
         /* Another thread blocks on its seat, as none could take it: this one does. */
-        pool->refused->has_left_seat = true;
-        pool->refused = pool->refused->next_refused;
+        refused->has_left_seat = true;
+        LIST_REMOVE(refused, refused);
     } else {
         pool->blocked_count--;
         (void)atomic_fetch_sub(&pool->state, CPTI_SEAT);

@@ -12,6 +12,7 @@
 #include "framework/pool/timer_thread.h"
 
 #include <semaphore.h>
+#include <sys/queue.h>
 
 enum {
     CPTI_POOL_CACHE_LINE = 64,
@@ -26,11 +27,11 @@ struct cpti_place {
     uint64_t stolen_count; /* written by its thread; see count_up() */
     uint32_t local_count;  /* works since it looked into the inbox */
     uint32_t block_depth;
-    bool has_left_seat;              /* while it blocks; guarded by lock */
-    bool is_guest;                   /* of a guest, or of no thread at present */
-    bool is_taken;                   /* a guest has it; guarded by lock */
-    bool has_seat;                   /* a guest: it counts as a worker */
-    struct cpti_place *next_refused; /* see struct cpti_pool; guarded by lock */
+    bool has_left_seat;             /* while it blocks; guarded by lock */
+    bool is_guest;                  /* of a guest, or of no thread at present */
+    bool is_taken;                  /* a guest has it; guarded by lock */
+    bool has_seat;                  /* a guest: it counts as a worker */
+    LIST_ENTRY(cpti_place) refused; /* see struct cpti_pool; guarded by lock */
     pthread_t thread;
     char pad[CPTI_POOL_CACHE_LINE]; /* thieves read the deque, but none of the above */
     struct cpti_deque deque;
@@ -66,9 +67,10 @@ struct cpti_pool {
     uint64_t unmade_count;
     unsigned guest_count; /* guests with a place */
     unsigned thread_count;
-    unsigned blocked_count;     /* threads that block and have left their seats */
-    struct cpti_place *refused; /* threads that block on their seats: no other thread
-                                   could take them */
+    unsigned blocked_count; /* threads that block and have left their seats */
+    LIST_HEAD(, cpti_place)
+    refused; /* threads that block on their seats: no other
+                                        thread could take them */
 
     char pad2[CPTI_POOL_CACHE_LINE];
     struct cpti_timer_thread timers;

@@ -70,25 +70,17 @@ static void retire_run(struct cpt_request *request)
 
 void cpti_flight_close(struct cpti_flight *flight)
 {
-    struct cpti_flight **place = cpti_shared_bucket(flight->shared, flight->hash);
-
-    if (!flight->is_joinable) {
-        return;
+    if (flight->is_joinable) {
+        LIST_REMOVE(flight, others);
+        flight->is_joinable = false;
     }
-    while (*place != flight) {
-        place = &(*place)->next;
-    }
-    *place = flight->next;
-    flight->is_joinable = false;
 }
 
 void cpti_flight_add(struct cpti_flight *flight, struct cpti_sharer *sharer)
 {
     sharer->flight = flight;
     sharer->is_listed = true;
-    sharer->previous = flight->newest;
-    *(flight->newest != NULL ? &flight->newest->next : &flight->oldest) = sharer;
-    flight->newest = sharer;
+    TAILQ_INSERT_TAIL(&flight->sharers, sharer, others);
     flight->waiter_count++;
 }
 
@@ -96,10 +88,7 @@ void cpti_flight_remove(struct cpti_sharer *sharer)
 {
     struct cpti_flight *flight = sharer->flight;
 
-    *(sharer->previous != NULL ? &sharer->previous->next : &flight->oldest) =
-        sharer->next;
-    *(sharer->next != NULL ? &sharer->next->previous : &flight->newest) =
-        sharer->previous;
+    TAILQ_REMOVE(&flight->sharers, sharer, others);
     sharer->is_listed = false;
     flight->waiter_count--;
 }
@@ -204,10 +193,10 @@ static void deliver(struct cpti_flight *flight, cpt_status status, const void *o
     cpti_lock_take(&shared->lock);
     cpti_flight_close(flight);
     shared->open_count--;
-    sharer = flight->oldest;
-    for (struct cpti_sharer *each = sharer; each != NULL; each = each->next) {
-        each->is_listed = false;
-        is_traced |= each->run.waiter->is_traced;
+    TAILQ_FOREACH(sharer, &flight->sharers, others)
+    {
+        sharer->is_listed = false;
+        is_traced |= sharer->run.waiter->is_traced;
     }
     cpti_lock_release(&shared->lock);
     if (flight->request != NULL && flight->request->is_traced) {
@@ -218,8 +207,9 @@ static void deliver(struct cpti_flight *flight, cpt_status status, const void *o
             make_path(flight);
         }
     }
+    sharer = TAILQ_FIRST(&flight->sharers);
     while (sharer != NULL) {
-        struct cpti_sharer *next = sharer->next;
+        struct cpti_sharer *next = TAILQ_NEXT(sharer, others);
         struct cpt_request *waiter = sharer->run.waiter;
 
         cpti_run_end(&sharer->run, (struct cpti_run_result){status, output, sentence},

@@ -26,6 +26,7 @@
 #include "framework/run/run.h"
 
 #include <stdbool.h>
+#include <sys/queue.h>
 
 struct cpti_flight;
 
@@ -36,9 +37,8 @@ struct cpti_sharer {
         cleanup; /* of the waiter: gives up its reference to the flight */
     struct cpt_shared *shared;
     struct cpti_flight *flight;
-    struct cpti_sharer *next; /* of the flight; guarded by the shared lock, as … */
-    struct cpti_sharer *previous; /* … are this one and the next */
-    bool is_listed;
+    TAILQ_ENTRY(cpti_sharer) others; /* of the flight; guarded by the shared lock, … */
+    bool is_listed;                  /* … as is this one */
 };
 
 struct cpti_flight {
@@ -52,9 +52,8 @@ struct cpti_flight {
     uint32_t outer_count;
 
     /* Guarded by the shared lock. */
-    struct cpti_flight *next; /* of the bucket */
-    struct cpti_sharer *oldest;
-    struct cpti_sharer *newest;
+    LIST_ENTRY(cpti_flight) others; /* of the bucket */
+    TAILQ_HEAD(, cpti_sharer) sharers;
     size_t waiter_count;
     size_t joined_count;
     bool is_joinable; /* in the table */
@@ -83,6 +82,8 @@ struct cpti_flight {
     atomic_uint_least32_t reference_count;
 };
 
+LIST_HEAD(cpti_flights, cpti_flight);
+
 struct cpt_shared {
     struct cpt_shared_options options;
     size_t item_bytes;
@@ -95,11 +96,11 @@ struct cpt_shared {
     size_t open_count;   /* flights that collect or run */
     size_t flight_count; /* flights that are not freed */
     size_t bucket_count; /* a power of 2 */
-    struct cpti_flight **buckets;
+    struct cpti_flights *buckets;
 };
 
 /* The bucket of keys with @hash. Shared lock held. */
-static inline struct cpti_flight **cpti_shared_bucket(struct cpt_shared *shared,
+static inline struct cpti_flights *cpti_shared_bucket(struct cpt_shared *shared,
                                                       uint64_t hash)
 {
     return &shared->buckets[hash & (shared->bucket_count - 1)];

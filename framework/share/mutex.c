@@ -30,13 +30,13 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/queue.h>
 
 enum { FREE, HELD, CONTENDED };
 
 /* An entry of the queue. Guarded by its lock. */
 struct waiter {
-    struct waiter *next;
-    struct waiter *previous;
+    TAILQ_ENTRY(waiter) turn;
     struct locking *locking; /* of a task; NULL: a thread waits */
     uint32_t name_id;        /* of the waiter; 0: none */
     bool is_queued;
@@ -65,8 +65,7 @@ struct cpt_mutex {
     _Atomic unsigned state;
     _Atomic uint32_t holder_id; /* 0: a holder without a name. Relaxed; see above */
     struct cpti_lock lock;      /* of the queue */
-    struct waiter *first;
-    struct waiter *last;
+    TAILQ_HEAD(, waiter) waiters;
     size_t name_bytes;
     char name[];
 };
@@ -83,6 +82,7 @@ struct cpt_mutex *cpt_mutex_new(const char *name, const struct cpt_alloc *alloc)
     mutex->name_bytes = bytes;
     memcpy(mutex->name, name, bytes);
     cpti_lock_init(&mutex->lock, CPTI_RANK_MUTEX);
+    TAILQ_INIT(&mutex->waiters);
     return mutex;
 }
 
@@ -96,23 +96,13 @@ void cpt_mutex_free(struct cpt_mutex *mutex)
     cpt_alloc_free(mutex->alloc, mutex);
 }
 
-/* --- The queue. Its lock held. --- */
+/* --- The queue --- */
 
-static void enqueue(struct cpt_mutex *mutex, struct waiter *waiter)
-{
-    waiter->is_queued = 1;
-    waiter->next = NULL;
-    waiter->previous = mutex->last;
-    *(mutex->last != NULL ? &mutex->last->next : &mutex->first) = waiter;
-    mutex->last = waiter;
-}
-
+/* Lock of the queue held. */
 static void dequeue(struct cpt_mutex *mutex, struct waiter *waiter)
 {
-    waiter->is_queued = 0;
-    *(waiter->previous != NULL ? &waiter->previous->next : &mutex->first) =
-        waiter->next;
-    *(waiter->next != NULL ? &waiter->next->previous : &mutex->last) = waiter->previous;
+    waiter->is_queued = false;
+    TAILQ_REMOVE(&mutex->waiters, waiter, turn);
 }
 
 /* True: the mutex was free, and @name_id holds it now. */
@@ -146,7 +136,8 @@ static bool take_or_enqueue(struct cpt_mutex *mutex, struct waiter *waiter)
         }
         state = HELD;
     }
-    enqueue(mutex, waiter);
+    waiter->is_queued = true;
+    TAILQ_INSERT_TAIL(&mutex->waiters, waiter, turn);
     cpti_lock_release(&mutex->lock);
     return false;
 }
@@ -181,7 +172,7 @@ static struct locking *hand_over(struct cpt_mutex *mutex)
     struct waiter *waiter = NULL;
 
     cpti_lock_take(&mutex->lock);
-    waiter = mutex->first;
+    waiter = TAILQ_FIRST(&mutex->waiters);
     if (waiter == NULL) { /* the waiters were cancelled */
         atomic_store_explicit(&mutex->state, FREE, memory_order_release);
         cpti_lock_release(&mutex->lock);
@@ -190,7 +181,7 @@ static struct locking *hand_over(struct cpt_mutex *mutex)
     dequeue(mutex, waiter);
     locking = waiter->locking;
     atomic_store_explicit(&mutex->holder_id, waiter->name_id, memory_order_relaxed);
-    if (mutex->first == NULL) {
+    if (TAILQ_EMPTY(&mutex->waiters)) {
         atomic_store_explicit(&mutex->state, HELD, memory_order_release);
     }
     if (locking == NULL) {

@@ -28,12 +28,14 @@ enum { KEYS_MAX_DEFAULT = 1024, WAITERS_MAX_DEFAULT = 1024 };
 static struct cpti_flight *find(struct cpt_shared *shared, uint64_t hash,
                                 struct cpt_bytes key)
 {
-    struct cpti_flight *flight = *cpti_shared_bucket(shared, hash);
+    struct cpti_flight *flight = NULL;
 
-    while (flight != NULL &&
-           (flight->hash != hash || flight->key_bytes != key.bytes ||
-            (key.bytes != 0 && memcmp(flight->key, key.data, key.bytes) != 0))) {
-        flight = flight->next;
+    LIST_FOREACH(flight, cpti_shared_bucket(shared, hash), others)
+    {
+        if (flight->hash == hash && flight->key_bytes == key.bytes &&
+            (key.bytes == 0 || memcmp(flight->key, key.data, key.bytes) == 0)) {
+            break;
+        }
     }
     return flight;
 }
@@ -59,6 +61,7 @@ static struct cpti_flight *flight_new(struct cpt_shared *shared, struct cpt_byte
     if (key.bytes != 0) {
         memcpy(flight->key, key.data, key.bytes);
     }
+    TAILQ_INIT(&flight->sharers);
     atomic_init(&flight->reference_count, 1);
     return flight;
 }
@@ -127,8 +130,7 @@ static struct cpti_flight *open_flight(struct cpt_shared *shared, uint64_t hash,
         shared->options.executor != NULL ? shared->options.executor : request->executor;
     flight->clock = request->clock;
     inherit(flight, request);
-    flight->next = *cpti_shared_bucket(shared, hash);
-    *cpti_shared_bucket(shared, hash) = flight;
+    LIST_INSERT_HEAD(cpti_shared_bucket(shared, hash), flight, others);
     flight->is_joinable = true;
     shared->open_count++;
     shared->flight_count++;
@@ -369,14 +371,14 @@ struct cpt_shared *cpt_shared_new(const struct cpt_shared_options *given,
         bucket_count *= 2;
     }
     shared = cpt_alloc_zeroed(
-        options.alloc, sizeof *shared + bucket_count * sizeof(struct cpti_flight *));
+        options.alloc, sizeof *shared + bucket_count * sizeof(struct cpti_flights));
     if (shared == NULL) {
         (void)cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for shared work");
         return NULL;
     }
     shared->options = options;
     shared->bucket_count = bucket_count;
-    shared->buckets = (struct cpti_flight **)(void *)(shared + 1);
+    shared->buckets = (struct cpti_flights *)(void *)(shared + 1);
     shared->item_count_max = options.batch_count_max != 0 ? options.batch_count_max : 1;
     shared->item_bytes =
         options.batch_count_max != 0 ? options.item->bytes : options.plan->input_bytes;
@@ -395,9 +397,9 @@ static struct cpti_flight *take_batch(struct cpt_shared *shared)
 
     cpti_lock_take(&shared->lock);
     for (size_t i = 0; i < shared->bucket_count && found == NULL; i++) {
-        found = shared->buckets[i];
+        found = LIST_FIRST(&shared->buckets[i]);
         while (found != NULL && found->has_begun) {
-            found = found->next;
+            found = LIST_NEXT(found, others);
         }
     }
     if (found != NULL) {
@@ -411,7 +413,6 @@ static struct cpti_flight *take_batch(struct cpt_shared *shared)
 
 void cpt_shared_free(struct cpt_shared *shared)
 {
-    const struct cpt_alloc *alloc = NULL;
     struct cpti_flight *batch = NULL;
 
     if (shared == NULL) {
@@ -429,6 +430,5 @@ void cpt_shared_free(struct cpt_shared *shared)
     cpti_lock_release(&shared->lock);
     (void)pthread_cond_destroy(&shared->idle);
     cpti_lock_deinit(&shared->lock);
-    alloc = shared->options.alloc;
-    cpt_alloc_free(alloc, shared);
+    cpt_alloc_free(shared->options.alloc, shared);
 }
