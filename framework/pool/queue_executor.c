@@ -86,12 +86,8 @@ static cpt_status queue_after(struct cpt_executor *executor, struct cpt_timer *t
 static int queue_cancel(struct cpt_executor *executor, struct cpt_timer *timer)
 {
     struct queue *queue = queue_of(executor);
-    bool was_waiting = false;
 
-    cpti_lock_take(&queue->lock);
-    was_waiting = cpti_timers_remove(&queue->timers, timer);
-    cpti_lock_release(&queue->lock);
-    return was_waiting;
+    return cpti_timers_cancel(&queue->timers, &queue->lock, timer);
 }
 
 static unsigned queue_hunger(struct cpt_executor *executor)
@@ -119,20 +115,6 @@ static int queue_yield(struct cpt_executor *executor, struct cpt_work *work)
 
 /* --- Running --- */
 
-/* Fires a timer that is due by @now_ns. false: there is none. */
-static bool fire_one(struct queue *queue, uint64_t now_ns)
-{
-    struct cpt_timer *timer = NULL;
-
-    cpti_lock_take(&queue->lock);
-    timer = cpti_timers_take_due(&queue->timers, now_ns);
-    cpti_lock_release(&queue->lock);
-    if (timer != NULL) {
-        timer->fire(timer);
-    }
-    return timer != NULL;
-}
-
 /* Runs a piece of work. false: there is none. */
 static bool run_one(struct queue *queue)
 {
@@ -155,7 +137,9 @@ static int queue_help(struct cpt_executor *executor)
 {
     struct queue *queue = queue_of(executor);
 
-    return fire_one(queue, cpt_clock_now_ns(queue->clock)) || run_one(queue);
+    return cpti_timers_fire_due(&queue->timers, &queue->lock,
+                                cpt_clock_now_ns(queue->clock)) ||
+           run_one(queue);
 }
 
 size_t cpt_queue_executor_run(struct cpt_executor *executor, size_t count_max)
@@ -172,7 +156,7 @@ size_t cpt_queue_executor_run(struct cpt_executor *executor, size_t count_max)
     timer_count = queue->timers.count;
     cpti_lock_release(&queue->lock);
     while (done_count < count_max && done_count < timer_count &&
-           fire_one(queue, now_ns)) {
+           cpti_timers_fire_due(&queue->timers, &queue->lock, now_ns)) {
         done_count++;
     }
     work_count = atomic_load_explicit(&queue->count, memory_order_relaxed);

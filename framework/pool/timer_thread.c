@@ -91,12 +91,7 @@ cpt_status cpti_timer_thread_after(struct cpti_timer_thread *thread,
 
 bool cpti_timer_thread_cancel(struct cpti_timer_thread *thread, struct cpt_timer *timer)
 {
-    bool was_waiting = false;
-
-    cpti_lock_take(&thread->lock);
-    was_waiting = cpti_timers_remove(&thread->timers, timer);
-    cpti_lock_release(&thread->lock);
-    return was_waiting;
+    return cpti_timers_cancel(&thread->timers, &thread->lock, timer);
 }
 
 void cpti_timer_thread_stop(struct cpti_timer_thread *thread)

@@ -6,12 +6,14 @@
  * A binary heap. A timer knows its position in it (index + 1; 0: it is in none), so
  * that cancelling needs no search. Inline: executors of several libraries use it.
  *
- * Threads: one at a time; the executor's lock guards it.
+ * Threads: one at a time; the executor's lock guards it. cpti_timers_cancel() and
+ * cpti_timers_fire_due() take that lock; the caller of all others holds it.
  */
 #ifndef CPT_TIMERS_H
 #define CPT_TIMERS_H
 
 #include "framework/cpt_runtime.h"
+#include "framework/pool/lock.h"
 
 #include <stdbool.h>
 
@@ -117,17 +119,35 @@ static inline bool cpti_timers_remove(struct cpti_timers *timers,
     return true;
 }
 
-/* Removes and returns the first one that is due by @now_ns, or NULL. */
-static inline struct cpt_timer *cpti_timers_take_due(struct cpti_timers *timers,
-                                                     uint64_t now_ns)
+/* As struct cpt_executor's. Takes @lock. */
+static inline bool cpti_timers_cancel(struct cpti_timers *timers,
+                                      struct cpti_lock *lock, struct cpt_timer *timer)
 {
-    struct cpt_timer *timer = cpti_timers_first(timers);
+    bool was_waiting = false;
 
-    if (timer == NULL || timer->at_ns > now_ns) {
-        return NULL;
+    cpti_lock_take(lock);
+    was_waiting = cpti_timers_remove(timers, timer);
+    cpti_lock_release(lock);
+    return was_waiting;
+}
+
+/* Removes the first one if it is due by @now_ns, and fires it without @lock. false:
+ * none is due. */
+static inline bool cpti_timers_fire_due(struct cpti_timers *timers,
+                                        struct cpti_lock *lock, uint64_t now_ns)
+{
+    struct cpt_timer *timer = NULL;
+    bool is_due = false;
+
+    cpti_lock_take(lock);
+    timer = cpti_timers_first(timers);
+    is_due =
+        timer != NULL && timer->at_ns <= now_ns && cpti_timers_remove(timers, timer);
+    cpti_lock_release(lock);
+    if (is_due) {
+        timer->fire(timer);
     }
-    (void)cpti_timers_remove(timers, timer);
-    return timer;
+    return is_due;
 }
 
 #endif

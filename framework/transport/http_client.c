@@ -101,16 +101,6 @@ static void call_release(struct call *call)
     }
 }
 
-/* From here on it cannot be cancelled. */
-static void call_hide(struct call *call)
-{
-    struct cpt_http *http = call->client->http;
-
-    cpti_lock_take(&http->lock);
-    call->call->state = NULL;
-    cpti_lock_release(&http->lock);
-}
-
 /* Takes @call off all lists, frees it, unless another thread is cancelling it just now,
  * and completes the transport's call. */
 static void call_end(struct call *call, const struct cpt_transport_reply *reply)
@@ -125,7 +115,9 @@ static void call_end(struct call *call, const struct cpt_transport_reply *reply)
     }
     TAILQ_REMOVE(&call->client->calls, call, live);
     call->is_ended = true;
-    call_hide(call);
+    cpti_lock_take(&http->lock);
+    owner->state = NULL; /* from here on it cannot be cancelled */
+    cpti_lock_release(&http->lock);
     call_release(call);
     if (reply->status != CPT_OK) {
         cpti_http_count(http, CPTI_HTTP_COUNTER_calls_failed);
@@ -135,9 +127,7 @@ static void call_end(struct call *call, const struct cpt_transport_reply *reply)
 
 static void call_fail(struct call *call, cpt_status status)
 {
-    const struct cpt_transport_reply reply = {.status = status};
-
-    call_end(call, &reply);
+    call_end(call, &(const struct cpt_transport_reply){.status = status});
 }
 
 /* --- Connections of a target --- */
@@ -480,9 +470,7 @@ static void run_start(struct cpt_work *work)
 
 static void refuse(struct cpt_transport_call *call, cpt_status status)
 {
-    const struct cpt_transport_reply reply = {.status = status};
-
-    cpt_transport_complete(call, &reply);
+    cpt_transport_complete(call, &(const struct cpt_transport_reply){.status = status});
 }
 
 void cpti_http_client_send(struct cpt_transport *transport,

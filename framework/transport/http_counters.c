@@ -14,6 +14,7 @@
 
 #include <event2/buffer.h>
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,22 +29,17 @@ struct counters_text {
 
 static void put(struct counters_text *out, const char *bytes, size_t count)
 {
-    if (evbuffer_add(out->text, bytes, count) != 0) {
-        out->is_bad = true;
-    }
+    out->is_bad |= evbuffer_add(out->text, bytes, count) != 0;
 }
 
-static void put_text(struct counters_text *out, const char *text)
+static __attribute__((format(printf, 2, 3))) void put_text(struct counters_text *out,
+                                                           const char *format, ...)
 {
-    put(out, text, strlen(text));
-}
+    va_list arguments;
 
-static void put_number(struct counters_text *out, uint64_t number)
-{
-    char digits[24];
-
-    (void)snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
-    put_text(out, digits);
+    va_start(arguments, format);
+    out->is_bad |= evbuffer_add_vprintf(out->text, format, arguments) < 0;
+    va_end(arguments);
 }
 
 /* Between quotes, as JSON and Prometheus both read it: \" \\ \n, no other control. */
@@ -74,9 +70,8 @@ static void visit_json(void *context, const struct cpt_counter *counter)
 {
     struct counters_text *out = context;
 
-    put_text(out, out->is_first ? "\n" : ",\n");
+    put_text(out, "%s{\"name\":", out->is_first ? "\n" : ",\n");
     out->is_first = false;
-    put_text(out, "{\"name\":");
     put_quoted(out, cpt_bytes_of(counter->name));
     if (counter->label != NULL) {
         put_text(out, ",\"label\":");
@@ -84,9 +79,7 @@ static void visit_json(void *context, const struct cpt_counter *counter)
         put_text(out, ",\"member\":");
         put_quoted(out, counter->member);
     }
-    put_text(out, ",\"value\":");
-    put_number(out, counter->value);
-    put_text(out, ",\"help\":");
+    put_text(out, ",\"value\":%llu,\"help\":", (unsigned long long)counter->value);
     put_quoted(out, cpt_bytes_of(counter->help));
     put_text(out, "}");
 }
@@ -112,13 +105,8 @@ static void put_help(struct counters_text *out, const struct cpt_counter *counte
         return;
     }
     (void)snprintf(out->last_name, sizeof(out->last_name), "%s", counter->name);
-    put_text(out, "# HELP cpt_");
-    put_text(out, counter->name);
-    put_text(out, "_total ");
-    put_text(out, counter->help);
-    put_text(out, "\n# TYPE cpt_");
-    put_text(out, counter->name);
-    put_text(out, "_total counter\n");
+    put_text(out, "# HELP cpt_%s_total %s\n# TYPE cpt_%s_total counter\n",
+             counter->name, counter->help, counter->name);
 }
 
 static void visit_prometheus(void *context, const struct cpt_counter *counter)
@@ -126,19 +114,13 @@ static void visit_prometheus(void *context, const struct cpt_counter *counter)
     struct counters_text *out = context;
 
     put_help(out, counter);
-    put_text(out, "cpt_");
-    put_text(out, counter->name);
-    put_text(out, "_total{service=");
+    put_text(out, "cpt_%s_total{service=", counter->name);
     put_quoted(out, cpt_bytes_of(out->service));
     if (counter->label != NULL) {
-        put_text(out, ",");
-        put_text(out, counter->label);
-        put_text(out, "=");
+        put_text(out, ",%s=", counter->label);
         put_quoted(out, counter->member);
     }
-    put_text(out, "} ");
-    put_number(out, counter->value);
-    put_text(out, "\n");
+    put_text(out, "} %llu\n", (unsigned long long)counter->value);
 }
 
 bool cpti_http_counters_prometheus(struct cpt_http *http, struct cpt_service *service,
@@ -155,19 +137,16 @@ void cpt_http_counters(struct cpt_http *http,
                        void (*visit)(void *context, const struct cpt_counter *counter),
                        void *context)
 {
-    static const char *const texts[CPTI_HTTP_COUNTER_COUNT][2] = {
-#define CPTI_HTTP_COUNTER_TEXT_(name, sentence) {"http_" #name, sentence},
+    struct cpt_counter counters[CPTI_HTTP_COUNTER_COUNT] = {
+#define CPTI_HTTP_COUNTER_TEXT_(text, sentence)                                        \
+    {.name = "http_" #text, .help = sentence},
         CPTI_HTTP_COUNTER_MAP(CPTI_HTTP_COUNTER_TEXT_)
 #undef CPTI_HTTP_COUNTER_TEXT_
     };
 
     for (size_t i = 0; i < CPTI_HTTP_COUNTER_COUNT; i++) {
-        const struct cpt_counter counter = {
-            .name = texts[i][0],
-            .help = texts[i][1],
-            .value = atomic_load_explicit(&http->counters[i], memory_order_relaxed),
-        };
-
-        visit(context, &counter);
+        counters[i].value =
+            atomic_load_explicit(&http->counters[i], memory_order_relaxed);
+        visit(context, &counters[i]);
     }
 }

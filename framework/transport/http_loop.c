@@ -187,27 +187,14 @@ static void alarm_set(struct cpt_http *http)
     }
 }
 
-/* Takes a timer that has expired by @now out of the heap; NULL: none. */
-static struct cpt_timer *timer_take(struct cpt_http *http, uint64_t now)
-{
-    struct cpt_timer *timer = NULL;
-
-    cpti_lock_take(&http->lock);
-    timer = cpti_timers_take_due(&http->timers, now);
-    cpti_lock_release(&http->lock);
-    return timer;
-}
-
 static void on_alarm(evutil_socket_t descriptor, short what, void *context)
 {
     struct cpt_http *http = context;
     const uint64_t now = cpti_now_ns();
-    struct cpt_timer *timer = NULL;
 
     (void)descriptor;
     (void)what;
-    while ((timer = timer_take(http, now)) != NULL) {
-        timer->fire(timer);
+    while (cpti_timers_fire_due(&http->timers, &http->lock, now)) {
     }
     alarm_set(http);
 }
@@ -237,12 +224,7 @@ cpt_status cpti_http_loop_after(struct cpt_http *http, struct cpt_timer *timer,
 
 bool cpti_http_loop_cancel(struct cpt_http *http, struct cpt_timer *timer)
 {
-    bool is_cancelled = false;
-
-    cpti_lock_take(&http->lock);
-    is_cancelled = cpti_timers_remove(&http->timers, timer);
-    cpti_lock_release(&http->lock);
-    return is_cancelled;
+    return cpti_timers_cancel(&http->timers, &http->lock, timer);
 }
 
 /* --- The executor --- */
@@ -322,13 +304,18 @@ void cpt_http_stop(struct cpt_http *http)
     wake(http);
 }
 
+static void event_free_maybe(struct event *event)
+{
+    if (event != NULL) {
+        event_free(event);
+    }
+}
+
 static void signals_free(struct cpt_http *http)
 {
     for (size_t i = 0; i < 2; i++) {
-        if (http->signals[i] != NULL) {
-            event_free(http->signals[i]);
-            http->signals[i] = NULL;
-        }
+        event_free_maybe(http->signals[i]);
+        http->signals[i] = NULL;
     }
 }
 
@@ -563,13 +550,6 @@ static bool events_make(struct cpt_http *http)
            event_add(http->wake, NULL) == 0;
 }
 
-static void event_free_maybe(struct event *event)
-{
-    if (event != NULL) {
-        event_free(event);
-    }
-}
-
 static void events_free(struct cpt_http *http)
 {
     cpti_http_client_free(http->client);
@@ -608,15 +588,15 @@ struct cpt_http *cpt_http_new(const struct cpt_http_options *options,
     cpti_lock_init(&http->lock, CPTI_RANK_HTTP);
     http->options = own;
     http->alloc = own.alloc;
-    http->executor.name = "http";
-    http->executor.submit = executor_submit;
-    http->executor.after = executor_after;
-    http->executor.cancel = executor_cancel;
-    http->executor.hunger = executor_hunger;
-    http->executor.yield = executor_yield;
-    http->transport.name = "http";
-    http->transport.send = cpti_http_client_send;
-    http->transport.cancel = cpti_http_client_cancel_call;
+    http->executor = (struct cpt_executor){.name = "http",
+                                           .submit = executor_submit,
+                                           .after = executor_after,
+                                           .cancel = executor_cancel,
+                                           .hunger = executor_hunger,
+                                           .yield = executor_yield};
+    http->transport = (struct cpt_transport){.name = "http",
+                                             .send = cpti_http_client_send,
+                                             .cancel = cpti_http_client_cancel_call};
     http->timers.alloc = http->alloc;
     http->works_end = &http->works;
     http->reference_count = 1;
@@ -637,17 +617,15 @@ void cpti_http_reference(struct cpt_http *http)
 
 void cpti_http_release(struct cpt_http *http)
 {
-    const struct cpt_alloc *alloc = http->alloc;
     bool is_last = false;
 
     cpti_lock_take(&http->lock);
-    http->reference_count--;
-    is_last = http->reference_count == 0;
+    is_last = --http->reference_count == 0;
     cpti_lock_release(&http->lock);
     if (is_last) {
         cpti_lock_deinit(&http->lock);
         cpti_timers_deinit(&http->timers);
-        cpt_alloc_free(alloc, http);
+        cpt_alloc_free(http->alloc, http);
     }
 }
 
