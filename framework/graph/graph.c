@@ -238,8 +238,9 @@ static cpt_status add_lists(struct cpti_build *build, uint32_t index)
 }
 
 /* The sub-graphs of a task as the trace wants them: outermost last. */
-static cpt_status copy_groups(struct cpti_build *build, struct cpti_plan_task *task)
+static cpt_status copy_groups(struct cpti_build *build, uint32_t index)
 {
+    struct cpti_plan_task *task = &build->plan->tasks[index];
     const struct cpt_trace_group **place = &task->group;
     uint32_t depth = 0;
 
@@ -425,8 +426,11 @@ static cpt_status take_tables(struct cpti_build *build)
                : CPT_NO_MEMORY;
 }
 
+/* Each step for all tasks before the next one. */
 static cpt_status add_tasks(struct cpti_build *build)
 {
+    static cpt_status (*const steps[])(struct cpti_build * build, uint32_t index) = {
+        name_task, add_given, add_lists, copy_groups, add_component};
     struct cpt_plan *plan = build->plan;
     uint32_t slot = 0;
     cpt_status status = CPT_OK;
@@ -435,20 +439,10 @@ static cpt_status add_tasks(struct cpti_build *build)
         status = slot_of(build, build->graph->input, &slot);
         plan->input_bytes = build->graph->input->bytes;
     }
-    for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
-        status = name_task(build, i);
-    }
-    for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
-        status = add_given(build, i);
-    }
-    for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
-        status = add_lists(build, i);
-    }
-    for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
-        status = copy_groups(build, &plan->tasks[i]);
-    }
-    for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
-        status = add_component(build, i);
+    for (size_t step = 0; step < sizeof steps / sizeof steps[0]; step++) {
+        for (uint32_t i = 0; status == CPT_OK && i < plan->task_count; i++) {
+            status = steps[step](build, i);
+        }
     }
     return status;
 }
@@ -473,19 +467,12 @@ static cpt_status find_output(struct cpti_build *build)
 
 static cpt_status build_plan(struct cpti_build *build)
 {
-    cpt_status status = check_graph(build);
+    static cpt_status (*const steps[])(struct cpti_build * build) = {
+        check_graph, take_tables, add_tasks, find_output, cpti_build_link};
+    cpt_status status = CPT_OK;
 
-    if (status == CPT_OK) {
-        status = take_tables(build);
-    }
-    if (status == CPT_OK) {
-        status = add_tasks(build);
-    }
-    if (status == CPT_OK) {
-        status = find_output(build);
-    }
-    if (status == CPT_OK) {
-        status = cpti_build_link(build);
+    for (size_t i = 0; status == CPT_OK && i < sizeof steps / sizeof steps[0]; i++) {
+        status = steps[i](build);
     }
     return status;
 }

@@ -128,7 +128,7 @@ static cpt_status find_eager(struct cpti_build *build)
     uint32_t depth = 0;
 
     memset(build->marks, 0, plan->task_count);
-    reach(build, plan->output_task, 1, &depth);
+    reach(build, plan->output_task, true, &depth);
     while (depth > 0) {
         const struct cpti_plan_task *task = &plan->tasks[build->stack[--depth]];
 
@@ -252,9 +252,9 @@ cpt_status cpti_build_link(struct cpti_build *build)
     if (status == CPT_OK) {
         status = find_eager(build);
     }
-    if (status == CPT_OK) {
-        find_required(build);
-        status = link_tasks(build);
+    if (status != CPT_OK) {
+        return status;
     }
-    return status;
+    find_required(build);
+    return link_tasks(build);
 }
