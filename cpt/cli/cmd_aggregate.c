@@ -28,16 +28,14 @@ static int run(const struct cpti_arguments *arguments)
 }
 
 static const struct cpti_option options[] = {
-    {"output", 'o', "FILE", "write the tree to FILE", NULL},
+    {"output", 'o', "FILE", "write the tree to FILE"},
     {"jobs", 'j', "COUNT",
      "read COUNT files, or pieces of large ones, at a time; default: the number of "
-     "processors",
-     NULL},
+     "processors"},
     {"no-source", 0, NULL,
-     "do not note the names of the files in the tree; it has room for 4,096", NULL},
+     "do not note the names of the files in the tree; it has room for 4,096"},
     {"allow-empty", 0, NULL,
-     "write a tree even if no request is selected, as in some part of a large job",
-     NULL},
+     "write a tree even if no request is selected, as in some part of a large job"},
     {0},
 };
 

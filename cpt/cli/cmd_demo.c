@@ -561,19 +561,18 @@ static int run(const struct cpti_arguments *arguments)
 }
 
 static const struct cpti_option options[] = {
-    {"serve", 0, NULL, "only start the services, and print how to call them", NULL},
-    {"port", 0, "NUMBER", "port of service A; default a free one", NULL},
-    {"duration", 0, "TIME", "how long to make requests: 15s, 1m; default 15s", NULL},
-    {"seed", 0, "NUMBER", "chooses the requests and the component that is made slower",
-     NULL},
-    {"dir", 'd', "DIR", "where the files go; default demo-out", NULL},
-    {NULL, 0, NULL, NULL, NULL},
+    {"serve", 0, NULL, "only start the services, and print how to call them"},
+    {"port", 0, "NUMBER", "port of service A; default a free one"},
+    {"duration", 0, "TIME", "how long to make requests: 15s, 1m; default 15s"},
+    {"seed", 0, "NUMBER", "chooses the requests and the component that is made slower"},
+    {"dir", 'd', "DIR", "where the files go; default demo-out"},
+    {0},
 };
 
 static const struct cpti_example examples[] = {
     {"cpt demo", "three services, 600 requests, and what made some of them slow"},
     {"cpt demo --serve --port 8080", "services to talk to with curl, until ^C"},
-    {NULL, NULL},
+    {0},
 };
 
 const struct cpti_command cpti_command_demo = {

@@ -379,20 +379,17 @@ static int run(const struct cpti_arguments *arguments)
 static const struct cpti_option options[] = {
     {"base", 'b', "EXPR",
      "the requests to compare with: KEY=VALUE, or several with commas between, "
-     "which must all hold",
-     NULL},
-    {"new", 'n', "EXPR", "the requests to compare", NULL},
-    {"top", 't', "COUNT", "print only the first COUNT rows", NULL},
+     "which must all hold"},
+    {"new", 'n', "EXPR", "the requests to compare"},
+    {"top", 't', "COUNT", "print only the first COUNT rows"},
     {"by", 0, "WHAT", "what a row is", CPTI_BY_WORDS},
     {"fail-if", 0, "CONDITION",
      "exit with 3 if the condition holds: 'service(\"B\") > +5% at q<0.01'; may be "
-     "repeated",
-     NULL},
+     "repeated"},
     {"mix", 0, "KEY",
-     "compare as if both sets had the base's mix of KEY: of pages, of regions", NULL},
+     "compare as if both sets had the base's mix of KEY: of pages, of regions"},
     {"format", 0, "FORMAT", "how to print it", "text markdown json"},
-    {"json", 'j', NULL, "print one JSON object with rows; the same as --format json",
-     NULL},
+    {"json", 'j', NULL, "print one JSON object with rows; the same as --format json"},
     {0},
 };
 
@@ -445,14 +442,12 @@ const struct cpti_command cpti_command_diff = {
         "attribute (or method, or status), value by value. Then a larger part of "
         "requests for a slow page is not a difference, and pages that vary do not make "
         "differences uncertain. This needs path logs, too; a value that only one of "
-        "the "
-        "sets has is left out.\n"
+        "the sets has is left out.\n"
         "\n"
         "With --fail-if the exit status is 3 if a change is found, for example in a "
         "test. A condition has a subject, '>' or '<', an amount, and perhaps the q "
         "below which it counts (default: 0.01). If its subject is on no path, it "
-        "cannot "
-        "be judged; then the status is 1, unless another condition holds:\n"
+        "cannot be judged; then the status is 1, unless another condition holds:\n"
         "\n"
         "  service(\"B\") > +5% at q<0.01     name(\"B: B2\") > 2ms\n"
         "  edge(\"A -> B\") > +10%            stack(\"A: /;A: A1\") < -1ms\n"

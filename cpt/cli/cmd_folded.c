@@ -4,7 +4,6 @@
 #include "cpt/cli/base/files.h"
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/gather/log_walk.h"
-#include "cpt/cli/base/output.h"
 #include "aggregate/cpt_tree.h"
 #include "pprof-export/cpt_pprof.h"
 
@@ -37,7 +36,7 @@ static int run(const struct cpti_arguments *arguments)
 }
 
 static const struct cpti_option options[] = {
-    {"output", 'o', "FILE", "write to FILE instead of standard output", NULL},
+    {"output", 'o', "FILE", "write to FILE instead of standard output"},
     {0},
 };
 

@@ -28,8 +28,7 @@ static int run(const struct cpti_arguments *arguments)
     }
     if (!cpti_is_store(arguments->operands[0])) {
         return cpti_usage(
-            "'cpt load' needs an address clickhouse://HOST:PORT/DATABASE, "
-            "not '%s'",
+            "'cpt load' needs an address clickhouse://HOST:PORT/DATABASE, not '%s'",
             cpti_quoted(arguments->operands[0]));
     }
     return cpti_store_load(arguments->operands[0], &load, arguments->operands + 1,
@@ -38,8 +37,8 @@ static int run(const struct cpti_arguments *arguments)
 
 static const struct cpti_option options[] = {
     {"retry-for", 0, "SECONDS",
-     "how long a shard that does not answer is tried again; default: 60", NULL},
-    {"batch", 0, "ROWS", "requests that a shard gets at once; default: 100000", NULL},
+     "how long a shard that does not answer is tried again; default: 60"},
+    {"batch", 0, "ROWS", "requests that a shard gets at once; default: 100000"},
     {0},
 };
 
@@ -67,8 +66,7 @@ const struct cpti_command cpti_command_load = {
         "\n"
         "A record of a log counts once, however often it is loaded. So you can load a "
         "log again after it has grown, and all logs again after a failure. A shard "
-        "that "
-        "does not answer is tried again; its requests never go to another shard.",
+        "that does not answer is tried again; its requests never go to another shard.",
     .options = {options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 2,

@@ -315,26 +315,22 @@ static int run(const struct cpti_arguments *arguments)
 }
 
 static const struct cpti_option options[] = {
-    {"json", 'j', NULL, "print a JSON object for each record, one a line", NULL},
+    {"json", 'j', NULL, "print a JSON object for each record, one a line"},
     {"check", 'c', NULL,
      "print no records; check that the segments of each one add up to its latency and "
      "lie below its entry frame, and that the index hides no record; exit with 1 if a "
-     "check fails",
-     NULL},
+     "check fails"},
     {"output", 'o', "FILE",
      "print no records; write the selected ones to FILE, a path log with an index; "
-     "several inputs are merged by time",
-     NULL},
+     "several inputs are merged by time"},
     {"repair", 0, "FILE",
      "write all sound records to FILE; damage is reported and left out, and is no "
-     "failure",
-     NULL},
-    {"compress", 'z', NULL, "compress the written log, by zstd", NULL},
+     "failure"},
+    {"compress", 'z', NULL, "compress the written log, by zstd"},
     {"follow", 'f', NULL,
      "wait at the end of the log for more, until its writer has finished it and begins "
      "no other; the next file of the same process, or of the same name, is followed "
-     "too",
-     NULL},
+     "too"},
     {0},
 };
 
@@ -368,9 +364,8 @@ const struct cpti_command cpti_command_log = {
         "  arm == \"B\" and latency > p99 and path(\"A: A2\") > 20ms\n"
         "\n"
         "see cpt-select(7). Forced requests are always included, and so are the "
-        "records "
-        "of inner services; percentiles are those of the others. With --sample it "
-        "prints a sample of them, in the order of the log.\n"
+        "records of inner services; percentiles are those of the others. With --sample "
+        "it prints a sample of them, in the order of the log.\n"
         "\n"
         "With --json the fields of a record are service, method, entry, start_unix_ns, "
         "probability, status, trace_id, latency_ns, failed, forced, random, "
@@ -385,8 +380,7 @@ const struct cpti_command cpti_command_log = {
         "the blocks that may have it. An index of the input is used in the same way.\n"
         "\n"
         "Damage in a log is reported, skipped and counted. An incomplete last block, "
-        "as "
-        "while a service writes or after it was killed, is no damage.",
+        "as while a service writes or after it was killed, is no damage.",
     .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,

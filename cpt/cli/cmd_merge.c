@@ -191,7 +191,7 @@ static int run(const struct cpti_arguments *arguments)
 }
 
 static const struct cpti_option options[] = {
-    {"output", 'o', "FILE", "write the tree to FILE", NULL},
+    {"output", 'o', "FILE", "write the tree to FILE"},
     {0},
 };
 
@@ -218,8 +218,7 @@ const struct cpti_command cpti_command_merge = {
         "\n"
         "In memory it holds the result and one tree for each processor. A tree that is "
         "given twice counts twice. If a tree cannot be read, or its requests entered "
-        "at "
-        "another service, no file is written.",
+        "at another service, no file is written.",
     .options = {options},
     .examples = examples,
     .operand_count_min = 1,

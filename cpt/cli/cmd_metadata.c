@@ -205,7 +205,7 @@ static int run(const struct cpti_arguments *arguments)
 }
 
 static const struct cpti_option options[] = {
-    {"json", 'j', NULL, "print one JSON object", NULL},
+    {"json", 'j', NULL, "print one JSON object"},
     {0},
 };
 

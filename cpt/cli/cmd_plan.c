@@ -253,20 +253,17 @@ static int run(const struct cpti_arguments *arguments)
 static const struct cpti_option options[] = {
     {"within", 0, "AMOUNT",
      "how precise the answer has to be: a time, or a part of the mean latency; "
-     "default: 1%",
-     NULL},
-    {"confidence", 0, "PART", "of the intervals; default: 0.95", NULL},
+     "default: 1%"},
+    {"confidence", 0, "PART", "of the intervals; default: 0.95"},
     {"power", 0, "PART",
-     "the part of such differences that is to be seen; default: 0.8", NULL},
-    {"probability", 0, "PART", "the part of these requests that is traced; default: 1",
-     NULL},
+     "the part of such differences that is to be seen; default: 0.8"},
+    {"probability", 0, "PART", "the part of these requests that is traced; default: 1"},
     {"share", 0, "PART",
      "the part of all requests that could be in the log, as 1% for the log of an "
-     "experiment with one request in a hundred; default: 1",
-     NULL},
+     "experiment with one request in a hundred; default: 1"},
     {"rate", 0, "NUMBER",
-     "requests that arrive in a second, to print how long it takes", NULL},
-    {"json", 'j', NULL, "print one JSON object", NULL},
+     "requests that arrive in a second, to print how long it takes"},
+    {"json", 'j', NULL, "print one JSON object"},
     {0},
 };
 

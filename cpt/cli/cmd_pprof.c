@@ -11,7 +11,6 @@
 #include "pprof-export/cpt_pprof.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -177,22 +176,20 @@ static int run(const struct cpti_arguments *arguments)
 }
 
 static const struct cpti_option options[] = {
-    {"output", 'o', "FILE", "write the profile to FILE; '-' is standard output", NULL},
-    {"title", 0, "TEXT", "the file name that pprof shows; by default the entry service",
-     NULL},
+    {"output", 'o', "FILE", "write the profile to FILE; '-' is standard output"},
+    {"title", 0, "TEXT",
+     "the file name that pprof shows; by default the entry service"},
     {"view", 0, "WHAT",
      "stack, which is the default, or edge: the frames are calls from service to "
      "service",
      "stack edge"},
     {"label", 0, "KEY=TEXT",
      "put this label on all samples; may be repeated. 'pprof -tagroot=KEY' then keeps "
-     "several profiles apart",
-     NULL},
+     "several profiles apart"},
     {"label-by", 0, "KEY",
      "label each sample with the value of KEY in its requests: an attribute, method or "
-     "status; may be repeated. Beyond 32 values the rarest become ‹other›",
-     NULL},
-    {"quiet", 'q', NULL, "do not print the commands to look at it", NULL},
+     "status; may be repeated. Beyond 32 values the rarest become ‹other›"},
+    {"quiet", 'q', NULL, "do not print the commands to look at it"},
     {0},
 };
 

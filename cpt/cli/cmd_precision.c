@@ -21,7 +21,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define CONFIDENCE 0.95
 
@@ -462,13 +461,12 @@ static int run(const struct cpti_arguments *arguments)
 
 static const struct cpti_option options[] = {
     {"above", 'a', "TIMES",
-     "count differences above these; default: 0.1ms,0.3ms,1ms,3ms,10ms", NULL},
+     "count differences above these; default: 0.1ms,0.3ms,1ms,3ms,10ms"},
     {"by", 0, "WHAT", "what a row is", CPTI_BY_WORDS},
-    {"json", 'j', NULL, "print one JSON object with counts and rows", NULL},
-    {"pairs", 0, "COUNT", "pairs of samples to draw; default: 100", NULL},
-    {"requests", 'n', "COUNTS", "requests in a sample; default: 100,1000,10000,100000",
-     NULL},
-    {"top", 't', "COUNT", "rows of the last table to print; default: 10", NULL},
+    {"json", 'j', NULL, "print one JSON object with counts and rows"},
+    {"pairs", 0, "COUNT", "pairs of samples to draw; default: 100"},
+    {"requests", 'n', "COUNTS", "requests in a sample; default: 100,1000,10000,100000"},
+    {"top", 't', "COUNT", "rows of the last table to print; default: 10"},
     {0},
 };
 
@@ -498,8 +496,7 @@ const struct cpti_command cpti_command_precision = {
         "\n"
         "Take a difference for real if it is above a threshold with next to no false "
         "rows at your number of requests. Or use the column q of 'cpt diff', which "
-        "does "
-        "this for every row.\n"
+        "does this for every row.\n"
         "\n" CPTI_SELECT_TEXT "\n\n"
         "With --json the object has counts, one for each number of requests, with "
         "interval_half_ns and false_rows (above_ns, predicted, observed, "

@@ -245,14 +245,13 @@ static int run(const struct cpti_arguments *arguments)
 }
 
 static const struct cpti_option options[] = {
-    {"json", 'j', NULL, "print one JSON object with rows", NULL},
+    {"json", 'j', NULL, "print one JSON object with rows"},
     {"quantiles", 0, "PARTS",
-     "print these quantiles instead of p50 and p99: 50%,90%,99.9%", NULL},
+     "print these quantiles instead of p50 and p99: 50%,90%,99.9%"},
     {"html", 0, "FILE",
-     "write the whole report to FILE for a browser, and print nothing", NULL},
-    {"base", 'b', "EXPR", "with --html and --new: the requests to compare against",
-     NULL},
-    {"new", 'n', "EXPR", "with --html and --base: the requests to compare", NULL},
+     "write the whole report to FILE for a browser, and print nothing"},
+    {"base", 'b', "EXPR", "with --html and --new: the requests to compare against"},
+    {"new", 'n', "EXPR", "with --html and --base: the requests to compare"},
     {0},
 };
 

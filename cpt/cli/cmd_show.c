@@ -292,11 +292,11 @@ static int run(const struct cpti_arguments *arguments)
 
 static const struct cpti_option options[] = {
     {"record", 'r', "NUMBER",
-     "the record with this number, counted from 1 over all files", NULL},
-    {"slowest", 's', NULL, "the slowest of the selected requests, not the first", NULL},
-    {"trace", 't', "ID", "a request of this trace", NULL},
-    {"rows", 0, "COUNT", "draw at most COUNT rows, the longest; default 60", NULL},
-    {"ascii", 0, NULL, "draw with '#' and '-'", NULL},
+     "the record with this number, counted from 1 over all files"},
+    {"slowest", 's', NULL, "the slowest of the selected requests, not the first"},
+    {"trace", 't', "ID", "a request of this trace"},
+    {"rows", 0, "COUNT", "draw at most COUNT rows, the longest; default 60"},
+    {"ascii", 0, NULL, "draw with '#' and '-'"},
     {0},
 };
 

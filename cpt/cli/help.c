@@ -5,8 +5,6 @@
 
 #include "cpt/cli/base/output.h"
 
-#include <string.h>
-
 enum { OPTION_INDENT = 2, HELP_INDENT = 6, OPTION_BYTES = 128 };
 
 const char cpti_about[] =
@@ -29,10 +27,10 @@ const char cpti_environment_text[] =
     "has no colours.";
 
 const struct cpti_option cpti_tool_options[] = {
-    {"help", 'h', NULL, "print this help", NULL},
-    {"version", 0, NULL, "print the version", NULL},
+    {"help", 'h', NULL, "print this help"},
+    {"version", 0, NULL, "print the version"},
     {"completion", 0, "SHELL", "print the completions for a shell", "bash zsh fish"},
-    {"man", 0, "[COMMAND]", "print the man page in troff format", NULL},
+    {"man", 0, "[COMMAND]", "print the man page in troff format"},
     {0},
 };
 

@@ -8,7 +8,6 @@
 #include "aggregate/cpt_tree.h"
 #include "wire/cpt_log.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@ enum { WORD_BYTES_MAX = 32, WORDS_MAX = 64 };
 
 /* Options of every command. */
 static const struct cpti_option common_options[] = {
-    {"help", 'h', NULL, "print this help", NULL},
+    {"help", 'h', NULL, "print this help"},
     {0},
 };
 

@@ -11,7 +11,6 @@
 #define CPTI_CLI_DEMO_PROCESS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 enum { CPTI_PROCESS_LINE_BYTES = 256 };

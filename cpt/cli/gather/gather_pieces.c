@@ -4,7 +4,6 @@
 #include "cpt/cli/gather/gather_pieces.h"
 
 #include "cpt/cli/base/files.h"
-#include "cpt/cli/gather/gather_store.h"
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/base/output.h"
 

@@ -26,8 +26,7 @@ enum { MESSAGES_MAX = 10, PROGRESS_RECORDS = 4096 };
 const struct cpti_option cpti_log_options[] = {
     {"stop-at-error", 0, NULL,
      "stop at the first damage in a log; without it, what is "
-     "damaged is skipped and counted",
-     NULL},
+     "damaged is skipped and counted"},
     {0},
 };
 
@@ -35,9 +34,8 @@ int cpti_refuse_gzip(const struct cpti_input *input)
 {
     return cpti_failed(
         "%s: is a profile: it holds averages without their variances, which intervals "
-        "need; compare profiles by 'go tool pprof "
-        "-unit=ms -nodefraction=0 -edgefraction=0 -top -diff_base=BASE "
-        "NEW', or give the path logs here",
+        "need; compare profiles by 'go tool pprof -unit=ms -nodefraction=0 "
+        "-edgefraction=0 -top -diff_base=BASE NEW', or give the path logs here",
         cpti_input_name(input));
 }
 

@@ -8,7 +8,6 @@
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/base/table.h"
 #include "cpt/cli/print/tree_print.h"
-#include "aggregate/cpt_tree.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -30,7 +30,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { SIDES_MAX = 2, BIN_COUNT = 24 };
 #define CONFIDENCE 0.95

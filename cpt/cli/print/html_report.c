@@ -12,7 +12,6 @@
 #include "aggregate/cpt_tree.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { SIDES_MAX = 2 };
 

@@ -3,7 +3,6 @@
 /* path_print.c - one critical path, for people and for programs; see path_print.h */
 #include "cpt/cli/print/path_print.h"
 
-#include "cpt/cli/base/command.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/base/table.h"
 #include "cpt/cpt_path.h"

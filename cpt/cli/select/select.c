@@ -8,39 +8,33 @@
 #include "cpt/cli/select/when.h"
 #include "aggregate/cpt_tree.h"
 #include "cpt/cpt_clock.h"
-#include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_index.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
 const struct cpti_option cpti_select_options[] = {
     {"where", 'w', "EXPR",
      "only requests for which this holds: KEY=VALUE, or an expression of "
-     "cpt-select(7); if repeated, all must hold",
-     NULL},
+     "cpt-select(7); if repeated, all must hold"},
     {"since", 0, "TIME",
      "only requests that arrived at TIME or later: 2026-01-31T12:00:00Z, 2026-01-31, "
-     "@1769860800, or 15m (ago)",
-     NULL},
-    {"until", 0, "TIME", "only requests that arrived before TIME", NULL},
-    {"entry", 'e', "SERVICE", "only requests that entered at SERVICE", NULL},
+     "@1769860800, or 15m (ago)"},
+    {"until", 0, "TIME", "only requests that arrived before TIME"},
+    {"entry", 'e', "SERVICE", "only requests that entered at SERVICE"},
     {"include-forced", 0, NULL,
      "also requests with forced tracing; each request then counts 1, whatever its "
-     "probability",
-     NULL},
+     "probability"},
     {0},
 };
 
 const struct cpti_option cpti_sample_options[] = {
     {"sample", 0, "COUNT",
      "only COUNT of the selected requests, drawn at random; default: 100000 with "
-     "--seed, otherwise all",
-     NULL},
+     "--seed, otherwise all"},
     {"seed", 0, "NUMBER",
-     "draw another sample; the same NUMBER draws the same sample; default: 1", NULL},
+     "draw another sample; the same NUMBER draws the same sample; default: 1"},
     {0},
 };
 

@@ -4,7 +4,6 @@
 #include "cpt/cli/select/when.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 

@@ -8,7 +8,6 @@
 #include "cpt/cpt_alloc.h"
 #include "cpt/cpt_path.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* The longest row of an answer; the bytes kept of a refusal; the time to connect. */

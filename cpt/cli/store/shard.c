@@ -27,7 +27,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* The first and the longest pause before a retry; the most months in an INSERT. */
