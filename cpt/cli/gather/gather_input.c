@@ -85,7 +85,7 @@ cpt_status cpti_gather_count(struct cpt_tree *tree,
                   {"local_root_excluded", tally->local_root_count}};
     cpt_status status = CPT_OK;
 
-    for (size_t i = 0; i < 3 && status == CPT_OK; i++) {
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0] && status == CPT_OK; i++) {
         if (counts[i].count != 0) {
             status = cpt_tree_count_add(tree, counts[i].key, counts[i].count);
         }
@@ -119,30 +119,12 @@ static int report_request(struct cpti_gather *gather, const struct cpt_record *r
                : CPTI_EXIT_DONE;
 }
 
-/* Adds a request to the tree. CPT_LIMIT if the tree has no room; *@exit_status is set on
- * success and without memory. */
-static cpt_status add_path(struct cpti_gather *gather, const struct cpt_record *record,
-                           const struct cpt_path *path, cpt_weight weight,
-                           int *exit_status)
-{
-    const cpt_status status = cpt_tree_add(gather->tree, path, weight);
-
-    if (status == CPT_OK) {
-        *exit_status = report_request(gather, record, path, weight);
-    } else if (status == CPT_NO_MEMORY) {
-        *exit_status = cpti_failed("out of memory");
-    }
-    return status;
-}
-
-/* Adds the times of a request whose shape is known; CPT_END if its path has to be
- * decoded. Otherwise as add_path(). */
+/* Adds the times of a request whose shape is known. CPT_END if its path has to be
+ * decoded; otherwise as cpt_tree_add(). */
 static cpt_status add_times(struct cpti_gather_run *run, struct cpti_gather *gather,
-                            const struct cpt_record *record, cpt_weight weight,
-                            int *exit_status)
+                            const struct cpt_record *record, cpt_weight weight)
 {
     struct cpt_log_times times;
-    cpt_status status;
 
     if ((gather->request != NULL &&
          (gather->needs_path == NULL || gather->needs_path(gather->context, record))) ||
@@ -150,13 +132,7 @@ static cpt_status add_times(struct cpti_gather_run *run, struct cpti_gather *gat
         !cpt_tree_shape_is_kept(gather->tree, times.shape)) {
         return CPT_END;
     }
-    status = cpt_tree_shape_add(gather->tree, times.shape, times.self_ns, weight);
-    if (status == CPT_OK) {
-        *exit_status = report_request(gather, record, NULL, weight);
-    } else if (status == CPT_NO_MEMORY) {
-        *exit_status = cpti_failed("out of memory");
-    }
-    return status;
+    return cpt_tree_shape_add(gather->tree, times.shape, times.self_ns, weight);
 }
 
 /* Keeps the shape of a request, so that add_times() takes the next one like it. Without
@@ -177,10 +153,10 @@ static int add_record(struct cpti_log_walk *walk, const struct cpt_record *recor
 {
     struct cpti_gather_run *run = walk->context;
     struct cpti_gather *gather = &run->gathers[index];
-    const struct cpt_path *path;
+    const struct cpt_path *path = NULL;
     const cpt_weight weight = cpti_selection_weight(gather->selection, record);
     cpt_status status;
-    int exit_status = CPTI_EXIT_DONE;
+    int exit_status;
 
     if (weight == 0) {
         return cpti_log_skip(walk,
@@ -189,22 +165,26 @@ static int add_record(struct cpti_log_walk *walk, const struct cpt_record *recor
     if (gather->selection->sample_count != 0) {
         return cpti_log_sample_add(walk, record, &run->samples[index], weight);
     }
-    status = add_times(run, gather, record, weight, &exit_status);
+    status = add_times(run, gather, record, weight);
     if (status == CPT_END) {
         exit_status = cpti_log_path(walk, record, &path);
         if (path == NULL) {
             return exit_status;
         }
-        status = add_path(gather, record, path, weight, &exit_status);
-        if (status == CPT_OK) {
-            keep_shape(run, gather, record, path);
-        }
+        status = cpt_tree_add(gather->tree, path, weight);
     }
-    if (status == CPT_OK || exit_status != CPTI_EXIT_DONE) {
-        return exit_status;
+    if (status == CPT_NO_MEMORY) {
+        return cpti_failed("out of memory");
     }
-    return cpti_log_skip(walk,
-                         "the tree cannot take it: a limit of aggregation is reached");
+    if (status != CPT_OK) {
+        return cpti_log_skip(
+            walk, "the tree cannot take it: a limit of aggregation is reached");
+    }
+    exit_status = report_request(gather, record, path, weight);
+    if (path != NULL) {
+        keep_shape(run, gather, record, path);
+    }
+    return exit_status;
 }
 
 static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
@@ -221,14 +201,6 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     return exit_status;
 }
 
-/* Counts the records of blocks that were skipped by the index. */
-static void count_passed(struct cpti_gather_run *run, uint64_t passed_count)
-{
-    for (size_t i = 0; i < run->gather_count && passed_count != 0; i++) {
-        run->tallies[i].record_count += passed_count;
-    }
-}
-
 static int gather_log(struct cpti_gather_run *run, struct cpti_input *input,
                       const struct cpt_log_part *part,
                       struct cpti_gather_outcome *outcome)
@@ -243,24 +215,24 @@ static int gather_log(struct cpti_gather_run *run, struct cpti_input *input,
         .selection_count = run->gather_count,
         .part = part,
     };
+    uint64_t skipped_count;
     int status;
 
     for (size_t i = 0; i < run->gather_count; i++) {
         selections[i] = run->gathers[i].selection;
     }
     status = cpti_log_walk(&walk);
-    count_passed(run, walk.passed_count);
-    outcome->is_broken =
-        part != NULL && (status != CPTI_EXIT_DONE || walk.damage_count != 0 ||
-                         walk.skipped_count + walk.lost_count != 0);
+    skipped_count = walk.skipped_count + walk.lost_count;
+    for (size_t i = 0; i < run->gather_count; i++) {
+        run->tallies[i].record_count += walk.passed_count;
+    }
+    outcome->is_broken = part != NULL && (status != CPTI_EXIT_DONE ||
+                                          walk.damage_count != 0 || skipped_count != 0);
     if (add_tallies(run) != CPTI_EXIT_DONE) {
         return CPTI_EXIT_FAILED;
     }
-    for (size_t i = 0; i < run->gather_count; i++) {
-        if (walk.skipped_count + walk.lost_count != 0) {
-            (void)cpt_tree_count_add(run->gathers[i].tree, "skipped",
-                                     walk.skipped_count + walk.lost_count);
-        }
+    for (size_t i = 0; i < run->gather_count && skipped_count != 0; i++) {
+        (void)cpt_tree_count_add(run->gathers[i].tree, "skipped", skipped_count);
     }
     /* skipped records leave the others usable */
     outcome->is_usable =
@@ -398,12 +370,11 @@ struct cpti_gather_outcome cpti_gather_input(struct cpti_gather_run *run,
 static int add_sampled(void *context, const struct cpti_sampled *sampled,
                        const struct cpt_record *record, const struct cpt_path *path)
 {
-    int exit_status = CPTI_EXIT_DONE;
-    const cpt_status status =
-        add_path(context, record, path, sampled->weight, &exit_status);
+    struct cpti_gather *gather = context;
+    const cpt_status status = cpt_tree_add(gather->tree, path, sampled->weight);
 
-    return status != CPT_OK && exit_status == CPTI_EXIT_DONE ? cpti_status_exit(status)
-                                                             : exit_status;
+    return status == CPT_OK ? report_request(gather, record, path, sampled->weight)
+                            : cpti_status_exit(status);
 }
 
 static int note_sample(const struct cpti_gather *gather,
