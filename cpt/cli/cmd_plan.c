@@ -184,24 +184,18 @@ static int print_plan(const struct cpt_sizing *sizing, const struct cpt_tree *tr
     static const char *const headings[] = {"of the slice", "traced", "of all", "time",
                                            "what for"};
     const struct cpt_mean mean = cpt_stats_of(tree, CPT_TREE_ROOT).inclusive;
-    struct cpti_table *table = cpti_table_new(headings, 5);
+    struct cpti_table table = cpti_table_of(headings, 5);
     char text[32];
-    int status;
 
-    if (table == NULL) {
-        return cpti_failed("out of memory");
-    }
     for (int goal = 0; goal < CPT_SIZING_GOAL_COUNT; goal++) {
-        add_goal(table, sizing, tree, (enum cpt_sizing_goal)goal);
+        add_goal(&table, sizing, tree, (enum cpt_sizing_goal)goal);
     }
     cpti_tree_print(tree, NULL);
     (void)printf("slice: %.4g %% of the requests; single ones deviate by %s ms\n",
                  sizing->slice * 100, cpti_ms(mean.deviation_ns, text));
     (void)printf("\nrequests that are needed, with %g %% confidence\n\n",
                  sizing->confidence * 100);
-    status = cpti_table_print(table);
-    cpti_table_free(table);
-    return status;
+    return cpti_table_print(&table);
 }
 
 /* --- The command --- */

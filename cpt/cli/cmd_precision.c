@@ -283,25 +283,19 @@ static int print_intervals(const struct precision *precision,
 {
     static const char *const headings[] = {"requests", "\u00b195% ms", "of the mean"};
     const double mean_ns = cpt_stats_of(tree, CPT_TREE_ROOT).inclusive.mean_ns;
-    struct cpti_table *table = cpti_table_new(headings, 3);
+    struct cpti_table table = cpti_table_of(headings, 3);
     char text[32];
-    int status;
 
-    if (table == NULL) {
-        return cpti_failed("out of memory");
-    }
     for (size_t i = 0; i < precision->count_count; i++) {
         const double half =
             cpt_sizing_half_width_ns(tree, precision->counts[i], CONFIDENCE);
 
-        cpti_table_cell(table, "%.0f", precision->counts[i]);
-        cpti_table_cell(table, "%s", cpti_ms(half, text));
-        cpti_table_cell(table, "%.2f%%", mean_ns > 0 ? half / mean_ns * 100 : 0);
+        cpti_table_cell(&table, "%.0f", precision->counts[i]);
+        cpti_table_cell(&table, "%s", cpti_ms(half, text));
+        cpti_table_cell(&table, "%.2f%%", mean_ns > 0 ? half / mean_ns * 100 : 0);
     }
     (void)printf("\nthe mean latency, by the number of requests\n\n");
-    status = cpti_table_print(table);
-    cpti_table_free(table);
-    return status;
+    return cpti_table_print(&table);
 }
 
 /* The thresholds that fit a table; JSON has all. */
@@ -342,8 +336,7 @@ static int print_false_rows(const struct precision *precision)
     char texts[CPTI_AMOUNTS_MAX][32];
     const char *headings[CPTI_AMOUNTS_MAX + 2] = {"requests"};
     const size_t shown = shown_thresholds(precision);
-    struct cpti_table *table;
-    int status;
+    struct cpti_table table;
 
     for (size_t t = 0; t < shown; t++) {
         (void)snprintf(texts[t], sizeof texts[t], ">%g ms",
@@ -351,20 +344,15 @@ static int print_false_rows(const struct precision *precision)
         headings[t + 1] = texts[t];
     }
     headings[shown + 1] = "from";
-    table = cpti_table_new(headings, shown + 2);
-    if (table == NULL) {
-        return cpti_failed("out of memory");
-    }
+    table = cpti_table_of(headings, shown + 2);
     for (size_t i = 0; i < precision->count_count; i++) {
-        add_cells(table, precision, i);
+        add_cells(&table, precision, i);
     }
     (void)printf("\nfalse rows by %s: how many differ between two samples of the same "
                  "requests,\nthe mean of %" PRIu32
                  " pairs with its 95 %% interval (and as predicted)\n\n",
                  cpti_by_words[precision->by], precision->pair_count);
-    status = cpti_table_print(table);
-    cpti_table_free(table);
-    return status;
+    return cpti_table_print(&table);
 }
 
 static int print_rows(const struct precision *precision)
@@ -372,35 +360,31 @@ static int print_rows(const struct precision *precision)
     const char *const headings[] = {"chance", "observed", "mean ms", "deviation ms",
                                     cpti_by_words[precision->by]};
     const struct cpt_tree *tree = cpt_sample_tree(precision->sample);
-    struct cpti_table *table = cpti_table_new(headings, 5);
+    struct cpti_table table = cpti_table_of(headings, 5);
     size_t count;
     struct chance *chances = sort_chances(precision, &count);
-    int status = CPTI_EXIT_FAILED;
 
-    for (size_t i = 0; table != NULL && chances != NULL && i < count; i++) {
+    if (chances == NULL) {
+        return cpti_failed("out of memory");
+    }
+    for (size_t i = 0; i < count; i++) {
         const struct cpt_stats stats = cpt_stats_of(tree, chances[i].node);
         const double observed = observed_chance(precision, chances[i].node);
         char text[STACK_BYTES];
 
-        cpti_table_cell(table, "%.3f", chances[i].chance);
-        cpti_table_cell(table, isnan(observed) ? "-" : "%.3f", observed);
-        cpti_table_cell(table, "%s", cpti_ms(stats.self.mean_ns, text));
-        cpti_table_cell(table, "%s", cpti_ms(stats.self.deviation_ns, text));
+        cpti_table_cell(&table, "%.3f", chances[i].chance);
+        cpti_table_cell(&table, isnan(observed) ? "-" : "%.3f", observed);
+        cpti_table_cell(&table, "%s", cpti_ms(stats.self.mean_ns, text));
+        cpti_table_cell(&table, "%s", cpti_ms(stats.self.deviation_ns, text));
         cpti_by_text(tree, chances[i].node, precision->by, text, sizeof text);
-        cpti_table_cell(table, "%s", text);
+        cpti_table_cell(&table, "%s", text);
     }
-    if (table == NULL || chances == NULL) {
-        status = cpti_failed("out of memory");
-    } else {
-        cpti_table_cut_front(table);
-        (void)printf("\nwhich ones: the chance to differ by more than %g ms with %.0f "
-                     "requests\n\n",
-                     precision->thresholds_ns[0] / 1e6, precision->counts[0]);
-        status = cpti_table_print(table);
-    }
-    cpti_table_free(table);
     free(chances);
-    return status;
+    table.cuts_front = true;
+    (void)printf("\nwhich ones: the chance to differ by more than %g ms with %.0f "
+                 "requests\n\n",
+                 precision->thresholds_ns[0] / 1e6, precision->counts[0]);
+    return cpti_table_print(&table);
 }
 
 /* --- The command --- */

@@ -145,7 +145,7 @@ static int print_report(const struct report *report)
                                                     "presence", "when present"};
     const uint64_t latency_ns = cpt_tree_walk_row(report->walk, 0)->inclusive_ns;
     char texts[QUANTILES_MAX][16];
-    struct cpti_table *table;
+    struct cpti_table table;
     int status;
 
     for (size_t i = 0; i < report->quantile_count; i++) {
@@ -153,17 +153,13 @@ static int print_report(const struct report *report)
         headings[FIXED_COLUMNS - 1 + i] = texts[i];
     }
     headings[FIXED_COLUMNS - 1 + report->quantile_count] = "frame";
-    table = cpti_table_new(headings, FIXED_COLUMNS + report->quantile_count);
-    if (table == NULL) {
-        return cpti_failed("out of memory");
-    }
+    table = cpti_table_of(headings, FIXED_COLUMNS + report->quantile_count);
     for (uint32_t i = 1; i < cpt_tree_walk_count(report->walk); i++) {
-        add_row(table, report, cpt_tree_walk_row(report->walk, i), latency_ns);
+        add_row(&table, report, cpt_tree_walk_row(report->walk, i), latency_ns);
     }
     cpti_tree_print(report->tree, NULL);
     (void)printf("\n");
-    status = cpti_table_print(table);
-    cpti_table_free(table);
+    status = cpti_table_print(&table);
     if (status == CPTI_EXIT_DONE && report->is_asked) {
         (void)printf("\nquantiles are accurate to 1 in %.0f; the largest value (p100) "
                      "is exact\n",

@@ -13,48 +13,16 @@
 /* The gap between columns, and the least width of the last one. */
 enum { GAP_COLUMNS = 2, LAST_COLUMNS_MIN = 16 };
 
-struct cpti_table {
-    size_t column_count;
-    const char *headings[CPTI_TABLE_COLUMNS_MAX];
-    size_t widths[CPTI_TABLE_COLUMNS_MAX];
-    char **cells; /* row by row */
-    size_t cell_count;
-    size_t cell_capacity;
-    bool is_broken; /* memory ran out */
-    bool cuts_front;
-};
-
-struct cpti_table *cpti_table_new(const char *const *headings, size_t count)
+struct cpti_table cpti_table_of(const char *const *headings, size_t count)
 {
-    struct cpti_table *table = calloc(1, sizeof *table);
+    struct cpti_table table = {.column_count = count};
 
     assert(count >= 1 && count <= CPTI_TABLE_COLUMNS_MAX);
-    if (table == NULL) {
-        return NULL;
-    }
-    table->column_count = count;
     for (size_t i = 0; i < count; i++) {
-        table->headings[i] = headings[i];
-        table->widths[i] = cpti_text_columns(headings[i]);
+        table.headings[i] = headings[i];
+        table.widths[i] = cpti_text_columns(headings[i]);
     }
     return table;
-}
-
-void cpti_table_free(struct cpti_table *table)
-{
-    if (table == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < table->cell_count; i++) {
-        free(table->cells[i]);
-    }
-    free(table->cells);
-    free(table);
-}
-
-void cpti_table_cut_front(struct cpti_table *table)
-{
-    table->cuts_front = true;
 }
 
 void cpti_table_cell(struct cpti_table *table, const char *format, ...)
@@ -135,13 +103,23 @@ static void print_row(const struct cpti_table *table, const char *const *cells,
     print_last(table, cells[table->column_count - 1], last);
 }
 
-int cpti_table_print(const struct cpti_table *table)
+/* Frees the table after printing. enum cpti_exit. */
+static int end(struct cpti_table *table)
+{
+    for (size_t i = 0; i < table->cell_count; i++) {
+        free(table->cells[i]);
+    }
+    cpt_alloc_free(cpt_alloc_default(), table->cells);
+    return table->is_broken ? cpti_failed("out of memory") : CPTI_EXIT_DONE;
+}
+
+int cpti_table_print(struct cpti_table *table)
 {
     const size_t last = last_columns(table);
     const bool is_coloured = cpti_is_coloured();
 
     if (table->is_broken) {
-        return cpti_failed("out of memory");
+        return end(table);
     }
     (void)fputs(is_coloured ? "\033[1m" : "", stdout);
     print_row(table, table->headings, last);
@@ -150,7 +128,7 @@ int cpti_table_print(const struct cpti_table *table)
          i += table->column_count) {
         print_row(table, (const char *const *)(table->cells + i), last);
     }
-    return CPTI_EXIT_DONE;
+    return end(table);
 }
 
 static void print_escaped(const char *text)
@@ -173,10 +151,10 @@ static void print_markdown_row(const struct cpti_table *table, const char *const
     (void)printf("|\n");
 }
 
-int cpti_table_print_markdown(const struct cpti_table *table)
+int cpti_table_print_markdown(struct cpti_table *table)
 {
     if (table->is_broken) {
-        return cpti_failed("out of memory");
+        return end(table);
     }
     print_markdown_row(table, table->headings);
     for (size_t i = 0; i < table->column_count; i++) {
@@ -187,5 +165,5 @@ int cpti_table_print_markdown(const struct cpti_table *table)
          i += table->column_count) {
         print_markdown_row(table, (const char *const *)(table->cells + i));
     }
-    return CPTI_EXIT_DONE;
+    return end(table);
 }

@@ -10,36 +10,43 @@
  * A column is as wide as its widest cell; numbers are right-aligned. The last column is
  * cut to the width of the terminal, with an ellipsis.
  *
- * In order of use: cpti_table_new; cpti_table_cell for each column of each row;
- * cpti_table_print; cpti_table_free. If memory runs out, rows are lost and printing
- * fails.
+ * In order of use: cpti_table_of; cpti_table_cell for each column of each row;
+ * cpti_table_print, which also frees the table. If memory runs out, rows are lost and
+ * printing fails.
  */
 #ifndef CPTI_CLI_TABLE_H
 #define CPTI_CLI_TABLE_H
 
 #include "cpt/cpt_status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { CPTI_TABLE_COLUMNS_MAX = 16 };
 
-struct cpti_table;
+struct cpti_table {
+    size_t column_count;
+    const char *headings[CPTI_TABLE_COLUMNS_MAX];
+    size_t widths[CPTI_TABLE_COLUMNS_MAX];
+    char **cells; /* row by row */
+    size_t cell_count;
+    size_t cell_capacity;
+    bool is_broken;  /* memory ran out */
+    bool cuts_front; /* cuts the last column at its front: its end tells most */
+};
 
-/* A table with @count headings; the last column is text, the others are numbers. */
-struct cpti_table *cpti_table_new(const char *const *headings, size_t count);
-void cpti_table_free(struct cpti_table *table);
-
-/* Cuts the last column at its front: the end of a stack tells most. */
-void cpti_table_cut_front(struct cpti_table *table);
+/* A table with @count headings, which are borrowed; the last column is text, the others
+ * are numbers. */
+struct cpti_table cpti_table_of(const char *const *headings, size_t count);
 
 /* Adds the next cell, row by row, and copies its text. */
 void cpti_table_cell(struct cpti_table *table, const char *format, ...)
     CPT_PRINTF(2, 3);
 
-/* Prints the table on stdout. enum cpti_exit. */
-int cpti_table_print(const struct cpti_table *table);
+/* Prints the table on stdout, and frees it. enum cpti_exit. */
+int cpti_table_print(struct cpti_table *table);
 
 /* The same as a Markdown table, with escaped text, not cut. */
-int cpti_table_print_markdown(const struct cpti_table *table);
+int cpti_table_print_markdown(struct cpti_table *table);
 
 #endif

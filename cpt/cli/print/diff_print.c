@@ -261,22 +261,18 @@ static int print_table(const struct cpti_diff_print *print, uint32_t row_count)
         "diff ms", "\u00b195%", "q",     "change",     "share",
         "base ms", "new ms",    "cause", "with below", cpti_by_words[print->by]};
     const bool is_stack = print->by == CPTI_BY_STACK;
-    struct cpti_table *table =
-        cpti_table_new(is_stack ? headings : view_headings, is_stack ? 9 : 10);
+    struct cpti_table table =
+        cpti_table_of(is_stack ? headings : view_headings, is_stack ? 9 : 10);
     int status;
 
-    if (table == NULL) {
-        return cpti_failed("out of memory");
-    }
-    cpti_table_cut_front(table);
+    table.cuts_front = true;
     for (uint32_t i = 0; i < row_count; i++) {
-        add_row(table, print, cpt_diff_row_at(print->diff, i));
+        add_row(&table, print, cpt_diff_row_at(print->diff, i));
     }
-    add_total(table, print, cpt_diff_row_count(print->diff) - row_count);
+    add_total(&table, print, cpt_diff_row_count(print->diff) - row_count);
     print_sides(print);
-    status = print->format == CPTI_DIFF_MARKDOWN ? cpti_table_print_markdown(table)
-                                                 : cpti_table_print(table);
-    cpti_table_free(table);
+    status = print->format == CPTI_DIFF_MARKDOWN ? cpti_table_print_markdown(&table)
+                                                 : cpti_table_print(&table);
     print_marks(print, row_count);
     return status;
 }

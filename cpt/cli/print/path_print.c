@@ -168,19 +168,13 @@ static void put_segment(struct cpti_table *table, const struct cpt_path *path,
 int cpti_path_print(const struct cpt_path *path)
 {
     static const char *const headings[] = {"ms", "share", "frame"};
-    struct cpti_table *table = cpti_table_new(headings, 3);
+    struct cpti_table table = cpti_table_of(headings, 3);
     size_t label = 0;
-    int status;
 
-    if (table == NULL) {
-        return cpti_failed("out of memory");
-    }
     for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
-        put_segment(table, path, i, &label);
+        put_segment(&table, path, i, &label);
     }
-    status = cpti_table_print(table);
-    cpti_table_free(table);
-    return status;
+    return cpti_table_print(&table);
 }
 
 const char *cpti_path_flags_text(unsigned flags)
