@@ -9,6 +9,7 @@
 #include "cpt/cli/print/record_copy.h"
 #include "cpt/cli/gather/log_sample.h"
 #include "cpt/cli/gather/log_walk.h"
+#include "cpt/cli/base/amounts.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/select/select.h"
@@ -17,7 +18,6 @@
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -196,25 +196,6 @@ static int print_kept(const struct show_command *command, bool is_ascii)
 
 /* --- The command --- */
 
-/* Reads the number that @option has, if it was given. enum cpti_exit. */
-static int read_number(const struct cpti_arguments *arguments, const char *option,
-                       uint64_t *number)
-{
-    const char *text = cpti_value(arguments, option);
-    char *end;
-
-    if (text == NULL) {
-        return CPTI_EXIT_DONE;
-    }
-    errno = 0;
-    *number = strtoull(text, &end, 10);
-    if (*end != '\0' || text[0] < '0' || text[0] > '9' || *number == 0 || errno != 0) {
-        return cpti_usage("option '--%s' takes a number from 1 on, not '%s'", option,
-                          cpti_quoted(text));
-    }
-    return CPTI_EXIT_DONE;
-}
-
 static int read_options(struct show_command *command,
                         const struct cpti_arguments *arguments)
 {
@@ -222,10 +203,12 @@ static int read_options(struct show_command *command,
     int status = cpti_selection_init(selection, arguments);
 
     if (status == CPTI_EXIT_DONE) {
-        status = read_number(arguments, "record", &command->wanted_number);
+        status = cpti_whole_number(arguments, "record", 1, UINT64_MAX,
+                                   &command->wanted_number);
     }
     if (status == CPTI_EXIT_DONE) {
-        status = read_number(arguments, "rows", &command->rows_max);
+        status =
+            cpti_whole_number(arguments, "rows", 1, UINT64_MAX, &command->rows_max);
     }
     if (status == CPTI_EXIT_DONE) {
         status = cpti_gather_percentiles(&selection, 1, arguments->operands,

@@ -75,6 +75,7 @@ int cpti_whole_number(const struct cpti_arguments *arguments, const char *option
                       uint64_t least, uint64_t most, uint64_t *number)
 {
     const char *given = cpti_value(arguments, option);
+    char range[64];
     uint64_t value;
     char *end;
 
@@ -85,9 +86,12 @@ int cpti_whole_number(const struct cpti_arguments *arguments, const char *option
     value = strtoull(given, &end, 10);
     if (given[0] < '0' || given[0] > '9' || *end != '\0' || errno != 0 ||
         value < least || value > most) {
-        return cpti_usage("option '--%s' takes a number from %" PRIu64 " to %" PRIu64
-                          ", not '%s'",
-                          option, least, most, cpti_quoted(given));
+        (void)snprintf(range, sizeof range,
+                       most == UINT64_MAX ? "%" PRIu64 " on"
+                                          : "%" PRIu64 " to %" PRIu64,
+                       least, most);
+        return cpti_usage("option '--%s' takes a number from %s, not '%s'", option,
+                          range, cpti_quoted(given));
     }
     *number = value;
     return CPTI_EXIT_DONE;

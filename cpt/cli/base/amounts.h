@@ -36,8 +36,9 @@ bool cpti_amount_read(const char **at, double *value, enum cpti_unit *unit);
 int cpti_amounts(const char *option, const char *text, enum cpti_unit unit,
                  double values[CPTI_AMOUNTS_MAX], size_t *count);
 
-/* Reads the whole number of @option, from @least to @most; without the option @number
- * stays. Returns CPTI_EXIT_DONE, or CPTI_EXIT_USAGE with a message. */
+/* Reads the whole number of @option, from @least to @most, or to any with UINT64_MAX;
+ * without the option @number stays. Returns CPTI_EXIT_DONE, or CPTI_EXIT_USAGE with a
+ * message. */
 int cpti_whole_number(const struct cpti_arguments *arguments, const char *option,
                       uint64_t least, uint64_t most, uint64_t *number);
 

@@ -279,9 +279,9 @@ static int print_table(const struct cpti_diff_print *print, uint32_t row_count)
 
 int cpti_diff_print(const struct cpti_diff_print *print)
 {
-    uint32_t row_count = cpt_diff_row_count(print->diff);
+    const uint32_t all = cpt_diff_row_count(print->diff);
+    const uint32_t row_count = all < print->rows_max ? all : (uint32_t)print->rows_max;
 
-    row_count = row_count < print->rows_max ? row_count : print->rows_max;
     if (print->format == CPTI_DIFF_JSON) {
         put_diff(print, row_count);
         return CPTI_EXIT_DONE;

@@ -19,7 +19,7 @@ struct cpti_diff_print {
     const struct cpt_diff *diff;
     enum cpti_by by;
     enum cpti_diff_format format;
-    uint32_t rows_max;
+    uint64_t rows_max;
     const struct cpti_conditions *conditions; /* tested; printed in JSON only */
     const struct cpti_mix *mix;               /* or NULL */
 };
