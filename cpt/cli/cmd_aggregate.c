@@ -19,9 +19,8 @@ static int run(const struct cpti_arguments *arguments)
     }
     status = cpti_gather_operands(arguments, &tree, &is_usable);
     if (is_usable) {
-        const int exit_status = cpti_tree_write(cpti_value(arguments, "output"), tree);
-
-        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
+        status = cpti_exit_last(status,
+                                cpti_tree_write(cpti_value(arguments, "output"), tree));
     }
     cpt_tree_free(tree);
     return status;

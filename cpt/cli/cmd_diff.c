@@ -9,12 +9,11 @@
 #include "cpt/cli/print/diff_print.h"
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/gather/mix.h"
+#include "cpt/cli/base/amounts.h"
 #include "cpt/cli/base/output.h"
 #include "aggregate/cpt_tree.h"
 
-#include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- The command --- */
@@ -27,7 +26,7 @@ struct diff_command {
     const struct cpti_arguments *arguments;
     enum cpti_by by;
     enum cpti_diff_format format;
-    uint32_t rows_max;
+    uint64_t rows_max;
     struct cpti_conditions conditions;
     struct cpti_selection selections[2];
     struct cpti_gather gathers[2]; /* base and new */
@@ -74,27 +73,6 @@ static int show(struct diff_command *command)
     }
     cpt_diff_free(diff);
     return status;
-}
-
-/* Reads --top. enum cpti_exit. */
-static int read_rows(const struct cpti_arguments *arguments, uint32_t *rows_max)
-{
-    const char *text = cpti_value(arguments, "top");
-    char *end;
-    unsigned long number;
-
-    *rows_max = UINT32_MAX;
-    if (text == NULL) {
-        return CPTI_EXIT_DONE;
-    }
-    errno = 0;
-    number = strtoul(text, &end, 10);
-    if (*end != '\0' || text[0] < '0' || text[0] > '9' || number == 0 || errno != 0) {
-        return cpti_usage("option '--top' takes a number of rows, not '%s'",
-                          cpti_quoted(text));
-    }
-    *rows_max = number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
-    return CPTI_EXIT_DONE;
 }
 
 /* Two selections of the same logs. */
@@ -280,11 +258,9 @@ static int gather_files(const struct cpti_arguments *arguments,
     }
     *is_usable = true;
     for (size_t i = 0; i < 2 && *is_usable; i++) {
-        const int exit_status =
-            cpti_gather(&gathers[i], 1, &arguments->operands[i], 1,
-                        cpti_has(arguments, "stop-at-error"), is_usable);
-
-        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
+        status = cpti_exit_last(
+            status, cpti_gather(&gathers[i], 1, &arguments->operands[i], 1,
+                                cpti_has(arguments, "stop-at-error"), is_usable));
     }
     return status;
 }
@@ -329,8 +305,9 @@ static int init_command(struct diff_command *command,
     command->arguments = arguments;
     command->by = cpti_by_of(arguments);
     command->format = format_of(arguments);
+    command->rows_max = UINT64_MAX;
     if (status == CPTI_EXIT_DONE) {
-        status = read_rows(arguments, &command->rows_max);
+        status = cpti_whole_number(arguments, "top", 1, UINT64_MAX, &command->rows_max);
     }
     if (status == CPTI_EXIT_DONE) {
         status = cpti_conditions_init(&command->conditions, arguments);

@@ -221,23 +221,20 @@ static int run_files(struct log_command *command,
 
     for (size_t i = 0; i < arguments->operand_count; i++) {
         char *successor = NULL;
-        int exit_status =
-            run_file(command, arguments, arguments->operands[i], &successor);
 
+        status = cpti_exit_last(
+            status, run_file(command, arguments, arguments->operands[i], &successor));
         while (successor != NULL) {
             char *file = successor;
 
-            status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
             successor = NULL;
-            exit_status = run_file(command, arguments, file, &successor);
+            status =
+                cpti_exit_last(status, run_file(command, arguments, file, &successor));
             free(file);
         }
-        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
     }
     if (status == CPTI_EXIT_DONE || !cpti_has(arguments, "stop-at-error")) {
-        const int exit_status = show_sample(command);
-
-        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
+        status = cpti_exit_last(status, show_sample(command));
     }
     return status;
 }
@@ -258,23 +255,20 @@ static int run_into(struct log_command *command, const struct cpti_arguments *ar
     };
     struct cpti_log_output output;
     int status = cpti_log_output_open(&output, path, cpti_has(arguments, "compress"));
-    int exit_status;
 
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
     command->output = &output;
     status = cpti_log_merge(&like, arguments->operands, arguments->operand_count);
-    exit_status = show_sample(command);
+    status = cpti_exit_last(status, show_sample(command));
     command->output = NULL;
-    status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
     if (status != CPTI_EXIT_DONE &&
         (output.record_count == 0 || cpti_has(arguments, "stop-at-error"))) {
         cpti_log_output_abort(&output);
         return status;
     }
-    exit_status = cpti_log_output_commit(&output);
-    return exit_status != CPTI_EXIT_DONE ? exit_status : status;
+    return cpti_exit_last(status, cpti_log_output_commit(&output));
 }
 
 static int run(const struct cpti_arguments *arguments)

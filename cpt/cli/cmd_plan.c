@@ -236,9 +236,7 @@ static int run(const struct cpti_arguments *arguments)
         status = cpti_gather_operands(arguments, &tree, &is_usable);
     }
     if (is_usable) {
-        const int exit_status = show(&command, tree);
-
-        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
+        status = cpti_exit_last(status, show(&command, tree));
     }
     cpt_tree_free(tree);
     return status;

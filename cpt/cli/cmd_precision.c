@@ -389,10 +389,13 @@ static int print_rows(const struct precision *precision)
 
 /* --- The command --- */
 
-static int show(const struct precision *precision, const struct cpt_tree *tree)
+static int show(struct precision *precision, const struct cpt_tree *tree)
 {
-    int status;
+    int status = try_all(precision);
 
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
     if (cpti_has(precision->arguments, "json")) {
         return put_json(precision, tree);
     }
@@ -414,12 +417,7 @@ static int gather_and_show(struct precision *precision)
         status = cpti_usage("a tree does not know its requests one by one; give the "
                             "path log it was made from");
     } else if (is_usable) {
-        int exit_status = try_all(precision);
-
-        if (exit_status == CPTI_EXIT_DONE) {
-            exit_status = show(precision, gather.tree);
-        }
-        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
+        status = cpti_exit_last(status, show(precision, gather.tree));
     }
     cpt_tree_free(gather.tree);
     return status;

@@ -185,9 +185,7 @@ static int gather_inputs(struct cpti_gather_run *run, const char *const *paths,
                                 needs_one_thread(run) ? 1 : job_count, outcomes);
     *is_usable = status == CPTI_EXIT_DONE;
     for (size_t i = 0; i < path_count && *is_usable; i++) {
-        const int exit_status = outcomes[i].exit_status;
-
-        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
+        status = cpti_exit_last(status, outcomes[i].exit_status);
         *is_usable = outcomes[i].is_usable;
     }
     if (*is_usable) {
@@ -219,7 +217,7 @@ int cpti_gather_jobs(struct cpti_gather *gathers, size_t gather_count,
         const int exit_status = finish(&run);
 
         *is_usable = exit_status == CPTI_EXIT_DONE;
-        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
+        status = cpti_exit_last(status, exit_status);
     }
     for (size_t i = 0; i < gather_count; i++) {
         cpti_sample_deinit(&run.samples[i]);

@@ -187,7 +187,7 @@ int cpti_label_groups_gather(struct cpti_label_groups *groups,
         const int exit_status = finish(groups);
 
         *is_usable = exit_status == CPTI_EXIT_DONE;
-        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
+        status = cpti_exit_last(status, exit_status);
     }
     *tree = gather.tree;
     return status;

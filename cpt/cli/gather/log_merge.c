@@ -122,10 +122,9 @@ int cpti_log_merge(const struct cpti_log_walk *like, const char *const *paths,
     }
     for (size_t i = 0; i < path_count; i++) {
         bool is_end = false;
-        const int exit_status = open_source(&sources[i], like, paths[i], &is_end);
-
         sources[i].number = i;
-        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
+        status =
+            cpti_exit_last(status, open_source(&sources[i], like, paths[i], &is_end));
         if (!is_end) {
             heap.all[heap.count++] = &sources[i];
         }
@@ -134,9 +133,7 @@ int cpti_log_merge(const struct cpti_log_walk *like, const char *const *paths,
         sink(&heap, i);
     }
     while (heap.count != 0) {
-        const int exit_status = take_top(&heap);
-
-        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
+        status = cpti_exit_last(status, take_top(&heap));
     }
     free(heap.all);
     free(sources);

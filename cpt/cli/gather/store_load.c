@@ -77,14 +77,12 @@ static int load_logs(struct loading *loading,
     struct cpt_error error = {0};
     int status = cpti_store_exit_status(
         loading->address, cpti_store_create(loading->store, &error), &error);
-    int exit_status;
 
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
     for (size_t i = 0; i < path_count; i++) {
-        exit_status = load_log(loading, options, paths[i]);
-        status = exit_status != CPTI_EXIT_DONE ? exit_status : status;
+        status = cpti_exit_last(status, load_log(loading, options, paths[i]));
         if (loading->has_failed) {
             return status;
         }
@@ -92,9 +90,10 @@ static int load_logs(struct loading *loading,
             break;
         }
     }
-    exit_status = cpti_store_exit_status(
-        loading->address, cpti_store_load_end(loading->store, &error), &error);
-    return exit_status != CPTI_EXIT_DONE ? exit_status : status;
+    return cpti_exit_last(
+        status,
+        cpti_store_exit_status(loading->address,
+                               cpti_store_load_end(loading->store, &error), &error));
 }
 
 int cpti_store_load(const char *address, const struct cpti_store_load_options *options,
