@@ -15,6 +15,8 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdint.h>
+#include <time.h>
 
 enum cpti_lock_rank {
     CPTI_RANK_NONE,
@@ -83,6 +85,32 @@ static inline void cpti_lock_release(struct cpti_lock *lock)
     cpti_lock_held = lock->outer;
 #endif
     (void)pthread_mutex_unlock(&lock->mutex);
+}
+
+/* A condition for cpti_cond_wait(). */
+static inline void cpti_cond_init(pthread_cond_t *cond)
+{
+    pthread_condattr_t monotonic;
+
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(cond, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+}
+
+/* Waits for @cond, but not longer than until @until_ns of the monotonic clock
+ * (UINT64_MAX: for ever). @lock is held. */
+static inline void cpti_cond_wait(pthread_cond_t *cond, struct cpti_lock *lock,
+                                  uint64_t until_ns)
+{
+    const struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000u),
+                                   .tv_nsec = (long)(until_ns % 1000000000u)};
+
+    if (until_ns == UINT64_MAX) {
+        (void)pthread_cond_wait(cond, &lock->mutex);
+    } else {
+        (void)pthread_cond_timedwait(cond, &lock->mutex, &until);
+    }
 }
 
 #endif

@@ -5,37 +5,19 @@
 
 #include "cpt/now.h"
 
-#include <time.h>
-
 void cpti_timer_thread_init(struct cpti_timer_thread *thread,
                             const struct cpt_alloc *alloc)
 {
-    pthread_condattr_t monotonic;
-
     cpti_lock_init(&thread->lock, CPTI_RANK_POOL);
-    (void)pthread_condattr_init(&monotonic);
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&thread->has_earlier, &monotonic);
-    (void)pthread_condattr_destroy(&monotonic);
-    thread->timers = (struct cpti_timers){.alloc = alloc};
-    thread->wake_ns = 0;
-    thread->is_over = false;
-    thread->has_begun = false;
+    cpti_cond_init(&thread->has_earlier);
+    thread->timers.alloc = alloc;
 }
 
 /* Waits until @timer is due, or an earlier one is added. NULL: for any. Lock held. */
 static void wait_for(struct cpti_timer_thread *thread, const struct cpt_timer *timer)
 {
-    struct timespec until;
-
     thread->wake_ns = timer != NULL ? timer->at_ns : UINT64_MAX;
-    if (timer == NULL) {
-        (void)pthread_cond_wait(&thread->has_earlier, &thread->lock.mutex);
-    } else {
-        until.tv_sec = (time_t)(timer->at_ns / 1000000000u);
-        until.tv_nsec = (long)(timer->at_ns % 1000000000u);
-        (void)pthread_cond_timedwait(&thread->has_earlier, &thread->lock.mutex, &until);
-    }
+    cpti_cond_wait(&thread->has_earlier, &thread->lock, thread->wake_ns);
     thread->wake_ns = 0;
 }
 

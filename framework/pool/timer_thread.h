@@ -25,6 +25,7 @@ struct cpti_timer_thread {
     pthread_t thread;
 };
 
+/* @thread is zeroed. */
 void cpti_timer_thread_init(struct cpti_timer_thread *thread,
                             const struct cpt_alloc *alloc);
 

@@ -35,7 +35,6 @@
 #include "framework/run/task.h"
 
 #include <assert.h>
-#include <time.h>
 
 enum {
     HELP_AGAIN_NS = 1000000,  /* other threads may have submitted work, timers be due */
@@ -61,7 +60,6 @@ static void cancel_wait(struct cpti_cancellable *cancellable)
 static struct cpti_wait *take_wait(struct cpt_request *request)
 {
     struct cpti_wait *wait = request->spare_waits;
-    pthread_condattr_t monotonic;
 
     if (wait != NULL) {
         request->spare_waits = wait->next_spare;
@@ -73,10 +71,7 @@ static struct cpti_wait *take_wait(struct cpt_request *request)
     }
     wait->request = request;
     wait->cancellable.cancel = cancel_wait;
-    (void)pthread_condattr_init(&monotonic);
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&wait->is_over, &monotonic);
-    (void)pthread_condattr_destroy(&monotonic);
+    cpti_cond_init(&wait->is_over);
     wait->next_made = request->made_waits;
     request->made_waits = wait;
     return wait;
@@ -181,12 +176,8 @@ static bool is_stopped(const struct cpt_request *request)
 /* Sleeps until the wait is over, but not longer than @delay_ns. Lock held. */
 static void sleep_a_while(struct cpti_wait *wait, uint64_t delay_ns)
 {
-    const uint64_t until_ns = cpt_clock_now_ns(cpt_clock_monotonic()) + delay_ns;
-    struct timespec until;
-
-    until.tv_sec = (time_t)(until_ns / 1000000000u);
-    until.tv_nsec = (long)(until_ns % 1000000000u);
-    (void)pthread_cond_timedwait(&wait->is_over, &wait->request->lock.mutex, &until);
+    cpti_cond_wait(&wait->is_over, &wait->request->lock,
+                   cpt_clock_now_ns(cpt_clock_monotonic()) + delay_ns);
 }
 
 /* Runs other work of the executor on top; false: there was none. Lock held. */

@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { LOG_RECORDS_DEFAULT = 1024, LOG_MEMORY_DEFAULT = 64 << 20 };
@@ -117,15 +116,10 @@ static void write_records(struct cpt_log_queue *queue, struct cpti_log_item *ite
 /* Waits for a change, or until the block is old enough. Lock held. */
 static void wait_for_change(struct cpt_log_queue *queue)
 {
-    if (cpt_log_block_count(queue->block) == 0) {
-        (void)pthread_cond_wait(&queue->has_change, &queue->lock.mutex);
-    } else {
-        const uint64_t at_ns = queue->oldest_ns + queue->flush_ns;
-        const struct timespec until = {.tv_sec = (time_t)(at_ns / 1000000000u),
-                                       .tv_nsec = (long)(at_ns % 1000000000u)};
-
-        (void)pthread_cond_timedwait(&queue->has_change, &queue->lock.mutex, &until);
-    }
+    cpti_cond_wait(&queue->has_change, &queue->lock,
+                   cpt_log_block_count(queue->block) != 0
+                       ? queue->oldest_ns + queue->flush_ns
+                       : UINT64_MAX);
 }
 
 static bool is_old(const struct cpt_log_queue *queue)
@@ -215,7 +209,6 @@ static void free_parts(struct cpt_log_queue *queue)
 static struct cpt_log_queue *make_parts(const struct cpt_log_queue_options *options)
 {
     struct cpt_log_queue *queue = cpt_alloc_zeroed(options->alloc, sizeof *queue);
-    pthread_condattr_t monotonic;
 
     if (queue == NULL) {
         return NULL;
@@ -232,11 +225,8 @@ static struct cpt_log_queue *make_parts(const struct cpt_log_queue_options *opti
         queue->flush_ns = LOG_FLUSH_NS_MAX;
     }
     cpti_lock_init(&queue->lock, CPTI_RANK_LOG);
-    (void)pthread_condattr_init(&monotonic);
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&queue->has_change, &monotonic);
-    (void)pthread_cond_init(&queue->has_flushed, &monotonic);
-    (void)pthread_condattr_destroy(&monotonic);
+    cpti_cond_init(&queue->has_change);
+    cpti_cond_init(&queue->has_flushed);
     queue->block = cpt_log_block_new(options->alloc, 0);
     if (queue->block == NULL) {
         free_parts(queue);
