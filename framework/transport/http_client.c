@@ -46,9 +46,9 @@ struct target {
     struct target *next;
     struct cpti_http_address address;
     struct cpti_http_client *client;
-    int family; /* of the last successful connection */
-    struct cpti_http_connection *idle;
-    size_t connection_count; /* idle and busy */
+    int family;                             /* of the last successful connection */
+    LIST_HEAD(, cpti_http_connection) idle; /* the one used last first */
+    size_t connection_count;                /* idle and busy */
     TAILQ_HEAD(, call) waiting;
     size_t waiting_count;
     bool is_pumping;
@@ -132,18 +132,6 @@ static void call_fail(struct call *call, cpt_status status)
 
 /* --- Connections of a target --- */
 
-static void idle_remove(struct target *target, struct cpti_http_connection *connection)
-{
-    struct cpti_http_connection **place = &target->idle;
-
-    while (*place != NULL && *place != connection) {
-        place = cpti_http_connection_next(*place);
-    }
-    if (*place != NULL) {
-        *place = *cpti_http_connection_next(connection);
-    }
-}
-
 static void connection_drop(struct target *target,
                             struct cpti_http_connection *connection)
 {
@@ -154,10 +142,8 @@ static void connection_drop(struct target *target,
 /* The other side has closed an idle connection. */
 static void on_closed(void *context, struct cpti_http_connection *connection)
 {
-    struct target *target = context;
-
-    idle_remove(target, connection);
-    connection_drop(target, connection);
+    LIST_REMOVE(connection, others);
+    connection_drop(context, connection);
 }
 
 static void on_ended(void *context, struct cpti_http_connection *connection, void *tag,
@@ -203,21 +189,21 @@ static void call_send_anew(struct call *call, int family)
 static void call_dispatch(struct call *call)
 {
     struct target *target = call->target;
-    struct cpti_http_connection *connection = target->idle;
+    struct cpti_http_connection *connection = LIST_FIRST(&target->idle);
 
     cpt_transport_sent(call->call);
     if (connection == NULL) {
         call_send_anew(call, target->family);
         return;
     }
-    target->idle = *cpti_http_connection_next(connection);
+    LIST_REMOVE(connection, others);
     call->family = target->family;
     call_send(call, connection);
 }
 
 static bool has_room(const struct target *target)
 {
-    return target->idle != NULL ||
+    return !LIST_EMPTY(&target->idle) ||
            target->connection_count <
                target->client->http->options.connection_count_max;
 }
@@ -340,8 +326,7 @@ static void on_ended(void *context, struct cpti_http_connection *connection, voi
     target->family = call->family;
     /* Idle before the call ends: the next call of its task may use it. */
     if (outcome->can_be_used_again) {
-        *cpti_http_connection_next(connection) = target->idle;
-        target->idle = connection;
+        LIST_INSERT_HEAD(&target->idle, connection, others);
     } else {
         connection_drop(target, connection);
     }
@@ -581,10 +566,10 @@ static void target_free(struct target *target)
 {
     const struct cpt_alloc *alloc = target->client->http->alloc;
 
-    while (target->idle != NULL) {
-        struct cpti_http_connection *connection = target->idle;
+    struct cpti_http_connection *connection = NULL;
 
-        target->idle = *cpti_http_connection_next(connection);
+    while ((connection = LIST_FIRST(&target->idle)) != NULL) {
+        LIST_REMOVE(connection, others);
         connection_drop(target, connection);
     }
     cpti_http_address_deinit(&target->address, alloc);

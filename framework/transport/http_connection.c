@@ -42,36 +42,6 @@ enum {
     NO_ERROR = -1 /* of enum evhttp_request_error */
 };
 
-enum state { STATE_IDLE, STATE_BUSY, STATE_RETIRED };
-
-struct cpti_http_connection {
-    struct cpt_work work; /* frees it, or reports a failure within sending */
-    bool is_posted;
-    struct cpti_http_connection *next; /* the owner's */
-    struct cpt_http *http;
-    const struct cpti_http_address *address;
-    struct cpti_http_connection_owner owner;
-    struct evhttp_connection *evhttp;
-    struct evhttp_request *request; /* in flight, else NULL */
-    enum state state;
-    unsigned reply_count; /* replies that it has carried */
-    bool is_connected;
-    /* Of the call in flight: */
-    void *tag;
-    bool is_sending; /* within evhttp_make_request() */
-    bool is_refused; /* our header callback aborted it */
-    bool is_starved; /* not begun, for lack of memory */
-    int error;       /* enum evhttp_request_error or NO_ERROR */
-    unsigned interim_count;
-    size_t reply_bytes;
-};
-
-struct cpti_http_connection **
-cpti_http_connection_next(struct cpti_http_connection *connection)
-{
-    return &connection->next;
-}
-
 /* --- What evhttp does not report --- */
 
 static void on_input(struct evbuffer *buffer, const struct evbuffer_cb_info *change,
@@ -155,36 +125,21 @@ static cpt_status status_of_failure(const struct cpti_http_connection *connectio
     }
 }
 
-static void report_failure(struct cpti_http_connection *connection, cpt_status status)
+/* @reply is NULL unless @status is CPT_OK. */
+static void report(struct cpti_http_connection *connection, cpt_status status,
+                   struct evhttp_request *reply)
 {
     const struct cpti_http_outcome outcome = {
         .status = status,
-        .was_kept = connection->reply_count > 0,
+        .reply = reply,
+        .was_kept = connection->has_replied,
         .was_connected = connection->is_connected,
         .has_begun = connection->reply_bytes > 0,
+        .can_be_used_again = reply != NULL && can_be_used_again(connection, reply),
     };
 
-    connection->state = STATE_IDLE;
-    connection->owner.ended(connection->owner.context, connection, connection->tag,
-                            &outcome);
-}
-
-static void report_reply(struct cpti_http_connection *connection,
-                         struct evhttp_request *reply)
-{
-    const struct timeval idle = cpti_http_timeval(connection->http->options.idle_ns);
-    const struct cpti_http_outcome outcome = {
-        .status = CPT_OK,
-        .reply = reply,
-        .was_kept = connection->reply_count > 0,
-        .was_connected = true,
-        .has_begun = true,
-        .can_be_used_again = can_be_used_again(connection, reply),
-    };
-
-    connection->reply_count++;
-    connection->state = STATE_IDLE;
-    evhttp_connection_set_timeout_tv(connection->evhttp, &idle);
+    connection->has_replied |= reply != NULL;
+    connection->state = CPTI_HTTP_CONNECTION_IDLE;
     connection->owner.ended(connection->owner.context, connection, connection->tag,
                             &outcome);
 }
@@ -200,9 +155,10 @@ static void post(struct cpti_http_connection *connection)
 static void on_ended(struct evhttp_request *reply, void *context)
 {
     struct cpti_http_connection *connection = context;
+    struct timeval idle;
 
     connection->request = NULL;
-    if (connection->state != STATE_BUSY) {
+    if (connection->state != CPTI_HTTP_CONNECTION_BUSY) {
         return;
     }
     if (connection->is_sending) {
@@ -210,14 +166,14 @@ static void on_ended(struct evhttp_request *reply, void *context)
         return;
     }
     if (reply == NULL || reply->response_code == 0) {
-        report_failure(connection, status_of_failure(connection));
-        return;
+        report(connection, status_of_failure(connection), NULL);
+    } else if (reply->response_code < 200) {
+        report(connection, CPT_CORRUPT, NULL);
+    } else {
+        idle = cpti_http_timeval(connection->http->options.idle_ns);
+        evhttp_connection_set_timeout_tv(connection->evhttp, &idle);
+        report(connection, CPT_OK, reply);
     }
-    if (reply->response_code < 200) {
-        report_failure(connection, CPT_CORRUPT);
-        return;
-    }
-    report_reply(connection, reply);
 }
 
 static void on_error(enum evhttp_request_error error, void *context)
@@ -243,7 +199,7 @@ static void on_closed(struct evhttp_connection *evhttp, void *context)
     struct cpti_http_connection *connection = context;
 
     (void)evhttp;
-    if (connection->state == STATE_IDLE) {
+    if (connection->state == CPTI_HTTP_CONNECTION_IDLE) {
         connection->owner.closed(connection->owner.context, connection);
     }
 }
@@ -305,7 +261,7 @@ void cpti_http_connection_send(struct cpti_http_connection *connection,
     const struct timeval timeout = cpti_http_timeval(timeout_ns + CPTI_NS_PER_S);
     struct evhttp_request *request = request_new(connection, call, timeout_ns);
 
-    connection->state = STATE_BUSY;
+    connection->state = CPTI_HTTP_CONNECTION_BUSY;
     connection->tag = tag;
     connection->error = NO_ERROR;
     connection->is_refused = false;
@@ -348,18 +304,18 @@ static void run(struct cpt_work *work)
         CPTI_CONTAINER(work, struct cpti_http_connection, work);
 
     connection->is_posted = false;
-    if (connection->state == STATE_RETIRED) {
+    if (connection->state == CPTI_HTTP_CONNECTION_RETIRED) {
         connection_free(connection);
         return;
     }
-    report_failure(connection, status_of_failure(connection));
+    report(connection, status_of_failure(connection), NULL);
 }
 
 void cpti_http_connection_retire(struct cpti_http_connection *connection)
 {
     struct evhttp_request *request = connection->request;
 
-    connection->state = STATE_RETIRED;
+    connection->state = CPTI_HTTP_CONNECTION_RETIRED;
     connection->request = NULL;
     if (request != NULL) {
         evhttp_cancel_request(request); /* closes, and ends a look-up */

@@ -17,7 +17,10 @@
 #include "framework/transport/http_address.h"
 #include "framework/transport/http_loop.h"
 
+#include <sys/queue.h>
+
 struct cpti_http_connection;
+struct evhttp_connection;
 struct evhttp_request;
 
 /* How a call ended. */
@@ -37,6 +40,34 @@ struct cpti_http_connection_owner {
     void *context;
 };
 
+enum cpti_http_connection_state {
+    CPTI_HTTP_CONNECTION_IDLE,
+    CPTI_HTTP_CONNECTION_BUSY,
+    CPTI_HTTP_CONNECTION_RETIRED
+};
+
+struct cpti_http_connection {
+    struct cpt_work work; /* frees it, or reports a failure within sending */
+    bool is_posted;
+    LIST_ENTRY(cpti_http_connection) others; /* the owner's list of idle ones */
+    struct cpt_http *http;
+    const struct cpti_http_address *address;
+    struct cpti_http_connection_owner owner;
+    struct evhttp_connection *evhttp;
+    struct evhttp_request *request; /* in flight, else NULL */
+    enum cpti_http_connection_state state;
+    bool has_replied; /* it has carried a reply */
+    bool is_connected;
+    /* Of the call in flight: */
+    void *tag;
+    bool is_sending; /* within evhttp_make_request() */
+    bool is_refused; /* our header callback aborted it */
+    bool is_starved; /* not begun, for lack of memory */
+    int error;       /* enum evhttp_request_error or NO_ERROR */
+    unsigned interim_count;
+    size_t reply_bytes;
+};
+
 /* An idle connection to @address, not yet opened; @family as in sockets. NULL without
  * memory. @address must outlive it. */
 struct cpti_http_connection *
@@ -52,10 +83,6 @@ void cpti_http_connection_send(struct cpti_http_connection *connection,
 /* Closes it and frees it a little later, so its own callbacks may call this. It calls
  * its owner no more. */
 void cpti_http_connection_retire(struct cpti_http_connection *connection);
-
-/* The owner's list of idle ones, newest first. */
-struct cpti_http_connection **
-cpti_http_connection_next(struct cpti_http_connection *connection);
 
 /* Whether @method may stand in a request line. */
 bool cpti_http_method_is_good(const char *method);

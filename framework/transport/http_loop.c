@@ -134,24 +134,17 @@ bool cpti_http_loop_post_call(struct cpt_http *http, struct cpt_work *work)
     return post(http, work, true);
 }
 
-/* Takes the works that are there now; those that come later wait for the next call. */
-static struct cpt_work *works_take(struct cpt_http *http)
+/* Runs the works that are there now; those that come later wait for the next call. */
+static void works_run(struct cpt_http *http)
 {
-    struct cpt_work *works = NULL;
+    struct cpt_work *work = NULL;
 
     cpti_lock_take(&http->lock);
-    works = http->works;
+    work = http->works;
     http->works = NULL;
     http->works_end = &http->works;
     http->is_woken = false;
     cpti_lock_release(&http->lock);
-    return works;
-}
-
-static void works_run(struct cpt_http *http)
-{
-    struct cpt_work *work = works_take(http);
-
     http->turn_count = 0;
     while (work != NULL) {
         http->batch = work->next;
@@ -398,8 +391,8 @@ static void close_loop(struct cpt_http *http)
     cpti_lock_release(&http->lock);
 }
 
-/* Blocks SIGPIPE on this thread; *@was_blocked for sigpipe_restore(). */
-static void sigpipe_block(bool *was_blocked)
+/* Blocks SIGPIPE on this thread. Whether it was blocked, for sigpipe_restore(). */
+static bool sigpipe_block(void)
 {
     sigset_t pipes;
     sigset_t before;
@@ -407,7 +400,7 @@ static void sigpipe_block(bool *was_blocked)
     (void)sigemptyset(&pipes);
     (void)sigaddset(&pipes, SIGPIPE);
     (void)pthread_sigmask(SIG_BLOCK, &pipes, &before);
-    *was_blocked = sigismember(&before, SIGPIPE) == 1;
+    return sigismember(&before, SIGPIPE) == 1;
 }
 
 /* Takes the signals that came meanwhile, so that they are not delivered now. */
@@ -428,10 +421,9 @@ static void sigpipe_restore(bool was_blocked)
 
 cpt_status cpt_http_run(struct cpt_http *http)
 {
-    bool was_blocked = false;
+    const bool was_blocked = sigpipe_block();
     bool has_finished = false;
 
-    sigpipe_block(&was_blocked);
     loop_here = http;
     if (!atomic_load(&http->is_stop_asked)) {
         (void)event_base_loop(http->base, EVLOOP_NO_EXIT_ON_EMPTY);

@@ -404,12 +404,11 @@ static struct exchange *exchange_new(struct cpti_http_server *server,
 static bool is_path(struct evhttp_request *request, const char *prefix,
                     const char *suffix)
 {
-    const struct cpt_bytes path = path_of(request);
+    const char *path = path_of(request).data;
     const size_t prefix_bytes = strlen(prefix);
 
-    return path.bytes == prefix_bytes + strlen(suffix) &&
-           memcmp(path.data, prefix, prefix_bytes) == 0 &&
-           strcmp(path.data + prefix_bytes, suffix) == 0;
+    return strncmp(path, prefix, prefix_bytes) == 0 &&
+           strcmp(path + prefix_bytes, suffix) == 0;
 }
 
 typedef bool (*counters_fn)(struct cpt_http *http, struct cpt_service *service,
@@ -537,8 +536,8 @@ static void on_accept_failed(struct evconnlistener *listener, void *context)
 
 static struct bufferevent *buffers_new(struct event_base *base, void *context)
 {
-    const struct cpt_http_options *options =
-        &((struct cpti_http_server *)context)->http->options;
+    struct cpt_http *http = ((struct cpti_http_server *)context)->http;
+    const struct cpt_http_options *options = &http->options;
     struct bufferevent *buffers = bufferevent_socket_new(base, -1, 0);
 
     if (buffers != NULL) {
@@ -546,8 +545,7 @@ static struct bufferevent *buffers_new(struct event_base *base, void *context)
                                  options->header_bytes_max + options->body_bytes_max +
                                      SLACK_BYTES);
         /* Without memory it is accepted, but not counted. */
-        (void)cpti_http_accepted_add(((struct cpti_http_server *)context)->http,
-                                     buffers);
+        (void)cpti_http_accepted_add(http, buffers);
     }
     return buffers;
 }
