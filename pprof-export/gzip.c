@@ -84,12 +84,19 @@ static void to_sink(struct cpti_gzip *gzip, const void *data, size_t bytes)
     }
 }
 
-/* Compresses the pending bytes; with Z_FINISH, also all that zlib still holds. */
+/* Compresses the pending bytes, or passes them on; with Z_FINISH, also all that zlib
+ * still holds. */
 static void flush(struct cpti_gzip *gzip, int how)
 {
-    gzip->stream.next_in = gzip->pending;
-    gzip->stream.avail_in = (unsigned)gzip->pending_bytes;
+    const size_t bytes = gzip->pending_bytes;
+
     gzip->pending_bytes = 0;
+    if (gzip->level == 0) {
+        to_sink(gzip, gzip->pending, bytes);
+        return;
+    }
+    gzip->stream.next_in = gzip->pending;
+    gzip->stream.avail_in = (unsigned)bytes;
     do {
         gzip->stream.next_out = gzip->ready;
         gzip->stream.avail_out = BUFFER_BYTES;
@@ -97,16 +104,6 @@ static void flush(struct cpti_gzip *gzip, int how)
         (void)deflate(&gzip->stream, how);
         to_sink(gzip, gzip->ready, BUFFER_BYTES - gzip->stream.avail_out);
     } while (gzip->stream.avail_out == 0 && gzip->status == CPT_OK);
-}
-
-static void flush_or_pass(struct cpti_gzip *gzip, int how)
-{
-    if (gzip->level != 0) {
-        flush(gzip, how);
-        return;
-    }
-    to_sink(gzip, gzip->pending, gzip->pending_bytes);
-    gzip->pending_bytes = 0;
 }
 
 cpt_status cpti_gzip_write(struct cpti_gzip *gzip, const void *data, size_t bytes)
@@ -122,7 +119,7 @@ cpt_status cpti_gzip_write(struct cpti_gzip *gzip, const void *data, size_t byte
         at += part;
         bytes -= part;
         if (gzip->pending_bytes == BUFFER_BYTES) {
-            flush_or_pass(gzip, Z_NO_FLUSH);
+            flush(gzip, Z_NO_FLUSH);
         }
     }
     return gzip->status;
@@ -131,7 +128,7 @@ cpt_status cpti_gzip_write(struct cpti_gzip *gzip, const void *data, size_t byte
 cpt_status cpti_gzip_finish(struct cpti_gzip *gzip)
 {
     if (gzip->status == CPT_OK) {
-        flush_or_pass(gzip, Z_FINISH);
+        flush(gzip, Z_FINISH);
     }
     return gzip->status;
 }

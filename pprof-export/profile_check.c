@@ -15,9 +15,8 @@ static cpt_status check_strings(const struct cpti_profile *profile,
                                 struct cpt_error *error)
 {
     const size_t count = profile->strings.count;
-    size_t bytes = 0;
 
-    if (count == 0 || (cpti_strings_at(&profile->strings, 0, &bytes), bytes != 0)) {
+    if (count == 0 || cpti_strings_at(&profile->strings, 0).bytes != 0) {
         return cpt_error_set(error, CPT_INVALID, 0, "the first string is not empty");
     }
     for (int i = 0; i < CPTI_VALUE_COUNT; i++) {

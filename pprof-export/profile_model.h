@@ -62,7 +62,7 @@ struct cpti_profile {
     uint32_t *node_functions; /* by node: index of its function */
     struct cpti_sample *samples;
     size_t sample_count;
-    uint32_t *comments; /* strings */
+    uint64_t *comments; /* strings, as they are written */
     size_t comment_count;
     size_t comment_capacity;
     struct cpti_label labels[CPT_PPROF_LABELS_MAX];

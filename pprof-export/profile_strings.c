@@ -6,7 +6,6 @@
  */
 #include "pprof-export/profile_strings.h"
 
-#include "cpt/cpt_name.h"
 #include "cpt/utf8.h"
 
 #include <assert.h>
@@ -96,12 +95,11 @@ cpt_status cpti_strings_add(struct cpti_strings *strings, const void *data,
     return CPT_OK;
 }
 
-const char *cpti_strings_at(const struct cpti_strings *strings, uint32_t number,
-                            size_t *bytes)
+struct cpt_bytes cpti_strings_at(const struct cpti_strings *strings, uint32_t number)
 {
     assert(number < strings->count);
-    *bytes = strings->entries[number].bytes;
-    return strings->text + strings->entries[number].offset;
+    return (struct cpt_bytes){strings->text + strings->entries[number].offset,
+                              strings->entries[number].bytes};
 }
 
 size_t cpti_text_clean(const char *data, size_t bytes, char *text)

@@ -12,6 +12,7 @@
 #ifndef PROFILE_STRINGS_H
 #define PROFILE_STRINGS_H
 
+#include "cpt/cpt_name.h"
 #include "cpt/hash_index.h"
 
 enum { CPTI_STRINGS_MAX = 1 << 26 };
@@ -40,9 +41,8 @@ void cpti_strings_deinit(struct cpti_strings *strings);
 cpt_status cpti_strings_add(struct cpti_strings *strings, const void *data,
                             size_t bytes, uint32_t *number);
 
-/* String @number and its length; no NUL follows. */
-const char *cpti_strings_at(const struct cpti_strings *strings, uint32_t number,
-                            size_t *bytes);
+/* String @number; no NUL follows. */
+struct cpt_bytes cpti_strings_at(const struct cpti_strings *strings, uint32_t number);
 
 /*
  * Writes the @bytes at @data to @text as a line of text: invalid UTF-8 becomes U+FFFD,

@@ -39,58 +39,60 @@ static size_t number_bytes(uint64_t number)
     return bytes;
 }
 
-/* --- Inside a sample --- */
-
-static uint64_t location_of(const struct cpti_profile *profile, uint32_t node)
+/* Makes @callback write by @encode, which only reads what @arg points to. */
+static void set(pb_callback_t *callback,
+                bool (*encode)(pb_ostream_t *, const pb_field_t *, void *const *),
+                void *arg)
 {
-    return (uint64_t)profile->node_functions[node] + 1;
+    callback->funcs.encode = encode;
+    callback->arg = arg;
 }
+
+/* Writes @numbers as a packed field: zeros, too. */
+static bool write_packed(pb_ostream_t *stream, const pb_field_t *field,
+                         const uint64_t *numbers, size_t count)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        bytes += number_bytes(numbers[i]);
+    }
+    if (!pb_encode_tag(stream, PB_WT_STRING, field->tag) ||
+        !pb_encode_varint(stream, bytes)) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!pb_encode_varint(stream, numbers[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- Inside a sample --- */
 
 /* The stack, leaf first: up the tree until the root, which is no frame. */
 static bool write_stack(pb_ostream_t *stream, const pb_field_t *field, void *const *arg)
 {
     const struct element *element = *arg;
     const struct cpti_profile *profile = element->profile;
-    const uint32_t leaf = profile->samples[element->index].node;
-    size_t bytes = 0;
+    uint64_t locations[CPT_TREE_DEPTH_MAX];
+    size_t count = 0;
 
-    for (uint32_t node = leaf; node != CPT_TREE_ROOT;
+    for (uint32_t node = profile->samples[element->index].node; node != CPT_TREE_ROOT;
          node = cpt_tree_parent(profile->tree, node)) {
-        bytes += number_bytes(location_of(profile, node));
+        locations[count++] = (uint64_t)profile->node_functions[node] + 1;
     }
-    if (!pb_encode_tag(stream, PB_WT_STRING, field->tag) ||
-        !pb_encode_varint(stream, bytes)) {
-        return false;
-    }
-    for (uint32_t node = leaf; node != CPT_TREE_ROOT;
-         node = cpt_tree_parent(profile->tree, node)) {
-        if (!pb_encode_varint(stream, location_of(profile, node))) {
-            return false;
-        }
-    }
-    return true;
+    return write_packed(stream, field, locations, count);
 }
 
 static bool write_values(pb_ostream_t *stream, const pb_field_t *field,
                          void *const *arg)
 {
     const struct element *element = *arg;
-    const uint64_t *values = element->profile->samples[element->index].values;
-    size_t bytes = 0;
 
-    for (int i = 0; i < CPTI_VALUE_COUNT; i++) {
-        bytes += number_bytes(values[i]);
-    }
-    if (!pb_encode_tag(stream, PB_WT_STRING, field->tag) ||
-        !pb_encode_varint(stream, bytes)) {
-        return false;
-    }
-    for (int i = 0; i < CPTI_VALUE_COUNT; i++) {
-        if (!pb_encode_varint(stream, values[i])) {
-            return false;
-        }
-    }
-    return true;
+    return write_packed(stream, field, element->profile->samples[element->index].values,
+                        CPTI_VALUE_COUNT);
 }
 
 static bool write_message(pb_ostream_t *stream, const pb_field_t *field,
@@ -156,12 +158,9 @@ static bool write_samples(pb_ostream_t *stream, const pb_field_t *field,
     for (; element.index < element.profile->sample_count; element.index++) {
         cpt_pprof_Sample sample = cpt_pprof_Sample_init_zero;
 
-        sample.location_id.funcs.encode = write_stack;
-        sample.location_id.arg = &element;
-        sample.value.funcs.encode = write_values;
-        sample.value.arg = &element;
-        sample.label.funcs.encode = write_labels;
-        sample.label.arg = &element;
+        set(&sample.location_id, write_stack, &element);
+        set(&sample.value, write_values, &element);
+        set(&sample.label, write_labels, &element);
         if (!write_message(stream, field, cpt_pprof_Sample_fields, &sample)) {
             return false;
         }
@@ -197,8 +196,7 @@ static bool write_locations(pb_ostream_t *stream, const pb_field_t *field,
     for (; element.index < element.profile->function_count; element.index++) {
         cpt_pprof_Location location = {.id = element.index + 1, .mapping_id = 1};
 
-        location.line.funcs.encode = write_line;
-        location.line.arg = &element;
+        set(&location.line, write_line, &element);
         if (!write_message(stream, field, cpt_pprof_Location_fields, &location)) {
             return false;
         }
@@ -230,11 +228,10 @@ static bool write_strings(pb_ostream_t *stream, const pb_field_t *field,
     const struct cpti_profile *profile = *arg;
 
     for (uint32_t i = 0; i < profile->strings.count; i++) {
-        size_t bytes = 0;
-        const char *data = cpti_strings_at(&profile->strings, i, &bytes);
+        const struct cpt_bytes string = cpti_strings_at(&profile->strings, i);
 
         if (!pb_encode_tag_for_field(stream, field) ||
-            !pb_encode_string(stream, (const pb_byte_t *)data, bytes)) {
+            !pb_encode_string(stream, (const pb_byte_t *)string.data, string.bytes)) {
             return false;
         }
     }
@@ -245,33 +242,11 @@ static bool write_comments(pb_ostream_t *stream, const pb_field_t *field,
                            void *const *arg)
 {
     const struct cpti_profile *profile = *arg;
-    size_t bytes = 0;
 
-    for (size_t i = 0; i < profile->comment_count; i++) {
-        bytes += number_bytes(profile->comments[i]);
-    }
-    if (!pb_encode_tag(stream, PB_WT_STRING, field->tag) ||
-        !pb_encode_varint(stream, bytes)) {
-        return false;
-    }
-    for (size_t i = 0; i < profile->comment_count; i++) {
-        if (!pb_encode_varint(stream, profile->comments[i])) {
-            return false;
-        }
-    }
-    return true;
+    return write_packed(stream, field, profile->comments, profile->comment_count);
 }
 
 /* --- The whole --- */
-
-/* The argument of nanopb's callbacks is not const, but these only read it. */
-static void set(pb_callback_t *callback,
-                bool (*encode)(pb_ostream_t *, const pb_field_t *, void *const *),
-                struct cpti_profile *profile)
-{
-    callback->funcs.encode = encode;
-    callback->arg = profile;
-}
 
 static bool to_gzip(pb_ostream_t *stream, const pb_byte_t *data, size_t bytes)
 {
