@@ -307,12 +307,17 @@ static cpt_status refuse_payload(struct cpt_log_reader *reader,
     return CPT_CORRUPT;
 }
 
-/* Decompresses the current block and goes to its first record. */
-static cpt_status enter_packed(struct cpt_log_reader *reader,
-                               const struct cpti_log_head *head,
-                               struct cpt_error *error)
+/* Skips the current block, which is sound but cannot be read. */
+static void skip_block(struct cpt_log_reader *reader, const struct cpti_log_head *head)
 {
-    const size_t block_bytes = CPTI_LOG_HEAD_BYTES + (size_t)head->payload_bytes;
+    lose(reader, CPTI_LOG_HEAD_BYTES + (size_t)head->payload_bytes, head->record_count);
+    reader->state = STATE_BETWEEN;
+}
+
+/* Decompresses the records of the current block, or skips it. */
+static cpt_status unpack(struct cpt_log_reader *reader,
+                         const struct cpti_log_head *head, struct cpt_error *error)
+{
     const struct cpt_bytes packed = {(const char *)reader->window + reader->start +
                                          CPTI_LOG_HEAD_BYTES,
                                      head->payload_bytes};
@@ -332,17 +337,9 @@ static cpt_status enter_packed(struct cpt_log_reader *reader,
                           ? "a compressed block with %u records is too large unpacked"
                           : "a compressed block with %u records cannot be unpacked",
                       (unsigned)head->record_count);
-        lose(reader, block_bytes, head->record_count);
-        reader->state = STATE_BETWEEN;
-        return status;
+        skip_block(reader, head);
     }
-    reader->counts.blocks++;
-    reader->state = STATE_INSIDE;
-    reader->block_bytes = block_bytes;
-    reader->is_packed = true;
-    reader->at = 0;
-    reader->records_left = head->record_count;
-    return CPT_OK;
+    return status;
 }
 
 /* Goes to the first record of a sound block, or skips the block. */
@@ -361,19 +358,22 @@ static cpt_status enter(struct cpt_log_reader *reader, const struct cpti_log_hea
         cpt_error_set(error, CPT_VERSION, reader->start_offset,
                       "a block is of version %u, not %d", head->version,
                       CPT_LOG_VERSION);
-        lose(reader, block_bytes, head->record_count);
-        reader->state = STATE_BETWEEN;
+        skip_block(reader, head);
         return CPT_VERSION;
     }
-    if (head->type == CPTI_LOG_BLOCK_ZSTD) {
-        return enter_packed(reader, head, error);
+    reader->is_packed = head->type == CPTI_LOG_BLOCK_ZSTD;
+    reader->at = reader->is_packed ? 0 : CPTI_LOG_HEAD_BYTES;
+    reader->block_end = block_bytes;
+    if (reader->is_packed) {
+        const cpt_status status = unpack(reader, head, error);
+
+        if (status != CPT_OK) {
+            return status;
+        }
     }
     reader->counts.blocks++;
     reader->state = STATE_INSIDE;
     reader->block_bytes = block_bytes;
-    reader->is_packed = false;
-    reader->at = CPTI_LOG_HEAD_BYTES;
-    reader->block_end = block_bytes;
     reader->records_left = head->record_count;
     return CPT_OK;
 }
