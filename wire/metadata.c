@@ -88,58 +88,46 @@ static bool write_column(pb_ostream_t *stream, const pb_field_iter_t *field,
     return true;
 }
 
-/* The callbacks of the columns, in the order of enum cpti_column_index. */
-static void list_columns(cpt_CriticalPath *raw,
-                         pb_callback_t *columns[CPTI_COLUMN_COUNT])
-{
-    columns[CPTI_FRAME_PARENT] = &raw->frame_parent;
-    columns[CPTI_FRAME_NAME] = &raw->frame_name;
-    columns[CPTI_FRAME_KIND] = &raw->frame_kind;
-    columns[CPTI_SEGMENT_FRAME] = &raw->segment_frame;
-    columns[CPTI_SEGMENT_DURATION_NS] = &raw->segment_duration_ns;
-    columns[CPTI_SEGMENT_FOLDED] = &raw->segment_folded;
-    columns[CPTI_SEGMENT_FLAGS] = &raw->segment_flags;
-    columns[CPTI_SEGMENT_REASON] = &raw->segment_reason;
-    columns[CPTI_LABEL_SEGMENT] = &raw->label_segment;
-    columns[CPTI_LABEL_KEY] = &raw->label_key;
-    columns[CPTI_LABEL_IS_NAME] = &raw->label_is_name;
-    columns[CPTI_LABEL_VALUE] = &raw->label_value;
-}
-
+/* The message as a struct of nanopb, with callbacks that write the names and columns of
+ * @message. They take their argument as void *, but only read it. */
 static cpt_CriticalPath raw_of(const struct cpti_message *message)
 {
     cpt_CriticalPath raw = cpt_CriticalPath_init_zero;
+    pb_callback_t *const columns[CPTI_COLUMN_COUNT] = {
+        [CPTI_FRAME_PARENT] = &raw.frame_parent,
+        [CPTI_FRAME_NAME] = &raw.frame_name,
+        [CPTI_FRAME_KIND] = &raw.frame_kind,
+        [CPTI_SEGMENT_FRAME] = &raw.segment_frame,
+        [CPTI_SEGMENT_DURATION_NS] = &raw.segment_duration_ns,
+        [CPTI_SEGMENT_FOLDED] = &raw.segment_folded,
+        [CPTI_SEGMENT_FLAGS] = &raw.segment_flags,
+        [CPTI_SEGMENT_REASON] = &raw.segment_reason,
+        [CPTI_LABEL_SEGMENT] = &raw.label_segment,
+        [CPTI_LABEL_KEY] = &raw.label_key,
+        [CPTI_LABEL_IS_NAME] = &raw.label_is_name,
+        [CPTI_LABEL_VALUE] = &raw.label_value,
+    };
 
     raw.version = message->version;
     raw.has_server_elapsed_ns = message->has_server_elapsed;
     raw.server_elapsed_ns = message->server_elapsed_ns;
     raw.sum_ns = message->sum_ns;
     raw.flags = message->flags;
-    return raw;
-}
-
-/* Sets the callbacks. They take their argument as void *, but only read it. */
-static void attach(cpt_CriticalPath *raw, const struct cpti_message *message)
-{
-    pb_callback_t *columns[CPTI_COLUMN_COUNT];
-
-    list_columns(raw, columns);
-    raw->name.funcs.encode = write_names;
-    raw->name.arg = (void *)(uintptr_t)message;
+    raw.name.funcs.encode = write_names;
+    raw.name.arg = (void *)(uintptr_t)message;
     for (size_t i = 0; i < CPTI_COLUMN_COUNT; i++) {
         columns[i]->funcs.encode = write_column;
         columns[i]->arg = (void *)(uintptr_t)&message->columns[i];
     }
+    return raw;
 }
 
 size_t cpti_message_bytes(const struct cpti_message *message)
 {
-    cpt_CriticalPath raw = raw_of(message);
+    const cpt_CriticalPath raw = raw_of(message);
     size_t bytes = 0;
-    bool is_good = false;
+    const bool is_good = pb_get_encoded_size(&bytes, cpt_CriticalPath_fields, &raw);
 
-    attach(&raw, message);
-    is_good = pb_get_encoded_size(&bytes, cpt_CriticalPath_fields, &raw);
     assert(is_good);
     (void)is_good;
     return bytes;
@@ -148,12 +136,10 @@ size_t cpti_message_bytes(const struct cpti_message *message)
 void cpti_message_write(const struct cpti_message *message, unsigned char *data,
                         size_t bytes)
 {
-    cpt_CriticalPath raw = raw_of(message);
+    const cpt_CriticalPath raw = raw_of(message);
     pb_ostream_t stream = pb_ostream_from_buffer(data, bytes);
-    bool is_good = false;
+    const bool is_good = pb_encode(&stream, cpt_CriticalPath_fields, &raw);
 
-    attach(&raw, message);
-    is_good = pb_encode(&stream, cpt_CriticalPath_fields, &raw);
     assert(is_good && stream.bytes_written == bytes);
     (void)is_good;
 }

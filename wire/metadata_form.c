@@ -86,23 +86,19 @@ static cpt_status reserve(struct cpti_message *message, unsigned first, unsigned
 {
     for (unsigned i = first; i <= last; i++) {
         struct cpti_column *column = &message->columns[i];
+        const cpt_status status =
+            cpt_alloc_grow(message->alloc, (void **)&column->values, &column->capacity,
+                           count, SIZE_MAX, sizeof *column->values);
 
-        if (column->capacity < count) {
-            uint64_t *values = cpt_alloc_array(message->alloc, column->values, count,
-                                               sizeof *column->values);
-
-            if (values == NULL) {
-                return CPT_NO_MEMORY;
-            }
-            column->values = values;
-            column->capacity = count;
+        if (status != CPT_OK) {
+            return status;
         }
         column->count = 0;
     }
     return CPT_OK;
 }
 
-/* Makes room for the largest message of the form; see cpti_form_number(). */
+/* Room for all that the form can ever ask for; see cpti_form_number(). */
 static cpt_status reserve_all(const struct cpti_form *form,
                               struct cpti_message *message)
 {
@@ -114,18 +110,11 @@ static cpt_status reserve_all(const struct cpti_form *form,
         reserve(message, CPTI_SEGMENT_FRAME, CPTI_SEGMENT_REASON,
                 form->segment_count) != CPT_OK ||
         reserve(message, CPTI_LABEL_SEGMENT, CPTI_LABEL_VALUE, form->label_count) !=
-            CPT_OK) {
+            CPT_OK ||
+        cpt_alloc_grow(message->alloc, (void **)&message->names,
+                       &message->name_capacity, name_capacity, SIZE_MAX,
+                       sizeof *message->names) != CPT_OK) {
         return CPT_NO_MEMORY;
-    }
-    if (message->name_capacity < name_capacity) {
-        struct cpt_bytes *names = cpt_alloc_array(message->alloc, message->names,
-                                                  name_capacity, sizeof *names);
-
-        if (names == NULL) {
-            return CPT_NO_MEMORY;
-        }
-        message->names = names;
-        message->name_capacity = name_capacity;
     }
     message->name_count = 0;
     return CPT_OK;
