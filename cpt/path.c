@@ -16,57 +16,43 @@
 /* The first allocation has room for a usual path. */
 enum { FIRST_FRAMES = 32, FIRST_SLOTS = 2 * FIRST_FRAMES };
 
+/* The words of the maps in cpt_path.h, by number. */
+#define KIND(name, number, word, words) [number] = {word, words},
+static const char *const kinds[][2] = {CPT_KIND_MAP(KIND)};
+
+#define REASON(name, number, word) [number] = word,
+static const char *const reasons[] = {CPT_REASON_MAP(REASON)};
+
+#define LABEL(name, number, word, takes_name) [number] = {word, takes_name},
+static const struct {
+    const char *word;
+    int takes_name;
+} labels[] = {CPT_LABEL_MAP(LABEL)};
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
 const char *cpt_kind_word(unsigned kind)
 {
-    switch (kind) {
-#define CASE(name, number, word, words)                                                \
-    case number:                                                                       \
-        return word;
-        CPT_KIND_MAP(CASE)
-#undef CASE
-    default:
-        return NULL;
-    }
+    return kind < COUNT_OF(kinds) ? kinds[kind][0] : NULL;
 }
 
 const char *cpt_kind_words(unsigned kind)
 {
-    switch (kind) {
-#define CASE(name, number, word, words)                                                \
-    case number:                                                                       \
-        return words;
-        CPT_KIND_MAP(CASE)
-#undef CASE
-    default:
-        return NULL;
-    }
+    return kind < COUNT_OF(kinds) ? kinds[kind][1] : NULL;
 }
 
 const char *cpt_reason_word(unsigned reason)
 {
-    switch (reason) {
-#define CASE(name, number, word)                                                       \
-    case number:                                                                       \
-        return word;
-        CPT_REASON_MAP(CASE)
-#undef CASE
-    default:
-        return NULL;
-    }
+    return reason < COUNT_OF(reasons) ? reasons[reason] : NULL;
 }
 
 const char *cpt_label_word(unsigned key, int *is_name)
 {
-    switch (key) {
-#define CASE(name, number, word, takes_name)                                           \
-    case number:                                                                       \
-        *is_name = takes_name;                                                         \
-        return word;
-        CPT_LABEL_MAP(CASE)
-#undef CASE
-    default:
+    if (key >= COUNT_OF(labels) || labels[key].word == NULL) {
         return NULL;
     }
+    *is_name = labels[key].takes_name;
+    return labels[key].word;
 }
 
 struct cpt_path *cpt_path_new(const struct cpt_alloc *alloc)

@@ -28,15 +28,13 @@ struct splicer {
     uint64_t skip_ns;
 };
 
-static cpt_status append(struct splicer *splicer, struct cpt_segment segment,
-                         bool *is_appended)
+static cpt_status append(struct splicer *splicer, struct cpt_segment segment)
 {
     const uint64_t skipped_ns =
         segment.duration_ns < splicer->skip_ns ? segment.duration_ns : splicer->skip_ns;
 
     splicer->skip_ns -= skipped_ns;
     segment.duration_ns -= skipped_ns;
-    *is_appended = segment.duration_ns != 0;
     return cpt_path_append(splicer->path, segment);
 }
 
@@ -45,7 +43,6 @@ static cpt_status append_kind(struct splicer *splicer, uint32_t call_frame,
 {
     const struct cpt_bytes none = {NULL, 0};
     uint32_t frame = 0;
-    bool is_appended = false;
     cpt_status status = CPT_OK;
 
     if (duration_ns <= splicer->skip_ns) {
@@ -56,12 +53,10 @@ static cpt_status append_kind(struct splicer *splicer, uint32_t call_frame,
     if (status != CPT_OK) {
         return status;
     }
-    return append(splicer,
-                  (struct cpt_segment){.duration_ns = duration_ns,
-                                       .frame = frame,
-                                       .count = 1,
-                                       .reason = (uint16_t)reason},
-                  &is_appended);
+    return append(splicer, (struct cpt_segment){.duration_ns = duration_ns,
+                                                .frame = frame,
+                                                .count = 1,
+                                                .reason = (uint16_t)reason});
 }
 
 /* Finds the place of the callee's frame @index in the caller's path, and notes it in
@@ -104,13 +99,13 @@ static cpt_status append_segments(struct splicer *splicer,
 
     for (size_t i = 0; i < cpt_path_segment_count(callee); i++) {
         struct cpt_segment segment = *cpt_path_segment(callee, i);
-        bool is_appended = false;
+        const bool is_appended = durations[i] > splicer->skip_ns;
         cpt_status status = CPT_OK;
 
         segment.frame = map[segment.frame];
         segment.duration_ns = durations[i];
         segment.flags |= (uint16_t)flags;
-        status = append(splicer, segment, &is_appended);
+        status = append(splicer, segment);
         for (; label < label_count && status == CPT_OK &&
                cpt_path_label(callee, label)->segment == i;
              label++) {
