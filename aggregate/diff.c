@@ -267,7 +267,7 @@ struct part {
 
 /* One of the two samples. */
 struct side {
-    struct part *parts;
+    const struct part *parts;
     size_t part_count;
 };
 
@@ -432,38 +432,33 @@ static cpt_status map_tree(struct cpt_diff *diff, const struct cpt_tree *tree,
     return status;
 }
 
-/* Adds all trees of a side to the stacks. */
-static cpt_status map_side(struct cpt_diff *diff, struct side *side, size_t node_count)
+/* Adds the trees of a part to the stacks. */
+static cpt_status map_part(struct cpt_diff *diff, struct part *part, size_t node_count)
 {
-    cpt_status status = CPT_OK;
+    cpt_status status = map_tree(diff, part->tree, node_count, &part->map);
 
-    for (size_t i = 0; i < side->part_count && status == CPT_OK; i++) {
-        struct part *part = &side->parts[i];
-
-        part->absent = absent(part->tree);
-        status = map_tree(diff, part->tree, node_count, &part->map);
-        if (status == CPT_OK) {
-            status = map_tree(diff, part->inclusive, node_count, &part->inclusive_map);
-        }
+    part->absent = absent(part->tree);
+    if (status == CPT_OK) {
+        status = map_tree(diff, part->inclusive, node_count, &part->inclusive_map);
     }
     return status;
 }
 
-static cpt_status compare(struct cpt_diff *diff, struct side *sides, double confidence)
+/* The @part_count parts of the base come first in @parts, then those of the other. */
+static cpt_status compare(struct cpt_diff *diff, struct part *parts, size_t part_count,
+                          double confidence)
 {
+    const struct side sides[2] = {{parts, part_count},
+                                  {parts + part_count, part_count}};
     size_t node_count = 0; /* the union has at most the nodes of all trees */
     cpt_status status = CPT_OK;
 
-    for (int i = 0; i < 2; i++) {
-        for (size_t k = 0; k < sides[i].part_count; k++) {
-            const struct part *part = &sides[i].parts[k];
-
-            node_count += part->tree->node_count;
-            node_count += part->inclusive != NULL ? part->inclusive->node_count : 0;
-        }
+    for (size_t i = 0; i < 2 * part_count; i++) {
+        node_count += parts[i].tree->node_count;
+        node_count += parts[i].inclusive != NULL ? parts[i].inclusive->node_count : 0;
     }
-    for (int i = 0; i < 2 && status == CPT_OK; i++) {
-        status = map_side(diff, &sides[i], node_count);
+    for (size_t i = 0; i < 2 * part_count && status == CPT_OK; i++) {
+        status = map_part(diff, &parts[i], node_count);
     }
     if (status == CPT_OK) {
         diff->rows = cpt_alloc_array(diff->alloc, NULL, diff->stacks->node_count,
@@ -471,11 +466,9 @@ static cpt_status compare(struct cpt_diff *diff, struct side *sides, double conf
         status =
             diff->rows == NULL ? CPT_NO_MEMORY : make_rows(diff, sides, confidence);
     }
-    for (int i = 0; i < 2; i++) {
-        for (size_t k = 0; k < sides[i].part_count; k++) {
-            cpt_alloc_free(diff->alloc, sides[i].parts[k].map);
-            cpt_alloc_free(diff->alloc, sides[i].parts[k].inclusive_map);
-        }
+    for (size_t i = 0; i < 2 * part_count; i++) {
+        cpt_alloc_free(diff->alloc, parts[i].map);
+        cpt_alloc_free(diff->alloc, parts[i].inclusive_map);
     }
     return status;
 }
@@ -540,18 +533,18 @@ static cpt_status diff_parts(struct cpt_diff *made,
 {
     const struct cpt_tree_options stacks = {.struct_bytes = sizeof stacks,
                                             .nodes_max = CPT_TREE_NODES_MAX};
-    struct side sides[2] = {{parts, count}, {parts + count, count}};
 
     for (size_t i = 0; i < count; i++) {
-        sides[0].parts[i] = (struct part){.tree = strata[i].base,
-                                          .inclusive = strata[i].base_inclusive,
-                                          .share = strata[i].share};
-        sides[1].parts[i] = (struct part){.tree = strata[i].new_tree,
-                                          .inclusive = strata[i].new_inclusive,
-                                          .share = strata[i].share};
+        parts[i] = (struct part){.tree = strata[i].base,
+                                 .inclusive = strata[i].base_inclusive,
+                                 .share = strata[i].share};
+        parts[count + i] = (struct part){.tree = strata[i].new_tree,
+                                         .inclusive = strata[i].new_inclusive,
+                                         .share = strata[i].share};
     }
     made->stacks = cpt_tree_new(made->alloc, &stacks);
-    return made->stacks == NULL ? CPT_NO_MEMORY : compare(made, sides, confidence);
+    return made->stacks == NULL ? CPT_NO_MEMORY
+                                : compare(made, parts, count, confidence);
 }
 
 cpt_status cpt_diff_new_strata(const struct cpt_alloc *alloc,

@@ -80,13 +80,20 @@ static const uint64_t *plain_buckets_of(const struct cpti_histogram *histogram)
                                     : &histogram->buckets.one;
 }
 
+/* The array of buckets, or NULL if there is none. */
+static void *array_of(const struct cpti_histogram *histogram)
+{
+    if (histogram->capacity == 0) {
+        return NULL;
+    }
+    return histogram->is_wide ? (void *)histogram->buckets.wide
+                              : histogram->buckets.plain;
+}
+
 void cpti_histogram_deinit(struct cpti_histogram *histogram,
                            const struct cpt_alloc *alloc)
 {
-    if (histogram->capacity != 0) {
-        cpt_alloc_free(alloc, histogram->is_wide ? (void *)histogram->buckets.wide
-                                                 : histogram->buckets.plain);
-    }
+    cpt_alloc_free(alloc, array_of(histogram));
     *histogram = (struct cpti_histogram){0};
 }
 
@@ -102,38 +109,26 @@ static uint16_t capacity_for(const struct cpti_histogram *histogram, uint32_t ne
     return (uint16_t)(capacity < 3 ? 3 : capacity | 1); /* below 2^15 */
 }
 
-static cpt_status reserve_plain(struct cpti_histogram *histogram,
-                                const struct cpt_alloc *alloc, uint32_t needed)
+static cpt_status grow(struct cpti_histogram *histogram, const struct cpt_alloc *alloc,
+                       uint32_t needed)
 {
     const uint16_t capacity = capacity_for(histogram, needed);
-    const bool was_in_place = histogram->capacity == 0;
-    uint64_t *buckets =
-        cpt_alloc_array(alloc, was_in_place ? NULL : histogram->buckets.plain, capacity,
-                        sizeof *buckets);
+    const uint64_t one = histogram->buckets.one;
+    void *array = cpt_alloc_array(alloc, array_of(histogram), capacity,
+                                  histogram->is_wide ? sizeof(struct cpti_bucket)
+                                                     : sizeof(uint64_t));
 
-    if (buckets == NULL) {
+    if (array == NULL) {
         return CPT_NO_MEMORY;
     }
-    if (was_in_place) {
-        buckets[0] = histogram->buckets.one;
+    if (histogram->is_wide) {
+        histogram->buckets.wide = array;
+    } else {
+        histogram->buckets.plain = array;
+        if (histogram->capacity == 0) {
+            histogram->buckets.plain[0] = one;
+        }
     }
-    histogram->buckets.plain = buckets;
-    histogram->capacity = capacity;
-    return CPT_OK;
-}
-
-static cpt_status reserve_wide(struct cpti_histogram *histogram,
-                               const struct cpt_alloc *alloc, uint32_t needed)
-{
-    const uint16_t capacity = capacity_for(histogram, needed);
-    struct cpti_bucket *buckets = cpt_alloc_array(
-        alloc, histogram->capacity != 0 ? histogram->buckets.wide : NULL, capacity,
-        sizeof *buckets);
-
-    if (buckets == NULL) {
-        return CPT_NO_MEMORY;
-    }
-    histogram->buckets.wide = buckets;
     histogram->capacity = capacity;
     return CPT_OK;
 }
@@ -146,8 +141,7 @@ cpt_status cpti_histogram_reserve(struct cpti_histogram *histogram,
     if (needed <= histogram->capacity || (needed <= 1 && !histogram->is_wide)) {
         return CPT_OK;
     }
-    return histogram->is_wide ? reserve_wide(histogram, alloc, needed)
-                              : reserve_plain(histogram, alloc, needed);
+    return grow(histogram, alloc, needed);
 }
 
 cpt_status cpti_histogram_widen(struct cpti_histogram *histogram,
@@ -158,8 +152,7 @@ cpt_status cpti_histogram_widen(struct cpti_histogram *histogram,
     if (histogram->is_wide) {
         return CPT_OK;
     }
-    if (histogram->count != 0 &&
-        reserve_wide(&wide, alloc, histogram->count) != CPT_OK) {
+    if (histogram->count != 0 && grow(&wide, alloc, histogram->count) != CPT_OK) {
         return CPT_NO_MEMORY;
     }
     for (uint32_t i = 0; i < histogram->count; i++) {

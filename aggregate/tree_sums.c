@@ -311,33 +311,28 @@ struct cpti_totals cpti_node_totals(const struct cpt_tree *tree, uint32_t index)
     return totals;
 }
 
-static struct cpti_wide weighted(const struct cpt_tree *tree, uint32_t index,
-                                 uint64_t batch_ns, const struct cpti_wide *retired)
-{
-    struct cpti_wide wx =
-        cpti_wide_of((cpti_u128)tree->nodes[index].batch.weight * batch_ns);
-
-    if (tree->nodes[index].retired != 0) {
-        cpti_wide_add(&wx, retired);
-    }
-    return wx;
-}
-
 struct cpti_wide cpti_node_self_wx(const struct cpt_tree *tree, uint32_t index)
 {
     const struct cpti_node *node = &tree->nodes[index];
+    struct cpti_wide wx =
+        cpti_wide_of((cpti_u128)node->batch.weight * node->batch.self_ns);
 
-    return weighted(tree, index, node->batch.self_ns,
-                    node->retired != 0 ? &tree->retired[node->retired].self.wx : NULL);
+    if (node->retired != 0) {
+        cpti_wide_add(&wx, &tree->retired[node->retired].self.wx);
+    }
+    return wx;
 }
 
 struct cpti_wide cpti_node_inclusive_wx(const struct cpt_tree *tree, uint32_t index)
 {
     const struct cpti_node *node = &tree->nodes[index];
+    struct cpti_wide wx =
+        cpti_wide_of((cpti_u128)node->batch.weight * node->batch.inclusive_ns);
 
-    return weighted(tree, index, node->batch.inclusive_ns,
-                    node->retired != 0 ? &tree->retired[node->retired].inclusive.wx
-                                       : NULL);
+    if (node->retired != 0) {
+        cpti_wide_add(&wx, &tree->retired[node->retired].inclusive.wx);
+    }
+    return wx;
 }
 
 cpti_u128 cpti_node_weight(const struct cpt_tree *tree, uint32_t index)
