@@ -114,7 +114,7 @@ void cpt_tree_free(struct cpt_tree *tree)
 
 /* --- Adding a request --- */
 
-static void sum_frames(struct cpti_frame_sum *frames, const struct cpt_path *path)
+void cpti_frames_sum(struct cpti_frame_sum *frames, const struct cpt_path *path)
 {
     const size_t frame_count = cpt_path_frame_count(path);
 
@@ -196,7 +196,7 @@ cpt_status cpt_tree_add(struct cpt_tree *tree, const struct cpt_path *path,
         status = cpti_node_reserve(tree, CPT_TREE_ROOT, weight, cpt_path_sum_ns(path));
     }
     if (status == CPT_OK && frame_count != 0) {
-        sum_frames(tree->frames, path);
+        cpti_frames_sum(tree->frames, path);
         status = find_nodes(tree, path, weight);
     }
     if (status != CPT_OK) {

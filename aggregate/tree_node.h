@@ -90,11 +90,12 @@ struct cpti_notes {
     size_t capacity;
 };
 
-/* Scratch of adding a request: one frame of the path. */
+/* A frame of the path that is added: its times, and what they are added to. */
 struct cpti_frame_sum {
     uint64_t self_ns;
     uint64_t inclusive_ns;
-    uint32_t node;
+    uint32_t node;   /* of the tree; in a view, the group */
+    bool is_topmost; /* in a view: of its group on its stack */
 };
 
 struct cpt_tree {
@@ -121,6 +122,9 @@ struct cpt_tree {
     struct cpti_frame_sum *frames;
     size_t frame_capacity;
 };
+
+/* Sets @frames to the times of the frames of @path, and the rest to 0 (tree.c). */
+void cpti_frames_sum(struct cpti_frame_sum *frames, const struct cpt_path *path);
 
 /* --- The nodes (tree_nodes.c) --- */
 

@@ -18,15 +18,9 @@
  */
 #include "aggregate/cpt_view.h"
 
-#include <stdbool.h>
-#include <string.h>
+#include "aggregate/tree_node.h"
 
-struct view_frame {
-    uint64_t self_ns;
-    uint64_t inclusive_ns;
-    uint32_t group;
-    bool is_topmost; /* of its group on its stack */
-};
+#include <string.h>
 
 struct view_group {
     uint64_t self_ns;
@@ -38,7 +32,7 @@ struct cpt_view {
     enum cpt_view_by by;
     struct cpt_path *self; /* its frames are the groups, in order of first use */
     struct cpt_path *inclusive;
-    struct view_frame *frames;
+    struct cpti_frame_sum *frames;
     size_t frame_capacity;
     struct view_group *groups;
     size_t group_capacity;
@@ -142,7 +136,7 @@ static bool is_topmost(const struct cpt_view *view, const struct cpt_path *path,
     uint32_t above = cpt_path_frame(path, index)->parent;
 
     while (above != CPT_FRAME_NONE &&
-           view->frames[above].group != view->frames[index].group) {
+           view->frames[above].node != view->frames[index].node) {
         above = cpt_path_frame(path, above)->parent;
     }
     return above == CPT_FRAME_NONE;
@@ -152,14 +146,14 @@ static cpt_status find_group(struct cpt_view *view, const struct cpt_path *path,
                              uint32_t index)
 {
     const struct cpt_frame *frame = cpt_path_frame(path, index);
-    struct view_frame *at = &view->frames[index];
+    struct cpti_frame_sum *at = &view->frames[index];
     unsigned kind = CPT_KIND_WORK;
     char text[TEXT_BYTES];
     size_t bytes = 0;
     cpt_status status = CPT_OK;
 
     if (is_like_parent(view, path, index)) {
-        at->group = view->frames[frame->parent].group;
+        at->node = view->frames[frame->parent].node;
         return CPT_OK; /* and it is not the topmost */
     }
     switch (view->by) {
@@ -176,7 +170,7 @@ static cpt_status find_group(struct cpt_view *view, const struct cpt_path *path,
         break;
     }
     status = cpt_path_frame_add(view->self, CPT_FRAME_NONE,
-                                (struct cpt_bytes){text, bytes}, kind, &at->group);
+                                (struct cpt_bytes){text, bytes}, kind, &at->node);
     if (status == CPT_OK) {
         at->is_topmost = is_topmost(view, path, index);
     }
@@ -185,32 +179,15 @@ static cpt_status find_group(struct cpt_view *view, const struct cpt_path *path,
 
 /* --- Times --- */
 
-static void sum_frames(struct view_frame *frames, const struct cpt_path *path)
-{
-    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
-        const struct cpt_segment *segment = cpt_path_segment(path, i);
-
-        frames[segment->frame].self_ns += segment->duration_ns;
-    }
-    for (size_t i = cpt_path_frame_count(path); i-- > 0;) {
-        const uint32_t parent = cpt_path_frame(path, (uint32_t)i)->parent;
-
-        frames[i].inclusive_ns += frames[i].self_ns;
-        if (parent != CPT_FRAME_NONE) {
-            frames[parent].inclusive_ns += frames[i].inclusive_ns;
-        }
-    }
-}
-
 static void sum_groups(struct cpt_view *view, size_t frame_count)
 {
     memset(view->groups, 0, cpt_path_frame_count(view->self) * sizeof *view->groups);
     for (size_t i = 0; i < frame_count; i++) {
-        const struct view_frame *frame = &view->frames[i];
+        const struct cpti_frame_sum *frame = &view->frames[i];
 
-        view->groups[frame->group].self_ns += frame->self_ns;
+        view->groups[frame->node].self_ns += frame->self_ns;
         if (frame->is_topmost) {
-            view->groups[frame->group].inclusive_ns += frame->inclusive_ns;
+            view->groups[frame->node].inclusive_ns += frame->inclusive_ns;
         }
     }
 }
@@ -259,14 +236,13 @@ cpt_status cpt_view_take(struct cpt_view *view, const struct cpt_path *path)
     if (status != CPT_OK) {
         return status;
     }
-    memset(view->frames, 0, frame_count * sizeof *view->frames);
+    cpti_frames_sum(view->frames, path);
     for (uint32_t i = 0; i < frame_count; i++) {
         status = find_group(view, path, i);
         if (status != CPT_OK) {
             return status;
         }
     }
-    sum_frames(view->frames, path);
     sum_groups(view, frame_count);
     return put_groups(view);
 }
