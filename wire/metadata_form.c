@@ -98,7 +98,7 @@ static cpt_status reserve(struct cpti_message *message, unsigned first, unsigned
     return CPT_OK;
 }
 
-/* Room for all that the form can ever ask for; see cpti_form_number(). */
+/* Makes room for the largest message of the form; see cpti_form_number(). */
 static cpt_status reserve_all(const struct cpti_form *form,
                               struct cpti_message *message)
 {
