@@ -80,6 +80,14 @@ struct cpt_log_file {
     struct cpt_log_index *index; /* of the current file; NULL: there is no file */
 };
 
+static char *copy_text(const struct cpt_alloc *alloc, const char *text)
+{
+    const size_t bytes = strlen(text) + 1;
+    char *copy = cpt_alloc_zeroed(alloc, bytes);
+
+    return copy != NULL ? memcpy(copy, text, bytes) : NULL;
+}
+
 /* --- Opening --- */
 
 /* Names the next file: DIRECTORY/NAME-UTC-PID-NUMBER.cptlog. */
@@ -155,14 +163,16 @@ static cpt_status begin(struct cpt_log_file *file)
 {
     unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
     const size_t header_bytes = cpt_log_header(header);
+    cpt_status status = CPT_NO_MEMORY;
 
     if (create(file) != CPT_OK) {
         return CPT_IO;
     }
     file->index = cpt_log_index_new(file->alloc);
-    if (file->index == NULL ||
-        cpt_log_sink_descriptor(&file->descriptor, header, header_bytes) != CPT_OK) {
-        const cpt_status status = file->index == NULL ? CPT_NO_MEMORY : CPT_IO;
+    if (file->index != NULL) {
+        status = cpt_log_sink_descriptor(&file->descriptor, header, header_bytes);
+    }
+    if (status != CPT_OK) {
         const int number = errno;
 
         (void)unlink(file->path);
@@ -223,7 +233,6 @@ static void list_names(const struct cpt_log_file *file, struct names *names)
     const struct dirent *entry = NULL;
 
     while (directory != NULL && (entry = readdir(directory)) != NULL) {
-        const size_t bytes = strlen(entry->d_name) + 1;
         char *copy = NULL;
 
         if (!is_ours(entry->d_name, file->name) ||
@@ -231,9 +240,8 @@ static void list_names(const struct cpt_log_file *file, struct names *names)
                            names->count + 1, SIZE_MAX, sizeof *names->all) != CPT_OK) {
             continue;
         }
-        copy = cpt_alloc_zeroed(file->alloc, bytes);
+        copy = copy_text(file->alloc, entry->d_name);
         if (copy != NULL) {
-            memcpy(copy, entry->d_name, bytes);
             names->all[names->count++] = copy;
         }
     }
@@ -422,14 +430,6 @@ void cpt_log_file_counts(const struct cpt_log_file *file,
 }
 
 /* --- Made and freed --- */
-
-static char *copy_text(const struct cpt_alloc *alloc, const char *text)
-{
-    const size_t bytes = strlen(text) + 1;
-    char *copy = cpt_alloc_zeroed(alloc, bytes);
-
-    return copy != NULL ? memcpy(copy, text, bytes) : NULL;
-}
 
 static cpt_status check_options(struct cpt_log_file_options *options,
                                 struct cpt_error *error)

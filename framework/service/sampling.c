@@ -90,19 +90,17 @@ static bool is_within(const struct cpti_network *network,
 static bool is_trusted(const struct cpti_sampling *sampling,
                        const struct cpt_inbound *inbound)
 {
+    const struct cpt_bytes peer = inbound->peer_address;
     char text[INET6_ADDRSTRLEN];
     unsigned char address[16];
     bool is_ipv4 = false;
 
-    if (inbound->is_forwarded && !sampling->trusts_forwarded) {
+    if ((inbound->is_forwarded && !sampling->trusts_forwarded) || peer.bytes == 0 ||
+        peer.bytes >= sizeof text) {
         return false;
     }
-    if (inbound->peer_address.bytes == 0 ||
-        inbound->peer_address.bytes >= sizeof text) {
-        return false;
-    }
-    memcpy(text, inbound->peer_address.data, inbound->peer_address.bytes);
-    text[inbound->peer_address.bytes] = '\0';
+    memcpy(text, peer.data, peer.bytes);
+    text[peer.bytes] = '\0';
     if (!read_address(text, address, &is_ipv4)) {
         return false;
     }
