@@ -3,8 +3,9 @@
 /* gather_sample.c - a random sample of a stream of records; see gather_sample.h */
 #include "cpt/cli/gather/gather_sample.h"
 
+#include "cpt/cpt_alloc.h"
+
 #include <assert.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@ void cpti_sample_deinit(struct cpti_sample *sample)
     for (size_t i = 0; i < sample->count; i++) {
         free(sample->kept[i].data);
     }
-    free(sample->kept);
+    cpt_alloc_free(NULL, sample->kept);
     *sample = (struct cpti_sample){0};
 }
 
@@ -57,31 +58,16 @@ size_t cpti_sample_draw(struct cpti_sample *sample)
 }
 
 /* Makes room for one more. False without memory. */
-static bool grow(struct cpti_sample *sample)
-{
-    const size_t doubled = sample->capacity == 0 ? 256 : 2 * sample->capacity;
-    const size_t capacity = doubled < sample->count_max ? doubled : sample->count_max;
-    struct cpti_sampled *grown;
-
-    if (sample->count < sample->capacity) {
-        return true;
-    }
-    grown = realloc(sample->kept, capacity * sizeof *grown);
-    if (grown == NULL) {
-        return false;
-    }
-    sample->kept = grown;
-    sample->capacity = capacity;
-    return true;
-}
-
 cpt_status cpti_sample_put(struct cpti_sample *sample, size_t place,
                            struct cpt_bytes data, const struct cpti_sampled *record)
 {
     unsigned char *copy = malloc(data.bytes + 1); /* not NULL for no bytes */
 
     assert(place <= sample->count && place < sample->count_max);
-    if (copy == NULL || (place == sample->count && !grow(sample))) {
+    if (copy == NULL || (place == sample->count &&
+                         cpt_alloc_grow(NULL, (void **)&sample->kept, &sample->capacity,
+                                        sample->count + 1, sample->count_max,
+                                        sizeof *sample->kept) != CPT_OK)) {
         free(copy);
         return CPT_NO_MEMORY;
     }

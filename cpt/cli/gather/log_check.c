@@ -12,12 +12,12 @@
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/select/log_passing.h"
 #include "cpt/cli/base/output.h"
+#include "cpt/cpt_alloc.h"
 #include "wire/cpt_log.h"
 #include "wire/cpt_log_index.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 /* The most messages of a file; and the largest block that any reader accepts. */
 enum { MESSAGES_MAX = 10, BLOCK_BYTES_MAX = CPT_LOG_RECORD_BYTES_MAX + 128 * 1024 };
@@ -86,18 +86,15 @@ static const char *what_hides(const struct checking *checking,
 static bool read_block(struct checking *checking,
                        const struct cpt_log_index_block *said, int *exit_status)
 {
-    if (said->bytes > BLOCK_BYTES_MAX) {
-        return false;
-    }
-    if (said->bytes > checking->capacity) {
-        unsigned char *grown = realloc(checking->block, (size_t)said->bytes);
+    const cpt_status status =
+        cpt_alloc_grow(NULL, (void **)&checking->block, &checking->capacity,
+                       (size_t)said->bytes, BLOCK_BYTES_MAX, 1);
 
-        if (grown == NULL) {
-            *exit_status = cpti_failed("out of memory");
-            return false;
-        }
-        checking->block = grown;
-        checking->capacity = (size_t)said->bytes;
+    if (status == CPT_NO_MEMORY) {
+        *exit_status = cpti_failed("out of memory");
+    }
+    if (status != CPT_OK) {
+        return false;
     }
     return cpti_input_read_at(checking->input, said->offset, checking->block,
                               (size_t)said->bytes) == CPT_OK;
@@ -148,7 +145,7 @@ int cpti_log_check_index(struct cpti_input *input)
         cpti_warn("%s: and about %zu more blocks", cpti_input_name(input),
                   checking.hidden_count - MESSAGES_MAX);
     }
-    free(checking.block);
+    cpt_alloc_free(NULL, checking.block);
     cpt_log_index_free(index);
     return checking.hidden_count != 0 ? CPTI_EXIT_FAILED : status;
 }

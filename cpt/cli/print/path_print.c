@@ -5,6 +5,7 @@
 
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/base/table.h"
+#include "cpt/cpt_alloc.h"
 #include "cpt/cpt_path.h"
 
 #include <assert.h>
@@ -215,27 +216,6 @@ struct stacks {
 
 enum { STACKS_BYTES_FIRST = 4096, STACKS_BYTES_MAX = 1 << 24 };
 
-/* Makes room for @bytes more. false if there is none. */
-static bool stacks_grow(struct stacks *stacks, size_t bytes)
-{
-    size_t capacity = stacks->capacity == 0 ? STACKS_BYTES_FIRST : stacks->capacity;
-    char *grown;
-
-    if (bytes <= stacks->capacity - stacks->used) {
-        return true;
-    }
-    while (capacity - stacks->used < bytes && capacity < STACKS_BYTES_MAX) {
-        capacity *= 2;
-    }
-    grown = capacity - stacks->used < bytes ? NULL : realloc(stacks->text, capacity);
-    if (grown == NULL) {
-        return false;
-    }
-    stacks->text = grown;
-    stacks->capacity = capacity;
-    return true;
-}
-
 static void make_stack(struct stacks *stacks, const struct cpt_path *path,
                        uint32_t frame)
 {
@@ -249,7 +229,10 @@ static void make_stack(struct stacks *stacks, const struct cpt_path *path,
     *own = (struct stack_text){stacks->used, 0};
     name.bytes = cpt_path_frame_text(path, frame, text, sizeof text);
     if ((parent != CPT_FRAME_NONE && above.bytes == 0) ||
-        !stacks_grow(stacks, above.bytes + 1 + CPTI_JSON_QUOTED_BYTES(name.bytes))) {
+        cpt_alloc_grow(NULL, (void **)&stacks->text, &stacks->capacity,
+                       stacks->used + above.bytes + 1 +
+                           CPTI_JSON_QUOTED_BYTES(name.bytes),
+                       STACKS_BYTES_MAX, 1) != CPT_OK) {
         return;
     }
     if (above.bytes != 0) {
@@ -266,6 +249,8 @@ static struct stacks make_stacks(const struct cpt_path *path)
     const size_t count = cpt_path_frame_count(path);
     struct stacks stacks = {.all = calloc(count + 1, sizeof *stacks.all)};
 
+    (void)cpt_alloc_grow(NULL, (void **)&stacks.text, &stacks.capacity,
+                         STACKS_BYTES_FIRST, STACKS_BYTES_MAX, 1);
     for (uint32_t i = 0; i < count && stacks.all != NULL; i++) {
         make_stack(&stacks, path, i); /* parents come before their children */
     }
@@ -364,7 +349,7 @@ void cpti_path_json(struct cpti_json *json, const struct cpt_path *path)
     }
     cpti_json_close(json);
     free(stacks.all);
-    free(stacks.text);
+    cpt_alloc_free(NULL, stacks.text);
 }
 
 void cpti_path_flags_json(struct cpti_json *json, unsigned flags)
