@@ -11,23 +11,16 @@
 
 void cpti_html_text(FILE *file, const char *title)
 {
+    static const char special[] = "<>&\"";
+    static const char *const entities[] = {"&lt;", "&gt;", "&amp;", "&quot;"};
+
     for (; *title != '\0'; title++) {
-        switch (*title) {
-        case '<':
-            (void)fputs("&lt;", file);
-            break;
-        case '>':
-            (void)fputs("&gt;", file);
-            break;
-        case '&':
-            (void)fputs("&amp;", file);
-            break;
-        case '"':
-            (void)fputs("&quot;", file);
-            break;
-        default:
+        const char *at = strchr(special, *title);
+
+        if (at != NULL) {
+            (void)fputs(entities[at - special], file);
+        } else {
             (void)fputc(*title, file);
-            break;
         }
     }
 }

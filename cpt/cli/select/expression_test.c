@@ -241,14 +241,8 @@ static bool needs_shown(struct cpt_bytes text)
 {
     static const char mark[] = "\u2039";
 
-    for (size_t i = 0; i < text.bytes; i++) {
-        if (text.data[i] == '\\' ||
-            (text.bytes - i >= sizeof mark - 1 &&
-             memcmp(text.data + i, mark, sizeof mark - 1) == 0)) {
-            return true;
-        }
-    }
-    return false;
+    return memchr(text.data, '\\', text.bytes) != NULL ||
+           memmem(text.data, text.bytes, mark, sizeof mark - 1) != NULL;
 }
 
 /* path("A: /;A: A1"): adds each frame to the values of the test. */

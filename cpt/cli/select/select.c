@@ -305,15 +305,6 @@ uint64_t cpti_selection_weight(const struct cpti_selection *selection,
     return CPT_WEIGHT_ONE;
 }
 
-/* A note is valid UTF-8; text from the command line may be any bytes. */
-static cpt_status note_term(struct cpt_bytes term, struct cpt_tree *tree)
-{
-    char text[CPT_TREE_NOTE_VALUE_BYTES_MAX + 1];
-
-    (void)cpti_printable_to(term, text, sizeof text);
-    return cpt_tree_note(tree, "where", text);
-}
-
 static cpt_status note_percentiles(const struct cpti_selection *selection,
                                    struct cpt_tree *tree)
 {
@@ -338,7 +329,11 @@ cpt_status cpti_selection_note(const struct cpti_selection *selection,
     char text[64];
 
     for (size_t i = 0; i < selection->expression.term_count && status == CPT_OK; i++) {
-        status = note_term(selection->texts[i], tree);
+        /* a note is valid UTF-8; text from the command line may be any bytes */
+        char where[CPT_TREE_NOTE_VALUE_BYTES_MAX + 1];
+
+        (void)cpti_printable_to(selection->texts[i], where, sizeof where);
+        status = cpt_tree_note(tree, "where", where);
     }
     if (status == CPT_OK) {
         status = note_percentiles(selection, tree);
@@ -386,25 +381,14 @@ struct cpt_bytes cpti_selection_unseen(const struct cpti_selection *selection)
     return (struct cpt_bytes){NULL, 0};
 }
 
-static bool contains(struct cpt_bytes text, const char *word)
-{
-    const size_t bytes = strlen(word);
-
-    for (size_t i = 0; i + bytes <= text.bytes; i++) {
-        if (memcmp(text.data + i, word, bytes) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool cpti_selection_is_doubtful(const struct cpti_selection *selection)
 {
     for (size_t i = 0; i < selection->expression.term_count; i++) {
         const struct cpt_bytes text = selection->texts[i];
 
         if (cpti_expression_is_simple(text) &&
-            (contains(text, " and ") || contains(text, " or "))) {
+            (memmem(text.data, text.bytes, " and ", 5) != NULL ||
+             memmem(text.data, text.bytes, " or ", 4) != NULL)) {
             return true;
         }
     }
