@@ -18,8 +18,6 @@
 /* The columns without the quantiles, and how many quantiles fit beside them. */
 enum { FIXED_COLUMNS = 6, QUANTILES_MAX = CPTI_TABLE_COLUMNS_MAX - FIXED_COLUMNS };
 
-#define CONFIDENCE 0.95
-
 /* One run of the command. */
 struct report {
     const struct cpt_tree *tree;
@@ -31,18 +29,6 @@ struct report {
 
 /* --- As JSON --- */
 
-static void put_interval(struct cpti_json *json, const char *low, const char *high,
-                         const struct cpt_mean *mean)
-{
-    double low_ns;
-    double high_ns;
-
-    cpt_mean_interval(mean, CONFIDENCE, &low_ns, &high_ns);
-    cpti_json_ns(json, low, low_ns);
-    cpti_json_ns(json, high, high_ns);
-}
-
-/* Writes the quantiles of --quantiles, each with the bounds of its true value. */
 static void put_quantiles(struct cpti_json *json, const struct report *report,
                           uint32_t node, const struct cpt_stats *stats)
 {
@@ -85,8 +71,8 @@ static void put_row(struct cpti_json *json, const struct report *report,
     cpti_json_unsigned(json, "p99_ns", cpt_stats_quantile_ns(tree, row->node, 0.99));
     cpti_json_unsigned(json, "min_ns", stats.min_ns);
     cpti_json_unsigned(json, "max_ns", stats.max_ns);
-    put_interval(json, "self_low_ns", "self_high_ns", &stats.self);
-    put_interval(json, "inclusive_low_ns", "inclusive_high_ns", &stats.inclusive);
+    cpti_interval_json(json, "self_low_ns", "self_high_ns", &stats.self);
+    cpti_interval_json(json, "inclusive_low_ns", "inclusive_high_ns", &stats.inclusive);
     if (report->is_asked) {
         put_quantiles(json, report, row->node, &stats);
     }

@@ -7,6 +7,7 @@
  */
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/print/record_copy.h"
+#include "cpt/cli/print/record_print.h"
 #include "cpt/cli/gather/log_sample.h"
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/base/amounts.h"
@@ -48,12 +49,11 @@ struct show_command {
 
 static bool has_trace(const struct cpt_record *record, const char *trace)
 {
-    char text[33] = "";
+    char id[33];
 
-    for (size_t i = 0; i < sizeof record->trace_id; i++) {
-        (void)snprintf(text + 2 * i, 3, "%02x", record->trace_id[i]);
-    }
-    return record->has_trace_id && strcasecmp(text, trace) == 0;
+    return record->has_trace_id &&
+           strcasecmp(cpti_record_id(record->trace_id, sizeof record->trace_id, id),
+                      trace) == 0;
 }
 
 static bool is_wanted(struct show_command *command, const struct cpt_record *record,

@@ -251,6 +251,16 @@ void cpti_json_null(struct cpti_json *json, const char *key)
     cpti_json_raw(json, key, cpt_bytes_of("null"));
 }
 
+void cpti_json_word(struct cpti_json *json, const char *key, const char *word,
+                    unsigned number)
+{
+    if (word != NULL) {
+        cpti_json_text(json, key, word);
+    } else {
+        cpti_json_unsigned(json, key, number);
+    }
+}
+
 void cpti_json_float(struct cpti_json *json, const char *key, double number)
 {
     uint64_t bits = 0;

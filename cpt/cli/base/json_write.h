@@ -56,6 +56,10 @@ void cpti_json_integer(struct cpti_json *json, const char *key, int64_t number);
 void cpti_json_bool(struct cpti_json *json, const char *key, bool is_true);
 void cpti_json_null(struct cpti_json *json, const char *key);
 
+/* The word of a kind or reason, or its @number if this version has no word for it. */
+void cpti_json_word(struct cpti_json *json, const char *key, const char *word,
+                    unsigned number);
+
 /* The shortest text that reads back as @number; null for NaN and infinities. */
 void cpti_json_float(struct cpti_json *json, const char *key, double number);
 

@@ -32,9 +32,5 @@ void cpti_by_json(struct cpti_json *json, const struct cpt_tree *tree, uint32_t 
     cpti_json_open(json, "stack", '[');
     cpti_json_bytes(json, NULL, cpt_tree_name(tree, node));
     cpti_json_close(json);
-    if (cpt_kind_word(kind) != NULL) {
-        cpti_json_text(json, "kind", cpt_kind_word(kind));
-    } else {
-        cpti_json_unsigned(json, "kind", kind);
-    }
+    cpti_json_word(json, "kind", cpt_kind_word(kind), kind);
 }

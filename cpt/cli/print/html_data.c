@@ -229,21 +229,17 @@ static void put_side_of_row(struct cpti_json *json, const struct data *data,
     struct cpt_stats stats;
     uint64_t min_ns;
     uint64_t max_ns;
-    double low_ns;
-    double high_ns;
 
     if (row->sides[side] == NULL) {
         cpti_json_null(json, NULL);
         return;
     }
     stats = cpt_stats_of(tree, row->sides[side]->node);
-    cpt_mean_interval(&stats.inclusive, CONFIDENCE, &low_ns, &high_ns);
     range_of(data, row, &min_ns, &max_ns);
     cpti_json_open(json, NULL, '{');
     cpti_json_unsigned(json, "self_ns", row->sides[side]->self_ns);
     cpti_json_unsigned(json, "inclusive_ns", row->sides[side]->inclusive_ns);
-    cpti_json_ns(json, "low_ns", low_ns);
-    cpti_json_ns(json, "high_ns", high_ns);
+    cpti_interval_json(json, "low_ns", "high_ns", &stats.inclusive);
     cpti_json_rough(json, "presence", stats.presence);
     cpti_json_unsigned(json, "present_count", stats.present_count);
     cpti_json_ns(json, "present_mean_ns", stats.present_mean_ns);

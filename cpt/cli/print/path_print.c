@@ -279,17 +279,6 @@ static void put_stack_json(struct cpti_json *json, const struct cpt_path *path,
     cpti_json_close(json);
 }
 
-/* Writes @word, or @number if there is no word. */
-static void put_word(struct cpti_json *json, const char *key, const char *word,
-                     unsigned number)
-{
-    if (word != NULL) {
-        cpti_json_text(json, key, word);
-    } else {
-        cpti_json_unsigned(json, key, number);
-    }
-}
-
 static void put_labels_json(struct cpti_json *json, const struct cpt_path *path,
                             size_t segment, size_t *label)
 {
@@ -333,10 +322,11 @@ void cpti_path_json(struct cpti_json *json, const struct cpt_path *path)
 
         cpti_json_open(json, NULL, '{');
         put_stack_json(json, path, &stacks, segment->frame);
-        put_word(json, "kind", cpt_kind_word(kind), kind);
+        cpti_json_word(json, "kind", cpt_kind_word(kind), kind);
         cpti_json_unsigned(json, "duration_ns", segment->duration_ns);
         if (segment->reason != CPT_REASON_NONE) {
-            put_word(json, "reason", cpt_reason_word(segment->reason), segment->reason);
+            cpti_json_word(json, "reason", cpt_reason_word(segment->reason),
+                           segment->reason);
         }
         if (segment->count > 1) {
             cpti_json_unsigned(json, "count", segment->count);

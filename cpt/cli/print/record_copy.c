@@ -38,10 +38,12 @@ static void write_metadata(FILE *file, const struct cpt_record *record,
 static void write_remarks(FILE *file, const struct cpt_record *record,
                           const struct cpt_path *path)
 {
+    char id[33];
+
     cpti_record_write_flags(file, record, path);
     if (record->has_trace_id) {
-        (void)fputs(", trace ", file);
-        cpti_record_write_hex(file, record->trace_id, sizeof record->trace_id);
+        (void)fprintf(file, ", trace %s",
+                      cpti_record_id(record->trace_id, sizeof record->trace_id, id));
     }
 }
 

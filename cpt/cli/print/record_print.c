@@ -12,11 +12,13 @@
 
 /* --- As text --- */
 
-void cpti_record_write_hex(FILE *file, const unsigned char *bytes, size_t count)
+const char *cpti_record_id(const unsigned char *bytes, size_t count, char text[33])
 {
-    for (size_t i = 0; i < count; i++) {
-        (void)fprintf(file, "%02x", bytes[i]);
+    text[0] = '\0';
+    for (size_t i = 0; i < count && i < 16; i++) {
+        (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
     }
+    return text;
 }
 
 static void write_attribute(FILE *file, const struct cpt_attribute *attribute)
@@ -62,6 +64,7 @@ int cpti_record_print(const struct cpt_record *record, const struct cpt_path *pa
 {
     char utc[64];
     char ms[32];
+    char id[33];
 
     (void)printf(
         "%s  %s  %s ms%s%s\n", cpti_utc(record->start_unix_ns, utc),
@@ -70,9 +73,8 @@ int cpti_record_print(const struct cpt_record *record, const struct cpt_path *pa
     cpti_record_write_flags(stdout, record, path);
     (void)printf("\n");
     if (record->has_trace_id) {
-        (void)printf("trace ");
-        cpti_record_write_hex(stdout, record->trace_id, sizeof record->trace_id);
-        (void)printf("\n");
+        (void)printf("trace %s\n",
+                     cpti_record_id(record->trace_id, sizeof record->trace_id, id));
     }
     if (record->attribute_count != 0) {
         (void)printf("meta ");
@@ -83,17 +85,6 @@ int cpti_record_print(const struct cpt_record *record, const struct cpt_path *pa
 }
 
 /* --- As JSON --- */
-
-static void put_hex(struct cpti_json *json, const char *key, const unsigned char *bytes,
-                    size_t count)
-{
-    char text[65] = "";
-
-    for (size_t i = 0; i < count && 2 * i + 2 < sizeof text; i++) {
-        (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-    }
-    cpti_json_text(json, key, text);
-}
 
 static void put_attribute(struct cpti_json *json, const struct cpt_attribute *attribute)
 {
@@ -116,13 +107,17 @@ static void put_attribute(struct cpti_json *json, const struct cpt_attribute *at
 
 static void put_ids(struct cpti_json *json, const struct cpt_record *record)
 {
+    char id[33];
+
     if (record->has_trace_id) {
-        put_hex(json, "trace_id", record->trace_id, sizeof record->trace_id);
+        (void)cpti_record_id(record->trace_id, sizeof record->trace_id, id);
+        cpti_json_text(json, "trace_id", id);
     } else {
         cpti_json_null(json, "trace_id");
     }
     if (record->has_parent_id) {
-        put_hex(json, "parent_id", record->parent_id, sizeof record->parent_id);
+        (void)cpti_record_id(record->parent_id, sizeof record->parent_id, id);
+        cpti_json_text(json, "parent_id", id);
     }
 }
 

@@ -27,8 +27,8 @@ void cpti_record_write_flags(FILE *file, const struct cpt_record *record,
 /* Writes the attributes: "arm=control region=eu". */
 void cpti_record_write_attributes(FILE *file, const struct cpt_record *record);
 
-/* Writes @count bytes as hexadecimal digits. */
-void cpti_record_write_hex(FILE *file, const unsigned char *bytes, size_t count);
+/* An id of @count bytes, at most 16, as hexadecimal digits. */
+const char *cpti_record_id(const unsigned char *bytes, size_t count, char text[33]);
 
 /* Writes an object: the fields of @record and the segments of its @path. */
 void cpti_record_json(struct cpti_json *json, const struct cpt_record *record,

@@ -89,14 +89,22 @@ static void put_notes(struct cpti_json *json, const struct cpt_tree *tree,
     cpti_json_close(json);
 }
 
+void cpti_interval_json(struct cpti_json *json, const char *low, const char *high,
+                        const struct cpt_mean *mean)
+{
+    double low_ns;
+    double high_ns;
+
+    cpt_mean_interval(mean, CONFIDENCE, &low_ns, &high_ns);
+    cpti_json_ns(json, low, low_ns);
+    cpti_json_ns(json, high, high_ns);
+}
+
 void cpti_tree_json(struct cpti_json *json, const struct cpt_tree *tree)
 {
     const struct cpt_stats all = cpt_stats_of(tree, CPT_TREE_ROOT);
     const char *entry = cpt_tree_note_find(tree, "entry");
-    double low_ns;
-    double high_ns;
 
-    cpt_mean_interval(&all.inclusive, CONFIDENCE, &low_ns, &high_ns);
     if (entry != NULL) {
         cpti_json_text(json, "entry", entry);
     } else {
@@ -104,8 +112,7 @@ void cpti_tree_json(struct cpti_json *json, const struct cpt_tree *tree)
     }
     cpti_json_unsigned(json, "requests", cpt_tree_request_count(tree));
     cpti_json_ns(json, "mean_latency_ns", all.inclusive.mean_ns);
-    cpti_json_ns(json, "low_ns", low_ns);
-    cpti_json_ns(json, "high_ns", high_ns);
+    cpti_interval_json(json, "low_ns", "high_ns", &all.inclusive);
     cpti_json_unsigned(json, "first_unix_ns", cpt_tree_time_first_ns(tree));
     cpti_json_unsigned(json, "last_unix_ns", cpt_tree_time_last_ns(tree));
     cpti_json_unsigned(json, "records", cpt_tree_count_find(tree, "records"));
@@ -124,7 +131,7 @@ void cpti_tree_json(struct cpti_json *json, const struct cpt_tree *tree)
 void cpti_tree_stack_json(struct cpti_json *json, const struct cpt_tree *tree,
                           uint32_t node)
 {
-    const char *word = cpt_kind_word(cpt_tree_kind(tree, node));
+    const unsigned kind = cpt_tree_kind(tree, node);
     uint32_t stack[CPT_TREE_DEPTH_MAX];
     char text[CPT_TREE_FRAME_TEXT_BYTES];
     size_t depth = 0;
@@ -139,9 +146,5 @@ void cpti_tree_stack_json(struct cpti_json *json, const struct cpt_tree *tree,
         cpti_json_text(json, NULL, text);
     }
     cpti_json_close(json);
-    if (word != NULL) {
-        cpti_json_text(json, "kind", word);
-    } else {
-        cpti_json_unsigned(json, "kind", cpt_tree_kind(tree, node));
-    }
+    cpti_json_word(json, "kind", cpt_kind_word(kind), kind);
 }

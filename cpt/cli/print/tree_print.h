@@ -11,6 +11,7 @@
 
 #include "cpt/cli/base/json_write.h"
 
+struct cpt_mean;
 struct cpt_tree;
 
 /* Prints those two lines; @what comes before them ("base", or NULL). */
@@ -23,5 +24,9 @@ void cpti_tree_json(struct cpti_json *json, const struct cpt_tree *tree);
 /* Writes the fields "stack" and "kind" of @node. */
 void cpti_tree_stack_json(struct cpti_json *json, const struct cpt_tree *tree,
                           uint32_t node);
+
+/* Writes the ends of the 95 % interval of @mean. */
+void cpti_interval_json(struct cpti_json *json, const char *low, const char *high,
+                        const struct cpt_mean *mean);
 
 #endif

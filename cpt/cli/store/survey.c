@@ -16,7 +16,7 @@ struct survey {
     void (*write)(struct cpti_rows *sql, const struct cpti_store_question *question,
                   const void *detail);
     const void *detail;
-    /* Reads a row at *@at and passes it on. False if the row is not complete. */
+    /* Reads a row at *@at and passes it on. CPT_TRUNCATED if it is not complete. */
     bool (*read)(const unsigned char **at, const unsigned char *end, size_t shard,
                  void *context, cpt_status *status);
     void *context;
