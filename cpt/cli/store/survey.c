@@ -17,8 +17,8 @@ struct survey {
                   const void *detail);
     const void *detail;
     /* Reads a row at *@at and passes it on. CPT_TRUNCATED if it is not complete. */
-    bool (*read)(const unsigned char **at, const unsigned char *end, size_t shard,
-                 void *context, cpt_status *status);
+    cpt_status (*read)(const unsigned char **at, const unsigned char *end, size_t shard,
+                       void *context);
     void *context;
 };
 
@@ -43,9 +43,10 @@ static cpt_status read_rows(const struct answer *answer, size_t shard,
     cpt_status status = CPT_OK;
 
     while (at != end && status == CPT_OK) {
-        if (!answer->survey->read(&at, end, shard, answer->survey->context, &status)) {
-            return cpt_error_set(error, CPT_CORRUPT, 0, "the answer ends within a row");
-        }
+        status = answer->survey->read(&at, end, shard, answer->survey->context);
+    }
+    if (status == CPT_TRUNCATED) {
+        return cpt_error_set(error, CPT_CORRUPT, 0, "the answer ends within a row");
     }
     return status == CPT_OK
                ? CPT_OK
@@ -101,8 +102,8 @@ static void write_services(struct cpti_rows *sql,
     cpti_sql_add(sql, ") GROUP BY service FORMAT RowBinary");
 }
 
-static bool read_service(const unsigned char **at, const unsigned char *end,
-                         size_t shard, void *context, cpt_status *status)
+static cpt_status read_service(const unsigned char **at, const unsigned char *end,
+                               size_t shard, void *context)
 {
     const struct service_visitor *visitor = context;
     struct cpti_store_service service;
@@ -113,10 +114,9 @@ static bool read_service(const unsigned char **at, const unsigned char *end,
         !cpti_row_get_u64(at, end, &service.local_root_count) ||
         !cpti_row_get_u64(at, end, &service.forced_count) ||
         !cpti_row_get_u64(at, end, &service.selected_count)) {
-        return false;
+        return CPT_TRUNCATED;
     }
-    *status = visitor->visit(visitor->context, &service);
-    return true;
+    return visitor->visit(visitor->context, &service);
 }
 
 cpt_status cpti_store_survey(
@@ -146,19 +146,18 @@ static void write_has_key(struct cpti_rows *sql,
     cpti_sql_add(sql, ") LIMIT 1) FORMAT RowBinary");
 }
 
-static bool read_has_key(const unsigned char **at, const unsigned char *end,
-                         size_t shard, void *context, cpt_status *status)
+static cpt_status read_has_key(const unsigned char **at, const unsigned char *end,
+                               size_t shard, void *context)
 {
     int *has_key = context;
     uint64_t count = 0;
 
     (void)shard;
-    (void)status;
     if (!cpti_row_get_u64(at, end, &count)) {
-        return false;
+        return CPT_TRUNCATED;
     }
     *has_key |= count != 0;
-    return true;
+    return CPT_OK;
 }
 
 cpt_status cpti_store_has_key(struct cpti_store *store, struct cpt_bytes key,
@@ -202,8 +201,8 @@ static void write_weights(struct cpti_rows *sql,
                  span->from_ns, span->to_ns);
 }
 
-static bool read_weight(const unsigned char **at, const unsigned char *end,
-                        size_t shard, void *context, cpt_status *status)
+static cpt_status read_weight(const unsigned char **at, const unsigned char *end,
+                              size_t shard, void *context)
 {
     const struct weight_visitor *visitor = context;
     uint64_t number;
@@ -213,10 +212,9 @@ static bool read_weight(const unsigned char **at, const unsigned char *end,
     (void)shard;
     if (!cpti_row_get_u64(at, end, &number) || !cpti_row_get_u64(at, end, &low_sum) ||
         !cpti_row_get_u64(at, end, &high_sum)) {
-        return false;
+        return CPT_TRUNCATED;
     }
-    *status = visitor->visit(visitor->context, number, low_sum, high_sum);
-    return true;
+    return visitor->visit(visitor->context, number, low_sum, high_sum);
 }
 
 cpt_status cpti_store_weigh(struct cpti_store *store,
@@ -253,8 +251,8 @@ static void write_sources(struct cpti_rows *sql,
     cpti_sql_add(sql, " GROUP BY source FORMAT RowBinary");
 }
 
-static bool read_source(const unsigned char **at, const unsigned char *end,
-                        size_t shard, void *context, cpt_status *status)
+static cpt_status read_source(const unsigned char **at, const unsigned char *end,
+                              size_t shard, void *context)
 {
     const struct place_visitor *visitor = context;
     struct cpt_bytes name;
@@ -262,10 +260,9 @@ static bool read_source(const unsigned char **at, const unsigned char *end,
 
     (void)shard;
     if (!cpti_row_get_text(at, end, &name) || !cpti_row_get_u64(at, end, &hash)) {
-        return false;
+        return CPT_TRUNCATED;
     }
-    *status = visitor->visit_source(visitor->context, name, hash);
-    return true;
+    return visitor->visit_source(visitor->context, name, hash);
 }
 
 static void write_places(struct cpti_rows *sql,
@@ -280,8 +277,8 @@ static void write_places(struct cpti_rows *sql,
     cpti_sql_add(sql, ") FORMAT RowBinary");
 }
 
-static bool read_place(const unsigned char **at, const unsigned char *end, size_t shard,
-                       void *context, cpt_status *status)
+static cpt_status read_place(const unsigned char **at, const unsigned char *end,
+                             size_t shard, void *context)
 {
     const struct place_visitor *visitor = context;
     struct cpti_store_place place = {.pick.shard = shard};
@@ -289,10 +286,9 @@ static bool read_place(const unsigned char **at, const unsigned char *end, size_
     if (!cpti_row_get_u64(at, end, &place.source) ||
         !cpti_row_get_u64(at, end, &place.ordinal) ||
         !cpti_row_get_u64(at, end, &place.pick.id)) {
-        return false;
+        return CPT_TRUNCATED;
     }
-    *status = visitor->visit_place(visitor->context, &place);
-    return true;
+    return visitor->visit_place(visitor->context, &place);
 }
 
 cpt_status cpti_store_places(
