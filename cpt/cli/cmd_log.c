@@ -139,23 +139,20 @@ static int run_file(struct log_command *command, const struct cpti_arguments *ar
         .selections = &selection,
         .selection_count = !command->is_check, /* a check looks at everything */
     };
-    int status = cpti_input_open(&input, file);
+    int status = cpti_log_open(&input, file);
 
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
     command->selected_count = 0;
-    status = cpti_log_expect(&input);
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_log_walk(&walk);
-        if (status == CPTI_EXIT_DONE && command->is_check) {
-            status = cpti_log_check_index(&input);
-        }
-        if (status == CPTI_EXIT_DONE && command->is_check) {
-            (void)printf("%s: %" PRIu64 " record%s, each adds up to its latency\n",
-                         cpti_input_name(&input), command->selected_count,
-                         command->selected_count == 1 ? "" : "s");
-        }
+    status = cpti_log_walk(&walk);
+    if (status == CPTI_EXIT_DONE && command->is_check) {
+        status = cpti_log_check_index(&input);
+    }
+    if (status == CPTI_EXIT_DONE && command->is_check) {
+        (void)printf("%s: %" PRIu64 " record%s, each adds up to its latency\n",
+                     cpti_input_name(&input), command->selected_count,
+                     command->selected_count == 1 ? "" : "s");
     }
     if (command->follows && (status == CPTI_EXIT_DONE ||
                              (walk.damage_count != 0 && !walk.stops_at_error))) {

@@ -128,16 +128,13 @@ static int walk_file(struct show_command *command,
         .selections = &selection,
         .selection_count = 1,
     };
-    int status = cpti_input_open(&input, file);
+    int status = cpti_log_open(&input, file);
 
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
-    status = cpti_log_expect(&input);
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_log_walk(&walk);
-        command->record_count += walk.record_count + walk.passed_count;
-    }
+    status = cpti_log_walk(&walk);
+    command->record_count += walk.record_count + walk.passed_count;
     cpti_input_close(&input);
     return status;
 }

@@ -67,7 +67,7 @@ static int end_source(struct source *source, int status)
 static int open_source(struct source *source, const struct cpti_log_walk *like,
                        const char *path, bool *is_end)
 {
-    int status = cpti_input_open(&source->input, path);
+    int status = cpti_log_open(&source->input, path);
 
     *is_end = true;
     if (status != CPTI_EXIT_DONE) {
@@ -75,10 +75,7 @@ static int open_source(struct source *source, const struct cpti_log_walk *like,
     }
     source->walk = *like;
     source->walk.input = &source->input;
-    status = cpti_log_expect(&source->input);
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_log_walk_begin(&source->walk);
-    }
+    status = cpti_log_walk_begin(&source->walk);
     if (status == CPTI_EXIT_DONE) {
         status = cpti_log_walk_next(&source->walk, &source->record, is_end);
     }

@@ -39,17 +39,25 @@ int cpti_refuse_gzip(const struct cpti_input *input)
         cpti_input_name(input));
 }
 
-int cpti_log_expect(const struct cpti_input *input)
+int cpti_log_open(struct cpti_input *input, const char *path)
 {
+    int status = cpti_input_open(input, path);
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
     if (input->kind == CPTI_INPUT_GZIP) {
-        return cpti_refuse_gzip(input);
+        status = cpti_refuse_gzip(input);
+    } else if (input->kind == CPTI_INPUT_TREE) {
+        status =
+            cpti_failed("%s: is a tree: it holds averages, no single requests; give "
+                        "the path log it was made from",
+                        cpti_input_name(input));
     }
-    if (input->kind == CPTI_INPUT_TREE) {
-        return cpti_failed("%s: is a tree: it holds averages, no single requests; give "
-                           "the path log it was made from",
-                           cpti_input_name(input));
+    if (status != CPTI_EXIT_DONE) {
+        cpti_input_close(input);
     }
-    return CPTI_EXIT_DONE;
+    return status;
 }
 
 static void report_damage(struct cpti_log_walk *walk, const char *sentence,

@@ -93,8 +93,8 @@ uint64_t cpti_log_walked(void);
 /* The options of every command that reads logs. */
 extern const struct cpti_option cpti_log_options[];
 
-/* Refuses an input that is a tree or a profile, and says why. enum cpti_exit. */
-int cpti_log_expect(const struct cpti_input *input);
+/* Opens the path log at @path; a tree or a profile is refused. enum cpti_exit. */
+int cpti_log_open(struct cpti_input *input, const char *path);
 
 /* Says why a profile is refused. Returns CPTI_EXIT_FAILED. */
 int cpti_refuse_gzip(const struct cpti_input *input);

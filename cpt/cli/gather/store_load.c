@@ -57,15 +57,12 @@ static int load_log(struct loading *loading,
         .record = load_record,
         .context = loading,
     };
-    int status = cpti_input_open(&input, path);
+    int status = cpti_log_open(&input, path);
 
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
-    status = cpti_log_expect(&input);
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_log_walk(&walk);
-    }
+    status = cpti_log_walk(&walk);
     cpti_input_close(&input);
     return status;
 }
