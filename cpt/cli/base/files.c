@@ -61,8 +61,6 @@ bool cpti_is_store(const char *operand)
 
 int cpti_input_open(struct cpti_input *input, const char *path)
 {
-    struct stat about;
-
     *input = (struct cpti_input){.path = path};
     if (cpti_is_store(path)) {
         return cpti_failed("%s: is a database; this command reads files only",
@@ -73,9 +71,7 @@ int cpti_input_open(struct cpti_input *input, const char *path)
         return cpti_failed("%s: cannot be opened: %s", cpti_quoted(path),
                            strerror(errno));
     }
-    if (fstat(fileno(input->file), &about) == 0 && S_ISREG(about.st_mode)) {
-        input->total_bytes = (uint64_t)about.st_size;
-    }
+    input->total_bytes = cpti_input_bytes(input);
     errno = 0;
     input->head_bytes = fread(input->head, 1, sizeof input->head, input->file);
     if (ferror(input->file)) {

@@ -195,9 +195,10 @@ static int gather_inputs(struct cpti_gather_run *run, const char *const *paths,
     return status;
 }
 
-int cpti_gather_jobs(struct cpti_gather *gathers, size_t gather_count,
-                     const char *const *paths, size_t path_count, bool stops_at_error,
-                     size_t job_count, bool *is_usable)
+/* As cpti_gather(), with at most @job_count threads. */
+static int gather_jobs(struct cpti_gather *gathers, size_t gather_count,
+                       const char *const *paths, size_t path_count, bool stops_at_error,
+                       size_t job_count, bool *is_usable)
 {
     struct cpti_gather_run run = {.gathers = gathers,
                                   .gather_count = gather_count,
@@ -231,8 +232,8 @@ int cpti_gather(struct cpti_gather *gathers, size_t gather_count,
                 const char *const *paths, size_t path_count, bool stops_at_error,
                 bool *is_usable)
 {
-    return cpti_gather_jobs(gathers, gather_count, paths, path_count, stops_at_error,
-                            cpti_processors(), is_usable);
+    return gather_jobs(gathers, gather_count, paths, path_count, stops_at_error,
+                       cpti_processors(), is_usable);
 }
 
 int cpti_gather_arguments(struct cpti_gather *gather,
@@ -248,9 +249,9 @@ int cpti_gather_arguments(struct cpti_gather *gather,
     }
     if (status == CPTI_EXIT_DONE) {
         gather->selection = &selection;
-        status = cpti_gather_jobs(
-            gather, 1, arguments->operands, arguments->operand_count,
-            cpti_has(arguments, "stop-at-error"), job_count, is_usable);
+        status =
+            gather_jobs(gather, 1, arguments->operands, arguments->operand_count,
+                        cpti_has(arguments, "stop-at-error"), job_count, is_usable);
     }
     gather->selection = NULL;
     return status;

@@ -91,11 +91,6 @@ int cpti_gather(struct cpti_gather *gathers, size_t gather_count,
                 const char *const *paths, size_t path_count, bool stops_at_error,
                 bool *is_usable);
 
-/* The same with at most @job_count threads. */
-int cpti_gather_jobs(struct cpti_gather *gathers, size_t gather_count,
-                     const char *const *paths, size_t path_count, bool stops_at_error,
-                     size_t job_count, bool *is_usable);
-
 /*
  * The first pass: fills in the percentiles of @count selections at @selections, if
  * there are any, from the logs at @paths, by at most @thread_count threads. A pipe is

@@ -46,8 +46,26 @@ enum {
 
 /* --- Rows --- */
 
+/* One frame while it was on the path. */
+struct row {
+    uint32_t frame;
+    uint64_t begin_ns; /* from the beginning of the request */
+    uint64_t end_ns;
+    uint64_t self_ns;     /* of that, time of the frame itself */
+    size_t segment_first; /* of the row and of the rows below it */
+    size_t segment_end;   /* the first one after it */
+    size_t own_segment;   /* the first one of the frame itself; SIZE_MAX: none */
+};
+
+/* What a column of time shows of a row. */
+struct cell {
+    float self;     /* part of the column that is time of its own: 0 to 1 */
+    bool is_left;   /* that part begins where the column does */
+    bool is_inside; /* the row has begun and not ended */
+};
+
 struct rows {
-    struct cpti_waterfall_row *rows;
+    struct row *rows;
     size_t count;
     size_t capacity;
     size_t open[CPT_PATH_DEPTH_MAX]; /* indices of rows, root first */
@@ -64,7 +82,7 @@ static cpt_status open_row(struct rows *rows, uint32_t frame, uint64_t now_ns,
     if (status != CPT_OK) {
         return status;
     }
-    rows->rows[rows->count] = (struct cpti_waterfall_row){
+    rows->rows[rows->count] = (struct row){
         .frame = frame,
         .begin_ns = now_ns,
         .segment_first = segment,
@@ -79,7 +97,7 @@ static cpt_status open_row(struct rows *rows, uint32_t frame, uint64_t now_ns,
 static void close_rows(struct rows *rows, size_t count, uint64_t now_ns, size_t segment)
 {
     while (rows->open_count > count) {
-        struct cpti_waterfall_row *row = &rows->rows[rows->open[--rows->open_count]];
+        struct row *row = &rows->rows[rows->open[--rows->open_count]];
 
         row->end_ns = now_ns;
         row->segment_end = segment;
@@ -92,7 +110,7 @@ static cpt_status add_segment(struct rows *rows, const struct cpt_path *path,
     const struct cpt_segment *segment = cpt_path_segment(path, index);
     uint32_t stack[CPT_PATH_DEPTH_MAX];
     const size_t depth = cpti_path_stack(path, segment->frame, stack);
-    struct cpti_waterfall_row *row;
+    struct row *row;
     size_t shared = 0;
 
     while (shared < depth && shared < rows->open_count &&
@@ -114,8 +132,12 @@ static cpt_status add_segment(struct rows *rows, const struct cpt_path *path,
     return CPT_OK;
 }
 
-int cpti_waterfall_rows(const struct cpt_path *path, struct cpti_waterfall_row **rows,
-                        size_t *row_count)
+/*
+ * Makes the rows of @path in the order of their beginnings, callers before callees; the
+ * caller frees them with cpt_alloc_free(). CPTI_EXIT_DONE; CPTI_EXIT_FAILED without
+ * memory, after printing so.
+ */
+static int make_rows(const struct cpt_path *path, struct row **rows, size_t *row_count)
 {
     struct rows found = {0};
     uint64_t now_ns = 0;
@@ -138,8 +160,8 @@ int cpti_waterfall_rows(const struct cpt_path *path, struct cpti_waterfall_row *
 /* --- Cells --- */
 
 /* Adds the time from @begin_ns to @end_ns to the cells that it touches. */
-static void cover(struct cpti_waterfall_cell *cells, size_t count, uint64_t sum_ns,
-                  uint64_t begin_ns, uint64_t end_ns, bool is_self)
+static void cover(struct cell *cells, size_t count, uint64_t sum_ns, uint64_t begin_ns,
+                  uint64_t end_ns, bool is_self)
 {
     const double scale = (double)count / (double)sum_ns;
     const double begin = (double)begin_ns * scale;
@@ -148,7 +170,7 @@ static void cover(struct cpti_waterfall_cell *cells, size_t count, uint64_t sum_
     for (size_t at = (size_t)begin; at < count && (double)at < end; at++) {
         const double from = begin > (double)at ? begin : (double)at;
         const double to = end < (double)at + 1 ? end : (double)at + 1;
-        struct cpti_waterfall_cell *cell = &cells[at];
+        struct cell *cell = &cells[at];
 
         cell->is_inside = true;
         if (is_self && to > from) {
@@ -158,9 +180,9 @@ static void cover(struct cpti_waterfall_cell *cells, size_t count, uint64_t sum_
     }
 }
 
-void cpti_waterfall_cells(const struct cpt_path *path,
-                          const struct cpti_waterfall_row *row,
-                          struct cpti_waterfall_cell *cells, size_t count)
+/* Fills the @count cells of @row, which together span the whole of @path. */
+static void fill_cells(const struct cpt_path *path, const struct row *row,
+                       struct cell *cells, size_t count)
 {
     uint64_t now_ns = row->begin_ns;
 
@@ -176,7 +198,7 @@ void cpti_waterfall_cells(const struct cpt_path *path,
 
 /* The character of @cell. Unicode has blocks from the left in eighths, from the right
  * only two. */
-static const char *glyph(const struct cpti_waterfall_cell *cell, bool is_ascii)
+static const char *glyph(const struct cell *cell, bool is_ascii)
 {
     static const char *const left[9] = {"",       "\u258f", "\u258e",
                                         "\u258d", "\u258c", "\u258b",
@@ -210,12 +232,11 @@ struct drawing {
     size_t ms_columns;
     size_t cell_count;
     uint64_t shown_ns; /* shorter rows are merged */
-    struct cpti_waterfall_cell cells[CELLS_MAX];
+    struct cell cells[CELLS_MAX];
 };
 
 /* The frame with its indentation and remarks. */
-static void label_of(const struct drawing *drawing,
-                     const struct cpti_waterfall_row *row, char *label)
+static void label_of(const struct drawing *drawing, const struct row *row, char *label)
 {
     const size_t depth = cpt_path_frame(drawing->path, row->frame)->depth;
     const size_t indent = (depth - 1) * INDENT_COLUMNS;
@@ -286,25 +307,24 @@ static void print_line(const struct drawing *drawing, const char *label,
     (void)printf("%s\n", drawing->is_coloured ? "\033[0m" : "");
 }
 
-static void print_row(struct drawing *drawing, const struct cpti_waterfall_row *row)
+static void print_row(struct drawing *drawing, const struct row *row)
 {
     char label[LABEL_BYTES];
 
     label_of(drawing, row, label);
-    cpti_waterfall_cells(drawing->path, row, drawing->cells, drawing->cell_count);
+    fill_cells(drawing->path, row, drawing->cells, drawing->cell_count);
     print_line(drawing, label, row->self_ns, colour_of(drawing, row->frame));
 }
 
-static bool is_shown(const struct drawing *drawing,
-                     const struct cpti_waterfall_row *row)
+static bool is_shown(const struct drawing *drawing, const struct row *row)
 {
     return row->end_ns - row->begin_ns >= drawing->shown_ns;
 }
 
 /* Merges the rows at the beginning of @rows that are not shown into one line; returns
  * their number. */
-static size_t print_others(struct drawing *drawing,
-                           const struct cpti_waterfall_row *rows, size_t count)
+static size_t print_others(struct drawing *drawing, const struct row *rows,
+                           size_t count)
 {
     char label[LABEL_BYTES];
     uint64_t end_ns = rows[0].begin_ns;
@@ -349,8 +369,7 @@ static void print_headings(const struct drawing *drawing)
 
 /* Divides the screen: labels get the columns they need, up to half of it; time gets the
  * rest. */
-static void measure(struct drawing *drawing, const struct cpti_waterfall_row *rows,
-                    size_t row_count)
+static void measure(struct drawing *drawing, const struct row *rows, size_t row_count)
 {
     const struct cpt_path *path = drawing->path;
     const size_t given = cpti_columns();
@@ -396,8 +415,8 @@ static int compare_longer(const void *left, const void *right)
 }
 
 /* The number of lines that the rows take. */
-static size_t line_count(const struct drawing *drawing,
-                         const struct cpti_waterfall_row *rows, size_t row_count)
+static size_t line_count(const struct drawing *drawing, const struct row *rows,
+                         size_t row_count)
 {
     size_t count = 0;
 
@@ -410,8 +429,8 @@ static size_t line_count(const struct drawing *drawing,
 
 /* Sets the length from which rows are shown, so that they take at most @rows_max
  * lines. */
-static int choose(struct drawing *drawing, const struct cpti_waterfall_row *rows,
-                  size_t row_count, size_t rows_max)
+static int choose(struct drawing *drawing, const struct row *rows, size_t row_count,
+                  size_t rows_max)
 {
     const uint64_t visible_ns = cpt_path_sum_ns(drawing->path) / VISIBLE_PARTS;
     size_t shown_max = rows_max;
@@ -439,8 +458,7 @@ static int choose(struct drawing *drawing, const struct cpti_waterfall_row *rows
     return CPTI_EXIT_DONE;
 }
 
-static void draw(struct drawing *drawing, const struct cpti_waterfall_row *rows,
-                 size_t row_count)
+static void draw(struct drawing *drawing, const struct row *rows, size_t row_count)
 {
     measure(drawing, rows, row_count);
     print_headings(drawing);
@@ -455,7 +473,7 @@ static void draw(struct drawing *drawing, const struct cpti_waterfall_row *rows,
 
 int cpti_waterfall_print(const struct cpt_path *path, bool is_ascii, size_t rows_max)
 {
-    struct cpti_waterfall_row *rows = NULL;
+    struct row *rows = NULL;
     struct drawing drawing = {
         .path = path,
         .is_ascii = is_ascii,
@@ -467,7 +485,7 @@ int cpti_waterfall_print(const struct cpt_path *path, bool is_ascii, size_t rows
     if (cpt_path_segment_count(path) == 0) {
         return CPTI_EXIT_DONE; /* a request of 0 ns */
     }
-    status = cpti_waterfall_rows(path, &rows, &row_count);
+    status = make_rows(path, &rows, &row_count);
     if (status != CPTI_EXIT_DONE) {
         return status;
     }

@@ -180,11 +180,6 @@ void cpti_store_close(struct cpti_store *store)
     cpt_alloc_free(NULL, store);
 }
 
-size_t cpti_store_shard_count(const struct cpti_store *store)
-{
-    return store->shard_count;
-}
-
 void cpti_store_retry_for(struct cpti_store *store, unsigned seconds)
 {
     store->retry_seconds = seconds;

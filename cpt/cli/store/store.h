@@ -54,8 +54,6 @@ cpt_status cpti_store_open(const char *address, struct cpti_store **store,
                            struct cpt_error *error);
 void cpti_store_close(struct cpti_store *store);
 
-size_t cpti_store_shard_count(const struct cpti_store *store);
-
 /* Creates the database and its tables on each shard that lacks them. Errors as of
  * cpti_store_ask(). */
 cpt_status cpti_store_create(struct cpti_store *store, struct cpt_error *error);
