@@ -443,8 +443,6 @@ static void link_leaves(struct folding *folding, const uint32_t *segments)
 static cpt_status fold_until(struct folding *folding, struct cpti_message *message,
                              size_t bytes_max)
 {
-    cpt_status status = CPT_OK;
-
     do {
         if (folding->heap_count == 0) {
             return CPT_LIMIT;
@@ -454,10 +452,10 @@ static cpt_status fold_until(struct folding *folding, struct cpti_message *messa
             continue;
         }
         sweep(folding->form, folding->leaves);
-        status = cpti_form_number(folding->form, message);
-    } while (status == CPT_OK && (folding->floor_bytes > bytes_max ||
-                                  cpti_message_bytes(message) > bytes_max));
-    return status;
+        cpti_form_number(folding->form, message);
+    } while (folding->floor_bytes > bytes_max ||
+             cpti_message_bytes(message) > bytes_max);
+    return CPT_OK;
 }
 
 static cpt_status fold_leaves(struct cpti_form *form, struct cpti_message *message,
@@ -491,11 +489,7 @@ static cpt_status fold_leaves(struct cpti_form *form, struct cpti_message *messa
 static cpt_status measure(struct cpti_form *form, struct cpti_message *message,
                           size_t bytes_max)
 {
-    const cpt_status status = cpti_form_number(form, message);
-
-    if (status != CPT_OK) {
-        return status;
-    }
+    cpti_form_number(form, message);
     return cpti_message_bytes(message) <= bytes_max ? CPT_OK : CPT_LIMIT;
 }
 
@@ -536,9 +530,13 @@ static cpt_status fit_sum(struct cpti_form *form, struct cpti_message *message,
 cpt_status cpti_form_fit(struct cpti_form *form, struct cpti_message *message,
                          size_t bytes_max, int *fit)
 {
-    cpt_status status = measure(form, message, bytes_max);
+    cpt_status status = cpti_form_reserve(form, message);
 
     *fit = CPT_FIT_WHOLE;
+    if (status != CPT_OK) {
+        return status;
+    }
+    status = measure(form, message, bytes_max);
     if (status != CPT_LIMIT || form->segment_count == 0) {
         return status;
     }

@@ -93,14 +93,11 @@ static cpt_status reserve(struct cpti_message *message, unsigned first, unsigned
         if (status != CPT_OK) {
             return status;
         }
-        column->count = 0;
     }
     return CPT_OK;
 }
 
-/* Makes room for the largest message of the form; see cpti_form_number(). */
-static cpt_status reserve_all(const struct cpti_form *form,
-                              struct cpti_message *message)
+cpt_status cpti_form_reserve(const struct cpti_form *form, struct cpti_message *message)
 {
     const size_t name_capacity =
         form->segment_count == 0 ? 0 : cpt_path_name_count(form->path);
@@ -110,14 +107,12 @@ static cpt_status reserve_all(const struct cpti_form *form,
         reserve(message, CPTI_SEGMENT_FRAME, CPTI_SEGMENT_REASON,
                 form->segment_count) != CPT_OK ||
         reserve(message, CPTI_LABEL_SEGMENT, CPTI_LABEL_VALUE, form->label_count) !=
-            CPT_OK ||
-        cpt_alloc_grow(message->alloc, (void **)&message->names,
-                       &message->name_capacity, name_capacity, SIZE_MAX,
-                       sizeof *message->names) != CPT_OK) {
+            CPT_OK) {
         return CPT_NO_MEMORY;
     }
-    message->name_count = 0;
-    return CPT_OK;
+    return cpt_alloc_grow(message->alloc, (void **)&message->names,
+                          &message->name_capacity, name_capacity, SIZE_MAX,
+                          sizeof *message->names);
 }
 
 static void put(struct cpti_message *message, unsigned index, uint64_t value)
@@ -226,16 +221,15 @@ static void put_labels(struct cpti_form *form, struct cpti_message *message)
     trim(message, CPTI_LABEL_IS_NAME);
 }
 
-cpt_status cpti_form_number(struct cpti_form *form, struct cpti_message *message)
+void cpti_form_number(struct cpti_form *form, struct cpti_message *message)
 {
-    const cpt_status status = reserve_all(form, message);
-
-    if (status != CPT_OK) {
-        return status;
-    }
     message->flags = form->flags;
+    message->name_count = 0;
+    for (size_t i = 0; i < CPTI_COLUMN_COUNT; i++) {
+        message->columns[i].count = 0;
+    }
     if (form->segment_count == 0) {
-        return CPT_OK;
+        return;
     }
     memset(form->name_numbers, 0,
            (cpt_path_name_count(form->path) + 1) * sizeof *form->name_numbers);
@@ -243,5 +237,4 @@ cpt_status cpti_form_number(struct cpti_form *form, struct cpti_message *message
     put_frames(form, message);
     put_segments(form, message);
     put_labels(form, message);
-    return CPT_OK;
 }

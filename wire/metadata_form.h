@@ -116,14 +116,14 @@ cpt_status cpti_form_init(struct cpti_form *form, const struct cpt_alloc *alloc,
                           const struct cpt_path *path);
 void cpti_form_deinit(struct cpti_form *form);
 
-/*
- * Makes @message of @form: numbers the frames in use and their names, and fills the
- * columns. The first call allocates the columns; @form never grows, so later calls
- * always succeed.
- *
- * CPT_OK or CPT_NO_MEMORY.
- */
-cpt_status cpti_form_number(struct cpti_form *form, struct cpti_message *message);
+/* Allocates the columns of @message for @form, which only shrinks from here on. CPT_OK
+ * or CPT_NO_MEMORY. */
+cpt_status cpti_form_reserve(const struct cpti_form *form,
+                             struct cpti_message *message);
+
+/* Makes @message, which has room, of @form: numbers the frames in use and their names,
+ * and fills the columns. */
+void cpti_form_number(struct cpti_form *form, struct cpti_message *message);
 
 /* --- metadata_fit.c --- */
 
