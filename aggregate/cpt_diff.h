@@ -125,9 +125,9 @@ CPT_API cpt_status cpt_diff_new_strata(const struct cpt_alloc *alloc,
                                        struct cpt_diff **diff, struct cpt_error *error);
 
 /*
- * Sets the shares of strata to those in the base. Moves the strata of which both
- * samples have requests to the front, sets their shares, and returns their count. The
- * others cannot be compared, and are overwritten.
+ * Sets the shares of strata to those in the base. Moves the strata that have requests
+ * in both samples to the front, sets their shares, and returns their count. The others
+ * cannot be compared, and are overwritten.
  */
 CPT_API size_t cpt_diff_strata_share(struct cpt_diff_stratum *strata,
                                      size_t stratum_count);

@@ -87,8 +87,8 @@ struct cpt_tree_options {
     size_t nodes_max;    /* distinct stacks; default 4,194,304 */
 };
 
-/* The node that all requests share; it is no frame. Its inclusive time is the latency,
- * its self time 0. */
+/* The node that all requests share; it is not a frame. Its inclusive time is the
+ * latency, its self time 0. */
 enum { CPT_TREE_ROOT = 0 };
 
 /* No node: the parent of the root. */

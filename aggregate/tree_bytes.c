@@ -567,7 +567,7 @@ static void check_frame(struct reader *reader, size_t byte_count)
     uint64_t body_bytes = 0;
 
     if (!cpt_tree_is_encoded(reader->data, byte_count)) {
-        (void)REFUSE(reader, CPT_CORRUPT, "this is no tree");
+        (void)REFUSE(reader, CPT_CORRUPT, "this is not a tree");
         return;
     }
     reader->at = CPTI_TREE_MAGIC_BYTES;

@@ -89,7 +89,7 @@ enum cpt_trace_outcome {
     CPT_CALL_LOCAL = 0,   /* work of this process under the call's own name, no RPC */
     CPT_CALL_REMOTE = 1,  /* an RPC: its path if there is one, else a blind spot */
     CPT_CALL_TIMEOUT = 2, /* the deadline came first */
-    CPT_CALL_KIND = 3,    /* a wait that is no work, as `kind` says: a back-off */
+    CPT_CALL_KIND = 3,    /* a wait that is not work; `kind` says what */
     /* A run in this process with a path of its own, opened like that of a callee.
      * Without a name, it stands in the issuer's frame. */
     CPT_CALL_COMPONENT = 4,

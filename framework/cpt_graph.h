@@ -237,7 +237,7 @@ CPT_API struct cpt_pending *cpt_defer_cancellable(struct cpt_task *task,
 CPT_API struct cpt_pending *cpt_sleep(struct cpt_task *task, const char *name,
                                       uint64_t delay_ns);
 
-/* Likewise, but it is no work: the pause before a failed call is repeated. */
+/* The same, but not work: the pause before a failed call is repeated. */
 CPT_API struct cpt_pending *cpt_back_off(struct cpt_task *task, uint64_t delay_ns);
 
 /*

@@ -328,7 +328,7 @@ struct cpt_transport_reply {
     unsigned http_status; /* Deprecated: set outcome */
     struct cpt_bytes body;
     struct cpt_bytes metadata; /* raw; empty: none came */
-    int is_metadata_bad;       /* something came that is no base64, or came twice */
+    int is_metadata_bad;       /* it was not base64, or came more than once */
     int is_metadata_large;     /* it was more than metadata_bytes_max */
     int is_cached;             /* the reply had `Age` */
     unsigned outcome; /* of an answer: enum cpt_outcome; NONE: http_status says it */

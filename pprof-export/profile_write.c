@@ -71,7 +71,7 @@ static bool write_packed(pb_ostream_t *stream, const pb_field_t *field,
 
 /* --- Inside a sample --- */
 
-/* The stack, leaf first: up the tree until the root, which is no frame. */
+/* The stack, leaf first: up the tree until the root, which is not a frame. */
 static bool write_stack(pb_ostream_t *stream, const pb_field_t *field, void *const *arg)
 {
     const struct element *element = *arg;

@@ -12,8 +12,8 @@
  *      '-- Integer, 1 or more: the version
  *
  * The value is parsed to its end: if only its beginning is valid, it was not written by
- * this library, and to trace a request for it would be a guess. Two headers are no ask
- * either, since either could be meant. If a parameter occurs twice, the last one
+ * this library, and tracing a request for it would be a guess. Two headers do not count
+ * as an ask, as either could be meant. If a parameter occurs twice, the last one
  * counts, by the RFC.
  */
 #include "wire/cpt_metadata.h"
@@ -240,7 +240,7 @@ cpt_status cpt_ask_parse(const struct cpt_bytes *values, size_t value_count,
     if (!scan_ask(&scan, ask)) {
         *ask = (struct cpt_ask){0};
         return cpt_error_set(error, CPT_CORRUPT, scan.at,
-                             "the header %s is no version with parameters",
+                             "the header %s is not a version with parameters",
                              CPT_HEADER_ASK);
     }
     return CPT_OK;

@@ -86,7 +86,8 @@ cpt_status cpt_base64_decode(struct cpt_bytes text, void *data, size_t capacity,
         const int value = value_of(text.data[i]);
 
         if (value < 0) {
-            return cpt_error_set(error, CPT_CORRUPT, i, "character 0x%02x is no base64",
+            return cpt_error_set(error, CPT_CORRUPT, i,
+                                 "character 0x%02x is not base64",
                                  (unsigned char)text.data[i]);
         }
         bits = bits << 6 | (uint32_t)value;

@@ -78,8 +78,8 @@ static inline uint64_t cpti_cbor_number(const unsigned char *at, size_t bytes)
 /*
  * Reads the head of the next item.
  *
- * CPT_OK; CPT_END behind the last; CPT_CORRUPT if it is no item of a type above, goes
- * beyond the end, or announces more items than bytes are left. After an error the
+ * CPT_OK; CPT_END behind the last; CPT_CORRUPT if it is not an item of a type above,
+ * goes beyond the end, or announces more items than bytes are left. After an error the
  * position is as before.
  *
  * A head is one byte: three bits of type, five of a number or of the count of bytes

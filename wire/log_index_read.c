@@ -198,7 +198,7 @@ static cpt_status read_map(struct reading *reading)
     cpt_status status = CPT_OK;
 
     if (cpti_cbor_next(&reading->cbor, &item) != CPT_OK || item.type != CPTI_CBOR_MAP) {
-        return refuse(reading, "the index is no map");
+        return refuse(reading, "the index is not a map");
     }
     for (uint64_t i = 0; i < item.number && status == CPT_OK; i++) {
         status = read_member(reading, &is_placed);

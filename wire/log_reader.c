@@ -432,7 +432,7 @@ static cpt_status end_input(struct cpt_log_reader *reader, struct cpt_error *err
         return CPT_END;
     }
     reader->counts.skipped_blocks++;
-    return cpt_error_set(error, CPT_CORRUPT, offset, "%zu bytes are no block",
+    return cpt_error_set(error, CPT_CORRUPT, offset, "%zu bytes are not a block",
                          left_bytes);
 }
 

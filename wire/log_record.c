@@ -312,7 +312,7 @@ static cpt_status read_attribute(struct reading *reading)
         return status;
     }
     if (!is_string(&item)) {
-        return refuse(reading, "has an attribute whose key is no text");
+        return refuse(reading, "has an attribute whose key is not a text");
     }
     key = item.text;
     status = next(reading, &item);
@@ -339,7 +339,7 @@ static cpt_status read_attributes(struct reading *reading,
 
     reading->record->attribute_count = 0;
     if (map->type != CPTI_CBOR_MAP) {
-        return refuse(reading, "has attributes that are no map");
+        return refuse(reading, "has attributes that are not a map");
     }
     for (uint64_t i = 0; i < map->number && status == CPT_OK; i++) {
         status = read_attribute(reading);
@@ -361,7 +361,7 @@ static cpt_status take_number(struct reading *reading,
     *number = item->number;
     return item->type == CPTI_CBOR_UNSIGNED
                ? CPT_OK
-               : refuse(reading, "has a time that is no number");
+               : refuse(reading, "has a time that is not a number");
 }
 
 static cpt_status take_id(struct reading *reading, const struct cpti_cbor_item *item,
@@ -380,7 +380,7 @@ static cpt_status take_probability(struct reading *reading,
     reading->record->probability = item->real;
     return item->type == CPTI_CBOR_FLOAT
                ? CPT_OK
-               : refuse(reading, "has a probability that is no float");
+               : refuse(reading, "has a probability that is not a float");
 }
 
 static cpt_status take_flags(struct reading *reading, const struct cpti_cbor_item *item)
@@ -392,7 +392,7 @@ static cpt_status take_flags(struct reading *reading, const struct cpti_cbor_ite
     reading->record->is_background = (item->number & CPTI_LOG_FLAG_BACKGROUND) != 0;
     return item->type == CPTI_CBOR_UNSIGNED
                ? CPT_OK
-               : refuse(reading, "has flags that are no number");
+               : refuse(reading, "has flags that are not a number");
 }
 
 /* Reads the value of a known key; CPT_END for any other key. */
@@ -432,7 +432,7 @@ static cpt_status read_value(struct reading *reading, uint64_t key,
         record->path_bytes = item->text;
         return item->type == CPTI_CBOR_BYTES
                    ? CPT_OK
-                   : refuse(reading, "has a path that is no bytes");
+                   : refuse(reading, "has a path that is not a byte string");
     default:
         return CPT_END;
     }
@@ -493,7 +493,7 @@ cpt_status cpti_record_read(struct cpt_record *record, struct cpt_bytes data,
         return status;
     }
     if (map.type != CPTI_CBOR_MAP) {
-        return refuse(&reading, "is no map");
+        return refuse(&reading, "is not a map");
     }
     for (uint64_t i = 0; i < map.number; i++) {
         status = read_pair(&reading);

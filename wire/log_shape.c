@@ -137,8 +137,8 @@ static bool take_number(struct span *span, uint64_t *number)
     return false;
 }
 
-/* The same for at most eight bytes, all of which can be read, without a branch on the
- * length: groups of seven bits are joined two by two. */
+/* The same without a branch on the length, where eight bytes can be read: groups of
+ * seven bits are joined two by two. */
 static inline bool take_number_fast(struct span *span, uint64_t *number)
 {
     uint64_t word = load(span->at);

@@ -161,7 +161,7 @@ static cpt_status refuse(const struct reading *reading, const pb_istream_t *stre
 {
     return cpt_error_set(reading->error, CPT_CORRUPT,
                          reading->bytes - stream->bytes_left,
-                         "the path is no protobuf message: %s", what);
+                         "the path is not a protobuf message: %s", what);
 }
 
 static cpt_status refuse_stream(const struct reading *reading,

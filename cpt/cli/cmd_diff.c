@@ -355,17 +355,19 @@ static int run(const struct cpti_arguments *arguments)
 
 static const struct cpti_option options[] = {
     {"base", 'b', "EXPR",
-     "the requests to compare with: KEY=VALUE, or several with commas between, "
-     "which must all hold"},
+     "the requests to compare with: KEY=VALUE, or several separated by commas, which "
+     "must all hold"},
     {"new", 'n', "EXPR", "the requests to compare"},
     {"top", 't', "COUNT", "print only the first COUNT rows"},
-    {"by", 0, "WHAT", "what a row is", CPTI_BY_WORDS},
+    {"by", 0, "WHAT", "what a row is: stack (the default), service, name or edge",
+     CPTI_BY_WORDS},
     {"fail-if", 0, "CONDITION",
      "exit with 3 if the condition holds: 'service(\"B\") > +5% at q<0.01'; may be "
      "repeated"},
     {"mix", 0, "KEY",
      "compare as if both sets had the base's mix of KEY: of pages, of regions"},
-    {"format", 0, "FORMAT", "how to print it", "text markdown json"},
+    {"format", 0, "FORMAT", "text (the default), markdown or json",
+     "text markdown json"},
     {"json", 'j', NULL, "print one JSON object with rows; the same as --format json"},
     {0},
 };
@@ -389,21 +391,20 @@ const struct cpti_command cpti_command_diff = {
     .usages = {"[OPTION]... BASE NEW", "[OPTION]... LOG... --base EXPR --new EXPR"},
     .description =
         "Compares the average critical paths of two sets of requests, stack by stack. "
-        "The largest difference stands first, whether slower or faster; nothing is "
-        "dropped. Differences are those of self times, in ms, so they add up to the "
-        "difference of the mean latencies. The columns:\n"
+        "The largest difference comes first, slower or faster; no row is dropped. "
+        "Differences are those of self times, in ms, so they add up to the difference "
+        "of the mean latencies. The columns:\n"
         "\n"
-        "  diff ms   the mean of the new set less that of the base\n"
-        "  \u00b195%      half the interval that has the true difference with 95 %\n"
-        "            confidence\n"
-        "  q         of the rows with at most this q, on average at most the share q\n"
-        "            has not changed at all (Welch's test, Benjamini and Hochberg)\n"
-        "  change    the difference as a part of the base\n"
-        "  share     its part of the whole difference, if that is more than noise\n"
+        "  diff ms   the mean of the new set minus that of the base\n"
+        "  \u00b195%      half the width of the 95 % confidence interval\n"
+        "  q         the false discovery rate: of all rows with q up to 0.05, on\n"
+        "            average at most 5 % have not changed (Welch's test, Benjamini\n"
+        "            and Hochberg)\n"
+        "  change    the difference, relative to the base\n"
+        "  share     its part of the total difference, if the total is not noise\n"
         "  cause     for q < 0.05: more or fewer requests had it (freq), or it took\n"
-        "            longer or shorter when they did (size), or both; lost: its "
-        "branch\n"
-        "            is on fewer paths since another one now takes longer\n"
+        "            longer or shorter when they did (size), or both; lost: its\n"
+        "            branch is on fewer paths, as another one now takes longer\n"
         "\n"
         "The two sets are two files, each a path log or a tree, or two selections of "
         "the same logs. If they differ in more than one term of the selection, a "
@@ -412,19 +413,20 @@ const struct cpti_command cpti_command_diff = {
         "With --by the rows are services, names of components, or edges, in all stacks "
         "together. An edge \"A -> B\" is what the calls of B cost A: the time of B "
         "itself, its queues, the network between them, and blind spots. The column "
-        "'with below' is the difference of the time in it or below. This needs path "
-        "logs: a tree knows its requests by stack only.\n"
+        "'with below' is the difference of the time in it or below it. This needs path "
+        "logs, as a tree has only sums by stack.\n"
         "\n"
         "With --mix the new set is compared as if it had the base's distribution of an "
-        "attribute (or method, or status), value by value. Then a larger part of "
-        "requests for a slow page is not a difference, and pages that vary do not make "
-        "differences uncertain. This needs path logs, too; a value that only one of "
-        "the sets has is left out.\n"
+        "attribute (or method, or status), value by value. So a larger share of "
+        "requests for a slow page is not a difference, and differences between pages "
+        "do not widen the intervals. This needs path logs, too; a value that only one "
+        "of the sets has is left out.\n"
         "\n"
         "With --fail-if the exit status is 3 if a change is found, for example in a "
-        "test. A condition has a subject, '>' or '<', an amount, and perhaps the q "
-        "below which it counts (default: 0.01). If its subject is on no path, it "
-        "cannot be judged; then the status is 1, unless another condition holds:\n"
+        "test. A condition has a subject, '>' or '<', an amount, and optionally the q "
+        "below which a change counts (default: 0.01). If no path has the subject, the "
+        "condition cannot be judged, and the status is 1 unless another condition "
+        "holds. Examples:\n"
         "\n"
         "  service(\"B\") > +5% at q<0.01     name(\"B: B2\") > 2ms\n"
         "  edge(\"A -> B\") > +10%            stack(\"A: /;A: A1\") < -1ms\n"
@@ -432,7 +434,7 @@ const struct cpti_command cpti_command_diff = {
         "\n" CPTI_SELECT_TEXT " These options hold for both sets.\n"
         "\n"
         "Profiles (.pb.gz) are refused: they hold averages without variances. Compare "
-        "them by\n"
+        "them with\n"
         "\n"
         "  go tool pprof -unit=ms -nodefraction=0 -edgefraction=0 -top "
         "-diff_base=BASE NEW\n"
@@ -440,7 +442,8 @@ const struct cpti_command cpti_command_diff = {
         "With --json the object has rows, each with stack (root first), base_ns, "
         "new_ns, delta_ns, low_ns, high_ns, q, share_of_change, frequency_ns, size_ns "
         "(these two add up to delta_ns), lost_path and more. An unknown end of an "
-        "interval, as with a single request, is null. More may be added.",
+        "interval is null, for example with a single request. Later versions may add "
+        "fields.",
     .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,

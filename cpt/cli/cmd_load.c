@@ -37,8 +37,8 @@ static int run(const struct cpti_arguments *arguments)
 
 static const struct cpti_option options[] = {
     {"retry-for", 0, "SECONDS",
-     "how long a shard that does not answer is tried again; default: 60"},
-    {"batch", 0, "ROWS", "requests that a shard gets at once; default: 100000"},
+     "how long to retry a shard that does not answer; default: 60"},
+    {"batch", 0, "ROWS", "rows that a shard gets at once; default: 100000"},
     {0},
 };
 
@@ -57,8 +57,9 @@ const struct cpti_command cpti_command_load = {
                "LOG..."},
     .description =
         "Writes one row for each request to ClickHouse, over HTTP. Every command that "
-        "makes a tree of logs takes the same address in their place. The database then "
-        "selects and adds up the requests, and the tree is the same, bit for bit.\n"
+        "makes a tree of logs takes this address in place of the logs. The database "
+        "then selects and adds up the requests, and the tree is the same, bit for "
+        "bit.\n"
         "\n"
         "HOST:PORT are the HTTP ports of all shards, always in the same order. A "
         "missing database or table is created. clickhouses:// uses HTTPS; the password "

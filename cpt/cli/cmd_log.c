@@ -315,27 +315,27 @@ static const struct cpti_option options[] = {
      "print no records; write the selected ones to FILE, a path log with an index; "
      "several inputs are merged by time"},
     {"repair", 0, "FILE",
-     "write all sound records to FILE; damage is reported and left out, and is no "
-     "failure"},
+     "write all valid records to FILE; damage is reported and left out, and does not "
+     "make the command fail"},
     {"compress", 'z', NULL, "compress the written log, by zstd"},
     {"follow", 'f', NULL,
-     "wait at the end of the log for more, until its writer has finished it and begins "
-     "no other; the next file of the same process, or of the same name, is followed "
-     "too"},
+     "wait for more records at the end of the log, until its writer has finished it "
+     "and begins no other; also follow the next file of the same process, or a new "
+     "file of the same name"},
     {0},
 };
 
 static const struct cpti_example examples[] = {
-    {"cpt log paths.cptlog | less", "what held up each request"},
+    {"cpt log paths.cptlog | less", "what delayed each request"},
     {"cpt log --json --where arm=control paths.cptlog | head -1",
      "the first record of an experiment's arm, for a program"},
     {"cpt log --check day/*.cptlog", "whether every record adds up to its latency"},
     {"cpt log -o slice.cptlog --entry A --since 2h day/*.cptlog",
      "the last two hours of one service, out of many logs, as one"},
     {"cpt log --repair whole.cptlog damaged.cptlog",
-     "the readable part of a damaged log, as a sound one"},
+     "the readable part of a damaged log, as a valid log"},
     {"cpt log --follow A-20261121T060000Z-4711-000000.cptlog",
-     "requests as they come, also from the next files of the service"},
+     "requests as they are logged, also from the next files of the service"},
     {0},
 };
 
@@ -344,34 +344,36 @@ const struct cpti_command cpti_command_log = {
     .summary = "print, check, select, merge or repair path logs",
     .usages = {"[OPTION]... LOG...", "--check LOG...", "-o FILE [OPTION]... LOG..."},
     .description =
-        "Prints each traced request of the path logs: when it came, how long it took, "
-        "with which probability it was traced, the attributes that the application "
-        "set, "
-        "and its critical path as a tree in the order of time. '-' is standard input.\n"
+        "Prints each traced request of the path logs: when it arrived, how long it "
+        "took, the probability with which it was traced, the attributes that the "
+        "application set, and its critical path as a tree in the order of time. '-' is "
+        "standard input.\n"
         "\n"
         "With --where, --since, --until and --entry it prints only the requests for "
         "which all of them hold. A --where is KEY=VALUE or an expression such as\n"
         "\n"
         "  arm == \"B\" and latency > p99 and path(\"A: A2\") > 20ms\n"
         "\n"
-        "see cpt-select(7). Forced requests are always included, and so are the "
-        "records of inner services; percentiles are those of the others. With --sample "
-        "it prints a sample of them, in the order of the log.\n"
+        "See cpt-select(7). Forced requests and the records of inner services are "
+        "always included; percentiles are computed over the other requests. With "
+        "--sample it prints a sample of the selected requests, in the order of the "
+        "log.\n"
         "\n"
         "With --json the fields of a record are service, method, entry, start_unix_ns, "
         "probability, status, trace_id, latency_ns, failed, forced, random, "
         "local_root, meta (the attributes) and segments, each with stack (root first), "
-        "kind and duration_ns. More may be added.\n"
+        "kind and duration_ns. Later versions may add fields.\n"
         "\n"
-        "With --output or --repair records are copied unchanged, with fields that this "
-        "version does not know. Several inputs become one log, merged by the times at "
-        "which requests arrived. The index at its end tells what each block holds, so "
-        "a "
-        "search for a window of time, an entry service, a latency or a key reads only "
-        "the blocks that may have it. An index of the input is used in the same way.\n"
+        "With --output or --repair records are copied unchanged, including fields that "
+        "this version does not know. Several inputs become one log, merged by the "
+        "times at which requests arrived. The index at its end lists what each block "
+        "contains, so a search by time, entry service, latency or key reads only the "
+        "blocks that may contain a match. An index of the input is used in the same "
+        "way.\n"
         "\n"
-        "Damage in a log is reported, skipped and counted. An incomplete last block, "
-        "as while a service writes or after it was killed, is no damage.",
+        "Damage in a log is reported, skipped and counted. An incomplete last block "
+        "does not count as damage: the service is still writing the log, or was "
+        "killed.",
     .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,

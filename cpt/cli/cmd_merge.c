@@ -217,8 +217,8 @@ const struct cpti_command cpti_command_merge = {
         "takes trees and logs.\n"
         "\n"
         "In memory it holds the result and one tree for each processor. A tree that is "
-        "given twice counts twice. If a tree cannot be read, or its requests entered "
-        "at another service, no file is written.",
+        "given twice counts twice. If a tree cannot be read, or has another entry "
+        "service than the others, no file is written.",
     .options = {options},
     .examples = examples,
     .operand_count_min = 1,

@@ -227,8 +227,8 @@ const struct cpti_command cpti_command_metadata = {
         "the output of 'curl -i'.\n"
         "\n"
         "With --json the object has version, sum_ns, server_elapsed_ns, sum_only and "
-        "segments, each with stack (root first), kind and duration_ns. More may be "
-        "added.",
+        "segments, each with stack (root first), kind and duration_ns. Later versions "
+        "may add fields.",
     .options = {options},
     .examples = examples,
     .operand_count_max = 1,

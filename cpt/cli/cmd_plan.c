@@ -248,11 +248,12 @@ static const struct cpti_option options[] = {
      "default: 1%"},
     {"confidence", 0, "PART", "of the intervals; default: 0.95"},
     {"power", 0, "PART",
-     "the part of such differences that is to be seen; default: 0.8"},
-    {"probability", 0, "PART", "the part of these requests that is traced; default: 1"},
+     "the part of such differences that must be detected; default: 0.8"},
+    {"probability", 0, "PART",
+     "the part of the requests counted by --share that is traced; default: 1"},
     {"share", 0, "PART",
-     "the part of all requests that could be in the log, as 1% for the log of an "
-     "experiment with one request in a hundred; default: 1"},
+     "the part of all requests that could be in the log, for example 1% for the log of "
+     "an experiment with one request in a hundred; default: 1"},
     {"rate", 0, "NUMBER",
      "requests that arrive in a second, to print how long it takes"},
     {"json", 'j', NULL, "print one JSON object"},
@@ -261,7 +262,8 @@ static const struct cpti_option options[] = {
 
 static const struct cpti_example examples[] = {
     {"cpt plan --where page=search --within 0.5ms paths.cptlog",
-     "how many requests of the search page tell half a millisecond"},
+     "how many requests of the search page give its mean latency to half a "
+     "millisecond"},
     {"cpt plan --share 1% --probability 0.001 --rate 20000 paths.cptlog",
      "how long an experiment with one user in a hundred has to run"},
     {0},
@@ -272,13 +274,15 @@ const struct cpti_command cpti_command_plan = {
     .summary = "print how many requests a question needs",
     .usages = {"[OPTION]... LOG|TREE..."},
     .description =
-        "Measures in a log how much the selected requests vary, and which part of all "
-        "requests they are. Prints how many are needed to know their mean latency, or "
-        "its difference between two sets of them, to --within; and to see a difference "
-        "of that size in most cases. The columns:\n"
+        "Measures in a log how much the latencies of the selected requests vary, and "
+        "which part of all requests they are. Prints how many of them are needed to "
+        "know their mean latency to --within, to know the difference between the means "
+        "of two sets to --within, and to detect a difference of that size in most "
+        "cases (--power). The columns:\n"
         "\n"
         "  of the slice  selected requests\n"
-        "  traced        requests that the log needs, to have that many selected ones\n"
+        "  traced        requests that the log must have, to contain that many\n"
+        "                selected ones\n"
         "  of all        requests that have to arrive for that: see --share and\n"
         "                --probability\n"
         "  time          until they have arrived: see --rate\n"
@@ -288,8 +292,8 @@ const struct cpti_command cpti_command_plan = {
         "\n" CPTI_SELECT_TEXT "\n\n"
         "With --json the object has slice (a part of 1), deviation_ns of a single "
         "request, and mean, difference and seen, each with slice_requests, "
-        "traced_requests, all_requests and seconds (null without --rate). More may be "
-        "added.",
+        "traced_requests, all_requests and seconds (null without --rate). Later "
+        "versions may add fields.",
     .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,

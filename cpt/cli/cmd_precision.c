@@ -444,7 +444,8 @@ static int run(const struct cpti_arguments *arguments)
 static const struct cpti_option options[] = {
     {"above", 'a', "TIMES",
      "count differences above these; default: 0.1ms,0.3ms,1ms,3ms,10ms"},
-    {"by", 0, "WHAT", "what a row is", CPTI_BY_WORDS},
+    {"by", 0, "WHAT", "what a row is: stack (the default), service, name or edge",
+     CPTI_BY_WORDS},
     {"json", 'j', NULL, "print one JSON object with counts and rows"},
     {"pairs", 0, "COUNT", "pairs of samples to draw; default: 100"},
     {"requests", 'n', "COUNTS", "requests in a sample; default: 100,1000,10000,100000"},
@@ -465,25 +466,25 @@ const struct cpti_command cpti_command_precision = {
     .summary = "print what chance alone does to averages and comparisons",
     .usages = {"[OPTION]... LOG..."},
     .description =
-        "Two samples of the same requests differ, too. Prints, by the number of "
-        "requests, the interval in which the mean latency lies with 95 % confidence; "
-        "the number of rows that differ between two such samples by more than each "
-        "threshold, although nothing has changed; and which rows these are: those that "
-        "are large and vary much.\n"
+        "Even two samples of the same requests differ, by chance. For each number of "
+        "requests this prints the interval in which the mean latency lies with 95 % "
+        "confidence, and how many rows differ between two such samples by more than "
+        "each threshold, although nothing has changed. It also prints which rows these "
+        "are: those that are large and vary much.\n"
         "\n"
         "The counts are averages over pairs of samples drawn from the log, and, in "
-        "brackets, the predictions from their variances. Where the log has less than "
+        "brackets, the predictions from their variances. If the log has fewer than "
         "twice the requests of a sample, there is only the prediction. Another --seed "
         "draws other pairs.\n"
         "\n"
-        "Take a difference for real if it is above a threshold with next to no false "
-        "rows at your number of requests. Or use the column q of 'cpt diff', which "
-        "does this for every row.\n"
+        "Trust a difference if it is above a threshold that has almost no false rows "
+        "at your number of requests. Or use the column q of 'cpt diff', which does "
+        "this for every row.\n"
         "\n" CPTI_SELECT_TEXT "\n\n"
         "With --json the object has counts, one for each number of requests, with "
         "interval_half_ns and false_rows (above_ns, predicted, observed, "
-        "observed_error), and rows. Counts that could not be tried "
-        "are null. More may be added.",
+        "observed_error), and rows. A count for which the log has too few requests is "
+        "null. Later versions may add fields.",
     .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,

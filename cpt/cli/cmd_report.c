@@ -240,7 +240,7 @@ static const struct cpti_option options[] = {
 static const struct cpti_example examples[] = {
     {"cpt report paths.cptlog", "where the requests of a log spent their time"},
     {"cpt report --where arm=treatment --since 15m paths.cptlog",
-     "the same of one arm of an experiment, for the last quarter of an hour"},
+     "the same for one arm of an experiment, in the last quarter of an hour"},
     {"cpt report --json monday.cpttree | jq '.rows[] | select(.presence < 0.01)'",
      "stacks that few requests had"},
     {"cpt report --html day.html --base arm=control --new arm=treatment paths.cptlog",
@@ -272,7 +272,7 @@ const struct cpti_command cpti_command_report = {
         "\n" CPTI_SELECT_TEXT "\n\n"
         "With --json the object has rows, all nodes of the tree, each with stack (root "
         "first), self_ns, inclusive_ns, presence and more; other fields say what was "
-        "selected. More may be added.\n"
+        "selected. Later versions may add fields.\n"
         "\n"
         "With --html the report is one file for a browser, which needs no other file "
         "and no network. It shows the average path as an icicle or flame graph, with "

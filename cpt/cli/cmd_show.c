@@ -26,7 +26,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* meet_record() returns this to end a walk early; it is no exit status. */
+/* meet_record() returns this to end a walk early; it is not an exit status. */
 enum { FOUND = -1 };
 
 /* The default of --rows: a screen or two. */
@@ -285,7 +285,7 @@ static const struct cpti_example examples[] = {
     {"cpt show --where arm=treatment --slowest day/*.cptlog",
      "the slowest of one arm of an experiment"},
     {"cpt show --trace 4bf92f3577b34da6a3ce929d0e0e4736 paths.cptlog",
-     "the request that a log line or another tracer names"},
+     "the request whose trace id a log line or another tracer shows"},
     {0},
 };
 
@@ -299,7 +299,8 @@ const struct cpti_command cpti_command_show = {
         "the path, indented below the frame that waited for it. Full blocks are time "
         "of the frame itself, lines are time of the frames below it. At any time "
         "exactly one row is full, so the self times add up to the latency. If there "
-        "are more than 60 rows, or --rows, the shortest are merged where they are.\n"
+        "are more rows than --rows (60), the short ones that follow each other are "
+        "drawn as one row.\n"
         "\n"
         "It draws the first request that fits all of --where, --since, --until, "
         "--entry, --record and --trace, or with --slowest the slowest of them, forced "

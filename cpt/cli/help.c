@@ -17,9 +17,9 @@ const char cpti_about[] =
     "times of all parts add up to the latency of the request.";
 
 const char cpti_exit_text[] =
-    "0: done. 1: an input or the system failed; everything else was done, and "
-    "standard error counts what was skipped. 2: the command line is wrong; nothing was "
-    "done. 3: the condition of --fail-if holds.";
+    "0: done. 1: an input or the system failed; everything else was done, and standard "
+    "error says how much was skipped. 2: the command line is wrong; nothing was done. "
+    "3: the condition of --fail-if holds.";
 
 const char cpti_environment_text[] =
     "COLUMNS: the width of tables; by default the width of the terminal, or no limit "

@@ -13,7 +13,7 @@
  *                                       runs what no worker has stolen
  *      cpti_pool_leave(executor)        the rest of its deque goes to the pool's inbox
  *
- * All of it is optional: a thread that is no guest submits to the inbox, and
+ * All of it is optional: a thread that is not a guest submits to the inbox, and
  * executor->help() runs work of any thread.
  *
  * Threads: one thread calls adopt, help_own and leave. A guest uses the pool: do not

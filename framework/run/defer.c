@@ -40,7 +40,7 @@ static struct cpt_bytes frame_name(struct cpt_task *task, const char *name)
     return cpt_name_bound((struct cpt_bytes){text, bytes}, cut);
 }
 
-/* The record of a wait that is no work, of @kind: below the frame @name as it is, or
+/* The record of a wait that is not work, of @kind: below the frame @name as it is, or
  * below the task if that is NULL. */
 static struct cpt_trace_call *issue_kind(struct cpt_task *task, const char *name,
                                          unsigned kind, uint64_t now_ns)

@@ -296,7 +296,7 @@ void cpti_request_release(struct cpt_request *request)
         cpti_request_discard(request);
     } else if (before == CPTI_OWN_REFERENCE + 1) {
         /* It has not ended, and nothing is left that could end it. No other thread can
-         * touch it, so taking a reference again is no race. */
+         * touch it, so taking a reference again is not a race. */
         cpti_request_hold(request);
         (void)cpti_request_end(request, CPT_INVALID, NULL);
         cpti_request_release(request);

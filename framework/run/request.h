@@ -262,8 +262,8 @@ cpt_status cpti_request_new(const struct cpt_request_options *options,
 /* Runs it; if @is_here, on this thread as far as possible. @input is not copied. */
 void cpti_request_launch(struct cpt_request *request, void *input, bool is_here);
 
-/* Frees one that was never launched, or of which nothing runs any more: retires it if
- * it is nested (component.h), else runs its cleanups and calls `gone`. */
+/* Frees a request that was never launched or has nothing left to run: retires it if it
+ * is nested (component.h), else runs its cleanups and calls `gone`. */
 void cpti_request_discard(struct cpt_request *request);
 
 /* Frees a request and all that its cleanups free, without recursion. */

@@ -8,7 +8,7 @@
 #include "framework/cpt_log_queue.h"
 #include "wire/cpt_log.h"
 
-/* A record and what it borrows from. The caller owns the memory till `release`. */
+/* A record and what it borrows from. The caller owns the memory until `release`. */
 struct cpti_log_item {
     struct cpti_log_item *next; /* the queue's */
     struct cpt_record record;

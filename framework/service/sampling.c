@@ -60,7 +60,7 @@ static cpt_status add_network(struct cpti_sampling *sampling, const char *text,
     if (bytes >= sizeof address || !read_address(address, network->address, &is_ipv4)) {
         return cpt_error_set(
             error, CPT_INVALID, 0,
-            "trusted network \"%.60s\" is no address such as 10.0.0.0/8", text);
+            "trusted network \"%.60s\" is not an address such as 10.0.0.0/8", text);
     }
     if (slash != NULL) {
         bits = strtoul(slash + 1, &end, 10);

@@ -77,8 +77,8 @@ struct cpti_flight {
     struct cpt_path *path;       /* not changed once a wait has ended; may be NULL */
     char sentence[CPT_ERROR_SENTENCE_BYTES]; /* why the run could not be made */
 
-    /* The run till it is retired, a timer, each request that joined. acq_rel: the last
-     * one sees all. */
+    /* The run until it is retired, a timer, each request that joined. acq_rel: the last
+     * owner sees all writes. */
     atomic_uint_least32_t reference_count;
 };
 

@@ -17,9 +17,9 @@
  * A call on a kept connection that broke before a byte of the reply came is sent again,
  * once, on a new connection: most likely the callee closed an unused connection while
  * our request was on its way. A callee that crashed because of the request looks the
- * same, so a method may rarely run twice, as with every client that keeps connections.
- * Names are looked up as IPv4 first, then as IPv6, because evhttp tries only one
- * address.
+ * same, so in rare cases a method runs twice, as for every client that keeps
+ * connections. Names are looked up as IPv4 first, then as IPv6, because evhttp tries
+ * only one address.
  *
  * A call ends exactly once: each way to its end takes it off the list of calls. A
  * thread that cancels one takes a reference to it first, under the lock; the loop

@@ -118,7 +118,7 @@ static cpt_status status_of_failure(const struct cpti_http_connection *connectio
         return CPT_TIMEOUT;
     case EVREQ_HTTP_INVALID_HEADER:
         return connection->reply_bytes > header_bytes_max ? CPT_LIMIT : CPT_CORRUPT;
-    case EVREQ_HTTP_DATA_TOO_LONG: /* also a chunk whose length is no number */
+    case EVREQ_HTTP_DATA_TOO_LONG: /* also a chunk whose length is not a number */
         return CPT_LIMIT;
     default:
         return CPT_IO;

@@ -556,7 +556,7 @@ union address {
     struct sockaddr_in6 v6;
 };
 
-/* The size of @address, or 0 if @text is no numeric address. */
+/* The size of @address, or 0 if @text is not a numeric address. */
 static socklen_t address_parse(const char *text, uint16_t port, union address *address)
 {
     memset(address, 0, sizeof(*address));

@@ -71,7 +71,7 @@ page 'flamegraph?si=critical_path_total' 'A: /'
 page 'top?si=requests' 'A: /'
 page 'top?f=B:' 'B: '
 curl -sL -m 30 --noproxy '*' -o again.pb.gz "http://127.0.0.1:$port/ui/download" || fail download
-gzip -t again.pb.gz || fail 'what it gives to download is no profile'
+gzip -t again.pb.gz || fail 'the download is not a profile'
 
 say 'the web page of a difference'
 serve -diff_base=new.pb.gz ours.pb.gz

@@ -6,7 +6,8 @@
  * The load is *open*: the time at which a request is due does not depend on how fast
  * others were answered, and its latency counts from that time. (A client that waits for
  * one reply before its next request sends less the slower the service is, and so hides
- * its slowness.) The gaps are exponential, as with many independent users.
+ * its slowness.) The gaps are exponential, like those between the requests of many
+ * independent users.
  *
  * Each request has its own connection. One thread, non-blocking sockets, poll().
  */

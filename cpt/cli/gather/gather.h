@@ -42,7 +42,7 @@ struct cpti_gather_threads {
 struct cpti_gather {
     struct cpti_selection *selection;
     const char *what;      /* "base", to tell several apart in messages; or NULL */
-    bool may_be_empty;     /* a selection without any request is no failure */
+    bool may_be_empty;     /* an empty selection is not a failure */
     bool omits_sources;    /* the tree does not note the names of the logs */
     struct cpt_tree *tree; /* out: the caller frees it, also after an error */
     /* If set: called for each request of a log that went into the tree, with its

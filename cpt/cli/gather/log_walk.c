@@ -25,8 +25,7 @@ enum { MESSAGES_MAX = 10, PROGRESS_RECORDS = 4096 };
 
 const struct cpti_option cpti_log_options[] = {
     {"stop-at-error", 0, NULL,
-     "stop at the first damage in a log; without it, what is "
-     "damaged is skipped and counted"},
+     "stop at the first damage in a log; without it, damage is skipped and counted"},
     {0},
 };
 

@@ -4,7 +4,7 @@
  * log_walk.h - all records of a log, whatever its state
  *
  * Damage is reported with its place, counted and skipped. An incomplete last block, as
- * after the writer was killed, is no damage: a note tells of it.
+ * after the writer was killed, does not count as damage; a note reports it.
  */
 #ifndef CPTI_CLI_LOG_WALK_H
 #define CPTI_CLI_LOG_WALK_H
@@ -24,7 +24,7 @@ struct cpt_record;
 struct cpti_log_walk {
     struct cpti_input *input;
     bool stops_at_error; /* the first damage ends it */
-    bool forgives;       /* skipped records are no failure if others were met */
+    bool forgives;       /* skipped records are not a failure if others were read */
     bool follows;        /* waits for more at the end of an unfinished file */
     bool is_quiet;       /* a first pass: the next one reports damage */
     bool prints_records; /* on standard output: no progress if that is a terminal */

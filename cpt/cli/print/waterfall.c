@@ -272,7 +272,7 @@ static void print_label(const struct drawing *drawing, const char *label)
     (void)printf("%s%*s", label, (int)(drawing->label_columns - columns), "");
 }
 
-/* One colour for each service; frames that are no work are grey. */
+/* One colour for each service; frames that are not work are grey. */
 static const char *colour_of(const struct drawing *drawing, uint32_t frame)
 {
     static const char *const colours[COLOUR_COUNT] = {

@@ -295,7 +295,7 @@ const char *cpti_lex_duration(struct cpt_bytes text, uint64_t *ns)
         return NULL;
     }
     return unit.bytes == 0 ? "has no unit: ns, us, ms, s, m, h or d"
-                           : "is no duration such as 20ms or 1.5s";
+                           : "is not a duration such as 20ms or 1.5s";
 }
 
 bool cpti_lex_percentile(struct cpt_bytes text, uint64_t *share)

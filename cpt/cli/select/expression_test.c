@@ -41,7 +41,7 @@ static bool read_plain(struct cpti_parser *parser, struct cpti_value *value)
             cpti_lex_duration(token->text, &ns) == NULL
                 ? "'%.40s' is a duration, but only latency and path(...) are compared "
                   "with one"
-                : "'%.40s' is no number; a text that begins like one needs quotes",
+                : "'%.40s' is not a number; a text that begins like one needs quotes",
             cpti_quoted_bytes(token->text));
     }
     if (!value->is_number) {

@@ -34,18 +34,18 @@ extern const struct cpti_option cpti_sample_options[];
 
 /* The paragraphs about these options in the descriptions of commands. */
 #define CPTI_SELECT_TEXT                                                               \
-    "Of a path log only the selected requests count: those that arrived in the time "  \
+    "Only the selected requests of a path log count: those that arrived in the time "  \
     "window and for which every --where holds. A --where is KEY=VALUE or an "          \
-    "expression such as\n\n"                                                           \
+    "expression such as\n"                                                             \
+    "\n"                                                                               \
     "  arm == \"B\" and region in (\"eu\", \"us\") and latency > p99\n"                \
     "  has(page.carousel) and path(\"A: A2\") > 20ms\n\n"                              \
-    "It compares attributes that the application set, service, method, entry, "        \
-    "status, forced, random, failed, local_root, trace_id, latency, start, and the "   \
-    "time of frames and stacks; see cpt-select(7). Requests with forced tracing "      \
-    "count "                                                                           \
-    "only with --include-forced, and the own records of inner services only with "     \
-    "--entry or a term with local_root. Requests of several entry services are never " \
-    "mixed: --entry chooses one service."
+    "Expressions test service, method, entry, status, forced, random, failed, "        \
+    "local_root, trace_id, latency, start, attributes that the application set, and "  \
+    "the time of frames and stacks; see cpt-select(7). Requests with forced tracing "  \
+    "count only with --include-forced; records that inner services wrote for "         \
+    "themselves, only with --entry or a term with local_root. Requests of several "    \
+    "entry services are never mixed: --entry chooses one service."
 
 /* The default size of a sample, and the largest. */
 enum { CPTI_SAMPLE_DEFAULT = 100000, CPTI_SAMPLE_MAX = 100000000 };

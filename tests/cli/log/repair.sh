@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# undamaged records are kept; the damage is reported, but is no failure
+# undamaged records are kept; the damage is reported, but is not a failure
 make_log damaged >a.cptlog
 cpt log --repair b.cptlog a.cptlog; echo $?
 cpt log --check b.cptlog; echo $?

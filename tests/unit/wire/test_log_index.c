@@ -509,10 +509,10 @@ static void expect_map_refused(const char *map, size_t bytes, const char *part)
 
 static void test_maps_that_are_none(void)
 {
-    expect_map_refused(MAP(""), "no map");
-    expect_map_refused(MAP("\x80"), "no map");
+    expect_map_refused(MAP(""), "not a map");
+    expect_map_refused(MAP("\x80"), "not a map");
     expect_map_refused(MAP("\xa0"), "does not say where it stands");
-    expect_map_refused(MAP("\xa1\x00"), "no map"); /* more than there is */
+    expect_map_refused(MAP("\xa1\x00"), "not a map"); /* more than there is */
     expect_map_refused(MAP("\xa1\x00\x07"), "written for another place");
     expect_map_refused(MAP("\xa1\x00\x61x"), "no number");
     expect_map_refused(MAP("\xa1\x61x\x00"), "no number");
