@@ -62,7 +62,7 @@ enum cpt_trace_begin {
  */
 struct cpt_trace_task {
     struct cpt_trace_task *unblocker; /* for CPT_BEGIN_TASK */
-    uint64_t ready_ns;                /* its last input had come, it could start */
+    uint64_t ready_ns;                /* its last input arrived: it could start */
     uint64_t start_ns;
     struct cpt_trace_await *last_await; /* newest first; NULL if it never waited */
     uint64_t margin_ns;                 /* from the runner-up input to the last one */
@@ -131,11 +131,10 @@ struct cpt_trace_await {
     unsigned char has_margin;
 };
 
-/* What the time belongs to in which a task computed while its call was outstanding. */
+/* The owner of time in which a task computes although its call is outstanding. */
 enum cpt_attribution {
     /* The longest path: if the caller had to wait at all, the time from issue to
-     * arrival belongs to the callee. To shorten what is charged shortens the
-     * request. */
+     * arrival belongs to the callee. Shortening this time shortens the request. */
     CPT_ATTRIBUTE_LONGEST = 0,
     /* Only the time in which the caller was blocked belongs to the callee. */
     CPT_ATTRIBUTE_BLOCKED = 1
@@ -162,7 +161,7 @@ struct cpt_trace {
      * the tasks and calls that ended them, the issuers of these calls) is good until
      * the walk returns, and one task is always the same struct. The tasks among these
      * may be stubs in turn; awaits, calls and groups are filled in. A second walk of
-     * the same trace calls it again for tasks that are filled in.
+     * the same trace calls it again for tasks that are already filled in.
      *
      * NULL: every task is filled in. A status other than CPT_OK ends the walk with that
      * status, and @task remains a stub.

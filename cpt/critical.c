@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * critical.c - from a trace to the path that held the request up
+ * critical.c - from a trace to the path that delayed the request
  *
  * We begin at the task that answered, at the moment of the response, and walk
- * backwards. `task` and `cur` are the whole state. Of the task's waits that were over
- * by then and really blocked it, the latest one explains the time before its resume:
+ * backwards. `task` and `cur` are the whole state. The latest of the task's waits that
+ * were over by then and really blocked it explains the time before its resume:
  *
  *      task  start ====== block ............ resume ===== cur
  *      call         issue ------------ arrive
@@ -25,8 +25,9 @@
  * Each boundary is clamped to the one emitted before it: a timestamp that is early, or
  * from another core, makes a segment shorter, never negative, and opens no gap. For the
  * same reason a wait counts as over if it began before `cur`, not if it ended before;
- * the two differ only where a timestamp is wrong. A wait for something that had come by
- * the block did not block, though the task may have queued before it resumed.
+ * the two differ only where a timestamp is wrong. A wait for something that arrived by
+ * the time of the block did not block, though the task may have queued before it
+ * resumed.
  *
  * With CPT_ATTRIBUTE_BLOCKED an await explains only [block, arrive]. The walk inside it
  * has a floor, the block; at the floor it returns to the task that waited. Inner floors
@@ -172,7 +173,8 @@ static inline cpt_status emit(struct walk *walk, unsigned char kind,
     return CPT_OK;
 }
 
-/* Notes the margin of a join at cur; of several at one time the smallest counts. */
+/* Notes the margin of a join at cur; if several joins are at cur, the smallest margin
+ * counts. */
 static inline void note_margin(struct walk *walk, bool has_margin, uint64_t margin_ns)
 {
     if (has_margin && (!walk->has_margin || margin_ns < walk->margin_ns)) {
@@ -393,7 +395,8 @@ static cpt_status walk_backwards(struct walk *walk)
                 trace->arrival_ns);
 }
 
-/* Leaves the first steps as they are: they are large, and written before read. */
+/* Does not clear the first steps: they are large, and are written before they are read.
+ */
 static void walk_init(struct walk *walk, const struct cpt_alloc *alloc,
                       const struct cpt_trace *trace, struct cpt_error *error)
 {

@@ -33,7 +33,7 @@ CPT_BEGIN_DECLS
 enum {
     CPT_LOG_INDEX_NAMES_MAX = 63, /* services with a bit of their own; also keys */
     CPT_LOG_INDEX_NAME_BYTES_MAX = 255, /* of one name */
-    CPT_LOG_INDEX_BLOCKS_MAX = 1 << 18, /* further blocks are not in it, but read */
+    CPT_LOG_INDEX_BLOCKS_MAX = 1 << 18, /* further ones are not listed, but read */
     CPT_LOG_INDEX_BYTES_MAX = 1 << 25   /* of its block that a reader accepts */
 };
 

@@ -3,15 +3,15 @@
 /*
  * cpt_metadata.h - how a caller asks a service for its critical path, and the answer
  *
- * Two headers of an RPC, on HTTP as on gRPC:
+ * Two headers of an RPC, over HTTP or gRPC:
  *
  *      caller --- critical-path: 1;max=2048 ------------------------> callee
  *      caller <-- critical-path-bin: CAEQwLECGMCxAi… (base64) ------- callee
  *
- * The first, the *ask*, says that the caller wants a path, and its most bytes. If a
- * header is too long for a proxy on the way, the user gets no response, and only the
- * caller knows the way. Each hop passes on min(own, received). A service that is not
- * asked sends nothing.
+ * The first, the *ask*, says that the caller wants a path, and how many bytes it may
+ * have: if a header is too long for a proxy, the user gets no response, and only the
+ * caller knows the proxies on the way. Each hop passes on min(own, received). A service
+ * that is not asked sends nothing.
  *
  * The second is the path itself: durations, never timestamps, each name once, a tree of
  * frames and a list of segments (schema: metadata.proto; long form:

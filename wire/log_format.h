@@ -19,7 +19,7 @@
  *
  * The head has its own checksum, so that a random length is never used, and so that
  * damage in the payload costs one block and the count of lost records is known. The
- * first byte of the magic is no ASCII and the last is a line feed: a transfer as text
+ * first byte of the magic is not ASCII, and the last is a line feed: a transfer as text
  * would change them.
  *
  * A block is valid if it is complete and both checksums match. The payload of a block

@@ -17,8 +17,8 @@
 
 #define CPTI_NO_TASK UINT32_MAX
 
-/* Of a number in cpti_plan_task.successors: that task misses nothing else; it only
- * wants this one, and goes on without it. */
+/* Flags of a number in cpti_plan_task.successors. That task has no other input; it
+ * wants this input, but can run without it. */
 #define CPTI_ONLY_INPUT (UINT32_C(1) << 31)
 #define CPTI_WANTED     (UINT32_C(1) << 30)
 #define CPTI_LINK_FLAGS (CPTI_ONLY_INPUT | CPTI_WANTED)

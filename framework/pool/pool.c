@@ -14,9 +14,9 @@
  * that does not even return to its worker.
  *
  * Seats. A thread needs a *seat* to be awake; there are as many seats as workers. A
- * thread that finds nothing to do leaves its seat and sleeps. One that blocks inside a
- * task leaves its seat, too, and an extra thread is there to take it (it is made then,
- * once, and sleeps from then on). So at any time
+ * thread that finds nothing to do leaves its seat and sleeps. A thread that blocks
+ * inside a task leaves its seat, too, and an extra thread can take it (it is made when
+ * first needed, and later sleeps until it is needed again). So at any time
  *
  *      sleeping threads >= free seats
  *

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * cancel.c - telling what is ongoing for a request that its result is not wanted
+ * cancel.c - stops work whose result is no longer wanted
  *
  *      cpt_cancel()            by the task that started it   \
  *      a timeout of a wait     gives it up                    > ends at once, is told
  *      the request fails       all that is ongoing           /
  *
- * To end and to tell are two things. A pending that is cancelled ends at once, for its
- * task. What completes it is then told, without the lock, and still completes it
- * exactly once, at some time. Until then it holds its reference, so that the memory of
- * the request stays. What it completes with is dropped.
+ * Ending and telling are separate. A pending that is cancelled ends at once for its
+ * task. The work that completes it is then told to stop, without the lock, and still
+ * completes it exactly once, later. Until then the work holds its reference, which
+ * keeps the memory of the request. Its result is dropped.
  *
- * What is told may be ending at that moment, on another thread. So what can be told
- * must check by itself whether there is still something to stop, in memory that lives
- * as long as the request.
+ * Work that is told may be ending at that moment, on another thread. So it must check
+ * by itself whether there is still something to stop, in memory that lives as long as
+ * the request.
  *
- * What a task has started and never waited for is not told when the request ends well:
- * it was started to go on by itself.
+ * Work that a task started and never waited for is not told when the request succeeds:
+ * it was started to continue by itself.
  */
 #include "framework/run/cancel.h"
 

@@ -13,9 +13,9 @@ struct cpt_request;
 
 /*
  * Something ongoing outside the tasks of a request that can be told to stop: a timer, a
- * call, work elsewhere. It is in the list of the request until it ends or is told,
- * whichever comes first, so it is told at most once. All but `cancel` is guarded by the
- * lock of the request.
+ * call, work elsewhere. It is in the list of the request until it ends or is told to
+ * stop, whichever comes first, so it is told at most once. The lock of the request
+ * guards all but `cancel`.
  */
 struct cpti_cancellable {
     LIST_ENTRY(cpti_cancellable) link;

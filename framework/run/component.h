@@ -15,7 +15,7 @@ struct cpti_quota;
 /* What a request knows of the requests around it. */
 struct cpti_nest {
     struct cpt_request *parent; /* whose component it is, or NULL */
-    struct cpti_flight *flight; /* of shared work that it is the run of, or NULL */
+    struct cpti_flight *flight; /* the shared work whose run it is, or NULL */
     uint32_t level;             /* how many runs it lies in; 0: in none */
     /* If set, called in place of freeing the request once nothing of it runs any more;
      * what made the request then frees it, by cpti_request_free(). */

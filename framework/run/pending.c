@@ -7,8 +7,8 @@
  *                                   |               if it waits for just this
  *                                   '---------> cpti_pending_drop()  given up, cancelled
  *
- * A pending ends once, under the lock of its request. What completes it may still do so
- * after it was given up; then nothing happens, but the reference is given back.
+ * A pending ends once, under the lock of its request. Completing it after it was given
+ * up only gives back the reference.
  */
 #include "framework/run/pending.h"
 

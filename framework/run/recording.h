@@ -4,8 +4,8 @@
  * recording.h - the seam between running a request and tracing it
  *
  * Every note that the runtime takes is a function of this file; nothing else in the
- * room writes a cpt_trace_ record. Of a request that is not traced nothing is noted and
- * no clock is read: each function is then one branch.
+ * room writes a cpt_trace_ record. For a request that is not traced, nothing is noted
+ * and no clock is read: each function is then one branch.
  *
  * Threads: a task is noted by the thread that runs it, awaits and calls under the lock
  * of the request, since the walk reads them while other tasks may still run.
@@ -32,8 +32,8 @@ static inline void cpti_record_lost(struct cpt_request *request)
 
 /* --- Tasks --- */
 
-/* Task @number misses nothing any more: @giver brought the last input, or started it.
- * The time of that, and the margin to the other inputs, are in the givers' records. */
+/* Task @number is ready: @giver brought its last input, or started it. The time when it
+ * became ready, and the margin to the other inputs, are in the givers' records. */
 static inline void cpti_record_ready(struct cpt_request *request, uint32_t number,
                                      uint32_t giver)
 {
@@ -84,7 +84,7 @@ static inline void cpti_record_step_end(struct cpt_task *task,
     }
 }
 
-/* The task begins at @now_ns; 0: now, since it was queued, while @occupant had the
+/* The task begins at @now_ns. 0: it begins now; it was queued while @occupant had the
  * worker. */
 static inline void cpti_record_start(struct cpt_task *task, uint64_t now_ns,
                                      uint32_t occupant)
@@ -102,23 +102,23 @@ static inline void cpti_record_start(struct cpt_task *task, uint64_t now_ns,
 
 /* --- Waits. Lock held. --- */
 
-/* Whether the request has failed. Its path then goes through what held it up
- * (deadline.c) and must stay the same, whenever `done` asks for it: although steps may
- * go on and calls may still end, nothing more is noted of waits and calls. */
+/* Whether the request has failed. Its path then goes through what delayed it
+ * (deadline.c) and must stay the same, whenever `done` asks for it. So waits and calls
+ * are no longer noted, although steps may continue and calls may still end. */
 static inline bool cpti_record_is_over(const struct cpt_request *request)
 {
     return atomic_load_explicit(&request->is_stopped, memory_order_relaxed) != 0;
 }
 
-/* A wait that a task released, or a call. */
+/* A wait, and which task or call released it. */
 struct cpti_await {
     struct cpt_trace_await await; /* first */
     uint32_t released_by; /* number of that task + 1; 0: by a call, or nothing */
     uint32_t occupant;    /* of the worker while the task queued */
 };
 
-/* What the walk will see of @task, which is traced. Its activation is then not used for
- * another task. */
+/* What the walk reads of @task, which is traced. From now on its activation is not used
+ * for another task. */
 static inline struct cpti_task_trace *cpti_record_trace(struct cpt_task *task)
 {
     struct cpti_task_trace *traced = &((struct cpti_traced_task *)task)->trace;
@@ -161,8 +161,8 @@ static inline void cpti_record_block(struct cpt_task *task, uint64_t block_ns)
     task->await = await;
 }
 
-/* Task @number will never run, since @giver failed at @end_ns: noted as one that took
- * no time then. */
+/* Task @number will never run, as @giver failed at @end_ns: it is noted as a task that
+ * took no time. */
 static inline void cpti_record_never(struct cpt_request *request, uint32_t number,
                                      uint32_t giver, uint64_t end_ns)
 {
@@ -175,7 +175,8 @@ static inline void cpti_record_never(struct cpt_request *request, uint32_t numbe
     }
 }
 
-/* The task has ended, at the time that it returns: when what it unblocks is ready. */
+/* The task has ended. Returns when: the tasks that it unblocks are ready then.
+ */
 static inline uint64_t cpti_record_end(struct cpt_task *task)
 {
     uint64_t end_ns = 0;
@@ -193,7 +194,7 @@ static inline uint64_t cpti_record_end(struct cpt_task *task)
     return end_ns;
 }
 
-/* A pending has ended at @arrive_ns; the task waits for others besides. */
+/* A pending has ended at @arrive_ns; the task still waits for others. */
 static inline void cpti_record_runner_up(struct cpt_task *task, uint64_t arrive_ns)
 {
     task->has_runner_up = true;
@@ -224,7 +225,7 @@ static inline void cpti_record_release(struct cpt_task *task,
     }
 }
 
-/* It goes on at @resume_ns, after @occupant on the same worker. */
+/* The task continues at @resume_ns, after @occupant on the same worker. */
 static inline void cpti_record_resume(struct cpt_task *task, uint64_t resume_ns,
                                       uint32_t occupant)
 {

@@ -292,8 +292,8 @@ static inline void cpti_request_hold(struct cpt_request *request)
 void cpti_request_release(struct cpt_request *request);
 
 /* Ends the request and calls `done`; false: it had ended before. @task made the output
- * or failed. NULL: for CPT_INVALID nothing can go on, for CPT_CANCELLED and CPT_TIMEOUT
- * the answer is no longer wanted, for CPT_LIMIT there is no memory. */
+ * or failed. If it is NULL, @status says why: CPT_INVALID: nothing can continue;
+ * CPT_CANCELLED, CPT_TIMEOUT: the answer is no longer wanted; CPT_LIMIT: no memory. */
 bool cpti_request_end(struct cpt_request *request, cpt_status status,
                       const struct cpt_task *task);
 

@@ -3,11 +3,11 @@
 /*
  * task.c - running the steps of tasks, and which task a thread runs next
  *
- * A thread that ends a task runs the first task that it unblocked itself, at once,
- * without a queue and without reading the clock again. The others it keeps in a list
- * and runs them later. But if another thread is hungry (struct cpt_executor.hunger), it
- * first submits them to the executor, all of them as one piece of work, a *bundle*. The
- * thread that gets the bundle runs the first and does likewise with the others. So no
+ * A thread that ends a task at once runs the first task that this unblocked, without a
+ * queue and without reading the clock again. It keeps the others in a list and runs
+ * them later. But if another thread is hungry (struct cpt_executor.hunger), it first
+ * submits them to the executor, all of them as one piece of work, a *bundle*. The
+ * thread that gets the bundle runs the first and does the same with the others. So no
  * ready task waits for a running one if another thread could run it, and one theft
  * brings a thief enough work.
  *
@@ -16,7 +16,7 @@
  *
  * The steps of one task never overlap. A task is in one list only, that of the thread
  * which brought its missing inputs to zero; after a wait, the lock decides which thread
- * has ended it, and that one submits the task.
+ * has ended it, and that thread submits the task.
  */
 #include "framework/run/task.h"
 
@@ -152,7 +152,7 @@ cpt_status cpt_fail(struct cpt_task *task, cpt_status status, const char *format
 
 /* --- Which tasks are ready --- */
 
-/* One input less is missing; true: it was the last one. */
+/* An input has arrived; true: it was the last missing one. */
 static inline bool count_input(struct cpt_request *request, uint32_t number)
 {
     _Atomic uint32_t *missing = &request->progress[number].missing_input_count;
@@ -182,8 +182,8 @@ bool cpti_task_input_arrived(struct cpt_request *request, uint32_t number,
     return true;
 }
 
-/* Counts what task @number gave for the tasks that need it. The first that is ready;
- * the others are added to @ready. */
+/* Counts the value of task @number as arrived for the tasks that need it. Returns the
+ * first that is ready; the others are added to @ready. */
 CPTI_SPECIALISED uint32_t release_successors(struct cpt_request *request,
                                              const struct cpti_plan_task *plan,
                                              uint32_t number, bool is_traced,
@@ -284,7 +284,7 @@ static void fail_branch(struct cpt_request *request, uint32_t number, cpt_status
 
 /* --- Steps --- */
 
-/* Makes the activation @task that of task @number. */
+/* Makes @task the activation of task @number. */
 CPTI_SPECIALISED void begin_task(struct cpt_task *task, uint32_t number, bool is_traced)
 {
     struct cpt_request *request = task->request;

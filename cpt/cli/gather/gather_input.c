@@ -136,7 +136,7 @@ static cpt_status add_times(struct cpti_gather_run *run, struct cpti_gather *gat
 }
 
 /* Keeps the shape of a request, so that add_times() takes the next one like it. Without
- * memory it is not kept, and the next path is decoded. */
+ * memory the shape is not kept, and the next path is decoded. */
 static void keep_shape(struct cpti_gather_run *run, struct cpti_gather *gather,
                        const struct cpt_record *record, const struct cpt_path *path)
 {

@@ -9,10 +9,10 @@
  * probability n / i: it came in with that probability, and stays with (i - 1) / i at
  * each later step.
  *
- * A record keeps its weight. Of two records, one traced with probability 1/1000 and one
- * with 1/10, both are as likely to be in the sample, and there too the first one stands
- * for a hundred times as many requests. The sample keeps a copy of the encoding, so its
- * memory is that of n records, however long the stream is.
+ * A record keeps its weight. Two records, one traced with probability 1/1000 and one
+ * with 1/10, are equally likely to be in the sample, and there, too, the first one
+ * stands for a hundred times as many requests. The sample keeps a copy of the encoding,
+ * so its memory is that of n records, however long the stream is.
  *
  * The generator is splitmix64. The same seed and the same files in the same order give
  * the same sample on every machine.

@@ -3,8 +3,8 @@
 /*
  * label_groups.h - cpt pprof --label-by KEY: requests grouped by their value of KEY
  *
- * There is a tree for each combination of values, besides the one of all requests. Of
- * many combinations the heaviest stay, and the others become one group, ‹other›.
+ * There is a tree of all requests, and one for each combination of values. If there are
+ * too many combinations, the heaviest stay, and the others become one group, ‹other›.
  *
  * Threads: one at a time.
  */

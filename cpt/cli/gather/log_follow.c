@@ -17,14 +17,15 @@
 
 #define ENDING ".cptlog"
 
-/* The pause between two looks at the log, and the number of looks for its successor. */
+/* The pause between two checks of the log, and the number of checks for its successor.
+ */
 static const struct timespec follow_pause = {0, 100000000};
 enum { SUCCESSOR_TRIES = 10 };
 
 /* --- The file at hand --- */
 
-/* Whether the path of @input names another file by now, or the file is shorter than
- * what was read of it. */
+/* Whether the path of @input now names another file, or the file is shorter than what
+ * was read from it. */
 static bool is_replaced(const struct cpti_input *input)
 {
     struct stat own;

@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-/* One log, with the record at hand. */
+/* One log, with its next record. */
 struct source {
     struct cpti_input input;
     struct cpti_log_walk walk;

@@ -3,9 +3,9 @@
 /*
  * log_merge.h - several logs, their records in the order of time
  *
- * One record of each log is at hand, and the earliest of these comes next. A log has its
- * records nearly in the order in which requests arrived, as they are written when they
- * end. Records that are out of order in one log stay so.
+ * The next record of each log is read ahead, and the earliest of these comes next. The
+ * records of a log are nearly in the order in which requests arrived, as they are
+ * written when requests end. Records that are out of order in one log stay so.
  */
 #ifndef CPTI_CLI_LOG_MERGE_H
 #define CPTI_CLI_LOG_MERGE_H

@@ -90,8 +90,8 @@ enum cpti_selected {
 };
 
 /* Whether @selection selects @record, apart from its entry service and whether it is an
- * inner service's own. A record is selected if that depends on its path and the path is
- * invalid: the caller reports the error when it decodes the path. */
+ * inner service's own. A record whose path decides and is invalid is selected: the
+ * caller reports the error when it decodes the path. */
 enum cpti_selected cpti_selection_has(struct cpti_selection *selection,
                                       const struct cpt_record *record);
 
