@@ -32,8 +32,8 @@
  * no task needs, each by name. Nothing here or in a task is about tracing.
  *
  * A task runs in *steps*. A step ends by returning CPT_OK (the output is filled in), an
- * error, or what cpt_await() returns: the task then goes on in another function when
- * what it waits for is complete, and holds no thread meanwhile.
+ * error, or what cpt_await() returns: the task then continues in another function when
+ * what it waits for is complete, and holds no thread until then.
  *
  *      pending = cpt_start(task, ads);          another task, on demand, or an RPC
  *      ... compute on ...                       (cpt_rpc.h), a timer, work of yours
@@ -283,9 +283,9 @@ CPT_API void cpt_complete(struct cpt_pending *pending, cpt_status status);
 CPT_API cpt_status cpt_await(struct cpt_task *task, struct cpt_pending *pending,
                              cpt_task_fn next);
 
-/* The same for the first @wanted_count of @pendings to complete, those included that
- * are complete already: 1 is a race, pending_count - 1 leaves one behind. What is left
- * goes on, and may be awaited again. The array is not needed after the call. */
+/* The same for the first @wanted_count of @pendings to complete, including those that
+ * are complete already: 1 is a race, pending_count - 1 leaves one behind. The others
+ * continue, and may be awaited again. The array is not needed after the call. */
 CPT_API cpt_status cpt_await_some(struct cpt_task *task,
                                   struct cpt_pending *const *pendings,
                                   size_t pending_count, size_t wanted_count,
@@ -315,16 +315,16 @@ CPT_API cpt_status cpt_wait(struct cpt_task *task, struct cpt_pending *pending);
 CPT_API cpt_status cpt_pending_status(struct cpt_pending *pending);
 
 /*
- * Cancels @pending, which this task started and does not want any more. If it is not
- * complete, it ends as CPT_CANCELLED at once, and what works for it is told: a timer is
- * cancelled, a call broken off, the function of cpt_defer_cancellable() called. A task
- * that it stands for is ended if it waits and no other task names its value; so is what
- * that task has started. A task that runs, or that others name, goes on. Nothing of
- * @pending is on the path. NULL is fine.
+ * Cancels @pending, which this task started and no longer wants. If it is not complete,
+ * it ends as CPT_CANCELLED at once, and its work is told to stop: a timer is cancelled,
+ * a call aborted, the function of cpt_defer_cancellable() called. A task that it stands
+ * for is ended if it waits and no other task names its value; so is everything that it
+ * has started. A task that runs, or that others name, continues. Nothing of @pending is
+ * on the path. NULL is fine.
  *
- * The losers of a race are cancelled by the task that started them, or not at all: what
- * is not cancelled goes on, even after the request has ended well. What a timeout gives
- * up, and all that is ongoing when a request fails, is told in the same way.
+ * Only the task that started a race cancels its losers; a loser that is not cancelled
+ * continues, even after the request has succeeded. Work that a timeout gives up, and
+ * all work that is ongoing when a request fails, is told to stop in the same way.
  */
 CPT_API void cpt_cancel(struct cpt_pending *pending);
 

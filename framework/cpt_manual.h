@@ -94,7 +94,7 @@ CPT_API void cpt_manual_call_end(struct cpt_manual *manual,
                                  struct cpt_manual_call *call,
                                  const struct cpt_manual_reply *reply);
 
-/* From now on the thread only waits; it goes on. */
+/* The thread begins to wait for calls; it continues. */
 CPT_API void cpt_manual_wait_begin(struct cpt_manual *manual);
 CPT_API void cpt_manual_wait_end(struct cpt_manual *manual);
 

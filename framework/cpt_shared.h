@@ -15,14 +15,14 @@
  *      request 2      |===========|              |.. run ======|
  *      request 3           |======|                |== run ====|
  *
- * A request waits for shared work as for anything else, and all of its wait, from the
- * time when it joined, is on its path: latency cannot be divided. Below the work's name
- * there is ‹batch wait› until the run began; then the rest as the run's own path has
- * it, with the label coalesced: how many requests shared the run.
+ * A request waits for shared work as for anything else. All of its wait, from the time
+ * when it joined, is on its path, as latency cannot be divided. Below the work's name
+ * is ‹batch wait› until the run began, then the rest of the run's own path, with the
+ * label coalesced: how many requests shared the run.
  *
- * The run is a request of its own: its memory is counted for no request, and it does
- * not depend on those that wait. A request that is cancelled or gives up leaves; even
- * if all leave, the run goes on. If it fails, it fails for all that wait, and the next
+ * The run is a request of its own: its memory counts for none of those that wait, and
+ * it does not depend on them. A request that is cancelled or gives up leaves; even if
+ * all leave, the run continues. If it fails, it fails for all that wait, and the next
  * request begins a new run: no result is kept. A cache is the application's.
  *
  * Runs note their times even if no request that waits is traced, since a traced one may
@@ -85,8 +85,8 @@ struct cpt_shared_options {
 CPT_API struct cpt_shared *cpt_shared_new(const struct cpt_shared_options *options,
                                           struct cpt_error *error);
 
-/* Waits until no run goes on, and frees. All requests that have joined must be freed
- * before. Not from a thread that the runs need. NULL is fine. */
+/* Waits until all runs have ended, and frees. All requests that have joined must be
+ * freed before. Not from a thread that the runs need. NULL is fine. */
 CPT_API void cpt_shared_free(struct cpt_shared *shared);
 
 /*

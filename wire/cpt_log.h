@@ -245,9 +245,9 @@ CPT_API void cpt_log_reader_free(struct cpt_log_reader *reader);
  * Reads the next record. Unknown keys are skipped; the path is not decoded.
  *
  * CPT_OK; CPT_END at the end. CPT_CORRUPT, CPT_LIMIT, CPT_VERSION: there is no valid
- * record here; it was counted, the reason is in @error, and the next call goes on
- * behind it. CPT_TRUNCATED: the last block is incomplete, because a writer is at work
- * or was killed; the next call returns CPT_END. CPT_NO_MEMORY and errors of the read
+ * record here; it was counted, the reason is in @error, and the next call continues
+ * after it. CPT_TRUNCATED: the last block is incomplete, because a writer is at work or
+ * was killed; the next call returns CPT_END. CPT_NO_MEMORY and errors of the read
  * function: the next call tries again.
  */
 CPT_API cpt_status cpt_log_reader_next(struct cpt_log_reader *reader,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * await.c - a task that waits: from the step that asks to the step that goes on
+ * await.c - a task that waits: from the step that asks to the step that continues
  *
- * A step asks to wait and returns. Only then, under the lock, is it decided whether
- * there is still something to wait for. What a task waits for ends before or after that
+ * A step asks to wait and returns. Only then the runtime decides, under the lock,
+ * whether there is still something to wait for. A pending ends before or after that
  * decision, never in between:
  *
  *      step returns CPT_WAITING          a pending is completed
@@ -13,8 +13,8 @@
  *        no  -> next step at once              does the task wait for just this?
  *        yes -> it waits, unlock                 -> unlock, submit the task
  *
- * The timeout of a wait is a timer. It is set before the task waits, so that whatever
- * ends the wait finds it set. It is cancelled without the lock: an executor may have to
+ * The timeout of a wait is a timer. It is set before the task waits, so it is always
+ * set when the wait ends. It is cancelled without the lock: an executor may have to
  * wait for a timer that is just firing, which needs the lock.
  */
 #include "cpt/container.h"
@@ -38,8 +38,8 @@ struct cpti_timeout {
 
 /* --- The end of a wait --- */
 
-/* The time is over: gives up all that is outstanding, and adds what is to be told to
- * @told. The oldest, which was started first, stands on the path. Lock held. */
+/* The time is over: gives up all that is outstanding, and adds the work that must be
+ * told to @told. The oldest, which was started first, stands on the path. Lock held. */
 static void give_up(struct cpt_task *task, uint64_t now_ns,
                     struct cpti_cancellables *told)
 {

@@ -3,7 +3,7 @@
 /*
  * component.c - runs of other plans within a request: components made while it runs
  *
- *      task A ---- cpt_spawn() ----.............. await -------- goes on
+ *      task A ---- cpt_spawn() ----.............. await ------ continues
  *                       |                           ^
  *                       '--> a request of its own --'   done: the pending ends
  *                              with tasks, path, and components in turn
@@ -12,8 +12,8 @@
  * of its parent, and with what the parent inherited for its own callees. What differs:
  *
  * What frees it. Its output and its records are read as long as the parent lives. So
- * once nothing of it runs any more it is not freed but *retired*: a cleanup of the
- * parent frees it. Until it is retired it holds a reference to the parent.
+ * when its last work has ended it is not freed but *retired*: a cleanup of the parent
+ * frees it. Until it is retired it holds a reference to the parent.
  *
  * Its memory counts with the parent's, by the quota (budget.h) of the outermost
  * request.

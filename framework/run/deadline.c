@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * deadline.c - how long a request may take, and what held it up if it took longer
+ * deadline.c - how long a request may take, and what delayed it if it took longer
  *
  * The deadline of a request is one timer. It bounds what is called meanwhile: the
  * timeout of a call is no longer than what is left, and the callee is told, so that no
  * service works for an answer that comes too late. If the timer fires first, the
  * request ends, although its tasks have not.
  *
- * What held it up is then found from the output: down over inputs that have not arrived
- * and waits for other tasks, to a task that runs, or that waits for something
- * elsewhere:
+ * The task that delayed it is then found from the output: we follow inputs that have
+ * not arrived, and waits for other tasks, to a task that runs or that waits for
+ * something elsewhere:
  *
  *      output <- render, not begun <- rank, waits for <- index, waits for "B: Lookup"
  *
@@ -126,7 +126,7 @@ uint64_t cpt_task_remaining_ns(struct cpt_task *task)
     return cpti_request_remaining_ns(task->request);
 }
 
-/* --- What held it up. Lock held. --- */
+/* --- What delayed it. Lock held. --- */
 
 /* The oldest pending of the wait of @task; NULL if it does not wait. */
 static struct cpt_pending *awaited(const struct cpt_task *task)
@@ -156,8 +156,8 @@ static uint32_t missing_giver(const struct cpt_request *request, uint32_t number
     return CPTI_NO_TASK;
 }
 
-/* The number of the task that holds the output up; if it waits, the task is in *@task
- * and what it waits for in *@pending. */
+/* The number of the task that delays the output; if it waits, the task is in *@task and
+ * what it waits for in *@pending. */
 static uint32_t find_holder(struct cpt_request *request, struct cpt_task **task,
                             struct cpt_pending **pending)
 {
@@ -178,8 +178,8 @@ static uint32_t find_holder(struct cpt_request *request, struct cpt_task **task,
     }
 }
 
-/* Puts task @number, which held the request up, in the place of the one that
- * answers. */
+/* Puts task @number, which delayed the request, in the place of the one that answers.
+ */
 static void note_holder(struct cpt_request *request, uint32_t number,
                         struct cpt_task *task, const struct cpt_pending *pending,
                         cpt_status status)

@@ -15,7 +15,7 @@ cpt_status cpti_deadline_begin(struct cpt_request *request, uint64_t timeout_ns,
 /* The request has ended well: cancels the timer. Lock not held. */
 void cpti_deadline_end(struct cpt_request *request);
 
-/* The request ends although its tasks go on: notes on the trace what held it up; the
+/* The request ends although its tasks continue: notes in the trace what delayed it; the
  * sentence that says so. Lock held. */
 const char *cpti_deadline_blame(struct cpt_request *request, cpt_status status);
 

@@ -11,21 +11,22 @@
  *                        runs its queue (inline, a queue, virtual time)
  *      neither           refused: an event loop that slept would sleep for ever
  *
- * On top means: the step is *buried*. It goes on only when what runs on top of it has
- * returned, even if what it waits for arrived long before. So the depth is limited, and
- * a step may wait for one that is buried below it:
+ * A step that other work runs on top of is *buried*. It continues only when that work
+ * has returned, even if its wait ended long before. So the depth is limited, and a step
+ * may wait for one that is buried below it:
  *
- *      C waits for B         nothing can go on: C is refused, ends, and B goes on
+ *      C waits for B         nothing can continue: C is refused and ends, and B continues
  *      B waits for a timer   (which has fired)
  *      A waits for B
  *
- * That nothing can go on is seen from the references to the request. All that can still
- * change it holds one (request.h), and so do the steps that wait here. If there are no
- * other references, and each of these steps waits or is buried, nothing will change.
+ * The references to the request show that nothing can continue. Everything that can
+ * still change the request holds one (request.h), and so do the steps that wait here.
+ * If there are no other references, and each of these steps waits or is buried, nothing
+ * will change.
  *
- * Not seen: a buried step that would complete what another thread could complete as
- * well, or what another request waits for. What steps of one thread complete or share
- * should be awaited, not waited for.
+ * Not detected: a buried step that would complete what another thread could complete as
+ * well, or what another request waits for. Use cpt_await(), not cpt_wait(), for what
+ * steps of one thread complete or share.
  */
 #include "framework/run/wait.h"
 

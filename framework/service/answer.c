@@ -93,8 +93,8 @@ static bool is_starved(const struct cpt_request *request)
            cpti_account_is_refused(&serving->account);
 }
 
-/* What the plan gave, or that it failed. The sentence of the error is not sent: it may
- * say more than a stranger should know. */
+/* Fills in the output of the plan, or that it failed. The sentence of the error is not
+ * sent: it may reveal internals. */
 static void fill_outbound(const struct cpt_request *request,
                           struct cpt_outbound *outbound)
 {
@@ -297,9 +297,9 @@ static cpt_status make_background(struct cpti_serving *serving, uint32_t last,
 }
 
 /*
- * Nothing of the request runs any more, and its record, if there was one, is written.
- * What it did after its answer gets a record of its own: it delayed no caller, so it is
- * in no path, but it cost something.
+ * The work of the request has ended, and its record, if it has one, is written. Its
+ * work after the answer gets a record of its own: that work delayed no caller, so it is
+ * in no path, but it was not free.
  */
 void cpti_answer_retire(struct cpt_request *request)
 {
