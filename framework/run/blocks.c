@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * blocks.c - a plan made ready to run: what its requests look like in memory
+ * blocks.c - a plan made ready to run, and the memory of its requests: made, destroyed
  *
  * A request with all that its plan says it will need is one block:
  *
@@ -9,11 +9,15 @@
  *                                             | records | entry      if it is traced
  *
  * The arena is for the rest; an ordinary request never touches it. Blocks of requests
- * that are gone are kept, a few for each plan, and used again without a lock.
+ * that are gone are kept, a few for each plan, and used again without a lock. What makes
+ * and destroys a request stands here too, so that the compiler sees it as a whole.
  */
-#include "framework/run/blocks.h"
+#include "framework/run/request.h"
 
 #include "framework/run/component.h"
+#include "framework/run/handle.h"
+#include "framework/run/recording.h"
+#include "framework/run/wait.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -219,8 +223,8 @@ static void set_up(struct cpt_request *request, const struct layout *layout)
     }
 }
 
-cpt_status cpti_block_take(const struct cpt_request_options *options,
-                           struct cpt_request **made, struct cpt_error *error)
+static cpt_status take_block(const struct cpt_request_options *options,
+                             struct cpt_request **made, struct cpt_error *error)
 {
     const struct cpt_plan *plan = options->plan;
     const bool is_traced = options->is_traced != 0;
@@ -260,12 +264,60 @@ cpt_status cpti_block_take(const struct cpt_request_options *options,
     return CPT_OK;
 }
 
-char *cpti_block_entry(struct cpt_request *request)
+/* --- Requests, made and destroyed --- */
+
+/* The entry frame, cut to what a name may have, and when the request came. */
+static void begin_trace(struct cpt_request *request, char *name,
+                        const struct cpt_request_options *options)
 {
-    return (char *)request + request->plan->blocks->layouts[1].entry;
+    char cut[CPT_NAME_BYTES_MAX + 1];
+    const struct cpt_bytes entry = cpt_name_bound(
+        options->entry != NULL ? cpt_bytes_of(options->entry) : options->plan->service,
+        cut);
+
+    memcpy(name, entry.data, entry.bytes);
+    request->trace.entry = (struct cpt_bytes){name, entry.bytes};
+    request->trace.attribution = options->attribution;
+    request->inherited.ask = cpt_ask_downstream(NULL, 0);
+    request->executor_name = cpt_bytes_of(request->executor->name);
+    request->trace.arrival_ns = cpti_record_now(request);
+    if (options->arrival_ns != 0 && options->arrival_ns < request->trace.arrival_ns) {
+        request->trace.dispatch_ns = request->trace.arrival_ns;
+        request->trace.arrival_ns = options->arrival_ns;
+    }
 }
 
-void cpti_block_give_back(struct cpt_request *request)
+cpt_status cpti_request_new(const struct cpt_request_options *options,
+                            struct cpt_request **made, struct cpt_error *error)
+{
+    struct cpt_request *request = NULL;
+    const cpt_status status = take_block(options, &request, error);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    assert(request != NULL);
+    request->executor =
+        options->executor != NULL ? options->executor : cpt_executor_inline();
+    request->clock = options->clock != NULL ? options->clock : cpt_clock_monotonic();
+    request->done = options->done;
+    request->gone = options->gone;
+    request->context = options->context;
+    atomic_init(&request->reference_count, CPTI_OWN_REFERENCE + 1); /* the launch's */
+    if (request->is_traced) {
+        begin_trace(request, (char *)request + request->plan->blocks->layouts[1].entry,
+                    options);
+        if (options->measures_cpu) {
+            request->off_cpu_ns = cpt_arena_take(
+                &request->arena, options->plan->task_count * sizeof(uint64_t));
+        }
+    }
+    *made = request;
+    return CPT_OK;
+}
+
+/* Keeps the block of a request that is gone for a later one, or frees it. */
+static void give_block_back(struct cpt_request *request)
 {
     if (request->arena.used_bytes > SPARE_BYTES_MAX) { /* not kept for a later one */
         cpt_arena_reset(&request->arena, request->arena.limit_bytes);
@@ -274,5 +326,27 @@ void cpti_block_give_back(struct cpt_request *request)
         request->block_bytes > SPARE_BYTES_MAX ||
         !put_spare(request->plan->blocks->spares[request->is_traced], request)) {
         free_block(request);
+    }
+}
+
+void cpti_request_destroy(struct cpt_request *request)
+{
+    void (*gone)(void *) = request->gone;
+    void *context = request->context;
+
+    cpti_handle_detach(request);
+    if (request->made_waits != NULL) {
+        cpti_wait_deinit(request);
+    }
+    request->arena.alloc = request->alloc; /* not a quota or an account any more */
+    if (request->nest.parent == NULL) {
+        cpt_alloc_free(request->alloc, request->nest.quota);
+    }
+    if (request->account != NULL) {
+        cpti_account_close(request->account);
+    }
+    give_block_back(request); /* before gone(), which may free the plan */
+    if (gone != NULL) {
+        gone(context);
     }
 }

@@ -16,67 +16,16 @@
 #include "cpt/cpt_path.h"
 #include "framework/pool/executor.h"
 #include "framework/pool/pool.h"
-#include "framework/run/blocks.h"
 #include "framework/run/deadline.h"
 #include "framework/run/handle.h"
 #include "framework/run/recording.h"
 #include "framework/run/task.h"
-#include "framework/run/wait.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-/* --- Made --- */
-
-/* The entry frame, cut to what a name may have, and when the request came. */
-static void begin_trace(struct cpt_request *request, char *name,
-                        const struct cpt_request_options *options)
-{
-    char cut[CPT_NAME_BYTES_MAX + 1];
-    const struct cpt_bytes entry = cpt_name_bound(
-        options->entry != NULL ? cpt_bytes_of(options->entry) : options->plan->service,
-        cut);
-
-    memcpy(name, entry.data, entry.bytes);
-    request->trace.entry = (struct cpt_bytes){name, entry.bytes};
-    request->trace.attribution = options->attribution;
-    request->inherited.ask = cpt_ask_downstream(NULL, 0);
-    request->executor_name = cpt_bytes_of(request->executor->name);
-    request->trace.arrival_ns = cpti_record_now(request);
-    if (options->arrival_ns != 0 && options->arrival_ns < request->trace.arrival_ns) {
-        request->trace.dispatch_ns = request->trace.arrival_ns;
-        request->trace.arrival_ns = options->arrival_ns;
-    }
-}
-
-cpt_status cpti_request_new(const struct cpt_request_options *options,
-                            struct cpt_request **made, struct cpt_error *error)
-{
-    struct cpt_request *request = NULL;
-    const cpt_status status = cpti_block_take(options, &request, error);
-
-    if (status != CPT_OK) {
-        return status;
-    }
-    assert(request != NULL);
-    request->executor =
-        options->executor != NULL ? options->executor : cpt_executor_inline();
-    request->clock = options->clock != NULL ? options->clock : cpt_clock_monotonic();
-    request->done = options->done;
-    request->gone = options->gone;
-    request->context = options->context;
-    atomic_init(&request->reference_count, CPTI_OWN_REFERENCE + 1); /* the launch's */
-    if (request->is_traced) {
-        begin_trace(request, cpti_block_entry(request), options);
-        if (options->measures_cpu) {
-            request->off_cpu_ns = cpt_arena_take(
-                &request->arena, options->plan->task_count * sizeof(uint64_t));
-        }
-    }
-    *made = request;
-    return CPT_OK;
-}
+/* --- Memory --- */
 
 void *cpti_request_take(struct cpt_request *request, size_t bytes)
 {
@@ -189,29 +138,6 @@ void cpti_cleanup_add(struct cpt_request *request, struct cpti_cleanup *cleanup)
     cpti_lock_release(&request->lock);
 }
 
-/* All of it but what its cleanups free. */
-static void destroy(struct cpt_request *request)
-{
-    void (*gone)(void *) = request->gone;
-    void *context = request->context;
-
-    cpti_handle_detach(request);
-    if (request->made_waits != NULL) {
-        cpti_wait_deinit(request);
-    }
-    request->arena.alloc = request->alloc; /* not a quota or an account any more */
-    if (request->nest.parent == NULL) {
-        cpt_alloc_free(request->alloc, request->nest.quota);
-    }
-    if (request->account != NULL) {
-        cpti_account_close(request->account);
-    }
-    cpti_block_give_back(request); /* before gone(), which may free the plan */
-    if (gone != NULL) {
-        gone(context);
-    }
-}
-
 /* The requests that this thread is about to free, and whether it is freeing. A list
  * instead of a recursion: shared work makes chains of any length. */
 static _Thread_local struct cpt_request *freed_requests;
@@ -235,7 +161,7 @@ void cpti_request_free(struct cpt_request *request)
         request = freed_requests;
         freed_requests = request->nest.next_freed;
         if (request->cleanups == NULL) {
-            destroy(request);
+            cpti_request_destroy(request);
             continue;
         }
         push_freed(request);

@@ -252,12 +252,17 @@ struct cpt_request {
 /* The request's own reference, so that it can be told from all others. */
 #define CPTI_OWN_REFERENCE (UINT32_C(1) << 31)
 
-/* --- request.c --- */
+/* --- blocks.c --- */
 
 /* A request that does not run yet; its arena may be used. CPT_OK; CPT_NO_MEMORY or
  * CPT_LIMIT: none was made, and `gone` is not called. */
 cpt_status cpti_request_new(const struct cpt_request_options *options,
                             struct cpt_request **made, struct cpt_error *error);
+
+/* Destroys it, after its cleanups; only for cpti_request_free(). */
+void cpti_request_destroy(struct cpt_request *request);
+
+/* --- request.c --- */
 
 /* Runs it; if @is_here, on this thread as far as possible. @input is not copied. */
 void cpti_request_launch(struct cpt_request *request, void *input, bool is_here);
