@@ -155,7 +155,8 @@ static void read_terms(struct terms *terms, const struct cpt_tree *tree,
     }
 }
 
-/* The next byte of @term from *@at on, without blanks outside of quotes; 0 at the end. */
+/* The next byte of @term from *@at on, without blanks outside of quotes; 0 at the
+ * end. */
 static char next_byte(struct cpt_bytes term, size_t *at, char *quote)
 {
     char byte;

@@ -122,8 +122,8 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     return show_record(command, record, path, cpt_log_reader_bytes(walk->reader));
 }
 
-/* Prints or checks one file. If it is followed, *@successor is the path of the file that
- * continues it, which the caller frees, or NULL. */
+/* Prints or checks one file. If it is followed, *@successor is the path of the file
+ * that continues it, which the caller frees, or NULL. */
 static int run_file(struct log_command *command, const struct cpti_arguments *arguments,
                     const char *file, char **successor)
 {
@@ -236,8 +236,9 @@ static int run_files(struct log_command *command,
     return status;
 }
 
-/* Writes the records of all files, in the order of time, to a log of their own. Damage is
- * left out; no log is written if nothing was readable, or damage stops the command. */
+/* Writes the records of all files, in the order of time, to a log of their own. Damage
+ * is left out; no log is written if nothing was readable, or damage stops the
+ * command. */
 static int run_into(struct log_command *command, const struct cpti_arguments *arguments,
                     const char *path)
 {

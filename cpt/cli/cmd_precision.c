@@ -3,9 +3,9 @@
 /*
  * cmd_precision.c - cpt precision: what chance alone does to averages and comparisons
  *
- * Prints, by the number of requests, the interval of the mean latency, and the number of
- * rows that wrongly differ between two samples of the same requests; and the rows that
- * do so most often.
+ * Prints, by the number of requests, the interval of the mean latency, and the number
+ * of rows that wrongly differ between two samples of the same requests; and the rows
+ * that do so most often.
  */
 #include "cpt/cli/base/amounts.h"
 #include "cpt/cli/gather/log_walk.h"

@@ -9,8 +9,9 @@
  *                                             | records | entry      if it is traced
  *
  * The arena is for the rest; an ordinary request never touches it. Blocks of requests
- * that are gone are kept, a few for each plan, and used again without a lock. What makes
- * and destroys a request stands here too, so that the compiler sees it as a whole.
+ * that are gone are kept, a few for each plan, and used again without a lock. What
+ * makes and destroys a request stands here too, so that the compiler sees it as a
+ * whole.
  */
 #include "framework/run/request.h"
 

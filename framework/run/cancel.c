@@ -115,8 +115,8 @@ static struct cpt_pending *end_stranded(struct cpt_task *task,
     return dropped;
 }
 
-/* Ends @pending, and what is ongoing for it or for tasks that were started for it, which
- * is added to @told. The task that waited for @pending, or NULL. Lock held. */
+/* Ends @pending, and what is ongoing for it or for tasks that were started for it,
+ * which is added to @told. The task that waited for @pending, or NULL. Lock held. */
 static struct cpt_task *cancel_all_below(struct cpt_pending *pending, uint64_t now_ns,
                                          struct cpti_cancellables *told)
 {

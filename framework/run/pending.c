@@ -5,7 +5,8 @@
  *
  *      cpti_pending_begin() --> outstanding --> cpti_pending_end()   its task goes on,
  *                                   |               if it waits for just this
- *                                   '---------> cpti_pending_drop()  given up, cancelled
+ *                                   '---------> cpti_pending_drop()  given up or
+ *                                                                    cancelled
  *
  * A pending ends once, under the lock of its request. Completing it after it was given
  * up only gives back the reference.

@@ -15,7 +15,7 @@
  * has returned, even if its wait ended long before. So the depth is limited, and a step
  * may wait for one that is buried below it:
  *
- *      C waits for B         nothing can continue: C is refused and ends, and B continues
+ *      C waits for B         nothing can continue: C is refused, ends; B continues
  *      B waits for a timer   (which has fired)
  *      A waits for B
  *

@@ -9,9 +9,9 @@
  * file we hold a lock on it (flock), which the system releases however the process
  * ends. Files that are locked are not removed.
  *
- * If only a part of a block could be written, it is cut off again: a full disk costs the
- * block and does not look like damage. If even that fails, the file is left
- * and another one is begun: readers skip half a block.
+ * If only a part of a block could be written, it is cut off again: a full disk costs
+ * the block and does not look like damage. If even that fails, the file is left and
+ * another one is begun: readers skip half a block.
  *
  * The names of one log sort by the time when the files were begun; so the oldest are
  * found.

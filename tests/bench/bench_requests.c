@@ -8,10 +8,11 @@
  * 20 functions one after the other.
  *
  *   throughput   2,000 requests at the beginning: the time until the last has ended,
- *                and the processor time, which other programs on the machine affect less
+ *                and the processor time, which other programs on the machine affect
+ *                less
  *   latency      requests arrive as from many users: at times drawn before, whether or
- *                not earlier ones have ended (an open load), at a rate that keeps the one
- *                thread busy half of the time. A latency counts from the due time.
+ *                not earlier ones have ended (an open load), at a rate that keeps the
+ *                one thread busy half of the time. A latency counts from the due time.
  *
  * The load comes from its own thread, which sleeps until the next request is due, in
  * both programs.

@@ -3,7 +3,8 @@
 /*
  * deque_locked.h - the deque of deque.h, with a lock
  *
- * bench_pool compares the two, also in a pool (pool_locked.c); both pass the same tests.
+ * bench_pool compares the two, also in a pool (pool_locked.c); both pass the same
+ * tests.
  */
 #ifndef CPT_DEQUE_LOCKED_H
 #define CPT_DEQUE_LOCKED_H

@@ -7,7 +7,8 @@
  *
  * - model_critical_path() goes backwards from the response, and finds for each
  *   nanosecond what delayed the request in it. It has no segments, no clamping, no
- *   cursors; it searches all records each time. Its result is the path that is expected.
+ *   cursors; it searches all records each time. Its result is the path that is
+ *   expected.
  *
  * - model_is_chain() goes forwards along a given path, and checks that it is one chain
  *   of activities, each of which led to the next one with no waiting in between: a path

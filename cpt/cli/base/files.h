@@ -93,8 +93,8 @@ int cpti_output_commit(struct cpti_output *output);
 /* Removes the temporary file. Ends the output. */
 void cpti_output_abort(struct cpti_output *output);
 
-/* Ends the output after a writer that returned @status and @error: commits it, or aborts
- * it and prints the error. enum cpti_exit. */
+/* Ends the output after a writer that returned @status and @error: commits it, or
+ * aborts it and prints the error. enum cpti_exit. */
 int cpti_output_finish(struct cpti_output *output, cpt_status status,
                        const struct cpt_error *error);
 

@@ -151,7 +151,8 @@ static void init_share(struct share *share, const struct pass *whole)
     }
 }
 
-/* Adds the population of a thread to @whole if @counts; frees it. Whether all counts. */
+/* Adds the population of a thread to @whole if @counts; frees it. Whether all
+ * counts. */
 static bool join_share(struct pass *whole, struct share *share, bool counts)
 {
     for (size_t i = 0; i < whole->count; i++) {

@@ -177,7 +177,8 @@ static cpt_status meet_each_row(void *context, const struct cpti_store_row *row)
     return status;
 }
 
-/* Notes which keys of the selection the database has: a message names an unknown one. */
+/* Notes which keys of the selection the database has: a message names an unknown
+ * one. */
 static cpt_status look_for_keys(struct database *database, bool has_found)
 {
     struct cpti_selection *selection = database->selection;

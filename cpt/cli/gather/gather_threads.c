@@ -156,7 +156,8 @@ static void join_outcomes(const struct crew *crew, struct cpti_gather_outcome *o
     }
 }
 
-/* Adds @pieces by several threads. *@is_broken if a piece is; then nothing was added. */
+/* Adds @pieces by several threads. *@is_broken if a piece is; then nothing was
+ * added. */
 static int gather_by_threads(struct cpti_gather_run *whole, const char *const *paths,
                              const struct cpti_pieces *pieces, size_t thread_count,
                              struct cpti_gather_outcome *outcomes, bool *is_broken)

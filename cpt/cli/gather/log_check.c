@@ -3,9 +3,9 @@
 /*
  * log_check.c - whether the index of a log agrees with its records; see log_check.h
  *
- * For each block an index of that block alone is made from its records. The file's index
- * must include it: a range that is too wide, or a set that is too large, costs the
- * reading of a block; one that is too small would hide records.
+ * For each block an index of that block alone is made from its records. The file's
+ * index must include it: a range that is too wide, or a set that is too large, costs
+ * the reading of a block; one that is too small would hide records.
  */
 #include "cpt/cli/gather/log_check.h"
 
@@ -81,8 +81,8 @@ static const char *what_hides(const struct checking *checking,
     return has_keys(checking, said, own) ? NULL : "which keys there are";
 }
 
-/* Reads the block of @said. False if it is missing or too long, as then no reader trusts
- * its entry; and without memory, with *@exit_status set. */
+/* Reads the block of @said. False if it is missing or too long, as then no reader
+ * trusts its entry; and without memory, with *@exit_status set. */
 static bool read_block(struct checking *checking,
                        const struct cpt_log_index_block *said, int *exit_status)
 {

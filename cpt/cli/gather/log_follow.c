@@ -143,8 +143,8 @@ static char *join(const char *directory, size_t directory_bytes, const char *fil
     return path;
 }
 
-/* Looks beside @path for the file with the next number; *@next is NULL if there is none.
- * enum cpti_exit. */
+/* Looks beside @path for the file with the next number; *@next is NULL if there is
+ * none. enum cpti_exit. */
 static int find_next(const char *path, char **next)
 {
     const char *slash = strrchr(path, '/');

@@ -13,9 +13,9 @@
 #include "cpt/cli/gather/log_walk.h"
 
 /*
- * Walks over all logs at @paths at once. Each has a copy of the walk @like, whose `record`
- * is called for each record. A log that cannot be opened, or fails, is given up, and the
- * others go on. enum cpti_exit: that of the last log that failed.
+ * Walks over all logs at @paths at once. Each has a copy of the walk @like, whose
+ * `record` is called for each record. A log that cannot be opened, or fails, is given
+ * up, and the others go on. enum cpti_exit: that of the last log that failed.
  */
 int cpti_log_merge(const struct cpti_log_walk *like, const char *const *paths,
                    size_t path_count);

@@ -73,16 +73,16 @@ uint64_t cpti_log_record_number(const struct cpti_log_walk *walk);
  * CPTI_EXIT_DONE, or CPTI_EXIT_FAILED if the walk stops at errors. */
 int cpti_log_skip(struct cpti_log_walk *walk, const char *sentence);
 
-/* Within `record`: decodes its path; *@path is valid until the next call. If the path is
- * invalid, *@path is NULL, and the record is skipped, as by cpti_log_skip(). */
+/* Within `record`: decodes its path; *@path is valid until the next call. If the path
+ * is invalid, *@path is NULL, and the record is skipped, as by cpti_log_skip(). */
 int cpti_log_path(struct cpti_log_walk *walk, const struct cpt_record *record,
                   const struct cpt_path **path);
 
 /*
  * Cuts @input into at most @count_max parts, see cpt_log_parts.h, and writes them to
- * @parts; how many. One if it is not a regular file. Each part is walked with an input of
- * its own. Messages about damage are right only in a walk over the whole log: walk over
- * the parts quietly, and if one has damage, over the whole.
+ * @parts; how many. One if it is not a regular file. Each part is walked with an input
+ * of its own. Messages about damage are right only in a walk over the whole log: walk
+ * over the parts quietly, and if one has damage, over the whole.
  */
 size_t cpti_log_cut(struct cpti_input *input, struct cpt_log_part *parts,
                     size_t count_max);

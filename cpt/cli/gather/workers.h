@@ -23,8 +23,8 @@ enum { CPTI_WORKERS_MAX = 256 };
 struct cpti_workers {
     size_t job_count;
     size_t worker_count; /* at most CPTI_WORKERS_MAX */
-    /* Does job @job on worker @worker. After a result other than 0 the messages of later
-     * jobs are dropped. */
+    /* Does job @job on worker @worker. After a result other than 0 the messages of
+     * later jobs are dropped. */
     int (*run)(void *context, size_t worker, size_t job);
     void *context;
     const char *noun; /* "files", for the line of progress */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * test_sizing.c - planned numbers of requests against the formula, and against simulation
+ * test_sizing.c - planned numbers of requests against the formula, and against
+ * simulation
  */
 #include "tests/support/suites.h"
 #include "tests/unit/aggregate/paths.h"
@@ -112,9 +113,9 @@ static void test_a_sizing_gives_its_half_width(void)
 enum { SAMPLES = 1000 };
 
 /*
- * Means of as many requests as planned lie within h of the truth in 95 % of the samples;
- * and a difference of h is significant at 5 % in 80 % of the pairs. Both bounds allow
- * for three standard errors of 1,000 trials, 2 and 4 %.
+ * Means of as many requests as planned lie within h of the truth in 95 % of the
+ * samples; and a difference of h is significant at 5 % in 80 % of the pairs. Both
+ * bounds allow for three standard errors of 1,000 trials, 2 and 4 %.
  */
 static void test_as_many_requests_are_enough(void)
 {

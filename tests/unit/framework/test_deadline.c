@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_deadline.c - a request that exceeds its deadline: its path, and the task named as
- * the cause */
+/* test_deadline.c - a request that exceeds its deadline: its path, and the task named
+ * as the cause */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
 #include "tests/unit/framework/held_request.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_pending.c - waits for pendings: the first of several, deadlines, work elsewhere */
+/* test_pending.c - waits for pendings: the first of several, deadlines, work
+ * elsewhere */
 #include "tests/support/suites.h"
 #include "tests/support/virtual_time.h"
 #include "tests/unit/framework/one_request.h"

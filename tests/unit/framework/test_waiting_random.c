@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* test_waiting_random.c - random graphs, some of whose waits block, give the same as those
- * that await */
+/* test_waiting_random.c - random graphs, some of whose waits block, give the same as
+ * those that await */
 #include "tests/support/random_graph.h"
 #include "tests/support/suites.h"
 #include "tests/support/virtual_time.h"
