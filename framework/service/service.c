@@ -25,14 +25,6 @@ enum {
 
 /* --- Made --- */
 
-char *cpti_service_copy_text(const struct cpt_service *service, const char *text)
-{
-    const size_t bytes = strlen(text) + 1;
-    char *copy = cpt_alloc_zeroed(service->options.alloc, bytes);
-
-    return copy != NULL ? memcpy(copy, text, bytes) : NULL;
-}
-
 static cpt_status copy_dropped(struct cpt_service *service, struct cpt_error *error)
 {
     const char *const *keys = service->options.dropped_attributes;
@@ -62,13 +54,6 @@ static cpt_status copy_dropped(struct cpt_service *service, struct cpt_error *er
     return service->dropped_attribute_count == count
                ? CPT_OK
                : cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a service");
-}
-
-bool cpti_service_has_timers(const struct cpt_service *service)
-{
-    const struct cpt_executor *executor = service->options.executor;
-
-    return executor != NULL && executor != cpt_executor_inline();
 }
 
 static cpt_status init_service(struct cpt_service *service, struct cpt_error *error)

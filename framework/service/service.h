@@ -16,6 +16,8 @@
 #include "framework/service/counters.h"
 #include "framework/service/sampling.h"
 
+#include <string.h>
+
 struct cpti_method;
 
 struct cpt_service {
@@ -56,10 +58,22 @@ static inline void cpti_service_hold(struct cpt_service *service)
 void cpti_service_release(struct cpt_service *service);
 
 /* Whether requests of @service may have timeouts. */
-bool cpti_service_has_timers(const struct cpt_service *service);
+static inline bool cpti_service_has_timers(const struct cpt_service *service)
+{
+    const struct cpt_executor *executor = service->options.executor;
+
+    return executor != NULL && executor != cpt_executor_inline();
+}
 
 /* @text in memory of the service, or NULL. */
-char *cpti_service_copy_text(const struct cpt_service *service, const char *text);
+static inline char *cpti_service_copy_text(const struct cpt_service *service,
+                                           const char *text)
+{
+    const size_t bytes = strlen(text) + 1;
+    char *copy = cpt_alloc_zeroed(service->options.alloc, bytes);
+
+    return copy != NULL ? memcpy(copy, text, bytes) : NULL;
+}
 
 /* Whether the options forbid to log the attribute @key. @service may be NULL. */
 bool cpti_service_drops_attribute(const struct cpt_service *service,
