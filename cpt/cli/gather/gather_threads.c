@@ -169,10 +169,13 @@ static int gather_by_threads(struct cpti_gather_run *whole, const char *const *p
                         .paths = paths,
                         .pieces = pieces,
                         .outcomes = calloc(pieces->count, sizeof *crew.outcomes)};
-    int status = crew.shares == NULL || crew.outcomes == NULL
-                     ? cpti_failed("out of memory")
-                     : run_crew(&crew, whole);
+    int status = CPTI_EXIT_FAILED;
 
+    if (crew.shares == NULL || crew.outcomes == NULL) {
+        (void)cpti_failed("out of memory");
+    } else {
+        status = run_crew(&crew, whole);
+    }
     *is_broken = status == CPTI_EXIT_DONE && is_any_broken(&crew);
     if (status == CPTI_EXIT_DONE) {
         join_outcomes(&crew, outcomes);
