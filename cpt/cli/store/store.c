@@ -50,8 +50,7 @@ static cpt_status parse_address(const char *given, struct address *address,
     }
     (void)snprintf(address->text, sizeof address->text, "%s", given);
     address->is_secret = begins_with(given, secret);
-    address->places =
-        address->text + (address->is_secret ? sizeof secret : sizeof plain) - 1;
+    address->places = address->text + strlen(address->is_secret ? secret : plain);
     address->database = strchr(address->places, '/');
     if (address->database == NULL || !is_name(address->database + 1)) {
         return cpt_error_set(error, CPT_INVALID, 0,
