@@ -10,6 +10,7 @@
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/gather/mix.h"
 #include "cpt/cli/base/amounts.h"
+#include "cpt/cli/base/folders.h"
 #include "cpt/cli/base/output.h"
 #include "aggregate/cpt_tree.h"
 
@@ -94,6 +95,10 @@ static int gather_selections(const struct cpti_arguments *arguments,
         if (exit_status != CPTI_EXIT_DONE) {
             return exit_status;
         }
+    }
+    for (size_t i = 0; i < 2; i++) {
+        gathers[i].sources = arguments->sources;
+        gathers[i].source_count = arguments->source_count;
     }
     return cpti_gather(gathers, 2, arguments->operands, arguments->operand_count,
                        cpti_has(arguments, "stop-at-error"), is_usable);
@@ -247,21 +252,25 @@ static void warn_of_terms(const struct cpti_gather *gathers)
     }
 }
 
-/* Two operands. */
+/* Two operands; each may be a folder. */
 static int gather_files(const struct cpti_arguments *arguments,
                         struct cpti_gather *gathers, bool *is_usable)
 {
+    const char *const *paths = arguments->operands;
     int status = CPTI_EXIT_DONE;
 
-    if (arguments->operand_count != 2) {
-        return cpti_usage("'cpt diff' needs two files, or --base and --new for two "
-                          "selections of the same logs");
+    if (arguments->source_count != 2) {
+        return cpti_usage("'cpt diff' needs two files or folders, or --base and --new "
+                          "for two selections of the same logs");
     }
     *is_usable = true;
     for (size_t i = 0; i < 2 && *is_usable; i++) {
+        gathers[i].sources = &arguments->sources[i];
+        gathers[i].source_count = 1;
         status = cpti_exit_last(
-            status, cpti_gather(&gathers[i], 1, &arguments->operands[i], 1,
+            status, cpti_gather(&gathers[i], 1, paths, arguments->sources[i].count,
                                 cpti_has(arguments, "stop-at-error"), is_usable));
+        paths += arguments->sources[i].count;
     }
     return status;
 }
@@ -379,6 +388,8 @@ static const struct cpti_example examples[] = {
     {"cpt diff paths.cptlog --where region=eu --base build=41 --new build=42",
      "what a release changed in one region"},
     {"cpt diff monday.cpttree tuesday.cptlog", "what a day changed"},
+    {"cpt diff logs/build-41 logs/build-42",
+     "what a release changed, from two folders of logs"},
     {"cpt diff --by edge paths.cptlog --base build=41 --new build=42",
      "which calls a release made slower for their callers"},
     {"cpt diff old.cptlog new.cptlog --fail-if 'total > +3%' >diff.txt || exit 1",
@@ -407,8 +418,9 @@ const struct cpti_command cpti_command_diff = {
         "            longer or shorter when they did (size), or both; lost: its\n"
         "            branch is on fewer paths, as another one now takes longer\n"
         "\n"
-        "The two sets are two files, each a path log or a tree, or two selections of "
-        "the same logs. If they differ in more than one term of the selection, a "
+        "The two sets are two files, each a path log, a folder of logs or a tree, or "
+        "two selections of the same logs. If they differ in more than one term of the "
+        "selection, a "
         "warning says that a difference may be due to any of them.\n"
         "\n"
         "With --by the rows are services, names of components, or edges, in all stacks "
@@ -450,4 +462,5 @@ const struct cpti_command cpti_command_diff = {
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,
     .run = run,
+    .takes_folders = true,
 };

@@ -43,7 +43,7 @@ static const struct cpti_option options[] = {
 };
 
 static const struct cpti_example examples[] = {
-    {"cpt load clickhouse://127.0.0.1:8123/cpt *.cptlog", "all logs of a day"},
+    {"cpt load clickhouse://127.0.0.1:8123/cpt logs/", "all logs of a folder"},
     {"cpt load clickhouse://a:8123,b:8123/cpt *.cptlog && cpt report "
      "clickhouse://a:8123,b:8123/cpt --since 1h",
      "two shards, and a report of the last hour"},
@@ -67,10 +67,12 @@ const struct cpti_command cpti_command_load = {
         "\n"
         "A record of a log counts once, however often it is loaded. So you can load a "
         "log again after it has grown, and all logs again after a failure. A shard "
-        "that does not answer is tried again; its requests never go to another shard.",
+        "that does not answer is tried again; its requests never go to another shard."
+        "\n\n" CPTI_FOLDER_TEXT,
     .options = {options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 2,
     .operand_count_max = SIZE_MAX,
     .run = run,
+    .takes_folders = true,
 };

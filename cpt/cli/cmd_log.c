@@ -371,7 +371,7 @@ const struct cpti_command cpti_command_log = {
         "contains, so a search by time, entry service, latency or key reads only the "
         "blocks that may contain a match. An index of the input is used in the same "
         "way.\n"
-        "\n"
+        "\n" CPTI_FOLDER_TEXT "\n\n"
         "Damage in a log is reported, skipped and counted. An incomplete last block "
         "does not count as damage: the service is still writing the log, or was "
         "killed.",
@@ -380,4 +380,5 @@ const struct cpti_command cpti_command_log = {
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,
     .run = run,
+    .takes_folders = true,
 };

@@ -231,4 +231,5 @@ const struct cpti_command cpti_command_pprof = {
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,
     .run = run,
+    .takes_folders = true,
 };

@@ -490,4 +490,5 @@ const struct cpti_command cpti_command_precision = {
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,
     .run = run,
+    .takes_folders = true,
 };

@@ -239,6 +239,7 @@ static const struct cpti_option options[] = {
 
 static const struct cpti_example examples[] = {
     {"cpt report paths.cptlog", "where the requests of a log spent their time"},
+    {"cpt report logs/", "the same of all logs in a folder"},
     {"cpt report --where arm=treatment --since 15m paths.cptlog",
      "the same for one arm of an experiment, in the last quarter of an hour"},
     {"cpt report --json monday.cpttree | jq '.rows[] | select(.presence < 0.01)'",
@@ -286,4 +287,5 @@ const struct cpti_command cpti_command_report = {
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,
     .run = run,
+    .takes_folders = true,
 };

@@ -306,7 +306,7 @@ const struct cpti_command cpti_command_show = {
         "--entry, --record and --trace, or with --slowest the slowest of them, forced "
         "requests included. With --sample 1 it draws one of them at random; another "
         "--seed gives another one. '-' is standard input.\n"
-        "\n"
+        "\n" CPTI_FOLDER_TEXT "\n\n"
         "On a terminal each service has a colour, unless NO_COLOR is set. A terminal "
         "that is dumb or not set to UTF-8 implies --ascii.",
     .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
@@ -314,4 +314,5 @@ const struct cpti_command cpti_command_show = {
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,
     .run = run,
+    .takes_folders = true,
 };

@@ -8,6 +8,7 @@
  */
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/help.h"
+#include "cpt/cli/base/folders.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
 
@@ -77,7 +78,10 @@ static int run_command(const struct cpti_command *command, size_t count,
     if (exit_status == CPTI_EXIT_DONE && cpti_has(&arguments, "help")) {
         cpti_help(stdout, command);
     } else if (exit_status == CPTI_EXIT_DONE) {
-        exit_status = command->run(&arguments);
+        exit_status =
+            command->takes_folders ? cpti_folders_open(&arguments) : CPTI_EXIT_DONE;
+        exit_status =
+            exit_status == CPTI_EXIT_DONE ? command->run(&arguments) : exit_status;
     }
     cpti_arguments_deinit(&arguments);
     return exit_status;

@@ -15,6 +15,7 @@
 #ifndef CPTI_CLI_COMMAND_H
 #define CPTI_CLI_COMMAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Exit statuses of the tool. */
@@ -63,6 +64,7 @@ struct cpti_command {
     size_t operand_count_max;
     /* Runs the command and prints its errors. Returns an enum cpti_exit. */
     int (*run)(const struct cpti_arguments *arguments);
+    bool takes_folders; /* a folder among the operands stands for its logs; folders.h */
 };
 
 /* Option @index of @command, counted through all its tables and then --help, which

@@ -38,7 +38,7 @@ static bool is_log(const unsigned char *head, size_t bytes)
     return bytes >= LOG_MAGIC_BYTES && memcmp(head, header, LOG_MAGIC_BYTES) == 0;
 }
 
-static enum cpti_input_kind kind_of(const unsigned char *head, size_t bytes)
+enum cpti_input_kind cpti_input_kind_of(const unsigned char *head, size_t bytes)
 {
     if (bytes == 0) {
         return CPTI_INPUT_EMPTY;
@@ -81,7 +81,7 @@ int cpti_input_open(struct cpti_input *input, const char *path)
         cpti_input_close(input);
         return exit_status;
     }
-    input->kind = kind_of(input->head, input->head_bytes);
+    input->kind = cpti_input_kind_of(input->head, input->head_bytes);
     return CPTI_EXIT_DONE;
 }
 

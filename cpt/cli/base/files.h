@@ -42,6 +42,9 @@ struct cpti_input {
     int error_number;     /* errno of a read that failed, or 0 */
 };
 
+/* What a file is whose first bytes are the @bytes at @head, up to CPTI_HEAD_BYTES. */
+enum cpti_input_kind cpti_input_kind_of(const unsigned char *head, size_t bytes);
+
 /* Whether @operand is the address of a database, not a file. */
 bool cpti_is_store(const char *operand);
 

@@ -267,6 +267,11 @@ int cpti_arguments_init(struct cpti_arguments *arguments,
 
 void cpti_arguments_deinit(struct cpti_arguments *arguments)
 {
+    for (size_t i = 0; i < arguments->owned_count; i++) {
+        free(arguments->owned[i]);
+    }
+    free(arguments->owned);
+    free(arguments->sources);
     free(arguments->options);
     free(arguments->operands);
     *arguments = (struct cpti_arguments){0};

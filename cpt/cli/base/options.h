@@ -14,6 +14,8 @@
 
 #include <stdbool.h>
 
+struct cpti_source;
+
 /* An option that was given. */
 struct cpti_argument {
     const struct cpti_option *option;
@@ -25,8 +27,13 @@ struct cpti_arguments {
     const struct cpti_command *command;
     struct cpti_argument *options; /* in the order given */
     size_t option_count;
-    const char **operands; /* borrowed from argv */
+    const char **operands; /* borrowed from argv, or from `owned` */
     size_t operand_count;
+    /* The operands as given, after cpti_folders_open() (folders.h); otherwise none. */
+    struct cpti_source *sources;
+    size_t source_count;
+    char **owned;
+    size_t owned_count;
 };
 
 /*

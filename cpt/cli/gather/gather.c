@@ -5,6 +5,7 @@
 
 #include "cpt/cli/base/amounts.h"
 #include "cpt/cli/base/files.h"
+#include "cpt/cli/base/folders.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/gather/workers.h"
 #include "aggregate/cpt_tree.h"
@@ -40,18 +41,84 @@ static int check_services(struct cpti_gather_services *services)
         services->count, services->more_count != 0 ? " or more" : "", text);
 }
 
+/* Bytes of @path up to its last '/', that one included. */
+static size_t folder_bytes(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? (size_t)(slash - path) + 1 : 0;
+}
+
+/* How many paths from @first on are named together: those of a folder that was given,
+ * or of one folder. */
+static size_t together(const struct cpti_gather *gather, const char *const *paths,
+                       size_t first, size_t path_count, const char **folder)
+{
+    const size_t bytes = folder_bytes(paths[first]);
+    size_t at = 0;
+    size_t next = first + 1;
+
+    for (size_t i = 0; i < gather->source_count && at <= first; i++) {
+        if (gather->sources[i].is_folder && at == first) {
+            *folder = gather->sources[i].name;
+            return gather->sources[i].count;
+        }
+        at += gather->sources[i].count;
+    }
+    *folder = NULL;
+    while (next < path_count && folder_bytes(paths[next]) == bytes &&
+           strncmp(paths[next], paths[first], bytes) == 0 &&
+           !cpti_is_store(paths[next])) {
+        next++;
+    }
+    return next - first;
+}
+
+/* Notes the logs among the @count inputs: a few by name, or how many of a folder. */
+static void note_together(const struct cpti_gather *gather, const char *folder,
+                          const char *const *paths,
+                          const struct cpti_gather_outcome *outcomes, size_t count)
+{
+    enum { NAMED_MAX = 3 };
+    const struct cpt_bytes path = {paths[0], folder_bytes(paths[0])};
+    char text[CPTI_TEXT_BYTES + 32];
+    size_t log_count = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        log_count += outcomes[i].is_log;
+    }
+    if (log_count > NAMED_MAX || (folder != NULL && log_count > 1)) {
+        const char *name = folder != NULL    ? cpti_quoted(folder)
+                           : path.bytes != 0 ? cpti_quoted_bytes(path)
+                                             : "./";
+
+        (void)snprintf(text, sizeof text, "%zu files of %s%s", log_count, name,
+                       name[strlen(name) - 1] == '/' ? "" : "/");
+        (void)cpt_tree_note(gather->tree, "source", text);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct cpti_input input = {.path = paths[i]};
+
+        if (outcomes[i].is_log) {
+            (void)cpt_tree_note(gather->tree, "source", cpti_input_name(&input));
+        }
+    }
+}
+
 /* Notes the names of the logs; beyond the limit of notes the first ones stay. */
 static void note_sources(const struct cpti_gather_run *run, const char *const *paths,
                          const struct cpti_gather_outcome *outcomes, size_t path_count)
 {
-    for (size_t i = 0; i < path_count; i++) {
-        const struct cpti_input input = {.path = paths[i]};
+    for (size_t k = 0; k < run->gather_count; k++) {
+        const struct cpti_gather *gather = &run->gathers[k];
 
-        for (size_t k = 0; k < run->gather_count && outcomes[i].is_log; k++) {
-            if (!run->gathers[k].omits_sources) {
-                (void)cpt_tree_note(run->gathers[k].tree, "source",
-                                    cpti_input_name(&input));
-            }
+        for (size_t i = 0; i < path_count && !gather->omits_sources;) {
+            const char *folder;
+            const size_t count = together(gather, paths, i, path_count, &folder);
+
+            note_together(gather, folder, paths + i, outcomes + i, count);
+            i += count;
         }
     }
 }
@@ -249,6 +316,8 @@ int cpti_gather_arguments(struct cpti_gather *gather,
     }
     if (status == CPTI_EXIT_DONE) {
         gather->selection = &selection;
+        gather->sources = arguments->sources;
+        gather->source_count = arguments->source_count;
         status =
             gather_jobs(gather, 1, arguments->operands, arguments->operand_count,
                         cpti_has(arguments, "stop-at-error"), job_count, is_usable);

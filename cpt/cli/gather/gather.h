@@ -30,6 +30,7 @@
 
 struct cpt_path;
 struct cpt_tree;
+struct cpti_source;
 
 /* How several threads share the context of cpti_gather.request: each has a part. */
 struct cpti_gather_threads {
@@ -56,6 +57,10 @@ struct cpti_gather {
      * which is faster. */
     bool (*needs_path)(const void *context, const struct cpt_record *record);
     bool needs_order; /* @request needs the order of segments, which no database has */
+    /* What the paths were given as, for the notes of the tree: several paths may be the
+     * logs of a folder. NULL: each path stands for itself. */
+    const struct cpti_source *sources;
+    size_t source_count;
     bool met_tree; /* out: an operand was a tree, whose requests @request did not get */
 };
 

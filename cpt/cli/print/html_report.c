@@ -68,6 +68,8 @@ static int gather(struct report *report, const struct cpti_arguments *arguments,
         report->gathers[i].needs_order = true;
         report->gathers[i].needs_path = cpti_bands_need_path;
         report->gathers[i].context = &report->bands[i];
+        report->gathers[i].sources = arguments->sources;
+        report->gathers[i].source_count = arguments->source_count;
     }
     return cpti_gather(report->gathers, report->side_count, arguments->operands,
                        arguments->operand_count, cpti_has(arguments, "stop-at-error"),

@@ -18,6 +18,7 @@
 #define CPTI_CLI_SELECT_H
 
 #include "cpt/cli/select/expression.h"
+#include "cpt/cli/base/folders.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cpt_name.h"
 
@@ -45,7 +46,8 @@ extern const struct cpti_option cpti_sample_options[];
     "the time of frames and stacks; see cpt-select(7). Requests with forced tracing "  \
     "count only with --include-forced; records that inner services wrote for "         \
     "themselves, only with --entry or a term with local_root. Requests of several "    \
-    "entry services are never mixed: --entry chooses one service."
+    "entry services are never mixed: --entry chooses one "                             \
+    "service.\n\n" CPTI_FOLDER_TEXT
 
 /* The default size of a sample, and the largest. */
 enum { CPTI_SAMPLE_DEFAULT = 100000, CPTI_SAMPLE_MAX = 100000000 };

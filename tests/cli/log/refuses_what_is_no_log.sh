@@ -9,4 +9,5 @@ cpt log a.pb.gz; echo $?
 echo 'hello, I am a file of text and no log at all, and long enough' >a.txt
 cpt log a.txt; echo $?
 cpt log missing.cptlog; echo $?
-cpt log .
+mkdir empty
+cpt log empty
