@@ -26,7 +26,8 @@
 
 CPT_BEGIN_DECLS
 
-/* Do not trust an interval if fewer requests than this had the stack. */
+/* Do not trust an interval if the requests, or those that had the stack, are worth
+ * fewer than this many of equal weight. */
 enum { CPT_STATS_PRESENT_MIN = 30 };
 
 /* A mean over all requests, in nanoseconds. */
@@ -35,6 +36,7 @@ struct cpt_mean {
     double deviation_ns;    /* standard deviation of a single request */
     double error_ns;        /* standard error of the mean; infinite for one request */
     double effective_count; /* (Σw)² / Σw²: worth this many requests of equal weight */
+    double skewness;        /* of the mean, not of one request; NAN: unknown */
 };
 
 /* One node. All zero for a tree without requests. */
@@ -46,7 +48,9 @@ struct cpt_stats {
     double present_mean_ns; /* their mean inclusive time, weighted; 0 without any */
     uint64_t min_ns;        /* of their inclusive times; 0 without any */
     uint64_t max_ns;
-    int is_rare; /* fewer than CPT_STATS_PRESENT_MIN: don't trust intervals */
+    int is_rare; /* effective_count or present_effective_count is below
+                    CPT_STATS_PRESENT_MIN: don't trust intervals */
+    double present_effective_count; /* effective count of the requests that had it */
 };
 
 /* The statistics of @node. */
@@ -80,12 +84,28 @@ CPT_API struct cpt_bucket cpt_stats_bucket(const struct cpt_tree *tree, uint32_t
                                            size_t index);
 
 /*
- * The interval in which the true mean lies with @confidence (0.95, say), from Student's
- * distribution with effective_count - 1 degrees of freedom. Without two requests it is
- * -inf to +inf.
+ * The interval in which the true mean lies with @confidence (0.95, say):
+ * cpt_interval() with effective_count - 1 degrees of freedom. Without two requests it
+ * is -inf to +inf.
  */
 CPT_API void cpt_mean_interval(const struct cpt_mean *mean, double confidence,
                                double *low_ns, double *high_ns);
+
+/*
+ * The same for any estimate with a standard error: a mean, or a difference of means.
+ * @skewness is that of the estimate (third central moment / error³). Each end is the
+ * outer one of Student's interval with @degrees of freedom and Hall's, which removes
+ * the skewness; without a finite @skewness it is Student's. If @error is 0, both ends
+ * are @value; if it is not finite or @degrees are not above 0, they are infinite.
+ */
+CPT_API void cpt_interval(double value, double error, double skewness, double degrees,
+                          double confidence, double *low, double *high);
+
+/*
+ * The two-sided p value of a true value of 0: but for rounding, it is below 0.05
+ * exactly if 0 is outside the interval with confidence 0.95, and so for any confidence.
+ */
+CPT_API double cpt_p_value(double value, double error, double skewness, double degrees);
 
 /* --- Distributions --- */
 

@@ -48,10 +48,10 @@ static struct cpt_mean mean_of(const struct cpt_tree *tree,
     const double weight = cpti_u128_double(tree->weight);
     const double count = (double)tree->request_count;
     const struct cpti_huge bracket = spread(tree, sums);
-    struct cpt_mean mean = {0};
+    struct cpt_mean mean = {.skewness = NAN};
 
     if (tree->request_count == 0) {
-        return mean;
+        return (struct cpt_mean){0};
     }
     mean.mean_ns = cpti_wide_double(&sums->wx) / weight;
     mean.effective_count = weight / cpti_wide_double(&tree->weight_squared) * weight;
@@ -63,6 +63,32 @@ static struct cpt_mean mean_of(const struct cpt_tree *tree,
         sqrt(count / (count - 1) * cpti_huge_double(&bracket)) / weight / weight;
     mean.deviation_ns = mean.error_ns * sqrt(mean.effective_count);
     return mean;
+}
+
+/*
+ * (Σw)² / Σw² of the requests with a node. Their Σw² is not known exactly; for weights
+ * from a to b, (w - a)(b - w) >= 0 gives
+ *
+ *      Σw²  <=  (a + b) Σw  -  count a b
+ *
+ * which is exact if no weight lies between a and b. The most requests that Σw² allows
+ * make the fewest effective ones.
+ */
+static double present_effective(const struct cpt_tree *tree,
+                                const struct cpti_totals *totals)
+{
+    const double weight = cpti_u128_double(totals->present_weight);
+    const struct cpti_wide product =
+        cpti_wide_times(cpti_wide_of((cpti_u128)tree->weight_min * tree->weight_max),
+                        totals->present_count);
+    const struct cpti_wide bound = cpti_wide_times(cpti_wide_of(totals->present_weight),
+                                                   tree->weight_min + tree->weight_max);
+    const struct cpti_huge from = cpti_huge_of(&bound);
+    const struct cpti_huge less = cpti_huge_of(&product);
+    const struct cpti_huge squares = cpti_huge_less(&from, &less);
+
+    return fmax(weight / cpti_huge_double(&squares) * weight,
+                weight / cpti_wide_double(&tree->weight_squared) * weight);
 }
 
 struct cpt_stats cpt_stats_of(const struct cpt_tree *tree, uint32_t node)
@@ -77,12 +103,15 @@ struct cpt_stats cpt_stats_of(const struct cpt_tree *tree, uint32_t node)
     stats.present_count = totals.present_count;
     stats.min_ns = totals.min_ns;
     stats.max_ns = totals.max_ns;
-    stats.is_rare = totals.present_count < CPT_STATS_PRESENT_MIN;
+    stats.is_rare = 1;
     if (totals.present_count != 0) {
         const double weight = cpti_u128_double(totals.present_weight);
 
         stats.presence = weight / cpti_u128_double(tree->weight);
         stats.present_mean_ns = cpti_wide_double(&totals.inclusive.wx) / weight;
+        stats.present_effective_count = present_effective(tree, &totals);
+        stats.is_rare = stats.present_effective_count < CPT_STATS_PRESENT_MIN ||
+                        stats.inclusive.effective_count < CPT_STATS_PRESENT_MIN;
     }
     return stats;
 }
@@ -151,19 +180,4 @@ struct cpt_bucket cpt_stats_bucket(const struct cpt_tree *tree, uint32_t node,
                                cpti_histogram_high(bucket.index),
                                cpti_u128_double(cpti_bucket_weight(&bucket)) /
                                    cpti_u128_double(cpti_node_weight(tree, node))};
-}
-
-void cpt_mean_interval(const struct cpt_mean *mean, double confidence, double *low_ns,
-                       double *high_ns)
-{
-    double half = INFINITY;
-
-    if (mean->error_ns == 0) {
-        half = 0;
-    } else if (isfinite(mean->error_ns) && mean->effective_count > 1) {
-        half = mean->error_ns *
-               cpt_student_quantile(0.5 + confidence / 2, mean->effective_count - 1);
-    }
-    *low_ns = mean->mean_ns - half;
-    *high_ns = mean->mean_ns + half;
 }

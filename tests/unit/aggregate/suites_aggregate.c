@@ -10,6 +10,7 @@ extern CU_TestInfo cpt_tree_tests[];
 extern CU_TestInfo cpt_tree_bytes_tests[];
 extern CU_TestInfo cpt_group_tests[];
 extern CU_TestInfo cpt_stats_tests[];
+extern CU_TestInfo cpt_interval_tests[];
 extern CU_TestInfo cpt_diff_tests[];
 extern CU_TestInfo cpt_view_tests[];
 extern CU_TestInfo cpt_sample_tests[];
@@ -25,6 +26,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"tree_bytes", NULL, NULL, NULL, NULL, cpt_tree_bytes_tests},
     {"group", NULL, NULL, NULL, NULL, cpt_group_tests},
     {"stats", NULL, NULL, NULL, NULL, cpt_stats_tests},
+    {"interval", NULL, NULL, NULL, NULL, cpt_interval_tests},
     {"diff", NULL, NULL, NULL, NULL, cpt_diff_tests},
     {"view", NULL, NULL, NULL, NULL, cpt_view_tests},
     {"sample", NULL, NULL, NULL, NULL, cpt_sample_tests},

@@ -300,6 +300,47 @@ static void test_rare_times_are_covered_as_rarely_as_computed(void)
     cpt_path_free(without);
 }
 
+/* Weights of 1 and 10, known to the tree as two weights: 27 requests of weight 1 and 3
+ * of weight 10 are worth 57² / 327 = 9.94. */
+static void test_heavy_requests_are_worth_few(void)
+{
+    struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
+    struct cpt_stats stats;
+
+    for (int i = 0; i < 1000; i++) {
+        const char *path = i < 30 ? "a 5" : "b 5";
+
+        CU_ASSERT_EQUAL(
+            tree_add_text(tree, path,
+                          i >= 27 && i < 33 ? 10 * CPT_WEIGHT_ONE : CPT_WEIGHT_ONE),
+            CPT_OK);
+    }
+    stats = cpt_stats_of(tree, tree_node(tree, "a"));
+    CU_ASSERT_EQUAL(stats.present_count, 30);
+    CU_ASSERT_DOUBLE_EQUAL(stats.present_effective_count, 57. * 57 / 327, 1e-9);
+    CU_ASSERT_TRUE(stats.is_rare);
+    stats = cpt_stats_of(tree, tree_node(tree, "b"));
+    CU_ASSERT_DOUBLE_EQUAL(stats.present_effective_count, 997. * 997 / 1267, 1e-9);
+    CU_ASSERT_FALSE(stats.is_rare);
+    stats = cpt_stats_of(tree, CPT_TREE_ROOT);
+    CU_ASSERT_EQUAL(stats.present_effective_count, stats.inclusive.effective_count);
+    cpt_tree_free(tree);
+}
+
+/* Nine requests that outweigh all others: no row of the tree can be trusted. */
+static void test_few_heavy_requests_make_every_node_rare(void)
+{
+    struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
+
+    for (int i = 0; i < 1000; i++) {
+        CU_ASSERT_EQUAL(tree_add_text(tree, "a 5", (i < 9 ? 1000 : 1) * CPT_WEIGHT_ONE),
+                        CPT_OK);
+    }
+    CU_ASSERT_TRUE(cpt_stats_of(tree, 1).is_rare);
+    CU_ASSERT_TRUE(cpt_stats_of(tree, CPT_TREE_ROOT).is_rare);
+    cpt_tree_free(tree);
+}
+
 extern CU_TestInfo cpt_stats_tests[];
 CU_TestInfo cpt_stats_tests[] = {
     {"quantiles equal those of the tables", test_quantiles_are_those_of_the_tables},
@@ -313,6 +354,9 @@ CU_TestInfo cpt_stats_tests[] = {
     {"quantiles are order statistics", test_quantiles_are_order_statistics},
     {"buckets are shares of those that have the stack",
      test_buckets_are_shares_of_those_that_have_the_stack},
+    {"heavy requests are worth few", test_heavy_requests_are_worth_few},
+    {"few heavy requests make every node rare",
+     test_few_heavy_requests_make_every_node_rare},
     {"intervals cover the true mean", test_intervals_cover_the_true_mean},
     {"rare times are covered as rarely as computed",
      test_rare_times_are_covered_as_rarely_as_computed},
