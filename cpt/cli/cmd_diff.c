@@ -9,6 +9,7 @@
 #include "cpt/cli/print/diff_print.h"
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/gather/mix.h"
+#include "cpt/cli/select/terms.h"
 #include "cpt/cli/base/amounts.h"
 #include "cpt/cli/base/folders.h"
 #include "cpt/cli/base/output.h"
@@ -18,9 +19,6 @@
 #include <string.h>
 
 /* --- The command --- */
-
-/* The most terms of a set that are compared. */
-enum { TERMS_MAX = 256 };
 
 /* One run of the command. */
 struct diff_command {
@@ -106,48 +104,8 @@ static int gather_selections(const struct cpti_arguments *arguments,
 
 /* --- Do the two sets differ in one thing? --- */
 
-/* The terms of a selection: the values of a note, those of "where" split at each "and"
- * that is outside of brackets and quotes. */
-struct terms {
-    struct cpt_bytes terms[TERMS_MAX];
-    size_t count;
-};
-
-static void add_term(struct terms *terms, const char *from, const char *to)
-{
-    while (from < to && *from == ' ') {
-        from++;
-    }
-    while (from < to && to[-1] == ' ') {
-        to--;
-    }
-    if (terms->count < TERMS_MAX && from < to) {
-        terms->terms[terms->count++] = (struct cpt_bytes){from, (size_t)(to - from)};
-    }
-}
-
-static void split_terms(struct terms *terms, const char *text)
-{
-    const char *from = text;
-    char quote = '\0';
-    int depth = 0;
-
-    for (; *text != '\0'; text++) {
-        if (quote != '\0') {
-            quote = *text == quote ? '\0' : quote;
-        } else if (*text == '"' || *text == '\'') {
-            quote = *text;
-        } else if (*text == '(' || *text == ')') {
-            depth += *text == '(' ? 1 : -1;
-        } else if (depth == 0 && strncmp(text, " and ", 5) == 0) {
-            add_term(terms, from, text);
-            from = text + 5;
-        }
-    }
-    add_term(terms, from, text);
-}
-
-static void read_terms(struct terms *terms, const struct cpt_tree *tree,
+/* The terms of a selection: the values of a note, split. */
+static void read_terms(struct cpti_terms *terms, const struct cpt_tree *tree,
                        const char *key)
 {
     terms->count = 0;
@@ -155,7 +113,7 @@ static void read_terms(struct terms *terms, const struct cpt_tree *tree,
         const struct cpt_tree_note_entry note = cpt_tree_note_at(tree, i);
 
         if (note.value != NULL && strcmp(note.key, key) == 0) {
-            split_terms(terms, note.value);
+            cpti_terms_add(terms, cpt_bytes_of(note.value));
         }
     }
 }
@@ -199,7 +157,8 @@ static bool is_same_term(struct cpt_bytes left, struct cpt_bytes right)
 }
 
 /* The number of @terms that @other does not have. */
-static unsigned count_own(const struct terms *terms, const struct terms *other)
+static unsigned count_own(const struct cpti_terms *terms,
+                          const struct cpti_terms *other)
 {
     unsigned count = 0;
 
@@ -217,7 +176,7 @@ static unsigned count_own(const struct terms *terms, const struct terms *other)
 /* The number of values of the note @key in which the sets differ. */
 static unsigned count_terms(const struct cpti_gather *gathers, const char *key)
 {
-    struct terms terms[2];
+    struct cpti_terms terms[2];
     unsigned base;
     unsigned other;
 

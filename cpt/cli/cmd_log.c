@@ -5,6 +5,7 @@
  *
  * Forced requests are shown like all others, as nothing is averaged here.
  */
+#include "cpt/cli/gather/diagnosis.h"
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/base/json_write.h"
 #include "cpt/cli/gather/log_check.h"
@@ -36,6 +37,7 @@ struct log_command {
     struct cpti_log_output *output; /* gets the records instead of stdout; or NULL */
     struct cpti_sample sample;      /* printed at the end */
     uint64_t selected_count;        /* of this file */
+    bool has_selected;              /* a record of any file */
     uint64_t shown_count;           /* of all files */
 };
 
@@ -109,6 +111,7 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
         return CPTI_EXIT_DONE;
     }
     command->selected_count++;
+    command->has_selected = true;
     if (command->selection.sample_count != 0) {
         return cpti_log_sample_add(walk, record, &command->sample, 1);
     }
@@ -269,6 +272,21 @@ static int run_into(struct log_command *command, const struct cpti_arguments *ar
     return cpti_exit_last(status, cpti_log_output_commit(&output));
 }
 
+/* If no request was selected, says after which term none was left. This is no failure:
+ * a log without such a request is as good an answer as one with many. */
+static void say_none(const struct log_command *command,
+                     const struct cpti_arguments *arguments)
+{
+    const char *const *paths = arguments->operands;
+
+    if (!command->has_selected && !command->follows &&
+        cpti_selection_has_terms(&command->selection) &&
+        cpti_diagnosis_is_possible(paths, arguments->operand_count)) {
+        cpti_warn("no request is selected; left after each term:");
+        cpti_diagnosis_print(&command->selection, paths, arguments->operand_count);
+    }
+}
+
 static int run(const struct cpti_arguments *arguments)
 {
     const char *output =
@@ -301,6 +319,9 @@ static int run(const struct cpti_arguments *arguments)
     }
     status = output != NULL ? run_into(&command, arguments, output)
                             : run_files(&command, arguments);
+    if (status == CPTI_EXIT_DONE) {
+        say_none(&command, arguments);
+    }
     cpti_sample_deinit(&command.sample);
     cpti_selection_deinit(selection);
     return status;

@@ -5,6 +5,7 @@
  *
  * The log is read up to the first request that fits; for --slowest, up to its end.
  */
+#include "cpt/cli/gather/diagnosis.h"
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/print/record_copy.h"
 #include "cpt/cli/print/record_print.h"
@@ -236,6 +237,30 @@ static int choose_sampled(struct show_command *command)
     return status == FOUND ? CPTI_EXIT_DONE : status;
 }
 
+/* Says why there is nothing to show. */
+static int say_none(const struct show_command *command,
+                    const struct cpti_arguments *arguments)
+{
+    const char *const *paths = arguments->operands;
+    const bool is_diagnosed =
+        command->wanted_number == 0 && command->trace == NULL &&
+        cpti_selection_has_terms(&command->selection) &&
+        cpti_diagnosis_is_possible(paths, arguments->operand_count);
+    int status;
+
+    if (command->wanted_number > command->record_count) {
+        return cpti_failed("there is no record %" PRIu64 ": the last one is %" PRIu64,
+                           command->wanted_number, command->record_count);
+    }
+    status = cpti_failed("no request is selected, of %" PRIu64 " record%s%s",
+                         command->record_count, command->record_count == 1 ? "" : "s",
+                         is_diagnosed ? "; left after each term:" : "");
+    if (is_diagnosed) {
+        cpti_diagnosis_print(&command->selection, paths, arguments->operand_count);
+    }
+    return status;
+}
+
 static int run(const struct cpti_arguments *arguments)
 {
     struct show_command command = {.rows_max = ROWS_DEFAULT};
@@ -256,16 +281,15 @@ static int run(const struct cpti_arguments *arguments)
         status = cpti_exit_last(status, choose_sampled(&command));
     }
     cpti_sample_deinit(&command.sample);
-    cpti_selection_deinit(&command.selection);
     status = status == FOUND ? CPTI_EXIT_DONE : status;
     if (command.kept.path != NULL) {
         const bool is_ascii = cpti_has(arguments, "ascii") || is_plain_terminal();
 
         status = cpti_exit_last(status, print_kept(&command, is_ascii));
     } else if (status == CPTI_EXIT_DONE) {
-        status = cpti_failed("no request is selected, of %" PRIu64 " records",
-                             command.record_count);
+        status = say_none(&command, arguments);
     }
+    cpti_selection_deinit(&command.selection);
     cpti_record_copy_deinit(&command.kept);
     return status;
 }

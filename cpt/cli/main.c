@@ -9,6 +9,7 @@
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/help.h"
 #include "cpt/cli/base/folders.h"
+#include "cpt/cli/base/names.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
 

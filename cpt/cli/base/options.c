@@ -3,62 +3,21 @@
 /* options.c - the parser of the command line; see options.h */
 #include "cpt/cli/base/options.h"
 
+#include "cpt/cli/base/names.h"
 #include "cpt/cli/base/output.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Of longer words the beginning is compared: enough to find typing mistakes. */
-enum { WORD_BYTES_MAX = 32, WORDS_MAX = 64 };
+/* The most options of a command that are compared with a mistyped one. */
+enum { WORDS_MAX = 64 };
 
 /* Options of every command. */
 static const struct cpti_option common_options[] = {
     {"help", 'h', NULL, "print this help"},
     {0},
 };
-
-/* The insertions, deletions and changes that turn @left into @right. */
-static size_t edit_distance(const char *left, const char *right)
-{
-    size_t row[WORD_BYTES_MAX + 1];
-    const size_t left_bytes = strnlen(left, WORD_BYTES_MAX);
-    const size_t right_bytes = strnlen(right, WORD_BYTES_MAX);
-
-    for (size_t j = 0; j <= right_bytes; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; i <= left_bytes; i++) {
-        size_t diagonal = row[0];
-
-        row[0] = i;
-        for (size_t j = 1; j <= right_bytes; j++) {
-            const size_t changed = diagonal + (left[i - 1] != right[j - 1]);
-
-            diagonal = row[j];
-            row[j] = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
-            row[j] = changed < row[j] ? changed : row[j];
-        }
-    }
-    return row[right_bytes];
-}
-
-const char *cpti_nearest_word(const char *given, const char *const *words, size_t count)
-{
-    const char *best = NULL;
-    size_t best_distance =
-        strlen(given) / 3 + 2; /* not a typing mistake from here on */
-
-    for (size_t i = 0; i < count; i++) {
-        const size_t distance = edit_distance(given, words[i]);
-
-        if (distance < best_distance) {
-            best = words[i];
-            best_distance = distance;
-        }
-    }
-    return best;
-}
 
 const struct cpti_option *cpti_command_option(const struct cpti_command *command,
                                               size_t index)

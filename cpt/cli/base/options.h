@@ -56,9 +56,4 @@ const char *cpti_value(const struct cpti_arguments *arguments, const char *name)
 const char *cpti_value_at(const struct cpti_arguments *arguments, const char *name,
                           size_t index);
 
-/* The word among the @count @words that is most similar to @given, or NULL if none is
- * similar enough. */
-const char *cpti_nearest_word(const char *given, const char *const *words,
-                              size_t count);
-
 #endif

@@ -7,6 +7,7 @@
 #include "cpt/cli/base/files.h"
 #include "cpt/cli/base/folders.h"
 #include "cpt/cli/base/output.h"
+#include "cpt/cli/gather/diagnosis.h"
 #include "cpt/cli/gather/workers.h"
 #include "aggregate/cpt_tree.h"
 
@@ -138,8 +139,9 @@ static const char *percentile_reason(const struct cpti_selection *selection,
     return text;
 }
 
-/* Fails if no request was selected, and says what the reason may be. */
-static int check_count(const struct cpti_gather *gather)
+/* Says that no request was selected, and what the reason may be. @is_diagnosed: terms
+ * follow. */
+static int say_none(const struct cpti_gather *gather, bool is_diagnosed)
 {
     const struct cpt_bytes unseen = cpti_selection_unseen(gather->selection);
     const uint64_t forced = cpt_tree_count_find(gather->tree, "forced_excluded");
@@ -151,13 +153,7 @@ static int check_count(const struct cpti_gather *gather)
     char roots_text[96] = "";
     char percentile_text[96];
 
-    if (gather->may_be_empty || cpt_tree_request_count(gather->tree) != 0) {
-        return CPTI_EXIT_DONE;
-    }
-    if (records == 0) {
-        return cpti_failed("no request is selected: there is no record");
-    }
-    if (unseen.bytes != 0) {
+    if (unseen.bytes != 0 && !is_diagnosed) {
         return cpti_failed("no request is selected%s%s: no record has '%s'", for_what,
                            what, cpti_quoted_bytes(unseen));
     }
@@ -171,17 +167,44 @@ static int check_count(const struct cpti_gather *gather)
                        roots);
     }
     return cpti_failed(
-        "no request is selected%s%s, of %" PRIu64 " records%s%s%s%s", for_what, what,
-        records, percentile_reason(gather->selection, percentile_text), forced_text,
-        roots_text,
+        "no request is selected%s%s, of %" PRIu64 " record%s%s%s%s%s%s", for_what, what,
+        records, records == 1 ? "" : "s",
+        percentile_reason(gather->selection, percentile_text), forced_text, roots_text,
         cpti_selection_is_doubtful(gather->selection)
             ? "; what follows a single '=' is the value to its end: expressions have "
               "'=='"
-            : "");
+            : "",
+        is_diagnosed ? "; left after each term:" : "");
+}
+
+/* Fails if no request was selected, and says which term left none. */
+static int check_count(const struct cpti_gather *gather, const char *const *paths,
+                       size_t path_count)
+{
+    /* what was left out for its kind held for all terms */
+    const bool is_diagnosed =
+        cpti_selection_has_terms(gather->selection) && !gather->met_tree &&
+        cpt_tree_count_find(gather->tree, "forced_excluded") == 0 &&
+        cpt_tree_count_find(gather->tree, "local_root_excluded") == 0 &&
+        cpti_diagnosis_is_possible(paths, path_count);
+    int status;
+
+    if (gather->may_be_empty || cpt_tree_request_count(gather->tree) != 0) {
+        return CPTI_EXIT_DONE;
+    }
+    if (cpt_tree_count_find(gather->tree, "records") == 0) {
+        return cpti_failed("no request is selected: there is no record");
+    }
+    status = say_none(gather, is_diagnosed);
+    if (is_diagnosed) {
+        cpti_diagnosis_print(gather->selection, paths, path_count);
+    }
+    return status;
 }
 
 /* Completes the trees: checks what was selected, adds samples and notes. */
-static int finish(struct cpti_gather_run *run)
+static int finish(struct cpti_gather_run *run, const char *const *paths,
+                  size_t path_count)
 {
     int status = check_services(&run->services);
 
@@ -191,7 +214,7 @@ static int finish(struct cpti_gather_run *run)
     for (size_t i = 0; i < run->gather_count && status == CPTI_EXIT_DONE; i++) {
         const struct cpti_gather *gather = &run->gathers[i];
 
-        status = check_count(gather);
+        status = check_count(gather, paths, path_count);
         if (status == CPTI_EXIT_DONE && run->services.count == 1) {
             status = cpti_status_exit(
                 cpt_tree_note(gather->tree, "entry", run->services.names[0]));
@@ -282,7 +305,7 @@ static int gather_jobs(struct cpti_gather *gathers, size_t gather_count,
         status = gather_inputs(&run, paths, path_count, job_count, is_usable);
     }
     if (*is_usable) {
-        const int exit_status = finish(&run);
+        const int exit_status = finish(&run, paths, path_count);
 
         *is_usable = exit_status == CPTI_EXIT_DONE;
         status = cpti_exit_last(status, exit_status);

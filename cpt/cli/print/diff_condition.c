@@ -5,6 +5,7 @@
 
 #include "cpt/cli/gather/mix.h"
 #include "cpt/cli/print/by_print.h"
+#include "cpt/cli/base/names.h"
 #include "cpt/cli/base/output.h"
 #include "aggregate/cpt_tree.h"
 
@@ -101,6 +102,19 @@ static double read_number(struct reader *reader)
     return number;
 }
 
+/* ‹timeout› for <timeout>. */
+static void take_typed(struct cpti_condition *condition)
+{
+    char text[CPTI_CONDITION_TEXT_BYTES];
+    const size_t bytes =
+        cpti_name_typed(cpt_bytes_of(condition->subject), text, sizeof text);
+
+    if (bytes < sizeof text) { /* a longer text is no name */
+        memcpy(condition->subject, text, bytes);
+        condition->subject[bytes] = '\0';
+    }
+}
+
 static void read_subject(struct reader *reader, struct cpti_condition *condition)
 {
     if (take_word(reader, "total")) {
@@ -112,6 +126,7 @@ static void read_subject(struct reader *reader, struct cpti_condition *condition
             condition->by = (enum cpti_by)by;
             must_take(reader, "(", "'('");
             read_quoted(reader, condition->subject);
+            take_typed(condition);
             must_take(reader, ")", "')'");
             return;
         }
@@ -215,6 +230,9 @@ int cpti_conditions_init(struct cpti_conditions *conditions,
 
 void cpti_conditions_deinit(struct cpti_conditions *conditions)
 {
+    for (size_t i = 0; i < conditions->count; i++) {
+        free(conditions->conditions[i].nearest);
+    }
     free(conditions->conditions);
     *conditions = (struct cpti_conditions){NULL, 0};
 }
@@ -245,6 +263,23 @@ static void test_change(struct cpti_condition *condition,
         (condition->is_less ? change->delta_ns < limit : change->delta_ns > limit);
 }
 
+/* Finds the row that is meant, perhaps. */
+static void find_nearest(struct cpti_condition *condition, const struct cpt_diff *diff)
+{
+    char text[CPTI_CONDITION_TEXT_BYTES];
+    struct cpti_names names = {0};
+    const char *nearest;
+
+    for (uint32_t i = 0; i < cpt_diff_row_count(diff); i++) {
+        cpti_by_text(cpt_diff_tree(diff), cpt_diff_row_at(diff, i)->node, condition->by,
+                     text, sizeof text);
+        cpti_names_add(&names, text);
+    }
+    nearest = cpti_nearest_name(condition->subject, &names);
+    condition->nearest = nearest != NULL ? strdup(nearest) : NULL;
+    cpti_names_deinit(&names);
+}
+
 static void test_row(struct cpti_condition *condition, const struct cpt_diff *diff)
 {
     char text[CPTI_CONDITION_TEXT_BYTES];
@@ -261,6 +296,9 @@ static void test_row(struct cpti_condition *condition, const struct cpt_diff *di
         if (strcmp(text, condition->subject) == 0) {
             test_change(condition, &row->self, row->q_value);
         }
+    }
+    if (!condition->is_found) {
+        find_nearest(condition, diff);
     }
 }
 
@@ -326,10 +364,12 @@ int cpti_conditions_say(const struct cpti_conditions *conditions)
         char q[32];
 
         if (!condition->is_found) {
-            cpti_warn(
-                "%s: no request of either set has it on its path, so it cannot be "
-                "tested; is it misspelt?",
-                shown(condition->text, text));
+            cpti_warn("%s: no request of either set has it on its path, so it cannot "
+                      "be tested; %s%s%s",
+                      shown(condition->text, text),
+                      condition->nearest != NULL ? "did you mean \"" : "is it misspelt",
+                      condition->nearest != NULL ? condition->nearest : "",
+                      condition->nearest != NULL ? "\"?" : "?");
             status = status == CPTI_EXIT_DONE ? CPTI_EXIT_FAILED : status;
         } else if (condition->holds) {
             cpti_warn("%s: the condition holds: %s ms became %s ms, q %s",

@@ -35,6 +35,7 @@ struct cpti_condition {
     double amount; /* if is_relative a part of the base, else ns */
     double q;
     bool is_found; /* there is such a row */
+    char *nearest; /* else the name of a row that is meant, perhaps; owned, or NULL */
     bool holds;
     struct cpt_change change;
     double q_value;

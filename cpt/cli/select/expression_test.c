@@ -5,6 +5,7 @@
  *
  * The grammar stands in expression.c. A subject decides which values it takes.
  */
+#include "cpt/cli/base/names.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/select/expression_chain.h"
 #include "cpt/cli/select/expression_parser.h"
@@ -245,6 +246,32 @@ static bool needs_shown(struct cpt_bytes text)
            memmem(text.data, text.bytes, mark, sizeof mark - 1) != NULL;
 }
 
+/* Adds @frame to the values of @test, with ‹timeout› for <timeout>. */
+static bool take_frame(struct cpti_parser *parser, struct cpti_test *test,
+                       struct cpt_bytes frame)
+{
+    char typed[CPTI_TEXT_BYTES];
+    struct cpti_value *value = cpti_parser_add_value(parser);
+    const size_t bytes = cpti_name_typed(frame, typed, sizeof typed);
+
+    if (value == NULL) {
+        return false;
+    }
+    if (frame.bytes == 0) {
+        return cpti_parser_expected(parser, "a frame between two ';'");
+    }
+    if (test->frame_count == CPTI_EXPRESSION_FRAMES_MAX) {
+        return cpti_parser_too_many(parser, "frames in a stack",
+                                    CPTI_EXPRESSION_FRAMES_MAX);
+    }
+    test->frame_count++;
+    if (bytes <= sizeof typed) { /* a longer text is no name */
+        frame = (struct cpt_bytes){typed, bytes};
+    }
+    value->is_shown = needs_shown(frame);
+    return cpti_parser_add_text(parser, frame, 1, &value->text_at, &value->text_bytes);
+}
+
 /* path("A: /;A: A1"): adds each frame to the values of the test. */
 static bool take_frames(struct cpti_parser *parser, struct cpti_test *test)
 {
@@ -257,22 +284,8 @@ static bool take_frames(struct cpti_parser *parser, struct cpti_test *test)
     for (;;) {
         const char *end = memchr(rest.data, ';', rest.bytes);
         const size_t bytes = end != NULL ? (size_t)(end - rest.data) : rest.bytes;
-        struct cpti_value *value = cpti_parser_add_value(parser);
 
-        if (value == NULL) {
-            return false;
-        }
-        if (bytes == 0) {
-            return cpti_parser_expected(parser, "a frame between two ';'");
-        }
-        if (test->frame_count == CPTI_EXPRESSION_FRAMES_MAX) {
-            return cpti_parser_too_many(parser, "frames in a stack",
-                                        CPTI_EXPRESSION_FRAMES_MAX);
-        }
-        test->frame_count++;
-        value->is_shown = needs_shown((struct cpt_bytes){rest.data, bytes});
-        if (!cpti_parser_add_text(parser, (struct cpt_bytes){rest.data, bytes}, 1,
-                                  &value->text_at, &value->text_bytes)) {
+        if (!take_frame(parser, test, (struct cpt_bytes){rest.data, bytes})) {
             return false;
         }
         if (end == NULL) {

@@ -354,6 +354,12 @@ cpt_status cpti_selection_note(const struct cpti_selection *selection,
     return status;
 }
 
+bool cpti_selection_has_terms(const struct cpti_selection *selection)
+{
+    return selection->expression.term_count != 0 || selection->since != NULL ||
+           selection->until != NULL || selection->entry != NULL;
+}
+
 bool cpti_selection_is_narrow(const struct cpti_selection *selection)
 {
     return selection->expression.term_count != 0 || selection->since != NULL ||

@@ -133,6 +133,9 @@ uint64_t cpti_selection_weight(const struct cpti_selection *selection,
 cpt_status cpti_selection_note(const struct cpti_selection *selection,
                                struct cpt_tree *tree);
 
+/* Whether it has a term: --where, --since, --until or --entry. */
+bool cpti_selection_has_terms(const struct cpti_selection *selection);
+
 /* Whether it has a condition that a tree can no longer answer. */
 bool cpti_selection_is_narrow(const struct cpti_selection *selection);
 

@@ -3,6 +3,7 @@
 /* test_options.c - parsing the command line */
 #include "tests/support/suites.h"
 
+#include "cpt/cli/base/names.h"
 #include "cpt/cli/base/options.h"
 
 #include <string.h>
