@@ -39,6 +39,8 @@
  * and the path shows their wait as ‹queue›. If the callee has closed a kept connection
  * meanwhile, the call is sent again on a new one, once.
  *
+ * Browsers: `hosts`, `reply_headers` and `serves_get_only` of the options.
+ *
  * Targets are "http://host:port" or "host:port" (port 80 if absent); hosts are names
  * or numbers, IPv6 in brackets. There is no TLS: put a proxy in front.
  *
@@ -79,6 +81,13 @@ struct cpt_http_options {
     int keeps_abandoned;           /* a request continues although its client has closed
                                       the connection, or its side of it; default: it is
                                       cancelled */
+    /* For servers that browsers reach. The names that a Host header may have, with the
+     * port that is listened on: "127.0.0.1", "localhost", "[::1]", ended by NULL; any
+     * other is answered 403, as it may be a foreign name that was pointed here (DNS
+     * rebinding). Default: any. Borrowed until cpt_http_free(), as the next. */
+    const char *const *hosts;
+    const char *const *reply_headers; /* "Name: value" of each reply, ended by NULL */
+    int serves_get_only;              /* other verbs than GET are answered 405 */
 };
 
 /* A loop that is not running yet, or NULL with the reason in @error. */

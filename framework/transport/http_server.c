@@ -30,6 +30,7 @@
  * ahead of its turn (a pipeline): beyond it the socket is not read. evhttp has no limit
  * for a client that sends one byte at a time: that is for a proxy.
  */
+#include "framework/transport/http_guard.h"
 #include "framework/transport/http_headers.h"
 #include "framework/transport/http_loop.h"
 #include "wire/cpt_metadata.h"
@@ -65,6 +66,7 @@ struct cpti_http_server {
     struct evhttp_bound_socket *socket; /* NULL: accepts no more connections */
     struct evconnlistener *listener;
     struct cpt_timer rest;
+    uint16_t port;
     bool is_resting;
 };
 
@@ -198,6 +200,7 @@ static void headers_write(struct exchange *exchange)
     struct evkeyvalq *headers = evhttp_request_get_output_headers(exchange->request);
     const struct cpt_alloc *alloc = exchange->http->alloc;
 
+    (void)cpti_http_guard_headers(&exchange->http->options, headers, alloc);
     if (exchange->content_type != NULL && has_body(exchange->http_status)) {
         (void)cpti_http_headers_add(headers, "Content-Type",
                                     cpt_bytes_of(exchange->content_type), alloc);
@@ -419,10 +422,14 @@ static void counters_reply(struct cpti_http_server *server,
                            const char *content_type)
 {
     struct evbuffer *text = evbuffer_new();
-    const bool is_good = text != NULL && write(server->http, server->service, text) &&
-                         cpti_http_headers_add(
-                             evhttp_request_get_output_headers(request), "Content-Type",
-                             cpt_bytes_of(content_type), server->http->alloc);
+    const bool is_good =
+        text != NULL && write(server->http, server->service, text) &&
+        cpti_http_guard_headers(&server->http->options,
+                                evhttp_request_get_output_headers(request),
+                                server->http->alloc) &&
+        cpti_http_headers_add(evhttp_request_get_output_headers(request),
+                              "Content-Type", cpt_bytes_of(content_type),
+                              server->http->alloc);
 
     evhttp_send_reply(request, is_good ? HTTP_OK : HTTP_INTERNAL, NULL,
                       is_good ? text : NULL);
@@ -466,7 +473,14 @@ static void on_request(struct evhttp_request *request, void *context)
     unsigned coin = CPT_COIN_NONE;
     uint64_t arrival_ns = 0;
     struct exchange *exchange = NULL;
+    const unsigned refused =
+        cpti_http_guard(&server->http->options, request, server->port);
 
+    if (refused != 0) {
+        cpti_http_guard_reply(&server->http->options, request, refused,
+                              server->http->alloc);
+        return;
+    }
     if (serve_counters(server, request)) {
         return;
     }
@@ -609,7 +623,12 @@ static void server_set_up(struct cpti_http_server *server)
 
     evhttp_set_max_headers_size(server->evhttp, (ev_ssize_t)options->header_bytes_max);
     evhttp_set_max_body_size(server->evhttp, (ev_ssize_t)options->body_bytes_max);
-    evhttp_set_allowed_methods(server->evhttp, EVHTTP_REQ_GET | EVHTTP_REQ_POST);
+    evhttp_set_allowed_methods(
+        server->evhttp, options->serves_get_only
+                            ? EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_HEAD |
+                                  EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE |
+                                  EVHTTP_REQ_OPTIONS | EVHTTP_REQ_PATCH
+                            : EVHTTP_REQ_GET | EVHTTP_REQ_POST);
     evhttp_set_default_content_type(server->evhttp, NULL);
     evhttp_set_timeout_tv(server->evhttp, &idle);
     evhttp_set_bevcb(server->evhttp, buffers_new, server);
@@ -662,8 +681,9 @@ cpt_status cpt_http_listen(struct cpt_http *http, struct cpt_service *service,
         cpt_alloc_free(http->alloc, server);
         return status;
     }
+    server->port = port_of(server->listener);
     if (bound_port != NULL) {
-        *bound_port = port_of(server->listener);
+        *bound_port = server->port;
     }
     server->next = http->servers;
     http->servers = server;

@@ -89,6 +89,11 @@ void cpti_messages_to(FILE *file)
     message_file = file;
 }
 
+FILE *cpti_messages(void)
+{
+    return message_file != NULL ? message_file : stderr;
+}
+
 bool cpti_messages_are_apart(void)
 {
     return message_file != NULL;
@@ -96,7 +101,7 @@ bool cpti_messages_are_apart(void)
 
 static void print_message(const char *format, va_list arguments)
 {
-    FILE *file = message_file != NULL ? message_file : stderr;
+    FILE *file = cpti_messages();
 
     if (message_file == NULL) {
         (void)fflush(stdout); /* keeps both streams in order */

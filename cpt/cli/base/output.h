@@ -44,6 +44,9 @@ void cpti_warn(const char *format, ...) CPT_PRINTF(1, 2);
 /* Sends the messages of this thread to @file from now on; NULL: to stderr. */
 void cpti_messages_to(FILE *file);
 
+/* Where the messages of this thread go: for what is printed beside a message. */
+FILE *cpti_messages(void);
+
 /* Whether the messages of this thread go to a file; then nothing else of it may go to
  * stderr either. */
 bool cpti_messages_are_apart(void);

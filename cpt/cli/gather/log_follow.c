@@ -143,9 +143,7 @@ static char *join(const char *directory, size_t directory_bytes, const char *fil
     return path;
 }
 
-/* Looks beside @path for the file with the next number; *@next is NULL if there is
- * none. enum cpti_exit. */
-static int find_next(const char *path, char **next)
+int cpti_log_next(const char *path, char **next)
 {
     const char *slash = strrchr(path, '/');
     const char *file = slash != NULL ? slash + 1 : path;
@@ -196,7 +194,7 @@ int cpti_log_successor(struct cpti_input *input, char **path)
         if (i != 0) {
             (void)nanosleep(&follow_pause, NULL);
         }
-        status = find_next(input->path, path);
+        status = cpti_log_next(input->path, path);
     }
     return status;
 }

@@ -29,4 +29,8 @@ cpt_status cpti_log_read_following(void *context, void *buffer, size_t capacity,
  */
 int cpti_log_successor(struct cpti_input *input, char **path);
 
+/* Looks beside @path for the file of the same name and process with the next number.
+ * *@next is its path, which the caller frees, or NULL. enum cpti_exit. */
+int cpti_log_next(const char *path, char **next);
+
 #endif

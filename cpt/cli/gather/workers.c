@@ -92,7 +92,8 @@ static void wait_ms(struct pool *pool, unsigned ms)
 static void wait_for_all(struct pool *pool)
 {
     const struct cpti_workers *workers = pool->workers;
-    const bool shows_progress = isatty(STDERR_FILENO) != 0;
+    const bool shows_progress =
+        isatty(STDERR_FILENO) != 0 && !cpti_messages_are_apart();
     const uint64_t first_ns =
         cpt_clock_now_ns(cpt_clock_monotonic()) + UINT64_C(1000000) * PROGRESS_FIRST_MS;
     bool is_shown = false;
@@ -122,7 +123,8 @@ static void print_messages(const struct pool *pool)
     (void)fflush(stdout);
     for (size_t i = 0; i < workers->job_count; i++) {
         if (pool->messages[i].bytes != 0) {
-            (void)fwrite(pool->messages[i].text, 1, pool->messages[i].bytes, stderr);
+            (void)fwrite(pool->messages[i].text, 1, pool->messages[i].bytes,
+                         cpti_messages());
         }
         if (pool->messages[i].ends) {
             return;

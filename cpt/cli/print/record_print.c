@@ -121,6 +121,16 @@ static void put_ids(struct cpti_json *json, const struct cpt_record *record)
     }
 }
 
+void cpti_record_attributes_json(struct cpti_json *json, const char *key,
+                                 const struct cpt_record *record)
+{
+    cpti_json_open(json, key, '{');
+    for (size_t i = 0; i < record->attribute_count; i++) {
+        put_attribute(json, &record->attributes[i]);
+    }
+    cpti_json_close(json);
+}
+
 void cpti_record_json(struct cpti_json *json, const struct cpt_record *record,
                       const struct cpt_path *path)
 {
@@ -141,11 +151,7 @@ void cpti_record_json(struct cpti_json *json, const struct cpt_record *record,
         cpti_json_bool(json, "background", 1);
     }
     cpti_path_flags_json(json, cpt_path_flags(path));
-    cpti_json_open(json, "meta", '{');
-    for (size_t i = 0; i < record->attribute_count; i++) {
-        put_attribute(json, &record->attributes[i]);
-    }
-    cpti_json_close(json);
+    cpti_record_attributes_json(json, "meta", record);
     cpti_path_json(json, path);
     cpti_json_close(json);
 }

@@ -30,6 +30,10 @@ void cpti_record_write_attributes(FILE *file, const struct cpt_record *record);
 /* An id of @count bytes, at most 16, as hexadecimal digits. */
 const char *cpti_record_id(const unsigned char *bytes, size_t count, char text[33]);
 
+/* Writes the attributes as an object. */
+void cpti_record_attributes_json(struct cpti_json *json, const char *key,
+                                 const struct cpt_record *record);
+
 /* Writes an object: the fields of @record and the segments of its @path. */
 void cpti_record_json(struct cpti_json *json, const struct cpt_record *record,
                       const struct cpt_path *path);

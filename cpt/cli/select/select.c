@@ -64,7 +64,7 @@ static int report_error(const char *option, struct cpt_bytes text,
         cpti_usage("option '--%s': column %zu: %s", option, column, error->sentence);
     before = cpti_printable((struct cpt_bytes){text.data + start, error->at - start});
     (void)fprintf(
-        stderr, "  %s%s%s\n  %*s^\n", start != 0 ? "..." : "", before,
+        cpti_messages(), "  %s%s%s\n  %*s^\n", start != 0 ? "..." : "", before,
         cpti_printable((struct cpt_bytes){text.data + error->at, end - error->at}),
         (int)(cpti_text_columns(before) + (start != 0 ? 3 : 0)), "");
     return exit_status;

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* cmd_web.c - cpt web: the report as a page that answers questions */
+#include "cpt/cli/base/amounts.h"
+#include "cpt/cli/base/options.h"
+#include "cpt/cli/base/output.h"
+#include "cpt/cli/web/web_server.h"
+
+#include <stdint.h>
+
+enum { CACHE_DEFAULT_MB = 512, CACHE_MAX_MB = 1 << 20 };
+
+static int run(const struct cpti_arguments *arguments)
+{
+    struct cpti_web_options options = {
+        .operands = arguments->operands,
+        .operand_count = arguments->operand_count,
+        .address = cpti_value(arguments, "listen"),
+    };
+    uint64_t port = 0;
+    uint64_t cache_mb = CACHE_DEFAULT_MB;
+    int status = cpti_whole_number(arguments, "port", 0, UINT16_MAX, &port);
+
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_whole_number(arguments, "cache", 1, CACHE_MAX_MB, &cache_mb);
+    }
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    options.port = (uint16_t)port;
+    options.cache_bytes = (size_t)cache_mb << 20;
+    return cpti_web_serve(&options);
+}
+
+static const struct cpti_option options[] = {
+    {"port", 'p', "NUMBER", "listen on this port; 0, the default: any that is free"},
+    {"listen", 0, "ADDRESS",
+     "listen on this numeric address, not on 127.0.0.1; all who reach it can read all "
+     "requests"},
+    {"cache", 0, "MEGABYTES", "keep views up to this size; default: 512"},
+    {0},
+};
+
+static const struct cpti_example examples[] = {
+    {"cpt web paths.cptlog", "a page for a log that is still being written"},
+    {"cpt web logs/", "the same for all logs of a folder, also those to come"},
+    {"cpt web --port 8000 clickhouse://db:8123/paths", "the requests of a database"},
+    {0},
+};
+
+const struct cpti_command cpti_command_web = {
+    .name = "web",
+    .summary = "show requests in a browser, and answer questions about them",
+    .usages = {"[OPTION]... LOG|TREE|FOLDER|clickhouse://ADDRESS..."},
+    .description =
+        "Serves one page, prints its address, and runs until Ctrl-C or SIGTERM. The "
+        "page shows what 'cpt report --html' shows, but of any selection: type a term "
+        "of cpt-select(7), compare two selections as 'cpt diff' does, drag over the "
+        "histogram of latencies to select the slow ones, and open single requests. "
+        "Each view has an address of its own, which can be kept as a link.\n"
+        "\n"
+        "The numbers are those of 'cpt report --json' and 'cpt diff --json' with the "
+        "same selection. Logs that grow are followed, also when they are rotated; the "
+        "folder is looked at for new ones.\n"
+        "\n"
+        "The page loads nothing from elsewhere. The server listens on 127.0.0.1 alone "
+        "unless --listen names another address, and refuses requests that were sent to "
+        "another host name, as pages of foreign sites would send them. It has no "
+        "passwords and no encryption: to share it, put a proxy in front that has.\n"
+        "\n"
+        "Programs read the same data as JSON from /api/summary, /api/complete, "
+        "/api/view, /api/records and /api/record; docs/web.md describes them.",
+    .options = {options},
+    .examples = examples,
+    .operand_count_min = 1,
+    .operand_count_max = SIZE_MAX,
+    .run = run,
+};

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* web_site.c - what cpt web answers; see web_site.h */
+#include "cpt/cli/web/web_site.h"
+
+#include "cpt/cli/base/command.h"
+#include "cpt/cli/base/json_write.h"
+#include "cpt/cli/base/output.h"
+#include "cpt/cli/print/html_data.h"
+#include "cpt/cli/print/html_page.h"
+#include "cpt/cli/web/web_records.h"
+#include "cpt/cli/web/web_source.h"
+#include "cpt/cli/web/web_survey.h"
+#include "cpt/cli/web/web_view.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OK = 200, BAD = 400, NOT_FOUND = 404, BUSY = 503, KEY_PREFIX_BYTES = 32 };
+
+static const char type_json[] = "application/json; charset=utf-8";
+static const char type_html[] = "text/html; charset=utf-8";
+
+struct cpti_web_site {
+    pthread_mutex_t mutex; /* guards the survey's pointer */
+    struct cpti_web_survey *survey;
+    struct cpti_web_cache *cache;
+    struct cpti_web_source *source; /* of the watching thread, as the next */
+    char *said;                     /* what it has printed last, or NULL */
+    bool is_followed;
+};
+
+/* --- Errors --- */
+
+/* Writes an error: the last message of @messages, "cpt: sentence\n  more\n". */
+static void write_error(struct cpti_json *json, const char *messages)
+{
+    const char *sentence = messages;
+    const char *at = messages;
+    size_t bytes;
+
+    while (at != NULL && *at != '\0') {
+        if (strncmp(at, "cpt: ", 5) == 0) {
+            sentence = at + 5;
+        }
+        at = strchr(at, '\n');
+        at = at != NULL ? at + 1 : NULL;
+    }
+    bytes = strcspn(sentence, "\n");
+    cpti_json_open(json, NULL, '{');
+    cpti_json_bytes(json, "error", (struct cpt_bytes){sentence, bytes});
+    if (sentence[bytes] == '\n' && sentence[bytes + 1] != '\0') {
+        cpti_json_text(json, "detail",
+                       sentence + bytes + 1); /* the place, by a caret */
+    }
+    cpti_json_close(json);
+}
+
+static void no_memory(struct cpti_web_answer *answer)
+{
+    free(answer->body);
+    *answer = (struct cpti_web_answer){.status = BUSY, .type = type_json};
+}
+
+/* Makes an error of @messages the answer. */
+static void answer_error(struct cpti_web_answer *answer, unsigned status,
+                         const char *messages)
+{
+    FILE *file;
+
+    free(answer->body);
+    *answer = (struct cpti_web_answer){.status = status, .type = type_json};
+    file = open_memstream(&answer->body, &answer->bytes);
+    if (file != NULL) {
+        struct cpti_json json = {.file = file};
+
+        write_error(&json, messages);
+        if (fclose(file) == 0) {
+            return;
+        }
+    }
+    no_memory(answer);
+}
+
+void cpti_web_site_refuse(struct cpti_web_answer *answer, unsigned status,
+                          const char *sentence)
+{
+    *answer = (struct cpti_web_answer){0};
+    answer_error(answer, status, sentence);
+}
+
+/* --- One answer that is being made --- */
+
+struct work {
+    struct cpti_web_site *site;
+    struct cpti_web_survey *survey;
+    struct cpti_web_query query;
+    bool may_pass;
+    const atomic_bool *is_unwanted;
+    FILE *file;      /* the body */
+    unsigned status; /* of HTTP, unless it fails */
+    bool needs_pass; /* and may not */
+};
+
+static struct cpti_web_survey *take_survey(struct cpti_web_site *site)
+{
+    struct cpti_web_survey *survey;
+
+    (void)pthread_mutex_lock(&site->mutex);
+    survey = cpti_web_survey_hold(site->survey);
+    (void)pthread_mutex_unlock(&site->mutex);
+    return survey;
+}
+
+static struct cpti_web_input input_of(const struct work *work)
+{
+    struct cpti_web_input input = {.is_unwanted = work->is_unwanted};
+
+    input.paths = cpti_web_survey_paths(work->survey, &input.path_count);
+    return input;
+}
+
+/* Makes a view, or takes it from the cache. enum cpti_exit; *@kept is NULL if it needs
+ * a pass that is not allowed. */
+static int take_view(struct work *work, const char *key, struct cpti_web_kept **kept)
+{
+    const struct cpti_web_input input = input_of(work);
+    struct cpti_web_view *view = NULL;
+    int status;
+
+    *kept = cpti_web_cache_take(work->site->cache, key);
+    if (*kept != NULL) {
+        return CPTI_EXIT_DONE;
+    }
+    if (!work->may_pass) {
+        work->needs_pass = true;
+        return cpti_web_view_check(&work->query); /* errors do not wait */
+    }
+    status = cpti_web_view_new(&work->query, &input, &view);
+    if (status == CPTI_EXIT_DONE) {
+        *kept = cpti_web_view_kept(view);
+        cpti_web_cache_add(work->site->cache, key, *kept);
+    }
+    return status;
+}
+
+static int answer_view(struct work *work)
+{
+    uint64_t row_count_max = CPTI_HTML_ROWS_MAX;
+    char prefix[KEY_PREFIX_BYTES];
+    struct cpti_web_kept *kept = NULL;
+    char *key;
+    int status = cpti_web_query_number(&work->query, "max_rows", &row_count_max);
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    (void)snprintf(prefix, sizeof prefix, "%" PRIu64 ";",
+                   cpti_web_survey_revision(work->survey));
+    key = cpti_web_query_key(&work->query, prefix, "max_rows");
+    if (key == NULL) {
+        return cpti_failed("out of memory");
+    }
+    status = take_view(work, key, &kept);
+    free(key);
+    if (status == CPTI_EXIT_DONE && kept != NULL) {
+        status = cpti_web_view_write(cpti_web_view_of(kept), work->file, row_count_max);
+    }
+    cpti_web_cache_release(work->site->cache, kept);
+    return status;
+}
+
+static int answer_records(struct work *work)
+{
+    const struct cpti_web_input input = input_of(work);
+
+    if (!work->may_pass) {
+        work->needs_pass = true;
+        return cpti_web_records_check(&work->query);
+    }
+    return cpti_web_records_write(&work->query, &input, work->file);
+}
+
+static int answer_record(struct work *work)
+{
+    const struct cpti_web_input input = input_of(work);
+    bool is_found;
+    int status;
+
+    work->needs_pass = !work->may_pass;
+    if (work->needs_pass) {
+        return CPTI_EXIT_DONE;
+    }
+    status = cpti_web_record_write(&work->query, &input, work->file, &is_found);
+    if (status == CPTI_EXIT_DONE && !is_found) {
+        work->status = NOT_FOUND;
+        return cpti_failed("there is no record with this id; perhaps its log is gone");
+    }
+    return status;
+}
+
+static int answer_page(struct work *work)
+{
+    static const char data[] = "{\"live\":true}";
+
+    cpti_html_page(work->file, "cpt", data, sizeof data - 1);
+    return CPTI_EXIT_DONE;
+}
+
+static int answer_summary(struct work *work)
+{
+    cpti_web_survey_write(work->survey, work->file, work->site->is_followed);
+    return CPTI_EXIT_DONE;
+}
+
+static int answer_complete(struct work *work)
+{
+    (void)fputs("{\"options\":[]}\n", work->file);
+    return CPTI_EXIT_DONE;
+}
+
+static const struct {
+    const char *path;
+    int (*answer)(struct work *work); /* enum cpti_exit */
+    bool is_at_once;
+} routes[] = {
+    {"/", answer_page, true},
+    {"/api/summary", answer_summary, true},
+    {"/api/complete", answer_complete, true},
+    {"/api/view", answer_view, false},
+    {"/api/records", answer_records, false},
+    {"/api/record", answer_record, false},
+};
+
+enum { ROUTE_COUNT = sizeof routes / sizeof routes[0] };
+
+static size_t route_of(struct cpt_bytes path)
+{
+    size_t at = 0;
+
+    while (at < ROUTE_COUNT && !cpt_bytes_equal(path, cpt_bytes_of(routes[at].path))) {
+        at++;
+    }
+    return at;
+}
+
+/* Runs the route with @work. Its messages are @messages of malloc(), or NULL. */
+static int run_route(struct work *work, size_t route, struct cpt_bytes query,
+                     char **messages)
+{
+    size_t bytes;
+    FILE *file = open_memstream(messages, &bytes);
+    int status;
+
+    if (file == NULL) {
+        *messages = NULL;
+        return CPTI_EXIT_FAILED;
+    }
+    cpti_messages_to(file);
+    status = cpti_web_query_init(&work->query, query);
+    if (status == CPTI_EXIT_DONE) {
+        status = routes[route].answer(work);
+    }
+    cpti_web_query_deinit(&work->query);
+    cpti_messages_to(NULL);
+    return fclose(file) == 0 ? status : CPTI_EXIT_FAILED;
+}
+
+static bool make_answer(struct work *work, size_t route, struct cpt_bytes query,
+                        struct cpti_web_answer *answer)
+{
+    char *messages = NULL;
+    int status;
+
+    *answer = (struct cpti_web_answer){
+        .status = OK, .type = routes[route].path[1] == '\0' ? type_html : type_json};
+    work->status = BAD;
+    work->file = open_memstream(&answer->body, &answer->bytes);
+    if (work->file == NULL) {
+        no_memory(answer);
+        return true;
+    }
+    work->survey = take_survey(work->site);
+    status = run_route(work, route, query, &messages);
+    cpti_web_survey_release(work->survey);
+    if (fclose(work->file) != 0) {
+        no_memory(answer);
+    } else if (status != CPTI_EXIT_DONE) {
+        answer_error(answer, work->status,
+                     messages != NULL ? messages : "out of memory");
+    } else if (work->needs_pass) {
+        free(answer->body);
+        *answer = (struct cpti_web_answer){0};
+    }
+    free(messages);
+    return status != CPTI_EXIT_DONE || !work->needs_pass;
+}
+
+bool cpti_web_site_at_once(struct cpti_web_site *site, struct cpt_bytes path,
+                           struct cpt_bytes query, struct cpti_web_answer *answer)
+{
+    const size_t route = route_of(path);
+    struct work work = {.site = site};
+
+    if (route == ROUTE_COUNT) {
+        cpti_web_site_refuse(answer, NOT_FOUND,
+                             "nothing is served here; the page is at /, and the data "
+                             "are below /api/");
+        return true;
+    }
+    return routes[route].is_at_once && make_answer(&work, route, query, answer);
+}
+
+bool cpti_web_site_answer(struct cpti_web_site *site, struct cpt_bytes path,
+                          struct cpt_bytes query, bool may_pass,
+                          const atomic_bool *is_unwanted,
+                          struct cpti_web_answer *answer)
+{
+    struct work work = {.site = site, .may_pass = may_pass, .is_unwanted = is_unwanted};
+
+    return make_answer(&work, route_of(path), query, answer);
+}
+
+/* --- The site --- */
+
+static void publish(struct cpti_web_site *site, struct cpti_web_survey *survey)
+{
+    struct cpti_web_survey *old;
+
+    (void)pthread_mutex_lock(&site->mutex);
+    old = site->survey;
+    site->survey = survey;
+    (void)pthread_mutex_unlock(&site->mutex);
+    cpti_web_survey_release(old);
+}
+
+struct cpti_web_site *cpti_web_site_new(const char *const *operands, size_t count,
+                                        size_t cache_bytes)
+{
+    struct cpti_web_site *site = calloc(1, sizeof *site);
+    const char *const *paths;
+    size_t path_count;
+
+    if (site == NULL || (site->cache = cpti_web_cache_new(cache_bytes)) == NULL) {
+        (void)cpti_failed("out of memory");
+        free(site);
+        return NULL;
+    }
+    (void)pthread_mutex_init(&site->mutex, NULL);
+    site->source = cpti_web_source_new(operands, count);
+    if (site->source != NULL) {
+        paths = cpti_web_source_paths(site->source, &path_count);
+        site->survey = cpti_web_survey_new(paths, path_count, 0);
+        site->is_followed = cpti_web_source_is_followed(site->source);
+    }
+    if (site->survey == NULL) {
+        cpti_web_site_free(site);
+        return NULL;
+    }
+    return site;
+}
+
+void cpti_web_site_free(struct cpti_web_site *site)
+{
+    if (site != NULL) {
+        cpti_web_survey_release(site->survey);
+        cpti_web_source_free(site->source);
+        free(site->said);
+        cpti_web_cache_free(site->cache);
+        (void)pthread_mutex_destroy(&site->mutex);
+        free(site);
+    }
+}
+
+/* Looks, and reads if files have changed. */
+static bool look(struct cpti_web_site *site, const atomic_bool *is_unwanted)
+{
+    const uint64_t revision = cpti_web_survey_revision(site->survey);
+    struct cpti_web_survey *survey;
+    const char *const *paths;
+    size_t path_count;
+    bool is_changed;
+
+    if (cpti_web_source_look(site->source, &is_changed) != CPTI_EXIT_DONE ||
+        (!is_changed && revision != 0)) {
+        return false;
+    }
+    paths = cpti_web_source_paths(site->source, &path_count);
+    survey = cpti_web_survey_new(paths, path_count, revision + 1);
+    if (survey == NULL) {
+        return false;
+    }
+    cpti_web_survey_read(survey, is_unwanted);
+    publish(site, survey);
+    return true;
+}
+
+/* Prints @messages, which it frees, unless they were the last ones printed: a folder
+ * that is gone is reported once, not at each look. */
+static void say(struct cpti_web_site *site, char *messages)
+{
+    if (messages[0] == '\0' ||
+        (site->said != NULL && strcmp(site->said, messages) == 0)) {
+        free(messages);
+        return;
+    }
+    (void)fputs(messages, stderr);
+    free(site->said);
+    site->said = messages;
+}
+
+bool cpti_web_site_watch(struct cpti_web_site *site, const atomic_bool *is_unwanted)
+{
+    char *messages = NULL;
+    size_t bytes;
+    FILE *file = open_memstream(&messages, &bytes);
+    bool has_read;
+
+    cpti_messages_to(file); /* NULL without memory: then at once to stderr */
+    has_read = look(site, is_unwanted);
+    cpti_messages_to(NULL);
+    if (file != NULL && fclose(file) == 0) {
+        say(site, messages);
+    }
+    return has_read;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* http_guard.c - what a server that browsers reach refuses; see http_guard.h */
+#include "framework/transport/http_guard.h"
+
+#include "framework/transport/http_headers.h"
+
+#include <event2/buffer.h>
+#include <event2/http.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum { PORT_DEFAULT = 80, NAME_BYTES_MAX = 64, FORBIDDEN = 403 };
+
+bool cpti_http_is_own_host(struct cpt_bytes host, const char *const *names,
+                           uint16_t port)
+{
+    char digits[8];
+    const size_t digit_bytes =
+        (size_t)snprintf(digits, sizeof digits, ":%u", (unsigned)port);
+
+    for (; *names != NULL; names++) {
+        const size_t bytes = strlen(*names);
+
+        if (host.bytes < bytes || strncasecmp(host.data, *names, bytes) != 0) {
+            continue;
+        }
+        if ((host.bytes == bytes && port == PORT_DEFAULT) ||
+            (host.bytes == bytes + digit_bytes &&
+             memcmp(host.data + bytes, digits, digit_bytes) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+unsigned cpti_http_guard(const struct cpt_http_options *options,
+                         struct evhttp_request *request, uint16_t port)
+{
+    struct cpt_bytes host;
+
+    if (options->hosts != NULL &&
+        (cpti_http_headers_find(evhttp_request_get_input_headers(request), "Host",
+                                &host) != 1 ||
+         !cpti_http_is_own_host(host, options->hosts, port))) {
+        return FORBIDDEN;
+    }
+    return options->serves_get_only &&
+                   evhttp_request_get_command(request) != EVHTTP_REQ_GET
+               ? HTTP_BADMETHOD
+               : 0;
+}
+
+bool cpti_http_guard_headers(const struct cpt_http_options *options,
+                             struct evkeyvalq *headers, const struct cpt_alloc *alloc)
+{
+    const char *const *lines = options->reply_headers;
+    bool is_good = true;
+
+    for (; lines != NULL && *lines != NULL && is_good; lines++) {
+        const char *value = strstr(*lines, ": ");
+        char name[NAME_BYTES_MAX];
+
+        if (value == NULL || (size_t)(value - *lines) >= sizeof name) {
+            continue;
+        }
+        memcpy(name, *lines, (size_t)(value - *lines));
+        name[value - *lines] = '\0';
+        is_good = cpti_http_headers_add(headers, name, cpt_bytes_of(value + 2), alloc);
+    }
+    return is_good;
+}
+
+void cpti_http_guard_reply(const struct cpt_http_options *options,
+                           struct evhttp_request *request, unsigned http_status,
+                           const struct cpt_alloc *alloc)
+{
+    struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
+    struct evbuffer *text = evbuffer_new();
+    const bool is_host = http_status == FORBIDDEN;
+
+    (void)cpti_http_guard_headers(options, headers, alloc);
+    (void)cpti_http_headers_add(headers, "Content-Type",
+                                cpt_bytes_of("text/plain; charset=utf-8"), alloc);
+    if (!is_host) {
+        (void)cpti_http_headers_add(headers, "Allow", cpt_bytes_of("GET"), alloc);
+    }
+    if (text != NULL) {
+        (void)evbuffer_add_printf(
+            text, "%s\n",
+            is_host ? "the Host header names another server; open the address that "
+                      "this one has printed"
+                    : "only GET is served here");
+    }
+    evhttp_send_reply(request, (int)http_status, is_host ? "Forbidden" : NULL, text);
+    if (text != NULL) {
+        evbuffer_free(text);
+    }
+}
