@@ -1,43 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# demo_story.sh - the whole demo: the first row of the diff, by stack and by name, is the
-# slowed component; the segments of every request add up; the profile's sum is the mean
-# latency.
+# demo_story.sh [BUSY [DURATION]] - the whole demo, with BUSY processes beside it that use
+# all of a processor: it names the slowed component, or says that it is too noisy to tell,
+# and never names another one; the segments of every request add up; the profile's sum is
+# the mean latency.
 . "$(dirname "$0")/system.sh"
 need python3
 
-seed=${1:-$(date +%s)}
-echo "seed $seed"
+busy=${1:-0}
+seed=$(date +%s)
+echo "seed $seed, busy $busy"
+i=0
+while [ $i -lt "$busy" ]; do
+    start "busy$i" sh -c 'while :; do :; done'
+    i=$((i + 1))
+done
 begin=$(date +%s)
-"$CPT" demo --seed "$seed" --duration 12s --dir out >demo.out 2>demo.err ||
+"$CPT" demo --seed "$seed" --duration "${2:-12s}" --dir out >demo.out 2>demo.err ||
     fail "the demo failed: $(tail -5 demo.err)"
 seconds=$(($(date +%s) - begin))
-[ $seconds -le 60 ] || fail "it took $seconds s"
+[ $seconds -le 150 ] || fail "it took $seconds s"
 
-say 'the first row of the diff is the slowed component'
-python3 - <<'PY'
-import json
-truth = json.load(open("out/truth.json"))
-rows = json.load(open("out/diff.json"))["rows"]
-first = rows[0]
-print("truth:", truth, "first row:", first["stack"][-1], first["delta_ns"])
-assert first["stack"][-1] == truth["slowed"], rows[:3]
-assert first["low_ns"] <= first["delta_ns"] <= first["high_ns"]
-everywhere = sum(r["delta_ns"] for r in rows if r["stack"][-1] == truth["slowed"])
-assert 0.2 * truth["added_ns"] < everywhere < 2 * truth["added_ns"], everywhere
-PY
-
-say 'by name it is the first row too, over all its callers'
+say 'it names the slowed component, or says that it cannot tell'
 "$CPT" diff --by name --json out/paths.cptlog --base arm=control --new arm=treatment >name.json
 python3 - <<'PY'
-import json
+import json, re
 truth = json.load(open("out/truth.json"))
 rows = json.load(open("name.json"))["rows"]
-first = rows[0]
-print("first row:", first["stack"], first["delta_ns"], "q", first["q"])
-assert first["stack"] == [truth["slowed"]], rows[:3]
-assert first["delta_ns"] > 0, rows[:3]
+text = open("demo.out").read()
+named = re.search(r"^Slower: (.*), by ([0-9.]+) ms in", text, re.M)
+print("truth:", truth, "named:", named and named.groups(), "first row:", rows[0]["stack"], rows[0]["q"])
+if named:
+    assert named.group(1) == truth["slowed"], rows[:3]
+    row = [r for r in rows if r["stack"] == [truth["slowed"]]][0]
+    assert row["q"] < 0.01 and 0.2 * truth["added_ns"] < row["delta_ns"], row
+    assert row["low_ns"] <= row["delta_ns"] <= row["high_ns"]
+    assert "Too noisy to tell:" not in text
+else:
+    assert "\nToo noisy to tell:" in text and text.count("once more") == 3, text[-2000:]
+    work = [r for r in rows if r["kind"] == "work"]
+    assert not [r for r in work if r["q"] < 0.01 and r["delta_ns"] > 0], work[:3]
 PY
 
 say 'every request adds up'
