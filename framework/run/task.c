@@ -475,9 +475,10 @@ void cpti_task_give_ready(struct cpt_task *task)
 }
 
 /* Queues all that this thread holds behind the work that waits, as a bundle in @task,
- * which is free; false: no work waits. */
-static bool yield(struct cpt_request *request, struct cpt_task *task, uint32_t next,
-                  struct cpti_ready ready)
+ * which is free; false: no work waits. Rare, so its code is kept out of the loop. */
+static __attribute__((noinline)) bool yield(struct cpt_request *request,
+                                            struct cpt_task *task, uint32_t next,
+                                            struct cpti_ready ready)
 {
     struct cpt_executor *executor = request->executor;
     struct cpti_ready all = {0, 0};
