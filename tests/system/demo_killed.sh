@@ -33,13 +33,21 @@ start serve "$CPT" demo --serve --dir killed
 await serve.out 'End: ^C'
 a=$(sed -n 's/^  A .*\(http:[^ ]*\) .*/\1/p' serve.out)
 a_pid=$(sed -n 's/^  A .*pid \([0-9]*\).*/\1/p' serve.out)
+records_of() {
+    "$CPT" log --check killed/paths.cptlog 2>/dev/null |
+        sed -n 's/.* \([0-9]*\) records.*/\1/p'
+}
 for i in 1 2 3 4 5 6 7 8; do
     start "users$i" sh -c "while curl -s --max-time 5 -o users$i.body '$a/?arm=control'; do :; done"
 done
-sleep 1.5
+tries=300
+while records=$(records_of) && [ "${records:-0}" -lt 10 ] && [ $tries -gt 0 ]; do
+    tries=$((tries - 1))
+    sleep 0.1
+done
 kill -KILL "$a_pid"
 sleep 0.3
 "$CPT" log --check killed/paths.cptlog >killed.check || fail "$(cat killed.check)"
-records=$(sed -n 's/.* \([0-9]*\) records.*/\1/p' killed.check)
+records=$(records_of)
 echo "$records records"
 [ "$records" -ge 10 ] || fail "only $records records"

@@ -287,8 +287,11 @@ static void test_not_kept(void)
                     3);
     CU_ASSERT_EQUAL(connections_of(serve_once, "HTTP/1.1 200 OK\r\n\r\ngood", 0, NULL),
                     3);
-    CU_ASSERT_EQUAL(connections_of(serve_once, GOOD_REPLY, 20 * MS, NULL), 3);
-    CU_ASSERT_EQUAL(connections_of(serve_reply, GOOD_REPLY, 100 * MS, &options), 3);
+    /* The loop needs time to notice; more on a busy machine. */
+    CU_ASSERT_TRUE(connections_of(serve_once, GOOD_REPLY, 20 * MS, NULL) == 3 ||
+                   connections_of(serve_once, GOOD_REPLY, 2000 * MS, NULL) == 3);
+    CU_ASSERT_TRUE(connections_of(serve_reply, GOOD_REPLY, 100 * MS, &options) == 3 ||
+                   connections_of(serve_reply, GOOD_REPLY, 2000 * MS, &options) == 3);
 }
 
 static void serve_late(struct stand_in *stand_in, int descriptor, unsigned nth)

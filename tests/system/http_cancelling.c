@@ -232,7 +232,22 @@ static void test_cancelled_while_waiting(void)
 
 /* --- Deadlines --- */
 
-static void test_deadline_reaches_the_callee(void)
+/* Whether the callee soon ends the request, once: its own timer or the closed
+ * connection, whichever comes first. */
+static bool comes_to_an_end(void)
+{
+    uint64_t ends = 0;
+
+    for (int i = 0; i < PATIENCE_MS && ends == 0; i++) {
+        test_sleep_ns(MS);
+        ends = service_counter("timed_out") + service_counter("cancelled");
+    }
+    return ends == 1;
+}
+
+/* Whether the caller waited for the call when its deadline passed; then the callee has
+ * ended it, too. */
+static bool deadline_reaches_the_callee(uint64_t timeout_ns)
 {
     struct ending ending = {0};
     struct cpt_plan *plan = plan_of(call_and_wait);
@@ -240,25 +255,29 @@ static void test_deadline_reaches_the_callee(void)
     const uint64_t begin_ns = test_now_ns();
 
     pair_start(NULL, NULL);
-    cpt_request_handle_free(start(plan, pair.target, "/stuck", 60 * MS, NULL, &ending));
+    cpt_request_handle_free(
+        start(plan, pair.target, "/stuck", timeout_ns, NULL, &ending));
     wait_for(&ending, 1);
-    CU_ASSERT_TRUE(test_now_ns() - begin_ns >= 60 * MS);
+    CU_ASSERT_TRUE(test_now_ns() - begin_ns >= timeout_ns);
     CU_ASSERT_EQUAL(ending.status, CPT_TIMEOUT);
-    CU_ASSERT_STRING_EQUAL(
-        ending.sentence,
-        "the request took too long: task 'T: calls' waited for 'S: call'");
-    /* Its own timer or the closed connection, whichever came first. */
-    for (int i = 0; i < PATIENCE_MS &&
-                    service_counter("timed_out") + service_counter("cancelled") == 0;
-         i++) {
-        test_sleep_ns(MS);
-    }
-    CU_ASSERT_EQUAL(service_counter("timed_out") + service_counter("cancelled"), 1);
     stuck = take_stuck();
-    CU_ASSERT_PTR_NOT_NULL_FATAL(stuck);
-    cpt_complete(stuck, CPT_OK);
+    if (stuck != NULL) {
+        CU_ASSERT_TRUE(comes_to_an_end());
+        cpt_complete(stuck, CPT_OK);
+    }
     pair_stop();
     cpt_plan_free(plan);
+    return stuck != NULL &&
+           strcmp(ending.sentence, "the request took too long: task 'T: calls' waited "
+                                   "for 'S: call'") == 0;
+}
+
+/* On a busy machine a short deadline may pass before the call is sent. */
+static void test_deadline_reaches_the_callee(void)
+{
+    CU_ASSERT_TRUE(deadline_reaches_the_callee(60 * MS) ||
+                   deadline_reaches_the_callee(1000 * MS) ||
+                   deadline_reaches_the_callee(10000 * MS));
 }
 
 static void test_deadline_is_told(void)
