@@ -11,11 +11,15 @@
  *      delta ± t · sqrt(error_base² + error_new²)
  *
  * t is that of Student's distribution with the degrees of freedom after Welch and
- * Satterthwaite, computed from the effective sample sizes.
+ * Satterthwaite, computed from the effective sample sizes. The smaller sample (by its
+ * effective size, n beside N) has at least 1 - n/N of the variance of the larger one:
+ * a stack that a small sample happens to lack varies nevertheless. The interval and the
+ * p value are corrected for skewness (cpt_interval() in cpt_stats.h).
  *
  * Among many rows some look changed by chance. So each row also has a q value
- * (Benjamini and Hochberg, over the self times of all rows): of the rows with q < 0.01,
- * at most one in a hundred, on average, has not changed.
+ * (Benjamini and Hochberg, over the self times of the tested rows): of the rows with
+ * q < 0.01, at most one in a hundred, on average, has not changed. A row is tested if
+ * at least CPT_DIFF_TESTED_MIN requests of both samples had it.
  *
  * The change of a mean is split into two parts, which add up to it: requests had the
  * stack more or less often (*frequency*), and it took longer or shorter when they had
@@ -68,6 +72,25 @@ struct cpt_change {
     double p_value;  /* two-sided, of no difference */
 };
 
+/* Why the interval and the q value of a row must not be trusted. The reasons look at
+ * counts of requests only, never at their times: samples that happen to look harmless
+ * are the most misleading ones. All counts are effective ones, by weights. */
+enum cpt_diff_doubt {
+    CPT_DIFF_TRUSTED = 0,
+    CPT_DIFF_FEW_REQUESTS, /* a side has fewer requests than CPT_STATS_PRESENT_MIN */
+    CPT_DIFF_RARE,         /* fewer than that had the stack, on both sides */
+    CPT_DIFF_FEW_CLUSTERS  /* a side has too few clusters */
+};
+
+/* The reason as half a sentence: "one side has fewer than …"; "" if it is trusted. */
+CPT_API const char *cpt_diff_doubt_text(enum cpt_diff_doubt doubt);
+
+/* Rows that fewer requests had, of both samples together, are not tested. */
+enum { CPT_DIFF_TESTED_MIN = 10 };
+
+/* The q value at which a change counts as found, for detectable_ns. */
+#define CPT_DIFF_DETECTABLE_Q 0.05
+
 /* One stack. */
 struct cpt_diff_row {
     uint32_t node; /* its number in cpt_diff_tree() */
@@ -77,14 +100,18 @@ struct cpt_diff_row {
     double new_presence;
     uint64_t base_present_count;
     uint64_t new_present_count;
-    int is_rare;         /* do not trust the intervals: fewer requests had it than
-                            CPT_STATS_PRESENT_MIN, in both trees */
-    double q_value;      /* of self.p_value among those of all rows; of the total: p */
+    int is_rare;         /* do not trust it: doubt is not CPT_DIFF_TRUSTED */
+    double q_value;      /* of self.p_value among those of the tested rows; 1 if it is
+                            not tested; of the total: p */
     double share;        /* self.delta_ns as a part of the total's; NAN if that is 0 */
     double frequency_ns; /* the part of self.delta_ns that is due to the presence … */
     double size_ns;      /* … and the part due to the mean when present */
     int lost_path; /* it fell because its branch is on fewer paths, and another branch
                       of the same parent is on more */
+    enum cpt_diff_doubt doubt;
+    int is_tested;        /* its q value is among those of the tested rows */
+    double detectable_ns; /* a change of self (of the total: of the latency) as large as
+                             this would have been found in four of five samples */
 };
 
 /*
@@ -146,6 +173,9 @@ CPT_API void cpt_diff_free(struct cpt_diff *diff);
 CPT_API uint32_t cpt_diff_row_count(const struct cpt_diff *diff);
 CPT_API const struct cpt_diff_row *cpt_diff_row_at(const struct cpt_diff *diff,
                                                    uint32_t index);
+
+/* The count of the tested rows. */
+CPT_API uint32_t cpt_diff_tested_count(const struct cpt_diff *diff);
 
 /* The root's row: its inclusive change is that of the mean latency. Borrowed. */
 CPT_API const struct cpt_diff_row *cpt_diff_total(const struct cpt_diff *diff);

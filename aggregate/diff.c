@@ -4,15 +4,10 @@
  * diff.c - which stacks changed between two samples
  *
  * The stacks of both trees go into a third tree, which has no sums but gives every
- * stack one number, its parent and its texts. The two means of a row are independent,
- * so their variances add:
- *
- *      error² = e_base² + e_new²
- *      degrees = error⁴ / (e_base⁴ / (n_base - 1) + e_new⁴ / (n_new - 1))
- *
- * with e the standard error of a mean and n the effective sample size; a stack that a
- * tree lacks has mean 0 and error 0 there. The q values bound the share of false rows
- * among many (false_discovery.c).
+ * stack one number, its parent and its texts. change.c tests the two means of a row; a
+ * stack that a tree lacks has mean 0 there. The q values bound the share of false rows
+ * among many (false_discovery.c). Rows that hardly any request had are not tested, as
+ * no test could call them real, and each test makes all others weaker.
  *
  * Which rows have lost the critical path? Presences are compared, root first, as shares
  * of two samples. If the presence of a stack fell, that of its parent did not, and that
@@ -31,6 +26,7 @@
  */
 #include "aggregate/cpt_diff.h"
 
+#include "aggregate/change.h"
 #include "aggregate/tree_node.h"
 
 #include <assert.h>
@@ -47,58 +43,10 @@ struct cpt_diff {
     struct cpt_diff_row total;
     struct cpt_diff_row *rows;
     uint32_t row_count;
+    uint32_t tested_count;
 };
 
 /* --- One row --- */
-
-static double degrees_of(const struct cpt_mean *base, const struct cpt_mean *other)
-{
-    const double b = base->error_ns * base->error_ns;
-    const double o = other->error_ns * other->error_ns;
-    double below = 0;
-
-    /* relative to the larger, so that no fourth power overflows or underflows */
-    const double scale = b > o ? b : o;
-    const double bs = scale > 0 ? b / scale : 0;
-    const double os = scale > 0 ? o / scale : 0;
-
-    if (bs > 0) {
-        below += bs * bs / (base->effective_count - 1);
-    }
-    if (os > 0) {
-        below += os * os / (other->effective_count - 1);
-    }
-    return below > 0 ? (bs + os) * (bs + os) / below : INFINITY;
-}
-
-static struct cpt_change change_of(const struct cpt_mean *base,
-                                   const struct cpt_mean *other, double confidence)
-{
-    struct cpt_change change = {.base_ns = base->mean_ns,
-                                .new_ns = other->mean_ns,
-                                .delta_ns = other->mean_ns - base->mean_ns,
-                                .error_ns = hypot(base->error_ns, other->error_ns)};
-    double half = INFINITY;
-
-    if (!isfinite(change.error_ns) || base->effective_count <= 1 ||
-        other->effective_count <= 1) {
-        change.degrees = 0;
-        change.p_value = 1;
-    } else if (change.error_ns == 0) {
-        half = 0;
-        change.degrees = INFINITY;
-        change.p_value = change.delta_ns == 0 ? 1 : 0;
-    } else {
-        change.degrees = degrees_of(base, other);
-        half = change.error_ns *
-               cpt_student_quantile(0.5 + confidence / 2, change.degrees);
-        change.p_value = 2 * cpt_student_cdf(-fabs(change.delta_ns) / change.error_ns,
-                                             change.degrees);
-    }
-    change.low_ns = change.delta_ns - half;
-    change.high_ns = change.delta_ns + half;
-    return change;
-}
 
 /* The statistics of a stack that no request of @tree had. */
 static struct cpt_stats absent(const struct cpt_tree *tree)
@@ -128,22 +76,26 @@ static void split_change(struct cpt_diff_row *row)
     row->size_ns = row->self.delta_ns - row->frequency_ns;
 }
 
+/* @counts: the effective counts of requests of both samples. */
 static struct cpt_diff_row row_of(uint32_t node, const struct cpt_stats *base,
-                                  const struct cpt_stats *other, double confidence)
+                                  const struct cpt_stats *other, const double *counts,
+                                  double confidence)
 {
     struct cpt_diff_row row = {
         .node = node,
-        .self = change_of(&base->self, &other->self, confidence),
-        .inclusive = change_of(&base->inclusive, &other->inclusive, confidence),
+        .self = cpti_change_of(&base->self, &other->self, confidence),
+        .inclusive = cpti_change_of(&base->inclusive, &other->inclusive, confidence),
         .base_presence = base->presence,
         .new_presence = other->presence,
         .base_present_count = base->present_count,
         .new_present_count = other->present_count,
-        /* a stack that no request of either side has is certainly 0 */
-        .is_rare = base->is_rare && other->is_rare &&
-                   base->present_count + other->present_count != 0,
+        .doubt = cpti_change_doubt(counts[0], counts[1], base->present_effective_count,
+                                   other->present_effective_count),
+        .is_tested = base->present_effective_count + other->present_effective_count >=
+                     CPT_DIFF_TESTED_MIN,
     };
 
+    row.is_rare = row.doubt != CPT_DIFF_TRUSTED;
     split_change(&row);
     return row;
 }
@@ -229,28 +181,68 @@ static void mark_lost(struct placed *placed, uint32_t count)
     }
 }
 
+/* Sets the q values; returns how many rows were tested. @values has room for all. */
+static cpt_status set_q_values(struct cpt_diff *diff, struct placed *placed,
+                               uint32_t count, double *values)
+{
+    uint32_t tested = 0;
+    cpt_status status;
+
+    for (uint32_t i = 1; i < count; i++) {
+        if (placed[i].row.is_tested) {
+            values[tested++] = placed[i].row.self.p_value;
+        }
+    }
+    status = cpt_stats_q_values(diff->alloc, values, values, tested);
+    diff->tested_count = tested;
+    tested = 0;
+    for (uint32_t i = 1; i < count; i++) {
+        struct cpt_diff_row *row = &placed[i].row;
+
+        row->q_value = row->is_tested ? values[tested++] : 1;
+    }
+    placed[0].row.q_value = placed[0].row.inclusive.p_value;
+    placed[0].row.is_tested = 1;
+    return status;
+}
+
+/* Sets the smallest change that each row would show: the p value that suffices is that
+ * of one more row beside those found (Benjamini and Hochberg). */
+static void set_detectable(struct placed *placed, uint32_t count, uint32_t tested)
+{
+    uint32_t found = 0;
+    double p = CPT_DIFF_DETECTABLE_Q;
+
+    for (uint32_t i = 1; i < count; i++) {
+        found += placed[i].row.q_value < CPT_DIFF_DETECTABLE_Q;
+    }
+    placed[0].row.detectable_ns =
+        cpti_change_detectable_ns(&placed[0].row.inclusive, p);
+    p = tested != 0 ? p * fmin(1, (found + 1.0) / tested) : p;
+    for (uint32_t i = 1; i < count; i++) {
+        placed[i].row.detectable_ns = cpti_change_detectable_ns(&placed[i].row.self, p);
+    }
+}
+
 /* Sets the members of rows that depend on all rows. */
-static cpt_status compare_rows(const struct cpt_alloc *alloc, struct placed *placed,
+static cpt_status compare_rows(struct cpt_diff *diff, struct placed *placed,
                                uint32_t count)
 {
     const double delta_ns = placed[0].row.inclusive.delta_ns;
-    double *values = cpt_alloc_array(alloc, NULL, count, sizeof *values);
+    double *values = cpt_alloc_array(diff->alloc, NULL, count, sizeof *values);
     cpt_status status = CPT_NO_MEMORY;
 
     if (values == NULL) {
         return CPT_NO_MEMORY;
     }
-    for (uint32_t i = 1; i < count; i++) {
-        values[i] = placed[i].row.self.p_value;
-    }
-    status = cpt_stats_q_values(alloc, values + 1, values + 1, count - 1);
+    status = set_q_values(diff, placed, count, values);
     for (uint32_t i = 0; i < count; i++) {
         struct cpt_diff_row *row = &placed[i].row;
 
-        row->q_value = i == 0 ? row->inclusive.p_value : values[i];
         row->share = delta_ns != 0 ? row->self.delta_ns / delta_ns : NAN;
     }
-    cpt_alloc_free(alloc, values);
+    cpt_alloc_free(diff->alloc, values);
+    set_detectable(placed, count, diff->tested_count);
     mark_lost(placed, count);
     return status;
 }
@@ -278,10 +270,12 @@ static struct cpt_stats part_stats(const struct part *part, uint32_t node)
                                  : cpt_stats_of(part->tree, part->map[node]);
 
     if (part->inclusive != NULL && node != CPT_TREE_ROOT) {
-        stats.inclusive =
-            part->inclusive_map[node] == CPT_TREE_NONE
-                ? part->absent.inclusive
-                : cpt_stats_of(part->inclusive, part->inclusive_map[node]).inclusive;
+        const struct cpt_mean self = stats.self;
+
+        stats = part->inclusive_map[node] == CPT_TREE_NONE
+                    ? part->absent
+                    : cpt_stats_of(part->inclusive, part->inclusive_map[node]);
+        stats.self = self;
     }
     return stats;
 }
@@ -290,6 +284,7 @@ static struct cpt_stats part_stats(const struct part *part, uint32_t node)
 struct blend {
     double mean_ns;
     double squares; /* Σ share² error² */
+    double cubes;   /* Σ share³ error³ skewness */
     double fourths; /* Σ share⁴ error⁴ / (n - 1), for the degrees of freedom */
     double count;   /* Σ n */
 };
@@ -301,6 +296,7 @@ static void blend_add(struct blend *blend, const struct cpt_mean *mean, double s
     blend->mean_ns += share * mean->mean_ns;
     blend->squares += square;
     if (square > 0) {
+        blend->cubes += square * share * mean->error_ns * mean->skewness;
         blend->fourths += square * square / (mean->effective_count - 1);
     }
     blend->count += mean->effective_count;
@@ -310,36 +306,55 @@ static struct cpt_mean blend_mean(const struct blend *blend)
 {
     const double degrees = blend->squares * blend->squares / blend->fourths;
 
-    return (struct cpt_mean){.mean_ns = blend->mean_ns,
-                             .error_ns = sqrt(blend->squares),
-                             .effective_count = blend->fourths > 0 && isfinite(degrees)
-                                                    ? degrees + 1
-                                                    : blend->count};
+    return (struct cpt_mean){
+        .mean_ns = blend->mean_ns,
+        .error_ns = sqrt(blend->squares),
+        .skewness = blend->squares > 0
+                        ? blend->cubes / blend->squares / sqrt(blend->squares)
+                        : NAN,
+        .effective_count =
+            blend->fourths > 0 && isfinite(degrees) ? degrees + 1 : blend->count};
 }
 
-/* The statistics of a stack if the strata were mixed by their shares. */
-static struct cpt_stats stats_at(const struct side *side, uint32_t node)
+/* The statistics of a stack in one stratum of both samples. */
+static void part_pair(const struct side *sides, size_t part, uint32_t node,
+                      struct cpt_stats pair[2])
 {
-    struct blend self = {0};
-    struct blend inclusive = {0};
-    struct cpt_stats all = {0};
-
-    if (side->part_count == 1) {
-        return part_stats(side->parts, node);
+    for (size_t i = 0; i < 2; i++) {
+        pair[i] = part_stats(&sides[i].parts[part], node);
     }
-    for (size_t i = 0; i < side->part_count; i++) {
-        const struct part *part = &side->parts[i];
-        const struct cpt_stats stats = part_stats(part, node);
+    cpti_change_share_variance(&pair[0].self, &pair[1].self);
+    cpti_change_share_variance(&pair[0].inclusive, &pair[1].inclusive);
+}
 
-        blend_add(&self, &stats.self, part->share);
-        blend_add(&inclusive, &stats.inclusive, part->share);
-        all.presence += part->share * stats.presence;
-        all.present_count += stats.present_count;
+/* The same for both whole samples, if the strata were mixed by their shares. */
+static void pair_at(const struct side *sides, uint32_t node, struct cpt_stats pair[2])
+{
+    struct blend self[2] = {{0}};
+    struct blend inclusive[2] = {{0}};
+
+    if (sides->part_count == 1) {
+        part_pair(sides, 0, node, pair);
+        return;
     }
-    all.self = blend_mean(&self);
-    all.inclusive = blend_mean(&inclusive);
-    all.is_rare = all.present_count < CPT_STATS_PRESENT_MIN;
-    return all;
+    pair[0] = pair[1] = (struct cpt_stats){0};
+    for (size_t part = 0; part < sides->part_count; part++) {
+        const double share = sides->parts[part].share;
+        struct cpt_stats stats[2];
+
+        part_pair(sides, part, node, stats);
+        for (size_t i = 0; i < 2; i++) {
+            blend_add(&self[i], &stats[i].self, share);
+            blend_add(&inclusive[i], &stats[i].inclusive, share);
+            pair[i].presence += share * stats[i].presence;
+            pair[i].present_count += stats[i].present_count;
+            pair[i].present_effective_count += stats[i].present_effective_count;
+        }
+    }
+    for (size_t i = 0; i < 2; i++) {
+        pair[i].self = blend_mean(&self[i]);
+        pair[i].inclusive = blend_mean(&inclusive[i]);
+    }
 }
 
 /* The effective count of requests of a side. */
@@ -357,18 +372,18 @@ static double side_count(const struct side *side)
 static void place_rows(struct placed *placed, const struct cpt_tree_walk *walk,
                        const struct side *sides, double confidence)
 {
-    const double base_count = side_count(&sides[0]);
-    const double new_count = side_count(&sides[1]);
+    const double counts[2] = {side_count(&sides[0]), side_count(&sides[1])};
 
     for (uint32_t i = 0; i < cpt_tree_walk_count(walk); i++) {
         const struct cpt_tree_row *at = cpt_tree_walk_row(walk, i);
-        const struct cpt_stats base = stats_at(&sides[0], at->node);
-        const struct cpt_stats other = stats_at(&sides[1], at->node);
+        struct cpt_stats pair[2];
 
-        placed[i] = (struct placed){.row = row_of(at->node, &base, &other, confidence),
-                                    .place = i,
-                                    .parent = i == 0 ? 0 : at->parent};
-        placed[i].turn = turn_of(&placed[i].row, base_count, new_count);
+        pair_at(sides, at->node, pair);
+        placed[i] = (struct placed){
+            .row = row_of(at->node, &pair[0], &pair[1], counts, confidence),
+            .place = i,
+            .parent = i == 0 ? 0 : at->parent};
+        placed[i].turn = turn_of(&placed[i].row, counts[0], counts[1]);
     }
 }
 
@@ -385,7 +400,7 @@ static cpt_status make_rows(struct cpt_diff *diff, const struct side *sides,
         goto out;
     }
     place_rows(placed, walk, sides, confidence);
-    status = compare_rows(diff->alloc, placed, cpt_tree_walk_count(walk));
+    status = compare_rows(diff, placed, cpt_tree_walk_count(walk));
     if (status != CPT_OK) {
         goto out;
     }
@@ -622,6 +637,26 @@ const struct cpt_diff_row *cpt_diff_row_at(const struct cpt_diff *diff, uint32_t
 {
     assert(index < diff->row_count);
     return &diff->rows[index];
+}
+
+uint32_t cpt_diff_tested_count(const struct cpt_diff *diff)
+{
+    return diff->tested_count;
+}
+
+const char *cpt_diff_doubt_text(enum cpt_diff_doubt doubt)
+{
+    switch (doubt) {
+    case CPT_DIFF_FEW_REQUESTS:
+        return "one side has fewer than 30 requests, by their weights";
+    case CPT_DIFF_RARE:
+        return "fewer than 30 requests of each side had time of it";
+    case CPT_DIFF_FEW_CLUSTERS:
+        return "one side has too few clusters";
+    case CPT_DIFF_TRUSTED:
+        break;
+    }
+    return "";
 }
 
 const struct cpt_diff_row *cpt_diff_total(const struct cpt_diff *diff)

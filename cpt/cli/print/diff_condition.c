@@ -249,18 +249,21 @@ unsigned cpti_conditions_wanted(const struct cpti_conditions *conditions)
 
 /* --- Testing --- */
 
+/* Tests one quantity of @row. A row that cannot be trusted makes no condition hold. */
 static void test_change(struct cpti_condition *condition,
-                        const struct cpt_change *change, double q_value)
+                        const struct cpt_diff_row *row, const struct cpt_change *change)
 {
     const double limit = condition->is_relative ? condition->amount * change->base_ns
                                                 : condition->amount;
 
     condition->is_found = true;
     condition->change = *change;
-    condition->q_value = q_value;
-    condition->holds =
-        q_value < condition->q &&
-        (condition->is_less ? change->delta_ns < limit : change->delta_ns > limit);
+    condition->q_value = row->q_value;
+    condition->doubt = row->doubt;
+    condition->is_beyond =
+        condition->is_less ? change->delta_ns < limit : change->delta_ns > limit;
+    condition->holds = condition->is_beyond && row->q_value < condition->q &&
+                       row->doubt == CPT_DIFF_TRUSTED;
 }
 
 /* Finds the row that is meant, perhaps. */
@@ -285,8 +288,7 @@ static void test_row(struct cpti_condition *condition, const struct cpt_diff *di
     char text[CPTI_CONDITION_TEXT_BYTES];
 
     if (condition->is_total) {
-        test_change(condition, &cpt_diff_total(diff)->inclusive,
-                    cpt_diff_total(diff)->q_value);
+        test_change(condition, cpt_diff_total(diff), &cpt_diff_total(diff)->inclusive);
         return;
     }
     for (uint32_t i = 0; i < cpt_diff_row_count(diff) && !condition->is_found; i++) {
@@ -294,7 +296,7 @@ static void test_row(struct cpti_condition *condition, const struct cpt_diff *di
 
         cpti_by_text(cpt_diff_tree(diff), row->node, condition->by, text, sizeof text);
         if (strcmp(text, condition->subject) == 0) {
-            test_change(condition, &row->self, row->q_value);
+            test_change(condition, row, &row->self);
         }
     }
     if (!condition->is_found) {
@@ -378,6 +380,12 @@ int cpti_conditions_say(const struct cpti_conditions *conditions)
                       cpti_ms(condition->change.new_ns, other),
                       q_text(condition->q_value, q));
             status = CPTI_EXIT_CONDITION;
+        } else if (condition->is_beyond && condition->doubt != CPT_DIFF_TRUSTED) {
+            cpti_warn("%s: not counted: %s ms became %s ms, but %s",
+                      shown(condition->text, text),
+                      cpti_ms(condition->change.base_ns, base),
+                      cpti_ms(condition->change.new_ns, other),
+                      cpt_diff_doubt_text(condition->doubt));
         }
     }
     return status;
@@ -400,6 +408,7 @@ void cpti_conditions_json(const struct cpti_conditions *conditions,
         if (condition->is_found) {
             cpti_json_ns(json, "delta_ns", condition->change.delta_ns);
             cpti_json_rough(json, "q", condition->q_value);
+            cpti_json_bool(json, "trusted", condition->doubt == CPT_DIFF_TRUSTED);
         }
         cpti_json_close(json);
     }

@@ -10,7 +10,8 @@
  *      amount     ['+' | '-'] number ('%' | 'ns' | 'us' | 'ms' | 's')
  *
  * A condition holds if the change of the subject's self time (for total: of the
- * latency) is beyond the amount, and its q value is below the given one (default 0.01).
+ * latency) is beyond the amount, its q value is below the given one (default 0.01), and
+ * the row can be trusted (enum cpt_diff_doubt).
  * The text is that of the row, in single or double quotes; \" stands for a quote.
  *
  * Threads: one at a time.
@@ -34,8 +35,10 @@ struct cpti_condition {
     bool is_relative;
     double amount; /* if is_relative a part of the base, else ns */
     double q;
-    bool is_found; /* there is such a row */
-    char *nearest; /* else the name of a row that is meant, perhaps; owned, or NULL */
+    bool is_found;  /* there is such a row */
+    char *nearest;  /* else the name of a row that is meant, perhaps; owned, or NULL */
+    bool is_beyond; /* its change is beyond the amount, whatever its q value */
+    enum cpt_diff_doubt doubt;
     bool holds;
     struct cpt_change change;
     double q_value;

@@ -49,10 +49,16 @@ static void put_row(struct cpti_json *json, const struct cpti_diff_print *print,
     cpti_json_rough(json, "base_presence", row->base_presence);
     cpti_json_rough(json, "new_presence", row->new_presence);
     cpti_json_bool(json, "rare", row->is_rare);
+    cpti_json_bool(json, "trusted", row->doubt == CPT_DIFF_TRUSTED);
+    if (row->doubt != CPT_DIFF_TRUSTED) {
+        cpti_json_text(json, "why", cpt_diff_doubt_text(row->doubt));
+    }
     cpti_json_open(json, "inclusive", '{');
     put_change(json, &row->inclusive);
     cpti_json_close(json);
     cpti_json_rough(json, "q", row->q_value);
+    cpti_json_bool(json, "tested", row->is_tested);
+    cpti_json_ns(json, "detectable_ns", row->detectable_ns);
     cpti_json_rough(json, "change", row->self.delta_ns / row->self.base_ns);
     cpti_json_rough(json, "share_of_change", row->share);
     cpti_json_ns(json, "frequency_ns", row->frequency_ns);
@@ -111,9 +117,13 @@ static void add_margin(struct cpti_table *table, const struct cpt_change *change
     }
 }
 
-static void add_q(struct cpti_table *table, double q)
+static void add_q(struct cpti_table *table, const struct cpt_diff_row *row)
 {
-    cpti_table_cell(table, q < 0.001 ? "<0.001" : "%.3f", q);
+    if (!row->is_tested) {
+        cpti_table_cell(table, "-");
+    } else {
+        cpti_table_cell(table, row->q_value < 0.001 ? "<0.001" : "%.3f", row->q_value);
+    }
 }
 
 /* The change as a percentage of the base. */
@@ -160,14 +170,15 @@ static const char *cause_of(const struct cpt_diff_row *row)
     return size > 2 * frequency ? "size" : "both";
 }
 
-static void add_change(struct cpti_table *table, const struct cpt_change *change,
-                       double q, bool is_rare)
+/* One quantity of @row. */
+static void add_change(struct cpti_table *table, const struct cpt_diff_row *row,
+                       const struct cpt_change *change)
 {
     char text[40];
 
     cpti_table_cell(table, "%s", signed_ms(change->delta_ns, text));
-    add_margin(table, change, is_rare);
-    add_q(table, q);
+    add_margin(table, change, row->doubt != CPT_DIFF_TRUSTED);
+    add_q(table, row);
     add_relative(table, change);
 }
 
@@ -186,7 +197,7 @@ static void add_row(struct cpti_table *table, const struct cpti_diff_print *prin
         cpt_diff_total(print->diff)->inclusive.p_value < LEVEL && isfinite(row->share);
     char text[STACK_BYTES];
 
-    add_change(table, &row->self, row->q_value, row->is_rare);
+    add_change(table, row, &row->self);
     add_share(table, row->share, is_known);
     add_sides(table, &row->self);
     cpti_table_cell(table, "%s", cause_of(row));
@@ -200,9 +211,10 @@ static void add_row(struct cpti_table *table, const struct cpti_diff_print *prin
 static void add_total(struct cpti_table *table, const struct cpti_diff_print *print,
                       uint32_t left_count)
 {
-    const struct cpt_change *change = &cpt_diff_total(print->diff)->inclusive;
+    const struct cpt_diff_row *row = cpt_diff_total(print->diff);
+    const struct cpt_change *change = &row->inclusive;
 
-    add_change(table, change, change->p_value, false);
+    add_change(table, row, change);
     add_share(table, 1, change->p_value < LEVEL);
     add_sides(table, change);
     cpti_table_cell(table, "-");
@@ -218,24 +230,37 @@ static void add_total(struct cpti_table *table, const struct cpti_diff_print *pr
 /* Explains the marks that the shown rows have. */
 static void print_marks(const struct cpti_diff_print *print, uint32_t row_count)
 {
-    bool has_rare = false;
+    bool has_doubt[CPT_DIFF_FEW_CLUSTERS + 1] = {false};
     bool has_lost = false;
+    bool has_untested = false;
+    const char *gap = "\n"; /* before the first mark */
 
+    has_doubt[cpt_diff_total(print->diff)->doubt] = true;
     for (uint32_t i = 0; i < row_count; i++) {
-        has_rare = has_rare || cpt_diff_row_at(print->diff, i)->is_rare;
-        has_lost = has_lost || cpt_diff_row_at(print->diff, i)->lost_path;
+        const struct cpt_diff_row *row = cpt_diff_row_at(print->diff, i);
+
+        has_doubt[row->doubt] = true;
+        has_lost = has_lost || row->lost_path;
+        has_untested = has_untested || !row->is_tested;
     }
-    if (has_rare || has_lost) {
-        (void)printf("\n");
+    for (int doubt = CPT_DIFF_TRUSTED + 1; doubt <= CPT_DIFF_FEW_CLUSTERS; doubt++) {
+        if (has_doubt[doubt]) {
+            (void)printf("%s~ do not trust it: %s\n", gap,
+                         cpt_diff_doubt_text((enum cpt_diff_doubt)doubt));
+            gap = "";
+        }
     }
-    if (has_rare) {
-        (void)printf("~ fewer than %d requests had time of it: do not trust the "
-                     "interval\n",
-                     CPT_STATS_PRESENT_MIN);
+    if (has_untested) {
+        (void)printf("%sq -: not tested, as fewer than %d requests of both sides had "
+                     "it\n",
+                     gap, CPT_DIFF_TESTED_MIN);
+        gap = "";
     }
     if (has_lost) {
-        (void)printf("lost: on fewer critical paths, since another branch is on more; "
-                     "it did not get faster\n");
+        (void)printf(
+            "%slost: on fewer critical paths, since another branch is on more; "
+            "it did not get faster\n",
+            gap);
     }
 }
 

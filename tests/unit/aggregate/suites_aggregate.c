@@ -12,6 +12,7 @@ extern CU_TestInfo cpt_group_tests[];
 extern CU_TestInfo cpt_stats_tests[];
 extern CU_TestInfo cpt_interval_tests[];
 extern CU_TestInfo cpt_diff_tests[];
+extern CU_TestInfo cpt_change_tests[];
 extern CU_TestInfo cpt_view_tests[];
 extern CU_TestInfo cpt_sample_tests[];
 extern CU_TestInfo cpt_strata_tests[];
@@ -28,6 +29,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"stats", NULL, NULL, NULL, NULL, cpt_stats_tests},
     {"interval", NULL, NULL, NULL, NULL, cpt_interval_tests},
     {"diff", NULL, NULL, NULL, NULL, cpt_diff_tests},
+    {"change", NULL, NULL, NULL, NULL, cpt_change_tests},
     {"view", NULL, NULL, NULL, NULL, cpt_view_tests},
     {"sample", NULL, NULL, NULL, NULL, cpt_sample_tests},
     {"strata", NULL, NULL, NULL, NULL, cpt_strata_tests},
