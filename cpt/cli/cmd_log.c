@@ -33,12 +33,14 @@ struct log_command {
     struct cpti_json json;
     bool is_json;
     bool is_check;
+    bool has_paths; /* each record is printed with its path */
     bool follows;
     struct cpti_log_output *output; /* gets the records instead of stdout; or NULL */
     struct cpti_sample sample;      /* printed at the end */
     uint64_t selected_count;        /* of this file */
     bool has_selected;              /* a record of any file */
     uint64_t shown_count;           /* of all files */
+    uint64_t record_count;          /* of the files before this one */
 };
 
 /* --- Checking --- */
@@ -67,7 +69,8 @@ static int check_record(struct cpti_log_walk *walk, const struct cpt_record *rec
 
 /* Prints a selected record, or puts it into another log. */
 static int show_record(struct log_command *command, const struct cpt_record *record,
-                       const struct cpt_path *path, struct cpt_bytes bytes)
+                       const struct cpt_path *path, uint64_t number,
+                       struct cpt_bytes bytes)
 {
     if (command->output != NULL) {
         return cpti_log_output_add(command->output, bytes);
@@ -76,16 +79,23 @@ static int show_record(struct log_command *command, const struct cpt_record *rec
         cpti_record_json(&command->json, record, path);
         return CPTI_EXIT_DONE;
     }
-    (void)fputs(command->shown_count++ == 0 ? "" : "\n", stdout);
-    return cpti_record_print(record, path);
+    if (command->has_paths) {
+        (void)fputs(command->shown_count++ == 0 ? "" : "\n", stdout);
+        return cpti_record_print(record, path);
+    }
+    if (command->shown_count++ == 0) {
+        cpti_record_heading();
+    }
+    cpti_record_row(record, number);
+    return CPTI_EXIT_DONE;
 }
 
-/* A cpti_sampled_fn. */
+/* A cpti_sampled_fn; the weight is the record's number. */
 static int show_sampled(void *context, const struct cpti_sampled *sampled,
                         const struct cpt_record *record, const struct cpt_path *path)
 {
     return show_record(
-        context, record, path,
+        context, record, path, sampled->weight,
         (struct cpt_bytes){(const char *)sampled->data, sampled->data_bytes});
 }
 
@@ -102,6 +112,7 @@ static int show_sample(struct log_command *command)
 static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
 {
     struct log_command *command = walk->context;
+    const uint64_t number = command->record_count + cpti_log_record_number(walk);
     const char *entry = command->selection.entry;
     const struct cpt_path *path;
     int exit_status;
@@ -113,7 +124,7 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     command->selected_count++;
     command->has_selected = true;
     if (command->selection.sample_count != 0) {
-        return cpti_log_sample_add(walk, record, &command->sample, 1);
+        return cpti_log_sample_add(walk, record, &command->sample, number);
     }
     exit_status = cpti_log_path(walk, record, &path);
     if (path == NULL) {
@@ -122,7 +133,8 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     if (command->is_check) {
         return check_record(walk, record, path);
     }
-    return show_record(command, record, path, cpt_log_reader_bytes(walk->reader));
+    return show_record(command, record, path, number,
+                       cpt_log_reader_bytes(walk->reader));
 }
 
 /* Prints or checks one file. If it is followed, *@successor is the path of the file
@@ -149,6 +161,7 @@ static int run_file(struct log_command *command, const struct cpti_arguments *ar
     }
     command->selected_count = 0;
     status = cpti_log_walk(&walk);
+    command->record_count += walk.record_count + walk.passed_count;
     if (status == CPTI_EXIT_DONE && command->is_check) {
         status = cpti_log_check_index(&input);
     }
@@ -170,7 +183,7 @@ static int run_file(struct log_command *command, const struct cpti_arguments *ar
 /* Refuses options that exclude each other, or lack another one. */
 static int check_arguments(const struct cpti_arguments *arguments)
 {
-    static const char *const ways[] = {"json", "check", "output", "repair"};
+    static const char *const ways[] = {"json", "paths", "check", "output", "repair"};
     static const char *const selecting[] = {"where", "since",  "until",
                                             "entry", "sample", "seed"};
     const char *way = NULL;
@@ -208,7 +221,8 @@ static int check_arguments(const struct cpti_arguments *arguments)
         }
     }
     if (cpti_has(arguments, "follow") &&
-        (arguments->operand_count != 1 || (way != NULL && strcmp(way, "json") != 0))) {
+        (arguments->operand_count != 1 ||
+         (way != NULL && strcmp(way, "json") != 0 && strcmp(way, "paths") != 0))) {
         return cpti_usage("option '--follow' prints one log");
     }
     return CPTI_EXIT_DONE;
@@ -294,6 +308,7 @@ static int run(const struct cpti_arguments *arguments)
     struct log_command command = {
         .json = {.file = stdout},
         .is_json = cpti_has(arguments, "json"),
+        .has_paths = cpti_has(arguments, "paths"),
         .is_check = cpti_has(arguments, "check"),
         .follows = cpti_has(arguments, "follow"),
     };
@@ -328,6 +343,8 @@ static int run(const struct cpti_arguments *arguments)
 }
 
 static const struct cpti_option options[] = {
+    {"paths", 'p', NULL,
+     "print each request with its attributes and its critical path, not as a row"},
     {"json", 'j', NULL, "print a JSON object for each record, one a line"},
     {"check", 'c', NULL,
      "print no records; check that the segments of each one add up to its latency and "
@@ -348,7 +365,8 @@ static const struct cpti_option options[] = {
 };
 
 static const struct cpti_example examples[] = {
-    {"cpt log paths.cptlog | less", "what delayed each request"},
+    {"cpt log --where failed --since 1h logs/", "the failures of the last hour"},
+    {"cpt log --paths paths.cptlog | less", "what delayed each request"},
     {"cpt log --json --where arm=control paths.cptlog | head -1",
      "the first record of an experiment's arm, for a program"},
     {"cpt log --check day/*.cptlog", "whether every record adds up to its latency"},
@@ -366,10 +384,12 @@ const struct cpti_command cpti_command_log = {
     .summary = "print, check, select, merge or repair path logs",
     .usages = {"[OPTION]... LOG...", "--check LOG...", "-o FILE [OPTION]... LOG..."},
     .description =
-        "Prints each traced request of the path logs: when it arrived, how long it "
-        "took, the probability with which it was traced, the attributes that the "
-        "application set, and its critical path as a tree in the order of time. '-' is "
-        "standard input.\n"
+        "Prints each traced request of the path logs as a row: its number, which "
+        "'cpt show --record' takes, when it arrived, how long it took, its status, "
+        "whether it failed, and where it entered. With --paths it prints instead the "
+        "probability with which it was traced, the attributes that the application "
+        "set, and its critical path as a tree in the order of time. '-' is standard "
+        "input.\n"
         "\n"
         "With --where, --since, --until and --entry it prints only the requests for "
         "which all of them hold. A --where is KEY=VALUE or an expression such as\n"

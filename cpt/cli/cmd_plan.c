@@ -170,11 +170,14 @@ static void add_goal(struct cpti_table *table, const struct cpt_sizing *sizing,
     case CPT_SIZING_DIFFERENCE:
         cpti_table_cell(table, "to know a difference to \u00b1%s ms; in each set",
                         within);
+        cpti_table_short(table, "to know differences to \u00b1%s ms", within);
         break;
     default:
         cpti_table_cell(table,
                         "to see a difference of %s ms in %g %% of cases; in each set",
                         within, sizing->power * 100);
+        cpti_table_short(table, "to see %s ms in %g %% of cases", within,
+                         sizing->power * 100);
         break;
     }
 }

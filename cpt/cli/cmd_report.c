@@ -5,6 +5,7 @@
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/print/html_report.h"
 #include "cpt/cli/base/json_write.h"
+#include "cpt/cli/base/names.h"
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/base/table.h"
@@ -102,6 +103,8 @@ static void add_row(struct cpti_table *table, const struct report *report,
 {
     const struct cpt_stats stats = cpt_stats_of(report->tree, row->node);
     char frame[CPT_TREE_FRAME_TEXT_BYTES];
+    char above_frame[CPT_TREE_FRAME_TEXT_BYTES] = "";
+    uint32_t above;
     char text[32];
 
     cpti_table_cell(table, "%s", cpti_ms((double)row->self_ns, text));
@@ -122,6 +125,10 @@ static void add_row(struct cpti_table *table, const struct report *report,
         cpti_table_cell(table, "%*s[%u] %s", 80, "", (unsigned)row->depth, frame);
     } else {
         cpti_table_cell(table, "%*s%s", (int)(row->depth - 1) * 2, "", frame);
+        above = cpt_tree_parent(report->tree, row->node);
+        (void)cpt_tree_frame_text(report->tree, above, above_frame, sizeof above_frame);
+        cpti_table_short(table, "%*s%s", (int)(row->depth - 1) * 2, "",
+                         cpti_name_below(frame, above_frame));
     }
 }
 

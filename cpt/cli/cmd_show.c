@@ -169,12 +169,8 @@ static bool is_plain_terminal(void)
 static int print_kept(const struct show_command *command, bool is_ascii)
 {
     const struct cpti_record_copy *kept = &command->kept;
-    char utc[64];
-    char ms[32];
 
-    (void)printf("%s  %s  %s ms%s%s\n", cpti_utc(kept->start_unix_ns, utc), kept->entry,
-                 cpti_ms((double)kept->latency_ns, ms),
-                 kept->status[0] != '\0' ? "  " : "", kept->status);
+    cpti_record_title(kept->start_unix_ns, kept->entry, kept->latency_ns, kept->status);
     (void)printf("record %" PRIu64 ", %s\n", kept->record_number, kept->remarks);
     if (kept->metadata[0] != '\0') {
         (void)printf("meta %s\n", kept->metadata);

@@ -5,7 +5,7 @@
 
 #include "cpt/cli/base/output.h"
 
-enum { OPTION_INDENT = 2, HELP_INDENT = 6, OPTION_BYTES = 128 };
+enum { OPTION_INDENT = 2, HELP_INDENT = 6, OPTION_BYTES = 128, LINE_BYTES = 1024 };
 
 const char cpti_about[] =
     "cpt shows which parts of a distributed system made its requests slow. It reads "
@@ -49,6 +49,15 @@ static void print_option(FILE *file, const struct cpti_option *option)
     cpti_print_wrapped(file, HELP_INDENT, option->help);
 }
 
+/* Prints @line in at most 80 columns, its further lines as @joint begins them. */
+static void print_broken(FILE *file, int indent, const char *line, const char *joint)
+{
+    char text[LINE_BYTES];
+
+    cpti_line_break(line, CPTI_HELP_COLUMNS - (size_t)indent, joint, text, sizeof text);
+    (void)fprintf(file, "%*s%s\n", indent, "", text);
+}
+
 static void print_tool(FILE *file)
 {
     (void)fprintf(file, "usage: cpt COMMAND [OPTION]... [FILE]...\n\n");
@@ -80,8 +89,11 @@ void cpti_help(FILE *file, const struct cpti_command *command)
         return;
     }
     for (size_t i = 0; i < CPTI_USAGES_MAX && command->usages[i] != NULL; i++) {
-        (void)fprintf(file, "%s cpt %s %s\n", i == 0 ? "usage:" : "      ",
-                      command->name, command->usages[i]);
+        char line[LINE_BYTES];
+
+        (void)snprintf(line, sizeof line, "%s cpt %s %s", i == 0 ? "usage:" : "      ",
+                       command->name, command->usages[i]);
+        print_broken(file, 0, line, "\n           ");
     }
     (void)fputc('\n', file);
     cpti_print_wrapped(file, 0, command->description);
@@ -94,7 +106,7 @@ void cpti_help(FILE *file, const struct cpti_command *command)
     (void)fprintf(file, "\nexamples:\n");
     for (const struct cpti_example *example = command->examples; example->line != NULL;
          example++) {
-        (void)fprintf(file, "  %s\n", example->line);
+        print_broken(file, OPTION_INDENT, example->line, " \\\n      ");
         cpti_print_wrapped(file, HELP_INDENT, example->what);
     }
 }

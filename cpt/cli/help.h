@@ -13,6 +13,9 @@
 
 #include <stdio.h>
 
+/* The columns of help, and of examples in man pages, which indent them twice. */
+enum { CPTI_HELP_COLUMNS = 80, CPTI_MAN_EXAMPLE_COLUMNS = 66 };
+
 /* All commands, in the order of the data flow; main.c. */
 extern const struct cpti_command *const cpti_commands[];
 extern const size_t cpti_command_count;

@@ -9,6 +9,8 @@
  */
 #include "cpt/cli/help.h"
 
+#include "cpt/cli/base/output.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -79,10 +81,13 @@ static void put_option(FILE *file, const struct cpti_option *option)
 
 static void put_example(FILE *file, const char *line, const char *what)
 {
+    char text[1024];
+
     (void)fputs(".PP\n", file);
     put_text(file, what);
     (void)fputs(":\n.PP\n.nf\n.RS\n", file);
-    put_text(file, line);
+    cpti_line_break(line, CPTI_MAN_EXAMPLE_COLUMNS, " \\\n    ", text, sizeof text);
+    put_text(file, text);
     (void)fputs("\n.RE\n.fi\n", file);
 }
 

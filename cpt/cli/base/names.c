@@ -7,6 +7,7 @@
 #include "cpt/cpt_path.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -147,6 +148,43 @@ const char *cpti_nearest_name(const char *given, const struct cpti_names *names)
     }
     nearest = cpti_nearest_word(given, (const char *const *)names->all, names->count);
     return nearest != NULL ? nearest : only_with(given, names);
+}
+
+/* --- Services --- */
+
+const char *cpti_name_below(const char *name, const char *above)
+{
+    const char *own = own_part(name);
+    const size_t bytes = (size_t)(own - name);
+
+    return bytes != 0 && strncmp(name, above, bytes) == 0 ? own : name;
+}
+
+void cpti_stack_short(const char *stack, char *text, size_t capacity)
+{
+    const char *above = "";
+    size_t bytes = 0;
+
+    text[0] = '\0';
+    while (bytes + 1 < capacity) {
+        const size_t frame_bytes = strcspn(stack, ";");
+        const size_t name_bytes = strcspn(above, ":;");
+        const bool is_below = above[0] != '\0' &&
+                              strncmp(above + name_bytes, ": ", 2) == 0 &&
+                              strncmp(stack, above, name_bytes + 2) == 0;
+        const size_t skipped = is_below ? name_bytes + 2 : 0;
+        const bool is_last = stack[frame_bytes] == '\0';
+        const int written =
+            snprintf(text + bytes, capacity - bytes, "%.*s%s",
+                     (int)(frame_bytes - skipped), stack + skipped, is_last ? "" : ";");
+
+        bytes += written > 0 ? (size_t)written : 0;
+        if (is_last) {
+            return;
+        }
+        above = stack;
+        stack += frame_bytes + 1;
+    }
 }
 
 /* --- ‹ › --- */

@@ -42,6 +42,13 @@ const char *cpti_nearest_word(const char *given, const char *const *words,
  * service, with a typing mistake, or a part of one name alone. */
 const char *cpti_nearest_name(const char *given, const struct cpti_names *names);
 
+/* @name without its service, if the frame @above it has the same; otherwise @name. */
+const char *cpti_name_below(const char *name, const char *above);
+
+/* Writes @stack to @text, each frame without its service where the one above has the
+ * same: "A: /;A: A1;B: B1" becomes "A: /;A1;B: B1". */
+void cpti_stack_short(const char *stack, char *text, size_t capacity);
+
 /* Writes @typed to @text with the marks of our own kinds: "B: <blind spot>" becomes
  * "B: ‹blind spot›". All else stays, also <b>. Returns the bytes that it has; at most
  * @capacity are written, without a NUL. */

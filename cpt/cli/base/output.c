@@ -231,6 +231,82 @@ size_t cpti_text_columns(const char *text)
     return columns;
 }
 
+void cpti_text_shorten(const char *text, size_t columns, unsigned end_share,
+                       const char *mark, char *to, size_t capacity)
+{
+    size_t indent = strspn(text, " ");
+    size_t room;
+    size_t front;
+    size_t end_columns;
+    const char *end;
+
+    if (cpti_text_columns(text) <= columns) {
+        (void)snprintf(to, capacity, "%s", text);
+        return;
+    }
+    text += indent;
+    indent = indent > columns / 2 ? columns / 2 : indent;
+    room = columns - indent > 1 ? columns - indent - 1 : 0; /* without the mark */
+    if (cpti_text_columns(text) <= room) {
+        (void)snprintf(to, capacity, "%*s%s", (int)indent, "", text);
+        return;
+    }
+    end_columns = room * end_share / 100;
+    front = cpti_text_fit(text, room - end_columns);
+    end = text + front;
+    while (*end != '\0' && cpti_text_columns(end) > end_columns) {
+        const size_t bytes = cpti_text_fit(end, 1);
+
+        end += bytes != 0 ? bytes : cpti_text_fit(end, 2); /* a wide character */
+    }
+    (void)snprintf(to, capacity, "%*s%.*s%s%s", (int)indent, "", (int)front, text, mark,
+                   end);
+}
+
+/* The last blank outside of quotes within @columns of @line, or the first one behind.
+ * 0: there is none. */
+static size_t break_at(const char *line, size_t columns)
+{
+    size_t last = 0;
+    char quote = '\0';
+
+    for (size_t i = 0; line[i] != '\0'; i++) {
+        if (i > columns && last != 0) {
+            return last;
+        }
+        if (quote != '\0') {
+            quote = line[i] == quote ? '\0' : quote;
+        } else if (line[i] == '"' || line[i] == '\'') {
+            quote = line[i];
+        } else if (line[i] == ' ' && i != 0) {
+            last = i;
+        }
+    }
+    return last;
+}
+
+void cpti_line_break(const char *line, size_t columns, const char *joint, char *text,
+                     size_t capacity)
+{
+    size_t used = 0;
+    size_t room = columns;
+
+    text[0] = '\0';
+    while (strlen(line) > room && used + 1 < capacity) {
+        const size_t bytes = break_at(line, room - strcspn(joint, "\n"));
+
+        if (bytes == 0) {
+            break;
+        }
+        used += (size_t)snprintf(text + used, capacity - used, "%.*s%s", (int)bytes,
+                                 line, joint);
+        used = used < capacity ? used : capacity - 1;
+        line += bytes + 1;
+        room = columns - (strlen(joint) - strcspn(joint, "\n") - 1);
+    }
+    (void)snprintf(text + used, capacity - used, "%s", line);
+}
+
 /* Prints one paragraph of @bytes. */
 static void wrap(FILE *file, size_t indent, const char *text, size_t bytes)
 {

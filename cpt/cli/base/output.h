@@ -70,6 +70,19 @@ size_t cpti_text_columns(const char *text);
 /* The bytes of @text that fit into @columns, whole characters only. */
 size_t cpti_text_fit(const char *text, size_t columns);
 
+/*
+ * Writes @text to @to, cut in the middle to @columns, with @mark, of one column, for
+ * what is missing: both ends of a name tell most. @end_share: percent of the columns
+ * for the end. Blanks before it stay, up to half of the columns.
+ */
+void cpti_text_shorten(const char *text, size_t columns, unsigned end_share,
+                       const char *mark, char *to, size_t capacity);
+
+/* Writes @line to @text, broken at blanks outside of quotes into lines of at most
+ * @columns, with @joint between them. A longer word stays whole. */
+void cpti_line_break(const char *line, size_t columns, const char *joint, char *text,
+                     size_t capacity);
+
 /* Prints @text indented, its paragraphs wrapped at 78 columns. A line that begins with
  * a space is not wrapped. */
 void cpti_print_wrapped(FILE *file, size_t indent, const char *text);

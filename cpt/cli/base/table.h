@@ -7,8 +7,8 @@
  *       12.000   33.3%  A: /
  *       24.000   66.7%    B: Lo…
  *
- * A column is as wide as its widest cell; numbers are right-aligned. The last column is
- * cut to the width of the terminal, with an ellipsis.
+ * A column is as wide as its widest cell; numbers are right-aligned. If the last column
+ * does not fit into the terminal, its short form is taken, and cut in the middle.
  *
  * In order of use: cpti_table_of; cpti_table_cell for each column of each row;
  * cpti_table_print, which also frees the table. If memory runs out, rows are lost and
@@ -31,8 +31,10 @@ struct cpti_table {
     char **cells; /* row by row */
     size_t cell_count;
     size_t cell_capacity;
+    char **shorts; /* of the last cell of each row; NULL: the cell itself */
+    size_t short_capacity;
     bool is_broken;  /* memory ran out */
-    bool cuts_front; /* cuts the last column at its front: its end tells most */
+    bool cuts_front; /* the last column holds stacks: their ends tell most */
 };
 
 /* A table with @count headings, which are borrowed; the last column is text, the others
@@ -41,6 +43,10 @@ struct cpti_table cpti_table_of(const char *const *headings, size_t count);
 
 /* Adds the next cell, row by row, and copies its text. */
 void cpti_table_cell(struct cpti_table *table, const char *format, ...)
+    CPT_PRINTF(2, 3);
+
+/* After the last cell of a row: the text to be cut if the cell does not fit. */
+void cpti_table_short(struct cpti_table *table, const char *format, ...)
     CPT_PRINTF(2, 3);
 
 /* Prints the table on stdout, and frees it. enum cpti_exit. */

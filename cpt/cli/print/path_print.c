@@ -3,6 +3,7 @@
 /* path_print.c - one critical path, for people and for programs; see path_print.h */
 #include "cpt/cli/print/path_print.h"
 
+#include "cpt/cli/base/names.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/base/table.h"
 #include "cpt/cpt_alloc.h"
@@ -122,7 +123,9 @@ static void put_frame(struct cpti_table *table, const struct cpt_path *path,
                       uint32_t frame, const char *behind)
 {
     char text[CPTI_TEXT_BYTES];
+    char above[CPTI_TEXT_BYTES] = "";
     const size_t depth = cpt_path_frame(path, frame)->depth;
+    const uint32_t parent = cpt_path_frame(path, frame)->parent;
 
     (void)cpt_path_frame_text(path, frame, text, sizeof text);
     /* deeper frames would leave the screen: a number shows their depth */
@@ -132,6 +135,11 @@ static void put_frame(struct cpti_table *table, const struct cpt_path *path,
     } else {
         cpti_table_cell(table, "%*s%s%s", (int)(depth - 1) * INDENT_COLUMNS, "", text,
                         behind);
+        if (parent != CPT_FRAME_NONE) {
+            (void)cpt_path_frame_text(path, parent, above, sizeof above);
+        }
+        cpti_table_short(table, "%*s%s%s", (int)(depth - 1) * INDENT_COLUMNS, "",
+                         cpti_name_below(text, above), behind);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "wire/cpt_log.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* --- As text --- */
 
@@ -60,16 +61,37 @@ void cpti_record_write_flags(FILE *file, const struct cpt_record *record,
                   cpti_path_flags_text(cpt_path_flags(path)));
 }
 
-int cpti_record_print(const struct cpt_record *record, const struct cpt_path *path)
+void cpti_record_title(uint64_t start_unix_ns, const char *entry, uint64_t latency_ns,
+                       const char *status)
 {
+    enum { ENTRY_MIN = 12, STATUS_MAX = 20 };
+    const size_t columns = cpti_columns();
+    char shown_status[CPTI_TEXT_BYTES];
+    char shown_entry[CPTI_TEXT_BYTES];
     char utc[64];
     char ms[32];
+    size_t used;
+
+    (void)cpti_utc(start_unix_ns, utc);
+    (void)cpti_ms((double)latency_ns, ms);
+    cpti_text_shorten(status, columns != 0 ? STATUS_MAX : CPTI_TEXT_BYTES, 40, "\u2026",
+                      shown_status, sizeof shown_status);
+    used = strlen(utc) + strlen(ms) + cpti_text_columns(shown_status) + 9;
+    cpti_text_shorten(entry,
+                      columns == 0                 ? CPTI_TEXT_BYTES
+                      : columns > used + ENTRY_MIN ? columns - used
+                                                   : ENTRY_MIN,
+                      40, "\u2026", shown_entry, sizeof shown_entry);
+    (void)printf("%s  %s  %s ms%s%s\n", utc, shown_entry, ms,
+                 status[0] != '\0' ? "  " : "", shown_status);
+}
+
+int cpti_record_print(const struct cpt_record *record, const struct cpt_path *path)
+{
     char id[33];
 
-    (void)printf(
-        "%s  %s  %s ms%s%s\n", cpti_utc(record->start_unix_ns, utc),
-        cpti_quoted_bytes(record->entry), cpti_ms((double)record->latency_ns, ms),
-        record->status.bytes != 0 ? "  " : "", cpti_quoted_bytes(record->status));
+    cpti_record_title(record->start_unix_ns, cpti_quoted_bytes(record->entry),
+                      record->latency_ns, cpti_quoted_bytes(record->status));
     cpti_record_write_flags(stdout, record, path);
     (void)printf("\n");
     if (record->has_trace_id) {
@@ -82,6 +104,54 @@ int cpti_record_print(const struct cpt_record *record, const struct cpt_path *pa
         (void)printf("\n");
     }
     return cpti_path_print(path);
+}
+
+/* --- As a row --- */
+
+/* The columns in front of the entry, with the gaps. */
+enum { STATUS_COLUMNS = 7, ROW_COLUMNS = 7 + 25 + 12 + STATUS_COLUMNS + 2 + 8 };
+
+void cpti_record_heading(void)
+{
+    (void)printf("%6s %-23s  %10s  %-*s  %-6s  %s\n", "record", "time (UTC)",
+                 "latency ms", STATUS_COLUMNS, "status", "error", "entry");
+}
+
+/* Prints @text in @columns, cut on a terminal. */
+static void print_cell(const char *text, size_t columns, const char *behind)
+{
+    char cut[CPTI_TEXT_BYTES];
+    size_t used;
+
+    cpti_text_shorten(text, cpti_columns() != 0 ? columns : CPTI_TEXT_BYTES, 40,
+                      "\u2026", cut, sizeof cut);
+    used = cpti_text_columns(cut);
+    (void)printf("%s%*s%s", cut, used < columns ? (int)(columns - used) : 0, "",
+                 behind);
+}
+
+void cpti_record_row(const struct cpt_record *record, uint64_t number)
+{
+    const size_t columns = cpti_columns();
+    const size_t entry_columns = columns > ROW_COLUMNS + 8 ? columns - ROW_COLUMNS : 8;
+    const char *entry = cpti_quoted_bytes(record->entry);
+    char utc[64];
+    char ms[32];
+    char cut[CPTI_TEXT_BYTES];
+
+    (void)cpti_utc(record->start_unix_ns, utc);
+    if (strlen(utc) > 23) {
+        utc[10] = ' ';  /* for the T */
+        utc[23] = '\0'; /* milliseconds */
+    }
+    (void)printf("%6" PRIu64 " %-23s  %10s  ", number, utc,
+                 cpti_ms((double)record->latency_ns, ms));
+    print_cell(record->status.bytes != 0 ? cpti_quoted_bytes(record->status) : "-",
+               STATUS_COLUMNS, "  ");
+    print_cell(record->is_failed ? "failed" : "-", 6, "  ");
+    cpti_text_shorten(entry, columns != 0 ? entry_columns : CPTI_TEXT_BYTES, 40,
+                      "\u2026", cut, sizeof cut);
+    (void)printf("%s\n", cut);
 }
 
 /* --- As JSON --- */

@@ -17,8 +17,18 @@
 struct cpt_path;
 struct cpt_record;
 
+/* Prints the line "2026-…  A: /  35.000 ms  ok", fitted to the terminal; the texts are
+ * safe to print. */
+void cpti_record_title(uint64_t start_unix_ns, const char *entry, uint64_t latency_ns,
+                       const char *status);
+
 /* Prints @record with its @path on standard output. enum cpti_exit. */
 int cpti_record_print(const struct cpt_record *record, const struct cpt_path *path);
+
+/* Prints the headings of a table of records, and the row of @record, number @number of
+ * its logs. Rows are not kept until the table is complete: a log may have no end. */
+void cpti_record_heading(void);
+void cpti_record_row(const struct cpt_record *record, uint64_t number);
 
 /* Writes the line "probability 0.01, random" without its end. */
 void cpti_record_write_flags(FILE *file, const struct cpt_record *record,

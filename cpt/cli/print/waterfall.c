@@ -23,6 +23,7 @@
 #include "cpt/cli/print/waterfall.h"
 
 #include "cpt/cli/base/command.h"
+#include "cpt/cli/base/names.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/print/path_print.h"
 #include "cpt/cpt_alloc.h"
@@ -41,6 +42,7 @@ enum {
     VISIBLE_PARTS = 128, /* rows below 1/128 of the latency are merged first */
     OTHERS_COLUMNS = 12, /* "… 99999 more" */
     LABEL_BYTES = 3 * CPTI_TEXT_BYTES,
+    LABEL_END_SHARE = 40, /* percent of a cut label that are of its end */
     COLOUR_COUNT = 6
 };
 
@@ -235,12 +237,15 @@ struct drawing {
     struct cell cells[CELLS_MAX];
 };
 
-/* The frame with its indentation and remarks. */
+/* The frame with its indentation and remarks; if that does not fit, without remarks and
+ * without the service that the row above shows. */
 static void label_of(const struct drawing *drawing, const struct row *row, char *label)
 {
     const size_t depth = cpt_path_frame(drawing->path, row->frame)->depth;
     const size_t indent = (depth - 1) * INDENT_COLUMNS;
     const size_t indent_max = drawing->indent_max;
+    const uint32_t parent = cpt_path_frame(drawing->path, row->frame)->parent;
+    char above[CPTI_TEXT_BYTES] = "";
     char frame[CPTI_TEXT_BYTES];
     char remarks[CPTI_TEXT_BYTES] = "";
 
@@ -254,6 +259,13 @@ static void label_of(const struct drawing *drawing, const struct row *row, char 
     } else {
         (void)snprintf(label, LABEL_BYTES, "%*s%s%s", (int)indent, "", frame, remarks);
     }
+    if (cpti_text_columns(label) > drawing->label_columns && indent <= indent_max) {
+        if (parent != CPT_FRAME_NONE) {
+            (void)cpt_path_frame_text(drawing->path, parent, above, sizeof above);
+        }
+        (void)snprintf(label, LABEL_BYTES, "%*s%s", (int)indent, "",
+                       cpti_name_below(frame, above));
+    }
 }
 
 static void print_label(const struct drawing *drawing, const char *label)
@@ -262,11 +274,11 @@ static void print_label(const struct drawing *drawing, const char *label)
 
     if (columns > drawing->label_columns) {
         char cut[LABEL_BYTES];
-        const size_t bytes = cpti_text_fit(label, drawing->label_columns - 1);
 
-        (void)snprintf(cut, sizeof cut, "%.*s", (int)bytes, label);
-        (void)printf("%s%s%*s", cut, drawing->is_ascii ? "~" : "\u2026",
-                     (int)(drawing->label_columns - 1 - cpti_text_columns(cut)), "");
+        cpti_text_shorten(label, drawing->label_columns, LABEL_END_SHARE,
+                          drawing->is_ascii ? "~" : "\u2026", cut, sizeof cut);
+        (void)printf("%s%*s", cut,
+                     (int)(drawing->label_columns - cpti_text_columns(cut)), "");
         return;
     }
     (void)printf("%s%*s", label, (int)(drawing->label_columns - columns), "");

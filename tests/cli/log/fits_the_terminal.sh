@@ -2,4 +2,4 @@
 # SPDX-FileCopyrightText: The cpt authors
 # lines are cut to the width, with an ellipsis
 make_log few >a.cptlog
-COLUMNS=40 cpt log a.cptlog | head -12
+COLUMNS=40 cpt log --paths a.cptlog | head -12

@@ -2,5 +2,5 @@
 # SPDX-FileCopyrightText: The cpt authors
 # no byte of a name reaches the terminal as a command
 make_log hostile >a.cptlog
-cpt log a.cptlog | cat -v
+cpt log --paths a.cptlog | cat -v
 cpt log --json a.cptlog | cat -v

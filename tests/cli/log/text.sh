@@ -2,4 +2,4 @@
 # SPDX-FileCopyrightText: The cpt authors
 # records with their paths as trees
 make_log few >a.cptlog
-cpt log a.cptlog
+cpt log --paths a.cptlog
