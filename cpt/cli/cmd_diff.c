@@ -7,6 +7,7 @@
  * once.
  */
 #include "cpt/cli/print/diff_print.h"
+#include "cpt/cli/print/html_report.h"
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/gather/mix.h"
 #include "cpt/cli/select/terms.h"
@@ -30,7 +31,8 @@ struct diff_command {
     struct cpti_selection selections[2];
     struct cpti_gather gathers[2]; /* base and new */
     struct cpti_views views[2];
-    struct cpti_mix mix; /* key NULL: none */
+    struct cpti_mix mix;         /* key NULL: none */
+    struct cpti_html_keep *keep; /* examples for --html; or NULL */
 };
 
 static int show(struct diff_command *command)
@@ -64,7 +66,10 @@ static int show(struct diff_command *command)
     print.diff = diff;
     status = cpti_conditions_test(&command->conditions, command->gathers,
                                   command->views, print.mix);
-    if (status == CPTI_EXIT_DONE) {
+    if (status == CPTI_EXIT_DONE && command->keep != NULL) {
+        status = cpti_html_write(command->keep, command->views, command->by, diff,
+                                 cpti_value(command->arguments, "html"));
+    } else if (status == CPTI_EXIT_DONE) {
         status = cpti_diff_print(&print);
     }
     if (status == CPTI_EXIT_DONE) {
@@ -266,6 +271,24 @@ static int init_views(struct diff_command *command)
     return status;
 }
 
+/* --html: the page has its own order and number of rows. */
+static int init_html(struct diff_command *command)
+{
+    static const char *const others[] = {"mix", "top", "format", "json"};
+
+    if (!cpti_has(command->arguments, "html")) {
+        return CPTI_EXIT_DONE;
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (cpti_has(command->arguments, others[i])) {
+            return cpti_usage("options '--html' and '--%s' exclude each other",
+                              others[i]);
+        }
+    }
+    command->keep = cpti_html_keep_new(command->gathers, 2);
+    return command->keep != NULL ? CPTI_EXIT_DONE : CPTI_EXIT_FAILED;
+}
+
 static int init_command(struct diff_command *command,
                         const struct cpti_arguments *arguments)
 {
@@ -286,7 +309,10 @@ static int init_command(struct diff_command *command,
         command->gathers[i] = (struct cpti_gather){.selection = &command->selections[i],
                                                    .what = i == 0 ? "base" : "new"};
     }
-    return status == CPTI_EXIT_DONE ? init_views(command) : status;
+    if (status == CPTI_EXIT_DONE) {
+        status = init_views(command);
+    }
+    return status == CPTI_EXIT_DONE ? init_html(command) : status;
 }
 
 static void deinit_command(struct diff_command *command)
@@ -295,6 +321,7 @@ static void deinit_command(struct diff_command *command)
         cpti_views_deinit(&command->views[i]);
         cpt_tree_free(command->gathers[i].tree);
     }
+    cpti_html_keep_free(command->keep);
     cpti_mix_deinit(&command->mix);
     cpti_conditions_deinit(&command->conditions);
 }
@@ -338,6 +365,7 @@ static const struct cpti_option options[] = {
     {"format", 0, "FORMAT", "text (the default), markdown or json",
      "text markdown json"},
     {"json", 'j', NULL, "print one JSON object with rows; the same as --format json"},
+    {"html", 0, "FILE", "write a page for a browser to FILE, and print nothing"},
     {0},
 };
 
@@ -404,6 +432,10 @@ const struct cpti_command cpti_command_diff = {
         "  edge(\"A -> B\") > +10%            stack(\"A: /;A: A1\") < -1ms\n"
         "  total > +3% at q<0.001            the mean latency\n"
         "\n" CPTI_SELECT_TEXT " These options hold for both sets.\n"
+        "\n"
+        "With --html the result is one file for a browser, as that of 'cpt report "
+        "--html': both sides as graphs, all significant rows, an example request of "
+        "each range of latency. Its table can be sorted by difference, q and name.\n"
         "\n"
         "Profiles (.pb.gz) are refused: they hold averages without variances. Compare "
         "them with\n"

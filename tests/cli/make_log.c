@@ -20,7 +20,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REQUESTS = 120, BLOCK_BYTES = 4096 };
+enum {
+    REQUESTS = 120,
+    BLOCK_BYTES = 4096,
+    WIDE_BLOCK_BYTES = 1 << 20,
+    WIDE_STACKS = 10000,
+    WIDE_REQUESTS = 60 /* of each arm */
+};
 
 #define US UINT64_C(1000)
 
@@ -278,6 +284,73 @@ static void make_markup(struct maker *maker)
     write_record(maker, &record);
 }
 
+/*
+ * Both arms of an experiment with WIDE_STACKS stacks, some of them in each request; one
+ * group has a hostile name. Only the smallest stack is slower in the treatment arm, and
+ * it is in every request.
+ */
+static void make_wide(struct maker *maker)
+{
+    const unsigned count = 2 * WIDE_REQUESTS;
+
+    for (unsigned i = 0; i < count; i++) {
+        const int is_treatment = i % 2 == 1;
+        const struct cpt_attribute attribute = {
+            cpt_bytes_of("arm"),
+            CPT_ATTRIBUTE_TEXT,
+            {.text = cpt_bytes_of(is_treatment ? "treatment" : "control")}};
+        struct cpt_record record = usual_record(i);
+        uint32_t entry;
+        uint32_t hay;
+
+        record.attributes = &attribute;
+        record.attribute_count = 1;
+        cpt_path_reset(maker->path);
+        entry = frame(maker, CPT_FRAME_NONE, "A: /", CPT_KIND_WORK);
+        hay = frame(maker, entry, "A: hay", CPT_KIND_WORK);
+        for (unsigned k = i / 2 % 20; k < WIDE_STACKS; k += 20) {
+            char name[64];
+            uint32_t group;
+
+            (void)snprintf(name, sizeof name, "S%02u: %s", k % 40,
+                           k % 40 == 7 ? "<img src=x onerror=owned=1>" : "group");
+            group = frame(maker, hay, name, CPT_KIND_WORK);
+            (void)snprintf(name, sizeof name, "S%02u: straw %u", k % 40, k);
+            must(cpt_path_append_ns(maker->path,
+                                    frame(maker, group, name, CPT_KIND_WORK),
+                                    (100 + (i * 7919 + k * 104729) % 50) * US));
+        }
+        must(cpt_path_append_ns(maker->path,
+                                frame(maker, hay, "A: needle", CPT_KIND_WORK),
+                                (is_treatment ? 1500 : 1000) + i * 7919 % 100));
+        write_record(maker, &record);
+    }
+}
+
+/* In the treatment arm C takes longer than B, which was on most paths before. */
+static void make_moved(struct maker *maker)
+{
+    for (unsigned i = 0; i < 2 * REQUESTS; i++) {
+        const int is_treatment = i % 2 == 1;
+        const int has_b = i / 2 % 5 < (is_treatment ? 1 : 4);
+        const struct cpt_attribute attribute = {
+            cpt_bytes_of("arm"),
+            CPT_ATTRIBUTE_TEXT,
+            {.text = cpt_bytes_of(is_treatment ? "treatment" : "control")}};
+        struct cpt_record record = usual_record(i);
+        uint32_t entry;
+
+        record.attributes = &attribute;
+        record.attribute_count = 1;
+        cpt_path_reset(maker->path);
+        entry = frame(maker, CPT_FRAME_NONE, "A: /", CPT_KIND_WORK);
+        must(cpt_path_append_ns(
+            maker->path, frame(maker, entry, has_b ? "B: B1" : "C: C1", CPT_KIND_WORK),
+            (10000 + i * 7919 % 400) * US));
+        write_record(maker, &record);
+    }
+}
+
 /* The requests of A, and B's own records. */
 static void make_services(struct maker *maker)
 {
@@ -355,6 +428,10 @@ static int make(struct maker *maker, const char *variant)
         make_hostile(maker);
     } else if (strcmp(variant, "markup") == 0) {
         make_markup(maker);
+    } else if (strcmp(variant, "wide") == 0) {
+        make_wide(maker);
+    } else if (strcmp(variant, "moved") == 0) {
+        make_moved(maker);
     } else if (strcmp(variant, "services") == 0) {
         make_services(maker);
     } else if (strcmp(variant, "unsound") == 0) {
@@ -373,8 +450,9 @@ static int make(struct maker *maker, const char *variant)
 int main(int argument_count, char **arguments)
 {
     unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
+    const int is_wide = argument_count == 2 && strcmp(arguments[1], "wide") == 0;
     struct maker maker = {
-        .block = cpt_log_block_new(NULL, BLOCK_BYTES),
+        .block = cpt_log_block_new(NULL, is_wide ? WIDE_BLOCK_BYTES : BLOCK_BYTES),
         .path = cpt_path_new(NULL),
     };
     int status = 2;

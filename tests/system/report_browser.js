@@ -15,6 +15,13 @@
     const press = (key, target) => (target || active()).dispatchEvent(
         new KeyboardEvent("keydown", {key: key, bubbles: true, cancelable: true}));
     const data = JSON.parse(byId("data").textContent);
+    const isPair = data.sides.length === 2;
+    const all = () => Rows.of(JSON.parse(byId("data").textContent));
+    const names = () => [...byId("rows").querySelectorAll("tr.data td:first-child")].map((at) => at.title.split("\n").pop());
+    const type = (words) => {
+        byId("search").value = words;
+        byId("search").dispatchEvent(new Event("input", {bubbles: true}));
+    };
 
     function checkSums() {
         data.sides.forEach((side, s) => {
@@ -55,11 +62,11 @@
     function checkSearch() {
         press("/");
         expect(active() === byId("search"), "a slash goes to the search");
-        byId("search").value = "B: ";
-        byId("search").dispatchEvent(new Event("input", {bubbles: true}));
+        const service = byId("title").textContent.startsWith("A") && names().some((at) => at.startsWith("B: ")) ? "B: " : "S0";
+        type(service);
         expect(document.querySelectorAll(".node.found").length > 0, "what is searched for is marked");
         expect(/^\d+ stacks? found/.test(byId("found").textContent), "it is counted");
-        expect([...byId("table").querySelectorAll("tbody button")].every((at) => at.textContent.startsWith("B: ")),
+        expect([...byId("table").querySelectorAll("tbody button")].every((at) => at.textContent.startsWith(service)),
             "the table shows what is found");
         press("Escape");
         expect(byId("found").textContent === "" && active().classList.contains("node"),
@@ -103,6 +110,96 @@
         });
     }
 
+    /* Below each node that is drawn with its callees, these and its own time fill it. */
+    function checkWidths() {
+        const model = all();
+        data.sides.forEach((unused, s) => {
+            const nodes = [...byId("icicle-" + s).children];
+            const root = byId("icicle-" + s).querySelector('[aria-level="1"]').getBoundingClientRect().width;
+            const pixels = root / Math.max(1, Rows.inclusive(model.root, s));
+            for (const node of nodes.filter((at) => /^\d+$/.test(at.dataset.row))) {
+                const row = model.rows[node.dataset.row];
+                const box = node.getBoundingClientRect();
+                const level = String(Number(node.getAttribute("aria-level")) + 1);
+                const below = nodes.filter((at) => at.getAttribute("aria-level") === level).map((at) => at.style)
+                    .reduce((sum, style) => (inside(style, node.style) ? sum + Number.parseFloat(style.width) : sum), 0);
+                const wanted = 100 * (Rows.inclusive(row, s) - Rows.self(row, s)) * pixels / byId("icicle-" + s).clientWidth;
+                expect(row.isRest || box.width < 3 || Math.abs(below - wanted) < 0.2,
+                    "below " + row.text + " are " + below + " %, not " + wanted);
+            }
+        });
+    }
+
+    function inside(style, parent) {
+        const left = Number.parseFloat(style.left) + Number.parseFloat(style.width) / 2;
+        return left >= Number.parseFloat(parent.left) && left < Number.parseFloat(parent.left) + Number.parseFloat(parent.width);
+    }
+
+    /* A page of ten thousand stacks, of which the smallest has changed. */
+    function checkWide() {
+        const rows = all().named;
+        const smallest = rows.filter((row) => row.children.length === 0)
+            .reduce((least, row) => (Rows.inclusive(row, 0) < Rows.inclusive(least, 0) ? row : least));
+        expect(rows.length === 10043, "there are " + rows.length + " stacks");
+        expect(smallest.text === "A: needle", "the smallest is " + smallest.text);
+        type("straw");
+        expect(byId("found").textContent.startsWith("10000 stacks found"), "all are searched: " + byId("found").textContent);
+        expect(document.querySelectorAll(".node.thinner.found").length > 0, "nodes of thin rows are marked");
+        type("needle");
+        expect(byId("found").textContent.startsWith("1 stack found"), "the smallest is found: " + byId("found").textContent);
+        type("");
+        const thinner = byId("icicle-0").querySelector(".node.thinner");
+        expect(/^… \d+ thinner, /.test(thinner.getAttribute("aria-label")), "thin rows are one node: " + thinner.getAttribute("aria-label"));
+        thinner.click();
+        expect([...byId("icicle-0").children].some((at) => at.title.includes("straw")), "zooming to it shows them");
+        press("Escape", document.body);
+        press("Escape", document.body);
+        press("Escape", document.body);
+        press("Escape", document.body);
+        expect(byId("out").disabled, "and out again");
+        if (isPair) {
+            byId("head").querySelector('[data-sort="q"]').click();
+            expect(names()[0] === "A: needle", "the change is the first by q, not " + names()[0]);
+        }
+        const begin = performance.now();
+        byId("more").click();
+        const took = performance.now() - begin;
+        const elements = byId("rows").children.length;
+        expect(names().length > 20 && elements < 200, "all rows take " + elements + " elements");
+        expect(took < 1000, "to show all takes " + took + " ms");
+        expect(byId("table").getAttribute("aria-rowcount") === "10045", "a screen reader learns how many");
+        byId("rows").querySelector("button").focus();
+        for (let i = 0; i < 200; i++) {
+            press("ArrowDown");
+        }
+        expect(active().dataset.index === "200", "arrow keys move through all rows, to " + active().dataset.index);
+        byId("more").click();
+    }
+
+    function checkLost() {
+        const row = all().named.find((at) => at.text === "B: B1");
+        const node = byId("icicle-0").querySelector('[data-row="' + row.index + '"]');
+        expect(row.lost_path, "B1 lost the path");
+        expect(node.getAttribute("aria-label").startsWith("◇") && node.classList.contains("is-lost"), "it is marked as lost, not as faster");
+        expect(byId("legend").textContent.includes("◇ lost"), "the legend says what lost is");
+        expect(names().length === 2 && byId("rows").textContent.includes("lost"), "the table says lost");
+    }
+
+    /* The columns that matter are on the screen of a phone. */
+    function checkColumns() {
+        const q = byId("head").querySelector('[data-sort="q"]').getBoundingClientRect();
+        expect(q.left >= 0 && q.right <= window.innerWidth, "q is on the screen, at " + q.right);
+    }
+
+    /* A name is cut in the middle, and does not repeat the service above it. */
+    function checkNames() {
+        const up = {service: "recommendation", up: null};
+        expect(Parts.nameBelow({service: "recommendation", text: "recommendation: Rank", up: up}) === "Rank", "the service is dropped");
+        expect(Parts.nameBelow({service: "ads", text: "ads: Rank", up: up}) === "ads: Rank", "another service stays");
+        expect(Parts.cut("recommendation: RankByAge", 11) === "recom…ByAge", "the middle is cut");
+        expect(Parts.cut("Rank", 4) === "Rank" && Parts.cut("Rank", 1) === "", "what fits stays");
+    }
+
     function checkSafety() {
         expect(window.owned === undefined, "a name was run as a script");
         expect(document.images.length === 0, "a name became an element");
@@ -117,6 +214,17 @@
         checkKeys();
         checkSearch();
         checkFlip();
+        checkWidths();
+        checkNames();
+        if (isPair) {
+            checkColumns();
+        }
+        if (data.rows.length + data.brief.length > 1000) {
+            checkWide();
+        }
+        if (data.rows.some((row) => row.lost_path)) {
+            checkLost();
+        }
         checkSafety();
     } catch (error) {
         wrong.push("failed: " + error.stack);

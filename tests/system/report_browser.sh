@@ -4,7 +4,8 @@
 #
 # report_browser.sh MAKE_LOG - the HTML report works in a browser: it loads without
 # messages on the console, the sum shown is the mean latency, keys zoom and search,
-# hostile names stay text, and nothing is wider than a phone. See report_browser.js.
+# hostile names stay text, and nothing is wider than a phone; of ten thousand stacks all
+# are found, drawn and listed, and the smallest is the first by q. See report_browser.js.
 set -u
 make_log=$1
 here=$(dirname "$0")
@@ -63,11 +64,18 @@ END
 
 "$make_log" experiment > "$work/a.cptlog"
 "$make_log" markup > "$work/m.cptlog"
+"$make_log" wide > "$work/w.cptlog"
+"$make_log" moved > "$work/moved.cptlog"
 "$CPT" report --html "$work/one.html" "$work/a.cptlog" || exit 1
 "$CPT" report --html "$work/two.html" --base arm=control --new arm=treatment \
     "$work/a.cptlog" || exit 1
 "$CPT" report --html "$work/markup.html" "$work/m.cptlog" || exit 1
-for page in one two markup; do
+"$CPT" report --html "$work/wide.html" "$work/w.cptlog" || exit 1
+"$CPT" diff --html "$work/wide_diff.html" --base arm=control --new arm=treatment \
+    "$work/w.cptlog" || exit 1
+"$CPT" diff --html "$work/moved.html" --base arm=control --new arm=treatment \
+    "$work/moved.cptlog" || exit 1
+for page in one two markup wide wide_diff moved; do
     check $page 1280
     check $page 390
 done

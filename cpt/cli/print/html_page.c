@@ -4,6 +4,7 @@
 #include "cpt/cli/print/html_page.h"
 
 #include "cpt/cli/print/html_parts.h"
+#include "cpt/cpt_name.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -56,16 +57,29 @@ static const char *write_until(FILE *file, const char *text, const char *marker)
     return at + strlen(marker);
 }
 
-void cpti_html_page(FILE *file, const char *title, const char *json, size_t bytes)
+static void write_page(FILE *file, const char *title, struct cpt_bytes json,
+                       const char *connect)
 {
-    const char *left = write_until(file, cpti_html_parts_html, "{{title}}");
+    const char *left = write_until(file, cpti_html_parts_html, "{{connect}}");
 
+    (void)fputs(connect, file);
+    left = write_until(file, left, "{{title}}");
     cpti_html_text(file, title);
     left = write_until(file, left, "{{css}}");
     (void)fputs(cpti_html_parts_css, file);
     left = write_until(file, left, "{{data}}");
-    cpti_html_json(file, json, bytes);
+    cpti_html_json(file, json.data, json.bytes);
     left = write_until(file, left, "{{js}}");
     (void)fputs(cpti_html_parts_js, file);
     (void)fputs(left, file);
+}
+
+void cpti_html_page(FILE *file, const char *title, const char *json, size_t bytes)
+{
+    write_page(file, title, (struct cpt_bytes){json, bytes}, "'none'");
+}
+
+void cpti_html_live(FILE *file)
+{
+    write_page(file, "cpt", cpt_bytes_of("{\"live\": true}"), "'self'");
 }

@@ -15,13 +15,139 @@
 
 enum { SIDES_MAX = 2 };
 
-/* One run. Its bands are large, so it is allocated with malloc(). */
+/* What one gather did with its requests before. */
+struct side {
+    struct cpti_bands bands;
+    const struct cpti_gather *gather;
+    int (*request)(void *context, const struct cpt_record *record,
+                   const struct cpt_path *path, uint64_t weight);
+    void *context;
+};
+
+/* Bands are large, so this is allocated. */
+struct cpti_html_keep {
+    struct side sides[SIDES_MAX];
+    size_t count;
+};
+
+/* One run of cpt report --html. */
 struct report {
     struct cpti_selection selections[SIDES_MAX];
     struct cpti_gather gathers[SIDES_MAX];
-    struct cpti_bands bands[SIDES_MAX];
+    struct cpti_html_keep *keep;
     size_t side_count;
 };
+
+/* --- Examples --- */
+
+static int meet(void *context, const struct cpt_record *record,
+                const struct cpt_path *path, uint64_t weight)
+{
+    struct side *side = context;
+    const int status = cpti_bands_meet(&side->bands, record, path, weight);
+
+    if (status != CPTI_EXIT_DONE || side->request == NULL) {
+        return status;
+    }
+    return side->request(side->context, record, path, weight);
+}
+
+static bool need_path(const void *context, const struct cpt_record *record)
+{
+    const struct side *side = context;
+
+    return cpti_bands_need_path(&side->bands, record);
+}
+
+struct cpti_html_keep *cpti_html_keep_new(struct cpti_gather *gathers, size_t count)
+{
+    struct cpti_html_keep *keep = calloc(1, sizeof *keep);
+
+    if (keep == NULL) {
+        (void)cpti_failed("out of memory");
+        return NULL;
+    }
+    keep->count = count;
+    for (size_t i = 0; i < count; i++) {
+        struct side *side = &keep->sides[i];
+
+        side->gather = &gathers[i];
+        side->request = gathers[i].request;
+        side->context = gathers[i].context;
+        gathers[i].needs_path = side->request == NULL ? need_path : NULL;
+        gathers[i].request = meet;
+        gathers[i].context = side;
+        gathers[i].threads = NULL; /* the first request of each range is kept */
+        gathers[i].needs_order = true;
+    }
+    return keep;
+}
+
+void cpti_html_keep_free(struct cpti_html_keep *keep)
+{
+    for (size_t i = 0; keep != NULL && i < keep->count; i++) {
+        cpti_bands_deinit(&keep->sides[i].bands);
+    }
+    free(keep);
+}
+
+/* --- Writing --- */
+
+/* Makes the data, in memory from malloc(). enum cpti_exit. */
+static int make_data(const struct cpti_html_keep *keep, const struct cpti_views *views,
+                     enum cpti_by by, const struct cpt_diff *diff, char **json,
+                     size_t *bytes)
+{
+    struct cpti_html_side sides[SIDES_MAX];
+    FILE *file = open_memstream(json, bytes);
+    int status;
+
+    if (file == NULL) {
+        return cpti_failed("out of memory");
+    }
+    for (size_t i = 0; i < keep->count; i++) {
+        const struct cpti_gather *gather = keep->sides[i].gather;
+
+        sides[i] = (struct cpti_html_side){
+            .name = gather->what != NULL ? gather->what : "all",
+            .tree = gather->tree,
+            .bands = &keep->sides[i].bands,
+            .self = by != CPTI_BY_STACK ? views[i].self[by] : NULL,
+            .inclusive = by != CPTI_BY_STACK ? views[i].inclusive[by] : NULL,
+        };
+    }
+    status = cpti_html_data_by(file, sides, keep->count, diff, cpti_by_words[by]);
+    if (fclose(file) != 0 && status == CPTI_EXIT_DONE) {
+        status = cpti_failed("out of memory");
+    }
+    return status;
+}
+
+int cpti_html_write(const struct cpti_html_keep *keep, const struct cpti_views *views,
+                    enum cpti_by by, const struct cpt_diff *diff, const char *file_name)
+{
+    const char *entry = cpt_tree_note_find(keep->sides[0].gather->tree, "entry");
+    struct cpti_output output;
+    char title[CPTI_TEXT_BYTES + 32];
+    char *json = NULL;
+    size_t bytes = 0;
+    int status = make_data(keep, views, by, diff, &json, &bytes);
+
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_output_open(&output, file_name);
+    }
+    if (status != CPTI_EXIT_DONE) {
+        goto out;
+    }
+    (void)snprintf(
+        title, sizeof title, "%s%s", entry != NULL ? cpti_quoted(entry) : "cpt",
+        keep->count == SIDES_MAX ? ": base and new" : ": the average request");
+    cpti_html_page(output.file, title, json, bytes);
+    status = cpti_output_commit(&output);
+out:
+    free(json);
+    return status;
+}
 
 /* --- Reading --- */
 
@@ -64,107 +190,51 @@ static int gather(struct report *report, const struct cpti_arguments *arguments,
         return status;
     }
     for (size_t i = 0; i < report->side_count; i++) {
-        report->gathers[i].request = cpti_bands_meet;
-        report->gathers[i].needs_order = true;
-        report->gathers[i].needs_path = cpti_bands_need_path;
-        report->gathers[i].context = &report->bands[i];
         report->gathers[i].sources = arguments->sources;
         report->gathers[i].source_count = arguments->source_count;
+    }
+    report->keep = cpti_html_keep_new(report->gathers, report->side_count);
+    if (report->keep == NULL) {
+        return CPTI_EXIT_FAILED;
     }
     return cpti_gather(report->gathers, report->side_count, arguments->operands,
                        arguments->operand_count, cpti_has(arguments, "stop-at-error"),
                        is_usable);
 }
 
-/* --- Writing --- */
+/* --- The report --- */
 
-static int compare(const struct report *report, struct cpt_diff **diff)
+static int write_report(const struct report *report,
+                        const struct cpti_arguments *arguments)
 {
-    struct cpt_error error = {0};
-
-    if (report->side_count == SIDES_MAX &&
-        cpt_diff_new(NULL, report->gathers[0].tree, report->gathers[1].tree, NULL, diff,
-                     &error) != CPT_OK) {
-        return cpti_failed("%s", error.sentence[0] != '\0'
-                                     ? error.sentence
-                                     : cpt_status_sentence(error.status));
-    }
-    return CPTI_EXIT_DONE;
-}
-
-/* Makes the data, in memory from malloc(). enum cpti_exit. */
-static int make_data(const struct report *report, char **json, size_t *bytes)
-{
-    struct cpti_html_side sides[SIDES_MAX];
     struct cpt_diff *diff = NULL;
-    FILE *file;
-    int status = compare(report, &diff);
+    int status;
 
-    if (status != CPTI_EXIT_DONE) {
-        return status;
+    if (report->side_count == SIDES_MAX) {
+        diff = cpti_views_diff(report->gathers, NULL, CPTI_BY_STACK);
+        if (diff == NULL) {
+            return CPTI_EXIT_FAILED;
+        }
     }
-    file = open_memstream(json, bytes);
-    if (file == NULL) {
-        cpt_diff_free(diff);
-        return cpti_failed("out of memory");
-    }
-    for (size_t i = 0; i < report->side_count; i++) {
-        sides[i] = (struct cpti_html_side){
-            report->gathers[i].what != NULL ? report->gathers[i].what : "all",
-            report->gathers[i].tree, &report->bands[i]};
-    }
-    status = cpti_html_data(file, sides, report->side_count, diff);
-    if (fclose(file) != 0 && status == CPTI_EXIT_DONE) {
-        status = cpti_failed("out of memory");
-    }
+    status = cpti_html_write(report->keep, NULL, CPTI_BY_STACK, diff,
+                             cpti_value(arguments, "html"));
     cpt_diff_free(diff);
-    return status;
-}
-
-static int write_page(const struct report *report,
-                      const struct cpti_arguments *arguments)
-{
-    const char *entry = cpt_tree_note_find(report->gathers[0].tree, "entry");
-    struct cpti_output output;
-    char title[CPTI_TEXT_BYTES + 32];
-    char *json = NULL;
-    size_t bytes = 0;
-    int status = make_data(report, &json, &bytes);
-
-    if (status == CPTI_EXIT_DONE) {
-        status = cpti_output_open(&output, cpti_value(arguments, "html"));
-    }
-    if (status != CPTI_EXIT_DONE) {
-        goto out;
-    }
-    (void)snprintf(
-        title, sizeof title, "%s%s", entry != NULL ? cpti_quoted(entry) : "cpt",
-        report->side_count == SIDES_MAX ? ": base and new" : ": the average request");
-    cpti_html_page(output.file, title, json, bytes);
-    status = cpti_output_commit(&output);
-out:
-    free(json);
     return status;
 }
 
 int cpti_html_report(const struct cpti_arguments *arguments)
 {
-    struct report *report = calloc(1, sizeof *report);
+    struct report report = {0};
     bool is_usable;
-    int status;
+    int status = gather(&report, arguments, &is_usable);
 
-    if (report == NULL) {
-        return cpti_failed("out of memory");
-    }
-    status = gather(report, arguments, &is_usable);
     if (is_usable) {
-        status = cpti_exit_last(status, write_page(report, arguments));
+        status = cpti_exit_last(status, write_report(&report, arguments));
     }
     for (size_t i = 0; i < SIDES_MAX; i++) {
-        cpt_tree_free(report->gathers[i].tree);
-        cpti_bands_deinit(&report->bands[i]);
-        cpti_selection_deinit(&report->selections[i]);
+        cpt_tree_free(report.gathers[i].tree);
+        cpti_selection_deinit(&report.selections[i]);
     }
-    free(report);
+    cpti_html_keep_free(report.keep);
     return status;
 }

@@ -12,7 +12,7 @@
 
 /* The parts of a page for the test, in place of those of cpt/cli/print/html/. */
 const char cpti_html_parts_html[] =
-    "<title>{{title}}</title><style>{{css}}</style>"
+    "{{connect}}<title>{{title}}</title><style>{{css}}</style>"
     "<script>{{data}}</script><script>{{js}}</script>end";
 const char cpti_html_parts_css[] = "css {{data}}";
 const char cpti_html_parts_js[] = "js {{title}}";
@@ -74,7 +74,7 @@ static void pages_are_put_together_once(void)
 {
     expect(
         write_page, "{{css}}",
-        "<title>{{css}}</title><style>css {{data}}</style>"
+        "'none'<title>{{css}}</title><style>css {{data}}</style>"
         "<script>[\"\\u003c/script\\u003e\"]</script><script>js {{title}}</script>end");
 }
 
