@@ -57,8 +57,10 @@ const struct cpti_command cpti_command_aggregate = {
         "place of the logs. Trees can be put together in any order; the result is the "
         "same, bit for bit. Several logs are read at the same time, each by its own "
         "thread.\n"
-        "\n" CPTI_SELECT_TEXT " You cannot select requests from a tree.",
-    .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
+        "\n" CPTI_SELECT_TEXT " You cannot select requests from a tree.\n"
+        "\n" CPTI_COUNT_TEXT,
+    .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,
+                cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

@@ -448,7 +448,8 @@ const struct cpti_command cpti_command_diff = {
         "(these two add up to delta_ns), lost_path and more. An unknown end of an "
         "interval is null, for example with a single request. Later versions may add "
         "fields.",
-    .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
+    .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,
+                cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

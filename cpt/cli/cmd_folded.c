@@ -56,8 +56,9 @@ const struct cpti_command cpti_command_folded = {
         "separated by ';', a space, and the nanoseconds that it takes in the average "
         "request. The lines add up to the mean latency. A ';' in a name is written "
         "\\x3b.\n"
-        "\n" CPTI_SELECT_TEXT,
-    .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
+        "\n" CPTI_SELECT_TEXT "\n\n" CPTI_COUNT_TEXT,
+    .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,
+                cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

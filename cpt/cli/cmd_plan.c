@@ -292,12 +292,13 @@ const struct cpti_command cpti_command_plan = {
         "\n"
         "Rare slices need many requests: the slowest hundredth of an experiment with "
         "one request in a hundred is one request of 10,000.\n"
-        "\n" CPTI_SELECT_TEXT "\n\n"
+        "\n" CPTI_SELECT_TEXT "\n\n" CPTI_COUNT_TEXT "\n\n"
         "With --json the object has slice (a part of 1), deviation_ns of a single "
         "request, and mean, difference and seen, each with slice_requests, "
         "traced_requests, all_requests and seconds (null without --rate). Later "
         "versions may add fields.",
-    .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
+    .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,
+                cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

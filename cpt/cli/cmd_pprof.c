@@ -225,8 +225,9 @@ const struct cpti_command cpti_command_pprof = {
         "average of all, so the times still add up to that average; 'pprof "
         "-tagfocus=KEY=VALUE' shows one value, '-tagroot=KEY' shows all side by side. "
         "To compare two values, write a profile of each with --where.\n"
-        "\n" CPTI_SELECT_TEXT,
-    .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
+        "\n" CPTI_SELECT_TEXT "\n\n" CPTI_COUNT_TEXT,
+    .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,
+                cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

@@ -480,12 +480,13 @@ const struct cpti_command cpti_command_precision = {
         "Trust a difference if it is above a threshold that has almost no false rows "
         "at your number of requests. Or use the column q of 'cpt diff', which does "
         "this for every row.\n"
-        "\n" CPTI_SELECT_TEXT "\n\n"
+        "\n" CPTI_SELECT_TEXT "\n\n" CPTI_COUNT_TEXT "\n\n"
         "With --json the object has counts, one for each number of requests, with "
         "interval_half_ns and false_rows (above_ns, predicted, observed, "
         "observed_error), and rows. A count for which the log has too few requests is "
         "null. Later versions may add fields.",
-    .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
+    .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,
+                cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

@@ -277,7 +277,7 @@ const struct cpti_command cpti_command_report = {
         "'presence' and 'when present' tell them apart. Two rows may come from "
         "different requests. Quantiles are accurate to 0.4 %; --quantiles chooses "
         "others.\n"
-        "\n" CPTI_SELECT_TEXT "\n\n"
+        "\n" CPTI_SELECT_TEXT "\n\n" CPTI_COUNT_TEXT "\n\n"
         "With --json the object has rows, all nodes of the tree, each with stack (root "
         "first), self_ns, inclusive_ns, presence and more; other fields say what was "
         "selected. Later versions may add fields.\n"
@@ -289,7 +289,8 @@ const struct cpti_command cpti_command_report = {
         "latency over time. With --base and --new, as in 'cpt diff', it shows both "
         "sides, and colours the frames whose own time changed significantly (q below "
         "0.01).",
-    .options = {options, cpti_select_options, cpti_sample_options, cpti_log_options},
+    .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,
+                cpti_log_options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,

@@ -372,6 +372,21 @@ static void make_services(struct maker *maker)
     }
 }
 
+/* Ten requests with trace ids, and a status that says in which log they are. */
+static void make_traced(struct maker *maker, const char *status)
+{
+    for (unsigned i = 0; i < 10; i++) {
+        struct cpt_record record = usual_record(i);
+
+        record.has_trace_id = 1;
+        record.trace_id[0] = 1;
+        record.trace_id[15] = (unsigned char)i;
+        record.status = cpt_bytes_of(status);
+        make_path(maker, i, 0);
+        write_record(maker, &record);
+    }
+}
+
 /* Three records: the second does not add up, the third is not below its entry. */
 static void make_unsound(struct maker *maker)
 {
@@ -434,6 +449,8 @@ static int make(struct maker *maker, const char *variant)
         make_moved(maker);
     } else if (strcmp(variant, "services") == 0) {
         make_services(maker);
+    } else if (strcmp(variant, "traced") == 0 || strcmp(variant, "retold") == 0) {
+        make_traced(maker, variant);
     } else if (strcmp(variant, "unsound") == 0) {
         make_unsound(maker);
     } else if (strcmp(variant, "empty") != 0) {

@@ -49,7 +49,7 @@ struct cpti_example {
 };
 
 /* The most option tables and usage lines of one command. */
-enum { CPTI_OPTION_TABLES_MAX = 4, CPTI_USAGES_MAX = 3 };
+enum { CPTI_OPTION_TABLES_MAX = 5, CPTI_USAGES_MAX = 3 };
 
 struct cpti_arguments;
 

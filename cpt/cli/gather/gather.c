@@ -139,6 +139,28 @@ static const char *percentile_reason(const struct cpti_selection *selection,
     return text;
 }
 
+/* Says how many records counted only once. */
+static void warn_of_duplicates(const struct cpti_gather *gather)
+{
+    const uint64_t count =
+        cpt_tree_count_find(gather->tree, "duplicates") - gather->tree_duplicates;
+    const uint64_t unchecked =
+        cpt_tree_count_find(gather->tree, "duplicates_unchecked");
+    const char *what = gather->what != NULL ? gather->what : "";
+    const char *colon = gather->what != NULL ? ": " : "";
+
+    if (count != 0) {
+        cpti_warn("%s%s%" PRIu64 " records were given more than once and count once; "
+                  "--keep-duplicates counts them again",
+                  what, colon, count);
+    }
+    if (unchecked != 0) {
+        cpti_warn("%s%s%" PRIu64 " records were not compared with all others, as there "
+                  "are too many: duplicates among them count",
+                  what, colon, unchecked);
+    }
+}
+
 /* Says that no request was selected, and what the reason may be. @is_diagnosed: terms
  * follow. */
 static int say_none(const struct cpti_gather *gather, bool is_diagnosed)
@@ -214,6 +236,7 @@ static int finish(struct cpti_gather_run *run, const char *const *paths,
     for (size_t i = 0; i < run->gather_count && status == CPTI_EXIT_DONE; i++) {
         const struct cpti_gather *gather = &run->gathers[i];
 
+        warn_of_duplicates(gather);
         status = check_count(gather, paths, path_count);
         if (status == CPTI_EXIT_DONE && run->services.count == 1) {
             status = cpti_status_exit(
@@ -225,6 +248,23 @@ static int finish(struct cpti_gather_run *run, const char *const *paths,
         }
     }
     return status;
+}
+
+/* Makes the set that finds duplicates, unless all count. enum cpti_exit. */
+static int init_seen(struct cpti_gather_run *run)
+{
+    bool is_needed = false;
+
+    for (size_t i = 0; i < run->gather_count; i++) {
+        is_needed = is_needed || !run->gathers[i].selection->keeps_duplicates;
+    }
+    if (!is_needed) {
+        return CPTI_EXIT_DONE;
+    }
+    run->seen = cpti_seen_new(run->gathers[0].selection->seen_max);
+    return run->seen != NULL ? CPTI_EXIT_DONE
+                             : cpti_failed("no memory or random numbers to find "
+                                           "duplicates; see --keep-duplicates");
 }
 
 /* The first pass, and empty samples. */
@@ -300,6 +340,9 @@ static int gather_jobs(struct cpti_gather *gathers, size_t gather_count,
     if (status == CPTI_EXIT_DONE) {
         status = prepare(&run, paths, path_count, job_count);
     }
+    if (status == CPTI_EXIT_DONE) {
+        status = init_seen(&run);
+    }
     *is_usable = status == CPTI_EXIT_DONE;
     if (*is_usable) {
         status = gather_inputs(&run, paths, path_count, job_count, is_usable);
@@ -314,6 +357,7 @@ static int gather_jobs(struct cpti_gather *gathers, size_t gather_count,
         cpti_sample_deinit(&run.samples[i]);
         cpti_selection_deinit(gathers[i].selection);
     }
+    cpti_seen_free(run.seen);
     cpti_gather_run_deinit(&run);
     return status;
 }

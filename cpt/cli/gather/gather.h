@@ -16,6 +16,11 @@
  * result is the same, bit for bit, as by one thread, and messages come in the order of
  * the files. If a piece is damaged, all results are dropped, and whole files are read.
  *
+ * Each request counts once in a tree, however often its record was given (seen.h),
+ * unless the selection keeps duplicates. If copies of a record are not the same in all
+ * bytes, or there are too many records to compare, one thread reads all logs again, and
+ * the first record in their order counts.
+ *
  * A log can be read for two trees at once (`cpt diff LOG --base … --new …`), each with
  * its own selection. Requests of several entry services are never put together: that
  * is an error, which lists the services.
@@ -62,6 +67,7 @@ struct cpti_gather {
     const struct cpti_source *sources;
     size_t source_count;
     bool met_tree; /* out: an operand was a tree, whose requests @request did not get */
+    uint64_t tree_duplicates; /* out: that had been left out of these trees */
 };
 
 /* Entry services that are listed; more are counted. And trees made at once. */
@@ -79,6 +85,8 @@ struct cpti_gather_tally {
     uint64_t record_count;
     uint64_t forced_count; /* left out */
     uint64_t local_root_count;
+    uint64_t duplicate_count; /* selected, but counted before */
+    uint64_t unchecked_count; /* selected, and not compared with all others */
 };
 
 /* Adds them to the counts of @tree. Errors of cpt_tree_count_add(). */

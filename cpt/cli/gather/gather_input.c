@@ -82,7 +82,9 @@ cpt_status cpti_gather_count(struct cpt_tree *tree,
         uint64_t count;
     } counts[] = {{"records", tally->record_count},
                   {"forced_excluded", tally->forced_count},
-                  {"local_root_excluded", tally->local_root_count}};
+                  {"local_root_excluded", tally->local_root_count},
+                  {"duplicates", tally->duplicate_count},
+                  {"duplicates_unchecked", tally->unchecked_count}};
     cpt_status status = CPT_OK;
 
     for (size_t i = 0; i < sizeof counts / sizeof counts[0] && status == CPT_OK; i++) {
@@ -119,23 +121,45 @@ static int report_request(struct cpti_gather *gather, const struct cpt_record *r
                : CPTI_EXIT_DONE;
 }
 
-/* Adds the times of a request whose shape is known. CPT_END if its path has to be
- * decoded; otherwise as cpt_tree_add(). */
-static cpt_status add_times(struct cpti_gather_run *run, struct cpti_gather *gather,
-                            const struct cpt_record *record, cpt_weight weight)
+/* Whether the request of @record, which is selected, was not added before. Counts it if
+ * it was. Sets *@exit_status if it fails. */
+static bool is_new(struct cpti_log_walk *walk, const struct cpt_record *record,
+                   size_t index, int *exit_status)
 {
-    struct cpt_log_times times;
+    struct cpti_gather_run *run = walk->context;
+    enum cpti_seen_result result;
 
-    if ((gather->request != NULL &&
-         (gather->needs_path == NULL || gather->needs_path(gather->context, record))) ||
-        cpt_log_shapes_find(run->shapes, record, &times) != CPT_OK ||
-        !cpt_tree_shape_is_kept(gather->tree, times.shape)) {
-        return CPT_END;
+    if (run->seen == NULL || run->gathers[index].selection->keeps_duplicates) {
+        return true;
     }
-    return cpt_tree_shape_add(gather->tree, times.shape, times.self_ns, weight);
+    if (!run->has_mark) {
+        run->mark =
+            cpti_seen_mark(run->seen, record, cpt_log_reader_bytes(walk->reader));
+        run->has_mark = true;
+    }
+    result = cpti_seen_add(run->seen, &run->mark, (unsigned)index);
+    if (result == CPTI_SEEN_NO_MEMORY) {
+        *exit_status = cpti_failed("out of memory; --keep-duplicates needs less");
+        return false;
+    }
+    run->tallies[index].duplicate_count += result == CPTI_SEEN_BEFORE;
+    run->tallies[index].unchecked_count += result == CPTI_SEEN_UNKNOWN;
+    return result != CPTI_SEEN_BEFORE;
 }
 
-/* Keeps the shape of a request, so that add_times() takes the next one like it. Without
+/* Finds the times of a request whose shape is known. Otherwise its path has to be
+ * decoded. */
+static bool find_times(struct cpti_gather_run *run, struct cpti_gather *gather,
+                       const struct cpt_record *record, struct cpt_log_times *times)
+{
+    return !(
+        (gather->request != NULL &&
+         (gather->needs_path == NULL || gather->needs_path(gather->context, record))) ||
+        cpt_log_shapes_find(run->shapes, record, times) != CPT_OK ||
+        !cpt_tree_shape_is_kept(gather->tree, times->shape));
+}
+
+/* Keeps the shape of a request: find_times() then takes the next one like it. Without
  * memory the shape is not kept, and the next path is decoded. */
 static void keep_shape(struct cpti_gather_run *run, struct cpti_gather *gather,
                        const struct cpt_record *record, const struct cpt_path *path)
@@ -148,31 +172,21 @@ static void keep_shape(struct cpti_gather_run *run, struct cpti_gather *gather,
     }
 }
 
-static int add_record(struct cpti_log_walk *walk, const struct cpt_record *record,
-                      size_t index)
+/* Adds a request that was not added before, with its @path or, if that is NULL, its
+ * @times. enum cpti_exit. */
+static int add_request(struct cpti_log_walk *walk, const struct cpt_record *record,
+                       size_t index, const struct cpt_path *path,
+                       const struct cpt_log_times *times)
 {
     struct cpti_gather_run *run = walk->context;
     struct cpti_gather *gather = &run->gathers[index];
-    const struct cpt_path *path = NULL;
     const cpt_weight weight = cpti_selection_weight(gather->selection, record);
-    cpt_status status;
+    const cpt_status status =
+        path != NULL
+            ? cpt_tree_add(gather->tree, path, weight)
+            : cpt_tree_shape_add(gather->tree, times->shape, times->self_ns, weight);
     int exit_status;
 
-    if (weight == 0) {
-        return cpti_log_skip(walk,
-                             "its sampling probability is not above 0 and up to 1");
-    }
-    if (gather->selection->sample_count != 0) {
-        return cpti_log_sample_add(walk, record, &run->samples[index], weight);
-    }
-    status = add_times(run, gather, record, weight);
-    if (status == CPT_END) {
-        exit_status = cpti_log_path(walk, record, &path);
-        if (path == NULL) {
-            return exit_status;
-        }
-        status = cpt_tree_add(gather->tree, path, weight);
-    }
     if (status == CPT_NO_MEMORY) {
         return cpti_failed("out of memory");
     }
@@ -187,11 +201,43 @@ static int add_record(struct cpti_log_walk *walk, const struct cpt_record *recor
     return exit_status;
 }
 
+static int add_record(struct cpti_log_walk *walk, const struct cpt_record *record,
+                      size_t index)
+{
+    struct cpti_gather_run *run = walk->context;
+    struct cpti_gather *gather = &run->gathers[index];
+    const struct cpt_path *path = NULL;
+    const cpt_weight weight = cpti_selection_weight(gather->selection, record);
+    struct cpt_log_times times;
+    int exit_status = CPTI_EXIT_DONE;
+
+    if (weight == 0) {
+        return cpti_log_skip(walk,
+                             "its sampling probability is not above 0 and up to 1");
+    }
+    if (gather->selection->sample_count != 0) {
+        return is_new(walk, record, index, &exit_status)
+                   ? cpti_log_sample_add(walk, record, &run->samples[index], weight)
+                   : exit_status;
+    }
+    if (!find_times(run, gather, record, &times)) {
+        exit_status = cpti_log_path(walk, record, &path);
+        if (path == NULL) {
+            return exit_status;
+        }
+    }
+    /* only now: a record that is not sound is no request that could be met again */
+    return is_new(walk, record, index, &exit_status)
+               ? add_request(walk, record, index, path, &times)
+               : exit_status;
+}
+
 static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
 {
     struct cpti_gather_run *run = walk->context;
     int exit_status = CPTI_EXIT_DONE;
 
+    run->has_mark = false;
     for (size_t i = 0; i < run->gather_count && exit_status == CPTI_EXIT_DONE; i++) {
         if (is_selected(run->gathers[i].selection, &run->tallies[i], record) &&
             cpti_gather_run_enters(run, cpti_quoted_bytes(record->service))) {
@@ -271,6 +317,7 @@ static int check_tree(struct cpti_gather_run *run, const struct cpti_input *inpu
 static int merge_tree(struct cpti_gather_run *run, const struct cpti_input *input,
                       struct cpt_tree **tree)
 {
+    const uint64_t duplicates = cpt_tree_count_find(*tree, "duplicates");
     int exit_status = check_tree(run, input, *tree);
 
     for (size_t i = 0; i < cpt_tree_note_count(*tree); i++) {
@@ -287,6 +334,7 @@ static int merge_tree(struct cpti_gather_run *run, const struct cpti_input *inpu
             cpti_status_exit(i + 1 < run->gather_count ? cpt_tree_merge(*whole, *tree)
                                                        : cpti_tree_absorb(whole, tree));
         run->gathers[i].met_tree = true;
+        run->gathers[i].tree_duplicates += duplicates;
     }
     return exit_status;
 }

@@ -16,6 +16,7 @@
 #include "cpt/cli/gather/gather_pieces.h"
 #include "cpt/cli/gather/gather_store.h"
 #include "cpt/cli/gather/log_walk.h"
+#include "cpt/cli/gather/seen.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/gather/workers.h"
 #include "wire/cpt_log.h"
@@ -30,7 +31,28 @@ struct pass {
     struct cpti_population populations[CPTI_GATHERS_MAX];
     struct cpti_selection *with_percentiles[CPTI_GATHERS_MAX];
     size_t with_percentiles_count;
+    struct cpti_seen *seen; /* all threads share it; NULL: duplicates count */
 };
+
+/* Whether the latency of @record, which is in the population @index, was not taken
+ * before. Sets *@exit_status if it fails. */
+static bool is_new(struct pass *pass, struct cpti_log_walk *walk,
+                   const struct cpt_record *record, size_t index, int *exit_status)
+{
+    struct cpti_seen_mark mark;
+    enum cpti_seen_result result;
+
+    if (pass->seen == NULL || pass->selections[index]->keeps_duplicates) {
+        return true;
+    }
+    mark = cpti_seen_mark(pass->seen, record, cpt_log_reader_bytes(walk->reader));
+    result = cpti_seen_add(pass->seen, &mark, (unsigned)index);
+    if (result == CPTI_SEEN_NO_MEMORY) {
+        *exit_status = cpti_failed("out of memory; --keep-duplicates needs less");
+        return false;
+    }
+    return result != CPTI_SEEN_BEFORE;
+}
 
 static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *record)
 {
@@ -39,10 +61,17 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     for (size_t i = 0; i < pass->count; i++) {
         struct cpti_selection *selection = pass->selections[i];
         const uint64_t weight = cpti_selection_weight(selection, record);
+        int exit_status = CPTI_EXIT_DONE;
         cpt_status status;
 
         if (selection->expression.percentile_count == 0 || weight == 0 ||
             !cpti_selection_is_population(selection, record)) {
+            continue;
+        }
+        if (!is_new(pass, walk, record, i, &exit_status)) {
+            if (exit_status != CPTI_EXIT_DONE) {
+                return exit_status;
+            }
             continue;
         }
         status = cpti_population_add(&pass->populations[i],
@@ -127,9 +156,13 @@ static int pass_job(void *context, size_t worker, size_t job)
     const struct crew *crew = context;
     const struct cpti_piece *piece = &crew->pieces->all[job];
     bool is_damaged = false;
-    const int status = pass_file(&crew->shares[worker].pass, crew->paths[piece->file],
-                                 piece->is_cut ? &piece->part : NULL, &is_damaged);
+    int status = CPTI_EXIT_FAILED;
 
+    if (crew->shares[worker].pass.seen == NULL ||
+        !cpti_seen_gave_up(crew->shares[worker].pass.seen)) {
+        status = pass_file(&crew->shares[worker].pass, crew->paths[piece->file],
+                           piece->is_cut ? &piece->part : NULL, &is_damaged);
+    }
     crew->are_broken[job] = status != CPTI_EXIT_DONE || (piece->is_cut && is_damaged);
     return crew->are_broken[job];
 }
@@ -190,6 +223,7 @@ static bool run_crew(struct pass *pass, struct crew *crew, size_t share_count)
     for (size_t i = 0; i < crew->pieces->count; i++) {
         counts = counts && !crew->are_broken[i];
     }
+    counts = counts && (pass->seen == NULL || !cpti_seen_needs_order(pass->seen));
     for (size_t i = 0; i < share_count; i++) {
         counts = join_share(pass, &crew->shares[i], counts);
     }
@@ -234,8 +268,14 @@ static int pass_files(struct pass *pass, const char *const *paths, size_t path_c
     int status = CPTI_EXIT_DONE;
     bool is_damaged = false;
 
+    if (pass->seen != NULL) {
+        cpti_seen_reset(pass->seen, true);
+    }
     if (pass_by_threads(pass, paths, path_count, thread_count)) {
         return CPTI_EXIT_DONE;
+    }
+    if (pass->seen != NULL) {
+        cpti_seen_reset(pass->seen, false);
     }
     for (size_t i = 0; i < path_count && status == CPTI_EXIT_DONE; i++) {
         status = pass_file(pass, paths[i], NULL, &is_damaged);
@@ -288,9 +328,14 @@ int cpti_gather_percentiles(struct cpti_selection *const *selections, size_t cou
     for (size_t i = 0; i < count; i++) {
         cpti_expression_link(&selections[i]->expression, 1);
     }
+    if (status == CPTI_EXIT_DONE && !selections[0]->keeps_duplicates) {
+        pass.seen = cpti_seen_new(selections[0]->seen_max);
+        status = pass.seen != NULL ? CPTI_EXIT_DONE : cpti_failed("out of memory");
+    }
     if (status == CPTI_EXIT_DONE) {
         status = pass_files(&pass, paths, path_count, thread_count);
     }
+    cpti_seen_free(pass.seen);
     for (size_t i = 0; i < count; i++) {
         if (!has_store(paths, path_count)) {
             fill_in(selections[i], &pass.populations[i]);

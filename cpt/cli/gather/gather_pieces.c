@@ -15,8 +15,7 @@
 /* Pieces for each thread: a thread that is done early takes another one. */
 enum { PIECES_A_THREAD = 4 };
 
-/* Whether @path can be opened more than once. */
-static bool is_regular(const char *path)
+bool cpti_is_regular(const char *path)
 {
     struct stat info;
 
@@ -30,7 +29,7 @@ static size_t cut(const char *path, struct cpt_log_part *parts, size_t count_max
     struct cpti_input input;
     size_t count = 1;
 
-    if (count_max < 2 || !is_regular(path)) {
+    if (count_max < 2 || !cpti_is_regular(path)) {
         return 1;
     }
     if (cpti_input_open(&input, path) != CPTI_EXIT_DONE) {

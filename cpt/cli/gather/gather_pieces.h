@@ -39,4 +39,7 @@ int cpti_pieces_init(struct cpti_pieces *pieces, const char *const *paths,
                      size_t path_count, size_t thread_count);
 void cpti_pieces_deinit(struct cpti_pieces *pieces);
 
+/* Whether @path is a file that can be opened more than once. */
+bool cpti_is_regular(const char *path);
+
 #endif

@@ -15,6 +15,7 @@
 
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/gather/gather_sample.h"
+#include "cpt/cli/gather/seen.h"
 
 struct cpt_log_part;
 struct cpt_log_shapes;
@@ -35,6 +36,9 @@ struct cpti_gather_run {
     struct cpt_log_shapes *shapes; /* of the records that this thread met */
     struct cpti_gather_tally tallies[CPTI_GATHERS_MAX]; /* of the log being read */
     struct cpti_sample samples[CPTI_GATHERS_MAX];
+    struct cpti_seen *seen;     /* all threads share it; NULL: duplicates count */
+    struct cpti_seen_mark mark; /* of the record being read */
+    bool has_mark;
     size_t path_count;
 };
 

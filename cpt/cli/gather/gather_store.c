@@ -104,8 +104,10 @@ static void meet_service_name(struct found *found, struct cpt_bytes service)
 static cpt_status meet_service(void *context, const struct cpti_store_service *service)
 {
     struct found *found = context;
-    const struct cpti_gather_tally tally = {
-        service->record_count, service->forced_count, service->local_root_count};
+    const struct cpti_gather_tally tally = {.record_count = service->record_count,
+                                            .forced_count = service->forced_count,
+                                            .local_root_count =
+                                                service->local_root_count};
     const cpt_status status = cpti_gather_count(found->tree, &tally);
 
     if (status == CPT_OK && service->selected_count != 0) {

@@ -3,6 +3,7 @@
 /* gather_threads.c - shares the inputs among threads; see gather_run.h */
 #include "cpt/cli/gather/gather_run.h"
 
+#include "cpt/cli/base/files.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/gather/gather_pieces.h"
 #include "cpt/cli/gather/tree_file.h"
@@ -25,6 +26,7 @@ struct crew {
     const char *const *paths;
     const struct cpti_pieces *pieces;
     struct cpti_gather_outcome *outcomes; /* of the pieces */
+    const struct cpti_seen *seen;
 };
 
 static int gather_job(void *context, size_t worker, size_t job)
@@ -32,17 +34,25 @@ static int gather_job(void *context, size_t worker, size_t job)
     const struct crew *crew = context;
     const struct cpti_piece *piece = &crew->pieces->all[job];
 
+    if (crew->seen != NULL && cpti_seen_gave_up(crew->seen)) {
+        crew->outcomes[job].is_broken = true; /* all is read again anyway */
+        return 1;
+    }
     crew->outcomes[job] =
         cpti_gather_input(&crew->shares[worker].run, crew->paths[piece->file],
                           piece->is_cut ? &piece->part : NULL);
     return !crew->outcomes[job].is_usable;
 }
 
-/* Whether a piece is broken: then nothing that was gathered or said counts. */
+/* Whether a piece is broken, or threads found copies of records in an order of their
+ * own: then nothing that was gathered or said counts. */
 static bool is_any_broken(const void *context)
 {
     const struct crew *crew = context;
 
+    if (crew->seen != NULL && cpti_seen_needs_order(crew->seen)) {
+        return true;
+    }
     for (size_t i = 0; i < crew->pieces->count; i++) {
         if (crew->outcomes[i].is_broken) {
             return true;
@@ -98,6 +108,8 @@ static int join_share(struct cpti_gather_run *whole, struct share *share)
     for (size_t i = 0; i < whole->gather_count; i++) {
         struct cpti_selection *selection = whole->gathers[i].selection;
 
+        whole->gathers[i].met_tree |= share->gathers[i].met_tree;
+        whole->gathers[i].tree_duplicates += share->gathers[i].tree_duplicates;
         cpti_selection_join(selection, &share->selections[i]);
         if (exit_status == CPTI_EXIT_DONE && share->gathers[i].tree != NULL) {
             exit_status = cpti_status_exit(
@@ -168,7 +180,8 @@ static int gather_by_threads(struct cpti_gather_run *whole, const char *const *p
                         .share_count = share_count,
                         .paths = paths,
                         .pieces = pieces,
-                        .outcomes = calloc(pieces->count, sizeof *crew.outcomes)};
+                        .outcomes = calloc(pieces->count, sizeof *crew.outcomes),
+                        .seen = whole->seen};
     int status = CPTI_EXIT_FAILED;
 
     if (crew.shares == NULL || crew.outcomes == NULL) {
@@ -210,31 +223,51 @@ static int gather_pieces(struct cpti_gather_run *run, const char *const *paths,
 {
     struct cpti_pieces pieces = {0};
     int status = cpti_pieces_init(&pieces, paths, path_count, cut_count);
+    const bool has_threads = thread_count > 1 && pieces.count > 1;
 
     *is_broken = false;
+    if (run->seen != NULL) {
+        cpti_seen_reset(run->seen, has_threads);
+    }
     if (status == CPTI_EXIT_DONE) {
-        status = thread_count > 1 && pieces.count > 1
-                     ? gather_by_threads(run, paths, &pieces, thread_count, outcomes,
-                                         is_broken)
-                     : gather_by_turns(run, paths, outcomes, path_count);
+        status = has_threads ? gather_by_threads(run, paths, &pieces, thread_count,
+                                                 outcomes, is_broken)
+                             : gather_by_turns(run, paths, outcomes, path_count);
     }
     cpti_pieces_deinit(&pieces);
     return status;
 }
 
+/* Whether all inputs can be read again: logs of which one is a pipe are read once, in
+ * their order. */
+static bool are_regular(const char *const *paths, size_t path_count)
+{
+    for (size_t i = 0; i < path_count; i++) {
+        if (!cpti_is_store(paths[i]) && !cpti_is_regular(paths[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* If a piece of a log is broken, all is read again with whole inputs for pieces, and
- * only what is said then is printed. */
+ * only what is said then is printed. If copies of a record differ, or there are too
+ * many records to compare, one thread reads all. */
 int cpti_gather_inputs(struct cpti_gather_run *run, const char *const *paths,
                        size_t path_count, size_t thread_count,
                        struct cpti_gather_outcome *outcomes)
 {
+    const size_t count =
+        run->seen == NULL || are_regular(paths, path_count) ? thread_count : 1;
     bool is_broken;
-    int status = gather_pieces(run, paths, path_count, thread_count, thread_count,
-                               outcomes, &is_broken);
+    int status =
+        gather_pieces(run, paths, path_count, count, count, outcomes, &is_broken);
 
-    if (is_broken) {
-        status = gather_pieces(run, paths, path_count, thread_count, 1, outcomes,
-                               &is_broken);
+    if (is_broken && (run->seen == NULL || !cpti_seen_needs_order(run->seen))) {
+        status = gather_pieces(run, paths, path_count, count, 1, outcomes, &is_broken);
+    }
+    if (is_broken && run->seen != NULL && cpti_seen_needs_order(run->seen)) {
+        status = gather_pieces(run, paths, path_count, 1, 1, outcomes, &is_broken);
     }
     return status;
 }

@@ -19,6 +19,8 @@ static void print_selection(const struct cpt_tree *tree)
     const uint64_t forced = cpt_tree_count_find(tree, "forced_excluded");
     const uint64_t roots = cpt_tree_count_find(tree, "local_root_excluded");
     const uint64_t skipped = cpt_tree_count_find(tree, "skipped");
+    const uint64_t duplicates = cpt_tree_count_find(tree, "duplicates");
+    const uint64_t unchecked = cpt_tree_count_find(tree, "duplicates_unchecked");
     const char *separator = "";
 
     (void)printf("selection: ");
@@ -43,6 +45,12 @@ static void print_selection(const struct cpt_tree *tree)
     }
     if (roots != 0) {
         (void)printf("; %" PRIu64 " of inner services' own left out", roots);
+    }
+    if (duplicates != 0) {
+        (void)printf("; %" PRIu64 " duplicates left out", duplicates);
+    }
+    if (unchecked != 0) {
+        (void)printf("; %" PRIu64 " not searched for duplicates", unchecked);
     }
     if (skipped != 0) {
         (void)printf("; %" PRIu64 " damaged skipped", skipped);
@@ -121,6 +129,11 @@ void cpti_tree_json(struct cpti_json *json, const struct cpt_tree *tree)
                        cpt_tree_count_find(tree, "forced_excluded"));
     cpti_json_unsigned(json, "local_root_excluded",
                        cpt_tree_count_find(tree, "local_root_excluded"));
+    cpti_json_unsigned(json, "duplicates", cpt_tree_count_find(tree, "duplicates"));
+    cpti_json_unsigned(json, "duplicates_unchecked",
+                       cpt_tree_count_find(tree, "duplicates_unchecked"));
+    cpti_json_bool(json, "duplicates_kept",
+                   cpt_tree_note_find(tree, "duplicates") != NULL);
     put_notes(json, tree, "where");
     put_notes(json, tree, "percentile");
     put_notes(json, tree, "sample");

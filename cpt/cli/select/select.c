@@ -38,6 +38,12 @@ const struct cpti_option cpti_sample_options[] = {
     {0},
 };
 
+const struct cpti_option cpti_count_options[] = {
+    {"keep-duplicates", 0, NULL,
+     "count a record again each time it is given; without it, it counts once"},
+    {0},
+};
+
 /* --- Options --- */
 
 /* Prints @error and its place in @text, with a caret below. CPTI_EXIT_USAGE. */
@@ -182,6 +188,7 @@ int cpti_selection_init(struct cpti_selection *selection,
     selection->entry = cpti_value(arguments, "entry");
     selection->includes_local_roots |= selection->entry != NULL;
     selection->includes_forced = cpti_has(arguments, "include-forced");
+    selection->keeps_duplicates = cpti_has(arguments, "keep-duplicates");
     exit_status = read_sample(selection, arguments);
     if (exit_status == CPTI_EXIT_DONE) {
         exit_status =
@@ -347,6 +354,9 @@ cpt_status cpti_selection_note(const struct cpti_selection *selection,
     }
     if (status == CPT_OK && selection->includes_forced) {
         status = cpt_tree_note(tree, "forced", "included");
+    }
+    if (status == CPT_OK && selection->keeps_duplicates) {
+        status = cpt_tree_note(tree, "duplicates", "kept");
     }
     if (status == CPT_OK && selection->includes_forced && !selection->is_random_only) {
         status = cpt_tree_note(tree, "weights", "none: each record counts 1");

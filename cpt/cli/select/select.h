@@ -33,6 +33,9 @@ extern const struct cpti_option cpti_select_options[];
 /* The options of a sample, for commands that aggregate requests. */
 extern const struct cpti_option cpti_sample_options[];
 
+/* The option of commands that count requests: whether copies of a record count. */
+extern const struct cpti_option cpti_count_options[];
+
 /* The paragraphs about these options in the descriptions of commands. */
 #define CPTI_SELECT_TEXT                                                               \
     "Only the selected requests of a path log count: those that arrived in the time "  \
@@ -48,6 +51,12 @@ extern const struct cpti_option cpti_sample_options[];
     "themselves, only with --entry or a term with local_root. Requests of several "    \
     "entry services are never mixed: --entry chooses one "                             \
     "service.\n\n" CPTI_FOLDER_TEXT
+
+/* What commands say that count requests. */
+#define CPTI_COUNT_TEXT                                                                \
+    "A record that is given several times, as in a copy of a log, counts once, which " \
+    "is said; --keep-duplicates counts each. cpt-select(7) says which ones are the "   \
+    "same."
 
 /* The default size of a sample, and the largest. */
 enum { CPTI_SAMPLE_DEFAULT = 100000, CPTI_SAMPLE_MAX = 100000000 };
@@ -66,6 +75,8 @@ struct cpti_selection {
     const char *entry; /* the entry service; NULL: any, if there is only one */
     bool includes_forced;
     bool includes_local_roots;
+    bool keeps_duplicates; /* each copy of a record counts */
+    size_t seen_max;       /* records to compare for duplicates; 0: the default */
     bool is_random_only;   /* random is a term: see cpti_selection_weight() */
     uint64_t sample_count; /* the most requests; 0: all */
     uint64_t seed;         /* of the sample */

@@ -11,7 +11,7 @@ done
 pieces()
 {
     for jobs in 1 2 7; do
-        cpt aggregate -j $jobs -o $jobs.cpttree "$@" 2>$jobs.said
+        cpt aggregate --keep-duplicates -j $jobs -o $jobs.cpttree "$@" 2>$jobs.said
         echo $?
     done
     cmp 1.cpttree 2.cpttree && cmp 1.cpttree 7.cpttree &&
@@ -30,12 +30,12 @@ pieces -w 'arm=treatment and latency > p90' all.cptlog
 # a pipe is read by one thread
 by_service()
 {
-    cpt diff --json --by service ../truncated.cptlog all.cptlog 2>none
+    cpt diff --keep-duplicates --json --by service ../truncated.cptlog all.cptlog 2>none
     echo $?
 }
 edges()
 {
-    cpt pprof --view edge -o edges.pb.gz all.cptlog && gzip -dc edges.pb.gz
+    cpt pprof --keep-duplicates --view edge -o edges.pb.gz all.cptlog && gzip -dc edges.pb.gz
 }
 mkdir file pipe
 ln -s ../all.cptlog file/all.cptlog
@@ -47,6 +47,6 @@ for view in by_service edges; do
     wait
     cmp threads one && echo same
 done
-cpt aggregate --stop-at-error -j 2 -o stopped.cpttree damaged.cptlog 2>said
+cpt aggregate --keep-duplicates --stop-at-error -j 2 -o stopped.cpttree damaged.cptlog 2>said
 echo $?
 [ -e stopped.cpttree ] || echo none

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# merged parts, in any grouping, equal one run over all logs
+# merged parts, in any grouping, equal one run over all logs; a tree knows no copies
 make_log experiment >a.cptlog
 make_log few >b.cptlog
 make_log services >c.cptlog
-cpt aggregate -e A -o whole.cpttree a.cptlog b.cptlog c.cptlog
+cpt aggregate --keep-duplicates -e A -o whole.cpttree a.cptlog b.cptlog c.cptlog
 for log in a b c; do
-    cpt aggregate -e A -o $log.cpttree $log.cptlog
+    cpt aggregate --keep-duplicates -e A -o $log.cpttree $log.cptlog
 done
 cpt merge -o left.cpttree a.cpttree b.cpttree
 cpt merge -o left.cpttree left.cpttree c.cpttree

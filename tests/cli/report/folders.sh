@@ -21,32 +21,32 @@ say()
 }
 requests() { sed -n 's/.*"requests":\([0-9]*\),.*"source":\(\[[^]]*\]\).*/\1 \2/p'; }
 say 'all of them, and named once'
-cpt report --json logs/ | requests
-cpt report --json logs | requests
+cpt report --keep-duplicates --json logs/ | requests
+cpt report --keep-duplicates --json logs | requests
 say 'the same as the files one by one'
-cpt report logs >folder.txt 2>/dev/null
-cpt report logs/A-1.cptlog logs/A-2.cptlog logs/b/c/noname >files.txt
+cpt report --keep-duplicates logs >folder.txt 2>/dev/null
+cpt report --keep-duplicates logs/A-1.cptlog logs/A-2.cptlog logs/b/c/noname >files.txt
 cmp folder.txt files.txt && echo same
 say 'beside a file'
-cpt report --json logs/b logs/A-1.cptlog | requests
+cpt report --keep-duplicates --json logs/b logs/A-1.cptlog | requests
 say 'many files by name are named once, too'
 for i in 1 2 3 4 5; do cp logs/A-1.cptlog only/$i.cptlog; done
-cpt report --json only/*.cptlog logs/A-1.cptlog | requests
+cpt report --keep-duplicates --json only/*.cptlog logs/A-1.cptlog | requests
 say 'nothing there'
 cpt report empty; echo $?
 rm only/*.cptlog
-cpt report only; echo $?
+cpt report --keep-duplicates only; echo $?
 say 'other commands'
 cpt log --check logs
 cpt log --json logs 2>/dev/null | wc -l
 cpt show --record 9 logs 2>/dev/null | sed -n 2p
 cpt log --follow logs; echo $?
-cpt folded logs 2>/dev/null | head -1
-cpt aggregate -o folder.cpttree logs 2>/dev/null && cpt report folder.cpttree | head -1
+cpt folded --keep-duplicates logs 2>/dev/null | head -1
+cpt aggregate --keep-duplicates -o folder.cpttree logs 2>/dev/null && cpt report folder.cpttree | head -1
 cpt log -o all.cptlog logs 2>/dev/null && cpt log --check all.cptlog
 say 'an unreadable name is an error, not less data'
 mkdir -p deep/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17
-cpt report deep; echo $?
+cpt report --keep-duplicates deep; echo $?
 rmdir deep/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17
 make_log few >deep/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/x.cptlog
-cpt report --json deep | requests
+cpt report --keep-duplicates --json deep | requests

@@ -10,7 +10,7 @@ cpt report --sample 500 a.cptlog | head -2
 cpt diff a.cptlog --sample 20 --base arm=control --new arm=treatment | head -4
 make_log damaged >d.cptlog
 cpt report --sample 90 d.cptlog | head -2
-cpt aggregate -o a.cpttree --sample 5 a.cptlog a.cptlog
+cpt aggregate -o a.cpttree --sample 5 --keep-duplicates a.cptlog a.cptlog
 cpt report a.cpttree | head -2
 cpt report --sample 5 a.cpttree; echo $?
 cpt report --sample 0 a.cptlog; echo $?

@@ -15,6 +15,7 @@ extern CU_TestInfo cpt_expression_sql_tests[];
 extern CU_TestInfo cpt_gather_tests[];
 extern CU_TestInfo cpt_expression_path_tests[];
 extern CU_TestInfo cpt_passing_tests[];
+extern CU_TestInfo cpt_seen_tests[];
 extern CU_TestInfo cpt_html_tests[];
 extern CU_TestInfo cpt_html_data_tests[];
 
@@ -30,6 +31,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"percentiles and samples", NULL, NULL, NULL, NULL, cpt_gather_tests},
     {"paths in expressions", NULL, NULL, NULL, NULL, cpt_expression_path_tests},
     {"blocks passed over", NULL, NULL, NULL, NULL, cpt_passing_tests},
+    {"records that were seen", NULL, NULL, NULL, NULL, cpt_seen_tests},
     {"HTML", NULL, NULL, NULL, NULL, cpt_html_tests},
     {"data of HTML", NULL, NULL, NULL, NULL, cpt_html_data_tests},
     CU_SUITE_INFO_NULL,
