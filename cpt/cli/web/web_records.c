@@ -3,6 +3,7 @@
 /* web_records.c - single requests; see web_records.h */
 #include "cpt/cli/web/web_records.h"
 
+#include "cpt/cli/print/html_example.h"
 #include "cpt/cli/print/path_print.h"
 #include "cpt/cli/print/record_print.h"
 #include "cpt/cli/web/web_ask.h"
@@ -223,6 +224,17 @@ static bool is_wanted(const void *context, const struct cpt_record *record)
     return strcmp(id, search->id) == 0;
 }
 
+/* Writes the record as the page draws it; null without memory. */
+static void put_example(struct cpti_json *json, const struct cpt_record *record,
+                        const struct cpt_path *path)
+{
+    struct cpti_record_copy copy = {0};
+    const int status = cpti_record_copy_set(&copy, record, path, 1);
+
+    cpti_html_example(json, "example", status == CPTI_EXIT_DONE ? &copy : NULL);
+    cpti_record_copy_deinit(&copy);
+}
+
 static int show_record(void *context, const struct cpt_record *record,
                        const struct cpt_path *path, uint64_t weight)
 {
@@ -245,6 +257,7 @@ static int show_record(void *context, const struct cpt_record *record,
     cpti_json_bool(json, "random", record->is_random);
     cpti_path_flags_json(json, cpt_path_flags(path));
     cpti_path_json(json, path);
+    put_example(json, record, path);
     cpti_json_close(json);
     return FOUND;
 }

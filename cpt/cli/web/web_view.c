@@ -291,13 +291,15 @@ int cpti_web_view_write(struct cpti_web_view *view, FILE *file, uint64_t row_cou
     for (size_t i = 0; i < view->side_count; i++) {
         sides[i] = (struct cpti_html_side){
             .name = view->names[i],
-            .tree = view->by == CPTI_BY_STACK ? view->trees[i]
-                                              : view->views[i].self[view->by],
+            .tree = view->trees[i],
             .bands = &view->bands[i],
+            .self = view->views[i].self[view->by],
+            .inclusive = view->views[i].inclusive[view->by],
         };
     }
     (void)pthread_mutex_lock(&view->mutex);
-    status = cpti_html_data(file, sides, view->side_count, view->diff);
+    status = cpti_html_data_by(file, sides, view->side_count, view->diff,
+                               cpti_by_words[view->by]);
     (void)pthread_mutex_unlock(&view->mutex);
     return status;
 }
