@@ -26,7 +26,7 @@ struct diff_command {
     const struct cpti_arguments *arguments;
     enum cpti_by by;
     enum cpti_diff_format format;
-    uint64_t rows_max;
+    struct cpti_diff_filter filter;
     struct cpti_conditions conditions;
     struct cpti_selection selections[2];
     struct cpti_gather gathers[2]; /* base and new */
@@ -41,7 +41,7 @@ static int show(struct diff_command *command)
         .gathers = command->gathers,
         .by = command->by,
         .format = command->format,
-        .rows_max = command->rows_max,
+        .filter = &command->filter,
         .conditions = &command->conditions,
         .mix = command->mix.key != NULL ? &command->mix : NULL,
     };
@@ -297,9 +297,8 @@ static int init_command(struct diff_command *command,
     command->arguments = arguments;
     command->by = cpti_by_of(arguments);
     command->format = format_of(arguments);
-    command->rows_max = UINT64_MAX;
     if (status == CPTI_EXIT_DONE) {
-        status = cpti_whole_number(arguments, "top", 1, UINT64_MAX, &command->rows_max);
+        status = cpti_diff_filter_init(&command->filter, arguments);
     }
     if (status == CPTI_EXIT_DONE) {
         status = cpti_conditions_init(&command->conditions, arguments);
@@ -355,6 +354,10 @@ static const struct cpti_option options[] = {
      "must all hold"},
     {"new", 'n', "EXPR", "the requests to compare"},
     {"top", 't', "COUNT", "print only the first COUNT rows"},
+    {"max-q", 0, "Q", "print only rows with a q value up to Q; 1 prints all"},
+    {"min", 0, "DURATION", "print only rows that changed by at least DURATION (2ms)"},
+    {"sort", 0, "ORDER", "order of the rows: size (the default), q or name",
+     CPTI_DIFF_ORDER_WORDS},
     {"by", 0, "WHAT", "what a row is: stack (the default), service, name or edge",
      CPTI_BY_WORDS},
     {"fail-if", 0, "CONDITION",
@@ -390,15 +393,19 @@ const struct cpti_command cpti_command_diff = {
     .usages = {"[OPTION]... BASE NEW", "[OPTION]... LOG... --base EXPR --new EXPR"},
     .description =
         "Compares the average critical paths of two sets of requests, stack by stack. "
-        "The largest difference comes first, slower or faster; no row is dropped. "
-        "Differences are those of self times, in ms, so they add up to the difference "
+        "The largest difference comes first, slower or faster. Without --max-q, --min "
+        "and --top a row is printed if its q value is at most 0.05 or its change at "
+        "least 1 % of the mean latency; the others are counted. With --json all are "
+        "printed. Differences are those of self times, in ms, so they add up to the "
+        "difference "
         "of the mean latencies. The columns:\n"
         "\n"
         "  diff ms   the mean of the new set minus that of the base\n"
-        "  \u00b195%      half the width of the 95 % confidence interval\n"
+        "  \u00b195%      half the width of the 95 % confidence interval; ~ if there\n"
+        "            are too few requests to trust it (counted by their weights)\n"
         "  q         the false discovery rate: of all rows with q up to 0.05, on\n"
         "            average at most 5 % have not changed (Welch's test, Benjamini\n"
-        "            and Hochberg)\n"
+        "            and Hochberg); - if fewer than 10 requests had the row\n"
         "  change    the difference, relative to the base\n"
         "  share     its part of the total difference, if the total is not noise\n"
         "  cause     for q < 0.05: more or fewer requests had it (freq), or it\n"
@@ -423,31 +430,32 @@ const struct cpti_command cpti_command_diff = {
         "of the sets has is left out.\n"
         "\n"
         "With --fail-if the exit status is 3 if a change is found, for example in a "
-        "test. A condition has a subject, '>' or '<', an amount, and optionally the q "
+        "test. A row marked ~ makes no condition hold; a message says so. A condition "
+        "has a subject, '>' or '<', an amount, and optionally the q "
         "below which a change counts (default: 0.01). If no path has the subject, the "
         "condition cannot be judged, and the status is 1 unless another condition "
         "holds. Examples:\n"
         "\n"
         "  service(\"B\") > +5% at q<0.01     name(\"B: B2\") > 2ms\n"
         "  edge(\"A -> B\") > +10%            stack(\"A: /;A: A1\") < -1ms\n"
-        "  total > +3% at q<0.001            the mean latency\n"
-        "\n" CPTI_SELECT_TEXT " These options hold for both sets.\n"
-        "\n"
-        "With --html the result is one file for a browser, as that of 'cpt report "
-        "--html': both sides as graphs, all significant rows, an example request of "
-        "each range of latency. Its table can be sorted by difference, q and name.\n"
-        "\n"
-        "Profiles (.pb.gz) are refused: they hold averages without variances. Compare "
-        "them with\n"
-        "\n"
-        "  go tool pprof -unit=ms -nodefraction=0 -edgefraction=0 -top "
-        "\\\n    -diff_base=BASE NEW\n"
-        "\n"
-        "With --json the object has rows, each with stack (root first), base_ns, "
-        "new_ns, delta_ns, low_ns, high_ns, q, share_of_change, frequency_ns, size_ns "
-        "(these two add up to delta_ns), lost_path and more. An unknown end of an "
-        "interval is null, for example with a single request. Later versions may add "
-        "fields.",
+        "  total > +3% at q<0.001            the mean latency",
+    .description_rest = CPTI_SELECT_TEXT
+    " These options hold for both sets.\n"
+    "\n"
+    "With --html the result is one file for a browser, as that of 'cpt report "
+    "--html': both sides as graphs, all significant rows, an example request of "
+    "each range of latency. Its table can be sorted by difference, q and name.\n"
+    "\n"
+    "Profiles (.pb.gz) are refused: they hold averages without variances. Compare "
+    "them with\n"
+    "\n"
+    "  go tool pprof -unit=ms -nodefraction=0 -edgefraction=0 -top "
+    "\\\n    -diff_base=BASE NEW\n"
+    "\n"
+    "With --json the object has rows, each with stack (root first), base_ns, "
+    "new_ns, delta_ns, low_ns, high_ns, q, trusted (if not, why), detectable_ns (a "
+    "change as large as this is found in 4 of 5 samples) and more. An unknown end "
+    "of an interval is null. Later versions may add fields.",
     .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,
                 cpti_log_options},
     .examples = examples,

@@ -97,6 +97,10 @@ void cpti_help(FILE *file, const struct cpti_command *command)
     }
     (void)fputc('\n', file);
     cpti_print_wrapped(file, 0, command->description);
+    if (command->description_rest != NULL) {
+        (void)fprintf(file, "\n");
+        cpti_print_wrapped(file, 0, command->description_rest);
+    }
     (void)fprintf(file, "\noptions:\n");
     for (size_t i = 0; (option = cpti_command_option(command, i)) != NULL; i++) {
         print_option(file, option);

@@ -162,6 +162,10 @@ static void put_command(FILE *file, const struct cpti_command *command)
     }
     (void)fputs(".SH DESCRIPTION\n", file);
     put_paragraphs(file, command->description);
+    if (command->description_rest != NULL) {
+        (void)fputs(".PP\n", file);
+        put_paragraphs(file, command->description_rest);
+    }
     (void)fputs(".SH OPTIONS\n", file);
     for (size_t i = 0; (option = cpti_command_option(command, i)) != NULL; i++) {
         put_option(file, option);

@@ -403,6 +403,43 @@ static void make_unsound(struct maker *maker)
     }
 }
 
+/* 200 requests with 5,000 stacks. The times of all but one vary at random; that of
+ * `planted` is longer by 3 ns in the treatment arm. */
+static void make_planted(struct maker *maker)
+{
+    uint64_t state = 1;
+
+    for (unsigned i = 0; i < 200; i++) {
+        struct cpt_record record = usual_record(i);
+        const uint64_t planted_ns = 100 + (i % 2 == 1 ? 3 : 0);
+        const struct cpt_attribute arm = {
+            cpt_bytes_of("arm"),
+            CPT_ATTRIBUTE_TEXT,
+            {.text = cpt_bytes_of(i % 2 == 1 ? "treatment" : "control")}};
+        uint32_t entry = 0;
+
+        cpt_path_reset(maker->path);
+        must(cpt_path_frame_add(maker->path, CPT_FRAME_NONE, cpt_bytes_of("A: /"),
+                                CPT_KIND_WORK, &entry));
+        for (unsigned k = 0; k < 5000; k++) {
+            char name[32];
+            uint32_t frame = 0;
+
+            state = state * 6364136223846793005U + 1442695040888963407U;
+            (void)snprintf(name, sizeof name, k == 4321 ? "A: planted" : "A: c%u", k);
+            must(cpt_path_frame_add(maker->path, entry, cpt_bytes_of(name),
+                                    CPT_KIND_WORK, &frame));
+            must(cpt_path_append_ns(maker->path, frame,
+                                    k == 4321 ? planted_ns
+                                              : 9000 + (state >> 33) % 2000));
+        }
+        record.latency_ns = cpt_path_sum_ns(maker->path);
+        record.attributes = &arm;
+        record.attribute_count = 1;
+        write_record(maker, &record);
+    }
+}
+
 /* The value of the response header for request 3. */
 static void make_metadata(struct maker *maker)
 {
@@ -451,6 +488,8 @@ static int make(struct maker *maker, const char *variant)
         make_services(maker);
     } else if (strcmp(variant, "traced") == 0 || strcmp(variant, "retold") == 0) {
         make_traced(maker, variant);
+    } else if (strcmp(variant, "planted") == 0) {
+        make_planted(maker);
     } else if (strcmp(variant, "unsound") == 0) {
         make_unsound(maker);
     } else if (strcmp(variant, "empty") != 0) {

@@ -58,6 +58,7 @@ struct cpti_command {
     const char *summary;                 /* one line: lower case, no full stop */
     const char *usages[CPTI_USAGES_MAX]; /* what follows the command's name */
     const char *description;             /* paragraphs, separated by an empty line */
+    const char *description_rest; /* more of them, as C limits literals; or NULL */
     const struct cpti_option *options[CPTI_OPTION_TABLES_MAX];
     const struct cpti_example *examples; /* at least two */
     size_t operand_count_min;

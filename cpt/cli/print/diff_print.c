@@ -67,13 +67,17 @@ static void put_row(struct cpti_json *json, const struct cpti_diff_print *print,
     cpti_json_close(json);
 }
 
-static void put_diff(const struct cpti_diff_print *print, uint32_t row_count)
+static void put_diff(const struct cpti_diff_print *print,
+                     const struct cpti_diff_rows *rows)
 {
     struct cpti_json json = {.file = stdout};
 
     cpti_json_open(&json, NULL, '{');
     put_change(&json, &cpt_diff_total(print->diff)->inclusive);
+    cpti_json_ns(&json, "detectable_ns", cpt_diff_total(print->diff)->detectable_ns);
     cpti_json_float(&json, "confidence", 0.95);
+    cpti_json_unsigned(&json, "row_count", cpt_diff_row_count(print->diff));
+    cpti_json_unsigned(&json, "tested_count", cpt_diff_tested_count(print->diff));
     cpti_json_text(&json, "by", cpti_by_words[print->by]);
     put_side(&json, "base", print->gathers[0].tree);
     put_side(&json, "new", print->gathers[1].tree);
@@ -82,8 +86,8 @@ static void put_diff(const struct cpti_diff_print *print, uint32_t row_count)
     }
     cpti_conditions_json(print->conditions, &json);
     cpti_json_open(&json, "rows", '[');
-    for (uint32_t i = 0; i < row_count; i++) {
-        put_row(&json, print, cpt_diff_row_at(print->diff, i));
+    for (uint32_t i = 0; i < rows->count; i++) {
+        put_row(&json, print, rows->rows[i]);
     }
     cpti_json_row(&json);
     cpti_json_close(&json);
@@ -228,7 +232,8 @@ static void add_total(struct cpti_table *table, const struct cpti_diff_print *pr
 }
 
 /* Explains the marks that the shown rows have. */
-static void print_marks(const struct cpti_diff_print *print, uint32_t row_count)
+static void print_marks(const struct cpti_diff_print *print,
+                        const struct cpti_diff_rows *rows)
 {
     bool has_doubt[CPT_DIFF_FEW_CLUSTERS + 1] = {false};
     bool has_lost = false;
@@ -236,8 +241,8 @@ static void print_marks(const struct cpti_diff_print *print, uint32_t row_count)
     const char *gap = "\n"; /* before the first mark */
 
     has_doubt[cpt_diff_total(print->diff)->doubt] = true;
-    for (uint32_t i = 0; i < row_count; i++) {
-        const struct cpt_diff_row *row = cpt_diff_row_at(print->diff, i);
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const struct cpt_diff_row *row = rows->rows[i];
 
         has_doubt[row->doubt] = true;
         has_lost = has_lost || row->lost_path;
@@ -264,6 +269,30 @@ static void print_marks(const struct cpti_diff_print *print, uint32_t row_count)
     }
 }
 
+/* Says what is not shown, and what could not have been found. */
+static void print_hidden(const struct cpti_diff_print *print,
+                         const struct cpti_diff_rows *rows)
+{
+    const struct cpt_diff_row *total = cpt_diff_total(print->diff);
+    char text[32];
+
+    if (rows->hidden_count != 0 && rows->is_default) {
+        (void)printf("\n%" PRIu32 " rows not shown: q > %g, change < %s ms (--max-q 1 "
+                     "shows all)\n",
+                     rows->hidden_count, rows->max_q, cpti_ms(rows->min_ns, text));
+    } else if (rows->hidden_count != 0) {
+        (void)printf("\n%" PRIu32 " rows not shown, by --max-q or --min\n",
+                     rows->hidden_count);
+    }
+    if (!(total->inclusive.p_value < LEVEL) && total->doubt == CPT_DIFF_TRUSTED &&
+        isfinite(total->detectable_ns)) {
+        (void)printf("%schanges of the mean latency of %s ms would be found in 4 of 5 "
+                     "samples\n",
+                     rows->hidden_count != 0 ? "" : "\n",
+                     cpti_ms(total->detectable_ns, text));
+    }
+}
+
 static void print_sides(const struct cpti_diff_print *print)
 {
     const char *fence = print->format == CPTI_DIFF_MARKDOWN ? "```\n" : "";
@@ -277,7 +306,8 @@ static void print_sides(const struct cpti_diff_print *print)
     (void)printf("%s\n", fence);
 }
 
-static int print_table(const struct cpti_diff_print *print, uint32_t row_count)
+static int print_table(const struct cpti_diff_print *print,
+                       const struct cpti_diff_rows *rows)
 {
     const char *const headings[] = {"diff ms", "\u00b195%", "q",
                                     "change",  "share",     "base ms",
@@ -291,25 +321,31 @@ static int print_table(const struct cpti_diff_print *print, uint32_t row_count)
     int status;
 
     table.cuts_front = true;
-    for (uint32_t i = 0; i < row_count; i++) {
-        add_row(&table, print, cpt_diff_row_at(print->diff, i));
+    for (uint32_t i = 0; i < rows->count; i++) {
+        add_row(&table, print, rows->rows[i]);
     }
-    add_total(&table, print, cpt_diff_row_count(print->diff) - row_count);
+    add_total(&table, print, cpt_diff_row_count(print->diff) - rows->count);
     print_sides(print);
     status = print->format == CPTI_DIFF_MARKDOWN ? cpti_table_print_markdown(&table)
                                                  : cpti_table_print(&table);
-    print_marks(print, row_count);
+    print_marks(print, rows);
+    print_hidden(print, rows);
     return status;
 }
 
 int cpti_diff_print(const struct cpti_diff_print *print)
 {
-    const uint32_t all = cpt_diff_row_count(print->diff);
-    const uint32_t row_count = all < print->rows_max ? all : (uint32_t)print->rows_max;
+    const bool is_json = print->format == CPTI_DIFF_JSON;
+    struct cpti_diff_rows rows;
+    int status = CPTI_EXIT_DONE;
 
-    if (print->format == CPTI_DIFF_JSON) {
-        put_diff(print, row_count);
-        return CPTI_EXIT_DONE;
+    if (cpti_diff_rows_init(&rows, print->diff, print->filter, !is_json) != CPT_OK) {
+        status = cpti_failed("out of memory");
+    } else if (is_json) {
+        put_diff(print, &rows);
+    } else {
+        status = print_table(print, &rows);
     }
-    return print_table(print, row_count);
+    cpti_diff_rows_deinit(&rows);
+    return status;
 }

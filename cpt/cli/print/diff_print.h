@@ -9,6 +9,7 @@
 #define CPTI_CLI_DIFF_PRINT_H
 
 #include "cpt/cli/print/diff_condition.h"
+#include "cpt/cli/print/diff_rows.h"
 #include "cpt/cli/gather/views.h"
 
 /* Formats of --format. */
@@ -19,7 +20,7 @@ struct cpti_diff_print {
     const struct cpt_diff *diff;
     enum cpti_by by;
     enum cpti_diff_format format;
-    uint64_t rows_max;
+    const struct cpti_diff_filter *filter;
     const struct cpti_conditions *conditions; /* tested; printed in JSON only */
     const struct cpti_mix *mix;               /* or NULL */
 };
