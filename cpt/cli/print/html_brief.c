@@ -98,7 +98,8 @@ static bool names_init(struct names *names, const struct cpti_html_rows *rows)
     return true;
 }
 
-static void put_names(struct cpti_json *json, const struct names *names)
+static void put_names(struct cpti_json *json, const struct cpti_html_rows *rows,
+                      const struct names *names)
 {
     char text[CPT_TREE_FRAME_TEXT_BYTES];
 
@@ -108,7 +109,7 @@ static void put_names(struct cpti_json *json, const struct names *names)
         const char *word = cpt_kind_word(cpt_tree_kind(names->tree, node));
 
         cpti_json_open(json, NULL, '[');
-        (void)cpt_tree_frame_text(names->tree, node, text, sizeof text);
+        cpti_html_rows_text(rows, node, text, sizeof text);
         cpti_json_text(json, NULL, text);
         (void)cpt_text_name(cpt_tree_service(names->tree, node), text, sizeof text);
         cpti_json_text(json, NULL, text);
@@ -124,8 +125,9 @@ static void put_change(struct cpti_json *json, const struct cpt_diff_row *change
     cpti_json_ns(json, NULL, change->self.low_ns);
     cpti_json_ns(json, NULL, change->self.high_ns);
     cpti_json_rough(json, NULL, change->q_value);
-    cpti_json_unsigned(json, NULL, change->lost_path ? 1 : 0);
-    cpti_json_unsigned(json, NULL, change->doubt);
+    cpti_json_unsigned(json, NULL,
+                       (change->is_rare ? CPTI_HTML_FLAG_RARE : 0U) |
+                           (change->lost_path ? CPTI_HTML_FLAG_LOST : 0U));
 }
 
 static void put_row(struct cpti_json *json, const struct cpti_html_rows *rows,
@@ -147,15 +149,6 @@ static void put_row(struct cpti_json *json, const struct cpti_html_rows *rows,
     }
     if (row->change != NULL) {
         put_change(json, row->change);
-    }
-    cpti_json_close(json);
-}
-
-static void put_doubts(struct cpti_json *json)
-{
-    cpti_json_open(json, "doubts", '[');
-    for (int doubt = CPT_DIFF_TRUSTED; doubt <= CPT_DIFF_FEW_CLUSTERS; doubt++) {
-        cpti_json_text(json, NULL, cpt_diff_doubt_text((enum cpt_diff_doubt)doubt));
     }
     cpti_json_close(json);
 }
@@ -187,7 +180,7 @@ bool cpti_html_brief(struct cpti_json *json, const struct cpti_html_rows *rows)
     const bool is_ready = names_init(&names, rows);
 
     if (is_ready) {
-        put_names(json, &names);
+        put_names(json, rows, &names);
         cpti_json_open(json, "brief", '[');
         for (uint32_t i = 0; i < rows->count; i++) {
             if (rows->rows[i].form == CPTI_HTML_BRIEF) {
@@ -196,9 +189,6 @@ bool cpti_html_brief(struct cpti_json *json, const struct cpti_html_rows *rows)
         }
         cpti_json_close(json);
         put_rest(json, rows);
-        if (rows->rows[0].change != NULL) {
-            put_doubts(json);
-        }
     }
     names_deinit(&names);
     return is_ready;

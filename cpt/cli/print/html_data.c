@@ -207,11 +207,7 @@ static void put_changes(struct cpti_json *json, const struct cpt_diff_row *chang
     cpti_json_rough(json, "share_of_change", change->share);
     cpti_json_ns(json, "frequency_ns", change->frequency_ns);
     cpti_json_ns(json, "size_ns", change->size_ns);
-    cpti_json_ns(json, "detectable_ns", change->detectable_ns);
-    cpti_json_bool(json, "trusted", change->doubt == CPT_DIFF_TRUSTED);
-    if (change->doubt != CPT_DIFF_TRUSTED) {
-        cpti_json_text(json, "why", cpt_diff_doubt_text(change->doubt));
-    }
+    cpti_json_bool(json, "rare", change->is_rare);
     cpti_json_bool(json, "lost_path", change->lost_path);
 }
 
@@ -230,7 +226,7 @@ static void put_row(struct cpti_json *json, const struct cpti_html_rows *rows,
     } else {
         cpti_json_unsigned(json, "parent", rows->rows[row->parent].number);
     }
-    (void)cpt_tree_frame_text(rows->names, row->node, text, sizeof text);
+    cpti_html_rows_text(rows, row->node, text, sizeof text);
     cpti_json_text(json, "text", text);
     (void)cpt_text_name(cpt_tree_service(rows->names, row->node), text, sizeof text);
     cpti_json_text(json, "service", text);

@@ -299,3 +299,15 @@ void cpti_html_rows_deinit(struct cpti_html_rows *rows)
     free(rows->rows);
     *rows = (struct cpti_html_rows){0};
 }
+
+void cpti_html_rows_text(const struct cpti_html_rows *rows, uint32_t node, char *text,
+                         size_t capacity)
+{
+    const struct cpt_bytes name = cpt_tree_name(rows->names, node);
+
+    if (rows->sides[0].self == NULL) {
+        (void)cpt_tree_frame_text(rows->names, node, text, capacity);
+    } else {
+        (void)snprintf(text, capacity, "%.*s", (int)name.bytes, name.data);
+    }
+}

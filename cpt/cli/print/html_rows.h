@@ -77,4 +77,9 @@ uint64_t cpti_html_row_whole_ns(const struct cpti_html_row *row, size_t side);
 const struct cpt_tree *cpti_html_side_self(const struct cpti_html_side *side);
 const struct cpt_tree *cpti_html_side_whole(const struct cpti_html_side *side);
 
+/* Writes what the row of @node is called: its last frame or, in a view, the name of the
+ * group, as `cpt diff --by` writes it. */
+void cpti_html_rows_text(const struct cpti_html_rows *rows, uint32_t node, char *text,
+                         size_t capacity);
+
 #endif

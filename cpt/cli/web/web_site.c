@@ -34,28 +34,52 @@ struct cpti_web_site {
 
 /* --- Errors --- */
 
-/* Writes an error: the last message of @messages, "cpt: sentence\n  more\n". */
+/* The line at @at without "cpt: ". */
+static struct cpt_bytes line_of(const char *at)
+{
+    static const char prefix[] = "cpt: ";
+
+    at += strncmp(at, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;
+    return (struct cpt_bytes){at, strcspn(at, "\n")};
+}
+
+/* What comes after @line. */
+static const char *next_line(struct cpt_bytes line)
+{
+    const char *end = line.data + line.bytes;
+
+    return *end == '\n' ? end + 1 : end;
+}
+
+/* Writes an error: the last of @messages, lines such as "cpt: sentence", which may be
+ * followed by lines that begin with a blank: the place, by a caret. */
 static void write_error(struct cpti_json *json, const char *messages)
 {
-    const char *sentence = messages;
-    const char *at = messages;
-    size_t bytes;
+    struct cpt_bytes sentence = {messages, 0};
+    char *detail = malloc(strlen(messages) + 1);
+    char *to = detail;
 
-    while (at != NULL && *at != '\0') {
-        if (strncmp(at, "cpt: ", 5) == 0) {
-            sentence = at + 5;
+    for (const char *at = messages; *at != '\0';) {
+        const struct cpt_bytes line = line_of(at);
+
+        if (line.bytes != 0 && line.data[0] != ' ') {
+            sentence = line;
+            to = detail;
+        } else if (detail != NULL) {
+            memcpy(to, line.data, line.bytes);
+            to += line.bytes;
+            *to++ = '\n';
         }
-        at = strchr(at, '\n');
-        at = at != NULL ? at + 1 : NULL;
+        at = next_line(line);
     }
-    bytes = strcspn(sentence, "\n");
     cpti_json_open(json, NULL, '{');
-    cpti_json_bytes(json, "error", (struct cpt_bytes){sentence, bytes});
-    if (sentence[bytes] == '\n' && sentence[bytes + 1] != '\0') {
-        cpti_json_text(json, "detail",
-                       sentence + bytes + 1); /* the place, by a caret */
+    cpti_json_bytes(json, "error", sentence);
+    if (to != detail) {
+        cpti_json_bytes(json, "detail",
+                        (struct cpt_bytes){detail, (size_t)(to - detail) - 1});
     }
     cpti_json_close(json);
+    free(detail);
 }
 
 static void no_memory(struct cpti_web_answer *answer)
@@ -116,10 +140,8 @@ static struct cpti_web_survey *take_survey(struct cpti_web_site *site)
 
 static struct cpti_web_input input_of(const struct work *work)
 {
-    struct cpti_web_input input = {.is_unwanted = work->is_unwanted};
-
-    input.paths = cpti_web_survey_paths(work->survey, &input.path_count);
-    return input;
+    return (struct cpti_web_input){cpti_web_survey_files(work->survey),
+                                   work->is_unwanted};
 }
 
 /* Makes a view, or takes it from the cache. enum cpti_exit; *@kept is NULL if it needs
@@ -203,7 +225,9 @@ static int answer_record(struct work *work)
 
 static int answer_page(struct work *work)
 {
-    cpti_html_live(work->file);
+    static const char data[] = "{\"live\":true}";
+
+    cpti_html_page(work->file, "cpt", data, sizeof data - 1);
     return CPTI_EXIT_DONE;
 }
 
@@ -215,8 +239,13 @@ static int answer_summary(struct work *work)
 
 static int answer_complete(struct work *work)
 {
-    (void)fputs("{\"options\":[]}\n", work->file);
-    return CPTI_EXIT_DONE;
+    const char *text = cpti_web_query_value(&work->query, "text");
+    const int status = cpti_web_query_check(&work->query, "text");
+
+    return status == CPTI_EXIT_DONE
+               ? cpti_web_survey_complete(work->survey, text != NULL ? text : "",
+                                          work->file)
+               : status;
 }
 
 static const struct {
@@ -334,12 +363,20 @@ static void publish(struct cpti_web_site *site, struct cpti_web_survey *survey)
     cpti_web_survey_release(old);
 }
 
+static struct cpti_web_survey *survey_new(const struct cpti_web_source *source,
+                                          uint64_t revision)
+{
+    struct cpti_web_files files;
+
+    files.paths = cpti_web_source_paths(source, &files.path_count);
+    files.sources = cpti_web_source_names(source, &files.source_count);
+    return cpti_web_survey_new(&files, revision);
+}
+
 struct cpti_web_site *cpti_web_site_new(const char *const *operands, size_t count,
                                         size_t cache_bytes)
 {
     struct cpti_web_site *site = calloc(1, sizeof *site);
-    const char *const *paths;
-    size_t path_count;
 
     if (site == NULL || (site->cache = cpti_web_cache_new(cache_bytes)) == NULL) {
         (void)cpti_failed("out of memory");
@@ -349,8 +386,7 @@ struct cpti_web_site *cpti_web_site_new(const char *const *operands, size_t coun
     (void)pthread_mutex_init(&site->mutex, NULL);
     site->source = cpti_web_source_new(operands, count);
     if (site->source != NULL) {
-        paths = cpti_web_source_paths(site->source, &path_count);
-        site->survey = cpti_web_survey_new(paths, path_count, 0);
+        site->survey = survey_new(site->source, 0);
         site->is_followed = cpti_web_source_is_followed(site->source);
     }
     if (site->survey == NULL) {
@@ -373,26 +409,21 @@ void cpti_web_site_free(struct cpti_web_site *site)
 }
 
 /* Looks, and reads if files have changed. */
-static bool look(struct cpti_web_site *site, const atomic_bool *is_unwanted)
+static void look(struct cpti_web_site *site, const atomic_bool *is_unwanted)
 {
     const uint64_t revision = cpti_web_survey_revision(site->survey);
     struct cpti_web_survey *survey;
-    const char *const *paths;
-    size_t path_count;
     bool is_changed;
 
     if (cpti_web_source_look(site->source, &is_changed) != CPTI_EXIT_DONE ||
         (!is_changed && revision != 0)) {
-        return false;
+        return;
     }
-    paths = cpti_web_source_paths(site->source, &path_count);
-    survey = cpti_web_survey_new(paths, path_count, revision + 1);
-    if (survey == NULL) {
-        return false;
+    survey = survey_new(site->source, revision + 1);
+    if (survey != NULL) {
+        cpti_web_survey_read(survey, is_unwanted);
+        publish(site, survey);
     }
-    cpti_web_survey_read(survey, is_unwanted);
-    publish(site, survey);
-    return true;
 }
 
 /* Prints @messages, which it frees, unless they were the last ones printed: a folder
@@ -409,18 +440,16 @@ static void say(struct cpti_web_site *site, char *messages)
     site->said = messages;
 }
 
-bool cpti_web_site_watch(struct cpti_web_site *site, const atomic_bool *is_unwanted)
+void cpti_web_site_watch(struct cpti_web_site *site, const atomic_bool *is_unwanted)
 {
     char *messages = NULL;
     size_t bytes;
     FILE *file = open_memstream(&messages, &bytes);
-    bool has_read;
 
     cpti_messages_to(file); /* NULL without memory: then at once to stderr */
-    has_read = look(site, is_unwanted);
+    look(site, is_unwanted);
     cpti_messages_to(NULL);
     if (file != NULL && fclose(file) == 0) {
         say(site, messages);
     }
-    return has_read;
 }

@@ -54,7 +54,7 @@ void cpti_web_site_refuse(struct cpti_web_answer *answer, unsigned status,
                           const char *sentence);
 
 /* Looks whether files have changed, and reads them if so, unless *@is_unwanted becomes
- * true. Whether it has read them. */
-bool cpti_web_site_watch(struct cpti_web_site *site, const atomic_bool *is_unwanted);
+ * true. */
+void cpti_web_site_watch(struct cpti_web_site *site, const atomic_bool *is_unwanted);
 
 #endif

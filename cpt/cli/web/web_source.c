@@ -11,6 +11,7 @@
 
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/base/files.h"
+#include "cpt/cli/base/folders.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/gather/log_follow.h"
 
@@ -19,8 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#define ENDING ".cptlog"
 
 /* Files that had the name of an operand and are still looked for. */
 enum { MOVED_MAX = 32 };
@@ -50,6 +49,7 @@ struct cpti_web_source {
     size_t operand_count;
     struct moved *moved; /* of each operand */
     struct files files;
+    struct cpti_source *sources; /* the operands, with how many files each stands for */
     bool is_followed;
 };
 
@@ -133,14 +133,6 @@ static int add_file(struct files *files, const char *path, const struct stat *ab
 
 /* --- Folders --- */
 
-static bool is_log_name(const char *name)
-{
-    const size_t bytes = strlen(name);
-
-    return name[0] != '.' && bytes > strlen(ENDING) &&
-           strcmp(name + bytes - strlen(ENDING), ENDING) == 0;
-}
-
 static char *join(const char *folder, size_t folder_bytes, const char *name)
 {
     const size_t name_bytes = strlen(name) + 1;
@@ -157,34 +149,25 @@ static char *join(const char *folder, size_t folder_bytes, const char *name)
     return path;
 }
 
-static int select_log(const struct dirent *entry)
-{
-    return is_log_name(entry->d_name);
-}
-
 static int add_folder(struct files *files, const char *folder)
 {
-    struct dirent **entries = NULL;
-    const int count = scandir(folder, &entries, select_log, alphasort);
-    int status = CPTI_EXIT_DONE;
+    struct cpti_arguments arguments = {.operands = calloc(1, sizeof(char *)),
+                                       .operand_count = 1};
+    int status = CPTI_EXIT_FAILED;
 
-    if (count < 0) {
-        return cpti_failed("%s: %s", cpti_quoted(folder), strerror(errno));
+    if (arguments.operands == NULL) {
+        return cpti_failed("out of memory");
     }
-    for (int i = 0; i < count; i++) {
-        char *path = join(folder, strlen(folder), entries[i]->d_name);
+    arguments.operands[0] = folder;
+    status = cpti_folders_open(&arguments);
+    for (size_t i = 0; i < arguments.operand_count && status == CPTI_EXIT_DONE; i++) {
         struct stat about;
 
-        if (path == NULL) {
-            status = cpti_failed("out of memory");
-        } else if (status == CPTI_EXIT_DONE && stat(path, &about) == 0 &&
-                   S_ISREG(about.st_mode)) {
-            status = add_file(files, path, &about);
+        if (stat(arguments.operands[i], &about) == 0 && S_ISREG(about.st_mode)) {
+            status = add_file(files, arguments.operands[i], &about);
         }
-        free(path);
-        free(entries[i]);
     }
-    free(entries);
+    cpti_arguments_deinit(&arguments);
     return status;
 }
 
@@ -285,7 +268,7 @@ static int add_named(struct files *files, const char *operand, struct moved *mov
 /* --- The source --- */
 
 static int add_operand(struct cpti_web_source *source, struct files *files,
-                       size_t index)
+                       size_t index, bool *is_folder)
 {
     const char *operand = source->operands[index];
     struct stat about;
@@ -294,7 +277,8 @@ static int add_operand(struct cpti_web_source *source, struct files *files,
         about = (struct stat){.st_ino = index + 1}; /* each one counts */
         return add_file(files, operand, &about);
     }
-    if (stat(operand, &about) == 0 && S_ISDIR(about.st_mode)) {
+    *is_folder = stat(operand, &about) == 0 && S_ISDIR(about.st_mode);
+    if (*is_folder) {
         return add_folder(files, operand);
     }
     return add_named(files, operand, &source->moved[index]);
@@ -333,8 +317,9 @@ struct cpti_web_source *cpti_web_source_new(const char *const *operands, size_t 
 
     if (source != NULL) {
         source->moved = calloc(count, sizeof *source->moved);
+        source->sources = calloc(count, sizeof *source->sources);
     }
-    if (source == NULL || source->moved == NULL) {
+    if (source == NULL || source->moved == NULL || source->sources == NULL) {
         (void)cpti_failed("out of memory");
         cpti_web_source_free(source);
         return NULL;
@@ -359,6 +344,7 @@ void cpti_web_source_free(struct cpti_web_source *source)
     if (source != NULL) {
         files_deinit(&source->files);
         free(source->moved);
+        free(source->sources);
         free(source);
     }
 }
@@ -366,19 +352,27 @@ void cpti_web_source_free(struct cpti_web_source *source)
 int cpti_web_source_look(struct cpti_web_source *source, bool *is_changed)
 {
     struct files files = {.hash = UINT64_C(0xcbf29ce484222325)};
-    int status = CPTI_EXIT_DONE;
+    struct cpti_source *sources = calloc(source->operand_count, sizeof *sources);
+    int status = sources != NULL ? CPTI_EXIT_DONE : cpti_failed("out of memory");
 
     *is_changed = false;
     for (size_t i = 0; i < source->operand_count && status == CPTI_EXIT_DONE; i++) {
-        status = add_operand(source, &files, i);
+        const size_t before = files.count;
+
+        sources[i].name = source->operands[i];
+        status = add_operand(source, &files, i, &sources[i].is_folder);
+        sources[i].count = files.count - before;
     }
     if (status != CPTI_EXIT_DONE) {
         files_deinit(&files);
+        free(sources);
         return status;
     }
     *is_changed = files.hash != source->files.hash;
     files_deinit(&source->files);
+    free(source->sources);
     source->files = files;
+    source->sources = sources;
     return CPTI_EXIT_DONE;
 }
 
@@ -387,6 +381,13 @@ const char *const *cpti_web_source_paths(const struct cpti_web_source *source,
 {
     *count = source->files.count;
     return (const char *const *)source->files.paths;
+}
+
+const struct cpti_source *cpti_web_source_names(const struct cpti_web_source *source,
+                                                size_t *count)
+{
+    *count = source->operand_count;
+    return source->sources;
 }
 
 bool cpti_web_source_is_followed(const struct cpti_web_source *source)

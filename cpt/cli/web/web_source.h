@@ -5,7 +5,7 @@
  *
  *      paths.cptlog                 that file; the old one, too, if it was moved away
  *      A-…-4711-000000.cptlog       that file and those that continue it
- *      logs/                        all *.cptlog of the folder
+ *      logs/                        all logs of the folder (base/folders.h)
  *      clickhouse://…               itself; it is not watched
  *
  * Threads: one at a time.
@@ -20,6 +20,7 @@
 /* The most files. */
 enum { CPTI_WEB_FILES_MAX = 10000 };
 
+struct cpti_source;
 struct cpti_web_source;
 
 /* Checks the operands, which are borrowed, and finds their files. NULL with the error
@@ -34,6 +35,10 @@ int cpti_web_source_look(struct cpti_web_source *source, bool *is_changed);
 /* The files, borrowed until the next look. */
 const char *const *cpti_web_source_paths(const struct cpti_web_source *source,
                                          size_t *count);
+
+/* The operands, and how many of the files each one stands for; likewise borrowed. */
+const struct cpti_source *cpti_web_source_names(const struct cpti_web_source *source,
+                                                size_t *count);
 
 /* Whether there are files, which are watched. */
 bool cpti_web_source_is_followed(const struct cpti_web_source *source);

@@ -17,11 +17,20 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct cpti_source;
 struct cpti_web_survey;
 
-/* A survey of the @path_count files at @paths, which are copied. Revision 0: nothing is
- * read yet. NULL without memory, with the error printed. */
-struct cpti_web_survey *cpti_web_survey_new(const char *const *paths, size_t path_count,
+/* Files, and what they were given as; see cpti_gather of gather.h. */
+struct cpti_web_files {
+    const char *const *paths;
+    size_t path_count;
+    const struct cpti_source *sources;
+    size_t source_count;
+};
+
+/* A survey of @files, which are copied but for the names of sources. Revision 0:
+ * nothing is read yet. NULL without memory, with the error printed. */
+struct cpti_web_survey *cpti_web_survey_new(const struct cpti_web_files *files,
                                             uint64_t revision);
 
 /* Reads the files, before another thread has the survey, unless *@is_unwanted becomes
@@ -34,12 +43,13 @@ struct cpti_web_survey *cpti_web_survey_hold(struct cpti_web_survey *survey);
 void cpti_web_survey_release(struct cpti_web_survey *survey);
 
 /* The files it was made from. */
-const char *const *cpti_web_survey_paths(const struct cpti_web_survey *survey,
-                                         size_t *count);
+struct cpti_web_files cpti_web_survey_files(const struct cpti_web_survey *survey);
 uint64_t cpti_web_survey_revision(const struct cpti_web_survey *survey);
 
 /* Writes the answers to /api/summary and to /api/complete as JSON. */
 void cpti_web_survey_write(const struct cpti_web_survey *survey, FILE *file,
                            bool is_followed);
+int cpti_web_survey_complete(const struct cpti_web_survey *survey, const char *text,
+                             FILE *file); /* enum cpti_exit */
 
 #endif

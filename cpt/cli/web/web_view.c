@@ -205,11 +205,15 @@ static int make(struct making *making, struct cpti_web_view *view,
         return status;
     }
     view->side_count = making->ask.side_count;
+    for (size_t i = 0; i < view->side_count; i++) {
+        making->ask.gathers[i].sources = input->files.sources;
+        making->ask.gathers[i].source_count = input->files.source_count;
+    }
     status =
         prepare(making, view, cpti_web_query_value(query, "mix"), input->is_unwanted);
     if (status == CPTI_EXIT_DONE) {
-        status = cpti_gather(making->ask.gathers, view->side_count, input->paths,
-                             input->path_count, false, &is_usable);
+        status = cpti_gather(making->ask.gathers, view->side_count, input->files.paths,
+                             input->files.path_count, false, &is_usable);
     }
     for (size_t i = 0; i < view->side_count; i++) {
         view->trees[i] = making->ask.gathers[i].tree;

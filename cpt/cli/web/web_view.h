@@ -15,6 +15,7 @@
 
 #include "cpt/cli/web/web_cache.h"
 #include "cpt/cli/web/web_query.h"
+#include "cpt/cli/web/web_survey.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -27,8 +28,7 @@ struct cpti_web_view;
 
 /* The files to read; and when to stop. */
 struct cpti_web_input {
-    const char *const *paths;
-    size_t path_count;
+    struct cpti_web_files files;
     const atomic_bool *is_unwanted; /* true: the result is no longer wanted */
 };
 

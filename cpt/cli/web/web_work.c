@@ -152,12 +152,10 @@ static void *run_watcher(void *context)
 
     while (!atomic_load(&work->is_stopping)) {
         const uint64_t begin_ns = cpt_clock_now_ns(cpt_clock_monotonic());
-        uint64_t pause_ns = LOOK_NS;
+        uint64_t pause_ns;
 
-        if (cpti_web_site_watch(work->site, &work->is_stopping)) {
-            pause_ns =
-                (cpt_clock_now_ns(cpt_clock_monotonic()) - begin_ns) * LOOK_FACTOR;
-        }
+        cpti_web_site_watch(work->site, &work->is_stopping);
+        pause_ns = (cpt_clock_now_ns(cpt_clock_monotonic()) - begin_ns) * LOOK_FACTOR;
         pause_ns = pause_ns < LOOK_NS ? LOOK_NS : pause_ns;
         pause_for(work, pause_ns > LOOK_MAX_NS ? LOOK_MAX_NS : pause_ns);
     }

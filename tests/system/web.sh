@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# web.sh MAKE_LOG - cpt web: what it refuses, that its numbers are those of report and
+# diff, that two readers get right answers, that logs are followed, and that it ends.
+. "$(dirname "$0")/system.sh"
+need curl jq
+make_log=$1
+
+# serve NAME ARGUMENTS...: starts a server; $at is its address.
+serve()
+{
+    name=$1
+    start "$@"
+    await "$name.out" 'Ctrl-C ends it'
+    at=$(sed -n 's|^cpt web: \(http://[^ ]*\)/ .*|\1|p' "$name.out")
+    [ -n "$at" ] || fail "no address in $(cat "$name.out")"
+}
+
+# get PATH [NAME=VALUE...]: the body; parameters are encoded here.
+get()
+{
+    path=$1
+    shift
+    for parameter in "$@"; do
+        set -- "$@" --data-urlencode "$parameter"
+        shift
+    done
+    curl -s --max-time 60 -G "$at$path" "$@"
+}
+
+# status PATH [CURL OPTION...]: the status of HTTP.
+status()
+{
+    path=$1
+    shift
+    curl -s --max-time 60 -o status.body -w '%{http_code}' "$@" "$at$path"
+}
+
+# refused STATUS WORDS PATH [NAME=VALUE...]: an error with these words.
+refused()
+{
+    wanted=$1
+    words=$2
+    path=$3
+    shift 3
+    for parameter in "$@"; do
+        set -- "$@" --data-urlencode "$parameter"
+        shift
+    done
+    got=$(status "$path" -G "$@")
+    [ "$got" = "$wanted" ] || fail "$path $*: $got, not $wanted: $(cat status.body)"
+    jq -r .error status.body | grep -q -- "$words" ||
+        fail "$path $*: '$words' is not in $(cat status.body)"
+}
+
+# read_all RECORDS: waits until this count of records has been read.
+read_all()
+{
+    tries=200
+    while [ "$(get /api/summary | jq .records)" != "$1" ]; do
+        tries=$((tries - 1))
+        [ $tries -gt 0 ] || fail "not $1 records: $(get /api/summary)"
+        sleep 0.1
+    done
+}
+
+rm -rf logs part *.cptlog*
+"$make_log" experiment >a.cptlog
+serve web "$CPT" web a.cptlog
+web=$pid
+read_all "$("$CPT" log --json a.cptlog | wc -l)"
+
+say 'the page is whole, and loads nothing'
+ask "$at/" page
+grep -q '^HTTP/1.1 200' page
+for header in "Content-Security-Policy: default-src 'none'" 'X-Content-Type-Options: nosniff' \
+    'Referrer-Policy: no-referrer'; do
+    grep -qi "^$header" page || fail "no $header in $(cat page)"
+done
+grep -qi '^access-control' page && fail 'a header of CORS'
+grep -q '"live":true' page.body || fail 'the page does not know that it is live'
+grep -Eq '(src|href) *= *"?https?:' page.body && fail 'the page loads something'
+
+say 'foreign hosts and other verbs are refused'
+port=${at##*:}
+for host in evil.example "evil.example:$port" "127.0.0.1.evil.example:$port" 127.0.0.1 \
+    "127.0.0.1:1$port" "[::1" "localhost:$port.evil.example" "127.0.0.1:$port@evil.example" ''; do
+    got=$(status /api/summary -H "Host: $host")
+    case $got in 400 | 403) ;; *) fail "Host '$host': $got" ;; esac
+done
+for host in "localhost:$port" "LOCALHOST:$port" "[::1]:$port" "127.0.0.1:$port"; do
+    [ "$(status /api/summary -H "Host: $host")" = 200 ] || fail "Host '$host' is refused"
+done
+[ "$(status /api/summary --request-target "http://evil.example/api/summary" \
+    -H 'Host: evil.example')" = 403 ] || fail 'a foreign target'
+for verb in POST PUT DELETE OPTIONS HEAD PATCH; do
+    set -- -X $verb
+    [ $verb != HEAD ] || set -- -I
+    [ "$(status /api/summary "$@")" = 405 ] || fail "$verb is not refused"
+done
+[ "$(status /nothing)" = 404 ]
+[ "$(status /../../etc/passwd --path-as-is)" = 404 ]
+[ "$(status /api/view/)" = 404 ]
+
+say 'errors say what the command line says'
+"$CPT" report a.cptlog --where 'arm = "x"' 2>error && fail 'no error'
+wanted=$(sed -n '1s/^cpt: //p' error)
+[ "$(get /api/view 'where=arm = "x"' | jq -r .error)" = "$wanted" ] ||
+    fail "$(get /api/view 'where=arm = "x"'), not $wanted"
+refused 400 'no request is selected' /api/view where=arm=nothing
+refused 400 "'base' is missing" /api/view new=arm=control
+refused 400 "stack service name edge" /api/view by=colour
+refused 400 "unknown parameter 'wher'" /api/view wher=x
+refused 400 "'min_ns' takes a whole number" /api/view min_ns=1ms
+refused 400 'more than max_ns' /api/view min_ns=2 max_ns=1
+refused 400 "needs base and new" /api/view mix=page
+refused 400 "'forced' takes 0 or 1" /api/view forced=yes
+refused 400 "is at most" /api/records limit=1001
+refused 400 "takes the id" /api/record id=nothing
+refused 400 "takes the id" /api/record
+refused 404 "no record with this id" /api/record id=1-0000000000000000
+
+say 'hostile queries'
+for query in '%' '%0' '%00' 'where=%00' 'where=%zz' 'where=a%3Db%0' '&&&&' '=' '=x' 'x' \
+    'where=%ff%fe' 'where=%22' 'where=%28%28%28%28' 'base=%27&new=%27' \
+    'stack=%22%29+or+%28%22' 'stack=%5C%22' 'where=path%28%22%3B%3B%3B%22%29' \
+    'max_ns=99999999999999999999' 'entry=%3Cscript%3E' 'from=never' 'to=%40' \
+    "where=$(printf '%05000d' 1)" "where=$(printf '%09000d' 1 | tr 0 '(')" \
+    "$(seq -s '&' -f 'where=a%%3D%g' 1 33)"; do
+    for path in /api/view /api/records /api/complete /api/record /api/summary; do
+        got=$(status "$path?$query")
+        case $got in 200 | 400 | 404 | 422 | 431) ;; *) fail "$path?$query: $got" ;; esac
+        [ "$got" = 400 ] || jq . status.body >/dev/null || fail "$path?$query: no JSON"
+    done
+done
+got=$(status "/api/view?where=$(printf '%070000d' 1)")
+case $got in 400 | 413 | 414 | 431) ;; *) fail "a query of 70,000 bytes: $got" ;; esac
+jq -e . status.body >/dev/null 2>&1 || true
+get /api/view 'where=method == "</script>"' | grep -q '</script>' && true
+kill -0 "$web" || fail 'it has ended'
+
+say 'the numbers are those of cpt report'
+# rows FILE: stack, self and inclusive time of each row of an answer.
+rows()
+{
+    jq -r '. as $all | .rows | to_entries[] | select(.key > 0) | .value as $row
+        | [[$row | recurse(if .parent > 0 then $all.rows[.parent] else empty end) | .text]
+           | reverse | join(";"), $row.sides[0].self_ns, $row.sides[0].inclusive_ns]
+        | @tsv' | sort
+}
+compare_report() # WHERE [NAME=VALUE...]
+{
+    where=$1
+    shift
+    "$CPT" report --json a.cptlog --where "$where" >report.json
+    jq -r '.rows[] | [(.stack | join(";")), .self_ns, .inclusive_ns] | @tsv' report.json |
+        sort >wanted.rows
+    get /api/view "where=$where" "$@" >view.json
+    rows <view.json >got.rows
+    cmp -s wanted.rows got.rows || fail "$where: $(diff wanted.rows got.rows)"
+    for field in requests mean_latency_ns low_ns high_ns records forced_excluded; do
+        [ "$(jq ".$field" report.json)" = "$(jq ".sides[0].$field" view.json)" ] ||
+            fail "$where: $field is not that of cpt report"
+    done
+}
+compare_report 'arm == "control"'
+compare_report 'latency > p90'
+compare_report 'not (arm == "control") and latency >= 1ms'
+compare_report 'path("B: B2") > 1us'
+"$CPT" report --json a.cptlog --where 'latency >= 13000000ns and latency <= 33000000ns' \
+    >wanted.json
+[ "$(jq .requests wanted.json)" = \
+    "$(get /api/view min_ns=13000000 max_ns=33000000 | jq '.sides[0].requests')" ] ||
+    fail 'a range of latencies'
+get /api/view forced=1 | jq -e '.sides[0].forced_excluded == 0' >/dev/null
+
+say 'and those of cpt diff'
+compare_diff() # BY [CPT OPTION...] -- [NAME=VALUE...]
+{
+    by=$1
+    shift
+    options=
+    while [ "$1" != -- ]; do
+        options="$options $1"
+        shift
+    done
+    shift
+    # shellcheck disable=SC2086 # options are words
+    "$CPT" diff --json a.cptlog --by "$by" --base arm=control --new arm=treatment $options \
+        >diff.json 2>/dev/null
+    jq -r '.rows[] | [(if .stack then .stack[-1] else .name // .service // .edge end),
+        .delta_ns, .low_ns, .high_ns, .q] | @tsv' diff.json | sort >wanted.rows
+    get /api/view base=arm=control new=arm=treatment "by=$by" "$@" >view.json
+    jq -r '.rows[1:][] | [.text, .self.delta_ns, .self.low_ns, .self.high_ns, .q_value]
+        | @tsv' view.json | sort >got.rows
+    [ -s wanted.rows ] || fail "by $by: no rows"
+    cut -f 1,2,3,4 wanted.rows | sort >wanted.parts
+    cut -f 1,2,3,4 got.rows | sort >got.parts
+    cmp -s wanted.parts got.parts || fail "by $by $options: $(diff wanted.rows got.rows)"
+}
+for by in stack service name edge; do
+    compare_diff $by --
+    compare_diff $by --mix method -- mix=method
+done
+
+say 'records: a page of them, and one'
+get /api/records where=arm=control limit=5 >list.json
+[ "$(jq length list.json)" = 5 ]
+jq -e 'all(.attributes.arm == "control")' list.json >/dev/null
+get /api/records where=arm=control limit=5 offset=3 >later.json
+[ "$(jq -r '.[3].id' list.json)" = "$(jq -r '.[0].id' later.json)" ] || fail 'offset'
+all=$(get /api/view where=arm=control | jq '.sides[0].requests')
+[ "$(get /api/records where=arm=control limit=1000 | jq length)" = "$all" ] ||
+    fail 'a list has not as many records as the view'
+[ "$(get /api/records "offset=100000" | jq length)" = 0 ]
+with=$(get /api/records 'stack=A: /;A: A1;B: B1;B: B2' limit=1000 | jq length)
+[ "$with" = "$(get /api/view 'where=path("A: /;A: A1;B: B1;B: B2")' | jq '.sides[0].requests')" ] ||
+    fail "a stack: $with"
+id=$(jq -r '.[2].id' list.json)
+get /api/record "id=$id" >record.json
+[ "$(jq -c '[.id, .latency_ns, .attributes]' record.json)" = \
+    "$(jq -c '.[2] | [.id, .latency_ns, .attributes]' list.json)" ] || fail "$(cat record.json)"
+[ "$(jq 'if (.segments[0] | type) == "array" then [.segments[][1]] else [.segments[].duration_ns] end
+    | add' record.json)" = "$(jq .latency_ns record.json)" ] || fail 'segments do not add up'
+
+say 'completion'
+[ "$(get /api/complete text=ar | jq -r '.options[0].text')" = arm ]
+[ "$(get /api/complete text=arm=tr | jq -r '.options[0].text')" = arm=treatment ]
+[ "$(get /api/complete 'text=arm == "tr' | jq -r '.options[0].text')" = 'arm == "treatment"' ]
+get /api/complete 'text=path("B: B2' | jq -e '.options[0].text == "path(\"B: B2\")"' >/dev/null
+
+say 'two readers at the same time'
+get /api/view where=arm=control | jq -c '.sides[0].requests, .rows' >control
+get /api/view where=arm=treatment | jq -c '.sides[0].requests, .rows' >treatment
+reader() # NAME
+{
+    for i in 1 2 3 4 5 6 7 8; do
+        get /api/view "where=arm=$1" "min_ns=$i" | jq -c '.sides[0].requests, .rows' |
+            cmp -s - "$1" || fail "reader of $1, time $i"
+    done
+}
+reader control & one=$!
+reader treatment & other=$!
+wait $one || exit 1
+wait $other || exit 1
+
+say 'many at once: right answers, or busy'
+seq 60 | xargs -P 20 -I @ curl -s --max-time 60 -o /dev/null -w '%{http_code}\n' \
+    "$at/api/view?min_ns=@" >many
+[ "$(wc -l <many)" = 60 ] || fail "$(wc -l <many) answers"
+grep -Eqv '^(200|503)$' many && fail "statuses: $(sort many | uniq -c)"
+
+say 'a log that is still being written, moved away, and begun again'
+"$make_log" experiment >whole.cptlog
+bytes=$(($(wc -c <whole.cptlog) / 2))
+head -c $bytes whole.cptlog >growing.cptlog
+start growing "$CPT" web growing.cptlog
+await growing.out 'Ctrl-C ends it'
+at=$(sed -n 's|^cpt web: \(http://[^ ]*\)/ .*|\1|p' growing.out)
+read_all "$("$CPT" log --json growing.cptlog 2>/dev/null | wc -l)"
+before=$(get /api/summary | jq .revision)
+get /api/view | jq -e '.sides[0].requests > 0' >/dev/null
+tail -c +$((bytes + 1)) whole.cptlog >>growing.cptlog
+count=$("$CPT" log --json whole.cptlog | wc -l)
+read_all "$count"
+[ "$(get /api/summary | jq .revision)" -gt "$before" ] || fail 'the revision did not grow'
+[ "$(get /api/view | jq '.sides[0].requests')" = \
+    "$("$CPT" report --json whole.cptlog | jq .requests)" ] || fail 'a log that grew'
+mv growing.cptlog growing.cptlog.1
+"$make_log" few >next.cptlog
+cp next.cptlog growing.new
+mv growing.new growing.cptlog
+read_all $((count + $("$CPT" log --json next.cptlog | wc -l)))
+rm growing.cptlog.1
+read_all "$("$CPT" log --json next.cptlog | wc -l)"
+kill $pid
+wait $pid || fail "it ended with $?"
+
+say 'a writer that rotates, and a folder'
+mkdir logs
+"$CPT_HELPERS/log_rotating" logs 100 2000 0
+first=$(ls logs | head -1)
+mkdir part
+mv logs/* part
+mv "part/$first" logs
+serve rotating "$CPT" web "logs/$first" logs
+read_all "$("$CPT" log --json "logs/$first" | wc -l)"
+mv part/* logs
+read_all 100
+kill $pid
+wait $pid || fail "it ended with $?"
+
+say 'it ends with 0, at once, also while it is asked'
+at=$(sed -n 's|^cpt web: \(http://[^ ]*\)/ .*|\1|p' web.out)
+asking=
+for i in 1 2 3 4; do
+    get /api/view "by=name" "min_ns=1$i" >/dev/null &
+    asking="$asking $!"
+done
+kill $web
+wait $web || fail "it ended with $?"
+for i in $asking; do
+    wait $i || true # cut off
+done
+[ -z "$(cat web.err)" ] || fail "on stderr: $(cat web.err)"
+
+say 'what it cannot serve'
+"$CPT" web - 2>error && fail 'standard input'
+grep -q 'again and again' error
+"$CPT" web missing.cptlog 2>error && fail 'a missing log'
+grep -q 'No such file' error
+"$CPT" web --port 70000 a.cptlog 2>error && fail 'a port'
+"$CPT" web --listen localhost a.cptlog 2>error && fail 'a name'
+grep -q 'not a numeric address' error
+true
