@@ -4,6 +4,7 @@
 #include "cpt/cli/base/amounts.h"
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/print/html_report.h"
+#include "cpt/cli/print/quantile_print.h"
 #include "cpt/cli/base/json_write.h"
 #include "cpt/cli/base/names.h"
 #include "cpt/cli/gather/log_walk.h"
@@ -13,7 +14,6 @@
 #include "aggregate/cpt_stats.h"
 #include "aggregate/cpt_tree.h"
 
-#include <math.h>
 #include <stdbool.h>
 
 /* The columns without the quantiles, and how many quantiles fit beside them. */
@@ -31,22 +31,11 @@ struct report {
 /* --- As JSON --- */
 
 static void put_quantiles(struct cpti_json *json, const struct report *report,
-                          uint32_t node, const struct cpt_stats *stats)
+                          uint32_t node)
 {
     cpti_json_open(json, "quantiles", '[');
     for (size_t i = 0; i < report->quantile_count; i++) {
-        const double error = report->quantiles[i] < 1 ? CPT_STATS_QUANTILE_ERROR : 0;
-        const uint64_t time_ns =
-            cpt_stats_quantile_ns(report->tree, node, report->quantiles[i]);
-
-        cpti_json_open(json, NULL, '{');
-        cpti_json_float(json, "quantile", report->quantiles[i]);
-        cpti_json_unsigned(json, "ns", time_ns);
-        cpti_json_ns(json, "low_ns",
-                     fmax((double)stats->min_ns, (double)time_ns / (1 + error)));
-        cpti_json_ns(json, "high_ns",
-                     fmin((double)stats->max_ns, (double)time_ns / (1 - error)));
-        cpti_json_close(json);
+        cpti_quantile_json(json, report->tree, node, report->quantiles[i]);
     }
     cpti_json_close(json);
 }
@@ -75,7 +64,7 @@ static void put_row(struct cpti_json *json, const struct report *report,
     cpti_interval_json(json, "self_low_ns", "self_high_ns", &stats.self);
     cpti_interval_json(json, "inclusive_low_ns", "inclusive_high_ns", &stats.inclusive);
     if (report->is_asked) {
-        put_quantiles(json, report, row->node, &stats);
+        put_quantiles(json, report, row->node);
     }
     cpti_json_close(json);
 }
@@ -142,8 +131,8 @@ static int print_report(const struct report *report)
     int status;
 
     for (size_t i = 0; i < report->quantile_count; i++) {
-        (void)snprintf(texts[i], sizeof texts[i], "p%.6g", report->quantiles[i] * 100);
-        headings[FIXED_COLUMNS - 1 + i] = texts[i];
+        headings[FIXED_COLUMNS - 1 + i] =
+            cpti_quantile_name(report->quantiles[i], texts[i]);
     }
     headings[FIXED_COLUMNS - 1 + report->quantile_count] = "frame";
     table = cpti_table_of(headings, FIXED_COLUMNS + report->quantile_count);
@@ -155,8 +144,10 @@ static int print_report(const struct report *report)
     status = cpti_table_print(&table);
     if (status == CPTI_EXIT_DONE && report->is_asked) {
         (void)printf("\nquantiles are accurate to 1 in %.0f; the largest value (p100) "
-                     "is exact\n",
+                     "is exact\n\n",
                      1 / CPT_STATS_QUANTILE_ERROR);
+        status = cpti_quantiles_print(report->tree, report->quantiles,
+                                      report->quantile_count);
     }
     return status;
 }
@@ -276,11 +267,14 @@ const struct cpti_command cpti_command_report = {
         "5 ms in every request and 500 ms in one of a hundred have the same average; "
         "'presence' and 'when present' tell them apart. Two rows may come from "
         "different requests. Quantiles are accurate to 0.4 %; --quantiles chooses "
-        "others.\n"
+        "others, and prints 95 % intervals of those of the latency, by ranks.\n"
         "\n" CPTI_SELECT_TEXT "\n\n" CPTI_COUNT_TEXT "\n\n"
         "With --json the object has rows, all nodes of the tree, each with stack (root "
         "first), self_ns, inclusive_ns, presence and more; other fields say what was "
-        "selected. Later versions may add fields.\n"
+        "selected. With --quantiles each row has quantiles, each with ns, its 95 % "
+        "interval low_ns to high_ns (null where there are too few requests for that "
+        "end), and bucket_low_ns to bucket_high_ns, between which ns is known. Later "
+        "versions may add fields.\n"
         "\n"
         "With --html the report is one file for a browser, which needs no other file "
         "and no network. It shows the average path as an icicle or flame graph, with "

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * quantile.c - intervals of quantiles by order statistics, and a test of two quantiles
+ *
+ * With equal weights the ranks l and u of the ends are exact, and the tree's histogram
+ * tells the buckets of the requests with these ranks. With unequal weights the
+ * effective count, rounded down, stands for the count; a rank becomes the share of
+ * weight up to it, and the lower one moves outwards by one rank, since a sum of unequal
+ * weights can lie between two ranks.
+ */
+#include "aggregate/cpt_quantile.h"
+
+#include "aggregate/tree_node.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* --- One sample --- */
+
+/* The requests of a node, as quantiles see them. */
+struct ranked {
+    const struct cpt_tree *tree;
+    const struct cpti_node *node;
+    uint32_t index;
+    cpti_u128 weight;
+    double effective_count;
+    uint64_t count; /* the same, rounded down */
+    bool is_equal;  /* all weights are equal: count is exact */
+};
+
+static struct ranked ranked_of(const struct cpt_tree *tree, uint32_t index)
+{
+    struct ranked ranked = {.tree = tree,
+                            .node = &tree->nodes[index],
+                            .index = index,
+                            .weight = cpti_node_weight(tree, index)};
+    const uint64_t count = cpti_node_count(tree, index);
+
+    assert(index < tree->node_count);
+    ranked.is_equal = ranked.node->retired == 0 || tree->weight_min == tree->weight_max;
+    ranked.effective_count =
+        ranked.is_equal || count == 0
+            ? (double)count
+            : cpti_u128_double(ranked.weight) / (double)tree->weight_max;
+    ranked.count = ranked.is_equal ? count : (uint64_t)ranked.effective_count;
+    return ranked;
+}
+
+static struct cpti_bucket bucket_at(const struct ranked *ranked, uint32_t at)
+{
+    return cpti_histogram_bucket(&ranked->node->histogram, at,
+                                 ranked->node->batch.weight);
+}
+
+/* The bucket of the request with @rank of ranked->count, both above 0. */
+static uint32_t bucket_of_rank(const struct ranked *ranked, uint64_t rank)
+{
+    const cpti_u128 each = ranked->weight / ranked->count;
+    const cpti_u128 rest = ranked->weight % ranked->count;
+    const cpti_u128 target =
+        each * rank + (rest * rank + ranked->count - 1) / ranked->count;
+    cpti_u128 reached = 0;
+    struct cpti_bucket bucket = {0};
+
+    for (uint32_t i = 0; i < ranked->node->histogram.count; i++) {
+        bucket = bucket_at(ranked, i);
+        reached += cpti_bucket_weight(&bucket);
+        if (reached >= target) {
+            break;
+        }
+    }
+    return bucket.index;
+}
+
+static double low_end(const struct ranked *ranked, uint64_t rank)
+{
+    uint64_t low_ns;
+
+    if (rank == 0) {
+        return -INFINITY;
+    }
+    if (rank == ranked->count && ranked->is_equal) {
+        return (double)ranked->node->max_ns;
+    }
+    low_ns = cpti_histogram_low(bucket_of_rank(ranked, rank));
+    return (double)(low_ns > ranked->node->min_ns ? low_ns : ranked->node->min_ns);
+}
+
+static double high_end(const struct ranked *ranked, uint64_t rank)
+{
+    uint64_t high_ns;
+
+    if (rank > ranked->count) {
+        return INFINITY;
+    }
+    if (rank == 1 && ranked->is_equal) {
+        return (double)ranked->node->min_ns;
+    }
+    high_ns = cpti_histogram_high(bucket_of_rank(ranked, rank));
+    return (double)(high_ns < ranked->node->max_ns ? high_ns : ranked->node->max_ns);
+}
+
+static struct cpt_quantile quantile_at(const struct ranked *ranked, double quantile,
+                                       double confidence)
+{
+    const double tail = (1 - confidence) / 2;
+    struct cpt_quantile result = {.quantile = quantile,
+                                  .low_ns = -INFINITY,
+                                  .high_ns = INFINITY,
+                                  .effective_count = ranked->effective_count};
+    uint64_t low_rank;
+
+    if (ranked->count == 0) {
+        return result;
+    }
+    result.ns = (double)cpt_stats_quantile_ns(ranked->tree, ranked->index, quantile);
+    low_rank = cpt_binomial_rank(ranked->count, quantile, tail);
+    if (low_rank != 0 && !ranked->is_equal) {
+        low_rank--;
+    }
+    result.low_ns = fmin(low_end(ranked, low_rank), result.ns);
+    /* the same from above: rank r from below is count + 1 - r from above */
+    result.high_ns =
+        fmax(high_end(ranked, ranked->count + 1 -
+                                  cpt_binomial_rank(ranked->count, 1 - quantile, tail)),
+             result.ns);
+    return result;
+}
+
+struct cpt_quantile cpt_quantile_of(const struct cpt_tree *tree, uint32_t node,
+                                    double quantile, double confidence)
+{
+    const struct ranked ranked = ranked_of(tree, node);
+
+    return quantile_at(&ranked, quantile, confidence);
+}
+
+/* --- Two samples --- */
+
+static double distance(double left, double right)
+{
+    return isfinite(left) && isfinite(right) ? hypot(left, right) : INFINITY;
+}
+
+/* Sets the quantiles and the interval. */
+static void compare_at(struct cpt_quantile_change *change, const struct ranked *base,
+                       const struct ranked *other, double quantile, double confidence)
+{
+    change->base = quantile_at(base, quantile, confidence);
+    change->other = quantile_at(other, quantile, confidence);
+    change->delta_ns = change->other.ns - change->base.ns;
+    change->low_ns =
+        change->delta_ns - distance(change->other.ns - change->other.low_ns,
+                                    change->base.high_ns - change->base.ns);
+    change->high_ns =
+        change->delta_ns + distance(change->other.high_ns - change->other.ns,
+                                    change->base.ns - change->base.low_ns);
+}
+
+/* Whether the interval at level @p excludes 0. */
+static bool is_found(const struct ranked *base, const struct ranked *other,
+                     double quantile, double p)
+{
+    struct cpt_quantile_change change = {.p_value = 1};
+
+    compare_at(&change, base, other, quantile, 1 - p);
+    return change.low_ns > 0 || change.high_ns < 0;
+}
+
+/* Bisects the logarithm of the level: the higher it is, the narrower the interval. */
+static double p_of(const struct ranked *base, const struct ranked *other,
+                   double quantile)
+{
+    double low = CPT_QUANTILE_P_MIN;
+    double high = 1;
+
+    if (!is_found(base, other, quantile, 1)) {
+        return 1;
+    }
+    if (is_found(base, other, quantile, low)) {
+        return low;
+    }
+    while (high / low > 1.0001) {
+        const double middle = sqrt(low * high);
+
+        if (is_found(base, other, quantile, middle)) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    return high;
+}
+
+/* The share of weight in buckets above @ns. */
+static double share_above(const struct ranked *ranked, double ns)
+{
+    cpti_u128 above = 0;
+
+    for (uint32_t i = ranked->node->histogram.count; i-- > 0;) {
+        const struct cpti_bucket bucket = bucket_at(ranked, i);
+
+        if ((double)cpti_histogram_low(bucket.index) <= ns) {
+            break;
+        }
+        above += cpti_bucket_weight(&bucket);
+    }
+    return cpti_u128_double(above) / cpti_u128_double(ranked->weight);
+}
+
+struct cpt_quantile_change cpt_quantile_compare(const struct cpt_tree *base,
+                                                uint32_t base_node,
+                                                const struct cpt_tree *other,
+                                                uint32_t other_node, double quantile,
+                                                double confidence)
+{
+    const struct ranked left = ranked_of(base, base_node);
+    const struct ranked right = ranked_of(other, other_node);
+    struct cpt_quantile_change change = {.p_value = 1};
+
+    compare_at(&change, &left, &right, quantile, confidence);
+    if (left.count != 0 && right.count != 0) {
+        change.p_value = p_of(&left, &right, quantile);
+        change.new_above = share_above(&right, change.base.ns);
+    }
+    return change;
+}
