@@ -52,7 +52,7 @@ static int show(struct diff_command *command)
         status = cpti_views_check(&command->views[i], &command->gathers[i]);
     }
     if (status == CPTI_EXIT_DONE && print.mix != NULL) {
-        status = cpti_mix_check(print.mix, command->gathers);
+        status = cpti_mix_check(&command->mix, command->gathers);
     }
     if (status != CPTI_EXIT_DONE) {
         return status;
@@ -427,7 +427,8 @@ const struct cpti_command cpti_command_diff = {
         "attribute (or method, or status), value by value. So a larger share of "
         "requests for a slow page is not a difference, and differences between pages "
         "do not widen the intervals. This needs path logs, too; a value that only one "
-        "of the sets has is left out.\n"
+        "of the sets has is left out. Values with fewer than 30 requests in a set are "
+        "compared as one, \u2039other\u203a.\n"
         "\n"
         "With --fail-if the exit status is 3 if a change is found, for example in a "
         "test. A row marked ~ makes no condition hold; a message says so. A condition "

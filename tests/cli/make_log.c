@@ -440,6 +440,35 @@ static void make_planted(struct maker *maker)
     }
 }
 
+/* Requests of two pages with many and twelve with few; one page has 4 requests in one
+ * arm and 1 in the other. */
+static void make_pages(struct maker *maker)
+{
+    for (unsigned i = 0; i < 600; i++) {
+        const int is_treatment = i % 2 == 1;
+        const unsigned rare = i < 40 ? i / 3 : 0;
+        struct cpt_record record = usual_record(i);
+        struct cpt_attribute attributes[2] = {
+            {cpt_bytes_of("arm"),
+             CPT_ATTRIBUTE_TEXT,
+             {.text = cpt_bytes_of(is_treatment ? "treatment" : "control")}}};
+        char page[32];
+
+        (void)snprintf(page, sizeof page, i < 40 ? "rare%u" : "page%u",
+                       i < 40 ? rare : i / 2 % 2);
+        if (i >= 595) {
+            (void)snprintf(page, sizeof page, "thin");
+            attributes[0].value.text = cpt_bytes_of(i == 599 ? "treatment" : "control");
+        }
+        attributes[1] = (struct cpt_attribute){
+            cpt_bytes_of("page"), CPT_ATTRIBUTE_TEXT, {.text = cpt_bytes_of(page)}};
+        record.attributes = attributes;
+        record.attribute_count = 2;
+        make_path(maker, i, is_treatment);
+        write_record(maker, &record);
+    }
+}
+
 /* The value of the response header for request 3. */
 static void make_metadata(struct maker *maker)
 {
@@ -488,6 +517,8 @@ static int make(struct maker *maker, const char *variant)
         make_services(maker);
     } else if (strcmp(variant, "traced") == 0 || strcmp(variant, "retold") == 0) {
         make_traced(maker, variant);
+    } else if (strcmp(variant, "pages") == 0) {
+        make_pages(maker);
     } else if (strcmp(variant, "planted") == 0) {
         make_planted(maker);
     } else if (strcmp(variant, "unsound") == 0) {

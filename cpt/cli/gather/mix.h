@@ -5,8 +5,16 @@
  *
  *      request --> value of KEY --> stratum: trees of base and new --> one diff of all
  *
- * Each stratum has its share of the base (cpt_diff_strata_share()). A value that only
- * one of the sets has cannot be compared, and is left out.
+ * Each stratum has its share of the base (cpt_diff_strata_share()). A value that a set
+ * lacks cannot be compared, and is left out. But a few requests say nothing about the
+ * variance of their stratum, and one makes the whole comparison unknown. So values with
+ * few requests, in the sets that have them, are pooled into one stratum, ‹other›:
+ *
+ *      home      900 and 870 requests    a stratum
+ *      search    450 and 440             a stratum
+ *      admin       4 and   1             ‹other›
+ *      debug       2 and   0             ‹other›
+ *      beta        0 and  80             left out: only new has it
  *
  * Threads: one at a time.
  */
@@ -14,9 +22,10 @@
 #define CPTI_CLI_MIX_H
 
 #include "cpt/cli/gather/views.h"
+#include "cpt/hash_index.h"
 
 enum {
-    CPTI_MIX_STRATA_MAX = 256,
+    CPTI_MIX_STRATA_MAX = 1024, /* values; those that come later are ‹other› */
     CPTI_MIX_VALUE_BYTES = 256,
     CPTI_MIX_SHOWN_MAX = 8 /* values that text and warnings name; JSON has all */
 };
@@ -24,6 +33,7 @@ enum {
 /* The requests with one value of the key; [0] of the base, [1] of the new set. */
 struct cpti_stratum {
     char value[CPTI_MIX_VALUE_BYTES]; /* escaped for a terminal */
+    size_t pooled_count;              /* values in it; 0: it is that of one value */
     struct cpt_tree *stacks[2];
     struct cpti_views views[2];
     struct cpti_gather views_of[2]; /* its `request` fills the views */
@@ -46,8 +56,11 @@ struct cpti_mix_side {
 struct cpti_mix {
     const char *key;
     unsigned wanted; /* views, as for cpti_views_init() */
-    struct cpti_stratum *strata;
+    struct cpti_stratum **strata;
     size_t count;
+    struct cpti_hash_index index; /* of the strata by value */
+    struct cpti_stratum *other;   /* NULL: none; after cpti_mix_check() in strata */
+    size_t late_count;            /* requests whose value came beyond the limit */
     struct cpti_mix_side sides[2];
 };
 
@@ -57,9 +70,9 @@ int cpti_mix_init(struct cpti_mix *mix, const char *key, unsigned wanted,
                   struct cpti_gather *gathers);
 void cpti_mix_deinit(struct cpti_mix *mix);
 
-/* After gathering: refuses trees, and warns of the values that are left out. enum
- * cpti_exit. */
-int cpti_mix_check(const struct cpti_mix *mix, const struct cpti_gather *gathers);
+/* After gathering: refuses trees, pools values with few requests, and warns of these
+ * and of the values that are left out. enum cpti_exit. */
+int cpti_mix_check(struct cpti_mix *mix, const struct cpti_gather *gathers);
 
 /* The part of set @side that stratum number @stratum is: 0 to 1. */
 double cpti_mix_share(const struct cpti_mix *mix, size_t stratum, size_t side);

@@ -14,7 +14,7 @@ void cpti_mix_print(const struct cpti_mix *mix, const struct cpti_gather *gather
     (void)printf("mix: ");
     for (size_t i = 0; i < mix->count && i < CPTI_MIX_SHOWN_MAX; i++) {
         (void)printf("%s%s=%s %.1f %% and %.1f %%", i == 0 ? "" : ", ",
-                     cpti_quoted(mix->key), mix->strata[i].value,
+                     cpti_quoted(mix->key), mix->strata[i]->value,
                      cpti_mix_share(mix, i, 0) * 100, cpti_mix_share(mix, i, 1) * 100);
     }
     if (mix->count > CPTI_MIX_SHOWN_MAX) {
@@ -35,7 +35,10 @@ void cpti_mix_json(const struct cpti_mix *mix, const struct cpti_gather *gathers
     cpti_json_open(json, "values", '[');
     for (size_t i = 0; i < mix->count; i++) {
         cpti_json_open(json, NULL, '{');
-        cpti_json_text(json, "value", mix->strata[i].value);
+        cpti_json_text(json, "value", mix->strata[i]->value);
+        if (mix->strata[i]->pooled_count != 0) {
+            cpti_json_unsigned(json, "pooled", mix->strata[i]->pooled_count);
+        }
         cpti_json_rough(json, "base_share", cpti_mix_share(mix, i, 0));
         cpti_json_rough(json, "new_share", cpti_mix_share(mix, i, 1));
         cpti_json_close(json);
