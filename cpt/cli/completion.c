@@ -5,8 +5,9 @@
  *
  * They are the same in each shell: the first word is a command; a word that begins with
  * a hyphen is one of its options; the value of an option with a list of words is one of
- * them; any other word is a file. Texts stand in single quotes; put_text() replaces
- * each quote in them.
+ * them; the value of --where or --mix is a term or key of the logs on the command line,
+ * which the tool itself lists (--complete); any other word is a file. Texts stand in
+ * single quotes; put_text() replaces each quote in them.
  */
 #include "cpt/cli/help.h"
 
@@ -30,9 +31,32 @@ static void put_text(FILE *file, const char *text, const char *special)
     }
 }
 
+/* What the tool lists for the value of @option: "terms", "keys", or NULL: nothing. */
+static const char *listed(const struct cpti_option *option)
+{
+    static const char *const terms[] = {"where", "base", "new"};
+    static const char *const keys[] = {"mix", "label-by", "cluster"};
+
+    for (size_t i = 0; i < sizeof terms / sizeof terms[0]; i++) {
+        if (strcmp(option->name, terms[i]) == 0 && option->value != NULL) {
+            return "terms";
+        }
+    }
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        if (strcmp(option->name, keys[i]) == 0 && option->value != NULL) {
+            return "keys";
+        }
+    }
+    return NULL;
+}
+
 static void put_bash_words(FILE *file, const struct cpti_option *option,
                            const char *command)
 {
+    if (listed(option) != NULL) {
+        (void)fprintf(file, "        %s:--%s) list=%s ;;\n", command, option->name,
+                      listed(option));
+    }
     if (option->words != NULL) {
         (void)fprintf(file, "        %s:--%s) options='%s' ;;\n", command, option->name,
                       option->words);
@@ -66,19 +90,32 @@ static void put_bash_options(FILE *file)
 
 static void put_bash(FILE *file)
 {
-    (void)fputs("# bash completion for cpt; made by cpt --completion bash\n"
-                "_cpt() {\n"
-                "    local current=${COMP_WORDS[COMP_CWORD]}\n"
-                "    local previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-                "    local command=${COMP_WORDS[1]} options=\n"
-                "    [ \"$COMP_CWORD\" -eq 1 ] && command=\n"
-                "    case $command:$previous in\n"
-                "        --completion:--completion) options='bash zsh fish' ;;\n",
-                file);
+    (void)fputs(
+        "# bash completion for cpt; made by cpt --completion bash\n"
+        "_cpt() {\n"
+        "    local current=${COMP_WORDS[COMP_CWORD]}\n"
+        "    local previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+        "    local command=${COMP_WORDS[1]} options= list= key= at=$COMP_CWORD\n"
+        "    [ \"$COMP_CWORD\" -eq 1 ] && command=\n"
+        "    # bash takes KEY=VALUE for three words\n"
+        "    if [ \"$current\" = = ] && [ \"$at\" -gt 3 ]; then\n"
+        "        key=$previous= previous=${COMP_WORDS[at-2]} current=\n"
+        "    elif [ \"$previous\" = = ] && [ \"$at\" -gt 4 ]; then\n"
+        "        key=${COMP_WORDS[at-2]}= previous=${COMP_WORDS[at-3]}\n"
+        "    fi\n"
+        "    case $command:$previous in\n"
+        "        --completion:--completion) options='bash zsh fish' ;;\n",
+        file);
     put_bash_options(file);
     (void)fputs(
         "    esac\n"
-        "    if [ -n \"$options\" ]; then\n"
+        "    if [ -n \"$list\" ]; then\n"
+        "        mapfile -t COMPREPLY < <(\"${COMP_WORDS[0]}\" --complete \"$list\" "
+        "\\\n"
+        "            \"$key$current\" \"${COMP_WORDS[@]}\" 2>/dev/null)\n"
+        "        COMPREPLY=(\"${COMPREPLY[@]#\"$key\"}\")\n"
+        "        [ \"$list$key\" != terms ] || compopt -o nospace 2>/dev/null\n"
+        "    elif [ -n \"$options\" ]; then\n"
         "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$current\")\n"
         "    else\n"
         "        mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
@@ -97,10 +134,29 @@ static void put_zsh_option(FILE *file, const struct cpti_option *option)
     (void)fputc(']', file);
     if (option->value != NULL && option->words != NULL) {
         (void)fprintf(file, ":value:(%s)", option->words);
+    } else if (listed(option) != NULL) {
+        (void)fprintf(file, ":value:_cpt_%s", listed(option));
     } else if (option->value != NULL) {
         (void)fputs(":value:_files", file);
     }
     (void)fputc('\'', file);
+}
+
+/* What the tool lists; after a key its '=' is typed, too. */
+static void put_zsh_lists(FILE *file)
+{
+    for (int i = 0; i < 2; i++) {
+        const char *list = i == 0 ? "terms" : "keys";
+
+        (void)fprintf(file,
+                      "_cpt_%s() {\n"
+                      "    local -a found\n"
+                      "    found=(${(f)\"$(cpt --complete %s \"$PREFIX\" "
+                      "${(Q)words} 2>/dev/null)\"})\n"
+                      "    compadd %s-- $found\n"
+                      "}\n",
+                      list, list, i == 0 ? "-S '' " : "");
+    }
 }
 
 static void put_zsh_commands(FILE *file)
@@ -116,8 +172,10 @@ static void put_zsh(FILE *file)
 {
     const struct cpti_option *option;
 
-    (void)fputs("#compdef cpt\n# zsh completion for cpt; made by cpt --completion zsh\n"
-                "_cpt() {\n"
+    (void)fputs(
+        "#compdef cpt\n# zsh completion for cpt; made by cpt --completion zsh\n", file);
+    put_zsh_lists(file);
+    (void)fputs("_cpt() {\n"
                 "    local -a commands\n"
                 "    commands=(\n",
                 file);
@@ -155,6 +213,12 @@ static void put_fish_option(FILE *file, const char *command,
     }
     if (option->words != NULL) {
         (void)fprintf(file, " -f -a '%s'", option->words);
+    }
+    if (listed(option) != NULL) {
+        (void)fprintf(file,
+                      " -f -a '(cpt --complete %s (commandline -ct) (commandline -o) "
+                      "2>/dev/null)'",
+                      listed(option));
     }
     (void)fputs(" -d '", file);
     put_text(file, option->help, "\\");

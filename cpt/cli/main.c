@@ -7,6 +7,7 @@
  * printed from it, what is written from it.
  */
 #include "cpt/cli/base/command.h"
+#include "cpt/cli/gather/log_keys.h"
 #include "cpt/cli/help.h"
 #include "cpt/cli/base/folders.h"
 #include "cpt/cli/base/names.h"
@@ -113,6 +114,14 @@ static int run_completion(const char *shell)
     return CPTI_EXIT_DONE;
 }
 
+/* cpt --complete terms|keys PREFIX WORD..., for the completions; not documented. */
+static int run_complete(size_t count, char *const *words)
+{
+    return count < 2 ? CPTI_EXIT_USAGE
+                     : cpti_log_keys_print(strcmp(words[0], "terms") == 0, words[1],
+                                           count - 2, words + 2);
+}
+
 /* An option before any command. */
 static int run_tool(size_t count, char *const *words)
 {
@@ -131,6 +140,9 @@ static int run_tool(size_t count, char *const *words)
     }
     if (strcmp(word, "--completion") == 0) {
         return run_completion(next);
+    }
+    if (strcmp(word, "--complete") == 0) {
+        return run_complete(count - 1, words + 1);
     }
     return cpti_usage("unknown option '%s'; see 'cpt --help'", cpti_quoted(word));
 }

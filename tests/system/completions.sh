@@ -8,6 +8,11 @@
 here=$(cd "$(dirname "$0")" && pwd)
 tried=0
 
+# What the shells ask the tool for is asked by its name.
+PATH=$(dirname "$CPT"):$PATH
+export PATH
+cp "$here/../data/walkthrough/paths.cptlog" paths.cptlog
+
 # The commands, as the tool lists them.
 commands=$("$CPT" --help | sed -n '/^[Cc]ommands/,/^$/s/^  \([a-z]*\) .*/\1/p')
 [ "$(echo "$commands" | wc -l)" -gt 10 ] || fail "which commands are there: $commands"
@@ -40,6 +45,10 @@ END
         "$(zsh -f "$here/completions.zsh" 'cpt diff --by ser')"
     expect "zsh, a file" 'cpt report some\ log.cptlog |' \
         "$(zsh -f "$here/completions.zsh" 'cpt report so')"
+    expect "zsh, a key" 'cpt report paths.cptlog --where region=|' \
+        "$(zsh -f "$here/completions.zsh" 'cpt report paths.cptlog --where reg')"
+    expect "zsh, a value" 'cpt report paths.cptlog --where arm=treatment|' \
+        "$(zsh -f "$here/completions.zsh" 'cpt report paths.cptlog --where arm=tr')"
     # the options of every command work
     set --
     for command in $commands; do
@@ -63,6 +72,10 @@ try_fish() {
     expect "fish, an option" "--include-forced" "$(completed 'cpt report --inc')"
     expect "fish, the value of one" "edge name service stack" \
         "$(completed 'cpt diff --by ' | sort | tr '\n' ' ' | sed 's/ $//')"
+    expect "fish, keys" "arm= page= region=" \
+        "$(completed 'cpt report paths.cptlog --where ' | sort | tr '\n' ' ' | sed 's/ $//')"
+    expect "fish, a value" "arm=treatment" \
+        "$(completed 'cpt report paths.cptlog --where arm=tr')"
     for command in $commands; do
         expect "fish, --help of $command" "--help" "$(completed "cpt $command --hel")"
     done

@@ -14,3 +14,19 @@ if command -v bash >/dev/null; then
              echo "${#COMPREPLY[@]} ${COMPREPLY[@]}"'
 fi
 cpt --completion tcsh
+echo '-- keys and values of the logs on the command line'
+mkdir logs
+make_log experiment >logs/a.cptlog
+make_log hostile >logs/b.cptlog
+mkfifo logs/pipe pipe
+bash -c '. ./bash
+    try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _cpt; echo "${COMPREPLY[@]}"; }
+    try cpt report logs --where ""
+    try cpt report pipe logs/a.cptlog nothing --where r
+    try cpt diff logs/a.cptlog --base arm =
+    try cpt diff logs/a.cptlog --base arm = t
+    try cpt diff logs/a.cptlog --mix ""
+    try cpt diff --mix ""'
+cpt --complete terms items= logs
+cpt --complete terms
+echo $?
