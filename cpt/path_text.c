@@ -54,12 +54,12 @@ static struct text text_begin(char *data, size_t capacity)
     return (struct text){data, capacity, 0};
 }
 
-/* Bytes of the character at @at; 0 if it is not UTF-8, or a C1 control. */
+/* Bytes of the character at @at; 0 if it is not UTF-8, or not shown. */
 static size_t shown_bytes(const unsigned char *at, size_t left)
 {
     const size_t bytes = cpti_utf8_bytes(at, left);
 
-    return bytes == 2 && at[0] == 0xc2 && at[1] < 0xa0 ? 0 : bytes;
+    return cpti_utf8_is_hidden(at, bytes) ? 0 : bytes;
 }
 
 static void put_name(struct text *text, struct cpt_bytes name)

@@ -257,6 +257,33 @@ static void make_hostile(struct maker *maker)
     write_record(maker, &record);
 }
 
+/* Characters that turn the direction of text, wherever a text can stand. */
+static void make_turned(struct maker *maker)
+{
+    const struct cpt_attribute attributes[] = {
+        {cpt_bytes_of("key\u202e"),
+         CPT_ATTRIBUTE_TEXT,
+         {.text = cpt_bytes_of("\u2066value\u2069")}},
+    };
+    struct cpt_record record = usual_record(0);
+    uint32_t entry;
+
+    record.method = cpt_bytes_of("\u200fGET");
+    record.service = cpt_bytes_of("A\u202e");
+    record.entry = cpt_bytes_of("A\u202e: x;y");
+    record.status = cpt_bytes_of("\u061cok");
+    record.attributes = attributes;
+    record.attribute_count = 1;
+    cpt_path_reset(maker->path);
+    entry = frame(maker, CPT_FRAME_NONE, "A\u202e: x;y", CPT_KIND_WORK);
+    must(cpt_path_append_ns(maker->path, entry, 1000 * US));
+    must(cpt_path_append_ns(maker->path, frame(maker, entry, "", CPT_KIND_QUEUE),
+                            2000 * US));
+    must(cpt_path_append_ns(
+        maker->path, frame(maker, entry, "gnp\u202e.exe", CPT_KIND_WORK), 3000 * US));
+    write_record(maker, &record);
+}
+
 /* Names that would be markup, or end a script, in a page without escaping. */
 static void make_markup(struct maker *maker)
 {
@@ -507,6 +534,8 @@ static int make(struct maker *maker, const char *variant)
         make_experiment(maker, REQUESTS);
     } else if (strcmp(variant, "hostile") == 0) {
         make_hostile(maker);
+    } else if (strcmp(variant, "turned") == 0) {
+        make_turned(maker);
     } else if (strcmp(variant, "markup") == 0) {
         make_markup(maker);
     } else if (strcmp(variant, "wide") == 0) {

@@ -45,8 +45,11 @@ static size_t put_character(struct cpt_bytes text, size_t *at, char *to)
     if (bytes == 1) {
         return put_unicode(to, from[0]);
     }
-    if (bytes == 2 && from[0] == 0xc2 && from[1] < 0xa0) {
-        return put_unicode(to, from[1]); /* C1, a control code of terminals */
+    if (cpti_utf8_is_hidden(from, bytes)) { /* of value to a program, not to people */
+        return put_unicode(to, bytes == 2
+                                   ? (from[0] & 0x1fU) << 6 | (from[1] & 0x3fU)
+                                   : (from[0] & 0xfU) << 12 | (from[1] & 0x3fU) << 6 |
+                                         (from[2] & 0x3fU));
     }
     memcpy(to, from, bytes);
     return bytes;
@@ -215,6 +218,47 @@ void cpti_json_bytes(struct cpti_json *json, const char *key, struct cpt_bytes t
 void cpti_json_text(struct cpti_json *json, const char *key, const char *text)
 {
     cpti_json_bytes(json, key, cpt_bytes_of(text));
+}
+
+/* The value of the hexadecimal digit @digit; -1: it is none. */
+static int digit_of(char digit)
+{
+    return digit >= '0' && digit <= '9'   ? digit - '0'
+           : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10
+                                          : -1;
+}
+
+/* The byte that "\\xNN" at @at stands for; -1: there is no such escape. */
+static int escaped_byte(const char *at)
+{
+    int high;
+    int low;
+
+    if (at[0] != '\\' || at[1] != 'x') {
+        return -1;
+    }
+    high = digit_of(at[2]);
+    low = high < 0 ? -1 : digit_of(at[3]);
+    return low < 0 ? -1 : 16 * high + low;
+}
+
+void cpti_json_raw_name(struct cpti_json *json, const char *text)
+{
+    char name[CPTI_JSON_BUFFER_BYTES];
+    size_t bytes = 0;
+
+    while (*text != '\0' && bytes < sizeof name) {
+        const int byte = escaped_byte(text);
+
+        name[bytes++] = byte < 0 ? *text : (char)byte;
+        text += byte < 0 ? 1 : 4;
+    }
+    cpti_json_bytes(json, NULL, (struct cpt_bytes){name, bytes});
+}
+
+bool cpti_is_escaped(const char *text)
+{
+    return strchr(text, '\\') != NULL;
 }
 
 void cpti_json_raw(struct cpti_json *json, const char *key, struct cpt_bytes text)

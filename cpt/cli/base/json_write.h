@@ -77,6 +77,11 @@ void cpti_json_raw(struct cpti_json *json, const char *key, struct cpt_bytes tex
  * CPTI_JSON_QUOTED_BYTES(). Returns the bytes. */
 size_t cpti_json_quote(struct cpt_bytes text, char *to);
 
+/* An element: the name that is shown as @text (cpt_text_name()), byte for byte. And
+ * whether it differs from @text. A name of up to CPTI_JSON_BUFFER_BYTES bytes. */
+void cpti_json_raw_name(struct cpti_json *json, const char *text);
+bool cpti_is_escaped(const char *text);
+
 /* Writes a key from outside. Its value follows, with the key NULL. */
 void cpti_json_key(struct cpti_json *json, struct cpt_bytes key);
 

@@ -24,13 +24,20 @@ void cpti_by_json(struct cpti_json *json, const struct cpt_tree *tree, uint32_t 
                   enum cpti_by by)
 {
     const unsigned kind = cpt_tree_kind(tree, node);
+    char text[CPT_TREE_FRAME_TEXT_BYTES];
 
     if (by == CPTI_BY_STACK) {
         cpti_tree_stack_json(json, tree, node);
         return;
     }
+    cpti_by_text(tree, node, by, text, sizeof text);
     cpti_json_open(json, "stack", '[');
-    cpti_json_bytes(json, NULL, cpt_tree_name(tree, node));
+    cpti_json_text(json, NULL, text);
     cpti_json_close(json);
+    if (cpti_is_escaped(text)) {
+        cpti_json_open(json, "frames", '[');
+        cpti_json_raw_name(json, text);
+        cpti_json_close(json);
+    }
     cpti_json_word(json, "kind", cpt_kind_word(kind), kind);
 }

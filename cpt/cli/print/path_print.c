@@ -220,6 +220,7 @@ struct stacks {
     char *text;
     size_t used;
     size_t capacity;
+    bool is_escaped; /* a name is not shown as it is */
 };
 
 enum { STACKS_BYTES_FIRST = 4096, STACKS_BYTES_MAX = 1 << 24 };
@@ -236,6 +237,7 @@ static void make_stack(struct stacks *stacks, const struct cpt_path *path,
 
     *own = (struct stack_text){stacks->used, 0};
     name.bytes = cpt_path_frame_text(path, frame, text, sizeof text);
+    stacks->is_escaped = stacks->is_escaped || cpti_is_escaped(text);
     if ((parent != CPT_FRAME_NONE && above.bytes == 0) ||
         cpt_alloc_grow(NULL, (void **)&stacks->text, &stacks->capacity,
                        stacks->used + above.bytes + 1 +
@@ -257,6 +259,7 @@ static struct stacks make_stacks(const struct cpt_path *path)
     const size_t count = cpt_path_frame_count(path);
     struct stacks stacks = {.all = calloc(count + 1, sizeof *stacks.all)};
 
+    stacks.is_escaped = stacks.all == NULL; /* not known */
     (void)cpt_alloc_grow(NULL, (void **)&stacks.text, &stacks.capacity,
                          STACKS_BYTES_FIRST, STACKS_BYTES_MAX, 1);
     for (uint32_t i = 0; i < count && stacks.all != NULL; i++) {
@@ -283,6 +286,30 @@ static void put_stack_json(struct cpti_json *json, const struct cpt_path *path,
             (void)cpt_path_frame_text(path, stack[i], text, sizeof text);
             cpti_json_text(json, NULL, text);
         }
+    }
+    cpti_json_close(json);
+}
+
+/* The raw names of a stack, if the text of one is escaped. */
+static void put_frames_json(struct cpti_json *json, const struct cpt_path *path,
+                            uint32_t frame)
+{
+    uint32_t stack[CPT_PATH_DEPTH_MAX];
+    char text[CPTI_TEXT_BYTES];
+    const size_t depth = cpti_path_stack(path, frame, stack);
+    bool is_escaped = false;
+
+    for (size_t i = 0; i < depth && !is_escaped; i++) {
+        (void)cpt_path_frame_text(path, stack[i], text, sizeof text);
+        is_escaped = cpti_is_escaped(text);
+    }
+    if (!is_escaped) {
+        return;
+    }
+    cpti_json_open(json, "frames", '[');
+    for (size_t i = 0; i < depth; i++) {
+        (void)cpt_path_frame_text(path, stack[i], text, sizeof text);
+        cpti_json_raw_name(json, text);
     }
     cpti_json_close(json);
 }
@@ -330,6 +357,9 @@ void cpti_path_json(struct cpti_json *json, const struct cpt_path *path)
 
         cpti_json_open(json, NULL, '{');
         put_stack_json(json, path, &stacks, segment->frame);
+        if (stacks.is_escaped) {
+            put_frames_json(json, path, segment->frame);
+        }
         cpti_json_word(json, "kind", cpt_kind_word(kind), kind);
         cpti_json_unsigned(json, "duration_ns", segment->duration_ns);
         if (segment->reason != CPT_REASON_NONE) {

@@ -147,6 +147,7 @@ void cpti_tree_stack_json(struct cpti_json *json, const struct cpt_tree *tree,
     const unsigned kind = cpt_tree_kind(tree, node);
     uint32_t stack[CPT_TREE_DEPTH_MAX];
     char text[CPT_TREE_FRAME_TEXT_BYTES];
+    bool is_escaped = false;
     size_t depth = 0;
 
     for (uint32_t at = node; at != CPT_TREE_ROOT && depth < CPT_TREE_DEPTH_MAX;
@@ -154,10 +155,19 @@ void cpti_tree_stack_json(struct cpti_json *json, const struct cpt_tree *tree,
         stack[depth++] = at;
     }
     cpti_json_open(json, "stack", '[');
-    while (depth-- > 0) {
-        (void)cpt_tree_frame_text(tree, stack[depth], text, sizeof text);
+    for (size_t i = depth; i-- > 0;) {
+        (void)cpt_tree_frame_text(tree, stack[i], text, sizeof text);
         cpti_json_text(json, NULL, text);
+        is_escaped = is_escaped || cpti_is_escaped(text);
     }
     cpti_json_close(json);
+    if (is_escaped) {
+        cpti_json_open(json, "frames", '[');
+        for (size_t i = depth; i-- > 0;) {
+            (void)cpt_tree_frame_text(tree, stack[i], text, sizeof text);
+            cpti_json_raw_name(json, text);
+        }
+        cpti_json_close(json);
+    }
     cpti_json_word(json, "kind", cpt_kind_word(kind), kind);
 }

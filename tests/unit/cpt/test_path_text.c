@@ -43,6 +43,38 @@ static void test_what_breaks_lines_is_escaped(void)
     expect_string("\u00a0", "\u00a0");
 }
 
+/* The ends of each range of characters that turn the direction of text or break a line,
+ * and their neighbours, which are shown. */
+static void test_what_turns_text_is_escaped(void)
+{
+    static const struct {
+        const char *character;
+        const char *shown;
+    } cases[] = {
+        {"\u061b", "\u061b"},
+        {"\u061c", "\\xd8\\x9c"},
+        {"\u061d", "\u061d"},
+        {"\u200d", "\u200d"},
+        {"\u200e", "\\xe2\\x80\\x8e"},
+        {"\u200f", "\\xe2\\x80\\x8f"},
+        {"\u2010", "\u2010"},
+        {"\u2027", "\u2027"},
+        {"\u2028", "\\xe2\\x80\\xa8"},
+        {"\u202a", "\\xe2\\x80\\xaa"},
+        {"\u202e", "\\xe2\\x80\\xae"},
+        {"\u202f", "\u202f"},
+        {"\u2065", "\u2065"},
+        {"\u2066", "\\xe2\\x81\\xa6"},
+        {"\u2069", "\\xe2\\x81\\xa9"},
+        {"\u206a", "\u206a"},
+        {"a\u202eb", "a\\xe2\\x80\\xaeb"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        expect_string(cases[i].character, cases[i].shown);
+    }
+}
+
 static void test_no_name_looks_synthetic(void)
 {
     expect_string("\u2039queue\u203a", "\\xe2\\x80\\xb9queue\u203a");
@@ -172,6 +204,7 @@ extern CU_TestInfo cpt_path_text_tests[];
 CU_TestInfo cpt_path_text_tests[] = {
     {"plain names stay as they are", test_plain_names_stay},
     {"what breaks lines and stacks is escaped", test_what_breaks_lines_is_escaped},
+    {"what turns the direction of text is escaped", test_what_turns_text_is_escaped},
     {"no name looks like a synthetic frame", test_no_name_looks_synthetic},
     {"bytes that are not UTF-8 are escaped", test_what_is_no_utf8_is_escaped},
     {"a synthetic frame is written after its service", test_frames},
