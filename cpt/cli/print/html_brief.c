@@ -125,9 +125,8 @@ static void put_change(struct cpti_json *json, const struct cpt_diff_row *change
     cpti_json_ns(json, NULL, change->self.low_ns);
     cpti_json_ns(json, NULL, change->self.high_ns);
     cpti_json_rough(json, NULL, change->q_value);
-    cpti_json_unsigned(json, NULL,
-                       (change->is_rare ? CPTI_HTML_FLAG_RARE : 0U) |
-                           (change->lost_path ? CPTI_HTML_FLAG_LOST : 0U));
+    cpti_json_unsigned(json, NULL, change->lost_path ? 1 : 0);
+    cpti_json_unsigned(json, NULL, change->doubt);
 }
 
 static void put_row(struct cpti_json *json, const struct cpti_html_rows *rows,
@@ -149,6 +148,15 @@ static void put_row(struct cpti_json *json, const struct cpti_html_rows *rows,
     }
     if (row->change != NULL) {
         put_change(json, row->change);
+    }
+    cpti_json_close(json);
+}
+
+static void put_doubts(struct cpti_json *json)
+{
+    cpti_json_open(json, "doubts", '[');
+    for (int doubt = CPT_DIFF_TRUSTED; doubt <= CPT_DIFF_FEW_CLUSTERS; doubt++) {
+        cpti_json_text(json, NULL, cpt_diff_doubt_text((enum cpt_diff_doubt)doubt));
     }
     cpti_json_close(json);
 }
@@ -189,6 +197,9 @@ bool cpti_html_brief(struct cpti_json *json, const struct cpti_html_rows *rows)
         }
         cpti_json_close(json);
         put_rest(json, rows);
+        if (rows->rows[0].change != NULL) {
+            put_doubts(json);
+        }
     }
     names_deinit(&names);
     return is_ready;

@@ -55,21 +55,17 @@ struct listing {
     const atomic_bool *is_unwanted;
 };
 
-/* @has_example: the fields of html_example.h follow, which say the rest. */
-static void put_head(struct cpti_json *json, const struct cpt_record *record,
-                     bool has_example)
+static void put_head(struct cpti_json *json, const struct cpt_record *record)
 {
     char text[ID_BYTES];
 
     id_of(record, text);
     cpti_json_text(json, "id", text);
     cpti_json_unsigned(json, "start_ns", record->start_unix_ns);
-    if (!has_example) {
-        cpti_json_unsigned(json, "latency_ns", record->latency_ns);
-        cpti_json_bytes(json, "status", record->status);
-        cpti_json_bytes(json, "entry", record->entry);
-    }
+    cpti_json_unsigned(json, "latency_ns", record->latency_ns);
+    cpti_json_bytes(json, "status", record->status);
     cpti_json_bool(json, "error", record->is_failed);
+    cpti_json_bytes(json, "entry", record->entry);
     if (record->has_trace_id) {
         (void)cpti_record_id(record->trace_id, sizeof record->trace_id, text);
         cpti_json_text(json, "trace_id", text);
@@ -100,7 +96,7 @@ static int list_record(void *context, const struct cpt_record *record,
     listing->limit--;
     cpti_json_row(&listing->json);
     cpti_json_open(&listing->json, NULL, '{');
-    put_head(&listing->json, record, false);
+    put_head(&listing->json, record);
     cpti_json_close(&listing->json);
     return CPTI_EXIT_DONE;
 }
@@ -229,13 +225,22 @@ static bool is_wanted(const void *context, const struct cpt_record *record)
     return strcmp(id, search->id) == 0;
 }
 
+/* Writes the record as the page draws it; null without memory. */
+static void put_example(struct cpti_json *json, const struct cpt_record *record,
+                        const struct cpt_path *path)
+{
+    struct cpti_record_copy copy = {0};
+    const int status = cpti_record_copy_set(&copy, record, path, 1);
+
+    cpti_html_example(json, "example", status == CPTI_EXIT_DONE ? &copy : NULL);
+    cpti_record_copy_deinit(&copy);
+}
+
 static int show_record(void *context, const struct cpt_record *record,
                        const struct cpt_path *path, uint64_t weight)
 {
     struct search *search = context;
     struct cpti_json *json = &search->json;
-    struct cpti_record_copy copy = {0};
-    int status;
 
     (void)weight;
     if (atomic_load_explicit(search->is_unwanted, memory_order_relaxed)) {
@@ -244,21 +249,17 @@ static int show_record(void *context, const struct cpt_record *record,
     if (path == NULL || !is_wanted(context, record)) {
         return CPTI_EXIT_DONE;
     }
-    status = cpti_record_copy_set(&copy, record, path, 0);
-    if (status != CPTI_EXIT_DONE) {
-        return status;
-    }
     cpti_json_open(json, NULL, '{');
-    put_head(json, record, true);
+    put_head(json, record);
     cpti_json_bytes(json, "service", record->service);
     cpti_json_bytes(json, "method", record->method);
     cpti_json_float(json, "probability", record->probability);
     cpti_json_bool(json, "forced", record->is_forced);
     cpti_json_bool(json, "random", record->is_random);
     cpti_path_flags_json(json, cpt_path_flags(path));
-    cpti_html_example_fields(json, &copy);
+    cpti_path_json(json, path);
+    put_example(json, record, path);
     cpti_json_close(json);
-    cpti_record_copy_deinit(&copy);
     return FOUND;
 }
 

@@ -225,9 +225,7 @@ static int answer_record(struct work *work)
 
 static int answer_page(struct work *work)
 {
-    static const char data[] = "{\"live\":true}";
-
-    cpti_html_page(work->file, "cpt", data, sizeof data - 1);
+    cpti_html_live(work->file);
     return CPTI_EXIT_DONE;
 }
 

@@ -12,6 +12,7 @@
 (function () {
     "use strict";
     const {byId, make, ms, signed, percent, counted} = Parts;
+    const HEADLINES = 3;
     let model = null;
 
     function drawSummaries() {
@@ -25,6 +26,20 @@
                 (at.forced_excluded > 0 ? " · " + at.forced_excluded + " forced left out" : "") +
                 (at.skipped > 0 ? " · " + at.skipped + " damaged skipped" : "")))));
         byId("footer").textContent = model.data.tool + " · " + [...new Set(model.sides.flatMap((at) => at.source))].join(", ");
+    }
+
+    /* The surest changes, to be opened with one click: largest first, those that only lost
+       the path last. */
+    function drawHeadline() {
+        const real = model.named.filter(Rows.isReal)
+            .sort((a, b) => a.lost_path - b.lost_path || Math.abs(b.self.delta_ns) - Math.abs(a.self.delta_ns));
+        byId("headline").hidden = !model.isPair;
+        byId("headline").replaceChildren(...(!model.isPair ? []
+            : real.length === 0 ? [make("span", {}, "No stack changed measurably: none has q < " + Rows.NOISE + ".")]
+                : [make("span", {}, "Changed most:"), ...real.slice(0, HEADLINES).map((row) => make("button", {type: "button", class: "chip",
+                    onclick: () => Table.open(row)}, Rows.markOf(row), Parts.cut(row.text, 40), " ", make("b", {}, signed(row.self.delta_ns)),
+                " ms, q " + Parts.probability(row.q_value) + (row.lost_path ? ", lost" : ""))),
+                real.length > HEADLINES ? make("span", {class: "soft"}, "and " + (real.length - HEADLINES) + " more below") : null].filter((at) => at !== null)));
     }
 
     /* Marks what has the words of the search in its name. */
@@ -50,6 +65,7 @@
         model = Rows.of(data);
         Detail.take(model);
         drawSummaries();
+        drawHeadline();
         Latencies.show(latencies, isLive);
         Frames.show(model);
         Table.show(model);

@@ -75,7 +75,7 @@ const Frames = (function () {
                     change(-deltaMax, true)));
             }
             if (model.named.some((row) => Rows.doubt(row) !== "")) {
-                keys.push(make("span", {}, "~ too few requests to tell"));
+                keys.push(make("span", {}, "~ do not trust it: too few requests"));
             }
             keys.push(key("paler: its interval misses 0, but among all these rows it may be chance (q ≥ " + Rows.NOISE + ")",
                 {...change(1), q_value: 1}),

@@ -15,6 +15,7 @@ const Latencies = (function () {
     let isLive = false;
     let bins = [];
     let range = [0, 0];         /* first and last bin that are selected */
+    let isDragging = false;
 
     const isWhole = () => range[0] === 0 && range[1] === bins.length - 1;
 
@@ -93,12 +94,14 @@ const Latencies = (function () {
             return;
         }
         const from = binAt(event);
+        isDragging = true;
         const move = (moved) => {
             const to = binAt(moved);
             range = [Math.min(from, to), Math.max(from, to)];
             drawRange();
         };
         const end = () => {
+            isDragging = false;
             byId("bars").removeEventListener("pointermove", move);
             if (event.pointerId !== undefined && byId("bars").hasPointerCapture?.(event.pointerId)) {
                 byId("bars").releasePointerCapture(event.pointerId);
@@ -159,5 +162,5 @@ const Latencies = (function () {
         byId("latency-clear").addEventListener("click", clear);
     }
 
-    return {start, show};
+    return {start, show, isDragging: () => isDragging};
 }());

@@ -15,26 +15,25 @@ const Rows = (function () {
     const NOISE = 0.01;         /* a change with this q or more is taken for noise */
     const SIGNIFICANT = 0.05;   /* shown in the table at first */
     const LARGE = 0.01;         /* of the mean latency: shown in the table at first */
-    const RARE = 1;
-    const LOST = 2;
 
     const inclusive = (row, s) => (row.sides[s] ? row.sides[s].inclusive_ns : 0);
     const self = (row, s) => (row.sides[s] ? row.sides[s].self_ns : 0);
 
     /* A row of html_brief.h. */
-    function brief(values, names, sideCount) {
-        const [text, service, kind] = names[values[1]];
+    function brief(values, data, sideCount) {
+        const [text, service, kind] = data.names[values[1]];
         const row = {parent: values[0], text: text, service: service, kind: kind, isBrief: true, sides: []};
         for (let s = 0; s < sideCount; s++) {
             const own = values[2 + 2 * s];
             row.sides.push(own === null ? null : {self_ns: own, inclusive_ns: values[3 + 2 * s]});
         }
         if (sideCount === 2) {
-            const [delta, low, high, q, flags] = values.slice(6);
+            const [delta, low, high, q, isLost, doubt] = values.slice(6);
             row.self = {delta_ns: delta, low_ns: low, high_ns: high};
             row.q_value = q;
-            row.rare = (flags & RARE) !== 0;
-            row.lost_path = (flags & LOST) !== 0;
+            row.lost_path = isLost === 1;
+            row.trusted = doubt === 0;
+            row.why = data.doubts[doubt];
         }
         return row;
     }
@@ -95,7 +94,7 @@ const Rows = (function () {
         const sideCount = data.sides.length;
         const model = {data: data, sides: data.sides, isPair: sideCount === 2, isFlat: (data.by || "stack") !== "stack",
             groups: new Map(), leftCount: data.left_out || 0, rows: []};
-        for (const list of [data.rows, (data.brief || []).map((values) => brief(values, data.names, sideCount)),
+        for (const list of [data.rows, (data.brief || []).map((values) => brief(values, data, sideCount)),
             (data.rest || []).map(rest)]) {
             for (const row of list) {
                 row.isRest = row.isRest || false;
@@ -126,12 +125,7 @@ const Rows = (function () {
     const rowOf = (model, index) => model.groups.get(index) || model.rows[Number(index)];
 
     /* Why its numbers cannot be trusted; empty if they can. */
-    function doubt(row) {
-        if (row.trusted === false) {
-            return row.why || "its interval cannot be trusted";
-        }
-        return row.trusted === undefined && row.rare ? "few requests had it, so its interval cannot be trusted" : "";
-    }
+    const doubt = (row) => (row.trusted === false ? row.why || "its interval cannot be trusted" : "");
 
     const hasChange = (row) => row.up && row.self && row.q_value !== null && row.q_value !== undefined;
     const isReal = (row) => Boolean(hasChange(row) && row.q_value < NOISE && doubt(row) === "");

@@ -12,8 +12,8 @@
  */
 const State = (function () {
     "use strict";
-    const ASKED = ["where", "base", "new", "entry", "from", "to", "by", "min_ns", "max_ns"];
-    const SHOWN = ["zoom", "find", "flame", "sort", "all", "record", "stack", "side"];
+    const ASKED = ["where", "base", "new", "entry", "from", "to", "by", "min_ns", "max_ns", "stack"];
+    const SHOWN = ["zoom", "find", "flame", "sort", "all", "record", "side"];
     let values = new URLSearchParams(location.search);
     const listeners = [];
 

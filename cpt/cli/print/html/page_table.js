@@ -55,7 +55,7 @@ const Table = (function () {
     const pairColumns = [
         {key: "size", name: "diff ms", width: 6.5, by: (row) => Math.abs(delta(row)),
             show: (row) => cell(Rows.markOf(row) + signed(delta(row)), changeClass(row))},
-        {key: "q", name: "q", width: 5, rises: true, by: (row) => (isKnown(row.q_value) ? row.q_value : 2),
+        {key: "q", name: "q", width: 6, rises: true, by: (row) => (isKnown(row.q_value) ? row.q_value : 2),
             show: (row) => cell(probability(row.q_value), Rows.isReal(row) ? null : "soft")},
         {name: "95 % interval", width: 12.5,
             show: (row) => cell(row.self ? (Rows.doubt(row) !== "" ? "~" : "") + signed(row.self.low_ns) + " to " + signed(row.self.high_ns) : "–", "soft")},
@@ -291,5 +291,5 @@ const Table = (function () {
         });
     }
 
-    return {start, show, fill: () => { if (model !== null) { draw(); } }, mark: (result) => { found = result; draw(); }};
+    return {start, show, open, fill: () => { if (model !== null) { draw(); } }, mark: (result) => { found = result; draw(); }};
 }());
