@@ -182,7 +182,7 @@
         expect(row.lost_path, "B1 lost the path");
         expect(node.getAttribute("aria-label").startsWith("◇") && node.classList.contains("is-lost"), "it is marked as lost, not as faster");
         expect(byId("legend").textContent.includes("◇ lost"), "the legend says what lost is");
-        expect(names().length === 2 && byId("rows").textContent.includes("lost"), "the table says lost");
+        expect(names().length === 3 && byId("rows").textContent.includes("lost"), "the table says lost");
     }
 
     /* The columns that matter are on the screen of a phone. */

@@ -45,6 +45,14 @@ static void widen(uint64_t range_ns[2])
     }
 }
 
+/* The tree that has the inclusive times of @row: the root's are the latencies. */
+static const struct cpt_tree *tree_of(const struct cpti_html_rows *rows,
+                                      const struct cpti_html_row *row, size_t side)
+{
+    return row->parent == CPT_TREE_NONE ? rows->sides[side].tree
+                                        : cpti_html_side_whole(&rows->sides[side]);
+}
+
 /* The range of the histogram of @row, which covers its times on all sides; the first
  * value is above the second one if there are none. */
 static void range_of(const struct cpti_html_rows *rows, const struct cpti_html_row *row,
@@ -53,10 +61,8 @@ static void range_of(const struct cpti_html_rows *rows, const struct cpti_html_r
     range_ns[0] = UINT64_MAX;
     range_ns[1] = 0;
     for (size_t i = 0; i < rows->side_count; i++) {
-        const struct cpt_tree *tree = cpti_html_side_whole(&rows->sides[i]);
-
         if (row->whole[i] != NULL) {
-            add_range(tree, row->whole[i]->node, range_ns);
+            add_range(tree_of(rows, row, i), row->whole[i]->node, range_ns);
         }
     }
     widen(range_ns);
@@ -156,7 +162,7 @@ static void put_latencies(struct cpti_json *json, const struct cpti_html_rows *r
 static void put_side_of_row(struct cpti_json *json, const struct cpti_html_rows *rows,
                             const struct cpti_html_row *row, size_t side)
 {
-    const struct cpt_tree *tree = cpti_html_side_whole(&rows->sides[side]);
+    const struct cpt_tree *tree = tree_of(rows, row, side);
     struct cpt_stats stats;
     uint64_t range_ns[2];
     uint32_t node;
@@ -165,10 +171,7 @@ static void put_side_of_row(struct cpti_json *json, const struct cpti_html_rows 
         cpti_json_null(json, NULL);
         return;
     }
-    if (row->parent == CPT_TREE_NONE) {
-        tree = rows->sides[side].tree;
-    }
-    node = row->parent == CPT_TREE_NONE ? CPT_TREE_ROOT : row->whole[side]->node;
+    node = row->whole[side]->node;
     stats = cpt_stats_of(tree, node);
     range_of(rows, row, range_ns);
     cpti_json_open(json, NULL, '{');

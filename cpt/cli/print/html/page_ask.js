@@ -142,7 +142,7 @@ const Ask = (function () {
             drawSummary();
             delay = next.followed || next.reading || next.records === 0 ? POLL_MS : SLOW_POLL_MS;
             if (next.records > 0 && !hadRecords) {
-                Suggestions.show(complete).then(readSelects);
+                Suggestions.show(complete, () => ask("records", new URLSearchParams({limit: 200}))).then(readSelects);
                 refresh(!isFirst);
                 Records.showOne();
             } else if (next.records > 0 && next.revision !== shownRevision && shownRevision >= 0 && !Boxes.isBusy() && !document.hidden && !Latencies.isDragging()) {

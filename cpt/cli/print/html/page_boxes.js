@@ -54,6 +54,7 @@ const Boxes = (function () {
             onpointerdown: (event) => { event.preventDefault(); take(box, option.text); }},
         make("span", {}, option.text), make("span", {class: "soft number"}, option.count === undefined ? "" : String(option.count)))));
         box.list.hidden = options.length === 0;
+        box.isStale = false;
         box.input.setAttribute("aria-expanded", String(options.length > 0));
         box.at = -1;
         box.input.removeAttribute("aria-activedescendant");
@@ -79,7 +80,7 @@ const Boxes = (function () {
     }
 
     function onKey(event, box) {
-        const count = box.list.hidden ? 0 : box.list.children.length;
+        const count = box.list.hidden || box.isStale ? 0 : box.list.children.length;
         const text = box.at >= 0 && count > 0 ? box.list.children[box.at].firstChild.textContent : null;
         if (event.key === "ArrowDown" && count === 0) {
             offer(box);
@@ -105,10 +106,14 @@ const Boxes = (function () {
             autocomplete: "off", autocapitalize: "off", spellcheck: "false"});
         const list = make("ul", {id: "options-" + key, role: "listbox", "aria-label": label, hidden: true});
         const error = make("p", {id: "error-" + key, class: "error", role: "alert", hidden: true});
-        const made = {key, input, list, error, complete, turn: 0, at: -1};
+        const made = {key, input, list, error, complete, turn: 0, at: -1, isStale: false};
         input.value = State.get(key);
         if (complete) {
-            input.addEventListener("input", Parts.later(() => offer(made), 120));
+            const offerSoon = Parts.later(() => offer(made), 120);
+            input.addEventListener("input", () => {
+                made.isStale = true; /* the list is of the text before */
+                offerSoon();
+            });
             input.addEventListener("focus", () => offer(made));
         }
         input.addEventListener("keydown", (event) => onKey(event, made));

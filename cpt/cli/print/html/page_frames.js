@@ -334,7 +334,7 @@ const Frames = (function () {
         found = null;
         colour();
         drawLegend();
-        byId("flames").hidden = model.isFlat;
+        ["flames", "flip", "out"].forEach((id) => { byId(id).hidden = model.isFlat; });
         byId("icicles").classList.toggle("two", model.isPair);
         byId("icicles").replaceChildren(...model.sides.map((side, s) => make("div", {},
             model.isPair ? make("h3", {}, side.name + ": " + ms(inclusive(model.root, s)) + " ms") : null,

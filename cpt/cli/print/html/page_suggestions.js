@@ -50,7 +50,20 @@ const Suggestions = (function () {
             base: base.text, new: value.text}));
     }
 
-    async function find(complete) {
+    /* Of some requests, if completion tells nothing: options as it would give them. */
+    async function fromRecords(records) {
+        const counts = new Map();
+        for (const record of await records()) {
+            for (const [key, value] of Object.entries(record.attributes || {})) {
+                const values = counts.get(key) || counts.set(key, new Map()).get(key);
+                values.set(String(value), (values.get(String(value)) || 0) + 1);
+            }
+        }
+        return [...counts].sort(([a], [b]) => FIRST.test(b) - FIRST.test(a)).flatMap(([key, values]) =>
+            comparisons(key, [...values].map(([value, count]) => ({text: key + "=" + value, count: count}))));
+    }
+
+    async function find(complete, records) {
         const found = [];
         try {
             const all = (await complete("")).options || [];
@@ -58,16 +71,19 @@ const Suggestions = (function () {
                 const own = all.filter((option) => split(option.text)?.[0] === key && split(option.text)[1] !== "");
                 found.push(...comparisons(key, own.length > 1 ? own : (await complete(key + "=")).options || []));
             }
+            if (found.length === 0) {
+                found.push(...await fromRecords(records));
+            }
         } catch (error) {
-            /* without completion there are the usual ones */
+            /* then there are the usual ones */
         }
         return [...found.slice(0, COUNT - 2),
             {text: "Slowest 1 % against the rest", base: "latency <= p99", new: "latency > p99"},
             {text: "Failed against the rest", base: "not failed", new: "failed"}];
     }
 
-    async function show(complete) {
-        const found = await find(complete);
+    async function show(complete, records) {
+        const found = await find(complete, records);
         byId("suggestions").replaceChildren(...found.map((at) => make("button", {type: "button", class: "chip",
             onclick: () => State.set({base: at.base, new: at.new, zoom: "", sort: "", all: "", record: ""}, true)}, at.text)),
         make("button", {type: "button", class: "chip", id: "all-requests", hidden: true,

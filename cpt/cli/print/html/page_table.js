@@ -17,6 +17,7 @@ const Table = (function () {
     const {byId, make, ms, signed, percent, probability, cut, isKnown} = Parts;
     const {inclusive, self} = Rows;
     const FIRST_ROWS = 12;      /* shown if none is significant or large */
+    const FEW_ROWS = 30;        /* all are shown */
     const MARGIN = 12;          /* rows beyond the window */
 
     let model = null;
@@ -68,7 +69,7 @@ const Table = (function () {
             show: (row) => cell(row.isBrief ? "–" : Detail.perSide(row, (at) => ms(at.present_mean_ns)))},
         distribution,
     ];
-    const withBelow = {key: "below", name: "with below", width: 6.5, by: (row) => Math.abs(row.inclusive ? row.inclusive.delta_ns : 0),
+    const withBelow = {key: "below", name: "with below", width: 7.5, by: (row) => Math.abs(row.inclusive ? row.inclusive.delta_ns : 0),
         show: (row) => cell(row.inclusive ? signed(row.inclusive.delta_ns) : "–")};
 
     /* The words of the column "cause" of cpt diff. */
@@ -114,7 +115,7 @@ const Table = (function () {
     function choose() {
         const order = orderOf();
         const rows = sorted(found === null ? model.named : model.named.filter((row) => found.rows.has(row)), order);
-        if (State.get("all") !== "" || found !== null) {
+        if (State.get("all") !== "" || found !== null || rows.length <= FEW_ROWS) {
             list = rows;
         } else {
             const kept = new Set(rows.filter((row) => Rows.isLarge(model, row)));
@@ -217,7 +218,7 @@ const Table = (function () {
             ...columns.map((column) => make("col", {"--width": column.width + "em"})));
         byId("head").replaceChildren(headings());
         byId("foot").replaceChildren(footings());
-        byId("more").hidden = hidden === 0 && State.get("all") === "";
+        byId("more").hidden = hidden === 0 && (State.get("all") === "" || model.named.length <= FEW_ROWS);
         byId("more").textContent = hidden > 0 ? "Show all " + (list.length + hidden) + " rows" : "Show only what is significant or large";
         byId("table-hint").textContent = hintOf();
         fill();

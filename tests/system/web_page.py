@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+"""web_page.py - uses the page of cpt web as a person does, for web_page.sh
+
+    web_page.py FOLDER ARMS WIDE MARKUP     addresses of three servers
+"""
+import sys
+
+from browser import Browser, Failure
+
+READY = "document.querySelectorAll('.node').length > 0 && !document.body.classList.contains('busy')"
+PAIR = "document.getElementById('icicle-1') && " + READY
+DETAIL = "document.querySelector('#detail h3').textContent"
+
+
+def chip(words):
+    return "[...document.querySelectorAll('button.chip')].some((at) => at.textContent.includes(%r))" % words
+
+
+def mark(page, words):
+    """Gives the chip with @words an id, to be clicked."""
+    page.until(chip(words), "a button " + words)
+    page.ask("[...document.querySelectorAll('button.chip')].find((at) => at.textContent.includes(%r)).id = 'wanted'" % words)
+    return "#wanted"
+
+
+def by_mouse(page, address):
+    """Three clicks at most show the component that is slower in the treatment arm."""
+    page.size(1280, 900)
+    page.open(address)
+    page.until(READY, "the first view")
+    page.click(mark(page, "Compare by arm: control"))
+    page.until(PAIR, "both arms")
+    page.expect("document.querySelector('#headline button').textContent.startsWith('▲ B: B2')", "the headline names B2")
+    page.click("#headline button")
+    page.until(DETAIL + " === '▲ B: B2'", "its numbers are shown")
+    page.expect("location.search.includes('base=arm%3Dcontrol') && location.search.includes('zoom=')", "the view is a link")
+    here = page.ask("location.href")
+    page.ask("history.back()")
+    page.until("!location.search.includes('zoom=') && document.getElementById('out').disabled", "back zooms out")
+    page.ask("history.back()")
+    page.until("document.getElementById('icicle-1') === null && " + READY, "back goes to all requests")
+    page.open(here)
+    page.until(PAIR, "the link opens the same view")
+    page.until(DETAIL + " === '▲ B: B2'", "the link opens the same stack")
+
+
+def tab_to(page, expression, what):
+    for _ in range(60):
+        if page.ask(expression):
+            return
+        page.press("Tab")
+    raise Failure("the Tab key never comes to " + what)
+
+
+def by_keyboard(page, address):
+    page.open(address)
+    page.until(chip("Compare by arm: control"), "a comparison to choose")
+    tab_to(page, "document.activeElement.textContent.startsWith('Compare by arm: control')", "the comparison")
+    page.press("Enter")
+    page.until(PAIR, "both arms")
+    tab_to(page, "document.activeElement.matches('#headline button')", "the headline")
+    page.press("Enter")
+    page.until(DETAIL + " === '▲ B: B2'", "its numbers are shown")
+    page.expect("document.activeElement.classList.contains('node')", "the focus is at its frame")
+    page.press("Escape", "ArrowUp")
+    page.expect("document.activeElement.classList.contains('node')", "arrows move in the graph")
+
+
+def boxes(page, address):
+    page.open(address)
+    page.until(READY)
+    page.click("#box-where")
+    page.type("region=e")
+    page.until("document.querySelector('#options-where li')?.textContent.startsWith('region=eu')", "completion")
+    page.press("ArrowDown")
+    page.expect("document.getElementById('box-where').getAttribute('aria-activedescendant') === 'where-option-0'", "an option is chosen")
+    page.press("Enter")
+    page.until("location.search.includes('where=region%3Deu')", "the option is taken")
+    page.until("document.querySelector('.summary').textContent.includes('40 requests')", "40 requests of eu")
+    page.click("#box-base")
+    page.type("nonsense ((")
+    page.press("Enter")
+    page.until("!document.getElementById('error-new').hidden", "without new, base is no question")
+    page.click("#box-new")
+    page.type("arm=treatment")
+    page.press("Enter")
+    page.until("!document.getElementById('error-base').hidden && document.getElementById('error-new').hidden",
+               "the error stands at the box that it is about")
+    page.expect("document.getElementById('box-base').getAttribute('aria-invalid') === 'true'", "and is told to a screen reader")
+
+
+def brush(page, address):
+    page.open(address)
+    page.until(READY)
+    page.drag("#bars", 0.8, 0.999)
+    page.until("/min_ns=\\d+/.test(location.search)", "a range was dragged")
+    page.until(READY + " && /24 requests/.test(document.querySelector('.summary').textContent)",
+               "the slow requests are selected")
+    page.expect("document.querySelectorAll('#bars rect').length > 5", "the histogram still has all requests")
+    page.click("#latency-clear")
+    page.until("!/min_ns/.test(location.search)", "the range is cleared")
+    page.until(READY)
+    page.ask("document.getElementById('thumb-0').focus()")
+    page.press(*["ArrowRight"] * 30)
+    page.until("/min_ns=\\d+/.test(location.search)", "a range was set by keys")
+    page.until(READY)
+    page.press("Escape")
+    page.until("!/min_ns/.test(location.search)", "Escape clears it")
+
+
+def records(page, address):
+    page.open(address)
+    page.until("document.querySelectorAll('table.records tbody tr').length === 20", "a list of requests")
+    page.click("table.records tbody button")
+    page.until("!document.getElementById('record').hidden && document.querySelectorAll('#record .fall').length > 3", "its waterfall")
+    page.expect("document.querySelector('#record dl').textContent.includes('region')", "its attributes")
+    page.expect("location.search.includes('record=')", "it is a link")
+    page.open(page.ask("location.href"))
+    page.until("document.querySelectorAll('#record .fall').length > 3", "the link opens it")
+    page.ask("State.set({by: 'edge', record: ''}, true)")
+    page.until("document.getElementById('table-title').textContent.startsWith('Edges')", "rows of edges")
+    page.until("document.querySelector('#rows').textContent.includes('A -> B')", "an edge")
+
+
+def phone(page, address):
+    page.size(390, 800, True)
+    for query in ("", "?base=arm%3Dcontrol&new=arm%3Dtreatment"):
+        page.open(address + query)
+        page.until(READY)
+        page.expect("document.documentElement.scrollWidth <= window.innerWidth", "no page is wider than a phone")
+    page.expect("document.querySelector('[data-sort=q]').getBoundingClientRect().right <= window.innerWidth", "q is on the screen")
+    page.size(1280, 900)
+
+
+def wide(page, address):
+    page.prefer(color_scheme="dark", reduced_motion="reduce")
+    page.open(address + "?base=arm%3Dcontrol&new=arm%3Dtreatment&sort=q")
+    page.until(PAIR, "ten thousand stacks")
+    page.expect("document.querySelector('#rows tr.data button').textContent === 'A: needle'", "the smallest change is the first by q")
+    page.expect("document.querySelector('#headline button').textContent.startsWith('▲ A: needle')", "and in the headline")
+    page.click("#search")
+    page.type("straw")
+    page.until("document.getElementById('found').textContent.startsWith('10000 stacks found')", "all are searched")
+    page.expect("getComputedStyle(document.body).backgroundColor === 'rgb(20, 23, 27)'", "it is dark")
+
+
+def hostile(page, address):
+    page.open(address)
+    page.until(READY)
+    page.until("document.querySelectorAll('table.records tbody tr').length === 1", "the request")
+    page.click("table.records tbody button")
+    page.until("document.querySelectorAll('#record .fall').length > 1", "its waterfall")
+    page.click("#box-where")
+    page.until("true")
+    page.expect("window.owned === undefined && document.images.length === 0 && document.scripts.length === 2", "no name became markup")
+
+
+def main(folder, arms, wide_at, markup):
+    with Browser(folder) as browser:
+        page = browser.page()
+        for step in (by_mouse, by_keyboard, boxes, brush, records, phone):
+            step(page, arms)
+            print("sound:", step.__name__)
+        other = browser.page()
+        for step, address in ((wide, wide_at), (hostile, markup), (by_mouse, arms)):
+            step(other, address)
+            print("sound:", step.__name__)
+        page.expect("document.getElementById('icicle-1') !== null", "one reader does not disturb another")
+        errors = page.errors + other.errors
+        if errors:
+            raise Failure("on the console: " + "; ".join(errors))
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except Failure as failure:
+        sys.exit("web_page: %s" % failure)

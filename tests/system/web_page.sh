@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# web_page.sh MAKE_LOG - the page of cpt web, by mouse alone and by keyboard alone, on a
+# desk and on a phone, with hostile names, ten thousand stacks and two readers. See
+# web_page.py.
+set -u
+make_log=$1
+here=$(dirname "$0")
+command -v chromium >/dev/null || command -v chromium-browser >/dev/null || {
+    echo "web_page: no chromium"
+    exit 77
+}
+command -v python3 >/dev/null || {
+    echo "web_page: no python3"
+    exit 77
+}
+work=$(mktemp -d) || exit 2
+servers=
+trap 'kill $servers 2>/dev/null; wait; rm -rf "$work"' EXIT
+
+# serve NAME VARIANT: a server for a log; its address is in NAME.at.
+serve()
+{
+    "$make_log" "$2" > "$work/$1.cptlog"
+    "$CPT" web --port 0 "$work/$1.cptlog" > "$work/$1.out" 2>&1 &
+    servers="$servers $!"
+    tries=100
+    while ! grep -q 'http://' "$work/$1.out" 2>/dev/null; do
+        tries=$((tries - 1))
+        [ $tries -gt 0 ] || { cat "$work/$1.out"; exit 1; }
+        sleep 0.1
+    done
+    sed -n 's|^cpt web: \(http://[^ ]*\) .*|\1|p' "$work/$1.out" > "$work/$1.at"
+}
+
+serve arms experiment
+serve wide wide
+serve markup markup
+PYTHONDONTWRITEBYTECODE=1 timeout 280 python3 "$here/web_page.py" "$work" \
+    "$(cat "$work/arms.at")" "$(cat "$work/wide.at")" "$(cat "$work/markup.at")"
