@@ -71,8 +71,8 @@ struct cpt_log_file_counts {
 CPT_API struct cpt_log_file *
 cpt_log_file_new(const struct cpt_log_file_options *options, struct cpt_error *error);
 
-/* Finishes the current file, removes it if it has no record, and frees. NULL is fine.
- * Free the queue first. */
+/* Finishes the current file, and frees. Removes it if it has no record, and no service
+ * told that it traced none of its requests. NULL is fine. Free the queue first. */
 CPT_API void cpt_log_file_free(struct cpt_log_file *file);
 
 /*

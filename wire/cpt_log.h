@@ -140,6 +140,26 @@ enum {
  */
 CPT_API size_t cpt_log_header(unsigned char *buffer);
 
+/* What a service tells of its requests while it has traced none of them. */
+struct cpt_log_untraced {
+    struct cpt_bytes service;
+    double probability;     /* with which it traces a request */
+    uint64_t request_count; /* that it got */
+    uint64_t process;       /* tells the writers of one log apart; up to 2^63 - 1 */
+    int is_final;           /* the service ended; otherwise it may have got more */
+};
+
+/* Enough for cpt_log_untraced_block(). */
+enum { CPT_LOG_UNTRACED_BYTES_MAX = 512 };
+
+/*
+ * Writes a block that tells it to @buffer, of at least CPT_LOG_UNTRACED_BYTES_MAX
+ * bytes, and returns its bytes. It may stand anywhere in a log; of one service and
+ * process the last one counts. A longer name of the service is cut.
+ */
+CPT_API size_t cpt_log_untraced_block(const struct cpt_log_untraced *untraced,
+                                      unsigned char *buffer);
+
 /* A block that is being filled. */
 struct cpt_log_block;
 
@@ -215,6 +235,10 @@ struct cpt_log_reader_options {
      * and the first block at or behind end_offset (0: none) ends the part. */
     uint64_t start_offset;
     uint64_t end_offset;
+    /* If set: called within cpt_log_reader_next() for what services tell of requests
+     * while none is traced. @untraced is borrowed for the call. */
+    void (*untraced)(void *context, const struct cpt_log_untraced *untraced);
+    void *untraced_context;
 };
 
 /* What a reader has read and skipped. */

@@ -70,7 +70,16 @@ enum {
 };
 
 /* Keys of the payload of CPTI_LOG_BLOCK_FILE. */
-enum { CPTI_LOG_FILE_FORMAT = 0, CPTI_LOG_FILE_WRITER = 1 };
+enum {
+    CPTI_LOG_FILE_FORMAT = 0,
+    CPTI_LOG_FILE_WRITER = 1,
+    /* struct cpt_log_untraced */
+    CPTI_LOG_FILE_SERVICE = 2,
+    CPTI_LOG_FILE_PROBABILITY = 3,
+    CPTI_LOG_FILE_UNTRACED = 4,
+    CPTI_LOG_FILE_PROCESS = 5,
+    CPTI_LOG_FILE_IS_FINAL = 6
+};
 
 /* Keys of a record; never reused for anything else. */
 enum {
@@ -144,5 +153,10 @@ struct cpti_log_attributes {
 cpt_status cpti_record_read(struct cpt_record *record, struct cpt_bytes data,
                             uint64_t offset, struct cpti_log_attributes *attributes,
                             struct cpt_error *error);
+
+/* Reads the payload of a block of type CPTI_LOG_BLOCK_FILE; log_untraced.c. False if it
+ * tells of no requests. */
+bool cpti_log_untraced_read(struct cpt_bytes payload,
+                            struct cpt_log_untraced *untraced);
 
 #endif

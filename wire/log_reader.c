@@ -342,6 +342,20 @@ static cpt_status unpack(struct cpt_log_reader *reader,
     return status;
 }
 
+/* Tells the caller what the description of a file says of untraced requests. */
+static void tell_untraced(const struct cpt_log_reader *reader,
+                          const struct cpti_log_head *head)
+{
+    const struct cpt_bytes payload = {(const char *)reader->window + reader->start +
+                                          CPTI_LOG_HEAD_BYTES,
+                                      head->payload_bytes};
+    struct cpt_log_untraced untraced;
+
+    if (cpti_log_untraced_read(payload, &untraced)) {
+        reader->options.untraced(reader->options.untraced_context, &untraced);
+    }
+}
+
 /* Goes to the first record of a sound block, or skips the block. */
 static cpt_status enter(struct cpt_log_reader *reader, const struct cpti_log_head *head,
                         struct cpt_error *error)
@@ -351,6 +365,10 @@ static cpt_status enter(struct cpt_log_reader *reader, const struct cpti_log_hea
     reader->state = STATE_BETWEEN;
     if (head->type != CPTI_LOG_BLOCK_RECORDS && head->type != CPTI_LOG_BLOCK_ZSTD) {
         reader->counts.other_blocks++;
+        if (head->type == CPTI_LOG_BLOCK_FILE && head->version == CPT_LOG_VERSION &&
+            reader->options.untraced != NULL) {
+            tell_untraced(reader, head);
+        }
         drop(reader, block_bytes);
         return CPT_OK;
     }

@@ -14,6 +14,7 @@
 #include "cpt/cli/gather/log_output.h"
 #include "cpt/cli/gather/log_sample.h"
 #include "cpt/cli/gather/log_walk.h"
+#include "cpt/cli/gather/log_untraced.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/print/record_print.h"
@@ -39,6 +40,7 @@ struct log_command {
     struct cpti_sample sample;      /* printed at the end */
     uint64_t selected_count;        /* of this file */
     bool has_selected;              /* a record of any file */
+    const char *output_path;        /* of --output or --repair; or NULL */
     uint64_t shown_count;           /* of all files */
     uint64_t record_count;          /* of the files before this one */
 };
@@ -293,6 +295,11 @@ static void say_none(const struct log_command *command,
 {
     const char *const *paths = arguments->operands;
 
+    if (command->record_count == 0 && !command->is_check && !command->follows &&
+        command->output_path == NULL) {
+        (void)cpti_untraced_failed(paths, arguments->operand_count);
+        return;
+    }
     if (!command->has_selected && !command->follows &&
         cpti_selection_has_terms(&command->selection) &&
         cpti_diagnosis_is_possible(paths, arguments->operand_count)) {
@@ -311,6 +318,7 @@ static int run(const struct cpti_arguments *arguments)
         .has_paths = cpti_has(arguments, "paths"),
         .is_check = cpti_has(arguments, "check"),
         .follows = cpti_has(arguments, "follow"),
+        .output_path = output,
     };
     struct cpti_selection *selection;
     int status = cpti_selection_init(&command.selection, arguments);

@@ -11,6 +11,7 @@
 #include "cpt/cli/print/record_print.h"
 #include "cpt/cli/gather/log_sample.h"
 #include "cpt/cli/gather/log_walk.h"
+#include "cpt/cli/gather/log_untraced.h"
 #include "cpt/cli/base/amounts.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
@@ -244,6 +245,9 @@ static int say_none(const struct show_command *command,
         cpti_diagnosis_is_possible(paths, arguments->operand_count);
     int status;
 
+    if (command->record_count == 0) {
+        return cpti_untraced_failed(paths, arguments->operand_count);
+    }
     if (command->wanted_number > command->record_count) {
         return cpti_failed("there is no record %" PRIu64 ": the last one is %" PRIu64,
                            command->wanted_number, command->record_count);

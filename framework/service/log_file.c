@@ -43,6 +43,7 @@
 #define ENDING              ".cptlog"
 
 enum {
+    KIND_BYTES = 10,       /* of a block's head: magic, version and type */
     NAME_TRIES_MAX = 1000, /* numbers in a row that are taken already */
     /* "-20261121T060000Z" + "-<pid>" + "-<number>" + ENDING + NUL, and some more */
     NAME_TAIL_BYTES = 96,
@@ -75,6 +76,7 @@ struct cpt_log_file {
     size_t path_capacity;
     uint64_t bytes;              /* of the current file */
     uint64_t record_block_count; /* in it */
+    bool is_described;           /* it tells of requests of which none was traced */
     uint64_t begun_ns;           /* when it was begun; monotonic */
     uint64_t next_number;
     struct cpt_log_index *index; /* of the current file; NULL: there is no file */
@@ -185,6 +187,7 @@ static cpt_status begin(struct cpt_log_file *file)
     }
     file->bytes = header_bytes;
     file->record_block_count = 0;
+    file->is_described = false;
     file->begun_ns = cpt_clock_now_ns(cpt_clock_monotonic());
     atomic_fetch_add(&file->counts.file_count, 1);
     atomic_fetch_add(&file->counts.byte_count, header_bytes);
@@ -340,9 +343,9 @@ static cpt_status finish(struct cpt_log_file *file)
     if (file->descriptor < 0) {
         return CPT_OK;
     }
-    if (file->record_block_count == 0) {
+    if (file->record_block_count == 0 && !file->is_described) {
         (void)unlink(file->path);
-    } else {
+    } else if (file->record_block_count != 0) {
         status = append_index(file);
     }
     if (file->descriptor >= 0) {
@@ -393,6 +396,21 @@ static cpt_status write_block(struct cpt_log_file *file, const void *block,
     return CPT_OK;
 }
 
+/* Writes a block of the kind that a file begins with: a service tells of its requests
+ * while none is traced. With a record in the file that is known. */
+static cpt_status write_description(struct cpt_log_file *file, const void *block,
+                                    size_t bytes)
+{
+    if (file->record_block_count != 0) {
+        return CPT_OK;
+    }
+    if (file->descriptor < 0 && begin(file) != CPT_OK) {
+        return CPT_IO;
+    }
+    file->is_described = true;
+    return append(file, block, bytes);
+}
+
 cpt_status cpt_log_file_write(void *context, const void *block, size_t bytes)
 {
     struct cpt_log_file *file = context;
@@ -403,7 +421,9 @@ cpt_status cpt_log_file_write(void *context, const void *block, size_t bytes)
         return CPT_OK; /* a queue begins with a header; each file has one already */
     }
     cpti_lock_take(&file->lock);
-    status = write_block(file, block, bytes);
+    status = bytes >= KIND_BYTES && memcmp(block, header, KIND_BYTES) == 0
+                 ? write_description(file, block, bytes)
+                 : write_block(file, block, bytes);
     cpti_lock_release(&file->lock);
     return status;
 }

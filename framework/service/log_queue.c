@@ -103,7 +103,11 @@ static void write_records(struct cpt_log_queue *queue, struct cpti_log_item *ite
         struct cpti_log_item *next = item->next;
         const size_t memory_bytes = item->memory_bytes;
 
-        write_record(queue, &item->record);
+        if (item->block.bytes != 0) {
+            (void)queue->sink(queue->context, item->block.data, item->block.bytes);
+        } else {
+            write_record(queue, &item->record);
+        }
         item->release(item);
         cpti_lock_take(&queue->lock);
         queue->held_count--;
@@ -185,7 +189,7 @@ void cpti_log_queue_push(struct cpt_log_queue *queue, struct cpti_log_item *item
         queue->last = item;
         queue->held_count++;
         queue->held_bytes += item->memory_bytes;
-    } else {
+    } else if (item->block.bytes == 0) {
         queue->counts.dropped_count++;
     }
     (void)pthread_cond_signal(&queue->has_change);

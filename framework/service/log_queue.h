@@ -12,7 +12,8 @@
 struct cpti_log_item {
     struct cpti_log_item *next; /* the queue's */
     struct cpt_record record;
-    size_t memory_bytes;                         /* that is freed with it */
+    struct cpt_bytes block; /* a whole block in place of a record; or empty */
+    size_t memory_bytes;    /* that is freed with it */
     void (*release)(struct cpti_log_item *item); /* called once, on any thread */
 };
 

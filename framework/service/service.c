@@ -11,6 +11,7 @@
 #include "framework/service/service.h"
 
 #include "framework/service/method.h"
+#include "framework/service/untraced.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,7 @@ cpt_status cpt_service_drain(struct cpt_service *service, uint64_t timeout_ns)
         }
         (void)nanosleep(&pause, NULL);
     }
+    cpti_untraced_tell(service, true);
     return CPT_OK;
 }
 

@@ -14,11 +14,20 @@
 #include "framework/run/budget.h"
 #include "framework/run/call.h"
 #include "framework/service/counters.h"
+#include "framework/service/log_queue.h"
 #include "framework/service/sampling.h"
 
 #include <string.h>
 
 struct cpti_method;
+
+/* What the service last told the log, while it has traced no request; untraced.c. */
+struct cpti_untraced {
+    struct cpti_log_item item;
+    atomic_bool
+        is_queued; /* acquire, release: the log's thread is done with the item */
+    unsigned char block[CPT_LOG_UNTRACED_BYTES_MAX];
+};
 
 struct cpt_service {
     struct cpti_call_observer observer; /* of its requests; see counters.c */
@@ -34,6 +43,7 @@ struct cpt_service {
     struct cpti_budget budget;     /* of the memory of its requests */
     atomic_size_t in_flight_count; /* relaxed: requests that are not answered yet */
     atomic_bool is_enabled;        /* relaxed */
+    struct cpti_untraced untraced;
     /* Requests that are not freed yet, and 1 of the owner. acq_rel: the last one
      * frees. */
     atomic_size_t live_count;

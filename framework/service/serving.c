@@ -10,6 +10,7 @@
 #include "framework/service/serving.h"
 
 #include "framework/service/answer.h"
+#include "framework/service/untraced.h"
 #include "framework/run/deadline.h"
 #include "framework/run/handle.h"
 
@@ -208,12 +209,14 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
     struct cpti_decision decision = {0};
     struct cpt_request *request = NULL;
     struct cpti_serving *serving = NULL;
+    uint64_t count;
     bool is_busy = false;
 
     if (inbound->handle != NULL) {
         *inbound->handle = NULL;
     }
-    CPTI_COUNT(&service->counters, requests);
+    count = 1 + atomic_fetch_add_explicit(&service->counters.requests, 1,
+                                          memory_order_relaxed);
     if (method == NULL) {
         CPTI_COUNT(&service->counters, unknown_methods);
         refuse(reply, context, CPT_OUTCOME_NOT_FOUND, "no such method\n");
@@ -228,6 +231,9 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
     if (cpt_service_is_enabled(service)) {
         decision =
             cpti_sampling_decide(&service->sampling, inbound, &service->counters);
+    }
+    if (!decision.is_traced) {
+        cpti_untraced_note(service, count);
     }
     request = make_request(service, method, inbound, &decision, &is_busy);
     if (request == NULL) {

@@ -414,6 +414,31 @@ static void make_traced(struct maker *maker, const char *status)
     }
 }
 
+/* What services tell that have traced no request: one twice, one of them still runs. */
+static void make_untraced(void)
+{
+    static const struct {
+        const char *service;
+        uint64_t process;
+        uint64_t request_count;
+        int is_final;
+    } told[] = {
+        {"A", 1, 128, 0}, {"A", 1, 299, 1}, {"A", 2, 1, 1}, {"B\033[2J", 1, 8, 0}};
+
+    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++) {
+        const struct cpt_log_untraced untraced = {
+            .service = cpt_bytes_of(told[i].service),
+            .probability = 0.001,
+            .request_count = told[i].request_count,
+            .process = told[i].process,
+            .is_final = told[i].is_final,
+        };
+        unsigned char block[CPT_LOG_UNTRACED_BYTES_MAX];
+
+        (void)fwrite(block, 1, cpt_log_untraced_block(&untraced, block), stdout);
+    }
+}
+
 /* Three records: the second does not add up, the third is not below its entry. */
 static void make_unsound(struct maker *maker)
 {
@@ -552,6 +577,8 @@ static int make(struct maker *maker, const char *variant)
         make_planted(maker);
     } else if (strcmp(variant, "unsound") == 0) {
         make_unsound(maker);
+    } else if (strcmp(variant, "untraced") == 0) {
+        make_untraced();
     } else if (strcmp(variant, "empty") != 0) {
         (void)fprintf(stderr, "make_log: no variant '%s'\n", variant);
         return 2;

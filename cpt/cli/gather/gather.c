@@ -8,6 +8,7 @@
 #include "cpt/cli/base/folders.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/gather/diagnosis.h"
+#include "cpt/cli/gather/log_untraced.h"
 #include "cpt/cli/gather/workers.h"
 #include "aggregate/cpt_tree.h"
 
@@ -215,7 +216,7 @@ static int check_count(const struct cpti_gather *gather, const char *const *path
         return CPTI_EXIT_DONE;
     }
     if (cpt_tree_count_find(gather->tree, "records") == 0) {
-        return cpti_failed("no request is selected: there is no record");
+        return cpti_untraced_failed(paths, path_count);
     }
     status = say_none(gather, is_diagnosed);
     if (is_diagnosed) {

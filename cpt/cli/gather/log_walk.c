@@ -277,6 +277,8 @@ int cpti_log_walk_begin(struct cpti_log_walk *walk)
         .struct_bytes = sizeof options,
         .read = walk->follows ? cpti_log_read_following : cpti_input_read,
         .context = walk->input,
+        .untraced = walk->untraced,
+        .untraced_context = walk->context,
     };
     struct cpt_error error = {0};
 

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 
+struct cpt_log_untraced;
 struct cpt_log_part;
 struct cpt_log_reader;
 struct cpt_path;
@@ -35,6 +36,8 @@ struct cpti_log_walk {
     struct cpti_selection *const *selections;
     size_t selection_count;
     const struct cpt_log_part *part; /* of the file; NULL: all of it */
+    /* If set: called with `context` for what services tell of untraced requests. */
+    void (*untraced)(void *context, const struct cpt_log_untraced *untraced);
 
     struct cpt_log_reader *reader;
     struct cpti_log_passing passing;

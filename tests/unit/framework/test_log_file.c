@@ -244,6 +244,37 @@ static void test_no_record_no_file(void)
     close_folder();
 }
 
+/* A log that says why it has no record stays; one with records need not say it. */
+static void test_no_record_and_why(void)
+{
+    const struct cpt_log_untraced untraced = {.request_count = 300};
+    unsigned char block[CPT_LOG_UNTRACED_BYTES_MAX];
+    const size_t bytes = cpt_log_untraced_block(&untraced, block);
+    char names[NAMES_MAX][400];
+    struct cpt_log_file_options options;
+    struct cpt_log_file *file = NULL;
+    uint64_t sum = 0;
+
+    open_folder();
+    options = in_folder();
+    file = cpt_log_file_new(&options, NULL);
+    CU_ASSERT_EQUAL(cpt_log_file_write(file, block, bytes), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_log_file_write(file, block, bytes), CPT_OK);
+    CU_ASSERT_EQUAL(counts_of(file).block_count, 0);
+    CU_ASSERT_EQUAL(counts_of(file).byte_count, folder_bytes());
+    cpt_log_file_free(file);
+    CU_ASSERT_EQUAL(list_folder(names), 1);
+    CU_ASSERT_EQUAL(read_folder(&sum), 0);
+    file = cpt_log_file_new(&options, NULL);
+    CU_ASSERT_EQUAL(write_block(file, 0, 3), CPT_OK);
+    sum = counts_of(file).byte_count;
+    CU_ASSERT_EQUAL(cpt_log_file_write(file, block, bytes), CPT_OK);
+    CU_ASSERT_EQUAL(counts_of(file).byte_count, sum);
+    cpt_log_file_free(file);
+    CU_ASSERT_EQUAL(list_folder(names), 2);
+    close_folder();
+}
+
 /* --- When a new file begins --- */
 
 /* The number of files after three equal blocks, if a file may have two blocks and @more
@@ -678,6 +709,7 @@ static void test_counters_of_the_service(void)
 CU_TestInfo cpt_log_file_tests[] = {
     {"blocks are appended", test_blocks_are_appended},
     {"no record, no file", test_no_record_no_file},
+    {"a log without records may say why", test_no_record_and_why},
     {"a new file by size", test_rotation_by_size},
     {"a new file by age", test_rotation_by_age},
     {"a new file on request", test_finish_begins_another},

@@ -586,6 +586,110 @@ static void test_heads_within_heads(void)
     free(log.data);
 }
 
+static void note_untraced(void *context, const struct cpt_log_untraced *untraced)
+{
+    struct cpt_log_untraced *last = context;
+
+    *last = *untraced;
+    last->service = (struct cpt_bytes){NULL, untraced->service.bytes};
+}
+
+/* What the reader of @log hears last of untraced requests. */
+static struct cpt_log_untraced untraced_of(struct log_memory *log)
+{
+    struct cpt_log_untraced last = {.request_count = UINT64_MAX};
+    const struct cpt_log_reader_options options = {.struct_bytes = sizeof options,
+                                                   .read = log_memory_read,
+                                                   .context = log,
+                                                   .untraced = note_untraced,
+                                                   .untraced_context = &last};
+    struct cpt_log_reader *reader = NULL;
+    struct cpt_record record;
+
+    log->at = 0;
+    reader = cpt_log_reader_new(&options, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(reader);
+
+    while (cpt_log_reader_next(reader, &record, NULL) == CPT_OK) {
+    }
+    cpt_log_reader_free(reader);
+    return last;
+}
+
+/* A description of the file with the @bytes of @payload. */
+static void append_description(struct log_memory *log, const void *payload,
+                               size_t bytes)
+{
+    unsigned char data[128];
+    const struct cpti_log_head head = {.version = CPT_LOG_VERSION,
+                                       .type = CPTI_LOG_BLOCK_FILE,
+                                       .payload_bytes = (uint32_t)bytes,
+                                       .payload_crc = cpt_crc32c(0, payload, bytes)};
+
+    cpti_log_head_write(&head, data);
+    memcpy(data + CPTI_LOG_HEAD_BYTES, payload, bytes);
+    log_memory_append(log, data, CPTI_LOG_HEAD_BYTES + bytes);
+}
+
+static void test_untraced_requests_are_told(void)
+{
+    char name[CPT_NAME_BYTES_MAX + 7];
+    struct cpt_log_untraced untraced = {.service = cpt_bytes_of("A"),
+                                        .probability = 0.001,
+                                        .request_count = 128,
+                                        .process = INT64_MAX};
+    unsigned char block[CPT_LOG_UNTRACED_BYTES_MAX];
+    struct log_memory log = log_memory_new(2, 3);
+    struct cpt_log_untraced last = untraced_of(&log);
+
+    CU_ASSERT_EQUAL(last.request_count, UINT64_MAX); /* the header tells nothing */
+    log_memory_append(&log, block, cpt_log_untraced_block(&untraced, block));
+    untraced.request_count = 300;
+    untraced.is_final = 1;
+    log_memory_append(&log, block, cpt_log_untraced_block(&untraced, block));
+    last = untraced_of(&log);
+    CU_ASSERT_EQUAL(last.request_count, 300);
+    CU_ASSERT_EQUAL(last.probability, 0.001);
+    CU_ASSERT_EQUAL(last.process, INT64_MAX);
+    CU_ASSERT_EQUAL(last.is_final, 1);
+    CU_ASSERT_EQUAL(last.service.bytes, 1);
+    CU_ASSERT_EQUAL(read_all(&log).records, 6); /* and nothing else changes */
+    CU_ASSERT_EQUAL(read_all(&log).errors, 0);
+    memset(name, 0xff, sizeof name); /* the longest, and not UTF-8 */
+    untraced.service = (struct cpt_bytes){name, sizeof name};
+    untraced.request_count = UINT64_MAX;
+    CU_ASSERT_TRUE(cpt_log_untraced_block(&untraced, block) <= sizeof block);
+    free(log.data);
+}
+
+/* Descriptions of later versions, and hostile ones, tell nothing or less. */
+static void test_untraced_requests_that_are_none(void)
+{
+    static const char *const payloads[] = {
+        "\x80",         /* no map */
+        "\xa1\x04",     /* no value */
+        "\xa1\x04\x20", /* a negative number */
+        "\xa1\x02\x61"
+        "A",                                    /* no number of requests */
+        "\xbb\xff\xff\xff\xff\xff\xff\xff\xff", /* too many keys */
+        "\xa1\x04\x1b\xff\xff\xff\xff\xff\xff\xff\xff"};
+    static const char odd[] = "\xa4\x04\x05\x03\x61x\x18\x63\x82\x01\x02\x06\xf5";
+    struct log_memory log = {0};
+    struct cpt_log_untraced last;
+
+    for (size_t i = 0; i < sizeof payloads / sizeof payloads[0]; i++) {
+        append_description(&log, payloads[i], strlen(payloads[i]));
+    }
+    last = untraced_of(&log);
+    CU_ASSERT_EQUAL(last.request_count, UINT64_MAX);
+    append_description(&log, odd, sizeof odd - 1); /* a text as probability; key 99 */
+    last = untraced_of(&log);
+    CU_ASSERT_EQUAL(last.request_count, 5);
+    CU_ASSERT_EQUAL(last.probability, 0);
+    CU_ASSERT_EQUAL(last.is_final, 1);
+    free(log.data);
+}
+
 /* A kept record outlives its block, and is decoded as before. */
 static void test_a_record_that_is_kept(void)
 {
@@ -639,6 +743,8 @@ CU_TestInfo cpt_log_tests[] = {
     {"after a failed read the reader goes on", test_after_a_failed_read_it_goes_on},
     {"a reader needs a function to read with", test_a_reader_needs_a_function},
     {"a kept record is decoded as before", test_a_record_that_is_kept},
+    {"untraced requests are told", test_untraced_requests_are_told},
+    {"a description may tell nothing", test_untraced_requests_that_are_none},
     {"random damage does no harm", test_random_damage_never_harms},
     CU_TEST_INFO_NULL,
 };
