@@ -12,6 +12,7 @@
 #include "wire/cpt_log.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 
 /* One log, with its next record. */
 struct source {
@@ -106,6 +107,26 @@ static int take_top(struct heap *heap)
     return status;
 }
 
+/* All logs are open at once: a folder may have more of them than a process may open
+ * before it asks for more. enum cpti_exit. */
+static int allow_files(size_t path_count)
+{
+    enum { OTHERS = 64 };
+    struct rlimit limit;
+    const rlim_t wanted = (rlim_t)path_count + OTHERS;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) {
+        return CPTI_EXIT_DONE;
+    }
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+    return limit.rlim_cur >= wanted
+               ? CPTI_EXIT_DONE
+               : cpti_failed("%zu logs cannot be merged at once: a process may open "
+                             "%llu files (ulimit -n); merge parts of them first",
+                             path_count, (unsigned long long)limit.rlim_max);
+}
+
 int cpti_log_merge(const struct cpti_log_walk *like, const char *const *paths,
                    size_t path_count)
 {
@@ -114,9 +135,11 @@ int cpti_log_merge(const struct cpti_log_walk *like, const char *const *paths,
     int status = CPTI_EXIT_DONE;
 
     if (sources == NULL || heap.all == NULL) {
-        path_count = 0;
         status = cpti_failed("out of memory");
+    } else {
+        status = allow_files(path_count);
     }
+    path_count = status == CPTI_EXIT_DONE ? path_count : 0;
     for (size_t i = 0; i < path_count; i++) {
         bool is_end = false;
         sources[i].number = i;
