@@ -13,10 +13,20 @@
  * It converges fast where its argument lies below the mean of the beta distribution; on
  * the other side it is 1 minus the tail of the mirrored distribution.
  *
+ * With many degrees of freedom the fraction takes ever more steps, and an expansion in
+ * their number ever fewer terms. With s = v / (v + t²) = exp(-z) the tail is
+ *
+ *      ∫ s^(v/2 - 1) (1 - s)^(-1/2) ds  =  ∫ exp(-T z) (2 sinh(z/2))^(-1/2) dz
+ *
+ * up to a factor, from z = log(1 + t²/v) to infinity, with T = v/2 - 1/4. The power of
+ * sinh is z^(-1/2) times a series in z², and each term of it gives an incomplete gamma
+ * function of T z, the first of them erfc(sqrt(T z)). The factor is the same sum from
+ * z = 0. (DiDonato and Morris, ACM TOMS 708, for b = 1/2.)
+ *
  * Inverses are found by Newton's method on the logarithm of the tail, between bounds
  * that close in; a step that would leave them is replaced by bisection. The start is
- * the normal quantile with the correction for v of Cornish and Fisher; from there two
- * or three steps suffice for all v that occur in practice.
+ * the normal quantile with the correction for v of Cornish and Fisher; from there one
+ * to three steps suffice for all v that occur in practice.
  *
  * Above a million degrees of freedom, Student's t multiplied by a factor close to 1 is
  * taken as normal; the error is below 1e-11.
@@ -25,9 +35,14 @@
 
 #include <math.h>
 
-enum { STEPS_MAX = 400, FRACTION_STEPS_MAX = 10000 };
+enum { STEPS_MAX = 400, FRACTION_STEPS_MAX = 10000, SERIES_TERMS = 11 };
+
+/* From these degrees on, and up to this log(1 + t²/v), the series has all digits. */
+#define SERIES_FROM_DEGREES 20
+#define SERIES_REACH        1.0
 
 #define ROOT_HALF           0.70710678118654752440
+#define ROOT_PI             1.77245385090551602730
 #define ROOT_TWO_PI         2.50662827463100050242
 #define NORMAL_FROM_DEGREES 1e6
 
@@ -88,6 +103,54 @@ static double beta_fraction(double x, double a, double b)
 
 /* --- Student's distribution --- */
 
+/* Σ c(n) Γ(1/2 + 2n, u) / (T^2n sqrt(π)), where u = T z and
+ * Σ c(n) z^2n = (sinh(z/2) / (z/2))^(-1/2). @gamma and @power are the first Γ(1/2, u)
+ * and u^(1/2) exp(-u), also divided by sqrt(π). */
+static double gamma_series(double u, double gamma, double power, double t)
+{
+    static const double factors[SERIES_TERMS] = {1,
+                                                 -1.0 / 48,
+                                                 1.0 / 2560,
+                                                 -61.0 / 7741440,
+                                                 1261.0 / 7431782400,
+                                                 -3.805064191721906e-09,
+                                                 8.748377596315407e-11,
+                                                 -2.044523359411974e-12,
+                                                 4.833351797967704e-14,
+                                                 -1.152434101767386e-15,
+                                                 2.76605204359937e-17};
+    double sum = gamma;
+    double scale = 1;
+
+    for (int n = 1; n < SERIES_TERMS; n++) {
+        double term = 0;
+
+        for (double s = 2 * n - 1.5; s < 2 * n;
+             s++) { /* Γ(s + 1) = s Γ(s) + u^s e^-u */
+            gamma = s * gamma + power;
+            power *= u;
+        }
+        scale /= t * t;
+        term = factors[n] * gamma * scale;
+        sum += term;
+        if (fabs(term) < 1e-17 * sum) {
+            break;
+        }
+    }
+    return sum;
+}
+
+/* The tail where log(1 + t²/v) is @z. */
+static double series_tail(double z, double degrees)
+{
+    const double t = degrees / 2 - 0.25;
+    const double u = t * z;
+    const double root = sqrt(u);
+
+    return 0.5 * gamma_series(u, erfc(root), root * exp(-u) / ROOT_PI, t) /
+           gamma_series(0, 1, 0, t);
+}
+
 static double student_density(double t, double degrees)
 {
     const double log_front =
@@ -106,6 +169,9 @@ static double student_tail(double t, double degrees)
 
     if (t == 0) {
         return 0.5;
+    }
+    if (degrees >= SERIES_FROM_DEGREES && ratio < 1 && log1p(ratio) <= SERIES_REACH) {
+        return series_tail(log1p(ratio), degrees);
     }
     /* log of x^a y^(1/2) / B(a, 1/2), where Γ(1/2) = sqrt(π) */
     front = exp(log_gamma_step(a) - 0.5 * log(3.14159265358979323846) -
@@ -151,12 +217,15 @@ static double inverse_tail(double wanted, double degrees, double start)
             high = t;
         }
         next = t + found / density(t, degrees) * log(found / wanted);
+        if (fabs(next - t) <= 1e-8 * t) {
+            return next; /* the error is of the order of the square of the step */
+        }
         if (!(next > low && next < high)) {
             /* t may have to grow by many powers of ten where v is below 1 */
             next = isinf(high) ? 4 * t + 1
                                : (low > 1 ? sqrt(low) * sqrt(high) : (low + high) / 2);
         }
-        if (fabs(next - t) <= 1e-15 * t || isinf(next)) {
+        if (isinf(next)) {
             return next;
         }
         t = next;

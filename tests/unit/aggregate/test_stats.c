@@ -77,6 +77,23 @@ static void test_the_distribution_is_the_integral_of_its_density(void)
     }
 }
 
+/* Tails of many degrees, from an incomplete beta function of 40 digits: degrees, t. */
+static void test_many_degrees_have_all_digits(void)
+{
+    static const double tails[][3] = {
+        {20, 0.001, 0.49960601148323656},     {20, 2, 0.0296327677232852365},
+        {20, 5.75, 6.2927778971567838e-6},    {57.5, 1.5, 0.069542768671212638},
+        {250, 0.25, 0.40139632899462194},     {1000, 35, 3.6731418018743466e-176},
+        {1999, 6, 1.16821868546934624e-9},    {30000, 2.5, 0.00621231304489992188},
+        {999999, 2.5, 0.0062097447511610487},
+    };
+
+    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
+        CU_ASSERT_DOUBLE_EQUAL(cpt_student_cdf(-tails[i][1], tails[i][0]) / tails[i][2],
+                               1, 1e-12);
+    }
+}
+
 static void test_the_inverse_is_the_inverse(void)
 {
     static const double degrees[] = {0.3, 1,     1.5,    2.5, 4,    17,
@@ -347,6 +364,7 @@ CU_TestInfo cpt_stats_tests[] = {
     {"few degrees have closed forms", test_few_degrees_have_closed_forms},
     {"the distribution is the integral of its density",
      test_the_distribution_is_the_integral_of_its_density},
+    {"with many degrees all digits are right", test_many_degrees_have_all_digits},
     {"quantile and distribution are inverse", test_the_inverse_is_the_inverse},
     {"an interval needs two requests", test_an_interval_needs_two_requests},
     {"small variances survive beside large means",
