@@ -183,8 +183,7 @@ static cpt_status sort_and_visit(struct cpt_tree_walk *walk, enum cpt_tree_order
 
 struct remainder {
     cpti_u128 rest;
-    const struct cpt_tree *tree;
-    uint32_t node;
+    uint32_t place; /* of its stack by name */
     uint32_t row;
 };
 
@@ -196,7 +195,7 @@ static int by_rest_then_stack(const void *left, const void *right)
     if (a->rest != b->rest) {
         return a->rest > b->rest ? -1 : 1;
     }
-    return cpt_tree_stack_compare(a->tree, a->node, b->tree, b->node);
+    return a->place < b->place ? -1 : 1;
 }
 
 /* Σ of the shares: @request_count mean latencies, rounded half up. */
@@ -217,6 +216,46 @@ static cpt_status whole_of(const struct cpt_tree *tree, uint64_t request_count,
     return *whole > (uint64_t)1 << 62 ? CPT_LIMIT : CPT_OK;
 }
 
+/* Writes the places of the rows' stacks by name to the @count @remainders. */
+static cpt_status place_by_name(const struct cpt_tree_walk *walk,
+                                struct remainder *remainders, size_t count)
+{
+    const size_t node_count = walk->tree->node_count;
+    uint32_t *order = cpt_alloc_array(walk->alloc, NULL, node_count, sizeof *order);
+    uint32_t *places = cpt_alloc_array(walk->alloc, NULL, node_count, sizeof *places);
+    cpt_status status = CPT_NO_MEMORY;
+
+    if (order != NULL && places != NULL) {
+        status = cpti_tree_order(walk->alloc, walk->tree, CPT_TREE_BY_NAME, order);
+    }
+    for (size_t i = 0; status == CPT_OK && i < node_count; i++) {
+        places[order[i]] = (uint32_t)i;
+    }
+    for (size_t i = 0; status == CPT_OK && i < count; i++) {
+        remainders[i].place = places[walk->rows[remainders[i].row].node];
+    }
+    cpt_alloc_free(walk->alloc, order);
+    cpt_alloc_free(walk->alloc, places);
+    return status;
+}
+
+/* Adds one to the shares of the @left rows that lost most. */
+static cpt_status round_up(const struct cpt_tree_walk *walk,
+                           struct remainder *remainders, size_t count, uint64_t left,
+                           uint64_t *self_ns)
+{
+    const cpt_status status = place_by_name(walk, remainders, count);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    qsort(remainders, count, sizeof *remainders, by_rest_then_stack);
+    for (size_t i = 0; i < left; i++) {
+        self_ns[remainders[i].row]++;
+    }
+    return CPT_OK;
+}
+
 /* Rounds all shares down and notes the remainders; returns what is left of @whole. */
 static uint64_t round_down(const struct cpt_tree_walk *walk, uint64_t request_count,
                            uint64_t whole, uint64_t *self_ns,
@@ -234,7 +273,8 @@ static uint64_t round_down(const struct cpt_tree_walk *walk, uint64_t request_co
             &rest);
         whole -= self_ns[i];
         if (rest != 0) {
-            remainders[(*remainder_count)++] = (struct remainder){rest, tree, node, i};
+            remainders[(*remainder_count)++] =
+                (struct remainder){.rest = rest, .row = i};
         }
     }
     return whole;
@@ -266,15 +306,12 @@ cpt_status cpt_tree_walk_apportion(const struct cpt_tree_walk *walk,
     left =
         round_down(walk, request_count, whole, self_ns, remainders, &remainder_count);
     if (left > remainder_count) { /* sums from a database may not add up */
-        cpt_alloc_free(walk->alloc, remainders);
-        return CPT_CORRUPT;
-    }
-    qsort(remainders, remainder_count, sizeof *remainders, by_rest_then_stack);
-    for (size_t i = 0; i < left; i++) {
-        self_ns[remainders[i].row]++;
+        status = CPT_CORRUPT;
+    } else if (left != 0) {
+        status = round_up(walk, remainders, remainder_count, left, self_ns);
     }
     cpt_alloc_free(walk->alloc, remainders);
-    return CPT_OK;
+    return status;
 }
 
 static cpt_status average(struct cpt_tree_walk *walk)

@@ -7,6 +7,7 @@
 #include "cpt/cpt_path.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -348,8 +349,37 @@ void cpti_print_wrapped(FILE *file, size_t indent, const char *text)
     }
 }
 
+/* Whole microseconds as "1.234". */
+static void put_ms(uint64_t us, bool is_negative, char text[32])
+{
+    char digits[32];
+    char *at = digits + sizeof digits - 1;
+
+    *at = '\0';
+    for (int count = 0; count < 4 || us != 0; count++) {
+        if (count == 3) {
+            *--at = '.';
+        }
+        *--at = (char)('0' + us % 10);
+        us /= 10;
+    }
+    if (is_negative) {
+        *--at = '-';
+    }
+    memcpy(text, at, (size_t)(digits + sizeof digits - at));
+}
+
 const char *cpti_ms(double ns, char text[32])
 {
+    const double us = fabs(ns / 1e6 * 1e3);
+    const double whole = floor(us + 0.5);
+
+    /* Not for half a microsecond, whose rounding depends on the last bit. Ten times as
+     * fast as printf(), which a large report calls millions of times. */
+    if (us < 1e12 && fabs(us - whole) < 0.499) {
+        put_ms((uint64_t)whole, ns < 0 && whole != 0, text);
+        return text;
+    }
     (void)snprintf(text, 32, "%.3f", ns / 1e6);
     if (strcmp(text, "-0.000") == 0) {
         return "0.000";

@@ -17,7 +17,7 @@ enum { GAP_COLUMNS = 2, LAST_COLUMNS_NARROW = 16, LAST_COLUMNS_MIN = 8 };
 
 struct cpti_table cpti_table_of(const char *const *headings, size_t count)
 {
-    struct cpti_table table = {.column_count = count};
+    struct cpti_table table = {.column_count = count, .columns = cpti_columns()};
 
     assert(count >= 1 && count <= CPTI_TABLE_COLUMNS_MAX);
     for (size_t i = 0; i < count; i++) {
@@ -25,6 +25,31 @@ struct cpti_table cpti_table_of(const char *const *headings, size_t count)
         table.widths[i] = cpti_text_columns(headings[i]);
     }
     return table;
+}
+
+/* Adds @text to the texts. They are one block: a table may have millions of cells. */
+static void add_text(struct cpti_table *table, const char *text)
+{
+    const size_t bytes = strlen(text) + 1;
+
+    if (table->is_broken ||
+        cpt_alloc_grow(cpt_alloc_default(), (void **)&table->text,
+                       &table->text_capacity, table->text_bytes + bytes, SIZE_MAX / 2,
+                       1) != CPT_OK) {
+        table->is_broken = true;
+        return;
+    }
+    memcpy(table->text + table->text_bytes, text, bytes);
+    table->text_bytes += bytes;
+}
+
+/* Gives the last row its short if it has none. */
+static void end_row(struct cpti_table *table)
+{
+    if (table->cell_count != 0 && !table->has_short) {
+        add_text(table, "");
+    }
+    table->has_short = false;
 }
 
 void cpti_table_cell(struct cpti_table *table, const char *format, ...)
@@ -37,13 +62,10 @@ void cpti_table_cell(struct cpti_table *table, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (cpt_alloc_grow(cpt_alloc_default(), (void **)&table->cells,
-                       &table->cell_capacity, table->cell_count + 1, SIZE_MAX / 64,
-                       sizeof *table->cells) != CPT_OK ||
-        (table->cells[table->cell_count] = strdup(text)) == NULL) {
-        table->is_broken = true;
-        return;
+    if (column == 0) {
+        end_row(table);
     }
+    add_text(table, text);
     table->cell_count++;
     columns = cpti_text_columns(text);
     if (columns > table->widths[column]) {
@@ -53,31 +75,24 @@ void cpti_table_cell(struct cpti_table *table, const char *format, ...)
 
 void cpti_table_short(struct cpti_table *table, const char *format, ...)
 {
-    const size_t row = table->cell_count / table->column_count - 1;
-    const size_t before = table->short_capacity;
     char text[CPTI_TEXT_BYTES * 2];
     va_list arguments;
 
+    assert(table->cell_count != 0 && table->cell_count % table->column_count == 0);
+    if (table->columns == 0 || table->has_short) {
+        return; /* nothing is cut */
+    }
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (table->cell_count < table->column_count ||
-        cpt_alloc_grow(cpt_alloc_default(), (void **)&table->shorts,
-                       &table->short_capacity, row + 1, SIZE_MAX / 64,
-                       sizeof *table->shorts) != CPT_OK) {
-        return; /* the cell itself is cut */
-    }
-    for (size_t i = before; i < table->short_capacity; i++) {
-        table->shorts[i] = NULL;
-    }
-    free(table->shorts[row]);
-    table->shorts[row] = strdup(text);
+    add_text(table, text);
+    table->has_short = true;
 }
 
 /* The width of the last column, 0: no limit, and the gap between columns. */
 static size_t last_columns(const struct cpti_table *table, size_t *gap)
 {
-    const size_t all = cpti_columns();
+    const size_t all = table->columns;
     size_t used = 0;
 
     *gap = GAP_COLUMNS;
@@ -107,11 +122,11 @@ static void print_last(const struct cpti_table *table, const char *text,
         (void)printf("%s\n", text);
         return;
     }
-    if (shorter == NULL && table->cuts_front) {
+    if (shorter[0] == '\0' && table->cuts_front) {
         cpti_stack_short(text, stack, sizeof stack);
         shorter = stack;
     }
-    cpti_text_shorten(shorter != NULL ? shorter : text, last,
+    cpti_text_shorten(shorter[0] != '\0' ? shorter : text, last,
                       table->cuts_front ? STACK_END_SHARE : END_SHARE, "\u2026", cut,
                       sizeof cut);
     (void)printf("%s\n", cut);
@@ -119,9 +134,12 @@ static void print_last(const struct cpti_table *table, const char *text,
 
 static void print_blanks(size_t count)
 {
-    while (count-- > 0) {
-        (void)putc(' ', stdout);
+    static const char blanks[] = "                ";
+
+    for (; count >= sizeof blanks; count -= sizeof blanks - 1) {
+        (void)fputs(blanks, stdout);
     }
+    (void)fputs(blanks + sizeof blanks - 1 - count, stdout);
 }
 
 static void print_row(const struct cpti_table *table, const char *const *cells,
@@ -137,17 +155,25 @@ static void print_row(const struct cpti_table *table, const char *const *cells,
     print_last(table, cells[table->column_count - 1], shorter, last);
 }
 
+/* Finds the cells of the row at *@at, and the short of the last one, and moves *@at
+ * behind them. false: there is no further row. */
+static bool next_row(const struct cpti_table *table, size_t *at, const char **cells,
+                     const char **shorter)
+{
+    for (size_t i = 0; i <= table->column_count; i++) {
+        if (*at == table->text_bytes) {
+            return false;
+        }
+        *(i < table->column_count ? &cells[i] : shorter) = table->text + *at;
+        *at += strlen(table->text + *at) + 1;
+    }
+    return true;
+}
+
 /* Frees the table after printing. enum cpti_exit. */
 static int end(struct cpti_table *table)
 {
-    for (size_t i = 0; i < table->cell_count; i++) {
-        free(table->cells[i]);
-    }
-    for (size_t i = 0; i < table->short_capacity; i++) {
-        free(table->shorts[i]);
-    }
-    cpt_alloc_free(cpt_alloc_default(), table->cells);
-    cpt_alloc_free(cpt_alloc_default(), table->shorts);
+    cpt_alloc_free(cpt_alloc_default(), table->text);
     return table->is_broken ? cpti_failed("out of memory") : CPTI_EXIT_DONE;
 }
 
@@ -156,7 +182,11 @@ int cpti_table_print(struct cpti_table *table)
     size_t gap;
     const size_t last = last_columns(table, &gap);
     const bool is_coloured = cpti_is_coloured();
+    const char *cells[CPTI_TABLE_COLUMNS_MAX];
+    const char *shorter = NULL;
+    size_t at = 0;
 
+    end_row(table);
     if (table->is_broken) {
         return end(table);
     }
@@ -164,12 +194,8 @@ int cpti_table_print(struct cpti_table *table)
     print_row(table, table->headings, table->headings[table->column_count - 1], last,
               gap);
     (void)fputs(is_coloured ? "\033[0m" : "", stdout);
-    for (size_t i = 0; i + table->column_count <= table->cell_count;
-         i += table->column_count) {
-        const size_t row = i / table->column_count;
-
-        print_row(table, (const char *const *)(table->cells + i),
-                  row < table->short_capacity ? table->shorts[row] : NULL, last, gap);
+    while (next_row(table, &at, cells, &shorter)) {
+        print_row(table, cells, shorter, last, gap);
     }
     return end(table);
 }
@@ -196,6 +222,11 @@ static void print_markdown_row(const struct cpti_table *table, const char *const
 
 int cpti_table_print_markdown(struct cpti_table *table)
 {
+    const char *cells[CPTI_TABLE_COLUMNS_MAX];
+    const char *shorter = NULL;
+    size_t at = 0;
+
+    end_row(table);
     if (table->is_broken) {
         return end(table);
     }
@@ -204,9 +235,8 @@ int cpti_table_print_markdown(struct cpti_table *table)
         (void)printf("| %s ", i + 1 < table->column_count ? "---:" : ":---");
     }
     (void)printf("|\n");
-    for (size_t i = 0; i + table->column_count <= table->cell_count;
-         i += table->column_count) {
-        print_markdown_row(table, (const char *const *)(table->cells + i));
+    while (next_row(table, &at, cells, &shorter)) {
+        print_markdown_row(table, cells);
     }
     return end(table);
 }

@@ -28,11 +28,13 @@ struct cpti_table {
     size_t column_count;
     const char *headings[CPTI_TABLE_COLUMNS_MAX];
     size_t widths[CPTI_TABLE_COLUMNS_MAX];
-    char **cells; /* row by row */
+    size_t columns; /* of the terminal; 0: no limit */
+    char
+        *text; /* row by row: the cells, each with its NUL, and the short of the last */
+    size_t text_bytes;
+    size_t text_capacity;
     size_t cell_count;
-    size_t cell_capacity;
-    char **shorts; /* of the last cell of each row; NULL: the cell itself */
-    size_t short_capacity;
+    bool has_short;  /* the last row has got it; an empty one is the cell itself */
     bool is_broken;  /* memory ran out */
     bool cuts_front; /* the last column holds stacks: their ends tell most */
 };
