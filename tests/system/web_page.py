@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The cpt authors
 """web_page.py - uses the page of cpt web as a person does, for web_page.sh
 
-    web_page.py FOLDER ARMS WIDE MARKUP     addresses of three servers
+    web_page.py FOLDER ARMS WIDE MARKUP GROWS     addresses of four servers
 """
 import sys
 
@@ -156,7 +156,21 @@ def hostile(page, address):
     page.expect("window.owned === undefined && document.images.length === 0 && document.scripts.length === 2", "no name became markup")
 
 
-def main(folder, arms, wide_at, markup):
+def grows(page, address, folder):
+    """New requests appear where the reader stands."""
+    page.open(address + "?zoom=A: /;A: A1")
+    page.until(READY)
+    before = page.ask("Number(/(\\d+) requests/.exec(document.querySelector('.summary').textContent)[1])")
+    page.ask("[...document.querySelectorAll('.node')].find((at) => at.title.startsWith('B: B2')).focus()")
+    with open(folder + "/grows.rest", "rb") as rest, open(folder + "/grows.cptlog", "ab") as log:
+        log.write(rest.read())
+    page.until("/119 requests/.test(document.querySelector('.summary').textContent)", "the new requests")
+    page.expect("%d < 119" % before, "there were fewer before")
+    page.expect("document.activeElement.title?.startsWith('B: B2')", "the focus stays")
+    page.expect("!document.getElementById('out').disabled && location.search.includes('zoom=')", "the zoom stays")
+
+
+def main(folder, arms, wide_at, markup, grows_at):
     with Browser(folder) as browser:
         page = browser.page()
         for step in (by_mouse, by_keyboard, boxes, brush, records, phone):
@@ -166,6 +180,8 @@ def main(folder, arms, wide_at, markup):
         for step, address in ((wide, wide_at), (hostile, markup), (by_mouse, arms)):
             step(other, address)
             print("sound:", step.__name__)
+        grows(other, grows_at, folder)
+        print("sound: grows")
         page.expect("document.getElementById('icicle-1') !== null", "one reader does not disturb another")
         errors = page.errors + other.errors
         if errors:

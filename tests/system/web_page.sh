@@ -3,8 +3,8 @@
 # SPDX-FileCopyrightText: The cpt authors
 #
 # web_page.sh MAKE_LOG - the page of cpt web, by mouse alone and by keyboard alone, on a
-# desk and on a phone, with hostile names, ten thousand stacks and two readers. See
-# web_page.py.
+# desk and on a phone, with hostile names, ten thousand stacks, two readers, and a log
+# that grows. See web_page.py.
 set -u
 make_log=$1
 here=$(dirname "$0")
@@ -20,10 +20,9 @@ work=$(mktemp -d) || exit 2
 servers=
 trap 'kill $servers 2>/dev/null; wait; rm -rf "$work"' EXIT
 
-# serve NAME VARIANT: a server for a log; its address is in NAME.at.
+# serve NAME: a server for the log NAME; its address is in NAME.at.
 serve()
 {
-    "$make_log" "$2" > "$work/$1.cptlog"
     "$CPT" web --port 0 "$work/$1.cptlog" > "$work/$1.out" 2>&1 &
     servers="$servers $!"
     tries=100
@@ -35,8 +34,15 @@ serve()
     sed -n 's|^cpt web: \(http://[^ ]*\) .*|\1|p' "$work/$1.out" > "$work/$1.at"
 }
 
-serve arms experiment
-serve wide wide
-serve markup markup
+"$make_log" experiment > "$work/arms.cptlog"
+"$make_log" wide > "$work/wide.cptlog"
+"$make_log" markup > "$work/markup.cptlog"
+bytes=$(($(wc -c < "$work/arms.cptlog") / 2))
+head -c $bytes "$work/arms.cptlog" > "$work/grows.cptlog"
+tail -c +$((bytes + 1)) "$work/arms.cptlog" > "$work/grows.rest"
+for name in arms wide markup grows; do
+    serve $name
+done
 PYTHONDONTWRITEBYTECODE=1 timeout 280 python3 "$here/web_page.py" "$work" \
-    "$(cat "$work/arms.at")" "$(cat "$work/wide.at")" "$(cat "$work/markup.at")"
+    "$(cat "$work/arms.at")" "$(cat "$work/wide.at")" "$(cat "$work/markup.at")" \
+    "$(cat "$work/grows.at")"

@@ -32,6 +32,17 @@ const Ask = (function () {
 
     const complete = (text) => ask("complete", new URLSearchParams({text: text}));
 
+    /* Some requests that @where selects; of the first entry if there are several. */
+    const someRecords = (where) => {
+        const asked = parameters();
+        ["base", "new", "where", "min_ns", "max_ns", "stack", "by"].forEach((key) => asked.delete(key));
+        if (where) {
+            asked.set("where", where);
+        }
+        asked.set("limit", 200);
+        return ask("records", asked);
+    };
+
     /* --- Errors --- */
 
     const BOX_OF = {where: "where", base: "base", new: "new", entry: "where", since: "from", until: "to", from: "from", to: "to", stack: "where", mix: "where"};
@@ -142,7 +153,7 @@ const Ask = (function () {
             drawSummary();
             delay = next.followed || next.reading || next.records === 0 ? POLL_MS : SLOW_POLL_MS;
             if (next.records > 0 && !hadRecords) {
-                Suggestions.show(complete, () => ask("records", new URLSearchParams({limit: 200}))).then(readSelects);
+                Suggestions.show(complete, someRecords).then(readSelects);
                 refresh(!isFirst);
                 Records.showOne();
             } else if (next.records > 0 && next.revision !== shownRevision && shownRevision >= 0 && !Boxes.isBusy() && !document.hidden && !Latencies.isDragging()) {

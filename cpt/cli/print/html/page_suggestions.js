@@ -14,6 +14,7 @@ const Suggestions = (function () {
     const KEYS = 10;            /* asked for their values */
     const VALUES = 4;           /* an attribute with more is none to compare by */
     const COUNT = 8;
+    const LEAST = 0.02;         /* of the requests: a rarer value is not compared */
     const FIRST = /^(arm|variant|experiment|treatment|build|version|release|canary)$/i;
     const BASES = /^(control|base|baseline|off|false|old|stable|a|none|0)$/i;
 
@@ -39,8 +40,10 @@ const Suggestions = (function () {
 
     /* Comparisons of the values of one key, {text, base, new}. */
     function comparisons(key, options) {
-        const values = options.map((option) => ({...option, parts: split(option.text)}))
+        const all = options.map((option) => ({...option, parts: split(option.text)}))
             .filter((option) => option.parts && option.parts[0] === key && option.parts[1] !== "");
+        const total = all.reduce((sum, option) => sum + (option.count || 0), 0);
+        const values = all.filter((option) => !(option.count < Math.max(2, LEAST * total)));
         if (values.length < 2 || values.length > VALUES) {
             return [];
         }
@@ -63,6 +66,14 @@ const Suggestions = (function () {
             comparisons(key, [...values].map(([value, count]) => ({text: key + "=" + value, count: count}))));
     }
 
+    const hasFailed = async (records) => {
+        try {
+            return (await records("failed")).length > 0;
+        } catch (error) {
+            return false;
+        }
+    };
+
     async function find(complete, records) {
         const found = [];
         try {
@@ -77,9 +88,8 @@ const Suggestions = (function () {
         } catch (error) {
             /* then there are the usual ones */
         }
-        return [...found.slice(0, COUNT - 2),
-            {text: "Slowest 1 % against the rest", base: "latency <= p99", new: "latency > p99"},
-            {text: "Failed against the rest", base: "not failed", new: "failed"}];
+        return [...found.slice(0, COUNT - 2), {text: "Slowest 1 % against the rest", base: "latency <= p99", new: "latency > p99"},
+            ...(await hasFailed(records) ? [{text: "Failed against the rest", base: "not failed", new: "failed"}] : [])];
     }
 
     async function show(complete, records) {
