@@ -14,8 +14,13 @@
  *
  *      m = Σ w x / Σ w        error² = n/(n-1) · Σ w² (x - m)² / (Σ w)²
  *
- * With equal weights that is the usual s²/n. The sums are exact integers; only the
- * division at the end rounds.
+ * With equal weights that is the usual s²/n. The mean of skewed times is itself skewed,
+ * which its interval takes into account:
+ *
+ *      skewness = Σ w³ (x - m)³ / ( n/(n-1) · Σ w² (x - m)² )^(3/2)
+ *
+ * The sums are exact integers; only the division at the end rounds. Trees of version 1
+ * of the file have no third moments, and so no skewness.
  *
  * Threads: any, as long as no thread changes the tree.
  */
@@ -36,7 +41,7 @@ struct cpt_mean {
     double deviation_ns;    /* standard deviation of a single request */
     double error_ns;        /* standard error of the mean; infinite for one request */
     double effective_count; /* (Σw)² / Σw²: worth this many requests of equal weight */
-    double skewness;        /* of the mean, not of one request; NAN: unknown */
+    double skewness;        /* of the mean, not of one request: -1 to 1; NAN: unknown */
 };
 
 /* One node. All zero for a tree without requests. */

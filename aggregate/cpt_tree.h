@@ -23,9 +23,9 @@
  * occurs and how long it takes when it does.
  *
  * A request that was sampled with probability p stands for 1/p requests: its weight.
- * The tree keeps exact integer sums (of weights, weighted times, their squares) and
- * divides only at the end. So the order in which requests are added and trees are
- * merged changes not a single bit:
+ * The tree keeps exact integer sums (of weights, weighted times, their squares and
+ * cubes) and divides only at the end. So the order in which requests are added and
+ * trees are merged changes not a single bit:
  *
  *      merge(merge(a, b), c) = merge(a, merge(c, b)) = the tree of all their requests
  *
@@ -161,7 +161,8 @@ struct cpt_tree_group_sums {
 
 /*
  * Requests with one stack, added up as by a database: they have the same weight, and
- * their inclusive times lie in the same bucket.
+ * their inclusive times lie in the same bucket. If Σ x·x·x is 0 although Σ x is not, it
+ * counts as unknown, and then the skewness of all means of the tree is unknown, too.
  */
 struct cpt_tree_group {
     cpt_weight weight;
@@ -170,6 +171,8 @@ struct cpt_tree_group {
     uint64_t max_ns;
     struct cpt_tree_group_sums self;
     struct cpt_tree_group_sums inclusive;
+    uint64_t self_cubes[4]; /* sum of x times x times x; low limbs first */
+    uint64_t inclusive_cubes[4];
 };
 
 /* The number of the bucket of a time. */

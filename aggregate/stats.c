@@ -8,13 +8,24 @@
  *
  *      Σ w² (x - m)²  =  ( W² Σw²x²  -  2 X W Σw²x  +  X² Σw² ) / W²
  *
- * The bracket consists of whole numbers. It is computed in 512 bits and converted to
+ * The bracket consists of whole numbers. It is computed in 768 bits and converted to
  * double at the end, so nothing cancels, however small the variance is beside the mean.
  * A request without the stack has x = 0 and is still part of Σw and Σw²: so the zeros
  * count.
  *
+ * The mean is a sum of independent parts w (x - m) / W, so its third central moment is
+ * the sum of theirs, and its skewness is
+ *
+ *      Σ w³ (x - m)³  =  ( W³ Σw³x³  -  3 X W² Σw³x²  +  3 X² W Σw³x  -  X³ Σw³ ) / W³
+ *
+ *      skewness  =  Σ w³ (x - m)³  /  ( n/(n-1) · Σ w² (x - m)² )^(3/2)
+ *
+ * It lies between -1 and 1, as no |w (x - m)| is larger than the root of the sum of all
+ * squares. For n requests of one weight it is the skewness of a request / √n.
+ *
  * Widths (see the limits in cpt_tree.h): W < 2^96, X < 2^152, Σw² < 2^144, Σw²x <
- * 2^200, Σw²x² < 2^256; the three terms stay below 2^449.
+ * 2^200, Σw²x² < 2^256; the three terms stay below 2^449. Σw³ < 2^192, Σw³x < 2^248,
+ * Σw³x² < 2^304, Σw³x³ < 2^360; the four terms stay below 2^650.
  */
 #include "aggregate/cpt_stats.h"
 
@@ -22,6 +33,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 /* The bracket of the formula above. */
 static struct cpti_huge spread(const struct cpt_tree *tree,
@@ -42,12 +54,68 @@ static struct cpti_huge spread(const struct cpt_tree *tree,
     return cpti_huge_less(&squares, &mixed);
 }
 
+/* @cubic × @factor² + @linear × @other² */
+static struct cpti_huge square_terms(const struct cpti_huge *cubic,
+                                     const struct cpti_wide *factor,
+                                     const struct cpti_huge *linear,
+                                     const struct cpti_wide *other)
+{
+    struct cpti_huge sum = cpti_huge_times(cubic, factor);
+    struct cpti_huge more = cpti_huge_times(linear, other);
+
+    sum = cpti_huge_times(&sum, factor);
+    more = cpti_huge_times(&more, other);
+    cpti_huge_add(&sum, &more);
+    return sum;
+}
+
+/* The second bracket, W (W² Σw³x³ + X² 3 Σw³x) - X (W² 3 Σw³x² + X² Σw³), which may be
+ * negative. */
+static double asymmetry(const struct cpt_tree *tree, const struct cpti_sums *sums)
+{
+    const struct cpti_wide weight = cpti_wide_of(tree->weight);
+    const struct cpti_wide wwwx = cpti_wide_times(sums->wwwx, 3);
+    const struct cpti_wider wwwxx = cpti_wider_times(sums->wwwxx, 3);
+    const struct cpti_huge third = cpti_huge_of_wider(&sums->wwwxxx);
+    const struct cpti_huge second = cpti_huge_of_wider(&wwwxx);
+    const struct cpti_huge first = cpti_huge_of(&wwwx);
+    const struct cpti_huge zeros = cpti_huge_of(&tree->weight_cubed);
+    struct cpti_huge more = square_terms(&third, &weight, &first, &sums->wx);
+    struct cpti_huge less = square_terms(&second, &weight, &zeros, &sums->wx);
+    struct cpti_huge difference;
+
+    more = cpti_huge_times(&more, &weight);
+    less = cpti_huge_times(&less, &sums->wx);
+    difference = cpti_huge_less(&more, &less);
+    if (cpti_huge_double(&difference) != 0) {
+        return cpti_huge_double(&difference);
+    }
+    difference = cpti_huge_less(&less, &more);
+    return -cpti_huge_double(&difference);
+}
+
+/* The skewness of the mean; @squares is n/(n-1) times the first bracket. Both brackets
+ * have the same power of W in the quotient. */
+static double skewness_of(const struct cpt_tree *tree, const struct cpti_sums *sums,
+                          double squares)
+{
+    if (tree->lacks_cubes) {
+        return NAN;
+    }
+    if (squares == 0) {
+        return 0;
+    }
+    /* sums of a file may contradict each other a little */
+    return fmin(fmax(asymmetry(tree, sums) / squares / sqrt(squares), -1), 1);
+}
+
 static struct cpt_mean mean_of(const struct cpt_tree *tree,
                                const struct cpti_sums *sums)
 {
     const double weight = cpti_u128_double(tree->weight);
     const double count = (double)tree->request_count;
     const struct cpti_huge bracket = spread(tree, sums);
+    const double squares = count / (count - 1) * cpti_huge_double(&bracket);
     struct cpt_mean mean = {.skewness = NAN};
 
     if (tree->request_count == 0) {
@@ -59,25 +127,23 @@ static struct cpt_mean mean_of(const struct cpt_tree *tree,
         mean.error_ns = INFINITY;
         return mean;
     }
-    mean.error_ns =
-        sqrt(count / (count - 1) * cpti_huge_double(&bracket)) / weight / weight;
+    mean.error_ns = sqrt(squares) / weight / weight;
     mean.deviation_ns = mean.error_ns * sqrt(mean.effective_count);
+    mean.skewness = skewness_of(tree, sums, squares);
     return mean;
 }
 
 /*
- * (Σw)² / Σw² of the requests with a node. Their Σw² is not known exactly; for weights
- * from a to b, (w - a)(b - w) >= 0 gives
+ * The largest possible Σw² of the requests with a node, for trees that lack it as they
+ * lack third moments: for weights from a to b, (w - a)(b - w) >= 0 gives
  *
  *      Σw²  <=  (a + b) Σw  -  count a b
  *
- * which is exact if no weight lies between a and b. The most requests that Σw² allows
- * make the fewest effective ones.
+ * which is exact if no weight lies between a and b.
  */
-static double present_effective(const struct cpt_tree *tree,
-                                const struct cpti_totals *totals)
+static double present_squared_most(const struct cpt_tree *tree,
+                                   const struct cpti_totals *totals)
 {
-    const double weight = cpti_u128_double(totals->present_weight);
     const struct cpti_wide product =
         cpti_wide_times(cpti_wide_of((cpti_u128)tree->weight_min * tree->weight_max),
                         totals->present_count);
@@ -85,10 +151,9 @@ static double present_effective(const struct cpt_tree *tree,
                                                    tree->weight_min + tree->weight_max);
     const struct cpti_huge from = cpti_huge_of(&bound);
     const struct cpti_huge less = cpti_huge_of(&product);
-    const struct cpti_huge squares = cpti_huge_less(&from, &less);
+    const struct cpti_huge most = cpti_huge_less(&from, &less);
 
-    return fmax(weight / cpti_huge_double(&squares) * weight,
-                weight / cpti_wide_double(&tree->weight_squared) * weight);
+    return fmin(cpti_huge_double(&most), cpti_wide_double(&tree->weight_squared));
 }
 
 struct cpt_stats cpt_stats_of(const struct cpt_tree *tree, uint32_t node)
@@ -97,9 +162,11 @@ struct cpt_stats cpt_stats_of(const struct cpt_tree *tree, uint32_t node)
     struct cpti_totals totals;
 
     assert(node < tree->node_count);
-    totals = cpti_node_totals(tree, node);
+    totals = cpti_node_totals(tree, node, !tree->lacks_cubes);
     stats.self = mean_of(tree, &totals.self);
-    stats.inclusive = mean_of(tree, &totals.inclusive);
+    stats.inclusive = memcmp(&totals.self, &totals.inclusive, sizeof totals.self) == 0
+                          ? stats.self /* most stacks have none below them */
+                          : mean_of(tree, &totals.inclusive);
     stats.present_count = totals.present_count;
     stats.min_ns = totals.min_ns;
     stats.max_ns = totals.max_ns;
@@ -109,7 +176,11 @@ struct cpt_stats cpt_stats_of(const struct cpt_tree *tree, uint32_t node)
 
         stats.presence = weight / cpti_u128_double(tree->weight);
         stats.present_mean_ns = cpti_wide_double(&totals.inclusive.wx) / weight;
-        stats.present_effective_count = present_effective(tree, &totals);
+        const double squared = tree->lacks_cubes
+                                   ? present_squared_most(tree, &totals)
+                                   : cpti_wide_double(&totals.present_squared);
+
+        stats.present_effective_count = weight / squared * weight;
         stats.is_rare = stats.present_effective_count < CPT_STATS_PRESENT_MIN ||
                         stats.inclusive.effective_count < CPT_STATS_PRESENT_MIN;
     }

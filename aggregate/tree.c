@@ -12,9 +12,9 @@
  *               --> node of each frame with time  forwards: below its parent's node
  *               --> sums of each node
  *
- * A node gets x and x² of the whole request, not of its segments: the statistics are
- * over requests. That is why inclusive squares are added here, where the request is
- * still in one piece; no later pass could compute them from the nodes below.
+ * A node gets x, x² and x³ of the whole request, not of its segments: the statistics
+ * are over requests. That is why inclusive squares and cubes are added here, where the
+ * request is still in one piece; no later pass could compute them from the nodes below.
  *
  * Everything that can fail happens before the first sum changes. Then nodes that were
  * added for the request are removed again, so a refused request leaves no trace.
@@ -165,13 +165,12 @@ static void add_request(struct cpt_tree *tree, const struct cpt_path *path,
                         cpt_weight weight)
 {
     cpti_tree_count(tree, weight, 1);
-    cpti_node_add(&tree->nodes[CPT_TREE_ROOT], 0, cpt_path_sum_ns(path));
+    cpti_node_add(tree, CPT_TREE_ROOT, 0, cpt_path_sum_ns(path));
     for (size_t i = 0; i < cpt_path_frame_count(path); i++) {
         const struct cpti_frame_sum *frame = &tree->frames[i];
 
         if (frame->inclusive_ns != 0) {
-            cpti_node_add(&tree->nodes[frame->node], frame->self_ns,
-                          frame->inclusive_ns);
+            cpti_node_add(tree, frame->node, frame->self_ns, frame->inclusive_ns);
         }
     }
 }

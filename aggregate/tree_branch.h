@@ -12,10 +12,12 @@
 
 /* A node of the branch: nodes below it may still follow. */
 struct cpti_branch_node {
-    struct cpti_totals totals; /* inclusive: of what is in no batch */
-    struct cpti_batch batch;   /* inclusive: of the other nodes, this one included */
-    bool is_batch;             /* this node, and all below it that have ended */
-    uint32_t node;             /* its number in the tree */
+    struct cpti_totals totals;   /* inclusive: of what is in no batch */
+    struct cpti_batch batch;     /* inclusive: of the other nodes, this one included */
+    bool is_batch;               /* this node, and all below it that have ended */
+    uint32_t node;               /* its number in the tree */
+    struct cpti_wide self_cubes; /* Σx³; 0 if weights differ or the tree lacks them */
+    struct cpti_wide inclusive_cubes;
 };
 
 struct cpti_branch {
@@ -26,9 +28,10 @@ struct cpti_branch {
 };
 
 /*
- * Prepares the sums of @last, whose node and totals are set but for the inclusive wx
- * and wwx. Returns whether the sums are within the bounds of the extremes; these bounds
- * keep all further sums from overflowing.
+ * Prepares the sums of @last, whose node and totals are set but for the inclusive wx,
+ * wwx and wwwx. If all weights are equal, its cubes stand for the sums with w³. Returns
+ * whether the sums are within the bounds of the extremes; these bounds keep all further
+ * sums from overflowing.
  */
 bool cpti_branch_node_init(const struct cpt_tree *tree, struct cpti_branch_node *last);
 

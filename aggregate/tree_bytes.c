@@ -7,18 +7,20 @@
  *
  *      bytes   what
  *      7       "CPTTREE"
- *      1       version: 1
+ *      1       version: 2; or 1, without the sums marked with *
  *      8       bytes of the body, little-endian
  *      n       body
  *      4       CRC-32C of all bytes before, little-endian
  *
  * In the body, a *number* has seven bits a byte, low ones first, and the high bit set
  * while more bytes follow (LEB128). A *wide* is one byte with a count and that many
- * bytes of the number, the low byte first, without a zero byte on top.
+ * bytes of the number, the low byte first, without a zero byte on top. A *wider* is the
+ * same with up to 48 bytes in place of 32.
  *
  *      number  requests
  *      wide    Σw              wide  Σw²          (weights in 2^-20ths)
  *      number  lightest        number  heaviest weight
+ *      wide    Σw³             *only if these two differ
  *      number  first           number  last, of the window, Unix ns
  *      number  notes; each:    number key bytes, key; number 0 and a number (a count),
  *                              or number value bytes + 1, value
@@ -28,11 +30,17 @@
  *          number  min ns      number  max - min
  *          wide    self Σwx    wide    self Σw²x  wide    self Σw²x²
  *          wide    inclusive Σw²x²
+ *          wide    self Σx³        wide    inclusive Σx³
+ *                                  *only if lightest and heaviest weight are equal
+ *          wide    Σw² of the requests with it
+ *          wide    self Σw³x       wider   self Σw³x²      wider   self Σw³x³
+ *          wider   inclusive Σw³x² wider   inclusive Σw³x³
+ *                                  *only if they differ
  *          number  buckets; each: number  steps from the one before, wide  Σw
  *
  * A name is its place in the order of first use, from 1. 0 is the empty name; the last
- * place plus one is a new name, which follows: number bytes, bytes. Inclusive Σwx and
- * Σw²x are left out: tree_branch.c adds up the nodes below.
+ * place plus one is a new name, which follows: number bytes, bytes. Inclusive Σwx, Σw²x
+ * and Σw³x are left out: tree_branch.c adds up the nodes below.
  *
  * Each value has one form only, so equal trees give equal bytes. The reader checks this
  * and the invariants of a tree (sums that minimum, maximum and weights allow). So an
@@ -135,35 +143,50 @@ static const unsigned char *get_bytes(struct reader *reader, uint64_t bytes)
     return at;
 }
 
-static struct cpti_wide get_wide(struct reader *reader)
+/* Reads a sum of at most @limb_count limbs, which are 0. */
+static void get_limbs(struct reader *reader, uint64_t *limbs, unsigned limb_count)
 {
-    struct cpti_wide wide = {{0}};
     const unsigned char *count = get_bytes(reader, 1);
     const unsigned char *bytes = NULL;
 
     if (count == NULL) {
-        return wide;
+        return;
     }
-    if (*count > 8 * CPTI_WIDE_LIMBS) {
+    if (*count > 8 * limb_count) {
         (void)REFUSE(reader, CPT_CORRUPT, "a sum has %u bytes, the most is %u", *count,
-                     8U * CPTI_WIDE_LIMBS);
-        return wide;
+                     8U * limb_count);
+        return;
     }
     bytes = get_bytes(reader, *count);
     if (bytes == NULL) {
-        return wide;
+        return;
     }
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    memcpy(wide.limb, bytes, *count);
+    memcpy(limbs, bytes, *count);
 #else
     for (unsigned i = 0; i < *count; i++) {
-        wide.limb[i / 8] |= (uint64_t)bytes[i] << i % 8 * 8;
+        limbs[i / 8] |= (uint64_t)bytes[i] << i % 8 * 8;
     }
 #endif
     if (*count != 0 && bytes[*count - 1] == 0) {
         (void)REFUSE(reader, CPT_CORRUPT, "a sum is longer than necessary");
     }
+}
+
+static struct cpti_wide get_wide(struct reader *reader)
+{
+    struct cpti_wide wide = {{0}};
+
+    get_limbs(reader, wide.limb, CPTI_WIDE_LIMBS);
     return wide;
+}
+
+static struct cpti_wider get_wider(struct reader *reader)
+{
+    struct cpti_wider wider = {{0}};
+
+    get_limbs(reader, wider.limb, CPTI_WIDER_LIMBS);
+    return wider;
 }
 
 /* Reads the next wide if it has one to seven bytes, as most weights have. */
@@ -209,29 +232,47 @@ static bool weights_fit(const struct cpt_tree *tree, uint64_t count, cpti_u128 w
            weight <= (cpti_u128)count * tree->weight_max;
 }
 
+/* Reads Σw³, or computes it if all weights are equal. */
+static void get_weight_cubed(struct reader *reader, struct cpt_tree *tree)
+{
+    if (tree->weight_min == tree->weight_max) {
+        tree->weight_cubed = cpti_wide_times(tree->weight_squared, tree->weight_min);
+    } else if (!tree->lacks_cubes) {
+        tree->weight_cubed = get_wide(reader);
+    }
+}
+
+static bool weight_sums_fit(const struct cpt_tree *tree)
+{
+    const struct cpti_wide weight = cpti_wide_of(tree->weight);
+
+    return weights_fit(tree, tree->request_count, tree->weight) &&
+           cpti_wide_is_between(&tree->weight_squared, &weight, tree->weight_min,
+                                tree->weight_max) &&
+           (tree->lacks_cubes ||
+            cpti_wide_is_between(&tree->weight_cubed, &tree->weight_squared,
+                                 tree->weight_min, tree->weight_max));
+}
+
 static void get_requests(struct reader *reader, struct cpt_tree *tree)
 {
-    struct cpti_wide weight;
-
     tree->request_count =
         get_number_to(reader, CPT_TREE_REQUESTS_MAX, "number of requests");
     tree->weight = get_weight(reader);
     tree->weight_squared = get_wide(reader);
     tree->weight_min = get_number_to(reader, CPT_WEIGHT_MAX, "lightest weight");
     tree->weight_max = get_number_to(reader, CPT_WEIGHT_MAX, "heaviest weight");
+    get_weight_cubed(reader, tree);
     tree->time_first_ns = get_number(reader);
     tree->time_last_ns = get_number(reader);
     if (reader->status != CPT_OK) {
         return;
     }
-    weight = cpti_wide_of(tree->weight);
     if (tree->request_count == 0 ? tree->weight_min != 0 || tree->weight_max != 0
                                  : tree->weight_min < CPT_WEIGHT_ONE ||
                                        tree->weight_min > tree->weight_max) {
         (void)REFUSE(reader, CPT_CORRUPT, "the lightest weight is wrong");
-    } else if (!weights_fit(tree, tree->request_count, tree->weight) ||
-               !cpti_wide_is_between(&tree->weight_squared, &weight, tree->weight_min,
-                                     tree->weight_max)) {
+    } else if (!weight_sums_fit(tree)) {
         (void)REFUSE(reader, CPT_CORRUPT, "the sums of weights contradict the weights");
     } else if (tree->time_first_ns > tree->time_last_ns) {
         (void)REFUSE(reader, CPT_CORRUPT, "the window ends before it begins");
@@ -407,21 +448,47 @@ static void check_node(struct reader *reader, const struct cpt_tree *tree,
     }
 }
 
-/* The totals of a node, except for what follows from the nodes below. */
-static struct cpti_totals get_totals(struct reader *reader)
+/* The sums of third order, as far as the bytes have them. */
+static void get_cubes(struct reader *reader, const struct cpt_tree *tree,
+                      struct cpti_branch_node *node)
 {
-    struct cpti_totals totals = {.present_count = get_number(reader)};
+    struct cpti_totals *totals = &node->totals;
 
-    totals.present_weight = get_weight(reader);
-    totals.min_ns = get_number_to(reader, CPT_TREE_TIME_MAX, "shortest time");
-    totals.max_ns =
-        get_number_to(reader, CPT_TREE_TIME_MAX - totals.min_ns, "longest time") +
-        totals.min_ns;
-    totals.self.wx = get_wide(reader);
-    totals.self.wwx = get_wide(reader);
-    totals.self.wwxx = get_wide(reader);
-    totals.inclusive.wwxx = get_wide(reader);
-    return totals;
+    if (tree->lacks_cubes) {
+        return;
+    }
+    if (tree->weight_min == tree->weight_max) {
+        node->self_cubes = get_wide(reader);
+        node->inclusive_cubes = get_wide(reader);
+        return;
+    }
+    totals->present_squared = get_wide(reader);
+    totals->self.wwwx = get_wide(reader);
+    totals->self.wwwxx = get_wider(reader);
+    totals->self.wwwxxx = get_wider(reader);
+    totals->inclusive.wwwxx = get_wider(reader);
+    totals->inclusive.wwwxxx = get_wider(reader);
+}
+
+/* The totals of a node, except for what follows from the nodes below. */
+static void get_totals(struct reader *reader, const struct cpt_tree *tree,
+                       struct cpti_branch_node *node)
+{
+    struct cpti_totals *totals = &node->totals;
+
+    *totals = (struct cpti_totals){.present_count = get_number(reader)};
+    totals->present_weight = get_weight(reader);
+    totals->min_ns = get_number_to(reader, CPT_TREE_TIME_MAX, "shortest time");
+    totals->max_ns =
+        get_number_to(reader, CPT_TREE_TIME_MAX - totals->min_ns, "longest time") +
+        totals->min_ns;
+    totals->self.wx = get_wide(reader);
+    totals->self.wwx = get_wide(reader);
+    totals->self.wwxx = get_wide(reader);
+    totals->inclusive.wwxx = get_wide(reader);
+    node->self_cubes = cpti_wide_of(0);
+    node->inclusive_cubes = cpti_wide_of(0);
+    get_cubes(reader, tree, node);
 }
 
 /* Reads the last node of the branch. */
@@ -430,7 +497,7 @@ static void get_node(struct reader *reader, struct cpt_tree *tree,
 {
     struct cpti_node *node = &tree->nodes[last->node];
 
-    last->totals = get_totals(reader);
+    get_totals(reader, tree, last);
     if (last->totals.present_count > tree->request_count) {
         (void)REFUSE(reader, CPT_CORRUPT, "a stack has more requests than there are");
     }
@@ -571,7 +638,8 @@ static void check_frame(struct reader *reader, size_t byte_count)
         return;
     }
     reader->at = CPTI_TREE_MAGIC_BYTES;
-    if (reader->data[CPTI_TREE_MAGIC_BYTES] != CPTI_TREE_VERSION) {
+    if (reader->data[CPTI_TREE_MAGIC_BYTES] != CPTI_TREE_VERSION &&
+        reader->data[CPTI_TREE_MAGIC_BYTES] != CPTI_TREE_VERSION_WITHOUT_CUBES) {
         (void)REFUSE(reader, CPT_VERSION, "the tree has version %u, this is version %u",
                      reader->data[CPTI_TREE_MAGIC_BYTES], (unsigned)CPTI_TREE_VERSION);
         return;
@@ -628,6 +696,8 @@ cpt_status cpt_tree_decode(const struct cpt_alloc *alloc,
     if (made == NULL) {
         return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
     }
+    made->lacks_cubes =
+        reader.data[CPTI_TREE_MAGIC_BYTES] == CPTI_TREE_VERSION_WITHOUT_CUBES;
     get_requests(&reader, made);
     get_notes(&reader, made);
     get_nodes(&reader, made);

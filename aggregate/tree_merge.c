@@ -34,8 +34,15 @@ static cpt_status map_nodes(struct cpt_tree *tree, const struct cpt_tree *from,
     return status;
 }
 
+/* Whether any request of @tree has unknown third moments. */
+static bool lacks_cubes(const struct cpt_tree *tree)
+{
+    return tree->lacks_cubes && tree->request_count != 0;
+}
+
 static void merge_requests(struct cpt_tree *tree, const struct cpt_tree *from)
 {
+    tree->lacks_cubes = lacks_cubes(tree) || lacks_cubes(from);
     if (from->request_count == 0) {
         return;
     }
@@ -48,6 +55,7 @@ static void merge_requests(struct cpt_tree *tree, const struct cpt_tree *from)
     tree->request_count += from->request_count;
     tree->weight += from->weight;
     cpti_wide_add(&tree->weight_squared, &from->weight_squared);
+    cpti_wide_add(&tree->weight_cubed, &from->weight_cubed);
 }
 
 cpt_status cpt_tree_merge(struct cpt_tree *tree, const struct cpt_tree *from)

@@ -4,7 +4,7 @@
  * tree_node.h - what a tree is made of, for the files of this folder
  *
  * A node keeps sums over its requests. While these have one weight w, as in most logs,
- * all sums follow from sums without w (Σwx = w Σx, Σw²x² = w² Σx²), which are a quarter
+ * all sums follow from sums without w (Σwx = w Σx, Σw²x² = w² Σx²), which are a fifth
  * as large and quick to add to: the *batch* of the node. When a request of another
  * weight is added, or a sum could overflow, the batch is *retired*: multiplied out and
  * added to the wide sums of the node, which are allocated only then (tree_sums.c).
@@ -13,11 +13,13 @@
  *   - nodes[0] is the root; a parent stands before its children; no two nodes have the
  *     same parent, name and kind; every node except the root has requests (the tree of
  *     a diff has no requests at all)
- *   - inclusive.wx = self.wx + Σ inclusive.wx of the children, and the same for wwx,
- *     but not for wwxx: squares do not add up, so they are kept for both
+ *   - inclusive.wx = self.wx + Σ inclusive.wx of the children, and the same for wwx and
+ *     wwwx; squares and cubes do not add up like this, so they are kept for both
  *   - present_weight = Σ of the histogram's weights
  *   - min_ns and max_ns lie in the first and the last bucket of the histogram
  *   - all requests of a plain histogram have the weight batch.weight
+ *   - in a tree that lacks third moments, sums with a cube, wwwx, wwwxx and
+ *     present_squared mean nothing
  *
  * Threads: one at a time.
  */
@@ -34,20 +36,30 @@ struct cpti_sums {
     struct cpti_wide wx;
     struct cpti_wide wwx;
     struct cpti_wide wwxx;
+    struct cpti_wide wwwx;
+    struct cpti_wider wwwxx;
+    struct cpti_wider wwwxxx;
 };
 
 /* What a node has besides its batch. */
 struct cpti_retired {
     struct cpti_sums self;
     struct cpti_sums inclusive;
-    cpti_u128 weight; /* Σw of the requests with inclusive time */
-    uint64_t count;   /* of these requests */
+    struct cpti_wide squared; /* Σw² of the requests with inclusive time */
+    cpti_u128 weight;         /* Σw of these requests */
+    uint64_t count;           /* and their count */
 };
 
-/* Requests of one weight: Σx and Σx² of their times. */
+/* A request with a longer time goes to the wide sums at once: its cube has more than
+ * 126 bits. That is 73 minutes. */
+#define CPTI_BATCH_TIME_MAX (((uint64_t)1 << 42) - 1)
+
+/* Requests of one weight: Σx, Σx² and Σx³ of their times. */
 struct cpti_batch {
     cpti_u128 self_squares;
     cpti_u128 inclusive_squares;
+    cpti_u128 self_cubes;
+    cpti_u128 inclusive_cubes;
     uint64_t self_ns;
     uint64_t inclusive_ns;
     uint64_t count;
@@ -70,7 +82,8 @@ struct cpti_node {
 struct cpti_totals {
     struct cpti_sums self;
     struct cpti_sums inclusive;
-    cpti_u128 present_weight; /* Σw of the requests with inclusive time */
+    struct cpti_wide present_squared; /* Σw² of the requests with inclusive time */
+    cpti_u128 present_weight;         /* Σw of these */
     uint64_t present_count;
     uint64_t min_ns; /* 0 without requests */
     uint64_t max_ns;
@@ -114,6 +127,7 @@ struct cpt_tree {
     struct cpti_notes notes;
     cpti_u128 weight;                /* Σw of all requests */
     struct cpti_wide weight_squared; /* Σw² */
+    struct cpti_wide weight_cubed;   /* Σw³ */
     uint64_t request_count;
     cpt_weight weight_min;
     cpt_weight weight_max;
@@ -121,6 +135,7 @@ struct cpt_tree {
     uint64_t time_last_ns;
     struct cpti_frame_sum *frames;
     size_t frame_capacity;
+    bool lacks_cubes; /* it has requests whose third moments are unknown */
 };
 
 /* Sets @frames to the times of the frames of @path, and the rest to 0 (tree.c). */
@@ -168,7 +183,8 @@ void cpti_tree_count(struct cpt_tree *tree, cpt_weight weight, uint64_t count);
  * cannot fail. The node's totals stay the same. CPT_OK or CPT_NO_MEMORY. */
 cpt_status cpti_node_reserve(struct cpt_tree *tree, uint32_t index, cpt_weight weight,
                              uint64_t inclusive_ns);
-void cpti_node_add(struct cpti_node *node, uint64_t self_ns, uint64_t inclusive_ns);
+void cpti_node_add(struct cpt_tree *tree, uint32_t index, uint64_t self_ns,
+                   uint64_t inclusive_ns);
 
 /* The same for a batch, whose times lie in the one bucket of @low_ns and @high_ns. */
 cpt_status cpti_node_reserve_batch(struct cpt_tree *tree, uint32_t index,
@@ -190,12 +206,23 @@ void cpti_node_merge(struct cpt_tree *tree, uint32_t index,
 /* Frees the histogram and the wide sums of a node. */
 void cpti_node_deinit(struct cpt_tree *tree, uint32_t index);
 
-/* The totals of a node, and some of them alone. */
-struct cpti_totals cpti_node_totals(const struct cpt_tree *tree, uint32_t index);
+/* The totals of a node, those with w³ only if @has_cubes; and some totals alone. */
+struct cpti_totals cpti_node_totals(const struct cpt_tree *tree, uint32_t index,
+                                    bool has_cubes);
 struct cpti_wide cpti_node_self_wx(const struct cpt_tree *tree, uint32_t index);
 struct cpti_wide cpti_node_inclusive_wx(const struct cpt_tree *tree, uint32_t index);
 cpti_u128 cpti_node_weight(const struct cpt_tree *tree, uint32_t index);
 uint64_t cpti_node_count(const struct cpt_tree *tree, uint32_t index);
+
+/* Σx³ of the self and the inclusive times of a node; all requests of the tree have one
+ * weight. */
+void cpti_node_cubes(const struct cpt_tree *tree, uint32_t index,
+                     struct cpti_wide *self, struct cpti_wide *inclusive);
+
+/* Sets the sums with w³ of requests that all weigh @weight, from their other sums and
+ * @cubes, Σx³. */
+void cpti_sums_cube(struct cpti_sums *sums, const struct cpti_wide *cubes,
+                    cpt_weight weight);
 
 /* --- Shapes (tree_shape.c) --- */
 

@@ -235,11 +235,10 @@ cpt_status cpt_tree_shape_add(struct cpt_tree *tree, uint64_t shape,
         return status;
     }
     cpti_tree_count(tree, weight, 1);
-    cpti_node_add(&tree->nodes[CPT_TREE_ROOT], 0, sum_ns);
+    cpti_node_add(tree, CPT_TREE_ROOT, 0, sum_ns);
     for (size_t i = 0; i < known->frame_count; i++) {
         if (inclusive_ns[i] != 0) {
-            cpti_node_add(&tree->nodes[known->frames[i].node], self_ns[i],
-                          inclusive_ns[i]);
+            cpti_node_add(tree, known->frames[i].node, self_ns[i], inclusive_ns[i]);
         }
     }
     return CPT_OK;

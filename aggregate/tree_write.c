@@ -66,16 +66,30 @@ static void put_number(struct writer *writer, uint64_t number)
     put(writer, bytes, count);
 }
 
-static void put_wide(struct writer *writer, const struct cpti_wide *wide)
+static void put_limbs(struct writer *writer, const uint64_t *limbs, unsigned bits)
 {
-    unsigned char bytes[1 + 8 * CPTI_WIDE_LIMBS];
-    const unsigned count = (cpti_wide_bits(wide) + 7) / 8;
+    unsigned char bytes[1 + 8 * CPTI_WIDER_LIMBS];
+    const unsigned count = (bits + 7) / 8;
 
     bytes[0] = (unsigned char)count;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    memcpy(bytes + 1, limbs, count);
+#else
     for (unsigned i = 0; i < count; i++) {
-        bytes[1 + i] = (unsigned char)(wide->limb[i / 8] >> i % 8 * 8);
+        bytes[1 + i] = (unsigned char)(limbs[i / 8] >> i % 8 * 8);
     }
+#endif
     put(writer, bytes, 1 + count);
+}
+
+static void put_wide(struct writer *writer, const struct cpti_wide *wide)
+{
+    put_limbs(writer, wide->limb, cpti_wide_bits(wide));
+}
+
+static void put_wider(struct writer *writer, const struct cpti_wider *wider)
+{
+    put_limbs(writer, wider->limb, cpti_wider_bits(wider));
 }
 
 static void put_u128(struct writer *writer, cpti_u128 value)
@@ -126,10 +140,40 @@ static void put_name(struct writer *writer, const struct cpt_tree *tree, cpt_nam
     put(writer, name.data, name.bytes);
 }
 
+/* Whether the bytes have sums with w³. */
+static bool has_cubes(const struct cpt_tree *tree)
+{
+    return !tree->lacks_cubes && tree->weight_min != tree->weight_max;
+}
+
+/* The sums of third order that do not follow from others. */
+static void put_cubes(struct writer *writer, const struct cpt_tree *tree,
+                      uint32_t index, const struct cpti_totals *totals)
+{
+    struct cpti_wide self;
+    struct cpti_wide inclusive;
+
+    if (tree->lacks_cubes) {
+        return;
+    }
+    if (!has_cubes(tree)) {
+        cpti_node_cubes(tree, index, &self, &inclusive);
+        put_wide(writer, &self);
+        put_wide(writer, &inclusive);
+        return;
+    }
+    put_wide(writer, &totals->present_squared);
+    put_wide(writer, &totals->self.wwwx);
+    put_wider(writer, &totals->self.wwwxx);
+    put_wider(writer, &totals->self.wwwxxx);
+    put_wider(writer, &totals->inclusive.wwwxx);
+    put_wider(writer, &totals->inclusive.wwwxxx);
+}
+
 static void put_sums(struct writer *writer, const struct cpt_tree *tree, uint32_t index)
 {
     const struct cpti_node *node = &tree->nodes[index];
-    const struct cpti_totals totals = cpti_node_totals(tree, index);
+    const struct cpti_totals totals = cpti_node_totals(tree, index, has_cubes(tree));
 
     put_number(writer, totals.present_count);
     put_u128(writer, totals.present_weight);
@@ -139,6 +183,7 @@ static void put_sums(struct writer *writer, const struct cpt_tree *tree, uint32_
     put_wide(writer, &totals.self.wwx);
     put_wide(writer, &totals.self.wwxx);
     put_wide(writer, &totals.inclusive.wwxx);
+    put_cubes(writer, tree, index, &totals);
     put_number(writer, node->histogram.count);
     for (uint32_t i = 0, last = 0; i < node->histogram.count; i++) {
         const struct cpti_bucket bucket =
@@ -177,6 +222,9 @@ static void put_body(struct writer *writer, const struct cpt_tree *tree,
     put_wide(writer, &tree->weight_squared);
     put_number(writer, tree->weight_min);
     put_number(writer, tree->weight_max);
+    if (has_cubes(tree)) {
+        put_wide(writer, &tree->weight_cubed);
+    }
     put_number(writer, tree->time_first_ns);
     put_number(writer, tree->time_last_ns);
     put_notes(writer, &tree->notes);
@@ -193,7 +241,8 @@ static void put_tree(struct writer *writer, const struct cpt_tree *tree,
     writer->write = NULL;
     put_body(writer, tree, order, numbers);
     writer->write = write;
-    head[CPTI_TREE_MAGIC_BYTES] = CPTI_TREE_VERSION;
+    head[CPTI_TREE_MAGIC_BYTES] =
+        tree->lacks_cubes ? CPTI_TREE_VERSION_WITHOUT_CUBES : CPTI_TREE_VERSION;
     put_fixed(head + CPTI_TREE_MAGIC_BYTES + 1, writer->bytes, 8);
     put(writer, head, sizeof head);
     put_body(writer, tree, order, numbers);

@@ -3,7 +3,7 @@
 /*
  * wide.c - schoolbook arithmetic on arrays of limbs; see wide.h
  *
- * Both sizes share the functions on plain arrays at the top. Division shifts and
+ * All sizes share the functions on plain arrays at the top. Division shifts and
  * subtracts: quotients have at most 64 bits, and a report divides once for each stack.
  */
 #include "aggregate/wide.h"
@@ -67,6 +67,27 @@ static void multiply_limbs(uint64_t *product, size_t count, const uint64_t *left
     }
 }
 
+/* @limbs × @factor, cut off at the top. */
+static void scale_limbs(uint64_t *limbs, size_t count, uint64_t factor)
+{
+    cpti_u128 carry = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        carry += (cpti_u128)limbs[i] * factor;
+        limbs[i] = (uint64_t)carry;
+        carry >>= 64;
+    }
+}
+
+/* The count of limbs without zeros on top. */
+static size_t used_limbs(const uint64_t *limbs, size_t count)
+{
+    while (count != 0 && limbs[count - 1] == 0) {
+        count--;
+    }
+    return count;
+}
+
 static unsigned bits_of_limbs(const uint64_t *limbs, size_t count)
 {
     for (size_t i = count; i-- > 0;) {
@@ -118,13 +139,7 @@ struct cpti_wide cpti_wide_product(cpti_u128 left, cpti_u128 right)
 
 struct cpti_wide cpti_wide_times(struct cpti_wide wide, uint64_t factor)
 {
-    cpti_u128 carry = 0;
-
-    for (size_t i = 0; i < CPTI_WIDE_LIMBS; i++) {
-        carry += (cpti_u128)wide.limb[i] * factor;
-        wide.limb[i] = (uint64_t)carry;
-        carry >>= 64;
-    }
+    scale_limbs(wide.limb, CPTI_WIDE_LIMBS, factor);
     return wide;
 }
 
@@ -198,6 +213,58 @@ uint64_t cpti_wide_divide(struct cpti_wide wide, cpti_u128 divisor, cpti_u128 *r
     return quotient;
 }
 
+struct cpti_wider cpti_wider_of(const struct cpti_wide *wide)
+{
+    struct cpti_wider wider = {{0}};
+
+    add_limbs(wider.limb, wide->limb, CPTI_WIDE_LIMBS);
+    return wider;
+}
+
+struct cpti_wider cpti_wider_times(struct cpti_wider wider, uint64_t factor)
+{
+    scale_limbs(wider.limb, CPTI_WIDER_LIMBS, factor);
+    return wider;
+}
+
+void cpti_wider_add(struct cpti_wider *sum, const struct cpti_wider *value)
+{
+    add_limbs(sum->limb, value->limb, CPTI_WIDER_LIMBS);
+}
+
+int cpti_wider_compare(const struct cpti_wider *left, const struct cpti_wider *right)
+{
+    return compare_limbs(left->limb, right->limb, CPTI_WIDER_LIMBS);
+}
+
+bool cpti_wider_is_between(const struct cpti_wider *value,
+                           const struct cpti_wider *unit, uint64_t low, uint64_t high)
+{
+    const struct cpti_wider least = cpti_wider_times(*unit, low);
+    const struct cpti_wider most = cpti_wider_times(*unit, high);
+
+    return cpti_wider_compare(&least, value) <= 0 &&
+           cpti_wider_compare(value, &most) <= 0;
+}
+
+unsigned cpti_wider_bits(const struct cpti_wider *wider)
+{
+    return bits_of_limbs(wider->limb, CPTI_WIDER_LIMBS);
+}
+
+uint64_t cpti_wider_reduce(struct cpti_wider *wider, uint64_t divisor)
+{
+    uint64_t rest = 0;
+
+    for (size_t i = CPTI_WIDER_LIMBS; i-- > 0;) {
+        const cpti_u128 part = (cpti_u128)rest << 64 | wider->limb[i];
+
+        wider->limb[i] = (uint64_t)(part / divisor);
+        rest = (uint64_t)(part % divisor);
+    }
+    return rest;
+}
+
 double cpti_wide_double(const struct cpti_wide *wide)
 {
     return double_of_limbs(wide->limb, CPTI_WIDE_LIMBS);
@@ -223,13 +290,22 @@ struct cpti_huge cpti_huge_of(const struct cpti_wide *wide)
     return huge;
 }
 
+struct cpti_huge cpti_huge_of_wider(const struct cpti_wider *wider)
+{
+    struct cpti_huge huge = {{0}};
+
+    add_limbs(huge.limb, wider->limb, CPTI_WIDER_LIMBS);
+    return huge;
+}
+
 struct cpti_huge cpti_huge_times(const struct cpti_huge *huge,
                                  const struct cpti_wide *factor)
 {
     struct cpti_huge product = {{0}};
 
-    multiply_limbs(product.limb, CPTI_HUGE_LIMBS, huge->limb, CPTI_HUGE_LIMBS,
-                   factor->limb, CPTI_WIDE_LIMBS);
+    multiply_limbs(product.limb, CPTI_HUGE_LIMBS, huge->limb,
+                   used_limbs(huge->limb, CPTI_HUGE_LIMBS), factor->limb,
+                   used_limbs(factor->limb, CPTI_WIDE_LIMBS));
     return product;
 }
 

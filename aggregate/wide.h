@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * wide.h - whole numbers of 256 and 512 bits, for sums that must not round
+ * wide.h - whole numbers of 256, 384 and 768 bits, for sums that must not round
  *
- * Squares of weighted nanoseconds outgrow 128 bits. Limbs stand in order from low to
- * high; numbers are never negative. A result that does not fit loses its high bits; the
- * limits in cpt_tree.h keep this from happening.
+ * Squares of weighted nanoseconds outgrow 128 bits, cubes 256. Limbs stand in order
+ * from low to high; numbers are never negative. A result that does not fit loses its
+ * high bits; the limits in cpt_tree.h keep this from happening.
  *
  * Threads: any; all functions work on values.
  */
@@ -18,10 +18,14 @@
 
 __extension__ typedef unsigned __int128 cpti_u128;
 
-enum { CPTI_WIDE_LIMBS = 4, CPTI_HUGE_LIMBS = 8 };
+enum { CPTI_WIDE_LIMBS = 4, CPTI_WIDER_LIMBS = 6, CPTI_HUGE_LIMBS = 12 };
 
 struct cpti_wide {
     uint64_t limb[CPTI_WIDE_LIMBS];
+};
+
+struct cpti_wider {
+    uint64_t limb[CPTI_WIDER_LIMBS];
 };
 
 struct cpti_huge {
@@ -54,12 +58,25 @@ unsigned cpti_u128_bits(cpti_u128 value);
  * quotient must be below 2^64. */
 uint64_t cpti_wide_divide(struct cpti_wide wide, cpti_u128 divisor, cpti_u128 *rest);
 
+/* The same of wider numbers. */
+struct cpti_wider cpti_wider_of(const struct cpti_wide *wide);
+struct cpti_wider cpti_wider_times(struct cpti_wider wider, uint64_t factor);
+void cpti_wider_add(struct cpti_wider *sum, const struct cpti_wider *value);
+int cpti_wider_compare(const struct cpti_wider *left, const struct cpti_wider *right);
+bool cpti_wider_is_between(const struct cpti_wider *value,
+                           const struct cpti_wider *unit, uint64_t low, uint64_t high);
+unsigned cpti_wider_bits(const struct cpti_wider *wider);
+
+/* Divides @wider by @divisor, which is not 0; returns the remainder. */
+uint64_t cpti_wider_reduce(struct cpti_wider *wider, uint64_t divisor);
+
 /* The nearest double, ties to even. */
 double cpti_wide_double(const struct cpti_wide *wide);
 double cpti_huge_double(const struct cpti_huge *huge);
 double cpti_u128_double(cpti_u128 value);
 
 struct cpti_huge cpti_huge_of(const struct cpti_wide *wide);
+struct cpti_huge cpti_huge_of_wider(const struct cpti_wider *wider);
 struct cpti_huge cpti_huge_times(const struct cpti_huge *huge,
                                  const struct cpti_wide *factor);
 void cpti_huge_add(struct cpti_huge *sum, const struct cpti_huge *value);

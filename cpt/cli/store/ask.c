@@ -4,7 +4,7 @@
  * ask.c - from a selection to a tree: the sums of the database, and the rest of the
  * work
  *
- * The sums of a tree need up to 256 bits; a database has 64. So rows are grouped by
+ * The sums of a tree need up to 384 bits; a database has 64. So rows are grouped by
  * weight, stack and bucket:
  *
  *      weight  stack  bucket      requests  min  max  Σ of limbs …
@@ -12,12 +12,18 @@
  *      2^20    17     1403        8,802     …
  *
  * A group has one weight, so products with it are computed here, where numbers are wide
- * (cpt_tree_group_add()). The database adds up x and x² of times below 2^56. A time has
- * two limbs of 32 bits; its halves h and l of 28 bits have products below 2^56, which
- * also have two limbs of 32 bits:
+ * (cpt_tree_group_add()). The database adds up x, x² and x³ of times below 2^56. A time
+ * has two limbs of 32 bits; its halves h and l of 28 bits have products below 2^56,
+ * which also have two limbs of 32 bits. So have products of its thirds a, b and c of 19
+ * bits, also when some are added up:
  *
  *      x = x₁ 2^32 + x₀                    Σx  = Σx₁ 2^32 + Σx₀
  *      x = h 2^28 + l                      Σx² = Σhh 2^56 + Σhl 2^29 + Σll
+ *      x = a 2^38 + b 2^19 + c             Σx³ = Σaaa 2^114 + Σ3aab 2^95
+ *                                              + Σ(3aac + 3abb) 2^76
+ *                                              + Σ(6abc + bbb) 2^57
+ *                                              + Σ(3acc + 3bbc) 2^38
+ *                                              + Σ3bcc 2^19 + Σccc
  *
  * A sum of fewer than 2^32 limbs of 32 bits fits in 64 bits; a group with more requests
  * is refused. So no bit is lost, and the tree is exactly that of the requests.
@@ -36,8 +42,14 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-/* The sums of limbs of a time: x, then hh, hl, ll. The limit of requests in a group. */
-enum { LIMB_SUMS = 8, COLUMNS = 7 + 2 * LIMB_SUMS };
+/* The sums of limbs of a time: x, then hh, hl, ll, then the parts of the cube from ccc
+ * to aaa. The limit of requests in a group. */
+enum {
+    CUBE_PARTS = 7,
+    CUBE_SHIFT = 19,
+    LIMB_SUMS = 8 + 2 * CUBE_PARTS,
+    COLUMNS = 7 + 2 * LIMB_SUMS
+};
 #define GROUP_REQUESTS_MAX (UINT64_C(1) << 32)
 
 /* Makes a tree from the answers of one shard. */
@@ -108,6 +120,47 @@ static cpt_status find_node(struct tree_maker *maker, uint64_t id, uint32_t *nod
 
 /* --- Groups --- */
 
+/* Two sums, of the low and high limb of @value. */
+static void write_sums(struct cpti_rows *sql, const char *value)
+{
+    cpti_sql_add(sql, ", sum(bitAnd(%s, 4294967295)), sum(bitShiftRight(%s, 32))",
+                 value, value);
+}
+
+/* The sums of the parts of the cube of @x, from low to high. */
+static void write_cubes(struct cpti_rows *sql, const char *x)
+{
+    static const char *const parts[CUBE_PARTS] = {"(c * c * c)",
+                                                  "(3 * b * c * c)",
+                                                  "(3 * c * (a * c + b * b))",
+                                                  "(b * (6 * a * c + b * b))",
+                                                  "(3 * a * (a * c + b * b))",
+                                                  "(3 * a * a * b)",
+                                                  "(a * a * a)"};
+
+    char thirds[3][80];
+
+    (void)snprintf(thirds[0], sizeof thirds[0], "bitShiftRight(%s, 38)", x);
+    (void)snprintf(thirds[1], sizeof thirds[1], "bitAnd(bitShiftRight(%s, 19), 524287)",
+                   x);
+    (void)snprintf(thirds[2], sizeof thirds[2], "bitAnd(%s, 524287)", x);
+    for (size_t i = 0; i < CUBE_PARTS; i++) {
+        char text[512];
+        size_t bytes = 0;
+
+        for (const char *at = parts[i]; *at != '\0'; at++) {
+            if (*at >= 'a' && *at <= 'c') {
+                bytes += (size_t)snprintf(text + bytes, sizeof text - bytes, "%s",
+                                          thirds[*at - 'a']);
+            } else {
+                text[bytes++] = *at;
+            }
+        }
+        text[bytes] = '\0';
+        write_sums(sql, text);
+    }
+}
+
 static void write_limbs(struct cpti_rows *sql, const char *x)
 {
     char h[64];
@@ -119,12 +172,11 @@ static void write_limbs(struct cpti_rows *sql, const char *x)
     (void)snprintf(product[0], sizeof product[0], "%s * %s", h, h);
     (void)snprintf(product[1], sizeof product[1], "%s * %s", h, l);
     (void)snprintf(product[2], sizeof product[2], "%s * %s", l, l);
-    cpti_sql_add(sql, ", sum(bitAnd(%s, 4294967295)), sum(bitShiftRight(%s, 32))", x,
-                 x);
+    write_sums(sql, x);
     for (size_t i = 0; i < 3; i++) {
-        cpti_sql_add(sql, ", sum(bitAnd(%s, 4294967295)), sum(bitShiftRight(%s, 32))",
-                     product[i], product[i]);
+        write_sums(sql, product[i]);
     }
+    write_cubes(sql, x);
 }
 
 static void write_groups(struct cpti_rows *sql,
@@ -143,16 +195,16 @@ static void write_groups(struct cpti_rows *sql,
     cpti_sql_add(sql, " GROUP BY w, s_id, s_bucket FORMAT RowBinary");
 }
 
-/* Adds @value, shifted left by @bits < 64, to three limbs. */
-static void add_shifted(uint64_t *limbs, u128 value, unsigned bits)
+/* Adds @value, shifted left by @bits, to @count limbs. */
+static void add_shifted(uint64_t *limbs, size_t count, u128 value, unsigned bits)
 {
-    const u128 low = (u128)(uint64_t)value << bits;
-    const u128 high = ((value >> 64) << bits) + (low >> 64);
+    const u128 low = (u128)(uint64_t)value << bits % 64;
+    const u128 high = ((value >> 64) << bits % 64) + (low >> 64);
     const uint64_t parts[3] = {(uint64_t)low, (uint64_t)high, (uint64_t)(high >> 64)};
     u128 carry = 0;
 
-    for (unsigned i = 0; i < 3; i++) {
-        carry += (u128)limbs[i] + parts[i];
+    for (size_t i = bits / 64, part = 0; i < count; i++, part++) {
+        carry += (u128)limbs[i] + (part < 3 ? parts[part] : 0);
         limbs[i] = (uint64_t)carry;
         carry >>= 64;
     }
@@ -169,16 +221,24 @@ static struct cpt_tree_group_sums sums_of(const uint64_t *limbs)
     const u128 sum = joined(limbs);
     struct cpt_tree_group_sums sums = {{(uint64_t)sum, (uint64_t)(sum >> 64)}, {0}};
 
-    add_shifted(sums.squares, joined(limbs + 2), 56); /* hh */
-    add_shifted(sums.squares, joined(limbs + 4), 29); /* hl, twice */
-    add_shifted(sums.squares, joined(limbs + 6), 0);  /* ll */
+    add_shifted(sums.squares, 3, joined(limbs + 2), 56); /* hh */
+    add_shifted(sums.squares, 3, joined(limbs + 4), 29); /* hl, twice */
+    add_shifted(sums.squares, 3, joined(limbs + 6), 0);  /* ll */
     return sums;
+}
+
+/* Adds the sums of the parts of cubes to the zeros in @cubes. */
+static void add_cubes(uint64_t cubes[4], const uint64_t *limbs)
+{
+    for (unsigned i = 0; i < CUBE_PARTS; i++) {
+        add_shifted(cubes, 4, joined(limbs + 8 + (size_t)2 * i), CUBE_SHIFT * i);
+    }
 }
 
 static cpt_status add_group(struct tree_maker *maker, const uint64_t *columns,
                             struct cpt_error *error)
 {
-    const struct cpt_tree_group group = {
+    struct cpt_tree_group group = {
         .weight = columns[0],
         .count = columns[2],
         .min_ns = columns[3],
@@ -189,6 +249,8 @@ static cpt_status add_group(struct tree_maker *maker, const uint64_t *columns,
     uint32_t node;
     cpt_status status;
 
+    add_cubes(group.self_cubes, columns + 7);
+    add_cubes(group.inclusive_cubes, columns + 7 + LIMB_SUMS);
     if (group.count >= GROUP_REQUESTS_MAX) {
         return cpt_error_set(error, CPT_LIMIT, 0,
                              "a group has 2^32 requests or more; choose a shorter "

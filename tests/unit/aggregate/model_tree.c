@@ -65,10 +65,11 @@ void model_add(struct model *model, const struct cpt_path *path, cpt_weight weig
 struct model_mean model_mean_of(const struct model *model, const uint64_t *cells)
 {
     const long double n = model->request_count;
-    struct model_mean result = {0, 0, 0};
+    struct model_mean result = {0, 0, 0, 0};
     long double w = 0;
     long double ww = 0;
     long double spread = 0;
+    long double cubes = 0;
 
     for (unsigned i = 0; i < model->request_count; i++) {
         const long double weight = model->weight[i];
@@ -82,8 +83,11 @@ struct model_mean model_mean_of(const struct model *model, const uint64_t *cells
         const long double off = model->weight[i] * (cells[i] - result.mean);
 
         spread += off * off;
+        cubes += off * off * off;
     }
-    result.error = sqrtl(spread / (w * w) * n / (n - 1));
+    spread *= n / (n - 1);
+    result.error = sqrtl(spread / (w * w));
+    result.skewness = spread > 0 ? cubes / spread / sqrtl(spread) : 0;
     result.effective_count = w * w / ww;
     return result;
 }
@@ -100,6 +104,22 @@ unsigned model_present(const struct model *model, unsigned stack, uint64_t *weig
         }
     }
     return count;
+}
+
+long double model_present_effective(const struct model *model, unsigned stack)
+{
+    long double w = 0;
+    long double ww = 0;
+
+    for (unsigned i = 0; i < model->request_count; i++) {
+        if (stack == 0 || model->inclusive[stack][i] != 0) {
+            const long double weight = model->weight[i];
+
+            w += weight;
+            ww += weight * weight;
+        }
+    }
+    return w * w / ww;
 }
 
 /* The smallest value such that enough weight does not exceed it; tries all. */

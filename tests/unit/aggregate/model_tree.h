@@ -29,6 +29,7 @@ struct model_mean {
     long double mean;
     long double error;
     long double effective_count;
+    long double skewness;
 };
 
 /* Removes all requests. */
@@ -38,11 +39,14 @@ void model_add(struct model *model, const struct cpt_path *path, cpt_weight weig
 /* Column of a stack; model->stack_count if there is none. */
 unsigned model_find(const struct model *model, const char *stack);
 
-/* Mean and standard error of a row of cells, by the definition. */
+/* Mean, its standard error and skewness of a row of cells, by the definition. */
 struct model_mean model_mean_of(const struct model *model, const uint64_t *cells);
 
 /* Requests with the stack; the sum of their weights. */
 unsigned model_present(const struct model *model, unsigned stack, uint64_t *weight);
+
+/* (Σw)² / Σw² of the requests with the stack. */
+long double model_present_effective(const struct model *model, unsigned stack);
 
 /* The exact weighted quantile of the requests with the stack, in 1/1000. */
 uint64_t model_quantile(const struct model *model, unsigned stack, unsigned per_mille);

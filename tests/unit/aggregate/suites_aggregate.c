@@ -11,6 +11,7 @@ extern CU_TestInfo cpt_tree_bytes_tests[];
 extern CU_TestInfo cpt_group_tests[];
 extern CU_TestInfo cpt_stats_tests[];
 extern CU_TestInfo cpt_interval_tests[];
+extern CU_TestInfo cpt_coverage_tests[];
 extern CU_TestInfo cpt_diff_tests[];
 extern CU_TestInfo cpt_change_tests[];
 extern CU_TestInfo cpt_view_tests[];
@@ -29,6 +30,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"group", NULL, NULL, NULL, NULL, cpt_group_tests},
     {"stats", NULL, NULL, NULL, NULL, cpt_stats_tests},
     {"interval", NULL, NULL, NULL, NULL, cpt_interval_tests},
+    {"coverage", NULL, NULL, NULL, NULL, cpt_coverage_tests},
     {"diff", NULL, NULL, NULL, NULL, cpt_diff_tests},
     {"change", NULL, NULL, NULL, NULL, cpt_change_tests},
     {"view", NULL, NULL, NULL, NULL, cpt_view_tests},

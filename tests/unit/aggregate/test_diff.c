@@ -67,7 +67,8 @@ static void test_the_largest_change_of_self_time_comes_first(void)
     cpt_tree_free(other);
 }
 
-/* Welch's test by the textbook, with the effective sizes and errors of the tables. */
+/* Welch's test by the textbook, with the effective sizes, errors and skewness of the
+ * tables; third moments of independent means add up like variances. */
 static void check_change(const struct cpt_change *change, struct model_mean base,
                          struct model_mean other)
 {
@@ -83,13 +84,19 @@ static void check_change(const struct cpt_change *change, struct model_mean base
         const double degrees = (b + o) * (b + o) /
                                (b * b / (double)(base.effective_count - 1) +
                                 o * o / (double)(other.effective_count - 1));
-        const double half = cpt_student_quantile(0.975, degrees) * error;
+        const double skewness = (double)((powl(other.error, 3) * other.skewness -
+                                          powl(base.error, 3) * base.skewness) /
+                                         powl((long double)error, 3));
+        double low = 0;
+        double high = 0;
 
         CU_ASSERT_DOUBLE_EQUAL(change->degrees, degrees, 1e-9 * degrees);
-        CU_ASSERT_DOUBLE_EQUAL(change->high_ns - change->low_ns, 2 * half, 1e-8 * half);
-        CU_ASSERT_DOUBLE_EQUAL(
-            change->p_value,
-            2 * cpt_student_cdf(-fabs(change->delta_ns) / error, degrees), 1e-8);
+        cpt_interval(change->delta_ns, error, skewness, degrees, 0.95, &low, &high);
+        CU_ASSERT_DOUBLE_EQUAL(change->low_ns, low, 1e-7 * (high - low));
+        CU_ASSERT_DOUBLE_EQUAL(change->high_ns, high, 1e-7 * (high - low));
+        CU_ASSERT_DOUBLE_EQUAL(change->p_value,
+                               cpt_p_value(change->delta_ns, error, skewness, degrees),
+                               1e-8);
         CU_ASSERT_EQUAL(change->low_ns > 0 || change->high_ns < 0,
                         change->p_value < 0.05);
     }
@@ -106,6 +113,8 @@ static void share_variance(struct model_mean *left, struct model_mean *right)
 
     if (larger->effective_count > smaller->effective_count && error > smaller->error) {
         smaller->error = error;
+        smaller->skewness = larger->skewness *
+                            sqrtl(larger->effective_count / smaller->effective_count);
     }
 }
 

@@ -4,6 +4,10 @@
 #include "tests/support/suites.h"
 #include "tests/unit/aggregate/paths.h"
 
+#include "aggregate/cpt_stats.h"
+
+#include <math.h>
+
 __extension__ typedef unsigned __int128 wide;
 
 enum { FRAMES_MAX = 64 };
@@ -21,10 +25,26 @@ static struct cpt_tree_group_sums sums_of(uint64_t x, uint64_t count)
         {(uint64_t)low, (uint64_t)high, (uint64_t)(high >> 64)}};
 }
 
+/* @count times the cube of @x. */
+static void put_cubes(uint64_t cubes[4], uint64_t x, uint64_t count)
+{
+    const wide square = (wide)x * x;
+    const wide low = (wide)(uint64_t)square * x;
+    const wide high = (square >> 64) * x + (low >> 64);
+    const uint64_t cube[3] = {(uint64_t)low, (uint64_t)high, (uint64_t)(high >> 64)};
+    wide carry = 0;
+
+    for (int i = 0; i < 4; i++) {
+        carry += i < 3 ? (wide)cube[i] * count : 0;
+        cubes[i] = (uint64_t)carry;
+        carry >>= 64;
+    }
+}
+
 static cpt_status add_group(struct cpt_tree *tree, uint32_t node, cpt_weight weight,
                             uint64_t count, uint64_t self_ns, uint64_t inclusive_ns)
 {
-    const struct cpt_tree_group group = {
+    struct cpt_tree_group group = {
         .weight = weight,
         .count = count,
         .min_ns = inclusive_ns,
@@ -33,6 +53,8 @@ static cpt_status add_group(struct cpt_tree *tree, uint32_t node, cpt_weight wei
         .inclusive = sums_of(inclusive_ns, count),
     };
 
+    put_cubes(group.self_cubes, self_ns, count);
+    put_cubes(group.inclusive_cubes, inclusive_ns, count);
     return cpt_tree_group_add(tree, node, &group);
 }
 
@@ -131,8 +153,39 @@ static void test_a_group_that_contradicts_itself_is_refused(void)
     group = sound;
     group.self.squares[2] = UINT64_C(1) << 32;
     CU_ASSERT_EQUAL(cpt_tree_group_add(tree, 0, &group), CPT_INVALID);
+    group = sound;
+    group.inclusive_cubes[3] = UINT64_C(1) << 24;
+    CU_ASSERT_EQUAL(cpt_tree_group_add(tree, 0, &group), CPT_INVALID);
     CU_ASSERT_EQUAL(cpt_tree_request_count(tree), 2);
     cpt_tree_free(tree);
+}
+
+/* A caller that was written before cubes leaves them 0: means and errors are the same,
+ * the skewness is unknown. */
+static void test_groups_without_cubes_have_no_skewness(void)
+{
+    struct cpt_tree *with = cpt_tree_new(NULL, NULL);
+    struct cpt_tree *without = cpt_tree_new(NULL, NULL);
+    struct cpt_stats left;
+    struct cpt_stats right;
+
+    for (uint64_t x = 0; x < 9; x++) {
+        const struct cpt_tree_group group = {.weight = CPT_WEIGHT_ONE,
+                                             .count = 2,
+                                             .min_ns = x,
+                                             .max_ns = x,
+                                             .inclusive = sums_of(x, 2)};
+
+        CU_ASSERT_EQUAL(cpt_tree_group_add(without, 0, &group), CPT_OK);
+        CU_ASSERT_EQUAL(add_group(with, 0, CPT_WEIGHT_ONE, 2, 0, x), CPT_OK);
+        left = cpt_stats_of(without, 0);
+        CU_ASSERT_EQUAL(isnan(left.inclusive.skewness) != 0, x != 0);
+    }
+    right = cpt_stats_of(with, 0);
+    CU_ASSERT_EQUAL(left.inclusive.error_ns, right.inclusive.error_ns);
+    CU_ASSERT_EQUAL(right.inclusive.skewness, 0); /* 0 to 8 are symmetric */
+    cpt_tree_free(with);
+    cpt_tree_free(without);
 }
 
 static void test_limits_of_groups(void)
@@ -166,6 +219,8 @@ CU_TestInfo cpt_group_tests[] = {
      test_groups_make_the_tree_of_their_requests},
     {"an inconsistent group is refused",
      test_a_group_that_contradicts_itself_is_refused},
+    {"groups without cubes have no skewness",
+     test_groups_without_cubes_have_no_skewness},
     {"limits of groups", test_limits_of_groups},
     CU_TEST_INFO_NULL,
 };

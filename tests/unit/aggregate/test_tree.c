@@ -119,10 +119,13 @@ static void check_row(const struct cpt_tree *tree, uint32_t node,
     check_close(stats.inclusive.mean_ns, inclusive.mean);
     check_close(stats.inclusive.error_ns, inclusive.error);
     check_close(stats.self.effective_count, self.effective_count);
+    CU_ASSERT_DOUBLE_EQUAL(stats.self.skewness, (double)self.skewness, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(stats.inclusive.skewness, (double)inclusive.skewness, 1e-9);
     CU_ASSERT_EQUAL(stats.present_count, model_present(model, column, &weight));
     if (stats.present_count == 0) {
         return;
     }
+    check_close(stats.present_effective_count, model_present_effective(model, column));
     CU_ASSERT_EQUAL(stats.min_ns, model_quantile(model, column, 0));
     CU_ASSERT_EQUAL(stats.max_ns, model_quantile(model, column, 1000));
     for (unsigned per_mille = 100; per_mille < 1000; per_mille += 179) {
@@ -144,7 +147,9 @@ static void test_every_statistic_is_that_of_the_table_of_requests(void)
     for (int round = 0; round < 60; round++) {
         struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
         const unsigned request_count = 2 + (unsigned)random_below(&state, 40);
-        const uint64_t most_ns = round % 3 == 0 ? 50 : 100000000000;
+        const uint64_t most_ns = round % 3 == 0   ? 50
+                                 : round % 3 == 1 ? 100000000000
+                                                  : 10000000000000; /* 2.8 hours */
 
         model_reset(model);
         for (unsigned i = 0; i < request_count; i++) {

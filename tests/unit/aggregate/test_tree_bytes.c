@@ -13,6 +13,7 @@
 #include "aggregate/cpt_stats.h"
 
 #include <dirent.h>
+#include <math.h>
 
 /* Some bytes on the heap, so that a sanitizer sees each read beyond them. */
 struct block {
@@ -78,6 +79,35 @@ static struct cpt_tree *example(void)
     return tree;
 }
 
+/* Three requests of different weights; one takes more than an hour. */
+static struct cpt_tree *weighted(void)
+{
+    static const cpt_weight weights[] = {1, 10, 3};
+    static const uint64_t parse_ns[] = {200, 240, 5000000000000};
+    struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
+
+    for (int i = 0; i < 3; i++) {
+        struct cpt_path *path = cpt_path_new(NULL);
+        uint32_t entry = 0;
+
+        MUST(cpt_path_frame_add(path, CPT_FRAME_NONE, cpt_bytes_of("A: /"), 0,
+                                &entry) == CPT_OK);
+        add_segment(path, entry, "A: parse", parse_ns[i]);
+        if (i == 0) {
+            add_segment(path, entry, "A: index", 60);
+        }
+        if (i == 2) {
+            MUST(cpt_path_append_ns(path, entry, 7) == CPT_OK);
+        }
+        MUST(cpt_tree_add(tree, path, weights[i] * CPT_WEIGHT_ONE) == CPT_OK);
+        cpt_path_free(path);
+    }
+    MUST(cpt_tree_note(tree, "entry", "A") == CPT_OK);
+    cpt_tree_time_add(tree, 1700000000000000000U);
+    cpt_tree_time_add(tree, 1700000001000000000U);
+    return tree;
+}
+
 static void test_the_example_of_the_format_page_is_true(void)
 {
     struct cpt_tree *tree = example();
@@ -125,6 +155,9 @@ static void check_same(const struct cpt_stats *left, const struct cpt_stats *rig
 {
     CU_ASSERT_EQUAL(left->self.mean_ns, right->self.mean_ns);
     CU_ASSERT_EQUAL(left->self.error_ns, right->self.error_ns);
+    CU_ASSERT_EQUAL(left->self.skewness, right->self.skewness);
+    CU_ASSERT_EQUAL(left->inclusive.skewness, right->inclusive.skewness);
+    CU_ASSERT_EQUAL(left->present_effective_count, right->present_effective_count);
     CU_ASSERT_EQUAL(left->inclusive.mean_ns, right->inclusive.mean_ns);
     CU_ASSERT_EQUAL(left->inclusive.error_ns, right->inclusive.error_ns);
     CU_ASSERT_EQUAL(left->present_count, right->present_count);
@@ -138,7 +171,8 @@ static void test_what_is_decoded_is_what_was_encoded(void)
     uint64_t state = random_seed("bytes");
 
     for (int round = 0; round < 200; round++) {
-        struct cpt_tree *tree = tree_random(&state, (unsigned)random_below(&state, 30));
+        struct cpt_tree *tree =
+            tree_random(&state, 2 + (unsigned)random_below(&state, 30));
         struct cpt_tree *other = NULL;
         struct cpt_error error = {0};
         struct block block = encode(tree);
@@ -290,14 +324,98 @@ static void test_trees_are_told_from_other_files(void)
     CU_ASSERT_FALSE(cpt_tree_is_encoded(NULL, 0));
 }
 
-/* Files written by version 1 are still read. */
-static void test_old_files_are_read(void)
+static struct cpt_tree *read_tree(const char *name)
 {
-    struct block block = read_file(CPT_DATA_DIR "/v1", "example.cpttree");
+    struct block block = read_file(CPT_DATA_DIR, name);
     struct cpt_tree *tree = NULL;
 
     CU_ASSERT_EQUAL_FATAL(
         cpt_tree_decode(NULL, NULL, block.data, block.bytes, &tree, NULL), CPT_OK);
+    cpt_alloc_free(NULL, block.data);
+    return tree;
+}
+
+/* A tree of version 1 has means and errors, but no skewness. It stays what it is, byte
+ * for byte, and so does a tree that it is merged into. */
+static void test_old_trees_have_no_skewness(void)
+{
+    static const char *const names[] = {"v1/example.cpttree", "v1/weighted.cpttree"};
+
+    for (int i = 0; i < 2; i++) {
+        struct block block = read_file(CPT_DATA_DIR, names[i]);
+        struct cpt_tree *old = read_tree(names[i]);
+        struct cpt_tree *left = example();
+        struct cpt_tree *right = read_tree(names[i]);
+        struct cpt_tree *fresh = example();
+        const struct cpt_stats stats = cpt_stats_of(old, CPT_TREE_ROOT);
+        struct block merged;
+
+        CU_ASSERT_EQUAL(round_trip(&block, NULL, NULL), CPT_OK);
+        CU_ASSERT_TRUE(isnan(stats.inclusive.skewness));
+        CU_ASSERT_TRUE(stats.inclusive.error_ns > 0);
+        CU_ASSERT_FALSE(isnan(cpt_stats_of(left, CPT_TREE_ROOT).inclusive.skewness));
+        CU_ASSERT_EQUAL(cpt_tree_merge(left, old), CPT_OK);
+        CU_ASSERT_EQUAL(cpt_tree_merge(right, fresh), CPT_OK);
+        CU_ASSERT_TRUE(tree_equal(left, right));
+        CU_ASSERT_TRUE(isnan(cpt_stats_of(left, CPT_TREE_ROOT).inclusive.skewness));
+        merged = encode(left);
+        CU_ASSERT_EQUAL(merged.data[7], 1);
+        CU_ASSERT_EQUAL(round_trip(&merged, NULL, NULL), CPT_OK);
+        cpt_alloc_free(NULL, merged.data);
+        cpt_alloc_free(NULL, block.data);
+        cpt_tree_free(old);
+        cpt_tree_free(left);
+        cpt_tree_free(right);
+        cpt_tree_free(fresh);
+    }
+}
+
+/* An old tree without requests takes nothing from others. */
+static void test_an_old_empty_tree_takes_no_skewness(void)
+{
+    struct cpt_tree *empty = cpt_tree_new(NULL, NULL);
+    struct block block = encode(empty);
+    struct cpt_tree *old = NULL;
+    struct cpt_tree *tree = example();
+    struct cpt_tree *fresh = example();
+
+    block.data[7] = 1;
+    memmove(block.data + block.bytes - 7, block.data + block.bytes - 5, 5);
+    patch_tree(block.data, block.bytes - 2); /* without two sums of cubes */
+    CU_ASSERT_EQUAL_FATAL(
+        cpt_tree_decode(NULL, NULL, block.data, block.bytes - 2, &old, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_tree_merge(tree, old), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_tree_merge(old, fresh), CPT_OK);
+    CU_ASSERT_TRUE(tree_equal(tree, fresh));
+    CU_ASSERT_TRUE(tree_equal(old, fresh));
+    cpt_alloc_free(NULL, block.data);
+    cpt_tree_free(empty);
+    cpt_tree_free(old);
+    cpt_tree_free(tree);
+    cpt_tree_free(fresh);
+}
+
+/* Files of version 2 that were written by another program, from the format page. */
+static void test_files_of_another_writer_are_the_same(void)
+{
+    struct cpt_tree *read = read_tree("v2/example.cpttree");
+    struct cpt_tree *tree = example();
+
+    CU_ASSERT_TRUE(tree_equal(read, tree));
+    cpt_tree_free(read);
+    cpt_tree_free(tree);
+    read = read_tree("v2/weighted.cpttree");
+    tree = weighted();
+    CU_ASSERT_TRUE(tree_equal(read, tree));
+    cpt_tree_free(read);
+    cpt_tree_free(tree);
+}
+
+/* Files written by version 1 are still read. */
+static void test_old_files_are_read(void)
+{
+    struct cpt_tree *tree = read_tree("v1/example.cpttree");
+
     CU_ASSERT_EQUAL(cpt_tree_request_count(tree), 2);
     CU_ASSERT_EQUAL(cpt_stats_of(tree, tree_node(tree, "A: /;A: parse")).self.mean_ns,
                     220);
@@ -306,7 +424,6 @@ static void test_old_files_are_read(void)
     CU_ASSERT_EQUAL(cpt_stats_of(tree, CPT_TREE_ROOT).inclusive.mean_ns, 250);
     CU_ASSERT_STRING_EQUAL(cpt_tree_note_find(tree, "entry"), "A");
     cpt_tree_free(tree);
-    cpt_alloc_free(NULL, block.data);
 }
 
 /* Each bad file is refused with the sentence in the file beside it. */
@@ -380,6 +497,9 @@ CU_TestInfo cpt_tree_bytes_tests[] = {
     {"the limit of stacks holds for bytes", test_the_limit_of_stacks_holds_for_bytes},
     {"trees are distinguished from other files", test_trees_are_told_from_other_files},
     {"old files are read", test_old_files_are_read},
+    {"old trees have no skewness", test_old_trees_have_no_skewness},
+    {"an old empty tree takes no skewness", test_an_old_empty_tree_takes_no_skewness},
+    {"files of another writer are the same", test_files_of_another_writer_are_the_same},
     {"bad files are refused with their sentence",
      test_bad_files_are_refused_with_their_sentence},
     {"survives a lack of memory", test_survives_a_lack_of_memory},

@@ -72,6 +72,33 @@ static void test_huge_differences_keep_the_last_bit(void)
     }
 }
 
+/* (a · b · c) / c = a · b, also beyond 256 bits, and a bit more leaves a remainder. */
+static void test_wider_products_divide_back(void)
+{
+    uint64_t state = random_seed("wider");
+
+    for (int i = 0; i < 20000; i++) {
+        const struct cpti_wide wide =
+            cpti_wide_product(random_u128(&state), random_u128(&state));
+        const struct cpti_wider small = cpti_wider_of(&wide);
+        const uint64_t first = (random_next(&state) >> random_below(&state, 63)) | 2;
+        const uint64_t second = (random_next(&state) >> random_below(&state, 63)) | 1;
+        const struct cpti_wide wide_one = cpti_wide_of(1);
+        const struct cpti_wider one = cpti_wider_of(&wide_one);
+        struct cpti_wider product =
+            cpti_wider_times(cpti_wider_times(small, first), second);
+
+        CU_ASSERT_TRUE_FATAL(cpti_wider_compare(&small, &product) <= 0);
+        CU_ASSERT_EQUAL_FATAL(cpti_wider_reduce(&product, second), 0);
+        CU_ASSERT_TRUE_FATAL(cpti_wider_is_between(&product, &small, first, first));
+        cpti_wider_add(&product, &one);
+        CU_ASSERT_FALSE_FATAL(cpti_wider_is_between(&product, &small, 0, first));
+        CU_ASSERT_EQUAL_FATAL(cpti_wider_reduce(&product, first), 1);
+        CU_ASSERT_EQUAL_FATAL(cpti_wider_compare(&small, &product), 0);
+        CU_ASSERT_EQUAL(cpti_wider_bits(&small), cpti_wide_bits(&wide));
+    }
+}
+
 static void test_a_difference_is_never_negative(void)
 {
     const struct cpti_wide one = cpti_wide_of(1);
@@ -125,6 +152,7 @@ CU_TestInfo cpt_wide_tests[] = {
      test_a_quotient_multiplied_back_is_the_number},
     {"products follow the binomial law", test_products_follow_the_binomial_law},
     {"huge differences keep the last bit", test_huge_differences_keep_the_last_bit},
+    {"wider products divide back", test_wider_products_divide_back},
     {"a difference is never negative", test_a_difference_is_never_negative},
     {"doubles are the nearest", test_doubles_are_the_nearest},
     {"bits are counted", test_bits_are_counted},
