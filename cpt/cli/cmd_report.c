@@ -63,6 +63,7 @@ static void put_row(struct cpti_json *json, const struct report *report,
     cpti_json_unsigned(json, "max_ns", stats.max_ns);
     cpti_interval_json(json, "self_low_ns", "self_high_ns", &stats.self);
     cpti_interval_json(json, "inclusive_low_ns", "inclusive_high_ns", &stats.inclusive);
+    cpti_trust_json(json, &stats);
     if (report->is_asked) {
         put_quantiles(json, report, row->node);
     }

@@ -58,6 +58,22 @@ static void print_selection(const struct cpt_tree *tree)
     (void)printf("\n");
 }
 
+/* Why the intervals of @stats, which is rare, must not be trusted. */
+static const char *why_rare(const struct cpt_stats *stats)
+{
+    return stats->inclusive.effective_count < CPT_STATS_PRESENT_MIN
+               ? "there are fewer than 30 requests, by their weights"
+               : "fewer than 30 requests had time of it, by their weights";
+}
+
+void cpti_trust_json(struct cpti_json *json, const struct cpt_stats *stats)
+{
+    cpti_json_bool(json, "trusted", !stats->is_rare);
+    if (stats->is_rare) {
+        cpti_json_text(json, "why", why_rare(stats));
+    }
+}
+
 void cpti_tree_print(const struct cpt_tree *tree, const char *what)
 {
     const struct cpt_stats all = cpt_stats_of(tree, CPT_TREE_ROOT);
@@ -75,8 +91,9 @@ void cpti_tree_print(const struct cpt_tree *tree, const char *what)
                  entry != NULL ? cpti_quoted(entry) : "all", count,
                  count == 1 ? "" : "s", cpti_ms(all.inclusive.mean_ns, mean));
     if (isfinite(low_ns) && isfinite(high_ns)) {
-        (void)printf(" (95 %% interval %s to %s)", cpti_ms(low_ns, low),
-                     cpti_ms(high_ns, high));
+        (void)printf(" (95 %% interval %s%s to %s%s)", all.is_rare ? "~" : "",
+                     cpti_ms(low_ns, low), cpti_ms(high_ns, high),
+                     all.is_rare ? ": few requests" : "");
     }
     (void)printf("\n");
     print_selection(tree);
@@ -121,6 +138,7 @@ void cpti_tree_json(struct cpti_json *json, const struct cpt_tree *tree)
     cpti_json_unsigned(json, "requests", cpt_tree_request_count(tree));
     cpti_json_ns(json, "mean_latency_ns", all.inclusive.mean_ns);
     cpti_interval_json(json, "low_ns", "high_ns", &all.inclusive);
+    cpti_trust_json(json, &all);
     cpti_json_unsigned(json, "first_unix_ns", cpt_tree_time_first_ns(tree));
     cpti_json_unsigned(json, "last_unix_ns", cpt_tree_time_last_ns(tree));
     cpti_json_unsigned(json, "records", cpt_tree_count_find(tree, "records"));

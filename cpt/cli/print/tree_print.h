@@ -12,6 +12,7 @@
 #include "cpt/cli/base/json_write.h"
 
 struct cpt_mean;
+struct cpt_stats;
 struct cpt_tree;
 
 /* Prints those two lines; @what comes before them ("base", or NULL). */
@@ -24,6 +25,10 @@ void cpti_tree_json(struct cpti_json *json, const struct cpt_tree *tree);
 /* Writes the fields "stack" and "kind" of @node. */
 void cpti_tree_stack_json(struct cpti_json *json, const struct cpt_tree *tree,
                           uint32_t node);
+
+/* The field "trusted", whether the intervals of @stats may be believed, and if not
+ * "why". */
+void cpti_trust_json(struct cpti_json *json, const struct cpt_stats *stats);
 
 /* Writes the ends of the 95 % interval of @mean. */
 void cpti_interval_json(struct cpti_json *json, const char *low, const char *high,

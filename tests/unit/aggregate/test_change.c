@@ -151,6 +151,65 @@ static void test_nor_do_samples_of_other_ratios(void)
     check_splits(2000, SPLITS, 10);
 }
 
+/* --- A selection by one component --- */
+
+/* The requests in which component @chosen took longest against the others: whether a
+ * component is called changed that has nothing to do with it. */
+static int accuses_others(struct cpt_path *const *paths, unsigned count, int chosen,
+                          double limit_ns)
+{
+    struct cpt_tree *trees[2] = {cpt_tree_new(NULL, NULL), cpt_tree_new(NULL, NULL)};
+    struct cpt_diff *diff = NULL;
+    char wanted[16];
+    int accused = 0;
+
+    (void)snprintf(wanted, sizeof wanted, "A: c%d", chosen);
+    for (unsigned i = 0; i < count; i++) { /* segment @chosen is in every path */
+        const size_t is_slow =
+            (double)cpt_path_segment(paths[i], (size_t)chosen)->duration_ns > limit_ns;
+
+        MUST(cpt_tree_add(trees[is_slow], paths[i], CPT_WEIGHT_ONE) == CPT_OK);
+    }
+    MUST(cpt_diff_new(NULL, trees[0], trees[1], NULL, &diff, NULL) == CPT_OK);
+    for (uint32_t i = 0; i < cpt_diff_row_count(diff); i++) {
+        const struct cpt_diff_row *row = cpt_diff_row_at(diff, i);
+        char text[32];
+
+        (void)cpt_tree_stack_text(cpt_diff_tree(diff), row->node, text, sizeof text);
+        accused |= strcmp(text, wanted) != 0 && row->q_value < 0.01;
+    }
+    cpt_diff_free(diff);
+    cpt_tree_free(trees[0]);
+    cpt_tree_free(trees[1]);
+    return accused;
+}
+
+static void test_a_selection_by_one_component_accuses_no_other(void)
+{
+    enum { REQUESTS = 4000, POPULATIONS = 10 };
+
+    static struct cpt_path *paths[REQUESTS];
+    uint64_t state = random_seed("slow component");
+    unsigned accused = 0;
+
+    for (int population = 0; population < POPULATIONS; population++) {
+        for (int i = 0; i < REQUESTS; i++) {
+            paths[i] = request_new(&state);
+        }
+        for (int chosen = 0; chosen < 10; chosen++) {
+            const double sigma = 0.2 + 0.3 * (chosen % 5);
+
+            accused += (unsigned)accuses_others(paths, REQUESTS, chosen,
+                                                1e6 * exp(2.33 * sigma)); /* 1 % */
+        }
+        for (int i = 0; i < REQUESTS; i++) {
+            cpt_path_free(paths[i]);
+        }
+    }
+    printf(" [%u of %d selections accuse others]", accused, 10 * POPULATIONS);
+    CU_ASSERT_TRUE(accused <= 3);
+}
+
 /* --- Power --- */
 
 enum { POWER_SETS = 200, POWER_SIDE = 2000, POWER_COMPONENTS = 30 };
@@ -391,6 +450,8 @@ CU_TestInfo cpt_change_tests[] = {
      test_a_small_sample_of_the_same_shows_no_row},
     {"nor does a small sample of many", test_nor_does_a_small_sample_of_many},
     {"nor do samples of other ratios", test_nor_do_samples_of_other_ratios},
+    {"a selection by one component accuses no other",
+     test_a_selection_by_one_component_accuses_no_other},
     {"small changes are found as often as by Welch",
      test_small_changes_are_found_as_often_as_by_welch},
     {"a small sample shows a large change", test_a_small_sample_shows_a_large_change},
