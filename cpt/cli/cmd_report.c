@@ -283,7 +283,9 @@ const struct cpti_command cpti_command_report = {
         "distributions; and, if a path log was read, one request of each range of "
         "latency over time. With --base and --new, as in 'cpt diff', it shows both "
         "sides, and colours the frames whose own time changed significantly (q below "
-        "0.01).",
+        "0.01). It has up to 100,000 stacks, with all significant changes; what is "
+        "beyond is counted and summed. 'cpt web' serves the same page, which then asks "
+        "further.",
     .options = {options, cpti_select_options, cpti_sample_options, cpti_count_options,
                 cpti_log_options},
     .examples = examples,

@@ -185,6 +185,22 @@
         expect(names().length === 3 && byId("rows").textContent.includes("lost"), "the table says lost");
     }
 
+    /* What the data only has as a sum is a node below its parent, and in the sum. */
+    function checkRest() {
+        const data = JSON.parse(byId("data").textContent);
+        const ns = data.rows[0].sides[0].inclusive_ns;
+        data.rest = [[1, 7, ns]];
+        data.left_out = 7;
+        data.rows.slice(0, 2).forEach((row) => { row.sides[0].inclusive_ns += ns; });
+        const model = Rows.of(data);
+        expect(model.sums[0] === 2 * ns, "the sum has it: " + model.sums[0]);
+        Frames.show(model);
+        const node = byId("icicle-0").querySelector(".node.thinner[aria-label^='… 7 thinner, ']");
+        expect(node !== null && Math.abs(node.getBoundingClientRect().width / byId("icicle-0").clientWidth - 0.5) < 0.01,
+            "the node has its width");
+        Frames.show(all());
+    }
+
     /* The columns that matter are on the screen of a phone. */
     function checkColumns() {
         const q = byId("head").querySelector('[data-sort="q"]').getBoundingClientRect();
@@ -224,6 +240,9 @@
         }
         if (data.rows.some((row) => row.lost_path)) {
             checkLost();
+        }
+        if (!isPair) {
+            checkRest();
         }
         checkSafety();
     } catch (error) {

@@ -62,8 +62,7 @@ static void put_path(struct cpti_json *json, const struct cpt_path *path)
     cpti_json_unsigned(json, "rest_ns", left_ns);
 }
 
-void cpti_html_example_fields(struct cpti_json *json,
-                              const struct cpti_record_copy *kept)
+static void put_fields(struct cpti_json *json, const struct cpti_record_copy *kept)
 {
     char text[64];
 
@@ -84,6 +83,6 @@ void cpti_html_example(struct cpti_json *json, const char *key,
         return;
     }
     cpti_json_open(json, key, '{');
-    cpti_html_example_fields(json, kept);
+    put_fields(json, kept);
     cpti_json_close(json);
 }

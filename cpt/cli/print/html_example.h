@@ -21,8 +21,4 @@ enum { CPTI_HTML_SEGMENTS_MAX = 4000 };
 void cpti_html_example(struct cpti_json *json, const char *key,
                        const struct cpti_record_copy *kept);
 
-/* Writes its fields into an object that is open. */
-void cpti_html_example_fields(struct cpti_json *json,
-                              const struct cpti_record_copy *kept);
-
 #endif

@@ -128,10 +128,13 @@ const Ask = (function () {
 
     function drawSummary() {
         const utc = (ns) => new Date(ns / 1e6).toISOString().slice(0, 19).replace("T", " ");
-        byId("ask-status").textContent = summary.reading || (summary.records === 0 && summary.revision === 0) ? "The logs are being read …"
+        const text = summary.reading || (summary.records === 0 && summary.revision === 0) ? "The logs are being read …"
             : counted(summary.records, "record") + (summary.records > 0 ? " from " + utc(summary.first_ns) + " to " + utc(summary.last_ns) + " UTC" : "") +
                 (summary.followed ? ", followed" : "") + " · " + summary.sources.slice(0, 3).join(", ") +
                 (summary.sources.length > 3 ? " and " + (summary.sources.length - 3) + " more" : "");
+        if (byId("ask-status").textContent !== text) { /* a screen reader reads each change */
+            byId("ask-status").textContent = text;
+        }
         const select = byId("box-entry");
         const wanted = ["", ...summary.entries.map((entry) => entry.text)].join("\n");
         if (select.dataset.texts !== wanted) {

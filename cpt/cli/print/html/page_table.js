@@ -35,7 +35,7 @@ const Table = (function () {
         return Rows.isReal(row) ? "is-" + Rows.turnOf(row) : "soft";
     }
 
-    const distribution = {name: "distribution", width: 8, show: (row) => make("td", {},
+    const distribution = {name: "distribution", width: 8.5, show: (row) => make("td", {},
         row.isBrief ? "–" : Detail.histogram(row, 96, 18))};
 
     /* by: a larger value comes first, unless `rises`. */
@@ -45,9 +45,9 @@ const Table = (function () {
         {name: "share", width: 5, show: (row) => cell(percent(inclusive(row, 0) / Math.max(1, inclusive(model.root, 0))))},
         {name: "95 % interval", width: 12,
             show: (row) => cell(side(row, 0) && isKnown(side(row, 0).low_ns) ? ms(side(row, 0).low_ns) + " – " + ms(side(row, 0).high_ns) : "–", "soft")},
-        {key: "presence", name: "presence", width: 6, by: (row) => of(row, 0, "presence"),
+        {key: "presence", name: "presence", width: 7, by: (row) => of(row, 0, "presence"),
             show: (row) => cell(row.isBrief || !side(row, 0) ? "–" : side(row, 0).presence.toFixed(3))},
-        {key: "present", name: "when present", width: 7.5, by: (row) => of(row, 0, "present_mean_ns"),
+        {key: "present", name: "when present", width: 9, by: (row) => of(row, 0, "present_mean_ns"),
             show: (row) => cell(side(row, 0) ? ms(side(row, 0).present_mean_ns) : "–")},
         {key: "p50", name: "p50", width: 6, by: (row) => of(row, 0, "p50_ns"), show: (row) => cell(side(row, 0) ? ms(side(row, 0).p50_ns) : "–")},
         {key: "p99", name: "p99", width: 6, by: (row) => of(row, 0, "p99_ns"), show: (row) => cell(side(row, 0) ? ms(side(row, 0).p99_ns) : "–")},
