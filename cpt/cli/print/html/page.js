@@ -33,13 +33,20 @@
     function drawHeadline() {
         const real = model.named.filter(Rows.isReal)
             .sort((a, b) => a.lost_path - b.lost_path || Math.abs(b.self.delta_ns) - Math.abs(a.self.delta_ns));
+        const chance = real.length > 0 ? [] : model.named.filter(Rows.isLeaning)
+            .sort((a, b) => Math.abs(b.self.delta_ns) - Math.abs(a.self.delta_ns)).slice(0, 1);
+        const button = (row) => make("button", {type: "button", class: "chip", onclick: () => Table.open(row)},
+            Rows.markOf(row), Parts.cut(row.text, 40), " ", make("b", {}, signed(row.self.delta_ns)),
+            " ms, q " + Parts.probability(row.q_value) + (row.lost_path ? ", lost" : ""));
+        const words = (text) => make("span", {class: "soft"}, text);
+        const parts = real.length > 0 ? [words("Changed most:"), ...real.slice(0, HEADLINES).map(button)]
+            : [words("No stack changed measurably: none has q < " + Rows.NOISE + "."),
+                ...chance.flatMap((row) => [words("Perhaps by chance:"), button(row)])];
+        if (real.length > HEADLINES) {
+            parts.push(words("and " + (real.length - HEADLINES) + " more below"));
+        }
         byId("headline").hidden = !model.isPair;
-        byId("headline").replaceChildren(...(!model.isPair ? []
-            : real.length === 0 ? [make("span", {}, "No stack changed measurably: none has q < " + Rows.NOISE + ".")]
-                : [make("span", {}, "Changed most:"), ...real.slice(0, HEADLINES).map((row) => make("button", {type: "button", class: "chip",
-                    onclick: () => Table.open(row)}, Rows.markOf(row), Parts.cut(row.text, 40), " ", make("b", {}, signed(row.self.delta_ns)),
-                " ms, q " + Parts.probability(row.q_value) + (row.lost_path ? ", lost" : ""))),
-                real.length > HEADLINES ? make("span", {class: "soft"}, "and " + (real.length - HEADLINES) + " more below") : null].filter((at) => at !== null)));
+        byId("headline").replaceChildren(...(model.isPair ? parts : []));
     }
 
     /* Marks what has the words of the search in its name. */

@@ -13,6 +13,7 @@ const Ask = (function () {
     const {byId, make, counted} = Parts;
     const POLL_MS = 2000;
     const SLOW_POLL_MS = 15000;
+    const PATIENCE = 5;         /* pause after a view, in times of what it took */
     let show = null;            /* (data, latencies, isLive) */
     let isOn = false;
     let summary = null;
@@ -76,7 +77,6 @@ const Ask = (function () {
         }
         const whole = new URLSearchParams(asked);
         ["min_ns", "max_ns", "by"].forEach((key) => whole.delete(key));
-        whole.set("max_rows", 1);
         return (await ask("view", whole, signal)).sides;
     }
 
@@ -155,13 +155,15 @@ const Ask = (function () {
             byId("ask-lost").hidden = true;
             drawSummary();
             delay = next.followed || next.reading || next.records === 0 ? POLL_MS : SLOW_POLL_MS;
+            const begin = performance.now();
             if (next.records > 0 && !hadRecords) {
                 Suggestions.show(complete, someRecords).then(readSelects);
-                refresh(!isFirst);
                 Records.showOne();
+                await refresh(!isFirst);
             } else if (next.records > 0 && next.revision !== shownRevision && shownRevision >= 0 && !Boxes.isBusy() && !document.hidden && !Latencies.isDragging()) {
-                refresh(true);
+                await refresh(true);
             }
+            delay = Math.max(delay, PATIENCE * (performance.now() - begin)); /* long views are drawn more rarely */
         } catch (error) {
             byId("ask-lost").hidden = false;
         }
