@@ -75,7 +75,9 @@ END
     "$work/w.cptlog" || exit 1
 "$CPT" diff --html "$work/moved.html" --base arm=control --new arm=treatment \
     "$work/moved.cptlog" || exit 1
-for page in one two markup wide wide_diff moved; do
+"$CPT" diff --html "$work/edges.html" --by edge --base arm=control --new arm=treatment \
+    "$work/a.cptlog" || exit 1
+for page in one two edges markup wide wide_diff moved; do
     check $page 1280
     check $page 390
 done

@@ -61,7 +61,7 @@
         }
         Table.mark(found);
         byId("found").textContent = found === null ? "" :
-            counted(found.rows.size, "stack") + " found, with all below: " +
+            counted(found.rows.size, model.isFlat ? "row" : "stack") + " found, with all below: " +
             model.sides.map((side, s) => (model.isPair ? side.name + " " : "") + ms(found.sums[s]) + " ms, " +
                 percent(found.sums[s] / Math.max(1, Rows.inclusive(model.root, s)))).join("; ") +
             (model.leftCount > 0 ? "; " + model.leftCount + " smaller stacks have no names in this page, and were not searched" : "");
