@@ -168,12 +168,12 @@ static void put_rest(struct cpti_json *json, const struct cpti_html_rows *rows)
     for (uint32_t i = 0; i < rows->count; i++) {
         const struct cpti_html_row *row = &rows->rows[i];
 
-        if (row->left_count == 0) {
+        if (row->left_count == 0 && row->left_ns[0] == 0 && row->left_ns[1] == 0) {
             continue;
         }
         cpti_json_open(json, NULL, '[');
         cpti_json_unsigned(json, NULL, row->number);
-        cpti_json_unsigned(json, NULL, row->left_count);
+        cpti_json_unsigned(json, NULL, row->left_count != 0 ? row->left_count : 1);
         for (size_t side = 0; side < rows->side_count; side++) {
             cpti_json_unsigned(json, NULL, row->left_ns[side]);
         }

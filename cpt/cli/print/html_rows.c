@@ -37,31 +37,32 @@ uint64_t cpti_html_row_whole_ns(const struct cpti_html_row *row, size_t side)
 
 /* --- Joining the trees --- */
 
-/* Calls for each row of @walk its counterpart: both go by name. */
+/* Finds the row of each name on one side: both go by name. What has no name, as a mix
+ * left it out of the comparison, is passed over. */
 static void join(struct cpti_html_rows *rows, size_t side, bool is_whole)
 {
     const struct cpt_tree_walk *walk =
         is_whole ? rows->whole_walks[side] : rows->self_walks[side];
     const struct cpt_tree *tree = is_whole ? cpti_html_side_whole(&rows->sides[side])
                                            : cpti_html_side_self(&rows->sides[side]);
-    uint32_t next = 0;
+    uint32_t i = 0;
 
-    for (uint32_t i = 0; i < rows->count && next < cpt_tree_walk_count(walk); i++) {
+    for (uint32_t next = 0; next < cpt_tree_walk_count(walk); next++) {
         const struct cpt_tree_row *row = cpt_tree_walk_row(walk, next);
-        struct cpti_html_row *at = &rows->rows[i];
+        int order = -1;
 
-        if (cpt_tree_stack_compare(rows->names, at->node, tree, row->node) != 0) {
-            continue;
+        while (i < rows->count &&
+               (order = cpt_tree_stack_compare(rows->names, rows->rows[i].node, tree,
+                                               row->node)) < 0) {
+            i++;
         }
-        if (is_whole && i != 0) { /* the root's is the mean latency, a self time */
-            at->whole[side] = row;
-        } else if (!is_whole) {
-            at->self[side] = row;
-            at->whole[side] = row;
+        if (order == 0 && is_whole && i != 0) { /* the root's is the mean latency */
+            rows->rows[i].whole[side] = row;
+        } else if (order == 0 && !is_whole) {
+            rows->rows[i].self[side] = row;
+            rows->rows[i].whole[side] = row;
         }
-        next++;
     }
-    assert(next == cpt_tree_walk_count(walk));
 }
 
 static void join_all(struct cpti_html_rows *rows)
@@ -230,26 +231,44 @@ static bool choose(struct cpti_html_rows *rows)
     return true;
 }
 
-/* Counts and sums the rows that are left, at the nearest parent that is shown. A row's
- * `number` is that parent until it is numbered. */
-static void sum_left(struct cpti_html_rows *rows)
+/* Counts the rows that are left, at the nearest parent that is shown. A row's `number`
+ * is that parent until it is numbered. */
+static void count_left(struct cpti_html_rows *rows)
 {
     for (uint32_t i = 1; i < rows->count; i++) {
         struct cpti_html_row *row = &rows->rows[i];
         const struct cpti_html_row *parent = &rows->rows[row->parent];
-        const bool is_top = parent->form != CPTI_HTML_LEFT;
-        struct cpti_html_row *at;
 
         if (row->form != CPTI_HTML_LEFT) {
             continue;
         }
-        row->number = is_top ? row->parent : parent->number;
-        at = &rows->rows[row->number];
-        at->left_count++;
-        for (size_t side = 0; side < rows->side_count && is_top; side++) {
-            at->left_ns[side] += cpti_html_row_whole_ns(row, side);
-        }
+        row->number = parent->form != CPTI_HTML_LEFT ? row->parent : parent->number;
+        rows->rows[row->number].left_count++;
         rows->left_significant_count += is_significant(row);
+    }
+}
+
+/* Sums what is left: the time of a row that neither is its own nor that of the rows
+ * shown below it. In a view, whose inclusive times overlap, the own times that are
+ * missing from the sum. */
+static void sum_left(struct cpti_html_rows *rows, size_t side)
+{
+    const bool is_view = rows->whole_walks[side] != NULL;
+
+    for (uint32_t i = 0; i < rows->count; i++) {
+        struct cpti_html_row *row = &rows->rows[i];
+        const uint64_t self_ns = cpti_html_row_self_ns(row, side);
+        const uint64_t whole_ns = cpti_html_row_whole_ns(row, side);
+
+        if (row->form == CPTI_HTML_LEFT) {
+            continue;
+        }
+        if (i == 0 || !is_view) {
+            row->left_ns[side] = whole_ns - self_ns;
+        }
+        if (i != 0) { /* a parent comes before its children */
+            rows->rows[row->parent].left_ns[side] -= is_view ? self_ns : whole_ns;
+        }
     }
 }
 
@@ -284,7 +303,10 @@ bool cpti_html_rows_init(struct cpti_html_rows *rows,
         !choose(rows)) {
         return false;
     }
-    sum_left(rows);
+    count_left(rows);
+    for (size_t i = 0; i < side_count; i++) {
+        sum_left(rows, i);
+    }
     number(rows);
     return true;
 }

@@ -190,6 +190,32 @@ static void test_significant_row(void)
     cpt_tree_free(trees[1]);
 }
 
+/* A stack that the comparison left out, as a mix does, is part of the sum. */
+static void test_not_compared(void)
+{
+    struct cpt_tree *trees[3] = {make_tree(2, 100), make_tree(2, 150),
+                                 make_tree(3, 100)};
+    const struct cpti_html_side sides[2] = {{.name = "base", .tree = trees[2]},
+                                            {.name = "new", .tree = trees[1]}};
+    struct cpt_diff *diff = NULL;
+    char *json = NULL;
+    size_t bytes;
+    FILE *file = open_memstream(&json, &bytes);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_EQUAL_FATAL(cpt_diff_new(NULL, trees[0], trees[1], NULL, &diff, NULL),
+                          CPT_OK);
+    CU_ASSERT_EQUAL(cpti_html_data(file, sides, 2, diff), 0);
+    CU_ASSERT_EQUAL_FATAL(fclose(file), 0);
+    CU_ASSERT_EQUAL(count_of(json, "\"parent\":"), 5);
+    CU_ASSERT_PTR_NOT_NULL(strstr(json, "\"rest\":[[1,1,1002,0]]"));
+    free(json);
+    cpt_diff_free(diff);
+    for (size_t i = 0; i < 3; i++) {
+        cpt_tree_free(trees[i]);
+    }
+}
+
 /* The bins of the latencies follow each other, and have all requests. */
 static void test_histogram(void)
 {
@@ -245,6 +271,7 @@ CU_TestInfo cpt_html_data_tests[] = {
     {"rows that are left out are summed below their parent", test_rest},
     {"rows of equal size do not drop out together", test_equal_rows},
     {"a significant row is there, however small", test_significant_row},
+    {"a stack that is not compared is in the sum", test_not_compared},
     {"the bins of the latencies have all requests", test_histogram},
     {"of too many segments the first stay, and the sum", test_segments},
     {"of too many frames the first stay, and the sum", test_frames},
