@@ -90,6 +90,13 @@ def boxes(page, address):
     page.expect("document.getElementById('box-base').getAttribute('aria-invalid') === 'true'", "and is told to a screen reader")
 
 
+def mix(page, address):
+    page.open(address + "?base=arm%3Dcontrol&new=arm%3Dtreatment&mix=region")
+    page.until(PAIR)
+    page.expect("document.getElementById('table-hint').textContent.includes('mix of region')", "the mix is named")
+    page.expect("document.querySelector('#headline button').textContent.startsWith('▲ B: B2')", "B2 is slower in each region")
+
+
 def brush(page, address):
     page.open(address)
     page.until(READY)
@@ -173,7 +180,7 @@ def grows(page, address, folder):
 def main(folder, arms, wide_at, markup, grows_at):
     with Browser(folder) as browser:
         page = browser.page()
-        for step in (by_mouse, by_keyboard, boxes, brush, records, phone):
+        for step in (by_mouse, by_keyboard, boxes, mix, brush, records, phone):
             step(page, arms)
             print("sound:", step.__name__)
         other = browser.page()

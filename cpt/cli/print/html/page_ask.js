@@ -26,7 +26,7 @@ const Ask = (function () {
         const response = await fetch("/api/" + path + (parameters ? "?" + parameters : ""), {signal: signal});
         const answer = await response.json();
         if (!response.ok) {
-            throw new Refusal(answer.error || "the server answered " + response.status);
+            throw new Refusal((answer.error || "the server answered " + response.status) + (answer.detail ? "\n" + answer.detail : ""));
         }
         return answer;
     }
@@ -36,7 +36,7 @@ const Ask = (function () {
     /* Some requests that @where selects; of the first entry if there are several. */
     const someRecords = (where) => {
         const asked = parameters();
-        ["base", "new", "where", "min_ns", "max_ns", "stack", "by"].forEach((key) => asked.delete(key));
+        ["base", "new", "where", "min_ns", "max_ns", "stack", "by", "mix"].forEach((key) => asked.delete(key));
         if (where) {
             asked.set("where", where);
         }
@@ -46,16 +46,16 @@ const Ask = (function () {
 
     /* --- Errors --- */
 
-    const BOX_OF = {where: "where", base: "base", new: "new", entry: "where", since: "from", until: "to", from: "from", to: "to", stack: "where", mix: "where"};
+    const BOX_OF = {where: "where", base: "base", new: "new", entry: "where", since: "from", until: "to", from: "from", to: "to", stack: "where", mix: "mix"};
 
     function complain(sentence) {
         const found = /(?:option|parameter) '(?:--)?(\w+)'/.exec(sentence) || /: '(base|new)' is missing/.exec(sentence) || /for (base|new),/.exec(sentence);
-        const quoting = ["new", "base", "where", "from", "to"].find((at) => State.get(at) !== "" && sentence.includes(State.get(at)));
+        const quoting = ["new", "base", "where", "from", "to", "mix"].find((at) => State.get(at) !== "" && sentence.includes(State.get(at)));
         const key = found ? BOX_OF[found[1]] : quoting;
         const isAtBox = Boxes.complain(key || "", sentence.trim());
         byId("ask-error").textContent = isAtBox ? "" : sentence;
         byId("ask-error").hidden = isAtBox || sentence === "";
-        if (isAtBox && (key === "from" || key === "to")) {
+        if (isAtBox && ["from", "to", "mix"].includes(key)) {
             byId("ask-more").open = true;
         }
     }
@@ -64,6 +64,9 @@ const Ask = (function () {
 
     function parameters() {
         const asked = State.asked();
+        if (!asked.has("base")) { /* of one set there is no other mix */
+            asked.delete("mix");
+        }
         if (!asked.has("entry") && summary && summary.entries.length > 1) {
             asked.set("entry", summary.entries[0].text);
         }
@@ -76,7 +79,7 @@ const Ask = (function () {
             return data.sides;
         }
         const whole = new URLSearchParams(asked);
-        ["min_ns", "max_ns", "by"].forEach((key) => whole.delete(key));
+        ["min_ns", "max_ns", "by", "mix"].forEach((key) => whole.delete(key));
         return (await ask("view", whole, signal)).sides;
     }
 
@@ -203,9 +206,10 @@ const Ask = (function () {
                 Boxes.box("base", "Base", "to compare: arm=control", complete),
                 Boxes.box("new", "New", "arm=treatment", complete),
                 select("by", "Rows", ["stack", "service", "name", "edge"])),
-            make("div", {class: "chips"}, make("details", {id: "ask-more"}, make("summary", {}, "Window of time, entry"), make("div", {class: "boxes"},
+            make("div", {class: "chips"}, make("details", {id: "ask-more"}, make("summary", {}, "Window of time, mix, entry"), make("div", {class: "boxes"},
                 Boxes.box("from", "From", "15m, or 2026-01-31T12:00:00Z", null),
                 Boxes.box("to", "To", "", null),
+                Boxes.box("mix", "Compare at equal mix of", "an attribute: page", null),
                 select("entry", "Entry service", []))),
             make("button", {type: "button", id: "swap", class: "chip", hidden: true,
                 onclick: () => State.set({base: State.get("new"), new: State.get("base")}, true)}, "Swap base and new"),

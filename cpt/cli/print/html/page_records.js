@@ -39,7 +39,7 @@ const Records = (function () {
     async function list() {
         const mine = ++turn;
         const parameters = State.asked();
-        parameters.delete("by");
+        ["by", "mix"].forEach((key) => parameters.delete(key));
         parameters.set("limit", PAGE);
         parameters.set("offset", offset);
         if (isPair) {

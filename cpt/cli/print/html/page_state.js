@@ -12,7 +12,7 @@
  */
 const State = (function () {
     "use strict";
-    const ASKED = ["where", "base", "new", "entry", "from", "to", "by", "min_ns", "max_ns", "stack"];
+    const ASKED = ["where", "base", "new", "entry", "from", "to", "by", "min_ns", "max_ns", "stack", "mix"];
     const SHOWN = ["zoom", "find", "flame", "sort", "all", "record", "side"];
     let values = new URLSearchParams(location.search);
     const listeners = [];

@@ -230,6 +230,7 @@ const Table = (function () {
         return (model.isPair
             ? "Times of the frame itself, base and new. Distributions: grey is base, blue is new. "
             : "Averages over all requests, also those without the stack. ") +
+            (model.isPair && State.get("mix") !== "" ? "Differences are at the base's mix of " + State.get("mix") + "; the times beside them are not. " : "") +
             (hidden > 0 ? hidden + " rows are neither " + (model.isPair ? "significant (q < 0.05) nor large" : "large") +
                 " (1 % of the mean latency) and are not listed. " : "") +
             (left > 0 ? left + " smaller stacks are in this page only as sums" +
