@@ -40,9 +40,8 @@
 struct cpt_diff {
     const struct cpt_alloc *alloc;
     struct cpt_tree *stacks;
-    struct cpt_diff_row total;
-    struct cpt_diff_row *rows;
-    uint32_t row_count;
+    struct cpt_diff_row *rows; /* behind the total, which is the row of the root */
+    uint32_t row_count;        /* without the total */
     uint32_t tested_count;
 };
 
@@ -123,28 +122,13 @@ static cpt_status add_stacks(struct cpt_tree *stacks, const struct cpt_tree *tre
     return status;
 }
 
-/* A row before the rows are sorted. */
-struct placed {
-    struct cpt_diff_row row;
-    uint32_t place;  /* index in the order of the stacks */
-    uint32_t parent; /* the place of its parent */
-    int turn;        /* -1: its presence fell, 1: it rose; 0: not by more than chance */
+/* What a row has besides before the rows are sorted. */
+struct place {
+    uint32_t parent; /* the place of its parent in the order of the stacks */
+    int8_t turn;     /* -1: its presence fell, 1: it rose; 0: not by more than chance */
     bool has_riser;  /* a child's presence rose */
     bool has_lost;   /* its presence fell, and the path moved to another branch */
 };
-
-static int by_difference(const void *left, const void *right)
-{
-    const struct placed *a = left;
-    const struct placed *b = right;
-    const double a_size = fabs(a->row.self.delta_ns);
-    const double b_size = fabs(b->row.self.delta_ns);
-
-    if (a_size != b_size) {
-        return a_size > b_size ? -1 : 1;
-    }
-    return a->place < b->place ? -1 : 1;
-}
 
 /* The turn of a row: two shares of samples are equal unless they differ too much. */
 static int turn_of(const struct cpt_diff_row *row, double base_count, double new_count)
@@ -160,90 +144,90 @@ static int turn_of(const struct cpt_diff_row *row, double base_count, double new
                : 0;
 }
 
-/* Marks rows that lost the critical path. @placed is in the order of the stacks, so a
+/* Marks rows that lost the critical path. They are in the order of the stacks, so a
  * parent comes before its children. */
-static void mark_lost(struct placed *placed, uint32_t count)
+static void mark_lost(struct cpt_diff_row *rows, struct place *places, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
-        if (placed[i].turn > 0) {
-            placed[placed[i].parent].has_riser = true;
+        if (places[i].turn > 0) {
+            places[places[i].parent].has_riser = true;
         }
     }
     for (uint32_t i = 1; i < count; i++) {
-        const struct placed *parent = &placed[placed[i].parent];
-        struct cpt_diff_row *row = &placed[i].row;
+        const struct place *parent = &places[places[i].parent];
+        struct cpt_diff_row *row = &rows[i];
 
-        placed[i].has_lost = placed[i].turn < 0 &&
+        places[i].has_lost = places[i].turn < 0 &&
                              (parent->turn < 0 ? parent->has_lost : parent->has_riser);
-        row->lost_path = placed[i].has_lost && row->frequency_ns < 0 &&
+        row->lost_path = places[i].has_lost && row->frequency_ns < 0 &&
                          row->self.delta_ns < 0 &&
                          fabs(row->frequency_ns) > fabs(row->size_ns);
     }
 }
 
 /* Sets the q values; returns how many rows were tested. @values has room for all. */
-static cpt_status set_q_values(struct cpt_diff *diff, struct placed *placed,
-                               uint32_t count, double *values)
+static cpt_status set_q_values(struct cpt_diff *diff, uint32_t count, double *values)
 {
+    struct cpt_diff_row *rows = diff->rows;
     uint32_t tested = 0;
     cpt_status status;
 
     for (uint32_t i = 1; i < count; i++) {
-        if (placed[i].row.is_tested) {
-            values[tested++] = placed[i].row.self.p_value;
+        if (rows[i].is_tested) {
+            values[tested++] = rows[i].self.p_value;
         }
     }
     status = cpt_stats_q_values(diff->alloc, values, values, tested);
     diff->tested_count = tested;
     tested = 0;
     for (uint32_t i = 1; i < count; i++) {
-        struct cpt_diff_row *row = &placed[i].row;
+        struct cpt_diff_row *row = &rows[i];
 
         row->q_value = row->is_tested ? values[tested++] : 1;
     }
-    placed[0].row.q_value = placed[0].row.inclusive.p_value;
-    placed[0].row.is_tested = 1;
+    rows[0].q_value = rows[0].inclusive.p_value;
+    rows[0].is_tested = 1;
     return status;
 }
 
 /* Sets the smallest change that each row would show: the p value that suffices is that
  * of one more row beside those found (Benjamini and Hochberg). */
-static void set_detectable(struct placed *placed, uint32_t count, uint32_t tested)
+static void set_detectable(struct cpt_diff_row *rows, uint32_t count, uint32_t tested)
 {
     uint32_t found = 0;
     double p = CPT_DIFF_DETECTABLE_Q;
 
     for (uint32_t i = 1; i < count; i++) {
-        found += placed[i].row.q_value < CPT_DIFF_DETECTABLE_Q;
+        found += rows[i].q_value < CPT_DIFF_DETECTABLE_Q;
     }
-    placed[0].row.detectable_ns =
-        cpti_change_detectable_ns(&placed[0].row.inclusive, p);
+    rows[0].detectable_ns = cpti_change_detectable_ns(&rows[0].inclusive, p);
     p = tested != 0 ? p * fmin(1, (found + 1.0) / tested) : p;
     for (uint32_t i = 1; i < count; i++) {
-        placed[i].row.detectable_ns = cpti_change_detectable_ns(&placed[i].row.self, p);
+        rows[i].detectable_ns = cpti_change_detectable_ns(&rows[i].self, p);
     }
 }
 
 /* Sets the members of rows that depend on all rows. */
-static cpt_status compare_rows(struct cpt_diff *diff, struct placed *placed,
+static cpt_status compare_rows(struct cpt_diff *diff, struct place *places,
                                uint32_t count)
 {
-    const double delta_ns = placed[0].row.inclusive.delta_ns;
+    struct cpt_diff_row *rows = diff->rows;
+    const double delta_ns = rows[0].inclusive.delta_ns;
     double *values = cpt_alloc_array(diff->alloc, NULL, count, sizeof *values);
     cpt_status status = CPT_NO_MEMORY;
 
     if (values == NULL) {
         return CPT_NO_MEMORY;
     }
-    status = set_q_values(diff, placed, count, values);
+    status = set_q_values(diff, count, values);
     for (uint32_t i = 0; i < count; i++) {
-        struct cpt_diff_row *row = &placed[i].row;
+        struct cpt_diff_row *row = &rows[i];
 
         row->share = delta_ns != 0 ? row->self.delta_ns / delta_ns : NAN;
     }
     cpt_alloc_free(diff->alloc, values);
-    set_detectable(placed, count, diff->tested_count);
-    mark_lost(placed, count);
+    set_detectable(rows, count, diff->tested_count);
+    mark_lost(rows, places, count);
     return status;
 }
 
@@ -369,8 +353,9 @@ static double side_count(const struct side *side)
 }
 
 /* Makes the rows in the order of the stacks. */
-static void place_rows(struct placed *placed, const struct cpt_tree_walk *walk,
-                       const struct side *sides, double confidence)
+static void place_rows(struct cpt_diff *diff, struct place *places,
+                       const struct cpt_tree_walk *walk, const struct side *sides,
+                       double confidence)
 {
     const double counts[2] = {side_count(&sides[0]), side_count(&sides[1])};
 
@@ -379,12 +364,68 @@ static void place_rows(struct placed *placed, const struct cpt_tree_walk *walk,
         struct cpt_stats pair[2];
 
         pair_at(sides, at->node, pair);
-        placed[i] = (struct placed){
-            .row = row_of(at->node, &pair[0], &pair[1], counts, confidence),
-            .place = i,
-            .parent = i == 0 ? 0 : at->parent};
-        placed[i].turn = turn_of(&placed[i].row, counts[0], counts[1]);
+        diff->rows[i] = row_of(at->node, &pair[0], &pair[1], counts, confidence);
+        places[i] = (struct place){
+            .parent = i == 0 ? 0 : at->parent,
+            .turn = (int8_t)turn_of(&diff->rows[i], counts[0], counts[1])};
     }
+}
+
+/* --- Their order --- */
+
+/* Where a row goes: rows are large, and there may be a million. */
+struct sorted {
+    double size;
+    uint32_t place; /* in the order of the stacks */
+};
+
+static int by_difference(const void *left, const void *right)
+{
+    const struct sorted *a = left;
+    const struct sorted *b = right;
+
+    if (a->size != b->size) {
+        return a->size > b->size ? -1 : 1;
+    }
+    return a->place < b->place ? -1 : 1;
+}
+
+/* Moves row order[i].place to place i, along the cycles of the permutation. */
+static void move_rows(struct cpt_diff_row *rows, struct sorted *order, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct cpt_diff_row first = rows[i];
+        uint32_t at = i;
+
+        while (order[at].place != i) {
+            const uint32_t from = order[at].place;
+
+            rows[at] = rows[from];
+            order[at].place = at;
+            at = from;
+        }
+        rows[at] = first;
+        order[at].place = at;
+    }
+}
+
+/* Sorts the rows but for the total. */
+static cpt_status sort_rows(struct cpt_diff *diff)
+{
+    struct cpt_diff_row *rows = diff->rows + 1;
+    struct sorted *order =
+        cpt_alloc_array(diff->alloc, NULL, diff->row_count, sizeof *order);
+
+    if (order == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < diff->row_count; i++) {
+        order[i] = (struct sorted){fabs(rows[i].self.delta_ns), i};
+    }
+    qsort(order, diff->row_count, sizeof *order, by_difference);
+    move_rows(rows, order, diff->row_count);
+    cpt_alloc_free(diff->alloc, order);
+    return CPT_OK;
 }
 
 static cpt_status make_rows(struct cpt_diff *diff, const struct side *sides,
@@ -392,28 +433,18 @@ static cpt_status make_rows(struct cpt_diff *diff, const struct side *sides,
 {
     struct cpt_tree_walk *walk =
         cpt_tree_walk_new(diff->alloc, diff->stacks, CPT_TREE_BY_NAME);
-    struct placed *placed =
-        cpt_alloc_array(diff->alloc, NULL, diff->stacks->node_count, sizeof *placed);
+    struct place *places =
+        cpt_alloc_array(diff->alloc, NULL, diff->stacks->node_count, sizeof *places);
     cpt_status status = CPT_NO_MEMORY;
 
-    if (walk == NULL || placed == NULL) {
-        goto out;
+    if (walk != NULL && places != NULL) {
+        place_rows(diff, places, walk, sides, confidence);
+        diff->row_count = cpt_tree_walk_count(walk) - 1;
+        status = compare_rows(diff, places, diff->row_count + 1);
     }
-    place_rows(placed, walk, sides, confidence);
-    status = compare_rows(diff, placed, cpt_tree_walk_count(walk));
-    if (status != CPT_OK) {
-        goto out;
-    }
-    diff->total = placed[0].row;
-    diff->row_count = cpt_tree_walk_count(walk) - 1;
-    qsort(placed + 1, diff->row_count, sizeof *placed, by_difference);
-    for (uint32_t i = 0; i < diff->row_count; i++) {
-        diff->rows[i] = placed[i + 1].row;
-    }
-out:
     cpt_tree_walk_free(walk);
-    cpt_alloc_free(diff->alloc, placed);
-    return status;
+    cpt_alloc_free(diff->alloc, places);
+    return status == CPT_OK ? sort_rows(diff) : status;
 }
 
 /* A map from @node_count nodes of the stacks to CPT_TREE_NONE. */
@@ -636,7 +667,7 @@ uint32_t cpt_diff_row_count(const struct cpt_diff *diff)
 const struct cpt_diff_row *cpt_diff_row_at(const struct cpt_diff *diff, uint32_t index)
 {
     assert(index < diff->row_count);
-    return &diff->rows[index];
+    return &diff->rows[index + 1];
 }
 
 uint32_t cpt_diff_tested_count(const struct cpt_diff *diff)
@@ -661,7 +692,7 @@ const char *cpt_diff_doubt_text(enum cpt_diff_doubt doubt)
 
 const struct cpt_diff_row *cpt_diff_total(const struct cpt_diff *diff)
 {
-    return &diff->total;
+    return &diff->rows[0];
 }
 
 const struct cpt_tree *cpt_diff_tree(const struct cpt_diff *diff)
