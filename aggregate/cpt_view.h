@@ -66,6 +66,32 @@ CPT_API const struct cpt_path *cpt_view_self(const struct cpt_view *view);
 CPT_API const struct cpt_path *cpt_view_inclusive(const struct cpt_view *view);
 
 /*
+ * Requests whose table of frames is known, by the number of their *shape*, as in
+ * cpt_tree.h: groups depend on the frames alone, so they are found once for a shape.
+ * Shapes are a cache: keeping one may forget others. In order of use, for a request:
+ * cpt_view_shape_is_kept; if it is not, cpt_view_take and cpt_view_shape_keep; else
+ * cpt_view_shape_take.
+ */
+struct cpt_view_times {
+    const uint64_t
+        *self_ns; /* of each group, in the order of the frames of both paths */
+    const uint64_t *inclusive_ns;
+    size_t group_count;
+};
+
+CPT_API int cpt_view_shape_is_kept(const struct cpt_view *view, uint64_t shape);
+
+/* Keeps the groups of @path, whose shape has the number @shape; takes the path, too.
+ * CPT_OK, or as cpt_view_take(). */
+CPT_API cpt_status cpt_view_shape_keep(struct cpt_view *view, uint64_t shape,
+                                       const struct cpt_path *path);
+
+/* Sets @times to those of the request of a kept shape with these self times of its
+ * frames. Borrowed until the next call. */
+CPT_API void cpt_view_shape_take(struct cpt_view *view, uint64_t shape,
+                                 const uint64_t *self_ns, struct cpt_view_times *times);
+
+/*
  * Fills @edges, which is emptied first, with the stacks of @path by calls from service
  * to service. Consecutive frames of one service become one frame, the call that led
  * there. So a frame with all frames below it is what a callee costs its caller, with

@@ -14,13 +14,33 @@
  *                                                 include those of the frames below
  *
  * Cost: for each frame one text and one look-up; if its group is not that of its
- * parent, also a walk to the root to see whether it is the topmost of its group.
+ * parent, also a walk to the root to see whether it is the topmost of its group. All
+ * this depends on the table of frames alone, so it is kept for tables that return: the
+ * rest are three additions for each frame.
  */
 #include "aggregate/cpt_view.h"
 
 #include "aggregate/tree_node.h"
 
+#include <assert.h>
 #include <string.h>
+
+/* Shapes that are kept at the same time, and frames of all of them: 16 MB. */
+enum { SHAPES_MAX = 1024, SHAPE_FRAMES_MAX = 1 << 20 };
+
+/* A frame of a kept shape. */
+struct shape_frame {
+    uint32_t parent; /* frame, or CPT_FRAME_NONE */
+    uint32_t group;
+    bool is_topmost;
+};
+
+struct shape {
+    uint64_t number;
+    struct shape_frame *frames; /* NULL: no shape */
+    size_t frame_count;
+    size_t group_count;
+};
 
 struct view_group {
     uint64_t self_ns;
@@ -36,6 +56,10 @@ struct cpt_view {
     size_t frame_capacity;
     struct view_group *groups;
     size_t group_capacity;
+    struct shape *shapes;     /* number n is in place n % SHAPES_MAX, or nowhere */
+    size_t shape_frame_count; /* of all shapes */
+    uint64_t *columns;        /* inclusive times of frames; both times of groups */
+    size_t column_capacity;
 };
 
 /* The text of a group: two services, or a service and a frame, with all escapes. */
@@ -59,11 +83,28 @@ struct cpt_view *cpt_view_new(const struct cpt_alloc *alloc, enum cpt_view_by by
     return view;
 }
 
+static void forget(struct cpt_view *view, struct shape *shape)
+{
+    view->shape_frame_count -= shape->frame_count;
+    cpt_alloc_free(view->alloc, shape->frames);
+    *shape = (struct shape){0};
+}
+
+static void forget_all(struct cpt_view *view)
+{
+    for (size_t i = 0; i < SHAPES_MAX && view->shapes != NULL; i++) {
+        forget(view, &view->shapes[i]);
+    }
+}
+
 void cpt_view_free(struct cpt_view *view)
 {
     if (view == NULL) {
         return;
     }
+    forget_all(view);
+    cpt_alloc_free(view->alloc, view->shapes);
+    cpt_alloc_free(view->alloc, view->columns);
     cpt_path_free(view->self);
     cpt_path_free(view->inclusive);
     cpt_alloc_free(view->alloc, view->frames);
@@ -255,4 +296,94 @@ const struct cpt_path *cpt_view_self(const struct cpt_view *view)
 const struct cpt_path *cpt_view_inclusive(const struct cpt_view *view)
 {
     return view->inclusive;
+}
+
+/* --- Shapes --- */
+
+static struct shape *find(const struct cpt_view *view, uint64_t number)
+{
+    struct shape *shape =
+        view->shapes != NULL ? &view->shapes[number % SHAPES_MAX] : NULL;
+
+    return shape != NULL && shape->frames != NULL && shape->number == number ? shape
+                                                                             : NULL;
+}
+
+int cpt_view_shape_is_kept(const struct cpt_view *view, uint64_t shape)
+{
+    return find(view, shape) != NULL;
+}
+
+/* Room for one more shape, and for the times of one of its requests. */
+static cpt_status make_room(struct cpt_view *view, size_t frame_count)
+{
+    if (view->shapes == NULL) {
+        view->shapes = cpt_alloc_zeroed(view->alloc, SHAPES_MAX * sizeof *view->shapes);
+    }
+    if (view->shapes == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    if (frame_count > SHAPE_FRAMES_MAX - view->shape_frame_count) {
+        forget_all(view);
+    }
+    return cpt_alloc_grow(view->alloc, (void **)&view->columns, &view->column_capacity,
+                          3 * frame_count, 3 * CPT_PATH_FRAMES_MAX, sizeof(uint64_t));
+}
+
+cpt_status cpt_view_shape_keep(struct cpt_view *view, uint64_t shape,
+                               const struct cpt_path *path)
+{
+    const size_t frame_count = cpt_path_frame_count(path);
+    struct shape_frame *frames = NULL;
+    cpt_status status = cpt_view_take(view, path);
+
+    if (status == CPT_OK) {
+        status = make_room(view, frame_count);
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    frames = cpt_alloc_array(view->alloc, NULL, frame_count, sizeof *frames);
+    if (frames == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < frame_count; i++) {
+        frames[i] = (struct shape_frame){.parent = cpt_path_frame(path, i)->parent,
+                                         .group = view->frames[i].node,
+                                         .is_topmost = view->frames[i].is_topmost};
+    }
+    forget(view, &view->shapes[shape % SHAPES_MAX]);
+    view->shapes[shape % SHAPES_MAX] =
+        (struct shape){shape, frames, frame_count, cpt_path_frame_count(view->self)};
+    view->shape_frame_count += frame_count;
+    return CPT_OK;
+}
+
+void cpt_view_shape_take(struct cpt_view *view, uint64_t shape, const uint64_t *self_ns,
+                         struct cpt_view_times *times)
+{
+    const struct shape *known = find(view, shape);
+    uint64_t *frames_ns = view->columns;
+    uint64_t *groups_ns = NULL;
+    uint64_t *inclusive_ns = NULL;
+
+    assert(known != NULL);
+    groups_ns = frames_ns + known->frame_count;
+    inclusive_ns = groups_ns + known->group_count;
+    memset(groups_ns, 0, 2 * known->group_count * sizeof *groups_ns);
+    if (known->frame_count != 0) {
+        memcpy(frames_ns, self_ns, known->frame_count * sizeof *frames_ns);
+    }
+    for (size_t i = known->frame_count; i-- > 0;) {
+        const struct shape_frame *frame = &known->frames[i];
+
+        groups_ns[frame->group] += self_ns[i];
+        if (frame->is_topmost) {
+            inclusive_ns[frame->group] += frames_ns[i];
+        }
+        if (frame->parent != CPT_FRAME_NONE) {
+            frames_ns[frame->parent] += frames_ns[i];
+        }
+    }
+    *times = (struct cpt_view_times){groups_ns, inclusive_ns, known->group_count};
 }

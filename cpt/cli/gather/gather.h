@@ -34,6 +34,7 @@
 #include <stdbool.h>
 
 struct cpt_path;
+struct cpt_log_times;
 struct cpt_tree;
 struct cpti_source;
 
@@ -42,6 +43,15 @@ struct cpti_gather_threads {
     void *(*split)(const void *context); /* an empty part, or NULL without memory */
     cpt_status (*join)(void *context, void *part); /* adds @part to @context */
     void (*drop)(void *part);                      /* frees it */
+};
+
+/* How the context of cpti_gather.request takes requests without their paths: by the
+ * times of their frames, of shapes that it keeps (cpt_log_shape.h). */
+struct cpti_gather_shapes {
+    bool (*is_kept)(const void *context, uint64_t shape);
+    /* Keeps the shape of @path, or not. */
+    void (*keep)(void *context, uint64_t shape, const struct cpt_path *path);
+    int (*add)(void *context, const struct cpt_log_times *times, uint64_t weight);
 };
 
 /* A tree to be made. */
@@ -61,6 +71,8 @@ struct cpti_gather {
     /* If set: whether @request needs the path of @record. Otherwise it may get NULL,
      * which is faster. */
     bool (*needs_path)(const void *context, const struct cpt_record *record);
+    /* If set: these take what @request need not get. @needs_path is then NULL. */
+    const struct cpti_gather_shapes *shapes;
     bool needs_order; /* @request needs the order of segments, which no database has */
     /* What the paths were given as, for the notes of the tree: several paths may be the
      * logs of a folder. NULL: each path stands for itself. */

@@ -113,9 +113,13 @@ static int add_tallies(struct cpti_gather_run *run)
 /* A request is in the tree: notes its time, and calls gather->request. enum cpti_exit.
  */
 static int report_request(struct cpti_gather *gather, const struct cpt_record *record,
-                          const struct cpt_path *path, cpt_weight weight)
+                          const struct cpt_path *path,
+                          const struct cpt_log_times *times, cpt_weight weight)
 {
     cpt_tree_time_add(gather->tree, record->start_unix_ns);
+    if (path == NULL && gather->shapes != NULL) {
+        return gather->shapes->add(gather->context, times, weight);
+    }
     return gather->request != NULL
                ? gather->request(gather->context, record, path, weight)
                : CPTI_EXIT_DONE;
@@ -147,16 +151,26 @@ static bool is_new(struct cpti_log_walk *walk, const struct cpt_record *record,
     return result != CPTI_SEEN_BEFORE;
 }
 
+/* Whether some requests can be added without their paths. */
+static bool may_lack_path(const struct cpti_gather *gather)
+{
+    return gather->request == NULL || gather->needs_path != NULL ||
+           gather->shapes != NULL;
+}
+
 /* Finds the times of a request whose shape is known. Otherwise its path has to be
  * decoded. */
 static bool find_times(struct cpti_gather_run *run, struct cpti_gather *gather,
                        const struct cpt_record *record, struct cpt_log_times *times)
 {
-    return !(
-        (gather->request != NULL &&
-         (gather->needs_path == NULL || gather->needs_path(gather->context, record))) ||
-        cpt_log_shapes_find(run->shapes, record, times) != CPT_OK ||
-        !cpt_tree_shape_is_kept(gather->tree, times->shape));
+    if (!may_lack_path(gather) ||
+        (gather->needs_path != NULL && gather->needs_path(gather->context, record)) ||
+        cpt_log_shapes_find(run->shapes, record, times) != CPT_OK) {
+        return false;
+    }
+    return cpt_tree_shape_is_kept(gather->tree, times->shape) &&
+           (gather->shapes == NULL ||
+            gather->shapes->is_kept(gather->context, times->shape));
 }
 
 /* Keeps the shape of a request: find_times() then takes the next one like it. Without
@@ -166,9 +180,13 @@ static void keep_shape(struct cpti_gather_run *run, struct cpti_gather *gather,
 {
     uint64_t shape = 0;
 
-    if ((gather->request == NULL || gather->needs_path != NULL) &&
-        cpt_log_shapes_keep(run->shapes, record, path, &shape) == CPT_OK) {
-        (void)cpt_tree_shape_keep(gather->tree, shape, path);
+    if (!may_lack_path(gather) ||
+        cpt_log_shapes_keep(run->shapes, record, path, &shape) != CPT_OK) {
+        return;
+    }
+    (void)cpt_tree_shape_keep(gather->tree, shape, path);
+    if (gather->shapes != NULL) {
+        gather->shapes->keep(gather->context, shape, path);
     }
 }
 
@@ -194,7 +212,7 @@ static int add_request(struct cpti_log_walk *walk, const struct cpt_record *reco
         return cpti_log_skip(
             walk, "the tree cannot take it: a limit of aggregation is reached");
     }
-    exit_status = report_request(gather, record, path, weight);
+    exit_status = report_request(gather, record, path, times, weight);
     if (path != NULL) {
         keep_shape(run, gather, record, path);
     }
@@ -421,8 +439,9 @@ static int add_sampled(void *context, const struct cpti_sampled *sampled,
     struct cpti_gather *gather = context;
     const cpt_status status = cpt_tree_add(gather->tree, path, sampled->weight);
 
-    return status == CPT_OK ? report_request(gather, record, path, sampled->weight)
-                            : cpti_status_exit(status);
+    return status == CPT_OK
+               ? report_request(gather, record, path, NULL, sampled->weight)
+               : cpti_status_exit(status);
 }
 
 static int note_sample(const struct cpti_gather *gather,

@@ -5,6 +5,7 @@
 
 #include "cpt/cli/base/output.h"
 #include "aggregate/cpt_tree.h"
+#include "wire/cpt_log_shape.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -57,6 +58,65 @@ static int add_request(void *context, const struct cpt_record *record,
     return cpti_status_exit(status);
 }
 
+/* --- By their shapes --- */
+
+static bool is_kept(const void *context, uint64_t shape)
+{
+    const struct cpti_views *views = context;
+    bool all = true;
+
+    for (int by = CPTI_BY_SERVICE; by < CPTI_BY_COUNT; by++) {
+        all = all && (views->views[by] == NULL ||
+                      (cpt_view_shape_is_kept(views->views[by], shape) &&
+                       cpt_tree_shape_is_kept(views->self[by], shape) &&
+                       cpt_tree_shape_is_kept(views->inclusive[by], shape)));
+    }
+    return all;
+}
+
+/* The groups of a shape are a table of frames, too; both trees know it by the number of
+ * the shape. */
+static void keep(void *context, uint64_t shape, const struct cpt_path *path)
+{
+    struct cpti_views *views = context;
+
+    for (int by = CPTI_BY_SERVICE; by < CPTI_BY_COUNT; by++) {
+        struct cpt_view *view = views->views[by];
+
+        if (view != NULL && cpt_view_shape_keep(view, shape, path) == CPT_OK) {
+            (void)cpt_tree_shape_keep(views->self[by], shape, cpt_view_self(view));
+            (void)cpt_tree_shape_keep(views->inclusive[by], shape,
+                                      cpt_view_inclusive(view));
+        }
+    }
+}
+
+static int add_times(void *context, const struct cpt_log_times *times, uint64_t weight)
+{
+    struct cpti_views *views = context;
+    cpt_status status = CPT_OK;
+
+    for (int by = CPTI_BY_SERVICE; by < CPTI_BY_COUNT && status == CPT_OK; by++) {
+        struct cpt_view_times groups;
+
+        if (views->views[by] == NULL) {
+            continue;
+        }
+        cpt_view_shape_take(views->views[by], times->shape, times->self_ns, &groups);
+        status =
+            cpt_tree_shape_add(views->self[by], times->shape, groups.self_ns, weight);
+        if (status == CPT_OK) {
+            status = cpt_tree_shape_add(views->inclusive[by], times->shape,
+                                        groups.inclusive_ns, weight);
+        }
+    }
+    return cpti_status_exit(status);
+}
+
+static const struct cpti_gather_shapes shapes = {is_kept, keep, add_times};
+
+/* --- On several threads --- */
+
 static void *split(const void *context)
 {
     const struct cpti_views *views = context;
@@ -105,6 +165,7 @@ int cpti_views_init(struct cpti_views *views, unsigned wanted,
         gather->request = add_request;
         gather->context = views;
         gather->threads = &threads;
+        gather->shapes = &shapes;
         views->views[by] = cpt_view_new(NULL, (enum cpt_view_by)(by - 1));
         views->self[by] = cpt_tree_new(NULL, NULL);
         views->inclusive[by] = cpt_tree_new(NULL, NULL);

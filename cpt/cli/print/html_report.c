@@ -76,6 +76,7 @@ struct cpti_html_keep *cpti_html_keep_new(struct cpti_gather *gathers, size_t co
         side->context = gathers[i].context;
         gathers[i].needs_path = side->request == NULL ? need_path : NULL;
         gathers[i].request = meet;
+        gathers[i].shapes = NULL;
         gathers[i].context = side;
         gathers[i].threads = NULL; /* the first request of each range is kept */
         gathers[i].needs_order = true;

@@ -204,6 +204,60 @@ static void test_views_are_as_the_model_says(void)
     cpt_path_free(path);
 }
 
+/* --- Shapes --- */
+
+/* The times of a kept shape are those of the two paths. */
+static void check_shape(struct cpt_view *view, const struct cpt_path *path,
+                        uint64_t shape)
+{
+    uint64_t self_ns[64] = {0};
+    struct cpt_view_times times;
+
+    MUST(cpt_path_frame_count(path) <= 64);
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        const struct cpt_segment *segment = cpt_path_segment(path, i);
+
+        self_ns[segment->frame] += segment->duration_ns;
+    }
+    CU_ASSERT_EQUAL(cpt_view_take(view, path), CPT_OK);
+    cpt_view_shape_take(view, shape, self_ns, &times);
+    CU_ASSERT_EQUAL_FATAL(times.group_count, cpt_path_frame_count(cpt_view_self(view)));
+    for (uint32_t i = 0; i < times.group_count; i++) {
+        const struct cpt_bytes name = cpt_path_frame_name(cpt_view_self(view), i);
+        char text[4096];
+
+        (void)snprintf(text, sizeof text, "%.*s", (int)name.bytes, name.data);
+        CU_ASSERT_TRUE(
+            cpt_bytes_equal(cpt_path_frame_name(cpt_view_inclusive(view), i), name));
+        CU_ASSERT_EQUAL(times.self_ns[i], time_of(cpt_view_self(view), text));
+        CU_ASSERT_EQUAL(times.inclusive_ns[i], time_of(cpt_view_inclusive(view), text));
+    }
+}
+
+static void test_shapes_give_the_times_of_the_paths(void)
+{
+    uint64_t state = random_seed("view shapes");
+    struct cpt_path *path = cpt_path_new(NULL);
+
+    for (unsigned by = CPT_VIEW_SERVICE; by <= CPT_VIEW_EDGE; by++) {
+        struct cpt_view *view = cpt_view_new(NULL, (enum cpt_view_by)by);
+
+        CU_ASSERT_EQUAL(cpt_view_shape_is_kept(view, 0), 0);
+        for (uint64_t shape = 0; shape < 3000; shape++) { /* more than are kept */
+            path_random(path, &state, 12, 1000000);
+            if (by == CPT_VIEW_NAME || shape % 100 == 0) {
+                CU_ASSERT_EQUAL(cpt_view_shape_keep(view, shape, path), CPT_OK);
+                CU_ASSERT_EQUAL(cpt_view_shape_is_kept(view, shape), 1);
+                check_shape(view, path, shape);
+            }
+        }
+        CU_ASSERT_EQUAL(cpt_view_shape_is_kept(view, 2900), 1);
+        CU_ASSERT_EQUAL(cpt_view_shape_is_kept(view, 100), by != CPT_VIEW_NAME);
+        cpt_view_free(view);
+    }
+    cpt_path_free(path);
+}
+
 /* --- In a diff --- */
 
 static void test_a_diff_takes_inclusive_times_from_the_other_trees(void)
@@ -263,9 +317,24 @@ static bool take(const struct cpt_alloc *alloc)
     return status == CPT_OK;
 }
 
+static bool keep(const struct cpt_alloc *alloc)
+{
+    struct cpt_path *path = path_of_header();
+    struct cpt_view *view = cpt_view_new(alloc, CPT_VIEW_NAME);
+    const cpt_status status =
+        view == NULL ? CPT_NO_MEMORY : cpt_view_shape_keep(view, 7, path);
+
+    CU_ASSERT_TRUE(status == CPT_OK || status == CPT_NO_MEMORY);
+    CU_ASSERT_EQUAL(view != NULL && cpt_view_shape_is_kept(view, 7), status == CPT_OK);
+    cpt_view_free(view);
+    cpt_path_free(path);
+    return status == CPT_OK;
+}
+
 static void test_survives_a_lack_of_memory(void)
 {
     each_allocation_failure(take);
+    each_allocation_failure(keep);
 }
 
 extern CU_TestInfo cpt_view_tests[];
@@ -273,6 +342,7 @@ CU_TestInfo cpt_view_tests[] = {
     {"groups are those of the header file", test_groups_are_those_of_the_header},
     {"no service has a word", test_no_service_has_a_word},
     {"views equal those of the model", test_views_are_as_the_model_says},
+    {"shapes give the times of the paths", test_shapes_give_the_times_of_the_paths},
     {"a diff takes inclusive times from the other trees",
      test_a_diff_takes_inclusive_times_from_the_other_trees},
     {"survives a lack of memory", test_survives_a_lack_of_memory},
