@@ -248,7 +248,7 @@ void cpti_text_shorten(const char *text, size_t columns, unsigned end_share,
     text += indent;
     indent = indent > columns / 2 ? columns / 2 : indent;
     room = columns - indent > 1 ? columns - indent - 1 : 0; /* without the mark */
-    if (cpti_text_columns(text) <= room) {
+    if (cpti_text_columns(text) <= columns - indent) {
         (void)snprintf(to, capacity, "%*s%s", (int)indent, "", text);
         return;
     }

@@ -9,6 +9,7 @@ extern CU_TestInfo cpt_when_tests[];
 extern CU_TestInfo cpt_options_tests[];
 extern CU_TestInfo cpt_json_write_tests[];
 extern CU_TestInfo cpt_output_tests[];
+extern CU_TestInfo cpt_names_tests[];
 extern CU_TestInfo cpt_select_tests[];
 extern CU_TestInfo cpt_expression_tests[];
 extern CU_TestInfo cpt_expression_sql_tests[];
@@ -24,6 +25,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"options", NULL, NULL, NULL, NULL, cpt_options_tests},
     {"JSON", NULL, NULL, NULL, NULL, cpt_json_write_tests},
     {"output", NULL, NULL, NULL, NULL, cpt_output_tests},
+    {"names", NULL, NULL, NULL, NULL, cpt_names_tests},
     {"selections", NULL, NULL, NULL, NULL, cpt_select_tests},
     {"expressions", NULL, NULL, NULL, NULL, cpt_expression_tests},
     {"expressions from left to right", NULL, NULL, NULL, NULL,
