@@ -8,6 +8,7 @@
  */
 #include "cpt/cli/print/diff_print.h"
 #include "cpt/cli/print/html_report.h"
+#include "cpt/cli/gather/log_keys.h"
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/gather/mix.h"
 #include "cpt/cli/select/terms.h"
@@ -53,6 +54,10 @@ static int show(struct diff_command *command)
     }
     if (status == CPTI_EXIT_DONE && print.mix != NULL) {
         status = cpti_mix_check(&command->mix, command->gathers);
+        if (status == CPTI_EXIT_FAILED) {
+            cpti_log_keys_suggest(command->mix.key, command->arguments->operands,
+                                  command->arguments->operand_count);
+        }
     }
     if (status != CPTI_EXIT_DONE) {
         return status;

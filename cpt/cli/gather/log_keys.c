@@ -6,6 +6,7 @@
 #include "cpt/cli/base/folders.h"
 #include "cpt/cli/base/names.h"
 #include "cpt/cli/base/output.h"
+#include "cpt/cli/gather/diagnosis.h"
 #include "cpt/cli/gather/log_walk.h"
 #include "wire/cpt_log.h"
 
@@ -145,4 +146,22 @@ int cpti_log_keys_print(bool has_terms, const char *prefix, size_t count,
     cpti_names_deinit(&keys.words);
     cpti_arguments_deinit(&files);
     return CPTI_EXIT_DONE;
+}
+
+void cpti_log_keys_suggest(const char *key, const char *const *paths, size_t path_count)
+{
+    struct keys keys = {.prefix = ""};
+    const char *nearest;
+
+    if (!cpti_diagnosis_is_possible(paths, path_count)) {
+        return;
+    }
+    for (size_t i = 0; i < path_count && i < FILES_MAX; i++) {
+        walk_file(&keys, paths[i]);
+    }
+    nearest = cpti_nearest_name(key, &keys.words);
+    if (nearest != NULL && strcmp(nearest, key) != 0) {
+        cpti_warn("did you mean '%s'?", nearest);
+    }
+    cpti_names_deinit(&keys.words);
 }

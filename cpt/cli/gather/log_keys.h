@@ -22,4 +22,9 @@
 int cpti_log_keys_print(bool has_terms, const char *prefix, size_t count,
                         char *const *words);
 
+/* After a message about @key: prints the key of the logs at @paths that is meant,
+ * perhaps, unless @key itself is one. */
+void cpti_log_keys_suggest(const char *key, const char *const *paths,
+                           size_t path_count);
+
 #endif

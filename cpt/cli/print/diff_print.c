@@ -229,6 +229,7 @@ static void add_total(struct cpti_table *table, const struct cpti_diff_print *pr
                     left_count == 0 ? "(sum of all rows)"
                                     : "(sum of these and %" PRIu32 " more rows)",
                     left_count);
+    cpti_table_short(table, "(sum of all)");
 }
 
 /* Explains the marks that the shown rows have. */

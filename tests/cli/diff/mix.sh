@@ -9,6 +9,7 @@ cpt diff a.cptlog --base arm=control --new arm=treatment --mix region --by servi
 cpt diff a.cptlog --base arm=control --new arm=treatment --mix region --json |
     grep -o '"mix":[^]]*]'
 cpt diff a.cptlog --base arm=control --new arm=treatment --mix nothing; echo $?
+cpt diff a.cptlog --base arm=control --new arm=treatment --mix regoin; echo $?
 cpt diff a.cptlog --base arm=control --new arm=treatment --mix arm; echo $?
 cpt diff a.cptlog --base arm=control --new arm=treatment --mix ratio; echo $?
 cpt aggregate -o a.cpttree a.cptlog
