@@ -5,11 +5,12 @@
  *
  * A runtime (or an importer) notes three sorts of records while a request runs:
  *
- *   task    a piece of the application: when it became ready, started and ended, which
- *           task unblocked it (the input that arrived last) and which one started it
+ *   task    a piece of the application: when it became ready, started and ended,
+ *           which task unblocked it (the input that arrived last), and which one
+ *           started it
  *   call    work that goes on outside a task: an RPC, a timer
- *   await   a wait of a task: it stopped at block, what it waited for came at arrive,
- *           and it continued at resume
+ *   await   a wait of a task: it stopped at block, what it waited for came at
+ *           arrive, and it continued at resume
  *
  *      task A1   ready|queue|start ====== block ........ resume ===== end
  *      call B1                    issue --------- arrive

@@ -12,11 +12,12 @@
  *
  * Two forms, which may be mixed on one mutex:
  *
- *   cpt_mutex_lock()      blocks the thread, as usual. In a task it tells the executor,
- *                         so that another thread takes the place of this one.
- *   cpt_mutex_acquire()   returns a pending: the task waits and holds no thread. Needed
- *                         on an executor of one thread if a task holds the lock during
- *                         a wait for something else.
+ *   cpt_mutex_lock()      blocks the thread, as usual. In a task it tells the
+ *                         executor, so that another thread takes the place of this
+ *                         one.
+ *   cpt_mutex_acquire()   returns a pending: the task waits and holds no thread.
+ *                         Needed on an executor of one thread if a task holds the
+ *                         lock during a wait for something else.
  *
  * Waiters get the lock in the order in which they came: each release hands it to the
  * next one. A free lock is taken, and a lock without waiters is released, by one atomic

@@ -40,17 +40,75 @@ function put_prose(    i, from, indented)
     lines = 0
 }
 
+# Prints row[1..rows], which stay as they are, within 80 columns. The page indents them by
+# @margin; wide ones stand further to the left, and lose the blanks that all begin with.
+function put_literal(margin, font,    i, blank, widest)
+{
+    blank = 80
+    widest = 0
+    for (i = 1; i <= rows; i++) {
+        if (row[i] != "") {
+            match(row[i], /^ */)
+            blank = RLENGTH < blank ? RLENGTH : blank
+            widest = length(row[i]) > widest ? length(row[i]) : widest
+        }
+    }
+    if (widest <= 80 - margin) {
+        blank = 0
+    }
+    widest -= blank
+    print ".nf"
+    if (widest > 80 - margin) {
+        print ".in " (widest < 80 ? 80 - widest : 0) "n"
+    }
+    for (i = 1; i <= rows; i++) {
+        print font literal(substr(row[i], blank + 1)) (font != "" ? "\\fR" : "")
+    }
+    if (widest > 80 - margin) {
+        print ".in"
+    }
+    print ".fi"
+    rows = 0
+}
+
+# Adds a line of code to the rows; of one that is too long, the comment stands above, and
+# a declaration goes on behind its last blank.
+function add_code(line,    comment, blank, at)
+{
+    match(line, /^ */)
+    blank = substr(line, 1, RLENGTH)
+    if (length(line) > 80 && match(line, /[^ ] +\/\*.*\*\/$/)) {
+        comment = substr(line, RSTART + 1)
+        line = substr(line, 1, RSTART)
+        sub(/^ +/, "", comment)
+        row[++rows] = blank comment
+    }
+    while (length(line) > 80) {
+        at = 80
+        while (at > length(blank) + 1 && substr(line, at, 1) != " ") {
+            at--
+        }
+        if (at <= length(blank) + 1) {
+            break
+        }
+        row[++rows] = substr(line, 1, at - 1)
+        line = blank "    " substr(line, at + 1)
+    }
+    row[++rows] = line
+}
+
 function put_paragraph(from, to, indented,    i)
 {
     print ".PP"
     if (indented) {
-        print ".nf"
+        for (i = from; i <= to; i++) {
+            row[++rows] = text[i]
+        }
+        put_literal(in_chunk ? 11 : 7, "")
+        return
     }
     for (i = from; i <= to; i++) {
         print literal(text[i])
-    }
-    if (indented) {
-        print ".fi"
     }
 }
 
@@ -58,7 +116,6 @@ function put_chunk(    i, line, rest)
 {
     if (codes > 0) {
         print ".PP"
-        print ".nf"
         for (i = 1; i <= codes; i++) {
             line = code[i]
             rest = line
@@ -73,17 +130,19 @@ function put_chunk(    i, line, rest)
             }
             gsub(/CPT_(API|NODISCARD|UNUSED) /, "", line)
             sub(/ +\\$/, " \\", line)
-            print "\\fB" literal(line) "\\fR"
+            add_code(line)
         }
-        print ".fi"
+        put_literal(7, "\\fB")
     }
     if (lines > 0) {
         if (codes > 0) {
             print ".RS 4"
+            in_chunk = 1
         }
         put_prose()
         if (codes > 0) {
             print ".RE"
+            in_chunk = 0
         }
     }
     codes = 0
