@@ -21,6 +21,17 @@ static void must(int condition)
     }
 }
 
+/* A skewness is unknown or possible, and an interval has its mean. */
+static void check_mean(const struct cpt_mean *mean)
+{
+    double low = 0;
+    double high = 0;
+
+    must(!(mean->skewness < -1 || mean->skewness > 1));
+    cpt_mean_interval(mean, 0.95, &low, &high);
+    must(low <= mean->mean_ns && mean->mean_ns <= high);
+}
+
 static void check_sound(struct cpt_tree *tree, const void *bytes, size_t count)
 {
     const struct cpt_tree_options options = {.struct_bytes = sizeof options,
@@ -42,6 +53,8 @@ static void check_sound(struct cpt_tree *tree, const void *bytes, size_t count)
             cpt_stats_of(tree, cpt_tree_walk_row(walk, i)->node);
 
         must(stats.inclusive.mean_ns >= stats.self.mean_ns * 0.999);
+        check_mean(&stats.self);
+        check_mean(&stats.inclusive);
     }
     cpt_tree_walk_free(walk);
     cpt_alloc_free(NULL, again);

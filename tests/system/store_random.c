@@ -94,6 +94,15 @@ static struct cpt_attribute attribute(void)
     return made;
 }
 
+/* Mostly below 20 ms, sometimes 0; one of 500 takes minutes to days. */
+static uint64_t draw_ns(void)
+{
+    if (draw(500) == 0) {
+        return (uint64_t)(draw(1000) + 1) << (30 + draw(16));
+    }
+    return draw(4) == 0 ? draw(3) : draw(20000000);
+}
+
 static void fill_path(struct cpt_path *path)
 {
     const unsigned count = draw(8);
@@ -108,7 +117,7 @@ static void fill_path(struct cpt_path *path)
                                     cpt_bytes_of(frames[draw(COUNT_OF(frames))]),
                                     kinds[draw(COUNT_OF(kinds))], &frame));
         }
-        must(cpt_path_append_ns(path, frame, draw(4) == 0 ? draw(3) : draw(20000000)));
+        must(cpt_path_append_ns(path, frame, draw_ns()));
     }
 }
 

@@ -12,10 +12,16 @@
  *      2^20    17     1403        8,802     …
  *
  * A group has one weight, so products with it are computed here, where numbers are wide
- * (cpt_tree_group_add()). The database adds up x, x² and x³ of times below 2^56. A time
- * has two limbs of 32 bits; its halves h and l of 28 bits have products below 2^56,
- * which also have two limbs of 32 bits. So have products of its thirds a, b and c of 19
- * bits, also when some are added up:
+ * (cpt_tree_group_add()). The database adds up x, x² and x³. Nearly always all times
+ * are below 2^32 ns, 4.3 s. Then x² fits in 64 bits, and so do the products of x with
+ * the halves p and q of x², which have 32 bits each:
+ *
+ *      x² = p 2^32 + q                     Σx³ = Σpx 2^32 + Σqx
+ *
+ * If a longer time is found, the whole question is asked again, more slowly, for times
+ * below 2^56. Such a time has two limbs of 32 bits; its halves h and l of 28 bits have
+ * products below 2^56, and products of its thirds a, b and c of 19 bits are below 2^61,
+ * also when some are added up:
  *
  *      x = x₁ 2^32 + x₀                    Σx  = Σx₁ 2^32 + Σx₀
  *      x = h 2^28 + l                      Σx² = Σhh 2^56 + Σhl 2^29 + Σll
@@ -25,8 +31,9 @@
  *                                              + Σ(3acc + 3bbc) 2^38
  *                                              + Σ3bcc 2^19 + Σccc
  *
- * A sum of fewer than 2^32 limbs of 32 bits fits in 64 bits; a group with more requests
- * is refused. So no bit is lost, and the tree is exactly that of the requests.
+ * All these products are added up as two limbs of 32 bits. A sum of fewer than 2^32
+ * limbs fits in 64 bits; a group with more requests is refused. So no bit is lost, and
+ * the tree is exactly that of the requests.
  *
  * All shards give groups of the same tree, whatever the shard of a request is.
  *
@@ -42,20 +49,25 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-/* The sums of limbs of a time: x, then hh, hl, ll, then the parts of the cube from ccc
- * to aaa. The limit of requests in a group. */
+/* The sums of limbs of a short time: x, x², qx, px. Of any time: x, then hh, hl, ll,
+ * then the parts of the cube from ccc to aaa. The limit of requests in a group. */
 enum {
     CUBE_PARTS = 7,
     CUBE_SHIFT = 19,
+    SHORT_LIMB_SUMS = 8,
     LIMB_SUMS = 8 + 2 * CUBE_PARTS,
-    COLUMNS = 7 + 2 * LIMB_SUMS
+    COLUMNS_BEFORE_SUMS = 7,
+    COLUMNS_MAX = COLUMNS_BEFORE_SUMS + 2 * LIMB_SUMS
 };
+#define SHORT_TIME_MAX     ((UINT64_C(1) << 32) - 1)
 #define GROUP_REQUESTS_MAX (UINT64_C(1) << 32)
 
 /* Makes a tree from the answers of one shard. */
 struct tree_maker {
     struct cpt_tree *tree;
     struct cpti_query *query;
+    bool is_long;    /* the question is for times below 2^56, not 2^32 */
+    bool has_longer; /* there are times for which it is not */
 };
 
 /* --- Stacks --- */
@@ -161,6 +173,19 @@ static void write_cubes(struct cpti_rows *sql, const char *x)
     }
 }
 
+static void write_short_limbs(struct cpti_rows *sql, const char *x)
+{
+    char text[160];
+
+    write_sums(sql, x);
+    (void)snprintf(text, sizeof text, "%s * %s", x, x);
+    write_sums(sql, text);
+    (void)snprintf(text, sizeof text, "bitAnd(%s * %s, 4294967295) * %s", x, x, x);
+    write_sums(sql, text);
+    (void)snprintf(text, sizeof text, "bitShiftRight(%s * %s, 32) * %s", x, x, x);
+    write_sums(sql, text);
+}
+
 static void write_limbs(struct cpti_rows *sql, const char *x)
 {
     char h[64];
@@ -180,14 +205,17 @@ static void write_limbs(struct cpti_rows *sql, const char *x)
 }
 
 static void write_groups(struct cpti_rows *sql,
-                         const struct cpti_store_question *question)
+                         const struct cpti_store_question *question, bool is_long)
 {
+    void (*write_times)(struct cpti_rows *, const char *) =
+        is_long ? write_limbs : write_short_limbs;
+
     cpti_sql_add(sql, "SELECT ");
     cpti_sql_weight(sql, question);
     cpti_sql_add(sql, ", s_id, count(), min(s_in), max(s_in), "
                       "min(start_ns), max(start_ns)");
-    write_limbs(sql, "s_self");
-    write_limbs(sql, "s_in");
+    write_times(sql, "s_self");
+    write_times(sql, "s_in");
     cpti_sql_add(sql, " FROM cpt_requests FINAL ARRAY JOIN stacks.id AS s_id, "
                       "stacks.self_ns AS s_self, stacks.inclusive_ns AS s_in, "
                       "stacks.bucket AS s_bucket");
@@ -216,7 +244,19 @@ static u128 joined(const uint64_t *limbs)
     return ((u128)limbs[1] << 32) + limbs[0];
 }
 
-static struct cpt_tree_group_sums sums_of(const uint64_t *limbs)
+static struct cpt_tree_group_sums short_sums_of(const uint64_t *limbs,
+                                                uint64_t cubes[4])
+{
+    const u128 sum = joined(limbs);
+    struct cpt_tree_group_sums sums = {{(uint64_t)sum, (uint64_t)(sum >> 64)}, {0}};
+
+    add_shifted(sums.squares, 3, joined(limbs + 2), 0);
+    add_shifted(cubes, 4, joined(limbs + 4), 0);  /* qx */
+    add_shifted(cubes, 4, joined(limbs + 6), 32); /* px */
+    return sums;
+}
+
+static struct cpt_tree_group_sums long_sums_of(const uint64_t *limbs, uint64_t cubes[4])
 {
     const u128 sum = joined(limbs);
     struct cpt_tree_group_sums sums = {{(uint64_t)sum, (uint64_t)(sum >> 64)}, {0}};
@@ -224,15 +264,22 @@ static struct cpt_tree_group_sums sums_of(const uint64_t *limbs)
     add_shifted(sums.squares, 3, joined(limbs + 2), 56); /* hh */
     add_shifted(sums.squares, 3, joined(limbs + 4), 29); /* hl, twice */
     add_shifted(sums.squares, 3, joined(limbs + 6), 0);  /* ll */
-    return sums;
-}
-
-/* Adds the sums of the parts of cubes to the zeros in @cubes. */
-static void add_cubes(uint64_t cubes[4], const uint64_t *limbs)
-{
     for (unsigned i = 0; i < CUBE_PARTS; i++) {
         add_shifted(cubes, 4, joined(limbs + 8 + (size_t)2 * i), CUBE_SHIFT * i);
     }
+    return sums;
+}
+
+static size_t limb_sums(const struct tree_maker *maker)
+{
+    return maker->is_long ? LIMB_SUMS : SHORT_LIMB_SUMS;
+}
+
+/* Sums of a time, and of its cube, which is 0 before. */
+static struct cpt_tree_group_sums sums_of(const struct tree_maker *maker,
+                                          const uint64_t *limbs, uint64_t cubes[4])
+{
+    return maker->is_long ? long_sums_of(limbs, cubes) : short_sums_of(limbs, cubes);
 }
 
 static cpt_status add_group(struct tree_maker *maker, const uint64_t *columns,
@@ -243,14 +290,13 @@ static cpt_status add_group(struct tree_maker *maker, const uint64_t *columns,
         .count = columns[2],
         .min_ns = columns[3],
         .max_ns = columns[4],
-        .self = sums_of(columns + 7),
-        .inclusive = sums_of(columns + 7 + LIMB_SUMS),
     };
+    const uint64_t *limbs = columns + COLUMNS_BEFORE_SUMS;
     uint32_t node;
     cpt_status status;
 
-    add_cubes(group.self_cubes, columns + 7);
-    add_cubes(group.inclusive_cubes, columns + 7 + LIMB_SUMS);
+    group.self = sums_of(maker, limbs, group.self_cubes);
+    group.inclusive = sums_of(maker, limbs + limb_sums(maker), group.inclusive_cubes);
     if (group.count >= GROUP_REQUESTS_MAX) {
         return cpt_error_set(error, CPT_LIMIT, 0,
                              "a group has 2^32 requests or more; choose a shorter "
@@ -274,33 +320,56 @@ static cpt_status add_group(struct tree_maker *maker, const uint64_t *columns,
 static cpt_status take_group(void *context, const unsigned char *data, size_t bytes,
                              size_t *used, struct cpt_error *error)
 {
+    struct tree_maker *maker = context;
+    const size_t count = COLUMNS_BEFORE_SUMS + 2 * limb_sums(maker);
     const unsigned char *at = data;
-    uint64_t columns[COLUMNS];
+    uint64_t columns[COLUMNS_MAX];
 
     *used = 0;
-    if (bytes < sizeof columns) {
+    if (bytes < count * sizeof columns[0]) {
         return CPT_OK;
     }
-    for (size_t i = 0; i < COLUMNS; i++) {
+    for (size_t i = 0; i < count; i++) {
         (void)cpti_row_get_u64(&at, data + bytes, &columns[i]);
     }
-    *used = sizeof columns;
-    return add_group(context, columns, error);
+    *used = count * sizeof columns[0];
+    if (!maker->is_long && columns[4] > SHORT_TIME_MAX) {
+        maker->has_longer = true;
+    }
+    return maker->has_longer ? CPT_OK : add_group(maker, columns, error);
 }
 
 /* --- Trees --- */
 
-static cpt_status ask_shard(struct cpti_query *query, struct cpt_error *error)
+/* Asks for times of one kind. */
+static cpt_status ask_for_groups(struct tree_maker *maker, bool is_long,
+                                 struct cpt_error *error)
 {
-    struct tree_maker *maker = query->context;
+    struct cpti_stacks *stacks = &maker->query->stacks;
 
-    maker->query = query;
+    for (size_t i = 0; i < stacks->count; i++) {
+        stacks->entries[i].node = 0;
+    }
+    cpt_tree_free(maker->tree);
     maker->tree = cpt_tree_new(NULL, NULL);
     if (maker->tree == NULL) {
         return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
     }
-    write_groups(&query->sql, query->question);
-    return cpti_query_run(query, take_group, maker, 0, error);
+    maker->is_long = is_long;
+    maker->has_longer = false;
+    write_groups(&maker->query->sql, maker->query->question, is_long);
+    return cpti_query_run(maker->query, take_group, maker, 0, error);
+}
+
+static cpt_status ask_shard(struct cpti_query *query, struct cpt_error *error)
+{
+    struct tree_maker *maker = query->context;
+    cpt_status status;
+
+    maker->query = query;
+    status = ask_for_groups(maker, false, error);
+    return status == CPT_OK && maker->has_longer ? ask_for_groups(maker, true, error)
+                                                 : status;
 }
 
 /* Encodes, frees and decodes @tree, which checks it. */
