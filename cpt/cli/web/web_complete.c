@@ -23,7 +23,7 @@
 #include <strings.h>
 
 /* What is completed. */
-enum wanted { WANTED_KEY, WANTED_VALUE, WANTED_FRAME };
+enum wanted { WANTED_NOTHING, WANTED_KEY, WANTED_VALUE, WANTED_FRAME };
 
 struct cursor {
     enum wanted wanted;
@@ -198,10 +198,12 @@ static struct cursor cursor_of(const char *text)
         return cursor;
     } else {
         cursor.at = bytes - word_before(text, bytes).bytes;
-        if (bytes != 0 && (text[bytes - 1] == '"' || text[bytes - 1] == '\'')) {
-            cursor.at = bytes; /* the quote is closed */
+        if (bytes != 0 && strchr("\"')", text[bytes - 1]) != NULL) {
+            cursor.at = bytes; /* a value has ended */
+            cursor.wanted = WANTED_NOTHING;
+        } else if (find_key(&cursor, text, cursor.at)) {
+            cursor.wanted = WANTED_VALUE;
         }
-        cursor.wanted = find_key(&cursor, text, cursor.at) ? WANTED_VALUE : WANTED_KEY;
     }
     cursor.word = (struct cpt_bytes){text + cursor.at, bytes - cursor.at};
     return cursor;
@@ -258,7 +260,9 @@ words_of(const struct cpti_web_vocabulary *vocabulary, const struct cursor *curs
     size_t key;
 
     if (cursor->wanted != WANTED_VALUE) {
-        return cursor->wanted == WANTED_KEY ? vocabulary->keys : vocabulary->frames;
+        return cursor->wanted == WANTED_KEY     ? vocabulary->keys
+               : cursor->wanted == WANTED_FRAME ? vocabulary->frames
+                                                : NULL;
     }
     key = cpti_web_words_find(vocabulary->keys, cursor->key);
     return key != SIZE_MAX ? vocabulary->values[key] : NULL;

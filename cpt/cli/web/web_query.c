@@ -201,29 +201,24 @@ static int compare(const void *left, const void *right)
     return order != 0 ? order : (*one > *other) - (*one < *other);
 }
 
-char *cpti_web_query_key(const struct cpti_web_query *query, const char *prefix,
-                         const char *left_out)
+char *cpti_web_query_key(const struct cpti_web_query *query, const char *prefix)
 {
     const struct cpti_web_parameter *sorted[CPTI_WEB_PARAMETERS_MAX];
     size_t bytes = strlen(prefix) + 1;
-    size_t count = 0;
     char *key;
     char *to;
 
     for (size_t i = 0; i < query->count; i++) {
-        if (strcmp(query->parameters[i].name, left_out) != 0) {
-            sorted[count] = &query->parameters[i];
-            bytes += strlen(sorted[count]->name) + strlen(sorted[count]->value) + 32;
-            count++;
-        }
+        sorted[i] = &query->parameters[i];
+        bytes += strlen(sorted[i]->name) + strlen(sorted[i]->value) + 32;
     }
-    qsort(sorted, count, sizeof(const struct cpti_web_parameter *), compare);
+    qsort(sorted, query->count, sizeof(const struct cpti_web_parameter *), compare);
     key = malloc(bytes);
     if (key == NULL) {
         return NULL;
     }
     to = stpcpy(key, prefix);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < query->count; i++) {
         /* the length tells apart what else could be read in two ways */
         to += snprintf(to, bytes - (size_t)(to - key), "%s=%zu:%s;", sorted[i]->name,
                        strlen(sorted[i]->value), sorted[i]->value);

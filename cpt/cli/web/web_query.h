@@ -57,9 +57,7 @@ int cpti_web_query_switch(const struct cpti_web_query *query, const char *name,
                           bool *is_on);
 
 /* A text that is the same for queries that mean the same: @prefix, and the parameters
- * but @left_out in the order of their names. The caller frees it; NULL without
- * memory. */
-char *cpti_web_query_key(const struct cpti_web_query *query, const char *prefix,
-                         const char *left_out);
+ * in the order of their names. The caller frees it; NULL without memory. */
+char *cpti_web_query_key(const struct cpti_web_query *query, const char *prefix);
 
 #endif

@@ -4,21 +4,26 @@
 #include "cpt/cli/web/web_site.h"
 
 #include "cpt/cli/base/command.h"
+#include "cpt/cli/base/files.h"
 #include "cpt/cli/base/json_write.h"
 #include "cpt/cli/base/output.h"
-#include "cpt/cli/print/html_data.h"
 #include "cpt/cli/print/html_page.h"
 #include "cpt/cli/web/web_records.h"
 #include "cpt/cli/web/web_source.h"
 #include "cpt/cli/web/web_survey.h"
 #include "cpt/cli/web/web_view.h"
+#include "cpt/cpt_clock.h"
 
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OK = 200, BAD = 400, NOT_FOUND = 404, BUSY = 503, KEY_PREFIX_BYTES = 32 };
+enum { OK = 200, BAD = 400, NOT_FOUND = 404, BUSY = 503, KEY_PREFIX_BYTES = 48 };
+
+/* A view since "15m" is kept for this long, and one of a database. */
+#define STEP_NS  UINT64_C(10000000000)
+#define STORE_NS UINT64_C(60000000000)
 
 static const char type_json[] = "application/json; charset=utf-8";
 static const char type_html[] = "text/html; charset=utf-8";
@@ -168,27 +173,56 @@ static int take_view(struct work *work, const char *key, struct cpti_web_kept **
     return status;
 }
 
+/* Whether @text is a time before now, "15m", which moves. */
+static bool is_relative(const char *text)
+{
+    const size_t bytes = text != NULL ? strlen(text) : 0;
+
+    return bytes != 0 && text[bytes - 1] >= 'a' && text[bytes - 1] <= 'z';
+}
+
+/* Whether a database, which is not watched, is among the files. */
+static bool has_store(const struct work *work)
+{
+    const struct cpti_web_files files = cpti_web_survey_files(work->survey);
+    size_t at = 0;
+
+    while (at < files.path_count && !cpti_is_store(files.paths[at])) {
+        at++;
+    }
+    return at < files.path_count;
+}
+
+/* The key of the view that is asked for; NULL without memory. */
+static char *key_of(const struct work *work)
+{
+    char prefix[KEY_PREFIX_BYTES];
+    uint64_t step = 0;
+
+    if (is_relative(cpti_web_query_value(&work->query, "from")) ||
+        is_relative(cpti_web_query_value(&work->query, "to"))) {
+        step = cpt_clock_unix_ns() / STEP_NS;
+    } else if (has_store(work)) {
+        step = cpt_clock_unix_ns() / STORE_NS;
+    }
+    (void)snprintf(prefix, sizeof prefix, "%" PRIu64 ";%" PRIu64 ";",
+                   cpti_web_survey_revision(work->survey), step);
+    return cpti_web_query_key(&work->query, prefix);
+}
+
 static int answer_view(struct work *work)
 {
-    uint64_t row_count_max = CPTI_HTML_ROWS_MAX;
-    char prefix[KEY_PREFIX_BYTES];
     struct cpti_web_kept *kept = NULL;
-    char *key;
-    int status = cpti_web_query_number(&work->query, "max_rows", &row_count_max);
+    char *key = key_of(work);
+    int status;
 
-    if (status != CPTI_EXIT_DONE) {
-        return status;
-    }
-    (void)snprintf(prefix, sizeof prefix, "%" PRIu64 ";",
-                   cpti_web_survey_revision(work->survey));
-    key = cpti_web_query_key(&work->query, prefix, "max_rows");
     if (key == NULL) {
         return cpti_failed("out of memory");
     }
     status = take_view(work, key, &kept);
     free(key);
     if (status == CPTI_EXIT_DONE && kept != NULL) {
-        status = cpti_web_view_write(cpti_web_view_of(kept), work->file, row_count_max);
+        status = cpti_web_view_write(cpti_web_view_of(kept), work->file);
     }
     cpti_web_cache_release(work->site->cache, kept);
     return status;

@@ -286,12 +286,11 @@ void cpti_web_view_free(struct cpti_web_view *view)
 
 /* --- Writing --- */
 
-int cpti_web_view_write(struct cpti_web_view *view, FILE *file, uint64_t row_count_max)
+int cpti_web_view_write(struct cpti_web_view *view, FILE *file)
 {
     struct cpti_html_side sides[CPTI_WEB_SIDES_MAX];
     int status;
 
-    (void)row_count_max;
     for (size_t i = 0; i < view->side_count; i++) {
         sides[i] = (struct cpti_html_side){
             .name = view->names[i],

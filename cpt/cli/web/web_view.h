@@ -6,7 +6,7 @@
  *      query --> cpti_web_ask --> cpti_gather --> trees, bands --> diff --> JSON
  *
  * The trees are what takes time; they are kept (web_cache.h), so that a view that was
- * made once is shown again at once, with more rows if need be.
+ * made once is shown again at once.
  *
  * Threads: one makes a view; any, one at a time for each view, write it.
  */
@@ -22,7 +22,7 @@
 
 /* The parameters of a view. */
 #define CPTI_WEB_VIEW_NAMES                                                            \
-    "where base new entry from to by min_ns max_ns forced mix max_rows stack"
+    "where base new entry from to by min_ns max_ns forced mix stack"
 
 struct cpti_web_view;
 
@@ -46,7 +46,7 @@ struct cpti_web_view *cpti_web_view_of(struct cpti_web_kept *kept);
 /* Frees a view that was never kept. */
 void cpti_web_view_free(struct cpti_web_view *view);
 
-/* Writes the view with at most @row_count_max stacks as JSON. enum cpti_exit. */
-int cpti_web_view_write(struct cpti_web_view *view, FILE *file, uint64_t row_count_max);
+/* Writes the view as JSON. enum cpti_exit. */
+int cpti_web_view_write(struct cpti_web_view *view, FILE *file);
 
 #endif

@@ -17,6 +17,7 @@ extern CU_TestInfo cpt_gather_tests[];
 extern CU_TestInfo cpt_expression_path_tests[];
 extern CU_TestInfo cpt_passing_tests[];
 extern CU_TestInfo cpt_seen_tests[];
+extern CU_TestInfo cpt_web_tests[];
 extern CU_TestInfo cpt_html_tests[];
 extern CU_TestInfo cpt_html_data_tests[];
 
@@ -34,6 +35,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"paths in expressions", NULL, NULL, NULL, NULL, cpt_expression_path_tests},
     {"blocks passed over", NULL, NULL, NULL, NULL, cpt_passing_tests},
     {"records that were seen", NULL, NULL, NULL, NULL, cpt_seen_tests},
+    {"cpt web", NULL, NULL, NULL, NULL, cpt_web_tests},
     {"HTML", NULL, NULL, NULL, NULL, cpt_html_tests},
     {"data of HTML", NULL, NULL, NULL, NULL, cpt_html_data_tests},
     CU_SUITE_INFO_NULL,
