@@ -8,6 +8,7 @@
  */
 #include "cpt/cli/print/diff_print.h"
 #include "cpt/cli/print/html_report.h"
+#include "cpt/cli/print/tail_print.h"
 #include "cpt/cli/gather/log_keys.h"
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/gather/mix.h"
@@ -330,12 +331,56 @@ static void deinit_command(struct diff_command *command)
     cpti_conditions_deinit(&command->conditions);
 }
 
+/* --quantile: the tails of both sets. */
+static int run_tails(const struct cpti_arguments *arguments)
+{
+    static const char *const others[] = {"mix",   "fail-if", "html",
+                                         "max-q", "min",     "sort"};
+    struct cpti_tail_print print = {.format = format_of(arguments),
+                                    .rows_max = UINT64_MAX};
+    struct cpti_tails tails;
+    bool is_usable = false;
+    int status;
+
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (cpti_has(arguments, others[i])) {
+            return cpti_usage("option '--quantile' cannot stand beside '--%s'",
+                              others[i]);
+        }
+    }
+    status = cpti_tails_init(&tails, arguments);
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_whole_number(arguments, "top", 1, UINT64_MAX, &print.rows_max);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_tails_gather(&tails, arguments, &is_usable);
+    }
+    if (is_usable) {
+        struct cpt_tail *tail = cpti_tails_compare(&tails);
+        const struct cpti_gather gathers[2] = {tails.gathers[0][CPTI_TAIL_ALL],
+                                               tails.gathers[1][CPTI_TAIL_ALL]};
+
+        warn_of_terms(gathers);
+        print.tails = &tails;
+        print.tail = tail;
+        status = cpti_exit_last(status, tail == NULL ? CPTI_EXIT_FAILED
+                                                     : cpti_tail_print(&print));
+        cpt_tail_free(tail);
+    }
+    cpti_tails_deinit(&tails);
+    return status;
+}
+
 static int run(const struct cpti_arguments *arguments)
 {
     struct diff_command command = {0};
     bool is_usable = false;
-    int status = init_command(&command, arguments);
+    int status;
 
+    if (cpti_has(arguments, "quantile")) {
+        return run_tails(arguments);
+    }
+    status = init_command(&command, arguments);
     if (status == CPTI_EXIT_DONE) {
         status = cpti_has(arguments, "base") || cpti_has(arguments, "new")
                      ? gather_selections(arguments, command.gathers, &is_usable)
@@ -370,6 +415,10 @@ static const struct cpti_option options[] = {
      "repeated"},
     {"mix", 0, "KEY",
      "compare as if both sets had the base's mix of KEY: of pages, of regions"},
+    {"quantile", 0, "QUANTILE",
+     "compare the tails instead of the means: p99 says whether the p99 moved, and "
+     "which "
+     "rows slow requests have that others have not"},
     {"format", 0, "FORMAT", "text (the default), markdown or json",
      "text markdown json"},
     {"json", 'j', NULL, "print one JSON object with rows; the same as --format json"},
@@ -385,6 +434,8 @@ static const struct cpti_example examples[] = {
     {"cpt diff monday.cpttree tuesday.cptlog", "what a day changed"},
     {"cpt diff logs/build-41 logs/build-42",
      "what a release changed, from two folders of logs"},
+    {"cpt diff --quantile p99 --by name paths.cptlog --base build=41 --new build=42",
+     "whether the slowest requests became slower, and what makes them slow"},
     {"cpt diff --by edge paths.cptlog --base build=41 --new build=42",
      "which calls a release made slower for their callers"},
     {"cpt diff old.cptlog new.cptlog --fail-if 'total > +3%' >diff.txt || exit 1",
@@ -419,8 +470,7 @@ const struct cpti_command cpti_command_diff = {
         "\n"
         "The two sets are two files, each a path log, a folder of logs or a tree, or "
         "two selections of the same logs. If they differ in more than one term of the "
-        "selection, a "
-        "warning says that a difference may be due to any of them.\n"
+        "selection, a warning says that a difference may be due to any of them.\n"
         "\n"
         "With --by the rows are services, names of components, or edges, in all stacks "
         "together. An edge \"A -> B\" is what the calls of B cost A: the time of B "
@@ -434,6 +484,10 @@ const struct cpti_command cpti_command_diff = {
         "do not widen the intervals. This needs path logs, too; a value that only one "
         "of the sets has is left out. Values with fewer than 30 requests in a set are "
         "compared as one, \u2039other\u203a.\n"
+        "\n"
+        "With --quantile p99 the slow requests of each set, from its p99 on, are "
+        "compared with its others, and both tails with each other; the output says "
+        "whether the p99 moved.\n"
         "\n"
         "With --fail-if the exit status is 3 if a change is found, for example in a "
         "test. A row marked ~ makes no condition hold; a message says so. A condition "

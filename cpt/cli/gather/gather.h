@@ -83,7 +83,7 @@ struct cpti_gather {
 };
 
 /* Entry services that are listed; more are counted. And trees made at once. */
-enum { CPTI_SERVICES_MAX = 32, CPTI_GATHERS_MAX = 2 };
+enum { CPTI_SERVICES_MAX = 32, CPTI_GATHERS_MAX = 8 };
 
 /* Prints the sentence of a @status that is not CPT_OK. enum cpti_exit. */
 static inline int cpti_status_exit(cpt_status status)

@@ -20,6 +20,7 @@ extern CU_TestInfo cpt_strata_tests[];
 extern CU_TestInfo cpt_edge_path_tests[];
 extern CU_TestInfo cpt_sizing_tests[];
 extern CU_TestInfo cpt_quantile_tests[];
+extern CU_TestInfo cpt_tail_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
     {"wide", NULL, NULL, NULL, NULL, cpt_wide_tests},
@@ -39,5 +40,6 @@ CU_SuiteInfo cpt_suites[] = {
     {"edge_path", NULL, NULL, NULL, NULL, cpt_edge_path_tests},
     {"sizing", NULL, NULL, NULL, NULL, cpt_sizing_tests},
     {"quantile", NULL, NULL, NULL, NULL, cpt_quantile_tests},
+    {"tail", NULL, NULL, NULL, NULL, cpt_tail_tests},
     CU_SUITE_INFO_NULL,
 };

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* tail_print.c - the tails of two sets; see tail_print.h */
+#include "cpt/cli/print/tail_print.h"
+
+#include "cpt/cli/base/output.h"
+#include "cpt/cli/base/table.h"
+#include "cpt/cli/print/by_print.h"
+#include "cpt/cli/print/quantile_print.h"
+#include "cpt/cli/print/tree_print.h"
+#include "aggregate/cpt_tree.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* Longest text of a row; a longer one loses its end. */
+enum { STACK_BYTES = 4000 };
+
+/* A row is shown if its change is significant at this level, or at least this part of
+ * the largest total. */
+#define LEVEL 0.05
+#define LARGE 0.01
+
+static const struct cpt_tree *tree_of(const struct cpti_tail_print *print, size_t side,
+                                      enum cpti_tail_part part)
+{
+    return print->tails->gathers[side][part].tree;
+}
+
+static struct cpt_quantile_change compare(const struct cpti_tail_print *print)
+{
+    return cpt_quantile_compare(tree_of(print, 0, CPTI_TAIL_ALL), CPT_TREE_ROOT,
+                                tree_of(print, 1, CPTI_TAIL_ALL), CPT_TREE_ROOT,
+                                print->tails->quantile, CPTI_CONFIDENCE);
+}
+
+/* --- Which rows are shown --- */
+
+static double largest(const struct cpt_tail_row *row)
+{
+    return fmax(fabs(row->tails.self.delta_ns),
+                fmax(fabs(row->base.self.delta_ns), fabs(row->other.self.delta_ns)));
+}
+
+static bool is_found(const struct cpt_tail_change *change)
+{
+    return change->q_value < LEVEL && !change->is_rare;
+}
+
+static bool is_shown(const struct cpti_tail_print *print, uint32_t index)
+{
+    const struct cpt_tail_row *row = cpt_tail_row_at(print->tail, index);
+
+    if (print->rows_max != UINT64_MAX) {
+        return index < print->rows_max;
+    }
+    return is_found(&row->base) || is_found(&row->other) || is_found(&row->tails) ||
+           largest(row) >= LARGE * largest(cpt_tail_total(print->tail));
+}
+
+/* --- As JSON --- */
+
+static void put_side(const struct cpti_tail_print *print, struct cpti_json *json,
+                     size_t side)
+{
+    cpti_json_open(json, side == 0 ? "base" : "new", '{');
+    cpti_tree_json(json, tree_of(print, side, CPTI_TAIL_ALL));
+    cpti_json_unsigned(json, "border_ns", print->tails->border_ns[side]);
+    cpti_json_unsigned(json, "tail_requests",
+                       cpt_tree_request_count(tree_of(print, side, CPTI_TAIL_TAIL)));
+    cpti_json_close(json);
+}
+
+static void put_quantile(const struct cpti_tail_print *print, struct cpti_json *json)
+{
+    const struct cpt_quantile_change change = compare(print);
+
+    cpti_json_float(json, "quantile", print->tails->quantile);
+    cpti_json_open(json, "latency", '{');
+    cpti_json_ns(json, "base_ns", change.base.ns);
+    cpti_json_ns(json, "base_low_ns", change.base.low_ns);
+    cpti_json_ns(json, "base_high_ns", change.base.high_ns);
+    cpti_json_ns(json, "new_ns", change.other.ns);
+    cpti_json_ns(json, "new_low_ns", change.other.low_ns);
+    cpti_json_ns(json, "new_high_ns", change.other.high_ns);
+    cpti_json_ns(json, "delta_ns", change.delta_ns);
+    cpti_json_ns(json, "low_ns", change.low_ns);
+    cpti_json_ns(json, "high_ns", change.high_ns);
+    cpti_json_rough(json, "p_value", change.p_value);
+    cpti_json_rough(json, "new_above", change.new_above);
+    cpti_json_close(json);
+}
+
+static void put_change(struct cpti_json *json, const char *key,
+                       const struct cpt_tail_change *change, const char *from,
+                       const char *to)
+{
+    cpti_json_open(json, key, '{');
+    cpti_json_ns(json, from, change->self.base_ns);
+    cpti_json_ns(json, to, change->self.new_ns);
+    cpti_json_ns(json, "delta_ns", change->self.delta_ns);
+    cpti_json_ns(json, "low_ns", change->self.low_ns);
+    cpti_json_ns(json, "high_ns", change->self.high_ns);
+    cpti_json_rough(json, "p_value", change->self.p_value);
+    cpti_json_rough(json, "q", change->q_value);
+    cpti_json_bool(json, "trusted", !change->is_rare);
+    cpti_json_close(json);
+}
+
+static void put_changes(struct cpti_json *json, const struct cpt_tail_row *row)
+{
+    put_change(json, "base", &row->base, "rest_ns", "tail_ns");
+    put_change(json, "new", &row->other, "rest_ns", "tail_ns");
+    put_change(json, "tails", &row->tails, "base_ns", "new_ns");
+}
+
+static void put_tails(const struct cpti_tail_print *print)
+{
+    struct cpti_json json = {.file = stdout};
+    const uint32_t all = cpt_tail_row_count(print->tail);
+
+    cpti_json_open(&json, NULL, '{');
+    put_side(print, &json, 0);
+    put_side(print, &json, 1);
+    cpti_json_text(&json, "by", cpti_by_words[print->tails->by]);
+    put_quantile(print, &json);
+    cpti_json_open(&json, "total", '{');
+    put_changes(&json, cpt_tail_total(print->tail));
+    cpti_json_close(&json);
+    cpti_json_unsigned(&json, "row_count", all);
+    cpti_json_open(&json, "rows", '[');
+    for (uint32_t i = 0; i < all && i < print->rows_max; i++) {
+        const struct cpt_tail_row *row = cpt_tail_row_at(print->tail, i);
+
+        cpti_json_row(&json);
+        cpti_json_open(&json, NULL, '{');
+        cpti_by_json(&json, cpt_tail_tree(print->tail), row->node, print->tails->by);
+        put_changes(&json, row);
+        cpti_json_close(&json);
+    }
+    cpti_json_row(&json);
+    cpti_json_close(&json);
+    cpti_json_close(&json);
+}
+
+/* --- As tables --- */
+
+static const char *signed_ms(double ns, char text[40])
+{
+    char number[32];
+
+    (void)snprintf(text, 40, "%s%s", ns > 0 ? "+" : "", cpti_ms(ns, number));
+    return text;
+}
+
+static int print_table(const struct cpti_tail_print *print, struct cpti_table *table)
+{
+    return print->format == CPTI_DIFF_MARKDOWN ? cpti_table_print_markdown(table)
+                                               : cpti_table_print(table);
+}
+
+static void add_quantile(struct cpti_table *table, const char *set,
+                         const struct cpt_quantile *quantile)
+{
+    char ms[32];
+    char interval[CPTI_INTERVAL_BYTES];
+
+    cpti_table_cell(table, "%s", set);
+    cpti_table_cell(table, "%s", cpti_ms(quantile->ns, ms));
+    cpti_table_cell(table, "%s",
+                    cpti_interval_text(quantile->low_ns, quantile->high_ns, interval));
+}
+
+static const char *verdict_of(const struct cpt_quantile_change *change)
+{
+    if (!(change->p_value < LEVEL)) {
+        return "no evidence that the tail moved";
+    }
+    return change->delta_ns > 0 ? "the tail is slower" : "the tail is faster";
+}
+
+/* Says whether the quantile moved. */
+static int print_quantile(const struct cpti_tail_print *print, const char *name)
+{
+    const char *const headings[] = {"", name, "95% interval"};
+    const struct cpt_quantile_change change = compare(print);
+    struct cpti_table table = cpti_table_of(headings, 3);
+    char ms[40];
+    char interval[CPTI_INTERVAL_BYTES];
+    int status;
+
+    add_quantile(&table, "base", &change.base);
+    add_quantile(&table, "new", &change.other);
+    cpti_table_cell(&table, "new - base");
+    cpti_table_cell(&table, "%s", signed_ms(change.delta_ns, ms));
+    cpti_table_cell(&table, "%s",
+                    cpti_interval_text(change.low_ns, change.high_ns, interval));
+    status = print_table(print, &table);
+    (void)printf("\n%s (p %s%.3g): %.3g %% of the new set are above the base's %s\n",
+                 verdict_of(&change), change.p_value < 0.001 ? "< " : "= ",
+                 fmax(change.p_value, 0.001), change.new_above * 100, name);
+    if (!isfinite(change.low_ns) || !isfinite(change.high_ns)) {
+        (void)printf("an end is missing where there are too few requests to tell\n");
+    }
+    return status;
+}
+
+static void add_change(struct cpti_table *table, const struct cpt_tail_change *change)
+{
+    char text[40];
+
+    cpti_table_cell(table, "%s%s",
+                    change->is_rare && change->self.delta_ns != 0 ? "~" : "",
+                    signed_ms(change->self.delta_ns, text));
+    if (change->q_value < 0.001) {
+        cpti_table_cell(table, "<0.001");
+    } else {
+        cpti_table_cell(table, "%.3f", change->q_value);
+    }
+}
+
+/* Shows the rows, and sums up the others. */
+static int print_rows(const struct cpti_tail_print *print)
+{
+    const char *const headings[] = {
+        "base gap", "q", "new gap", "q", "tails", "q", cpti_by_words[print->tails->by]};
+    const struct cpt_tail_row *total = cpt_tail_total(print->tail);
+    struct cpti_table table = cpti_table_of(headings, 7);
+    uint32_t left_count = 0;
+    bool has_rare = false;
+    char text[STACK_BYTES];
+    int status;
+
+    table.cuts_front = true;
+    for (uint32_t i = 0; i < cpt_tail_row_count(print->tail); i++) {
+        const struct cpt_tail_row *row = cpt_tail_row_at(print->tail, i);
+
+        if (!is_shown(print, i)) {
+            left_count++;
+            continue;
+        }
+        has_rare =
+            has_rare || row->base.is_rare || row->other.is_rare || row->tails.is_rare;
+        add_change(&table, &row->base);
+        add_change(&table, &row->other);
+        add_change(&table, &row->tails);
+        cpti_by_text(cpt_tail_tree(print->tail), row->node, print->tails->by, text,
+                     sizeof text);
+        cpti_table_cell(&table, "%s", text);
+    }
+    cpti_table_cell(&table, "%s", signed_ms(total->base.self.delta_ns, text));
+    cpti_table_cell(&table, "-"); /* slow requests are slow by choice */
+    cpti_table_cell(&table, "%s", signed_ms(total->other.self.delta_ns, text));
+    cpti_table_cell(&table, "-");
+    add_change(&table, &total->tails);
+    has_rare = has_rare || total->tails.is_rare;
+    cpti_table_cell(&table,
+                    left_count == 0 ? "(sum of all rows)"
+                                    : "(sum of these and %" PRIu32 " more rows)",
+                    left_count);
+    status = print_table(print, &table);
+    if (has_rare) {
+        (void)printf("\n~ too few requests, or too few with time of it: do not trust "
+                     "its q\n");
+    }
+    return status;
+}
+
+/* Says what is compared, in self times of average requests. */
+static void print_parts(const struct cpti_tail_print *print, const char *name)
+{
+    static const char *const names[] = {"base", "new"};
+
+    (void)printf(
+        "\ngap: ms more in slow requests, from the %s of their set on, than in "
+        "the others\n"
+        "tails: slow requests of the new set minus those of the base\n",
+        name);
+    for (size_t i = 0; i < 2; i++) {
+        char border[32];
+
+        (void)printf("%s: %" PRIu64 " of %" PRIu64 " are slow, from %s ms on%s",
+                     names[i],
+                     cpt_tree_request_count(tree_of(print, i, CPTI_TAIL_TAIL)),
+                     cpt_tree_request_count(tree_of(print, i, CPTI_TAIL_ALL)),
+                     cpti_ms((double)print->tails->border_ns[i], border),
+                     i == 0 ? "; " : "\n\n");
+    }
+}
+
+int cpti_tail_print(const struct cpti_tail_print *print)
+{
+    const char *fence = print->format == CPTI_DIFF_MARKDOWN ? "```\n" : "";
+    char name[16];
+    int status;
+
+    if (print->format == CPTI_DIFF_JSON) {
+        put_tails(print);
+        return CPTI_EXIT_DONE;
+    }
+    (void)cpti_quantile_name(print->tails->quantile, name);
+    (void)printf("%s", fence);
+    cpti_tree_print(tree_of(print, 0, CPTI_TAIL_ALL), "base");
+    cpti_tree_print(tree_of(print, 1, CPTI_TAIL_ALL), "new");
+    (void)printf("%s\n", fence);
+    status = print_quantile(print, name);
+    print_parts(print, name);
+    return status == CPTI_EXIT_DONE ? print_rows(print) : status;
+}

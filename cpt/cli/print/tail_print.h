@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * tail_print.h - the tails of two sets as text, as Markdown, as JSON
+ *
+ * Threads: one at a time; all print on stdout.
+ */
+#ifndef CPTI_CLI_TAIL_PRINT_H
+#define CPTI_CLI_TAIL_PRINT_H
+
+#include "cpt/cli/gather/tails.h"
+#include "cpt/cli/print/diff_print.h"
+
+struct cpti_tail_print {
+    const struct cpti_tails *tails;
+    const struct cpt_tail *tail;
+    enum cpti_diff_format format;
+    uint64_t rows_max; /* UINT64_MAX: those that are significant or large */
+};
+
+/* Prints them. enum cpti_exit. */
+int cpti_tail_print(const struct cpti_tail_print *print);
+
+#endif

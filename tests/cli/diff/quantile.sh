@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# --quantile: whether the tail moved, and what slow requests have that others have not
+make_log experiment >a.cptlog
+cpt diff --quantile p90 a.cptlog --base arm=control --new arm=treatment
+echo; cpt diff --quantile 75% --by name --top 2 --format markdown a.cptlog \
+    --base arm=control --new arm=treatment
+echo; cpt diff --quantile p50 --by service --json a.cptlog \
+    --base arm=control --new arm=treatment
+cpt log -o control.cptlog --where arm=control a.cptlog
+cpt log -o treatment.cptlog --where arm=treatment a.cptlog
+cpt diff --quantile p90 control.cptlog treatment.cptlog | tail -n +6 >two
+cpt diff --quantile p90 a.cptlog --base arm=control --new arm=treatment |
+    tail -n +6 | cmp - two && echo "two files: the same"
+cpt aggregate -o control.cpttree control.cptlog
+for wrong in p0 p100 p99.99999999 0.5 99 '' '%' ppp; do
+    cpt diff --quantile "$wrong" control.cptlog treatment.cptlog; echo $?
+done
+cpt diff --quantile p90 control.cpttree treatment.cptlog; echo $?
+cpt diff --quantile p90 --mix arm control.cptlog treatment.cptlog; echo $?
+cpt diff --quantile p90 --fail-if 'total > 1%' control.cptlog treatment.cptlog; echo $?
+cpt diff --quantile p90 --where 'latency > p50' control.cptlog treatment.cptlog; echo $?
+cpt diff --quantile p90 --base arm=control a.cptlog; echo $?
+cpt diff --quantile p90 a.cptlog; echo $?
+cpt diff --quantile p90 --base arm=x --new arm=control a.cptlog; echo $?
+cpt diff --quantile p90 --base trace_id=0 --new arm=control a.cptlog; echo $?
+cat control.cptlog | cpt diff --quantile p90 - treatment.cptlog; echo $?
