@@ -47,6 +47,7 @@
 
 CPT_BEGIN_DECLS
 
+struct cpt_clusters;
 struct cpt_diff;
 
 /* How to compare. A zero field means its default. */
@@ -58,6 +59,13 @@ struct cpt_diff_options {
      * Both or none. */
     const struct cpt_tree *base_inclusive;
     const struct cpt_tree *new_inclusive;
+    /* The requests of both trees by cluster (see cpt_clusters.h), for errors by
+     * cluster; both or none, and not with strata. The same of the inclusive trees, if
+     * there are any. */
+    const struct cpt_clusters *base_clusters;
+    const struct cpt_clusters *new_clusters;
+    const struct cpt_clusters *base_inclusive_clusters;
+    const struct cpt_clusters *new_inclusive_clusters;
 };
 
 /* One quantity in both trees, in nanoseconds for an average request. */

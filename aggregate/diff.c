@@ -27,6 +27,7 @@
 #include "aggregate/cpt_diff.h"
 
 #include "aggregate/change.h"
+#include "aggregate/cpt_clusters.h"
 #include "aggregate/tree_node.h"
 
 #include <assert.h>
@@ -239,6 +240,11 @@ struct part {
     struct cpt_stats absent;          /* of a stack that it lacks */
     uint32_t *map;           /* by node of the stacks: node of tree, or CPT_TREE_NONE */
     uint32_t *inclusive_map; /* the same for inclusive */
+    const struct cpt_clusters *clusters; /* or NULL */
+    const struct cpt_clusters *inclusive_clusters;
+    struct cpt_clusters_summary summary;
+    struct cpt_cluster_error *errors; /* by node of tree */
+    struct cpt_cluster_error *inclusive_errors;
 };
 
 /* One of the two samples. */
@@ -246,6 +252,27 @@ struct side {
     const struct part *parts;
     size_t part_count;
 };
+
+/* The errors of a node by cluster; no cluster has a stack that the sample lacks. */
+static struct cpt_cluster_error error_at(const struct cpt_cluster_error *errors,
+                                         const uint32_t *map, uint32_t node)
+{
+    return map[node] == CPT_TREE_NONE ? (struct cpt_cluster_error){0}
+                                      : errors[map[node]];
+}
+
+/* Replaces the errors of @stats by those of the clusters. */
+static void use_clusters(const struct part *part, uint32_t node,
+                         struct cpt_stats *stats)
+{
+    struct cpt_cluster_error error = error_at(part->errors, part->map, node);
+
+    if (part->inclusive != NULL && node != CPT_TREE_ROOT) {
+        error.inclusive_ns =
+            error_at(part->inclusive_errors, part->inclusive_map, node).inclusive_ns;
+    }
+    cpt_clusters_apply(&part->summary, &error, stats);
+}
 
 static struct cpt_stats part_stats(const struct part *part, uint32_t node)
 {
@@ -260,6 +287,9 @@ static struct cpt_stats part_stats(const struct part *part, uint32_t node)
                     ? part->absent
                     : cpt_stats_of(part->inclusive, part->inclusive_map[node]);
         stats.self = self;
+    }
+    if (part->clusters != NULL) {
+        use_clusters(part, node, &stats);
     }
     return stats;
 }
@@ -352,12 +382,49 @@ static double side_count(const struct side *side)
     return count;
 }
 
+/* The same of its clusters, if there are any. */
+static double unit_count(const struct side *side)
+{
+    return side->parts->clusters != NULL ? side->parts->summary.effective_count
+                                         : side_count(side);
+}
+
+/* The clusters of a side, of equal size, that have a stack. */
+static double clusters_with(const struct side *side, uint32_t node)
+{
+    const struct part *part = side->parts;
+    double count = error_at(part->errors, part->map, node).effective_count;
+
+    if (part->inclusive != NULL && node != CPT_TREE_ROOT) {
+        count = fmax(count, error_at(part->inclusive_errors, part->inclusive_map, node)
+                                .effective_count);
+    }
+    return count;
+}
+
+/* Doubts @row if a side has too few clusters, or if too few have the stack. */
+static void doubt_clusters(struct cpt_diff_row *row, const struct side *sides)
+{
+    const double count = fmin(sides[0].parts->summary.effective_count,
+                              sides[1].parts->summary.effective_count);
+    const double with =
+        fmax(clusters_with(&sides[0], row->node), clusters_with(&sides[1], row->node));
+
+    if (row->doubt == CPT_DIFF_TRUSTED &&
+        fmin(count, with) < CPT_CLUSTERS_TRUSTED_MIN) {
+        row->doubt = CPT_DIFF_FEW_CLUSTERS;
+        row->is_rare = 1;
+    }
+}
+
 /* Makes the rows in the order of the stacks. */
 static void place_rows(struct cpt_diff *diff, struct place *places,
                        const struct cpt_tree_walk *walk, const struct side *sides,
                        double confidence)
 {
     const double counts[2] = {side_count(&sides[0]), side_count(&sides[1])};
+    /* what is independent: requests, or clusters */
+    const double units[2] = {unit_count(&sides[0]), unit_count(&sides[1])};
 
     for (uint32_t i = 0; i < cpt_tree_walk_count(walk); i++) {
         const struct cpt_tree_row *at = cpt_tree_walk_row(walk, i);
@@ -365,9 +432,12 @@ static void place_rows(struct cpt_diff *diff, struct place *places,
 
         pair_at(sides, at->node, pair);
         diff->rows[i] = row_of(at->node, &pair[0], &pair[1], counts, confidence);
+        if (sides->parts->clusters != NULL) {
+            doubt_clusters(&diff->rows[i], sides);
+        }
         places[i] = (struct place){
             .parent = i == 0 ? 0 : at->parent,
-            .turn = (int8_t)turn_of(&diff->rows[i], counts[0], counts[1])};
+            .turn = (int8_t)turn_of(&diff->rows[i], units[0], units[1])};
     }
 }
 
@@ -478,6 +548,32 @@ static cpt_status map_tree(struct cpt_diff *diff, const struct cpt_tree *tree,
     return status;
 }
 
+/* The errors of all nodes of a tree by cluster. */
+static cpt_status find_errors(const struct cpt_alloc *alloc,
+                              const struct cpt_clusters *clusters,
+                              const struct cpt_tree *tree,
+                              struct cpt_cluster_error **errors)
+{
+    if (clusters == NULL || tree == NULL) {
+        return CPT_OK;
+    }
+    *errors = cpt_alloc_array(alloc, NULL, tree->node_count, sizeof **errors);
+    return *errors == NULL ? CPT_NO_MEMORY
+                           : cpt_clusters_errors(alloc, clusters, tree, *errors);
+}
+
+static cpt_status find_part_errors(const struct cpt_alloc *alloc, struct part *part)
+{
+    cpt_status status = find_errors(alloc, part->clusters, part->tree, &part->errors);
+
+    if (part->clusters != NULL) {
+        part->summary = cpt_clusters_summary(part->clusters);
+    }
+    return status == CPT_OK ? find_errors(alloc, part->inclusive_clusters,
+                                          part->inclusive, &part->inclusive_errors)
+                            : status;
+}
+
 /* Adds the trees of a part to the stacks. */
 static cpt_status map_part(struct cpt_diff *diff, struct part *part, size_t node_count)
 {
@@ -487,7 +583,7 @@ static cpt_status map_part(struct cpt_diff *diff, struct part *part, size_t node
     if (status == CPT_OK) {
         status = map_tree(diff, part->inclusive, node_count, &part->inclusive_map);
     }
-    return status;
+    return status == CPT_OK ? find_part_errors(diff->alloc, part) : status;
 }
 
 /* The @part_count parts of the base come first in @parts, then those of the other. */
@@ -515,6 +611,8 @@ static cpt_status compare(struct cpt_diff *diff, struct part *parts, size_t part
     for (size_t i = 0; i < 2 * part_count; i++) {
         cpt_alloc_free(diff->alloc, parts[i].map);
         cpt_alloc_free(diff->alloc, parts[i].inclusive_map);
+        cpt_alloc_free(diff->alloc, parts[i].errors);
+        cpt_alloc_free(diff->alloc, parts[i].inclusive_errors);
     }
     return status;
 }
@@ -569,13 +667,20 @@ static cpt_status read_options(struct cpt_diff_options *own,
                              "the confidence is %g, it must be between 0 and 1",
                              own->confidence);
     }
+    if ((own->base_clusters == NULL) != (own->new_clusters == NULL) ||
+        (own->base_clusters != NULL &&
+         ((own->base_inclusive == NULL) != (own->base_inclusive_clusters == NULL) ||
+          (own->new_inclusive == NULL) != (own->new_inclusive_clusters == NULL)))) {
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             "clusters are given for some of the trees only");
+    }
     return CPT_OK;
 }
 
 /* Compares the two sides, whose parts are written to @parts: base first, then new. */
 static cpt_status diff_parts(struct cpt_diff *made,
                              const struct cpt_diff_stratum *strata, size_t count,
-                             struct part *parts, double confidence)
+                             struct part *parts, const struct cpt_diff_options *options)
 {
     const struct cpt_tree_options stacks = {.struct_bytes = sizeof stacks,
                                             .nodes_max = CPT_TREE_NODES_MAX};
@@ -588,9 +693,15 @@ static cpt_status diff_parts(struct cpt_diff *made,
                                          .inclusive = strata[i].new_inclusive,
                                          .share = strata[i].share};
     }
+    if (count == 1) {
+        parts[0].clusters = options->base_clusters;
+        parts[0].inclusive_clusters = options->base_inclusive_clusters;
+        parts[1].clusters = options->new_clusters;
+        parts[1].inclusive_clusters = options->new_inclusive_clusters;
+    }
     made->stacks = cpt_tree_new(made->alloc, &stacks);
     return made->stacks == NULL ? CPT_NO_MEMORY
-                                : compare(made, parts, count, confidence);
+                                : compare(made, parts, count, options->confidence);
 }
 
 cpt_status cpt_diff_new_strata(const struct cpt_alloc *alloc,
@@ -614,6 +725,9 @@ cpt_status cpt_diff_new_strata(const struct cpt_alloc *alloc,
     if (stratum_count == 0) {
         return cpt_error_set(error, CPT_INVALID, 0, "there is no stratum");
     }
+    if (stratum_count > 1 && own.base_clusters != NULL) {
+        return cpt_error_set(error, CPT_INVALID, 0, "strata have no errors by cluster");
+    }
     made = cpt_alloc_zeroed(alloc, sizeof *made);
     parts = cpt_alloc_array(alloc, NULL, 2 * stratum_count, sizeof *parts);
     if (made == NULL || parts == NULL) {
@@ -622,7 +736,7 @@ cpt_status cpt_diff_new_strata(const struct cpt_alloc *alloc,
         return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
     }
     made->alloc = alloc;
-    status = diff_parts(made, strata, stratum_count, parts, own.confidence);
+    status = diff_parts(made, strata, stratum_count, parts, &own);
     cpt_alloc_free(alloc, parts);
     if (status != CPT_OK) {
         cpt_diff_free(made);
@@ -683,7 +797,7 @@ const char *cpt_diff_doubt_text(enum cpt_diff_doubt doubt)
     case CPT_DIFF_RARE:
         return "fewer than 30 requests of each side had time of it";
     case CPT_DIFF_FEW_CLUSTERS:
-        return "one side has too few clusters";
+        return "one side, or what had time of it, is worth fewer than 10 clusters";
     case CPT_DIFF_TRUSTED:
         break;
     }

@@ -46,6 +46,7 @@ static int show(struct diff_command *command)
         .filter = &command->filter,
         .conditions = &command->conditions,
         .mix = command->mix.key != NULL ? &command->mix : NULL,
+        .views = command->views,
     };
     struct cpt_diff *diff = NULL;
     int status = CPTI_EXIT_DONE;
@@ -264,15 +265,28 @@ static enum cpti_diff_format format_of(const struct cpti_arguments *arguments)
 static int init_views(struct diff_command *command)
 {
     const char *key = cpti_value(command->arguments, "mix");
+    const char *cluster_key = cpti_value(command->arguments, "cluster");
     const unsigned wanted =
         1U << command->by | cpti_conditions_wanted(&command->conditions);
     int status = CPTI_EXIT_DONE;
 
+    if (cluster_key != NULL && (key != NULL || cpti_has(command->arguments, "html"))) {
+        return cpti_usage("options '--cluster' and '--%s' exclude each other",
+                          key != NULL ? "mix" : "html");
+    }
     if (key != NULL) {
         return cpti_mix_init(&command->mix, key, wanted, command->gathers);
     }
     for (size_t i = 0; i < 2 && status == CPTI_EXIT_DONE; i++) {
         status = cpti_views_init(&command->views[i], wanted, &command->gathers[i]);
+        if (status == CPTI_EXIT_DONE && cluster_key != NULL) {
+            /* a condition may be about the total, whose diff is by stack */
+            status = cpti_views_cluster(&command->views[i], cluster_key,
+                                        cpti_has(command->arguments, "fail-if")
+                                            ? wanted | 1U << CPTI_BY_STACK
+                                            : wanted,
+                                        &command->gathers[i]);
+        }
     }
     return status;
 }
@@ -334,8 +348,8 @@ static void deinit_command(struct diff_command *command)
 /* --quantile: the tails of both sets. */
 static int run_tails(const struct cpti_arguments *arguments)
 {
-    static const char *const others[] = {"mix",   "fail-if", "html",
-                                         "max-q", "min",     "sort"};
+    static const char *const others[] = {"mix", "fail-if", "html",   "max-q",
+                                         "min", "sort",    "cluster"};
     struct cpti_tail_print print = {.format = format_of(arguments),
                                     .rows_max = UINT64_MAX};
     struct cpti_tails tails;
@@ -415,6 +429,9 @@ static const struct cpti_option options[] = {
      "repeated"},
     {"mix", 0, "KEY",
      "compare as if both sets had the base's mix of KEY: of pages, of regions"},
+    {"cluster", 0, "KEY",
+     "errors by cluster, for requests with one value of KEY that resemble each other: "
+     "user, host, minute"},
     {"quantile", 0, "QUANTILE",
      "compare the tails instead of the means: p99 says whether the p99 moved, and "
      "which "
@@ -484,6 +501,8 @@ const struct cpti_command cpti_command_diff = {
         "do not widen the intervals. This needs path logs, too; a value that only one "
         "of the sets has is left out. Values with fewer than 30 requests in a set are "
         "compared as one, \u2039other\u203a.\n"
+        "\n"
+        "With --cluster user only users are taken as independent, not their requests.\n"
         "\n"
         "With --quantile p99 the slow requests of each set, from its p99 on, are "
         "compared with its others, and both tails with each other; the output says "

@@ -3,6 +3,8 @@
 /* cmd_report.c - cpt report: where the average request spent its time */
 #include "cpt/cli/base/amounts.h"
 #include "cpt/cli/gather/gather.h"
+#include "cpt/cli/gather/views.h"
+#include "cpt/cli/print/cluster_print.h"
 #include "cpt/cli/print/html_report.h"
 #include "cpt/cli/print/quantile_print.h"
 #include "cpt/cli/base/json_write.h"
@@ -15,6 +17,7 @@
 #include "aggregate/cpt_tree.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 
 /* The columns without the quantiles, and how many quantiles fit beside them. */
 enum { FIXED_COLUMNS = 6, QUANTILES_MAX = CPTI_TABLE_COLUMNS_MAX - FIXED_COLUMNS };
@@ -25,8 +28,24 @@ struct report {
     const struct cpt_tree_walk *walk;
     double quantiles[CPTI_AMOUNTS_MAX]; /* of the table; default 0.5 and 0.99 */
     size_t quantile_count;
-    bool is_asked; /* --quantiles was given */
+    bool is_asked;           /* --quantiles was given */
+    struct cpti_views views; /* of --cluster; without views */
+    struct cpt_cluster_error *errors;
 };
+
+/* The statistics of a node, with errors by cluster if there are clusters. */
+static struct cpt_stats stats_of(const struct report *report, uint32_t node)
+{
+    struct cpt_stats stats = cpt_stats_of(report->tree, node);
+
+    if (report->errors != NULL) {
+        const struct cpt_clusters_summary summary =
+            cpt_clusters_summary(report->views.clusters[CPTI_BY_STACK]);
+
+        cpt_clusters_apply(&summary, &report->errors[node], &stats);
+    }
+    return stats;
+}
 
 /* --- As JSON --- */
 
@@ -44,7 +63,7 @@ static void put_row(struct cpti_json *json, const struct report *report,
                     const struct cpt_tree_row *row, uint64_t latency_ns)
 {
     const struct cpt_tree *tree = report->tree;
-    const struct cpt_stats stats = cpt_stats_of(tree, row->node);
+    const struct cpt_stats stats = stats_of(report, row->node);
 
     cpti_json_row(json);
     cpti_json_open(json, NULL, '{');
@@ -63,7 +82,7 @@ static void put_row(struct cpti_json *json, const struct report *report,
     cpti_json_unsigned(json, "max_ns", stats.max_ns);
     cpti_interval_json(json, "self_low_ns", "self_high_ns", &stats.self);
     cpti_interval_json(json, "inclusive_low_ns", "inclusive_high_ns", &stats.inclusive);
-    cpti_trust_json(json, &stats);
+    cpti_trust_json(json, &stats, report->errors != NULL);
     if (report->is_asked) {
         put_quantiles(json, report, row->node);
     }
@@ -74,9 +93,11 @@ static void put_report(const struct report *report)
 {
     struct cpti_json json = {.file = stdout};
     const uint64_t latency_ns = cpt_tree_walk_row(report->walk, 0)->inclusive_ns;
+    const struct cpt_stats all = stats_of(report, CPT_TREE_ROOT);
 
     cpti_json_open(&json, NULL, '{');
-    cpti_tree_json(&json, report->tree);
+    cpti_tree_json_stats(&json, report->tree, &all, report->errors != NULL);
+    cpti_cluster_json(&json, &report->views, CPTI_BY_STACK);
     cpti_json_open(&json, "rows", '[');
     for (uint32_t i = 1; i < cpt_tree_walk_count(report->walk); i++) {
         put_row(&json, report, cpt_tree_walk_row(report->walk, i), latency_ns);
@@ -127,6 +148,7 @@ static int print_report(const struct report *report)
     const char *headings[CPTI_TABLE_COLUMNS_MAX] = {"self ms", "incl ms", "share",
                                                     "presence", "when present"};
     const uint64_t latency_ns = cpt_tree_walk_row(report->walk, 0)->inclusive_ns;
+    const struct cpt_stats all = stats_of(report, CPT_TREE_ROOT);
     char texts[QUANTILES_MAX][16];
     struct cpti_table table;
     int status;
@@ -140,7 +162,8 @@ static int print_report(const struct report *report)
     for (uint32_t i = 1; i < cpt_tree_walk_count(report->walk); i++) {
         add_row(&table, report, cpt_tree_walk_row(report->walk, i), latency_ns);
     }
-    cpti_tree_print(report->tree, NULL);
+    cpti_tree_print_stats(report->tree, NULL, &all, report->errors != NULL);
+    cpti_cluster_print(&report->views, CPTI_BY_STACK);
     (void)printf("\n");
     status = cpti_table_print(&table);
     if (status == CPTI_EXIT_DONE && report->is_asked) {
@@ -199,6 +222,49 @@ static int read_quantiles(struct report *report, const struct cpti_arguments *ar
     return status;
 }
 
+/* The errors by cluster of all nodes. enum cpti_exit. */
+static int find_errors(struct report *report)
+{
+    cpt_status status = CPT_NO_MEMORY;
+
+    report->errors = calloc(cpt_tree_node_count(report->tree), sizeof *report->errors);
+    if (report->errors != NULL) {
+        status = cpt_clusters_errors(NULL, report->views.clusters[CPTI_BY_STACK],
+                                     report->tree, report->errors);
+    }
+    return cpti_status_exit(status);
+}
+
+/* Reads the operands; with --cluster also into clusters. As cpti_gather(). */
+static int gather(struct report *report, const struct cpti_arguments *arguments,
+                  struct cpt_tree **tree, bool *is_usable)
+{
+    const char *key = cpti_value(arguments, "cluster");
+    struct cpti_gather gather = {
+        .may_be_empty = cpti_has(arguments, "allow-empty"),
+        .omits_sources = cpti_has(arguments, "no-source"),
+    };
+    int status = CPTI_EXIT_DONE;
+    int exit_status = CPTI_EXIT_DONE;
+
+    if (key != NULL) {
+        status = cpti_views_cluster(&report->views, key, 1U << CPTI_BY_STACK, &gather);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_gather_arguments(&gather, arguments, is_usable);
+    }
+    *tree = gather.tree;
+    report->tree = gather.tree;
+    if (*is_usable && key != NULL) {
+        exit_status = cpti_views_check(&report->views, &gather);
+        if (exit_status == CPTI_EXIT_DONE) {
+            exit_status = find_errors(report);
+        }
+        *is_usable = exit_status == CPTI_EXIT_DONE;
+    }
+    return cpti_exit_last(status, exit_status);
+}
+
 static int run(const struct cpti_arguments *arguments)
 {
     struct report report = {0};
@@ -215,12 +281,13 @@ static int run(const struct cpti_arguments *arguments)
     }
     status = read_quantiles(&report, arguments);
     if (status == CPTI_EXIT_DONE) {
-        status = cpti_gather_operands(arguments, &tree, &is_usable);
+        status = gather(&report, arguments, &tree, &is_usable);
     }
     if (is_usable) {
-        report.tree = tree;
         status = cpti_exit_last(status, show(arguments, &report));
     }
+    free(report.errors);
+    cpti_views_deinit(&report.views);
     cpt_tree_free(tree);
     return status;
 }
@@ -229,6 +296,9 @@ static const struct cpti_option options[] = {
     {"json", 'j', NULL, "print one JSON object with rows"},
     {"quantiles", 0, "PARTS",
      "print these quantiles instead of p50 and p99: 50%,90%,99.9%"},
+    {"cluster", 0, "KEY",
+     "errors by cluster, for requests with one value of KEY that resemble each other: "
+     "user, host, minute"},
     {"html", 0, "FILE",
      "write the whole report to FILE for a browser, and print nothing"},
     {"base", 'b', "EXPR", "with --html and --new: the requests to compare against"},

@@ -4,9 +4,11 @@
 #include "cpt/cli/gather/views.h"
 
 #include "cpt/cli/base/output.h"
+#include "cpt/cli/gather/cluster_key.h"
 #include "aggregate/cpt_tree.h"
 #include "wire/cpt_log_shape.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,13 +35,50 @@ static void drop(void *part)
     free(part);
 }
 
+/* Adds the last request of a view, or @path if it is of stacks, to its clusters. */
+static cpt_status add_to_clusters(struct cpti_views *views, int by,
+                                  struct cpt_bytes value, const struct cpt_path *path,
+                                  uint64_t weight)
+{
+    const struct cpt_view *view = views->views[by];
+    cpt_status status;
+
+    if (views->clusters[by] == NULL) {
+        return CPT_OK;
+    }
+    status = cpt_clusters_add(views->clusters[by], value,
+                              by == CPTI_BY_STACK ? path : cpt_view_self(view), weight);
+    return status == CPT_OK && by != CPTI_BY_STACK
+               ? cpt_clusters_add(views->inclusive_clusters[by], value,
+                                  cpt_view_inclusive(view), weight)
+               : status;
+}
+
+/* The exit status of adding a request; the clusters have a limit of their own. */
+static int added_exit(const struct cpti_views *views, cpt_status status)
+{
+    return status == CPT_LIMIT && views->cluster_key != NULL
+               ? cpti_failed("option '--cluster': the requests have too many different "
+                             "stacks; try '--by name'")
+               : cpti_status_exit(status);
+}
+
 static int add_request(void *context, const struct cpt_record *record,
                        const struct cpt_path *path, uint64_t weight)
 {
     struct cpti_views *views = context;
+    char text[CPTI_CLUSTER_VALUE_BYTES];
+    struct cpt_bytes value = {"", 0};
     cpt_status status = CPT_OK;
 
-    (void)record;
+    if (views->cluster_key != NULL) {
+        const bool has_key =
+            cpti_cluster_value(record, views->cluster_key, text, &value);
+
+        views->keyed_count += has_key;
+        views->keyless_count += !has_key;
+        status = add_to_clusters(views, CPTI_BY_STACK, value, path, weight);
+    }
     for (int by = CPTI_BY_SERVICE; by < CPTI_BY_COUNT && status == CPT_OK; by++) {
         struct cpt_view *view = views->views[by];
 
@@ -54,8 +93,11 @@ static int add_request(void *context, const struct cpt_record *record,
             status =
                 cpt_tree_add(views->inclusive[by], cpt_view_inclusive(view), weight);
         }
+        if (status == CPT_OK) {
+            status = add_to_clusters(views, by, value, path, weight);
+        }
     }
-    return cpti_status_exit(status);
+    return added_exit(views, status);
 }
 
 /* --- By their shapes --- */
@@ -123,22 +165,46 @@ static void *split(const void *context)
     struct cpti_views *part = calloc(1, sizeof *part);
     struct cpti_gather unused = {0};
     unsigned wanted = 0;
+    unsigned clustered = 0;
 
-    for (unsigned by = CPTI_BY_SERVICE; by < CPTI_BY_COUNT; by++) {
+    for (unsigned by = 0; by < CPTI_BY_COUNT; by++) {
         wanted |= (unsigned)(views->views[by] != NULL) << by;
+        clustered |= (unsigned)(views->clusters[by] != NULL) << by;
     }
-    if (part != NULL && cpti_views_init(part, wanted, &unused) != CPTI_EXIT_DONE) {
+    if (part != NULL && (cpti_views_init(part, wanted, &unused) != CPTI_EXIT_DONE ||
+                         (views->cluster_key != NULL &&
+                          cpti_views_cluster(part, views->cluster_key, clustered,
+                                             &unused) != CPTI_EXIT_DONE))) {
         drop(part);
         return NULL;
     }
     return part;
 }
 
+/* Adds the clusters of a thread. */
+static cpt_status join_clusters(struct cpti_views *views, const struct cpti_views *more)
+{
+    cpt_status status = CPT_OK;
+
+    views->keyed_count += more->keyed_count;
+    views->keyless_count += more->keyless_count;
+    for (int by = 0; by < CPTI_BY_COUNT && status == CPT_OK; by++) {
+        if (views->clusters[by] != NULL) {
+            status = cpt_clusters_merge(views->clusters[by], more->clusters[by]);
+        }
+        if (views->inclusive_clusters[by] != NULL && status == CPT_OK) {
+            status = cpt_clusters_merge(views->inclusive_clusters[by],
+                                        more->inclusive_clusters[by]);
+        }
+    }
+    return status;
+}
+
 static cpt_status join(void *context, void *part)
 {
     struct cpti_views *views = context;
     const struct cpti_views *more = part;
-    cpt_status status = CPT_OK;
+    cpt_status status = join_clusters(views, more);
 
     for (int by = CPTI_BY_SERVICE; by < CPTI_BY_COUNT && status == CPT_OK; by++) {
         if (views->views[by] == NULL) {
@@ -177,14 +243,61 @@ int cpti_views_init(struct cpti_views *views, unsigned wanted,
     return CPTI_EXIT_DONE;
 }
 
+int cpti_views_cluster(struct cpti_views *views, const char *key, unsigned wanted,
+                       struct cpti_gather *gather)
+{
+    views->cluster_key = key;
+    gather->request = add_request;
+    gather->context = views;
+    gather->threads = &threads;
+    for (int by = 0; by < CPTI_BY_COUNT; by++) {
+        if ((wanted >> by & 1U) == 0) {
+            continue;
+        }
+        views->clusters[by] = cpt_clusters_new(NULL);
+        views->inclusive_clusters[by] =
+            by == CPTI_BY_STACK ? NULL : cpt_clusters_new(NULL);
+        if (views->clusters[by] == NULL ||
+            (views->inclusive_clusters[by] == NULL && by != CPTI_BY_STACK)) {
+            return cpti_failed("out of memory");
+        }
+    }
+    return CPTI_EXIT_DONE;
+}
+
 void cpti_views_deinit(struct cpti_views *views)
 {
     for (int by = 0; by < CPTI_BY_COUNT; by++) {
+        cpt_clusters_free(views->clusters[by]);
+        cpt_clusters_free(views->inclusive_clusters[by]);
         cpt_view_free(views->views[by]);
         cpt_tree_free(views->self[by]);
         cpt_tree_free(views->inclusive[by]);
     }
     *views = (struct cpti_views){0};
+}
+
+/* Checks that the requests have the key, and warns of those that have not. */
+static int check_clusters(const struct cpti_views *views,
+                          const struct cpti_gather *gather)
+{
+    const char *what = gather->what != NULL ? gather->what : "";
+    const char *colon = gather->what != NULL ? ": " : "";
+
+    if (gather->met_tree) {
+        return cpti_usage("%s%sa tree does not know the '%s' of its requests; give the "
+                          "path log it was made from",
+                          what, colon, cpti_quoted(views->cluster_key));
+    }
+    if (views->keyed_count == 0) {
+        return cpti_failed("option '--cluster': %s%sno request has '%s'", what, colon,
+                           cpti_quoted(views->cluster_key));
+    }
+    if (views->keyless_count != 0) {
+        cpti_warn("%s%s%" PRIu64 " requests have no '%s', and are one cluster", what,
+                  colon, views->keyless_count, cpti_quoted(views->cluster_key));
+    }
+    return CPTI_EXIT_DONE;
 }
 
 int cpti_views_check(const struct cpti_views *views, const struct cpti_gather *gather)
@@ -197,7 +310,7 @@ int cpti_views_check(const struct cpti_views *views, const struct cpti_gather *g
                               gather->what != NULL ? ": " : "", cpti_by_words[by]);
         }
     }
-    return CPTI_EXIT_DONE;
+    return views->cluster_key != NULL ? check_clusters(views, gather) : CPTI_EXIT_DONE;
 }
 
 /* --- Comparing them --- */
@@ -206,7 +319,7 @@ struct cpt_diff *cpti_views_diff(const struct cpti_gather *gathers,
                                  const struct cpti_views *views, enum cpti_by by)
 {
     const bool is_view = by != CPTI_BY_STACK;
-    const struct cpt_diff_options options = {
+    struct cpt_diff_options options = {
         .struct_bytes = sizeof options,
         .base_inclusive = is_view ? views[0].inclusive[by] : NULL,
         .new_inclusive = is_view ? views[1].inclusive[by] : NULL,
@@ -214,6 +327,12 @@ struct cpt_diff *cpti_views_diff(const struct cpti_gather *gathers,
     struct cpt_error error = {0};
     struct cpt_diff *diff = NULL;
 
+    if (views != NULL && views[0].cluster_key != NULL) {
+        options.base_clusters = views[0].clusters[by];
+        options.new_clusters = views[1].clusters[by];
+        options.base_inclusive_clusters = views[0].inclusive_clusters[by];
+        options.new_inclusive_clusters = views[1].inclusive_clusters[by];
+    }
     if (cpt_diff_new(NULL, is_view ? views[0].self[by] : gathers[0].tree,
                      is_view ? views[1].self[by] : gathers[1].tree, &options, &diff,
                      &error) != CPT_OK) {

@@ -15,6 +15,7 @@
 #define CPTI_CLI_VIEWS_H
 
 #include "cpt/cli/gather/gather.h"
+#include "aggregate/cpt_clusters.h"
 #include "aggregate/cpt_diff.h"
 #include "aggregate/cpt_view.h"
 
@@ -39,6 +40,12 @@ struct cpti_views {
     struct cpt_view *views[CPTI_BY_COUNT]; /* NULL where not wanted */
     struct cpt_tree *self[CPTI_BY_COUNT];
     struct cpt_tree *inclusive[CPTI_BY_COUNT];
+    const char *cluster_key; /* of --cluster; NULL: none */
+    /* the same requests by cluster; by stack only the first */
+    struct cpt_clusters *clusters[CPTI_BY_COUNT];
+    struct cpt_clusters *inclusive_clusters[CPTI_BY_COUNT];
+    uint64_t keyless_count; /* requests without the key: one cluster */
+    uint64_t keyed_count;
 };
 
 /* Makes the views whose bit (1 << enum cpti_by) is in @wanted, and has @gather fill
@@ -47,8 +54,15 @@ int cpti_views_init(struct cpti_views *views, unsigned wanted,
                     struct cpti_gather *gather);
 void cpti_views_deinit(struct cpti_views *views);
 
-/* After gathering: checks that the views have all requests. CPTI_EXIT_USAGE with a
- * sentence if an operand was a tree and views were wanted. */
+/* Has @gather fill clusters by @key, too, of the views in @wanted and, with
+ * CPTI_BY_STACK, of the stacks. Call it after cpti_views_init(), whose views it needs.
+ * CPTI_EXIT_DONE or CPTI_EXIT_FAILED. */
+int cpti_views_cluster(struct cpti_views *views, const char *key, unsigned wanted,
+                       struct cpti_gather *gather);
+
+/* After gathering: checks that the views have all requests, and that some have the key
+ * of the clusters. CPTI_EXIT_USAGE with a sentence if an operand was a tree and views
+ * or clusters were wanted; CPTI_EXIT_FAILED. */
 int cpti_views_check(const struct cpti_views *views, const struct cpti_gather *gather);
 
 /* Compares two sets; both have the view @by. @gathers and @views are those of base and

@@ -4,6 +4,7 @@
 #include "cpt/cli/print/diff_print.h"
 
 #include "cpt/cli/print/by_print.h"
+#include "cpt/cli/print/cluster_print.h"
 #include "cpt/cli/print/mix_print.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/base/table.h"
@@ -21,11 +22,29 @@ enum { STACK_BYTES = 4000 };
 
 /* --- As JSON --- */
 
-static void put_side(struct cpti_json *json, const char *key,
-                     const struct cpt_tree *tree)
+/* The statistics of the latency of a side, by cluster if there are clusters. */
+static struct cpt_stats latency_of(const struct cpti_diff_print *print, size_t side)
 {
-    cpti_json_open(json, key, '{');
-    cpti_tree_json(json, tree);
+    const struct cpti_views *views = &print->views[side];
+    const struct cpt_tree *tree =
+        print->by == CPTI_BY_STACK || views->cluster_key == NULL
+            ? print->gathers[side].tree
+            : views->self[print->by];
+    struct cpt_stats latency = cpt_stats_of(tree, CPT_TREE_ROOT);
+
+    (void)cpti_cluster_stats(views, print->by, tree, &latency);
+    return latency;
+}
+
+static void put_side(const struct cpti_diff_print *print, struct cpti_json *json,
+                     size_t side)
+{
+    const struct cpt_stats latency = latency_of(print, side);
+
+    cpti_json_open(json, side == 0 ? "base" : "new", '{');
+    cpti_tree_json_stats(json, print->gathers[side].tree, &latency,
+                         print->views[side].cluster_key != NULL);
+    cpti_cluster_json(json, &print->views[side], print->by);
     cpti_json_close(json);
 }
 
@@ -79,8 +98,8 @@ static void put_diff(const struct cpti_diff_print *print,
     cpti_json_unsigned(&json, "row_count", cpt_diff_row_count(print->diff));
     cpti_json_unsigned(&json, "tested_count", cpt_diff_tested_count(print->diff));
     cpti_json_text(&json, "by", cpti_by_words[print->by]);
-    put_side(&json, "base", print->gathers[0].tree);
-    put_side(&json, "new", print->gathers[1].tree);
+    put_side(print, &json, 0);
+    put_side(print, &json, 1);
     if (print->mix != NULL) {
         cpti_mix_json(print->mix, print->gathers, print->diff, &json);
     }
@@ -299,8 +318,13 @@ static void print_sides(const struct cpti_diff_print *print)
     const char *fence = print->format == CPTI_DIFF_MARKDOWN ? "```\n" : "";
 
     (void)printf("%s", fence);
-    cpti_tree_print(print->gathers[0].tree, "base");
-    cpti_tree_print(print->gathers[1].tree, "new");
+    for (size_t i = 0; i < 2; i++) {
+        const struct cpt_stats latency = latency_of(print, i);
+
+        cpti_tree_print_stats(print->gathers[i].tree, i == 0 ? "base" : "new", &latency,
+                              print->views[i].cluster_key != NULL);
+        cpti_cluster_print(&print->views[i], print->by);
+    }
     if (print->mix != NULL) {
         cpti_mix_print(print->mix, print->gathers, print->diff);
     }

@@ -23,6 +23,7 @@ struct cpti_diff_print {
     const struct cpti_diff_filter *filter;
     const struct cpti_conditions *conditions; /* tested; printed in JSON only */
     const struct cpti_mix *mix;               /* or NULL */
+    const struct cpti_views *views; /* of base and new; they may have clusters */
 };
 
 /* Prints it. enum cpti_exit. */

@@ -59,24 +59,35 @@ static void print_selection(const struct cpt_tree *tree)
 }
 
 /* Why the intervals of @stats, which is rare, must not be trusted. */
-static const char *why_rare(const struct cpt_stats *stats)
+static const char *why_rare(const struct cpt_stats *stats, bool is_clustered)
 {
+    if (is_clustered) {
+        return "it is worth fewer than 10 clusters of equal size, or 30 requests";
+    }
     return stats->inclusive.effective_count < CPT_STATS_PRESENT_MIN
                ? "there are fewer than 30 requests, by their weights"
                : "fewer than 30 requests had time of it, by their weights";
 }
 
-void cpti_trust_json(struct cpti_json *json, const struct cpt_stats *stats)
+void cpti_trust_json(struct cpti_json *json, const struct cpt_stats *stats,
+                     bool is_clustered)
 {
     cpti_json_bool(json, "trusted", !stats->is_rare);
     if (stats->is_rare) {
-        cpti_json_text(json, "why", why_rare(stats));
+        cpti_json_text(json, "why", why_rare(stats, is_clustered));
     }
 }
 
 void cpti_tree_print(const struct cpt_tree *tree, const char *what)
 {
     const struct cpt_stats all = cpt_stats_of(tree, CPT_TREE_ROOT);
+
+    cpti_tree_print_stats(tree, what, &all, false);
+}
+
+void cpti_tree_print_stats(const struct cpt_tree *tree, const char *what,
+                           const struct cpt_stats *all, bool is_clustered)
+{
     const char *entry = cpt_tree_note_find(tree, "entry");
     const uint64_t count = cpt_tree_request_count(tree);
     double low_ns;
@@ -85,15 +96,17 @@ void cpti_tree_print(const struct cpt_tree *tree, const char *what)
     char low[32];
     char high[32];
 
-    cpt_mean_interval(&all.inclusive, CONFIDENCE, &low_ns, &high_ns);
+    cpt_mean_interval(&all->inclusive, CONFIDENCE, &low_ns, &high_ns);
     (void)printf("%s%s%s: %" PRIu64 " request%s, mean latency %s ms",
                  what != NULL ? what : "", what != NULL ? ": " : "",
                  entry != NULL ? cpti_quoted(entry) : "all", count,
-                 count == 1 ? "" : "s", cpti_ms(all.inclusive.mean_ns, mean));
+                 count == 1 ? "" : "s", cpti_ms(all->inclusive.mean_ns, mean));
     if (isfinite(low_ns) && isfinite(high_ns)) {
-        (void)printf(" (95 %% interval %s%s to %s%s)", all.is_rare ? "~" : "",
+        (void)printf(" (95 %% interval %s%s to %s%s)", all->is_rare ? "~" : "",
                      cpti_ms(low_ns, low), cpti_ms(high_ns, high),
-                     all.is_rare ? ": few requests" : "");
+                     !all->is_rare  ? ""
+                     : is_clustered ? ": few clusters"
+                                    : ": few requests");
     }
     (void)printf("\n");
     print_selection(tree);
@@ -128,6 +141,13 @@ void cpti_interval_json(struct cpti_json *json, const char *low, const char *hig
 void cpti_tree_json(struct cpti_json *json, const struct cpt_tree *tree)
 {
     const struct cpt_stats all = cpt_stats_of(tree, CPT_TREE_ROOT);
+
+    cpti_tree_json_stats(json, tree, &all, false);
+}
+
+void cpti_tree_json_stats(struct cpti_json *json, const struct cpt_tree *tree,
+                          const struct cpt_stats *all, bool is_clustered)
+{
     const char *entry = cpt_tree_note_find(tree, "entry");
 
     if (entry != NULL) {
@@ -136,9 +156,9 @@ void cpti_tree_json(struct cpti_json *json, const struct cpt_tree *tree)
         cpti_json_null(json, "entry");
     }
     cpti_json_unsigned(json, "requests", cpt_tree_request_count(tree));
-    cpti_json_ns(json, "mean_latency_ns", all.inclusive.mean_ns);
-    cpti_interval_json(json, "low_ns", "high_ns", &all.inclusive);
-    cpti_trust_json(json, &all);
+    cpti_json_ns(json, "mean_latency_ns", all->inclusive.mean_ns);
+    cpti_interval_json(json, "low_ns", "high_ns", &all->inclusive);
+    cpti_trust_json(json, all, is_clustered);
     cpti_json_unsigned(json, "first_unix_ns", cpt_tree_time_first_ns(tree));
     cpti_json_unsigned(json, "last_unix_ns", cpt_tree_time_last_ns(tree));
     cpti_json_unsigned(json, "records", cpt_tree_count_find(tree, "records"));

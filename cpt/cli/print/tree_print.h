@@ -18,9 +18,16 @@ struct cpt_tree;
 /* Prints those two lines; @what comes before them ("base", or NULL). */
 void cpti_tree_print(const struct cpt_tree *tree, const char *what);
 
+/* The same with other errors of the root than those of @tree: @all, by cluster if
+ * @is_clustered. */
+void cpti_tree_print_stats(const struct cpt_tree *tree, const char *what,
+                           const struct cpt_stats *all, bool is_clustered);
+
 /* Writes fields of the open object: entry, requests, mean_latency_ns, low_ns, high_ns,
  * first_unix_ns, last_unix_ns, notes as arrays, counts as numbers. */
 void cpti_tree_json(struct cpti_json *json, const struct cpt_tree *tree);
+void cpti_tree_json_stats(struct cpti_json *json, const struct cpt_tree *tree,
+                          const struct cpt_stats *all, bool is_clustered);
 
 /* Writes the fields "stack" and "kind" of @node. */
 void cpti_tree_stack_json(struct cpti_json *json, const struct cpt_tree *tree,
@@ -28,7 +35,8 @@ void cpti_tree_stack_json(struct cpti_json *json, const struct cpt_tree *tree,
 
 /* The field "trusted", whether the intervals of @stats may be believed, and if not
  * "why". */
-void cpti_trust_json(struct cpti_json *json, const struct cpt_stats *stats);
+void cpti_trust_json(struct cpti_json *json, const struct cpt_stats *stats,
+                     bool is_clustered);
 
 /* Writes the ends of the 95 % interval of @mean. */
 void cpti_interval_json(struct cpti_json *json, const char *low, const char *high,

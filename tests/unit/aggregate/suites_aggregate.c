@@ -21,6 +21,7 @@ extern CU_TestInfo cpt_edge_path_tests[];
 extern CU_TestInfo cpt_sizing_tests[];
 extern CU_TestInfo cpt_quantile_tests[];
 extern CU_TestInfo cpt_tail_tests[];
+extern CU_TestInfo cpt_clusters_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
     {"wide", NULL, NULL, NULL, NULL, cpt_wide_tests},
@@ -41,5 +42,6 @@ CU_SuiteInfo cpt_suites[] = {
     {"sizing", NULL, NULL, NULL, NULL, cpt_sizing_tests},
     {"quantile", NULL, NULL, NULL, NULL, cpt_quantile_tests},
     {"tail", NULL, NULL, NULL, NULL, cpt_tail_tests},
+    {"clusters", NULL, NULL, NULL, NULL, cpt_clusters_tests},
     CU_SUITE_INFO_NULL,
 };

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * clusters.c - errors of means by cluster; see cpt_clusters.h
+ *
+ * The clusters are sorted by their keys, which are hashes. Pooled ones have the keys 0
+ * to CPT_CLUSTERS_POOLED - 1. Whether clusters are pooled depends on all values and
+ * stacks, not on their order: a part that was pooled on its own had too many already.
+ *
+ * Σ (T_c - m W_c)² is added up over the clusters that have the node. Each of the others
+ * adds (m W_c)², so their sum is m² (Σ W_c² - that of the former), which is exactly 0
+ * if there are none.
+ */
+#include "aggregate/cpt_clusters.h"
+
+#include "aggregate/tree_node.h"
+
+#include <math.h>
+#include <string.h>
+
+struct key {
+    uint64_t high;
+    uint64_t low;
+};
+
+struct cluster {
+    struct key key;
+    struct cpt_tree *tree;
+};
+
+struct cpt_clusters {
+    const struct cpt_alloc *alloc;
+    struct cluster *all; /* room for CPT_CLUSTERS_MAX */
+    uint32_t count;
+    uint32_t last; /* the one that was found last: requests often come in runs */
+    size_t node_count;
+    bool are_pooled;
+};
+
+/* --- Keys --- */
+
+static uint64_t mixed(uint64_t value)
+{
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111ebU;
+    return value ^ (value >> 31);
+}
+
+/* Two hashes (FNV-1a, mixed at the end) from different starts. */
+static struct key key_of(struct cpt_bytes value)
+{
+    struct key key = {0xcbf29ce484222325U, 0x84222325cbf29ce4U};
+
+    for (size_t i = 0; i < value.bytes; i++) {
+        const unsigned char byte = (unsigned char)value.data[i];
+
+        key.high = (key.high ^ byte) * 0x100000001b3U;
+        key.low = (key.low ^ byte ^ (key.low >> 29)) * 0x9e3779b97f4a7c15U;
+    }
+    key.high = mixed(key.high ^ value.bytes);
+    key.low = mixed(key.low + value.bytes);
+    return key;
+}
+
+static struct key pooled(struct key key)
+{
+    return (struct key){0, key.high % CPT_CLUSTERS_POOLED};
+}
+
+static int compare(struct key left, struct key right)
+{
+    if (left.high != right.high) {
+        return left.high < right.high ? -1 : 1;
+    }
+    return (left.low > right.low) - (left.low < right.low);
+}
+
+/* --- The clusters --- */
+
+struct cpt_clusters *cpt_clusters_new(const struct cpt_alloc *alloc)
+{
+    struct cpt_clusters *clusters = cpt_alloc_zeroed(alloc, sizeof *clusters);
+
+    if (clusters == NULL) {
+        return NULL;
+    }
+    clusters->alloc = alloc;
+    clusters->all =
+        cpt_alloc_array(alloc, NULL, CPT_CLUSTERS_MAX, sizeof *clusters->all);
+    if (clusters->all == NULL) {
+        cpt_alloc_free(alloc, clusters);
+        return NULL;
+    }
+    return clusters;
+}
+
+static void free_trees(struct cpt_clusters *clusters)
+{
+    for (uint32_t i = 0; i < clusters->count; i++) {
+        cpt_tree_free(clusters->all[i].tree);
+    }
+    clusters->count = 0;
+    clusters->node_count = 0;
+    clusters->last = 0;
+}
+
+void cpt_clusters_free(struct cpt_clusters *clusters)
+{
+    if (clusters == NULL) {
+        return;
+    }
+    free_trees(clusters);
+    cpt_alloc_free(clusters->alloc, clusters->all);
+    cpt_alloc_free(clusters->alloc, clusters);
+}
+
+/* Sets *@at to the place of @key, or to where it belongs. Whether it is there. */
+static bool find(const struct cpt_clusters *clusters, struct key key, uint32_t *at)
+{
+    uint32_t low = 0;
+    uint32_t high = clusters->count;
+
+    if (clusters->last < clusters->count &&
+        compare(clusters->all[clusters->last].key, key) == 0) {
+        *at = clusters->last;
+        return true;
+    }
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+
+        if (compare(clusters->all[middle].key, key) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    *at = low;
+    return low < clusters->count && compare(clusters->all[low].key, key) == 0;
+}
+
+/* The tree of @key, which is made if it is new; there is room. NULL without memory. */
+static struct cpt_tree *tree_of(struct cpt_clusters *clusters, struct key key)
+{
+    struct cpt_tree *tree;
+    uint32_t at = 0;
+
+    if (!find(clusters, key, &at)) {
+        tree = cpt_tree_new(clusters->alloc, NULL);
+        if (tree == NULL) {
+            return NULL;
+        }
+        memmove(&clusters->all[at + 1], &clusters->all[at],
+                (clusters->count - at) * sizeof clusters->all[0]);
+        clusters->all[at] = (struct cluster){key, tree};
+        clusters->count++;
+        clusters->node_count++;
+    }
+    clusters->last = at;
+    return clusters->all[at].tree;
+}
+
+/* Adds a tree to the cluster of @key; there is room. */
+static cpt_status merge_tree(struct cpt_clusters *clusters, struct key key,
+                             const struct cpt_tree *from)
+{
+    struct cpt_tree *tree = tree_of(clusters, clusters->are_pooled ? pooled(key) : key);
+    size_t before;
+    cpt_status status;
+
+    if (tree == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    before = tree->node_count;
+    status = cpt_tree_merge(tree, from);
+    clusters->node_count += tree->node_count - before;
+    return status;
+}
+
+/* Puts all clusters into groups. */
+static cpt_status pool(struct cpt_clusters *clusters)
+{
+    struct cpt_clusters *groups = NULL;
+    cpt_status status = CPT_OK;
+
+    if (clusters->are_pooled) {
+        return CPT_OK;
+    }
+    groups = cpt_clusters_new(clusters->alloc);
+    if (groups == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    groups->are_pooled = true;
+    for (uint32_t i = 0; i < clusters->count && status == CPT_OK; i++) {
+        status = merge_tree(groups, clusters->all[i].key, clusters->all[i].tree);
+    }
+    if (status == CPT_OK) {
+        const struct cpt_clusters old = *clusters;
+
+        *clusters = *groups;
+        *groups = old;
+    }
+    cpt_clusters_free(groups);
+    return status;
+}
+
+/* Pools if there are too many nodes, or refuses them. */
+static cpt_status limit_nodes(struct cpt_clusters *clusters)
+{
+    cpt_status status = CPT_OK;
+
+    if (clusters->node_count > CPT_CLUSTERS_NODES_MAX) {
+        status = pool(clusters);
+    }
+    return status == CPT_OK && clusters->node_count > CPT_CLUSTERS_POOLED_NODES
+               ? CPT_LIMIT
+               : status;
+}
+
+/* Makes room for a cluster of @key, unless it is there. */
+static cpt_status reserve(struct cpt_clusters *clusters, struct key key)
+{
+    uint32_t at = 0;
+
+    return clusters->are_pooled || clusters->count < CPT_CLUSTERS_MAX ||
+                   find(clusters, key, &at)
+               ? CPT_OK
+               : pool(clusters);
+}
+
+cpt_status cpt_clusters_add(struct cpt_clusters *clusters, struct cpt_bytes value,
+                            const struct cpt_path *path, cpt_weight weight)
+{
+    const struct key key = key_of(value);
+    struct cpt_tree *tree;
+    size_t before;
+    cpt_status status = reserve(clusters, key);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    tree = tree_of(clusters, clusters->are_pooled ? pooled(key) : key);
+    if (tree == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    before = tree->node_count;
+    status = cpt_tree_add(tree, path, weight);
+    clusters->node_count += tree->node_count - before;
+    return status == CPT_OK ? limit_nodes(clusters) : status;
+}
+
+cpt_status cpt_clusters_merge(struct cpt_clusters *clusters,
+                              const struct cpt_clusters *from)
+{
+    cpt_status status = from->are_pooled ? pool(clusters) : CPT_OK;
+
+    for (uint32_t i = 0; i < from->count && status == CPT_OK; i++) {
+        const struct cluster *more = &from->all[i];
+
+        if (from->are_pooled) {
+            struct cpt_tree *tree = tree_of(clusters, more->key);
+            const size_t before = tree != NULL ? tree->node_count : 0;
+
+            status = tree != NULL ? cpt_tree_merge(tree, more->tree) : CPT_NO_MEMORY;
+            clusters->node_count += tree != NULL ? tree->node_count - before : 0;
+        } else {
+            status = reserve(clusters, more->key);
+            if (status == CPT_OK) {
+                status = merge_tree(clusters, more->key, more->tree);
+            }
+        }
+        if (status == CPT_OK) {
+            status = limit_nodes(clusters);
+        }
+    }
+    return status;
+}
+
+/* --- Statistics --- */
+
+static double squared(double value)
+{
+    return value * value;
+}
+
+struct cpt_clusters_summary cpt_clusters_summary(const struct cpt_clusters *clusters)
+{
+    struct cpt_clusters_summary summary = {.are_pooled = clusters->are_pooled};
+    double weights = 0;
+    double squares = 0;
+    double largest = 0;
+
+    for (uint32_t i = 0; i < clusters->count; i++) {
+        const double weight = cpti_u128_double(clusters->all[i].tree->weight);
+
+        summary.count += weight > 0;
+        weights += weight;
+        squares += squared(weight);
+        largest = fmax(largest, weight);
+    }
+    if (weights > 0) {
+        summary.effective_count = squared(weights) / squares;
+        summary.largest_share = largest / weights;
+    }
+    return summary;
+}
+
+/* Sums of one node over the clusters that have it. */
+struct sums {
+    double self_ns; /* the mean m */
+    double inclusive_ns;
+    double self_squares; /* Σ (T_c - m W_c)² */
+    double inclusive_squares;
+    double weights; /* Σ W_c */
+    double weight_squares;
+};
+
+/* Adds the nodes of one cluster. @stacks has those of the whole tree first. */
+static cpt_status add_cluster(struct cpt_tree *stacks, const struct cpt_tree *tree,
+                              struct sums *sums, uint32_t node_count, uint32_t *map)
+{
+    const double weight = cpti_u128_double(tree->weight);
+    cpt_status status = CPT_OK;
+
+    map[CPT_TREE_ROOT] = CPT_TREE_ROOT;
+    for (uint32_t i = 0; i < tree->node_count && status == CPT_OK; i++) {
+        const struct cpti_wide self = cpti_node_self_wx(tree, i);
+        const struct cpti_wide inclusive = cpti_node_inclusive_wx(tree, i);
+        struct sums *own;
+
+        if (i != CPT_TREE_ROOT) {
+            status =
+                cpti_tree_child(stacks, map[tree->nodes[i].parent],
+                                cpt_tree_name(tree, i), tree->nodes[i].kind, &map[i]);
+        }
+        if (status != CPT_OK || map[i] >= node_count) {
+            continue; /* not in the whole tree: its requests are not these */
+        }
+        own = &sums[map[i]];
+        own->self_squares += squared(cpti_wide_double(&self) - own->self_ns * weight);
+        own->inclusive_squares +=
+            squared(cpti_wide_double(&inclusive) - own->inclusive_ns * weight);
+        own->weights += weight;
+        own->weight_squares += squared(weight);
+    }
+    return status;
+}
+
+static double error_of(double squares, double mean_ns, const struct sums *own,
+                       const struct sums *all, double factor)
+{
+    const double zeros = all->weight_squares - own->weight_squares;
+
+    return isfinite(factor)
+               ? sqrt(factor * (squares + squared(mean_ns) * zeros)) / all->weights
+               : INFINITY;
+}
+
+static void fill_errors(const struct cpt_clusters_summary *summary,
+                        const struct sums *sums, uint32_t node_count,
+                        struct cpt_cluster_error *errors)
+{
+    const double count = summary->count;
+    const double factor = count > 1 ? count / (count - 1) : INFINITY;
+
+    for (uint32_t i = 0; i < node_count; i++) {
+        const struct sums *own = &sums[i];
+
+        errors[i] = (struct cpt_cluster_error){
+            error_of(own->self_squares, own->self_ns, own, &sums[CPT_TREE_ROOT],
+                     factor),
+            error_of(own->inclusive_squares, own->inclusive_ns, own,
+                     &sums[CPT_TREE_ROOT], factor),
+            own->weight_squares > 0 ? squared(own->weights) / own->weight_squares : 0};
+    }
+}
+
+/* Fills @sums and @map for all clusters; @stacks has no nodes yet. */
+static cpt_status add_clusters(struct cpt_tree *stacks,
+                               const struct cpt_clusters *clusters,
+                               const struct cpt_tree *tree, struct sums *sums,
+                               uint32_t *map)
+{
+    /* adds nothing, but gives all nodes of the whole tree their numbers */
+    cpt_status status = add_cluster(stacks, tree, sums, 0, map);
+
+    for (uint32_t i = 0; i < tree->node_count && status == CPT_OK; i++) {
+        const double weight = cpti_u128_double(tree->weight);
+        const struct cpti_wide self = cpti_node_self_wx(tree, i);
+        const struct cpti_wide inclusive = cpti_node_inclusive_wx(tree, i);
+
+        sums[i] = (struct sums){.self_ns = cpti_wide_double(&self) / weight,
+                                .inclusive_ns = cpti_wide_double(&inclusive) / weight};
+    }
+    for (uint32_t i = 0; i < clusters->count && status == CPT_OK; i++) {
+        status = add_cluster(stacks, clusters->all[i].tree, sums,
+                             (uint32_t)tree->node_count, map);
+    }
+    return status;
+}
+
+/* The most nodes of a tree. */
+static size_t nodes_max(const struct cpt_clusters *clusters,
+                        const struct cpt_tree *tree)
+{
+    size_t most = tree->node_count;
+
+    for (uint32_t i = 0; i < clusters->count; i++) {
+        const size_t count = clusters->all[i].tree->node_count;
+
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+cpt_status cpt_clusters_errors(const struct cpt_alloc *alloc,
+                               const struct cpt_clusters *clusters,
+                               const struct cpt_tree *tree,
+                               struct cpt_cluster_error *errors)
+{
+    const struct cpt_tree_options options = {.struct_bytes = sizeof options,
+                                             .nodes_max = CPT_TREE_NODES_MAX};
+    const struct cpt_clusters_summary summary = cpt_clusters_summary(clusters);
+    struct cpt_tree *stacks = cpt_tree_new(alloc, &options);
+    struct sums *sums = cpt_alloc_array(alloc, NULL, tree->node_count, sizeof *sums);
+    uint32_t *map =
+        cpt_alloc_array(alloc, NULL, nodes_max(clusters, tree), sizeof *map);
+    cpt_status status = CPT_NO_MEMORY;
+
+    if (stacks != NULL && sums != NULL && map != NULL) {
+        status = add_clusters(stacks, clusters, tree, sums, map);
+    }
+    if (status == CPT_OK) {
+        fill_errors(&summary, sums, (uint32_t)tree->node_count, errors);
+    }
+    cpt_tree_free(stacks);
+    cpt_alloc_free(alloc, sums);
+    cpt_alloc_free(alloc, map);
+    return status;
+}
+
+static void apply(struct cpt_mean *mean, double error_ns, double count)
+{
+    mean->error_ns = error_ns;
+    mean->effective_count = count;
+    mean->deviation_ns = error_ns * sqrt(count);
+    mean->skewness = NAN;
+}
+
+void cpt_clusters_apply(const struct cpt_clusters_summary *summary,
+                        const struct cpt_cluster_error *error, struct cpt_stats *stats)
+{
+    apply(&stats->self, error->self_ns, summary->effective_count);
+    apply(&stats->inclusive, error->inclusive_ns, summary->effective_count);
+    stats->is_rare |= fmin(summary->effective_count, error->effective_count) <
+                      CPT_CLUSTERS_TRUSTED_MIN;
+}
