@@ -117,3 +117,18 @@ enum cpt_diff_doubt cpti_change_doubt(double base_count, double new_count,
     return fmax(base_present, new_present) < CPT_STATS_PRESENT_MIN ? CPT_DIFF_RARE
                                                                    : CPT_DIFF_TRUSTED;
 }
+
+const char *cpt_diff_doubt_text(enum cpt_diff_doubt doubt)
+{
+    switch (doubt) {
+    case CPT_DIFF_FEW_REQUESTS:
+        return "one side has fewer than 30 requests, by their weights";
+    case CPT_DIFF_RARE:
+        return "fewer than 30 requests of each side had time of it";
+    case CPT_DIFF_FEW_CLUSTERS:
+        return "one side, or what had time of it, is worth fewer than 10 clusters";
+    case CPT_DIFF_TRUSTED:
+        break;
+    }
+    return "";
+}

@@ -454,3 +454,70 @@ void cpt_clusters_apply(const struct cpt_clusters_summary *summary,
     stats->is_rare |= fmin(summary->effective_count, error->effective_count) <
                       CPT_CLUSTERS_TRUSTED_MIN;
 }
+
+/* --- Quantiles --- */
+
+/* The weight of requests whose latency is in a bucket up to @last. */
+static double weight_up_to(const struct cpt_tree *tree, uint32_t last)
+{
+    const struct cpti_node *root = &tree->nodes[CPT_TREE_ROOT];
+    cpti_u128 weight = 0;
+
+    for (uint32_t i = 0; i < root->histogram.count; i++) {
+        const struct cpti_bucket bucket =
+            cpti_histogram_bucket(&root->histogram, i, root->batch.weight);
+
+        if (bucket.index > last) {
+            break;
+        }
+        weight += cpti_bucket_weight(&bucket);
+    }
+    return cpti_u128_double(weight);
+}
+
+/* How many independent requests would give the share of requests up to bucket @last the
+ * variance that it has by cluster; infinite if the share is 0 or 1. */
+static double count_at(const struct cpt_clusters *clusters, const struct cpt_tree *tree,
+                       uint32_t last)
+{
+    const double all = cpti_u128_double(tree->weight);
+    const double share = weight_up_to(tree, last) / all;
+    const double count = clusters->count;
+    double squares = 0;
+
+    for (uint32_t i = 0; i < clusters->count; i++) {
+        const struct cpt_tree *own = clusters->all[i].tree;
+
+        squares +=
+            squared(weight_up_to(own, last) - share * cpti_u128_double(own->weight));
+    }
+    if (!(share > 0 && share < 1)) {
+        return INFINITY;
+    }
+    return share * (1 - share) / (count / (count - 1) * squares / squared(all));
+}
+
+struct cpt_quantile cpt_clusters_quantile(const struct cpt_clusters *clusters,
+                                          const struct cpt_tree *tree, double quantile,
+                                          double confidence)
+{
+    const struct cpt_clusters_summary summary = cpt_clusters_summary(clusters);
+    const double at = 0.5 + confidence / 2;
+    double count = 0;
+
+    if (summary.count > 1 && summary.effective_count > 1) {
+        const uint32_t last =
+            cpti_histogram_index(cpt_stats_quantile_ns(tree, CPT_TREE_ROOT, quantile));
+
+        count = count_at(clusters, tree, last);
+        if (last > 0) { /* the quantile lies between the ends of its bucket */
+            count = fmin(count, count_at(clusters, tree, last - 1));
+        }
+        if (!isfinite(count)) {
+            count = summary.effective_count; /* nothing is known: the least there are */
+        }
+        count *= squared(cpt_normal_quantile(at) /
+                         cpt_student_quantile(at, summary.effective_count - 1));
+    }
+    return cpt_quantile_of_count(tree, CPT_TREE_ROOT, quantile, confidence, count);
+}

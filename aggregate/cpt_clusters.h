@@ -32,7 +32,7 @@
 #ifndef CPT_CLUSTERS_H
 #define CPT_CLUSTERS_H
 
-#include "cpt_stats.h"
+#include "cpt_quantile.h"
 
 CPT_BEGIN_DECLS
 
@@ -107,6 +107,17 @@ CPT_API cpt_status cpt_clusters_errors(const struct cpt_alloc *alloc,
 CPT_API void cpt_clusters_apply(const struct cpt_clusters_summary *summary,
                                 const struct cpt_cluster_error *error,
                                 struct cpt_stats *stats);
+
+/*
+ * The @quantile of the latency with its interval by cluster. @tree has exactly the
+ * requests of @clusters. The share of requests up to the quantile has a variance by
+ * cluster, by the formula above; that of independent requests would be F (1 - F) / n,
+ * which gives n. With few clusters it is reduced by the square of the normal quantile
+ * over Student's (Korn and Graubard). The rest is cpt_quantile_of_count().
+ */
+CPT_API struct cpt_quantile cpt_clusters_quantile(const struct cpt_clusters *clusters,
+                                                  const struct cpt_tree *tree,
+                                                  double quantile, double confidence);
 
 CPT_END_DECLS
 

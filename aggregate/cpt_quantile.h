@@ -52,6 +52,14 @@ struct cpt_quantile {
 CPT_API struct cpt_quantile cpt_quantile_of(const struct cpt_tree *tree, uint32_t node,
                                             double quantile, double confidence);
 
+/* The same for requests that are worth @effective_count of equal weight that are
+ * independent: fewer than there are, where they resemble each other (see
+ * cpt_clusters.h). */
+CPT_API struct cpt_quantile cpt_quantile_of_count(const struct cpt_tree *tree,
+                                                  uint32_t node, double quantile,
+                                                  double confidence,
+                                                  double effective_count);
+
 /* One quantile of two independent samples. */
 struct cpt_quantile_change {
     struct cpt_quantile base;

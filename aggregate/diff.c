@@ -435,9 +435,9 @@ static void place_rows(struct cpt_diff *diff, struct place *places,
         if (sides->parts->clusters != NULL) {
             doubt_clusters(&diff->rows[i], sides);
         }
-        places[i] = (struct place){
-            .parent = i == 0 ? 0 : at->parent,
-            .turn = (int8_t)turn_of(&diff->rows[i], units[0], units[1])};
+        places[i] =
+            (struct place){.parent = i == 0 ? 0 : at->parent,
+                           .turn = (int8_t)turn_of(&diff->rows[i], units[0], units[1])};
     }
 }
 
@@ -787,21 +787,6 @@ const struct cpt_diff_row *cpt_diff_row_at(const struct cpt_diff *diff, uint32_t
 uint32_t cpt_diff_tested_count(const struct cpt_diff *diff)
 {
     return diff->tested_count;
-}
-
-const char *cpt_diff_doubt_text(enum cpt_diff_doubt doubt)
-{
-    switch (doubt) {
-    case CPT_DIFF_FEW_REQUESTS:
-        return "one side has fewer than 30 requests, by their weights";
-    case CPT_DIFF_RARE:
-        return "fewer than 30 requests of each side had time of it";
-    case CPT_DIFF_FEW_CLUSTERS:
-        return "one side, or what had time of it, is worth fewer than 10 clusters";
-    case CPT_DIFF_TRUSTED:
-        break;
-    }
-    return "";
 }
 
 const struct cpt_diff_row *cpt_diff_total(const struct cpt_diff *diff)

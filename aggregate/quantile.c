@@ -111,10 +111,10 @@ static struct cpt_quantile quantile_at(const struct ranked *ranked, double quant
                                   .effective_count = ranked->effective_count};
     uint64_t low_rank;
 
+    result.ns = (double)cpt_stats_quantile_ns(ranked->tree, ranked->index, quantile);
     if (ranked->count == 0) {
         return result;
     }
-    result.ns = (double)cpt_stats_quantile_ns(ranked->tree, ranked->index, quantile);
     low_rank = cpt_binomial_rank(ranked->count, quantile, tail);
     if (low_rank != 0 && !ranked->is_equal) {
         low_rank--;
@@ -133,6 +133,20 @@ struct cpt_quantile cpt_quantile_of(const struct cpt_tree *tree, uint32_t node,
 {
     const struct ranked ranked = ranked_of(tree, node);
 
+    return quantile_at(&ranked, quantile, confidence);
+}
+
+struct cpt_quantile cpt_quantile_of_count(const struct cpt_tree *tree, uint32_t node,
+                                          double quantile, double confidence,
+                                          double effective_count)
+{
+    struct ranked ranked = ranked_of(tree, node);
+
+    if (effective_count < ranked.effective_count) {
+        ranked.effective_count = effective_count;
+        ranked.count = effective_count >= 1 ? (uint64_t)effective_count : 0;
+        ranked.is_equal = false;
+    }
     return quantile_at(&ranked, quantile, confidence);
 }
 

@@ -16,6 +16,7 @@
 #include "aggregate/cpt_stats.h"
 #include "aggregate/cpt_tree.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -54,7 +55,31 @@ static void put_quantiles(struct cpti_json *json, const struct report *report,
 {
     cpti_json_open(json, "quantiles", '[');
     for (size_t i = 0; i < report->quantile_count; i++) {
-        cpti_quantile_json(json, report->tree, node, report->quantiles[i]);
+        struct cpt_quantile found =
+            cpt_quantile_of(report->tree, node, report->quantiles[i], CPTI_CONFIDENCE);
+
+        if (report->errors !=
+            NULL) { /* by cluster only those of the latency are known */
+            found.low_ns = -INFINITY;
+            found.high_ns = INFINITY;
+        }
+        cpti_quantile_json(json, report->tree, node, &found);
+    }
+    cpti_json_close(json);
+}
+
+/* Those of the latency, if quantiles are asked for. */
+static void put_latency_quantiles(struct cpti_json *json, const struct report *report)
+{
+    if (!report->is_asked) {
+        return;
+    }
+    cpti_json_open(json, "latency_quantiles", '[');
+    for (size_t i = 0; i < report->quantile_count; i++) {
+        const struct cpt_quantile found = cpti_quantile_of_latency(
+            report->tree, report->views.clusters[CPTI_BY_STACK], report->quantiles[i]);
+
+        cpti_quantile_json(json, report->tree, CPT_TREE_ROOT, &found);
     }
     cpti_json_close(json);
 }
@@ -98,6 +123,7 @@ static void put_report(const struct report *report)
     cpti_json_open(&json, NULL, '{');
     cpti_tree_json_stats(&json, report->tree, &all, report->errors != NULL);
     cpti_cluster_json(&json, &report->views, CPTI_BY_STACK);
+    put_latency_quantiles(&json, report);
     cpti_json_open(&json, "rows", '[');
     for (uint32_t i = 1; i < cpt_tree_walk_count(report->walk); i++) {
         put_row(&json, report, cpt_tree_walk_row(report->walk, i), latency_ns);
@@ -170,8 +196,9 @@ static int print_report(const struct report *report)
         (void)printf("\nquantiles are accurate to 1 in %.0f; the largest value (p100) "
                      "is exact\n\n",
                      1 / CPT_STATS_QUANTILE_ERROR);
-        status = cpti_quantiles_print(report->tree, report->quantiles,
-                                      report->quantile_count);
+        status =
+            cpti_quantiles_print(report->tree, report->views.clusters[CPTI_BY_STACK],
+                                 report->quantiles, report->quantile_count);
     }
     return status;
 }
@@ -342,8 +369,9 @@ const struct cpti_command cpti_command_report = {
         "\n" CPTI_SELECT_TEXT "\n\n" CPTI_COUNT_TEXT "\n\n"
         "With --json the object has rows, all nodes of the tree, each with stack (root "
         "first), self_ns, inclusive_ns, presence and more; other fields say what was "
-        "selected. With --quantiles each row has quantiles, each with ns, its 95 % "
-        "interval low_ns to high_ns (null where there are too few requests for that "
+        "selected. With --quantiles there are latency_quantiles, and each row has "
+        "quantiles, each with ns, its 95 % interval low_ns to high_ns (null where "
+        "there are too few requests for that "
         "end), and bucket_low_ns to bucket_high_ns, between which ns is known. Later "
         "versions may add fields.\n"
         "\n"

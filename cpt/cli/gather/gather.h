@@ -58,8 +58,6 @@ struct cpti_gather_shapes {
 struct cpti_gather {
     struct cpti_selection *selection;
     const char *what;      /* "base", to tell several apart in messages; or NULL */
-    bool may_be_empty;     /* an empty selection is not a failure */
-    bool omits_sources;    /* the tree does not note the names of the logs */
     struct cpt_tree *tree; /* out: the caller frees it, also after an error */
     /* If set: called for each request of a log that went into the tree, with its
      * cpt_weight. A result (enum cpti_exit) other than CPTI_EXIT_DONE ends the reading.
@@ -73,13 +71,15 @@ struct cpti_gather {
     bool (*needs_path)(const void *context, const struct cpt_record *record);
     /* If set: these take what @request need not get. @needs_path is then NULL. */
     const struct cpti_gather_shapes *shapes;
-    bool needs_order; /* @request needs the order of segments, which no database has */
     /* What the paths were given as, for the notes of the tree: several paths may be the
      * logs of a folder. NULL: each path stands for itself. */
     const struct cpti_source *sources;
     size_t source_count;
+    uint64_t tree_duplicates; /* out: that had been left out of trees among operands */
+    bool may_be_empty;        /* an empty selection is not a failure */
+    bool omits_sources;       /* the tree does not note the names of the logs */
+    bool needs_order; /* @request needs the order of segments, which no database has */
     bool met_tree; /* out: an operand was a tree, whose requests @request did not get */
-    uint64_t tree_duplicates; /* out: that had been left out of these trees */
 };
 
 /* Entry services that are listed; more are counted. And trees made at once. */

@@ -250,6 +250,7 @@ int cpti_views_cluster(struct cpti_views *views, const char *key, unsigned wante
     gather->request = add_request;
     gather->context = views;
     gather->threads = &threads;
+    gather->shapes = NULL; /* clusters need each record */
     for (int by = 0; by < CPTI_BY_COUNT; by++) {
         if ((wanted >> by & 1U) == 0) {
             continue;

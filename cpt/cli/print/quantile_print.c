@@ -36,7 +36,17 @@ const char *cpti_quantile_name(double quantile, char text[16])
     return text;
 }
 
-int cpti_quantiles_print(const struct cpt_tree *tree, const double *quantiles,
+struct cpt_quantile cpti_quantile_of_latency(const struct cpt_tree *tree,
+                                             const struct cpt_clusters *clusters,
+                                             double quantile)
+{
+    return clusters != NULL
+               ? cpt_clusters_quantile(clusters, tree, quantile, CPTI_CONFIDENCE)
+               : cpt_quantile_of(tree, CPT_TREE_ROOT, quantile, CPTI_CONFIDENCE);
+}
+
+int cpti_quantiles_print(const struct cpt_tree *tree,
+                         const struct cpt_clusters *clusters, const double *quantiles,
                          size_t count)
 {
     static const char *const headings[] = {"quantile", "latency ms", "95% interval"};
@@ -46,7 +56,7 @@ int cpti_quantiles_print(const struct cpt_tree *tree, const double *quantiles,
 
     for (size_t i = 0; i < count; i++) {
         const struct cpt_quantile found =
-            cpt_quantile_of(tree, CPT_TREE_ROOT, quantiles[i], CPTI_CONFIDENCE);
+            cpti_quantile_of_latency(tree, clusters, quantiles[i]);
         char name[16];
         char ms[32];
         char interval[CPTI_INTERVAL_BYTES];
@@ -65,21 +75,19 @@ int cpti_quantiles_print(const struct cpt_tree *tree, const double *quantiles,
 }
 
 void cpti_quantile_json(struct cpti_json *json, const struct cpt_tree *tree,
-                        uint32_t node, double quantile)
+                        uint32_t node, const struct cpt_quantile *found)
 {
     const struct cpt_stats stats = cpt_stats_of(tree, node);
-    const struct cpt_quantile found =
-        cpt_quantile_of(tree, node, quantile, CPTI_CONFIDENCE);
-    const double error = quantile < 1 ? CPT_STATS_QUANTILE_ERROR : 0;
+    const double error = found->quantile < 1 ? CPT_STATS_QUANTILE_ERROR : 0;
 
     cpti_json_open(json, NULL, '{');
-    cpti_json_float(json, "quantile", quantile);
-    cpti_json_unsigned(json, "ns", (uint64_t)found.ns);
-    cpti_json_ns(json, "low_ns", found.low_ns);
-    cpti_json_ns(json, "high_ns", found.high_ns);
+    cpti_json_float(json, "quantile", found->quantile);
+    cpti_json_unsigned(json, "ns", (uint64_t)found->ns);
+    cpti_json_ns(json, "low_ns", found->low_ns);
+    cpti_json_ns(json, "high_ns", found->high_ns);
     cpti_json_ns(json, "bucket_low_ns",
-                 fmax((double)stats.min_ns, found.ns / (1 + error)));
+                 fmax((double)stats.min_ns, found->ns / (1 + error)));
     cpti_json_ns(json, "bucket_high_ns",
-                 fmin((double)stats.max_ns, found.ns / (1 - error)));
+                 fmin((double)stats.max_ns, found->ns / (1 - error)));
     cpti_json_close(json);
 }

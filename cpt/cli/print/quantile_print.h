@@ -13,7 +13,7 @@
 #define CPTI_CLI_QUANTILE_PRINT_H
 
 #include "cpt/cli/base/json_write.h"
-#include "aggregate/cpt_quantile.h"
+#include "aggregate/cpt_clusters.h"
 
 enum { CPTI_INTERVAL_BYTES = 80 };
 
@@ -29,14 +29,21 @@ const char *cpti_interval_text(double low_ns, double high_ns,
 const char *cpti_quantile_name(double quantile, char text[16]);
 
 /* Prints the table above for @count quantiles of the latencies in @tree, and says why
- * an end is missing. enum cpti_exit. */
-int cpti_quantiles_print(const struct cpt_tree *tree, const double *quantiles,
+ * an end is missing. With @clusters, unless NULL, intervals are by cluster. enum
+ * cpti_exit. */
+int cpti_quantiles_print(const struct cpt_tree *tree,
+                         const struct cpt_clusters *clusters, const double *quantiles,
                          size_t count);
 
-/* Writes an element of "quantiles": quantile, ns, the 95 % interval low_ns to high_ns,
- * and the times that the bucket of ns may stand for, bucket_low_ns to
- * bucket_high_ns. */
+/* A quantile of the latency, as it is printed there. */
+struct cpt_quantile cpti_quantile_of_latency(const struct cpt_tree *tree,
+                                             const struct cpt_clusters *clusters,
+                                             double quantile);
+
+/* Writes @found, which is of @node, as an element of "quantiles": quantile, ns, the
+ * 95 % interval low_ns to high_ns, and the times that the bucket of ns may stand for,
+ * bucket_low_ns to bucket_high_ns. */
 void cpti_quantile_json(struct cpti_json *json, const struct cpt_tree *tree,
-                        uint32_t node, double quantile);
+                        uint32_t node, const struct cpt_quantile *found);
 
 #endif

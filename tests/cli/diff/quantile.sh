@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
-# --quantile: whether the tail moved, and what slow requests have that others have not
+# --quantile: whether the tail moved, and what slow requests have that others have not.
+# The errors of means, and so q, are those of cpt diff, and left out here.
 make_log experiment >a.cptlog
-cpt diff --quantile p90 a.cptlog --base arm=control --new arm=treatment
-echo; cpt diff --quantile 75% --by name --top 2 --format markdown a.cptlog \
-    --base arm=control --new arm=treatment
-echo; cpt diff --quantile p50 --by service --json a.cptlog \
-    --base arm=control --new arm=treatment
+cpt diff --quantile p90 a.cptlog --base arm=control --new arm=treatment >text
+tail -n +5 text | head -n 12
+tail -n +17 text | sed 's/  *[<01][.0-9]*  */ q /g; s/   *- / /g; s/~//g; s/   */ /g'
+cpt diff --quantile 75% --by name --top 2 --format markdown a.cptlog \
+    --base arm=control --new arm=treatment | grep '^|' | head -n 6
+cpt diff --quantile p50 --by service --json a.cptlog \
+    --base arm=control --new arm=treatment >json
+grep -o '"border_ns":[0-9]*,"tail_requests":[0-9]*' json
+grep -o '"by".*"new_above":[0-9.]*}' json
+sed -n 2p json | tr ',{' '\n\n' | grep -v 'low_ns\|high_ns\|p_value\|"q"\|trusted'
 cpt log -o control.cptlog --where arm=control a.cptlog
 cpt log -o treatment.cptlog --where arm=treatment a.cptlog
 cpt diff --quantile p90 control.cptlog treatment.cptlog | tail -n +6 >two

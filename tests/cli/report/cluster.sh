@@ -2,9 +2,10 @@
 # SPDX-FileCopyrightText: The cpt authors
 # --cluster: errors by the values of a key; too few of them; no such key; a tree
 make_log experiment >a.cptlog
-cpt report a.cptlog | head -n 2
-cpt report --cluster ratio a.cptlog | head -n 4 # one request each: the same
+cpt report --cluster ratio a.cptlog | head -n 4
 cpt report --cluster minute a.cptlog | head -n 3
+cpt report --cluster ratio --quantiles 50%,99% a.cptlog | tail -n 4
+cpt report --cluster region --quantiles 50% --json a.cptlog | grep -o '"latency_q[^]]*]'
 cpt report --cluster region --json a.cptlog | grep -o '"cluster":{[^}]*}'
 cpt report --cluster region --json a.cptlog | sed -n 3p
 cpt report --cluster user a.cptlog; echo $?

@@ -189,6 +189,9 @@ static void test_one_cluster_has_no_error(void)
     CU_ASSERT_EQUAL(errors[0].inclusive_ns, INFINITY);
     CU_ASSERT_EQUAL(cpt_clusters_summary(both.clusters).effective_count, 1);
     CU_ASSERT_EQUAL(cpt_clusters_summary(both.clusters).largest_share, 1);
+    CU_ASSERT_EQUAL(cpt_clusters_quantile(both.clusters, both.tree, 0.5, 0.95).high_ns,
+                    INFINITY);
+    CU_ASSERT_EQUAL(cpt_clusters_quantile(both.clusters, both.tree, 0.5, 0.95).ns, 5);
     free(errors);
     cpt_path_free(path);
     both_free(&both);
@@ -403,6 +406,42 @@ static void test_intervals_by_cluster_cover_the_true_mean(void)
     }
 }
 
+/* The p50 and p90 of users whose means vary as much as their requests do: a normal
+ * distribution with twice the variance. */
+static void test_quantiles_by_cluster_cover_the_true_ones(void)
+{
+    enum { SAMPLES = 400 };
+    static const double quantiles[] = {0.5, 0.9};
+    uint64_t state = random_seed("cluster quantiles");
+
+    for (size_t i = 0; i < 4; i++) {
+        const double quantile = quantiles[i % 2];
+        const double true_ns = 5e6 + sqrt(2) * 1e6 * cpt_normal_quantile(quantile);
+        int clustered = 0;
+        int plain = 0;
+
+        for (int sample = 0; sample < SAMPLES; sample++) {
+            struct both both = both_new();
+            struct cpt_quantile found;
+
+            add_users(&both, &state, i < 2 ? 60 : 20, 0);
+            found = cpt_quantile_of(both.tree, CPT_TREE_ROOT, quantile, 0.95);
+            plain += found.low_ns <= true_ns && true_ns <= found.high_ns;
+            found = cpt_clusters_quantile(both.clusters, both.tree, quantile, 0.95);
+            clustered += found.low_ns <= true_ns && true_ns <= found.high_ns;
+            both_free(&both);
+        }
+        if (getenv("CPT_TEST_SHOW") != NULL) {
+            printf("\np%g of %d users: %.1f %% by cluster, %.1f %% by request",
+                   quantile * 100, i < 2 ? 60 : 20, clustered * 100.0 / SAMPLES,
+                   plain * 100.0 / SAMPLES);
+        }
+        /* three standard errors of a share of 95 % are 3.3 % */
+        CU_ASSERT_TRUE(clustered >= SAMPLES * 0.917);
+        CU_ASSERT_TRUE(plain <= SAMPLES * 0.8);
+    }
+}
+
 /* Nothing changed between two sets of users: p < 0.05 by cluster as often as it may. */
 static void test_equal_users_seldom_differ(void)
 {
@@ -517,6 +556,8 @@ CU_TestInfo cpt_clusters_tests[] = {
     {"hostile values are bounded", test_hostile_values_are_bounded},
     {"intervals by cluster cover the true mean",
      test_intervals_by_cluster_cover_the_true_mean},
+    {"quantiles by cluster cover the true ones",
+     test_quantiles_by_cluster_cover_the_true_ones},
     {"equal users seldom differ", test_equal_users_seldom_differ},
     {"few clusters are not trusted", test_few_clusters_are_not_trusted},
     {"each refused allocation is survived", test_each_refused_allocation_is_survived},
