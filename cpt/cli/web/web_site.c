@@ -154,7 +154,6 @@ static struct cpti_web_input input_of(const struct work *work)
 static int take_view(struct work *work, const char *key, struct cpti_web_kept **kept)
 {
     const struct cpti_web_input input = input_of(work);
-    struct cpti_web_view *view = NULL;
     int status;
 
     *kept = cpti_web_cache_take(work->site->cache, key);
@@ -165,9 +164,8 @@ static int take_view(struct work *work, const char *key, struct cpti_web_kept **
         work->needs_pass = true;
         return cpti_web_view_check(&work->query); /* errors do not wait */
     }
-    status = cpti_web_view_new(&work->query, &input, &view);
+    status = cpti_web_view_new(&work->query, &input, kept);
     if (status == CPTI_EXIT_DONE) {
-        *kept = cpti_web_view_kept(view);
         cpti_web_cache_add(work->site->cache, key, *kept);
     }
     return status;
@@ -222,7 +220,9 @@ static int answer_view(struct work *work)
     status = take_view(work, key, &kept);
     free(key);
     if (status == CPTI_EXIT_DONE && kept != NULL) {
-        status = cpti_web_view_write(cpti_web_view_of(kept), work->file);
+        const struct cpt_bytes json = cpti_web_view_json(kept);
+
+        (void)fwrite(json.data, 1, json.bytes, work->file);
     }
     cpti_web_cache_release(work->site->cache, kept);
     return status;

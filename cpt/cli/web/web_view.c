@@ -10,13 +10,8 @@
 #include "aggregate/cpt_diff.h"
 #include "aggregate/cpt_tree.h"
 
-#include <pthread.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The bytes of a node of a tree, and of a segment of an example, for the cache. */
-enum { NODE_BYTES = 600, SEGMENT_BYTES = 32, VIEW_BYTES = 300000 };
 
 /* What meets each request of a side while the files are read. */
 struct meeting {
@@ -27,7 +22,12 @@ struct meeting {
 
 struct cpti_web_view {
     struct cpti_web_kept kept;
-    pthread_mutex_t mutex; /* one thread at a time writes it */
+    char *json;
+    size_t json_bytes;
+};
+
+/* The trees that a view is written from. */
+struct trees {
     enum cpti_by by;
     size_t side_count;
     const char *names[CPTI_WEB_SIDES_MAX];
@@ -129,7 +129,7 @@ struct making {
     struct meeting meetings[CPTI_WEB_SIDES_MAX];
 };
 
-static int prepare(struct making *making, struct cpti_web_view *view, const char *key,
+static int prepare(struct making *making, struct trees *view, const char *key,
                    const atomic_bool *is_unwanted)
 {
     struct cpti_gather *gathers = making->ask.gathers;
@@ -152,7 +152,7 @@ static int prepare(struct making *making, struct cpti_web_view *view, const char
     return status;
 }
 
-static int compare(struct making *making, struct cpti_web_view *view)
+static int compare(struct making *making, struct trees *view)
 {
     int status = CPTI_EXIT_DONE;
 
@@ -171,28 +171,7 @@ static int compare(struct making *making, struct cpti_web_view *view)
     return status;
 }
 
-/* The bytes of a view, roughly. */
-static size_t bytes_of(const struct cpti_web_view *view)
-{
-    size_t bytes = sizeof *view + VIEW_BYTES;
-
-    for (size_t i = 0; i < view->side_count; i++) {
-        bytes += (size_t)cpt_tree_node_count(view->trees[i]) * NODE_BYTES;
-        bytes += view->bands[i].segment_count * SEGMENT_BYTES;
-        for (int by = CPTI_BY_SERVICE; by < CPTI_BY_COUNT; by++) {
-            if (view->views[i].self[by] != NULL) {
-                bytes += (size_t)cpt_tree_node_count(view->views[i].self[by]) * 2 *
-                         NODE_BYTES;
-            }
-        }
-    }
-    if (view->diff != NULL) {
-        bytes += (size_t)cpt_diff_row_count(view->diff) * 2 * NODE_BYTES;
-    }
-    return bytes;
-}
-
-static int make(struct making *making, struct cpti_web_view *view,
+static int make(struct making *making, struct trees *view,
                 const struct cpti_web_query *query, const struct cpti_web_input *input)
 {
     bool is_usable = false;
@@ -225,84 +204,89 @@ static int make(struct making *making, struct cpti_web_view *view,
     return status == CPTI_EXIT_DONE ? compare(making, view) : status;
 }
 
-static void drop(struct cpti_web_kept *kept)
+static void trees_deinit(struct trees *trees)
 {
-    cpti_web_view_free(cpti_web_view_of(kept));
-}
-
-int cpti_web_view_new(const struct cpti_web_query *query,
-                      const struct cpti_web_input *input, struct cpti_web_view **view)
-{
-    struct making *making = calloc(1, sizeof *making);
-    struct cpti_web_view *made = calloc(1, sizeof *made);
-    int status = CPTI_EXIT_FAILED;
-
-    *view = NULL;
-    if (making == NULL || made == NULL) {
-        free(making);
-        free(made);
-        return cpti_failed("out of memory");
-    }
-    (void)pthread_mutex_init(&made->mutex, NULL);
-    status = make(making, made, query, input);
-    cpti_mix_deinit(&making->mix);
-    cpti_web_ask_deinit(&making->ask);
-    free(making);
-    if (status != CPTI_EXIT_DONE) {
-        cpti_web_view_free(made);
-        return status;
-    }
-    made->kept.bytes = bytes_of(made);
-    made->kept.drop = drop;
-    *view = made;
-    return CPTI_EXIT_DONE;
-}
-
-struct cpti_web_kept *cpti_web_view_kept(struct cpti_web_view *view)
-{
-    return &view->kept;
-}
-
-struct cpti_web_view *cpti_web_view_of(struct cpti_web_kept *kept)
-{
-    return (struct cpti_web_view *)(void *)((char *)kept -
-                                            offsetof(struct cpti_web_view, kept));
-}
-
-void cpti_web_view_free(struct cpti_web_view *view)
-{
-    if (view == NULL) {
-        return;
-    }
-    cpt_diff_free(view->diff);
+    cpt_diff_free(trees->diff);
     for (size_t i = 0; i < CPTI_WEB_SIDES_MAX; i++) {
-        cpti_views_deinit(&view->views[i]);
-        cpt_tree_free(view->trees[i]);
-        cpti_bands_deinit(&view->bands[i]);
+        cpti_views_deinit(&trees->views[i]);
+        cpt_tree_free(trees->trees[i]);
+        cpti_bands_deinit(&trees->bands[i]);
     }
-    (void)pthread_mutex_destroy(&view->mutex);
-    free(view);
 }
 
 /* --- Writing --- */
 
-int cpti_web_view_write(struct cpti_web_view *view, FILE *file)
+/* Writes @trees to the JSON of @view. enum cpti_exit. */
+static int write_json(const struct trees *trees, struct cpti_web_view *view)
 {
     struct cpti_html_side sides[CPTI_WEB_SIDES_MAX];
+    FILE *file = open_memstream(&view->json, &view->json_bytes);
     int status;
 
-    for (size_t i = 0; i < view->side_count; i++) {
+    if (file == NULL) {
+        return cpti_failed("out of memory");
+    }
+    for (size_t i = 0; i < trees->side_count; i++) {
         sides[i] = (struct cpti_html_side){
-            .name = view->names[i],
-            .tree = view->trees[i],
-            .bands = &view->bands[i],
-            .self = view->views[i].self[view->by],
-            .inclusive = view->views[i].inclusive[view->by],
+            .name = trees->names[i],
+            .tree = trees->trees[i],
+            .bands = &trees->bands[i],
+            .self = trees->views[i].self[trees->by],
+            .inclusive = trees->views[i].inclusive[trees->by],
         };
     }
-    (void)pthread_mutex_lock(&view->mutex);
-    status = cpti_html_data_by(file, sides, view->side_count, view->diff,
-                               cpti_by_words[view->by]);
-    (void)pthread_mutex_unlock(&view->mutex);
-    return status;
+    status = cpti_html_data_by(file, sides, trees->side_count, trees->diff,
+                               cpti_by_words[trees->by]);
+    return fclose(file) == 0 ? status : cpti_failed("out of memory");
+}
+
+/* --- The view --- */
+
+static void drop(struct cpti_web_kept *kept)
+{
+    struct cpti_web_view *view = (struct cpti_web_view *)(void *)kept; /* its first */
+
+    free(view->json);
+    free(view);
+}
+
+int cpti_web_view_new(const struct cpti_web_query *query,
+                      const struct cpti_web_input *input, struct cpti_web_kept **kept)
+{
+    struct making *making = calloc(1, sizeof *making);
+    struct trees *trees = calloc(1, sizeof *trees);
+    struct cpti_web_view *view = calloc(1, sizeof *view);
+    int status;
+
+    *kept = NULL;
+    if (making == NULL || trees == NULL || view == NULL) {
+        free(making);
+        free(trees);
+        free(view);
+        return cpti_failed("out of memory");
+    }
+    status = make(making, trees, query, input);
+    if (status == CPTI_EXIT_DONE) {
+        status = write_json(trees, view);
+    }
+    cpti_mix_deinit(&making->mix);
+    cpti_web_ask_deinit(&making->ask);
+    trees_deinit(trees);
+    free(making);
+    free(trees);
+    if (status != CPTI_EXIT_DONE) {
+        drop(&view->kept);
+        return status;
+    }
+    view->kept.bytes = sizeof *view + view->json_bytes;
+    view->kept.drop = drop;
+    *kept = &view->kept;
+    return CPTI_EXIT_DONE;
+}
+
+struct cpt_bytes cpti_web_view_json(const struct cpti_web_kept *kept)
+{
+    const struct cpti_web_view *view = (const struct cpti_web_view *)(const void *)kept;
+
+    return (struct cpt_bytes){view->json, view->json_bytes};
 }

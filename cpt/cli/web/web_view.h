@@ -5,10 +5,10 @@
  *
  *      query --> cpti_web_ask --> cpti_gather --> trees, bands --> diff --> JSON
  *
- * The trees are what takes time; they are kept (web_cache.h), so that a view that was
- * made once is shown again at once.
+ * The JSON is kept (web_cache.h), so that a view that was made once is shown again at
+ * once; its trees are not, which may be a hundred times as large.
  *
- * Threads: one makes a view; any, one at a time for each view, write it.
+ * Threads: any, each with a query of its own; a view is never changed.
  */
 #ifndef CPTI_CLI_WEB_VIEW_H
 #define CPTI_CLI_WEB_VIEW_H
@@ -18,13 +18,10 @@
 #include "cpt/cli/web/web_survey.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 
 /* The parameters of a view. */
 #define CPTI_WEB_VIEW_NAMES                                                            \
     "where base new entry from to by min_ns max_ns forced mix stack"
-
-struct cpti_web_view;
 
 /* The files to read; and when to stop. */
 struct cpti_web_input {
@@ -35,18 +32,12 @@ struct cpti_web_input {
 /* Checks @query without reading any file. enum cpti_exit. */
 int cpti_web_view_check(const struct cpti_web_query *query);
 
-/* Reads the files and makes the view of @query. enum cpti_exit. */
+/* Reads the files and makes the view of @query, a value for the cache, which the caller
+ * adds to it. enum cpti_exit. */
 int cpti_web_view_new(const struct cpti_web_query *query,
-                      const struct cpti_web_input *input, struct cpti_web_view **view);
+                      const struct cpti_web_input *input, struct cpti_web_kept **kept);
 
-/* The view as a value of a cache; it is freed when the last holder releases it. */
-struct cpti_web_kept *cpti_web_view_kept(struct cpti_web_view *view);
-struct cpti_web_view *cpti_web_view_of(struct cpti_web_kept *kept);
-
-/* Frees a view that was never kept. */
-void cpti_web_view_free(struct cpti_web_view *view);
-
-/* Writes the view as JSON. enum cpti_exit. */
-int cpti_web_view_write(struct cpti_web_view *view, FILE *file);
+/* The view as JSON, borrowed from @kept. */
+struct cpt_bytes cpti_web_view_json(const struct cpti_web_kept *kept);
 
 #endif
