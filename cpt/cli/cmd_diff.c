@@ -14,6 +14,7 @@
 #include "cpt/cli/gather/mix.h"
 #include "cpt/cli/select/terms.h"
 #include "cpt/cli/base/amounts.h"
+#include "cpt/cli/base/capped.h"
 #include "cpt/cli/base/folders.h"
 #include "cpt/cli/base/output.h"
 #include "aggregate/cpt_tree.h"
@@ -30,6 +31,7 @@ struct diff_command {
     enum cpti_diff_format format;
     struct cpti_diff_filter filter;
     struct cpti_conditions conditions;
+    uint64_t bytes_max; /* of the answer; 0: no limit */
     struct cpti_selection selections[2];
     struct cpti_gather gathers[2]; /* base and new */
     struct cpti_views views[2];
@@ -47,6 +49,7 @@ static int show(struct diff_command *command)
         .conditions = &command->conditions,
         .mix = command->mix.key != NULL ? &command->mix : NULL,
         .views = command->views,
+        .bytes_max = command->bytes_max,
     };
     struct cpt_diff *diff = NULL;
     int status = CPTI_EXIT_DONE;
@@ -323,6 +326,9 @@ static int init_command(struct diff_command *command,
     if (status == CPTI_EXIT_DONE) {
         status = cpti_conditions_init(&command->conditions, arguments);
     }
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_capped_option(arguments, &command->bytes_max);
+    }
     command->selections[1] = command->selections[0];
     for (size_t i = 0; i < 2; i++) {
         command->gathers[i] = (struct cpti_gather){.selection = &command->selections[i],
@@ -422,6 +428,7 @@ static const struct cpti_option options[] = {
     {"min", 0, "DURATION", "print only rows that changed by at least DURATION (2ms)"},
     {"sort", 0, "ORDER", "order of the rows: size (the default), q or name",
      CPTI_DIFF_ORDER_WORDS},
+    CPTI_CAPPED_OPTION,
     {"by", 0, "WHAT", "what a row is: stack (the default), service, name or edge",
      CPTI_BY_WORDS},
     {"fail-if", 0, "CONDITION",

@@ -2,6 +2,7 @@
 /* SPDX-FileCopyrightText: The cpt authors */
 /* cmd_report.c - cpt report: where the average request spent its time */
 #include "cpt/cli/base/amounts.h"
+#include "cpt/cli/base/capped.h"
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/gather/views.h"
 #include "cpt/cli/print/cluster_print.h"
@@ -16,6 +17,7 @@
 #include "aggregate/cpt_stats.h"
 #include "aggregate/cpt_tree.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -32,7 +34,28 @@ struct report {
     bool is_asked;           /* --quantiles was given */
     struct cpti_views views; /* of --cluster; without views */
     struct cpt_cluster_error *errors;
+    uint64_t bytes_max; /* of the answer; 0: no limit */
+    bool is_json;
+    uint32_t *ranks; /* of the rows by time; NULL: all are shown */
+    size_t row_max;  /* rows that are shown */
 };
+
+/* The rows that are not shown. */
+struct rest {
+    uint64_t row_count;
+    uint64_t self_ns;
+};
+
+/* Whether the row @index is shown. If not, it is added to @rest. */
+static bool is_shown(const struct report *report, uint32_t index, struct rest *rest)
+{
+    if (report->ranks == NULL || report->ranks[index] < report->row_max) {
+        return true;
+    }
+    rest->row_count++;
+    rest->self_ns += cpt_tree_walk_row(report->walk, index)->self_ns;
+    return false;
+}
 
 /* The statistics of a node, with errors by cluster if there are clusters. */
 static struct cpt_stats stats_of(const struct report *report, uint32_t node)
@@ -120,16 +143,26 @@ static void put_report(const struct report *report)
     const uint64_t latency_ns = cpt_tree_walk_row(report->walk, 0)->inclusive_ns;
     const struct cpt_stats all = stats_of(report, CPT_TREE_ROOT);
 
+    struct rest rest = {0};
+
     cpti_json_open(&json, NULL, '{');
     cpti_tree_json_stats(&json, report->tree, &all, report->errors != NULL);
     cpti_cluster_json(&json, &report->views, CPTI_BY_STACK);
     put_latency_quantiles(&json, report);
     cpti_json_open(&json, "rows", '[');
     for (uint32_t i = 1; i < cpt_tree_walk_count(report->walk); i++) {
-        put_row(&json, report, cpt_tree_walk_row(report->walk, i), latency_ns);
+        if (is_shown(report, i, &rest)) {
+            put_row(&json, report, cpt_tree_walk_row(report->walk, i), latency_ns);
+        }
     }
     cpti_json_row(&json);
     cpti_json_close(&json);
+    if (report->ranks != NULL) {
+        cpti_json_open(&json, "rest", '{');
+        cpti_json_unsigned(&json, "rows", rest.row_count);
+        cpti_json_unsigned(&json, "self_ns", rest.self_ns);
+        cpti_json_close(&json);
+    }
     cpti_json_close(&json);
 }
 
@@ -169,6 +202,22 @@ static void add_row(struct cpti_table *table, const struct report *report,
     }
 }
 
+/* The last row: what is not shown. */
+static void add_rest(struct cpti_table *table, const struct report *report,
+                     const struct rest *rest)
+{
+    char text[32];
+
+    if (rest->row_count == 0) {
+        return;
+    }
+    cpti_table_cell(table, "%s", cpti_ms((double)rest->self_ns, text));
+    for (size_t i = 0; i + 2 < FIXED_COLUMNS + report->quantile_count; i++) {
+        cpti_table_cell(table, "-");
+    }
+    cpti_table_cell(table, "(%" PRIu64 " more stacks)", rest->row_count);
+}
+
 static int print_report(const struct report *report)
 {
     const char *headings[CPTI_TABLE_COLUMNS_MAX] = {"self ms", "incl ms", "share",
@@ -176,6 +225,7 @@ static int print_report(const struct report *report)
     const uint64_t latency_ns = cpt_tree_walk_row(report->walk, 0)->inclusive_ns;
     const struct cpt_stats all = stats_of(report, CPT_TREE_ROOT);
     char texts[QUANTILES_MAX][16];
+    struct rest rest = {0};
     struct cpti_table table;
     int status;
 
@@ -186,8 +236,11 @@ static int print_report(const struct report *report)
     headings[FIXED_COLUMNS - 1 + report->quantile_count] = "frame";
     table = cpti_table_of(headings, FIXED_COLUMNS + report->quantile_count);
     for (uint32_t i = 1; i < cpt_tree_walk_count(report->walk); i++) {
-        add_row(&table, report, cpt_tree_walk_row(report->walk, i), latency_ns);
+        if (is_shown(report, i, &rest)) {
+            add_row(&table, report, cpt_tree_walk_row(report->walk, i), latency_ns);
+        }
     }
+    add_rest(&table, report, &rest);
     cpti_tree_print_stats(report->tree, NULL, &all, report->errors != NULL);
     cpti_cluster_print(&report->views, CPTI_BY_STACK);
     (void)printf("\n");
@@ -205,21 +258,77 @@ static int print_report(const struct report *report)
 
 /* --- The command --- */
 
+/* A row to be ranked. */
+struct ranked {
+    uint64_t inclusive_ns;
+    uint32_t index;
+};
+
+/* By time with all below it. A row comes after those above it, which have no less. */
+static int by_time(const void *left, const void *right)
+{
+    const struct ranked *a = left;
+    const struct ranked *b = right;
+
+    if (a->inclusive_ns != b->inclusive_ns) {
+        return a->inclusive_ns > b->inclusive_ns ? -1 : 1;
+    }
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+/* Ranks the rows, the root excepted. false without memory. */
+static bool rank_rows(struct report *report)
+{
+    const uint32_t count = cpt_tree_walk_count(report->walk);
+    struct ranked *all = calloc(count, sizeof *all);
+
+    report->ranks = calloc(count, sizeof *report->ranks);
+    for (uint32_t i = 0; i < count && all != NULL; i++) {
+        all[i] = (struct ranked){cpt_tree_walk_row(report->walk, i)->inclusive_ns, i};
+    }
+    if (all != NULL && report->ranks != NULL) {
+        qsort(all + 1, count - 1, sizeof *all, by_time);
+        for (uint32_t i = 1; i < count; i++) {
+            report->ranks[all[i].index] = i - 1;
+        }
+    }
+    free(all);
+    return all != NULL && report->ranks != NULL;
+}
+
+/* See struct cpti_capped. */
+static int print_rows(void *context, size_t row_max)
+{
+    struct report *report = context;
+
+    report->row_max = row_max;
+    if (!report->is_json) {
+        return print_report(report);
+    }
+    put_report(report);
+    return CPTI_EXIT_DONE;
+}
+
 static int show(const struct cpti_arguments *arguments, struct report *report)
 {
     struct cpt_tree_walk *walk =
         cpt_tree_walk_new(NULL, report->tree, CPT_TREE_BY_TIME);
-    int status = CPTI_EXIT_DONE;
+    struct cpti_capped capped = {
+        .bytes_max = report->bytes_max, .print = print_rows, .context = report};
+    int status = CPTI_EXIT_FAILED;
 
     if (walk == NULL) {
         return cpti_failed("out of memory");
     }
     report->walk = walk;
-    if (cpti_has(arguments, "json")) {
-        put_report(report);
+    report->is_json = cpti_has(arguments, "json");
+    capped.row_count = cpt_tree_walk_count(walk) - 1;
+    if (report->bytes_max == 0 || rank_rows(report)) {
+        status = cpti_capped_print(&capped);
     } else {
-        status = print_report(report);
+        (void)cpti_failed("out of memory");
     }
+    free(report->ranks);
     cpt_tree_walk_free(walk);
     return status;
 }
@@ -308,6 +417,9 @@ static int run(const struct cpti_arguments *arguments)
     }
     status = read_quantiles(&report, arguments);
     if (status == CPTI_EXIT_DONE) {
+        status = cpti_capped_option(arguments, &report.bytes_max);
+    }
+    if (status == CPTI_EXIT_DONE) {
         status = gather(&report, arguments, &tree, &is_usable);
     }
     if (is_usable) {
@@ -321,6 +433,7 @@ static int run(const struct cpti_arguments *arguments)
 
 static const struct cpti_option options[] = {
     {"json", 'j', NULL, "print one JSON object with rows"},
+    CPTI_CAPPED_OPTION,
     {"quantiles", 0, "PARTS",
      "print these quantiles instead of p50 and p99: 50%,90%,99.9%"},
     {"cluster", 0, "KEY",

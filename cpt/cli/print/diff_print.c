@@ -3,6 +3,7 @@
 /* diff_print.c - a difference as text, as Markdown, as JSON; see diff_print.h */
 #include "cpt/cli/print/diff_print.h"
 
+#include "cpt/cli/base/capped.h"
 #include "cpt/cli/print/by_print.h"
 #include "cpt/cli/print/cluster_print.h"
 #include "cpt/cli/print/mix_print.h"
@@ -86,6 +87,26 @@ static void put_row(struct cpti_json *json, const struct cpti_diff_print *print,
     cpti_json_close(json);
 }
 
+/* What the rows do not show: with them it adds up to the total. */
+static void put_rest(struct cpti_json *json, const struct cpti_diff_print *print,
+                     const struct cpti_diff_rows *rows)
+{
+    const struct cpt_change *total = &cpt_diff_total(print->diff)->inclusive;
+    double base_ns = total->base_ns;
+    double new_ns = total->new_ns;
+
+    for (uint32_t i = 0; i < rows->count; i++) {
+        base_ns -= rows->rows[i]->self.base_ns;
+        new_ns -= rows->rows[i]->self.new_ns;
+    }
+    cpti_json_open(json, "rest", '{');
+    cpti_json_unsigned(json, "rows", cpt_diff_row_count(print->diff) - rows->count);
+    cpti_json_ns(json, "base_ns", base_ns);
+    cpti_json_ns(json, "new_ns", new_ns);
+    cpti_json_ns(json, "delta_ns", new_ns - base_ns);
+    cpti_json_close(json);
+}
+
 static void put_diff(const struct cpti_diff_print *print,
                      const struct cpti_diff_rows *rows)
 {
@@ -110,6 +131,9 @@ static void put_diff(const struct cpti_diff_print *print,
     }
     cpti_json_row(&json);
     cpti_json_close(&json);
+    if (print->bytes_max != 0) {
+        put_rest(&json, print, rows);
+    }
     cpti_json_close(&json);
 }
 
@@ -358,18 +382,40 @@ static int print_table(const struct cpti_diff_print *print,
     return status;
 }
 
+/* An answer with the first rows. */
+struct first_rows {
+    const struct cpti_diff_print *print;
+    const struct cpti_diff_rows *rows;
+};
+
+/* See struct cpti_capped. */
+static int print_first(void *context, size_t row_max)
+{
+    const struct first_rows *first = context;
+    struct cpti_diff_rows rows = *first->rows;
+
+    rows.count = row_max < rows.count ? (uint32_t)row_max : rows.count;
+    if (first->print->format != CPTI_DIFF_JSON) {
+        return print_table(first->print, &rows);
+    }
+    put_diff(first->print, &rows);
+    return CPTI_EXIT_DONE;
+}
+
 int cpti_diff_print(const struct cpti_diff_print *print)
 {
-    const bool is_json = print->format == CPTI_DIFF_JSON;
     struct cpti_diff_rows rows;
-    int status = CPTI_EXIT_DONE;
+    struct first_rows first = {print, &rows};
+    struct cpti_capped capped = {
+        .bytes_max = print->bytes_max, .print = print_first, .context = &first};
+    int status;
 
-    if (cpti_diff_rows_init(&rows, print->diff, print->filter, !is_json) != CPT_OK) {
+    if (cpti_diff_rows_init(&rows, print->diff, print->filter,
+                            print->format != CPTI_DIFF_JSON) != CPT_OK) {
         status = cpti_failed("out of memory");
-    } else if (is_json) {
-        put_diff(print, &rows);
     } else {
-        status = print_table(print, &rows);
+        capped.row_count = rows.count;
+        status = cpti_capped_print(&capped);
     }
     cpti_diff_rows_deinit(&rows);
     return status;

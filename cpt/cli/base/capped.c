@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* capped.c - answers of at most a number of bytes; see capped.h */
+#include "cpt/cli/base/capped.h"
+
+#include "cpt/cli/base/command.h"
+#include "cpt/cli/base/options.h"
+#include "cpt/cli/base/output.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The largest limit: 1 TiB. */
+#define BYTES_MAX (UINT64_C(1) << 40)
+
+int cpti_capped_option(const struct cpti_arguments *arguments, uint64_t *bytes_max)
+{
+    const char *text = cpti_value(arguments, "max-bytes");
+    uint64_t number = 0;
+    unsigned shift = 0;
+    const char *at = text;
+
+    *bytes_max = 0;
+    if (text == NULL) {
+        return CPTI_EXIT_DONE;
+    }
+    for (; *at >= '0' && *at <= '9' && number <= BYTES_MAX; at++) {
+        number = 10 * number + (uint64_t)(*at - '0');
+    }
+    if (*at == 'k' || *at == 'K' || *at == 'M') {
+        shift = *at == 'M' ? 20 : 10;
+        at++;
+    }
+    if (*at != '\0' || number == 0 || number > BYTES_MAX >> shift) {
+        return cpti_usage(
+            "option '--max-bytes' takes a number of bytes such as 4000, 4k "
+            "or 1M, not '%s'",
+            cpti_quoted(text));
+    }
+    *bytes_max = number << shift;
+    return CPTI_EXIT_DONE;
+}
+
+/* Text that was printed. */
+struct printed {
+    char *text;
+    size_t bytes;
+};
+
+/* Prints into memory: glibc lets a program exchange stdout, and what prints tables and
+ * JSON need not know. enum cpti_exit; free the text in any case. */
+static int print_apart(const struct cpti_capped *capped, size_t row_max,
+                       struct printed *printed)
+{
+    FILE *real = stdout;
+    FILE *file = NULL;
+    int status;
+
+    *printed = (struct printed){0};
+    file = open_memstream(&printed->text, &printed->bytes);
+    if (file == NULL) {
+        return cpti_failed("out of memory");
+    }
+    stdout = file;
+    status = capped->print(capped->context, row_max);
+    stdout = real;
+    return fclose(file) == 0 ? status : cpti_failed("out of memory");
+}
+
+/* The same, without messages: whether the answer fits, and its bytes. */
+static int try_rows(const struct cpti_capped *capped, size_t row_max, size_t *bytes)
+{
+    struct printed printed;
+    char *said = NULL;
+    size_t said_bytes = 0;
+    FILE *messages = open_memstream(&said, &said_bytes);
+    int status;
+
+    if (messages == NULL) {
+        return cpti_failed("out of memory");
+    }
+    cpti_messages_to(messages);
+    status = print_apart(capped, row_max, &printed);
+    cpti_messages_to(NULL);
+    (void)fclose(messages);
+    if (status != CPTI_EXIT_DONE && said != NULL) {
+        (void)fwrite(said, 1, said_bytes, stderr);
+    }
+    *bytes = printed.bytes;
+    free(printed.text);
+    free(said);
+    return status;
+}
+
+/* Finds the most rows that fit. */
+static int find_rows(const struct cpti_capped *capped, size_t *row_max)
+{
+    size_t fits = 0;
+    size_t fails = capped->row_count + 1;
+    size_t next = 1;
+    size_t bytes = 0;
+    int status = try_rows(capped, 0, &bytes);
+
+    if (status == CPTI_EXIT_DONE && bytes > capped->bytes_max) {
+        return cpti_usage("option '--max-bytes': the answer takes at least %zu bytes",
+                          bytes);
+    }
+    while (status == CPTI_EXIT_DONE && fits + 1 < fails) {
+        next = next < fails ? next : fails - 1;
+        status = try_rows(capped, next, &bytes);
+        if (bytes <= capped->bytes_max) {
+            fits = next;
+            next = fails > capped->row_count ? 2 * next : fits + (fails - fits) / 2;
+        } else {
+            fails = next;
+            next = fits + (fails - fits) / 2;
+        }
+    }
+    *row_max = fits;
+    return status;
+}
+
+int cpti_capped_print(const struct cpti_capped *capped)
+{
+    struct printed printed;
+    size_t row_max = capped->row_count;
+    int status;
+
+    if (capped->bytes_max == 0) {
+        return capped->print(capped->context, row_max);
+    }
+    status = find_rows(capped, &row_max);
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    status = print_apart(capped, row_max, &printed);
+    if (printed.bytes <= capped->bytes_max) {
+        (void)fwrite(printed.text, 1, printed.bytes, stdout);
+    }
+    free(printed.text);
+    return status;
+}
