@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# the JSON of each command is as docs/schemas/ says. CPT_SCHEMA=--complete also names the
+# fields that no schema has.
+if ! command -v python3 >/dev/null; then
+    echo "skipped: there is no python3"
+    exit 77
+fi
+tests=$(cd "$(dirname "$0")/.." && pwd)
+is()
+{
+    python3 "$tests/json_schema.py" ${CPT_SCHEMA:-} "$tests/../../docs/schemas/$1.json"
+}
+two='--base arm=control --new arm=treatment'
+for log in experiment few hostile turned markup traced; do
+    make_log $log >$log.cptlog
+    cpt report --json $log.cptlog | is report
+    cpt report --json --quantiles 50%,99.9%,100% --max-bytes 4k $log.cptlog | is report
+    cpt precision --json --by name --pairs 2 --requests 10 $log.cptlog | is precision
+    cpt log --json $log.cptlog | is log
+    cpt diff --json $log.cptlog experiment.cptlog 2>none | is diff
+    cpt diff --json --by edge $log.cptlog experiment.cptlog 2>none | is diff
+done
+make_log services >services.cptlog
+cpt log --json services.cptlog | is log
+cpt report --json --keep-duplicates --include-forced --where 'latency > p50' experiment.cptlog experiment.cptlog | is report
+cpt diff --json $two --mix region --fail-if 'total > +3%' --fail-if 'name("none") > 1ms' experiment.cptlog 2>none | is diff
+cpt diff --json $two --max-bytes 4k experiment.cptlog | is diff
+cpt diff --json $two --by service --max-q 0.01 experiment.cptlog | is diff
+cpt plan --json experiment.cptlog | is plan
+cpt plan --json --within 1% --share 1% --probability 0.001 --rate 2000 experiment.cptlog | is plan
+make_log metadata | cpt metadata --json | is metadata
+# the checker notices what is wrong
+echo '{"version":-1,"bytes":"2","sum_ns":true,"server_elapsed_ns":null}' | is metadata
