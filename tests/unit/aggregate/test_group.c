@@ -214,6 +214,43 @@ static void test_limits_of_groups(void)
     cpt_tree_free(tree);
 }
 
+/* As many requests as a tree can have, of the longest time and two weights: no sum
+ * overflows. Of two values with shares p and 1 - p of the requests, the skewness is
+ * known: (1 - 2p) / √(p (1 - p)) of one request of equal weight. */
+static void test_the_largest_sums_have_a_skewness(void)
+{
+    const uint64_t half = CPT_TREE_REQUESTS_MAX / 2;
+    const double n = 2 * (double)half;
+
+    for (int round = 0; round < 2; round++) {
+        struct cpt_tree *tree = cpt_tree_new(NULL, NULL);
+        struct cpt_tree *decoded = NULL;
+        const uint64_t many = round == 0 ? half : half / 2 * 3;
+        const double p = (double)many / n;
+        void *bytes = NULL;
+        size_t count = 0;
+        struct cpt_stats stats;
+
+        CU_ASSERT_EQUAL(add_group(tree, 0, CPT_WEIGHT_MAX, many, 0, CPT_TREE_TIME_MAX),
+                        CPT_OK);
+        CU_ASSERT_EQUAL(add_group(tree, 0, CPT_WEIGHT_MAX, 2 * half - many, 0, 0),
+                        CPT_OK);
+        stats = cpt_stats_of(tree, 0);
+        CU_ASSERT_DOUBLE_EQUAL(stats.inclusive.skewness * sqrt(n),
+                               (1 - 2 * p) / sqrt(p * (1 - p)), 1e-9);
+        CU_ASSERT_EQUAL(add_group(tree, 0, CPT_WEIGHT_ONE, 1, 0, 1), CPT_OK);
+        stats = cpt_stats_of(tree, 0);
+        CU_ASSERT_DOUBLE_EQUAL(stats.inclusive.skewness * sqrt(n),
+                               (1 - 2 * p) / sqrt(p * (1 - p)), 1e-9);
+        MUST(cpt_tree_encode(NULL, tree, &bytes, &count) == CPT_OK);
+        CU_ASSERT_EQUAL(cpt_tree_decode(NULL, NULL, bytes, count, &decoded, NULL),
+                        CPT_OK);
+        cpt_alloc_free(NULL, bytes);
+        cpt_tree_free(decoded);
+        cpt_tree_free(tree);
+    }
+}
+
 CU_TestInfo cpt_group_tests[] = {
     {"groups make the tree of their requests",
      test_groups_make_the_tree_of_their_requests},
@@ -222,5 +259,6 @@ CU_TestInfo cpt_group_tests[] = {
     {"groups without cubes have no skewness",
      test_groups_without_cubes_have_no_skewness},
     {"limits of groups", test_limits_of_groups},
+    {"the largest sums have a skewness", test_the_largest_sums_have_a_skewness},
     CU_TEST_INFO_NULL,
 };
