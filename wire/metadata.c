@@ -239,6 +239,40 @@ static cpt_status read_number(const struct reading *reading, pb_istream_t *strea
     return add_number(reading, index, value, offset);
 }
 
+/* Reads numbers up to @end while they are ordinary ones, for which the column has room:
+ * nanopb takes each byte through a function of the stream. Returns where it stopped;
+ * read_number() takes the number there, and refuses what is wrong. */
+static const unsigned char *take_numbers(const struct reading *reading, unsigned index,
+                                         const unsigned char *at,
+                                         const unsigned char *end)
+{
+    struct cpti_column *column = &reading->message->columns[index];
+    const size_t count_max = column_count_max(reading->limits, index);
+    const size_t room = column->capacity < count_max ? column->capacity : count_max;
+    const uint64_t value_max = column_value_max(index);
+
+    while (column->count != 0 && column->count < room) {
+        const unsigned char *next = at;
+        uint64_t value = 0;
+        unsigned shift = 0;
+
+        while (next < end && *next >= 0x80 && shift < 56) {
+            value |= (uint64_t)(*next++ & 0x7fU) << shift;
+            shift += 7;
+        }
+        if (next == end || *next >= 0x80) {
+            break;
+        }
+        value |= (uint64_t)*next++ << shift;
+        if (value > value_max) {
+            break;
+        }
+        column->values[column->count++] = value;
+        at = next;
+    }
+    return at;
+}
+
 /* A column, or a piece of one. */
 static cpt_status read_column(const struct reading *reading, pb_istream_t *stream,
                               pb_wire_type_t wire_type, unsigned index)
@@ -258,7 +292,16 @@ static cpt_status read_column(const struct reading *reading, pb_istream_t *strea
     }
     left_bytes = stream->bytes_left - (size_t)bytes;
     while (stream->bytes_left > left_bytes && status == CPT_OK) {
-        status = read_number(reading, stream, index);
+        const unsigned char *end = reading->data + (reading->bytes - left_bytes);
+        const unsigned char *at = reading->data + (reading->bytes - stream->bytes_left);
+
+        if (!pb_read(stream, NULL,
+                     (size_t)(take_numbers(reading, index, at, end) - at))) {
+            return refuse_stream(reading, stream);
+        }
+        if (stream->bytes_left > left_bytes) {
+            status = read_number(reading, stream, index);
+        }
     }
     if (status == CPT_OK && stream->bytes_left != left_bytes) {
         return refuse(reading, stream, "a number goes beyond its field");

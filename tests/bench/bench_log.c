@@ -3,12 +3,13 @@
 /*
  * bench_log.c - logs for benchmarks
  *
- *      bench_log REQUESTS SEGMENTS STACKS [ROOTS] > file
+ *      bench_log REQUESTS SEGMENTS STACKS [ROOTS [MISSING]] > file
  *
  * Every request has SEGMENTS segments, spread over STACKS distinct stacks of a tree
  * four wide, with times that vary. The requests cycle through ROOTS different roots
- * (default 1), so there are ROOTS times STACKS distinct stacks. The log is always the
- * same.
+ * (default 1), so there are ROOTS times STACKS distinct stacks. Of every hundred leaves
+ * of the tree, each request lacks about MISSING (default 0), other ones each time, so
+ * that no two tables of frames are the same. The log is always the same.
  */
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
@@ -24,27 +25,51 @@ static void must(int holds)
     }
 }
 
-static void make_path(struct cpt_path *path, uint32_t *frames, const unsigned *numbers,
-                      unsigned root, uint64_t *state)
+static uint64_t draw(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return *state >> 44;
+}
+
+/* Frames of one request: by stack, and those that have segments. */
+struct frames {
+    uint32_t *of_stacks;
+    uint32_t *used;
+    unsigned used_count;
+};
+
+static void add_frame(struct cpt_path *path, struct frames *frames, unsigned i,
+                      unsigned root)
+{
+    char name[32];
+
+    (void)snprintf(name, sizeof name,
+                   i == 0 && root != 0 ? "S%u: root%u" : "S%u: part%u", i % 8,
+                   i == 0 ? root : i);
+    must(cpt_path_frame_add(
+             path, i == 0 ? CPT_FRAME_NONE : frames->of_stacks[(i - 1) / 4],
+             cpt_bytes_of(name), CPT_KIND_WORK, &frames->of_stacks[i]) == CPT_OK);
+    frames->used[frames->used_count++] = frames->of_stacks[i];
+}
+
+static void make_path(struct cpt_path *path, struct frames *frames,
+                      const unsigned *numbers, unsigned root, uint64_t *state)
 {
     const unsigned segments = numbers[1];
     const unsigned stacks = numbers[2];
 
     cpt_path_reset(path);
+    frames->used_count = 0;
     for (unsigned i = 0; i < stacks; i++) {
-        char name[32];
+        const int is_leaf = i != 0 && i * 4 + 1 >= stacks;
 
-        (void)snprintf(name, sizeof name,
-                       i == 0 && root != 0 ? "S%u: root%u" : "S%u: part%u", i % 8,
-                       i == 0 ? root : i);
-        must(cpt_path_frame_add(path, i == 0 ? CPT_FRAME_NONE : frames[(i - 1) / 4],
-                                cpt_bytes_of(name), CPT_KIND_WORK,
-                                &frames[i]) == CPT_OK);
+        if (!is_leaf || numbers[4] == 0 || draw(state) % 100 >= numbers[4]) {
+            add_frame(path, frames, i, root);
+        }
     }
     for (unsigned i = 0; i < segments; i++) {
-        *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;
-        must(cpt_path_append_ns(path, frames[i % stacks], 1000 + (*state >> 44)) ==
-             CPT_OK);
+        must(cpt_path_append_ns(path, frames->used[i % frames->used_count],
+                                1000 + draw(state)) == CPT_OK);
     }
 }
 
@@ -77,30 +102,32 @@ int main(int argument_count, char **arguments)
     unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
     struct cpt_log_block *block = cpt_log_block_new(NULL, 0);
     struct cpt_path *path = cpt_path_new(NULL);
-    unsigned numbers[4] = {0, 0, 0, 1};
-    uint32_t *frames;
+    unsigned numbers[5] = {0, 0, 0, 1, 0};
+    struct frames frames = {NULL, NULL, 0};
     uint64_t state = 1;
     struct cpt_bytes rest;
 
-    for (int i = 1; i < argument_count && i <= 4; i++) {
+    for (int i = 1; i < argument_count && i <= 5; i++) {
         numbers[i - 1] = (unsigned)strtoul(arguments[i], NULL, 10);
     }
-    frames = calloc((size_t)numbers[2] + 1, sizeof *frames);
-    if (argument_count < 4 || argument_count > 5 || numbers[2] == 0 ||
+    if (argument_count < 4 || argument_count > 6 || numbers[2] == 0 ||
         numbers[3] == 0) {
-        free(frames);
         return 2;
     }
-    must(frames != NULL && block != NULL && path != NULL);
+    frames.of_stacks = calloc(numbers[2], sizeof *frames.of_stacks);
+    frames.used = calloc(numbers[2], sizeof *frames.used);
+    must(frames.of_stacks != NULL && frames.used != NULL && block != NULL &&
+         path != NULL);
     (void)fwrite(header, 1, cpt_log_header(header), stdout);
     for (unsigned i = 0; i < numbers[0]; i++) {
-        make_path(path, frames, numbers, i % numbers[3], &state);
+        make_path(path, &frames, numbers, i % numbers[3], &state);
         put(block, path, i);
     }
     rest = cpt_log_block_finish(block);
     (void)fwrite(rest.data, 1, rest.bytes, stdout);
     cpt_log_block_free(block);
     cpt_path_free(path);
-    free(frames);
+    free(frames.of_stacks);
+    free(frames.used);
     return fflush(stdout) == 0 ? 0 : 2;
 }
