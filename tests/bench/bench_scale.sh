@@ -3,7 +3,7 @@
 #
 # bench_scale.sh CPT BENCH_LOG [NOTES] - cpt aggregate on logs of several shapes, compared
 # with a plain read of the same file, and with go's pprof, which merges the same requests
-# from one profile each. NOTES: a file for the figures as JSON, see bench.h; with --json
+# from one profile each; and cpt report and cpt diff, compared with cpt aggregate. NOTES: a file for the figures as JSON, see bench.h; with --json
 # the figures go to stdout, all else to stderr.
 #
 # CPT_CLICKHOUSE=clickhouse://HOST:PORT/DATABASE: also loads them there and queries them.
@@ -22,14 +22,20 @@ case $notes in
 esac
 cd "$folder" || exit 1
 
-# note NAME SECONDS [BASELINE SECONDS]: one figure of the notes
+# How often a command is timed, and the unit of a figure.
+runs='1 2 3 4 5 6 7'
+unit=s
+
+# note NAME VALUE [BASELINE VALUE]: one figure of the notes
 note()
 {
-    awk -v name="$shape: $1" -v value="$2" -v baseline="${3:-}" -v other="${4:-}" 'BEGIN {
-        printf "{\"name\": \"bench_scale: %s\", \"value\": %s, \"unit\": \"s\", ", name, value
+    awk -v name="$shape: $1" -v value="$2" -v baseline="${3:-}" -v other="${4:-}" \
+        -v unit="$unit" -v runs="$(echo $runs | wc -w)" 'BEGIN {
+        printf "{\"name\": \"bench_scale: %s\", \"value\": %s, ", name, value
+        printf "\"unit\": \"%s\", ", unit
         if (baseline == "") printf "\"baseline\": null, \"ratio\": null, "
         else printf "\"baseline\": \"%s\", \"ratio\": %.6g, ", baseline, value / other
-        print "\"runs\": 7}"
+        printf "\"runs\": %d}\n", runs
     }' >>figures
 }
 
@@ -39,10 +45,10 @@ put_notes()
     { echo '['; sed '$!s/$/,/' figures; echo ']'; } >"$notes"
 }
 
-# seconds COMMAND...: the shortest of seven runs
+# seconds COMMAND...: the shortest of several runs
 seconds()
 {
-    for _ in 1 2 3 4 5 6 7; do
+    for _ in $runs; do
         from=$(date +%s.%N)
         "$@" >out 2>said || { cat said >&2; return 1; }
         date +%s.%N | awk -v from="$from" '{ printf "%.4f\n", $1 - from }'
@@ -105,14 +111,77 @@ note 'aggregate, one thread' "$one"
 note 'aggregate, all threads' "$took" 'aggregate, one thread' "$one"
 cmp one.cpttree all.cpttree || exit 1
 
+# against NAME BASELINE SECONDS COMMAND...: a command compared with another one
+against()
+{
+    name=$1
+    baseline=$2
+    theirs=$3
+    shift 3
+    ours=$(seconds "$@") || return 1
+    echo "  $name $ours s, $(awk -v a="$ours" -v b="$theirs" 'BEGIN { printf "%.1f", a / b }') of $baseline"
+    note "$name" "$ours" "$baseline" "$theirs"
+}
+
+# megabytes COMMAND...: its memory at most
+megabytes()
+{
+    /usr/bin/time -f %M -o peak "$@" >out 2>said || { cat said >&2; return 1; }
+    echo $(($(cat peak) / 1000))
+}
+
 # a million distinct stacks, each in some requests
+runs='1 2 3'
 for requests in 1000 3000; do
+    shape="1000000 stacks, each in $((requests / 1000)) requests"
     "$bench_log" $requests 1000 1000 1000 >one.log
-    [ -x /usr/bin/time ] || break
-    /usr/bin/time -f %M -o peak "$cpt" aggregate -j 1 -o million.cpttree one.log
-    echo "1000000 stacks, each in $((requests / 1000)) requests: $(($(cat peak) / 1000)) MB at most"
+    echo "$shape"
+    took=$(seconds "$cpt" aggregate -j 1 -o $requests.cpttree one.log)
+    echo "  aggregate, one thread  $took s"
+    note 'aggregate, one thread' "$took"
+    against report 'aggregate, one thread' "$took" "$cpt" report $requests.cpttree
+    [ -x /usr/bin/time ] || continue
+    unit=MB
+    size=$(megabytes "$cpt" aggregate -j 1 -o $requests.cpttree one.log)
+    echo "  aggregate, one thread  $size MB at most"
+    note 'memory of aggregate, one thread' "$size"
+    more=$(megabytes "$cpt" report $requests.cpttree)
+    echo "  report                 $more MB at most"
+    note 'memory of report' "$more" 'aggregate, one thread' "$size"
+    unit=s
 done
-rm -f one.log million.cpttree
+against diff 'aggregate, one thread' "$took" "$cpt" diff 1000.cpttree 3000.cpttree
+if [ -x /usr/bin/time ]; then
+    unit=MB
+    more=$(megabytes "$cpt" diff 1000.cpttree 3000.cpttree)
+    echo "  diff                   $more MB at most"
+    note 'memory of diff' "$more" 'aggregate, one thread' "$size"
+    unit=s
+fi
+runs='1 2 3 4 5 6 7'
+rm -f one.log 1000.cpttree 3000.cpttree
+
+# by name: three trees instead of one
+shape='20000 requests of 100 segments on 100 stacks, twice'
+echo "$shape"
+"$bench_log" 20000 100 100 >one.log
+"$bench_log" 20000 101 100 >two.log
+took=$(seconds "$cpt" diff one.log two.log)
+echo "  diff                   $took s"
+note diff "$took"
+against 'diff --by name' diff "$took" "$cpt" diff --by name one.log two.log
+
+# tables of frames that are never the same: each path is decoded
+shape='8000 requests of 120 segments on 120 stacks'
+echo "$shape"
+"$bench_log" 8000 120 120 >one.log
+"$bench_log" 8000 120 200 1 50 >two.log
+took=$(seconds "$cpt" aggregate -j 1 -o one.cpttree one.log)
+echo "  one table of frames    $took s"
+note 'aggregate, one thread, one table of frames' "$took"
+against 'each its own table of frames' 'one table' "$took" \
+    "$cpt" aggregate -j 1 -o one.cpttree two.log
+rm -f one.log two.log
 
 # a report of ten thousand stacks
 "$bench_log" 100 10000 10000 >one.log
