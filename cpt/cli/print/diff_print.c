@@ -156,9 +156,9 @@ static void add_margin(struct cpti_table *table, const struct cpt_change *change
 {
     char text[40];
 
-    if (isfinite(change->high_ns)) {
+    if (isfinite(change->high_ns - change->low_ns)) {
         cpti_table_cell(table, "%s%s", is_rare ? "~" : "",
-                        cpti_ms(change->high_ns - change->delta_ns, text));
+                        cpti_ms((change->high_ns - change->low_ns) / 2, text));
     } else {
         cpti_table_cell(table, "-");
     }

@@ -11,17 +11,12 @@ extern CU_TestInfo cpt_tree_bytes_tests[];
 extern CU_TestInfo cpt_group_tests[];
 extern CU_TestInfo cpt_stats_tests[];
 extern CU_TestInfo cpt_interval_tests[];
-extern CU_TestInfo cpt_coverage_tests[];
 extern CU_TestInfo cpt_diff_tests[];
-extern CU_TestInfo cpt_change_tests[];
 extern CU_TestInfo cpt_view_tests[];
 extern CU_TestInfo cpt_sample_tests[];
 extern CU_TestInfo cpt_strata_tests[];
 extern CU_TestInfo cpt_edge_path_tests[];
 extern CU_TestInfo cpt_sizing_tests[];
-extern CU_TestInfo cpt_quantile_tests[];
-extern CU_TestInfo cpt_tail_tests[];
-extern CU_TestInfo cpt_clusters_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
     {"wide", NULL, NULL, NULL, NULL, cpt_wide_tests},
@@ -32,16 +27,11 @@ CU_SuiteInfo cpt_suites[] = {
     {"group", NULL, NULL, NULL, NULL, cpt_group_tests},
     {"stats", NULL, NULL, NULL, NULL, cpt_stats_tests},
     {"interval", NULL, NULL, NULL, NULL, cpt_interval_tests},
-    {"coverage", NULL, NULL, NULL, NULL, cpt_coverage_tests},
     {"diff", NULL, NULL, NULL, NULL, cpt_diff_tests},
-    {"change", NULL, NULL, NULL, NULL, cpt_change_tests},
     {"view", NULL, NULL, NULL, NULL, cpt_view_tests},
     {"sample", NULL, NULL, NULL, NULL, cpt_sample_tests},
     {"strata", NULL, NULL, NULL, NULL, cpt_strata_tests},
     {"edge_path", NULL, NULL, NULL, NULL, cpt_edge_path_tests},
     {"sizing", NULL, NULL, NULL, NULL, cpt_sizing_tests},
-    {"quantile", NULL, NULL, NULL, NULL, cpt_quantile_tests},
-    {"tail", NULL, NULL, NULL, NULL, cpt_tail_tests},
-    {"clusters", NULL, NULL, NULL, NULL, cpt_clusters_tests},
     CU_SUITE_INFO_NULL,
 };
