@@ -21,7 +21,7 @@
             make("p", {}, model.isPair ? at.name + " " : "", make("b", {id: "mean-" + s, "data-ns": at.mean_latency_ns}, ms(at.mean_latency_ns)), " ms mean latency",
                 model.isPair && s === 1 ? " (" + signed(model.root.inclusive.delta_ns) + ")" : ""),
             make("p", {class: "soft"}, counted(at.requests, "request") +
-                (at.low_ns !== null ? ", 95 % interval " + ms(at.low_ns) + " to " + ms(at.high_ns) + " ms" : "") +
+                (at.low_ns !== null ? ", 95 % interval " + (at.trusted === false ? "~" : "") + ms(at.low_ns) + " to " + ms(at.high_ns) + " ms" + (at.trusted === false ? " (" + at.why + ")" : "") : "") +
                 (at.where.length > 0 ? " · " + at.where.join(", ") : "") +
                 (at.forced_excluded > 0 ? " · " + at.forced_excluded + " forced left out" : "") +
                 (at.skipped > 0 ? " · " + at.skipped + " damaged skipped" : "")))));

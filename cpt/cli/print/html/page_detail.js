@@ -61,7 +61,7 @@ const Detail = (function () {
     function changesOf(row) {
         if (!model.isPair || !row.self) {
             return side(row, 0) && side(row, 0).low_ns !== undefined
-                ? [fact("95 % interval, with all below", ms(side(row, 0).low_ns) + " – " + ms(side(row, 0).high_ns))] : [];
+                ? [fact("95 % interval, with all below", (Rows.doubt(row) !== "" ? "~ " : "") + ms(side(row, 0).low_ns) + " – " + ms(side(row, 0).high_ns))] : [];
         }
         const change = row.up ? row.self : row.inclusive;
         const facts = [
@@ -84,7 +84,7 @@ const Detail = (function () {
     function remarksOf(row) {
         const doubt = Rows.doubt(row);
         return [
-            doubt !== "" && row.self ? "~ Do not trust this row: " + doubt + "." : null,
+            doubt !== "" ? "~ Do not trust its interval: " + doubt + "." : null,
             row.lost_path ? "◇ Lost the critical path: it is on fewer paths, since another branch now takes longer. It did not get faster." : null,
             row.isBrief ? "This page has only the times of smaller stacks; select fewer requests or stacks to see more." : null,
             row.isRest ? "These stacks are too small to be named in this page; their time is in all sums." : null,

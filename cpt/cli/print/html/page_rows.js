@@ -124,8 +124,12 @@ const Rows = (function () {
 
     const rowOf = (model, index) => model.groups.get(index) || model.rows[Number(index)];
 
-    /* Why its numbers cannot be trusted; empty if they can. */
-    const doubt = (row) => (row.trusted === false ? row.why || "its interval cannot be trusted" : "");
+    /* Why its numbers cannot be trusted; empty if they can. Of two sides it is the change
+       that is judged, of one the interval of the mean. */
+    function doubt(row) {
+        const judged = row.trusted === undefined && row.sides && row.sides.length === 1 ? row.sides[0] : row;
+        return judged && judged.trusted === false ? judged.why || "its interval cannot be trusted" : "";
+    }
 
     const hasChange = (row) => row.up && row.self && row.q_value !== null && row.q_value !== undefined;
     const isReal = (row) => Boolean(hasChange(row) && row.q_value < NOISE && doubt(row) === "");

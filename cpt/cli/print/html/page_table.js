@@ -44,7 +44,7 @@ const Table = (function () {
         {key: "size", name: "incl ms", width: 6.5, by: (row) => inclusive(row, 0), show: (row) => cell(ms(inclusive(row, 0)))},
         {name: "share", width: 5, show: (row) => cell(percent(inclusive(row, 0) / Math.max(1, inclusive(model.root, 0))))},
         {name: "95 % interval", width: 12,
-            show: (row) => cell(side(row, 0) && isKnown(side(row, 0).low_ns) ? ms(side(row, 0).low_ns) + " – " + ms(side(row, 0).high_ns) : "–", "soft")},
+            show: (row) => cell(side(row, 0) && isKnown(side(row, 0).low_ns) ? (Rows.doubt(row) !== "" ? "~" : "") + ms(side(row, 0).low_ns) + " – " + ms(side(row, 0).high_ns) : "–", "soft")},
         {key: "presence", name: "presence", width: 7, by: (row) => of(row, 0, "presence"),
             show: (row) => cell(row.isBrief || !side(row, 0) ? "–" : side(row, 0).presence.toFixed(3))},
         {key: "present", name: "when present", width: 9, by: (row) => of(row, 0, "present_mean_ns"),
