@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* suites_inference.c - the suites of aggregate/ that simulate, in a program of their own */
+/* suites_inference.c - the suites of aggregate/ that simulate: their own program */
 #include "tests/support/suites.h"
 
 extern CU_TestInfo cpt_coverage_tests[];
