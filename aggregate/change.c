@@ -31,7 +31,7 @@ void cpti_change_share_variance(struct cpt_mean *base, struct cpt_mean *other)
     if (ratio < 1 && error_ns > smaller->error_ns && isfinite(error_ns)) {
         smaller->deviation_ns = larger->deviation_ns * sqrt(1 - ratio);
         smaller->error_ns = error_ns;
-        smaller->skewness = larger->skewness / sqrt(ratio);
+        smaller->skewness = NAN; /* see change.h */
     }
 }
 
@@ -106,6 +106,12 @@ double cpti_change_detectable_ns(const struct cpt_change *change, double p)
     }
     return change->error_ns * (cpt_student_quantile(1 - p / 2, change->degrees) +
                                cpt_student_quantile(POWER, change->degrees));
+}
+
+bool cpti_change_is_tested(const struct cpt_change *self, double present_count)
+{
+    return present_count >= CPT_DIFF_TESTED_MIN &&
+           (self->base_ns > 0 || self->new_ns > 0);
 }
 
 enum cpt_diff_doubt cpti_change_doubt(double base_count, double new_count,

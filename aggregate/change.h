@@ -16,12 +16,18 @@
  * variance together. The factor lets the rule fade out where it is not needed: samples
  * of the same size are compared by Welch's test.
  *
+ * Skewness is then unknown, so interval and p value are Student's: the correction for
+ * it is for errors that rise and fall with their mean. A borrowed one does not; with
+ * the correction hardly any improvement in a small sample would be found.
+ *
  * Threads: any; all functions work on values.
  */
 #ifndef CHANGE_H
 #define CHANGE_H
 
 #include "aggregate/cpt_diff.h"
+
+#include <stdbool.h>
 
 /* Applies the rule above to the means of one quantity in two samples. */
 void cpti_change_share_variance(struct cpt_mean *base, struct cpt_mean *other);
@@ -33,6 +39,11 @@ struct cpt_change cpti_change_of(const struct cpt_mean *base,
 /* The smallest change that a test at level @p finds in four of five samples: its error
  * is that of @change. Infinite if the error is unknown. */
 double cpti_change_detectable_ns(const struct cpt_change *change, double p);
+
+/* Whether to test the self time of a row that @present_count requests had, of both
+ * samples together. Rows that no request spent time of its own in are not tested: they
+ * cannot differ, and would make the q values of all others larger. */
+bool cpti_change_is_tested(const struct cpt_change *self, double present_count);
 
 /*
  * Why the test of a row must not be trusted, by its requests alone: @base_count and

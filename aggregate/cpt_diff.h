@@ -19,7 +19,8 @@
  * Among many rows some look changed by chance. So each row also has a q value
  * (Benjamini and Hochberg, over the self times of the tested rows): of the rows with
  * q < 0.01, at most one in a hundred, on average, has not changed. A row is tested if
- * at least CPT_DIFF_TESTED_MIN requests of both samples had it.
+ * at least CPT_DIFF_TESTED_MIN requests of both samples had it, and any spent time of
+ * its own in it.
  *
  * The change of a mean is split into two parts, which add up to it: requests had the
  * stack more or less often (*frequency*), and it took longer or shorter when they had

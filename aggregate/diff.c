@@ -91,10 +91,10 @@ static struct cpt_diff_row row_of(uint32_t node, const struct cpt_stats *base,
         .new_present_count = other->present_count,
         .doubt = cpti_change_doubt(counts[0], counts[1], base->present_effective_count,
                                    other->present_effective_count),
-        .is_tested = base->present_effective_count + other->present_effective_count >=
-                     CPT_DIFF_TESTED_MIN,
     };
 
+    row.is_tested = cpti_change_is_tested(
+        &row.self, base->present_effective_count + other->present_effective_count);
     row.is_rare = row.doubt != CPT_DIFF_TRUSTED;
     split_change(&row);
     return row;

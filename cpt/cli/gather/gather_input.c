@@ -230,8 +230,7 @@ static int add_record(struct cpti_log_walk *walk, const struct cpt_record *recor
     int exit_status = CPTI_EXIT_DONE;
 
     if (weight == 0) {
-        return cpti_log_skip(walk,
-                             "its sampling probability is not above 0 and up to 1");
+        return cpti_log_skip(walk, "its sampling probability is not from 2^-28 to 1");
     }
     if (gather->selection->sample_count != 0) {
         return is_new(walk, record, index, &exit_status)

@@ -277,12 +277,12 @@ static void warn_of_pooled(const struct cpti_mix *mix,
         return;
     }
     if (mix->other->pooled_count != 0) {
-        cpti_warn(
-            "%zu values of '%s' have fewer than %d requests each, and are compared as "
-            "one, " OTHER_VALUE " (%.1f %% of %s, %.1f %% of %s)",
-            mix->other->pooled_count, cpti_quoted(mix->key), CPT_STATS_PRESENT_MIN,
-            cpti_mix_share(mix, last, 0) * 100, gathers[0].what,
-            cpti_mix_share(mix, last, 1) * 100, gathers[1].what);
+        cpti_warn("%zu values of '%s' have fewer than %d requests each, by their "
+                  "weights, and are "
+                  "compared as one, " OTHER_VALUE " (%.1f %% of %s, %.1f %% of %s)",
+                  mix->other->pooled_count, cpti_quoted(mix->key),
+                  CPT_STATS_PRESENT_MIN, cpti_mix_share(mix, last, 0) * 100,
+                  gathers[0].what, cpti_mix_share(mix, last, 1) * 100, gathers[1].what);
     }
     if (mix->late_count != 0) {
         cpti_warn("'%s' has more than %d values: %zu requests with later ones are "

@@ -30,8 +30,7 @@ static int load_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     int exit_status;
 
     if (weight == 0 && !record->is_forced) {
-        return cpti_log_skip(walk,
-                             "its sampling probability is not above 0 and up to 1");
+        return cpti_log_skip(walk, "its sampling probability is not from 2^-28 to 1");
     }
     exit_status = cpti_log_path(walk, record, &path);
     if (path == NULL) {

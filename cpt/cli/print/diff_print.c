@@ -300,9 +300,10 @@ static void print_marks(const struct cpti_diff_print *print,
         }
     }
     if (has_untested) {
-        (void)printf("%sq -: not tested, as fewer than %d requests of both sides had "
-                     "it\n",
-                     gap, CPT_DIFF_TESTED_MIN);
+        (void)printf(
+            "%sq -: not tested: fewer than %d requests had it, or it has no time of "
+            "its own\n",
+            gap, CPT_DIFF_TESTED_MIN);
         gap = "";
     }
     if (has_lost) {

@@ -415,6 +415,70 @@ static void test_hopeless_rows_are_not_tested(void)
     cpt_tree_free(other);
 }
 
+/* Samples of 1,900 and 100 skewed requests; in the small one all times are shorter, or
+ * longer, by what the first such pair says is detectable: at least three of four are
+ * found, also improvements. */
+static void check_canary(int sign, uint64_t *state)
+{
+    enum { SETS = 100, BASE = 1900, CANARY = 100 };
+
+    double shift_ns = 0;
+    unsigned found = 0;
+
+    for (int set = 0; set <= SETS; set++) {
+        struct cpt_tree *trees[2] = {cpt_tree_new(NULL, NULL),
+                                     cpt_tree_new(NULL, NULL)};
+        struct cpt_diff *diff = NULL;
+        char text[32];
+
+        for (int i = 0; i < BASE + CANARY; i++) {
+            const int side = i >= BASE;
+
+            (void)snprintf(text, sizeof text, "A %.0f",
+                           1e7 + (side ? sign * shift_ns : 0) +
+                               1e6 * exp(random_normal(state)));
+            MUST(tree_add_text(trees[side], text, CPT_WEIGHT_ONE) == CPT_OK);
+        }
+        MUST(cpt_diff_new(NULL, trees[0], trees[1], NULL, &diff, NULL) == CPT_OK);
+        shift_ns = set == 0 ? cpt_diff_row_at(diff, 0)->detectable_ns : shift_ns;
+        found += set != 0 && cpt_diff_row_at(diff, 0)->q_value < CPT_DIFF_DETECTABLE_Q;
+        cpt_diff_free(diff);
+        cpt_tree_free(trees[0]);
+        cpt_tree_free(trees[1]);
+    }
+    printf(" [canary %s: %u of %d]", sign < 0 ? "faster" : "slower", found, SETS);
+    CU_ASSERT_TRUE(found >= SETS * 2 / 3);
+}
+
+static void test_a_canary_shows_improvements_as_it_says(void)
+{
+    uint64_t state = random_seed("detectable in a canary");
+
+    check_canary(-1, &state);
+    check_canary(1, &state);
+}
+
+/* Frames without time of their own are not tested. */
+static void test_frames_that_only_call_others_are_not_tested(void)
+{
+    struct cpt_tree *base = cpt_tree_new(NULL, NULL);
+    struct cpt_tree *other = cpt_tree_new(NULL, NULL);
+    struct cpt_diff *diff = NULL;
+
+    for (int i = 0; i < 100; i++) {
+        char text[64];
+
+        (void)snprintf(text, sizeof text, "A;B;C %d", 100 + i % 7);
+        MUST(tree_add_text(i & 1 ? base : other, text, CPT_WEIGHT_ONE) == CPT_OK);
+    }
+    MUST(cpt_diff_new(NULL, base, other, NULL, &diff, NULL) == CPT_OK);
+    CU_ASSERT_EQUAL(cpt_diff_row_count(diff), 3);
+    CU_ASSERT_EQUAL(cpt_diff_tested_count(diff), 1);
+    cpt_diff_free(diff);
+    cpt_tree_free(base);
+    cpt_tree_free(other);
+}
+
 /* Of changes as large as the detectable one, four of five are found. */
 static void test_detectable_changes_are_found(void)
 {
@@ -459,5 +523,9 @@ CU_TestInfo cpt_change_tests[] = {
      test_trust_rests_on_effective_counts_of_requests},
     {"hopeless rows are not tested", test_hopeless_rows_are_not_tested},
     {"detectable changes are found", test_detectable_changes_are_found},
+    {"a canary shows improvements as it says",
+     test_a_canary_shows_improvements_as_it_says},
+    {"frames that only call others are not tested",
+     test_frames_that_only_call_others_are_not_tested},
     CU_TEST_INFO_NULL,
 };

@@ -102,7 +102,8 @@ static void check_change(const struct cpt_change *change, struct model_mean base
     }
 }
 
-/* The smaller sample has at least 1 - n/N of the variance of the larger one. */
+/* The smaller sample has at least 1 - n/N of the variance of the larger one, and then
+ * its skewness is unknown. */
 static void share_variance(struct model_mean *left, struct model_mean *right)
 {
     struct model_mean *smaller =
@@ -113,8 +114,7 @@ static void share_variance(struct model_mean *left, struct model_mean *right)
 
     if (larger->effective_count > smaller->effective_count && error > smaller->error) {
         smaller->error = error;
-        smaller->skewness = larger->skewness *
-                            sqrtl(larger->effective_count / smaller->effective_count);
+        smaller->skewness = NAN; /* of no use: the error is not that of its mean */
     }
 }
 
