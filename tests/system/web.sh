@@ -65,7 +65,7 @@ read_all()
     done
 }
 
-rm -rf logs part *.cptlog*
+rm -rf logs part pipe *.cptlog*
 "$make_log" experiment >a.cptlog
 serve web "$CPT" web a.cptlog
 web=$pid
@@ -304,6 +304,56 @@ for i in $asking; do
     wait $i || true # cut off
 done
 [ -z "$(cat web.err)" ] || fail "on stderr: $(cat web.err)"
+
+# ends: the server $pid ends with 0 within some seconds after SIGTERM.
+ends()
+{
+    kill "$pid"
+    tries=40
+    while kill -0 "$pid" 2>/dev/null; do
+        tries=$((tries - 1))
+        [ $tries -gt 0 ] || { kill -9 "$pid"; fail "$1: it does not end"; }
+        sleep 0.1
+    done
+    wait "$pid" || fail "$1: it ended with $?"
+}
+
+say 'a log that becomes a pipe'
+cp a.cptlog piped.cptlog
+mkfifo pipe
+serve piped "$CPT" web piped.cptlog
+count=$("$CPT" log --json a.cptlog | wc -l)
+read_all "$count"
+mv pipe piped.cptlog
+for i in 1 2 3; do
+    got=$(status "/api/view?min_ns=$i" --max-time 5)
+    [ "$got" = 400 ] || fail "a pipe: $got"
+    sleep 0.4
+done
+cp a.cptlog again.cptlog
+mv again.cptlog piped.cptlog
+read_all "$count"
+mkfifo pipe
+mv pipe piped.cptlog
+ends 'a pipe'
+
+say 'a log without end: a pass whose reader has left ends, and so does the server'
+truncate -s 200G endless.cptlog
+serve endless "$CPT" web endless.cptlog
+got=$(status /api/view --max-time 1) || true
+[ "$got" = 000 ] || fail "an endless log: $got"
+cp a.cptlog again.cptlog
+mv again.cptlog endless.cptlog
+curl -s --max-time 5 "$at/api/view" | jq -e '.sides[0].requests > 0' >/dev/null ||
+    fail 'the pass of a reader that has left goes on'
+truncate -s 200G again.cptlog
+mv again.cptlog endless.cptlog
+get '/api/view?min_ns=1' >/dev/null & asking=$!
+sleep 0.5
+ends 'a pass over an endless log'
+wait $asking || true # cut off
+[ -z "$(cat endless.err)" ] || fail "on stderr: $(cat endless.err)"
+rm -f endless.cptlog again.cptlog
 
 say 'what it cannot serve'
 "$CPT" web - 2>error && fail 'standard input'

@@ -9,6 +9,7 @@
 #include "wire/cpt_log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,57 @@ bool cpti_is_store(const char *operand)
            strncmp(operand, "clickhouses://", 14) == 0;
 }
 
+static _Thread_local const atomic_bool *end_of_inputs;
+
+void cpti_inputs_end_if(const atomic_bool *is_unwanted)
+{
+    end_of_inputs = is_unwanted;
+}
+
+const atomic_bool *cpti_inputs_end(void)
+{
+    return end_of_inputs;
+}
+
+static bool is_unwanted(void)
+{
+    /* relaxed: nothing else depends on it */
+    return end_of_inputs != NULL &&
+           atomic_load_explicit(end_of_inputs, memory_order_relaxed);
+}
+
+/* Opens the regular file at @path, without waiting: it may have become a pipe. */
+static FILE *open_regular(const char *path)
+{
+    const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    struct stat about;
+    FILE *file = NULL;
+
+    if (descriptor < 0) {
+        return NULL;
+    }
+    if (fstat(descriptor, &about) == 0) {
+        errno = is_unwanted() ? ECANCELED : EINVAL;
+        file =
+            S_ISREG(about.st_mode) && !is_unwanted() ? fdopen(descriptor, "rb") : NULL;
+    }
+    if (file == NULL) {
+        const int number = errno;
+
+        (void)close(descriptor);
+        errno = number;
+    }
+    return file;
+}
+
+static FILE *open_input(const char *path)
+{
+    if (is_stdio(path)) {
+        return stdin;
+    }
+    return end_of_inputs != NULL ? open_regular(path) : fopen(path, "rb");
+}
+
 int cpti_input_open(struct cpti_input *input, const char *path)
 {
     *input = (struct cpti_input){.path = path};
@@ -66,7 +118,7 @@ int cpti_input_open(struct cpti_input *input, const char *path)
         return cpti_failed("%s: is a database; this command reads files only",
                            cpti_quoted(path));
     }
-    input->file = is_stdio(path) ? stdin : fopen(path, "rb");
+    input->file = open_input(path);
     if (input->file == NULL) {
         return cpti_failed("%s: cannot be opened: %s", cpti_quoted(path),
                            strerror(errno));
@@ -99,6 +151,10 @@ cpt_status cpti_input_read(void *context, void *buffer, size_t capacity, size_t 
     const size_t left = input->head_bytes - input->head_used;
     const size_t from_head = left < capacity ? left : capacity;
 
+    if (is_unwanted()) {
+        input->error_number = ECANCELED;
+        return CPT_IO;
+    }
     if (from_head != 0) {
         memcpy(buffer, input->head + input->head_used, from_head);
         input->head_used += from_head;
@@ -135,7 +191,7 @@ cpt_status cpti_input_read_at(void *context, uint64_t offset, void *buffer,
     const struct cpti_input *input = context;
     unsigned char *next = buffer;
 
-    while (bytes != 0) {
+    while (bytes != 0 && !is_unwanted()) {
         const ssize_t got = pread(fileno(input->file), next, bytes, (off_t)offset);
 
         if (got < 0 && errno == EINTR) {
@@ -148,7 +204,7 @@ cpt_status cpti_input_read_at(void *context, uint64_t offset, void *buffer,
         offset += (uint64_t)got;
         bytes -= (size_t)got;
     }
-    return CPT_OK;
+    return bytes == 0 ? CPT_OK : CPT_IO;
 }
 
 uint64_t cpti_input_bytes(const struct cpti_input *input)

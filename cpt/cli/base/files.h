@@ -17,6 +17,7 @@
 
 #include "cpt/cpt_status.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -47,6 +48,16 @@ enum cpti_input_kind cpti_input_kind_of(const unsigned char *head, size_t bytes)
 
 /* Whether @operand is the address of a database, not a file. */
 bool cpti_is_store(const char *operand);
+
+/*
+ * For a server, whose files may change at any time: from now on, this thread opens only
+ * regular files, without waiting, and fails to open or read once *@is_unwanted is true.
+ * NULL: as usual. cpti_workers_run() passes it on to its threads.
+ */
+void cpti_inputs_end_if(const atomic_bool *is_unwanted);
+
+/* What it was called with. */
+const atomic_bool *cpti_inputs_end(void);
 
 /* Opens @path, or standard input for "-". enum cpti_exit. */
 int cpti_input_open(struct cpti_input *input, const char *path);

@@ -3,6 +3,7 @@
 /* workers.c - several threads that share a list of jobs; see workers.h */
 #include "cpt/cli/gather/workers.h"
 
+#include "cpt/cli/base/files.h"
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cpt_clock.h"
@@ -26,6 +27,7 @@ struct messages {
 
 struct pool {
     const struct cpti_workers *workers;
+    const atomic_bool *is_unwanted; /* see cpti_inputs_end_if() */
     pthread_mutex_t mutex;
     pthread_cond_t change;     /* a job is done */
     struct messages *messages; /* of each job; these and the rest under the mutex */
@@ -62,6 +64,7 @@ static void *work(void *context)
     const struct worker *worker = context;
     struct pool *pool = worker->pool;
 
+    cpti_inputs_end_if(pool->is_unwanted);
     for (;;) {
         size_t job;
 
@@ -145,7 +148,7 @@ static size_t start(struct pool *pool, struct worker *all, size_t count)
 
 int cpti_workers_run(const struct cpti_workers *workers)
 {
-    struct pool pool = {.workers = workers};
+    struct pool pool = {.workers = workers, .is_unwanted = cpti_inputs_end()};
     struct worker all[CPTI_WORKERS_MAX];
     size_t count = workers->worker_count;
     size_t started;

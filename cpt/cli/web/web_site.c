@@ -318,11 +318,13 @@ static int run_route(struct work *work, size_t route, struct cpt_bytes query,
         return CPTI_EXIT_FAILED;
     }
     cpti_messages_to(file);
+    cpti_inputs_end_if(work->is_unwanted);
     status = cpti_web_query_init(&work->query, query);
     if (status == CPTI_EXIT_DONE) {
         status = routes[route].answer(work);
     }
     cpti_web_query_deinit(&work->query);
+    cpti_inputs_end_if(NULL);
     cpti_messages_to(NULL);
     return fclose(file) == 0 ? status : CPTI_EXIT_FAILED;
 }
@@ -479,9 +481,16 @@ void cpti_web_site_watch(struct cpti_web_site *site, const atomic_bool *is_unwan
     FILE *file = open_memstream(&messages, &bytes);
 
     cpti_messages_to(file); /* NULL without memory: then at once to stderr */
+    cpti_inputs_end_if(is_unwanted);
     look(site, is_unwanted);
+    cpti_inputs_end_if(NULL);
     cpti_messages_to(NULL);
-    if (file != NULL && fclose(file) == 0) {
+    if (file == NULL || fclose(file) != 0) {
+        return;
+    }
+    if (atomic_load(is_unwanted)) {
+        free(messages); /* that reading was broken off */
+    } else {
         say(site, messages);
     }
 }

@@ -250,7 +250,7 @@ static int add_next(struct files *files, const char *path)
 static int add_named(struct files *files, const char *operand, struct moved *moved)
 {
     struct stat about;
-    const bool is_there = stat(operand, &about) == 0;
+    const bool is_there = stat(operand, &about) == 0 && S_ISREG(about.st_mode);
     int status = CPTI_EXIT_DONE;
 
     if (is_there) {

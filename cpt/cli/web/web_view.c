@@ -194,6 +194,11 @@ static int make(struct making *making, struct trees *view,
         status = cpti_gather(making->ask.gathers, view->side_count, input->files.paths,
                              input->files.path_count, false, &is_usable);
     }
+    /* relaxed: a reading that was broken off saw it in this thread, or joined it */
+    if (atomic_load_explicit(input->is_unwanted, memory_order_relaxed)) {
+        status = cpti_failed("the answer is no longer wanted");
+        is_usable = false;
+    }
     for (size_t i = 0; i < view->side_count; i++) {
         view->trees[i] = making->ask.gathers[i].tree;
         view->names[i] =
