@@ -125,8 +125,9 @@ static double gamma_series(double u, double gamma, double power, double t)
     for (int n = 1; n < SERIES_TERMS; n++) {
         double term = 0;
 
-        for (double s = 2 * n - 1.5; s < 2 * n;
-             s++) { /* Γ(s + 1) = s Γ(s) + u^s e^-u */
+        for (int half = 0; half < 2; half++) { /* Γ(s + 1) = s Γ(s) + u^s e^-u */
+            const double s = 2 * n - 1.5 + half;
+
             gamma = s * gamma + power;
             power *= u;
         }

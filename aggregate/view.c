@@ -327,7 +327,8 @@ static cpt_status make_room(struct cpt_view *view, size_t frame_count)
         forget_all(view);
     }
     return cpt_alloc_grow(view->alloc, (void **)&view->columns, &view->column_capacity,
-                          3 * frame_count, 3 * CPT_PATH_FRAMES_MAX, sizeof(uint64_t));
+                          3 * frame_count, (size_t)3 * CPT_PATH_FRAMES_MAX,
+                          sizeof(uint64_t));
 }
 
 cpt_status cpt_view_shape_keep(struct cpt_view *view, uint64_t shape,

@@ -213,7 +213,7 @@ static int compare_files(const void *left, const void *right)
 static int mark_again(struct folder *folder)
 {
     const size_t count = folder->logs.count;
-    struct entry **by_file = calloc(count + 1, sizeof *by_file);
+    struct entry **by_file = calloc(count + 1, sizeof(struct entry *));
 
     if (by_file == NULL) {
         return cpti_failed("out of memory");

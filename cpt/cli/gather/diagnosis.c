@@ -501,7 +501,7 @@ static int init_terms(struct diagnosis *diagnosis)
         add_term(diagnosis, texts->terms[i]);
     }
     free(texts);
-    for (size_t i = 0; i < diagnosis->term_count; i++) {
+    for (size_t i = 0; diagnosis->terms != NULL && i < diagnosis->term_count; i++) {
         if (diagnosis->terms[i].expression.percentile_count == 0) {
             for (size_t k = i; k > plain_count; k--) {
                 swap_terms(&diagnosis->terms[k], &diagnosis->terms[k - 1]);

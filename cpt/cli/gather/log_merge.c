@@ -132,13 +132,14 @@ int cpti_log_merge(const struct cpti_log_walk *like, const char *const *paths,
 {
     struct source *sources = calloc(path_count + 1, sizeof *sources);
     struct heap heap = {calloc(path_count + 1, sizeof(struct source *)), 0};
-    int status = CPTI_EXIT_DONE;
+    int status;
 
     if (sources == NULL || heap.all == NULL) {
-        status = cpti_failed("out of memory");
-    } else {
-        status = allow_files(path_count);
+        free(sources);
+        free(heap.all);
+        return cpti_failed("out of memory");
     }
+    status = allow_files(path_count);
     path_count = status == CPTI_EXIT_DONE ? path_count : 0;
     for (size_t i = 0; i < path_count; i++) {
         bool is_end = false;

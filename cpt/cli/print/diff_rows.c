@@ -100,12 +100,16 @@ static bool sort_by_name(struct cpti_diff_rows *rows, const struct cpt_diff *dif
     const struct cpt_tree *tree = cpt_diff_tree(diff);
     struct cpt_tree_walk *walk = cpt_tree_walk_new(NULL, tree, CPT_TREE_BY_NAME);
     const struct cpt_diff_row **by_node =
-        calloc(cpt_tree_node_count(tree), sizeof *by_node);
+        calloc(cpt_tree_node_count(tree), sizeof(const struct cpt_diff_row *));
     uint32_t count = 0;
 
     if (walk != NULL && by_node != NULL) {
-        for (uint32_t i = 0; i < rows->count; i++) {
-            by_node[rows->rows[i]->node] = rows->rows[i];
+        for (uint32_t i = 0; i < cpt_diff_row_count(diff); i++) {
+            const struct cpt_diff_row *row = cpt_diff_row_at(diff, i);
+
+            if (is_shown(rows, row)) {
+                by_node[row->node] = row;
+            }
         }
         for (uint32_t i = 0; i < cpt_tree_walk_count(walk); i++) {
             const struct cpt_diff_row *row = by_node[cpt_tree_walk_row(walk, i)->node];
@@ -132,7 +136,7 @@ cpt_status cpti_diff_rows_init(struct cpti_diff_rows *rows, const struct cpt_dif
         rows->max_q = DEFAULT_MAX_Q;
         rows->min_ns = DEFAULT_PART * cpt_diff_total(diff)->inclusive.base_ns;
     }
-    rows->rows = calloc((size_t)all + 1, sizeof *rows->rows);
+    rows->rows = calloc((size_t)all + 1, sizeof(const struct cpt_diff_row *));
     if (rows->rows == NULL) {
         return CPT_NO_MEMORY;
     }
@@ -145,7 +149,7 @@ cpt_status cpti_diff_rows_init(struct cpti_diff_rows *rows, const struct cpt_dif
     }
     rows->hidden_count = all - rows->count;
     if (filter->order == CPTI_DIFF_BY_Q) {
-        qsort(rows->rows, rows->count, sizeof *rows->rows, by_q);
+        qsort(rows->rows, rows->count, sizeof(const struct cpt_diff_row *), by_q);
     } else if (filter->order == CPTI_DIFF_BY_NAME && !sort_by_name(rows, diff)) {
         return CPT_NO_MEMORY;
     }

@@ -101,7 +101,7 @@ static int add_stack(struct cpti_web_ask *ask, const struct cpti_web_query *quer
         }
         *to++ = *stack;
     }
-    (void)strcpy(to, "\")");
+    memcpy(to, "\")", sizeof "\")");
     return cpti_selection_add(&ask->selections[0], "stack", ask->stack);
 }
 

@@ -106,7 +106,8 @@ struct cpti_web_kept *cpti_web_cache_take(struct cpti_web_cache *cache, const ch
 /* Drops what was not used for the longest time, until the rest is within the limits. */
 static void shrink(struct cpti_web_cache *cache)
 {
-    while (cache->bytes > cache->bytes_max || cache->count > ENTRIES_MAX) {
+    while (cache->latest != NULL &&
+           (cache->bytes > cache->bytes_max || cache->count > ENTRIES_MAX)) {
         struct entry **link = &cache->latest;
 
         while ((*link)->next != NULL) {

@@ -42,13 +42,13 @@ enum {
 #define IDLE_NS           UINT64_C(60000000000)
 #define DRAIN_NS          UINT64_C(1000000000)
 
-#define POLICY                                                                         \
-    "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; "         \
-    "script-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; "                \
-    "form-action 'none'; frame-ancestors 'none'"
+static const char policy[] =
+    "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; "
+    "script-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'";
 
 static const char *const reply_headers[] = {
-    POLICY,
+    policy,
     "X-Content-Type-Options: nosniff",
     "Referrer-Policy: no-referrer",
     "Cross-Origin-Resource-Policy: same-origin",

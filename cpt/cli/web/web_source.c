@@ -353,9 +353,12 @@ int cpti_web_source_look(struct cpti_web_source *source, bool *is_changed)
 {
     struct files files = {.hash = UINT64_C(0xcbf29ce484222325)};
     struct cpti_source *sources = calloc(source->operand_count, sizeof *sources);
-    int status = sources != NULL ? CPTI_EXIT_DONE : cpti_failed("out of memory");
+    int status = CPTI_EXIT_DONE;
 
     *is_changed = false;
+    if (sources == NULL) {
+        return cpti_failed("out of memory");
+    }
     for (size_t i = 0; i < source->operand_count && status == CPTI_EXIT_DONE; i++) {
         const size_t before = files.count;
 

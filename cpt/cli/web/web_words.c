@@ -134,17 +134,21 @@ size_t cpti_web_words_add(struct cpti_web_words *words, struct cpt_bytes text,
     const uint64_t hash = hash_of(words, text);
     size_t at = find(words, text, hash);
 
-    if (at == SIZE_MAX) {
-        at = add(words, text, hash);
-        if (at == SIZE_MAX) {
-            return SIZE_MAX;
-        }
-        words->all[at].shown.is_text = is_text;
-    } else if (words->all[at].stamp == stamp) {
+    const bool is_new = at == SIZE_MAX;
+    struct word *word;
+
+    at = is_new ? add(words, text, hash) : at;
+    if (at == SIZE_MAX || words->all == NULL) {
+        return SIZE_MAX;
+    }
+    word = &words->all[at];
+    if (is_new) {
+        word->shown.is_text = is_text;
+    } else if (word->stamp == stamp) {
         return at;
     }
-    words->all[at].stamp = stamp;
-    words->all[at].shown.count++;
+    word->stamp = stamp;
+    word->shown.count++;
     return at;
 }
 
