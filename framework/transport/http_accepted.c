@@ -10,7 +10,8 @@
  *      accept --> [ tracked | tracked | closed | tracked | ... ]   at most the limit
  *                               ^ the hand looks at a few at each accept
  *
- * A closed connection stays in memory until the hand reaches it. The hand looks at more
+ * A closed connection stays in memory, without what it did not send, until the hand
+ * reaches it. The hand looks at more
  * connections than are accepted, so at most half of the tracked ones are closed. At the
  * limit all are looked at. If none is closed the listeners rest for a while: clients
  * that connect meanwhile wait in the system's queue; when it is full, they get no

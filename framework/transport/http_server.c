@@ -169,12 +169,24 @@ static void on_written(struct evhttp_request *request, void *context)
     exchange_end(context);
 }
 
+/* Drops what @connection has not sent: its buffers live until http_accepted.c sees
+ * that they are closed. */
+static void drop_output(struct evhttp_connection *connection)
+{
+    struct bufferevent *buffers = evhttp_connection_get_bufferevent(connection);
+    struct evbuffer *output = bufferevent_get_output(buffers);
+
+    (void)evbuffer_unfreeze(output, 1); /* only the socket takes from its start */
+    (void)evbuffer_drain(output, evbuffer_get_length(output));
+    (void)evbuffer_freeze(output, 1);
+}
+
 static void on_close(struct evhttp_connection *connection, void *context)
 {
     struct exchange *exchange = context;
     struct evhttp_request *request = exchange->request;
 
-    (void)connection;
+    drop_output(connection);
     unwatch(exchange);
     exchange->request = NULL;
     if (request != NULL && evhttp_request_get_connection(request) == NULL) {
