@@ -84,7 +84,9 @@ struct cpt_http_options {
     /* For servers that browsers reach. The names that a Host header may have, with the
      * port that is listened on: "127.0.0.1", "localhost", "[::1]", ended by NULL; any
      * other is answered 403, as it may be a foreign name that was pointed here (DNS
-     * rebinding). Default: any. Borrowed until cpt_http_free(), as the next. */
+     * rebinding). So is what a browser asks for a page of another site (Sec-Fetch-Site:
+     * cross-site), but for "/", which links may lead to. Default: any. Borrowed until
+     * cpt_http_free(), as the next. */
     const char *const *hosts;
     const char *const *reply_headers; /* "Name: value" of each reply, ended by NULL */
     int serves_get_only;              /* other verbs than GET are answered 405 */

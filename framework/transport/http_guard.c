@@ -36,6 +36,20 @@ bool cpti_http_is_own_host(struct cpt_bytes host, const char *const *names,
     return false;
 }
 
+/* Whether a browser says that a page of another site made it ask for anything but the
+ * page at "/", which links may lead to. */
+static bool is_cross_site(struct evhttp_request *request)
+{
+    const char *target = evhttp_request_get_uri(request);
+    struct cpt_bytes site;
+
+    return cpti_http_headers_find(evhttp_request_get_input_headers(request),
+                                  "Sec-Fetch-Site", &site) != 0 &&
+           cpt_bytes_equal(site, cpt_bytes_of("cross-site")) &&
+           (target == NULL || target[0] != '/' ||
+            (target[1] != '\0' && target[1] != '?'));
+}
+
 unsigned cpti_http_guard(const struct cpt_http_options *options,
                          struct evhttp_request *request, uint16_t port)
 {
@@ -44,7 +58,8 @@ unsigned cpti_http_guard(const struct cpt_http_options *options,
     if (options->hosts != NULL &&
         (cpti_http_headers_find(evhttp_request_get_input_headers(request), "Host",
                                 &host) != 1 ||
-         !cpti_http_is_own_host(host, options->hosts, port))) {
+         !cpti_http_is_own_host(host, options->hosts, port) ||
+         is_cross_site(request))) {
         return FORBIDDEN;
     }
     return options->serves_get_only &&
@@ -90,8 +105,8 @@ void cpti_http_guard_reply(const struct cpt_http_options *options,
     if (text != NULL) {
         (void)evbuffer_add_printf(
             text, "%s\n",
-            is_host ? "the Host header names another server; open the address that "
-                      "this one has printed"
+            is_host ? "the Host header names another server, or a page of another site "
+                      "asks; open the address that this server has printed"
                     : "only GET is served here");
     }
     evhttp_send_reply(request, (int)http_status, is_host ? "Forbidden" : NULL, text);

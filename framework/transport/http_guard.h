@@ -5,7 +5,9 @@
  *
  * A page of another site may point its own name at this machine (DNS rebinding). Its
  * scripts could then read what is served here, as if it were their own. But the browser
- * sends that foreign name as Host, so a list of own names keeps them out.
+ * sends that foreign name as Host, so a list of own names keeps them out. A page of
+ * another site may also ask without reading the answer, to keep the server busy; the
+ * browser says so in Sec-Fetch-Site.
  */
 #ifndef CPT_HTTP_GUARD_H
 #define CPT_HTTP_GUARD_H

@@ -94,6 +94,14 @@ for host in "localhost:$port" "LOCALHOST:$port" "[::1]:$port" "127.0.0.1:$port";
 done
 [ "$(status /api/summary --request-target "http://evil.example/api/summary" \
     -H 'Host: evil.example')" = 403 ] || fail 'a foreign target'
+for path in /api/summary /api/view '/api/complete?text=a'; do
+    [ "$(status "$path" -H 'Sec-Fetch-Site: cross-site')" = 403 ] ||
+        fail "$path for a page of another site"
+    for site in same-origin none; do
+        [ "$(status "$path" -H "Sec-Fetch-Site: $site")" = 200 ] || fail "$path: $site"
+    done
+done
+[ "$(status '/?where=a' -H 'Sec-Fetch-Site: cross-site')" = 200 ] || fail 'a link to the page'
 for verb in POST PUT DELETE OPTIONS HEAD PATCH; do
     set -- -X $verb
     [ $verb != HEAD ] || set -- -I
@@ -113,6 +121,9 @@ refused 400 "'base' is missing" /api/view new=arm=control
 refused 400 "stack service name edge" /api/view by=colour
 refused 400 "unknown parameter 'wher'" /api/view wher=x
 refused 400 "'min_ns' takes a whole number" /api/view min_ns=1ms
+refused 400 "'max_ns' is at most 9223372036854775807" /api/view max_ns=9223372036854775808
+refused 400 "'min_ns' is at most" /api/view min_ns=18446744073709551615 max_ns=1
+[ "$(status '/api/view?max_ns=9223372036854775807')" = 200 ] || fail "$(cat status.body)"
 refused 400 'more than max_ns' /api/view min_ns=2 max_ns=1
 refused 400 "needs base and new" /api/view mix=page
 refused 400 "'forced' takes 0 or 1" /api/view forced=yes

@@ -51,15 +51,26 @@ static int read_options(struct cpti_selection *selection,
                                     : status;
 }
 
+/* Reads the latency @name. enum cpti_exit. */
+static int read_ns(const struct cpti_web_query *query, const char *name, uint64_t *ns)
+{
+    const int status = cpti_web_query_number(query, name, ns);
+
+    return status == CPTI_EXIT_DONE && *ns > INT64_MAX &&
+                   cpti_web_query_value(query, name) != NULL
+               ? cpti_usage("parameter '%s' is at most %" PRId64, name, INT64_MAX)
+               : status;
+}
+
 /* Adds the range of latencies, both ends inclusive. */
 static int add_range(struct cpti_web_ask *ask, const struct cpti_web_query *query)
 {
     uint64_t min_ns = 0;
     uint64_t max_ns = UINT64_MAX;
-    int status = cpti_web_query_number(query, "min_ns", &min_ns);
+    int status = read_ns(query, "min_ns", &min_ns);
 
     if (status == CPTI_EXIT_DONE) {
-        status = cpti_web_query_number(query, "max_ns", &max_ns);
+        status = read_ns(query, "max_ns", &max_ns);
     }
     if (status != CPTI_EXIT_DONE || (min_ns == 0 && max_ns == UINT64_MAX)) {
         return status;
