@@ -666,11 +666,10 @@ static void test_untraced_requests_are_told(void)
 static void test_untraced_requests_that_are_none(void)
 {
     static const char *const payloads[] = {
-        "\x80",         /* no map */
-        "\xa1\x04",     /* no value */
-        "\xa1\x04\x20", /* a negative number */
-        "\xa1\x02\x61"
-        "A",                                    /* no number of requests */
+        "\x80",                                 /* no map */
+        "\xa1\x04",                             /* no value */
+        "\xa1\x04\x20",                         /* a negative number */
+        "\xa1\x02\x61\x41",                     /* no number of requests */
         "\xbb\xff\xff\xff\xff\xff\xff\xff\xff", /* too many keys */
         "\xa1\x04\x1b\xff\xff\xff\xff\xff\xff\xff\xff"};
     static const char odd[] = "\xa4\x04\x05\x03\x61x\x18\x63\x82\x01\x02\x06\xf5";
