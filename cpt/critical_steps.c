@@ -14,19 +14,39 @@
 /* The entry frame is the first one of the path. */
 enum { ENTRY_FRAME = 0 };
 
-/* Whether @task lies in @group or in one of its sub-graphs. */
-static bool lies_in(const struct cpt_trace_task *task,
-                    const struct cpt_trace_group *group)
+/* The sub-graphs that @task lies in, the innermost first, into @groups. */
+static size_t list_groups(const struct cpt_trace_task *task,
+                          const struct cpt_trace_group *groups[CPT_PATH_DEPTH_MAX])
 {
-    const struct cpt_trace_group *own = task != NULL ? task->group : NULL;
+    const struct cpt_trace_group *group = task != NULL ? task->group : NULL;
+    size_t count = 0;
 
-    for (size_t i = 0; own != NULL && i < CPT_PATH_DEPTH_MAX; i++) {
-        if (own == group) {
-            return true;
-        }
-        own = own->parent;
+    for (; group != NULL && count < CPT_PATH_DEPTH_MAX; group = group->parent) {
+        groups[count++] = group;
     }
-    return false;
+    return count;
+}
+
+/* How many of the sub-graphs of @task, from the outermost on, also contain its starter:
+ * those with the same names. The maker of a trace may give each task records of its
+ * own. */
+static size_t count_shared(const struct cpt_trace_group *const *groups, size_t count,
+                           const struct cpt_trace_task *starter)
+{
+    const struct cpt_trace_group *others[CPT_PATH_DEPTH_MAX];
+    const size_t other_count = list_groups(starter, others);
+    size_t shared = 0;
+
+    while (shared < count && shared < other_count) {
+        const struct cpt_trace_group *own = groups[count - 1 - shared];
+        const struct cpt_trace_group *other = others[other_count - 1 - shared];
+
+        if (own != other && !cpt_bytes_equal(own->name, other->name)) {
+            break;
+        }
+        shared++;
+    }
+    return shared;
 }
 
 /* Adds the frame of @task below @parent: the sub-graphs that its starter does not lie
@@ -35,18 +55,15 @@ static cpt_status add_task_frame(struct cpt_path *path, uint32_t parent,
                                  struct cpt_trace_task *task)
 {
     const struct cpt_trace_group *groups[CPT_PATH_DEPTH_MAX];
-    const struct cpt_trace_group *group = task->group;
-    size_t group_count = 0;
+    size_t count = list_groups(task, groups);
     cpt_status status = CPT_OK;
 
-    while (group != NULL && group_count < CPT_PATH_DEPTH_MAX &&
-           !lies_in(task->starter, group)) {
-        groups[group_count++] = group;
-        group = group->parent;
+    if (count != 0 && task->starter != NULL) {
+        count -= count_shared(groups, count, task->starter);
     }
-    while (group_count-- > 0 && status == CPT_OK) {
-        status = cpt_path_frame_add(path, parent, groups[group_count]->name,
-                                    CPT_KIND_WORK, &parent);
+    while (count-- > 0 && status == CPT_OK) {
+        status = cpt_path_frame_add(path, parent, groups[count]->name, CPT_KIND_WORK,
+                                    &parent);
     }
     if (status == CPT_OK && !task->has_no_frame) {
         status = cpt_path_frame_add(path, parent, task->name, CPT_KIND_WORK, &parent);

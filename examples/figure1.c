@@ -143,6 +143,20 @@ static int take_slow(char *text)
     return 1;
 }
 
+/* "0.01"; 0 is never. */
+static int take_probability(const char *text)
+{
+    char *end = NULL;
+    const double value = strtod(text, &end);
+
+    if (end == text || *end != '\0' || !(value >= 0 && value <= 1)) {
+        (void)fprintf(stderr, "figure1: probability %s is not from 0 to 1\n", text);
+        return 0;
+    }
+    settings.probability = value > 0 ? value : -1;
+    return 1;
+}
+
 static int take_option(int letter, char *value)
 {
     switch (letter) {
@@ -153,8 +167,7 @@ static int take_option(int letter, char *value)
         settings.log_file = value;
         return 1;
     case 'P':
-        settings.probability = strtod(value, NULL);
-        return 1;
+        return take_probability(value);
     case 's':
         return take_slow(value);
     case 'w':

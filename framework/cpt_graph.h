@@ -50,6 +50,10 @@
 
 #include "cpt/cpt_alloc.h"
 
+#if defined(__cplusplus)
+#include <type_traits>
+#endif
+
 CPT_BEGIN_DECLS
 
 struct cpt_task;    /* one task of one request, as its function sees it */
@@ -74,9 +78,25 @@ struct cpt_value {
     const void *otherwise; /* of an optional input whose task failed, or NULL */
 };
 
-/* Declares the value @name of C type @type. At file scope, once in a file. */
+/* What the memory of a value can hold. */
+#if !defined(__cplusplus)
+#define CPT_VALUE_IS_PLAIN_(type) _Static_assert(1, "C has no others")
+#else
+#define CPT_VALUE_IS_PLAIN_(type)                                                      \
+    static_assert(                                                                     \
+        std::is_trivially_destructible<type>::value &&                                 \
+            (std::is_trivially_copyable<type>::value ||                                \
+             std::is_trivially_copy_constructible<type>::value),                       \
+        "a value is copied byte by byte and never destroyed: give a pointer "          \
+        "or a plain struct, not a type with a destructor as std::string")
+#endif
+
+/* Declares the value @name of C type @type. At file scope, once in a file. A value is
+ * zeroed memory that is copied byte by byte, and freed with its request: C++ types that
+ * need constructors or destructors are refused. */
 #define CPT_VALUE(name, type)                                                          \
     typedef type cpt_value_type_##name;                                                \
+    CPT_VALUE_IS_PLAIN_(cpt_value_type_##name);                                        \
     static const struct cpt_value cpt_value_##name CPT_UNUSED = {#name, sizeof(type),  \
                                                                  #type, NULL}
 
@@ -84,6 +104,7 @@ struct cpt_value {
  * its task has failed: CPT_VALUE_OR(ads, struct ads, {.count = 0}). */
 #define CPT_VALUE_OR(name, type, ...)                                                  \
     typedef type cpt_value_type_##name;                                                \
+    CPT_VALUE_IS_PLAIN_(cpt_value_type_##name);                                        \
     static const cpt_value_type_##name cpt_value_otherwise_##name = __VA_ARGS__;       \
     static const struct cpt_value cpt_value_##name CPT_UNUSED = {                      \
         #name, sizeof(type), #type, &cpt_value_otherwise_##name}
@@ -97,21 +118,44 @@ struct cpt_group {
 /* One step of a task. CPT_OK, CPT_WAITING from cpt_await(), or an error. */
 typedef cpt_status (*cpt_task_fn)(struct cpt_task *task);
 
+/* The lists of a row. In C++ each list has a type of its own, so that a list in the
+ * place of another one does not compile. It reads like the array that it is in C. */
+#if !defined(__cplusplus)
+#define CPT_LIST_(member) const struct cpt_value *member[CPT_TASK_VALUES_MAX + 1]
+#else
+#define CPT_LIST_(member) struct cpt_value_list_##member member
+#define CPT_LIST_TYPE_(member)                                                         \
+    struct cpt_value_list_##member {                                                   \
+        const struct cpt_value *values[CPT_TASK_VALUES_MAX + 1];                       \
+        operator const struct cpt_value **()                                           \
+        {                                                                              \
+            return values;                                                             \
+        }                                                                              \
+        operator const struct cpt_value * const *() const                              \
+        {                                                                              \
+            return values;                                                             \
+        }                                                                              \
+    }
+CPT_LIST_TYPE_(needs);
+CPT_LIST_TYPE_(starts);
+CPT_LIST_TYPE_(wants);
+#endif
+
 /* One row of a graph. Unused members are NULL. */
 struct cpt_task_def {
     const char *name; /* shown after the service: "A: render" */
     cpt_task_fn run;
     const struct cpt_value *gives;
-    const struct cpt_value *needs[CPT_TASK_VALUES_MAX + 1];
+    CPT_LIST_(needs);
     /* Values that it may ask for while it runs (cpt_start). A task that gives one of
      * them runs on demand only, unless another task needs its value. If a task on
      * demand fails, or one that it needs, the task that waits for it sees that. */
-    const struct cpt_value *starts[CPT_TASK_VALUES_MAX + 1];
+    CPT_LIST_(starts);
     const struct cpt_group *group;
     /* Optional inputs: it waits for them as for those that it needs, but one whose task
      * failed, or could not run, arrives as an error: see cpt_input_status(). If no task
      * needs that value, the request goes on without it. */
-    const struct cpt_value *wants[CPT_TASK_VALUES_MAX + 1];
+    CPT_LIST_(wants);
     /* In place of a function: a graph that is run as a part of this one, below the
      * task's own frame. It takes what the task needs, if anything, and its output is
      * what the task gives; names may differ, types may not. It is compiled with the
@@ -129,7 +173,8 @@ struct cpt_graph {
 };
 
 /* The words of the table. In C each list names its member, so that unused ones can be
- * left out; C++17 needs all members of a row, in order, NULL or {NULL} if unused. */
+ * left out; C++17 needs all members of a row, in order, NULL or {NULL} if unused: a
+ * list in the place of another one does not compile. */
 #define CPT_GIVES(name) (&cpt_value_##name)
 #if !defined(__cplusplus)
 #define CPT_NEEDS(...)    .needs = CPT_VALUES_(__VA_ARGS__)
@@ -137,9 +182,21 @@ struct cpt_graph {
 #define CPT_WANTS(...)    .wants = CPT_VALUES_(__VA_ARGS__)
 #define CPT_NEEDS_NOTHING .needs = {NULL}
 #else
-#define CPT_NEEDS(...)  CPT_VALUES_(__VA_ARGS__)
-#define CPT_STARTS(...) CPT_VALUES_(__VA_ARGS__)
-#define CPT_WANTS(...)  CPT_VALUES_(__VA_ARGS__)
+#define CPT_NEEDS(...)                                                                 \
+    cpt_value_list_needs                                                               \
+    {                                                                                  \
+        CPT_VALUES_(__VA_ARGS__)                                                       \
+    }
+#define CPT_STARTS(...)                                                                \
+    cpt_value_list_starts                                                              \
+    {                                                                                  \
+        CPT_VALUES_(__VA_ARGS__)                                                       \
+    }
+#define CPT_WANTS(...)                                                                 \
+    cpt_value_list_wants                                                               \
+    {                                                                                  \
+        CPT_VALUES_(__VA_ARGS__)                                                       \
+    }
 #define CPT_NEEDS_NOTHING                                                              \
     {                                                                                  \
         NULL                                                                           \

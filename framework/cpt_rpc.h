@@ -157,7 +157,7 @@ struct cpt_service_options {
     const char *name;              /* "B", as in the graphs of its methods */
     unsigned role;                 /* enum cpt_role */
     double probability;            /* of tracing a request by the coin; default 0.001,
-                                      less than 0: never */
+                                      less than 0: never; above 1 is refused */
     size_t metadata_bytes_max;     /* of a returned path, before base64; default 2048 */
     struct cpt_executor *executor; /* runs its tasks; default: inline */
     struct cpt_log_queue *log;     /* takes its records; NULL: none are written */

@@ -187,6 +187,7 @@ static bool scan_parameter(struct scan *scan, struct cpt_ask *ask)
         }
         /* so that it fits a size_t on every machine */
         ask->bytes_max = item.number < INT32_MAX ? (size_t)item.number : INT32_MAX;
+        ask->has_max = 1;
     } else if (cpt_bytes_equal(key, cpt_bytes_of("forced"))) {
         if (item.type != ITEM_BOOLEAN) {
             return false;

@@ -58,6 +58,7 @@ struct cpt_ask {
     unsigned version; /* the newest version of a path that it reads */
     int is_forced;    /* a person asked to trace this one request */
     size_t bytes_max; /* most bytes of the path, before base64 */
+    int has_max;      /* the header says bytes_max, as that of a service always does */
 };
 
 /*

@@ -17,6 +17,7 @@
 #include "framework/service/service.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #define CALL_TIMEOUT_NS_DEFAULT UINT64_C(10000000000)
@@ -190,6 +191,32 @@ static void keep_reply(struct cpt_call_reply *kept,
     kept->body.bytes = reply->body.bytes;
 }
 
+/* How a call has failed, as the label says it: the status of the answer, as in records,
+ * or why there is none. Empty: it has not failed. Lock held. */
+static struct cpt_bytes failure_of(const struct cpt_call_reply *kept,
+                                   struct cpt_arena *arena)
+{
+    enum { DIGITS = 16 };
+    char *text = NULL;
+
+    if (kept->status != CPT_OK) {
+        return cpt_bytes_of(kept->status == CPT_TIMEOUT       ? "DEADLINE"
+                            : kept->status == CPT_UNAVAILABLE ? "UNAVAILABLE"
+                            : kept->status == CPT_CANCELLED   ? "CANCELLED"
+                            : kept->status == CPT_LIMIT       ? "LIMIT"
+                                                              : "FAILED");
+    }
+    if (kept->http_status < 400) {
+        return (struct cpt_bytes){NULL, 0};
+    }
+    text = cpt_arena_take(arena, DIGITS);
+    if (text == NULL) {
+        return (struct cpt_bytes){NULL, 0};
+    }
+    (void)snprintf(text, DIGITS, "%u", kept->http_status);
+    return cpt_bytes_of(text);
+}
+
 /* Keeps the callee's path, or why there is none. Lock held. */
 static void keep_path(struct cpt_trace_call *record, size_t metadata_bytes_max,
                       const struct cpt_transport_reply *reply, struct cpt_arena *arena)
@@ -231,6 +258,7 @@ void cpt_transport_complete(struct cpt_transport_call *transport,
         keep_reply(&call->reply, reply, &request->arena);
         if (record != NULL && !cpti_record_is_over(request)) {
             keep_path(record, transport->metadata_bytes_max, reply, &request->arena);
+            record->status = failure_of(&call->reply, &request->arena);
         }
     } else {
         record = NULL; /* the caller had given the call up */

@@ -7,6 +7,11 @@
  *      entry            traced, logged as forced     traced, logged as random
  *      inner service    traced for its caller        traced, logged as a local root
  *
+ * A service that an entry calls may call back into the entry. That request has not
+ * entered there: it is part of one that the entry logs already, so it is treated like
+ * one of an inner service. Its ask tells: a service always sends `max` and never
+ * `forced`; a person sends `forced`, or just the version.
+ *
  * The coin is thrown for every request, also for those whose header asks: a sample
  * without the requests that a person looked at would be biased. It knows nothing of the
  * request, so that each kind of request is hit with the same probability. Its only
@@ -21,6 +26,7 @@
 #include "framework/service/sampling.h"
 
 #include <arpa/inet.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,17 +138,25 @@ static bool throw_coin(struct cpti_sampling *sampling)
            splitmix64(sampling->seed, index) < sampling->threshold;
 }
 
-static void set_probability(struct cpti_sampling *sampling, double wanted)
+/* 0 is the default, less than 0 is never. */
+static cpt_status set_probability(struct cpti_sampling *sampling, double wanted,
+                                  struct cpt_error *error)
 {
     const double probability = wanted == 0  ? PROBABILITY_DEFAULT
-                               : wanted > 1 ? 1
                                : wanted > 0 ? wanted
-                                            : 0; /* a NaN too */
+                                            : 0;
 
+    if (isnan(wanted) || wanted > 1) {
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             "a request cannot be traced with probability %g: it must "
+                             "be from 0 to 1",
+                             wanted);
+    }
     sampling->probability = probability;
     sampling->threshold = probability >= 1
                               ? UINT64_MAX
                               : (uint64_t)(probability * 18446744073709551616.0);
+    return CPT_OK;
 }
 
 cpt_status cpti_sampling_init(struct cpti_sampling *sampling,
@@ -156,7 +170,7 @@ cpt_status cpti_sampling_init(struct cpti_sampling *sampling,
 
     sampling->is_inner = options->role == CPT_ROLE_INNER;
     sampling->trusts_forwarded = options->trusts_forwarded != 0;
-    set_probability(sampling, options->probability);
+    status = set_probability(sampling, options->probability, error);
     sampling->seed = options->seed;
     if (sampling->seed == 0 &&
         getrandom(&sampling->seed, sizeof sampling->seed, GRND_NONBLOCK) < 0) {
@@ -202,18 +216,20 @@ struct cpti_decision cpti_sampling_decide(struct cpti_sampling *sampling,
                                                       ? inbound->coin == CPT_COIN_HIT
                                                       : throw_coin(sampling)};
     bool is_asked = false;
+    bool is_inner = sampling->is_inner;
 
     if (inbound->critical_path_count != 0) {
         decision.ask = read_ask(sampling, inbound, counters);
         is_asked = decision.ask.version != 0;
+        is_inner |= is_asked && decision.ask.has_max && !decision.ask.is_forced;
     }
     if (!decision.is_random && !is_asked) {
         return decision;
     }
     decision.is_traced = true;
-    decision.is_forced = is_asked && !sampling->is_inner;
-    decision.is_logged = !sampling->is_inner || decision.is_random;
-    decision.is_local_root = sampling->is_inner;
+    decision.is_forced = is_asked && !is_inner;
+    decision.is_logged = !is_inner || decision.is_random;
+    decision.is_local_root = is_inner;
     CPTI_COUNT(counters, traced);
     if (decision.is_random) {
         CPTI_COUNT(counters, traced_by_coin);

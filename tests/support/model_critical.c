@@ -40,12 +40,21 @@ static void own(struct model *model, uint64_t t_ns, const char *text, unsigned r
     line->owners[at].reason = reason;
 }
 
+/* By the names, from the outermost down. */
+static int is_same_group(const struct cpt_trace_group *left,
+                         const struct cpt_trace_group *right)
+{
+    return left == right || (left != NULL && right != NULL &&
+                             strcmp(left->name.data, right->name.data) == 0 &&
+                             is_same_group(left->parent, right->parent));
+}
+
 static int is_group_of(const struct cpt_trace_task *task,
                        const struct cpt_trace_group *group)
 {
     const struct cpt_trace_group *own_group = task != NULL ? task->group : NULL;
 
-    while (own_group != NULL && own_group != group) {
+    while (own_group != NULL && !is_same_group(own_group, group)) {
         own_group = own_group->parent;
     }
     return own_group != NULL;

@@ -290,7 +290,7 @@ static void declare_tasks(struct sim *sim)
 {
     struct random_trace *made = sim->made;
     const size_t group_count = below(sim, RANDOM_GROUPS_MAX + 1);
-    static const char *const group_names[] = {"A: g0", "g1", "g2", "A: g3"};
+    static const char *const group_names[] = {"A: g0", "g1", "g1", "A: g0"};
 
     for (size_t i = 0; i < group_count; i++) {
         made->groups[i].name = cpt_bytes_of(group_names[i]);

@@ -636,6 +636,30 @@ static void test_stack_of_a_task(void)
     trace_expect(&trace, "A1 2, A1;G;H;A2 6, A1 2");
 }
 
+/* A sub-graph is its name and those above it: each task may have a copy of its own. */
+static void test_stack_of_copied_groups(void)
+{
+    const struct cpt_trace_group outers[] = {{cpt_bytes_of("G"), NULL},
+                                             {cpt_bytes_of("G"), NULL}};
+    const struct cpt_trace_group inners[] = {{cpt_bytes_of("H"), &outers[0]},
+                                             {cpt_bytes_of("H"), &outers[1]}};
+    const struct cpt_trace_group alone = {cpt_bytes_of("H"), NULL};
+    struct cpt_trace_task a1 = trace_task("A1", NULL, 0, 10);
+    struct cpt_trace_task a2 = trace_task("A2", &a1, 2, 8);
+    struct cpt_trace_await await;
+    struct cpt_trace trace = answered(&a1, 10);
+
+    trace_wait(&a1, &await, NULL, &a2, 2, 8);
+    a1.group = &inners[0];
+    a2.group = &inners[1];
+    trace_expect(&trace, "G;H;A1 2, G;H;A1;A2 6, G;H;A1 2");
+    a2.group = &outers[1];
+    trace_expect(&trace, "G;H;A1 2, G;H;A1;A2 6, G;H;A1 2");
+    a1.group = &alone; /* another H, which is not within G */
+    a2.group = &inners[1];
+    trace_expect(&trace, "H;A1 2, H;A1;G;H;A2 6, H;A1 2");
+}
+
 /* Inputs are siblings; what is started nests. */
 static void test_inputs_do_not_nest(void)
 {
@@ -764,6 +788,7 @@ CU_TestInfo cpt_semantics_tests[] = {
     {"20: the time base does not matter", test_20_time_base_does_not_matter},
     {"21: a request queues until it is taken up", test_21_accept_queue},
     {"a stack is groups, starters, the task", test_stack_of_a_task},
+    {"groups are the same by their names", test_stack_of_copied_groups},
     {"inputs do not nest", test_inputs_do_not_nest},
     {"lost records leave unattributed time", test_lost_records},
     {"lost records make the path incomplete", test_lost_records_make_it_incomplete},

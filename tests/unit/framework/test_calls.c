@@ -272,6 +272,73 @@ static void ask_other(cpt_task_fn run)
     cpt_plan_free(plan);
 }
 
+/* --- How a call failed stands on the path --- */
+
+/* The statuses on the answered path, in time order. */
+static const char *statuses(void)
+{
+    static char text[256];
+    struct cpt_path *path = cpt_path_new(NULL);
+
+    text[0] = '\0';
+    CU_ASSERT_EQUAL(
+        cpt_metadata_decode(answer.metadata, answer.metadata_bytes, NULL, path, NULL),
+        CPT_OK);
+    for (size_t i = 0; i < cpt_path_label_count(path); i++) {
+        const struct cpt_label *label = cpt_path_label(path, i);
+
+        if (label->key == CPT_LABEL_STATUS) {
+            const struct cpt_bytes name =
+                cpt_path_name(path, (cpt_name_id)label->value);
+
+            (void)snprintf(text + strlen(text), 32, "%.*s ", (int)name.bytes,
+                           name.data);
+        }
+    }
+    cpt_path_free(path);
+    return text;
+}
+
+static cpt_status a_fails(struct cpt_task *task)
+{
+    a_call = cpt_call(task, &b_stub, cpt_bytes_of("fail"));
+    return cpt_await(task, a_call, a_called);
+}
+
+static void answer_with(void *context, struct cpt_transport_reply *reply)
+{
+    *reply = *(const struct cpt_transport_reply *)context;
+}
+
+static void test_statuses_on_the_path(void)
+{
+    static const struct {
+        struct cpt_transport_reply reply;
+        const char *statuses;
+    } rows[] = {
+        {{.status = CPT_OK, .http_status = 200}, ""},
+        {{.status = CPT_OK, .http_status = 404}, "404 "},
+        {{.status = CPT_OK, .http_status = 503}, "503 "},
+        {{.status = CPT_OK, .outcome = CPT_OUTCOME_INTERNAL}, "500 "},
+        {{.status = CPT_UNAVAILABLE}, "UNAVAILABLE "},
+        {{.status = CPT_TIMEOUT}, "DEADLINE "},
+        {{.status = CPT_IO}, "FAILED "},
+    };
+
+    open_pair(never, never);
+    ask_other(a_fails); /* B's task fails */
+    CU_ASSERT_STRING_EQUAL(statuses(), "500 ");
+    close_pair();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        open_pair(never, never);
+        net.tamper = answer_with;
+        net.context = (void *)(uintptr_t)&rows[i].reply;
+        ask_other(a_fails);
+        CU_ASSERT_STRING_EQUAL(statuses(), rows[i].statuses);
+        close_pair();
+    }
+}
+
 static void test_retry(void)
 {
     int count = 0;
@@ -493,6 +560,7 @@ CU_TestInfo cpt_calls_tests[] = {
     {"a call that its caller abandons", test_call_given_up},
     {"a service that is freed too early", test_service_outlives_its_owner},
     {"semantics 4: a retry and its back-off", test_retry},
+    {"how a call failed is a label", test_statuses_on_the_path},
     {"semantics 4: a hedge that wins", test_hedge},
     {"semantics 9: the budget goes down", test_budget_goes_down},
     {"an overcount does not wrap", test_overcount_does_not_wrap},

@@ -293,44 +293,6 @@ static void test_quorum(void)
     CU_ASSERT_EQUAL(now.now_ns, BEGIN + 7 * MS);
 }
 
-static cpt_status use(struct cpt_task *task)
-{
-    const struct state *state = cpt_state(task, struct state);
-
-    cpt_cancel(state->calls[0]);
-    cpt_cancel(state->calls[1]);
-    return give_answer(task);
-}
-
-static cpt_status second(struct cpt_task *task)
-{
-    struct state *state = cpt_state(task, struct state);
-
-    if (cpt_pending_status(state->calls[0]) == CPT_OK) {
-        return use(task);
-    }
-    state->calls[1] = cpt_call_attempt(task, &work_stub, cpt_bytes_of("6"), 2);
-    return cpt_await_some(task, state->calls, 2, 1, use);
-}
-
-static cpt_status first(struct cpt_task *task)
-{
-    struct state *state = cpt_state(task, struct state);
-    struct cpt_pending *race[2] = {NULL, NULL};
-
-    state->calls[0] = cpt_call_attempt(task, &work_stub, cpt_bytes_of("400"), 1);
-    race[0] = state->calls[0];
-    race[1] = cpt_hedge_wait(task, &work_stub, 10 * MS);
-    return cpt_await_some(task, race, 2, 1, second);
-}
-
-static void test_hedge(void)
-{
-    run_recipe(first,
-               "A: /a;A: A1;B: /work;B: ‹hedge wait› 10, " WORK "6, A: /a;A: A1 1");
-    CU_ASSERT_EQUAL(net.cancel_count, 1);
-}
-
 static void break_two(void *context, struct cpt_transport_reply *reply)
 {
     if (++*(int *)context <= 2) {
@@ -752,7 +714,6 @@ CU_TestInfo cpt_recipes_tests[] = {
     {"A deadline for all waits of a task", test_no_longer},
     {"A deadline for all waits of a task: a single one", test_one_no_longer},
     {"The first of several; Cancel what is not needed", test_quorum},
-    {"Hedge", test_hedge},
     {"Retry", test_try_again},
     {"Start a task on demand", test_on_demand},
     {"Code deep below a task", test_current_task},

@@ -286,6 +286,21 @@ static void test_sub_graph_is_a_frame(void)
                            "S: /;A: inner;A: A1 1");
 }
 
+/* Both tasks lie in the sub-graph: it is named once. */
+static void test_sub_graph_of_starter_and_started(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"A1", a1, CPT_GIVES(page), {NULL}, CPT_STARTS(ads), groups},
+        {"A2", a2, CPT_GIVES(ads), CPT_NEEDS(query), {NULL}, groups},
+    };
+    const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 2};
+    const struct outcome outcome = run(&graph);
+
+    CU_ASSERT_STRING_EQUAL(outcome.path,
+                           "S: /;A: inner;A: A1 2, S: /;A: inner;A: A1;A: A2 6, "
+                           "S: /;A: inner;A: A1 1");
+}
+
 /* --- Branches that the output does not need --- */
 
 static cpt_status do_not_start(struct cpt_task *task)
@@ -531,6 +546,8 @@ CU_TestInfo cpt_request_tests[] = {
     {"a started task is below its starter", test_started_task_nests},
     {"a failure on demand is reported to the starter", test_failure_on_demand_is_seen},
     {"a sub-graph is a frame", test_sub_graph_is_a_frame},
+    {"a sub-graph of starter and started is named once",
+     test_sub_graph_of_starter_and_started},
     {"a branch that the output does not need", test_failing_optional_branch},
     {"semantics 21: the accept queue", test_accept_queue},
     {"run within the inline executor", test_run_within_the_inline_executor_is_refused},

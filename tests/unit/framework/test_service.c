@@ -7,6 +7,7 @@
 
 #include "cpt/cpt_path.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,136 @@ static void test_forced_and_random(void)
     CU_ASSERT_TRUE(record.is_forced);
     cpt_log_reader_free(reader);
     close_pair();
+}
+
+/* --- A service that is called back calls into its own entry --- */
+
+static const struct cpt_stub back_stub = {
+    .name = "B: /back", .target = "B", .method = "/back", .transport = &net.transport};
+static const struct cpt_stub a_stub = {
+    .name = "A: /", .target = "A", .method = "/", .transport = &net.transport};
+
+static cpt_status got_through(struct cpt_task *task)
+{
+    cpt_output(task, rpc_reply)->body = cpt_bytes_of("through");
+    return CPT_OK;
+}
+
+static cpt_status go_to_b(struct cpt_task *task)
+{
+    return cpt_await(task, cpt_call(task, &back_stub, cpt_bytes_of("x")), got_through);
+}
+
+static cpt_status go_back_to_a(struct cpt_task *task)
+{
+    return cpt_await(task, cpt_call(task, &a_stub, cpt_bytes_of("x")), got_through);
+}
+
+static struct cpt_plan *round_plans[2];
+
+/* A: /round calls B: /back, which calls A: /, which calls B: /look. */
+static void ask_round(struct cpt_service_options a, const char *header)
+{
+    const struct cpt_task_def to_b[] = {
+        {"to B", go_to_b, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request), {NULL}, NULL}};
+    const struct cpt_task_def to_a[] = {{"to A",
+                                         go_back_to_a,
+                                         CPT_GIVES(rpc_reply),
+                                         CPT_NEEDS(rpc_request),
+                                         {NULL},
+                                         NULL}};
+    const struct cpt_graph round = {"A", CPT_GIVES(rpc_request), CPT_GIVES(rpc_reply),
+                                    to_b, 1};
+    const struct cpt_graph back = {"B", CPT_GIVES(rpc_request), CPT_GIVES(rpc_reply),
+                                   to_a, 1};
+    struct cpt_inbound inbound = inbound_with(header);
+
+    inbound.method = cpt_bytes_of("/round");
+    open_pair(a, never);
+    net.services[net.service_count++] = pair.a;
+    round_plans[0] = cpt_plan_new(&round, NULL, NULL);
+    round_plans[1] = cpt_plan_new(&back, NULL, NULL);
+    CU_ASSERT_EQUAL(cpt_service_method_add(pair.a, "/round", round_plans[0], NULL),
+                    CPT_OK);
+    CU_ASSERT_EQUAL(cpt_service_method_add(pair.b, "/back", round_plans[1], NULL),
+                    CPT_OK);
+    ask(pair.a, &inbound);
+    CU_ASSERT_STRING_EQUAL(answer.body, "through");
+}
+
+static void close_round(void)
+{
+    close_pair();
+    cpt_plan_free(round_plans[0]);
+    cpt_plan_free(round_plans[1]);
+}
+
+/* Only the request that entered there is recorded; the nested one is a part of it. */
+static void test_call_back_into_the_entry(void)
+{
+    static const char *const headers[] = {"1;forced", "1", "1;max=900;forced"};
+    struct cpt_record record;
+
+    for (size_t i = 0; i < 3; i++) {
+        struct cpt_log_reader *reader = NULL;
+
+        ask_round(never, headers[i]);
+        CU_ASSERT_PTR_NOT_NULL(strstr(answered_path(),
+                                      "A: /round;A: to B;B: /back;B: to A;A: /;A: ask;"
+                                      "B: /look;B: look 5"));
+        CU_ASSERT_EQUAL(record_count(), 1);
+        reader = read_record(0, &record);
+        CU_ASSERT_TRUE(cpt_bytes_equal(record.method, cpt_bytes_of("/round")));
+        CU_ASSERT_TRUE(record.is_forced);
+        cpt_log_reader_free(reader);
+        close_round();
+    }
+}
+
+/* Its own coin hits: a local root, as any request that a service asked for. */
+static void test_coin_of_a_call_back(void)
+{
+    struct cpt_record record;
+    struct cpt_log_reader *reader = NULL;
+
+    ask_round(always, NULL);
+    CU_ASSERT_EQUAL(record_count(), 2);
+    reader = read_record(0, &record); /* the nested one ended first */
+    CU_ASSERT_TRUE(cpt_bytes_equal(record.method, cpt_bytes_of("/")));
+    CU_ASSERT_TRUE(record.is_local_root);
+    CU_ASSERT_TRUE(record.is_random);
+    CU_ASSERT_FALSE(record.is_forced);
+    cpt_log_reader_free(reader);
+    reader = read_record(1, &record);
+    CU_ASSERT_TRUE(cpt_bytes_equal(record.method, cpt_bytes_of("/round")));
+    CU_ASSERT_FALSE(record.is_local_root);
+    CU_ASSERT_FALSE(record.is_forced);
+    cpt_log_reader_free(reader);
+    close_round();
+}
+
+static void test_probabilities(void)
+{
+    static const struct {
+        double probability;
+        double kept; /* less than 0: it is refused */
+    } rows[] = {{0, 0.001}, {-1, 0},  {0.25, 0.25}, {1, 1},
+                {1.1, -1},  {17, -1}, {NAN, -1},    {INFINITY, -1}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct cpt_service_options options = {.struct_bytes = sizeof options,
+                                                    .name = "A",
+                                                    .probability = rows[i].probability};
+        struct cpt_error error = {.status = CPT_OK};
+        struct cpt_service *service = cpt_service_new(&options, &error);
+
+        CU_ASSERT_EQUAL(service != NULL, rows[i].kept >= 0);
+        if (service == NULL) {
+            CU_ASSERT_EQUAL(error.status, CPT_INVALID);
+            CU_ASSERT_PTR_NOT_NULL(strstr(error.sentence, "must be from 0 to 1"));
+        }
+        cpt_service_free(service);
+    }
 }
 
 static void refused(const struct cpt_inbound *inbound, const char *counted)
@@ -499,6 +630,9 @@ CU_TestInfo cpt_service_tests[] = {
     {"a request that asks gets the path", test_forced_returns_the_path},
     {"the record", test_record},
     {"semantics 22, 27: forced and random at once", test_forced_and_random},
+    {"a call back into the entry is not recorded", test_call_back_into_the_entry},
+    {"unless its own coin hits", test_coin_of_a_call_back},
+    {"probabilities outside 0 to 1 are refused", test_probabilities},
     {"ignored headers", test_headers_not_heeded},
     {"clients that an entry trusts", test_whom_an_entry_trusts},
     {"an inner service follows its caller", test_inner_follows_its_caller},
