@@ -319,20 +319,14 @@ static cpt_status add_cluster(struct cpt_tree *stacks, const struct cpt_tree *tr
                               struct sums *sums, uint32_t node_count, uint32_t *map)
 {
     const double weight = cpti_u128_double(tree->weight);
-    cpt_status status = CPT_OK;
+    const cpt_status status = cpti_tree_add_stacks(stacks, tree, map);
 
-    map[CPT_TREE_ROOT] = CPT_TREE_ROOT;
     for (uint32_t i = 0; i < tree->node_count && status == CPT_OK; i++) {
         const struct cpti_wide self = cpti_node_self_wx(tree, i);
         const struct cpti_wide inclusive = cpti_node_inclusive_wx(tree, i);
         struct sums *own;
 
-        if (i != CPT_TREE_ROOT) {
-            status =
-                cpti_tree_child(stacks, map[tree->nodes[i].parent],
-                                cpt_tree_name(tree, i), tree->nodes[i].kind, &map[i]);
-        }
-        if (status != CPT_OK || map[i] >= node_count) {
+        if (map[i] >= node_count) {
             continue; /* not in the whole tree: its requests are not these */
         }
         own = &sums[map[i]];
@@ -417,10 +411,8 @@ cpt_status cpt_clusters_errors(const struct cpt_alloc *alloc,
                                const struct cpt_tree *tree,
                                struct cpt_cluster_error *errors)
 {
-    const struct cpt_tree_options options = {.struct_bytes = sizeof options,
-                                             .nodes_max = CPT_TREE_NODES_MAX};
     const struct cpt_clusters_summary summary = cpt_clusters_summary(clusters);
-    struct cpt_tree *stacks = cpt_tree_new(alloc, &options);
+    struct cpt_tree *stacks = cpti_tree_new_bare(alloc);
     struct sums *sums = cpt_alloc_array(alloc, NULL, tree->node_count, sizeof *sums);
     uint32_t *map =
         cpt_alloc_array(alloc, NULL, nodes_max(clusters, tree), sizeof *map);
@@ -460,7 +452,7 @@ void cpt_clusters_apply(const struct cpt_clusters_summary *summary,
 /* The weight of requests whose latency is in a bucket up to @last. */
 static double weight_up_to(const struct cpt_tree *tree, uint32_t last)
 {
-    const struct cpti_node *root = &tree->nodes[CPT_TREE_ROOT];
+    const struct cpti_node *root = cpti_node_at(tree, CPT_TREE_ROOT);
     cpti_u128 weight = 0;
 
     for (uint32_t i = 0; i < root->histogram.count; i++) {

@@ -27,12 +27,13 @@
 #include "aggregate/cpt_diff.h"
 
 #include "aggregate/change.h"
-#include "aggregate/cpt_clusters.h"
+#include "aggregate/diff_side.h"
 #include "aggregate/tree_node.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A presence has changed if it differs by this many standard errors; chance does that
  * once in 400 times. */
@@ -47,17 +48,6 @@ struct cpt_diff {
 };
 
 /* --- One row --- */
-
-/* The statistics of a stack that no request of @tree had. */
-static struct cpt_stats absent(const struct cpt_tree *tree)
-{
-    const struct cpt_stats stats = cpt_stats_of(tree, CPT_TREE_ROOT);
-    const struct cpt_mean zero = {.effective_count = stats.inclusive.effective_count,
-                                  .error_ns =
-                                      cpt_tree_request_count(tree) < 2 ? INFINITY : 0};
-
-    return (struct cpt_stats){.self = zero, .inclusive = zero, .is_rare = 1};
-}
 
 /* Splits the change of the self time; see cpt_diff.h. If a side never had the stack,
  * its size there is unknown, and the whole change is frequency. */
@@ -76,15 +66,27 @@ static void split_change(struct cpt_diff_row *row)
     row->size_ns = row->self.delta_ns - row->frequency_ns;
 }
 
+/* Whether two means are the same, to the last bit. */
+static bool is_equal(const struct cpt_mean *left, const struct cpt_mean *right)
+{
+    return memcmp(left, right, sizeof *left) == 0;
+}
+
 /* @counts: the effective counts of requests of both samples. */
 static struct cpt_diff_row row_of(uint32_t node, const struct cpt_stats *base,
                                   const struct cpt_stats *other, const double *counts,
                                   double confidence)
 {
+    const struct cpt_change self =
+        cpti_change_of(&base->self, &other->self, confidence);
     struct cpt_diff_row row = {
         .node = node,
-        .self = cpti_change_of(&base->self, &other->self, confidence),
-        .inclusive = cpti_change_of(&base->inclusive, &other->inclusive, confidence),
+        .self = self,
+        .inclusive =
+            is_equal(&base->self, &base->inclusive) &&
+                    is_equal(&other->self, &other->inclusive)
+                ? self /* most stacks have none below them */
+                : cpti_change_of(&base->inclusive, &other->inclusive, confidence),
         .base_presence = base->presence,
         .new_presence = other->presence,
         .base_present_count = base->present_count,
@@ -101,27 +103,6 @@ static struct cpt_diff_row row_of(uint32_t node, const struct cpt_stats *base,
 }
 
 /* --- All rows --- */
-
-/* Adds the stacks of @tree; map[n] is the node of @tree for node n of @stacks, or
- * CPT_TREE_NONE. */
-static cpt_status add_stacks(struct cpt_tree *stacks, const struct cpt_tree *tree,
-                             uint32_t *map, uint32_t *to_stacks)
-{
-    cpt_status status = CPT_OK;
-
-    to_stacks[CPT_TREE_ROOT] = CPT_TREE_ROOT;
-    map[CPT_TREE_ROOT] = CPT_TREE_ROOT;
-    for (uint32_t i = 1; i < tree->node_count && status == CPT_OK; i++) {
-        const struct cpti_node *node = &tree->nodes[i];
-
-        status = cpti_tree_child(stacks, to_stacks[node->parent],
-                                 cpt_tree_name(tree, i), node->kind, &to_stacks[i]);
-        if (status == CPT_OK) {
-            map[to_stacks[i]] = i;
-        }
-    }
-    return status;
-}
 
 /* What a row has besides before the rows are sorted. */
 struct place {
@@ -232,183 +213,13 @@ static cpt_status compare_rows(struct cpt_diff *diff, struct place *places,
     return status;
 }
 
-/* A sample, or its requests of one stratum. */
-struct part {
-    const struct cpt_tree *tree;
-    const struct cpt_tree *inclusive; /* for the inclusive times, or NULL: tree */
-    double share;                     /* of the stratum: all add up to 1 */
-    struct cpt_stats absent;          /* of a stack that it lacks */
-    uint32_t *map;           /* by node of the stacks: node of tree, or CPT_TREE_NONE */
-    uint32_t *inclusive_map; /* the same for inclusive */
-    const struct cpt_clusters *clusters; /* or NULL */
-    const struct cpt_clusters *inclusive_clusters;
-    struct cpt_clusters_summary summary;
-    struct cpt_cluster_error *errors; /* by node of tree */
-    struct cpt_cluster_error *inclusive_errors;
-};
-
-/* One of the two samples. */
-struct side {
-    const struct part *parts;
-    size_t part_count;
-};
-
-/* The errors of a node by cluster; no cluster has a stack that the sample lacks. */
-static struct cpt_cluster_error error_at(const struct cpt_cluster_error *errors,
-                                         const uint32_t *map, uint32_t node)
-{
-    return map[node] == CPT_TREE_NONE ? (struct cpt_cluster_error){0}
-                                      : errors[map[node]];
-}
-
-/* Replaces the errors of @stats by those of the clusters. */
-static void use_clusters(const struct part *part, uint32_t node,
-                         struct cpt_stats *stats)
-{
-    struct cpt_cluster_error error = error_at(part->errors, part->map, node);
-
-    if (part->inclusive != NULL && node != CPT_TREE_ROOT) {
-        error.inclusive_ns =
-            error_at(part->inclusive_errors, part->inclusive_map, node).inclusive_ns;
-    }
-    cpt_clusters_apply(&part->summary, &error, stats);
-}
-
-static struct cpt_stats part_stats(const struct part *part, uint32_t node)
-{
-    struct cpt_stats stats = part->map[node] == CPT_TREE_NONE
-                                 ? part->absent
-                                 : cpt_stats_of(part->tree, part->map[node]);
-
-    if (part->inclusive != NULL && node != CPT_TREE_ROOT) {
-        const struct cpt_mean self = stats.self;
-
-        stats = part->inclusive_map[node] == CPT_TREE_NONE
-                    ? part->absent
-                    : cpt_stats_of(part->inclusive, part->inclusive_map[node]);
-        stats.self = self;
-    }
-    if (part->clusters != NULL) {
-        use_clusters(part, node, &stats);
-    }
-    return stats;
-}
-
-/* A weighted sum of independent means, while it is added up. */
-struct blend {
-    double mean_ns;
-    double squares; /* Σ share² error² */
-    double cubes;   /* Σ share³ error³ skewness */
-    double fourths; /* Σ share⁴ error⁴ / (n - 1), for the degrees of freedom */
-    double count;   /* Σ n */
-};
-
-static void blend_add(struct blend *blend, const struct cpt_mean *mean, double share)
-{
-    const double square = share * share * mean->error_ns * mean->error_ns;
-
-    blend->mean_ns += share * mean->mean_ns;
-    blend->squares += square;
-    if (square > 0) {
-        blend->cubes += square * share * mean->error_ns * mean->skewness;
-        blend->fourths += square * square / (mean->effective_count - 1);
-    }
-    blend->count += mean->effective_count;
-}
-
-static struct cpt_mean blend_mean(const struct blend *blend)
-{
-    const double degrees = blend->squares * blend->squares / blend->fourths;
-
-    return (struct cpt_mean){
-        .mean_ns = blend->mean_ns,
-        .error_ns = sqrt(blend->squares),
-        .skewness = blend->squares > 0
-                        ? blend->cubes / blend->squares / sqrt(blend->squares)
-                        : NAN,
-        .effective_count =
-            blend->fourths > 0 && isfinite(degrees) ? degrees + 1 : blend->count};
-}
-
-/* The statistics of a stack in one stratum of both samples. */
-static void part_pair(const struct side *sides, size_t part, uint32_t node,
-                      struct cpt_stats pair[2])
-{
-    for (size_t i = 0; i < 2; i++) {
-        pair[i] = part_stats(&sides[i].parts[part], node);
-    }
-    cpti_change_share_variance(&pair[0].self, &pair[1].self);
-    cpti_change_share_variance(&pair[0].inclusive, &pair[1].inclusive);
-}
-
-/* The same for both whole samples, if the strata were mixed by their shares. */
-static void pair_at(const struct side *sides, uint32_t node, struct cpt_stats pair[2])
-{
-    struct blend self[2] = {{0}};
-    struct blend inclusive[2] = {{0}};
-
-    if (sides->part_count == 1) {
-        part_pair(sides, 0, node, pair);
-        return;
-    }
-    pair[0] = pair[1] = (struct cpt_stats){0};
-    for (size_t part = 0; part < sides->part_count; part++) {
-        const double share = sides->parts[part].share;
-        struct cpt_stats stats[2];
-
-        part_pair(sides, part, node, stats);
-        for (size_t i = 0; i < 2; i++) {
-            blend_add(&self[i], &stats[i].self, share);
-            blend_add(&inclusive[i], &stats[i].inclusive, share);
-            pair[i].presence += share * stats[i].presence;
-            pair[i].present_count += stats[i].present_count;
-            pair[i].present_effective_count += stats[i].present_effective_count;
-        }
-    }
-    for (size_t i = 0; i < 2; i++) {
-        pair[i].self = blend_mean(&self[i]);
-        pair[i].inclusive = blend_mean(&inclusive[i]);
-    }
-}
-
-/* The effective count of requests of a side. */
-static double side_count(const struct side *side)
-{
-    double count = 0;
-
-    for (size_t i = 0; i < side->part_count; i++) {
-        count += side->parts[i].absent.inclusive.effective_count;
-    }
-    return count;
-}
-
-/* The same of its clusters, if there are any. */
-static double unit_count(const struct side *side)
-{
-    return side->parts->clusters != NULL ? side->parts->summary.effective_count
-                                         : side_count(side);
-}
-
-/* The clusters of a side, of equal size, that have a stack. */
-static double clusters_with(const struct side *side, uint32_t node)
-{
-    const struct part *part = side->parts;
-    double count = error_at(part->errors, part->map, node).effective_count;
-
-    if (part->inclusive != NULL && node != CPT_TREE_ROOT) {
-        count = fmax(count, error_at(part->inclusive_errors, part->inclusive_map, node)
-                                .effective_count);
-    }
-    return count;
-}
-
 /* Doubts @row if a side has too few clusters, or if too few have the stack. */
-static void doubt_clusters(struct cpt_diff_row *row, const struct side *sides)
+static void doubt_clusters(struct cpt_diff_row *row, const struct cpti_side *sides)
 {
     const double count = fmin(sides[0].parts->summary.effective_count,
                               sides[1].parts->summary.effective_count);
-    const double with =
-        fmax(clusters_with(&sides[0], row->node), clusters_with(&sides[1], row->node));
+    const double with = fmax(cpti_side_clusters_with(&sides[0], row->node),
+                             cpti_side_clusters_with(&sides[1], row->node));
 
     if (row->doubt == CPT_DIFF_TRUSTED &&
         fmin(count, with) < CPT_CLUSTERS_TRUSTED_MIN) {
@@ -417,27 +228,42 @@ static void doubt_clusters(struct cpt_diff_row *row, const struct side *sides)
     }
 }
 
+/* The place of the parent of the stack at @place: the last one before it that is less
+ * deep. */
+static uint32_t parent_place(const struct cpt_tree *stacks, const uint32_t *order,
+                             const struct place *places, uint32_t place)
+{
+    const unsigned depth = stacks->stacks[order[place]].depth;
+    uint32_t parent = place - 1;
+
+    while (stacks->stacks[order[parent]].depth >= depth) {
+        parent = places[parent].parent;
+    }
+    return parent;
+}
+
 /* Makes the rows in the order of the stacks. */
 static void place_rows(struct cpt_diff *diff, struct place *places,
-                       const struct cpt_tree_walk *walk, const struct side *sides,
+                       const uint32_t *order, const struct cpti_side *sides,
                        double confidence)
 {
-    const double counts[2] = {side_count(&sides[0]), side_count(&sides[1])};
+    const double counts[2] = {cpti_side_count(&sides[0]), cpti_side_count(&sides[1])};
     /* what is independent: requests, or clusters */
-    const double units[2] = {unit_count(&sides[0]), unit_count(&sides[1])};
+    const double units[2] = {cpti_side_unit_count(&sides[0]),
+                             cpti_side_unit_count(&sides[1])};
 
-    for (uint32_t i = 0; i < cpt_tree_walk_count(walk); i++) {
-        const struct cpt_tree_row *at = cpt_tree_walk_row(walk, i);
+    for (uint32_t i = 0; i <= diff->row_count; i++) {
+        struct cpt_diff_row *row = &diff->rows[i];
         struct cpt_stats pair[2];
 
-        pair_at(sides, at->node, pair);
-        diff->rows[i] = row_of(at->node, &pair[0], &pair[1], counts, confidence);
+        cpti_sides_pair(sides, order[i], pair);
+        *row = row_of(order[i], &pair[0], &pair[1], counts, confidence);
         if (sides->parts->clusters != NULL) {
-            doubt_clusters(&diff->rows[i], sides);
+            doubt_clusters(row, sides);
         }
-        places[i] =
-            (struct place){.parent = i == 0 ? 0 : at->parent,
-                           .turn = (int8_t)turn_of(&diff->rows[i], units[0], units[1])};
+        places[i] = (struct place){
+            .parent = i == 0 ? 0 : parent_place(diff->stacks, order, places, i),
+            .turn = (int8_t)turn_of(row, units[0], units[1])};
     }
 }
 
@@ -498,110 +324,38 @@ static cpt_status sort_rows(struct cpt_diff *diff)
     return CPT_OK;
 }
 
-static cpt_status make_rows(struct cpt_diff *diff, const struct side *sides,
+static cpt_status make_rows(struct cpt_diff *diff, const struct cpti_side *sides,
                             double confidence)
 {
-    struct cpt_tree_walk *walk =
-        cpt_tree_walk_new(diff->alloc, diff->stacks, CPT_TREE_BY_NAME);
-    struct place *places =
-        cpt_alloc_array(diff->alloc, NULL, diff->stacks->node_count, sizeof *places);
+    const size_t count = diff->stacks->node_count;
+    uint32_t *order = cpt_alloc_array(diff->alloc, NULL, count, sizeof *order);
+    struct place *places = cpt_alloc_array(diff->alloc, NULL, count, sizeof *places);
     cpt_status status = CPT_NO_MEMORY;
 
-    if (walk != NULL && places != NULL) {
-        place_rows(diff, places, walk, sides, confidence);
-        diff->row_count = cpt_tree_walk_count(walk) - 1;
+    diff->row_count = (uint32_t)count - 1;
+    if (order != NULL && places != NULL) {
+        status = cpti_tree_order(diff->alloc, diff->stacks, CPT_TREE_BY_NAME, order);
+    }
+    if (status == CPT_OK) {
+        place_rows(diff, places, order, sides, confidence);
+    }
+    cpt_alloc_free(diff->alloc, order);
+    if (status == CPT_OK) {
         status = compare_rows(diff, places, diff->row_count + 1);
     }
-    cpt_tree_walk_free(walk);
     cpt_alloc_free(diff->alloc, places);
     return status == CPT_OK ? sort_rows(diff) : status;
 }
 
-/* A map from @node_count nodes of the stacks to CPT_TREE_NONE. */
-static uint32_t *map_new(const struct cpt_alloc *alloc, size_t node_count)
-{
-    uint32_t *map = cpt_alloc_array(alloc, NULL, node_count, sizeof *map);
-
-    for (size_t i = 0; i < node_count && map != NULL; i++) {
-        map[i] = CPT_TREE_NONE;
-    }
-    return map;
-}
-
-/* Adds one tree of a side to the stacks, and makes its map; @node_count is the most
- * nodes that the stacks can have. */
-static cpt_status map_tree(struct cpt_diff *diff, const struct cpt_tree *tree,
-                           size_t node_count, uint32_t **map)
-{
-    uint32_t *to_stacks = NULL;
-    cpt_status status = CPT_NO_MEMORY;
-
-    if (tree == NULL) {
-        return CPT_OK;
-    }
-    to_stacks = cpt_alloc_array(diff->alloc, NULL, tree->node_count, sizeof *to_stacks);
-    *map = map_new(diff->alloc, node_count);
-    if (to_stacks != NULL && *map != NULL) {
-        status = add_stacks(diff->stacks, tree, *map, to_stacks);
-    }
-    cpt_alloc_free(diff->alloc, to_stacks);
-    return status;
-}
-
-/* The errors of all nodes of a tree by cluster. */
-static cpt_status find_errors(const struct cpt_alloc *alloc,
-                              const struct cpt_clusters *clusters,
-                              const struct cpt_tree *tree,
-                              struct cpt_cluster_error **errors)
-{
-    if (clusters == NULL || tree == NULL) {
-        return CPT_OK;
-    }
-    *errors = cpt_alloc_array(alloc, NULL, tree->node_count, sizeof **errors);
-    return *errors == NULL ? CPT_NO_MEMORY
-                           : cpt_clusters_errors(alloc, clusters, tree, *errors);
-}
-
-static cpt_status find_part_errors(const struct cpt_alloc *alloc, struct part *part)
-{
-    cpt_status status = find_errors(alloc, part->clusters, part->tree, &part->errors);
-
-    if (part->clusters != NULL) {
-        part->summary = cpt_clusters_summary(part->clusters);
-    }
-    return status == CPT_OK ? find_errors(alloc, part->inclusive_clusters,
-                                          part->inclusive, &part->inclusive_errors)
-                            : status;
-}
-
-/* Adds the trees of a part to the stacks. */
-static cpt_status map_part(struct cpt_diff *diff, struct part *part, size_t node_count)
-{
-    cpt_status status = map_tree(diff, part->tree, node_count, &part->map);
-
-    part->absent = absent(part->tree);
-    if (status == CPT_OK) {
-        status = map_tree(diff, part->inclusive, node_count, &part->inclusive_map);
-    }
-    return status == CPT_OK ? find_part_errors(diff->alloc, part) : status;
-}
-
 /* The @part_count parts of the base come first in @parts, then those of the other. */
-static cpt_status compare(struct cpt_diff *diff, struct part *parts, size_t part_count,
-                          double confidence)
+static cpt_status compare(struct cpt_diff *diff, struct cpti_part *parts,
+                          size_t part_count, double confidence)
 {
-    const struct side sides[2] = {{parts, part_count},
-                                  {parts + part_count, part_count}};
-    size_t node_count = 0; /* the union has at most the nodes of all trees */
-    cpt_status status = CPT_OK;
+    const struct cpti_side sides[2] = {{parts, part_count},
+                                       {parts + part_count, part_count}};
+    cpt_status status =
+        cpti_parts_map(diff->alloc, diff->stacks, parts, 2 * part_count);
 
-    for (size_t i = 0; i < 2 * part_count; i++) {
-        node_count += parts[i].tree->node_count;
-        node_count += parts[i].inclusive != NULL ? parts[i].inclusive->node_count : 0;
-    }
-    for (size_t i = 0; i < 2 * part_count && status == CPT_OK; i++) {
-        status = map_part(diff, &parts[i], node_count);
-    }
     if (status == CPT_OK) {
         diff->rows = cpt_alloc_array(diff->alloc, NULL, diff->stacks->node_count,
                                      sizeof *diff->rows);
@@ -609,10 +363,7 @@ static cpt_status compare(struct cpt_diff *diff, struct part *parts, size_t part
             diff->rows == NULL ? CPT_NO_MEMORY : make_rows(diff, sides, confidence);
     }
     for (size_t i = 0; i < 2 * part_count; i++) {
-        cpt_alloc_free(diff->alloc, parts[i].map);
-        cpt_alloc_free(diff->alloc, parts[i].inclusive_map);
-        cpt_alloc_free(diff->alloc, parts[i].errors);
-        cpt_alloc_free(diff->alloc, parts[i].inclusive_errors);
+        cpti_part_deinit(&parts[i], diff->alloc);
     }
     return status;
 }
@@ -680,18 +431,16 @@ static cpt_status read_options(struct cpt_diff_options *own,
 /* Compares the two sides, whose parts are written to @parts: base first, then new. */
 static cpt_status diff_parts(struct cpt_diff *made,
                              const struct cpt_diff_stratum *strata, size_t count,
-                             struct part *parts, const struct cpt_diff_options *options)
+                             struct cpti_part *parts,
+                             const struct cpt_diff_options *options)
 {
-    const struct cpt_tree_options stacks = {.struct_bytes = sizeof stacks,
-                                            .nodes_max = CPT_TREE_NODES_MAX};
-
     for (size_t i = 0; i < count; i++) {
-        parts[i] = (struct part){.tree = strata[i].base,
-                                 .inclusive = strata[i].base_inclusive,
-                                 .share = strata[i].share};
-        parts[count + i] = (struct part){.tree = strata[i].new_tree,
-                                         .inclusive = strata[i].new_inclusive,
-                                         .share = strata[i].share};
+        parts[i] = (struct cpti_part){.tree = strata[i].base,
+                                      .inclusive = strata[i].base_inclusive,
+                                      .share = strata[i].share};
+        parts[count + i] = (struct cpti_part){.tree = strata[i].new_tree,
+                                              .inclusive = strata[i].new_inclusive,
+                                              .share = strata[i].share};
     }
     if (count == 1) {
         parts[0].clusters = options->base_clusters;
@@ -699,7 +448,7 @@ static cpt_status diff_parts(struct cpt_diff *made,
         parts[1].clusters = options->new_clusters;
         parts[1].inclusive_clusters = options->new_inclusive_clusters;
     }
-    made->stacks = cpt_tree_new(made->alloc, &stacks);
+    made->stacks = cpti_tree_new_bare(made->alloc);
     return made->stacks == NULL ? CPT_NO_MEMORY
                                 : compare(made, parts, count, options->confidence);
 }
@@ -712,7 +461,7 @@ cpt_status cpt_diff_new_strata(const struct cpt_alloc *alloc,
 {
     struct cpt_diff_options own;
     struct cpt_diff *made = NULL;
-    struct part *parts = NULL;
+    struct cpti_part *parts = NULL;
     cpt_status status = read_options(&own, options, error);
 
     if (status != CPT_OK) {

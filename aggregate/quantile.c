@@ -32,13 +32,14 @@ struct ranked {
 static struct ranked ranked_of(const struct cpt_tree *tree, uint32_t index)
 {
     struct ranked ranked = {.tree = tree,
-                            .node = &tree->nodes[index],
+                            .node = cpti_node_at(tree, index),
                             .index = index,
                             .weight = cpti_node_weight(tree, index)};
     const uint64_t count = cpti_node_count(tree, index);
 
     assert(index < tree->node_count);
-    ranked.is_equal = ranked.node->retired == 0 || tree->weight_min == tree->weight_max;
+    ranked.is_equal =
+        tree->stacks[index].retired == 0 || tree->weight_min == tree->weight_max;
     ranked.effective_count =
         ranked.is_equal || count == 0
             ? (double)count

@@ -26,6 +26,14 @@
  * Widths (see the limits in cpt_tree.h): W < 2^96, X < 2^152, Σw² < 2^144, Σw²x <
  * 2^200, Σw²x² < 2^256; the three terms stay below 2^449. Σw³ < 2^192, Σw³x < 2^248,
  * Σw³x² < 2^304, Σw³x³ < 2^360; the four terms stay below 2^650.
+ *
+ * If all N requests have one weight w, as in most trees, it is a factor of both
+ * brackets, and what remains has 256 bits:
+ *
+ *      w⁴ N  ( N Σx²  -  (Σx)² )
+ *      w⁶ N  ( N² Σx³  -  3 N Σx Σx²  +  2 (Σx)³ )
+ *
+ * N < 2^48, Σx < 2^64, Σx² and Σx³ < 2^128: all terms stay below 2^242.
  */
 #include "aggregate/cpt_stats.h"
 
@@ -33,6 +41,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 /* The bracket of the formula above. */
@@ -133,6 +142,116 @@ static struct cpt_mean mean_of(const struct cpt_tree *tree,
     return mean;
 }
 
+/* --- Requests of one weight --- */
+
+/* Whether all requests of the tree have one weight, and those of @node are in its
+ * batch. */
+static bool is_plain(const struct cpt_tree *tree, uint32_t node)
+{
+    return tree->stacks[node].retired == 0 && tree->weight_min == tree->weight_max;
+}
+
+/* @more - @less, which may be negative. */
+static double signed_difference(const struct cpti_wide *more,
+                                const struct cpti_wide *less)
+{
+    if (cpti_wide_compare(more, less) < 0) {
+        return -signed_difference(less, more);
+    }
+    const struct cpti_wide difference = cpti_wide_less(more, less);
+
+    return cpti_wide_double(&difference);
+}
+
+/* N Σx² - (Σx)²; sums of a file may contradict each other a little. */
+static double plain_spread(uint64_t count, uint64_t sum_ns, cpti_u128 squares)
+{
+    const struct cpti_wide more = cpti_wide_product(squares, count);
+    const struct cpti_wide less = cpti_wide_of((cpti_u128)sum_ns * sum_ns);
+
+    return fmax(signed_difference(&more, &less), 0);
+}
+
+/* N² Σx³ - 3 N Σx Σx² + 2 (Σx)³ */
+static double plain_asymmetry(uint64_t count, uint64_t sum_ns, cpti_u128 squares,
+                              cpti_u128 cubes)
+{
+    const struct cpti_wide mixed =
+        cpti_wide_product(squares, (cpti_u128)sum_ns * count);
+    const struct cpti_wide less = cpti_wide_times(mixed, 3);
+    struct cpti_wide more = cpti_wide_product(cubes, (cpti_u128)count * count);
+    struct cpti_wide zeros =
+        cpti_wide_product((cpti_u128)sum_ns * sum_ns, (cpti_u128)sum_ns * 2);
+
+    cpti_wide_add(&more, &zeros);
+    return signed_difference(&more, &less);
+}
+
+/* The mean of all requests of the tree, whose sums are in a batch. */
+static struct cpt_mean plain_mean(const struct cpt_tree *tree, uint64_t sum_ns,
+                                  cpti_u128 squares, cpti_u128 cubes)
+{
+    const uint64_t requests = tree->request_count;
+    const double count = (double)requests;
+    const double weight = cpti_u128_double(tree->weight);
+    struct cpt_mean mean = {.skewness = NAN};
+    double spread;
+
+    if (requests == 0) {
+        return (struct cpt_mean){0};
+    }
+    mean.mean_ns = cpti_u128_double((cpti_u128)tree->weight_min * sum_ns) / weight;
+    mean.effective_count = weight / cpti_wide_double(&tree->weight_squared) * weight;
+    if (requests < 2) {
+        mean.error_ns = INFINITY;
+        return mean;
+    }
+    /* n/(n-1) times the bracket, without w */
+    spread = count / (count - 1) * count * plain_spread(requests, sum_ns, squares);
+    mean.error_ns = sqrt(spread) / count / count;
+    mean.deviation_ns = mean.error_ns * sqrt(mean.effective_count);
+    if (!tree->lacks_cubes) {
+        const double third =
+            spread == 0 ? 0 : plain_asymmetry(requests, sum_ns, squares, cubes);
+
+        mean.skewness =
+            spread == 0 ? 0 : fmin(fmax(count * third / spread / sqrt(spread), -1), 1);
+    }
+    return mean;
+}
+
+/* What cpt_stats_of() needs of the totals of a batch besides its means. */
+static struct cpti_totals plain_totals(const struct cpti_node *node)
+{
+    const struct cpti_batch *batch = &node->batch;
+    const cpti_u128 weight = batch->weight;
+
+    return (struct cpti_totals){
+        .inclusive.wx = cpti_wide_of(weight * batch->inclusive_ns),
+        .present_squared = cpti_wide_product(weight * weight, batch->count),
+        .present_weight = weight * batch->count,
+        .present_count = batch->count,
+        .min_ns = batch->count != 0 ? node->min_ns : 0,
+        .max_ns = node->max_ns};
+}
+
+static void plain_means(const struct cpt_tree *tree, const struct cpti_batch *batch,
+                        struct cpt_stats *stats)
+{
+    const bool is_leaf = batch->self_ns == batch->inclusive_ns &&
+                         batch->self_squares == batch->inclusive_squares &&
+                         batch->self_cubes == batch->inclusive_cubes;
+
+    stats->self =
+        plain_mean(tree, batch->self_ns, batch->self_squares, batch->self_cubes);
+    stats->inclusive =
+        is_leaf ? stats->self
+                : plain_mean(tree, batch->inclusive_ns, batch->inclusive_squares,
+                             batch->inclusive_cubes);
+}
+
+/* --- Of a node --- */
+
 /*
  * The largest possible Σw² of the requests with a node, for trees that lack it as they
  * lack third moments: for weights from a to b, (w - a)(b - w) >= 0 gives
@@ -162,11 +281,19 @@ struct cpt_stats cpt_stats_of(const struct cpt_tree *tree, uint32_t node)
     struct cpti_totals totals;
 
     assert(node < tree->node_count);
-    totals = cpti_node_totals(tree, node, !tree->lacks_cubes);
-    stats.self = mean_of(tree, &totals.self);
-    stats.inclusive = memcmp(&totals.self, &totals.inclusive, sizeof totals.self) == 0
-                          ? stats.self /* most stacks have none below them */
-                          : mean_of(tree, &totals.inclusive);
+    if (is_plain(tree, node)) {
+        const struct cpti_node *at = cpti_node_at(tree, node);
+
+        totals = plain_totals(at);
+        plain_means(tree, &at->batch, &stats);
+    } else {
+        totals = cpti_node_totals(tree, node, !tree->lacks_cubes);
+        stats.self = mean_of(tree, &totals.self);
+        stats.inclusive =
+            memcmp(&totals.self, &totals.inclusive, sizeof totals.self) == 0
+                ? stats.self /* most stacks have none below them */
+                : mean_of(tree, &totals.inclusive);
+    }
     stats.present_count = totals.present_count;
     stats.min_ns = totals.min_ns;
     stats.max_ns = totals.max_ns;
@@ -210,7 +337,7 @@ uint64_t cpt_stats_quantile_ns(const struct cpt_tree *tree, uint32_t node,
     cpti_u128 reached = 0;
 
     assert(node < tree->node_count);
-    at = &tree->nodes[node];
+    at = cpti_node_at(tree, node);
     if (cpti_node_count(tree, node) == 0) {
         return 0;
     }
@@ -236,13 +363,13 @@ uint64_t cpt_stats_quantile_ns(const struct cpt_tree *tree, uint32_t node,
 size_t cpt_stats_bucket_count(const struct cpt_tree *tree, uint32_t node)
 {
     assert(node < tree->node_count);
-    return tree->nodes[node].histogram.count;
+    return cpti_node_at(tree, node)->histogram.count;
 }
 
 struct cpt_bucket cpt_stats_bucket(const struct cpt_tree *tree, uint32_t node,
                                    size_t index)
 {
-    const struct cpti_node *at = &tree->nodes[node];
+    const struct cpti_node *at = cpti_node_at(tree, node);
     struct cpti_bucket bucket;
 
     assert(index < at->histogram.count);

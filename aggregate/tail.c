@@ -46,26 +46,14 @@ static struct cpt_tail_change *change_in(struct cpt_tail_row *row,
 
 /* --- Stacks --- */
 
-/* Adds the stacks of @tree; map[n] becomes the node of the stacks for its node n. */
-static cpt_status add_stacks(struct cpt_tree *stacks, const struct cpt_tree *tree,
-                             uint32_t *map)
-{
-    cpt_status status = CPT_OK;
-
-    map[CPT_TREE_ROOT] = CPT_TREE_ROOT;
-    for (uint32_t i = 1; i < tree->node_count && status == CPT_OK; i++) {
-        status = cpti_tree_child(stacks, map[tree->nodes[i].parent],
-                                 cpt_tree_name(tree, i), tree->nodes[i].kind, &map[i]);
-    }
-    return status;
-}
-
-/* The same with a map of its own; the caller frees it. */
+/* Adds the stacks of @tree; (*map)[n] becomes the node of the stacks for its node n.
+ * The caller frees it. */
 static cpt_status map_new(struct cpt_tail *tail, const struct cpt_tree *tree,
                           uint32_t **map)
 {
     *map = cpt_alloc_array(tail->alloc, NULL, tree->node_count, sizeof **map);
-    return *map == NULL ? CPT_NO_MEMORY : add_stacks(tail->stacks, tree, *map);
+    return *map == NULL ? CPT_NO_MEMORY
+                        : cpti_tree_add_stacks(tail->stacks, tree, *map);
 }
 
 /* --- The border --- */
@@ -397,8 +385,6 @@ cpt_status cpt_tail_new(const struct cpt_alloc *alloc, const struct cpt_tail_set
                         const struct cpt_tail_options *options, struct cpt_tail **tail,
                         struct cpt_error *error)
 {
-    const struct cpt_tree_options stacks = {.struct_bytes = sizeof stacks,
-                                            .nodes_max = CPT_TREE_NODES_MAX};
     struct making making = {.sets = {base, new_set}};
     cpt_status status =
         cpt_options_read(&making.options, sizeof making.options, options, error);
@@ -417,7 +403,7 @@ cpt_status cpt_tail_new(const struct cpt_alloc *alloc, const struct cpt_tail_set
         return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
     }
     making.tail->alloc = alloc;
-    making.tail->stacks = cpt_tree_new(alloc, &stacks);
+    making.tail->stacks = cpti_tree_new_bare(alloc);
     status = making.tail->stacks != NULL
                  ? compare(&making, error)
                  : cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");

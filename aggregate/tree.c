@@ -61,37 +61,53 @@ static cpt_status init_root(struct cpt_tree *tree)
     cpt_name_id empty = 0;
 
     tree->names = cpt_names_new(tree->alloc);
-    tree->nodes = cpt_alloc_zeroed(tree->alloc, sizeof *tree->nodes);
-    if (tree->names == NULL || tree->nodes == NULL) {
+    tree->stacks = cpt_alloc_zeroed(tree->alloc, sizeof *tree->stacks);
+    if (tree->names == NULL || tree->stacks == NULL) {
         return CPT_NO_MEMORY;
     }
-    tree->node_capacity = 1;
+    tree->stack_capacity = 1;
+    tree->stacks[0].parent = CPT_TREE_NONE;
+    if (!tree->is_bare) {
+        tree->nodes = cpt_alloc_zeroed(tree->alloc, sizeof *tree->nodes);
+        if (tree->nodes == NULL) {
+            return CPT_NO_MEMORY;
+        }
+        tree->node_capacity = 1;
+        tree->nodes[0].min_ns = UINT64_MAX;
+    }
     tree->node_count = 1;
-    tree->nodes[0].parent = CPT_TREE_NONE;
-    tree->nodes[0].min_ns = UINT64_MAX;
     return cpt_names_add(tree->names, cpt_bytes_of(""), &empty);
+}
+
+static struct cpt_tree *tree_new(const struct cpt_alloc *alloc, size_t nodes_max,
+                                 bool is_bare)
+{
+    struct cpt_tree *tree = cpt_alloc_zeroed(alloc, sizeof *tree);
+
+    if (tree == NULL) {
+        return NULL;
+    }
+    tree->alloc = alloc;
+    tree->nodes_max = nodes_max;
+    tree->is_bare = is_bare;
+    if (init_root(tree) != CPT_OK) {
+        cpt_tree_free(tree);
+        return NULL;
+    }
+    return tree;
 }
 
 struct cpt_tree *cpt_tree_new(const struct cpt_alloc *alloc,
                               const struct cpt_tree_options *options)
 {
     const size_t nodes_max = read_nodes_max(options);
-    struct cpt_tree *tree = NULL;
 
-    if (nodes_max == 0) {
-        return NULL;
-    }
-    tree = cpt_alloc_zeroed(alloc, sizeof *tree);
-    if (tree == NULL) {
-        return NULL;
-    }
-    tree->alloc = alloc;
-    tree->nodes_max = nodes_max;
-    if (init_root(tree) != CPT_OK) {
-        cpt_tree_free(tree);
-        return NULL;
-    }
-    return tree;
+    return nodes_max == 0 ? NULL : tree_new(alloc, nodes_max, false);
+}
+
+struct cpt_tree *cpti_tree_new_bare(const struct cpt_alloc *alloc)
+{
+    return tree_new(alloc, CPT_TREE_NODES_MAX, true);
 }
 
 void cpt_tree_free(struct cpt_tree *tree)
@@ -105,6 +121,7 @@ void cpt_tree_free(struct cpt_tree *tree)
     cpti_shapes_free(tree);
     cpti_notes_deinit(&tree->notes, tree->alloc);
     cpt_names_free(tree->names);
+    cpt_alloc_free(tree->alloc, tree->stacks);
     cpt_alloc_free(tree->alloc, tree->nodes);
     cpt_alloc_free(tree->alloc, tree->retired);
     cpt_alloc_free(tree->alloc, tree->index.slots);
@@ -251,23 +268,23 @@ uint32_t cpt_tree_node_count(const struct cpt_tree *tree)
 uint32_t cpt_tree_parent(const struct cpt_tree *tree, uint32_t node)
 {
     assert(node < tree->node_count);
-    return tree->nodes[node].parent;
+    return tree->stacks[node].parent;
 }
 
 struct cpt_bytes cpt_tree_name(const struct cpt_tree *tree, uint32_t node)
 {
     assert(node < tree->node_count);
-    return cpt_names_at(tree->names, tree->nodes[node].name);
+    return cpt_names_at(tree->names, tree->stacks[node].name);
 }
 
 unsigned cpt_tree_kind(const struct cpt_tree *tree, uint32_t node)
 {
     assert(node < tree->node_count);
-    return tree->nodes[node].kind;
+    return tree->stacks[node].kind;
 }
 
 unsigned cpt_tree_depth(const struct cpt_tree *tree, uint32_t node)
 {
     assert(node < tree->node_count);
-    return tree->nodes[node].depth;
+    return tree->stacks[node].depth;
 }

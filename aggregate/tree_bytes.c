@@ -426,7 +426,7 @@ static bool extremes_fit(const struct cpti_histogram *histogram,
 static void check_node(struct reader *reader, const struct cpt_tree *tree,
                        const struct cpti_node *node, const struct cpti_totals *totals)
 {
-    const bool is_root = node->parent == CPT_TREE_NONE;
+    const bool is_root = node == tree->nodes;
 
     if (reader->status != CPT_OK) {
         return;

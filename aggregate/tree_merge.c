@@ -18,18 +18,10 @@
 static cpt_status map_nodes(struct cpt_tree *tree, const struct cpt_tree *from,
                             uint32_t *map)
 {
-    cpt_status status =
-        cpti_node_reserve_merge(tree, CPT_TREE_ROOT, from, CPT_TREE_ROOT);
+    cpt_status status = cpti_tree_add_stacks(tree, from, map);
 
-    map[CPT_TREE_ROOT] = CPT_TREE_ROOT;
-    for (uint32_t i = 1; i < from->node_count && status == CPT_OK; i++) {
-        const struct cpti_node *node = &from->nodes[i];
-
-        status = cpti_tree_child(tree, map[node->parent], cpt_tree_name(from, i),
-                                 node->kind, &map[i]);
-        if (status == CPT_OK) {
-            status = cpti_node_reserve_merge(tree, map[i], from, i);
-        }
+    for (uint32_t i = 0; i < from->node_count && status == CPT_OK; i++) {
+        status = cpti_node_reserve_merge(tree, map[i], from, i);
     }
     return status;
 }

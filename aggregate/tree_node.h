@@ -10,9 +10,10 @@
  * added to the wide sums of the node, which are allocated only then (tree_sums.c).
  *
  * Invariants, between calls of public functions:
- *   - nodes[0] is the root; a parent stands before its children; no two nodes have the
- *     same parent, name and kind; every node except the root has requests (the tree of
- *     a diff has no requests at all)
+ *   - stacks[n] and nodes[n] are node n; 0 is the root; a parent stands before its
+ *     children; no two nodes have the same parent, name and kind; every node except the
+ *     root has requests. The tree of a diff is bare: it has no requests, and nodes is
+ *     NULL
  *   - inclusive.wx = self.wx + Σ inclusive.wx of the children, and the same for wwx and
  *     wwwx; squares and cubes do not add up like this, so they are kept for both
  *   - present_weight = Σ of the histogram's weights
@@ -66,11 +67,17 @@ struct cpti_batch {
     cpt_weight weight; /* 0: nothing was added yet */
 };
 
+/* The times of a node. */
 struct cpti_node {
     struct cpti_batch batch;
     struct cpti_histogram histogram; /* of the inclusive times */
     uint64_t min_ns;                 /* UINT64_MAX without requests */
     uint64_t max_ns;
+};
+
+/* Where it stands. This is an array of its own: it is searched for each new frame, and
+ * the stacks of a diff are nothing but this. */
+struct cpti_stack {
     uint32_t parent;
     cpt_name_id name;
     uint32_t retired; /* its wide sums: in tree->retired; 0: none */
@@ -115,8 +122,10 @@ struct cpt_tree {
     const struct cpt_alloc *alloc;
     size_t nodes_max;
     struct cpt_names *names;
+    struct cpti_stack *stacks;
     struct cpti_node *nodes;
     size_t node_count;
+    size_t stack_capacity;
     size_t node_capacity;
     struct cpti_hash_index index; /* by (parent, name, kind); the root is not in it */
     struct cpti_retired *retired; /* number 0 is not used */
@@ -136,12 +145,19 @@ struct cpt_tree {
     struct cpti_frame_sum *frames;
     size_t frame_capacity;
     bool lacks_cubes; /* it has requests whose third moments are unknown */
+    bool is_bare;
 };
 
 /* Sets @frames to the times of the frames of @path, and the rest to 0 (tree.c). */
 void cpti_frames_sum(struct cpti_frame_sum *frames, const struct cpt_path *path);
 
 /* --- The nodes (tree_nodes.c) --- */
+
+/* An empty tree that stays bare. NULL if memory is missing. */
+struct cpt_tree *cpti_tree_new_bare(const struct cpt_alloc *alloc);
+
+/* The times of a node, also of a bare tree. */
+const struct cpti_node *cpti_node_at(const struct cpt_tree *tree, uint32_t index);
 
 /* The child of @parent with @name, a name of the tree, and @kind, which is added if it
  * is new. CPT_OK; CPT_LIMIT at nodes_max or CPT_TREE_DEPTH_MAX; CPT_NO_MEMORY. */
@@ -159,6 +175,11 @@ static inline cpt_status cpti_tree_child(struct cpt_tree *tree, uint32_t parent,
     return status == CPT_OK ? cpti_tree_child_of(tree, parent, id, kind, child)
                             : status;
 }
+
+/* Adds the stacks of @from; map[n] becomes the node of @tree for its node n. CPT_OK;
+ * errors of cpti_tree_child_of(), after which some nodes were added. */
+cpt_status cpti_tree_add_stacks(struct cpt_tree *tree, const struct cpt_tree *from,
+                                uint32_t *map);
 
 /* Removes the nodes from number @node_count on, which were added last. */
 void cpti_tree_forget(struct cpt_tree *tree, size_t node_count);

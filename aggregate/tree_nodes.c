@@ -22,9 +22,10 @@ static uint64_t hash_of(const struct cpt_tree *tree, uint32_t parent, cpt_name_i
 /* Node n is entry n - 1, and so n in its slot. */
 static uint64_t node_hash(const void *tree, size_t number)
 {
-    const struct cpti_node *node = &((const struct cpt_tree *)tree)->nodes[number + 1];
+    const struct cpti_stack *stack =
+        &((const struct cpt_tree *)tree)->stacks[number + 1];
 
-    return hash_of(tree, node->parent, node->name, node->kind);
+    return hash_of(tree, stack->parent, stack->name, stack->kind);
 }
 
 /* The slot of that node, or the free one where it belongs. There is always one. */
@@ -35,9 +36,9 @@ static size_t slot_of(const struct cpt_tree *tree, uint32_t parent, cpt_name_id 
     size_t slot = cpti_hash_index_first(index, hash_of(tree, parent, name, kind));
 
     for (; index->slots[slot] != 0; slot = cpti_hash_index_next(index, slot)) {
-        const struct cpti_node *node = &tree->nodes[index->slots[slot]];
+        const struct cpti_stack *stack = &tree->stacks[index->slots[slot]];
 
-        if (node->parent == parent && node->name == name && node->kind == kind) {
+        if (stack->parent == parent && stack->name == name && stack->kind == kind) {
             break;
         }
     }
@@ -46,15 +47,29 @@ static size_t slot_of(const struct cpt_tree *tree, uint32_t parent, cpt_name_id 
 
 static cpt_status grow_nodes(struct cpt_tree *tree)
 {
-    return cpt_alloc_grow(tree->alloc, (void **)&tree->nodes, &tree->node_capacity,
-                          tree->node_count + 1, tree->nodes_max + 1, /* the root */
-                          sizeof *tree->nodes);
+    const size_t count_max = tree->nodes_max + 1; /* the root */
+    const cpt_status status =
+        cpt_alloc_grow(tree->alloc, (void **)&tree->stacks, &tree->stack_capacity,
+                       tree->node_count + 1, count_max, sizeof *tree->stacks);
+
+    return status != CPT_OK || tree->is_bare
+               ? status
+               : cpt_alloc_grow(tree->alloc, (void **)&tree->nodes,
+                                &tree->node_capacity, tree->node_count + 1, count_max,
+                                sizeof *tree->nodes);
+}
+
+const struct cpti_node *cpti_node_at(const struct cpt_tree *tree, uint32_t index)
+{
+    static const struct cpti_node none = {.min_ns = UINT64_MAX};
+
+    return tree->is_bare ? &none : &tree->nodes[index];
 }
 
 cpt_status cpti_tree_child_of(struct cpt_tree *tree, uint32_t parent, cpt_name_id name,
                               unsigned kind, uint32_t *child)
 {
-    const uint16_t depth = tree->nodes[parent].depth;
+    const uint16_t depth = tree->stacks[parent].depth;
     size_t slot = 0;
     cpt_status status = CPT_OK;
 
@@ -78,21 +93,55 @@ cpt_status cpti_tree_child_of(struct cpt_tree *tree, uint32_t parent, cpt_name_i
         return status;
     }
     *child = (uint32_t)tree->node_count++;
-    tree->nodes[*child] = (struct cpti_node){.parent = parent,
-                                             .name = name,
-                                             .kind = (uint16_t)kind,
-                                             .depth = (uint16_t)(depth + 1),
-                                             .min_ns = UINT64_MAX};
+    tree->stacks[*child] = (struct cpti_stack){.parent = parent,
+                                               .name = name,
+                                               .kind = (uint16_t)kind,
+                                               .depth = (uint16_t)(depth + 1)};
+    if (!tree->is_bare) {
+        tree->nodes[*child] = (struct cpti_node){.min_ns = UINT64_MAX};
+    }
     tree->index.slots[slot] = *child;
     return CPT_OK;
+}
+
+/* Sets @ids to the numbers that the names of @from have in @tree, which has them then:
+ * each name is searched for once, not for each node. */
+static cpt_status add_names(struct cpt_tree *tree, const struct cpt_names *from,
+                            cpt_name_id *ids)
+{
+    const cpt_name_id count = (cpt_name_id)cpt_names_count(from);
+    cpt_status status = CPT_OK;
+
+    for (cpt_name_id i = 0; i < count && status == CPT_OK; i++) {
+        status = cpt_names_add(tree->names, cpt_names_at(from, i), &ids[i]);
+    }
+    return status;
+}
+
+cpt_status cpti_tree_add_stacks(struct cpt_tree *tree, const struct cpt_tree *from,
+                                uint32_t *map)
+{
+    cpt_name_id *ids =
+        cpt_alloc_array(tree->alloc, NULL, cpt_names_count(from->names), sizeof *ids);
+    cpt_status status = ids == NULL ? CPT_NO_MEMORY : add_names(tree, from->names, ids);
+
+    map[CPT_TREE_ROOT] = CPT_TREE_ROOT;
+    for (uint32_t i = 1; i < from->node_count && status == CPT_OK; i++) {
+        const struct cpti_stack *stack = &from->stacks[i];
+
+        status = cpti_tree_child_of(tree, map[stack->parent], ids[stack->name],
+                                    stack->kind, &map[i]);
+    }
+    cpt_alloc_free(tree->alloc, ids);
+    return status;
 }
 
 void cpti_tree_forget(struct cpt_tree *tree, size_t node_count)
 {
     while (tree->node_count > node_count) {
-        struct cpti_node *node = &tree->nodes[tree->node_count - 1];
+        const struct cpti_stack *stack = &tree->stacks[tree->node_count - 1];
 
-        tree->index.slots[slot_of(tree, node->parent, node->name, node->kind)] = 0;
+        tree->index.slots[slot_of(tree, stack->parent, stack->name, stack->kind)] = 0;
         cpti_node_deinit(tree, (uint32_t)tree->node_count - 1);
         tree->node_count--;
     }

@@ -46,9 +46,12 @@ void cpti_sums_cube(struct cpti_sums *sums, const struct cpti_wide *cubes,
 
 /* --- Retiring --- */
 
-static bool is_unused(const struct cpti_node *node)
+static bool is_unused(const struct cpt_tree *tree, uint32_t index)
 {
-    return node->batch.count == 0 && node->retired == 0 && node->histogram.count == 0;
+    const struct cpti_node *node = &tree->nodes[index];
+
+    return node->batch.count == 0 && tree->stacks[index].retired == 0 &&
+           node->histogram.count == 0;
 }
 
 static struct cpti_sums multiplied(cpt_weight weight, uint64_t time_ns,
@@ -86,15 +89,15 @@ static void cube_totals(struct cpti_totals *totals, const struct cpti_batch *bat
 
 cpt_status cpti_node_reserve_wide(struct cpt_tree *tree, uint32_t index)
 {
-    struct cpti_node *node = &tree->nodes[index];
+    struct cpti_stack *stack = &tree->stacks[index];
     cpt_status status = CPT_OK;
 
-    if (node->retired != 0) {
+    if (stack->retired != 0) {
         return CPT_OK;
     }
     if (tree->retired_free != 0) {
-        node->retired = tree->retired_free;
-        tree->retired_free = (uint32_t)tree->retired[node->retired].count;
+        stack->retired = tree->retired_free;
+        tree->retired_free = (uint32_t)tree->retired[stack->retired].count;
     } else {
         status = cpt_alloc_grow(tree->alloc, (void **)&tree->retired,
                                 &tree->retired_capacity, tree->retired_count + 2,
@@ -102,20 +105,22 @@ cpt_status cpti_node_reserve_wide(struct cpt_tree *tree, uint32_t index)
         if (status != CPT_OK) {
             return CPT_NO_MEMORY;
         }
-        node->retired = (uint32_t)++tree->retired_count;
+        stack->retired = (uint32_t)++tree->retired_count;
     }
-    tree->retired[node->retired] = (struct cpti_retired){0};
+    tree->retired[stack->retired] = (struct cpti_retired){0};
     return CPT_OK;
 }
 
 void cpti_node_deinit(struct cpt_tree *tree, uint32_t index)
 {
-    struct cpti_node *node = &tree->nodes[index];
+    const uint32_t retired = tree->stacks[index].retired;
 
-    cpti_histogram_deinit(&node->histogram, tree->alloc);
-    if (node->retired != 0) {
-        tree->retired[node->retired].count = tree->retired_free;
-        tree->retired_free = node->retired;
+    if (!tree->is_bare) {
+        cpti_histogram_deinit(&tree->nodes[index].histogram, tree->alloc);
+    }
+    if (retired != 0) {
+        tree->retired[retired].count = tree->retired_free;
+        tree->retired_free = retired;
     }
 }
 
@@ -123,9 +128,9 @@ void cpti_node_add_wide(struct cpt_tree *tree, uint32_t index,
                         const struct cpti_totals *totals)
 {
     struct cpti_node *node = &tree->nodes[index];
-    struct cpti_retired *retired = &tree->retired[node->retired];
+    struct cpti_retired *retired = &tree->retired[tree->stacks[index].retired];
 
-    assert(node->retired != 0);
+    assert(tree->stacks[index].retired != 0);
     add_sums(&retired->self, &totals->self);
     add_sums(&retired->inclusive, &totals->inclusive);
     cpti_wide_add(&retired->squared, &totals->present_squared);
@@ -331,18 +336,19 @@ cpt_status cpti_node_reserve_merge(struct cpt_tree *tree, uint32_t index,
                                    const struct cpt_tree *other, uint32_t from)
 {
     struct cpti_node *node = &tree->nodes[index];
-    const struct cpti_node *more = &other->nodes[from];
+    const struct cpti_node *more = cpti_node_at(other, from);
+    const uint32_t more_retired = other->stacks[from].retired;
 
     if (more->batch.weight == 0) {
         return CPT_OK; /* it has no requests */
     }
-    if (is_unused(node)) {
+    if (is_unused(tree, index)) {
         node->batch.weight = more->batch.weight;
     } else if (more->batch.count != 0 && !takes(&node->batch, &more->batch) &&
                retire(tree, index, more->batch.weight) != CPT_OK) {
         return CPT_NO_MEMORY;
     }
-    if ((more->retired != 0 && cpti_node_reserve_wide(tree, index) != CPT_OK) ||
+    if ((more_retired != 0 && cpti_node_reserve_wide(tree, index) != CPT_OK) ||
         (!stays_plain(node, more) &&
          cpti_histogram_widen(&node->histogram, tree->alloc, node->batch.weight) !=
              CPT_OK)) {
@@ -355,7 +361,8 @@ void cpti_node_merge(struct cpt_tree *tree, uint32_t index,
                      const struct cpt_tree *other, uint32_t from)
 {
     struct cpti_node *node = &tree->nodes[index];
-    const struct cpti_node *more = &other->nodes[from];
+    const struct cpti_node *more = cpti_node_at(other, from);
+    const uint32_t more_retired = other->stacks[from].retired;
 
     if (more->batch.weight == 0) {
         return;
@@ -366,8 +373,8 @@ void cpti_node_merge(struct cpt_tree *tree, uint32_t index,
     }
     node->min_ns = more->min_ns < node->min_ns ? more->min_ns : node->min_ns;
     node->max_ns = more->max_ns > node->max_ns ? more->max_ns : node->max_ns;
-    if (more->retired != 0) {
-        const struct cpti_retired *old = &other->retired[more->retired];
+    if (more_retired != 0) {
+        const struct cpti_retired *old = &other->retired[more_retired];
         const struct cpti_totals totals = {old->self,   old->inclusive, old->squared,
                                            old->weight, old->count,     more->min_ns,
                                            more->max_ns};
@@ -382,14 +389,15 @@ void cpti_node_merge(struct cpt_tree *tree, uint32_t index,
 struct cpti_totals cpti_node_totals(const struct cpt_tree *tree, uint32_t index,
                                     bool has_cubes)
 {
-    const struct cpti_node *node = &tree->nodes[index];
+    const struct cpti_node *node = cpti_node_at(tree, index);
+    const uint32_t own = tree->stacks[index].retired;
     struct cpti_totals totals = totals_of(&node->batch);
 
     if (has_cubes) {
         cube_totals(&totals, &node->batch);
     }
-    if (node->retired != 0) {
-        const struct cpti_retired *retired = &tree->retired[node->retired];
+    if (own != 0) {
+        const struct cpti_retired *retired = &tree->retired[own];
 
         add_sums(&totals.self, &retired->self);
         add_sums(&totals.inclusive, &retired->inclusive);
@@ -404,42 +412,45 @@ struct cpti_totals cpti_node_totals(const struct cpt_tree *tree, uint32_t index,
 
 struct cpti_wide cpti_node_self_wx(const struct cpt_tree *tree, uint32_t index)
 {
-    const struct cpti_node *node = &tree->nodes[index];
+    const struct cpti_node *node = cpti_node_at(tree, index);
+    const uint32_t own = tree->stacks[index].retired;
     struct cpti_wide wx =
         cpti_wide_of((cpti_u128)node->batch.weight * node->batch.self_ns);
 
-    if (node->retired != 0) {
-        cpti_wide_add(&wx, &tree->retired[node->retired].self.wx);
+    if (own != 0) {
+        cpti_wide_add(&wx, &tree->retired[own].self.wx);
     }
     return wx;
 }
 
 struct cpti_wide cpti_node_inclusive_wx(const struct cpt_tree *tree, uint32_t index)
 {
-    const struct cpti_node *node = &tree->nodes[index];
+    const struct cpti_node *node = cpti_node_at(tree, index);
+    const uint32_t own = tree->stacks[index].retired;
     struct cpti_wide wx =
         cpti_wide_of((cpti_u128)node->batch.weight * node->batch.inclusive_ns);
 
-    if (node->retired != 0) {
-        cpti_wide_add(&wx, &tree->retired[node->retired].inclusive.wx);
+    if (own != 0) {
+        cpti_wide_add(&wx, &tree->retired[own].inclusive.wx);
     }
     return wx;
 }
 
 cpti_u128 cpti_node_weight(const struct cpt_tree *tree, uint32_t index)
 {
-    const struct cpti_node *node = &tree->nodes[index];
+    const struct cpti_node *node = cpti_node_at(tree, index);
+    const uint32_t own = tree->stacks[index].retired;
 
     return (cpti_u128)node->batch.weight * node->batch.count +
-           (node->retired != 0 ? tree->retired[node->retired].weight : 0);
+           (own != 0 ? tree->retired[own].weight : 0);
 }
 
 uint64_t cpti_node_count(const struct cpt_tree *tree, uint32_t index)
 {
-    const struct cpti_node *node = &tree->nodes[index];
+    const struct cpti_node *node = cpti_node_at(tree, index);
+    const uint32_t own = tree->stacks[index].retired;
 
-    return node->batch.count +
-           (node->retired != 0 ? tree->retired[node->retired].count : 0);
+    return node->batch.count + (own != 0 ? tree->retired[own].count : 0);
 }
 
 /* @wwwxxx / @weight³, which is a whole number of at most 256 bits. */
@@ -459,12 +470,13 @@ static struct cpti_wide divided(struct cpti_wider wwwxxx, cpt_weight weight)
 void cpti_node_cubes(const struct cpt_tree *tree, uint32_t index,
                      struct cpti_wide *self, struct cpti_wide *inclusive)
 {
-    const struct cpti_node *node = &tree->nodes[index];
+    const struct cpti_node *node = cpti_node_at(tree, index);
+    const uint32_t own = tree->stacks[index].retired;
 
     *self = cpti_wide_of(node->batch.self_cubes);
     *inclusive = cpti_wide_of(node->batch.inclusive_cubes);
-    if (node->retired != 0 && tree->weight_min != 0) {
-        const struct cpti_retired *retired = &tree->retired[node->retired];
+    if (own != 0 && tree->weight_min != 0) {
+        const struct cpti_retired *retired = &tree->retired[own];
         const struct cpti_wide old_self =
             divided(retired->self.wwwxxx, tree->weight_min);
         const struct cpti_wide old_inclusive =

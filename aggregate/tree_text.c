@@ -19,8 +19,8 @@ struct cpt_bytes cpt_tree_service(const struct cpt_tree *tree, uint32_t node)
 
     assert(node < tree->node_count);
     for (; node != CPT_TREE_NONE && service.bytes == 0;
-         node = tree->nodes[node].parent) {
-        if (tree->nodes[node].kind == CPT_KIND_WORK) {
+         node = tree->stacks[node].parent) {
+        if (tree->stacks[node].kind == CPT_KIND_WORK) {
             service = cpt_name_service(cpt_tree_name(tree, node));
         }
     }
@@ -45,7 +45,7 @@ static size_t stack_of(const struct cpt_tree *tree, uint32_t node,
 {
     const size_t depth = cpt_tree_depth(tree, node);
 
-    for (size_t i = depth; i > 0; node = tree->nodes[node].parent) {
+    for (size_t i = depth; i > 0; node = tree->stacks[node].parent) {
         stack[--i] = node;
     }
     return depth;

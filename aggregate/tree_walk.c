@@ -62,14 +62,14 @@ static size_t sort_by_parent(const struct cpt_tree *tree, uint32_t *nodes,
 
     memset(begins, 0, (tree->node_count + 1) * sizeof *begins);
     for (size_t i = 1; i < tree->node_count; i++) {
-        begins[tree->nodes[i].parent + 1]++;
+        begins[tree->stacks[i].parent + 1]++;
     }
     for (size_t i = 0; i < tree->node_count; i++) {
         count_max = begins[i + 1] > count_max ? begins[i + 1] : count_max;
         begins[i + 1] += begins[i];
     }
     for (size_t i = tree->node_count; i-- > 1;) {
-        nodes[--begins[tree->nodes[i].parent + 1]] = (uint32_t)i;
+        nodes[--begins[tree->stacks[i].parent + 1]] = (uint32_t)i;
     }
     /* now begins[p + 1] is where the children of p begin: one place too far */
     memmove(begins, begins + 1, tree->node_count * sizeof *begins);
@@ -102,12 +102,12 @@ static void visit(const struct cpt_tree *tree, const uint32_t *nodes, uint32_t *
     while (node != CPT_TREE_NONE) {
         const uint32_t at = begins[node];
 
-        if (at < child_count && tree->nodes[nodes[at]].parent == node) {
+        if (at < child_count && tree->stacks[nodes[at]].parent == node) {
             begins[node]++;
             node = nodes[at];
             order[count++] = node;
         } else {
-            node = tree->nodes[node].parent;
+            node = tree->stacks[node].parent;
         }
     }
 }
@@ -148,7 +148,7 @@ static void fill_rows(struct cpt_tree_walk *walk, const uint32_t *order)
     walk->rows[0] =
         (struct cpt_tree_row){.node = CPT_TREE_ROOT, .parent = CPT_TREE_NONE};
     for (uint32_t i = 1; i < walk->count; i++) {
-        const uint32_t depth = walk->tree->nodes[order[i]].depth;
+        const uint32_t depth = walk->tree->stacks[order[i]].depth;
 
         while (walk->rows[row].depth >= depth) {
             walk->rows[row].below = i - 1 - row;

@@ -172,7 +172,7 @@ static void put_cubes(struct writer *writer, const struct cpt_tree *tree,
 
 static void put_sums(struct writer *writer, const struct cpt_tree *tree, uint32_t index)
 {
-    const struct cpti_node *node = &tree->nodes[index];
+    const struct cpti_node *node = cpti_node_at(tree, index);
     const struct cpti_totals totals = cpti_node_totals(tree, index, has_cubes(tree));
 
     put_number(writer, totals.present_count);
@@ -203,12 +203,12 @@ static void put_nodes(struct writer *writer, const struct cpt_tree *tree,
     memset(numbers, 0, cpt_names_count(tree->names) * sizeof *numbers);
     put_number(writer, tree->node_count);
     for (size_t i = 0; i < tree->node_count; i++) {
-        const struct cpti_node *node = &tree->nodes[order[i]];
+        const struct cpti_stack *stack = &tree->stacks[order[i]];
 
         if (i != 0) {
-            put_number(writer, node->depth);
-            put_name(writer, tree, node->name, numbers, &name_count);
-            put_number(writer, node->kind);
+            put_number(writer, stack->depth);
+            put_name(writer, tree, stack->name, numbers, &name_count);
+            put_number(writer, stack->kind);
         }
         put_sums(writer, tree, order[i]);
     }

@@ -148,6 +148,15 @@ void cpti_wide_add(struct cpti_wide *sum, const struct cpti_wide *value)
     add_limbs(sum->limb, value->limb, CPTI_WIDE_LIMBS);
 }
 
+struct cpti_wide cpti_wide_less(const struct cpti_wide *minuend,
+                                const struct cpti_wide *value)
+{
+    struct cpti_wide difference = *minuend;
+
+    subtract_limbs(difference.limb, value->limb, CPTI_WIDE_LIMBS);
+    return difference;
+}
+
 int cpti_wide_compare(const struct cpti_wide *left, const struct cpti_wide *right)
 {
     return compare_limbs(left->limb, right->limb, CPTI_WIDE_LIMBS);

@@ -43,6 +43,10 @@ struct cpti_wide cpti_wide_times(struct cpti_wide wide, uint64_t factor);
 
 void cpti_wide_add(struct cpti_wide *sum, const struct cpti_wide *value);
 
+/* @minuend - @value, which must not be more. */
+struct cpti_wide cpti_wide_less(const struct cpti_wide *minuend,
+                                const struct cpti_wide *value);
+
 /* Less than 0, 0 or more than 0: @left is less than, equal to or more than @right. */
 int cpti_wide_compare(const struct cpti_wide *left, const struct cpti_wide *right);
 

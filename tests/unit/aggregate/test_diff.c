@@ -665,6 +665,40 @@ static void test_refuses_what_cannot_be_compared(void)
     cpt_tree_free(other);
 }
 
+static void test_the_stacks_of_a_diff_are_a_tree_without_times(void)
+{
+    struct cpt_tree *base = tree_random(&(uint64_t){7}, 9);
+    struct cpt_tree *copy = cpt_tree_new(NULL, NULL);
+    struct cpt_diff *diff = NULL;
+    const struct cpt_tree *stacks;
+    struct cpt_tree_walk *walk;
+    void *data = NULL;
+    size_t bytes = 0;
+
+    CU_ASSERT_EQUAL_FATAL(cpt_diff_new(NULL, base, base, NULL, &diff, NULL), CPT_OK);
+    stacks = cpt_diff_tree(diff);
+    walk = cpt_tree_walk_new(NULL, stacks, CPT_TREE_BY_TIME);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(walk);
+    CU_ASSERT_EQUAL(cpt_tree_walk_count(walk), cpt_diff_row_count(diff) + 1);
+    for (uint32_t i = 0; i < cpt_tree_walk_count(walk); i++) {
+        const struct cpt_tree_row *row = cpt_tree_walk_row(walk, i);
+
+        CU_ASSERT_EQUAL(row->inclusive_ns, 0);
+        CU_ASSERT_EQUAL(cpt_stats_of(stacks, row->node).present_count, 0);
+        CU_ASSERT_EQUAL(cpt_stats_of(stacks, row->node).self.mean_ns, 0);
+        CU_ASSERT_EQUAL(cpt_stats_quantile_ns(stacks, row->node, 0.5), 0);
+        CU_ASSERT_EQUAL(cpt_stats_bucket_count(stacks, row->node), 0);
+    }
+    CU_ASSERT_EQUAL(cpt_tree_encode(NULL, stacks, &data, &bytes), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_tree_merge(copy, stacks), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_tree_request_count(copy), 0);
+    cpt_alloc_free(NULL, data);
+    cpt_tree_walk_free(walk);
+    cpt_diff_free(diff);
+    cpt_tree_free(copy);
+    cpt_tree_free(base);
+}
+
 static bool compare(const struct cpt_alloc *alloc)
 {
     struct cpt_tree *base = tree_random(&(uint64_t){5}, 6);
@@ -706,6 +740,8 @@ CU_TestInfo cpt_diff_tests[] = {
     {"strata need requests and shares", test_strata_need_requests_and_shares},
     {"one request has no interval", test_one_request_has_no_interval},
     {"incomparable trees are refused", test_refuses_what_cannot_be_compared},
+    {"the stacks of a diff are a tree without times",
+     test_the_stacks_of_a_diff_are_a_tree_without_times},
     {"survives a lack of memory", test_survives_a_lack_of_memory},
     CU_TEST_INFO_NULL,
 };
