@@ -86,6 +86,15 @@ struct cpt_executor {
     void (*block)(struct cpt_executor *executor, int is_blocked);
 };
 
+/*
+ * The calling thread, which runs work of an executor of yours, has nothing to run: call
+ * it before the thread waits for work, each time. A task that had to queue names, as
+ * `holder`, the task that had its thread meanwhile. A thread that does not say when
+ * it idles names one only if that is known to have run during the wait, which takes a
+ * traced one. Costs a nanosecond; executors of cpt do it by themselves.
+ */
+CPT_API void cpt_executor_idles(void);
+
 /* Runs work on the thread that submits it, in the order of submission, without
  * recursion. It has no timers. Static memory. */
 CPT_API struct cpt_executor *cpt_executor_inline(void);

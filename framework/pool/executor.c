@@ -17,7 +17,12 @@ struct inline_queue {
     bool is_running;
 };
 
-_Thread_local uint32_t cpti_thread_occupant;
+_Thread_local struct cpti_occupant cpti_thread_occupant;
+
+void cpt_executor_idles(void)
+{
+    cpti_thread_idles();
+}
 
 static _Thread_local struct inline_queue inline_queue;
 
@@ -43,17 +48,19 @@ static bool run_one(struct inline_queue *queue)
 static void inline_submit(struct cpt_executor *executor, struct cpt_work *work)
 {
     struct inline_queue *queue = &inline_queue;
+    struct cpti_occupant outer;
 
     (void)executor;
     put(queue, work);
     if (queue->is_running) {
         return;
     }
+    outer = cpti_thread_enter();
     queue->is_running = true;
     while (run_one(queue)) {
     }
     queue->is_running = false;
-    cpti_thread_idles();
+    cpti_thread_leave(outer);
 }
 
 static unsigned inline_hunger(struct cpt_executor *executor)

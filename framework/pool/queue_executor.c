@@ -10,6 +10,7 @@
  */
 #include "cpt/container.h"
 #include "framework/pool/lock.h"
+#include "framework/pool/executor.h"
 #include "framework/pool/timers.h"
 
 #include <stdatomic.h>
@@ -150,6 +151,7 @@ size_t cpt_queue_executor_run(struct cpt_executor *executor, size_t count_max)
     size_t timer_count = 0;
     size_t work_count = 0;
 
+    cpti_thread_occupant.tells_idling = true; /* below, each time the queue is empty */
     count_max = count_max != 0 ? count_max : SIZE_MAX;
     cpti_lock_take(&queue->lock);
     queue->asleep_until_ns = 0;
@@ -162,6 +164,9 @@ size_t cpt_queue_executor_run(struct cpt_executor *executor, size_t count_max)
     work_count = atomic_load_explicit(&queue->count, memory_order_relaxed);
     for (; done_count < count_max && work_count != 0 && run_one(queue); work_count--) {
         done_count++;
+    }
+    if (atomic_load_explicit(&queue->count, memory_order_relaxed) == 0) {
+        cpti_thread_occupant = (struct cpti_occupant){.name_id = 0};
     }
     return done_count;
 }

@@ -177,10 +177,18 @@ static cpt_status set_timeout(struct cpt_task *task, struct cpti_timeout **timeo
     return CPT_OK;
 }
 
+/* What runs in the place of the function of @task, which only waits for it, from its
+ * beginning on; NULL if the task has a function. */
+static const struct cpt_pending *component_of(struct cpt_task *task)
+{
+    return task->plan->component != NULL ? *(struct cpt_pending **)task->state : NULL;
+}
+
 int cpti_task_wait(struct cpt_task *task)
 {
     struct cpt_request *request = task->request;
-    const uint64_t block_ns = cpti_record_now(request);
+    const struct cpt_pending *component = component_of(task);
+    const uint64_t now_ns = cpti_record_now(request);
     struct cpti_timeout *timeout = NULL;
     struct cpti_cancellables told = LIST_HEAD_INITIALIZER(told);
     int waits = 0;
@@ -195,7 +203,7 @@ int cpti_task_wait(struct cpt_task *task)
     cpti_lock_take(&request->lock);
     waits = task->wanted_count != 0;
     if (waits) {
-        cpti_record_block(task, block_ns);
+        cpti_record_block(task, component != NULL ? component->begin_ns : now_ns);
         if (timeout != NULL && timeout->has_fired) {
             give_up(task, cpti_record_now(request), &told);
             timeout = NULL;
@@ -210,6 +218,8 @@ int cpti_task_wait(struct cpt_task *task)
                 timeout = NULL;
             }
         }
+    } else if (component != NULL) {
+        cpti_record_waited(task, component, now_ns);
     }
     cpti_lock_release(&request->lock);
     cpti_cancellables_cancel(&told);

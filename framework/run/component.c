@@ -272,7 +272,9 @@ struct cpt_pending *cpt_task_spawn(struct cpt_task *task, const char *name,
     if (check_level(task->request, name, &error) == CPT_OK) {
         (void)cpti_run_check_input(name, plan->graph->input, value, &error);
     }
-    return run_component(component, input, &error);
+    (void)run_component(component, input, &error);
+    cpti_run_note_launch(&component->run, task);
+    return &component->run.pending;
 }
 
 /* --- A component in the place of a task's function --- */

@@ -13,6 +13,7 @@
 #ifndef CPT_RECORDING_H
 #define CPT_RECORDING_H
 
+#include "framework/pool/executor.h"
 #include "framework/run/request.h"
 
 #include <string.h>
@@ -84,16 +85,66 @@ static inline void cpti_record_step_end(struct cpt_task *task,
     }
 }
 
-/* The task begins at @now_ns. 0: it begins now; it was queued while @occupant had the
- * worker. */
-static inline void cpti_record_start(struct cpt_task *task, uint64_t now_ns,
-                                     uint32_t occupant)
+/* When task @number, which misses nothing, became ready. */
+static inline uint64_t cpti_record_ready_ns(const struct cpt_request *request,
+                                            uint32_t number)
+{
+    const uint32_t unblocker = request->records[number].unblocker;
+
+    if (unblocker == 0) {
+        return request->trace.dispatch_ns != 0 ? request->trace.dispatch_ns
+                                               : request->trace.arrival_ns;
+    }
+    if (request->plan->tasks[number].is_startable) {
+        const struct cpti_demand *demand = cpti_request_demand(request, number);
+
+        if (demand->starter == unblocker) {
+            return demand->started_ns;
+        }
+    }
+    return atomic_load_explicit(&request->records[unblocker - 1].end_ns,
+                                memory_order_relaxed);
+}
+
+/* The task that had this thread while another one of @request waited, from @begin_ns
+ * on; 0: none, or it is not known. */
+static inline uint32_t cpti_record_occupant(const struct cpt_request *request,
+                                            uint64_t begin_ns)
+{
+    const struct cpti_occupant *occupant = &cpti_thread_occupant;
+
+    if (occupant->clock == NULL) {
+        return occupant->tells_idling ? occupant->name_id : 0;
+    }
+    return occupant->clock == request->clock && occupant->end_ns > begin_ns
+               ? occupant->name_id
+               : 0;
+}
+
+/* This thread has run a step of a task with the name @name_id, which ended at
+ * @end_ns. 0: it waits, and cpti_record_block() has noted when, if it is traced. */
+static inline void cpti_record_leave(const struct cpt_request *request,
+                                     uint32_t name_id, bool is_traced, uint64_t end_ns)
+{
+    cpti_thread_occupant.name_id = name_id;
+    cpti_thread_occupant.clock = is_traced ? request->clock : NULL;
+    if (is_traced && end_ns != 0) {
+        cpti_thread_occupant.end_ns = end_ns;
+    }
+}
+
+/* The task begins at @now_ns. 0: it begins now, out of a queue. */
+static inline void cpti_record_start(struct cpt_task *task, uint64_t now_ns)
 {
     const bool is_next = now_ns != 0;
 
     if (!is_next) {
         now_ns = cpti_record_now(task->request);
-        task->record->occupant = occupant;
+        task->record->occupant =
+            cpti_thread_occupant.name_id != 0
+                ? cpti_record_occupant(
+                      task->request, cpti_record_ready_ns(task->request, task->number))
+                : 0;
     }
     /* Release: a walk that sees it sees the rest of the record, too. */
     atomic_store_explicit(&task->record->start_ns, now_ns, memory_order_release);
@@ -145,6 +196,7 @@ static inline void cpti_record_block(struct cpt_task *task, uint64_t block_ns)
     if (task->record == NULL || cpti_record_is_over(task->request)) {
         return;
     }
+    cpti_thread_occupant.end_ns = block_ns;
     traced = cpti_record_trace(task);
     cpti_record_step_end(task, traced->task.last_await, block_ns);
     await = cpt_arena_take(&task->request->arena, sizeof(struct cpti_await));
@@ -225,9 +277,9 @@ static inline void cpti_record_release(struct cpt_task *task,
     }
 }
 
-/* The task continues at @resume_ns, after @occupant on the same worker. */
+/* The task continues at @resume_ns; @has_queued for a worker, after what ran there. */
 static inline void cpti_record_resume(struct cpt_task *task, uint64_t resume_ns,
-                                      uint32_t occupant)
+                                      bool has_queued)
 {
     struct cpt_trace_await *await = task->await;
 
@@ -237,9 +289,29 @@ static inline void cpti_record_resume(struct cpt_task *task, uint64_t resume_ns,
     }
     await->resume_ns = resume_ns;
     if (await != &cpti_record_trace(task)->lost) {
-        ((struct cpti_await *)await)->occupant = occupant;
+        ((struct cpti_await *)await)->occupant =
+            has_queued
+                ? cpti_record_occupant(task->request, await->arrive_ns > await->block_ns
+                                                          ? await->arrive_ns
+                                                          : await->block_ns)
+                : 0;
     }
     cpti_record_step_begin(task, resume_ns, false);
+}
+
+/* @task has waited for @pending, which has ended, from its beginning to @resume_ns,
+ * without asking: see cpti_run_note_launch(). */
+static inline void cpti_record_waited(struct cpt_task *task,
+                                      const struct cpt_pending *pending,
+                                      uint64_t resume_ns)
+{
+    struct cpt_trace_call *call = pending->call;
+
+    if (call != NULL && call->arrive_ns > pending->begin_ns) {
+        cpti_record_block(task, pending->begin_ns);
+        cpti_record_release(task, call, 0, call->arrive_ns);
+        cpti_record_resume(task, resume_ns, false);
+    }
 }
 
 /* --- Calls. Lock held. --- */

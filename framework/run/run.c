@@ -44,6 +44,22 @@ void cpti_run_begin(struct cpti_run *run, struct cpt_task *task, struct cpt_byte
     cpti_request_hold(request);
 }
 
+void cpti_run_note_launch(const struct cpti_run *run, struct cpt_task *task)
+{
+    struct cpt_request *request = task->request;
+    uint64_t now_ns = 0;
+
+    if (task->record == NULL) {
+        return;
+    }
+    now_ns = cpti_record_now(request);
+    cpti_lock_take(&request->lock);
+    if (run->pending.status != CPT_WAITING) {
+        cpti_record_waited(task, &run->pending, now_ns);
+    }
+    cpti_lock_release(&request->lock);
+}
+
 void cpti_run_end(struct cpti_run *run, struct cpti_run_result result,
                   uint64_t arrive_ns)
 {

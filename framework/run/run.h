@@ -36,6 +36,13 @@ cpt_status cpti_run_check_input(const char *name, const struct cpt_value *expect
  * back. */
 void cpti_run_fail(struct cpti_run *run, const struct cpt_error *error);
 
+/*
+ * @task has launched @run. Who wakes a thread may lose the processor to it. If the run
+ * has ended by now, the task did not compute meanwhile: it has waited, and the time is
+ * the run's. If it has not, what the task does until it waits is its own.
+ */
+void cpti_run_note_launch(const struct cpti_run *run, struct cpt_task *task);
+
 /* The result of a run, for the task that waits for it. */
 struct cpti_run_result {
     cpt_status status;

@@ -364,11 +364,11 @@ CPTI_SPECIALISED void begin_step(struct cpt_task *task, bool is_traced, uint64_t
     if (task->await != NULL) {
         now_ns = cpti_record_now(task->request);
         cpti_lock_take(&task->request->lock);
-        cpti_record_resume(task, now_ns, cpti_thread_occupant);
+        cpti_record_resume(task, now_ns, true);
         cpti_lock_release(&task->request->lock);
     } else if (!task->has_begun) {
         task->has_begun = true;
-        cpti_record_start(task, now_ns, cpti_thread_occupant);
+        cpti_record_start(task, now_ns);
     }
 }
 
@@ -534,8 +534,9 @@ CPTI_SPECIALISED void run_all(struct cpt_request *request, struct cpt_task *task
         } else {
             next = CPTI_NO_TASK;
             task = NULL;
+            now_ns = 0;
         }
-        cpti_thread_occupant = name_id;
+        cpti_record_leave(request, name_id, is_traced, now_ns);
         if (next == CPTI_NO_TASK) {
             now_ns = 0;
             next = take_ready(request, &ready);
@@ -591,7 +592,10 @@ void cpti_ready_start(struct cpt_request *request, struct cpti_ready ready,
     if (task == NULL) {
         cpti_request_release(request);
     } else if (is_here) {
+        const struct cpti_occupant outer = cpti_thread_enter();
+
         run(request, task);
+        cpti_thread_leave(outer);
     } else {
         executor->submit(executor, &task->work);
     }

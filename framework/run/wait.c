@@ -148,7 +148,7 @@ static void end(struct cpt_task *task, cpt_status status)
         cpti_record_release(task, NULL, 0, now_ns); /* by nothing */
     }
     if (status != CPT_CANCELLED) { /* else the response already has its time */
-        cpti_record_resume(task, now_ns, 0);
+        cpti_record_resume(task, now_ns, false);
     }
     uncount(wait);
     task->wait = NULL;

@@ -270,7 +270,7 @@ static void wait_in_task(struct cpt_mutex *mutex, struct waiter *waiter,
             call->arrive_ns = waiter->arrive_ns;
         }
         cpti_record_release(task, call, 0, waiter->arrive_ns);
-        cpti_record_resume(task, resume_ns, 0);
+        cpti_record_resume(task, resume_ns, false);
         cpti_lock_release(&request->lock);
     }
 }

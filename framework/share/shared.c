@@ -300,6 +300,7 @@ struct cpt_pending *cpt_task_share(struct cpt_task *task, struct cpt_shared *sha
         cpti_run_fail(&sharer->run, &error);
     } else {
         cpti_pending_cancel_by(&sharer->run.pending, leave);
+        cpti_run_note_launch(&sharer->run, task);
     }
     return &sharer->run.pending;
 }

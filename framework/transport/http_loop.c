@@ -138,6 +138,7 @@ bool cpti_http_loop_post_call(struct cpt_http *http, struct cpt_work *work)
 static void works_run(struct cpt_http *http)
 {
     struct cpt_work *work = NULL;
+    bool is_idle = false;
 
     cpti_lock_take(&http->lock);
     work = http->works;
@@ -150,6 +151,12 @@ static void works_run(struct cpt_http *http)
         http->batch = work->next;
         work->run(work);
         work = http->batch;
+    }
+    cpti_lock_take(&http->lock);
+    is_idle = http->works == NULL;
+    cpti_lock_release(&http->lock);
+    if (is_idle) {
+        cpt_executor_idles();
     }
 }
 

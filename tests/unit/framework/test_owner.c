@@ -11,6 +11,7 @@
 
 #include "cpt/cpt_path.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -258,6 +259,12 @@ static void note_holders(struct cpt_request *request, void *context)
     cpt_path_free(path);
 }
 
+static void note_nothing(struct cpt_request *request, void *context)
+{
+    (void)request;
+    (void)context;
+}
+
 /* Two tasks are ready at once on one thread: the queue of the second names the
  * first. */
 static void test_occupant(void)
@@ -282,6 +289,117 @@ static void test_occupant(void)
     CU_ASSERT_EQUAL(cpt_request_start(&options, NULL), CPT_OK);
     virtual_run(&turned);
     CU_ASSERT_STRING_EQUAL(text, "0 S: t0, "); /* t1's queue comes first */
+    cpt_plan_free(plan);
+}
+
+/* Runs a request of @plan, whose tasks begin 3 ms after the request has come. */
+static void run_late(const struct cpt_plan *plan, int is_traced, char *text)
+{
+    const struct cpt_request_options options = {.struct_bytes = sizeof options,
+                                                .plan = plan,
+                                                .executor = &turned.executor,
+                                                .clock = &turned.clock,
+                                                .is_traced = is_traced,
+                                                .done = is_traced ? note_holders
+                                                                  : note_nothing,
+                                                .context = text};
+
+    CU_ASSERT_EQUAL(cpt_request_start(&options, NULL), CPT_OK);
+    turned.now_ns += 3 * MS;
+    virtual_run(&turned);
+}
+
+/* On a thread of its own, as a thread never takes back that it says when it idles. */
+static void on_new_thread(void *(*body)(void *text), const char *expected)
+{
+    char text[256] = "";
+    pthread_t thread;
+
+    virtual_init(&turned, 0);
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, body, text), 0);
+    CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(text, expected);
+}
+
+/* What ran on the thread before the wait began did not hold it up. */
+static void *run_what_is_gone(void *context)
+{
+    char *text = context;
+    struct cpt_plan *plan = NULL;
+    struct cpt_request_options here = {.struct_bytes = sizeof here};
+
+    add_task(0, spend_2_ms);
+    plan = plan_of(1);
+    here.plan = plan;
+    run_late(plan, 1, text);
+    turned.now_ns += 10 * MS;
+    run_late(plan, 1, text); /* the first one ended long ago */
+    (void)snprintf(text + strlen(text), 64, "untraced ");
+    run_late(plan, 0, NULL);
+    run_late(plan, 1, text); /* when that one ended is not known */
+    (void)snprintf(text + strlen(text), 64, "here ");
+    (void)cpt_request_run(&here, NULL, NULL, NULL); /* this thread only submits */
+    run_late(plan, 1, text);
+    cpt_plan_free(plan);
+    return NULL;
+}
+
+static void test_occupant_that_is_gone(void)
+{
+    on_new_thread(run_what_is_gone, "untraced here ");
+}
+
+/* A thread that says when it idles names what has run since. */
+static void *tell_idling(void *context)
+{
+    char *text = context;
+    struct cpt_plan *plan = NULL;
+
+    add_task(0, spend_2_ms);
+    plan = plan_of(1);
+    cpt_executor_idles();
+    run_late(plan, 0, NULL);
+    run_late(plan, 1, text);
+    (void)snprintf(text + strlen(text), 64, "then ");
+    run_late(plan, 0, NULL);
+    cpt_executor_idles();
+    run_late(plan, 1, text);
+    cpt_plan_free(plan);
+    return NULL;
+}
+
+static void test_thread_that_tells_idling(void)
+{
+    on_new_thread(tell_idling, "0 S: t0, then ");
+}
+
+/* --- The recipe "Your own threads" of docs/framework.md, as it stands there --- */
+
+#include <recipe_your_own_threads.inc>
+
+static void test_own_threads(void)
+{
+    struct own own = {.executor = {.name = "own",
+                                   .submit = own_submit,
+                                   .after = own_after,
+                                   .cancel = own_cancel},
+                      .lock = PTHREAD_MUTEX_INITIALIZER,
+                      .has_work = PTHREAD_COND_INITIALIZER};
+    struct cpt_plan *plan = chain(3, count_task);
+    struct cpt_request_options options = {
+        .struct_bytes = sizeof options, .plan = plan, .executor = &own.executor};
+    pthread_t thread;
+
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, own_thread, &own), 0);
+    CU_ASSERT_EQUAL(cpt_request_run(&options, NULL, NULL, NULL), CPT_OK);
+    options.is_traced = 1;
+    CU_ASSERT_EQUAL(cpt_request_run(&options, NULL, NULL, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(atomic_load(&run_count), 6);
+    pthread_mutex_lock(&own.lock);
+    own.is_over = 1;
+    pthread_cond_signal(&own.has_work);
+    pthread_mutex_unlock(&own.lock);
+    CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
     cpt_plan_free(plan);
 }
 
@@ -446,6 +564,9 @@ CU_TestInfo cpt_owner_tests[] = {
     {"a wide graph on pools", test_wide_graph_on_pools},
     {"a wide graph in any order", test_wide_graph_in_any_order},
     {"the holder of the worker", test_occupant},
+    {"not one that is gone", test_occupant_that_is_gone},
+    {"a thread that says when it idles", test_thread_that_tells_idling},
+    {"threads of the application", test_own_threads},
     {"time off the processor", test_off_cpu},
     {"the current task", test_current_task},
     {"made-up names", test_made_up_names},

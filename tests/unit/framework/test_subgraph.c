@@ -444,6 +444,81 @@ static cpt_status render_without(struct cpt_task *task)
     return CPT_OK;
 }
 
+/* --- A run that ends before its starter goes on --- */
+
+static void (*plain_submit)(struct cpt_executor *executor, struct cpt_work *work);
+static int submit_count;
+
+/* The second submission, which launches a component, wakes a quicker thread: that runs
+ * the component to its end before this one has a processor again. */
+static void lose_the_processor(struct cpt_executor *executor, struct cpt_work *work)
+{
+    plain_submit(executor, work);
+    if (++submit_count == 2) {
+        virtual_run(&now);
+        spend(1);
+    }
+}
+
+static struct outcome run_losing(const struct cpt_graph *losing, int is_traced)
+{
+    struct outcome outcome = {.output = -1};
+    struct cpt_plan *plan = cpt_plan_new(losing, NULL, NULL);
+    const int one = 1;
+
+    virtual_init(&now, 0);
+    plain_submit = now.executor.submit;
+    now.executor.submit = lose_the_processor;
+    submit_count = 0;
+    CU_ASSERT_EQUAL(start_one(&now, plan, &one, is_traced, &outcome), CPT_OK);
+    virtual_run(&now);
+    cpt_plan_free(plan);
+    CU_ASSERT_EQUAL(outcome.status, CPT_OK);
+    return outcome;
+}
+
+static cpt_status spawn_and_lose(struct cpt_task *task)
+{
+    struct waiting *waiting = cpt_state(task, struct waiting);
+
+    spend(4);
+    waiting->first = cpt_spawn(task, "item", item_plan, item, cpt_input(task, query));
+    CU_ASSERT_EQUAL(cpt_pending_status(waiting->first), CPT_OK); /* already */
+    spend(5);
+    return cpt_await(task, waiting->first, use_one);
+}
+
+/* The time is the run's, with its inside; what follows is the task's own. */
+static void test_spawned_run_ends_first(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"A", spawn_and_lose, CPT_GIVES(page), CPT_NEEDS(query), {NULL}, NULL}};
+    const struct cpt_graph losing = {"S", CPT_GIVES(query), CPT_GIVES(page), tasks, 1};
+
+    set_up();
+    CU_ASSERT_STRING_EQUAL(run_losing(&losing, 1).path,
+                           "S: /;S: A 4, S: /;S: A;S: item;S: weigh 2, "
+                           "S: /;S: A;S: item;S: rate 1, "
+                           "S: /;S: A;S: item;S: rate;S: disk 10, "
+                           "S: /;S: A;S: ‹queue› 1, S: /;S: A 8");
+    CU_ASSERT_EQUAL(run_losing(&losing, 0).output, 11);
+    tear_down();
+}
+
+/* Such a task never computes. */
+static void test_static_component_ends_first(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"first", NULL, CPT_GIVES(score), CPT_NEEDS(query), .component = &item_graph}};
+    const struct cpt_graph losing = {"T", CPT_GIVES(query), CPT_GIVES(score), tasks, 1};
+
+    CU_ASSERT_STRING_EQUAL(
+        run_losing(&losing, 1).path,
+        "S: /;T: first;T: weigh 2, S: /;T: first;T: rate 1, "
+        "S: /;T: first;T: rate;T: disk 10, S: /;T: first;T: ‹queue› 1");
+    CU_ASSERT_EQUAL(run_losing(&losing, 0).output, 11);
+}
+
 static void test_static_component_fails(void)
 {
     const struct cpt_task_def tasks[] = {
@@ -579,6 +654,8 @@ CU_TestInfo cpt_subgraph_tests[] = {
     {"a step may wait for one", test_waiting_in_the_step},
     {"a component in place of a function", test_static_component},
     {"such a component fails", test_static_component_fails},
+    {"a run that ends before its starter goes on", test_spawned_run_ends_first},
+    {"such a component in place of a function", test_static_component_ends_first},
     {"memory counts with the parent", test_memory_counts_with_the_parent},
     {"each allocation may fail", test_without_memory},
     CU_TEST_INFO_NULL,
