@@ -39,6 +39,11 @@
  * and the path shows their wait as ‹queue›. If the callee has closed a kept connection
  * meanwhile, the call is sent again on a new one, once.
  *
+ * A message that two programs may read in two ways is not taken: two lengths, a blank
+ * before a colon, a length beside a transfer coding, and the like. As a request it is
+ * answered 400, or 501 if its transfer coding is not known, and the connection is
+ * closed; as a reply it ends its call as CPT_CORRUPT.
+ *
  * Browsers: `hosts`, `reply_headers` and `serves_get_only` of the options.
  *
  * Targets are "http://host:port" or "host:port" (port 80 if absent); hosts are names

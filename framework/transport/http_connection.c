@@ -16,7 +16,8 @@
  * - Bytes that a server sends after the end of a reply stay in the buffer and would be
  *   read as the next reply. Such a connection is not used again, nor one whose reply
  *   ended with the connection or was of HTTP/1.0.
- * - It reads any number of interim replies (status 100): we limit them.
+ * - What a reply means, and where it ends: http_gate.c lets only unambiguous ones
+ *   through to evhttp, and no interim ones (status 100 or 103).
  * - An idle connection keeps its read timeout, which closes unused ones.
  */
 #include "framework/transport/http_connection.h"
@@ -37,21 +38,11 @@
 #include <sys/socket.h>
 
 enum {
-    INTERIM_REPLIES_MAX = 8,
     SLACK_BYTES = 4096,
     NO_ERROR = -1 /* of enum evhttp_request_error */
 };
 
 /* --- What evhttp does not report --- */
-
-static void on_input(struct evbuffer *buffer, const struct evbuffer_cb_info *change,
-                     void *context)
-{
-    struct cpti_http_connection *connection = context;
-
-    (void)buffer;
-    connection->reply_bytes += change->n_added;
-}
 
 static void on_output(struct evbuffer *buffer, const struct evbuffer_cb_info *change,
                       void *context)
@@ -102,7 +93,7 @@ static bool can_be_used_again(const struct cpti_http_connection *connection,
 
 static cpt_status status_of_failure(const struct cpti_http_connection *connection)
 {
-    const size_t header_bytes_max = connection->http->options.header_bytes_max;
+    const struct cpti_http_message *message = &connection->gate.message;
 
     if (connection->is_starved) {
         return CPT_NO_MEMORY;
@@ -110,15 +101,15 @@ static cpt_status status_of_failure(const struct cpti_http_connection *connectio
     if (!connection->is_connected) {
         return CPT_UNAVAILABLE;
     }
-    if (connection->is_refused) {
-        return CPT_CORRUPT;
+    if (message->state == CPTI_HTTP_REFUSED) {
+        return message->is_large ? CPT_LIMIT : CPT_CORRUPT;
     }
     switch (connection->error) {
     case EVREQ_HTTP_TIMEOUT:
         return CPT_TIMEOUT;
     case EVREQ_HTTP_INVALID_HEADER:
-        return connection->reply_bytes > header_bytes_max ? CPT_LIMIT : CPT_CORRUPT;
-    case EVREQ_HTTP_DATA_TOO_LONG: /* also a chunk whose length is not a number */
+        return CPT_CORRUPT;
+    case EVREQ_HTTP_DATA_TOO_LONG:
         return CPT_LIMIT;
     default:
         return CPT_IO;
@@ -134,7 +125,7 @@ static void report(struct cpti_http_connection *connection, cpt_status status,
         .reply = reply,
         .was_kept = connection->has_replied,
         .was_connected = connection->is_connected,
-        .has_begun = connection->reply_bytes > 0,
+        .has_begun = connection->gate.received_bytes > 0,
         .can_be_used_again = reply != NULL && can_be_used_again(connection, reply),
     };
 
@@ -152,6 +143,13 @@ static void post(struct cpti_http_connection *connection)
     }
 }
 
+static void count_refusal(const struct cpti_http_connection *connection)
+{
+    if (connection->gate.message.state == CPTI_HTTP_REFUSED) {
+        cpti_http_count(connection->http, CPTI_HTTP_COUNTER_replies_refused);
+    }
+}
+
 static void on_ended(struct evhttp_request *reply, void *context)
 {
     struct cpti_http_connection *connection = context;
@@ -166,9 +164,8 @@ static void on_ended(struct evhttp_request *reply, void *context)
         return;
     }
     if (reply == NULL || reply->response_code == 0) {
+        count_refusal(connection);
         report(connection, status_of_failure(connection), NULL);
-    } else if (reply->response_code < 200) {
-        report(connection, CPT_CORRUPT, NULL);
     } else {
         idle = cpti_http_timeval(connection->http->options.idle_ns);
         evhttp_connection_set_timeout_tv(connection->evhttp, &idle);
@@ -179,19 +176,6 @@ static void on_ended(struct evhttp_request *reply, void *context)
 static void on_error(enum evhttp_request_error error, void *context)
 {
     ((struct cpti_http_connection *)context)->error = (int)error;
-}
-
-/* The headers of a reply have come; -1 aborts it. */
-static int on_headers(struct evhttp_request *reply, void *context)
-{
-    struct cpti_http_connection *connection = context;
-
-    if (reply->response_code >= 200) {
-        return 0;
-    }
-    connection->interim_count++;
-    connection->is_refused = connection->interim_count > INTERIM_REPLIES_MAX;
-    return connection->is_refused ? -1 : 0;
 }
 
 static void on_closed(struct evhttp_connection *evhttp, void *context)
@@ -237,7 +221,6 @@ static struct evhttp_request *request_new(struct cpti_http_connection *connectio
                        (unsigned long long)(timeout_ns / CPTI_NS_PER_US));
     }
     evhttp_request_set_error_cb(request, on_error);
-    evhttp_request_set_header_cb(request, on_headers);
     headers = evhttp_request_get_output_headers(request);
     if (cpti_http_headers_add(headers, "Host",
                               cpt_bytes_of(connection->address->host_header), alloc) &&
@@ -264,10 +247,8 @@ void cpti_http_connection_send(struct cpti_http_connection *connection,
     connection->state = CPTI_HTTP_CONNECTION_BUSY;
     connection->tag = tag;
     connection->error = NO_ERROR;
-    connection->is_refused = false;
     connection->is_starved = request == NULL;
-    connection->interim_count = 0;
-    connection->reply_bytes = 0;
+    cpti_http_gate_begin(&connection->gate);
     if (request == NULL) {
         post(connection);
         return;
@@ -291,7 +272,7 @@ static void connection_free(struct cpti_http_connection *connection)
 {
     struct bufferevent *buffers = evhttp_connection_get_bufferevent(connection->evhttp);
 
-    (void)evbuffer_remove_cb(bufferevent_get_input(buffers), on_input, connection);
+    cpti_http_gate_close(&connection->gate);
     (void)evbuffer_remove_cb(bufferevent_get_output(buffers), on_output, connection);
     evhttp_connection_set_closecb(connection->evhttp, NULL, NULL);
     evhttp_connection_free(connection->evhttp);
@@ -365,7 +346,8 @@ cpti_http_connection_new(struct cpt_http *http, const struct cpti_http_address *
     evhttp_connection_set_closecb(connection->evhttp, on_closed, connection);
     limits_set(connection);
     buffers = evhttp_connection_get_bufferevent(connection->evhttp);
-    if (evbuffer_add_cb(bufferevent_get_input(buffers), on_input, connection) == NULL ||
+    if (!cpti_http_gate_open(&connection->gate, buffers, true,
+                             http->options.header_bytes_max) ||
         evbuffer_add_cb(bufferevent_get_output(buffers), on_output, connection) ==
             NULL) {
         connection_free(connection);

@@ -15,6 +15,7 @@
 #define CPT_HTTP_CONNECTION_H
 
 #include "framework/transport/http_address.h"
+#include "framework/transport/http_gate.h"
 #include "framework/transport/http_loop.h"
 
 #include <sys/queue.h>
@@ -55,17 +56,15 @@ struct cpti_http_connection {
     struct cpti_http_connection_owner owner;
     struct evhttp_connection *evhttp;
     struct evhttp_request *request; /* in flight, else NULL */
+    struct cpti_http_gate gate;
     enum cpti_http_connection_state state;
     bool has_replied; /* it has carried a reply */
     bool is_connected;
     /* Of the call in flight: */
     void *tag;
     bool is_sending; /* within evhttp_make_request() */
-    bool is_refused; /* our header callback aborted it */
     bool is_starved; /* not begun, for lack of memory */
     int error;       /* enum evhttp_request_error or NO_ERROR */
-    unsigned interim_count;
-    size_t reply_bytes;
 };
 
 /* An idle connection to @address, not yet opened; @family as in sockets. NULL without

@@ -88,29 +88,40 @@ bool cpti_http_guard_headers(const struct cpt_http_options *options,
     return is_good;
 }
 
-void cpti_http_guard_reply(const struct cpt_http_options *options,
-                           struct evhttp_request *request, unsigned http_status,
-                           const struct cpt_alloc *alloc)
+void cpti_http_guard_send(const struct cpt_http_options *options,
+                          struct evhttp_request *request, unsigned http_status,
+                          const char *sentence, const struct cpt_alloc *alloc)
 {
     struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
     struct evbuffer *text = evbuffer_new();
-    const bool is_host = http_status == FORBIDDEN;
 
     (void)cpti_http_guard_headers(options, headers, alloc);
     (void)cpti_http_headers_add(headers, "Content-Type",
                                 cpt_bytes_of("text/plain; charset=utf-8"), alloc);
-    if (!is_host) {
-        (void)cpti_http_headers_add(headers, "Allow", cpt_bytes_of("GET"), alloc);
-    }
     if (text != NULL) {
-        (void)evbuffer_add_printf(
-            text, "%s\n",
-            is_host ? "the Host header names another server, or a page of another site "
-                      "asks; open the address that this server has printed"
-                    : "only GET is served here");
+        (void)evbuffer_add_printf(text, "%s\n", sentence);
     }
-    evhttp_send_reply(request, (int)http_status, is_host ? "Forbidden" : NULL, text);
+    evhttp_send_reply(request, (int)http_status,
+                      http_status == FORBIDDEN ? "Forbidden" : NULL, text);
     if (text != NULL) {
         evbuffer_free(text);
     }
+}
+
+void cpti_http_guard_reply(const struct cpt_http_options *options,
+                           struct evhttp_request *request, unsigned http_status,
+                           const struct cpt_alloc *alloc)
+{
+    const bool is_host = http_status == FORBIDDEN;
+
+    if (!is_host) {
+        (void)cpti_http_headers_add(evhttp_request_get_output_headers(request), "Allow",
+                                    cpt_bytes_of("GET"), alloc);
+    }
+    cpti_http_guard_send(
+        options, request, http_status,
+        is_host ? "the Host header names another server, or a page of another site "
+                  "asks; open the address that this server has printed"
+                : "only GET is served here",
+        alloc);
 }

@@ -33,7 +33,12 @@ unsigned cpti_http_guard(const struct cpt_http_options *options,
 bool cpti_http_guard_headers(const struct cpt_http_options *options,
                              struct evkeyvalq *headers, const struct cpt_alloc *alloc);
 
-/* Replies @http_status with a sentence. */
+/* Replies @http_status with @sentence. */
+void cpti_http_guard_send(const struct cpt_http_options *options,
+                          struct evhttp_request *request, unsigned http_status,
+                          const char *sentence, const struct cpt_alloc *alloc);
+
+/* Replies @http_status, of cpti_http_guard(), with a sentence. */
 void cpti_http_guard_reply(const struct cpt_http_options *options,
                            struct evhttp_request *request, unsigned http_status,
                            const struct cpt_alloc *alloc);

@@ -22,6 +22,7 @@
 #include "framework/pool/lock.h"
 #include "framework/pool/timers.h"
 #include "framework/transport/cpt_http.h"
+#include "framework/transport/http_gate.h"
 
 #include <event2/event.h>
 
@@ -53,12 +54,14 @@ enum {
       "replies whose connection was closed before they were sent")                     \
     X(accepts_failed, "connections that could not be accepted")                        \
     X(accepts_paused, "times accepting paused, as too many connections were open")     \
+    X(requests_refused, "requests refused because they were malformed or ambiguous")   \
     X(calls_sent, "calls passed to the transport")                                     \
     X(calls_waited, "calls that waited for a connection")                              \
     X(calls_refused, "calls refused because too many were waiting")                    \
     X(calls_failed, "calls that ended without a reply")                                \
     X(calls_cancelled, "of these, calls that were cancelled")                          \
     X(calls_resent, "calls sent again because a kept connection was dead")             \
+    X(replies_refused, "replies refused because they were malformed or ambiguous")     \
     X(connections_opened, "connections that were opened to other services")
 
 enum cpti_http_counter_id {
@@ -68,12 +71,23 @@ enum cpti_http_counter_id {
         CPTI_HTTP_COUNTER_COUNT
 };
 
+/* A connection that was accepted. */
+struct cpti_http_peer {
+    struct cpti_http_gate gate; /* with a reference to its buffers */
+    uint64_t request_count;     /* that evhttp has read */
+    int descriptor;             /* -1: not known yet */
+    struct cpti_http_peer *next_new;
+};
+
 /* Connections that were accepted. Loop thread. */
 struct cpti_http_accepted {
-    struct bufferevent **items; /* a reference to each */
+    struct cpti_http_peer **items;
     size_t count;
     size_t capacity;
-    size_t hand; /* index of the next one to look at */
+    struct cpti_http_peer **by_descriptor; /* NULL: none, or a new one */
+    size_t descriptor_capacity;
+    struct cpti_http_peer *news; /* whose descriptor is not known yet */
+    size_t hand;                 /* index of the next one to look at */
     struct cpt_timer rest;
     bool is_resting; /* it is full: no more are accepted */
 };
@@ -163,6 +177,10 @@ void cpti_http_servers_rest(struct cpt_http *http, bool rests);
 
 /* Tracks a connection about to be accepted, with @buffers. false without memory. */
 bool cpti_http_accepted_add(struct cpt_http *http, struct bufferevent *buffers);
+
+/* The connection with @buffers; NULL: it is not tracked. */
+struct cpti_http_peer *cpti_http_accepted_find(struct cpt_http *http,
+                                               const struct bufferevent *buffers);
 
 /* Releases all connections; evhttp has released them. */
 void cpti_http_accepted_deinit(struct cpt_http *http);

@@ -478,6 +478,35 @@ static bool asks(struct evhttp_request *request)
                                   CPT_HEADER_ASK, NULL) != 0;
 }
 
+/* Refuses @request if its connection's gate has refused it: then evhttp has read only a
+ * substitute. */
+static bool refuse_ambiguous(struct cpti_http_server *server,
+                             struct evhttp_request *request)
+{
+    struct cpt_http *http = server->http;
+    struct cpti_http_peer *peer = cpti_http_accepted_find(
+        http,
+        evhttp_connection_get_bufferevent(evhttp_request_get_connection(request)));
+    const struct cpti_http_message *message = NULL;
+    bool is_refused = false;
+
+    if (peer != NULL) {
+        message = &peer->gate.message;
+        peer->request_count++;
+        is_refused = cpti_http_message_refused(message) == peer->request_count;
+        if (!is_refused) {
+            return false;
+        }
+        cpti_http_count(http, CPTI_HTTP_COUNTER_requests_refused);
+    }
+    (void)cpti_http_headers_add(evhttp_request_get_output_headers(request),
+                                "Connection", cpt_bytes_of("close"), http->alloc);
+    cpti_http_guard_send(&http->options, request,
+                         is_refused ? message->refusal : HTTP_SERVUNAVAIL,
+                         is_refused ? message->reason : "out of memory", http->alloc);
+    return true;
+}
+
 /* evhttp has read a request. The clock is read only for one that may be traced. */
 static void on_request(struct evhttp_request *request, void *context)
 {
@@ -485,9 +514,12 @@ static void on_request(struct evhttp_request *request, void *context)
     unsigned coin = CPT_COIN_NONE;
     uint64_t arrival_ns = 0;
     struct exchange *exchange = NULL;
-    const unsigned refused =
-        cpti_http_guard(&server->http->options, request, server->port);
+    unsigned refused = 0;
 
+    if (refuse_ambiguous(server, request)) {
+        return;
+    }
+    refused = cpti_http_guard(&server->http->options, request, server->port);
     if (refused != 0) {
         cpti_http_guard_reply(&server->http->options, request, refused,
                               server->http->alloc);
@@ -570,7 +602,7 @@ static struct bufferevent *buffers_new(struct event_base *base, void *context)
         bufferevent_setwatermark(buffers, EV_READ, 0,
                                  options->header_bytes_max + options->body_bytes_max +
                                      SLACK_BYTES);
-        /* Without memory it is accepted, but not counted. */
+        /* Without memory it is accepted, and told so; see refuse_ambiguous(). */
         (void)cpti_http_accepted_add(http, buffers);
     }
     return buffers;

@@ -459,7 +459,7 @@ static void test_endless(void)
     call_stand_in(serve_continue, NULL, 0, &result);
     CU_ASSERT_EQUAL(result.statuses[0], CPT_CORRUPT);
     /* a header that never ends */
-    expect("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", CPT_LIMIT,
+    expect("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", CPT_CORRUPT,
            CPT_REASON_FAILED);
     expect("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7fffffffffff\r\n",
            CPT_LIMIT, CPT_REASON_FAILED);

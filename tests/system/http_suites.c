@@ -10,5 +10,6 @@ CU_SuiteInfo cpt_suites[] = {
     {"serving", NULL, NULL, NULL, NULL, http_serving_tests},
     {"draining", NULL, NULL, NULL, NULL, http_draining_tests},
     {"cancelling", NULL, NULL, NULL, NULL, http_cancelling_tests},
+    {"ambiguous messages", NULL, NULL, NULL, NULL, http_ambiguous_tests},
     CU_SUITE_INFO_NULL,
 };

@@ -10,5 +10,6 @@ extern CU_TestInfo http_calls_tests[];
 extern CU_TestInfo http_serving_tests[];
 extern CU_TestInfo http_draining_tests[];
 extern CU_TestInfo http_cancelling_tests[];
+extern CU_TestInfo http_ambiguous_tests[];
 
 #endif
