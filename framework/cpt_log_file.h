@@ -4,8 +4,8 @@
  * cpt_log_file.h - blocks of a path log into files of a directory
  *
  *      log queue --> block --> [ log file ] --> /var/log/shop/
- *                                   A-20261121T060000Z-4711-000000.cptlog
- *                                   A-20261121T070000Z-4711-000001.cptlog
+ *                                   A-20261121T060000Z-4711-000000000.cptlog
+ *                                   A-20261121T070000Z-4711-000000001.cptlog
  *                                   |         |         |     |
  *                                 name   begun (UTC)  process number
  *
@@ -15,6 +15,11 @@
  * name. A finished file ends with an index (cpt_log_index.h), which tells a reader
  * which blocks it may skip. If the writer was killed, the file has no index, and is
  * read all the same.
+ *
+ * Another program may rename the current file, or remove it: the next block then begins
+ * another. A renamed file is finished first; the records of a removed one are counted
+ * (lost_record_count). Neither SIGPIPE nor SIGXFSZ is raised. At the file size limit of
+ * the process another file begins.
  *
  * Blocks that were written stay if the process is killed. If is_synced is set they also
  * stay if the machine loses its power.
@@ -51,16 +56,25 @@ struct cpt_log_file_options {
                                    included; default 0: all. Files that a process writes
                                    to are never removed. */
     int is_synced;              /* a block counts as written when it is on the disk */
+    unsigned file_mode;         /* of new files, such as 0640, whatever the umask; up to
+                                   0777; default 0644 less the umask */
+    uint64_t kept_bytes_max;    /* of all files of this name in the directory, whichever
+                                   process began them; default 0: no limit. The oldest
+                                   are removed as kept_file_count_max says. It is looked
+                                   at whenever a file begins or this one has grown by a
+                                   16th of the limit, which may pass in between. */
 };
 
 /* What a log file has done. */
 struct cpt_log_file_counts {
-    uint64_t file_count;      /* begun */
-    uint64_t block_count;     /* of records, written */
-    uint64_t byte_count;      /* written, headers and indexes too */
-    uint64_t failed_count;    /* blocks that could not be written */
-    uint64_t removed_count;   /* files removed because there were too many */
-    uint64_t unindexed_count; /* files without an index: no memory, disk full */
+    uint64_t file_count;        /* begun */
+    uint64_t block_count;       /* of records, written */
+    uint64_t byte_count;        /* written, headers and indexes too */
+    uint64_t failed_count;      /* blocks that could not be written */
+    uint64_t removed_count;     /* files removed because there were too many */
+    uint64_t unindexed_count;   /* files without an index: no memory, disk full */
+    uint64_t lost_record_count; /* written, to files that another program removed while
+                                   they were current */
 };
 
 /*
@@ -84,6 +98,13 @@ CPT_API cpt_status cpt_log_file_write(void *file, const void *block, size_t byte
 /* Finishes the current file; the next block begins another. For programs that move
  * files away. CPT_OK, or CPT_IO: the file has no index. */
 CPT_API cpt_status cpt_log_file_finish(struct cpt_log_file *file);
+
+/*
+ * The next block begins another file, as after cpt_log_file_finish(), but nothing is
+ * done here: this may be called from a signal handler, for programs that move files
+ * away and then send SIGHUP. Until the next block the current file stays open.
+ */
+CPT_API void cpt_log_file_reopen(struct cpt_log_file *file);
 
 CPT_API void cpt_log_file_counts(const struct cpt_log_file *file,
                                  struct cpt_log_file_counts *counts);

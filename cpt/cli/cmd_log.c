@@ -382,7 +382,7 @@ static const struct cpti_example examples[] = {
      "the last two hours of one service, out of many logs, as one"},
     {"cpt log --repair whole.cptlog damaged.cptlog",
      "the readable part of a damaged log, as a valid log"},
-    {"cpt log --follow A-20261121T060000Z-4711-000000.cptlog",
+    {"cpt log --follow A-20261121T060000Z-4711-000000000.cptlog",
      "requests as they are logged, also from the next files of the service"},
     {0},
 };

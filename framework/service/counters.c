@@ -100,6 +100,8 @@ static void show_log_file(const struct cpt_log_file *file, const struct show *to
          "files of the log removed because there were too many");
     show(to, "log_files_unindexed", counts.unindexed_count,
          "files of the log that ended without an index");
+    show(to, "log_files_lost", counts.lost_record_count,
+         "records in files of the log that were removed while they were written");
     show(to, "log_file_bytes", counts.byte_count,
          "bytes in files of the log, headers and indexes too");
 }
@@ -119,6 +121,8 @@ static void show_log(struct cpt_log_queue *queue, const struct show *to)
          "records that were too large, or had no memory");
     show(to, "log_lost", counts.sink_lost_count,
          "records whose block the sink refused");
+    show(to, "log_late_lost", counts.late_lost_count,
+         "records that were not written when the log was closed");
     show(to, "log_blocks", counts.block_count, "blocks that the log has taken");
     show(to, "log_bytes", counts.byte_count,
          "bytes of the blocks that the log has taken");

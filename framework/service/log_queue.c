@@ -6,19 +6,26 @@
  * A request hands over its record with all that the record borrows: before its answer
  * nothing is copied or encoded. The lock guards the list and the numbers; the thread
  * encodes and calls the sink without it.
+ *
+ * Once the queue is closed, deadline_ns is set: a sink of ours gives up then, and the
+ * thread hands no further block over. It counts what is left, and ends.
  */
 #include "framework/service/log_queue.h"
 
 #include "cpt/now.h"
 #include "framework/pool/lock.h"
+#include "framework/service/log_write.h"
 
-#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
-#include <unistd.h>
 
 enum { LOG_RECORDS_DEFAULT = 1024, LOG_MEMORY_DEFAULT = 64 << 20 };
 
 #define LOG_FLUSH_NS_DEFAULT 1000000000u
+#define LOG_CLOSE_NS_DEFAULT CPTI_LOG_PATIENCE_NS
+/* Our sinks notice a deadline as late as this. */
+#define LOG_NOTICE_NS 500000000u
 /* A year stands for never: added to the time now, it does not overflow. */
 #define LOG_FLUSH_NS_MAX UINT64_C(31536000000000000)
 
@@ -29,7 +36,9 @@ struct cpt_log_queue {
     size_t record_count_max;
     size_t memory_bytes_max;
     uint64_t flush_ns;
+    uint64_t close_ns;
     pthread_t thread;
+    atomic_ullong deadline_ns; /* of all writing; UINT64_MAX: the queue is open */
 
     /* The thread's own. */
     struct cpt_log_block *block;
@@ -37,7 +46,7 @@ struct cpt_log_queue {
 
     struct cpti_lock lock;      /* guards all below */
     pthread_cond_t has_change;  /* for the thread: a record, a flush, the end */
-    pthread_cond_t has_flushed; /* for threads that flush */
+    pthread_cond_t has_flushed; /* for threads that flush or close */
     struct cpti_log_item *first;
     struct cpti_log_item *last;
     size_t held_count;     /* records taken and not written yet, … */
@@ -45,12 +54,27 @@ struct cpt_log_queue {
     uint64_t flush_wanted; /* number of the newest flush asked for … */
     uint64_t flush_done;   /* … and of the newest one done */
     bool is_stopping;
+    bool has_ended; /* nothing is taken any more */
     struct cpt_log_queue_counts counts;
 };
 
 /* --- The thread --- */
 
-/* Hands the block to the sink unless it is empty. */
+static bool is_late(struct cpt_log_queue *queue)
+{
+    const uint64_t deadline_ns = atomic_load(&queue->deadline_ns);
+
+    return deadline_ns != UINT64_MAX && cpti_now_ns() >= deadline_ns;
+}
+
+static void count_late(struct cpt_log_queue *queue, size_t record_count)
+{
+    cpti_lock_take(&queue->lock);
+    queue->counts.late_lost_count += record_count;
+    cpti_lock_release(&queue->lock);
+}
+
+/* Hands the block to the sink unless it is empty, or it is too late. */
 static void hand_over(struct cpt_log_queue *queue)
 {
     const size_t record_count = cpt_log_block_count(queue->block);
@@ -61,6 +85,10 @@ static void hand_over(struct cpt_log_queue *queue)
         return;
     }
     bytes = cpt_log_block_finish(queue->block);
+    if (is_late(queue)) {
+        count_late(queue, record_count);
+        return;
+    }
     status = queue->sink(queue->context, bytes.data, bytes.bytes);
     cpti_lock_take(&queue->lock);
     if (status == CPT_OK) {
@@ -68,7 +96,9 @@ static void hand_over(struct cpt_log_queue *queue)
         queue->counts.block_count++;
         queue->counts.byte_count += bytes.bytes;
     } else {
-        queue->counts.sink_lost_count += record_count;
+        *(status == CPT_TIMEOUT && is_late(queue) ? &queue->counts.late_lost_count
+                                                  : &queue->counts.sink_lost_count) +=
+            record_count;
         queue->counts.failed_block_count++;
     }
     cpti_lock_release(&queue->lock);
@@ -103,7 +133,9 @@ static void write_records(struct cpt_log_queue *queue, struct cpti_log_item *ite
         struct cpti_log_item *next = item->next;
         const size_t memory_bytes = item->memory_bytes;
 
-        if (item->block.bytes != 0) {
+        if (is_late(queue)) {
+            count_late(queue, item->block.bytes == 0);
+        } else if (item->block.bytes != 0) {
             (void)queue->sink(queue->context, item->block.data, item->block.bytes);
         } else {
             write_record(queue, &item->record);
@@ -166,12 +198,38 @@ static void *run_writer(void *context)
     struct cpt_log_queue *queue = context;
     unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
 
+    cpti_log_write_until(&queue->deadline_ns);
     (void)queue->sink(queue->context, header, cpt_log_header(header));
     cpti_lock_take(&queue->lock);
     while (turn(queue)) {
     }
+    queue->has_ended = true;
+    (void)pthread_cond_broadcast(&queue->has_flushed);
     cpti_lock_release(&queue->lock);
     return NULL;
+}
+
+/*
+ * Starts the thread with all signals blocked but those of faults, which cannot wait,
+ * and of profilers. The application's handlers run on its own threads, and SIGPIPE
+ * becomes an error of whatever sink.
+ */
+static int start_thread(struct cpt_log_queue *queue)
+{
+    static const int kept[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
+                               SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
+    sigset_t blocked;
+    sigset_t before;
+    int number = 0;
+
+    (void)sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
+        (void)sigdelset(&blocked, kept[i]);
+    }
+    (void)pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    number = pthread_create(&queue->thread, NULL, run_writer, queue);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return number;
 }
 
 /* --- For requests --- */
@@ -182,7 +240,7 @@ void cpti_log_queue_push(struct cpt_log_queue *queue, struct cpti_log_item *item
 
     item->next = NULL;
     cpti_lock_take(&queue->lock);
-    is_taken = queue->held_count < queue->record_count_max &&
+    is_taken = !queue->has_ended && queue->held_count < queue->record_count_max &&
                item->memory_bytes <= queue->memory_bytes_max - queue->held_bytes;
     if (is_taken) {
         *(queue->first != NULL ? &queue->last->next : &queue->first) = item;
@@ -228,6 +286,8 @@ static struct cpt_log_queue *make_parts(const struct cpt_log_queue_options *opti
     if (queue->flush_ns > LOG_FLUSH_NS_MAX) {
         queue->flush_ns = LOG_FLUSH_NS_MAX;
     }
+    queue->close_ns = options->close_ns != 0 ? options->close_ns : LOG_CLOSE_NS_DEFAULT;
+    atomic_init(&queue->deadline_ns, UINT64_MAX);
     cpti_lock_init(&queue->lock, CPTI_RANK_LOG);
     cpti_cond_init(&queue->has_change);
     cpti_cond_init(&queue->has_flushed);
@@ -267,7 +327,7 @@ struct cpt_log_queue *cpt_log_queue_new(const struct cpt_log_queue_options *give
                                 : "the level of compression is 1 to 19, or 0");
         return NULL;
     }
-    if (pthread_create(&queue->thread, NULL, run_writer, queue) != 0) {
+    if (start_thread(queue) != 0) {
         free_parts(queue);
         (void)cpt_error_set(error, CPT_IO, 0, "cannot start the thread of a log queue");
         return NULL;
@@ -275,30 +335,74 @@ struct cpt_log_queue *cpt_log_queue_new(const struct cpt_log_queue_options *give
     return queue;
 }
 
+/* The time in @wait_ns; UINT64_MAX: never. */
+static uint64_t time_in(uint64_t wait_ns)
+{
+    const uint64_t now_ns = cpti_now_ns();
+
+    return wait_ns < UINT64_MAX - now_ns ? now_ns + wait_ns : UINT64_MAX;
+}
+
+/* Waits until flush @wanted is done or the thread has ended; not longer than until
+ * @until_ns. Lock held. */
+static cpt_status await_flush(struct cpt_log_queue *queue, uint64_t wanted,
+                              uint64_t until_ns)
+{
+    while (queue->flush_done < wanted && !queue->has_ended) {
+        if (until_ns != UINT64_MAX && cpti_now_ns() >= until_ns) {
+            return CPT_TIMEOUT;
+        }
+        cpti_cond_wait(&queue->has_flushed, &queue->lock, until_ns);
+    }
+    return CPT_OK;
+}
+
+cpt_status cpt_log_queue_close(struct cpt_log_queue *queue, uint64_t wait_ns)
+{
+    uint64_t until_ns = time_in(wait_ns);
+    cpt_status status = CPT_OK;
+
+    cpti_lock_take(&queue->lock);
+    if (!queue->is_stopping) {
+        queue->is_stopping = true;
+        atomic_store(&queue->deadline_ns, until_ns);
+        (void)pthread_cond_signal(&queue->has_change);
+    }
+    until_ns =
+        until_ns < UINT64_MAX - LOG_NOTICE_NS ? until_ns + LOG_NOTICE_NS : UINT64_MAX;
+    status = await_flush(queue, UINT64_MAX, until_ns);
+    if (queue->counts.late_lost_count != 0) {
+        status = CPT_TIMEOUT;
+    }
+    cpti_lock_release(&queue->lock);
+    return status;
+}
+
 void cpt_log_queue_free(struct cpt_log_queue *queue)
 {
     if (queue == NULL) {
         return;
     }
-    cpti_lock_take(&queue->lock);
-    queue->is_stopping = true;
-    cpti_lock_release(&queue->lock);
-    (void)pthread_cond_signal(&queue->has_change);
+    (void)cpt_log_queue_close(queue, queue->close_ns);
     (void)pthread_join(queue->thread, NULL);
     free_parts(queue);
 }
 
-void cpt_log_queue_flush(struct cpt_log_queue *queue)
+cpt_status cpt_log_queue_flush_for(struct cpt_log_queue *queue, uint64_t wait_ns)
 {
-    uint64_t wanted = 0;
+    const uint64_t until_ns = time_in(wait_ns);
+    cpt_status status = CPT_OK;
 
     cpti_lock_take(&queue->lock);
-    wanted = ++queue->flush_wanted;
     (void)pthread_cond_signal(&queue->has_change);
-    while (queue->flush_done < wanted) {
-        (void)pthread_cond_wait(&queue->has_flushed, &queue->lock.mutex);
-    }
+    status = await_flush(queue, ++queue->flush_wanted, until_ns);
     cpti_lock_release(&queue->lock);
+    return status;
+}
+
+void cpt_log_queue_flush(struct cpt_log_queue *queue)
+{
+    (void)cpt_log_queue_flush_for(queue, queue->close_ns);
 }
 
 void cpt_log_queue_counts(struct cpt_log_queue *queue,
@@ -312,22 +416,4 @@ void cpt_log_queue_counts(struct cpt_log_queue *queue,
 const struct cpt_log_file *cpti_log_queue_file(const struct cpt_log_queue *queue)
 {
     return queue->sink == cpt_log_file_write ? queue->context : NULL;
-}
-
-cpt_status cpt_log_sink_descriptor(void *descriptor, const void *block, size_t bytes)
-{
-    const unsigned char *next = block;
-
-    while (bytes > 0) {
-        const ssize_t written = write(*(const int *)descriptor, next, bytes);
-
-        if (written < 0 && errno != EINTR) {
-            return CPT_IO;
-        }
-        if (written > 0) {
-            next += written;
-            bytes -= (size_t)written;
-        }
-    }
-    return CPT_OK;
 }

@@ -3,8 +3,8 @@
 /*
  * log_follow.h - a log that is still being written, and the file that continues it
  *
- *      A-20261121T060000Z-4711-000000.cptlog   finished: its index is there
- *      A-20261121T070000Z-4711-000001.cptlog   same name and process: continues it
+ *      A-20261121T060000Z-4711-000000000.cptlog   finished: its index is there
+ *      A-20261121T070000Z-4711-000000001.cptlog   same name and process: continues it
  *
  * A writer that rotates finishes a file and begins another one, whose name tells its
  * place (docs/format-path-log.md). A log that is moved away and begun again under the

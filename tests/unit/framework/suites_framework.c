@@ -32,6 +32,7 @@ extern CU_TestInfo cpt_deadline_tests[];
 extern CU_TestInfo cpt_limits_tests[];
 extern CU_TestInfo cpt_stress_tests[];
 extern CU_TestInfo cpt_log_file_tests[];
+extern CU_TestInfo cpt_log_trouble_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
     {"graph", NULL, NULL, NULL, NULL, cpt_graph_tests},
@@ -62,6 +63,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"nested calls", NULL, NULL, NULL, NULL, cpt_nested_calls_tests},
     {"nesting, stress", NULL, NULL, NULL, NULL, cpt_nesting_stress_tests},
     {"log file", NULL, NULL, NULL, NULL, cpt_log_file_tests},
+    {"log in trouble", NULL, NULL, NULL, NULL, cpt_log_trouble_tests},
     {"stress", NULL, NULL, NULL, NULL, cpt_stress_tests},
     CU_SUITE_INFO_NULL,
 };
