@@ -196,8 +196,9 @@ static bool is_words(const char *typed, size_t bytes, const char *words)
     for (size_t i = 0; i < bytes; i++) {
         const char byte = (char)(typed[i] == '_' ? ' ' : typed[i]);
 
-        if (tolower((unsigned char)byte) != tolower((unsigned char)words[i])) {
-            return false; /* also at the end of the words */
+        if (words[i] == '\0' ||
+            tolower((unsigned char)byte) != tolower((unsigned char)words[i])) {
+            return false; /* a zero byte is no end of what was typed */
         }
     }
     return words[bytes] == '\0';

@@ -67,6 +67,7 @@ static void is_typed(const char *typed, const char *wanted)
 
 static void test_kinds_as_typed(void)
 {
+    static const char zero[] = "<timeout\0\0\0\0>";
     char text[4];
 
     is_typed("<timeout>", "\u2039timeout\u203a");
@@ -84,6 +85,9 @@ static void test_kinds_as_typed(void)
     is_typed("<work>", "<work>");
     is_typed("a<<timeout>>b", "a<\u2039timeout\u203a>b");
     is_typed("<timeouts>", "<timeouts>");
+    CU_ASSERT_EQUAL(
+        cpti_name_typed((struct cpt_bytes){zero, sizeof zero - 1}, text, sizeof text),
+        sizeof zero - 1);
     CU_ASSERT_EQUAL(cpti_name_typed(cpt_bytes_of("<queue>"), text, sizeof text), 11);
 }
 
