@@ -370,6 +370,9 @@ static int run_tails(const struct cpti_arguments *arguments)
     }
     status = cpti_tails_init(&tails, arguments);
     if (status == CPTI_EXIT_DONE) {
+        status = cpti_capped_option(arguments, &print.bytes_max);
+    }
+    if (status == CPTI_EXIT_DONE) {
         status = cpti_whole_number(arguments, "top", 1, UINT64_MAX, &print.rows_max);
     }
     if (status == CPTI_EXIT_DONE) {
@@ -428,7 +431,7 @@ static const struct cpti_option options[] = {
     {"min", 0, "DURATION", "print only rows that changed by at least DURATION (2ms)"},
     {"sort", 0, "ORDER", "order of the rows: size (the default), q or name",
      CPTI_DIFF_ORDER_WORDS},
-    CPTI_CAPPED_OPTION,
+    CPTI_CAPPED_OPTION("the largest rows"),
     {"by", 0, "WHAT", "what a row is: stack (the default), service, name or edge",
      CPTI_BY_WORDS},
     {"fail-if", 0, "CONDITION",

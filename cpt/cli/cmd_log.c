@@ -7,7 +7,9 @@
  */
 #include "cpt/cli/gather/diagnosis.h"
 #include "cpt/cli/gather/gather.h"
+#include "cpt/cli/base/capped.h"
 #include "cpt/cli/base/json_write.h"
+#include "cpt/cli/base/largest.h"
 #include "cpt/cli/gather/log_check.h"
 #include "cpt/cli/gather/log_follow.h"
 #include "cpt/cli/gather/log_merge.h"
@@ -43,6 +45,7 @@ struct log_command {
     const char *output_path;        /* of --output or --repair; or NULL */
     uint64_t shown_count;           /* of all files */
     uint64_t record_count;          /* of the files before this one */
+    struct cpti_largest largest;    /* with --max-bytes: what is printed */
 };
 
 /* --- Checking --- */
@@ -69,6 +72,40 @@ static int check_record(struct cpti_log_walk *walk, const struct cpt_record *rec
 
 /* --- The command --- */
 
+/* Prints a record. */
+static int print_record(struct log_command *command, const struct cpt_record *record,
+                        const struct cpt_path *path, uint64_t number)
+{
+    if (command->is_json) {
+        command->json.file = stdout;
+        cpti_record_json(&command->json, record, path);
+        return CPTI_EXIT_DONE;
+    }
+    if (command->has_paths) {
+        return cpti_record_print(record, path);
+    }
+    cpti_record_row(record, number);
+    return CPTI_EXIT_DONE;
+}
+
+/* Prints a record into the answer of limited length. */
+static int print_large(struct log_command *command, const struct cpt_record *record,
+                       const struct cpt_path *path, uint64_t number)
+{
+    int status;
+
+    if (!cpti_largest_wants(&command->largest, record->latency_ns)) {
+        return CPTI_EXIT_DONE;
+    }
+    status = cpti_largest_begin(&command->largest);
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    status = print_record(command, record, path, number);
+    return cpti_exit_last(status,
+                          cpti_largest_end(&command->largest, record->latency_ns));
+}
+
 /* Prints a selected record, or puts it into another log. */
 static int show_record(struct log_command *command, const struct cpt_record *record,
                        const struct cpt_path *path, uint64_t number,
@@ -77,19 +114,65 @@ static int show_record(struct log_command *command, const struct cpt_record *rec
     if (command->output != NULL) {
         return cpti_log_output_add(command->output, bytes);
     }
-    if (command->is_json) {
-        cpti_record_json(&command->json, record, path);
-        return CPTI_EXIT_DONE;
+    if (command->largest.bytes_max != 0) {
+        return print_large(command, record, path, number);
     }
-    if (command->has_paths) {
-        (void)fputs(command->shown_count++ == 0 ? "" : "\n", stdout);
-        return cpti_record_print(record, path);
-    }
-    if (command->shown_count++ == 0) {
+    if (command->shown_count++ != 0) {
+        (void)fputs(command->has_paths ? "\n" : "", stdout);
+    } else if (!command->has_paths && !command->is_json) {
         cpti_record_heading();
     }
-    cpti_record_row(record, number);
-    return CPTI_EXIT_DONE;
+    return print_record(command, record, path, number);
+}
+
+/* --- What --max-bytes leaves out --- */
+
+static void print_rest(uint64_t count, uint64_t sum_ns)
+{
+    char ms[32];
+
+    (void)printf("(%" PRIu64 " more record%s of %s%s ms)\n", count,
+                 count == 1 ? "" : "s", sum_ns == UINT64_MAX ? "more than " : "",
+                 cpti_ms((double)sum_ns, ms));
+}
+
+static void put_rest(uint64_t count, uint64_t sum_ns)
+{
+    struct cpti_json json = {.file = stdout};
+
+    cpti_json_open(&json, NULL, '{');
+    cpti_json_open(&json, "rest", '{');
+    cpti_json_unsigned(&json, "records", count);
+    if (sum_ns == UINT64_MAX) {
+        cpti_json_null(&json, "latency_ns");
+    } else {
+        cpti_json_unsigned(&json, "latency_ns", sum_ns);
+    }
+    cpti_json_close(&json);
+    cpti_json_close(&json);
+}
+
+/* Of a check, whose rows are files. */
+static void print_unnamed(uint64_t count, uint64_t record_count)
+{
+    (void)printf("(%" PRIu64 " more file%s: %" PRIu64 " records)\n", count,
+                 count == 1 ? "" : "s", record_count);
+}
+
+static int init_largest(struct log_command *command,
+                        const struct cpti_arguments *arguments)
+{
+    struct cpti_largest *largest = &command->largest;
+    const int status = cpti_capped_option(arguments, &largest->bytes_max);
+
+    largest->print_rest = command->is_check  ? print_unnamed
+                          : command->is_json ? put_rest
+                                             : print_rest;
+    largest->separator = command->has_paths ? "\n" : NULL;
+    largest->print_head = command->is_check || command->is_json || command->has_paths
+                              ? NULL
+                              : cpti_record_heading;
+    return status;
 }
 
 /* A cpti_sampled_fn; the weight is the record's number. */
@@ -139,6 +222,29 @@ static int meet_record(struct cpti_log_walk *walk, const struct cpt_record *reco
                        cpt_log_reader_bytes(walk->reader));
 }
 
+/* Prints the result of a check. */
+static int print_checked(struct log_command *command, const struct cpti_input *input)
+{
+    const bool is_limited = command->largest.bytes_max != 0;
+    int status = CPTI_EXIT_DONE;
+
+    if (is_limited) {
+        if (!cpti_largest_wants(&command->largest, command->selected_count)) {
+            return CPTI_EXIT_DONE;
+        }
+        status = cpti_largest_begin(&command->largest);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        (void)printf("%s: %" PRIu64 " record%s, each adds up to its latency\n",
+                     cpti_input_name(input), command->selected_count,
+                     command->selected_count == 1 ? "" : "s");
+    }
+    if (is_limited && status == CPTI_EXIT_DONE) {
+        status = cpti_largest_end(&command->largest, command->selected_count);
+    }
+    return status;
+}
+
 /* Prints or checks one file. If it is followed, *@successor is the path of the file
  * that continues it, which the caller frees, or NULL. */
 static int run_file(struct log_command *command, const struct cpti_arguments *arguments,
@@ -168,9 +274,7 @@ static int run_file(struct log_command *command, const struct cpti_arguments *ar
         status = cpti_log_check_index(&input);
     }
     if (status == CPTI_EXIT_DONE && command->is_check) {
-        (void)printf("%s: %" PRIu64 " record%s, each adds up to its latency\n",
-                     cpti_input_name(&input), command->selected_count,
-                     command->selected_count == 1 ? "" : "s");
+        status = print_checked(command, &input);
     }
     if (command->follows && (status == CPTI_EXIT_DONE ||
                              (walk.damage_count != 0 && !walk.stops_at_error))) {
@@ -186,6 +290,7 @@ static int run_file(struct log_command *command, const struct cpti_arguments *ar
 static int check_arguments(const struct cpti_arguments *arguments)
 {
     static const char *const ways[] = {"json", "paths", "check", "output", "repair"};
+    static const char *const endless[] = {"follow", "output", "repair"};
     static const char *const selecting[] = {"where", "since",  "until",
                                             "entry", "sample", "seed"};
     const char *way = NULL;
@@ -205,6 +310,12 @@ static int check_arguments(const struct cpti_arguments *arguments)
             return cpti_usage("option '--repair' keeps all sound records; use "
                               "'--output' with '--%s'",
                               selecting[i]);
+        }
+    }
+    for (size_t i = 0; i < sizeof endless / sizeof endless[0]; i++) {
+        if (cpti_has(arguments, "max-bytes") && cpti_has(arguments, endless[i])) {
+            return cpti_usage("options '--max-bytes' and '--%s' exclude each other",
+                              endless[i]);
         }
     }
     if (cpti_has(arguments, "compress") && !cpti_has(arguments, "output") &&
@@ -251,6 +362,9 @@ static int run_files(struct log_command *command,
     }
     if (status == CPTI_EXIT_DONE || !cpti_has(arguments, "stop-at-error")) {
         status = cpti_exit_last(status, show_sample(command));
+    }
+    if (command->largest.bytes_max != 0) {
+        status = cpti_exit_last(status, cpti_largest_print(&command->largest));
     }
     return status;
 }
@@ -327,6 +441,9 @@ static int run(const struct cpti_arguments *arguments)
         return status;
     }
     status = check_arguments(arguments);
+    if (status == CPTI_EXIT_DONE) {
+        status = init_largest(&command, arguments);
+    }
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
@@ -345,6 +462,7 @@ static int run(const struct cpti_arguments *arguments)
     if (status == CPTI_EXIT_DONE) {
         say_none(&command, arguments);
     }
+    cpti_largest_deinit(&command.largest);
     cpti_sample_deinit(&command.sample);
     cpti_selection_deinit(selection);
     return status;
@@ -354,6 +472,7 @@ static const struct cpti_option options[] = {
     {"paths", 'p', NULL,
      "print each request with its attributes and its critical path, not as a row"},
     {"json", 'j', NULL, "print a JSON object for each record, one a line"},
+    CPTI_CAPPED_OPTION("the slowest requests"),
     {"check", 'c', NULL,
      "print no records; check that the segments of each one add up to its latency and "
      "lie below its entry frame, and that the index hides no record; exit with 1 if a "
@@ -412,7 +531,10 @@ const struct cpti_command cpti_command_log = {
         "With --json the fields of a record are service, method, entry, start_unix_ns, "
         "probability, status, trace_id, latency_ns, failed, forced, random, "
         "local_root, meta (the attributes) and segments, each with stack (root first), "
-        "kind and duration_ns. Later versions may add fields.\n"
+        "kind and duration_ns. With --max-bytes the requests are still in the order of "
+        "the log; a last line has rest, the number and the sum of the others, and a "
+        "request that is longer than SIZE is among them. Later versions may add "
+        "fields.\n"
         "\n"
         "With --output or --repair records are copied unchanged, including fields that "
         "this version does not know. Several inputs become one log, merged by the "

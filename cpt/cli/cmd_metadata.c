@@ -6,6 +6,7 @@
  * The input is the value, a whole header line, or the output of `curl -i`. Other lines
  * are skipped.
  */
+#include "cpt/cli/base/capped.h"
 #include "cpt/cli/base/files.h"
 #include "cpt/cli/base/json_write.h"
 #include "cpt/cli/base/options.h"
@@ -80,15 +81,26 @@ static struct cpt_bytes find_value(struct cpt_bytes text)
 
 /* --- Printing --- */
 
-static int print_metadata(const struct cpt_metadata_summary *summary,
-                          const struct cpt_path *path, size_t bytes)
+/* What is printed. */
+struct answer {
+    const struct cpt_metadata_summary *summary;
+    const struct cpt_path *path;
+    size_t bytes; /* of the value */
+    bool is_json;
+    size_t *ranks;  /* segments by their length; NULL: all are printed */
+    bool *is_shown; /* those that are printed; or NULL */
+};
+
+static int print_metadata(const struct answer *answer)
 {
+    const struct cpt_metadata_summary *summary = answer->summary;
+    const struct cpt_path *path = answer->path;
     const uint64_t sum_ns = cpt_path_sum_ns(path);
     char text[32];
 
     (void)printf("critical path of %s ms, %zu segment%s, %zu bytes%s\n",
                  cpti_ms((double)sum_ns, text), cpt_path_segment_count(path),
-                 cpt_path_segment_count(path) == 1 ? "" : "s", bytes,
+                 cpt_path_segment_count(path) == 1 ? "" : "s", answer->bytes,
                  cpti_path_flags_text(cpt_path_flags(path)));
     if (summary->has_server_elapsed) {
         (void)printf("the service says that it took %s ms\n",
@@ -99,17 +111,18 @@ static int print_metadata(const struct cpt_metadata_summary *summary,
                      "1;max=4096'\n");
     }
     (void)printf("\n");
-    return cpti_path_print(path);
+    return cpti_path_print_part(path, answer->is_shown);
 }
 
-static int put_metadata(const struct cpt_metadata_summary *summary,
-                        const struct cpt_path *path, size_t bytes)
+static int put_metadata(const struct answer *answer)
 {
+    const struct cpt_metadata_summary *summary = answer->summary;
+    const struct cpt_path *path = answer->path;
     struct cpti_json json = {.file = stdout};
 
     cpti_json_open(&json, NULL, '{');
     cpti_json_unsigned(&json, "version", summary->version);
-    cpti_json_unsigned(&json, "bytes", bytes);
+    cpti_json_unsigned(&json, "bytes", answer->bytes);
     cpti_json_unsigned(&json, "sum_ns", cpt_path_sum_ns(path));
     if (summary->has_server_elapsed) {
         cpti_json_unsigned(&json, "server_elapsed_ns", summary->server_elapsed_ns);
@@ -118,10 +131,83 @@ static int put_metadata(const struct cpt_metadata_summary *summary,
     }
     cpti_json_bool(&json, "sum_only", summary->is_sum_only);
     cpti_path_flags_json(&json, cpt_path_flags(path));
-    cpti_path_json(&json, path);
+    cpti_path_json_part(&json, path, answer->is_shown);
     cpti_json_close(&json);
     return CPTI_EXIT_DONE;
 }
+
+/* --- The longest segments --- */
+
+/* A segment to be ranked. */
+struct ranked {
+    uint64_t duration_ns;
+    size_t index;
+};
+
+static int by_length(const void *left, const void *right)
+{
+    const struct ranked *a = left;
+    const struct ranked *b = right;
+
+    if (a->duration_ns != b->duration_ns) {
+        return a->duration_ns > b->duration_ns ? -1 : 1;
+    }
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+/* Ranks the segments by their length. False without memory. */
+static bool rank_segments(struct answer *answer)
+{
+    const size_t count = cpt_path_segment_count(answer->path);
+    struct ranked *all = calloc(count + 1, sizeof *all);
+
+    answer->ranks = calloc(count + 1, sizeof *answer->ranks);
+    answer->is_shown = calloc(count + 1, sizeof *answer->is_shown);
+    if (all != NULL && answer->ranks != NULL) {
+        for (size_t i = 0; i < count; i++) {
+            all[i] = (struct ranked){cpt_path_segment(answer->path, i)->duration_ns, i};
+        }
+        qsort(all, count, sizeof *all, by_length);
+        for (size_t i = 0; i < count; i++) {
+            answer->ranks[all[i].index] = i;
+        }
+    }
+    free(all);
+    return all != NULL && answer->ranks != NULL && answer->is_shown != NULL;
+}
+
+/* See struct cpti_capped. */
+static int print_answer(void *context, size_t row_max)
+{
+    const struct answer *answer = context;
+
+    for (size_t i = 0;
+         answer->is_shown != NULL && i < cpt_path_segment_count(answer->path); i++) {
+        answer->is_shown[i] = answer->ranks[i] < row_max;
+    }
+    return answer->is_json ? put_metadata(answer) : print_metadata(answer);
+}
+
+static int print_capped(struct answer *answer, uint64_t bytes_max)
+{
+    const struct cpti_capped capped = {.bytes_max = bytes_max,
+                                       .print = print_answer,
+                                       .context = answer,
+                                       .row_count =
+                                           cpt_path_segment_count(answer->path)};
+    int status = CPTI_EXIT_FAILED;
+
+    if (bytes_max == 0 || rank_segments(answer)) {
+        status = cpti_capped_print(&capped);
+    } else {
+        (void)cpti_failed("out of memory");
+    }
+    free(answer->ranks);
+    free(answer->is_shown);
+    return status;
+}
+
+/* --- Decoding --- */
 
 static int failed_at(const char *name, const struct cpt_error *error)
 {
@@ -140,6 +226,7 @@ static int show(const struct cpti_arguments *arguments, const char *name,
     struct cpt_metadata_summary summary;
     struct cpt_error error = {0};
     struct cpt_path *path = cpt_path_new(NULL);
+    uint64_t bytes_max = 0;
     int status;
 
     if (path == NULL) {
@@ -148,10 +235,14 @@ static int show(const struct cpti_arguments *arguments, const char *name,
     if (cpt_metadata_peek(data, bytes, &summary, &error) != CPT_OK ||
         cpt_metadata_decode(data, bytes, &options, path, &error) != CPT_OK) {
         status = failed_at(name, &error);
-    } else if (cpti_has(arguments, "json")) {
-        status = put_metadata(&summary, path, bytes);
     } else {
-        status = print_metadata(&summary, path, bytes);
+        struct answer answer = {.summary = &summary,
+                                .path = path,
+                                .bytes = bytes,
+                                .is_json = cpti_has(arguments, "json")};
+
+        status = cpti_capped_option(arguments, &bytes_max);
+        status = status == CPTI_EXIT_DONE ? print_capped(&answer, bytes_max) : status;
     }
     cpt_path_free(path);
     return status;
@@ -206,6 +297,7 @@ static int run(const struct cpti_arguments *arguments)
 
 static const struct cpti_option options[] = {
     {"json", 'j', NULL, "print one JSON object"},
+    CPTI_CAPPED_OPTION("the longest segments"),
     {0},
 };
 

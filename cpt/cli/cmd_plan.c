@@ -2,6 +2,7 @@
 /* SPDX-FileCopyrightText: The cpt authors */
 /* cmd_plan.c - cpt plan: how many requests a question needs; see cpt_sizing.h */
 #include "cpt/cli/base/amounts.h"
+#include "cpt/cli/base/capped.h"
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/base/json_write.h"
 #include "cpt/cli/gather/log_walk.h"
@@ -24,6 +25,8 @@ struct plan_command {
     struct cpt_sizing sizing;
     double within;    /* ns, or a part of the mean latency */
     bool is_relative; /* which of them */
+    uint64_t bytes_max;
+    const struct cpt_tree *tree;
 };
 
 /* --- Options --- */
@@ -203,8 +206,23 @@ static int print_plan(const struct cpt_sizing *sizing, const struct cpt_tree *tr
 
 /* --- The command --- */
 
+/* See struct cpti_capped: there are no rows to leave out. */
+static int print_whole(void *context, size_t row_max)
+{
+    const struct plan_command *command = context;
+
+    (void)row_max;
+    if (cpti_has(command->arguments, "json")) {
+        put_json(&command->sizing, command->tree);
+        return CPTI_EXIT_DONE;
+    }
+    return print_plan(&command->sizing, command->tree);
+}
+
 static int show(struct plan_command *command, const struct cpt_tree *tree)
 {
+    const struct cpti_capped capped = {
+        .bytes_max = command->bytes_max, .print = print_whole, .context = command};
     const uint64_t count = cpt_tree_request_count(tree);
 
     if (count < 2) {
@@ -215,11 +233,8 @@ static int show(struct plan_command *command, const struct cpt_tree *tree)
                   count);
     }
     complete_plan(command, tree);
-    if (cpti_has(command->arguments, "json")) {
-        put_json(&command->sizing, tree);
-        return CPTI_EXIT_DONE;
-    }
-    return print_plan(&command->sizing, tree);
+    command->tree = tree;
+    return cpti_capped_print(&capped);
 }
 
 static int run(const struct cpti_arguments *arguments)
@@ -235,6 +250,9 @@ static int run(const struct cpti_arguments *arguments)
     bool is_usable = false;
     int status = read_options(&command);
 
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_capped_option(arguments, &command.bytes_max);
+    }
     if (status == CPTI_EXIT_DONE) {
         status = cpti_gather_operands(arguments, &tree, &is_usable);
     }
@@ -260,6 +278,7 @@ static const struct cpti_option options[] = {
     {"rate", 0, "NUMBER",
      "requests that arrive in a second, to print how long it takes"},
     {"json", 'j', NULL, "print one JSON object"},
+    CPTI_CAPPED_WHOLE_OPTION,
     {0},
 };
 

@@ -8,6 +8,7 @@
  * that do so most often.
  */
 #include "cpt/cli/base/amounts.h"
+#include "cpt/cli/base/capped.h"
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/base/table.h"
@@ -39,6 +40,8 @@ struct precision {
     uint32_t pair_count;
     uint64_t seed;
     size_t rows_max;
+    uint64_t bytes_max;
+    const struct cpt_tree *all;   /* the requests, by stack */
     struct cpt_false_rows *cells; /* by count, then threshold */
     uint32_t *node_counts; /* for the first count and threshold; NULL if not tried */
 };
@@ -201,6 +204,26 @@ static struct chance *sort_chances(const struct precision *precision, size_t *co
     return chances;
 }
 
+/* The rows that are left out because of --max-bytes. */
+struct rest {
+    size_t count;
+    double mean_ns;
+};
+
+/* Of @count chances only the first @row_max are printed. */
+static struct rest rest_of(const struct precision *precision,
+                           const struct chance *chances, size_t count, size_t row_max)
+{
+    const struct cpt_tree *tree = cpt_sample_tree(precision->sample);
+    struct rest rest = {0};
+
+    for (size_t i = row_max; i < count; i++) {
+        rest.count++;
+        rest.mean_ns += cpt_stats_of(tree, chances[i].node).self.mean_ns;
+    }
+    return rest;
+}
+
 static double observed_chance(const struct precision *precision, uint32_t node)
 {
     return precision->node_counts == NULL
@@ -240,24 +263,26 @@ static void put_counts(const struct precision *precision, struct cpti_json *json
     cpti_json_close(json);
 }
 
-static int put_json(const struct precision *precision, const struct cpt_tree *all)
+static int put_json(const struct precision *precision, size_t row_max)
 {
     const struct cpt_tree *tree = cpt_sample_tree(precision->sample);
     struct cpti_json json = {.file = stdout};
     size_t count;
     struct chance *chances = sort_chances(precision, &count);
+    struct rest rest;
 
     if (chances == NULL) {
         return cpti_failed("out of memory");
     }
+    rest = rest_of(precision, chances, count, row_max);
     cpti_json_open(&json, NULL, '{');
-    cpti_tree_json(&json, all);
+    cpti_tree_json(&json, precision->all);
     cpti_json_text(&json, "by", cpti_by_words[precision->by]);
     cpti_json_unsigned(&json, "pairs", precision->pair_count);
     cpti_json_unsigned(&json, "seed", precision->seed);
     put_counts(precision, &json);
     cpti_json_open(&json, "rows", '[');
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && i < row_max; i++) {
         const struct cpt_stats stats = cpt_stats_of(tree, chances[i].node);
 
         cpti_json_row(&json);
@@ -271,6 +296,12 @@ static int put_json(const struct precision *precision, const struct cpt_tree *al
     }
     cpti_json_row(&json);
     cpti_json_close(&json);
+    if (precision->bytes_max != 0) {
+        cpti_json_open(&json, "rest", '{');
+        cpti_json_unsigned(&json, "rows", rest.count);
+        cpti_json_ns(&json, "mean_ns", rest.mean_ns);
+        cpti_json_close(&json);
+    }
     cpti_json_close(&json);
     free(chances);
     return CPTI_EXIT_DONE;
@@ -355,7 +386,7 @@ static int print_false_rows(const struct precision *precision)
     return cpti_table_print(&table);
 }
 
-static int print_rows(const struct precision *precision)
+static int print_rows(const struct precision *precision, size_t row_max)
 {
     const char *const headings[] = {"chance", "observed", "mean ms", "deviation ms",
                                     cpti_by_words[precision->by]};
@@ -363,11 +394,14 @@ static int print_rows(const struct precision *precision)
     struct cpti_table table = cpti_table_of(headings, 5);
     size_t count;
     struct chance *chances = sort_chances(precision, &count);
+    struct rest rest;
+    char ms[32];
 
     if (chances == NULL) {
         return cpti_failed("out of memory");
     }
-    for (size_t i = 0; i < count; i++) {
+    rest = rest_of(precision, chances, count, row_max);
+    for (size_t i = 0; i < count && i < row_max; i++) {
         const struct cpt_stats stats = cpt_stats_of(tree, chances[i].node);
         const double observed = observed_chance(precision, chances[i].node);
         char text[STACK_BYTES];
@@ -379,6 +413,13 @@ static int print_rows(const struct precision *precision)
         cpti_by_text(tree, chances[i].node, precision->by, text, sizeof text);
         cpti_table_cell(&table, "%s", text);
     }
+    if (rest.count != 0) {
+        cpti_table_cell(&table, "-");
+        cpti_table_cell(&table, "-");
+        cpti_table_cell(&table, "%s", cpti_ms(rest.mean_ns, ms));
+        cpti_table_cell(&table, "-");
+        cpti_table_cell(&table, "(%zu more rows)", rest.count);
+    }
     free(chances);
     table.cuts_front = true;
     (void)printf("\nwhich ones: the chance to differ by more than %g ms with %.0f "
@@ -389,22 +430,36 @@ static int print_rows(const struct precision *precision)
 
 /* --- The command --- */
 
-static int show(struct precision *precision, const struct cpt_tree *tree)
+/* See struct cpti_capped. */
+static int print_first(void *context, size_t row_max)
 {
-    int status = try_all(precision);
+    const struct precision *precision = context;
+    int status;
 
-    if (status != CPTI_EXIT_DONE) {
-        return status;
-    }
     if (cpti_has(precision->arguments, "json")) {
-        return put_json(precision, tree);
+        return put_json(precision, row_max);
     }
-    cpti_tree_print(tree, NULL);
-    status = print_intervals(precision, tree);
+    cpti_tree_print(precision->all, NULL);
+    status = print_intervals(precision, precision->all);
     if (status == CPTI_EXIT_DONE) {
         status = print_false_rows(precision);
     }
-    return status == CPTI_EXIT_DONE ? print_rows(precision) : status;
+    return status == CPTI_EXIT_DONE ? print_rows(precision, row_max) : status;
+}
+
+static int show(struct precision *precision, const struct cpt_tree *tree)
+{
+    struct cpti_capped capped = {
+        .bytes_max = precision->bytes_max,
+        .print = print_first,
+        .context = precision,
+        .row_count = cpt_tree_node_count(cpt_sample_tree(precision->sample))};
+    const int status = try_all(precision);
+
+    precision->all = tree;
+    capped.row_count =
+        capped.row_count < precision->rows_max ? capped.row_count : precision->rows_max;
+    return status == CPTI_EXIT_DONE ? cpti_capped_print(&capped) : status;
 }
 
 static int gather_and_show(struct precision *precision)
@@ -429,6 +484,9 @@ static int run(const struct cpti_arguments *arguments)
     int status = read_options(&precision);
 
     if (status == CPTI_EXIT_DONE) {
+        status = cpti_capped_option(arguments, &precision.bytes_max);
+    }
+    if (status == CPTI_EXIT_DONE) {
         status = init_sample(&precision);
     }
     if (status == CPTI_EXIT_DONE) {
@@ -447,6 +505,7 @@ static const struct cpti_option options[] = {
     {"by", 0, "WHAT", "what a row is: stack (the default), service, name or edge",
      CPTI_BY_WORDS},
     {"json", 'j', NULL, "print one JSON object with counts and rows"},
+    CPTI_CAPPED_OPTION("the first rows"),
     {"pairs", 0, "COUNT", "pairs of samples to draw; default: 100"},
     {"requests", 'n', "COUNTS", "requests in a sample; default: 100,1000,10000,100000"},
     {"top", 't', "COUNT", "rows of the last table to print; default: 10"},

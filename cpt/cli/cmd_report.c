@@ -433,7 +433,7 @@ static int run(const struct cpti_arguments *arguments)
 
 static const struct cpti_option options[] = {
     {"json", 'j', NULL, "print one JSON object with rows"},
-    CPTI_CAPPED_OPTION,
+    CPTI_CAPPED_OPTION("the largest rows"),
     {"quantiles", 0, "PARTS",
      "print these quantiles instead of p50 and p99: 50%,90%,99.9%"},
     {"cluster", 0, "KEY",

@@ -13,6 +13,7 @@
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/gather/log_untraced.h"
 #include "cpt/cli/base/amounts.h"
+#include "cpt/cli/base/capped.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/select/select.h"
@@ -41,6 +42,8 @@ struct show_command {
     uint64_t wanted_number; /* of the record; 0: any */
     bool is_slowest;        /* show the slowest that fits, not the first */
     uint64_t rows_max;
+    uint64_t bytes_max;
+    bool is_ascii;
     uint64_t record_count;     /* of the files before this one */
     uint64_t selected_count;   /* requests that fit so far */
     struct cpti_sample sample; /* of the requests that fit */
@@ -167,8 +170,10 @@ static bool is_plain_terminal(void)
     return true; /* the C locale */
 }
 
-static int print_kept(const struct show_command *command, bool is_ascii)
+/* See struct cpti_capped. */
+static int print_kept(void *context, size_t row_max)
 {
+    const struct show_command *command = context;
     const struct cpti_record_copy *kept = &command->kept;
 
     cpti_record_title(kept->start_unix_ns, kept->entry, kept->latency_ns, kept->status);
@@ -184,9 +189,24 @@ static int print_kept(const struct show_command *command, bool is_ascii)
             "the order of its segments is lost: only their lengths are times\n");
     }
     (void)printf("\n");
-    return cpti_waterfall_print(kept->path, is_ascii,
-                                command->rows_max < SIZE_MAX ? (size_t)command->rows_max
-                                                             : SIZE_MAX);
+    return cpti_waterfall_print(kept->path, command->is_ascii, row_max);
+}
+
+/* The most rows that fit. */
+static int print_capped(struct show_command *command)
+{
+    /* a frame opens at most one row in each segment */
+    const uint64_t count_max =
+        (uint64_t)cpt_path_segment_count(command->kept.path) * CPT_PATH_DEPTH_MAX;
+    const struct cpti_capped capped = {
+        .bytes_max = command->bytes_max,
+        .print = print_kept,
+        .context = command,
+        .row_count = (size_t)(command->bytes_max == 0 || command->rows_max < count_max
+                                  ? command->rows_max
+                                  : count_max)};
+
+    return cpti_capped_print(&capped);
 }
 
 /* --- The command --- */
@@ -208,6 +228,9 @@ static int read_options(struct show_command *command,
     if (status == CPTI_EXIT_DONE) {
         status = cpti_gather_percentiles(&selection, 1, arguments->operands,
                                          arguments->operand_count, cpti_processors());
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_capped_option(arguments, &command->bytes_max);
     }
     selection->includes_forced = 1; /* only now: percentiles are of the others */
     command->is_slowest = cpti_has(arguments, "slowest");
@@ -283,9 +306,8 @@ static int run(const struct cpti_arguments *arguments)
     cpti_sample_deinit(&command.sample);
     status = status == FOUND ? CPTI_EXIT_DONE : status;
     if (command.kept.path != NULL) {
-        const bool is_ascii = cpti_has(arguments, "ascii") || is_plain_terminal();
-
-        status = cpti_exit_last(status, print_kept(&command, is_ascii));
+        command.is_ascii = cpti_has(arguments, "ascii") || is_plain_terminal();
+        status = cpti_exit_last(status, print_capped(&command));
     } else if (status == CPTI_EXIT_DONE) {
         status = say_none(&command, arguments);
     }
@@ -300,6 +322,7 @@ static const struct cpti_option options[] = {
     {"slowest", 's', NULL, "the slowest of the selected requests, not the first"},
     {"trace", 't', "ID", "a request of this trace"},
     {"rows", 0, "COUNT", "draw at most COUNT rows, the longest; default 60"},
+    CPTI_CAPPED_OPTION("the longest rows"),
     {"ascii", 0, NULL, "draw with '#' and '-'"},
     {0},
 };

@@ -19,12 +19,19 @@
 
 struct cpti_arguments;
 
-/* The option, for the table of a command. */
-#define CPTI_CAPPED_OPTION                                                             \
+/* The option, for the table of a command: @what are the rows that go first. And for
+ * one whose answer has no rows to leave out. */
+#define CPTI_CAPPED_OPTION(what)                                                       \
     {                                                                                  \
         "max-bytes", 0, "SIZE",                                                        \
-            "print at most SIZE bytes, such as 4k: the largest rows, and the sum and " \
-            "number of the others"                                                     \
+            "print at most SIZE bytes, such as 4k: " what ", and the sum and number "  \
+            "of the others"                                                            \
+    }
+#define CPTI_CAPPED_WHOLE_OPTION                                                       \
+    {                                                                                  \
+        "max-bytes", 0, "SIZE",                                                        \
+            "print at most SIZE bytes, such as 4k; an answer that is longer is "       \
+            "refused"                                                                  \
     }
 
 /* An answer. */

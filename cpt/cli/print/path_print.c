@@ -143,9 +143,10 @@ static void put_frame(struct cpti_table *table, const struct cpt_path *path,
     }
 }
 
-/* Adds a line for one segment, after a line for each frame above it that is new. */
+/* Adds a line for one segment, after a line for each frame above it that is not one of
+ * the segment @above (SIZE_MAX: of none). */
 static void put_segment(struct cpti_table *table, const struct cpt_path *path,
-                        size_t index, size_t *label)
+                        size_t index, size_t above, size_t *label)
 {
     const struct cpt_segment *segment = cpt_path_segment(path, index);
     const double sum_ns = (double)cpt_path_sum_ns(path);
@@ -156,9 +157,9 @@ static void put_segment(struct cpti_table *table, const struct cpt_path *path,
     struct remarks remarks;
     char ms[32];
 
-    if (index != 0) {
+    if (above != SIZE_MAX) {
         before_depth =
-            cpti_path_stack(path, cpt_path_segment(path, index - 1)->frame, before);
+            cpti_path_stack(path, cpt_path_segment(path, above)->frame, before);
     }
     for (size_t i = 0; i + 1 < depth; i++) {
         if (i >= before_depth || before[i] != stack[i]) {
@@ -174,14 +175,54 @@ static void put_segment(struct cpti_table *table, const struct cpt_path *path,
     put_frame(table, path, segment->frame, remarks.text);
 }
 
+/* Segments that are not printed. */
+struct rest {
+    uint64_t count;
+    uint64_t sum_ns;
+};
+
+/* Whether segment @index is printed. If not, passes its labels over and adds it to
+ * @rest. */
+static bool is_printed(const struct cpt_path *path, size_t index, const bool *is_shown,
+                       size_t *label, struct rest *rest)
+{
+    if (is_shown == NULL || is_shown[index]) {
+        return true;
+    }
+    while (*label < cpt_path_label_count(path) &&
+           cpt_path_label(path, *label)->segment == index) {
+        (*label)++;
+    }
+    rest->count++;
+    rest->sum_ns += cpt_path_segment(path, index)->duration_ns;
+    return false;
+}
+
 int cpti_path_print(const struct cpt_path *path)
+{
+    return cpti_path_print_part(path, NULL);
+}
+
+int cpti_path_print_part(const struct cpt_path *path, const bool *is_shown)
 {
     static const char *const headings[] = {"ms", "share", "frame"};
     struct cpti_table table = cpti_table_of(headings, 3);
+    struct rest rest = {0};
+    size_t before = SIZE_MAX;
     size_t label = 0;
+    char ms[32];
 
     for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
-        put_segment(&table, path, i, &label);
+        if (is_printed(path, i, is_shown, &label, &rest)) {
+            put_segment(&table, path, i, before, &label);
+            before = i;
+        }
+    }
+    if (rest.count != 0) {
+        cpti_table_cell(&table, "%s", cpti_ms((double)rest.sum_ns, ms));
+        cpti_table_cell(&table, "%.1f%%",
+                        100 * (double)rest.sum_ns / (double)cpt_path_sum_ns(path));
+        cpti_table_cell(&table, "(%" PRIu64 " more segments)", rest.count);
     }
     return cpti_table_print(&table);
 }
@@ -345,37 +386,58 @@ static void put_labels_json(struct cpti_json *json, const struct cpt_path *path,
     }
 }
 
+static void put_segment_json(struct cpti_json *json, const struct cpt_path *path,
+                             const struct stacks *stacks, size_t index, size_t *label)
+{
+    const struct cpt_segment *segment = cpt_path_segment(path, index);
+    const unsigned kind = cpt_path_frame(path, segment->frame)->kind;
+
+    cpti_json_open(json, NULL, '{');
+    put_stack_json(json, path, stacks, segment->frame);
+    if (stacks->is_escaped) {
+        put_frames_json(json, path, segment->frame);
+    }
+    cpti_json_word(json, "kind", cpt_kind_word(kind), kind);
+    cpti_json_unsigned(json, "duration_ns", segment->duration_ns);
+    if (segment->reason != CPT_REASON_NONE) {
+        cpti_json_word(json, "reason", cpt_reason_word(segment->reason),
+                       segment->reason);
+    }
+    if (segment->count > 1) {
+        cpti_json_unsigned(json, "count", segment->count);
+    }
+    if ((segment->flags & CPT_SEGMENT_OVERCOUNT) != 0) {
+        cpti_json_bool(json, "overcount", 1);
+    }
+    put_labels_json(json, path, index, label);
+    cpti_json_close(json);
+}
+
 void cpti_path_json(struct cpti_json *json, const struct cpt_path *path)
 {
+    cpti_path_json_part(json, path, NULL);
+}
+
+void cpti_path_json_part(struct cpti_json *json, const struct cpt_path *path,
+                         const bool *is_shown)
+{
     struct stacks stacks = make_stacks(path);
+    struct rest rest = {0};
     size_t label = 0;
 
     cpti_json_open(json, "segments", '[');
     for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
-        const struct cpt_segment *segment = cpt_path_segment(path, i);
-        const unsigned kind = cpt_path_frame(path, segment->frame)->kind;
-
-        cpti_json_open(json, NULL, '{');
-        put_stack_json(json, path, &stacks, segment->frame);
-        if (stacks.is_escaped) {
-            put_frames_json(json, path, segment->frame);
+        if (is_printed(path, i, is_shown, &label, &rest)) {
+            put_segment_json(json, path, &stacks, i, &label);
         }
-        cpti_json_word(json, "kind", cpt_kind_word(kind), kind);
-        cpti_json_unsigned(json, "duration_ns", segment->duration_ns);
-        if (segment->reason != CPT_REASON_NONE) {
-            cpti_json_word(json, "reason", cpt_reason_word(segment->reason),
-                           segment->reason);
-        }
-        if (segment->count > 1) {
-            cpti_json_unsigned(json, "count", segment->count);
-        }
-        if ((segment->flags & CPT_SEGMENT_OVERCOUNT) != 0) {
-            cpti_json_bool(json, "overcount", 1);
-        }
-        put_labels_json(json, path, i, &label);
-        cpti_json_close(json);
     }
     cpti_json_close(json);
+    if (is_shown != NULL) {
+        cpti_json_open(json, "rest", '{');
+        cpti_json_unsigned(json, "segments", rest.count);
+        cpti_json_unsigned(json, "duration_ns", rest.sum_ns);
+        cpti_json_close(json);
+    }
     free(stacks.all);
     cpt_alloc_free(NULL, stacks.text);
 }

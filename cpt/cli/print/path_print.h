@@ -26,6 +26,10 @@ size_t cpti_path_stack(const struct cpt_path *path, uint32_t frame, uint32_t *st
 /* Prints the tree. enum cpti_exit. */
 int cpti_path_print(const struct cpt_path *path);
 
+/* The same with those segments only for which @is_shown is set, and a line with the
+ * number and the sum of the others. */
+int cpti_path_print_part(const struct cpt_path *path, const bool *is_shown);
+
 /* Writes the remarks on segment @index, " (cached, attempt 2)" or "", in at most
  * @capacity bytes with the NUL. */
 void cpti_path_remarks(const struct cpt_path *path, size_t index, char *text,
@@ -34,6 +38,10 @@ void cpti_path_remarks(const struct cpt_path *path, size_t index, char *text,
 /* Writes the array "segments": objects with stack, kind, duration_ns and, where a
  * segment has them, reason, count, overcount, labels. */
 void cpti_path_json(struct cpti_json *json, const struct cpt_path *path);
+
+/* The same with some segments, and "rest", the number and the sum of the others. */
+void cpti_path_json_part(struct cpti_json *json, const struct cpt_path *path,
+                         const bool *is_shown);
 
 /* Writes the flags that are set: "unordered", "incomplete", "approximate" as true. */
 void cpti_path_flags_json(struct cpti_json *json, unsigned flags);

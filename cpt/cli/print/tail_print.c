@@ -3,6 +3,7 @@
 /* tail_print.c - the tails of two sets; see tail_print.h */
 #include "cpt/cli/print/tail_print.h"
 
+#include "cpt/cli/base/capped.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/base/table.h"
 #include "cpt/cli/print/by_print.h"
@@ -51,6 +52,9 @@ static bool is_shown(const struct cpti_tail_print *print, uint32_t index)
 {
     const struct cpt_tail_row *row = cpt_tail_row_at(print->tail, index);
 
+    if (print->format == CPTI_DIFF_JSON) {
+        return index < print->rows_max;
+    }
     if (print->rows_max != UINT64_MAX) {
         return index < print->rows_max;
     }
@@ -114,10 +118,28 @@ static void put_changes(struct cpti_json *json, const struct cpt_tail_row *row)
     put_change(json, "tails", &row->tails, "base_ns", "new_ns");
 }
 
-static void put_tails(const struct cpti_tail_print *print)
+/* With a limit of bytes: the rows that are left out. */
+static void put_rest(const struct cpti_tail_print *print, struct cpti_json *json,
+                     uint32_t row_count, const double *sums_ns)
+{
+    if (print->bytes_max == 0) {
+        return;
+    }
+    cpti_json_open(json, "rest", '{');
+    cpti_json_unsigned(json, "rows", row_count);
+    cpti_json_ns(json, "base_delta_ns", sums_ns[0]);
+    cpti_json_ns(json, "new_delta_ns", sums_ns[1]);
+    cpti_json_ns(json, "tails_delta_ns", sums_ns[2]);
+    cpti_json_close(json);
+}
+
+/* The rows up to number @row_max, of those that are shown. */
+static void put_tails(const struct cpti_tail_print *print, size_t row_max)
 {
     struct cpti_json json = {.file = stdout};
     const uint32_t all = cpt_tail_row_count(print->tail);
+    double sums_ns[3] = {0};
+    uint32_t left_count = 0;
 
     cpti_json_open(&json, NULL, '{');
     put_side(print, &json, 0);
@@ -129,9 +151,16 @@ static void put_tails(const struct cpti_tail_print *print)
     cpti_json_close(&json);
     cpti_json_unsigned(&json, "row_count", all);
     cpti_json_open(&json, "rows", '[');
-    for (uint32_t i = 0; i < all && i < print->rows_max; i++) {
+    for (uint32_t i = 0; i < all; i++) {
         const struct cpt_tail_row *row = cpt_tail_row_at(print->tail, i);
 
+        if (!is_shown(print, i) || i >= row_max) { /* JSON shows the first rows */
+            left_count++;
+            sums_ns[0] += row->base.self.delta_ns;
+            sums_ns[1] += row->other.self.delta_ns;
+            sums_ns[2] += row->tails.self.delta_ns;
+            continue;
+        }
         cpti_json_row(&json);
         cpti_json_open(&json, NULL, '{');
         cpti_by_json(&json, cpt_tail_tree(print->tail), row->node, print->tails->by);
@@ -140,6 +169,7 @@ static void put_tails(const struct cpti_tail_print *print)
     }
     cpti_json_row(&json);
     cpti_json_close(&json);
+    put_rest(print, &json, left_count, sums_ns);
     cpti_json_close(&json);
 }
 
@@ -219,14 +249,15 @@ static void add_change(struct cpti_table *table, const struct cpt_tail_change *c
     }
 }
 
-/* Shows the rows, and sums up the others. */
-static int print_rows(const struct cpti_tail_print *print)
+/* Shows the first @row_max of the rows, and sums up the others. */
+static int print_rows(const struct cpti_tail_print *print, size_t row_max)
 {
     const char *const headings[] = {
         "base gap", "q", "new gap", "q", "tails", "q", cpti_by_words[print->tails->by]};
     const struct cpt_tail_row *total = cpt_tail_total(print->tail);
     struct cpti_table table = cpti_table_of(headings, 7);
     uint32_t left_count = 0;
+    size_t shown_count = 0;
     bool has_rare = false;
     char text[STACK_BYTES];
     int status;
@@ -235,10 +266,11 @@ static int print_rows(const struct cpti_tail_print *print)
     for (uint32_t i = 0; i < cpt_tail_row_count(print->tail); i++) {
         const struct cpt_tail_row *row = cpt_tail_row_at(print->tail, i);
 
-        if (!is_shown(print, i)) {
+        if (!is_shown(print, i) || shown_count == row_max) {
             left_count++;
             continue;
         }
+        shown_count++;
         has_rare =
             has_rare || row->base.is_rare || row->other.is_rare || row->tails.is_rare;
         add_change(&table, &row->base);
@@ -288,14 +320,14 @@ static void print_parts(const struct cpti_tail_print *print, const char *name)
     }
 }
 
-int cpti_tail_print(const struct cpti_tail_print *print)
+static int print_answer(const struct cpti_tail_print *print, size_t row_max)
 {
     const char *fence = print->format == CPTI_DIFF_MARKDOWN ? "```\n" : "";
     char name[16];
     int status;
 
     if (print->format == CPTI_DIFF_JSON) {
-        put_tails(print);
+        put_tails(print, row_max);
         return CPTI_EXIT_DONE;
     }
     (void)cpti_quantile_name(print->tails->quantile, name);
@@ -305,5 +337,22 @@ int cpti_tail_print(const struct cpti_tail_print *print)
     (void)printf("%s\n", fence);
     status = print_quantile(print, name);
     print_parts(print, name);
-    return status == CPTI_EXIT_DONE ? print_rows(print) : status;
+    return status == CPTI_EXIT_DONE ? print_rows(print, row_max) : status;
+}
+
+/* See struct cpti_capped. */
+static int print_first(void *context, size_t row_max)
+{
+    return print_answer(*(const struct cpti_tail_print *const *)context, row_max);
+}
+
+int cpti_tail_print(const struct cpti_tail_print *print)
+{
+    struct cpti_capped capped = {
+        .bytes_max = print->bytes_max, .print = print_first, .context = &print};
+
+    for (uint32_t i = 0; i < cpt_tail_row_count(print->tail); i++) {
+        capped.row_count += is_shown(print, i);
+    }
+    return cpti_capped_print(&capped);
 }

@@ -15,7 +15,8 @@ struct cpti_tail_print {
     const struct cpti_tails *tails;
     const struct cpt_tail *tail;
     enum cpti_diff_format format;
-    uint64_t rows_max; /* UINT64_MAX: those that are significant or large */
+    uint64_t rows_max;  /* UINT64_MAX: those that are significant or large */
+    uint64_t bytes_max; /* of the answer; 0: no limit */
 };
 
 /* Prints them. enum cpti_exit. */

@@ -30,5 +30,10 @@ cpt diff --json $two --by service --max-q 0.01 experiment.cptlog | is diff
 cpt plan --json experiment.cptlog | is plan
 cpt plan --json --within 1% --share 1% --probability 0.001 --rate 2000 experiment.cptlog | is plan
 make_log metadata | cpt metadata --json | is metadata
+make_log metadata | cpt metadata --json --max-bytes 700 | is metadata
+cpt precision --json --pairs 2 --requests 10 --max-bytes 2k experiment.cptlog | is precision
+cpt diff --json $two --quantile 90% --max-bytes 4k experiment.cptlog | is diff_quantile
+cpt log --json --max-bytes 4k experiment.cptlog | grep -v '^{"rest"' | is log
+cpt log --json --max-bytes 4k experiment.cptlog | tail -1 | is log_rest
 # the checker notices what is wrong
 echo '{"version":-1,"bytes":"2","sum_ns":true,"server_elapsed_ns":null}' | is metadata

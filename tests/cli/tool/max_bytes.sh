@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# every command that prints an answer keeps it below --max-bytes, as JSON that is valid, and
+# what is left out is counted and summed
+if ! command -v python3 >/dev/null; then
+    echo "skipped: there is no python3"
+    exit 77
+fi
+make_log experiment >a.cptlog
+make_log traced >b.cptlog
+make_log hostile >hostile.cptlog
+make_log metadata >value
+cpt aggregate -o a.cpttree a.cptlog
+two='--base arm=control --new arm=treatment'
+cat >check.py <<'EOF'
+import json, sys
+kind, path, whole_path = sys.argv[1:]
+text = open(path, encoding="utf-8").read()
+whole = open(whole_path, encoding="utf-8").read()
+if kind == "lines":
+    rows = [json.loads(line) for line in text.splitlines()]
+    rest = rows.pop()["rest"] if rows and "rest" in rows[-1] else {"records": 0, "latency_ns": 0}
+    all_rows = [json.loads(line) for line in whole.splitlines()]
+    assert len(rows) + rest["records"] == len(all_rows), "records"
+    assert sum(r["latency_ns"] for r in rows) + rest["latency_ns"] == sum(r["latency_ns"] for r in all_rows), "sum"
+    assert all(row in all_rows for row in rows), "a record that is not in the log"
+elif kind == "metadata":
+    answer, all_rows = json.loads(text), json.loads(whole)
+    assert sum(s["duration_ns"] for s in answer["segments"]) + answer["rest"]["duration_ns"] == all_rows["sum_ns"]
+    assert len(answer["segments"]) + answer["rest"]["segments"] == len(all_rows["segments"])
+    if answer["rest"]["segments"]:
+        longest = sorted((s["duration_ns"] for s in all_rows["segments"]), reverse=True)
+        assert sorted((s["duration_ns"] for s in answer["segments"]), reverse=True) == longest[:len(answer["segments"])]
+elif kind == "rows":
+    answer, all_rows = json.loads(text), json.loads(whole)
+    assert len(answer["rows"]) + answer["rest"]["rows"] == len(all_rows["rows"]), "rows"
+elif kind == "json":
+    json.loads(text)
+elif kind == "folded":
+    total = lambda lines: sum(int(line.rsplit(" ", 1)[1]) for line in lines.splitlines())
+    assert total(text) == total(whole), "sum"
+EOF
+walk()
+{
+    kind=$1
+    shift
+    "$@" >whole <value || echo "$*: fails"
+    fits=0
+    for size in 1 150 400 1000 1500 2k 4k 16k 1M; do
+        case $size in
+        *k) limit=$((${size%k} * 1024)) ;;
+        *M) limit=$((${size%M} * 1048576)) ;;
+        *) limit=$size ;;
+        esac
+        "$@" --max-bytes $size >out 2>said <value
+        status=$?
+        if [ $status = 2 ]; then
+            # the size that the refusal names works
+            least=$(grep -o '[0-9]* bytes$' said | cut -d' ' -f1)
+            [ "${least:-0}" -gt $limit ] || echo "$*: refuses $size: $(cat said)"
+            [ -s out ] && echo "$*: refuses $size, but prints"
+            "$@" --max-bytes $least >out 2>said <value || echo "$*: $least do not work"
+            limit=$least
+        elif [ $status != 0 ]; then
+            echo "$*: exits with $status"
+        else
+            fits=$((fits + 1))
+        fi
+        [ $(wc -c <out) -le $limit ] || echo "$*: $(wc -c <out) bytes with $limit"
+        [ "$kind" = text ] || python3 check.py $kind out whole || echo "$*: $limit"
+    done
+    [ $fits -gt 2 ] || echo "$*: only $fits sizes work"
+    cmp -s out whole || [ "$kind" != text ] || echo "$*: 1M is not all"
+    echo "$*" >>walked
+}
+walk text cpt metadata
+walk metadata cpt metadata --json
+walk text cpt log a.cptlog
+walk text cpt log --paths hostile.cptlog
+walk text cpt log --check a.cptlog b.cptlog hostile.cptlog
+walk text cpt log --where arm=control --sample 5 a.cptlog
+walk lines cpt log --json a.cptlog hostile.cptlog
+walk text cpt show --slowest a.cptlog
+walk text cpt show b.cptlog
+walk text cpt report a.cptlog
+walk rows cpt report --json a.cptlog
+walk rows cpt report --json --quantiles 50%,99% a.cpttree
+walk text cpt diff $two a.cptlog
+walk text cpt diff --format markdown $two a.cptlog
+walk rows cpt diff --json $two a.cptlog
+walk text cpt diff --quantile 90% $two a.cptlog
+walk rows cpt diff --json --quantile 90% $two a.cptlog
+walk text cpt precision --pairs 2 --requests 10 a.cptlog
+walk rows cpt precision --json --pairs 2 --requests 10 a.cptlog
+walk text cpt plan a.cptlog
+walk json cpt plan --json a.cptlog
+walk folded cpt folded a.cptlog
+# what is left out is the smaller part
+cpt log --max-bytes 400 a.cptlog | tail -1
+cpt folded --max-bytes 60 a.cptlog
+cpt metadata --max-bytes 300 <value
+# commands that are not walked write files, or serve
+cpt help | sed -n '/^commands/,/^options/s/^  \([a-z]*\) .*/\1/p' | while read -r command; do
+    grep -q "^cpt $command" walked || echo "not walked: $command"
+done
+cpt log --max-bytes 4k --follow a.cptlog
+cpt log --max-bytes 4k --output x a.cptlog
+cpt folded --max-bytes 4k --output x a.cptlog || true
