@@ -159,6 +159,9 @@ static cpt_status comment_on_notes(struct cpti_profile *profile)
         const struct cpt_tree_note_entry note = cpt_tree_note_at(profile->tree, i);
         char line[COMMENT_BYTES];
 
+        if (strcmp(note.key, "reading") == 0) {
+            continue; /* a hash, to know logs again */
+        }
         if (note.value != NULL) {
             (void)snprintf(line, sizeof line, "%s: %s", note.key, note.value);
         } else {

@@ -32,7 +32,7 @@ static const struct cpti_option options[] = {
      "read COUNT files, or pieces of large ones, at a time; default: the number of "
      "processors"},
     {"no-source", 0, NULL,
-     "do not record the names of the files in the tree, which has room for 4,096"},
+     "do not record the names of the files in the tree, which has room for 2,047"},
     {"allow-empty", 0, NULL,
      "write a tree even if no request is selected, as may happen in one part of a "
      "large job"},

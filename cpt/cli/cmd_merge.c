@@ -4,6 +4,7 @@
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
+#include "cpt/cli/gather/parts.h"
 #include "cpt/cli/gather/tree_file.h"
 #include "cpt/cli/gather/workers.h"
 #include "aggregate/cpt_tree.h"
@@ -40,37 +41,47 @@ static int check_entries(const char *name, const struct cpt_tree *whole,
     return CPTI_EXIT_DONE;
 }
 
-/* Adds *@tree, which may be swapped for another one, to *@whole. */
-static int add_tree(struct cpt_tree **whole, const char *name, struct cpt_tree **tree)
+/* Adds *@tree, which may be swapped for another one, to *@whole, unless @parts says
+ * that it was met before. */
+static int add_tree(struct cpt_tree **whole, struct cpti_parts *parts, const char *name,
+                    struct cpt_tree **tree, uint64_t digest)
 {
-    cpt_status status;
+    bool is_again = false;
+    cpt_status status = CPT_OK;
 
     if (check_entries(name, *whole, *tree) != CPTI_EXIT_DONE) {
         return CPTI_EXIT_FAILED;
     }
-    status = cpti_tree_absorb(whole, tree);
+    if (parts != NULL) {
+        status = cpti_parts_meet(parts, *tree, digest, &is_again);
+    }
+    if (status == CPT_OK && !is_again) {
+        status = cpti_tree_absorb(whole, tree);
+    }
     return status == CPT_OK ? CPTI_EXIT_DONE
                             : cpti_failed("%s: %s", name, cpt_status_sentence(status));
 }
 
-static int merge_file(struct cpt_tree **whole, const char *path)
+static int merge_file(struct cpt_tree **whole, struct cpti_parts *parts,
+                      const char *path)
 {
     struct cpti_input input;
     struct cpt_tree *tree = NULL;
+    uint64_t digest = 0;
     int status = cpti_input_open(&input, path);
 
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
     if (input.kind == CPTI_INPUT_TREE) {
-        status = cpti_tree_read(&input, &tree);
+        status = cpti_tree_read(&input, &tree, &digest);
     } else {
         status =
             cpti_failed("%s: is not a tree; 'cpt aggregate' makes one from a path log",
                         cpti_input_name(&input));
     }
     if (status == CPTI_EXIT_DONE) {
-        status = add_tree(whole, cpti_input_name(&input), &tree);
+        status = add_tree(whole, parts, cpti_input_name(&input), &tree, digest);
     }
     cpt_tree_free(tree);
     cpti_input_close(&input);
@@ -82,6 +93,7 @@ static int merge_file(struct cpt_tree **whole, const char *path)
 /* Each thread has a tree of its own. */
 struct crew {
     const char *const *paths;
+    struct cpti_parts *parts; /* NULL: duplicates count */
     struct cpt_tree *trees[THREADS_MAX];
     bool has_failed[THREADS_MAX]; /* by thread: a file could not be merged */
 };
@@ -91,18 +103,19 @@ static int merge_job(void *context, size_t worker, size_t job)
     struct crew *crew = context;
 
     if (!crew->has_failed[worker]) {
-        crew->has_failed[worker] =
-            merge_file(&crew->trees[worker], crew->paths[job]) != CPTI_EXIT_DONE;
+        crew->has_failed[worker] = merge_file(&crew->trees[worker], crew->parts,
+                                              crew->paths[job]) != CPTI_EXIT_DONE;
     }
     return crew->has_failed[worker];
 }
 
 /* Whether all files went into *@whole. Prints nothing: after a failure one thread does
  * it again, and reports it. */
-static bool merge_by_threads(struct cpt_tree **whole, const char *const *paths,
-                             size_t path_count, size_t thread_count)
+static bool merge_by_threads(struct cpt_tree **whole, struct cpti_parts *parts,
+                             const char *const *paths, size_t path_count,
+                             size_t thread_count)
 {
-    struct crew crew = {.paths = paths};
+    struct crew crew = {.paths = paths, .parts = parts};
     const struct cpti_workers workers = {.job_count = path_count,
                                          .worker_count = thread_count,
                                          .run = merge_job,
@@ -125,13 +138,13 @@ static bool merge_by_threads(struct cpt_tree **whole, const char *const *paths,
     return is_done;
 }
 
-static int merge_by_turns(struct cpt_tree **whole, const char *const *paths,
-                          size_t path_count)
+static int merge_by_turns(struct cpt_tree **whole, struct cpti_parts *parts,
+                          const char *const *paths, size_t path_count)
 {
     int status = CPTI_EXIT_DONE;
 
     for (size_t i = 0; i < path_count && status == CPTI_EXIT_DONE; i++) {
-        status = merge_file(whole, paths[i]);
+        status = merge_file(whole, parts, paths[i]);
     }
     return status;
 }
@@ -157,8 +170,8 @@ static int new_tree(struct cpt_tree **tree)
     return *tree != NULL ? CPTI_EXIT_DONE : cpti_failed("out of memory");
 }
 
-static int merge_all(struct cpt_tree **whole, const char *const *paths,
-                     size_t path_count)
+static int merge_all(struct cpt_tree **whole, struct cpti_parts *parts,
+                     const char *const *paths, size_t path_count)
 {
     size_t thread_count = cpti_processors();
     int status = new_tree(whole);
@@ -166,37 +179,53 @@ static int merge_all(struct cpt_tree **whole, const char *const *paths,
     thread_count = thread_count < THREADS_MAX ? thread_count : THREADS_MAX;
     if (status == CPTI_EXIT_DONE && thread_count > 1 &&
         path_count >= FILES_A_THREAD * thread_count && are_regular(paths, path_count)) {
-        if (merge_by_threads(whole, paths, path_count, thread_count)) {
+        if (merge_by_threads(whole, parts, paths, path_count, thread_count)) {
             return CPTI_EXIT_DONE;
         }
         status = new_tree(whole);
+        if (parts != NULL) {
+            cpti_parts_reset(parts);
+        }
     }
-    return status == CPTI_EXIT_DONE ? merge_by_turns(whole, paths, path_count) : status;
+    return status == CPTI_EXIT_DONE ? merge_by_turns(whole, parts, paths, path_count)
+                                    : status;
 }
 
 static int run(const struct cpti_arguments *arguments)
 {
+    const bool keeps_duplicates = cpti_has(arguments, "keep-duplicates");
     struct cpt_tree *whole = NULL;
+    struct cpti_parts *parts = NULL;
     int status;
 
     if (cpti_value(arguments, "output") == NULL) {
         return cpti_usage("'cpt merge' needs --output FILE; '-' is standard output");
     }
-    status = merge_all(&whole, arguments->operands, arguments->operand_count);
+    parts = keeps_duplicates ? NULL : cpti_parts_new();
+    if (parts == NULL && !keeps_duplicates) {
+        return cpti_failed("out of memory");
+    }
+    status = merge_all(&whole, parts, arguments->operands, arguments->operand_count);
+    if (status == CPTI_EXIT_DONE && parts != NULL) {
+        cpti_parts_warn(parts);
+    }
     if (status == CPTI_EXIT_DONE) {
         status = cpti_tree_write(cpti_value(arguments, "output"), whole);
     }
+    cpti_parts_free(parts);
     cpt_tree_free(whole);
     return status;
 }
 
 static const struct cpti_option options[] = {
     {"output", 'o', "FILE", "write the tree to FILE"},
+    {"keep-duplicates", 0, NULL, "count a tree again that is given more than once"},
     {0},
 };
 
 static const struct cpti_example examples[] = {
     {"cpt merge -o week.cpttree *day.cpttree", "the days of a week"},
+    {"cpt merge -o all.cpttree trees/", "all trees in a folder"},
     {"parallel cpt aggregate -o {.}.cpttree {} ::: *.cptlog && cpt merge -o "
      "all.cpttree *.cpttree",
      "each log as a job of its own, on any machine"},
@@ -216,12 +245,22 @@ const struct cpti_command cpti_command_merge = {
         "It takes trees only. To select requests of a log, use 'cpt aggregate', which "
         "takes trees and logs.\n"
         "\n"
-        "In memory it holds the result and one tree for each processor. A tree that is "
-        "given twice counts twice. If a tree cannot be read, or has another entry "
+        "A tree that is given more than once, the same bytes, counts once, which is "
+        "said. Parts of one selection, trees of the same logs with another --where "
+        "each, add up: the records of the logs count once, unless 'cpt aggregate' had "
+        "--no-source.\n"
+        "\n"
+        "A folder stands for the trees in it and in its subfolders, in the order of "
+        "their names.\n"
+        "\n"
+        "In memory it holds the result and one tree for each processor. If a tree "
+        "cannot be read, or has another entry "
         "service than the others, no file is written.",
     .options = {options},
     .examples = examples,
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,
     .run = run,
+    .takes_folders = true,
+    .has_tree_folders = true,
 };

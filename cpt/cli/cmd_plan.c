@@ -6,6 +6,7 @@
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/base/json_write.h"
 #include "cpt/cli/gather/log_walk.h"
+#include "cpt/cli/gather/parts.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/base/table.h"
 #include "cpt/cli/print/tree_print.h"
@@ -96,7 +97,7 @@ static void complete_plan(struct plan_command *command, const struct cpt_tree *t
 {
     const double left_out = (double)cpt_tree_count_find(tree, "forced_excluded") +
                             (double)cpt_tree_count_find(tree, "local_root_excluded");
-    const double traced = (double)cpt_tree_count_find(tree, "records") - left_out;
+    const double traced = (double)cpti_parts_records(tree) - left_out;
     const double selected = (double)cpt_tree_request_count(tree);
     const double mean_ns = cpt_stats_of(tree, CPT_TREE_ROOT).inclusive.mean_ns;
 

@@ -66,6 +66,7 @@ struct cpti_command {
     /* Runs the command and prints its errors. Returns an enum cpti_exit. */
     int (*run)(const struct cpti_arguments *arguments);
     bool takes_folders; /* a folder among the operands stands for its logs; folders.h */
+    bool has_tree_folders; /* for its trees instead */
 };
 
 /* Option @index of @command, counted through all its tables and then --help, which

@@ -3,6 +3,7 @@
 /* folders.c - a folder of logs in the place of a log; see folders.h */
 #include "cpt/cli/base/folders.h"
 
+#include "cpt/cli/base/command.h"
 #include "cpt/cli/base/files.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cpt_alloc.h"
@@ -34,7 +35,8 @@ struct entries {
 /* One folder among the operands. */
 struct folder {
     const char *name;
-    struct entries logs;
+    bool has_trees;         /* trees are looked for, not logs */
+    struct entries logs;    /* or trees */
     struct entries pending; /* folders to be read */
     size_t entry_count;     /* all that were met */
     uint64_t skipped_count;
@@ -81,35 +83,38 @@ static char *join(const char *folder, const char *name)
     return path;
 }
 
-static bool is_named_log(const char *path)
+static bool ends_with(const char *path, const char *end)
 {
     const size_t bytes = strlen(path);
+    const size_t end_bytes = strlen(end);
 
-    return bytes > 7 && strcmp(path + bytes - 7, ".cptlog") == 0;
+    return bytes > end_bytes && strcmp(path + bytes - end_bytes, end) == 0;
 }
 
-/* Whether the file @name in @folder, which is a regular file, is a path log. It is
- * opened without waiting, as it may have become a pipe meanwhile. One that cannot be
- * read is judged by its name: reading it will say why. */
-static bool is_log(int folder, const char *name)
+/* Whether the file @name in @folder, which is a regular file, is a path log, or a tree
+ * if @is_tree. It is opened without waiting, as it may have become a pipe meanwhile.
+ * One that cannot be read is judged by its name: reading it will say why. */
+static bool is_wanted(int folder, const char *name, bool is_tree)
 {
+    const char *end = is_tree ? ".cpttree" : ".cptlog";
     unsigned char head[CPTI_HEAD_BYTES];
     const int descriptor = openat(folder, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     ssize_t bytes;
 
     if (descriptor < 0) {
-        return is_named_log(name);
+        return ends_with(name, end);
     }
     bytes = pread(descriptor, head, sizeof head, 0);
     (void)close(descriptor);
     switch (cpti_input_kind_of(head, bytes > 0 ? (size_t)bytes : 0)) {
     case CPTI_INPUT_LOG:
-        return true;
+        return !is_tree;
     case CPTI_INPUT_TREE:
+        return is_tree;
     case CPTI_INPUT_GZIP:
         return false;
     default:
-        return is_named_log(name);
+        return ends_with(name, end);
     }
 }
 
@@ -130,7 +135,7 @@ static int meet(struct folder *folder, const struct entry *parent, int descripto
         return CPTI_EXIT_DONE;
     }
     if (!S_ISDIR(about.st_mode) &&
-        (!S_ISREG(about.st_mode) || !is_log(descriptor, name))) {
+        (!S_ISREG(about.st_mode) || !is_wanted(descriptor, name, folder->has_trees))) {
         folder->skipped_count++;
         return CPTI_EXIT_DONE;
     }
@@ -235,15 +240,17 @@ static int mark_again(struct folder *folder)
 static int report(const struct folder *folder)
 {
     const char *name = cpti_quoted(folder->name);
+    const char *what = folder->has_trees ? "tree" : "path log";
 
     if (folder->logs.count == 0) {
-        return cpti_failed("%s: has no path log among its %" PRIu64 " file%s", name,
+        return cpti_failed("%s: has no %s among its %" PRIu64 " file%s", name, what,
                            folder->skipped_count,
                            folder->skipped_count == 1 ? "" : "s");
     }
     if (folder->skipped_count != 0) {
-        cpti_warn("%s: skipped %" PRIu64 " of %" PRIu64 " files: not path logs", name,
-                  folder->skipped_count, folder->skipped_count + folder->logs.count);
+        cpti_warn("%s: skipped %" PRIu64 " of %" PRIu64 " files: not %ss", name,
+                  folder->skipped_count, folder->skipped_count + folder->logs.count,
+                  what);
     }
     if (folder->again_count != 0) {
         cpti_warn("%s: skipped %" PRIu64 " further name%s of the same files", name,
@@ -294,6 +301,8 @@ static int find_all(struct cpti_arguments *arguments, struct folder *folders)
         source->is_folder = is_folder(source->name);
         if (source->is_folder) {
             folders[i].name = source->name;
+            folders[i].has_trees =
+                arguments->command != NULL && arguments->command->has_tree_folders;
             status = find_logs(&folders[i]);
             source->count = folders[i].logs.count - folders[i].again_count;
             source->skipped_count = folders[i].skipped_count;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /* gather.c - from files to trees; see gather.h */
+#include "cpt/cli/gather/parts.h"
 #include "cpt/cli/gather/gather_run.h"
 
 #include "cpt/cli/base/amounts.h"
@@ -76,6 +77,25 @@ static size_t together(const struct cpti_gather *gather, const char *const *path
     return next - first;
 }
 
+/* Notes which logs were read, to know them again (parts.h); they are one note. */
+static void note_reading(const struct cpti_gather *gather, const char *const *paths,
+                         const struct cpti_gather_outcome *outcomes, size_t count)
+{
+    const char **logs = calloc(count, sizeof *logs);
+    size_t log_count = 0;
+    char text[17];
+
+    for (size_t i = 0; i < count && logs != NULL; i++) {
+        if (outcomes[i].is_log) {
+            logs[log_count++] = paths[i];
+        }
+    }
+    if (logs != NULL && cpti_parts_reading(logs, log_count, text)) {
+        (void)cpt_tree_note(gather->tree, "reading", text);
+    }
+    free(logs);
+}
+
 /* Notes the logs among the @count inputs: a few by name, or how many of a folder. */
 static void note_together(const struct cpti_gather *gather, const char *folder,
                           const char *const *paths,
@@ -97,6 +117,7 @@ static void note_together(const struct cpti_gather *gather, const char *folder,
         (void)snprintf(text, sizeof text, "%zu files of %s%s", log_count, name,
                        name[strlen(name) - 1] == '/' ? "" : "/");
         (void)cpt_tree_note(gather->tree, "source", text);
+        note_reading(gather, paths, outcomes, count);
         return;
     }
     for (size_t i = 0; i < count; i++) {
@@ -104,6 +125,7 @@ static void note_together(const struct cpti_gather *gather, const char *folder,
 
         if (outcomes[i].is_log) {
             (void)cpt_tree_note(gather->tree, "source", cpti_input_name(&input));
+            note_reading(gather, paths + i, outcomes + i, 1);
         }
     }
 }
@@ -169,7 +191,7 @@ static int say_none(const struct cpti_gather *gather, bool is_diagnosed)
     const struct cpt_bytes unseen = cpti_selection_unseen(gather->selection);
     const uint64_t forced = cpt_tree_count_find(gather->tree, "forced_excluded");
     const uint64_t roots = cpt_tree_count_find(gather->tree, "local_root_excluded");
-    const uint64_t records = cpt_tree_count_find(gather->tree, "records");
+    const uint64_t records = cpti_parts_records(gather->tree);
     const char *for_what = gather->what != NULL ? " for " : "";
     const char *what = gather->what != NULL ? gather->what : "";
     char forced_text[96] = "";
@@ -231,6 +253,7 @@ static int finish(struct cpti_gather_run *run, const char *const *paths,
 {
     int status = check_services(&run->services);
 
+    cpti_parts_warn(run->parts);
     if (status == CPTI_EXIT_DONE) {
         status = cpti_gather_samples(run);
     }
@@ -251,11 +274,15 @@ static int finish(struct cpti_gather_run *run, const char *const *paths,
     return status;
 }
 
-/* Makes the set that finds duplicates, unless all count. enum cpti_exit. */
+/* Makes the sets of trees and, unless duplicates count, of records. enum cpti_exit. */
 static int init_seen(struct cpti_gather_run *run)
 {
     bool is_needed = false;
 
+    run->parts = cpti_parts_new();
+    if (run->parts == NULL) {
+        return cpti_failed("out of memory");
+    }
     for (size_t i = 0; i < run->gather_count; i++) {
         is_needed = is_needed || !run->gathers[i].selection->keeps_duplicates;
     }
@@ -359,6 +386,7 @@ static int gather_jobs(struct cpti_gather *gathers, size_t gather_count,
         cpti_selection_deinit(gathers[i].selection);
     }
     cpti_seen_free(run.seen);
+    cpti_parts_free(run.parts);
     cpti_gather_run_deinit(&run);
     return status;
 }

@@ -37,6 +37,7 @@ struct cpti_gather_run {
     struct cpti_gather_tally tallies[CPTI_GATHERS_MAX]; /* of the log being read */
     struct cpti_sample samples[CPTI_GATHERS_MAX];
     struct cpti_seen *seen;     /* all threads share it; NULL: duplicates count */
+    struct cpti_parts *parts;   /* the trees that were met; all threads share it */
     struct cpti_seen_mark mark; /* of the record being read */
     bool has_mark;
     size_t path_count;

@@ -6,6 +6,7 @@
 #include "cpt/cli/base/files.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/gather/gather_pieces.h"
+#include "cpt/cli/gather/parts.h"
 #include "cpt/cli/gather/tree_file.h"
 #include "cpt/cli/gather/workers.h"
 #include "aggregate/cpt_tree.h"
@@ -226,6 +227,7 @@ static int gather_pieces(struct cpti_gather_run *run, const char *const *paths,
     const bool has_threads = thread_count > 1 && pieces.count > 1;
 
     *is_broken = false;
+    cpti_parts_reset(run->parts);
     if (run->seen != NULL) {
         cpti_seen_reset(run->seen, has_threads);
     }

@@ -6,6 +6,7 @@
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/base/output.h"
 #include "aggregate/cpt_tree.h"
+#include "cpt/cpt_name.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 /* The longest tree file: it is held in memory beside its tree. */
 #define TREE_BYTES_MAX ((size_t)1 << 32)
 
-int cpti_tree_read(struct cpti_input *input, struct cpt_tree **tree)
+int cpti_tree_read(struct cpti_input *input, struct cpt_tree **tree, uint64_t *digest)
 {
     struct cpt_error error = {0};
     unsigned char *data;
@@ -28,6 +29,7 @@ int cpti_tree_read(struct cpti_input *input, struct cpt_tree **tree)
         status = cpti_failed("%s: at byte %" PRIu64 ": %s", cpti_input_name(input),
                              error.offset, error.sentence);
     }
+    *digest = cpt_hash_bytes(0, data, bytes);
     free(data);
     return status;
 }

@@ -12,9 +12,9 @@
 
 struct cpt_tree;
 
-/* Reads the rest of @input as a tree, which the caller owns. enum cpti_exit; after a
- * failure *@tree is NULL. */
-int cpti_tree_read(struct cpti_input *input, struct cpt_tree **tree);
+/* Reads the rest of @input as a tree, which the caller owns; *@digest gets a hash of
+ * its bytes. enum cpti_exit; after a failure *@tree is NULL. */
+int cpti_tree_read(struct cpti_input *input, struct cpt_tree **tree, uint64_t *digest);
 
 /* Writes @tree to the file @path; "-" is standard output. enum cpti_exit. */
 int cpti_tree_write(const char *path, const struct cpt_tree *tree);

@@ -4,6 +4,7 @@
 #include "cpt/cli/print/tree_print.h"
 
 #include "cpt/cli/base/output.h"
+#include "cpt/cli/gather/parts.h"
 #include "aggregate/cpt_stats.h"
 #include "aggregate/cpt_tree.h"
 #include "cpt/cpt_path.h"
@@ -18,7 +19,7 @@ static void print_selection(const struct cpt_tree *tree)
 {
     const uint64_t forced = cpt_tree_count_find(tree, "forced_excluded");
     const uint64_t roots = cpt_tree_count_find(tree, "local_root_excluded");
-    const uint64_t skipped = cpt_tree_count_find(tree, "skipped");
+    const uint64_t skipped = cpti_parts_skipped(tree);
     const uint64_t duplicates = cpt_tree_count_find(tree, "duplicates");
     const uint64_t unchecked = cpt_tree_count_find(tree, "duplicates_unchecked");
     const char *separator = "";
@@ -28,7 +29,7 @@ static void print_selection(const struct cpt_tree *tree)
         const struct cpt_tree_note_entry note = cpt_tree_note_at(tree, i);
 
         if (note.value == NULL || strcmp(note.key, "source") == 0 ||
-            strcmp(note.key, "entry") == 0) {
+            strcmp(note.key, "reading") == 0 || strcmp(note.key, "entry") == 0) {
             continue;
         }
         (void)printf("%s", separator);
@@ -161,8 +162,8 @@ void cpti_tree_json_stats(struct cpti_json *json, const struct cpt_tree *tree,
     cpti_trust_json(json, all, is_clustered);
     cpti_json_unsigned(json, "first_unix_ns", cpt_tree_time_first_ns(tree));
     cpti_json_unsigned(json, "last_unix_ns", cpt_tree_time_last_ns(tree));
-    cpti_json_unsigned(json, "records", cpt_tree_count_find(tree, "records"));
-    cpti_json_unsigned(json, "skipped", cpt_tree_count_find(tree, "skipped"));
+    cpti_json_unsigned(json, "records", cpti_parts_records(tree));
+    cpti_json_unsigned(json, "skipped", cpti_parts_skipped(tree));
     cpti_json_unsigned(json, "forced_excluded",
                        cpt_tree_count_find(tree, "forced_excluded"));
     cpti_json_unsigned(json, "local_root_excluded",
