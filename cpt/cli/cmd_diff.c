@@ -530,6 +530,7 @@ const struct cpti_command cpti_command_diff = {
         "  total > +3% at q<0.001            the mean latency",
     .description_rest = CPTI_SELECT_TEXT
     " These options hold for both sets.\n"
+    "\n" CPTI_COUNT_TEXT " In a comparison that holds for each set.\n"
     "\n"
     "With --html the result is one file for a browser, as that of 'cpt report "
     "--html': both sides as graphs, all significant rows, an example request of "

@@ -14,6 +14,7 @@ static int run(const struct cpti_arguments *arguments)
 {
     struct cpti_store_load_options load = {
         .stops_at_error = cpti_has(arguments, "stop-at-error"),
+        .keeps_duplicates = cpti_has(arguments, "keep-duplicates"),
         .retry_seconds = 60,
         .batch_rows = 100000,
     };
@@ -39,6 +40,8 @@ static const struct cpti_option options[] = {
     {"retry-for", 0, "SECONDS",
      "how long to retry a shard that does not answer; default: 60"},
     {"batch", 0, "ROWS", "rows that a shard gets at once; default: 100000"},
+    {"keep-duplicates", 0, NULL,
+     "load a record again each time it is given; without it, it is loaded once"},
     {0},
 };
 
@@ -67,8 +70,14 @@ const struct cpti_command cpti_command_load = {
         "\n"
         "A record of a log counts once, however often it is loaded. So you can load a "
         "log again after it has grown, and all logs again after a failure. A shard "
-        "that does not answer is tried again; its requests never go to another shard."
-        "\n\n" CPTI_FOLDER_TEXT,
+        "that does not answer is tried again; its requests never go to another shard.\n"
+        "\n"
+        "A record that is given several times at once, as in a copy of a log, is "
+        "loaded "
+        "once, which is said; --keep-duplicates loads each. A copy that is loaded "
+        "later "
+        "is not known again, unless it has the same number in its log: then it counts "
+        "twice.\n\n" CPTI_FOLDER_TEXT,
     .options = {options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 2,

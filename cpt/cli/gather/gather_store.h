@@ -46,6 +46,7 @@ struct cpti_store_load_options {
     uint64_t retry_seconds;
     uint64_t batch_rows;
     bool stops_at_error;
+    bool keeps_duplicates; /* each copy of a record is loaded */
 };
 
 /* Loads the logs at @paths to @address. enum cpti_exit. */

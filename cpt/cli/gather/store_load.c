@@ -4,6 +4,7 @@
 #include "cpt/cli/gather/gather_store.h"
 
 #include "cpt/cli/gather/log_walk.h"
+#include "cpt/cli/gather/seen.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/store/question.h"
 #include "aggregate/cpt_tree.h"
@@ -16,9 +17,35 @@
 struct loading {
     const char *address;
     struct cpti_store *store;
+    struct cpti_seen *seen; /* NULL: duplicates are loaded */
     uint64_t loaded_count;
-    bool has_failed; /* the database refused a record */
+    uint64_t duplicate_count;
+    uint64_t unchecked_count; /* not compared with all others */
+    bool has_failed;          /* the database refused a record */
 };
+
+/* Whether @record was not loaded before by this command. Sets *@exit_status if it
+ * fails. */
+static bool is_new(struct cpti_log_walk *walk, const struct cpt_record *record,
+                   int *exit_status)
+{
+    struct loading *loading = walk->context;
+    struct cpti_seen_mark mark;
+    enum cpti_seen_result result;
+
+    if (loading->seen == NULL) {
+        return true;
+    }
+    mark = cpti_seen_mark(loading->seen, record, cpt_log_reader_bytes(walk->reader));
+    result = cpti_seen_add(loading->seen, &mark, 0);
+    if (result == CPTI_SEEN_NO_MEMORY) {
+        *exit_status = cpti_failed("out of memory; --keep-duplicates needs less");
+        return false;
+    }
+    loading->duplicate_count += result == CPTI_SEEN_BEFORE;
+    loading->unchecked_count += result == CPTI_SEEN_UNKNOWN;
+    return result != CPTI_SEEN_BEFORE;
+}
 
 static int load_record(struct cpti_log_walk *walk, const struct cpt_record *record)
 {
@@ -38,6 +65,9 @@ static int load_record(struct cpti_log_walk *walk, const struct cpt_record *reco
     }
     if (cpt_path_sum_ns(path) > CPT_TREE_TIME_MAX) {
         return cpti_log_skip(walk, "it took longer than a tree can hold");
+    }
+    if (!is_new(walk, record, &exit_status)) {
+        return exit_status;
     }
     status = cpti_store_load_add(loading->store, cpti_input_name(walk->input), record,
                                  path, weight, walk->record_count, &error);
@@ -92,6 +122,21 @@ static int load_logs(struct loading *loading,
                                cpti_store_load_end(loading->store, &error), &error));
 }
 
+/* Says how many records were loaded only once. */
+static void warn_of_duplicates(const struct loading *loading)
+{
+    if (loading->duplicate_count != 0) {
+        cpti_warn("%" PRIu64 " records were given more than once and are loaded once; "
+                  "--keep-duplicates loads them again",
+                  loading->duplicate_count);
+    }
+    if (loading->unchecked_count != 0) {
+        cpti_warn("%" PRIu64 " records were not compared with all others, as there are "
+                  "too many: duplicates among them are loaded",
+                  loading->unchecked_count);
+    }
+}
+
 int cpti_store_load(const char *address, const struct cpti_store_load_options *options,
                     const char *const *paths, size_t path_count)
 {
@@ -101,10 +146,20 @@ int cpti_store_load(const char *address, const struct cpti_store_load_options *o
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
+    if (!options->keeps_duplicates) {
+        loading.seen = cpti_seen_new(0);
+        if (loading.seen == NULL) {
+            cpti_store_close(loading.store);
+            return cpti_failed("no memory or random numbers to find duplicates; see "
+                               "--keep-duplicates");
+        }
+    }
     cpti_store_retry_for(loading.store, (unsigned)options->retry_seconds);
     cpti_store_batch_rows(loading.store, options->batch_rows);
     status = load_logs(&loading, options, paths, path_count);
     cpti_store_close(loading.store);
+    cpti_seen_free(loading.seen);
+    warn_of_duplicates(&loading);
     if (status == CPTI_EXIT_DONE) {
         (void)printf("%" PRIu64 " requests\n", loading.loaded_count);
     }
