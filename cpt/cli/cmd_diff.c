@@ -379,15 +379,17 @@ static int run_tails(const struct cpti_arguments *arguments)
         status = cpti_tails_gather(&tails, arguments, &is_usable);
     }
     if (is_usable) {
-        struct cpt_tail *tail = cpti_tails_compare(&tails);
+        const bool has_rest = cpti_tails_have_rest(&tails);
+        struct cpt_tail *tail = has_rest ? cpti_tails_compare(&tails) : NULL;
         const struct cpti_gather gathers[2] = {tails.gathers[0][CPTI_TAIL_ALL],
                                                tails.gathers[1][CPTI_TAIL_ALL]};
 
         warn_of_terms(gathers);
         print.tails = &tails;
         print.tail = tail;
-        status = cpti_exit_last(status, tail == NULL ? CPTI_EXIT_FAILED
-                                                     : cpti_tail_print(&print));
+        status =
+            cpti_exit_last(status, tail == NULL && has_rest ? CPTI_EXIT_FAILED
+                                                            : cpti_tail_print(&print));
         cpt_tail_free(tail);
     }
     cpti_tails_deinit(&tails);

@@ -107,8 +107,19 @@ static void put_latency_quantiles(struct cpti_json *json, const struct report *r
     cpti_json_close(json);
 }
 
+/* A mean: thousandths of nanoseconds, or six digits if it is below a nanosecond, so that
+ * rare stacks are not 0. */
+static void put_mean(struct cpti_json *json, const char *key, double ns)
+{
+    if (ns < 1) {
+        cpti_json_rough(json, key, ns);
+    } else {
+        cpti_json_ns(json, key, ns);
+    }
+}
+
 static void put_row(struct cpti_json *json, const struct report *report,
-                    const struct cpt_tree_row *row, uint64_t latency_ns)
+                    const struct cpt_tree_row *row, double latency_ns)
 {
     const struct cpt_tree *tree = report->tree;
     const struct cpt_stats stats = stats_of(report, row->node);
@@ -118,9 +129,10 @@ static void put_row(struct cpti_json *json, const struct report *report,
     cpti_tree_stack_json(json, tree, row->node);
     cpti_json_unsigned(json, "self_ns", row->self_ns);
     cpti_json_unsigned(json, "inclusive_ns", row->inclusive_ns);
+    put_mean(json, "self_mean_ns", stats.self.mean_ns);
+    put_mean(json, "inclusive_mean_ns", stats.inclusive.mean_ns);
     cpti_json_rough(json, "share",
-                    latency_ns == 0 ? 0
-                                    : (double)row->inclusive_ns / (double)latency_ns);
+                    latency_ns > 0 ? stats.inclusive.mean_ns / latency_ns : 0);
     cpti_json_rough(json, "presence", stats.presence);
     cpti_json_unsigned(json, "present_count", stats.present_count);
     cpti_json_ns(json, "present_mean_ns", stats.present_mean_ns);
@@ -140,7 +152,6 @@ static void put_row(struct cpti_json *json, const struct report *report,
 static void put_report(const struct report *report)
 {
     struct cpti_json json = {.file = stdout};
-    const uint64_t latency_ns = cpt_tree_walk_row(report->walk, 0)->inclusive_ns;
     const struct cpt_stats all = stats_of(report, CPT_TREE_ROOT);
 
     struct rest rest = {0};
@@ -152,7 +163,8 @@ static void put_report(const struct report *report)
     cpti_json_open(&json, "rows", '[');
     for (uint32_t i = 1; i < cpt_tree_walk_count(report->walk); i++) {
         if (is_shown(report, i, &rest)) {
-            put_row(&json, report, cpt_tree_walk_row(report->walk, i), latency_ns);
+            put_row(&json, report, cpt_tree_walk_row(report->walk, i),
+                    all.inclusive.mean_ns);
         }
     }
     cpti_json_row(&json);

@@ -283,6 +283,12 @@ static const struct cpt_tree *tree_of(const struct cpti_tails *tails, size_t sid
                                       : tails->views[side][part].self[tails->by];
 }
 
+bool cpti_tails_have_rest(const struct cpti_tails *tails)
+{
+    return cpt_tree_request_count(tails->gathers[0][CPTI_TAIL_REST].tree) != 0 &&
+           cpt_tree_request_count(tails->gathers[1][CPTI_TAIL_REST].tree) != 0;
+}
+
 struct cpt_tail *cpti_tails_compare(const struct cpti_tails *tails)
 {
     const struct cpt_tail_options options = {.struct_bytes = sizeof options,

@@ -48,6 +48,10 @@ void cpti_tails_deinit(struct cpti_tails *tails);
 int cpti_tails_gather(struct cpti_tails *tails, const struct cpti_arguments *arguments,
                       bool *is_usable);
 
+/* Whether each set has requests below its border: not if all take equally long, or more
+ * than the quantile as long as the fastest. Then only the quantiles can be compared. */
+bool cpti_tails_have_rest(const struct cpti_tails *tails);
+
 /* Compares them. NULL with the error printed. The caller frees the result. */
 struct cpt_tail *cpti_tails_compare(const struct cpti_tails *tails);
 

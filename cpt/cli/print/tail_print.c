@@ -35,6 +35,19 @@ static struct cpt_quantile_change compare(const struct cpti_tail_print *print)
                                 print->tails->quantile, CPTI_CONFIDENCE);
 }
 
+/* What the requests from the quantile on are called. */
+static const char *part_name(const struct cpti_tail_print *print)
+{
+    const double quantile = print->tails->quantile;
+
+    return quantile >= 0.75 ? "tails" : quantile == 0.5 ? "slow halves" : "slow parts";
+}
+
+static uint32_t row_count(const struct cpti_tail_print *print)
+{
+    return print->tail != NULL ? cpt_tail_row_count(print->tail) : 0;
+}
+
 /* --- Which rows are shown --- */
 
 static double largest(const struct cpt_tail_row *row)
@@ -137,7 +150,7 @@ static void put_rest(const struct cpti_tail_print *print, struct cpti_json *json
 static void put_tails(const struct cpti_tail_print *print, size_t row_max)
 {
     struct cpti_json json = {.file = stdout};
-    const uint32_t all = cpt_tail_row_count(print->tail);
+    const uint32_t all = row_count(print);
     double sums_ns[3] = {0};
     uint32_t left_count = 0;
 
@@ -146,9 +159,13 @@ static void put_tails(const struct cpti_tail_print *print, size_t row_max)
     put_side(print, &json, 1);
     cpti_json_text(&json, "by", cpti_by_words[print->tails->by]);
     put_quantile(print, &json);
-    cpti_json_open(&json, "total", '{');
-    put_changes(&json, cpt_tail_total(print->tail));
-    cpti_json_close(&json);
+    if (print->tail != NULL) {
+        cpti_json_open(&json, "total", '{');
+        put_changes(&json, cpt_tail_total(print->tail));
+        cpti_json_close(&json);
+    } else {
+        cpti_json_null(&json, "total");
+    }
     cpti_json_unsigned(&json, "row_count", all);
     cpti_json_open(&json, "rows", '[');
     for (uint32_t i = 0; i < all; i++) {
@@ -201,12 +218,17 @@ static void add_quantile(struct cpti_table *table, const char *set,
                     cpti_interval_text(quantile->low_ns, quantile->high_ns, interval));
 }
 
-static const char *verdict_of(const struct cpt_quantile_change *change)
+/* Writes what became of the quantile @name. */
+static const char *verdict_of(const struct cpt_quantile_change *change,
+                              const char *name, char text[64])
 {
     if (!(change->p_value < LEVEL)) {
-        return "no evidence that the tail moved";
+        (void)snprintf(text, 64, "no evidence that the %s moved", name);
+    } else {
+        (void)snprintf(text, 64, "the %s is %s", name,
+                       change->delta_ns > 0 ? "slower" : "faster");
     }
-    return change->delta_ns > 0 ? "the tail is slower" : "the tail is faster";
+    return text;
 }
 
 /* Says whether the quantile moved. */
@@ -217,6 +239,7 @@ static int print_quantile(const struct cpti_tail_print *print, const char *name)
     struct cpti_table table = cpti_table_of(headings, 3);
     char ms[40];
     char interval[CPTI_INTERVAL_BYTES];
+    char verdict[64];
     int status;
 
     add_quantile(&table, "base", &change.base);
@@ -227,8 +250,9 @@ static int print_quantile(const struct cpti_tail_print *print, const char *name)
                     cpti_interval_text(change.low_ns, change.high_ns, interval));
     status = print_table(print, &table);
     (void)printf("\n%s (p %s%.3g): %.3g %% of the new set are above the base's %s\n",
-                 verdict_of(&change), change.p_value < 0.001 ? "< " : "= ",
-                 fmax(change.p_value, 0.001), change.new_above * 100, name);
+                 verdict_of(&change, name, verdict),
+                 change.p_value < 0.001 ? "< " : "= ", fmax(change.p_value, 0.001),
+                 change.new_above * 100, name);
     if (!isfinite(change.low_ns) || !isfinite(change.high_ns)) {
         (void)printf("an end is missing where there are too few requests to tell\n");
     }
@@ -252,8 +276,13 @@ static void add_change(struct cpti_table *table, const struct cpt_tail_change *c
 /* Shows the first @row_max of the rows, and sums up the others. */
 static int print_rows(const struct cpti_tail_print *print, size_t row_max)
 {
-    const char *const headings[] = {
-        "base gap", "q", "new gap", "q", "tails", "q", cpti_by_words[print->tails->by]};
+    const char *const headings[] = {"base gap",
+                                    "q",
+                                    "new gap",
+                                    "q",
+                                    part_name(print),
+                                    "q",
+                                    cpti_by_words[print->tails->by]};
     const struct cpt_tail_row *total = cpt_tail_total(print->tail);
     struct cpti_table table = cpti_table_of(headings, 7);
     uint32_t left_count = 0;
@@ -263,7 +292,7 @@ static int print_rows(const struct cpti_tail_print *print, size_t row_max)
     int status;
 
     table.cuts_front = true;
-    for (uint32_t i = 0; i < cpt_tail_row_count(print->tail); i++) {
+    for (uint32_t i = 0; i < row_count(print); i++) {
         const struct cpt_tail_row *row = cpt_tail_row_at(print->tail, i);
 
         if (!is_shown(print, i) || shown_count == row_max) {
@@ -306,8 +335,8 @@ static void print_parts(const struct cpti_tail_print *print, const char *name)
     (void)printf(
         "\ngap: ms more in slow requests, from the %s of their set on, than in "
         "the others\n"
-        "tails: slow requests of the new set minus those of the base\n",
-        name);
+        "%s: slow requests of the new set minus those of the base\n",
+        name, part_name(print));
     for (size_t i = 0; i < 2; i++) {
         char border[32];
 
@@ -336,6 +365,12 @@ static int print_answer(const struct cpti_tail_print *print, size_t row_max)
     cpti_tree_print(tree_of(print, 1, CPTI_TAIL_ALL), "new");
     (void)printf("%s\n", fence);
     status = print_quantile(print, name);
+    if (print->tail == NULL) {
+        (void)printf("\nno rows: in one set no request is below its %s, as many take "
+                     "equally long\n",
+                     name);
+        return status;
+    }
     print_parts(print, name);
     return status == CPTI_EXIT_DONE ? print_rows(print, row_max) : status;
 }
@@ -351,7 +386,7 @@ int cpti_tail_print(const struct cpti_tail_print *print)
     struct cpti_capped capped = {
         .bytes_max = print->bytes_max, .print = print_first, .context = &print};
 
-    for (uint32_t i = 0; i < cpt_tail_row_count(print->tail); i++) {
+    for (uint32_t i = 0; i < row_count(print); i++) {
         capped.row_count += is_shown(print, i);
     }
     return cpti_capped_print(&capped);
