@@ -71,6 +71,9 @@ serve web "$CPT" web a.cptlog
 web=$pid
 read_all "$("$CPT" log --json a.cptlog | wc -l)"
 
+say 'ids are unique'
+[ "$(get /api/records limit=1000 | jq '[.[].id] | length == (unique | length)')" = true ] || fail 'ids'
+
 say 'the page is whole, and loads nothing'
 ask "$at/" page
 grep -q '^HTTP/1.1 200' page
@@ -365,6 +368,21 @@ ends 'a pass over an endless log'
 wait $asking || true # cut off
 [ -z "$(cat endless.err)" ] || fail "on stderr: $(cat endless.err)"
 rm -f endless.cptlog again.cptlog
+
+say 'messages of a reading are in the answer, also in one that was kept'
+cp a.cptlog copy.cptlog
+head -c 2000 a.cptlog >torn.cptlog
+serve notes "$CPT" web a.cptlog copy.cptlog torn.cptlog
+for i in 1 2; do
+    get /api/view | jq -r '.notes[]' >notes
+    grep -q 'given more than once and count once' notes || fail "duplicates are not said: $(cat notes)"
+    grep -q '^torn.cptlog: ' notes || fail "a torn file is not said: $(cat notes)"
+done
+[ "$(get /api/view where=items=3 | jq '.rows | length > 0')" = true ] || fail 'notes break a view'
+"$CPT" report a.cptlog copy.cptlog torn.cptlog 2>&1 >none | sed 's/^cpt: //' | cmp - notes ||
+    fail 'the messages are not those of cpt report'
+ends 'messages'
+rm -f copy.cptlog torn.cptlog
 
 say 'what it cannot serve'
 "$CPT" web - 2>error && fail 'standard input'

@@ -17,9 +17,13 @@
 #include "cpt/cpt_path.h"
 
 #include <math.h>
+#include <string.h>
 #include <stdbool.h>
 
 enum { BIN_COUNT = 24, LATENCY_BIN_COUNT = 64 };
+/* Messages that are passed on. */
+enum { NOTES_MAX = 50 };
+
 #define CONFIDENCE 0.95
 
 /* --- Histograms --- */
@@ -284,8 +288,37 @@ static void put_side(struct cpti_json *json, const struct cpti_html_rows *rows,
     cpti_json_close(json);
 }
 
+/* Writes the messages: at most NOTES_MAX, and how many more there are. */
+static void put_notes(struct cpti_json *json, const char *notes)
+{
+    static const char prefix[] = "cpt: ";
+    size_t count = 0;
+
+    cpti_json_open(json, "notes", '[');
+    while (*notes != '\0') {
+        const size_t bytes = strcspn(notes, "\n");
+        const size_t skipped =
+            strncmp(notes, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;
+
+        if (count++ < NOTES_MAX) {
+            cpti_json_bytes(json, NULL,
+                            (struct cpt_bytes){notes + skipped, bytes - skipped});
+        }
+        notes += bytes + (notes[bytes] == '\n');
+    }
+    if (count > NOTES_MAX) {
+        char text[48];
+
+        (void)snprintf(text, sizeof text, "and %zu further messages",
+                       count - NOTES_MAX);
+        cpti_json_text(json, NULL, text);
+    }
+    cpti_json_close(json);
+}
+
 /* false without memory. */
-static bool put_data(FILE *file, const struct cpti_html_rows *rows, const char *by)
+static bool put_data(FILE *file, const struct cpti_html_rows *rows, const char *by,
+                     const char *notes)
 {
     struct cpti_json json = {.file = file};
     bool is_whole;
@@ -302,6 +335,9 @@ static bool put_data(FILE *file, const struct cpti_html_rows *rows, const char *
     cpti_json_unsigned(&json, "left_out",
                        rows->count - rows->full_count - rows->brief_count);
     cpti_json_unsigned(&json, "left_out_significant", rows->left_significant_count);
+    if (notes != NULL) {
+        put_notes(&json, notes);
+    }
     cpti_json_open(&json, "rows", '[');
     for (uint32_t i = 0; i < rows->count; i++) {
         if (rows->rows[i].form == CPTI_HTML_FULL) {
@@ -318,15 +354,15 @@ static bool put_data(FILE *file, const struct cpti_html_rows *rows, const char *
 int cpti_html_data(FILE *file, const struct cpti_html_side *sides, size_t side_count,
                    const struct cpt_diff *diff)
 {
-    return cpti_html_data_by(file, sides, side_count, diff, "stack");
+    return cpti_html_data_by(file, sides, side_count, diff, "stack", NULL);
 }
 
 int cpti_html_data_by(FILE *file, const struct cpti_html_side *sides, size_t side_count,
-                      const struct cpt_diff *diff, const char *by)
+                      const struct cpt_diff *diff, const char *by, const char *notes)
 {
     struct cpti_html_rows rows;
     const bool is_done = cpti_html_rows_init(&rows, sides, side_count, diff) &&
-                         put_data(file, &rows, by);
+                         put_data(file, &rows, by, notes);
 
     cpti_html_rows_deinit(&rows);
     return is_done ? CPTI_EXIT_DONE : cpti_failed("out of memory");

@@ -46,8 +46,9 @@ struct cpti_html_side {
 int cpti_html_data(FILE *file, const struct cpti_html_side *sides, size_t side_count,
                    const struct cpt_diff *diff);
 
-/* The same with what a row is; the sides have the trees of that view. */
+/* The same with what a row is; the sides have the trees of that view. @notes are the
+ * messages of the reading, one a line, each after "cpt: "; NULL: they are not known. */
 int cpti_html_data_by(FILE *file, const struct cpti_html_side *sides, size_t side_count,
-                      const struct cpt_diff *diff, const char *by);
+                      const struct cpt_diff *diff, const char *by, const char *notes);
 
 #endif

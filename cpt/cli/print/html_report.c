@@ -117,7 +117,7 @@ static int make_data(const struct cpti_html_keep *keep, const struct cpti_views 
             .inclusive = by != CPTI_BY_STACK ? views[i].inclusive[by] : NULL,
         };
     }
-    status = cpti_html_data_by(file, sides, keep->count, diff, cpti_by_words[by]);
+    status = cpti_html_data_by(file, sides, keep->count, diff, cpti_by_words[by], NULL);
     if (fclose(file) != 0 && status == CPTI_EXIT_DONE) {
         status = cpti_failed("out of memory");
     }

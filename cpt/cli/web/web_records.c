@@ -29,7 +29,32 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t bytes)
     return (hash ^ bytes) * UINT64_C(0x100000001b3);
 }
 
-/* Writes the id of @record. */
+/* Adds the attributes: their order is that of the record. */
+static uint64_t hash_attributes(uint64_t hash, const struct cpt_record *record)
+{
+    for (size_t i = 0; i < record->attribute_count; i++) {
+        const struct cpt_attribute *attribute = &record->attributes[i];
+
+        hash = hash_bytes(hash, attribute->key.data, attribute->key.bytes);
+        hash = hash_bytes(hash, &attribute->type, sizeof attribute->type);
+        if (attribute->type == CPT_ATTRIBUTE_TEXT) {
+            hash = hash_bytes(hash, attribute->value.text.data,
+                              attribute->value.text.bytes);
+        } else if (attribute->type == CPT_ATTRIBUTE_INTEGER) {
+            hash = hash_bytes(hash, &attribute->value.integer,
+                              sizeof attribute->value.integer);
+        } else if (attribute->type == CPT_ATTRIBUTE_FLOAT) {
+            hash =
+                hash_bytes(hash, &attribute->value.real, sizeof attribute->value.real);
+        } else {
+            hash = hash_bytes(hash, attribute->value.is_true ? "1" : "0", 1);
+        }
+    }
+    return hash;
+}
+
+/* Writes the id of @record. Records that are not the same (seen.h) have different ones:
+ * all that is in them counts. */
 static void id_of(const struct cpt_record *record, char text[ID_BYTES])
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -42,6 +67,11 @@ static void id_of(const struct cpt_record *record, char text[ID_BYTES])
     if (record->has_trace_id) {
         hash = hash_bytes(hash, record->trace_id, sizeof record->trace_id);
     }
+    if (record->has_parent_id) {
+        hash = hash_bytes(hash, record->parent_id, sizeof record->parent_id);
+    }
+    hash = hash_bytes(hash, record->path_bytes.data, record->path_bytes.bytes);
+    hash = hash_attributes(hash, record);
     (void)snprintf(text, ID_BYTES, "%" PRIu64 "-%016" PRIx64, record->start_unix_ns,
                    hash);
 }

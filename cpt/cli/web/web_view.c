@@ -209,6 +209,31 @@ static int make(struct making *making, struct trees *view,
     return status == CPTI_EXIT_DONE ? compare(making, view) : status;
 }
 
+/* The same; *@notes gets the messages, which the caller frees. They also go where
+ * messages go. */
+static int make_noting(struct making *making, struct trees *view,
+                       const struct cpti_web_query *query,
+                       const struct cpti_web_input *input, char **notes)
+{
+    FILE *outer = cpti_messages_are_apart() ? cpti_messages() : NULL;
+    size_t bytes;
+    FILE *file = open_memstream(notes, &bytes);
+    int status;
+
+    if (file == NULL) {
+        *notes = NULL;
+        return cpti_failed("out of memory");
+    }
+    cpti_messages_to(file);
+    status = make(making, view, query, input);
+    cpti_messages_to(outer);
+    if (fclose(file) != 0) {
+        return cpti_failed("out of memory");
+    }
+    (void)fputs(*notes, cpti_messages());
+    return status;
+}
+
 static void trees_deinit(struct trees *trees)
 {
     cpt_diff_free(trees->diff);
@@ -221,8 +246,9 @@ static void trees_deinit(struct trees *trees)
 
 /* --- Writing --- */
 
-/* Writes @trees to the JSON of @view. enum cpti_exit. */
-static int write_json(const struct trees *trees, struct cpti_web_view *view)
+/* Writes @trees and the messages @notes to the JSON of @view. enum cpti_exit. */
+static int write_json(const struct trees *trees, const char *notes,
+                      struct cpti_web_view *view)
 {
     struct cpti_html_side sides[CPTI_WEB_SIDES_MAX];
     FILE *file = open_memstream(&view->json, &view->json_bytes);
@@ -241,7 +267,7 @@ static int write_json(const struct trees *trees, struct cpti_web_view *view)
         };
     }
     status = cpti_html_data_by(file, sides, trees->side_count, trees->diff,
-                               cpti_by_words[trees->by]);
+                               cpti_by_words[trees->by], notes);
     return fclose(file) == 0 ? status : cpti_failed("out of memory");
 }
 
@@ -261,6 +287,7 @@ int cpti_web_view_new(const struct cpti_web_query *query,
     struct making *making = calloc(1, sizeof *making);
     struct trees *trees = calloc(1, sizeof *trees);
     struct cpti_web_view *view = calloc(1, sizeof *view);
+    char *notes = NULL;
     int status;
 
     *kept = NULL;
@@ -270,10 +297,11 @@ int cpti_web_view_new(const struct cpti_web_query *query,
         free(view);
         return cpti_failed("out of memory");
     }
-    status = make(making, trees, query, input);
+    status = make_noting(making, trees, query, input, &notes);
     if (status == CPTI_EXIT_DONE) {
-        status = write_json(trees, view);
+        status = write_json(trees, notes, view);
     }
+    free(notes);
     cpti_mix_deinit(&making->mix);
     cpti_web_ask_deinit(&making->ask);
     trees_deinit(trees);

@@ -108,6 +108,7 @@ const Ask = (function () {
             complain("");
             document.title = titleOf(asked);
             show(data, latencies, true);
+            drawNotes(data.notes || []);
             shownRevision = revision;
             Records.show(data.sides.length === 2, !isGentle);
             if (isNode) {
@@ -120,6 +121,12 @@ const Ask = (function () {
                 complain(error instanceof Refusal ? error.message : "The server does not answer: " + error.message);
             }
         }
+    }
+
+    /* What the tool said while it read: records skipped, torn files, duplicates. */
+    function drawNotes(notes) {
+        byId("ask-notes").hidden = notes.length === 0;
+        byId("ask-notes").replaceChildren(...notes.map((note) => make("li", {}, note)));
     }
 
     function titleOf(asked) {
@@ -215,6 +222,7 @@ const Ask = (function () {
                 onclick: () => State.set({base: State.get("new"), new: State.get("base")}, true)}, "Swap base and new"),
             make("button", {type: "button", id: "with-stack", class: "chip", hidden: true, onclick: () => State.set({stack: ""}, true)})),
             make("p", {id: "ask-error", class: "error", role: "alert", hidden: true}),
+            make("ul", {id: "ask-notes", class: "soft", role: "status", "aria-label": "messages of the reading", hidden: true}),
             make("p", {id: "ask-lost", class: "error", role: "status", hidden: true}, "The server does not answer; the page asks again."));
     }
 
