@@ -13,6 +13,8 @@
  */
 #include "aggregate/cpt_clusters.h"
 
+#include "aggregate/quantile.h"
+
 #include "aggregate/tree_node.h"
 
 #include <math.h>
@@ -489,27 +491,73 @@ static double count_at(const struct cpt_clusters *clusters, const struct cpt_tre
     return share * (1 - share) / (count / (count - 1) * squares / squared(all));
 }
 
+/* The requests of a set as quantiles by cluster see them. */
+struct clustered {
+    const struct cpt_tree *tree;
+    double degrees; /* of freedom; 0: there is one cluster, or none */
+    double count;   /* independent requests that would vary as much */
+};
+
+static struct clustered clustered_of(const struct cpt_clusters *clusters,
+                                     const struct cpt_tree *tree, double quantile)
+{
+    const struct cpt_clusters_summary summary = cpt_clusters_summary(clusters);
+    struct clustered set = {.tree = tree};
+    uint32_t last;
+
+    if (summary.count <= 1 || summary.effective_count <= 1) {
+        return set;
+    }
+    set.degrees = summary.effective_count - 1;
+    last = cpti_histogram_index(cpt_stats_quantile_ns(tree, CPT_TREE_ROOT, quantile));
+    set.count = count_at(clusters, tree, last);
+    if (last > 0) { /* the quantile lies between the ends of its bucket */
+        set.count = fmin(set.count, count_at(clusters, tree, last - 1));
+    }
+    if (!isfinite(set.count)) {
+        set.count = summary.effective_count; /* nothing is known: the least there are */
+    }
+    return set;
+}
+
+static struct cpt_quantile quantile_of(const void *context, double quantile,
+                                       double confidence)
+{
+    const struct clustered *set = context;
+    const double at = 0.5 + confidence / 2;
+    double count = 0;
+
+    if (set->degrees > 0) {
+        const double student = cpt_student_quantile(at, set->degrees);
+
+        count =
+            set->count * (student > 0 ? squared(cpt_normal_quantile(at) / student) : 1);
+    }
+    return cpt_quantile_of_count(set->tree, CPT_TREE_ROOT, quantile, confidence, count);
+}
+
 struct cpt_quantile cpt_clusters_quantile(const struct cpt_clusters *clusters,
                                           const struct cpt_tree *tree, double quantile,
                                           double confidence)
 {
-    const struct cpt_clusters_summary summary = cpt_clusters_summary(clusters);
-    const double at = 0.5 + confidence / 2;
-    double count = 0;
+    const struct clustered set = clustered_of(clusters, tree, quantile);
 
-    if (summary.count > 1 && summary.effective_count > 1) {
-        const uint32_t last =
-            cpti_histogram_index(cpt_stats_quantile_ns(tree, CPT_TREE_ROOT, quantile));
+    return quantile_of(&set, quantile, confidence);
+}
 
-        count = count_at(clusters, tree, last);
-        if (last > 0) { /* the quantile lies between the ends of its bucket */
-            count = fmin(count, count_at(clusters, tree, last - 1));
-        }
-        if (!isfinite(count)) {
-            count = summary.effective_count; /* nothing is known: the least there are */
-        }
-        count *= squared(cpt_normal_quantile(at) /
-                         cpt_student_quantile(at, summary.effective_count - 1));
+struct cpt_quantile_change cpt_clusters_quantile_compare(
+    const struct cpt_clusters *base_clusters, const struct cpt_tree *base,
+    const struct cpt_clusters *other_clusters, const struct cpt_tree *other,
+    double quantile, double confidence)
+{
+    const struct clustered left = clustered_of(base_clusters, base, quantile);
+    const struct clustered right = clustered_of(other_clusters, other, quantile);
+    const struct cpti_quantile_pair pair = {quantile_of, &left, &right, quantile};
+    struct cpt_quantile_change change = cpti_quantile_pair(&pair, confidence);
+
+    if (cpt_tree_request_count(base) != 0 && cpt_tree_request_count(other) != 0) {
+        change.new_above =
+            cpti_quantile_share_above(other, CPT_TREE_ROOT, change.base.ns);
     }
-    return cpt_quantile_of_count(tree, CPT_TREE_ROOT, quantile, confidence, count);
+    return change;
 }

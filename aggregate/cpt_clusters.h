@@ -119,6 +119,17 @@ CPT_API struct cpt_quantile cpt_clusters_quantile(const struct cpt_clusters *clu
                                                   const struct cpt_tree *tree,
                                                   double quantile, double confidence);
 
+/*
+ * Compares the @quantile of the latency of two sets, whose clusters are taken as
+ * independent of each other, as cpt_quantile_compare() does with intervals by cluster.
+ * A cluster that is in both sets, with requests that resemble each other, makes the
+ * change more certain than it is said to be.
+ */
+CPT_API struct cpt_quantile_change cpt_clusters_quantile_compare(
+    const struct cpt_clusters *base_clusters, const struct cpt_tree *base,
+    const struct cpt_clusters *other_clusters, const struct cpt_tree *other,
+    double quantile, double confidence);
+
 CPT_END_DECLS
 
 #endif

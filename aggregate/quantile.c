@@ -9,7 +9,7 @@
  * weight up to it, and the lower one moves outwards by one rank, since a sum of unequal
  * weights can lie between two ranks.
  */
-#include "aggregate/cpt_quantile.h"
+#include "aggregate/quantile.h"
 
 #include "aggregate/tree_node.h"
 
@@ -159,11 +159,11 @@ static double distance(double left, double right)
 }
 
 /* Sets the quantiles and the interval. */
-static void compare_at(struct cpt_quantile_change *change, const struct ranked *base,
-                       const struct ranked *other, double quantile, double confidence)
+static void compare_at(struct cpt_quantile_change *change,
+                       const struct cpti_quantile_pair *pair, double confidence)
 {
-    change->base = quantile_at(base, quantile, confidence);
-    change->other = quantile_at(other, quantile, confidence);
+    change->base = pair->of(pair->base, pair->quantile, confidence);
+    change->other = pair->of(pair->other, pair->quantile, confidence);
     change->delta_ns = change->other.ns - change->base.ns;
     change->low_ns =
         change->delta_ns - distance(change->other.ns - change->other.low_ns,
@@ -174,32 +174,30 @@ static void compare_at(struct cpt_quantile_change *change, const struct ranked *
 }
 
 /* Whether the interval at level @p excludes 0. */
-static bool is_found(const struct ranked *base, const struct ranked *other,
-                     double quantile, double p)
+static bool is_found(const struct cpti_quantile_pair *pair, double p)
 {
     struct cpt_quantile_change change = {.p_value = 1};
 
-    compare_at(&change, base, other, quantile, 1 - p);
+    compare_at(&change, pair, 1 - p);
     return change.low_ns > 0 || change.high_ns < 0;
 }
 
 /* Bisects the logarithm of the level: the higher it is, the narrower the interval. */
-static double p_of(const struct ranked *base, const struct ranked *other,
-                   double quantile)
+static double p_of(const struct cpti_quantile_pair *pair)
 {
     double low = CPT_QUANTILE_P_MIN;
     double high = 1;
 
-    if (!is_found(base, other, quantile, 1)) {
+    if (!is_found(pair, 1)) {
         return 1;
     }
-    if (is_found(base, other, quantile, low)) {
+    if (is_found(pair, low)) {
         return low;
     }
     while (high / low > 1.0001) {
         const double middle = sqrt(low * high);
 
-        if (is_found(base, other, quantile, middle)) {
+        if (is_found(pair, middle)) {
             high = middle;
         } else {
             low = middle;
@@ -208,20 +206,36 @@ static double p_of(const struct ranked *base, const struct ranked *other,
     return high;
 }
 
-/* The share of weight in buckets above @ns. */
-static double share_above(const struct ranked *ranked, double ns)
+struct cpt_quantile_change cpti_quantile_pair(const struct cpti_quantile_pair *pair,
+                                              double confidence)
 {
+    struct cpt_quantile_change change = {.p_value = 1};
+
+    compare_at(&change, pair, confidence);
+    change.p_value = p_of(pair);
+    return change;
+}
+
+double cpti_quantile_share_above(const struct cpt_tree *tree, uint32_t node, double ns)
+{
+    const struct ranked ranked = ranked_of(tree, node);
     cpti_u128 above = 0;
 
-    for (uint32_t i = ranked->node->histogram.count; i-- > 0;) {
-        const struct cpti_bucket bucket = bucket_at(ranked, i);
+    for (uint32_t i = ranked.node->histogram.count; i-- > 0;) {
+        const struct cpti_bucket bucket = bucket_at(&ranked, i);
 
         if ((double)cpti_histogram_low(bucket.index) <= ns) {
             break;
         }
         above += cpti_bucket_weight(&bucket);
     }
-    return cpti_u128_double(above) / cpti_u128_double(ranked->weight);
+    return cpti_u128_double(above) / cpti_u128_double(ranked.weight);
+}
+
+static struct cpt_quantile quantile_of(const void *set, double quantile,
+                                       double confidence)
+{
+    return quantile_at(set, quantile, confidence);
 }
 
 struct cpt_quantile_change cpt_quantile_compare(const struct cpt_tree *base,
@@ -232,12 +246,14 @@ struct cpt_quantile_change cpt_quantile_compare(const struct cpt_tree *base,
 {
     const struct ranked left = ranked_of(base, base_node);
     const struct ranked right = ranked_of(other, other_node);
+    const struct cpti_quantile_pair pair = {quantile_of, &left, &right, quantile};
     struct cpt_quantile_change change = {.p_value = 1};
 
-    compare_at(&change, &left, &right, quantile, confidence);
-    if (left.count != 0 && right.count != 0) {
-        change.p_value = p_of(&left, &right, quantile);
-        change.new_above = share_above(&right, change.base.ns);
+    if (left.count == 0 || right.count == 0) {
+        compare_at(&change, &pair, confidence);
+        return change;
     }
+    change = cpti_quantile_pair(&pair, confidence);
+    change.new_above = cpti_quantile_share_above(other, other_node, change.base.ns);
     return change;
 }

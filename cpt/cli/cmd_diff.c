@@ -354,8 +354,8 @@ static void deinit_command(struct diff_command *command)
 /* --quantile: the tails of both sets. */
 static int run_tails(const struct cpti_arguments *arguments)
 {
-    static const char *const others[] = {"mix", "fail-if", "html",   "max-q",
-                                         "min", "sort",    "cluster"};
+    static const char *const others[] = {"mix",   "fail-if", "html",
+                                         "max-q", "min",     "sort"};
     struct cpti_tail_print print = {.format = format_of(arguments),
                                     .rows_max = UINT64_MAX};
     struct cpti_tails tails;
@@ -378,9 +378,16 @@ static int run_tails(const struct cpti_arguments *arguments)
     if (status == CPTI_EXIT_DONE) {
         status = cpti_tails_gather(&tails, arguments, &is_usable);
     }
+    for (size_t i = 0; i < 2 && is_usable && tails.cluster_key != NULL; i++) {
+        const int exit_status = cpti_views_check(&tails.views[i][CPTI_TAIL_ALL],
+                                                 &tails.gathers[i][CPTI_TAIL_ALL]);
+
+        status = cpti_exit_last(status, exit_status);
+        is_usable = exit_status == CPTI_EXIT_DONE;
+    }
     if (is_usable) {
-        const bool has_rest = cpti_tails_have_rest(&tails);
-        struct cpt_tail *tail = has_rest ? cpti_tails_compare(&tails) : NULL;
+        const bool has_rows = tails.cluster_key == NULL && cpti_tails_have_rest(&tails);
+        struct cpt_tail *tail = has_rows ? cpti_tails_compare(&tails) : NULL;
         const struct cpti_gather gathers[2] = {tails.gathers[0][CPTI_TAIL_ALL],
                                                tails.gathers[1][CPTI_TAIL_ALL]};
 
@@ -388,7 +395,7 @@ static int run_tails(const struct cpti_arguments *arguments)
         print.tails = &tails;
         print.tail = tail;
         status =
-            cpti_exit_last(status, tail == NULL && has_rest ? CPTI_EXIT_FAILED
+            cpti_exit_last(status, tail == NULL && has_rows ? CPTI_EXIT_FAILED
                                                             : cpti_tail_print(&print));
         cpt_tail_free(tail);
     }
@@ -514,7 +521,9 @@ const struct cpti_command cpti_command_diff = {
         "of the sets has is left out. Values with fewer than 30 requests in a set are "
         "compared as one, \u2039other\u203a.\n"
         "\n"
-        "With --cluster user only users are taken as independent, not their requests.\n"
+        "With --cluster user only users are taken as independent, not their requests. "
+        "With --quantile, too, the output says whether the quantile moved, by cluster, "
+        "and has no rows.\n"
         "\n"
         "With --quantile p99 the slow requests of each set, from its p99 on, are "
         "compared with its others, and both tails with each other; the output says "

@@ -107,8 +107,8 @@ static void put_latency_quantiles(struct cpti_json *json, const struct report *r
     cpti_json_close(json);
 }
 
-/* A mean: thousandths of nanoseconds, or six digits if it is below a nanosecond, so that
- * rare stacks are not 0. */
+/* A mean: thousandths of nanoseconds, or six digits if it is below a nanosecond, so
+ * that rare stacks are not 0. */
 static void put_mean(struct cpti_json *json, const char *key, double ns)
 {
     if (ns < 1) {

@@ -216,6 +216,13 @@ for by in stack name service edge; do
 done
 same_output 'a mix' diff --mix region --base arm=control --new arm=treatment
 same_output 'precision' precision
+same_output 'quantiles' report --quantiles 50%,99%
+same_output 'clusters' report --cluster ratio
+same_output 'a difference by cluster' diff --cluster ratio --base arm=control --new arm=treatment
+for by in stack name; do
+    same_output "a quantile by $by" diff --quantile p90 --by $by --base arm=control --new arm=treatment
+done
+same_output 'a quantile by cluster' diff --quantile p90 --cluster ratio --base arm=control --new arm=treatment
 for side in logs store; do
     eval "files=\$$side"
     "$CPT" pprof -q --label-by arm -o - $files >$side.pb.gz || fail "labels: $side"

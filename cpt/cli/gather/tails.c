@@ -47,6 +47,10 @@ static int init_part(struct cpti_tails *tails, size_t side, enum cpti_tail_part 
     *gather = (struct cpti_gather){.selection = selection_of(tails, side, part),
                                    .what = side_names[side],
                                    .may_be_empty = part != CPTI_TAIL_ALL};
+    if (part == CPTI_TAIL_ALL && tails->cluster_key != NULL) {
+        return cpti_views_cluster(&tails->views[side][part], tails->cluster_key,
+                                  1U << CPTI_BY_STACK, gather);
+    }
     return part == CPTI_TAIL_ALL || tails->by == CPTI_BY_STACK
                ? CPTI_EXIT_DONE
                : cpti_views_init(&tails->views[side][part], 1U << tails->by, gather);
@@ -57,7 +61,8 @@ int cpti_tails_init(struct cpti_tails *tails, const struct cpti_arguments *argum
     const char *text = cpti_value(arguments, "quantile");
     int status = CPTI_EXIT_DONE;
 
-    *tails = (struct cpti_tails){.by = cpti_by_of(arguments)};
+    *tails = (struct cpti_tails){.by = cpti_by_of(arguments),
+                                 .cluster_key = cpti_value(arguments, "cluster")};
     if (!read_share(text, &tails->share)) {
         return cpti_usage("option '--quantile' takes a quantile above p0 and below "
                           "p100, such as p99 or 99.9%%, not '%s'",

@@ -29,6 +29,8 @@ enum cpti_tail_part {
 enum { CPTI_TAIL_TERM_BYTES = 96 };
 
 struct cpti_tails {
+    const char
+        *cluster_key; /* of --cluster: only the quantiles are compared; or NULL */
     enum cpti_by by;
     uint64_t share;  /* of the quantile, in millionths of a percent */
     double quantile; /* the same: 0 to 1 */

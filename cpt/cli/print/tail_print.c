@@ -7,6 +7,7 @@
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/base/table.h"
 #include "cpt/cli/print/by_print.h"
+#include "cpt/cli/print/cluster_print.h"
 #include "cpt/cli/print/quantile_print.h"
 #include "cpt/cli/print/tree_print.h"
 #include "aggregate/cpt_tree.h"
@@ -28,8 +29,21 @@ static const struct cpt_tree *tree_of(const struct cpti_tail_print *print, size_
     return print->tails->gathers[side][part].tree;
 }
 
+static const struct cpti_views *views_of(const struct cpti_tail_print *print,
+                                         size_t side)
+{
+    return &print->tails->views[side][CPTI_TAIL_ALL];
+}
+
 static struct cpt_quantile_change compare(const struct cpti_tail_print *print)
 {
+    if (print->tails->cluster_key != NULL) {
+        return cpt_clusters_quantile_compare(
+            views_of(print, 0)->clusters[CPTI_BY_STACK],
+            tree_of(print, 0, CPTI_TAIL_ALL),
+            views_of(print, 1)->clusters[CPTI_BY_STACK],
+            tree_of(print, 1, CPTI_TAIL_ALL), print->tails->quantile, CPTI_CONFIDENCE);
+    }
     return cpt_quantile_compare(tree_of(print, 0, CPTI_TAIL_ALL), CPT_TREE_ROOT,
                                 tree_of(print, 1, CPTI_TAIL_ALL), CPT_TREE_ROOT,
                                 print->tails->quantile, CPTI_CONFIDENCE);
@@ -81,7 +95,9 @@ static void put_side(const struct cpti_tail_print *print, struct cpti_json *json
                      size_t side)
 {
     cpti_json_open(json, side == 0 ? "base" : "new", '{');
-    cpti_tree_json(json, tree_of(print, side, CPTI_TAIL_ALL));
+    cpti_tree_json_stats(json, tree_of(print, side, CPTI_TAIL_ALL), &print->all[side],
+                         print->tails->cluster_key != NULL);
+    cpti_cluster_json(json, views_of(print, side), CPTI_BY_STACK);
     cpti_json_unsigned(json, "border_ns", print->tails->border_ns[side]);
     cpti_json_unsigned(json, "tail_requests",
                        cpt_tree_request_count(tree_of(print, side, CPTI_TAIL_TAIL)));
@@ -361,10 +377,16 @@ static int print_answer(const struct cpti_tail_print *print, size_t row_max)
     }
     (void)cpti_quantile_name(print->tails->quantile, name);
     (void)printf("%s", fence);
-    cpti_tree_print(tree_of(print, 0, CPTI_TAIL_ALL), "base");
-    cpti_tree_print(tree_of(print, 1, CPTI_TAIL_ALL), "new");
+    for (size_t i = 0; i < 2; i++) {
+        cpti_tree_print_stats(tree_of(print, i, CPTI_TAIL_ALL), i == 0 ? "base" : "new",
+                              &print->all[i], print->tails->cluster_key != NULL);
+        cpti_cluster_print(views_of(print, i), CPTI_BY_STACK);
+    }
     (void)printf("%s\n", fence);
     status = print_quantile(print, name);
+    if (print->tails->cluster_key != NULL) {
+        return status; /* the errors of rows by cluster are not known */
+    }
     if (print->tail == NULL) {
         (void)printf("\nno rows: in one set no request is below its %s, as many take "
                      "equally long\n",
@@ -381,10 +403,30 @@ static int print_first(void *context, size_t row_max)
     return print_answer(*(const struct cpti_tail_print *const *)context, row_max);
 }
 
-int cpti_tail_print(const struct cpti_tail_print *print)
+/* The statistics of both sets, with errors by cluster if there are any. */
+static int find_stats(struct cpti_tail_print *print)
+{
+    int status = CPTI_EXIT_DONE;
+
+    for (size_t i = 0; i < 2 && status == CPTI_EXIT_DONE; i++) {
+        const struct cpt_tree *tree = tree_of(print, i, CPTI_TAIL_ALL);
+
+        print->all[i] = cpt_stats_of(tree, CPT_TREE_ROOT);
+        status =
+            cpti_cluster_stats(views_of(print, i), CPTI_BY_STACK, tree, &print->all[i]);
+    }
+    return status;
+}
+
+int cpti_tail_print(struct cpti_tail_print *print)
 {
     struct cpti_capped capped = {
         .bytes_max = print->bytes_max, .print = print_first, .context = &print};
+    const int status = find_stats(print);
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
 
     for (uint32_t i = 0; i < row_count(print); i++) {
         capped.row_count += is_shown(print, i);

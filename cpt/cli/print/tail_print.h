@@ -15,11 +15,12 @@ struct cpti_tail_print {
     const struct cpti_tails *tails;
     const struct cpt_tail *tail; /* NULL: a set has no requests below its border */
     enum cpti_diff_format format;
-    uint64_t rows_max;  /* UINT64_MAX: those that are significant or large */
-    uint64_t bytes_max; /* of the answer; 0: no limit */
+    uint64_t rows_max;       /* UINT64_MAX: those that are significant or large */
+    uint64_t bytes_max;      /* of the answer; 0: no limit */
+    struct cpt_stats all[2]; /* filled in: of both sets */
 };
 
 /* Prints them. enum cpti_exit. */
-int cpti_tail_print(const struct cpti_tail_print *print);
+int cpti_tail_print(struct cpti_tail_print *print);
 
 #endif

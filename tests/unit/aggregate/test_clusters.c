@@ -442,6 +442,41 @@ static void test_quantiles_by_cluster_cover_the_true_ones(void)
     }
 }
 
+/* Nothing changed between two sets of users: their quantiles differ by cluster as often
+ * as they may, and do if one set is slower. */
+static void test_equal_quantiles_seldom_differ(void)
+{
+    enum { PAIRS = 400 };
+    static const double quantiles[] = {0.5, 0.9};
+    uint64_t state = random_seed("equal quantiles");
+    int clustered = 0;
+    int plain = 0;
+
+    for (int i = 0; i < PAIRS; i++) {
+        struct both sides[2] = {both_new(), both_new()};
+        struct cpt_quantile_change change;
+
+        add_users(&sides[0], &state, 60, i % 4 < 2);
+        add_users(&sides[1], &state, 30, i % 4 < 2);
+        change = cpt_quantile_compare(sides[0].tree, CPT_TREE_ROOT, sides[1].tree,
+                                      CPT_TREE_ROOT, quantiles[i % 2], 0.95);
+        plain += change.p_value < 0.05;
+        change = cpt_clusters_quantile_compare(sides[0].clusters, sides[0].tree,
+                                               sides[1].clusters, sides[1].tree,
+                                               quantiles[i % 2], 0.95);
+        clustered += change.p_value < 0.05;
+        CU_ASSERT_EQUAL(change.p_value<0.05, change.low_ns> 0 || change.high_ns < 0);
+        both_free(&sides[0]);
+        both_free(&sides[1]);
+    }
+    if (getenv("CPT_TEST_SHOW") != NULL) {
+        printf("\nequal quantiles: %.1f %% by cluster, %.1f %% by request",
+               clustered * 100.0 / PAIRS, plain * 100.0 / PAIRS);
+    }
+    CU_ASSERT_TRUE(clustered <= PAIRS * 0.08); /* three errors above 5 % */
+    CU_ASSERT_TRUE(plain >= PAIRS * 0.15);
+}
+
 /* Nothing changed between two sets of users: p < 0.05 by cluster as often as it may. */
 static void test_equal_users_seldom_differ(void)
 {
@@ -559,6 +594,7 @@ CU_TestInfo cpt_clusters_tests[] = {
     {"quantiles by cluster cover the true ones",
      test_quantiles_by_cluster_cover_the_true_ones},
     {"equal users seldom differ", test_equal_users_seldom_differ},
+    {"equal quantiles of users seldom differ", test_equal_quantiles_seldom_differ},
     {"few clusters are not trusted", test_few_clusters_are_not_trusted},
     {"each refused allocation is survived", test_each_refused_allocation_is_survived},
     CU_TEST_INFO_NULL,
