@@ -284,6 +284,26 @@ static void make_turned(struct maker *maker)
     write_record(maker, &record);
 }
 
+/* Three requests of one time and latency; they differ in an attribute or in the path. */
+static void make_alike(struct maker *maker)
+{
+    for (int i = 0; i < 3; i++) {
+        const struct cpt_attribute attribute = {
+            cpt_bytes_of("try"), CPT_ATTRIBUTE_INTEGER, {.integer = i == 1}};
+        struct cpt_record record = usual_record(0);
+        uint32_t entry;
+
+        record.attributes = &attribute;
+        record.attribute_count = 1;
+        cpt_path_reset(maker->path);
+        entry = frame(maker, CPT_FRAME_NONE, "A: /", CPT_KIND_WORK);
+        must(cpt_path_append_ns(
+            maker->path, frame(maker, entry, i == 2 ? "A: A2" : "A: A1", CPT_KIND_WORK),
+            1000 * US));
+        write_record(maker, &record);
+    }
+}
+
 /* Names that would be markup, or end a script, in a page without escaping. */
 static void make_markup(struct maker *maker)
 {
@@ -563,6 +583,8 @@ static int make(struct maker *maker, const char *variant)
         make_turned(maker);
     } else if (strcmp(variant, "markup") == 0) {
         make_markup(maker);
+    } else if (strcmp(variant, "alike") == 0) {
+        make_alike(maker);
     } else if (strcmp(variant, "wide") == 0) {
         make_wide(maker);
     } else if (strcmp(variant, "moved") == 0) {

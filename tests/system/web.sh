@@ -71,9 +71,6 @@ serve web "$CPT" web a.cptlog
 web=$pid
 read_all "$("$CPT" log --json a.cptlog | wc -l)"
 
-say 'ids are unique'
-[ "$(get /api/records limit=1000 | jq '[.[].id] | length == (unique | length)')" = true ] || fail 'ids'
-
 say 'the page is whole, and loads nothing'
 ask "$at/" page
 grep -q '^HTTP/1.1 200' page
@@ -383,6 +380,16 @@ done
     fail 'the messages are not those of cpt report'
 ends 'messages'
 rm -f copy.cptlog torn.cptlog
+
+say 'records of one time and latency have ids of their own'
+"$make_log" alike >alike.cptlog
+serve alike "$CPT" web alike.cptlog
+read_all 3
+for id in $(get /api/records | jq -r '.[].id'); do
+    get /api/record "id=$id" | jq -r '"\(.attributes.try) \(.segments[0].stack[1])"'
+done | sort >found
+printf '0 A: A1\n0 A: A2\n1 A: A1\n' | cmp - found || fail "ids: $(cat found)"
+ends 'ids'
 
 say 'what it cannot serve'
 "$CPT" web - 2>error && fail 'standard input'
