@@ -284,7 +284,7 @@ static void make_turned(struct maker *maker)
     write_record(maker, &record);
 }
 
-/* Three requests of one time and latency; they differ in an attribute or in the path. */
+/* Three requests of one time and latency, that differ in an attribute or in a path. */
 static void make_alike(struct maker *maker)
 {
     for (int i = 0; i < 3; i++) {
