@@ -26,6 +26,9 @@ LONG_PACKAGES = clang libclang-rt-14-dev clang-tidy build-essential debhelper dp
 	fakeroot spin
 # Programs for some long tests, which are skipped without them.
 OTHER_PACKAGES = chromium clickhouse-server zsh fish
+# Compilers for other architectures, whose tests run under qemu.
+CROSS_PACKAGES = gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-aarch64-linux-gnu \
+	libc6-dev-arm64-cross qemu-user
 # The peers of the benchmarks.
 BENCH_PACKAGES = g++ libtbb-dev
 
@@ -70,6 +73,7 @@ test:
 test-all: test
 	@sh cmake/packages.sh $(LONG_PACKAGES)
 	@sh cmake/packages.sh $(OTHER_PACKAGES) || echo "cpt: continuing without them" >&2
+	@sh cmake/packages.sh $(CROSS_PACKAGES) || echo "cpt: continuing without them" >&2
 	ctest --test-dir $(BUILD) -L long --output-on-failure
 	set -e; for preset in $(LONG_PRESETS); do \
 		cmake --preset $$preset; \

@@ -18,7 +18,8 @@ target_compile_options(cpt_build_options INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes
     -Wmissing-prototypes -Wundef -Wvla -Wpointer-arith -Wcast-qual -Wwrite-strings
     -Wformat=2 -fno-common
-    -Wno-missing-field-initializers) # omitted fields of tables are 0
+    -Wno-missing-field-initializers # omitted fields of tables are 0
+    -ffp-contract=off) # statistics are the same to the last bit on every machine
 if(CPT_WERROR)
     target_compile_options(cpt_build_options INTERFACE -Werror)
 endif()

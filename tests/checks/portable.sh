@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# portable.sh SOURCE ARCHITECTURE TRIPLET PROCESSOR - the tree compiles for another
+# architecture of Debian, and its unit tests and kept inputs of the decoders pass there,
+# under qemu's emulation of a process
+#
+# The libraries of that architecture are downloaded and unpacked into a folder that is
+# removed; nothing is installed, and this machine gets no foreign architecture.
+set -u
+source=$1
+architecture=$2
+triplet=$3
+processor=$4
+for needed in "$triplet-gcc" "qemu-$processor" apt-get dpkg-deb ninja; do
+    command -v "$needed" >/dev/null && continue
+    echo "$needed is not installed"
+    exit 77
+done
+if [ "${NO_INSTALL:-0}" = 1 ]; then
+    echo "NO_INSTALL=1 forbids the download of libraries for $architecture"
+    exit 77
+fi
+folder=$(mktemp -d) || exit 99
+trap 'rm -rf "$folder"' EXIT
+trap 'exit 99' INT TERM
+cd "$folder" || exit 99
+chmod 755 .
+
+# apt with lists and caches of its own.
+mkdir -p state/lists/partial cache/archives/partial debs libraries
+apt()
+{
+    apt-get -q -o APT::Architecture="$architecture" -o APT::Architectures::="$architecture" \
+        -o Dir::State="$folder/state" -o Dir::State::status=/dev/null \
+        -o Dir::Cache="$folder/cache" -o Acquire::Languages=none -o APT::Sandbox::User= "$@"
+}
+if ! apt update >update.txt 2>&1 || ! (cd debs && apt download libcbor-dev libcbor0.8 \
+    libcunit1-dev libcunit1 libnanopb-dev zlib1g-dev zlib1g libzstd-dev libzstd1 \
+    libevent-dev libevent-2.1-7 libevent-core-2.1-7 libevent-extra-2.1-7 \
+    libevent-pthreads-2.1-7 libc-bin) >download.txt 2>&1; then
+    tail -n 3 update.txt download.txt 2>/dev/null
+    echo "the libraries for $architecture cannot be downloaded"
+    exit 77
+fi
+for package in debs/*.deb; do
+    dpkg-deb -x "$package" libraries || exit 99
+done
+
+lib=$folder/libraries/usr/lib/$triplet
+cat >toolchain.cmake <<END
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR $processor)
+set(CMAKE_C_COMPILER $triplet-gcc)
+set(CMAKE_LIBRARY_ARCHITECTURE $triplet)
+set(CMAKE_FIND_ROOT_PATH $folder/libraries /usr/$triplet)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_CROSSCOMPILING_EMULATOR "qemu-$processor;-L;/usr/$triplet;-E;LD_LIBRARY_PATH=$lib:$folder/libraries/lib/$triplet:/usr/$triplet/lib,LOCPATH=$folder/libraries/usr/lib/locale")
+END
+export PKG_CONFIG_LIBDIR="$lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$folder/libraries"
+cmake -S "$source" -B build -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCPT_WERROR=ON \
+    -DCMAKE_TOOLCHAIN_FILE="$folder/toolchain.cmake" -DCPT_WITH_CLICKHOUSE=OFF \
+    >configure.txt 2>&1 || { tail -n 20 configure.txt; echo "FAILED: cmake"; exit 1; }
+cmake --build build >build.txt 2>&1 || {
+    grep -E 'error|warning|FAILED' -A 5 build.txt | head -n 60
+    echo "FAILED: it does not compile for $architecture"
+    exit 1
+}
+# The simulations of the statistics are left out: minutes here are an hour there.
+CPT_TEST_CASES=${CPT_TEST_CASES:-200} ctest --test-dir build -R '^unit_|^fuzz_' \
+    -E unit_inference --timeout 1200 --no-tests=error --output-on-failure >tests.txt 2>&1 || {
+    tail -n 60 tests.txt
+    echo "FAILED: tests on $architecture"
+    exit 1
+}
+grep 'tests passed' tests.txt
