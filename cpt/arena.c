@@ -1,14 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* arena.c - blocks in a list, the newest first; see cpt_arena.h */
+/*
+ * arena.c - blocks in a list, the newest first; see cpt_arena.h
+ *
+ * Under AddressSanitizer what is not in use of a block is poisoned, so that a pointer
+ * into an arena that was emptied is reported.
+ */
 #include "cpt/cpt_arena.h"
 
 #include <stdalign.h>
 #include <stdbool.h>
 #include <string.h>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define HIDE(data, bytes) __asan_poison_memory_region((data), (bytes))
+#define SHOW(data, bytes) __asan_unpoison_memory_region((data), (bytes))
+#else
+#define HIDE(data, bytes) ((void)(data), (void)(bytes))
+#define SHOW(data, bytes) ((void)(data), (void)(bytes))
+#endif
+
 struct cpt_arena_block {
     struct cpt_arena_block *older;
+    size_t bytes; /* of the data */
     alignas(max_align_t) unsigned char data[];
 };
 
@@ -30,6 +50,7 @@ void cpt_arena_deinit(struct cpt_arena *arena)
     while (block != NULL) {
         struct cpt_arena_block *older = block->older;
 
+        SHOW(block->data, block->bytes);
         cpt_alloc_free(arena->alloc, block);
         block = older;
     }
@@ -54,7 +75,9 @@ void cpt_arena_reset(struct cpt_arena *arena, size_t limit_bytes)
     }
     arena->blocks = kept->older;
     cpt_arena_deinit(arena);
+    SHOW(kept->data, kept->bytes);
     memset(kept->data, 0, (size_t)(used_end - kept->data));
+    HIDE(kept->data, kept->bytes);
     kept->older = NULL;
     arena->blocks = kept;
     arena->next = kept->data;
@@ -80,6 +103,7 @@ static void *take_from_new_block(struct cpt_arena *arena, size_t bytes)
     if (block == NULL) {
         return NULL;
     }
+    block->bytes = data_bytes;
     arena->used_bytes += block_bytes;
     if (is_large && arena->blocks != NULL) {
         block->older = arena->blocks->older;
@@ -90,6 +114,7 @@ static void *take_from_new_block(struct cpt_arena *arena, size_t bytes)
     arena->blocks = block;
     arena->next = block->data + bytes;
     arena->left_bytes = data_bytes - bytes;
+    HIDE(arena->next, arena->left_bytes);
     return block->data;
 }
 
@@ -106,6 +131,7 @@ void *cpt_arena_take(struct cpt_arena *arena, size_t bytes)
     }
     arena->next += rounded;
     arena->left_bytes -= rounded;
+    SHOW(piece, rounded);
     return piece;
 }
 

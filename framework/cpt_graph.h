@@ -231,7 +231,7 @@ CPT_API void cpt_plan_free(struct cpt_plan *plan);
     ((cpt_value_type_##name *)cpt_task_output((task), &cpt_value_##name))
 
 /* What steps of one task leave for each other: a zeroed struct, the same at each call
- * with the same type; NULL at the memory limit of the request. */
+ * with the same type; NULL at the memory limit of the request, or with another size. */
 #define cpt_state(task, type) ((type *)cpt_task_state((task), sizeof(type)))
 
 CPT_API const void *cpt_task_input(struct cpt_task *task,
@@ -264,11 +264,19 @@ CPT_API struct cpt_task *cpt_current_task(void);
 CPT_API cpt_status cpt_fail(struct cpt_task *task, cpt_status status,
                             const char *format, ...) CPT_PRINTF(3, 4);
 
-/* --- Waiting. A pending is borrowed; it is good until the request ends. --- */
+/*
+ * --- Waiting. A pending is borrowed; it is good until the request ends. ---
+ *
+ * No function returns NULL for one. At the memory limit of the request the pending has
+ * failed already, with CPT_LIMIT: all functions that take a pending take it,
+ * cpt_await(), cpt_await_some() and cpt_wait() of it fail, and cpt_await_all() passes
+ * it by. A pending that is used wrongly gives an error, and is counted
+ * (cpt_misuse_count()).
+ */
 
 /* Starts the task that gives value @name, which this one declared with CPT_STARTS; if
- * it runs or has ended already, the pending stands for that. NULL at the memory limit:
- * then cpt_await() fails. */
+ * it runs or has ended already, the pending stands for that. If the value is not
+ * declared, it has failed with CPT_INVALID. */
 #define cpt_start(task, name) cpt_task_start((task), &cpt_value_##name)
 CPT_API struct cpt_pending *cpt_task_start(struct cpt_task *task,
                                            const struct cpt_value *value);
@@ -305,8 +313,8 @@ CPT_API struct cpt_pending *cpt_back_off(struct cpt_task *task, uint64_t delay_n
  * the request's. They are cancelled with it.
  *
  * If it cannot be started, the pending has failed already: CPT_LIMIT, CPT_NO_MEMORY,
- * CPT_INVALID if @name is not what the plan takes; see cpt_run_sentence(). NULL at the
- * memory limit: then cpt_await() fails. The plan is freed after the request is gone.
+ * CPT_INVALID if @name is not what the plan takes; see cpt_run_sentence(). The plan is
+ * freed after the request is gone.
  */
 #define cpt_spawn(task, component, plan, name, input)                                  \
     cpt_task_spawn((task), (component), (plan), &cpt_value_##name,                     \
@@ -329,7 +337,8 @@ CPT_API const void *cpt_task_run_output(struct cpt_pending *pending,
 /* Why the run failed: "task 'A: score': no such item"; empty if it has not. */
 CPT_API const char *cpt_run_sentence(struct cpt_pending *pending);
 
-/* Completes what cpt_defer() gave, exactly once, from any thread. */
+/* Completes what cpt_defer() gave, exactly once, from any thread. Until the request is
+ * gone, a second call is counted and has no effect. */
 CPT_API void cpt_complete(struct cpt_pending *pending, cpt_status status);
 
 /*
@@ -368,7 +377,7 @@ CPT_API cpt_status cpt_await_all_for(struct cpt_task *task, uint64_t timeout_ns,
  */
 CPT_API cpt_status cpt_wait(struct cpt_task *task, struct cpt_pending *pending);
 
-/* CPT_WAITING while it is not complete; then how it ended. */
+/* CPT_WAITING while it is not complete; then how it ended. CPT_INVALID: not one. */
 CPT_API cpt_status cpt_pending_status(struct cpt_pending *pending);
 
 /*
@@ -376,8 +385,9 @@ CPT_API cpt_status cpt_pending_status(struct cpt_pending *pending);
  * it ends as CPT_CANCELLED at once, and its work is told to stop: a timer is cancelled,
  * a call aborted, the function of cpt_defer_cancellable() called. A task that it stands
  * for is ended if it waits and no other task names its value; so is everything that it
- * has started. A task that runs, or that others name, continues. Nothing of @pending is
- * on the path. NULL is fine.
+ * has started, and the locks that it has acquired (cpt_mutex.h) are released. A task
+ * that runs, or that others name, continues. Nothing of @pending is on the path. NULL
+ * is fine.
  *
  * Only the task that started a race cancels its losers; a loser that is not cancelled
  * continues, even after the request has succeeded. Work that a timeout gives up, and

@@ -42,7 +42,8 @@ struct cpt_mutex;
 CPT_API struct cpt_mutex *cpt_mutex_new(const char *name,
                                         const struct cpt_alloc *alloc);
 
-/* No thread or task may hold the mutex or wait for it. NULL is fine. */
+/* No thread or task may hold the mutex or wait for it; else it is not freed, and that
+ * is counted. NULL is fine. */
 CPT_API void cpt_mutex_free(struct cpt_mutex *mutex);
 
 /* Waits until this thread holds the mutex; in a task or elsewhere. The wait cannot be
@@ -52,14 +53,14 @@ CPT_API void cpt_mutex_lock(struct cpt_mutex *mutex);
 /* 1: this thread holds the mutex now. 0: it is held already. */
 CPT_API int cpt_mutex_trylock(struct cpt_mutex *mutex);
 
-/* Releases what cpt_mutex_lock() or cpt_mutex_trylock() took; from any thread. */
+/* Releases what cpt_mutex_lock() or cpt_mutex_trylock() took; from any thread. No
+ * effect on a mutex that is free, but it is counted (cpt_misuse_count()). */
 CPT_API void cpt_mutex_unlock(struct cpt_mutex *mutex);
 
 /*
  * The pending completes with CPT_OK when @task holds the lock: at once if it is free.
  * The task may wait for it together with others or with a deadline, and may cancel it;
- * if it ends otherwise than with CPT_OK, the lock goes to the next waiter. NULL at the
- * memory limit: then cpt_await() fails.
+ * if it ends otherwise than with CPT_OK, the lock goes to the next waiter.
  */
 CPT_API struct cpt_pending *cpt_mutex_acquire(struct cpt_task *task,
                                               struct cpt_mutex *mutex);
@@ -67,8 +68,11 @@ CPT_API struct cpt_pending *cpt_mutex_acquire(struct cpt_task *task,
 /*
  * Releases the lock that @pending has acquired; if the task still waits for it, cancels
  * the wait (cpt_cancel()). From any thread, until the request is freed. A second call
- * has no effect. Locks that a request has not released are released when it is freed:
- * so a request that fails or is cancelled between two steps leaves no lock behind.
+ * has no effect.
+ *
+ * What a task has acquired and not released is released when the task fails, or when it
+ * or its component is cancelled (cpt_cancel(), cpt_await_all_for()), once its step has
+ * returned; else when its request is freed. So no lock is left behind.
  */
 CPT_API void cpt_mutex_release(struct cpt_pending *pending);
 

@@ -125,7 +125,7 @@ struct cpt_call_reply {
 
 /*
  * Calls @stub with @body, which is copied. Returns at once; cpt_call_reply() says
- * whether the call failed. NULL at the memory limit: then cpt_await() fails.
+ * whether the call failed. It has failed, with CPT_LIMIT, at the memory limit.
  */
 CPT_API struct cpt_pending *cpt_call(struct cpt_task *task, const struct cpt_stub *stub,
                                      struct cpt_bytes body);
@@ -140,7 +140,8 @@ CPT_API struct cpt_pending *cpt_call_attempt(struct cpt_task *task,
 CPT_API struct cpt_pending *
 cpt_hedge_wait(struct cpt_task *task, const struct cpt_stub *stub, uint64_t delay_ns);
 
-/* The reply to a call; NULL until the call is complete. */
+/* The reply to a call; NULL until the call is complete. Its status is CPT_INVALID if
+ * @pending is no call. */
 CPT_API const struct cpt_call_reply *cpt_call_reply(const struct cpt_pending *pending);
 
 /* --- Services --- */

@@ -240,6 +240,15 @@ CPT_API cpt_status cpt_request_run(const struct cpt_request_options *options,
                                    void *output, struct cpt_path *path,
                                    struct cpt_error *error);
 
+/*
+ * How many mistakes code of this process has made in its use of the framework: a
+ * pending completed twice, given to a function for another kind, or used after its
+ * request; a state of another size; a value that is not declared; a free mutex that is
+ * unlocked. Each has a defined error and no other effect. The counters of a service
+ * ("misuses") tell the kinds.
+ */
+CPT_API uint64_t cpt_misuse_count(void);
+
 /* --- Inside `done` --- */
 
 CPT_API cpt_status cpt_request_status(const struct cpt_request *request);

@@ -97,8 +97,7 @@ CPT_API void cpt_shared_free(struct cpt_shared *shared);
  * key has a batch of its own.
  *
  * At a limit (keys_max, waiters_max, memory, bytes of the key) the pending has failed
- * already, with CPT_LIMIT or CPT_NO_MEMORY. NULL at the memory limit of the request:
- * then cpt_await() fails.
+ * already, with CPT_LIMIT or CPT_NO_MEMORY.
  */
 #define cpt_share(task, shared, key, name, input)                                      \
     cpt_task_share((task), (shared), (key), &cpt_value_##name,                         \
@@ -107,7 +106,7 @@ CPT_API struct cpt_pending *
 cpt_task_share(struct cpt_task *task, struct cpt_shared *shared, struct cpt_bytes key,
                const struct cpt_value *value, const void *input);
 
-/* The index of the item of @pending in the batch. */
+/* The index of the item of @pending in the batch; SIZE_MAX if it is no run. */
 CPT_API size_t cpt_share_index(const struct cpt_pending *pending);
 
 CPT_END_DECLS

@@ -19,12 +19,11 @@
  */
 #include "cpt/container.h"
 #include "framework/run/call.h"
+#include "framework/run/misuse.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
 #include "framework/run/task.h"
 #include "framework/run/wait.h"
-
-#include <assert.h>
 
 /* The timeout of a wait. In the arena; holds a reference to the request until it has
  * fired or was cancelled. */
@@ -250,7 +249,10 @@ static bool add_to_wait(struct cpt_task *task, struct cpt_pending *pending)
 
 static cpt_status ask(struct cpt_task *task, uint64_t timeout_ns, cpt_task_fn next)
 {
-    assert(next != NULL);
+    if (next == NULL) {
+        CPTI_MISUSED(bad_status);
+        return cpt_fail(task, CPT_INVALID, "a wait needs a step that goes on after it");
+    }
     task->timeout_ns = timeout_ns;
     task->next = next;
     task->has_asked = true;
@@ -259,13 +261,21 @@ static cpt_status ask(struct cpt_task *task, uint64_t timeout_ns, cpt_task_fn ne
 
 cpt_status cpti_pending_check(struct cpt_task *task, const struct cpt_pending *pending)
 {
-    if (pending == NULL) {
-        return cpt_fail(
-            task, CPT_LIMIT,
-            "there is nothing to wait for: the memory limit of the request was "
-            "reached, or the value is not declared with CPT_STARTS");
+    if (!cpti_pending_is_live(pending)) {
+        return pending == cpti_pending_failed(CPT_INVALID)
+                   ? cpt_fail(task, CPT_INVALID,
+                              "there is nothing to wait for: the value is not declared "
+                              "with CPT_STARTS")
+               : pending == cpti_pending_failed(CPT_LIMIT)
+                   ? cpt_fail(task, CPT_LIMIT,
+                              "there is nothing to wait for: the memory limit of the "
+                              "request was reached")
+                   : cpt_fail(task, pending == NULL ? CPT_LIMIT : CPT_INVALID,
+                              "there is nothing to wait for: the pending is NULL, or "
+                              "of a request that is gone");
     }
     if (pending->task != task) {
+        CPTI_MISUSED(foreign_pending);
         return cpt_fail(task, CPT_INVALID, "a task can wait only for what it started");
     }
     return CPT_OK;

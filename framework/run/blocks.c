@@ -320,9 +320,8 @@ cpt_status cpti_request_new(const struct cpt_request_options *options,
 /* Keeps the block of a request that is gone for a later one, or frees it. */
 static void give_block_back(struct cpt_request *request)
 {
-    if (request->arena.used_bytes > SPARE_BYTES_MAX) { /* not kept for a later one */
-        cpt_arena_reset(&request->arena, request->arena.limit_bytes);
-    }
+    /* Now, so that what still points into it finds that nothing is there. */
+    cpt_arena_reset(&request->arena, request->arena.limit_bytes);
     if (request->nest.level != 0 || request->alloc != request->plan->alloc ||
         request->block_bytes > SPARE_BYTES_MAX ||
         !put_spare(request->plan->blocks->spares[request->is_traced], request)) {

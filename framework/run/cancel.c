@@ -21,6 +21,7 @@
  */
 #include "framework/run/cancel.h"
 
+#include "cpt/container.h"
 #include "framework/run/call.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
@@ -43,6 +44,50 @@ void cpti_cancellable_move(struct cpti_cancellable *cancellable,
     if (cpti_cancellable_remove(cancellable)) {
         LIST_INSERT_HEAD(told, cancellable, link);
     }
+}
+
+void cpti_held_add(struct cpti_held *held, const struct cpt_task *task)
+{
+    held->task = task->number;
+    held->cancellable.is_listed = true;
+    LIST_INSERT_HEAD(&task->request->held_locks, &held->cancellable, link);
+}
+
+/* Whether task @number waits between two steps. */
+static bool is_between_steps(const struct cpt_request *request, uint32_t number)
+{
+    const struct cpt_task *task = cpti_waiting_task(request, number);
+
+    return task != NULL && task->wait == NULL;
+}
+
+/* Moves what task @number holds to @told; CPTI_NO_TASK: what all of them hold. If
+ * @only_waiting, only of tasks that wait between two steps. Lock held. */
+static void move_held(struct cpt_request *request, uint32_t number, bool only_waiting,
+                      struct cpti_cancellables *told)
+{
+    struct cpti_cancellable *next = NULL;
+
+    for (struct cpti_cancellable *at = LIST_FIRST(&request->held_locks); at != NULL;
+         at = next) {
+        const uint32_t owner = CPTI_CONTAINER(at, struct cpti_held, cancellable)->task;
+
+        next = LIST_NEXT(at, link);
+        if ((number == CPTI_NO_TASK || owner == number) &&
+            (!only_waiting || is_between_steps(request, owner))) {
+            cpti_cancellable_move(at, told);
+        }
+    }
+}
+
+void cpti_held_release(struct cpt_request *request, uint32_t number)
+{
+    struct cpti_cancellables told = LIST_HEAD_INITIALIZER(told);
+
+    cpti_lock_take(&request->lock);
+    move_held(request, number, false, &told);
+    cpti_lock_release(&request->lock);
+    cpti_cancellables_cancel(&told);
 }
 
 /* --- Telling --- */
@@ -72,6 +117,7 @@ void cpti_request_cancel_ongoing(struct cpt_request *request)
         }
         cpti_cancellable_move(first, &told);
     }
+    move_held(request, CPTI_NO_TASK, true, &told);
     cpti_lock_release(&request->lock);
     cpti_cancellables_cancel(&told);
 }
@@ -103,6 +149,7 @@ static struct cpt_pending *end_stranded(struct cpt_task *task,
 {
     cpti_waiting_remove(task);
     cpti_task_take_timeout(task, told);
+    move_held(task->request, task->number, false, told);
     atomic_store_explicit(&task->request->progress[task->number].outcome, CPT_CANCELLED,
                           memory_order_release);
     while (task->oldest != NULL) {
@@ -147,7 +194,7 @@ void cpt_cancel(struct cpt_pending *pending)
     struct cpt_task *woken = NULL;
     uint64_t now_ns = 0;
 
-    if (pending == NULL) {
+    if (pending == NULL || !cpti_pending_is_live(pending)) {
         return;
     }
     request = pending->request;

@@ -6,10 +6,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/queue.h>
 
 struct cpt_pending;
 struct cpt_request;
+struct cpt_task;
 
 /*
  * Something ongoing outside the tasks of a request that can be told to stop: a timer, a
@@ -23,10 +25,25 @@ struct cpti_cancellable {
     /* Its result is no longer wanted. Called without locks, with a reference to the
      * request held; it may be ending at the same time. NULL: it cannot be told. */
     void (*cancel)(struct cpti_cancellable *cancellable);
-    struct cpt_pending *pending; /* which it completes; NULL: a deadline or a wait */
+    struct cpt_pending *pending; /* which it completes; NULL: it completes none */
 };
 
 LIST_HEAD(cpti_cancellables, cpti_cancellable);
+
+/* A lock that a task holds. If the task fails or does not go on, none of its steps
+ * will release the lock: so `cancel` does. In memory of the request, whose lock guards
+ * it. */
+struct cpti_held {
+    struct cpti_cancellable cancellable; /* in cpt_request.held_locks */
+    uint32_t task;                       /* its number */
+};
+
+/* @task holds @held from now on. Lock held. */
+void cpti_held_add(struct cpti_held *held, const struct cpt_task *task);
+
+/* Releases all that task @number of @request holds, which has failed or will not go on;
+ * CPTI_NO_TASK: what all its tasks hold. Lock not held. */
+void cpti_held_release(struct cpt_request *request, uint32_t number);
 
 /* Lists @cancellable, whose `cancel` is set. Lock held. */
 void cpti_cancellable_add(struct cpt_request *request,

@@ -28,11 +28,11 @@
 #include "cpt/container.h"
 #include "cpt/cpt_path.h"
 #include "framework/run/handle.h"
+#include "framework/run/misuse.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
 #include "framework/run/run.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -265,12 +265,18 @@ struct cpt_pending *cpt_task_spawn(struct cpt_task *task, const char *name,
     struct component *component = begin_component(task, name, plan);
     struct cpt_error error = {.status = CPT_OK};
 
-    assert(input != NULL || plan->input_bytes == 0);
     if (component == NULL) {
-        return NULL;
+        return cpti_pending_failed(CPT_LIMIT);
     }
     if (check_level(task->request, name, &error) == CPT_OK) {
         (void)cpti_run_check_input(name, plan->graph->input, value, &error);
+    }
+    if (error.status == CPT_OK && input == NULL && plan->input_bytes != 0) {
+        (void)cpt_error_set(&error, CPT_INVALID, 0, "component \"%s\" has no input",
+                            name);
+    }
+    if (error.status == CPT_INVALID) {
+        CPTI_MISUSED(bad_input);
     }
     (void)run_component(component, input, &error);
     cpti_run_note_launch(&component->run, task);

@@ -210,6 +210,7 @@ static struct cpt_bytes name_of(const struct cpt_pending *pending)
 {
     return pending->call != NULL && pending->call->name.bytes != 0 ? pending->call->name
            : pending->stub != NULL ? cpt_bytes_of(pending->stub->name)
+           : pending->name != NULL ? cpt_bytes_of(pending->name)
                                    : cpt_bytes_of("work elsewhere");
 }
 
@@ -227,8 +228,9 @@ const char *cpti_deadline_blame(struct cpt_request *request, cpt_status status)
         const struct cpt_bytes other = name_of(pending);
 
         (void)snprintf(text, CPT_ERROR_SENTENCE_BYTES,
-                       "%s: task '%.*s' waited for '%.*s'", what, (int)name.bytes,
-                       name.data, (int)other.bytes, other.data);
+                       "%s: task '%.*s' waited for %s'%.*s'", what, (int)name.bytes,
+                       name.data, pending->kind == CPTI_PENDING_LOCK ? "lock " : "",
+                       (int)other.bytes, other.data);
     } else if (text != NULL) {
         (void)snprintf(text, CPT_ERROR_SENTENCE_BYTES, "%s: task '%.*s' had not ended",
                        what, (int)name.bytes, name.data);

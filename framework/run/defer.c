@@ -77,17 +77,17 @@ static struct cpt_trace_call *issue(struct cpt_task *task, const char *name,
                : issue_kind(task, NULL, CPT_KIND_OTHER, now_ns);
 }
 
-/* Begins @pending under @name and takes the reference that its end releases. Lock not
- * held. */
-static void begin(struct cpt_pending *pending, struct cpt_task *task, const char *name,
-                  unsigned kind)
+/* Begins @pending, work elsewhere or a timer, under @name and takes the reference that
+ * its end releases; @kind is that of its frame. Lock not held. */
+static void begin(struct cpt_pending *pending, enum cpti_pending_kind what,
+                  struct cpt_task *task, const char *name, unsigned kind)
 {
     struct cpt_request *request = task->request;
     const uint64_t now_ns = cpti_record_now(request);
 
     cpti_lock_take(&request->lock);
     pending->call = issue(task, name, kind, now_ns);
-    cpti_pending_begin(pending, task, now_ns);
+    cpti_pending_begin(pending, what, task, now_ns);
     cpti_lock_release(&request->lock);
     cpti_request_hold(request);
 }
@@ -98,9 +98,10 @@ struct cpt_pending *cpt_defer(struct cpt_task *task, const char *name)
 {
     struct cpt_pending *pending = cpti_request_take(task->request, sizeof *pending);
 
-    if (pending != NULL) {
-        begin(pending, task, name, CPT_KIND_WORK);
+    if (pending == NULL) {
+        return cpti_pending_failed(CPT_LIMIT);
     }
+    begin(pending, CPTI_PENDING_WORK, task, name, CPT_KIND_WORK);
     return pending;
 }
 
@@ -118,12 +119,12 @@ struct cpt_pending *cpt_defer_cancellable(struct cpt_task *task, const char *nam
     struct deferred *deferred = cpti_request_take(task->request, sizeof *deferred);
 
     if (deferred == NULL) {
-        return NULL;
+        return cpti_pending_failed(CPT_LIMIT);
     }
     deferred->cancel = cancel;
     deferred->context = context;
     deferred->pending.cancellable.cancel = cancel_deferred;
-    begin(&deferred->pending, task, name, CPT_KIND_WORK);
+    begin(&deferred->pending, CPTI_PENDING_WORK, task, name, CPT_KIND_WORK);
     return &deferred->pending;
 }
 
@@ -138,7 +139,7 @@ void cpti_timer_cancel(struct cpt_request *request, struct cpt_timer *timer)
 
 static void fire_sleep(struct cpt_timer *timer)
 {
-    cpt_complete(&CPTI_CONTAINER(timer, struct sleep, timer)->pending, CPT_OK);
+    cpti_pending_complete(&CPTI_CONTAINER(timer, struct sleep, timer)->pending, CPT_OK);
 }
 
 /* One that is just firing finds that it has ended. */
@@ -177,14 +178,14 @@ static struct cpt_pending *begin_sleep(struct cpt_task *task, const char *name,
     cpt_status status = CPT_OK;
 
     if (sleep == NULL) {
-        return NULL;
+        return cpti_pending_failed(CPT_LIMIT);
     }
     sleep->timer.fire = fire_sleep;
     task->has_slept = true;
-    begin(&sleep->pending, task, name, kind);
+    begin(&sleep->pending, CPTI_PENDING_TIMER, task, name, kind);
     status = executor->after(executor, &sleep->timer, delay_ns);
     if (status != CPT_OK) {
-        cpt_complete(&sleep->pending, status);
+        cpti_pending_complete(&sleep->pending, status);
     } else {
         cpti_pending_cancel_by(&sleep->pending, cancel_sleep);
     }

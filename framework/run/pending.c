@@ -13,19 +13,53 @@
  */
 #include "framework/run/pending.h"
 
+#include "framework/run/misuse.h"
 #include "framework/run/recording.h"
 #include "framework/run/task.h"
 
-#include <assert.h>
 #include <stddef.h>
+
+/* --- What the application gives us --- */
+
+struct cpt_pending *cpti_pending_failed(cpt_status status)
+{
+    static struct cpt_pending at_limit = {.status = CPT_LIMIT,
+                                          .kind = CPTI_PENDING_FAILED};
+    static struct cpt_pending invalid = {.status = CPT_INVALID,
+                                         .kind = CPTI_PENDING_FAILED};
+
+    return status == CPT_LIMIT ? &at_limit : &invalid;
+}
+
+bool cpti_pending_is_live(const struct cpt_pending *pending)
+{
+    if (pending == NULL || pending->kind == CPTI_PENDING_NONE) {
+        CPTI_MISUSED(stale_pending);
+        return false;
+    }
+    return pending->kind != CPTI_PENDING_FAILED;
+}
+
+bool cpti_pending_is(const struct cpt_pending *pending, enum cpti_pending_kind kind)
+{
+    if (!cpti_pending_is_live(pending)) {
+        return false;
+    }
+    if (pending->kind != kind) {
+        CPTI_MISUSED(wrong_kind);
+        return false;
+    }
+    return true;
+}
 
 /* --- The list of what is outstanding. Lock held. --- */
 
-void cpti_pending_begin(struct cpt_pending *pending, struct cpt_task *task,
-                        uint64_t begin_ns)
+void cpti_pending_begin(struct cpt_pending *pending, enum cpti_pending_kind kind,
+                        struct cpt_task *task, uint64_t begin_ns)
 {
     cpti_request_share(task->request); /* it may end on any thread */
     task->is_used = true;
+    pending->kind = (unsigned char)kind;
     pending->request = task->request;
     pending->task = task;
     pending->begin_ns = begin_ns;
@@ -84,24 +118,57 @@ void cpti_pending_cancel_by(struct cpt_pending *pending,
     cpti_lock_release(&request->lock);
 }
 
-void cpt_complete(struct cpt_pending *pending, cpt_status status)
+void cpti_pending_complete(struct cpt_pending *pending, cpt_status status)
 {
     struct cpt_request *request = pending->request;
     const uint64_t now_ns = cpti_record_now(request);
     struct cpt_task *task = NULL;
 
-    assert(pending->stands_for == 0 && status <= 0);
     cpti_lock_take(&request->lock);
     task = cpti_pending_end(pending, status, now_ns);
     cpti_lock_release(&request->lock);
     cpti_request_continue(request, task); /* with the reference of the pending */
 }
 
+/* Notes that the work elsewhere has said that it ended; false: it had said so before,
+ * and its reference is gone. */
+static bool note_completion(struct cpt_pending *pending)
+{
+    bool is_first = false;
+
+    cpti_lock_take(&pending->request->lock);
+    is_first = !pending->is_completed;
+    pending->is_completed = true;
+    cpti_lock_release(&pending->request->lock);
+    return is_first;
+}
+
+void cpt_complete(struct cpt_pending *pending, cpt_status status)
+{
+    if (!cpti_pending_is(pending, CPTI_PENDING_WORK)) {
+        return;
+    }
+    if (!note_completion(pending)) {
+        CPTI_MISUSED(completed_twice);
+        return;
+    }
+    if (status > 0) {
+        CPTI_MISUSED(bad_status);
+        status = CPT_INVALID;
+    }
+    cpti_pending_complete(pending, status);
+}
+
 cpt_status cpt_pending_status(struct cpt_pending *pending)
 {
-    struct cpt_request *request = pending->request;
-    cpt_status status = CPT_OK;
+    struct cpt_request *request = NULL;
+    cpt_status status = CPT_INVALID;
 
+    if (!cpti_pending_is_live(pending)) {
+        return pending != NULL && pending->kind == CPTI_PENDING_FAILED ? pending->status
+                                                                       : CPT_INVALID;
+    }
+    request = pending->request;
     cpti_lock_take(&request->lock);
     status = pending->status;
     cpti_lock_release(&request->lock);
@@ -147,7 +214,7 @@ static void stand_for(struct cpt_pending *made, uint32_t number, struct cpt_task
         atomic_load_explicit(&request->progress[number].outcome, memory_order_acquire);
 
     made->stands_for = number + 1;
-    cpti_pending_begin(made, task, now_ns);
+    cpti_pending_begin(made, CPTI_PENDING_TASK, task, now_ns);
     if (!demand->is_started && !request->plan->tasks[number].is_eager) {
         demand->is_started = true;
         demand->starter = task->number + 1;
@@ -164,7 +231,7 @@ static void stand_for(struct cpt_pending *made, uint32_t number, struct cpt_task
 
 /* The pending of @task that stands for task @number; a new one if it has none. One that
  * was cancelled or given up does not count: its task may even have been another one.
- * NULL at the memory limit. Lock held. */
+ * One that has failed at the memory limit. Lock held. */
 static struct cpt_pending *start_task(struct cpt_task *task, uint32_t number,
                                       uint64_t now_ns, bool *is_first)
 {
@@ -177,9 +244,10 @@ static struct cpt_pending *start_task(struct cpt_task *task, uint32_t number,
     }
     if (pending == NULL) {
         pending = cpt_arena_take(&request->arena, sizeof *pending);
-        if (pending != NULL) {
-            stand_for(pending, number, task, now_ns, is_first);
+        if (pending == NULL) {
+            return cpti_pending_failed(CPT_LIMIT);
         }
+        stand_for(pending, number, task, now_ns, is_first);
     }
     return pending;
 }
@@ -196,7 +264,8 @@ struct cpt_pending *cpt_task_start(struct cpt_task *task, const struct cpt_value
     bool is_first = false;
 
     if (slot == UINT32_MAX) {
-        return NULL;
+        CPTI_MISUSED(undeclared_value);
+        return cpti_pending_failed(CPT_INVALID);
     }
     number = request->plan->slots[slot].giver;
     now_ns = cpti_record_now(request);

@@ -8,10 +8,24 @@
 
 /* --- Pendings, pending.c --- */
 
+/* The pending of what could not begin, for all requests: @status is CPT_LIMIT, or else
+ * CPT_INVALID. It has no request, no task, and is never written. */
+struct cpt_pending *cpti_pending_failed(cpt_status status);
+
+/* Whether @pending, which the application gave, is of a request: else its memory holds
+ * nothing but its status. Counts a mistake if it is NULL or stale. */
+bool cpti_pending_is_live(const struct cpt_pending *pending);
+
+/* The same, and of @kind; counts a mistake if it is of another kind. */
+bool cpti_pending_is(const struct cpt_pending *pending, enum cpti_pending_kind kind);
+
 /* Adds @pending, zeroed but for stands_for and call, to those of @task, and shares the
  * request. Lock held. */
-void cpti_pending_begin(struct cpt_pending *pending, struct cpt_task *task,
-                        uint64_t begin_ns);
+void cpti_pending_begin(struct cpt_pending *pending, enum cpti_pending_kind kind,
+                        struct cpt_task *task, uint64_t begin_ns);
+
+/* Ends @pending and gives back its reference. Lock not held. */
+void cpti_pending_complete(struct cpt_pending *pending, cpt_status status);
 
 /* What completes @pending is ongoing and can be told to stop by @cancel. If the request
  * has failed before, the end of the step tells it. Lock not held. */

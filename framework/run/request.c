@@ -177,6 +177,9 @@ void cpti_request_free(struct cpt_request *request)
 
 void cpti_request_discard(struct cpt_request *request)
 {
+    if (request->status != CPT_OK && !LIST_EMPTY(&request->held_locks)) {
+        cpti_held_release(request, CPTI_NO_TASK); /* freed perhaps much later */
+    }
     if (request->nest.retire != NULL) {
         request->nest.retire(request);
     } else {

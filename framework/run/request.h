@@ -56,6 +56,18 @@ struct cpti_deadline;
 struct cpti_timeout;
 struct cpti_wait;
 
+/* What a pending is. */
+enum cpti_pending_kind {
+    CPTI_PENDING_NONE = 0, /* memory of a request that is gone, which is zeroed */
+    CPTI_PENDING_FAILED,   /* nothing has begun: see cpti_pending_failed() */
+    CPTI_PENDING_TASK,     /* another task of the request: stands_for */
+    CPTI_PENDING_WORK,     /* elsewhere: cpt_complete() ends it */
+    CPTI_PENDING_TIMER,
+    CPTI_PENDING_CALL, /* of another service */
+    CPTI_PENDING_RUN,  /* of a plan: struct cpti_run */
+    CPTI_PENDING_LOCK
+};
+
 /* Something that a task may wait for. */
 struct cpt_pending {
     struct cpt_request *request;
@@ -63,14 +75,17 @@ struct cpt_pending {
                                      the pending has ended */
     struct cpt_pending *next;     /* outstanding ones of the task, oldest first: */
     struct cpt_pending *previous; /* guarded by the request's lock */
-    struct cpt_pending *next_waiter;     /* for the same task; guarded likewise */
-    struct cpt_trace_call *call;         /* its record; NULL if there is none */
-    const struct cpt_stub *stub;         /* of a call; else NULL */
-    uint64_t begin_ns;                   /* if traced */
+    struct cpt_pending *next_waiter; /* for the same task; guarded likewise */
+    struct cpt_trace_call *call;     /* its record; NULL if there is none */
+    const struct cpt_stub *stub;     /* of a call; else NULL */
+    const char *name;  /* of a lock, as long as the request lives; else NULL */
+    uint64_t begin_ns; /* if traced */
     struct cpti_cancellable cancellable; /* if what completes it can be told to stop */
     uint32_t stands_for;   /* number of the task that it stands for + 1; 0: none */
     uint32_t await_number; /* the wait of its task that it belongs to */
     cpt_status status;     /* CPT_WAITING until it ends; guarded likewise */
+    unsigned char kind;    /* enum cpti_pending_kind */
+    bool is_completed;     /* of work elsewhere: it has said so; guarded likewise */
 };
 
 /* One task of one request, all its life. */
@@ -224,6 +239,7 @@ struct cpt_request {
     uint32_t answered_by; /* likewise: number of the task + 1; 0: by none */
     const char *sentence;
     struct cpti_cancellables cancellables; /* guarded by lock; see cancel.c */
+    struct cpti_cancellables held_locks;   /* likewise; by tasks: struct cpti_held */
     struct cpt_request_handle *handle;     /* or NULL; see handle.c */
     struct cpti_account *account;          /* for its memory, in its arena, or NULL */
     struct cpti_deadline *deadline;        /* its timer, or NULL; see deadline.c */

@@ -4,6 +4,7 @@
 #include "framework/run/run.h"
 
 #include "cpt/container.h"
+#include "framework/run/misuse.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
 
@@ -30,7 +31,7 @@ void cpti_run_begin_locked(struct cpti_run *run, struct cpt_task *task,
 {
     run->waiter = task->request;
     run->pending.call = cpti_record_issue(task, name, CPT_CALL_COMPONENT, now_ns);
-    cpti_pending_begin(&run->pending, task, now_ns);
+    cpti_pending_begin(&run->pending, CPTI_PENDING_RUN, task, now_ns);
 }
 
 void cpti_run_begin(struct cpti_run *run, struct cpt_task *task, struct cpt_bytes name)
@@ -105,12 +106,17 @@ cpt_status cpti_run_open(struct cpt_trace_call *call, struct cpt_path *callee)
 const void *cpt_task_run_output(struct cpt_pending *pending,
                                 const struct cpt_value *value)
 {
-    const struct cpti_run *run =
-        CPTI_CONST_CONTAINER(pending, struct cpti_run, pending);
-    const struct cpt_value *output = run->plan->graph->output;
+    const struct cpti_run *run = NULL;
+    const struct cpt_value *output = NULL;
 
+    if (!cpti_pending_is(pending, CPTI_PENDING_RUN)) {
+        return NULL;
+    }
+    run = CPTI_CONST_CONTAINER(pending, struct cpti_run, pending);
+    output = run->plan->graph->output;
     if (output != value &&
         (output->bytes != value->bytes || strcmp(output->name, value->name) != 0)) {
+        CPTI_MISUSED(undeclared_value);
         return NULL;
     }
     return cpt_pending_status(pending) == CPT_OK ? run->output : NULL;
@@ -118,10 +124,16 @@ const void *cpt_task_run_output(struct cpt_pending *pending,
 
 const char *cpt_run_sentence(struct cpt_pending *pending)
 {
-    const struct cpti_run *run =
-        CPTI_CONST_CONTAINER(pending, struct cpti_run, pending);
-    const cpt_status status = cpt_pending_status(pending);
+    const struct cpti_run *run = NULL;
+    cpt_status status = CPT_INVALID;
 
+    if (!cpti_pending_is(pending, CPTI_PENDING_RUN)) {
+        return pending == cpti_pending_failed(CPT_LIMIT)
+                   ? "the memory limit of the request was reached"
+                   : "this is no run of a plan";
+    }
+    run = CPTI_CONST_CONTAINER(pending, struct cpti_run, pending);
+    status = cpt_pending_status(pending);
     return status == CPT_OK || status == CPT_WAITING ? ""
            : run->sentence != NULL                   ? run->sentence
                                                      : cpt_status_sentence(status);

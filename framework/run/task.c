@@ -21,10 +21,10 @@
 #include "framework/run/task.h"
 
 #include "framework/pool/executor.h"
+#include "framework/run/misuse.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
 
-#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +64,7 @@ const void *cpt_task_input(struct cpt_task *task, const struct cpt_value *value)
     uint32_t giver = 0;
 
     if (slot == UINT32_MAX) {
+        CPTI_MISUSED(undeclared_value);
         return NULL;
     }
     giver = task->request->plan->slots[slot].giver;
@@ -85,6 +86,7 @@ cpt_status cpt_task_input_status(struct cpt_task *task, const struct cpt_value *
     uint32_t giver = 0;
 
     if (slot == UINT32_MAX) {
+        CPTI_MISUSED(undeclared_value);
         return CPT_INVALID;
     }
     giver = task->request->plan->slots[slot].giver;
@@ -98,10 +100,12 @@ void *cpt_task_output(struct cpt_task *task, const struct cpt_value *value)
 {
     const struct cpt_value *own = task->plan->def->gives;
 
-    return own == value ||
-                   (own->bytes == value->bytes && strcmp(own->name, value->name) == 0)
-               ? task->output
-               : NULL;
+    if (own != value &&
+        (own->bytes != value->bytes || strcmp(own->name, value->name) != 0)) {
+        CPTI_MISUSED(undeclared_value);
+        return NULL;
+    }
+    return task->output;
 }
 
 void *cpt_task_memory(struct cpt_task *task, size_t bytes)
@@ -116,7 +120,13 @@ void *cpt_task_state(struct cpt_task *task, size_t bytes)
         task->state_bytes = bytes;
         task->is_used = true;
     }
-    assert(task->state == NULL || task->state_bytes == bytes);
+    if (task->state_bytes != bytes) {
+        CPTI_MISUSED(state_size);
+        (void)cpt_fail(task, CPT_INVALID,
+                       "a state of %zu bytes is asked for, an earlier one had %zu",
+                       bytes, task->state_bytes);
+        return NULL;
+    }
     return task->state;
 }
 
@@ -341,6 +351,9 @@ CPTI_SPECIALISED uint32_t end_task(struct cpt_task *task, cpt_status status,
         cpti_task_release_waiters(request, task->number, status, *end_ns);
     }
     if (status != CPT_OK) {
+        if (request->is_shared) {
+            cpti_held_release(request, task->number);
+        }
         if (plan->is_required) {
             (void)cpti_request_end(request, status, task);
         } else {
@@ -395,6 +408,7 @@ CPTI_SPECIALISED bool run_steps(struct cpt_task *task, bool is_traced, uint64_t 
         current_task = outer;
         if (atomic_load_explicit(is_stopped, memory_order_relaxed)) {
             cpti_request_cancel_ongoing(task->request); /* what this step has begun */
+            cpti_held_release(task->request, task->number);
         }
         if (*status == CPT_WAITING && task->has_asked) {
             waits = cpti_task_wait(task);
@@ -406,6 +420,7 @@ CPTI_SPECIALISED bool run_steps(struct cpt_task *task, bool is_traced, uint64_t 
             }
             *status = waits;
         } else if (*status == CPT_WAITING || *status > 0) {
+            CPTI_MISUSED(bad_status);
             *status = cpt_fail(task, CPT_INVALID,
                                "a step returned %d, which is neither a status nor what "
                                "cpt_await() gave it",

@@ -35,8 +35,6 @@
 #include "framework/run/recording.h"
 #include "framework/run/task.h"
 
-#include <assert.h>
-
 enum {
     HELP_AGAIN_NS = 1000000,  /* other threads may have submitted work, timers be due */
     LOOK_AGAIN_NS = 100000000 /* at whether anything can still end the wait */
@@ -111,7 +109,6 @@ static int begin(struct cpt_task *task, struct cpt_pending *pending)
     struct cpti_wait *wait = NULL;
     int waits = 0;
 
-    assert(pending != NULL); /* check() has refused NULL */
     cpti_lock_take(&request->lock);
     if (pending->status == CPT_WAITING) {
         wait = take_wait(request);
@@ -257,7 +254,8 @@ cpt_status cpt_wait(struct cpt_task *task, struct cpt_pending *pending)
     struct cpt_executor *executor = task->request->executor;
     cpt_status status = CPT_OK;
 
-    if (pending != NULL && cpt_pending_status(pending) != CPT_WAITING) {
+    if (pending != NULL && pending->kind > CPTI_PENDING_FAILED &&
+        cpt_pending_status(pending) != CPT_WAITING) {
         return CPT_OK;
     }
     status = check(task, pending);

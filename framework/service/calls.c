@@ -89,7 +89,7 @@ struct cpt_pending *cpt_call_attempt(struct cpt_task *task, const struct cpt_stu
     call = cpt_arena_take(&request->arena, sizeof *call);
     if (call == NULL || !prepare(call, request, stub, body)) {
         cpti_lock_release(&request->lock);
-        return NULL;
+        return cpti_pending_failed(CPT_LIMIT);
     }
     call->pending.stub = stub;
     call->reply.status = CPT_TIMEOUT; /* unless a reply comes before a deadline */
@@ -105,7 +105,7 @@ struct cpt_pending *cpt_call_attempt(struct cpt_task *task, const struct cpt_stu
         call->pending.call->attempt = attempt;
         call->pending.call->executor = cpt_bytes_of(stub->transport->name);
     }
-    cpti_pending_begin(&call->pending, task, now_ns);
+    cpti_pending_begin(&call->pending, CPTI_PENDING_CALL, task, now_ns);
     cpti_lock_release(&request->lock);
     cpti_request_hold(request);
     stub->transport->send(stub->transport, &call->transport);
@@ -125,17 +125,24 @@ const struct cpt_call_reply *cpt_call_reply(const struct cpt_pending *pending)
 {
     static const struct cpt_call_reply cancelled = {.status = CPT_CANCELLED,
                                                     .outcome = CPT_OUTCOME_CANCELLED};
-    const struct rpc_call *call =
-        CPTI_CONST_CONTAINER(pending, struct rpc_call, pending);
-    struct cpt_request *request = pending->request;
+    static const struct cpt_call_reply not_sent = {
+        .status = CPT_LIMIT, .outcome = CPT_OUTCOME_RESOURCE_EXHAUSTED};
+    static const struct cpt_call_reply no_call = {.status = CPT_INVALID,
+                                                  .outcome = CPT_OUTCOME_UNKNOWN};
+    struct cpt_request *request = NULL;
     cpt_status status = CPT_OK;
 
+    if (!cpti_pending_is(pending, CPTI_PENDING_CALL)) {
+        return pending == cpti_pending_failed(CPT_LIMIT) ? &not_sent : &no_call;
+    }
+    request = pending->request;
     cpti_lock_take(&request->lock);
     status = pending->status;
     cpti_lock_release(&request->lock);
-    return status == CPT_WAITING     ? NULL
-           : status == CPT_CANCELLED ? &cancelled
-                                     : &call->reply;
+    return status == CPT_WAITING ? NULL
+           : status == CPT_CANCELLED
+               ? &cancelled
+               : &CPTI_CONST_CONTAINER(pending, struct rpc_call, pending)->reply;
 }
 
 /* --- The transport's part --- */

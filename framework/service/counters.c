@@ -4,6 +4,7 @@
  * calls counted; see counters.h. */
 #include "framework/service/counters.h"
 
+#include "framework/run/misuse.h"
 #include "framework/service/log_queue.h"
 #include "framework/service/service.h"
 
@@ -87,6 +88,26 @@ static void show_callees(struct cpti_counters *counters, const struct show *to)
 #undef SHOW_
 }
 
+/* A mistake names no service, so each service shows those of the process. */
+static void show_misuses(const struct show *to)
+{
+    static const struct {
+        const char *name;
+        const char *help;
+    } kinds[] = {
+#define SHOW_(name, help) {#name, help},
+        CPTI_MISUSE_MAP(SHOW_)
+#undef SHOW_
+    };
+
+    for (int i = 0; i < CPTI_MISUSE_COUNT; i++) {
+        show_member(to, "misuses",
+                    "mistakes of the application in this process, by kind", "kind",
+                    cpt_bytes_of(kinds[i].name),
+                    atomic_load_explicit(&cpti_misuse_counts[i], memory_order_relaxed));
+    }
+}
+
 static void show_log_file(const struct cpt_log_file *file, const struct show *to)
 {
     struct cpt_log_file_counts counts;
@@ -151,6 +172,7 @@ void cpt_service_counters(struct cpt_service *service,
             atomic_load_explicit(&counters->blind_spots[i], memory_order_relaxed));
     }
     show_callees(counters, &to);
+    show_misuses(&to);
     show_log(service->options.log, &to);
 }
 

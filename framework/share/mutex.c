@@ -23,11 +23,11 @@
 #include "framework/cpt_mutex.h"
 
 #include "cpt/container.h"
+#include "framework/run/misuse.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
 #include "framework/run/task.h"
 
-#include <assert.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -53,7 +53,7 @@ struct locking {
     struct cpt_mutex *mutex;
     struct cpti_cleanup cleanup;
     struct waiter waiter;
-    bool is_held; /* guarded by the request's lock */
+    struct cpti_held held; /* listed while the task holds the mutex */
 };
 
 struct cpt_mutex {
@@ -91,7 +91,10 @@ void cpt_mutex_free(struct cpt_mutex *mutex)
     if (mutex == NULL) {
         return;
     }
-    assert(atomic_load_explicit(&mutex->state, memory_order_relaxed) == FREE);
+    if (atomic_load_explicit(&mutex->state, memory_order_relaxed) != FREE) {
+        CPTI_MISUSED(held_freed); /* its holder will touch it again */
+        return;
+    }
     cpti_lock_deinit(&mutex->lock);
     cpt_alloc_free(mutex->alloc, mutex);
 }
@@ -142,6 +145,37 @@ static bool take_or_enqueue(struct cpt_mutex *mutex, struct waiter *waiter)
     return false;
 }
 
+/* --- What tasks hold --- */
+
+/* The task of @locking, whose pending has just ended, holds the mutex. Lock of the
+ * request held. */
+static void hold(struct locking *locking)
+{
+    cpti_held_add(&locking->held, locking->pending.task);
+}
+
+/* The task no longer holds the mutex; false: it did not. */
+static bool give_back(struct locking *locking)
+{
+    struct cpt_request *request = locking->pending.request;
+    bool was_held = false;
+
+    cpti_lock_take(&request->lock);
+    was_held = cpti_cancellable_remove(&locking->held.cancellable);
+    cpti_lock_release(&request->lock);
+    if (was_held) {
+        cpt_mutex_unlock(locking->mutex);
+    }
+    return was_held;
+}
+
+/* Its task has failed or was cancelled; the list no longer has it. */
+static void release_held(struct cpti_cancellable *cancellable)
+{
+    cpt_mutex_unlock(
+        CPTI_CONTAINER(cancellable, struct locking, held.cancellable)->mutex);
+}
+
 /* --- Handing over --- */
 
 /* Gives the mutex to @locking. False: the task no longer waits for it. */
@@ -155,7 +189,7 @@ static bool grant(struct locking *locking)
     cpti_lock_take(&request->lock);
     is_wanted = locking->pending.status == CPT_WAITING;
     if (is_wanted) {
-        locking->is_held = true;
+        hold(locking);
         owner = cpti_pending_end(&locking->pending, CPT_OK, now_ns);
     }
     cpti_lock_release(&request->lock);
@@ -204,7 +238,10 @@ void cpt_mutex_unlock(struct cpt_mutex *mutex)
                                                 memory_order_relaxed)) {
         return;
     }
-    assert(expected == CONTENDED);
+    if (expected == FREE) {
+        CPTI_MISUSED(free_unlocked);
+        return;
+    }
     do {
         locking = hand_over(mutex);
     } while (locking != NULL && !grant(locking));
@@ -340,12 +377,7 @@ static void cancel_locking(struct cpti_cancellable *cancellable)
 /* The request is freed. */
 static void run_cleanup(struct cpti_cleanup *cleanup)
 {
-    struct locking *locking = CPTI_CONTAINER(cleanup, struct locking, cleanup);
-
-    if (locking->is_held) {
-        locking->is_held = false;
-        cpt_mutex_unlock(locking->mutex);
-    }
+    (void)give_back(CPTI_CONTAINER(cleanup, struct locking, cleanup));
 }
 
 /* Begins the pending. It is complete if @is_taken, or if the mutex became free just
@@ -358,11 +390,11 @@ static void begin_locking(struct locking *locking, struct cpt_task *task, bool i
     const uint32_t holder_id = holder_of(locking->mutex);
 
     cpti_lock_take(&request->lock);
-    cpti_pending_begin(pending, task, now_ns);
+    cpti_pending_begin(pending, CPTI_PENDING_LOCK, task, now_ns);
     cpti_request_hold(request);
     if (is_taken || take_or_enqueue(locking->mutex, &locking->waiter)) {
         is_taken = true;
-        locking->is_held = true;
+        hold(locking);
         (void)cpti_pending_end(pending, CPT_OK, now_ns);
     } else { /* a thread that hands over waits for the request's lock */
         pending->call = issue(task, locking->mutex, holder_id, now_ns);
@@ -381,11 +413,13 @@ struct cpt_pending *cpt_mutex_acquire(struct cpt_task *task, struct cpt_mutex *m
     struct locking *locking = cpti_request_take(task->request, sizeof *locking);
 
     if (locking == NULL) {
-        return NULL;
+        return cpti_pending_failed(CPT_LIMIT);
     }
+    locking->pending.name = mutex->name;
     locking->mutex = mutex;
     locking->waiter.locking = locking;
     locking->waiter.name_id = name_of(task);
+    locking->held.cancellable.cancel = release_held;
     locking->cleanup.run = run_cleanup;
     cpti_cleanup_add(task->request, &locking->cleanup);
     begin_locking(locking, task, try_to_take(mutex, locking->waiter.name_id));
@@ -394,17 +428,8 @@ struct cpt_pending *cpt_mutex_acquire(struct cpt_task *task, struct cpt_mutex *m
 
 void cpt_mutex_release(struct cpt_pending *pending)
 {
-    struct locking *locking = CPTI_CONTAINER(pending, struct locking, pending);
-    struct cpt_request *request = pending->request;
-    bool was_held = false;
-
-    cpti_lock_take(&request->lock);
-    was_held = locking->is_held;
-    locking->is_held = false;
-    cpti_lock_release(&request->lock);
-    if (was_held) {
-        cpt_mutex_unlock(locking->mutex);
-    } else {
+    if (cpti_pending_is(pending, CPTI_PENDING_LOCK) &&
+        !give_back(CPTI_CONTAINER(pending, struct locking, pending))) {
         cpt_cancel(pending);
     }
 }

@@ -8,6 +8,7 @@
  * one.
  */
 #include "framework/cpt_shared.h"
+#include "framework/run/misuse.h"
 #include "framework/run/pending.h"
 
 #include "framework/run/recording.h"
@@ -274,7 +275,10 @@ static cpt_status check(const struct cpt_shared *shared, struct cpt_bytes key,
             "a key of shared work \"%s\" has %zu bytes, the limit is %d",
             shared->options.name, key.bytes, CPT_SHARED_KEY_BYTES_MAX);
     }
-    return cpti_run_check_input(shared->options.name, expected, value, error);
+    if (cpti_run_check_input(shared->options.name, expected, value, error) != CPT_OK) {
+        CPTI_MISUSED(bad_input);
+    }
+    return error->status;
 }
 
 struct cpt_pending *cpt_task_share(struct cpt_task *task, struct cpt_shared *shared,
@@ -286,7 +290,7 @@ struct cpt_pending *cpt_task_share(struct cpt_task *task, struct cpt_shared *sha
     struct cpt_error error = {0};
 
     if (sharer == NULL) {
-        return NULL;
+        return cpti_pending_failed(CPT_LIMIT);
     }
     sharer->run.plan = shared->options.plan;
     sharer->shared = shared;
@@ -307,7 +311,9 @@ struct cpt_pending *cpt_task_share(struct cpt_task *task, struct cpt_shared *sha
 
 size_t cpt_share_index(const struct cpt_pending *pending)
 {
-    return CPTI_CONST_CONTAINER(pending, struct cpti_run, pending)->index;
+    return cpti_pending_is(pending, CPTI_PENDING_RUN)
+               ? CPTI_CONST_CONTAINER(pending, struct cpti_run, pending)->index
+               : SIZE_MAX;
 }
 
 /* --- Made and freed --- */

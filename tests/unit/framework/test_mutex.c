@@ -529,6 +529,164 @@ static void test_threads(void)
     cpt_mutex_free(real);
 }
 
+/* --- A request that needs the lock which work that it gave up has acquired --- */
+
+static struct cpt_plan *hog_plan;
+static struct cpt_pending *hog;
+static cpt_status (*give_up)(struct cpt_task *task);
+
+CPT_VALUE(hogged, int);
+
+static cpt_status hold_on(struct cpt_task *task)
+{
+    *cpt_output(task, hogged) = 1;
+    return CPT_OK;
+}
+
+static cpt_status hold_for_long(struct cpt_task *task)
+{
+    return cpt_await(task, cpt_sleep(task, "disk", 3600000 * (uint64_t)MS), hold_on);
+}
+
+static cpt_status take_for_long(struct cpt_task *task)
+{
+    return cpt_await(task, cpt_mutex_acquire(task, mutex), hold_for_long);
+}
+
+static cpt_status have_taken(struct cpt_task *task)
+{
+    cpt_mutex_release(*cpt_state(task, struct cpt_pending *));
+    *cpt_output(task, done) = 1;
+    return CPT_OK;
+}
+
+static cpt_status take_it_myself(struct cpt_task *task)
+{
+    struct cpt_pending **own = cpt_state(task, struct cpt_pending *);
+
+    cpt_cancel(hog);
+    *own = cpt_mutex_acquire(task, mutex);
+    return cpt_await(task, *own, have_taken);
+}
+
+static cpt_status start_hog(struct cpt_task *task)
+{
+    hog = cpt_start(task, hogged);
+    return cpt_await(task, cpt_sleep(task, "patience", 2 * MS), take_it_myself);
+}
+
+static cpt_status spawn_hog(struct cpt_task *task)
+{
+    hog = cpt_task_spawn(task, "hog", hog_plan, NULL, NULL);
+    return cpt_await_all_for(task, 2 * MS, take_it_myself);
+}
+
+static cpt_status start_any(struct cpt_task *task)
+{
+    return give_up(task);
+}
+
+static cpt_status fail_for_want(struct cpt_task *task)
+{
+    return cpt_fail(task, CPT_IO, "no disk");
+}
+
+static cpt_status take_and_fail_wanted(struct cpt_task *task)
+{
+    return cpt_await(task, cpt_mutex_acquire(task, mutex), fail_for_want);
+}
+
+static const struct cpt_task_def hog_tasks[] = {
+    {"take", take_for_long, CPT_GIVES(hogged), {NULL}, {NULL}, NULL}};
+static const struct cpt_graph hog_graph = {"S", NULL, CPT_GIVES(hogged), hog_tasks, 1};
+
+static void expect_no_deadlock(const struct cpt_graph *graph)
+{
+    for (int is_traced = 0; is_traced < 2; is_traced++) {
+        struct outcome outcome = {0};
+
+        mutex = cpt_mutex_new("cache", NULL);
+        outcome = run_one(&now, graph, is_traced);
+        CU_ASSERT_EQUAL(outcome.done_count, 1);
+        CU_ASSERT_EQUAL(outcome.gone_count, 1);
+        CU_ASSERT_EQUAL(outcome.status, CPT_OK);
+        CU_ASSERT_TRUE(now.now_ns < 2000 * (uint64_t)MS);
+        CU_ASSERT_EQUAL(cpt_mutex_trylock(mutex), 1);
+        cpt_mutex_unlock(mutex);
+        cpt_mutex_free(mutex);
+    }
+}
+
+static void test_lock_of_cancelled_work(void)
+{
+    const struct cpt_task_def starting[] = {
+        {"ask", start_any, CPT_GIVES(done), CPT_NEEDS(work), CPT_STARTS(hogged), NULL},
+        hog_tasks[0],
+    };
+    const struct cpt_task_def spawning[] = {
+        {"ask", start_any, CPT_GIVES(done), CPT_NEEDS(work), {NULL}, NULL}};
+    const struct cpt_task_def wanting[] = {
+        {"fail", take_and_fail_wanted, CPT_GIVES(hogged), {NULL}, {NULL}, NULL},
+        {.name = "ask",
+         .run = take_it_myself,
+         .gives = CPT_GIVES(done),
+         CPT_NEEDS(work),
+         CPT_WANTS(hogged)},
+    };
+    const struct cpt_graph started = {"S", CPT_GIVES(work), CPT_GIVES(done), starting,
+                                      2};
+    const struct cpt_graph spawned = {"S", CPT_GIVES(work), CPT_GIVES(done), spawning,
+                                      1};
+    const struct cpt_graph wanted = {"S", CPT_GIVES(work), CPT_GIVES(done), wanting, 2};
+
+    hog_plan = cpt_plan_new(&hog_graph, NULL, NULL);
+    give_up = start_hog;
+    expect_no_deadlock(&started);
+    give_up = spawn_hog;
+    expect_no_deadlock(&spawned);
+    hog = NULL;
+    expect_no_deadlock(&wanted);
+    cpt_plan_free(hog_plan);
+}
+
+/* A request that takes too long, as one that has ended did not give the lock back. */
+static void test_sentence_names_the_lock(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"ask", take_it_myself, CPT_GIVES(done), CPT_NEEDS(work), {NULL}, NULL}};
+    const struct cpt_graph graph = {"S", CPT_GIVES(work), CPT_GIVES(done), tasks, 1};
+    struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
+
+    hog = NULL;
+    for (int is_traced = 0; is_traced < 2; is_traced++) {
+        const int one = 1;
+        struct outcome outcome = {0};
+        const struct cpt_request_options options = {.struct_bytes = sizeof options,
+                                                    .plan = plan,
+                                                    .executor = &now.executor,
+                                                    .input = &one,
+                                                    .done = note_outcome,
+                                                    .gone = note_gone,
+                                                    .context = &outcome,
+                                                    .is_traced = is_traced,
+                                                    .clock = &now.clock,
+                                                    .timeout_ns = 5 * MS};
+
+        virtual_init(&now, 0);
+        mutex = cpt_mutex_new("cache", NULL);
+        cpt_mutex_lock(mutex);
+        CU_ASSERT_EQUAL(cpt_request_start(&options, NULL), CPT_OK);
+        virtual_run(&now);
+        CU_ASSERT_EQUAL(outcome.status, CPT_TIMEOUT);
+        CU_ASSERT_STRING_EQUAL(
+            outcome.sentence,
+            "the request took too long: task 'S: ask' waited for lock 'cache'");
+        cpt_mutex_unlock(mutex);
+        cpt_mutex_free(mutex);
+    }
+    cpt_plan_free(plan);
+}
+
 extern CU_TestInfo cpt_mutex_tests[];
 CU_TestInfo cpt_mutex_tests[] = {
     {"a free lock costs no time and no clock reading", test_uncontended},
@@ -538,6 +696,10 @@ CU_TestInfo cpt_mutex_tests[] = {
     {"a cancelled request for it gives it back", test_cancelled},
     {"another thread releases what a task waits for", test_released_by_another},
     {"a request that fails leaves no lock behind", test_failed},
+    {"work that was cancelled, or failed, leaves no lock behind",
+     test_lock_of_cancelled_work},
+    {"the sentence of a request that takes too long names the lock",
+     test_sentence_names_the_lock},
     {"in any interleaving", test_seeds},
     {"a blocked thread learns the owner", test_blocked_thread},
     {"both forms, and threads without a task", test_threads},
