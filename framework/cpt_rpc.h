@@ -168,7 +168,8 @@ struct cpt_service_options {
     const char *const *trusted_networks;
     int trusts_forwarded; /* heed also what came through a proxy (cpt_inbound) */
     const char *const *dropped_attributes; /* keys never to be logged; ended by NULL */
-    size_t memory_bytes_max;               /* of one request; default 16 MiB */
+    size_t memory_bytes_max;               /* of one request but its trace; default
+                                              16 MiB */
     unsigned attribution;                  /* enum cpt_attribution of cpt_trace.h */
     int measures_cpu;    /* as in struct cpt_request_options of cpt_runtime.h */
     unsigned overcount;  /* enum cpt_overcount of cpt_path.h */
@@ -179,8 +180,14 @@ struct cpt_service_options {
     /* Back pressure: requests beyond are answered CPT_OUTCOME_RESOURCE_EXHAUSTED at
      * once. */
     size_t requests_in_flight_max;     /* not answered yet; default 10,000 */
-    size_t memory_in_flight_bytes_max; /* of all requests that are not freed, and their
-                                          records; default 1 GiB */
+    size_t memory_in_flight_bytes_max; /* of all requests that are not freed; default
+                                          1 GiB */
+    /* What is recorded has limits of its own; beyond them records are dropped and
+     * counted, and paths are flagged as incomplete, but requests are not affected. */
+    size_t trace_memory_bytes_max; /* of one request, as in cpt_request_options; default
+                                      16 MiB */
+    size_t trace_memory_in_flight_bytes_max; /* of all requests that are not freed, and
+                                                their records; default 256 MiB */
 };
 
 /* A service without methods, or NULL with the reason in @error. */

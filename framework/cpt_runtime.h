@@ -180,7 +180,7 @@ struct cpt_request_options {
     void (*gone)(void *context);
     void *context; /* of both */
     const struct cpt_alloc *alloc;
-    size_t memory_bytes_max; /* of all of the request; default 16 MiB */
+    size_t memory_bytes_max; /* of all of the request but its trace; default 16 MiB */
     int is_traced;
     const char *entry; /* the entry frame, "A: /"; default: the service's name */
     const struct cpt_clock *clock; /* default: monotonic; not read unless traced */
@@ -194,6 +194,11 @@ struct cpt_request_options {
      * sentence says what the request waited for. The timeouts of its calls are no
      * longer than what is left. The executor needs timers. */
     uint64_t timeout_ns;
+    /* Of what is recorded of a traced request and its components, beside 24 bytes for
+     * each task of its plan, which count for no limit; default 16 MiB. What does not fit
+     * is dropped and counted, and the path is flagged CPT_PATH_INCOMPLETE; the request
+     * is not affected. */
+    size_t trace_memory_bytes_max;
 };
 
 /*
@@ -234,7 +239,9 @@ CPT_API void cpt_request_handle_free(struct cpt_request_handle *handle);
  * nothing of the request runs any more. Not for tasks of the same pool, as it holds a
  * worker; CPT_INVALID from within the inline executor.
  *
- * How the request ended, with the sentence of the task that failed in @error.
+ * How the request ended, with the sentence of the task that failed in @error. If it
+ * ended well but its path could not be made, that is CPT_OK, @path is empty, and
+ * @error says why.
  */
 CPT_API cpt_status cpt_request_run(const struct cpt_request_options *options,
                                    void *output, struct cpt_path *path,

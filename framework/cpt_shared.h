@@ -78,6 +78,7 @@ struct cpt_shared_options {
     /* Trace a run only if a traced request waits when it begins; for traced requests
      * that join later all of the wait is ‹blind spot›, reason `shared`. */
     int is_traced_on_demand;
+    size_t trace_memory_bytes_max; /* of what is recorded of a run; default 16 MiB */
 };
 
 /* Shared work, or NULL with the reason in @error. The plan, and what the options point

@@ -8,7 +8,10 @@
  *      request | progress | activations | demands | input | outputs
  *                                             | records | entry      if it is traced
  *
- * The arena is for the rest; an ordinary request never touches it. Blocks of requests
+ * One arena is for the rest, another one for the rest of what is recorded of a traced
+ * request; an ordinary request never touches them. They have limits of their own, and
+ * what tracing adds to the block counts for neither: so a request that is traced has the
+ * same memory, and comes to the same end, as one that is not. Blocks of requests
  * that are gone are kept, a few for each plan, and used again without a lock. What
  * makes and destroys a request stands here too, so that the compiler sees it as a
  * whole.
@@ -27,6 +30,7 @@
 enum {
     ARENA_BLOCK_BYTES = 8192,
     REQUEST_BYTES_MAX_DEFAULT = 16 << 20,
+    NOTES_BYTES_MAX_DEFAULT = 16 << 20,
     ACTIVATIONS_MAX = 4, /* in the block; more are taken from the arena */
     SPARES_MAX = 8,
     SPARE_BYTES_MAX = 256 << 10
@@ -37,7 +41,6 @@ struct layout {
     size_t head_bytes; /* of the request, to be cleared */
     size_t progress;
     size_t activations;
-    size_t activation_bytes;
     size_t cleared_bytes;     /* of each, from `state` on */
     uint64_t activation_bits; /* one for each */
     size_t demands;
@@ -74,12 +77,10 @@ static void lay_out(struct layout *layout, const struct cpt_plan *plan, bool is_
 
     (void)place(&layout->bytes, sizeof(struct cpt_request));
     layout->head_bytes = offsetof(struct cpt_request, lock);
-    layout->activation_bytes =
-        is_traced ? sizeof(struct cpti_traced_task) : sizeof(struct cpt_task);
     layout->cleared_bytes = sizeof(struct cpt_task) - offsetof(struct cpt_task, state);
     layout->activation_bits = (UINT64_C(1) << activations) - 1;
     layout->progress = place(&layout->bytes, count * sizeof(struct cpti_progress));
-    layout->activations = place(&layout->bytes, activations * layout->activation_bytes);
+    layout->activations = place(&layout->bytes, activations * sizeof(struct cpt_task));
     layout->demands =
         place(&layout->bytes, plan->demand_count * sizeof(struct cpti_demand));
     layout->input = place(&layout->bytes, plan->input_bytes);
@@ -136,6 +137,9 @@ struct cpt_plan *cpt_plan_new(const struct cpt_graph *graph,
 static void free_block(struct cpt_request *request)
 {
     cpt_arena_deinit(&request->arena);
+    if (request->is_traced) {
+        cpt_arena_deinit(&request->notes);
+    }
     cpti_lock_deinit(&request->lock);
     cpt_alloc_free(request->alloc, request);
 }
@@ -208,8 +212,7 @@ static void set_up(struct cpt_request *request, const struct layout *layout)
     request->progress = (struct cpti_progress *)(void *)(block + layout->progress);
     memcpy((void *)request->progress, (const void *)plan->blocks->progress,
            plan->task_count * sizeof(struct cpti_progress));
-    request->activations = block + layout->activations;
-    request->activation_bytes = layout->activation_bytes;
+    request->activations = (struct cpt_task *)(void *)(block + layout->activations);
     request->cleared_bytes = layout->cleared_bytes;
     atomic_init(&request->free_activations, layout->activation_bits);
     request->demands = (struct cpti_demand *)(void *)(block + layout->demands);
@@ -224,37 +227,61 @@ static void set_up(struct cpt_request *request, const struct layout *layout)
     }
 }
 
+/* The block is there anyway, so what tracing adds to that of a request counts for no
+ * limit; but a request may have any number of components. */
+static bool is_to_be_traced(const struct cpt_request_options *options,
+                            const struct cpt_request *parent)
+{
+    const struct layout *layouts = options->plan->blocks->layouts;
+
+    return options->is_traced &&
+           (parent == NULL ||
+            cpti_quota_take(parent->notes_quota, layouts[1].bytes - layouts[0].bytes));
+}
+
 static cpt_status take_block(const struct cpt_request_options *options,
+                             const struct cpt_request *parent,
                              struct cpt_request **made, struct cpt_error *error)
 {
     const struct cpt_plan *plan = options->plan;
-    const bool is_traced = options->is_traced != 0;
-    const struct layout *layout = &plan->blocks->layouts[is_traced];
+    const size_t plain_bytes = plan->blocks->layouts[0].bytes;
+    struct cpti_quota *quota = parent != NULL ? parent->nest.quota : NULL;
     const struct cpt_alloc *alloc =
         options->alloc != NULL ? options->alloc : cpt_alloc_default();
     const size_t bytes_max = options->memory_bytes_max != 0 ? options->memory_bytes_max
                                                             : REQUEST_BYTES_MAX_DEFAULT;
+    const struct layout *layout = NULL;
     struct cpt_request *request = NULL;
+    bool is_traced = false;
 
-    if (layout->bytes >= bytes_max) {
+    if (plain_bytes >= bytes_max) {
         return cpt_error_set(error, CPT_LIMIT, 0,
-                             "a request takes %zu bytes, the limit is %zu",
-                             layout->bytes, bytes_max);
+                             "a request takes %zu bytes, the limit is %zu", plain_bytes,
+                             bytes_max);
     }
-    if (alloc == plan->alloc) {
+    if (quota != NULL && !cpti_quota_take(quota, plain_bytes)) {
+        return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a request");
+    }
+    is_traced = is_to_be_traced(options, parent);
+    layout = &plan->blocks->layouts[is_traced];
+    if (alloc == plan->alloc && parent == NULL) {
         request = take_spare(plan->blocks->spares[is_traced]);
     }
     if (request != NULL) {
-        cpt_arena_reset(&request->arena, bytes_max - layout->bytes);
+        cpt_arena_reset(&request->arena, bytes_max - plain_bytes);
     } else {
         request = alloc->resize(alloc->context, NULL, layout->bytes);
         if (request == NULL) {
             return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a request");
         }
         cpti_lock_init(&request->lock, CPTI_RANK_REQUEST);
-        cpt_arena_init(&request->arena, alloc, ARENA_BLOCK_BYTES,
-                       bytes_max - layout->bytes);
+        cpt_arena_init(&request->arena, quota != NULL ? &quota->alloc : alloc,
+                       ARENA_BLOCK_BYTES, bytes_max - plain_bytes);
+        if (is_traced) {
+            cpt_arena_init(&request->notes, alloc, ARENA_BLOCK_BYTES, 0);
+        }
         request->block_bytes = layout->bytes;
+        request->plain_bytes = plain_bytes;
     }
     memset(request, 0, layout->head_bytes);
     request->alloc = alloc;
@@ -266,6 +293,28 @@ static cpt_status take_block(const struct cpt_request_options *options,
 }
 
 /* --- Requests, made and destroyed --- */
+
+/* What is recorded of a component counts with its parent's. */
+static void begin_notes(struct cpt_request *request,
+                        const struct cpt_request_options *options,
+                        const struct cpt_request *parent)
+{
+    const size_t bytes_max = options->trace_memory_bytes_max != 0
+                                 ? options->trace_memory_bytes_max
+                                 : NOTES_BYTES_MAX_DEFAULT;
+
+    if (parent != NULL) {
+        request->notes_quota = parent->notes_quota;
+    } else {
+        request->notes_quota = &request->own_notes_quota;
+        if (request->notes.used_bytes > bytes_max) {
+            cpt_arena_deinit(&request->notes); /* kept from an earlier request */
+        }
+        cpti_quota_init(request->notes_quota, request->alloc, NULL, bytes_max,
+                        request->notes.used_bytes);
+    }
+    request->notes.alloc = &request->notes_quota->alloc;
+}
 
 /* The entry frame, cut to what a name may have, and when the request came. */
 static void begin_trace(struct cpt_request *request, char *name,
@@ -289,10 +338,11 @@ static void begin_trace(struct cpt_request *request, char *name,
 }
 
 cpt_status cpti_request_new(const struct cpt_request_options *options,
-                            struct cpt_request **made, struct cpt_error *error)
+                            const struct cpt_request *parent, struct cpt_request **made,
+                            struct cpt_error *error)
 {
     struct cpt_request *request = NULL;
-    const cpt_status status = take_block(options, &request, error);
+    const cpt_status status = take_block(options, parent, &request, error);
 
     if (status != CPT_OK) {
         return status;
@@ -306,11 +356,12 @@ cpt_status cpti_request_new(const struct cpt_request_options *options,
     request->context = options->context;
     atomic_init(&request->reference_count, CPTI_OWN_REFERENCE + 1); /* the launch's */
     if (request->is_traced) {
+        begin_notes(request, options, parent);
         begin_trace(request, (char *)request + request->plan->blocks->layouts[1].entry,
                     options);
         if (options->measures_cpu) {
             request->off_cpu_ns = cpt_arena_take(
-                &request->arena, options->plan->task_count * sizeof(uint64_t));
+                &request->notes, options->plan->task_count * sizeof(uint64_t));
         }
     }
     *made = request;
@@ -322,6 +373,9 @@ static void give_block_back(struct cpt_request *request)
 {
     /* Now, so that what still points into it finds that nothing is there. */
     cpt_arena_reset(&request->arena, request->arena.limit_bytes);
+    if (request->is_traced) {
+        cpt_arena_reset(&request->notes, SIZE_MAX);
+    }
     if (request->nest.level != 0 || request->alloc != request->plan->alloc ||
         request->block_bytes > SPARE_BYTES_MAX ||
         !put_spare(request->plan->blocks->spares[request->is_traced], request)) {
@@ -339,11 +393,16 @@ void cpti_request_destroy(struct cpt_request *request)
         cpti_wait_deinit(request);
     }
     request->arena.alloc = request->alloc; /* not a quota or an account any more */
+    request->notes.alloc = request->alloc;
     if (request->nest.parent == NULL) {
         cpt_alloc_free(request->alloc, request->nest.quota);
     }
     if (request->account != NULL) {
         cpti_account_close(request->account);
+    }
+    if (request->is_traced && request->own_notes_quota.account != NULL &&
+        request->nest.parent == NULL) {
+        cpti_account_close(request->own_notes_quota.account);
     }
     give_block_back(request); /* before gone(), which may free the plan */
     if (gone != NULL) {

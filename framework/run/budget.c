@@ -76,6 +76,13 @@ bool cpti_account_take(struct cpti_account *account, size_t more)
     return true;
 }
 
+void cpti_account_force(struct cpti_account *account, size_t more)
+{
+    (void)atomic_fetch_add_explicit(&account->budget->used_bytes, more,
+                                    memory_order_relaxed);
+    (void)atomic_fetch_add_explicit(&account->bytes, more, memory_order_relaxed);
+}
+
 static void *resize_in_account(void *context, void *memory, size_t bytes)
 {
     struct cpti_account *account = context;
@@ -105,24 +112,28 @@ void cpti_account_close(struct cpti_account *account)
 
 /* --- A request and its components --- */
 
+bool cpti_quota_take(struct cpti_quota *quota, size_t more)
+{
+    const size_t before =
+        atomic_fetch_add_explicit(&quota->bytes, more, memory_order_relaxed);
+    const bool fits = before <= quota->bytes_max && more <= quota->bytes_max - before;
+
+    if (fits && (quota->account == NULL || cpti_account_take(quota->account, more))) {
+        return true;
+    }
+    (void)atomic_fetch_sub_explicit(&quota->bytes, more, memory_order_relaxed);
+    if (!fits) {
+        atomic_store_explicit(&quota->is_full, 1, memory_order_relaxed);
+    }
+    return false;
+}
+
 static void *resize_in_quota(void *context, void *memory, size_t bytes)
 {
     struct cpti_quota *quota = context;
 
-    if (bytes != 0) {
-        const size_t before =
-            atomic_fetch_add_explicit(&quota->bytes, bytes, memory_order_relaxed);
-        const bool fits =
-            before <= quota->bytes_max && bytes <= quota->bytes_max - before;
-
-        if (!fits ||
-            (quota->account != NULL && !cpti_account_take(quota->account, bytes))) {
-            (void)atomic_fetch_sub_explicit(&quota->bytes, bytes, memory_order_relaxed);
-            if (!fits) {
-                atomic_store_explicit(&quota->is_full, 1, memory_order_relaxed);
-            }
-            return NULL;
-        }
+    if (bytes != 0 && !cpti_quota_take(quota, bytes)) {
+        return NULL;
     }
     return quota->inner->resize(quota->inner->context, memory, bytes);
 }

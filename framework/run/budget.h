@@ -49,6 +49,9 @@ bool cpti_account_open(struct cpti_account *account, struct cpti_budget *budget,
 /* Takes @more that is allocated elsewhere. false: the budget has less. */
 bool cpti_account_take(struct cpti_account *account, size_t more);
 
+/* Takes @more that is allocated elsewhere, even if the budget has less. */
+void cpti_account_force(struct cpti_account *account, size_t more);
+
 /* Gives all back. The account is not used for allocating any more. */
 void cpti_account_close(struct cpti_account *account);
 
@@ -72,6 +75,9 @@ struct cpti_quota {
     atomic_size_t bytes;  /* relaxed: a count */
     atomic_uchar is_full; /* relaxed: it has refused once */
 };
+
+/* Takes @more that is allocated elsewhere. false: there is less. */
+bool cpti_quota_take(struct cpti_quota *quota, size_t more);
 
 /* @bytes are taken already. */
 void cpti_quota_init(struct cpti_quota *quota, const struct cpt_alloc *inner,

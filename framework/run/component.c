@@ -16,7 +16,7 @@
  * frees it. Until it is retired it holds a reference to the parent.
  *
  * Its memory counts with the parent's, by the quota (budget.h) of the outermost
- * request.
+ * request; what is recorded of it, by another one. If that is full, it is not traced.
  *
  * Its path. The component arrives when the record of the call is issued and responds
  * when that record arrives, so the sum of its path is the time observed, exactly. The
@@ -71,8 +71,10 @@ static void cancel_component(struct cpti_cancellable *cancellable)
 static void end_component(struct cpt_request *request, void *context)
 {
     struct component *component = context;
+    /* That of its parent is traced, but it is not, if there was no memory for notes. */
     const uint64_t arrive_ns =
-        request->trace.arrival_ns + cpt_request_latency_ns(request);
+        request->is_traced ? request->trace.arrival_ns + cpt_request_latency_ns(request)
+                           : cpti_record_now(request->nest.parent);
 
     cpti_run_end(&component->run,
                  (struct cpti_run_result){request->status, cpt_request_output(request),
@@ -118,7 +120,7 @@ static cpt_status make_component(struct component *component, struct cpt_error *
         .executor = parent->executor,
         .done = end_component,
         .context = component,
-        .alloc = &quota->alloc,
+        .alloc = quota->inner,
         .memory_bytes_max = quota->bytes_max,
         .is_traced = parent->is_traced,
         .entry = component->entry.data,
@@ -128,7 +130,7 @@ static cpt_status make_component(struct component *component, struct cpt_error *
     };
     struct cpt_request *made = NULL;
     struct cpt_error why = {0};
-    const cpt_status status = cpti_request_new(&options, &made, &why);
+    const cpt_status status = cpti_request_new(&options, parent, &made, &why);
 
     if (status != CPT_OK) {
         return cpti_quota_is_full(quota)
@@ -138,7 +140,6 @@ static cpt_status make_component(struct component *component, struct cpt_error *
                                    atomic_load(&quota->bytes), quota->bytes_max)
                    : cpt_error_set(error, status, 0, "%s", why.sentence);
     }
-    made->alloc = quota->inner; /* for the walk, and to free */
     made->inherited = parent->inherited;
     made->deadline_ns = parent->deadline_ns; /* its calls have no more time either */
     made->nest.parent = parent;
@@ -152,6 +153,11 @@ static cpt_status make_component(struct component *component, struct cpt_error *
         made->trace.arrival_ns = component->run.pending.begin_ns;
     }
     component->request = made;
+    if (parent->is_traced && !made->is_traced) {
+        cpti_lock_take(&parent->lock);
+        cpti_record_lost(parent);
+        cpti_lock_release(&parent->lock);
+    }
     return CPT_OK;
 }
 
@@ -167,23 +173,23 @@ static struct cpti_quota *quota_of(struct cpt_request *request)
     quota = cpt_alloc_zeroed(request->alloc, sizeof *quota);
     if (quota != NULL) {
         cpti_quota_init(quota, request->alloc, request->account,
-                        request->block_bytes + request->arena.limit_bytes,
-                        request->block_bytes + request->arena.used_bytes);
+                        request->plain_bytes + request->arena.limit_bytes,
+                        request->plain_bytes + request->arena.used_bytes);
         request->arena.alloc = &quota->alloc;
         request->nest.quota = quota;
     }
     return quota;
 }
 
-/* "A: name" in the arena, NUL-terminated, with @otherwise in place of the name if the
- * plan has too many names; empty at the memory limit. Lock held. */
+/* "A: name" among the notes, NUL-terminated, with @otherwise in place of the name if the
+ * plan has too many names; empty without memory for it. Lock held. */
 static struct cpt_bytes write_name(struct cpt_request *request, const char *name,
                                    const char *otherwise)
 {
     const struct cpt_bytes service = request->plan->service;
     const size_t bytes = service.bytes + 2 + strlen(name);
     char cut[CPT_NAME_BYTES_MAX + 1];
-    struct cpt_bytes frame = {cpt_arena_take(&request->arena, bytes + 1), bytes};
+    struct cpt_bytes frame = {cpt_arena_take(&request->notes, bytes + 1), bytes};
     char *text = NULL;
 
     if (frame.data == NULL) {
@@ -202,6 +208,27 @@ static struct cpt_bytes write_name(struct cpt_request *request, const char *name
                : write_name(request, otherwise, NULL);
 }
 
+/* The record of a component of @task, whose frame is *@frame: it is called @name, or
+ * NULL. NULL without a trace, or memory for it. Lock held. */
+static struct cpt_trace_call *issue(struct cpt_task *task, const char *name,
+                                    const struct cpt_plan *plan,
+                                    struct cpt_bytes *frame, uint64_t now_ns)
+{
+    struct cpt_request *request = task->request;
+    struct cpt_bytes below = {NULL, 0};
+
+    *frame = task->plan->frame_name;
+    if (request->is_traced && name != NULL) {
+        below = write_name(request, name, plan->graph->output->name);
+        if (below.data == NULL) {
+            cpti_record_lost(request);
+            return NULL;
+        }
+        *frame = below;
+    }
+    return cpti_record_issue(task, below, CPT_CALL_COMPONENT, now_ns);
+}
+
 /* A component of @task that does not run yet, called @name; NULL: like the frame of the
  * task. NULL at the memory limit. */
 static struct component *begin_component(struct cpt_task *task, const char *name,
@@ -209,24 +236,20 @@ static struct component *begin_component(struct cpt_task *task, const char *name
 {
     struct cpt_request *parent = task->request;
     const uint64_t now_ns = cpti_record_now(parent);
-    struct cpt_bytes frame = {NULL, 0};
     struct component *component = NULL;
 
     cpti_lock_take(&parent->lock);
     if (quota_of(parent) != NULL) {
         component = cpt_arena_take(&parent->arena, sizeof *component);
     }
-    if (component != NULL && parent->is_traced && name != NULL) {
-        frame = write_name(parent, name, plan->graph->output->name);
-        component = frame.data != NULL ? component : NULL;
-    }
     if (component != NULL) {
-        component->entry = name != NULL ? frame : task->plan->frame_name;
         component->cleanup.run = free_component;
         component->cleanup.next = parent->cleanups;
         parent->cleanups = &component->cleanup;
         component->run.plan = plan;
-        cpti_run_begin_locked(&component->run, task, frame, now_ns);
+        cpti_run_begin_locked(&component->run, task,
+                              issue(task, name, plan, &component->entry, now_ns),
+                              now_ns);
     }
     cpti_lock_release(&parent->lock);
     if (component != NULL) {

@@ -25,13 +25,13 @@ struct deferred {
 
 /* --- Their frames. Lock held. --- */
 
-/* "A: name" in the arena, or nothing. */
+/* "A: name" among the notes of the request, or nothing. */
 static struct cpt_bytes frame_name(struct cpt_task *task, const char *name)
 {
     const struct cpt_bytes service = task->request->plan->service;
     const size_t bytes = service.bytes + 2 + strlen(name);
-    char *text = cpt_arena_take(&task->request->arena, bytes + 1);
-    char *cut = cpt_arena_take(&task->request->arena, CPT_NAME_BYTES_MAX + 1);
+    char *text = cpt_arena_take(&task->request->notes, bytes + 1);
+    char *cut = cpt_arena_take(&task->request->notes, CPT_NAME_BYTES_MAX + 1);
 
     if (text == NULL || cut == NULL) {
         return (struct cpt_bytes){NULL, 0};

@@ -182,6 +182,23 @@ static bool open_awaits(struct walk *walk, struct cpti_task_trace *traced)
     return true;
 }
 
+/* The waits of the task of @traced were not noted, not even when they were: all its
+ * time, from its start on, may have been one. */
+static void open_lost(const struct cpt_request *request, struct cpti_task_trace *traced)
+{
+    struct cpt_trace_task *task = &traced->task;
+
+    if ((request->records[traced->number].occupant & CPTI_LOST_WAITS) == 0 ||
+        task->last_await != NULL) {
+        return;
+    }
+    traced->lost.block_ns = task->start_ns;
+    traced->lost.arrive_ns =
+        task->end_ns != 0 ? task->end_ns : request->trace.response_ns;
+    traced->lost.resume_ns = traced->lost.arrive_ns;
+    task->last_await = &traced->lost;
+}
+
 /* See struct cpt_trace.open_task. */
 static cpt_status open_task(void *context, struct cpt_trace_task *task)
 {
@@ -199,10 +216,11 @@ static cpt_status open_task(void *context, struct cpt_trace_task *task)
     if (task->start_ns == 0) {
         task->start_ns = request->trace.response_ns; /* it queues */
     } else {
-        task->occupant = cpti_task_name(record->occupant);
+        task->occupant = cpti_task_name(record->occupant & ~CPTI_LOST_WAITS);
     }
     task->off_cpu_ns =
         request->off_cpu_ns != NULL ? request->off_cpu_ns[traced->number] : 0;
+    open_lost(request, traced);
     return open_awaits(walk, traced) ? open_beginning(walk, traced) : CPT_NO_MEMORY;
 }
 

@@ -16,7 +16,6 @@
 #include "framework/pool/executor.h"
 #include "framework/run/request.h"
 
-#include <string.h>
 #include <time.h>
 
 /* Now, of the request's clock; 0 if it is not traced. */
@@ -25,7 +24,7 @@ static inline uint64_t cpti_record_now(const struct cpt_request *request)
     return request->is_traced ? cpt_clock_now_ns(request->clock) : 0;
 }
 
-/* A record that did not fit into the memory of the request. Lock held. */
+/* A record that did not fit into the memory for notes. Lock held. */
 static inline void cpti_record_lost(struct cpt_request *request)
 {
     request->trace.dropped_event_count++;
@@ -168,21 +167,24 @@ struct cpti_await {
     uint32_t occupant;    /* of the worker while the task queued */
 };
 
-/* What the walk reads of @task, which is traced. From now on its activation is not used
- * for another task. */
+/* What the walk reads of @task, which is traced; NULL: there is no memory for it. */
 static inline struct cpti_task_trace *cpti_record_trace(struct cpt_task *task)
 {
-    struct cpti_task_trace *traced = &((struct cpti_traced_task *)task)->trace;
+    struct cpti_task_trace *traced = task->trace;
 
-    if (!task->has_waited) {
-        memset(traced, 0, sizeof *traced);
-        task->is_used = true;
-        task->has_waited = true;
-        traced->number = task->number;
-        traced->task.source = traced;
-        traced->next = task->request->traces;
-        task->request->traces = traced;
+    if (traced != NULL) {
+        return traced;
     }
+    traced = cpt_arena_take(&task->request->notes, sizeof *traced);
+    if (traced == NULL) {
+        return NULL;
+    }
+    task->is_used = true;
+    task->trace = traced;
+    traced->number = task->number;
+    traced->task.source = traced;
+    traced->next = task->request->traces;
+    task->request->traces = traced;
     return traced;
 }
 
@@ -198,8 +200,13 @@ static inline void cpti_record_block(struct cpt_task *task, uint64_t block_ns)
     }
     cpti_thread_occupant.end_ns = block_ns;
     traced = cpti_record_trace(task);
+    if (traced == NULL) {
+        cpti_record_lost(task->request);
+        task->record->occupant |= CPTI_LOST_WAITS;
+        return;
+    }
     cpti_record_step_end(task, traced->task.last_await, block_ns);
-    await = cpt_arena_take(&task->request->arena, sizeof(struct cpti_await));
+    await = cpt_arena_take(&task->request->notes, sizeof(struct cpti_await));
     if (await == NULL) {
         cpti_record_lost(task->request);
         await = &traced->lost;
@@ -240,8 +247,7 @@ static inline uint64_t cpti_record_end(struct cpt_task *task)
     atomic_store_explicit(&task->record->end_ns, end_ns, memory_order_relaxed);
     if (task->request->off_cpu_ns != NULL) {
         cpti_record_step_end(
-            task, task->has_waited ? cpti_record_trace(task)->task.last_await : NULL,
-            end_ns);
+            task, task->trace != NULL ? task->trace->task.last_await : NULL, end_ns);
     }
     return end_ns;
 }
@@ -265,7 +271,7 @@ static inline void cpti_record_release(struct cpt_task *task,
         return;
     }
     await->arrive_ns = arrive_ns;
-    if (await == &cpti_record_trace(task)->lost) {
+    if (await == &task->trace->lost) {
         return;
     }
     await->call = call;
@@ -288,7 +294,7 @@ static inline void cpti_record_resume(struct cpt_task *task, uint64_t resume_ns,
         return;
     }
     await->resume_ns = resume_ns;
-    if (await != &cpti_record_trace(task)->lost) {
+    if (await != &task->trace->lost) {
         ((struct cpti_await *)await)->occupant =
             has_queued
                 ? cpti_record_occupant(task->request, await->arrive_ns > await->block_ns
@@ -322,18 +328,20 @@ static inline struct cpt_trace_call *cpti_record_issue(struct cpt_task *task,
                                                        unsigned outcome,
                                                        uint64_t issue_ns)
 {
+    struct cpti_task_trace *issuer = NULL;
     struct cpt_trace_call *call = NULL;
 
     if (task->record == NULL) {
         return NULL;
     }
-    call = cpt_arena_take(&task->request->arena, sizeof *call);
+    issuer = cpti_record_trace(task);
+    call = issuer != NULL ? cpt_arena_take(&task->request->notes, sizeof *call) : NULL;
     if (call == NULL) {
         cpti_record_lost(task->request);
         return NULL;
     }
     call->name = name;
-    call->issuer = &cpti_record_trace(task)->task;
+    call->issuer = &issuer->task;
     call->issue_ns = issue_ns;
     call->outcome = (unsigned char)outcome;
     return call;

@@ -75,7 +75,7 @@ static struct cpt_task *take_spare_activation(struct cpt_request *request)
     if (task != NULL) {
         request->spare = task->next_spare;
     } else {
-        task = cpt_arena_take(&request->arena, request->activation_bytes);
+        task = cpt_arena_take(&request->arena, sizeof *task);
     }
     cpti_lock_release(&request->lock);
     return task;
@@ -87,8 +87,7 @@ struct cpt_task *cpti_activation_take(struct cpt_request *request)
     struct cpt_task *task = NULL;
 
     if (index >= 0) {
-        task = (struct cpt_task *)(void *)(request->activations +
-                                           (size_t)index * request->activation_bytes);
+        task = &request->activations[index];
     } else {
         task = take_spare_activation(request);
         if (task == NULL) {
@@ -394,7 +393,7 @@ static cpt_status start(const struct cpt_request_options *given, bool is_here,
                              options.plan == NULL ? "a request needs a plan"
                                                   : "the plan takes an input");
     }
-    status = cpti_request_new(&options, &request, error);
+    status = cpti_request_new(&options, NULL, &request, error);
     if (status != CPT_OK) {
         return status;
     }
@@ -450,10 +449,12 @@ static void note_end(struct cpt_request *request, void *context)
                             cpt_request_sentence(request));
     }
     if (request->is_traced && waiter->path != NULL) {
-        const cpt_status walked =
-            cpt_request_path(request, waiter->path, waiter->error);
+        struct cpt_error error = {0};
 
-        status = status == CPT_OK ? walked : status;
+        if (cpt_request_path(request, waiter->path, &error) != CPT_OK &&
+            status == CPT_OK) {
+            (void)cpt_error_set(waiter->error, error.status, 0, "%s", error.sentence);
+        }
     }
     waiter->status = status;
 }

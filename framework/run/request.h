@@ -111,8 +111,12 @@ struct cpti_record {
     uint16_t unblocker;   /* number + 1 of the task that brought its last input; 0: it
                              was ready with the request */
     uint16_t trace_index; /* its index in a walk, which has the lock, + 1; else 0 */
-    uint32_t occupant;    /* of the worker while it queued; see cpti_task_name() */
+    uint32_t occupant;    /* of the worker while it queued; see cpti_task_name(); and
+                             CPTI_LOST_WAITS */
 };
+/* In cpti_record.occupant: the task has waited, and there was no memory for its trace. */
+#define CPTI_LOST_WAITS (UINT32_C(1) << 31)
+
 _Static_assert(CPT_GRAPH_TASKS_MAX < UINT16_MAX + 1, "a number + 1 fits");
 
 /* What the walk sees of a task: made when the task first waits, else when the walk
@@ -167,12 +171,12 @@ struct cpt_task {
     /* Guarded by the request's lock. All zero at the beginning of a task. */
     bool is_waiting;
     bool has_runner_up;
-    bool has_waited;            /* its trace is in use: not for another task */
     uint32_t await_number;      /* of the wait that it asked for last … */
     uint32_t wanted_count;      /* … and how many of its pendings must still end */
     struct cpt_pending *oldest; /* outstanding, started by it */
     struct cpt_pending *newest;
     struct cpti_timeout *timeout;
+    struct cpti_task_trace *trace; /* from when it first waits, if it is traced */
     struct cpt_trace_await *await; /* record of the wait it is in; NULL if none */
     uint64_t runner_up_ns;         /* the arrival before the last one, of this wait */
     struct cpti_wait *wait;        /* while its step is in cpt_wait() */
@@ -180,12 +184,6 @@ struct cpt_task {
     uint64_t step_cpu_ns;          /* … and the CPU time of the thread then */
     struct cpt_task *next_spare;   /* of the unused ones in the arena */
     LIST_ENTRY(cpt_task) waiting_link; /* of the request, while is_waiting */
-};
-
-/* An activation of a request that is traced. */
-struct cpti_traced_task {
-    struct cpt_task task;         /* first */
-    struct cpti_task_trace trace; /* not set before the task waits */
 };
 
 /* What a request inherits from the service that serves it. */
@@ -217,11 +215,11 @@ struct cpt_request {
     void *input_place;
     struct cpti_progress *progress;
     unsigned char *outputs;
-    unsigned char *activations;
-    size_t activation_bytes; /* of one … */
-    size_t cleared_bytes;    /* … and what has to be cleared of it */
+    struct cpt_task *activations;
+    size_t cleared_bytes; /* of each, when it is taken */
     struct cpti_demand *demands;
-    struct cpti_record *records; /* NULL if not traced */
+    struct cpti_record *records;    /* NULL if not traced */
+    struct cpti_quota *notes_quota; /* of its notes and its components', if traced */
     struct cpti_inherited inherited;
     struct cpt_trace trace; /* entry and arrival from the beginning */
     struct cpt_bytes executor_name;
@@ -262,7 +260,11 @@ struct cpt_request {
     /* Survive from one request in this block to the next. */
     struct cpti_lock lock;
     struct cpt_arena arena; /* guarded by lock once the request is shared */
-    size_t block_bytes;     /* of the request with its tasks, beside the arena */
+    struct cpt_arena notes; /* of what is recorded, if it is traced; likewise */
+    struct cpti_quota own_notes_quota; /* of a traced request that is no component */
+    size_t
+        block_bytes; /* of the request with its tasks, beside the arenas; of these … */
+    size_t plain_bytes; /* … those that it would take if it were not traced */
 };
 
 /* The request's own reference, so that it can be told from all others. */
@@ -270,10 +272,13 @@ struct cpt_request {
 
 /* --- blocks.c --- */
 
-/* A request that does not run yet; its arena may be used. CPT_OK; CPT_NO_MEMORY or
- * CPT_LIMIT: none was made, and `gone` is not called. */
+/* A request that does not run yet; its arenas may be used. @parent is the one whose
+ * component it will be, or NULL: its memory counts with that of @parent, and if there
+ * is none left for its notes, it is not traced. CPT_OK; CPT_NO_MEMORY or CPT_LIMIT: none
+ * was made, and `gone` is not called. */
 cpt_status cpti_request_new(const struct cpt_request_options *options,
-                            struct cpt_request **made, struct cpt_error *error);
+                            const struct cpt_request *parent, struct cpt_request **made,
+                            struct cpt_error *error);
 
 /* Destroys it, after its cleanups; only for cpti_request_free(). */
 void cpti_request_destroy(struct cpt_request *request);

@@ -27,10 +27,10 @@ cpt_status cpti_run_check_input(const char *name, const struct cpt_value *expect
 }
 
 void cpti_run_begin_locked(struct cpti_run *run, struct cpt_task *task,
-                           struct cpt_bytes name, uint64_t now_ns)
+                           struct cpt_trace_call *call, uint64_t now_ns)
 {
     run->waiter = task->request;
-    run->pending.call = cpti_record_issue(task, name, CPT_CALL_COMPONENT, now_ns);
+    run->pending.call = call;
     cpti_pending_begin(&run->pending, CPTI_PENDING_RUN, task, now_ns);
 }
 
@@ -40,7 +40,8 @@ void cpti_run_begin(struct cpti_run *run, struct cpt_task *task, struct cpt_byte
     const uint64_t now_ns = cpti_record_now(request);
 
     cpti_lock_take(&request->lock);
-    cpti_run_begin_locked(run, task, name, now_ns);
+    cpti_run_begin_locked(
+        run, task, cpti_record_issue(task, name, CPT_CALL_COMPONENT, now_ns), now_ns);
     cpti_lock_release(&request->lock);
     cpti_request_hold(request);
 }

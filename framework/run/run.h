@@ -22,11 +22,12 @@ struct cpti_run {
 };
 
 /* Makes @run a pending of @task, called @name, with its record and its reference. The
- * second one is for the caller that has the lock; it must take the reference itself. */
+ * second one is for the caller that has the lock: it must take the reference itself,
+ * and give @call, the record, or NULL if there is none. */
 void cpti_run_begin(struct cpti_run *run, struct cpt_task *task, struct cpt_bytes name);
 
 void cpti_run_begin_locked(struct cpti_run *run, struct cpt_task *task,
-                           struct cpt_bytes name, uint64_t now_ns);
+                           struct cpt_trace_call *call, uint64_t now_ns);
 
 /* Whether @given is the input that @name takes; CPT_INVALID with both in @error. */
 cpt_status cpti_run_check_input(const char *name, const struct cpt_value *expected,

@@ -307,8 +307,8 @@ CPTI_SPECIALISED void begin_task(struct cpt_task *task, uint32_t number, bool is
     task->has_begun = false;
 }
 
-/* Clears what the steps of a task have left in its activation. false: pendings or the
- * walk still point at it, so it is not to be used again. */
+/* Clears what the steps of a task have left in its activation. false: pendings still
+ * point at it, so it is not to be used again. */
 static bool clear_task(struct cpt_task *task)
 {
     struct cpt_request *request = task->request;
@@ -320,13 +320,14 @@ static bool clear_task(struct cpt_task *task)
     }
     if (request->is_shared) {
         cpti_lock_take(&request->lock);
-        is_free = task->oldest == NULL && !task->has_waited;
+        is_free = task->oldest == NULL;
         cpti_lock_release(&request->lock);
     }
     task->state = NULL;
     task->sentence = NULL;
     task->timeout_ns = 0;
     task->has_slept = false;
+    task->trace = NULL;
     task->is_used = false;
     return is_free;
 }

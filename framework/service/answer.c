@@ -209,7 +209,8 @@ static void log_request(struct cpti_serving *serving, unsigned http_status)
     count_end(serving);
     serving->item.release = release_item;
     cpti_lock_take(&request->lock);
-    serving->item.memory_bytes = request->block_bytes + request->arena.used_bytes;
+    serving->item.memory_bytes =
+        request->block_bytes + request->arena.used_bytes + request->notes.used_bytes;
     cpti_lock_release(&request->lock);
     cpti_log_queue_push(serving->service->options.log, &serving->item);
 }

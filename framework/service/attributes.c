@@ -3,7 +3,7 @@
 /*
  * attributes.c - what the application notes about a request, for its log record
  *
- * Attributes lie in the request's arena: at most CPT_ATTRIBUTES_MAX of them, with
+ * Attributes lie among the notes of the request: at most CPT_ATTRIBUTES_MAX of them, with
  * CPT_ATTRIBUTE_BYTES_MAX bytes of keys and texts. Those beyond, and those that the
  * options of the service drop for privacy, are not kept; they are counted.
  */
@@ -22,7 +22,7 @@ static struct cpt_attribute *place(struct cpt_request *request, struct cpt_bytes
 
     if (request->attributes == NULL) {
         request->attributes = cpt_arena_take(
-            &request->arena, CPT_ATTRIBUTES_MAX * sizeof *request->attributes);
+            &request->notes, CPT_ATTRIBUTES_MAX * sizeof *request->attributes);
     }
     for (size_t i = 0; i < request->attribute_count; i++) {
         if (cpt_bytes_equal(request->attributes[i].key, key)) {
@@ -37,7 +37,7 @@ static struct cpt_attribute *place(struct cpt_request *request, struct cpt_bytes
             key.bytes > left - value_bytes) {
             return NULL;
         }
-        key.data = cpt_arena_copy(&request->arena, key.data, key.bytes);
+        key.data = cpt_arena_copy(&request->notes, key.data, key.bytes);
         if (key.data == NULL) {
             return NULL;
         }
@@ -68,7 +68,7 @@ static void set(struct cpt_request *request, const char *key, unsigned type,
     if (is_kept && type == CPT_ATTRIBUTE_TEXT) {
         /* First, so that without memory the earlier value stays. */
         value.text.data =
-            cpt_arena_copy(&request->arena, value.text.data, value.text.bytes);
+            cpt_arena_copy(&request->notes, value.text.data, value.text.bytes);
         is_kept = value.text.data != NULL;
     }
     if (is_kept) {

@@ -226,7 +226,8 @@ static struct cpt_bytes failure_of(const struct cpt_call_reply *kept,
 
 /* Keeps the callee's path, or why there is none. Lock held. */
 static void keep_path(struct cpt_trace_call *record, size_t metadata_bytes_max,
-                      const struct cpt_transport_reply *reply, struct cpt_arena *arena)
+                      const struct cpt_transport_reply *reply,
+                      struct cpt_request *request)
 {
     if (reply->status == CPT_TIMEOUT) {
         record->outcome = CPT_CALL_TIMEOUT;
@@ -243,10 +244,13 @@ static void keep_path(struct cpt_trace_call *record, size_t metadata_bytes_max,
     } else if (reply->metadata.bytes == 0) {
         record->reason = CPT_REASON_UNSUPPORTED;
     } else {
-        record->reply =
-            cpt_arena_copy(arena, reply->metadata.data, reply->metadata.bytes);
+        record->reply = cpt_arena_copy(&request->notes, reply->metadata.data,
+                                       reply->metadata.bytes);
         record->reply_bytes = reply->metadata.bytes;
-        record->reason = record->reply != NULL ? CPT_REASON_NONE : CPT_REASON_LIMIT;
+        if (record->reply == NULL) {
+            record->reason = CPT_REASON_LIMIT;
+            cpti_record_lost(request);
+        }
     }
 }
 
@@ -264,8 +268,8 @@ void cpt_transport_complete(struct cpt_transport_call *transport,
     if (call->pending.status == CPT_WAITING) {
         keep_reply(&call->reply, reply, &request->arena);
         if (record != NULL && !cpti_record_is_over(request)) {
-            keep_path(record, transport->metadata_bytes_max, reply, &request->arena);
-            record->status = failure_of(&call->reply, &request->arena);
+            keep_path(record, transport->metadata_bytes_max, reply, request);
+            record->status = failure_of(&call->reply, &request->notes);
         }
     } else {
         record = NULL; /* the caller had given the call up */

@@ -21,7 +21,8 @@ enum {
     DROPPED_ATTRIBUTES_MAX = 1024,
     DRAIN_POLL_NS = 500000,
     IN_FLIGHT_DEFAULT = 10000,
-    IN_FLIGHT_BYTES_DEFAULT = 1 << 30
+    IN_FLIGHT_BYTES_DEFAULT = 1 << 30,
+    NOTES_IN_FLIGHT_BYTES_DEFAULT = 256 << 20
 };
 
 /* --- Made --- */
@@ -92,6 +93,10 @@ static cpt_status init_service(struct cpt_service *service, struct cpt_error *er
                      options->memory_in_flight_bytes_max != 0
                          ? options->memory_in_flight_bytes_max
                          : IN_FLIGHT_BYTES_DEFAULT);
+    cpti_budget_init(&service->notes, options->alloc,
+                     options->trace_memory_in_flight_bytes_max != 0
+                         ? options->trace_memory_in_flight_bytes_max
+                         : NOTES_IN_FLIGHT_BYTES_DEFAULT);
     atomic_init(&service->in_flight_count, 0);
     atomic_init(&service->is_enabled, disabled == NULL || strcmp(disabled, "1") != 0);
     service->name = cpti_service_copy_text(service, options->name);

@@ -40,7 +40,8 @@ struct cpt_service {
     size_t dropped_attribute_count;
     struct cpti_sampling sampling;
     struct cpti_counters counters;
-    struct cpti_budget budget;     /* of the memory of its requests */
+    struct cpti_budget budget;     /* of the memory of its requests … */
+    struct cpti_budget notes;      /* … and of what is recorded of them */
     atomic_size_t in_flight_count; /* relaxed: requests that are not answered yet */
     atomic_bool is_enabled;        /* relaxed */
     struct cpti_untraced untraced;

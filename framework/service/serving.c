@@ -47,8 +47,22 @@ static bool copy_inbound(struct cpti_serving *serving, struct cpt_request *reque
     return copy_bytes(arena, inbound->method, &serving->input.method) &&
            copy_bytes(arena, inbound->query, &serving->input.query) &&
            copy_bytes(arena, inbound->body, &serving->input.body) &&
-           copy_bytes(arena, inbound->traceparent, &request->inherited.traceparent) &&
-           (!serving->decision.is_logged || copy_names(serving, arena));
+           copy_bytes(arena, inbound->traceparent, &request->inherited.traceparent);
+}
+
+/* What is recorded of the request counts, too: what it adds to the block, in any case,
+ * and its notes, as long as all requests together have memory for them. */
+static void open_notes(struct cpti_serving *serving, struct cpt_service *service,
+                       struct cpt_request *request)
+{
+    (void)cpti_account_open(&serving->notes, &service->notes, request->alloc, 0);
+    cpti_account_force(&serving->notes, request->block_bytes - request->plain_bytes +
+                                            request->notes.used_bytes);
+    request->own_notes_quota.account = &serving->notes;
+    if (serving->decision.is_logged && !copy_names(serving, &request->notes)) {
+        serving->decision.is_logged = 0; /* the answer has the path, if it is asked */
+        CPTI_COUNT(&service->counters, lost_paths);
+    }
 }
 
 /* From now on the memory of the request counts: its block, and what its arena takes.
@@ -57,7 +71,7 @@ static bool open_account(struct cpti_serving *serving, struct cpt_service *servi
                          struct cpt_request *request)
 {
     if (!cpti_account_open(&serving->account, &service->budget, request->alloc,
-                           request->block_bytes + request->arena.used_bytes)) {
+                           request->plain_bytes + request->arena.used_bytes)) {
         return false;
     }
     request->account = &serving->account;
@@ -94,12 +108,13 @@ static struct cpt_request *make_request(struct cpt_service *service,
         .arrival_ns = inbound->arrival_ns,
         .attribution = service->options.attribution,
         .measures_cpu = service->options.measures_cpu,
+        .trace_memory_bytes_max = service->options.trace_memory_bytes_max,
     };
     struct cpt_request *request = NULL;
     struct cpti_serving *serving = NULL;
 
     cpti_service_hold(service);
-    if (cpti_request_new(&options, &request, NULL) != CPT_OK) {
+    if (cpti_request_new(&options, NULL, &request, NULL) != CPT_OK) {
         cpti_service_release(service);
         return NULL;
     }
@@ -117,7 +132,10 @@ static struct cpt_request *make_request(struct cpt_service *service,
         return NULL;
     }
     request->served = serving;
-    if (decision->is_logged && service->options.log != NULL) {
+    if (request->is_traced) {
+        open_notes(serving, service, request);
+    }
+    if (serving->decision.is_logged && service->options.log != NULL) {
         request->nest.retire = cpti_answer_retire;
     }
     request->inherited.observer = &service->observer;

@@ -15,7 +15,8 @@ struct cpti_serving {
     struct cpt_request *request;
     const struct cpti_method *method;
     struct cpti_decision decision;
-    struct cpti_account account;
+    struct cpti_account account; /* of its memory … */
+    struct cpti_account notes; /* … and of what is recorded of it, if it is traced */
     struct cpt_rpc_request input;
     struct cpt_bytes service_name; /* copies: the record may outlive the service */
     struct cpt_bytes method_name;  /* bounded, as it comes from outside */

@@ -244,9 +244,10 @@ static cpt_status make_run(struct cpti_flight *flight, struct cpt_error *error)
         .clock = flight->clock,
         .attribution = flight->attribution,
         .measures_cpu = flight->measures_cpu,
+        .trace_memory_bytes_max = shared->trace_memory_bytes_max,
     };
     struct cpt_request *made = NULL;
-    const cpt_status status = cpti_request_new(&options, &made, error);
+    const cpt_status status = cpti_request_new(&options, NULL, &made, error);
 
     if (status != CPT_OK) {
         return status;

@@ -196,7 +196,7 @@ struct cpt_manual *cpt_manual_new(struct cpt_service *service,
     if (!decision.is_traced) {
         return NULL;
     }
-    manual = cpt_alloc_zeroed(&service->budget.alloc, sizeof *manual);
+    manual = cpt_alloc_zeroed(&service->notes.alloc, sizeof *manual);
     if (manual == NULL) {
         CPTI_COUNT(&service->counters, lost_paths);
         return NULL;
@@ -204,7 +204,7 @@ struct cpt_manual *cpt_manual_new(struct cpt_service *service,
     cpti_service_hold(service);
     manual->service = service;
     manual->decision = decision;
-    cpt_arena_init(&manual->arena, &service->budget.alloc, 0, bytes_max);
+    cpt_arena_init(&manual->arena, &service->notes.alloc, 0, bytes_max);
     note_inbound(manual, inbound);
     note_ask(manual);
     begin_trace(manual, inbound->arrival_ns);

@@ -74,6 +74,7 @@ void note_outcome(struct cpt_request *request, void *context)
     if (cpt_request_path(request, path, NULL) == CPT_OK) {
         CU_ASSERT_EQUAL(cpt_path_check(path, outcome->latency_ns, NULL), CPT_OK);
         write_path(path, outcome->path, sizeof outcome->path);
+        outcome->path_flags = cpt_path_flags(path);
     }
     cpt_path_free(path);
 }

@@ -16,7 +16,8 @@ struct outcome {
     int output; /* -1: none */
     uint64_t latency_ns;
     char sentence[CPT_ERROR_SENTENCE_BYTES];
-    char path[4096]; /* "S: /;S: a 3, S: /;S: b[coalesced=2] 4", in ms */
+    unsigned path_flags; /* CPT_PATH_… */
+    char path[4096];     /* "S: /;S: a 3, S: /;S: b[coalesced=2] 4", in ms */
 };
 
 /* Notes the outcome; for `done` with a struct outcome. Its output is an int. */

@@ -30,6 +30,7 @@ extern CU_TestInfo cpt_hedge_tests[];
 extern CU_TestInfo cpt_cancel_tests[];
 extern CU_TestInfo cpt_deadline_tests[];
 extern CU_TestInfo cpt_limits_tests[];
+extern CU_TestInfo cpt_traced_answers_tests[];
 extern CU_TestInfo cpt_mistakes_tests[];
 extern CU_TestInfo cpt_stress_tests[];
 extern CU_TestInfo cpt_log_file_tests[];
@@ -60,6 +61,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"cancelling", NULL, NULL, NULL, NULL, cpt_cancel_tests},
     {"deadlines", NULL, NULL, NULL, NULL, cpt_deadline_tests},
     {"limits", NULL, NULL, NULL, NULL, cpt_limits_tests},
+    {"traced or not", NULL, NULL, NULL, NULL, cpt_traced_answers_tests},
     {"mistakes", NULL, NULL, NULL, NULL, cpt_mistakes_tests},
     {"random components", NULL, NULL, NULL, NULL, cpt_nesting_model_tests},
     {"nested calls", NULL, NULL, NULL, NULL, cpt_nested_calls_tests},

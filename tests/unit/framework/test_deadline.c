@@ -161,8 +161,8 @@ static bool limited_request(const struct cpt_alloc *alloc)
 
     virtual_run(&held.now);
     CU_ASSERT_EQUAL(held.outcome.gone_count, is_good);
-    is_good =
-        is_good && held.outcome.status == CPT_TIMEOUT && held.outcome.path[0] != '\0';
+    is_good = is_good && held.outcome.status == CPT_TIMEOUT &&
+              held.outcome.path[0] != '\0' && held.outcome.path_flags == 0;
     cpt_request_handle_free(held.handle);
     cpt_plan_free(plan);
     return is_good;

@@ -412,7 +412,8 @@ static bool traced_request(const struct cpt_alloc *alloc)
     const struct cpt_graph graph = {"A", CPT_GIVES(query), CPT_GIVES(page), tasks, 2};
     const struct outcome outcome = run_one_within(&now, &graph, 1, alloc, 0);
 
-    return outcome.status == CPT_OK && outcome.path[0] != '\0';
+    return outcome.status == CPT_OK && outcome.path[0] != '\0' &&
+           outcome.path_flags == 0;
 }
 
 static void test_allocation_failures(void)

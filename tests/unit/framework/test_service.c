@@ -505,7 +505,8 @@ static bool serve_with(const struct cpt_alloc *alloc)
     if (pair.a != NULL) {
         ask(pair.a, &inbound);
         is_whole = answer.http_status == 200 && answer.metadata_bytes != 0 &&
-                   strcmp(answered_path(), WHOLE_PATH) == 0;
+                   strcmp(answered_path(), WHOLE_PATH) == 0 &&
+                   counter(pair.a, "lost_paths", NULL) == 0;
     }
     close_pair();
     return is_whole;
