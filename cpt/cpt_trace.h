@@ -203,11 +203,14 @@ struct cpt_trace {
  * each await that it passes; memory: @path, 56 bytes for each step, and one callee's
  * path.
  *
- * Names that are too long are cut (cpt_name_bound()).
+ * Names that are too long are cut (cpt_name_bound()). At CPT_PATH_SEGMENTS_MAX the
+ * segments of one frame become one, without labels, and @path is flagged
+ * CPT_PATH_UNORDERED; at the limits of frames and names time goes to the parent, and it
+ * is flagged CPT_PATH_INCOMPLETE. No time is lost.
  *
  * CPT_OK; CPT_CORRUPT if the records form a cycle or the response comes before the
- * arrival; CPT_NO_MEMORY; CPT_LIMIT; what open_task returned. After an error @path is
- * empty again.
+ * arrival; CPT_NO_MEMORY; CPT_LIMIT if it takes more than 2^63 - 1 ns; what open_task
+ * returned. After an error @path is empty again.
  */
 CPT_API cpt_status cpt_critical_path(const struct cpt_alloc *alloc,
                                      const struct cpt_trace *trace,

@@ -47,7 +47,8 @@
  * one delayed the request.
  *
  * The walk notes steps backwards; critical_steps.c turns them into segments, forwards.
- * Cost: one step for each segment.
+ * Cost: one step for each segment. If there are more steps than a path has segments,
+ * the latest become segments first: their order is lost, and their time is kept.
  */
 #include "cpt/critical_steps.h"
 
@@ -115,15 +116,20 @@ static uint64_t off_cpu_ns(const struct walk *walk, struct cpt_trace_task *task,
     return sum_ns < to_ns - from_ns ? sum_ns : to_ns - from_ns;
 }
 
-/* Makes room for more steps: those in the struct come first, then an array. */
+/* Makes room for more steps: those in the struct come first, then an array; at its
+ * limit they become segments. */
 static cpt_status grow_steps(struct cpti_steps *steps)
 {
     struct cpti_step *grown = steps->all != steps->first ? steps->all : NULL;
     size_t capacity = grown != NULL ? steps->capacity : 0;
     const cpt_status status =
         cpt_alloc_grow(steps->alloc, (void **)&grown, &capacity, steps->capacity + 1,
-                       CPT_PATH_SEGMENTS_MAX, sizeof *grown);
+                       steps->path->folds_at, sizeof *grown);
 
+    if (status == CPT_LIMIT) {
+        cpt_path_flags_add(steps->path, CPT_PATH_UNORDERED);
+        return cpti_steps_append(steps);
+    }
     if (status != CPT_OK) {
         return status;
     }
@@ -221,6 +227,10 @@ static cpt_status push_floor(struct walk *walk, uint64_t block_ns)
     status = cpt_alloc_grow(walk->steps.alloc, (void **)&walk->floors,
                             &walk->floor_capacity, walk->floor_count + 1,
                             CPT_PATH_SEGMENTS_MAX, sizeof *walk->floors);
+    if (status == CPT_LIMIT) { /* the call gets all of its time, as by default */
+        cpt_path_flags_add(walk->steps.path, CPT_PATH_INCOMPLETE);
+        return CPT_OK;
+    }
     if (status != CPT_OK) {
         return status;
     }
@@ -398,10 +408,12 @@ static cpt_status walk_backwards(struct walk *walk)
 /* Does not clear the first steps: they are large, and are written before they are read.
  */
 static void walk_init(struct walk *walk, const struct cpt_alloc *alloc,
-                      const struct cpt_trace *trace, struct cpt_error *error)
+                      const struct cpt_trace *trace, struct cpt_path *path,
+                      struct cpt_error *error)
 {
     walk->steps.alloc = alloc;
     walk->steps.trace = trace;
+    walk->steps.path = path;
     walk->steps.error = error;
     walk->steps.touched = NULL;
     walk->steps.all = walk->steps.first;
@@ -434,6 +446,14 @@ cpt_status cpt_critical_path(const struct cpt_alloc *alloc,
                              const struct cpt_trace *trace, struct cpt_path *path,
                              struct cpt_error *error)
 {
+    return cpti_critical_path_within(alloc, trace, path, CPT_PATH_SEGMENTS_MAX, error);
+}
+
+cpt_status cpti_critical_path_within(const struct cpt_alloc *alloc,
+                                     const struct cpt_trace *trace,
+                                     struct cpt_path *path, size_t segments_max,
+                                     struct cpt_error *error)
+{
     struct walk walk;
     cpt_status status = CPT_OK;
 
@@ -441,11 +461,13 @@ cpt_status cpt_critical_path(const struct cpt_alloc *alloc,
         return cpt_error_set(error, CPT_CORRUPT, 0,
                              "the response comes before the arrival of the request");
     }
-    walk_init(&walk, alloc, trace, error);
+    walk_init(&walk, alloc, trace, path, error);
+    path->folds_at = segments_max;
     status = walk_backwards(&walk);
     if (status == CPT_OK) {
-        status = cpti_steps_append(&walk.steps, path);
+        status = cpti_steps_append(&walk.steps);
     }
+    path->folds_at = 0;
     walk_deinit(&walk);
     if (status != CPT_OK) {
         cpt_path_reset(path);

@@ -302,8 +302,11 @@ static cpt_status append_step(struct cpti_steps *steps, struct cpt_path *path,
     }
 }
 
-cpt_status cpti_steps_append(struct cpti_steps *steps, struct cpt_path *path)
+cpt_status cpti_steps_append(struct cpti_steps *steps)
 {
+    struct cpt_path *path = steps->path;
+    const size_t room =
+        path->segment_count < path->folds_at ? path->folds_at - path->segment_count : 0;
     uint32_t entry = ENTRY_FRAME;
     cpt_status status = cpt_path_frame_add(path, CPT_FRAME_NONE, steps->trace->entry,
                                            CPT_KIND_WORK, &entry);
@@ -312,7 +315,7 @@ cpt_status cpti_steps_append(struct cpti_steps *steps, struct cpt_path *path)
         return status;
     }
     assert(entry == ENTRY_FRAME);
-    status = cpti_path_reserve(path, steps->count);
+    status = cpti_path_reserve(path, steps->count < room ? steps->count : room);
     for (size_t i = steps->count; i-- > 0 && status == CPT_OK;) {
         const struct cpti_step *step = &steps->all[i];
 
@@ -321,6 +324,7 @@ cpt_status cpti_steps_append(struct cpti_steps *steps, struct cpt_path *path)
             status = cpt_path_label_number(path, CPT_LABEL_MARGIN, step->margin_ns);
         }
     }
+    steps->count = 0;
     if (steps->trace->dropped_event_count != 0) {
         cpt_path_flags_add(path, CPT_PATH_INCOMPLETE);
     }

@@ -52,6 +52,7 @@ struct cpti_steps {
     const struct cpt_alloc *alloc;
     const struct cpt_trace *trace;
     struct cpt_error *error;
+    struct cpt_path *path;          /* that they become */
     struct cpt_trace_task *touched; /* whose scratch has to be cleared: a list */
     struct cpti_step *all;
     size_t count;
@@ -100,8 +101,14 @@ static inline cpt_status cpti_steps_touch(struct cpti_steps *steps,
     return CPT_OK;
 }
 
-/* Appends the steps to @path, which is empty, from the last to the first. Errors as of
- * cpt_critical_path(). */
-cpt_status cpti_steps_append(struct cpti_steps *steps, struct cpt_path *path);
+/* Appends the steps to their path, from the last to the first, and empties them. Errors
+ * as of cpt_critical_path(). */
+cpt_status cpti_steps_append(struct cpti_steps *steps);
+
+/* As cpt_critical_path(), with @segments_max in place of CPT_PATH_SEGMENTS_MAX. */
+cpt_status cpti_critical_path_within(const struct cpt_alloc *alloc,
+                                     const struct cpt_trace *trace,
+                                     struct cpt_path *path, size_t segments_max,
+                                     struct cpt_error *error);
 
 #endif

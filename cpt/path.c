@@ -93,6 +93,7 @@ void cpt_path_reset(struct cpt_path *path)
     path->label_count = 0;
     path->sum_ns = 0;
     path->flags = 0;
+    path->folds_at = 0;
 }
 
 static uint64_t hash_of(const struct cpt_path *path, const struct cpt_frame *frame)
@@ -140,8 +141,8 @@ static cpt_status frame_append(struct cpt_path *path, const struct cpt_frame *fr
     return CPT_OK;
 }
 
-cpt_status cpt_path_frame_add(struct cpt_path *path, uint32_t parent,
-                              struct cpt_bytes name, unsigned kind, uint32_t *frame)
+static cpt_status add_frame(struct cpt_path *path, uint32_t parent,
+                            struct cpt_bytes name, unsigned kind, uint32_t *frame)
 {
     struct cpt_frame wanted = {.parent = parent, .kind = (uint16_t)kind, .depth = 1};
     cpt_status status = CPT_OK;
@@ -177,15 +178,83 @@ cpt_status cpt_path_frame_add(struct cpt_path *path, uint32_t parent,
     return CPT_OK;
 }
 
+cpt_status cpt_path_frame_add(struct cpt_path *path, uint32_t parent,
+                              struct cpt_bytes name, unsigned kind, uint32_t *frame)
+{
+    const cpt_status status = add_frame(path, parent, name, kind, frame);
+
+    if (status != CPT_LIMIT || path->folds_at == 0 || path->frame_count == 0) {
+        return status;
+    }
+    *frame = parent != CPT_FRAME_NONE ? parent : 0;
+    path->flags |= CPT_PATH_INCOMPLETE;
+    return CPT_OK;
+}
+
+/* Adds @more to @into, which belongs to the same frame. */
+static void merge_segment(struct cpt_segment *into, const struct cpt_segment *more)
+{
+    into->duration_ns += more->duration_ns;
+    into->count =
+        more->count < UINT32_MAX - into->count ? into->count + more->count : UINT32_MAX;
+    into->flags |= more->flags | CPT_SEGMENT_FOLDED;
+}
+
+/* Makes the segments of one frame one, in the place of the first. */
+static cpt_status fold(struct cpt_path *path)
+{
+    uint32_t *places =
+        cpt_alloc_zeroed(path->alloc, path->frame_count * sizeof *places);
+    size_t count = 0; /* of the segments that are left; the place of each is + 1 */
+
+    if (places == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    for (size_t i = 0; i < path->segment_count; i++) {
+        const struct cpt_segment *segment = &path->segments[i];
+        uint32_t *place = &places[segment->frame];
+
+        if (*place != 0) {
+            merge_segment(&path->segments[*place - 1], segment);
+        } else {
+            path->segments[count++] = *segment;
+            *place = (uint32_t)count;
+        }
+    }
+    cpt_alloc_free(path->alloc, places);
+    path->segment_count = count;
+    path->label_count = 0;
+    path->flags |= CPT_PATH_UNORDERED;
+    return CPT_OK;
+}
+
+/* Makes room for one more segment. */
+static cpt_status make_room(struct cpt_path *path)
+{
+    cpt_status status = CPT_OK;
+
+    if (path->folds_at == 0 || path->segment_count < path->folds_at) {
+        return path->segment_count < path->segment_capacity
+                   ? CPT_OK
+                   : cpti_path_reserve(path, 1);
+    }
+    status = fold(path);
+    return status != CPT_OK || path->segment_count < path->folds_at ? status
+                                                                    : CPT_LIMIT;
+}
+
 cpt_status cpti_path_reserve(struct cpt_path *path, size_t segment_count)
 {
     return cpt_alloc_grow(path->alloc, (void **)&path->segments,
                           &path->segment_capacity, path->segment_count + segment_count,
-                          CPT_PATH_SEGMENTS_MAX, sizeof *path->segments);
+                          path->folds_at != 0 ? path->folds_at : CPT_PATH_SEGMENTS_MAX,
+                          sizeof *path->segments);
 }
 
 cpt_status cpt_path_append(struct cpt_path *path, struct cpt_segment segment)
 {
+    cpt_status status = CPT_OK;
+
     assert(segment.frame < path->frame_count);
     if (segment.duration_ns == 0) {
         return CPT_OK;
@@ -193,12 +262,9 @@ cpt_status cpt_path_append(struct cpt_path *path, struct cpt_segment segment)
     if (segment.duration_ns > INT64_MAX - path->sum_ns) {
         return CPT_LIMIT;
     }
-    if (path->segment_count == path->segment_capacity) {
-        const cpt_status status = cpti_path_reserve(path, 1);
-
-        if (status != CPT_OK) {
-            return status;
-        }
+    status = make_room(path);
+    if (status != CPT_OK) {
+        return status;
     }
     if (segment.count == 0) {
         segment.count = 1;
@@ -271,7 +337,7 @@ cpt_status cpt_path_label_name(struct cpt_path *path, unsigned key,
     }
     status = cpti_names_add_any(path->names, name, &id);
     if (status != CPT_OK) {
-        return status;
+        return status == CPT_LIMIT && path->folds_at != 0 ? CPT_OK : status;
     }
     return label_add(path, (struct cpt_label){0, (uint16_t)key, 1, id});
 }

@@ -22,6 +22,11 @@ struct cpt_path {
     size_t label_capacity;
     uint64_t sum_ns;
     unsigned flags;
+    /* 0, or how many segments the path may have. At this number they are folded: those
+     * of one frame become one, without labels, and the path is unordered. At limits of
+     * frames and names time goes to the parent, and the path is incomplete. So nothing
+     * that is added meets a limit. */
+    size_t folds_at;
 };
 
 /* Makes room for @segment_count more segments. CPT_OK; CPT_LIMIT; CPT_NO_MEMORY. */

@@ -195,9 +195,9 @@ struct cpt_request_options {
      * longer than what is left. The executor needs timers. */
     uint64_t timeout_ns;
     /* Of what is recorded of a traced request and its components, beside 24 bytes for
-     * each task of its plan, which count for no limit; default 16 MiB. What does not fit
-     * is dropped and counted, and the path is flagged CPT_PATH_INCOMPLETE; the request
-     * is not affected. */
+     * each task of its plan, which count for no limit; default 16 MiB. What does not
+     * fit is dropped and counted, and the path is flagged CPT_PATH_INCOMPLETE; the
+     * request is not affected. */
     size_t trace_memory_bytes_max;
 };
 

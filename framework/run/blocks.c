@@ -10,8 +10,8 @@
  *
  * One arena is for the rest, another one for the rest of what is recorded of a traced
  * request; an ordinary request never touches them. They have limits of their own, and
- * what tracing adds to the block counts for neither: so a request that is traced has the
- * same memory, and comes to the same end, as one that is not. Blocks of requests
+ * what tracing adds to the block counts for neither: so a request that is traced has
+ * the same memory, and comes to the same end, as one that is not. Blocks of requests
  * that are gone are kept, a few for each plan, and used again without a lock. What
  * makes and destroys a request stands here too, so that the compiler sees it as a
  * whole.

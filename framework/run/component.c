@@ -181,8 +181,8 @@ static struct cpti_quota *quota_of(struct cpt_request *request)
     return quota;
 }
 
-/* "A: name" among the notes, NUL-terminated, with @otherwise in place of the name if the
- * plan has too many names; empty without memory for it. Lock held. */
+/* "A: name" among the notes, NUL-terminated, with @otherwise in place of the name if
+ * the plan has too many names; empty without memory for it. Lock held. */
 static struct cpt_bytes write_name(struct cpt_request *request, const char *name,
                                    const char *otherwise)
 {

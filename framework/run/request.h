@@ -114,7 +114,7 @@ struct cpti_record {
     uint32_t occupant;    /* of the worker while it queued; see cpti_task_name(); and
                              CPTI_LOST_WAITS */
 };
-/* In cpti_record.occupant: the task has waited, and there was no memory for its trace. */
+/* In cpti_record.occupant: the task has waited, without memory for its trace. */
 #define CPTI_LOST_WAITS (UINT32_C(1) << 31)
 
 _Static_assert(CPT_GRAPH_TASKS_MAX < UINT16_MAX + 1, "a number + 1 fits");
@@ -274,8 +274,8 @@ struct cpt_request {
 
 /* A request that does not run yet; its arenas may be used. @parent is the one whose
  * component it will be, or NULL: its memory counts with that of @parent, and if there
- * is none left for its notes, it is not traced. CPT_OK; CPT_NO_MEMORY or CPT_LIMIT: none
- * was made, and `gone` is not called. */
+ * is none left for its notes, it is not traced. CPT_OK; CPT_NO_MEMORY or CPT_LIMIT:
+ * none was made, and `gone` is not called. */
 cpt_status cpti_request_new(const struct cpt_request_options *options,
                             const struct cpt_request *parent, struct cpt_request **made,
                             struct cpt_error *error);

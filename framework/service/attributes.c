@@ -3,9 +3,9 @@
 /*
  * attributes.c - what the application notes about a request, for its log record
  *
- * Attributes lie among the notes of the request: at most CPT_ATTRIBUTES_MAX of them, with
- * CPT_ATTRIBUTE_BYTES_MAX bytes of keys and texts. Those beyond, and those that the
- * options of the service drop for privacy, are not kept; they are counted.
+ * Attributes lie among the notes of the request: at most CPT_ATTRIBUTES_MAX of them,
+ * with CPT_ATTRIBUTE_BYTES_MAX bytes of keys and texts. Those beyond, and those that
+ * the options of the service drop for privacy, are not kept; they are counted.
  */
 #include "framework/service/attributes.h"
 
