@@ -83,6 +83,15 @@ void cpti_account_force(struct cpti_account *account, size_t more)
     (void)atomic_fetch_add_explicit(&account->bytes, more, memory_order_relaxed);
 }
 
+void cpti_account_move(struct cpti_account *account, struct cpti_account *other)
+{
+    const size_t bytes =
+        atomic_exchange_explicit(&account->bytes, 0, memory_order_relaxed);
+
+    give_back(account->budget, bytes);
+    cpti_account_force(other, bytes);
+}
+
 static void *resize_in_account(void *context, void *memory, size_t bytes)
 {
     struct cpti_account *account = context;

@@ -52,6 +52,10 @@ bool cpti_account_take(struct cpti_account *account, size_t more);
 /* Takes @more that is allocated elsewhere, even if the budget has less. */
 void cpti_account_force(struct cpti_account *account, size_t more);
 
+/* Moves what @account has taken so far to @other, of another budget, even if that has
+ * less. */
+void cpti_account_move(struct cpti_account *account, struct cpti_account *other);
+
 /* Gives all back. The account is not used for allocating any more. */
 void cpti_account_close(struct cpti_account *account);
 

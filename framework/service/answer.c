@@ -212,6 +212,9 @@ static void log_request(struct cpti_serving *serving, unsigned http_status)
     serving->item.memory_bytes =
         request->block_bytes + request->arena.used_bytes + request->notes.used_bytes;
     cpti_lock_release(&request->lock);
+    /* From now on the limit of the queue holds: a slow log must not take memory from
+     * requests that come. */
+    cpti_account_move(&serving->account, &serving->notes);
     cpti_log_queue_push(serving->service->options.log, &serving->item);
 }
 

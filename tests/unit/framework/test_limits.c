@@ -401,7 +401,20 @@ static void test_deadline_travels(void)
     cpt_plan_free(plan);
 }
 
+/* A log that is slow takes no memory from the requests that come. */
+static void test_memory_of_records(void)
+{
+    open_pair(always, never);
+    ask_a(NULL);
+    CU_ASSERT_EQUAL(answer.http_status, 200);
+    CU_ASSERT_EQUAL(atomic_load(&pair.a->budget.used_bytes), 0); /* written or not */
+    CU_ASSERT_EQUAL(record_count(), 1);
+    close_pair();
+}
+
 CU_TestInfo cpt_limits_tests[] = {
+    {"records on their way to the log take no memory from requests",
+     test_memory_of_records},
     {"requests in flight", test_requests_in_flight},
     {"memory in flight", test_memory_in_flight},
     {"busy or out of memory: each gets its own reason", test_busy_or_out_of_memory},

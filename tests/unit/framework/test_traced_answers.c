@@ -7,6 +7,7 @@
  * and with little or no memory for the trace: status and output are equal. With enough
  * memory the output is also that of an interpreter, which knows only the graph.
  */
+#include "tests/support/failing_alloc.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/suites.h"
 #include "tests/support/virtual_time.h"
@@ -337,7 +338,49 @@ static void test_large_requests(void)
     cpt_plan_free(part_plan);
 }
 
+/* --- A path that cannot be made --- */
+
+static cpt_status give_part_slowly(struct cpt_task *task)
+{
+    struct cpt_pending *work = cpt_defer(task, "work");
+
+    cpt_complete(work, CPT_OK);
+    return cpt_await(task, work, give_part);
+}
+
+/* Whichever allocation is refused beside that of the request. */
+static void test_error_of_the_path(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"part", give_part_slowly, CPT_GIVES(part), {NULL}, {NULL}, NULL}};
+    const struct cpt_graph graph = {"A", NULL, CPT_GIVES(part), tasks, 1};
+    struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
+    size_t lost_count = 0;
+
+    for (size_t refused = 3; refused < 12; refused++) {
+        struct failing_alloc failing;
+        const struct cpt_request_options options = {.struct_bytes = sizeof options,
+                                                    .plan = plan,
+                                                    .alloc = &failing.alloc,
+                                                    .is_traced = 1};
+        struct cpt_path *path = cpt_path_new(NULL);
+        struct cpt_error error = {0};
+        int output = 0;
+
+        failing_alloc_init(&failing, refused); /* 1: its block, 2: its arena */
+        CU_ASSERT_EQUAL(cpt_request_run(&options, &output, path, &error), CPT_OK);
+        CU_ASSERT_EQUAL(output, 1);
+        CU_ASSERT_EQUAL(error.status != CPT_OK, cpt_path_segment_count(path) == 0);
+        lost_count += error.status != CPT_OK;
+        cpt_path_free(path);
+        CU_ASSERT_EQUAL(atomic_load(&failing.live_count), 0);
+    }
+    CU_ASSERT(lost_count > 0);
+    cpt_plan_free(plan);
+}
+
 CU_TestInfo cpt_traced_answers_tests[] = {
+    {"an error of the path is not the status of its request", test_error_of_the_path},
     {"random graphs, at each limit of memory", test_random_graphs_at_each_limit},
     {"large requests, at the default limits", test_large_requests},
     CU_TEST_INFO_NULL,
