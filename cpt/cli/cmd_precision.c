@@ -144,6 +144,9 @@ static int try_all(struct precision *precision)
     if (is_tried(precision, 0)) {
         precision->node_counts =
             calloc(cpt_tree_node_count(tree), sizeof *precision->node_counts);
+        if (precision->node_counts == NULL) {
+            return cpti_failed("out of memory");
+        }
     }
     for (size_t i = 0; i < precision->count_count; i++) {
         struct cpt_false_rows *cells =

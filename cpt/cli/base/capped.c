@@ -5,6 +5,7 @@
 
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/base/options.h"
+#include "cpt/cli/base/memory_file.h"
 #include "cpt/cli/base/output.h"
 
 #include <inttypes.h>
@@ -53,43 +54,45 @@ struct printed {
 static int print_apart(const struct cpti_capped *capped, size_t row_max,
                        struct printed *printed)
 {
+    struct cpti_memory_file memory;
     FILE *real = stdout;
-    FILE *file = NULL;
     int status;
 
     *printed = (struct printed){0};
-    file = open_memstream(&printed->text, &printed->bytes);
-    if (file == NULL) {
+    if (!cpti_memory_file_open(&memory)) {
         return cpti_failed("out of memory");
     }
-    stdout = file;
+    stdout = memory.file;
     status = capped->print(capped->context, row_max);
     stdout = real;
-    return fclose(file) == 0 ? status : cpti_failed("out of memory");
+    if (!cpti_memory_file_close(&memory)) {
+        return cpti_failed("out of memory");
+    }
+    *printed = (struct printed){memory.text, memory.bytes};
+    return status;
 }
 
 /* The same, without messages: whether the answer fits, and its bytes. */
 static int try_rows(const struct cpti_capped *capped, size_t row_max, size_t *bytes)
 {
     struct printed printed;
-    char *said = NULL;
-    size_t said_bytes = 0;
-    FILE *messages = open_memstream(&said, &said_bytes);
+    struct cpti_memory_file said;
     int status;
 
-    if (messages == NULL) {
+    if (!cpti_memory_file_open(&said)) {
         return cpti_failed("out of memory");
     }
-    cpti_messages_to(messages);
+    cpti_messages_to(said.file);
     status = print_apart(capped, row_max, &printed);
     cpti_messages_to(NULL);
-    (void)fclose(messages);
-    if (status != CPTI_EXIT_DONE && said != NULL) {
-        (void)fwrite(said, 1, said_bytes, stderr);
+    if (!cpti_memory_file_close(&said)) {
+        status = cpti_failed("out of memory");
+    } else if (status != CPTI_EXIT_DONE) {
+        (void)fwrite(said.text, 1, said.bytes, stderr);
     }
     *bytes = printed.bytes;
     free(printed.text);
-    free(said);
+    free(said.text);
     return status;
 }
 

@@ -78,33 +78,41 @@ static size_t together(const struct cpti_gather *gather, const char *const *path
 }
 
 /* Notes which logs were read, to know them again (parts.h); they are one note. */
-static void note_reading(const struct cpti_gather *gather, const char *const *paths,
-                         const struct cpti_gather_outcome *outcomes, size_t count)
+static cpt_status note_reading(const struct cpti_gather *gather,
+                               const char *const *paths,
+                               const struct cpti_gather_outcome *outcomes, size_t count)
 {
     const char **logs = calloc(count, sizeof *logs);
     size_t log_count = 0;
     char text[17];
+    cpt_status status = CPT_OK;
 
-    for (size_t i = 0; i < count && logs != NULL; i++) {
+    if (logs == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    for (size_t i = 0; i < count; i++) {
         if (outcomes[i].is_log) {
             logs[log_count++] = paths[i];
         }
     }
-    if (logs != NULL && cpti_parts_reading(logs, log_count, text)) {
-        (void)cpt_tree_note(gather->tree, "reading", text);
+    if (cpti_parts_reading(logs, log_count, text)) {
+        status = cpt_tree_note(gather->tree, "reading", text);
     }
     free(logs);
+    return status;
 }
 
 /* Notes the logs among the @count inputs: a few by name, or how many of a folder. */
-static void note_together(const struct cpti_gather *gather, const char *folder,
-                          const char *const *paths,
-                          const struct cpti_gather_outcome *outcomes, size_t count)
+static cpt_status note_together(const struct cpti_gather *gather, const char *folder,
+                                const char *const *paths,
+                                const struct cpti_gather_outcome *outcomes,
+                                size_t count)
 {
     enum { NAMED_MAX = 3 };
     const struct cpt_bytes path = {paths[0], folder_bytes(paths[0])};
     char text[CPTI_TEXT_BYTES + 32];
     size_t log_count = 0;
+    cpt_status status = CPT_OK;
 
     for (size_t i = 0; i < count; i++) {
         log_count += outcomes[i].is_log;
@@ -116,23 +124,26 @@ static void note_together(const struct cpti_gather *gather, const char *folder,
 
         (void)snprintf(text, sizeof text, "%zu files of %s%s", log_count, name,
                        name[strlen(name) - 1] == '/' ? "" : "/");
-        (void)cpt_tree_note(gather->tree, "source", text);
-        note_reading(gather, paths, outcomes, count);
-        return;
+        status = cpt_tree_note(gather->tree, "source", text);
+        return status == CPT_NO_MEMORY ? status
+                                       : note_reading(gather, paths, outcomes, count);
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && status != CPT_NO_MEMORY; i++) {
         const struct cpti_input input = {.path = paths[i]};
 
         if (outcomes[i].is_log) {
-            (void)cpt_tree_note(gather->tree, "source", cpti_input_name(&input));
-            note_reading(gather, paths + i, outcomes + i, 1);
+            status = cpt_tree_note(gather->tree, "source", cpti_input_name(&input));
+            if (status != CPT_NO_MEMORY) {
+                status = note_reading(gather, paths + i, outcomes + i, 1);
+            }
         }
     }
+    return status;
 }
 
 /* Notes the names of the logs; beyond the limit of notes the first ones stay. */
-static void note_sources(const struct cpti_gather_run *run, const char *const *paths,
-                         const struct cpti_gather_outcome *outcomes, size_t path_count)
+static int note_sources(const struct cpti_gather_run *run, const char *const *paths,
+                        const struct cpti_gather_outcome *outcomes, size_t path_count)
 {
     for (size_t k = 0; k < run->gather_count; k++) {
         const struct cpti_gather *gather = &run->gathers[k];
@@ -141,10 +152,14 @@ static void note_sources(const struct cpti_gather_run *run, const char *const *p
             const char *folder;
             const size_t count = together(gather, paths, i, path_count, &folder);
 
-            note_together(gather, folder, paths + i, outcomes + i, count);
+            if (note_together(gather, folder, paths + i, outcomes + i, count) ==
+                CPT_NO_MEMORY) {
+                return cpti_failed("out of memory");
+            }
             i += count;
         }
     }
+    return CPTI_EXIT_DONE;
 }
 
 /* The first percentile, if there is one: of a few requests none may exceed the p99. */
@@ -346,8 +361,14 @@ static int gather_inputs(struct cpti_gather_run *run, const char *const *paths,
         status = cpti_exit_last(status, outcomes[i].exit_status);
         *is_usable = outcomes[i].is_usable;
     }
-    if (*is_usable) {
-        note_sources(run, paths, outcomes, path_count);
+    if (run->services.has_failed) {
+        status = cpti_failed("out of memory");
+        *is_usable = false;
+    }
+    if (*is_usable &&
+        note_sources(run, paths, outcomes, path_count) != CPTI_EXIT_DONE) {
+        status = CPTI_EXIT_FAILED;
+        *is_usable = false;
     }
     free(outcomes);
     return status;

@@ -56,7 +56,11 @@ bool cpti_gather_run_enters(struct cpti_gather_run *run, const char *name)
         return false;
     }
     services->names[services->count] = strdup(name);
-    services->count += services->names[services->count] != NULL;
+    if (services->names[services->count] == NULL) {
+        services->has_failed = true;
+        return false;
+    }
+    services->count++;
     return services->count == 1;
 }
 
@@ -296,7 +300,10 @@ static int gather_log(struct cpti_gather_run *run, struct cpti_input *input,
         return CPTI_EXIT_FAILED;
     }
     for (size_t i = 0; i < run->gather_count && skipped_count != 0; i++) {
-        (void)cpt_tree_count_add(run->gathers[i].tree, "skipped", skipped_count);
+        if (cpt_tree_count_add(run->gathers[i].tree, "skipped", skipped_count) ==
+            CPT_NO_MEMORY) {
+            return cpti_failed("out of memory");
+        }
     }
     /* skipped records leave the others usable */
     outcome->is_usable =

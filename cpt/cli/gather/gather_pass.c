@@ -230,35 +230,38 @@ static bool run_crew(struct pass *pass, struct crew *crew, size_t share_count)
     return counts;
 }
 
-/* Whether several threads have read all; if not, @pass is as before, but selections may
- * have noted keys. */
-static bool pass_by_threads(struct pass *pass, const char *const *paths,
-                            size_t path_count, size_t thread_count)
+/* *@is_done: several threads have read all; if not, @pass is as before, but selections
+ * may have noted keys. enum cpti_exit. */
+static int pass_by_threads(struct pass *pass, const char *const *paths,
+                           size_t path_count, size_t thread_count, bool *is_done)
 {
     struct cpti_pieces pieces = {0};
     struct crew crew = {.paths = paths, .pieces = &pieces};
     size_t share_count;
-    bool is_done = false;
+    int status;
 
-    if (thread_count < 2 ||
-        cpti_pieces_init(&pieces, paths, path_count, thread_count) != CPTI_EXIT_DONE ||
-        pieces.count < 2) {
+    *is_done = false;
+    if (thread_count < 2) {
+        return CPTI_EXIT_DONE;
+    }
+    status = cpti_pieces_init(&pieces, paths, path_count, thread_count);
+    if (status != CPTI_EXIT_DONE || pieces.count < 2) {
         cpti_pieces_deinit(&pieces);
-        return false;
+        return status;
     }
     share_count = thread_count < pieces.count ? thread_count : pieces.count;
     crew.shares = calloc(share_count, sizeof *crew.shares);
     crew.are_broken = calloc(pieces.count, sizeof *crew.are_broken);
     if (crew.shares != NULL && crew.are_broken != NULL) {
-        is_done = run_crew(pass, &crew, share_count);
+        *is_done = run_crew(pass, &crew, share_count);
     }
-    for (size_t i = 0; i < pass->count && !is_done; i++) {
+    for (size_t i = 0; i < pass->count && !*is_done; i++) {
         cpti_population_deinit(&pass->populations[i]);
     }
     free(crew.shares);
     free(crew.are_broken);
     cpti_pieces_deinit(&pieces);
-    return is_done;
+    return CPTI_EXIT_DONE;
 }
 
 /* Fills the populations. enum cpti_exit. */
@@ -267,12 +270,14 @@ static int pass_files(struct pass *pass, const char *const *paths, size_t path_c
 {
     int status = CPTI_EXIT_DONE;
     bool is_damaged = false;
+    bool is_done = false;
 
     if (pass->seen != NULL) {
         cpti_seen_reset(pass->seen, true);
     }
-    if (pass_by_threads(pass, paths, path_count, thread_count)) {
-        return CPTI_EXIT_DONE;
+    status = pass_by_threads(pass, paths, path_count, thread_count, &is_done);
+    if (status != CPTI_EXIT_DONE || is_done) {
+        return status;
     }
     if (pass->seen != NULL) {
         cpti_seen_reset(pass->seen, false);

@@ -23,7 +23,8 @@ bool cpti_is_regular(const char *path)
            S_ISREG(info.st_mode) && access(path, R_OK) == 0;
 }
 
-/* Cuts the input at @path into at most @count_max parts; how many. */
+/* Cuts the input at @path into at most @count_max parts; how many. 0: it cannot be
+ * opened, and the error is printed. */
 static size_t cut(const char *path, struct cpt_log_part *parts, size_t count_max)
 {
     struct cpti_input input;
@@ -33,7 +34,7 @@ static size_t cut(const char *path, struct cpt_log_part *parts, size_t count_max
         return 1;
     }
     if (cpti_input_open(&input, path) != CPTI_EXIT_DONE) {
-        return 1;
+        return 0;
     }
     if (input.kind == CPTI_INPUT_LOG) {
         count = cpti_log_cut(&input, parts, count_max);
@@ -73,7 +74,9 @@ int cpti_pieces_init(struct cpti_pieces *pieces, const char *const *paths,
         return cpti_failed("out of memory");
     }
     for (size_t i = 0; i < path_count && status == CPTI_EXIT_DONE; i++) {
-        status = add(pieces, i, parts, cut(paths[i], parts, count_max));
+        const size_t count = cut(paths[i], parts, count_max);
+
+        status = count != 0 ? add(pieces, i, parts, count) : CPTI_EXIT_FAILED;
     }
     free(parts);
     return status;

@@ -25,6 +25,7 @@ struct cpti_gather_services {
     char *names[CPTI_SERVICES_MAX];
     size_t count;
     size_t more_count; /* requests of services that found no place */
+    bool has_failed;   /* without memory a service was not noted: nothing may be used */
 };
 
 struct cpti_gather_run {

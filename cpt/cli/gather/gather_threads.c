@@ -127,6 +127,7 @@ static int join_share(struct cpti_gather_run *whole, struct share *share)
         (void)cpti_gather_run_enters(whole, share->run.services.names[i]);
     }
     whole->services.more_count += share->run.services.more_count;
+    whole->services.has_failed |= share->run.services.has_failed;
     return exit_status;
 }
 

@@ -65,6 +65,9 @@ static struct cpti_stratum *new_stratum(const struct cpti_mix *mix, const char *
     (void)snprintf(stratum->value, sizeof stratum->value, "%s", value);
     for (size_t i = 0; i < 2; i++) {
         stratum->stacks[i] = cpt_tree_new(NULL, NULL);
+        if (stratum->stacks[i] == NULL) {
+            (void)cpti_failed("out of memory");
+        }
         if (stratum->stacks[i] == NULL ||
             cpti_views_init(&stratum->views[i], mix->wanted, &stratum->views_of[i]) !=
                 CPTI_EXIT_DONE) {

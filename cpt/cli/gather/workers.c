@@ -4,6 +4,7 @@
 #include "cpt/cli/gather/workers.h"
 
 #include "cpt/cli/base/files.h"
+#include "cpt/cli/base/memory_file.h"
 #include "cpt/cli/gather/log_walk.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cpt_clock.h"
@@ -44,14 +45,15 @@ struct worker {
 static void run_job(struct pool *pool, size_t worker, size_t job)
 {
     struct messages messages = {0};
-    FILE *file = open_memstream(&messages.text, &messages.bytes);
+    struct cpti_memory_file memory;
 
-    cpti_messages_to(file); /* NULL without memory: then at once to stderr */
+    (void)cpti_memory_file_open(&memory);
+    cpti_messages_to(memory.file); /* NULL without memory: then at once to stderr */
     messages.ends = pool->workers->run(pool->workers->context, worker, job) != 0;
     cpti_messages_to(NULL);
-    if (file != NULL) {
-        (void)fclose(file);
-    }
+    (void)cpti_memory_file_close(&memory);
+    messages.text = memory.text;
+    messages.bytes = memory.bytes;
     (void)pthread_mutex_lock(&pool->mutex);
     pool->messages[job] = messages;
     pool->done++;

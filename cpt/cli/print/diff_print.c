@@ -23,27 +23,31 @@ enum { STACK_BYTES = 4000 };
 
 /* --- As JSON --- */
 
-/* The statistics of the latency of a side, by cluster if there are clusters. */
-static struct cpt_stats latency_of(const struct cpti_diff_print *print, size_t side)
+/* The statistics of the latency of each side, by cluster if there are clusters. enum
+ * cpti_exit. */
+static int find_latencies(const struct cpti_diff_print *print,
+                          struct cpt_stats latencies[2])
 {
-    const struct cpti_views *views = &print->views[side];
-    const struct cpt_tree *tree =
-        print->by == CPTI_BY_STACK || views->cluster_key == NULL
-            ? print->gathers[side].tree
-            : views->self[print->by];
-    struct cpt_stats latency = cpt_stats_of(tree, CPT_TREE_ROOT);
+    int status = CPTI_EXIT_DONE;
 
-    (void)cpti_cluster_stats(views, print->by, tree, &latency);
-    return latency;
+    for (size_t side = 0; side < 2 && status == CPTI_EXIT_DONE; side++) {
+        const struct cpti_views *views = &print->views[side];
+        const struct cpt_tree *tree =
+            print->by == CPTI_BY_STACK || views->cluster_key == NULL
+                ? print->gathers[side].tree
+                : views->self[print->by];
+
+        latencies[side] = cpt_stats_of(tree, CPT_TREE_ROOT);
+        status = cpti_cluster_stats(views, print->by, tree, &latencies[side]);
+    }
+    return status;
 }
 
 static void put_side(const struct cpti_diff_print *print, struct cpti_json *json,
-                     size_t side)
+                     const struct cpt_stats *latency, size_t side)
 {
-    const struct cpt_stats latency = latency_of(print, side);
-
     cpti_json_open(json, side == 0 ? "base" : "new", '{');
-    cpti_tree_json_stats(json, print->gathers[side].tree, &latency,
+    cpti_tree_json_stats(json, print->gathers[side].tree, latency,
                          print->views[side].cluster_key != NULL);
     cpti_cluster_json(json, &print->views[side], print->by);
     cpti_json_close(json);
@@ -108,6 +112,7 @@ static void put_rest(struct cpti_json *json, const struct cpti_diff_print *print
 }
 
 static void put_diff(const struct cpti_diff_print *print,
+                     const struct cpt_stats latencies[2],
                      const struct cpti_diff_rows *rows)
 {
     struct cpti_json json = {.file = stdout};
@@ -119,8 +124,8 @@ static void put_diff(const struct cpti_diff_print *print,
     cpti_json_unsigned(&json, "row_count", cpt_diff_row_count(print->diff));
     cpti_json_unsigned(&json, "tested_count", cpt_diff_tested_count(print->diff));
     cpti_json_text(&json, "by", cpti_by_words[print->by]);
-    put_side(print, &json, 0);
-    put_side(print, &json, 1);
+    put_side(print, &json, &latencies[0], 0);
+    put_side(print, &json, &latencies[1], 1);
     if (print->mix != NULL) {
         cpti_mix_json(print->mix, print->gathers, print->diff, &json);
     }
@@ -338,16 +343,15 @@ static void print_hidden(const struct cpti_diff_print *print,
     }
 }
 
-static void print_sides(const struct cpti_diff_print *print)
+static void print_sides(const struct cpti_diff_print *print,
+                        const struct cpt_stats latencies[2])
 {
     const char *fence = print->format == CPTI_DIFF_MARKDOWN ? "```\n" : "";
 
     (void)printf("%s", fence);
     for (size_t i = 0; i < 2; i++) {
-        const struct cpt_stats latency = latency_of(print, i);
-
-        cpti_tree_print_stats(print->gathers[i].tree, i == 0 ? "base" : "new", &latency,
-                              print->views[i].cluster_key != NULL);
+        cpti_tree_print_stats(print->gathers[i].tree, i == 0 ? "base" : "new",
+                              &latencies[i], print->views[i].cluster_key != NULL);
         cpti_cluster_print(&print->views[i], print->by);
     }
     if (print->mix != NULL) {
@@ -357,6 +361,7 @@ static void print_sides(const struct cpti_diff_print *print)
 }
 
 static int print_table(const struct cpti_diff_print *print,
+                       const struct cpt_stats latencies[2],
                        const struct cpti_diff_rows *rows)
 {
     const char *const headings[] = {"diff ms", "\u00b195%", "q",
@@ -375,7 +380,7 @@ static int print_table(const struct cpti_diff_print *print,
         add_row(&table, print, rows->rows[i]);
     }
     add_total(&table, print, cpt_diff_row_count(print->diff) - rows->count);
-    print_sides(print);
+    print_sides(print, latencies);
     status = print->format == CPTI_DIFF_MARKDOWN ? cpti_table_print_markdown(&table)
                                                  : cpti_table_print(&table);
     print_marks(print, rows);
@@ -387,6 +392,7 @@ static int print_table(const struct cpti_diff_print *print,
 struct first_rows {
     const struct cpti_diff_print *print;
     const struct cpti_diff_rows *rows;
+    struct cpt_stats latencies[2];
 };
 
 /* See struct cpti_capped. */
@@ -397,16 +403,16 @@ static int print_first(void *context, size_t row_max)
 
     rows.count = row_max < rows.count ? (uint32_t)row_max : rows.count;
     if (first->print->format != CPTI_DIFF_JSON) {
-        return print_table(first->print, &rows);
+        return print_table(first->print, first->latencies, &rows);
     }
-    put_diff(first->print, &rows);
+    put_diff(first->print, first->latencies, &rows);
     return CPTI_EXIT_DONE;
 }
 
 int cpti_diff_print(const struct cpti_diff_print *print)
 {
     struct cpti_diff_rows rows;
-    struct first_rows first = {print, &rows};
+    struct first_rows first = {.print = print, .rows = &rows};
     struct cpti_capped capped = {
         .bytes_max = print->bytes_max, .print = print_first, .context = &first};
     int status;
@@ -416,6 +422,9 @@ int cpti_diff_print(const struct cpti_diff_print *print)
         status = cpti_failed("out of memory");
     } else {
         capped.row_count = rows.count;
+        status = find_latencies(print, first.latencies);
+    }
+    if (status == CPTI_EXIT_DONE) {
         status = cpti_capped_print(&capped);
     }
     cpti_diff_rows_deinit(&rows);

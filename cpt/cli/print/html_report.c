@@ -7,6 +7,7 @@
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/print/html_data.h"
 #include "cpt/cli/print/html_page.h"
+#include "cpt/cli/base/memory_file.h"
 #include "cpt/cli/base/output.h"
 #include "aggregate/cpt_diff.h"
 #include "aggregate/cpt_tree.h"
@@ -100,10 +101,12 @@ static int make_data(const struct cpti_html_keep *keep, const struct cpti_views 
                      size_t *bytes)
 {
     struct cpti_html_side sides[SIDES_MAX];
-    FILE *file = open_memstream(json, bytes);
+    struct cpti_memory_file memory;
     int status;
 
-    if (file == NULL) {
+    *json = NULL;
+    *bytes = 0;
+    if (!cpti_memory_file_open(&memory)) {
         return cpti_failed("out of memory");
     }
     for (size_t i = 0; i < keep->count; i++) {
@@ -117,10 +120,13 @@ static int make_data(const struct cpti_html_keep *keep, const struct cpti_views 
             .inclusive = by != CPTI_BY_STACK ? views[i].inclusive[by] : NULL,
         };
     }
-    status = cpti_html_data_by(file, sides, keep->count, diff, cpti_by_words[by], NULL);
-    if (fclose(file) != 0 && status == CPTI_EXIT_DONE) {
+    status = cpti_html_data_by(memory.file, sides, keep->count, diff, cpti_by_words[by],
+                               NULL);
+    if (!cpti_memory_file_close(&memory) && status == CPTI_EXIT_DONE) {
         status = cpti_failed("out of memory");
     }
+    *json = memory.text;
+    *bytes = memory.bytes;
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include "cpt/cli/print/record_copy.h"
 
 #include "cpt/cli/base/command.h"
+#include "cpt/cli/base/memory_file.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/print/record_print.h"
 #include "cpt/cpt_path.h"
@@ -17,15 +18,13 @@ static char *text_of(const struct cpt_record *record, const struct cpt_path *pat
                      void (*write)(FILE *file, const struct cpt_record *record,
                                    const struct cpt_path *path))
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *file = open_memstream(&text, &bytes);
+    struct cpti_memory_file memory;
 
-    if (file == NULL) {
+    if (!cpti_memory_file_open(&memory)) {
         return NULL;
     }
-    write(file, record, path);
-    return fclose(file) == 0 ? text : NULL;
+    write(memory.file, record, path);
+    return cpti_memory_file_close(&memory) ? memory.text : NULL;
 }
 
 static void write_metadata(FILE *file, const struct cpt_record *record,

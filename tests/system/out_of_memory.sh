@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# out_of_memory.sh LIBRARY MAKE_LOG RUNS_MAX - each command of the tool, with one request
+# for memory refused in each run: it fails and says so, or its output is whole. See
+# fail_each.c. RUNS_MAX runs of each command; more than there are requests: all.
+. "$(dirname "$0")/system.sh"
+library=$1
+make_log=$2
+runs=$3
+wrong=0
+
+[ -z "${CPT_SANITIZE:-}" ] || { echo 'skipped: sanitizers have their own malloc'; exit 77; }
+
+rm -rf logs
+mkdir logs
+"$make_log" experiment >a.cptlog
+"$make_log" few >b.cptlog
+"$make_log" services >c.cptlog
+"$make_log" untraced >u.cptlog
+"$make_log" damaged >damaged.cptlog
+"$make_log" metadata >value
+cp a.cptlog logs/A-20261121T060000Z-4711-000000.cptlog
+cp b.cptlog logs/A-20261121T070000Z-4711-000001.cptlog
+if "$CPT" log --compress -o z.cptlog a.cptlog 2>/dev/null; then
+    compressed=z.cptlog
+else
+    compressed=a.cptlog
+fi
+"$CPT" aggregate -e A -o a.cpttree a.cptlog 2>/dev/null
+"$CPT" aggregate -e A -o b.cpttree b.cptlog 2>/dev/null
+
+# each FILE ARGUMENTS...: the command `cpt ARGUMENTS`, which writes FILE, or -.
+each() {
+    file=$1
+    shift
+    "$CPT_HELPERS/fail_each" "$library" "$runs" "$file" "$CPT" "$@" >each.said 2>&1 || wrong=1
+    cat each.said
+}
+
+each - help
+each - --man report
+each - --completion bash
+each - metadata "$(cat value)"
+each - metadata --json "$(cat value)"
+
+each - log a.cptlog
+each - log -w arm=control logs/
+each - log --json "$compressed"
+each - log --paths b.cptlog
+each - log --check a.cptlog "$compressed"
+each - log --sample 5 a.cptlog
+each out.cptlog log -o out.cptlog --where region=eu a.cptlog c.cptlog
+# without memory a block is not compressed, and its log is whole all the same
+each - log --compress -o out.cptlog a.cptlog
+each out.cptlog log --repair out.cptlog damaged.cptlog
+each - show a.cptlog
+each - show --record 3 "$compressed"
+each - show -w region=eu a.cptlog
+
+each out.cpttree aggregate -j 1 -e A -o out.cpttree a.cptlog c.cptlog
+each out.cpttree aggregate -j 3 -e A -o out.cpttree logs/ "$compressed"
+each out.cpttree merge -o out.cpttree a.cpttree b.cpttree
+
+each - report a.cptlog
+each - report logs/
+each - report -e A -w region=eu a.cptlog c.cptlog
+each - report --json a.cptlog u.cptlog
+each - report a.cpttree
+each - report --quantiles 50%,90% a.cptlog
+each - report --cluster region a.cptlog
+each out.html report --html out.html a.cptlog
+each out.html report --html out.html logs/ u.cptlog
+each out.html report --html out.html a.cpttree
+each - diff --base arm=control --new arm=treatment a.cptlog
+each - diff --json --mix region --base arm=control --new arm=treatment a.cptlog
+each - diff a.cpttree b.cpttree
+each - diff --quantile p90 --base arm=control --new arm=treatment a.cptlog
+each - diff --cluster region --base arm=control --new arm=treatment a.cptlog
+each out.html diff --html out.html --base arm=control --new arm=treatment a.cptlog
+
+each - precision --requests 10,50 a.cptlog
+each - plan --within 0.5ms a.cptlog
+each out.pb.gz pprof -q -o out.pb.gz a.cptlog
+each out.pb.gz pprof -q -o out.pb.gz --label-by region a.cptlog
+each - folded a.cptlog
+each - folded a.cpttree
+
+exit $wrong
