@@ -38,7 +38,8 @@ static int run(const struct cpti_arguments *arguments)
 
 static const struct cpti_option options[] = {
     {"retry-for", 0, "SECONDS",
-     "how long to retry a shard that does not answer; default: 60"},
+     "how long to retry a shard that does not answer; default: 60. An address at which "
+     "nothing listens at first is not tried again"},
     {"batch", 0, "ROWS", "rows that a shard gets at once; default: 100000"},
     {"keep-duplicates", 0, NULL,
      "load a record again each time it is given; without it, it is loaded once"},
@@ -66,7 +67,10 @@ const struct cpti_command cpti_command_load = {
         "\n"
         "HOST:PORT are the HTTP ports of all shards, always in the same order. A "
         "missing database or table is created. clickhouses:// uses HTTPS; the password "
-        "is taken from CPT_CLICKHOUSE_PASSWORD.\n"
+        "is taken from CPT_CLICKHOUSE_PASSWORD. "
+        "An answer of more than 1 GiB is refused; CPT_CLICKHOUSE_MAX_BYTES sets "
+        "another "
+        "limit.\n"
         "\n"
         "A record of a log counts once, however often it is loaded. So you can load a "
         "log again after it has grown, and all logs again after a failure. A shard "

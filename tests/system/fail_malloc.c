@@ -3,9 +3,9 @@
 /*
  * fail_malloc.c - a library for LD_PRELOAD that refuses one request for memory
  *
- * CPT_FAIL_MALLOC=k refuses the k-th request of the process, of whichever library: zlib,
- * zstd and the C library ask here, too. CPT_COUNT_MALLOC=FILE writes the number of all
- * requests to FILE when the process ends. Only for glibc.
+ * CPT_FAIL_MALLOC=k refuses the k-th request of the process, of whichever library:
+ * zlib, zstd and the C library ask here, too. CPT_COUNT_MALLOC=FILE writes the number
+ * of all requests to FILE when the process ends. Only for glibc.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -8,10 +8,16 @@
 #include "cpt/cpt_alloc.h"
 #include "cpt/cpt_path.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The longest row of an answer; the bytes kept of a refusal; the time to connect. */
 enum { ROW_BYTES_MAX = 1 << 16, REFUSAL_BYTES_MAX = 400, CONNECT_SECONDS = 5 };
+
+/* The bytes read of a refusal; a longer one is cut. */
+enum { REFUSAL_READ_MAX = 1 << 16 };
 
 /* Longer statements need higher limits than a server's defaults. Shorter ones do not
  * ask for them, as some servers forbid changes of settings. */
@@ -26,6 +32,8 @@ struct cpti_http {
     char *user;
     char *password;
     struct curl_slist *headers;
+    uint64_t answer_bytes_max; /* 0: the defaults */
+    bool has_reached;          /* the last call */
 };
 
 /* An answer that is being received. */
@@ -35,6 +43,7 @@ struct answer {
     struct cpti_rows rest; /* an incomplete row */
     char refusal[REFUSAL_BYTES_MAX];
     size_t refusal_bytes;
+    uint64_t bytes; /* received, of any status */
     cpt_status status;
     struct cpt_error *error;
 };
@@ -50,6 +59,18 @@ static char *copy_of(const char *text)
         memcpy(copy, text, strlen(text));
     }
     return copy;
+}
+
+/* The limit that the environment sets, in bytes; 0: none. */
+static uint64_t answer_limit(void)
+{
+    const char *text = getenv(CPTI_HTTP_ANSWER_VARIABLE);
+    char *end = NULL;
+    uint64_t bytes = 0;
+
+    errno = 0;
+    bytes = text != NULL && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+    return bytes != 0 && errno == 0 && *end == '\0' ? bytes : 0;
 }
 
 struct cpti_http *cpti_http_new(const struct cpti_http_place *place,
@@ -69,6 +90,7 @@ struct cpti_http *cpti_http_new(const struct cpti_http_place *place,
         (void)cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
         return NULL;
     }
+    http->answer_bytes_max = answer_limit();
     http->curl = library->easy_init();
     http->address = copy_of(place->address);
     http->user = copy_of(place->user);
@@ -134,6 +156,26 @@ static cpt_status take_rows(struct answer *answer, const unsigned char *data,
     return CPT_OK;
 }
 
+/* Whether the answer is not longer than allowed. */
+static bool is_bounded(struct answer *answer)
+{
+    uint64_t bytes_max = answer->http->answer_bytes_max;
+
+    if (bytes_max == 0) {
+        bytes_max = answer->call->is_stream ? CPTI_HTTP_STREAM_BYTES_MAX
+                                            : CPTI_HTTP_ANSWER_BYTES_MAX;
+    }
+    if (answer->bytes <= bytes_max) {
+        return true;
+    }
+    answer->status = cpt_error_set(answer->error, CPT_LIMIT, 0,
+                                   "%s: the answer has more than %" PRIu64
+                                   " bytes; " CPTI_HTTP_ANSWER_VARIABLE
+                                   " in the environment allows more",
+                                   answer->http->address, bytes_max);
+    return false;
+}
+
 static size_t receive(char *data, size_t size, size_t count, void *context)
 {
     struct answer *answer = context;
@@ -141,12 +183,20 @@ static size_t receive(char *data, size_t size, size_t count, void *context)
     long code = 0;
 
     (void)library->easy_getinfo(answer->http->curl, CURLINFO_RESPONSE_CODE, &code);
+    answer->bytes += bytes;
     if (code != 200) {
         keep_refusal(answer, data, bytes);
-        return bytes;
+        return answer->bytes <= REFUSAL_READ_MAX ? bytes : 0;
+    }
+    if (!is_bounded(answer)) {
+        return 0;
     }
     if (answer->call->rows == NULL) {
-        return bytes;
+        answer->status = cpt_error_set(answer->error, CPT_FAILED, 0,
+                                       "%s: answered what has no answer; is this "
+                                       "ClickHouse's HTTP port?",
+                                       answer->http->address);
+        return 0;
     }
     cpti_row_bytes(&answer->rest, data, bytes);
     answer->status =
@@ -287,6 +337,9 @@ static cpt_status finish(struct answer *answer, CURLcode result)
     if (answer->status != CPT_OK) {
         return answer->status;
     }
+    if (code != 200 && answer->refusal_bytes != 0) {
+        return refuse(answer, code);
+    }
     if (result != CURLE_OK) {
         return cpt_error_set(answer->error, CPT_UNAVAILABLE, 0, "%s: %s",
                              answer->http->address, library->easy_strerror(result));
@@ -301,12 +354,23 @@ static cpt_status finish(struct answer *answer, CURLcode result)
     return CPT_OK;
 }
 
+/* A connection may be reset before libcurl has seen that it was made. */
+static bool has_reached(CURL *curl, CURLcode result)
+{
+    long number = 0;
+
+    (void)library->easy_getinfo(curl, CURLINFO_OS_ERRNO, &number);
+    return result != CURLE_COULDNT_RESOLVE_HOST && result != CURLE_OPERATION_TIMEDOUT &&
+           (result != CURLE_COULDNT_CONNECT || number == ECONNRESET);
+}
+
 cpt_status cpti_http_run(struct cpti_http *http, const struct cpti_http_call *call,
                          struct cpt_error *error)
 {
     struct answer answer = {.http = http, .call = call, .error = error};
     struct cpti_rows address = {0};
     curl_mime *form = NULL;
+    CURLcode result;
     cpt_status status;
 
     library->easy_reset(http->curl);
@@ -321,9 +385,21 @@ cpt_status cpti_http_run(struct cpti_http *http, const struct cpti_http_call *ca
     }
     set_up(http, call, (const char *)address.data, &answer);
     set_body(http->curl, call, form);
-    status = finish(&answer, library->easy_perform(http->curl));
+    result = library->easy_perform(http->curl);
+    http->has_reached = has_reached(http->curl, result);
+    status = finish(&answer, result);
     library->mime_free(form);
     cpti_rows_deinit(&address);
     cpti_rows_deinit(&answer.rest);
     return status;
+}
+
+bool cpti_http_has_reached(const struct cpti_http *http)
+{
+    return http->has_reached;
+}
+
+const char *cpti_http_address(const struct cpti_http *http)
+{
+    return http->address;
 }

@@ -13,6 +13,8 @@
 
 #include "cpt/cpt_name.h"
 
+#include <stdbool.h>
+
 struct cpti_http;
 
 /* Address and user. The texts are borrowed until cpti_http_new() returns. */
@@ -54,14 +56,28 @@ struct cpti_http_call {
     void *context;
     size_t row_bytes_max;     /* of the answer; default 64 KiB */
     unsigned timeout_seconds; /* 0: no limit */
+    bool is_stream;           /* `rows` keeps next to nothing of a row */
 };
+
+/* The longest answer by default, the same where rows are not kept, and the variable of
+ * the environment that sets both. */
+#define CPTI_HTTP_ANSWER_BYTES_MAX (UINT64_C(1) << 30)
+#define CPTI_HTTP_STREAM_BYTES_MAX (UINT64_C(1) << 36)
+#define CPTI_HTTP_ANSWER_VARIABLE  "CPT_CLICKHOUSE_MAX_BYTES"
 
 /*
  * Runs @call. CPT_OK; CPT_UNAVAILABLE if the server does not answer or is too busy;
- * CPT_FAILED if it refused, with its reason; CPT_CORRUPT if the answer ends within a
- * row; CPT_NO_MEMORY; or the status of `rows`. All with a sentence in @error.
+ * CPT_FAILED if it refused, with its reason, or answered what has no answer;
+ * CPT_CORRUPT if the answer ends within a row; CPT_LIMIT if it is too long;
+ * CPT_NO_MEMORY; or the status of `rows`. All with a sentence in @error.
  */
 cpt_status cpti_http_run(struct cpti_http *http, const struct cpti_http_call *call,
                          struct cpt_error *error);
+
+/* "http://127.0.0.1:8123"; borrowed from @http. */
+const char *cpti_http_address(const struct cpti_http *http);
+
+/* Whether a server took the connection of the last call, whatever became of it then. */
+bool cpti_http_has_reached(const struct cpti_http *http);
 
 #endif

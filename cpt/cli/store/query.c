@@ -100,6 +100,7 @@ cpt_status cpti_query_run(struct cpti_query *query, cpti_http_rows_fn rows,
         .rows = rows,
         .context = context,
         .row_bytes_max = row_bytes_max,
+        .is_stream = row_bytes_max != 0, /* requests, one by one */
     };
     cpt_status status;
 
@@ -140,9 +141,10 @@ static void *run_job(void *context)
     struct cpti_query *query = &job->query;
     const bool needs_marks =
         query->question->picks == NULL && cpti_marks_needed(query->question);
-    cpt_status status = CPT_OK;
+    cpt_status status = cpti_shard_know(&query->store->shards[query->shard],
+                                        query->store->database, 0, &query->error);
 
-    if (job->options->needs_stacks || needs_marks) {
+    if (status == CPT_OK && (job->options->needs_stacks || needs_marks)) {
         status = read_stacks(query, &query->error);
     }
     if (status == CPT_OK && needs_marks) {

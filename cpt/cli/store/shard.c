@@ -25,7 +25,9 @@
 #include "cpt/cpt_alloc.h"
 #include "cpt/cpt_clock.h"
 
+#include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -63,27 +65,23 @@ cpt_status cpti_shard_run(const struct cpti_store *store, struct cpti_shard *sha
     return cpti_http_run(shard->http, &call, error);
 }
 
-/* Repeats an INSERT until the shard takes it, refuses it, or the time for retries
- * ends. */
-static cpt_status insert(const struct cpti_store *store, struct cpti_shard *shard,
-                         const char *statement, const struct cpti_rows *rows,
-                         struct cpt_error *error)
+cpt_status cpti_shard_persist(struct cpti_shard *shard,
+                              const struct cpti_http_call *call, unsigned retry_seconds,
+                              struct cpt_error *error)
 {
-    const uint64_t until_ns = cpt_clock_now_ns(cpt_clock_monotonic()) +
-                              store->retry_seconds * UINT64_C(1000000000);
+    const uint64_t until_ns =
+        cpt_clock_now_ns(cpt_clock_monotonic()) + retry_seconds * UINT64_C(1000000000);
     unsigned ms = PAUSE_FIRST_MS;
 
-    if (rows->bytes == 0) {
-        return CPT_OK;
-    }
     for (;;) {
         struct cpt_error why = {0};
-        const cpt_status status = cpti_shard_run(store, shard, statement, rows, &why);
+        const cpt_status status = cpti_http_run(shard->http, call, &why);
 
         if (status == CPT_OK) {
             return CPT_OK;
         }
         if (status != CPT_UNAVAILABLE ||
+            (!shard->is_known && !cpti_http_has_reached(shard->http)) ||
             cpt_clock_now_ns(cpt_clock_monotonic()) + ms * UINT64_C(1000000) >=
                 until_ns) {
             return cpt_error_set(error, status, 0, "%s", why.sentence);
@@ -91,6 +89,84 @@ static cpt_status insert(const struct cpti_store *store, struct cpti_shard *shar
         pause_ms(ms);
         ms = 2 * ms < PAUSE_MAX_MS ? 2 * ms : PAUSE_MAX_MS;
     }
+}
+
+/* Repeats an INSERT until the shard takes it, refuses it, or the time for retries
+ * ends. */
+static cpt_status insert(const struct cpti_store *store, struct cpti_shard *shard,
+                         const char *statement, const struct cpti_rows *rows,
+                         struct cpt_error *error)
+{
+    const struct cpti_http_call call = {
+        .database = store->database,
+        .statement = statement,
+        .data = rows->data,
+        .bytes = rows->bytes,
+        .timeout_seconds = CPTI_STATEMENT_SECONDS,
+    };
+
+    return rows->bytes != 0
+               ? cpti_shard_persist(shard, &call, store->retry_seconds, error)
+               : CPT_OK;
+}
+
+/* --- Is it ClickHouse? --- */
+
+/* The number that is expected, and those that came. */
+struct echo {
+    uint64_t wanted;
+    size_t wrong_count;
+    size_t count;
+};
+
+static cpt_status take_echo(void *context, const unsigned char *data, size_t bytes,
+                            size_t *used, struct cpt_error *error)
+{
+    struct echo *echo = context;
+    const unsigned char *at = data;
+    uint64_t number = 0;
+
+    (void)error;
+    *used = 0;
+    if (cpti_row_get_u64(&at, data + bytes, &number)) {
+        *used = (size_t)(at - data);
+        echo->wrong_count += number != echo->wanted;
+        echo->count++;
+    }
+    return CPT_OK;
+}
+
+cpt_status cpti_shard_know(struct cpti_shard *shard, const char *database,
+                           unsigned retry_seconds, struct cpt_error *error)
+{
+    struct echo echo = {.wanted = cpt_clock_unix_ns()}; /* no page contains it */
+    char statement[80];
+    const struct cpti_http_call call = {
+        .database = database,
+        .statement = statement,
+        .rows = take_echo,
+        .context = &echo,
+        .timeout_seconds = CPTI_STATEMENT_SECONDS,
+    };
+    struct cpt_error why = {0};
+    cpt_status status;
+
+    if (shard->is_known) {
+        return CPT_OK;
+    }
+    (void)snprintf(statement, sizeof statement,
+                   "SELECT toUInt64(%" PRIu64 ") FORMAT RowBinary", echo.wanted);
+    status = cpti_shard_persist(shard, &call, retry_seconds, &why);
+    if (status == CPT_CORRUPT ||
+        (status == CPT_OK && (echo.count != 1 || echo.wrong_count != 0))) {
+        return cpt_error_set(error, CPT_FAILED, 0,
+                             "%s: is not ClickHouse's HTTP port: it did not repeat a "
+                             "number",
+                             cpti_http_address(shard->http));
+    }
+    shard->is_known = status == CPT_OK;
+    return status == CPT_OK ? CPT_OK
+                            : cpt_error_set(error, status, 0, "%s", why.sentence);
 }
 
 /* --- Parts of a batch --- */

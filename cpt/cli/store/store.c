@@ -245,11 +245,13 @@ static cpt_status create_on(const struct cpti_store *store, struct cpti_shard *s
         .statement = statement,
         .timeout_seconds = CPTI_STATEMENT_SECONDS,
     };
-    cpt_status status;
+    cpt_status status = cpti_shard_know(shard, "default", store->retry_seconds, error);
 
     (void)snprintf(statement, sizeof statement, "CREATE DATABASE IF NOT EXISTS `%s`",
                    store->database);
-    status = cpti_http_run(shard->http, &call, error);
+    if (status == CPT_OK) {
+        status = cpti_shard_persist(shard, &call, store->retry_seconds, error);
+    }
     for (size_t i = 0; i < sizeof tables / sizeof tables[0] && status == CPT_OK; i++) {
         status = cpti_shard_run(store, shard, tables[i], NULL, error);
     }

@@ -35,6 +35,7 @@ struct cpti_batch {
 
 struct cpti_shard {
     struct cpti_http *http;
+    bool is_known;             /* it has answered as ClickHouse does */
     struct cpti_batch filling; /* not sent yet */
     struct cpti_batch sending; /* only the sender's thread uses it while it runs */
     struct cpti_sender *sender;
@@ -77,6 +78,20 @@ cpt_status cpti_shard_wait(struct cpti_shard *shard, struct cpt_error *error);
 
 /* Waits for the batch under way, and frees both batches. */
 void cpti_shard_end(struct cpti_shard *shard);
+
+/*
+ * Runs @call, and again while the shard is too busy or its connection breaks, for
+ * @retry_seconds. A server that was never reached is not waited for: its address may be
+ * wrong. Errors as of cpti_http_run().
+ */
+cpt_status cpti_shard_persist(struct cpti_shard *shard,
+                              const struct cpti_http_call *call, unsigned retry_seconds,
+                              struct cpt_error *error);
+
+/* Asks @shard, in @database, to repeat a number, unless it did so before: whatever else
+ * listens there, and takes each statement with "200 OK", does not. Retries as above. */
+cpt_status cpti_shard_know(struct cpti_shard *shard, const char *database,
+                           unsigned retry_seconds, struct cpt_error *error);
 
 /* Runs @statement, which has no answer, on @shard; unless @rows is NULL, they follow
  * the statement. Errors as of cpti_http_run(). */
