@@ -77,42 +77,49 @@ static size_t together(const struct cpti_gather *gather, const char *const *path
     return next - first;
 }
 
+/* Notes @value; beyond the limit of notes not. enum cpti_exit. */
+static int note(const struct cpti_gather *gather, const char *key, const char *value)
+{
+    return cpt_tree_note(gather->tree, key, value) == CPT_NO_MEMORY
+               ? cpti_failed("out of memory")
+               : CPTI_EXIT_DONE;
+}
+
 /* Notes which logs were read, to know them again (parts.h); they are one note. */
-static cpt_status note_reading(const struct cpti_gather *gather,
-                               const char *const *paths,
-                               const struct cpti_gather_outcome *outcomes, size_t count)
+static int note_reading(const struct cpti_gather *gather, const char *const *paths,
+                        const struct cpti_gather_outcome *outcomes, size_t count)
 {
     const char **logs = calloc(count, sizeof *logs);
     size_t log_count = 0;
     char text[17];
-    cpt_status status = CPT_OK;
+    int status = CPTI_EXIT_DONE;
 
     if (logs == NULL) {
-        return CPT_NO_MEMORY;
+        return cpti_failed("out of memory");
     }
     for (size_t i = 0; i < count; i++) {
         if (outcomes[i].is_log) {
             logs[log_count++] = paths[i];
         }
     }
-    if (cpti_parts_reading(logs, log_count, text)) {
-        status = cpt_tree_note(gather->tree, "reading", text);
+    status = cpti_parts_reading(logs, log_count, text);
+    if (status == CPTI_EXIT_DONE && text[0] != '\0') {
+        status = note(gather, "reading", text);
     }
     free(logs);
     return status;
 }
 
 /* Notes the logs among the @count inputs: a few by name, or how many of a folder. */
-static cpt_status note_together(const struct cpti_gather *gather, const char *folder,
-                                const char *const *paths,
-                                const struct cpti_gather_outcome *outcomes,
-                                size_t count)
+static int note_together(const struct cpti_gather *gather, const char *folder,
+                         const char *const *paths,
+                         const struct cpti_gather_outcome *outcomes, size_t count)
 {
     enum { NAMED_MAX = 3 };
     const struct cpt_bytes path = {paths[0], folder_bytes(paths[0])};
     char text[CPTI_TEXT_BYTES + 32];
     size_t log_count = 0;
-    cpt_status status = CPT_OK;
+    int status = CPTI_EXIT_DONE;
 
     for (size_t i = 0; i < count; i++) {
         log_count += outcomes[i].is_log;
@@ -124,16 +131,16 @@ static cpt_status note_together(const struct cpti_gather *gather, const char *fo
 
         (void)snprintf(text, sizeof text, "%zu files of %s%s", log_count, name,
                        name[strlen(name) - 1] == '/' ? "" : "/");
-        status = cpt_tree_note(gather->tree, "source", text);
-        return status == CPT_NO_MEMORY ? status
-                                       : note_reading(gather, paths, outcomes, count);
+        status = note(gather, "source", text);
+        return status == CPTI_EXIT_DONE ? note_reading(gather, paths, outcomes, count)
+                                        : status;
     }
-    for (size_t i = 0; i < count && status != CPT_NO_MEMORY; i++) {
+    for (size_t i = 0; i < count && status == CPTI_EXIT_DONE; i++) {
         const struct cpti_input input = {.path = paths[i]};
 
         if (outcomes[i].is_log) {
-            status = cpt_tree_note(gather->tree, "source", cpti_input_name(&input));
-            if (status != CPT_NO_MEMORY) {
+            status = note(gather, "source", cpti_input_name(&input));
+            if (status == CPTI_EXIT_DONE) {
                 status = note_reading(gather, paths + i, outcomes + i, 1);
             }
         }
@@ -152,9 +159,9 @@ static int note_sources(const struct cpti_gather_run *run, const char *const *pa
             const char *folder;
             const size_t count = together(gather, paths, i, path_count, &folder);
 
-            if (note_together(gather, folder, paths + i, outcomes + i, count) ==
-                CPT_NO_MEMORY) {
-                return cpti_failed("out of memory");
+            if (note_together(gather, folder, paths + i, outcomes + i, count) !=
+                CPTI_EXIT_DONE) {
+                return CPTI_EXIT_FAILED;
             }
             i += count;
         }

@@ -183,43 +183,51 @@ void cpti_parts_warn(const struct cpti_parts *parts)
 
 /* --- Readings --- */
 
-/* A hash of the length and the beginning of the regular file at @path. */
-static bool log_hash(const char *path, uint64_t *hash)
+/* A hash of the length and the beginning of the regular file at @path; *@is_read: there
+ * is one. enum cpti_exit, with the error printed. */
+static int log_hash(const char *path, uint64_t *hash, bool *is_read)
 {
     unsigned char beginning[BEGINNING_BYTES];
     struct cpti_input input;
     struct stat about;
     uint64_t length;
     size_t bytes;
-    bool is_read;
 
-    if (strcmp(path, "-") == 0 || stat(path, &about) != 0 || !S_ISREG(about.st_mode) ||
-        cpti_input_open(&input, path) != CPTI_EXIT_DONE) {
-        return false;
+    *is_read = false;
+    if (strcmp(path, "-") == 0 || stat(path, &about) != 0 || !S_ISREG(about.st_mode)) {
+        return CPTI_EXIT_DONE;
+    }
+    if (cpti_input_open(&input, path) != CPTI_EXIT_DONE) {
+        return CPTI_EXIT_FAILED;
     }
     length = cpti_input_bytes(&input);
     bytes = length < sizeof beginning ? (size_t)length : sizeof beginning;
-    is_read = cpti_input_read_at(&input, 0, beginning, bytes) == CPT_OK;
+    *is_read = cpti_input_read_at(&input, 0, beginning, bytes) == CPT_OK;
     cpti_input_close(&input);
-    if (is_read) {
+    if (*is_read) {
         *hash = cpt_hash_bytes(SEED_LOG, &length, sizeof length);
         *hash = cpt_hash_bytes(*hash, beginning, bytes);
     }
-    return is_read;
+    return CPTI_EXIT_DONE;
 }
 
-bool cpti_parts_reading(const char *const *paths, size_t count, char text[17])
+int cpti_parts_reading(const char *const *paths, size_t count, char text[17])
 {
     uint64_t sum = 0;
 
+    text[0] = '\0';
     for (size_t i = 0; i < count; i++) {
-        uint64_t hash;
+        bool is_read = false;
+        uint64_t hash = 0;
+        const int status = log_hash(paths[i], &hash, &is_read);
 
-        if (!log_hash(paths[i], &hash)) {
-            return false;
+        if (status != CPTI_EXIT_DONE || !is_read) {
+            return status;
         }
         sum += cpti_hash_mix(hash); /* the order of files does not matter */
     }
-    (void)snprintf(text, 17, "%016" PRIx64, sum);
-    return count != 0;
+    if (count != 0) {
+        (void)snprintf(text, 17, "%016" PRIx64, sum);
+    }
+    return CPTI_EXIT_DONE;
 }

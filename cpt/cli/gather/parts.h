@@ -44,7 +44,7 @@ uint64_t cpti_parts_records(const struct cpt_tree *tree);
 uint64_t cpti_parts_skipped(const struct cpt_tree *tree);
 
 /* The note "reading" of the logs at @paths, in any order: a hash of their lengths and
- * beginnings. False if one cannot be read twice. */
-bool cpti_parts_reading(const char *const *paths, size_t count, char text[17]);
+ * beginnings; empty if one cannot be read twice. enum cpti_exit, the error printed. */
+int cpti_parts_reading(const char *const *paths, size_t count, char text[17]);
 
 #endif
