@@ -49,7 +49,7 @@ serve refusal
 refuses 'answered 500: no no' report "$store"
 refuses 'answered 500: no no' load "$store" a.cptlog
 
-say 'nobody listens: no retry'
+say 'nothing listens: no retry'
 refuses 'connect' load --retry-for 3600 clickhouse://127.0.0.1:1/cpt a.cptlog
 
 say 'the first connection is reset'
