@@ -14,6 +14,7 @@
 
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/base/json_write.h"
+#include "cpt/cli/base/memory_file.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/select/expression.h"
 
@@ -328,23 +329,20 @@ static void put_completed(FILE *file, const struct cursor *cursor, const char *t
 static bool put_option(struct cpti_json *json, const struct cursor *cursor,
                        const char *text, const struct option *option)
 {
-    char *completed = NULL;
-    size_t bytes = 0;
-    FILE *file = open_memstream(&completed, &bytes);
+    struct cpti_memory_file completed;
 
-    if (file == NULL) {
+    if (!cpti_memory_file_open(&completed)) {
         return false;
     }
-    put_completed(file, cursor, text, option);
-    if (fclose(file) != 0) {
-        free(completed);
+    put_completed(completed.file, cursor, text, option);
+    if (!cpti_memory_file_close(&completed)) {
         return false;
     }
     cpti_json_open(json, NULL, '{');
-    cpti_json_bytes(json, "text", (struct cpt_bytes){completed, bytes});
+    cpti_json_bytes(json, "text", (struct cpt_bytes){completed.text, completed.bytes});
     cpti_json_unsigned(json, "count", option->word.count);
     cpti_json_close(json);
-    free(completed);
+    free(completed.text);
     return true;
 }
 

@@ -6,6 +6,7 @@
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/base/files.h"
 #include "cpt/cli/base/json_write.h"
+#include "cpt/cli/base/memory_file.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/print/html_page.h"
 #include "cpt/cli/web/web_records.h"
@@ -97,16 +98,17 @@ static void no_memory(struct cpti_web_answer *answer)
 static void answer_error(struct cpti_web_answer *answer, unsigned status,
                          const char *messages)
 {
-    FILE *file;
+    struct cpti_memory_file body;
 
     free(answer->body);
     *answer = (struct cpti_web_answer){.status = status, .type = type_json};
-    file = open_memstream(&answer->body, &answer->bytes);
-    if (file != NULL) {
-        struct cpti_json json = {.file = file};
+    if (cpti_memory_file_open(&body)) {
+        struct cpti_json json = {.file = body.file};
 
         write_error(&json, messages);
-        if (fclose(file) == 0) {
+        if (cpti_memory_file_close(&body)) {
+            answer->body = body.text;
+            answer->bytes = body.bytes;
             return;
         }
     }
@@ -309,15 +311,14 @@ static size_t route_of(struct cpt_bytes path)
 static int run_route(struct work *work, size_t route, struct cpt_bytes query,
                      char **messages)
 {
-    size_t bytes;
-    FILE *file = open_memstream(messages, &bytes);
+    struct cpti_memory_file memory;
     int status;
 
-    if (file == NULL) {
-        *messages = NULL;
+    *messages = NULL;
+    if (!cpti_memory_file_open(&memory)) {
         return CPTI_EXIT_FAILED;
     }
-    cpti_messages_to(file);
+    cpti_messages_to(memory.file);
     cpti_inputs_end_if(work->is_unwanted);
     status = cpti_web_query_init(&work->query, query);
     if (status == CPTI_EXIT_DONE) {
@@ -326,28 +327,39 @@ static int run_route(struct work *work, size_t route, struct cpt_bytes query,
     cpti_web_query_deinit(&work->query);
     cpti_inputs_end_if(NULL);
     cpti_messages_to(NULL);
-    return fclose(file) == 0 ? status : CPTI_EXIT_FAILED;
+    if (!cpti_memory_file_close(&memory)) {
+        return CPTI_EXIT_FAILED;
+    }
+    *messages = memory.text;
+    return status;
 }
 
 static bool make_answer(struct work *work, size_t route, struct cpt_bytes query,
                         struct cpti_web_answer *answer)
 {
+    struct cpti_memory_file body;
     char *messages = NULL;
     int status;
 
     *answer = (struct cpti_web_answer){
         .status = OK, .type = routes[route].path[1] == '\0' ? type_html : type_json};
     work->status = BAD;
-    work->file = open_memstream(&answer->body, &answer->bytes);
-    if (work->file == NULL) {
+    if (!cpti_memory_file_open(&body)) {
         no_memory(answer);
         return true;
     }
+    work->file = body.file;
     work->survey = take_survey(work->site);
     status = run_route(work, route, query, &messages);
     cpti_web_survey_release(work->survey);
-    if (fclose(work->file) != 0) {
+    if (!cpti_memory_file_close(&body)) {
         no_memory(answer);
+    } else {
+        answer->body = body.text;
+        answer->bytes = body.bytes;
+    }
+    if (body.has_failed) {
+        status = CPTI_EXIT_FAILED;
     } else if (status != CPTI_EXIT_DONE) {
         answer_error(answer, work->status,
                      messages != NULL ? messages : "out of memory");
@@ -476,21 +488,20 @@ static void say(struct cpti_web_site *site, char *messages)
 
 void cpti_web_site_watch(struct cpti_web_site *site, const atomic_bool *is_unwanted)
 {
-    char *messages = NULL;
-    size_t bytes;
-    FILE *file = open_memstream(&messages, &bytes);
+    struct cpti_memory_file messages;
 
-    cpti_messages_to(file); /* NULL without memory: then at once to stderr */
+    (void)cpti_memory_file_open(&messages);
+    cpti_messages_to(messages.file); /* NULL without memory: then at once to stderr */
     cpti_inputs_end_if(is_unwanted);
     look(site, is_unwanted);
     cpti_inputs_end_if(NULL);
     cpti_messages_to(NULL);
-    if (file == NULL || fclose(file) != 0) {
+    if (!cpti_memory_file_close(&messages)) {
         return;
     }
     if (atomic_load(is_unwanted)) {
-        free(messages); /* that reading was broken off */
+        free(messages.text); /* that reading was broken off */
     } else {
-        say(site, messages);
+        say(site, messages.text);
     }
 }

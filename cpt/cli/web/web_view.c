@@ -3,6 +3,7 @@
 /* web_view.c - one view: selections, trees, their difference; see web_view.h */
 #include "cpt/cli/web/web_view.h"
 
+#include "cpt/cli/base/memory_file.h"
 #include "cpt/cli/gather/mix.h"
 #include "cpt/cli/gather/views.h"
 #include "cpt/cli/print/html_data.h"
@@ -251,10 +252,10 @@ static int write_json(const struct trees *trees, const char *notes,
                       struct cpti_web_view *view)
 {
     struct cpti_html_side sides[CPTI_WEB_SIDES_MAX];
-    FILE *file = open_memstream(&view->json, &view->json_bytes);
+    struct cpti_memory_file json;
     int status;
 
-    if (file == NULL) {
+    if (!cpti_memory_file_open(&json)) {
         return cpti_failed("out of memory");
     }
     for (size_t i = 0; i < trees->side_count; i++) {
@@ -266,9 +267,14 @@ static int write_json(const struct trees *trees, const char *notes,
             .inclusive = trees->views[i].inclusive[trees->by],
         };
     }
-    status = cpti_html_data_by(file, sides, trees->side_count, trees->diff,
+    status = cpti_html_data_by(json.file, sides, trees->side_count, trees->diff,
                                cpti_by_words[trees->by], notes);
-    return fclose(file) == 0 ? status : cpti_failed("out of memory");
+    if (!cpti_memory_file_close(&json)) {
+        return cpti_failed("out of memory");
+    }
+    view->json = json.text;
+    view->json_bytes = json.bytes;
+    return status;
 }
 
 /* --- The view --- */
