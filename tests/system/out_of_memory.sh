@@ -84,6 +84,9 @@ each - plan --within 0.5ms a.cptlog
 each out.pb.gz pprof -q -o out.pb.gz a.cptlog
 each out.pb.gz pprof -q -o out.pb.gz --label-by region a.cptlog
 each - folded a.cptlog
+each - folded --max-bytes 500 a.cptlog
+each - log --max-bytes 2k a.cptlog
+each - report --max-bytes 2k a.cptlog
 each - folded a.cpttree
 
 exit $wrong

@@ -137,31 +137,23 @@ int cpti_largest_add(struct cpti_largest *largest, uint64_t size, const char *te
 
 int cpti_largest_begin(struct cpti_largest *largest)
 {
-    largest->file = open_memstream(&largest->text, &largest->text_bytes);
-    if (largest->file == NULL) {
+    if (!cpti_memory_file_open(&largest->piece)) {
         return cpti_failed("out of memory");
     }
     largest->real = stdout;
-    stdout = largest->file;
+    stdout = largest->piece.file;
     return CPTI_EXIT_DONE;
 }
 
 /* Ends what cpti_largest_begin() began; the caller frees the text. */
 static int end_text(struct cpti_largest *largest, char **text, size_t *bytes)
 {
-    const int result = fclose(largest->file);
+    const bool is_whole = cpti_memory_file_close(&largest->piece);
 
     stdout = largest->real;
-    largest->file = NULL;
-    *text = largest->text;
-    *bytes = largest->text_bytes;
-    largest->text = NULL;
-    if (result != 0) {
-        free(*text);
-        *text = NULL;
-        return cpti_failed("out of memory");
-    }
-    return CPTI_EXIT_DONE;
+    *text = largest->piece.text; /* NULL if it is not whole */
+    *bytes = largest->piece.bytes;
+    return is_whole ? CPTI_EXIT_DONE : cpti_failed("out of memory");
 }
 
 int cpti_largest_end(struct cpti_largest *largest, uint64_t size)
@@ -191,7 +183,7 @@ static int print_frame(struct cpti_largest *largest, char **frame, size_t *head_
         largest->print_head();
     }
     (void)fflush(stdout);
-    *head_bytes = largest->text_bytes;
+    *head_bytes = largest->piece.bytes;
     if (largest->left_count != 0) {
         largest->print_rest(largest->left_count, largest->left_sum);
     }

@@ -20,6 +20,8 @@
 #ifndef CPTI_CLI_LARGEST_H
 #define CPTI_CLI_LARGEST_H
 
+#include "cpt/cli/base/memory_file.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,10 +52,8 @@ struct cpti_largest {
     uint64_t left_sum;
     bool has_floor; /* up to @floor they are left out */
     uint64_t floor;
-    FILE *file; /* gets the piece that is being printed; or NULL */
-    FILE *real; /* stdout meanwhile */
-    char *text;
-    size_t text_bytes;
+    struct cpti_memory_file piece; /* that is being printed */
+    FILE *real;                    /* stdout meanwhile */
 };
 
 /* Whether a piece of this @size has a chance; if not, it is counted as left out. */

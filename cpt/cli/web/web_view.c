@@ -217,20 +217,20 @@ static int make_noting(struct making *making, struct trees *view,
                        const struct cpti_web_input *input, char **notes)
 {
     FILE *outer = cpti_messages_are_apart() ? cpti_messages() : NULL;
-    size_t bytes;
-    FILE *file = open_memstream(notes, &bytes);
+    struct cpti_memory_file said;
     int status;
 
-    if (file == NULL) {
-        *notes = NULL;
+    *notes = NULL;
+    if (!cpti_memory_file_open(&said)) {
         return cpti_failed("out of memory");
     }
-    cpti_messages_to(file);
+    cpti_messages_to(said.file);
     status = make(making, view, query, input);
     cpti_messages_to(outer);
-    if (fclose(file) != 0) {
+    if (!cpti_memory_file_close(&said)) {
         return cpti_failed("out of memory");
     }
+    *notes = said.text;
     (void)fputs(*notes, cpti_messages());
     return status;
 }
