@@ -298,7 +298,12 @@ CPT_API struct cpt_pending *cpt_defer_cancellable(struct cpt_task *task,
                                                   void (*cancel)(void *context),
                                                   void *context);
 
-/* Completes after @delay_ns without holding a thread. */
+/*
+ * Completes after @delay_ns without holding a thread. If its timer cannot be set, it
+ * has failed already: CPT_INVALID on an executor without timers, CPT_NO_MEMORY if there
+ * is no thread or memory for it, CPT_LIMIT if there are too many. A wait that needs it
+ * then fails the task; a race goes on without it.
+ */
 CPT_API struct cpt_pending *cpt_sleep(struct cpt_task *task, const char *name,
                                       uint64_t delay_ns);
 

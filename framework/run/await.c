@@ -150,6 +150,12 @@ void cpti_task_wake(struct cpt_task *task)
 
 /* --- The beginning --- */
 
+static cpt_status fail_without_timer(struct cpt_task *task, cpt_status status)
+{
+    return cpt_fail(task, status, "executor \"%s\" cannot set a timer: %s",
+                    task->request->executor->name, cpt_status_sentence(status));
+}
+
 /* Sets the timer of a wait. */
 static cpt_status set_timeout(struct cpt_task *task, struct cpti_timeout **timeout)
 {
@@ -168,9 +174,9 @@ static cpt_status set_timeout(struct cpt_task *task, struct cpti_timeout **timeo
     cpti_request_hold(request);
     status = executor->after(executor, &made->timer, task->timeout_ns);
     if (status != CPT_OK) {
+        cpti_timer_failed(request);
         cpti_request_release(request);
-        return cpt_fail(task, status, "executor \"%s\" cannot set a timer: %s",
-                        executor->name, cpt_status_sentence(status));
+        return fail_without_timer(task, status);
     }
     *timeout = made;
     return CPT_OK;
@@ -281,9 +287,26 @@ cpt_status cpti_pending_check(struct cpt_task *task, const struct cpt_pending *p
     return CPT_OK;
 }
 
+cpt_status cpti_pending_check_timer(struct cpt_task *task,
+                                    const struct cpt_pending *pending)
+{
+    if (!pending->has_no_timer) {
+        return CPT_OK;
+    }
+    task->timer_status = CPT_OK;
+    return fail_without_timer(task, pending->status);
+}
+
+/*
+ * A sleep whose timer could not be set has failed at once. It neither ends a wait nor
+ * holds one up: a race goes on with the others. But if the wait needs it, the task
+ * fails: a task that only went on would not have slept, and one that repeats its
+ * attempts after a pause would repeat them without any.
+ */
 cpt_status cpt_await_some(struct cpt_task *task, struct cpt_pending *const *pendings,
                           size_t pending_count, size_t wanted_count, cpt_task_fn next)
 {
+    const struct cpt_pending *unset = NULL; /* a timer that could not be set */
     size_t ended_count = 0;
     size_t outstanding_count = 0;
 
@@ -299,8 +322,16 @@ cpt_status cpt_await_some(struct cpt_task *task, struct cpt_pending *const *pend
     for (size_t i = 0; i < pending_count; i++) {
         const bool is_outstanding = add_to_wait(task, pendings[i]);
 
+        if (pendings[i]->has_no_timer) {
+            unset = pendings[i];
+            continue;
+        }
         outstanding_count += is_outstanding;
         ended_count += !is_outstanding;
+    }
+    if (unset != NULL && wanted_count <= ended_count + outstanding_count) {
+        task->timer_status = CPT_OK;
+        unset = NULL; /* not needed */
     }
     if (wanted_count > ended_count) {
         wanted_count -= ended_count;
@@ -309,7 +340,7 @@ cpt_status cpt_await_some(struct cpt_task *task, struct cpt_pending *const *pend
                                                         : outstanding_count);
     }
     cpti_lock_release(&task->request->lock);
-    return ask(task, 0, next);
+    return unset != NULL ? cpti_pending_check_timer(task, unset) : ask(task, 0, next);
 }
 
 cpt_status cpt_await(struct cpt_task *task, struct cpt_pending *pending,
@@ -321,6 +352,12 @@ cpt_status cpt_await(struct cpt_task *task, struct cpt_pending *pending,
 static cpt_status await_all(struct cpt_task *task, uint64_t timeout_ns,
                             cpt_task_fn next)
 {
+    const cpt_status timer_status = task->timer_status;
+
+    if (timer_status != CPT_OK) {
+        task->timer_status = CPT_OK;
+        return fail_without_timer(task, timer_status);
+    }
     cpti_lock_take(&task->request->lock);
     begin_wait(task);
     for (struct cpt_pending *pending = task->oldest; pending != NULL;

@@ -66,3 +66,12 @@ void cpti_call_given_up(const struct cpt_pending *pending)
         observer->given_up(observer, pending->call, pending->status);
     }
 }
+
+void cpti_timer_failed(const struct cpt_request *request)
+{
+    struct cpti_call_observer *observer = request->inherited.observer;
+
+    if (observer != NULL) {
+        observer->timer_failed(observer);
+    }
+}

@@ -25,6 +25,8 @@ struct cpti_call_observer {
     void (*spliced)(struct cpti_call_observer *observer,
                     const struct cpt_trace_call *call, uint64_t overcount_ns,
                     uint64_t undercount_ns, int is_inconsistent);
+    /* A timer of a request could not be set. */
+    void (*timer_failed)(struct cpti_call_observer *observer);
 };
 
 /* Makes the path of the callee of @call, or of the run within the request, from its
@@ -37,6 +39,9 @@ cpt_status cpti_call_open(struct cpti_call_observer *observer,
 void cpti_call_spliced(struct cpti_call_observer *observer,
                        const struct cpt_trace_call *call, uint64_t overcount_ns,
                        uint64_t undercount_ns, int is_inconsistent);
+
+/* Counts a timer of @request that could not be set. */
+void cpti_timer_failed(const struct cpt_request *request);
 
 /* Counts a call that its caller no longer waits for. No effect if @pending is no call
  * of another service. Lock held. */

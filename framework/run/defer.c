@@ -4,6 +4,7 @@
  * timers */
 #include "cpt/container.h"
 #include "cpt/cpt_path.h"
+#include "framework/run/call.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
 
@@ -185,6 +186,9 @@ static struct cpt_pending *begin_sleep(struct cpt_task *task, const char *name,
     begin(&sleep->pending, CPTI_PENDING_TIMER, task, name, kind);
     status = executor->after(executor, &sleep->timer, delay_ns);
     if (status != CPT_OK) {
+        sleep->pending.has_no_timer = true;
+        task->timer_status = status;
+        cpti_timer_failed(task->request);
         cpti_pending_complete(&sleep->pending, status);
     } else {
         cpti_pending_cancel_by(&sleep->pending, cancel_sleep);

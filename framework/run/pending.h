@@ -76,6 +76,11 @@ static inline struct cpt_task *cpti_waiting_task(const struct cpt_request *reque
 /* Whether @task can wait for @pending: CPT_OK, else it has failed, as by cpt_fail(). */
 cpt_status cpti_pending_check(struct cpt_task *task, const struct cpt_pending *pending);
 
+/* Whether @pending is not a timer that could not be set: CPT_OK, else it has failed, as
+ * by cpt_fail(). */
+cpt_status cpti_pending_check_timer(struct cpt_task *task,
+                                    const struct cpt_pending *pending);
+
 /* Makes the task wait as it asked. 1: it does, and is not the caller's any more; 0: it
  * goes on at once; less than 0: the status with which it fails. */
 int cpti_task_wait(struct cpt_task *task);

@@ -86,6 +86,7 @@ struct cpt_pending {
     cpt_status status;     /* CPT_WAITING until it ends; guarded likewise */
     unsigned char kind;    /* enum cpti_pending_kind */
     bool is_completed;     /* of work elsewhere: it has said so; guarded likewise */
+    bool has_no_timer;     /* its timer could not be set; see await.c */
 };
 
 /* One task of one request, all its life. */
@@ -161,12 +162,13 @@ struct cpt_task {
     /* Of the thread that runs it. All zero at the beginning of a task. */
     void *state;
     size_t state_bytes;
-    char *sentence;      /* why it fails */
-    uint64_t timeout_ns; /* of the wait that it asked for; 0: none */
-    bool has_asked;      /* to wait, in this step */
-    bool has_begun;      /* its start is noted */
-    bool has_slept;      /* it has called cpt_sleep() */
-    bool is_used;        /* a field from `state` on is not zero */
+    char *sentence;          /* why it fails */
+    uint64_t timeout_ns;     /* of the wait that it asked for; 0: none */
+    cpt_status timer_status; /* why a timer could not be set, until it waits for that */
+    bool has_asked;          /* to wait, in this step */
+    bool has_begun;          /* its start is noted */
+    bool has_slept;          /* it has called cpt_sleep() */
+    bool is_used;            /* a field from `state` on is not zero */
 
     /* Guarded by the request's lock. All zero at the beginning of a task. */
     bool is_waiting;

@@ -326,6 +326,7 @@ static bool clear_task(struct cpt_task *task)
     task->state = NULL;
     task->sentence = NULL;
     task->timeout_ns = 0;
+    task->timer_status = CPT_OK;
     task->has_slept = false;
     task->trace = NULL;
     task->is_used = false;

@@ -256,7 +256,7 @@ cpt_status cpt_wait(struct cpt_task *task, struct cpt_pending *pending)
 
     if (pending != NULL && pending->kind > CPTI_PENDING_FAILED &&
         cpt_pending_status(pending) != CPT_WAITING) {
-        return CPT_OK;
+        return cpti_pending_check_timer(task, pending);
     }
     status = check(task, pending);
     if (status != CPT_OK) {

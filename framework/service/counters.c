@@ -238,8 +238,14 @@ static void count_spliced(struct cpti_call_observer *observer,
     }
 }
 
+static void count_timer_failed(struct cpti_call_observer *observer)
+{
+    CPTI_COUNT(counters_of(observer), failed_timers);
+}
+
 const struct cpti_call_observer cpti_counters_observer = {
     .given_up = count_given_up,
     .blind_spot = count_blind_spot,
     .spliced = count_spliced,
+    .timer_failed = count_timer_failed,
 };

@@ -32,6 +32,7 @@
     X(refused_timeouts, "cpt-timeout headers that were malformed, or came twice")      \
     X(refused_busy, "requests refused or ended because too much was in flight")        \
     X(refused_memory, "requests refused because there was no memory")                  \
+    X(failed_timers, "timers that could not be set, as there was no thread or memory") \
     X(lost_events, "events dropped because a traced request had no memory for them")   \
     X(lost_attributes, "attributes above a limit or on the drop-list")                 \
     X(lost_paths, "traced requests whose path could not be made")                      \

@@ -215,7 +215,10 @@ static void launch(struct cpt_service *service, struct cpt_request *request,
     }
     if (timeout_ns != 0) {
         /* If no timer can be had, its calls still have the deadline. */
-        (void)cpti_deadline_begin(request, timeout_ns, inbound->arrival_ns, NULL);
+        if (cpti_deadline_begin(request, timeout_ns, inbound->arrival_ns, NULL) !=
+            CPT_OK) {
+            CPTI_COUNT(&service->counters, failed_timers);
+        }
     }
     cpti_request_launch(request, &serving->input, 0);
 }

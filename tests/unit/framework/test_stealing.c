@@ -489,7 +489,7 @@ static void test_limit_of_extra_workers(void)
 
 /* The number of calls that still fail, as if the system had no more threads. The linker
  * replaces pthread_create() by this. */
-static atomic_int create_failures;
+atomic_int create_failures;
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*run)(void *context), void *context);
