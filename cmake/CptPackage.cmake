@@ -33,6 +33,11 @@ function(cpt_pkg_config name description requires private_requires libraries
     file(RELATIVE_PATH up
         ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
     string(REGEX REPLACE "/$" "" up "${up}")
+    # Where the loader does not look, the program has to.
+    set(rpath "")
+    if(BUILD_SHARED_LIBS AND NOT CMAKE_INSTALL_PREFIX MATCHES "^(/usr(/local)?)?/?$")
+        set(rpath " -Wl,-rpath,\${libdir}")
+    endif()
     configure_file(cmake/cpt.pc.in ${name}.pc @ONLY)
     install(FILES ${PROJECT_BINARY_DIR}/${name}.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
@@ -53,4 +58,10 @@ cpt_pkg_config(cpt "${PROJECT_DESCRIPTION}" "" "${private_requires}" "${librarie
 if(TARGET cpt_http)
     cpt_pkg_config(cpt-http "the HTTP transport of cpt" "cpt = ${PROJECT_VERSION}"
         "libevent libevent_pthreads" " -lcpt_http" "-pthread")
+endif()
+
+# Last, as it is what an installation says at its end.
+if(BUILD_SHARED_LIBS)
+    install(CODE "set(CPT_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")")
+    install(SCRIPT cmake/CptLoader.cmake)
 endif()

@@ -72,6 +72,60 @@ for shared in ON OFF; do
     fi
 done
 
+# Installed to a prefix of its own, as make install does: the program starts as it is, and
+# the end of the installation says where the libraries are found. A stand-in for ldconfig
+# notes whether it is called; $searched is where the loader would look.
+mkdir "$work/bin"
+cat > "$work/bin/ldconfig" <<'EOF'
+#!/bin/sh
+[ $# -eq 0 ] && { echo called >> "$LDCONFIG_CALLS"; exit 0; }
+printf '%s: (from <builtin>:0)\n\tlibc.so.6 -> libc.so.6\n' $LDCONFIG_FOLDERS
+EOF
+chmod +x "$work/bin/ldconfig"
+printf '#!/bin/sh\necho "$AS_USER"\n' > "$work/bin/id"
+chmod +x "$work/bin/id"
+export LDCONFIG_CALLS="$work/calls"
+
+install_to() # PREFIX FOLDERS USER WORDS CALLS [DESTDIR]
+{
+    : > "$LDCONFIG_CALLS"
+    quietly cmake -S "$source" -B "$work/build-ON" -DCMAKE_INSTALL_PREFIX="$1"
+    quietly cmake --build "$work/build-ON"
+    (export PATH="$work/bin:$PATH" LDCONFIG_FOLDERS="$2" AS_USER="$3" DESTDIR="${6-}" &&
+        quietly cmake --install "$work/build-ON" && cp "$work/output" "$work/install.out")
+    if [ -n "$4" ]; then
+        tail -n 2 "$work/install.out" | grep -q "$4" || {
+            echo "the end of an installation to $1 does not say '$4':"
+            tail -n 3 "$work/install.out"
+            exit 1
+        }
+    elif grep -q 'cpt: ' "$work/install.out"; then
+        echo "a staged installation speaks of the loader"
+        exit 1
+    fi
+    [ "$(grep -c called "$LDCONFIG_CALLS")" = "$5" ] || {
+        echo "an installation to $1 as user $3 has not called ldconfig $5 times"
+        exit 1
+    }
+}
+
+prefix=$work/prefix
+install_to "$prefix" /usr/lib 0 'does not look in' 0
+install_to "$prefix" "/usr/lib $prefix/lib" 0 'ldconfig has run' 1
+install_to "$prefix" "/usr/lib $prefix/lib" 1000 "run 'sudo ldconfig'" 0
+install_to "$prefix" "/usr/lib $prefix/lib" 0 '' 0 "$work/staged"
+export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+# shellcheck disable=SC2046
+quietly "$cc" -o "$work/started" "$source/tests/checks/consumer/consumer.c" \
+    $(pkg-config --cflags --libs cpt)
+lib=/nowhere
+expect_run "$work/started" "a program that runs as it is"
+"$prefix/bin/cpt" --version > /dev/null
+grep -q rpath "$work/stage-ON/usr/lib/pkgconfig/cpt.pc" && {
+    echo "pkg-config sets an rpath to a folder of the system"
+    exit 1
+}
+
 # Each shared library: a SONAME with the major version, and cpt_ names only.
 for library in "$work"/stage-ON/usr/lib/libcpt_*.so; do
     readelf -d "$library" | grep -q 'SONAME.*\.so\.[0-9]*]' || {
