@@ -62,8 +62,9 @@ struct cpt_pending; /* something that a task may wait for */
 struct cpt_plan;
 
 enum {
-    CPT_TASK_VALUES_MAX = 16, /* inputs of a task, and values it may start */
-    CPT_WAIT_DEPTH_MAX = 16,  /* of cpt_wait() on one thread */
+    CPT_TASK_VALUES_MAX = 16,  /* in one list of a row */
+    CPT_TASK_NEEDS_MAX = 4096, /* inputs that a task needs, with needs_more */
+    CPT_WAIT_DEPTH_MAX = 16,   /* of cpt_wait() on one thread */
     CPT_GRAPH_TASKS_MAX = 65535,
     CPT_PLAN_NAMES_MAX =
         1000,            /* that its requests give to work elsewhere: cpt_defer() */
@@ -76,6 +77,9 @@ struct cpt_value {
     size_t bytes;
     const char *type;      /* as it was declared, or NULL */
     const void *otherwise; /* of an optional input whose task failed, or NULL */
+    /* Called once with the value when the memory of its request goes, unless it is all
+     * zeros: its task has not run, or has put nothing there. NULL: nothing to free. */
+    void (*cleanup)(void *value);
 };
 
 /* What the memory of a value can hold. */
@@ -98,7 +102,7 @@ struct cpt_value {
     typedef type cpt_value_type_##name;                                                \
     CPT_VALUE_IS_PLAIN_(cpt_value_type_##name);                                        \
     static const struct cpt_value cpt_value_##name CPT_UNUSED = {#name, sizeof(type),  \
-                                                                 #type, NULL}
+                                                                 #type, NULL, NULL}
 
 /* The same with an initializer of what cpt_input() returns if the value is wanted and
  * its task has failed: CPT_VALUE_OR(ads, struct ads, {.count = 0}). */
@@ -107,7 +111,27 @@ struct cpt_value {
     CPT_VALUE_IS_PLAIN_(cpt_value_type_##name);                                        \
     static const cpt_value_type_##name cpt_value_otherwise_##name = __VA_ARGS__;       \
     static const struct cpt_value cpt_value_##name CPT_UNUSED = {                      \
-        #name, sizeof(type), #type, &cpt_value_otherwise_##name}
+        #name, sizeof(type), #type, &cpt_value_otherwise_##name, NULL}
+
+/*
+ * The same for a value that owns something: @free_value (a pointer to the value) is
+ * called as `cleanup` of struct cpt_value, on the thread that ends the last work of the
+ * request, without locks, whether the request succeeds or not. What the output of a
+ * request owns is gone after cpt_request_run(). For an input that a request brings, and
+ * for a component's output that becomes the output of its task, it is not called.
+ *
+ *      static void close_page(struct page *page) { free(page->text); }
+ *      CPT_VALUE_CLEANED(page, struct page, close_page);
+ */
+#define CPT_VALUE_CLEANED(name, type, free_value)                                      \
+    typedef type cpt_value_type_##name;                                                \
+    CPT_VALUE_IS_PLAIN_(cpt_value_type_##name);                                        \
+    static void cpt_value_cleanup_##name(void *value)                                  \
+    {                                                                                  \
+        free_value((cpt_value_type_##name *)value);                                    \
+    }                                                                                  \
+    static const struct cpt_value cpt_value_##name CPT_UNUSED = {                      \
+        #name, sizeof(type), #type, NULL, cpt_value_cleanup_##name}
 
 /* A sub-graph: a component of several tasks, with a frame of its own. */
 struct cpt_group {
@@ -161,6 +185,12 @@ struct cpt_task_def {
      * what the task gives; names may differ, types may not. It is compiled with the
      * graph it is in, and its service name is ignored; it may be NULL. */
     const struct cpt_graph *component;
+    /* What cpt_task_context() gives to the function: one function may serve several
+     * rows. Borrowed, as the graph. */
+    void *context;
+    /* Values that it needs beside `needs`, where those are too few: any number up to
+     * CPT_TASK_NEEDS_MAX of both, ended by NULL. NULL: none. */
+    const struct cpt_value *const *needs_more;
 };
 
 /* A graph: what is declared. Must outlive its plans. */
@@ -243,6 +273,9 @@ CPT_API void *cpt_task_state(struct cpt_task *task, size_t bytes);
 
 /* @bytes of zeroed memory that lives as long as the request; NULL at its limit. */
 CPT_API void *cpt_task_memory(struct cpt_task *task, size_t bytes);
+
+/* What the task's row has as `context`. */
+CPT_API void *cpt_task_context(const struct cpt_task *task);
 
 /* The request that the task belongs to; see cpt_runtime.h. */
 CPT_API struct cpt_request *cpt_task_request(struct cpt_task *task);

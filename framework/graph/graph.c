@@ -160,6 +160,10 @@ static cpt_status add_given(struct cpti_build *build, uint32_t index)
     plan->slots[slot].giver = index;
     plan->tasks[index].output_offset = plan->output_bytes;
     plan->output_bytes += (def->gives->bytes + 15) / 16 * 16;
+    if (def->gives->cleanup != NULL) {
+        plan->tasks[index].next_cleaned = plan->first_cleaned;
+        plan->first_cleaned = index + 1;
+    }
     return CPT_OK;
 }
 
@@ -174,11 +178,6 @@ static cpt_status list_slots(struct cpti_build *build, uint32_t index,
     for (uint32_t i = 0; values[i] != NULL; i++) {
         cpt_name_id id = 0;
 
-        if (i == CPT_TASK_VALUES_MAX) {
-            return cpt_error_set(build->error, CPT_LIMIT, 0,
-                                 "task \"%s\" %s more than %d values", name, verb,
-                                 CPT_TASK_VALUES_MAX);
-        }
         if (!cpt_names_find(build->values, cpt_bytes_of(values[i]->name), &id)) {
             return REFUSE(build, "task \"%s\" %s value \"%s\", which no task gives",
                           name, verb, values[i]->name);
@@ -197,13 +196,83 @@ static cpt_status list_slots(struct cpti_build *build, uint32_t index,
     return CPT_OK;
 }
 
+/* Refuses a list of more than @count_max. */
+static cpt_status check_list(struct cpti_build *build, uint32_t index,
+                             const struct cpt_value *const *values, const char *verb,
+                             uint32_t count_max)
+{
+    uint32_t count = 0;
+
+    while (values[count] != NULL) {
+        if (count++ == count_max) {
+            return cpt_error_set(
+                build->error, CPT_LIMIT, 0, "task \"%s\" %s more than %u values",
+                build->plan->tasks[index].def->name, verb, (unsigned)count_max);
+        }
+    }
+    return CPT_OK;
+}
+
+/* No list is longer than it may be. */
+static cpt_status check_lists(struct cpti_build *build, uint32_t index)
+{
+    const struct cpt_task_def *def = build->plan->tasks[index].def;
+    cpt_status status =
+        check_list(build, index, def->needs, "needs", CPT_TASK_VALUES_MAX);
+
+    if (status == CPT_OK) {
+        status =
+            check_list(build, index, def->wants, "wants or needs", CPT_TASK_VALUES_MAX);
+    }
+    if (status == CPT_OK) {
+        status = check_list(build, index, def->starts, "starts", CPT_TASK_VALUES_MAX);
+    }
+    return status;
+}
+
+/* The needs of a task that `needs` has no room for; there is room for them then. */
+static cpt_status add_more_needs(struct cpti_build *build, uint32_t index)
+{
+    struct cpti_plan_task *task = &build->plan->tasks[index];
+    const struct cpt_value *const *more = task->def->needs_more;
+    uint32_t *slots = NULL;
+    size_t count = (size_t)task->input_count + CPT_TASK_VALUES_MAX; /* with wants */
+    cpt_status status = CPT_OK;
+
+    if (more == NULL) {
+        return CPT_OK;
+    }
+    status =
+        check_list(build, index, more, "needs", CPT_TASK_NEEDS_MAX - task->input_count);
+    if (status != CPT_OK) {
+        return status;
+    }
+    for (size_t i = 0; more[i] != NULL; i++) {
+        count++;
+    }
+    slots = cpti_build_take(build, count, sizeof *slots);
+    if (slots == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    memcpy(slots, task->input_slots, task->input_count * sizeof *slots);
+    task->input_slots = slots;
+    return list_slots(build, index, more, "needs", slots, &task->input_count);
+}
+
 static cpt_status add_lists(struct cpti_build *build, uint32_t index)
 {
     struct cpt_plan *plan = build->plan;
     struct cpti_plan_task *task = &plan->tasks[index];
-    cpt_status status = list_slots(build, index, task->def->needs, "needs",
-                                   task->input_slots, &task->input_count);
+    cpt_status status = check_lists(build, index);
 
+    task->input_slots = task->own_slots;
+    if (status == CPT_OK) {
+        status = list_slots(build, index, task->def->needs, "needs", task->input_slots,
+                            &task->input_count);
+    }
+    if (status == CPT_OK) {
+        status = add_more_needs(build, index);
+    }
     task->need_count = task->input_count;
     if (status == CPT_OK) {
         status = list_slots(build, index, task->def->wants, "wants or needs",

@@ -49,7 +49,9 @@ struct cpti_plan_task {
     uint32_t need_count;
     uint32_t input_count; /* of those it needs and those it wants */
     uint32_t start_count;
-    uint32_t input_slots[2 * CPT_TASK_VALUES_MAX]; /* needs, then wants */
+    uint32_t *input_slots; /* needs, then wants; own_slots if they fit */
+    uint32_t next_cleaned; /* number + 1 of another task whose value has a cleanup */
+    uint32_t own_slots[2 * CPT_TASK_VALUES_MAX];
     uint32_t start_slots[CPT_TASK_VALUES_MAX];
 };
 
@@ -63,6 +65,8 @@ struct cpt_plan {
     struct cpti_slot *slots;
     uint32_t slot_count;
     uint32_t output_task;
+    uint32_t
+        first_cleaned;   /* number + 1 of a task whose value has a cleanup; 0: none */
     size_t output_bytes; /* of the values of all tasks */
     size_t input_bytes;
     uint32_t *first_tasks; /* those that miss nothing when a request begins */

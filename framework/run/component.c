@@ -318,6 +318,10 @@ static cpt_status use_component(struct cpt_task *task)
         return cpt_fail(task, status, "%s", cpt_run_sentence(pending));
     }
     memcpy(task->output, cpt_task_run_output(pending, output), output->bytes);
+    if (task->plan->def->gives->cleanup != NULL) {
+        CPTI_CONTAINER(pending, struct component, run.pending)
+            ->request->nest.has_moved_output = true;
+    }
     return CPT_OK;
 }
 

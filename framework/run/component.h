@@ -6,6 +6,7 @@
 
 #include "framework/cpt_graph.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct cpt_request;
@@ -17,6 +18,7 @@ struct cpti_nest {
     struct cpt_request *parent; /* whose component it is, or NULL */
     struct cpti_flight *flight; /* the shared work whose run it is, or NULL */
     uint32_t level;             /* how many runs it lies in; 0: in none */
+    bool has_moved_output; /* its output is that of its task now, and cleaned there */
     /* If set, called in place of freeing the request once nothing of it runs any more;
      * what made the request then frees it, by cpti_request_free(). */
     void (*retire)(struct cpt_request *request);

@@ -149,8 +149,35 @@ static void push_freed(struct cpt_request *request)
 }
 
 /* Cleanups go first: the memory of components is counted by the request. */
+static bool is_all_zero(const unsigned char *value, size_t bytes)
+{
+    return bytes == 0 || (value[0] == 0 && memcmp(value, value + 1, bytes - 1) == 0);
+}
+
+/* Frees what the values of the request own. */
+static void clean_values(struct cpt_request *request)
+{
+    const struct cpt_plan *plan = request->plan;
+    uint32_t next = plan->first_cleaned;
+
+    while (next != 0) {
+        const uint32_t number = next - 1;
+        const struct cpt_value *value = plan->tasks[number].def->gives;
+        void *output = cpti_request_value(request, number);
+
+        next = plan->tasks[number].next_cleaned;
+        if (!is_all_zero(output, value->bytes) &&
+            (number != plan->output_task || !request->nest.has_moved_output)) {
+            value->cleanup(output);
+        }
+    }
+}
+
 void cpti_request_free(struct cpt_request *request)
 {
+    if (request->plan->first_cleaned != 0) {
+        clean_values(request);
+    }
     push_freed(request);
     if (is_freeing) {
         return;

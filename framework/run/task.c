@@ -130,6 +130,11 @@ void *cpt_task_state(struct cpt_task *task, size_t bytes)
     return task->state;
 }
 
+void *cpt_task_context(const struct cpt_task *task)
+{
+    return task->plan->def->context;
+}
+
 struct cpt_request *cpt_task_request(struct cpt_task *task)
 {
     return task->request;

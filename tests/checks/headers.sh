@@ -78,6 +78,9 @@ if command -v "$cxx" >/dev/null 2>&1; then
         "$def {\"t\", run, CPT_GIVES(a), CPT_STARTS(b)};"
     row refused 'needs twice' \
         "$def {\"t\", run, CPT_GIVES(a), CPT_NEEDS(b), CPT_NEEDS(a)};"
+    row compiles 'a value with a cleanup' 'struct owner { char *text; };
+        static void free_owner(owner *value) { delete[] value->text; }
+        CPT_VALUE_CLEANED(c, owner, free_owner);'
     row compiles 'a plain value' 'struct plain { int x[4]; const char *text; };
         CPT_VALUE(c, plain); CPT_VALUE(d, pair); CPT_VALUE_OR(e, plain, {{1}, "x"});'
     row refused 'a value with a destructor' 'CPT_VALUE(c, std::string);'

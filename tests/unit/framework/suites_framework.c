@@ -28,6 +28,7 @@ extern CU_TestInfo cpt_repeats_tests[];
 extern CU_TestInfo cpt_recipes_tests[];
 extern CU_TestInfo cpt_hedge_tests[];
 extern CU_TestInfo cpt_timers_tests[];
+extern CU_TestInfo cpt_values_tests[];
 extern CU_TestInfo cpt_cancel_tests[];
 extern CU_TestInfo cpt_deadline_tests[];
 extern CU_TestInfo cpt_limits_tests[];
@@ -60,6 +61,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"recipes", NULL, NULL, NULL, NULL, cpt_recipes_tests},
     {"the recipe of a hedge", NULL, NULL, NULL, NULL, cpt_hedge_tests},
     {"timers that cannot be set", NULL, NULL, NULL, NULL, cpt_timers_tests},
+    {"values that own something", NULL, NULL, NULL, NULL, cpt_values_tests},
     {"cancelling", NULL, NULL, NULL, NULL, cpt_cancel_tests},
     {"deadlines", NULL, NULL, NULL, NULL, cpt_deadline_tests},
     {"limits", NULL, NULL, NULL, NULL, cpt_limits_tests},
