@@ -6,7 +6,7 @@
 #
 #   BUILD=dir       where to build (build)          NO_INSTALL=1  install no packages
 #   DEMO='--serve'  arguments of cpt demo           WERROR=ON     warnings are errors
-#   TRIES=2         for each system test            PREFIX= DESTDIR= SHARED=OFF  install
+#   TRIES=1         for each system test (2)        PREFIX= DESTDIR= SHARED=OFF  install
 #   CPT_TASKFLOW_INCLUDE=dir  its headers, for the comparison by make bench
 
 BUILD ?= build
@@ -14,7 +14,7 @@ BUILD_TYPE ?= RelWithDebInfo
 WERROR ?= OFF
 PREFIX ?= /usr/local
 SHARED ?= ON
-TRIES ?= 1
+TRIES ?= 2
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 # Debian packages, by what needs them.
