@@ -24,6 +24,14 @@ refuses 2 "needs a whole number up to 65535" --port 65536
 refuses 2 "one too many" somewhere
 [ ! -e demo-out ] || fail 'a mistake left files'
 
+say 'probabilities of a service that are none'
+for probability in 17 1.0001 -1 nan inf 0.1x ''; do
+    status=0
+    "$CPT_EXAMPLES/figure1_a" --probability "$probability" >refused.out 2>refused.err || status=$?
+    [ $status = 2 ] || fail "probability '$probability': status $status"
+    grep -q 'is not from 0 to 1' refused.err || fail "$(cat refused.err)"
+done
+
 say 'a folder that cannot be made, a tool without its services, a port that is taken'
 : >file
 refuses 1 "file/out" --dir file/out
