@@ -317,6 +317,14 @@ logs=months.cptlog
 "$CPT" load "$store" months.cptlog >loaded || fail 'load months'
 same_tree 'many months' -e A --keep-duplicates
 
+say 'times that repeat: the database adds them up'
+store=${plain}_repeated
+logs=repeated.cptlog
+"$CPT_HELPERS/store_log" 12000 300 >repeated.cptlog || fail 'store_log'
+"$CPT" load "$store" repeated.cptlog >loaded || fail 'load repeated'
+same_tree 'groups of any times'
+same_tree 'groups of short times' -w 'latency < 4s'
+
 say 'a shard is killed while it is loaded'
 store=${plain}_killed
 logs=many.cptlog

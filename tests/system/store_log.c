@@ -3,10 +3,11 @@
 /*
  * store_log.c - a log of any number of requests, for the tests of the database
  *
- *      store_log REQUESTS > file
+ *      store_log REQUESTS [DIFFERENT] > file
  *
- * Times from nanoseconds to hours and probabilities from 1 to one in 2^28, so that sums
- * need all their bits. The requests are always the same.
+ * With DIFFERENT, the requests repeat that many, but for their starts. Times from
+ * nanoseconds to hours and probabilities from 1 to one in 2^28, so that sums need all
+ * their bits. The requests are always the same.
  */
 #include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
@@ -95,15 +96,19 @@ int main(int argument_count, char **arguments)
     struct cpt_log_block *block = cpt_log_block_new(NULL, 0);
     struct cpt_path *path = cpt_path_new(NULL);
     const unsigned count =
-        argument_count == 2 ? (unsigned)strtoul(arguments[1], NULL, 10) : 0;
-    uint64_t state = 20240229;
+        argument_count > 1 ? (unsigned)strtoul(arguments[1], NULL, 10) : 0;
+    const unsigned different =
+        argument_count > 2 ? (unsigned)strtoul(arguments[2], NULL, 10) : count;
+    const uint64_t first = 20240229;
+    uint64_t state = first;
     struct cpt_bytes rest;
 
-    if (block == NULL || path == NULL || count == 0) {
+    if (block == NULL || path == NULL || count == 0 || different == 0) {
         return 2;
     }
     (void)fwrite(header, 1, cpt_log_header(header), stdout);
     for (unsigned i = 0; i < count; i++) {
+        state = i % different == 0 ? first : state;
         put_request(block, path, i, &state);
     }
     rest = cpt_log_block_finish(block);

@@ -35,6 +35,13 @@
  * limbs fits in 64 bits; a group with more requests is refused. So no bit is lost, and
  * the tree is exactly that of the requests.
  *
+ * Where nearly every request has a time of its own, in a bucket that it shares with no
+ * other, groups are larger than what they sum. So the database first counts times and,
+ * roughly, groups. If the times have fewer bytes, it returns these, one row for each
+ * stack of each request, and all sums are computed here:
+ *
+ *      weight  stack  self  inclusive  start
+ *
  * All shards give groups of the same tree, whatever the shard of a request is.
  *
  * Answers of a database are not trusted: at the end the tree is encoded and decoded,
@@ -62,12 +69,17 @@ enum {
 #define SHORT_TIME_MAX     ((UINT64_C(1) << 32) - 1)
 #define GROUP_REQUESTS_MAX (UINT64_C(1) << 32)
 
+/* The columns of a row with a single time, and of the row with both counts. */
+enum { TIME_COLUMNS = 5, COUNT_COLUMNS = 2 };
+
 /* Makes a tree from the answers of one shard. */
 struct tree_maker {
     struct cpt_tree *tree;
     struct cpti_query *query;
-    bool is_long;    /* the question is for times below 2^56, not 2^32 */
-    bool has_longer; /* there are times for which it is not */
+    uint64_t time_count;  /* of the requests, on all their stacks */
+    uint64_t group_count; /* nearly */
+    bool is_long;         /* the question is for times below 2^56, not 2^32 */
+    bool has_longer;      /* there are times for which it is not */
 };
 
 /* --- Stacks --- */
@@ -204,23 +216,50 @@ static void write_limbs(struct cpti_rows *sql, const char *x)
     write_cubes(sql, x);
 }
 
+/* The selected requests, with a row for each of their stacks. */
+static void write_source(struct cpti_rows *sql,
+                         const struct cpti_store_question *question)
+{
+    cpti_sql_add(sql, " FROM cpt_requests FINAL ARRAY JOIN stacks.id AS s_id, "
+                      "stacks.self_ns AS s_self, stacks.inclusive_ns AS s_in, "
+                      "stacks.bucket AS s_bucket");
+    cpti_sql_where(sql, question);
+}
+
 static void write_groups(struct cpti_rows *sql,
                          const struct cpti_store_question *question, bool is_long)
 {
-    void (*write_times)(struct cpti_rows *, const char *) =
+    void (*write_sums_of)(struct cpti_rows *, const char *) =
         is_long ? write_limbs : write_short_limbs;
 
     cpti_sql_add(sql, "SELECT ");
     cpti_sql_weight(sql, question);
     cpti_sql_add(sql, ", s_id, count(), min(s_in), max(s_in), "
                       "min(start_ns), max(start_ns)");
-    write_times(sql, "s_self");
-    write_times(sql, "s_in");
-    cpti_sql_add(sql, " FROM cpt_requests FINAL ARRAY JOIN stacks.id AS s_id, "
-                      "stacks.self_ns AS s_self, stacks.inclusive_ns AS s_in, "
-                      "stacks.bucket AS s_bucket");
-    cpti_sql_where(sql, question);
+    write_sums_of(sql, "s_self");
+    write_sums_of(sql, "s_in");
+    write_source(sql, question);
     cpti_sql_add(sql, " GROUP BY w, s_id, s_bucket FORMAT RowBinary");
+}
+
+static void write_times(struct cpti_rows *sql,
+                        const struct cpti_store_question *question)
+{
+    cpti_sql_add(sql, "SELECT ");
+    cpti_sql_weight(sql, question);
+    cpti_sql_add(sql, ", s_id, s_self, s_in, start_ns");
+    write_source(sql, question);
+    cpti_sql_add(sql, " FORMAT RowBinary");
+}
+
+static void write_counts(struct cpti_rows *sql,
+                         const struct cpti_store_question *question)
+{
+    cpti_sql_add(sql, "SELECT count(), uniq(w, s_id, s_bucket) FROM (SELECT ");
+    cpti_sql_weight(sql, question);
+    cpti_sql_add(sql, ", s_id, s_bucket");
+    write_source(sql, question);
+    cpti_sql_add(sql, ") FORMAT RowBinary");
 }
 
 /* Adds @value, shifted left by @bits, to @count limbs. */
@@ -282,6 +321,28 @@ static struct cpt_tree_group_sums sums_of(const struct tree_maker *maker,
     return maker->is_long ? long_sums_of(limbs, cubes) : short_sums_of(limbs, cubes);
 }
 
+/* Adds @group to stack @id. */
+static cpt_status add_to_stack(struct tree_maker *maker, uint64_t id,
+                               const struct cpt_tree_group *group, uint64_t first_ns,
+                               uint64_t last_ns, struct cpt_error *error)
+{
+    uint32_t node;
+    cpt_status status = find_node(maker, id, &node, error);
+
+    if (status == CPT_OK) {
+        status = cpt_tree_group_add(maker->tree, node, group);
+    }
+    if (status != CPT_OK) {
+        return cpt_error_set(error, status, 0, "the sums of stack %016" PRIx64 ": %s",
+                             id, cpt_status_sentence(status));
+    }
+    if (node == CPT_TREE_ROOT) {
+        cpt_tree_time_add(maker->tree, first_ns);
+        cpt_tree_time_add(maker->tree, last_ns);
+    }
+    return CPT_OK;
+}
+
 static cpt_status add_group(struct tree_maker *maker, const uint64_t *columns,
                             struct cpt_error *error)
 {
@@ -292,8 +353,6 @@ static cpt_status add_group(struct tree_maker *maker, const uint64_t *columns,
         .max_ns = columns[4],
     };
     const uint64_t *limbs = columns + COLUMNS_BEFORE_SUMS;
-    uint32_t node;
-    cpt_status status;
 
     group.self = sums_of(maker, limbs, group.self_cubes);
     group.inclusive = sums_of(maker, limbs + limb_sums(maker), group.inclusive_cubes);
@@ -302,48 +361,100 @@ static cpt_status add_group(struct tree_maker *maker, const uint64_t *columns,
                              "a group has 2^32 requests or more; choose a shorter "
                              "window and merge the trees");
     }
-    status = find_node(maker, columns[1], &node, error);
-    if (status == CPT_OK) {
-        status = cpt_tree_group_add(maker->tree, node, &group);
+    return add_to_stack(maker, columns[1], &group, columns[5], columns[6], error);
+}
+
+/* Reads @count columns; returns the bytes of the row, or 0 if it is not complete. */
+static size_t get_columns(const unsigned char *data, size_t bytes, uint64_t *columns,
+                          size_t count)
+{
+    const unsigned char *at = data;
+
+    if (bytes < count * sizeof columns[0]) {
+        return 0;
     }
-    if (status != CPT_OK) {
-        return cpt_error_set(error, status, 0, "the sums of stack %016" PRIx64 ": %s",
-                             columns[1], cpt_status_sentence(status));
+    for (size_t i = 0; i < count; i++) {
+        (void)cpti_row_get_u64(&at, data + bytes, &columns[i]);
     }
-    if (node == CPT_TREE_ROOT) {
-        cpt_tree_time_add(maker->tree, columns[5]);
-        cpt_tree_time_add(maker->tree, columns[6]);
-    }
-    return CPT_OK;
+    return count * sizeof columns[0];
 }
 
 static cpt_status take_group(void *context, const unsigned char *data, size_t bytes,
                              size_t *used, struct cpt_error *error)
 {
     struct tree_maker *maker = context;
-    const size_t count = COLUMNS_BEFORE_SUMS + 2 * limb_sums(maker);
-    const unsigned char *at = data;
     uint64_t columns[COLUMNS_MAX];
 
-    *used = 0;
-    if (bytes < count * sizeof columns[0]) {
+    *used =
+        get_columns(data, bytes, columns, COLUMNS_BEFORE_SUMS + 2 * limb_sums(maker));
+    if (*used == 0) {
         return CPT_OK;
     }
-    for (size_t i = 0; i < count; i++) {
-        (void)cpti_row_get_u64(&at, data + bytes, &columns[i]);
-    }
-    *used = count * sizeof columns[0];
     if (!maker->is_long && columns[4] > SHORT_TIME_MAX) {
         maker->has_longer = true;
     }
     return maker->has_longer ? CPT_OK : add_group(maker, columns, error);
 }
 
+/* --- Times --- */
+
+/* The sums of one time. */
+static struct cpt_tree_group_sums sums_of_time(uint64_t time_ns, uint64_t cubes[4])
+{
+    const u128 square = (u128)time_ns * time_ns;
+
+    add_shifted(cubes, 4, (u128)(uint64_t)square * time_ns, 0);
+    add_shifted(cubes, 4, (u128)(uint64_t)(square >> 64) * time_ns, 64);
+    return (struct cpt_tree_group_sums){
+        {time_ns, 0}, {(uint64_t)square, (uint64_t)(square >> 64), 0}};
+}
+
+static cpt_status take_time(void *context, const unsigned char *data, size_t bytes,
+                            size_t *used, struct cpt_error *error)
+{
+    struct tree_maker *maker = context;
+    struct cpt_tree_group group = {.count = 1};
+    uint64_t columns[TIME_COLUMNS];
+
+    *used = get_columns(data, bytes, columns, TIME_COLUMNS);
+    if (*used == 0) {
+        return CPT_OK;
+    }
+    group.weight = columns[0];
+    group.min_ns = columns[3];
+    group.max_ns = columns[3];
+    group.self = sums_of_time(columns[2], group.self_cubes);
+    group.inclusive = sums_of_time(columns[3], group.inclusive_cubes);
+    return add_to_stack(maker, columns[1], &group, columns[4], columns[4], error);
+}
+
+static cpt_status take_counts(void *context, const unsigned char *data, size_t bytes,
+                              size_t *used, struct cpt_error *error)
+{
+    struct tree_maker *maker = context;
+    uint64_t columns[COUNT_COLUMNS];
+
+    (void)error;
+    *used = get_columns(data, bytes, columns, COUNT_COLUMNS);
+    if (*used != 0) {
+        maker->time_count = columns[0];
+        maker->group_count = columns[1];
+    }
+    return CPT_OK;
+}
+
+/* Whether times have fewer bytes than groups of short ones. */
+static bool times_are_smaller(const struct tree_maker *maker)
+{
+    const uint64_t group_columns = COLUMNS_BEFORE_SUMS + 2 * SHORT_LIMB_SUMS;
+
+    return maker->time_count / group_columns < maker->group_count / TIME_COLUMNS;
+}
+
 /* --- Trees --- */
 
-/* Asks for times of one kind. */
-static cpt_status ask_for_groups(struct tree_maker *maker, bool is_long,
-                                 struct cpt_error *error)
+/* Starts with an empty tree. */
+static cpt_status renew_tree(struct tree_maker *maker, struct cpt_error *error)
 {
     struct cpti_stacks *stacks = &maker->query->stacks;
 
@@ -352,13 +463,35 @@ static cpt_status ask_for_groups(struct tree_maker *maker, bool is_long,
     }
     cpt_tree_free(maker->tree);
     maker->tree = cpt_tree_new(NULL, NULL);
-    if (maker->tree == NULL) {
-        return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
+    return maker->tree != NULL
+               ? CPT_OK
+               : cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
+}
+
+/* Asks for the sums of times of one kind. */
+static cpt_status ask_for_groups(struct tree_maker *maker, bool is_long,
+                                 struct cpt_error *error)
+{
+    const cpt_status status = renew_tree(maker, error);
+
+    if (status != CPT_OK) {
+        return status;
     }
     maker->is_long = is_long;
     maker->has_longer = false;
     write_groups(&maker->query->sql, maker->query->question, is_long);
     return cpti_query_run(maker->query, take_group, maker, 0, error);
+}
+
+static cpt_status ask_for_times(struct tree_maker *maker, struct cpt_error *error)
+{
+    const cpt_status status = renew_tree(maker, error);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    write_times(&maker->query->sql, maker->query->question);
+    return cpti_query_run(maker->query, take_time, maker, 0, error);
 }
 
 static cpt_status ask_shard(struct cpti_query *query, struct cpt_error *error)
@@ -367,7 +500,14 @@ static cpt_status ask_shard(struct cpti_query *query, struct cpt_error *error)
     cpt_status status;
 
     maker->query = query;
-    status = ask_for_groups(maker, false, error);
+    write_counts(&query->sql, query->question);
+    status = cpti_query_run(query, take_counts, maker, 0, error);
+    if (status == CPT_OK && times_are_smaller(maker)) {
+        return ask_for_times(maker, error);
+    }
+    if (status == CPT_OK) {
+        status = ask_for_groups(maker, false, error);
+    }
     return status == CPT_OK && maker->has_longer ? ask_for_groups(maker, true, error)
                                                  : status;
 }
