@@ -164,8 +164,8 @@ cpt_status cpti_histogram_widen(struct cpti_histogram *histogram,
     return CPT_OK;
 }
 
-/* The position of bucket @index, or where to insert it. The binary search has no branch
- * to mispredict. */
+/* The position of bucket @index of @count, or where to insert it. The binary search has
+ * no branch to mispredict. */
 static uint32_t plain_position(const uint64_t *buckets, uint32_t count, uint32_t index)
 {
     const uint64_t wanted = (uint64_t)index << INDEX_SHIFT;
@@ -181,6 +181,26 @@ static uint32_t plain_position(const uint64_t *buckets, uint32_t count, uint32_t
         count -= half;
     }
     return (uint32_t)(low - buckets) + (*low < wanted);
+}
+
+/* The same; looks around @guess first. */
+static uint32_t plain_position_near(const uint64_t *buckets, uint32_t count,
+                                    uint32_t index, uint32_t guess)
+{
+    const uint64_t wanted = (uint64_t)index << INDEX_SHIFT;
+    uint32_t low = guess > CPTI_HISTOGRAM_NEAR ? guess - CPTI_HISTOGRAM_NEAR : 0;
+
+    if (count < CPTI_HISTOGRAM_MANY) {
+        return plain_position(buckets, count, index);
+    }
+    if (low + 2 * CPTI_HISTOGRAM_NEAR > count) {
+        low = count - 2 * CPTI_HISTOGRAM_NEAR;
+    }
+    if ((low != 0 && buckets[low] >= wanted) ||
+        buckets[low + 2 * CPTI_HISTOGRAM_NEAR - 1] < wanted) {
+        return plain_position(buckets, count, index);
+    }
+    return low + plain_position(buckets + low, 2 * CPTI_HISTOGRAM_NEAR, index);
 }
 
 static uint32_t wide_position(const struct cpti_histogram *histogram, uint32_t index)
@@ -200,10 +220,11 @@ static uint32_t wide_position(const struct cpti_histogram *histogram, uint32_t i
     return low;
 }
 
-static void add_plain(struct cpti_histogram *histogram, uint32_t index, uint64_t count)
+static void add_plain(struct cpti_histogram *histogram, uint32_t index, uint64_t count,
+                      uint32_t guess)
 {
     uint64_t *buckets = plain_buckets(histogram);
-    const uint32_t at = plain_position(buckets, histogram->count, index);
+    const uint32_t at = plain_position_near(buckets, histogram->count, index, guess);
 
     if (at < histogram->count && buckets[at] >> INDEX_SHIFT == index) {
         assert((buckets[at] & PLAIN_COUNT_MAX) + count <= PLAIN_COUNT_MAX);
@@ -219,12 +240,18 @@ static void add_plain(struct cpti_histogram *histogram, uint32_t index, uint64_t
 void cpti_histogram_add(struct cpti_histogram *histogram, uint32_t index,
                         cpti_u128 weight)
 {
+    cpti_histogram_add_near(histogram, index, weight, histogram->count / 2);
+}
+
+void cpti_histogram_add_near(struct cpti_histogram *histogram, uint32_t index,
+                             cpti_u128 weight, uint32_t guess)
+{
     struct cpti_bucket *bucket = NULL;
     uint32_t at = 0;
 
     if (!histogram->is_wide) {
         assert(weight <= PLAIN_COUNT_MAX);
-        add_plain(histogram, index, (uint64_t)weight);
+        add_plain(histogram, index, (uint64_t)weight, guess);
         return;
     }
     at = wide_position(histogram, index);

@@ -19,8 +19,10 @@
 #include "cpt/cpt_alloc.h"
 
 enum {
-    CPTI_HISTOGRAM_BITS = 8,          /* significant bits of a value */
-    CPTI_HISTOGRAM_BUCKETS_MAX = 6400 /* for values below 2^56 */
+    CPTI_HISTOGRAM_BITS = 8,           /* significant bits of a value */
+    CPTI_HISTOGRAM_BUCKETS_MAX = 6400, /* for values below 2^56 */
+    CPTI_HISTOGRAM_MANY = 64,          /* buckets, from which on guessing pays */
+    CPTI_HISTOGRAM_NEAR = 8            /* a guess is good that is off by less */
 };
 
 /* A bucket of a wide histogram: 96 bits of weight, which hold all requests that a tree
@@ -62,6 +64,10 @@ cpt_status cpti_histogram_widen(struct cpti_histogram *histogram,
 void cpti_histogram_add(struct cpti_histogram *histogram, uint32_t index,
                         cpti_u128 weight);
 
+/* The same; the bucket is probably near position @guess. */
+void cpti_histogram_add_near(struct cpti_histogram *histogram, uint32_t index,
+                             cpti_u128 weight, uint32_t guess);
+
 /* The same for a bucket behind all others. There must be room. */
 void cpti_histogram_append(struct cpti_histogram *histogram, uint32_t index,
                            cpti_u128 weight);
@@ -92,6 +98,38 @@ static inline uint32_t cpti_histogram_index(uint64_t value)
 }
 uint64_t cpti_histogram_low(uint32_t index);
 uint64_t cpti_histogram_high(uint32_t index);
+
+/* Where bucket @index of many stands if they are spread evenly from that of @min_ns to
+ * that of @max_ns. They nearly are in a stack with many requests, as there are hardly any
+ * gaps between them. */
+static inline uint32_t cpti_histogram_guess(const struct cpti_histogram *histogram,
+                                            uint32_t index, uint64_t min_ns,
+                                            uint64_t max_ns)
+{
+    const uint32_t first = cpti_histogram_index(min_ns);
+    const uint32_t last = cpti_histogram_index(max_ns);
+
+    if (histogram->count < CPTI_HISTOGRAM_MANY || index <= first) {
+        return 0;
+    }
+    return index >= last ? histogram->count - 1U
+                         : (index - first) * (histogram->count - 1U) / (last - first);
+}
+
+/* Fetches what cpti_histogram_add_near() will read, which has left the cache: in a tree
+ * of many stacks, waiting for it would be most of the time of adding. */
+static inline void cpti_histogram_fetch(const struct cpti_histogram *histogram,
+                                        uint32_t guess)
+{
+    const uint64_t *at = histogram->buckets.plain + guess;
+
+    if (histogram->count >= CPTI_HISTOGRAM_MANY && !histogram->is_wide) {
+        __builtin_prefetch(at -
+                           (guess < CPTI_HISTOGRAM_NEAR ? guess : CPTI_HISTOGRAM_NEAR));
+        __builtin_prefetch(at);
+        __builtin_prefetch(at + CPTI_HISTOGRAM_NEAR - 1);
+    }
+}
 
 /* Whether a request in bucket @index needs no more memory. */
 static inline bool cpti_histogram_has_room(const struct cpti_histogram *histogram,

@@ -195,10 +195,16 @@ static inline bool has_headroom(const struct cpti_batch *batch)
                UINT64_MAX / 2;
 }
 
+static inline uint32_t guess_of(const struct cpti_node *node, uint32_t bucket)
+{
+    return cpti_histogram_guess(&node->histogram, bucket, node->min_ns, node->max_ns);
+}
+
 cpt_status cpti_node_reserve(struct cpt_tree *tree, uint32_t index, cpt_weight weight,
                              uint64_t inclusive_ns)
 {
     struct cpti_node *node = &tree->nodes[index];
+    const uint32_t bucket = cpti_histogram_index(inclusive_ns);
 
     if (node->batch.weight != weight || !has_headroom(&node->batch)) {
         const cpt_status status = retire(tree, index, weight);
@@ -211,9 +217,11 @@ cpt_status cpti_node_reserve(struct cpt_tree *tree, uint32_t index, cpt_weight w
         cpti_node_reserve_wide(tree, index) != CPT_OK) {
         return CPT_NO_MEMORY;
     }
-    return cpti_histogram_has_room(&node->histogram, cpti_histogram_index(inclusive_ns))
-               ? CPT_OK
-               : cpti_histogram_reserve(&node->histogram, tree->alloc, 1);
+    if (!cpti_histogram_has_room(&node->histogram, bucket)) {
+        return cpti_histogram_reserve(&node->histogram, tree->alloc, 1);
+    }
+    cpti_histogram_fetch(&node->histogram, guess_of(node, bucket));
+    return CPT_OK;
 }
 
 /* One request whose cube is too large for the batch. */
@@ -259,16 +267,18 @@ void cpti_node_add(struct cpt_tree *tree, uint32_t index, uint64_t self_ns,
 {
     struct cpti_node *node = &tree->nodes[index];
     const struct cpti_batch *batch = &node->batch;
+    const uint32_t bucket = cpti_histogram_index(inclusive_ns);
 
     if (inclusive_ns > CPTI_BATCH_TIME_MAX) {
         add_long(tree, index, self_ns, inclusive_ns);
     } else {
         add_to_batch(&node->batch, self_ns, inclusive_ns);
     }
+    cpti_histogram_add_near(&node->histogram, bucket,
+                            node->histogram.is_wide ? batch->weight : 1,
+                            guess_of(node, bucket));
     node->min_ns = inclusive_ns < node->min_ns ? inclusive_ns : node->min_ns;
     node->max_ns = inclusive_ns > node->max_ns ? inclusive_ns : node->max_ns;
-    cpti_histogram_add(&node->histogram, cpti_histogram_index(inclusive_ns),
-                       node->histogram.is_wide ? batch->weight : 1);
 }
 
 /* --- Many requests of one weight --- */
