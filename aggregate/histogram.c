@@ -183,24 +183,41 @@ static uint32_t plain_position(const uint64_t *buckets, uint32_t count, uint32_t
     return (uint32_t)(low - buckets) + (*low < wanted);
 }
 
-/* The same; looks around @guess first. */
+/* Whether bucket @index stands, or belongs, within CPTI_HISTOGRAM_NEAR of *@guess, which
+ * becomes the first position there. */
+static bool is_near(const uint64_t *buckets, uint32_t count, uint32_t index,
+                    uint32_t *guess)
+{
+    const uint64_t wanted = (uint64_t)index << INDEX_SHIFT;
+    const uint32_t most = count - 2 * CPTI_HISTOGRAM_NEAR;
+    uint32_t low = *guess > CPTI_HISTOGRAM_NEAR ? *guess - CPTI_HISTOGRAM_NEAR : 0;
+
+    low = low < most ? low : most;
+    *guess = low;
+    return (low == 0 || buckets[low - 1] < wanted) &&
+           buckets[low + 2 * CPTI_HISTOGRAM_NEAR - 1] >= wanted;
+}
+
+/* The same; looks around @guess first, then where the bucket is if there are no gaps
+ * between it and the guess. */
 static uint32_t plain_position_near(const uint64_t *buckets, uint32_t count,
                                     uint32_t index, uint32_t guess)
 {
-    const uint64_t wanted = (uint64_t)index << INDEX_SHIFT;
-    uint32_t low = guess > CPTI_HISTOGRAM_NEAR ? guess - CPTI_HISTOGRAM_NEAR : 0;
+    uint32_t second;
 
     if (count < CPTI_HISTOGRAM_MANY) {
         return plain_position(buckets, count, index);
     }
-    if (low + 2 * CPTI_HISTOGRAM_NEAR > count) {
-        low = count - 2 * CPTI_HISTOGRAM_NEAR;
+    second = guess + index - (uint32_t)(buckets[guess] >> INDEX_SHIFT);
+    second = second < count ? second : guess; /* also if it is below 0 */
+    if (is_near(buckets, count, index, &second)) {
+        return second +
+               plain_position(buckets + second, 2 * CPTI_HISTOGRAM_NEAR, index);
     }
-    if ((low != 0 && buckets[low] >= wanted) ||
-        buckets[low + 2 * CPTI_HISTOGRAM_NEAR - 1] < wanted) {
-        return plain_position(buckets, count, index);
+    if (is_near(buckets, count, index, &guess)) {
+        return guess + plain_position(buckets + guess, 2 * CPTI_HISTOGRAM_NEAR, index);
     }
-    return low + plain_position(buckets + low, 2 * CPTI_HISTOGRAM_NEAR, index);
+    return plain_position(buckets, count, index);
 }
 
 static uint32_t wide_position(const struct cpti_histogram *histogram, uint32_t index)

@@ -100,8 +100,7 @@ uint64_t cpti_histogram_low(uint32_t index);
 uint64_t cpti_histogram_high(uint32_t index);
 
 /* Where bucket @index of many stands if they are spread evenly from that of @min_ns to
- * that of @max_ns. They nearly are in a stack with many requests, as there are hardly any
- * gaps between them. */
+ * that of @max_ns: roughly so in a stack with many requests, as they leave few gaps. */
 static inline uint32_t cpti_histogram_guess(const struct cpti_histogram *histogram,
                                             uint32_t index, uint64_t min_ns,
                                             uint64_t max_ns)
