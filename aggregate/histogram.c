@@ -164,8 +164,8 @@ cpt_status cpti_histogram_widen(struct cpti_histogram *histogram,
     return CPT_OK;
 }
 
-/* The position of bucket @index of @count, or where to insert it. The binary search has
- * no branch to mispredict. */
+/* The position of bucket @index, or where to insert it. The binary search has no branch
+ * to mispredict. */
 static uint32_t plain_position(const uint64_t *buckets, uint32_t count, uint32_t index)
 {
     const uint64_t wanted = (uint64_t)index << INDEX_SHIFT;
@@ -183,8 +183,8 @@ static uint32_t plain_position(const uint64_t *buckets, uint32_t count, uint32_t
     return (uint32_t)(low - buckets) + (*low < wanted);
 }
 
-/* Whether bucket @index stands, or belongs, within CPTI_HISTOGRAM_NEAR of *@guess, which
- * becomes the first position there. */
+/* Whether bucket @index stands, or belongs, within CPTI_HISTOGRAM_NEAR of *@guess,
+ * which becomes the first position there. */
 static bool is_near(const uint64_t *buckets, uint32_t count, uint32_t index,
                     uint32_t *guess)
 {
