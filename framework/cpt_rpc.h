@@ -15,7 +15,8 @@
  *      the callee's path takes the place of the call, where the caller really waited
  *
  * Who is traced. Every service throws a coin for every request. An *entry* service also
- * heeds the header of clients that it trusts; an *inner* service heeds its caller's. A
+ * heeds the header of clients that it was told to trust (trusted_networks; none by
+ * default); an *inner* service heeds its caller's. A
  * traced request asks its callees for their paths. An entry writes one log record for
  * each traced request, an inner service only for those that its own coin hit. What a
  * request still does after its answer gets a second record, flagged as background.
@@ -164,7 +165,7 @@ struct cpt_service_options {
     struct cpt_log_queue *log;     /* takes its records; NULL: none are written */
     const struct cpt_clock *clock; /* default: monotonic */
     /* Clients that may ask an entry for a path: "10.0.0.0/8", "::1", ended by NULL.
-     * Default: loopback only. */
+     * Default: none. Behind a proxy of this machine strangers come from 127.0.0.1. */
     const char *const *trusted_networks;
     int trusts_forwarded; /* heed also what came through a proxy (cpt_inbound) */
     const char *const *dropped_attributes; /* keys never to be logged; ended by NULL */
@@ -188,6 +189,10 @@ struct cpt_service_options {
                                       16 MiB */
     size_t trace_memory_in_flight_bytes_max; /* of all requests that are not freed, and
                                                 their records; default 256 MiB */
+    /* How many requests in a second are traced because the header asks; less than 0:
+     * no limit. Further ones are untraced unless the coin hits: counters limited_…. */
+    double forced_per_second_max; /* of an entry, from outside; default 100 */
+    double asked_per_second_max;  /* from callers that are services; default 10,000 */
 };
 
 /* A service without methods, or NULL with the reason in @error. */
@@ -269,7 +274,7 @@ struct cpt_inbound {
     unsigned critical_path_count;   /* number of such headers; above 1: refused */
     struct cpt_bytes traceparent;   /* likewise */
     struct cpt_bytes peer_address;  /* "127.0.0.1", "::1"; empty: unknown */
-    int is_forwarded;               /* it had Forwarded or X-Forwarded-For */
+    int is_forwarded;               /* it had a header that proxies add */
     uint64_t arrival_ns;            /* of the service's clock; 0: now */
     struct cpt_bytes timeout;       /* the header's value; data NULL: none came */
     unsigned coin;                  /* enum cpt_coin, of cpt_service_coin() */

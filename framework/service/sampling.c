@@ -18,10 +18,14 @@
  * state is a count: throw number n is the n-th output of splitmix64 (G. Steele, D. Lea,
  * C. Flood, "Fast splittable pseudorandom number generators", 2014).
  *
- * An entry heeds the header only from networks that it trusts: tracing costs time, and
- * the path tells how the service is built. Behind a proxy the peer is the proxy, which
- * says nothing about the client; so a request with a forwarding header is not trusted
- * unless an option says so.
+ * An entry heeds the header only from networks that it was told to trust: tracing costs
+ * time, and the path tells how the service is built. It trusts none by itself, not even
+ * loopback: behind a proxy on the same machine every stranger comes from there, and
+ * proxies add no header by default that says so. A request with a forwarding header is
+ * trusted only if another option says so, too.
+ *
+ * Trusted callers make mistakes. So there is a limit of how many requests in a second
+ * are traced because they ask; what the coin hits is traced in any case.
  */
 #include "framework/service/sampling.h"
 
@@ -32,7 +36,9 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define PROBABILITY_DEFAULT 0.001
+#define PROBABILITY_DEFAULT       0.001
+#define FORCED_PER_SECOND_DEFAULT 100
+#define ASKED_PER_SECOND_DEFAULT  10000
 
 static const unsigned char ipv4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
@@ -163,9 +169,9 @@ cpt_status cpti_sampling_init(struct cpti_sampling *sampling,
                               const struct cpt_service_options *options,
                               struct cpt_error *error)
 {
-    static const char *const loopback[] = {"127.0.0.0/8", "::1", NULL};
+    static const char *const none[] = {NULL};
     const char *const *networks =
-        options->trusted_networks != NULL ? options->trusted_networks : loopback;
+        options->trusted_networks != NULL ? options->trusted_networks : none;
     cpt_status status = CPT_OK;
 
     sampling->is_inner = options->role == CPT_ROLE_INNER;
@@ -177,6 +183,13 @@ cpt_status cpti_sampling_init(struct cpti_sampling *sampling,
         sampling->seed = cpt_clock_unix_ns();
     }
     atomic_init(&sampling->throw_count, 0);
+    sampling->clock = options->clock;
+    cpti_bucket_init(&sampling->forced, options->forced_per_second_max != 0
+                                            ? options->forced_per_second_max
+                                            : FORCED_PER_SECOND_DEFAULT);
+    cpti_bucket_init(&sampling->asked, options->asked_per_second_max != 0
+                                           ? options->asked_per_second_max
+                                           : ASKED_PER_SECOND_DEFAULT);
     for (size_t i = 0; networks[i] != NULL && status == CPT_OK; i++) {
         status = add_network(sampling, networks[i], error);
     }
@@ -208,6 +221,26 @@ static struct cpt_ask read_ask(const struct cpti_sampling *sampling,
     return ask;
 }
 
+/* Whether one more request may be traced because it asks. */
+static bool may_trace(struct cpti_sampling *sampling, const struct cpt_inbound *inbound,
+                      bool is_inner, struct cpti_counters *counters)
+{
+    const uint64_t now_ns = inbound->arrival_ns != 0
+                                ? inbound->arrival_ns
+                                : cpt_clock_now_ns(sampling->clock);
+
+    if (is_inner) {
+        if (!cpti_bucket_take(&sampling->asked, now_ns)) {
+            CPTI_COUNT(counters, limited_asked);
+            return false;
+        }
+    } else if (!cpti_bucket_take(&sampling->forced, now_ns)) {
+        CPTI_COUNT(counters, limited_forced);
+        return false;
+    }
+    return true;
+}
+
 struct cpti_decision cpti_sampling_decide(struct cpti_sampling *sampling,
                                           const struct cpt_inbound *inbound,
                                           struct cpti_counters *counters)
@@ -222,6 +255,11 @@ struct cpti_decision cpti_sampling_decide(struct cpti_sampling *sampling,
         decision.ask = read_ask(sampling, inbound, counters);
         is_asked = decision.ask.version != 0;
         is_inner |= is_asked && decision.ask.has_max && !decision.ask.is_forced;
+        if (is_asked && !may_trace(sampling, inbound, is_inner, counters)) {
+            decision.ask = (struct cpt_ask){0};
+            is_asked = false;
+            is_inner = sampling->is_inner;
+        }
     }
     if (!decision.is_random && !is_asked) {
         return decision;

@@ -4,6 +4,7 @@
 #ifndef CPT_SAMPLING_H
 #define CPT_SAMPLING_H
 
+#include "framework/service/bucket.h"
 #include "framework/service/counters.h"
 #include "wire/cpt_metadata.h"
 
@@ -18,7 +19,7 @@ struct cpti_network {
 
 enum { CPTI_NETWORKS_MAX = 64 };
 
-/* How a service decides. Set once; only throw_count changes. */
+/* How a service decides. Set once; only throw_count and the buckets change. */
 struct cpti_sampling {
     bool is_inner;
     bool trusts_forwarded;
@@ -29,6 +30,9 @@ struct cpti_sampling {
     size_t network_count;
     atomic_uint_least64_t
         throw_count; /* relaxed: each throw gets a number of its own */
+    const struct cpt_clock *clock;
+    struct cpti_bucket forced; /* asked for from outside */
+    struct cpti_bucket asked;  /* asked for by callers within */
 };
 
 /* What was decided about one request. All 0: it is not traced. */

@@ -32,6 +32,26 @@ unsigned cpti_http_headers_find(const struct evkeyvalq *headers, const char *nam
     return count;
 }
 
+bool cpti_http_headers_are_forwarded(const struct evkeyvalq *headers)
+{
+    static const char prefix[] = "X-Forwarded-";
+    static const char *const names[] = {"Forwarded", "Via", "X-Real-IP"};
+    const struct evkeyval *header = NULL;
+
+    TAILQ_FOREACH(header, headers, next)
+    {
+        if (evutil_ascii_strncasecmp(header->key, prefix, sizeof prefix - 1) == 0) {
+            return true;
+        }
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+            if (evutil_ascii_strcasecmp(header->key, names[i]) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 char *cpti_http_text_copy(struct cpt_bytes bytes, const struct cpt_alloc *alloc)
 {
     char *text = cpt_alloc_zeroed(alloc, bytes.bytes + 1);

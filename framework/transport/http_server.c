@@ -365,8 +365,8 @@ static struct cpt_inbound inbound_of(struct evhttp_request *request)
     if (cpti_http_headers_find(headers, CPT_HEADER_TIMEOUT, &inbound.timeout) > 1) {
         inbound.timeout = cpt_bytes_of("several");
     }
-    inbound.is_forwarded = cpti_http_headers_find(headers, "Forwarded", NULL) > 0 ||
-                           cpti_http_headers_find(headers, "X-Forwarded-For", NULL) > 0;
+    inbound.is_forwarded =
+        inbound.critical_path_count > 0 && cpti_http_headers_are_forwarded(headers);
     return inbound;
 }
 

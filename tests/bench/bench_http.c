@@ -64,9 +64,13 @@ static int open_side(struct side *side, const struct cpt_graph *graph,
                      const char *method, unsigned role)
 {
     const struct cpt_http_options http = {.struct_bytes = sizeof http};
+    static const char *const trusted[] = {"127.0.0.0/8", NULL};
     struct cpt_service_options options = {.struct_bytes = sizeof options,
                                           .name = graph->service,
                                           .role = role,
+                                          .trusted_networks = trusted,
+                                          .forced_per_second_max = -1,
+                                          .asked_per_second_max = -1,
                                           .probability = -1};
 
     side->http = cpt_http_new(&http, NULL);

@@ -99,6 +99,9 @@ static void test_paths(void)
         {"critical-path: nonsense\r\n", false},
         {"critical-path: 1\r\nX-Forwarded-For: 10.0.0.1\r\n", false},
         {"critical-path: 1\r\nforwarded: for=10.0.0.1\r\n", false},
+        {"X-Forwarded-Proto: https\r\ncritical-path: 1\r\n", false},
+        {"via: 1.1 proxy\r\ncritical-path: 1\r\n", false},
+        {"critical-path: 1\r\nX-Real-IP: 10.0.0.1\r\n", false},
         {"", false},
     };
     char request[512];

@@ -325,12 +325,14 @@ enum { METHOD_COUNT = sizeof(methods) / sizeof(methods[0]) };
 void test_service_make(struct test_service *made, struct test_loop *loop, unsigned role,
                        double probability, struct cpt_executor *executor)
 {
+    static const char *const trusted[] = {"127.0.0.0/8", "::1", NULL};
     struct cpt_service_options options = {.struct_bytes = sizeof(options)};
     struct cpt_error error = {0};
 
     memset(made, 0, sizeof(*made));
     options.name = "S";
     options.role = role;
+    options.trusted_networks = trusted;
     options.probability = probability;
     options.executor = executor != NULL ? executor : cpt_http_executor(loop->http);
     made->service = cpt_service_new(&options, &error);

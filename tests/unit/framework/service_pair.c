@@ -104,6 +104,8 @@ static cpt_status read_block(void *context, void *buffer, size_t capacity,
 
 /* --- Requests --- */
 
+static const char *const loopback_networks[] = {"127.0.0.0/8", "::1", NULL};
+
 struct pair pair;
 struct answer answer;
 
@@ -117,6 +119,9 @@ struct cpt_service *make_service(struct cpt_service_options options, const char 
     options.executor = &now.executor;
     options.clock = &now.clock;
     options.seed = 7;
+    if (options.trusted_networks == NULL) {
+        options.trusted_networks = loopback_networks;
+    }
     service = cpt_service_new(&options, NULL);
     if (service != NULL &&
         cpt_service_method_add(service, method, plan, NULL) != CPT_OK) {

@@ -299,6 +299,95 @@ static void test_whom_an_entry_trusts(void)
     close_pair();
 }
 
+/* An entry that was told nothing heeds the header of none, not even of loopback. */
+static void test_an_entry_trusts_nobody_unless_told(void)
+{
+    static const char *const peers[] = {"127.0.0.1", "::1", "10.0.0.1"};
+    struct cpt_service_options options = {.struct_bytes = sizeof options,
+                                          .name = "A",
+                                          .executor = &now.executor,
+                                          .clock = &now.clock,
+                                          .probability = -1};
+    struct cpt_service *entry = NULL;
+
+    open_pair(never, never);
+    entry = cpt_service_new(&options, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
+    CU_ASSERT_EQUAL(cpt_service_method_add(entry, "/", pair.a_plan, NULL), CPT_OK);
+    for (size_t i = 0; i < 3; i++) {
+        struct cpt_inbound inbound = inbound_with("1;forced");
+
+        inbound.peer_address = cpt_bytes_of(peers[i]);
+        ask(entry, &inbound);
+        CU_ASSERT_EQUAL(answer.http_status, 200);
+        CU_ASSERT_EQUAL(answer.metadata_bytes, 0);
+    }
+    CU_ASSERT_EQUAL(counter(entry, "refused_untrusted", NULL), 3);
+    CU_ASSERT_EQUAL(counter(entry, "traced", NULL), 0);
+    close_pair();
+    cpt_service_free(entry);
+}
+
+/* Within t seconds at most rate * (t + 1) + 1 requests are traced because they ask. */
+static void test_floods_are_limited(void)
+{
+    enum { FLOOD = 44000 };
+    struct cpt_service_options a = {.probability = -1, .forced_per_second_max = 50};
+    struct cpt_service_options b = {.probability = -1, .asked_per_second_max = 200};
+    struct cpt_inbound inbound = inbound_with("1");
+    uint64_t begin_ns = 0;
+    double s = 0;
+
+    open_pair(a, b);
+    begin_ns = now.now_ns;
+    for (unsigned i = 0; i < FLOOD; i++) {
+        ask_a("1;forced");
+        CU_ASSERT_EQUAL(answer.http_status, 200);
+    }
+    s = (double)(now.now_ns - begin_ns) / 1e9;
+    CU_ASSERT_TRUE(counter(pair.a, "traced", NULL) <= (uint64_t)(50 * (s + 1) + 1));
+    CU_ASSERT_TRUE(counter(pair.a, "traced", NULL) >= (uint64_t)(50 * s));
+    CU_ASSERT_EQUAL(counter(pair.a, "traced", NULL) +
+                        counter(pair.a, "limited_forced", NULL),
+                    FLOOD);
+    inbound.method = cpt_bytes_of("/look");
+    begin_ns = now.now_ns;
+    for (unsigned i = 0; i < 1000; i++) {
+        ask(pair.b, &inbound);
+        now.now_ns = begin_ns; /* all at once */
+    }
+    CU_ASSERT_TRUE(counter(pair.b, "limited_asked", NULL) >= 1000 - 201);
+    CU_ASSERT_EQUAL(counter(pair.b, "limited_forced", NULL), 0);
+    now.now_ns = begin_ns + 1000 * MS;
+    ask(pair.b, &inbound);
+    CU_ASSERT_NOT_EQUAL(answer.metadata_bytes, 0);
+    close_pair();
+}
+
+/* The coin's sample is not touched by the limit. */
+static void test_limits_leave_the_coin_alone(void)
+{
+    struct cpt_service_options a = {.probability = 1, .forced_per_second_max = 1e-9};
+
+    open_pair(a, never);
+    ask_a("1;forced");
+    CU_ASSERT_NOT_EQUAL(answer.metadata_bytes, 0);
+    ask_a("1;forced");
+    CU_ASSERT_EQUAL(answer.metadata_bytes, 0);
+    CU_ASSERT_EQUAL(counter(pair.a, "traced_by_coin", NULL), 2);
+    CU_ASSERT_EQUAL(counter(pair.a, "traced_by_ask", NULL), 1);
+    CU_ASSERT_EQUAL(counter(pair.a, "limited_forced", NULL), 1);
+    close_pair();
+    a.forced_per_second_max = -1;
+    a.probability = -1;
+    open_pair(a, never);
+    for (unsigned i = 0; i < 1000; i++) {
+        ask_a("1;forced");
+        CU_ASSERT_NOT_EQUAL(answer.metadata_bytes, 0);
+    }
+    close_pair();
+}
+
 static void test_inner_follows_its_caller(void)
 {
     struct cpt_inbound inbound = inbound_with("1;max=300");
@@ -636,6 +725,9 @@ CU_TestInfo cpt_service_tests[] = {
     {"probabilities outside 0 to 1 are refused", test_probabilities},
     {"ignored headers", test_headers_not_heeded},
     {"clients that an entry trusts", test_whom_an_entry_trusts},
+    {"an entry trusts no client unless told", test_an_entry_trusts_nobody_unless_told},
+    {"floods of requests that ask are limited", test_floods_are_limited},
+    {"the limit leaves the coin alone", test_limits_leave_the_coin_alone},
     {"an inner service follows its caller", test_inner_follows_its_caller},
     {"the kill switch", test_kill_switch},
     {"prefixes of trusted networks", test_network_prefixes},

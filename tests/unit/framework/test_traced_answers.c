@@ -300,10 +300,12 @@ static unsigned serve_large(cpt_task_fn run, const char *header, size_t trace_li
                                     tasks, 1};
     const struct cpt_queue_executor_options waiting = {.struct_bytes = sizeof waiting};
     struct cpt_executor *executor = cpt_queue_executor_new(&waiting, NULL);
+    static const char *const trusted[] = {"127.0.0.0/8", NULL};
     const struct cpt_service_options options = {.struct_bytes = sizeof options,
                                                 .name = "A",
                                                 .probability = -1,
                                                 .executor = executor,
+                                                .trusted_networks = trusted,
                                                 .trace_memory_bytes_max = trace_limit};
     struct cpt_service *service = cpt_service_new(&options, NULL);
     struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
