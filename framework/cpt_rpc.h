@@ -255,6 +255,7 @@ struct cpt_counter {
     const char *label; /* "callee", "reason"; NULL: none */
     struct cpt_bytes member; /* the value of the label */
     uint64_t value;
+    int is_gauge; /* it may fall: what there is now, or a limit of it */
 };
 
 /* Visits every counter of @service; those with the same name in a row. */

@@ -82,7 +82,8 @@ struct cpt_http_options {
                                       <prefix>/metrics (Prometheus text) */
     const char *counters_prefix;   /* default "/cpt" */
     size_t accepted_count_max;     /* connections from clients, to all services; default
-                                      10,000; more wait until one is closed */
+                                      10,000; see descriptor_count_reserved; more wait
+                                      until one is closed */
     int keeps_abandoned;           /* a request continues although its client has closed
                                       the connection, or its side of it; default: it is
                                       cancelled */
@@ -95,6 +96,19 @@ struct cpt_http_options {
     const char *const *hosts;
     const char *const *reply_headers; /* "Name: value" of each reply, ended by NULL */
     int serves_get_only;              /* other verbs than GET are answered 405 */
+    /* For servers that strangers reach. What is beyond is cut off, with 503 or 408 if
+     * nothing else is being answered on the connection. */
+    size_t descriptor_count_reserved; /* of RLIMIT_NOFILE, for all but connections of
+                                         clients: accepted_count_max is at most the
+                                         rest; default: a quarter, at most 1,024 */
+    size_t accepted_per_address_max;  /* connections from one address; default: no
+                                         limit, as all may come from one proxy */
+    size_t input_bytes_max;           /* of requests that are not answered yet, of all
+                                         connections; default 128 MiB */
+    uint64_t header_ns; /* for the head of a request once it has begun; default 20 s */
+    uint64_t body_ns;   /* for its body; default 30 s, and a second more for each
+                           body_bytes_per_second_min that have come */
+    size_t body_bytes_per_second_min; /* default 1,024 */
 };
 
 /* A loop that is not running yet, or NULL with the reason in @error. */

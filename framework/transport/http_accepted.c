@@ -63,6 +63,7 @@ static void settle(struct cpt_http *http)
         if (descriptors_grow(http, (size_t)descriptor + 1)) {
             peer->descriptor = descriptor;
             accepted->by_descriptor[descriptor] = peer;
+            peer->is_unchecked = true;
         }
     }
 }
@@ -97,6 +98,8 @@ static struct cpti_http_peer *peer_new(struct cpt_http *http,
         cpt_alloc_free(http->alloc, peer);
         return NULL;
     }
+    peer->gate.seen = cpti_http_budget_seen;
+    peer->http = http;
     peer->descriptor = -1;
     peer->next_new = http->accepted.news;
     http->accepted.news = peer;
@@ -119,6 +122,7 @@ static void peer_free(struct cpt_http *http, struct cpti_http_peer *peer)
     if (peer->descriptor >= 0 && accepted->by_descriptor[peer->descriptor] == peer) {
         accepted->by_descriptor[peer->descriptor] = NULL;
     }
+    cpti_http_budget_keep(peer, 0);
     cpti_http_gate_deinit(&peer->gate);
     cpt_alloc_free(http->alloc, peer);
 }
@@ -168,6 +172,34 @@ static bool is_full(struct cpt_http *http)
 
 static void rest(struct cpt_http *http);
 
+void cpti_http_accepted_reap(struct cpt_http *http)
+{
+    look(http, http->accepted.count);
+    cpti_http_set(http, CPTI_HTTP_COUNTER_connections, http->accepted.count);
+}
+
+static void run_settle(struct cpt_work *work)
+{
+    struct cpt_http *http = CPTI_CONTAINER(work, struct cpt_http, accepted.settle);
+
+    http->accepted.is_settling = false;
+    cpti_http_accepted_reap(http);
+    for (size_t i = 0; i < http->accepted.count; i++) {
+        if (http->accepted.items[i]->is_unchecked) {
+            cpti_http_budget_accepted(http->accepted.items[i]);
+        }
+    }
+}
+
+/* New connections are looked at soon, though they may send nothing. */
+static void settle_later(struct cpt_http *http)
+{
+    if (http->options.accepted_per_address_max != 0 && !http->accepted.is_settling) {
+        http->accepted.settle.run = run_settle;
+        http->accepted.is_settling = cpti_http_loop_post(http, &http->accepted.settle);
+    }
+}
+
 static void on_rested(struct cpt_timer *timer)
 {
     struct cpt_http *http = CPTI_CONTAINER(timer, struct cpt_http, accepted.rest);
@@ -204,6 +236,8 @@ bool cpti_http_accepted_add(struct cpt_http *http, struct bufferevent *buffers)
         return false;
     }
     accepted->items[accepted->count++] = peer;
+    cpti_http_set(http, CPTI_HTTP_COUNTER_connections, accepted->count);
+    settle_later(http);
     if (!accepted->is_resting && is_full(http)) {
         rest(http);
         if (accepted->is_resting) {
@@ -219,6 +253,7 @@ void cpti_http_accepted_deinit(struct cpt_http *http)
     struct cpti_http_accepted *accepted = &http->accepted;
 
     (void)cpti_http_loop_cancel(http, &accepted->rest);
+    (void)cpti_http_loop_cancel(http, &accepted->sweep);
     accepted->news = NULL;
     while (accepted->count > 0) {
         struct cpti_http_peer *peer = accepted->items[--accepted->count];

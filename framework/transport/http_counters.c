@@ -105,6 +105,11 @@ static void put_help(struct counters_text *out, const struct cpt_counter *counte
         return;
     }
     (void)snprintf(out->last_name, sizeof(out->last_name), "%s", counter->name);
+    if (counter->is_gauge) {
+        put_text(out, "# HELP cpt_%s %s\n# TYPE cpt_%s gauge\n", counter->name,
+                 counter->help, counter->name);
+        return;
+    }
     put_text(out, "# HELP cpt_%s_total %s\n# TYPE cpt_%s_total counter\n",
              counter->name, counter->help, counter->name);
 }
@@ -114,7 +119,8 @@ static void visit_prometheus(void *context, const struct cpt_counter *counter)
     struct counters_text *out = context;
 
     put_help(out, counter);
-    put_text(out, "cpt_%s_total{service=", counter->name);
+    put_text(out, counter->is_gauge ? "cpt_%s{service=" : "cpt_%s_total{service=",
+             counter->name);
     put_quoted(out, cpt_bytes_of(out->service));
     if (counter->label != NULL) {
         put_text(out, ",%s=", counter->label);
@@ -145,6 +151,7 @@ void cpt_http_counters(struct cpt_http *http,
     };
 
     for (size_t i = 0; i < CPTI_HTTP_COUNTER_COUNT; i++) {
+        counters[i].is_gauge = i >= CPTI_HTTP_GAUGES_BEGIN;
         counters[i].value =
             atomic_load_explicit(&http->counters[i], memory_order_relaxed);
         visit(context, &counters[i]);

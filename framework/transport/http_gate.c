@@ -140,6 +140,9 @@ static void on_input(struct evbuffer *input, const struct evbuffer_cb_info *chan
         cut_off(gate, input);
     }
     gate->is_moving = false;
+    if (gate->seen != NULL) {
+        gate->seen(gate, change->n_added);
+    }
 }
 
 bool cpti_http_gate_open(struct cpti_http_gate *gate, struct bufferevent *buffers,

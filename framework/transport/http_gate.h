@@ -27,6 +27,8 @@ struct cpti_http_gate {
     struct evbuffer *held;   /* NULL until needed */
     uint64_t received_bytes; /* from the socket */
     bool is_moving;          /* within the callback */
+    /* Called with the count of bytes that have been judged; NULL: not. */
+    void (*seen)(struct cpti_http_gate *gate, size_t bytes);
 };
 
 /* Judges what @buffers read from now on: requests, or replies. false without memory. */

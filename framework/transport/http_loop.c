@@ -41,6 +41,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -51,8 +52,10 @@ enum {
 /* After drain_ns, requests that were cut off get this long to reply so. */
 #define CUT_NS (CPTI_NS_PER_S / 4)
 
-#define DRAIN_DEFAULT_NS (5 * CPTI_NS_PER_S)
-#define IDLE_DEFAULT_NS  (60 * CPTI_NS_PER_S)
+#define DRAIN_DEFAULT_NS  (5 * CPTI_NS_PER_S)
+#define IDLE_DEFAULT_NS   (60 * CPTI_NS_PER_S)
+#define HEADER_DEFAULT_NS (20 * CPTI_NS_PER_S)
+#define BODY_DEFAULT_NS   (30 * CPTI_NS_PER_S)
 
 /* The loop that this thread is running. */
 static _Thread_local struct cpt_http *loop_here;
@@ -464,6 +467,40 @@ static void threads_prepare(void)
     (void)evthread_use_pthreads();
 }
 
+/* How many connections clients may have: so that descriptors are left for others. */
+static size_t accepted_count_max(const struct cpt_http_options *options)
+{
+    const size_t wanted = options->accepted_count_max != 0 ? options->accepted_count_max
+                                                           : CPTI_HTTP_ACCEPTED_DEFAULT;
+    size_t reserve = options->descriptor_count_reserved;
+    struct rlimit limit;
+    size_t rest = 0;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+        return wanted;
+    }
+    if (reserve == 0) {
+        reserve = (size_t)limit.rlim_cur / 4;
+        reserve = reserve < CPTI_HTTP_RESERVE_MAX ? reserve : CPTI_HTTP_RESERVE_MAX;
+    }
+    rest = limit.rlim_cur > reserve ? (size_t)limit.rlim_cur - reserve : 1;
+    return wanted < rest ? wanted : rest;
+}
+
+/* What clients may take before their requests begin. */
+static void limits_read(struct cpt_http_options *own)
+{
+    own->accepted_count_max = accepted_count_max(own);
+    if (own->input_bytes_max == 0) {
+        own->input_bytes_max = CPTI_HTTP_INPUT_BYTES_DEFAULT;
+    }
+    own->header_ns = own->header_ns != 0 ? own->header_ns : HEADER_DEFAULT_NS;
+    own->body_ns = own->body_ns != 0 ? own->body_ns : BODY_DEFAULT_NS;
+    if (own->body_bytes_per_second_min == 0) {
+        own->body_bytes_per_second_min = CPTI_HTTP_BODY_RATE_DEFAULT;
+    }
+}
+
 static cpt_status options_read(struct cpt_http_options *own,
                                const struct cpt_http_options *given,
                                struct cpt_error *error)
@@ -482,9 +519,7 @@ static cpt_status options_read(struct cpt_http_options *own,
     if (own->waiting_count_max == 0) {
         own->waiting_count_max = CPTI_HTTP_WAITING_DEFAULT;
     }
-    if (own->accepted_count_max == 0) {
-        own->accepted_count_max = CPTI_HTTP_ACCEPTED_DEFAULT;
-    }
+    limits_read(own);
     if (own->header_bytes_max == 0) {
         own->header_bytes_max = CPTI_HTTP_HEADER_BYTES_DEFAULT;
     }
@@ -587,6 +622,8 @@ struct cpt_http *cpt_http_new(const struct cpt_http_options *options,
     cpti_lock_init(&http->lock, CPTI_RANK_HTTP);
     http->options = own;
     http->alloc = own.alloc;
+    cpti_http_set(http, CPTI_HTTP_COUNTER_connections_max, own.accepted_count_max);
+    cpti_http_set(http, CPTI_HTTP_COUNTER_input_bytes_max, own.input_bytes_max);
     http->executor = (struct cpt_executor){.name = "http",
                                            .submit = executor_submit,
                                            .after = executor_after,

@@ -41,6 +41,9 @@ enum {
     CPTI_HTTP_HEADER_BYTES_DEFAULT = 16 << 10, /* four of the largest replies' paths */
     CPTI_HTTP_BODY_BYTES_DEFAULT = 4 << 20,
     CPTI_HTTP_BODY_BYTES_MAX = 1 << 30, /* evhttp and watermarks count in int */
+    CPTI_HTTP_RESERVE_MAX = 1024, /* descriptors for all but clients' connections */
+    CPTI_HTTP_INPUT_BYTES_DEFAULT = 128 << 20,
+    CPTI_HTTP_BODY_RATE_DEFAULT = 1024,
     CPTI_NS_PER_US = 1000
 };
 
@@ -55,6 +58,9 @@ enum {
     X(accepts_failed, "connections that could not be accepted")                        \
     X(accepts_paused, "times accepting paused, as too many connections were open")     \
     X(requests_refused, "requests refused because they were malformed or ambiguous")   \
+    X(cut_slow, "connections cut off because a request took too long to come")         \
+    X(cut_full, "connections cut off because requests took too much memory")           \
+    X(cut_clients, "connections cut off because their client had too many")            \
     X(calls_sent, "calls passed to the transport")                                     \
     X(calls_waited, "calls that waited for a connection")                              \
     X(calls_refused, "calls refused because too many were waiting")                    \
@@ -62,7 +68,15 @@ enum {
     X(calls_cancelled, "of these, calls that were cancelled")                          \
     X(calls_resent, "calls sent again because a kept connection was dead")             \
     X(replies_refused, "replies refused because they were malformed or ambiguous")     \
-    X(connections_opened, "connections that were opened to other services")
+    X(connections_opened, "connections that were opened to other services")            \
+    X(connections, "connections from clients, now")                                    \
+    X(connections_max, "how many there may be")                                        \
+    X(input_bytes, "bytes of requests that are not answered yet, now")                 \
+    X(input_bytes_max, "how many there may be")                                        \
+    X(requests_open, "requests that were read and are not answered yet, now")
+
+/* From this one on they are gauges. */
+#define CPTI_HTTP_GAUGES_BEGIN CPTI_HTTP_COUNTER_connections
 
 enum cpti_http_counter_id {
 #define CPTI_HTTP_COUNTER_ENUM_(name, sentence) CPTI_HTTP_COUNTER_##name,
@@ -77,6 +91,17 @@ struct cpti_http_peer {
     uint64_t request_count;     /* that evhttp has read */
     int descriptor;             /* -1: not known yet */
     struct cpti_http_peer *next_new;
+    struct cpt_http *http;
+    /* http_budget.c: */
+    bool is_cut;
+    bool is_unchecked;         /* its client may have too many */
+    bool is_served;            /* reading rests while a request is served */
+    bool is_in_body;           /* of the request that is incomplete */
+    uint64_t begun_ns;         /* since when its head or body is; 0: none is */
+    uint64_t begun_count;      /* messages before it */
+    uint64_t open_bytes;       /* of its head or body */
+    size_t bytes;              /* that count for input_bytes_max */
+    unsigned char address[16]; /* if accepted_per_address_max is set */
 };
 
 /* Connections that were accepted. Loop thread. */
@@ -88,6 +113,11 @@ struct cpti_http_accepted {
     size_t descriptor_capacity;
     struct cpti_http_peer *news; /* whose descriptor is not known yet */
     size_t hand;                 /* index of the next one to look at */
+    size_t input_bytes;
+    struct cpt_timer sweep;
+    bool is_sweeping;
+    struct cpt_work settle; /* learns the descriptors of new ones */
+    bool is_settling;
     struct cpt_timer rest;
     bool is_resting; /* it is full: no more are accepted */
 };
@@ -160,6 +190,12 @@ static inline void cpti_http_count(struct cpt_http *http, enum cpti_http_counter
     atomic_fetch_add_explicit(&http->counters[id], 1, memory_order_relaxed);
 }
 
+static inline void cpti_http_set(struct cpt_http *http, enum cpti_http_counter_id id,
+                                 uint64_t value)
+{
+    atomic_store_explicit(&http->counters[id], value, memory_order_relaxed);
+}
+
 struct timeval cpti_http_timeval(uint64_t ns);
 
 /* --- http_server.c; loop thread --- */
@@ -181,6 +217,28 @@ bool cpti_http_accepted_add(struct cpt_http *http, struct bufferevent *buffers);
 /* The connection with @buffers; NULL: it is not tracked. */
 struct cpti_http_peer *cpti_http_accepted_find(struct cpt_http *http,
                                                const struct bufferevent *buffers);
+
+/* Forgets all connections that evhttp has closed. */
+void cpti_http_accepted_reap(struct cpt_http *http);
+
+/* --- http_budget.c; loop thread --- */
+
+/* The descriptor of @peer is known: cuts it off if its client has too many. */
+void cpti_http_budget_accepted(struct cpti_http_peer *peer);
+
+/* Bytes have come: cuts @gate's connection off if they are too many. */
+void cpti_http_budget_seen(struct cpti_http_gate *gate, size_t bytes);
+
+/* evhttp has read a request of @peer with this body. */
+void cpti_http_budget_request(struct cpti_http_peer *peer, size_t body_bytes);
+
+/* The request of @peer that was served is answered. */
+void cpti_http_budget_answered(struct cpti_http_peer *peer);
+
+/* @peer has @bytes of requests. */
+void cpti_http_budget_keep(struct cpti_http_peer *peer, size_t bytes);
+
+/* --- http_accepted.c again --- */
 
 /* Releases all connections; evhttp has released them. */
 void cpti_http_accepted_deinit(struct cpt_http *http);

@@ -27,8 +27,8 @@
  * come at once.
  *
  * Limits: evhttp limits headers and bodies; a watermark limits what a client sends
- * ahead of its turn (a pipeline): beyond it the socket is not read. evhttp has no limit
- * for a client that sends one byte at a time: that is for a proxy.
+ * ahead of its turn (a pipeline): beyond it the socket is not read. What all clients
+ * take together, and how slow they may be, is in http_budget.c.
  */
 #include "framework/transport/http_guard.h"
 #include "framework/transport/http_headers.h"
@@ -76,6 +76,7 @@ struct exchange {
     struct cpt_service *service;
     /* NULL: its connection is closed. Loop thread, as the next six fields. */
     struct evhttp_request *request;
+    struct cpti_http_peer *peer; /* if there is a request */
     uint64_t arrival_ns;
     unsigned coin;
     bool is_serving; /* cpt_service_serve() has not returned */
@@ -110,6 +111,8 @@ static void exchange_free(struct exchange *exchange)
 static void exchange_end(struct exchange *exchange)
 {
     exchange->http->exchange_count--;
+    cpti_http_set(exchange->http, CPTI_HTTP_COUNTER_requests_open,
+                  exchange->http->exchange_count);
     exchange_free(exchange);
 }
 
@@ -166,6 +169,7 @@ static void on_written(struct evhttp_request *request, void *context)
     struct evhttp_connection *connection = evhttp_request_get_connection(request);
 
     evhttp_connection_set_closecb(connection, NULL, NULL);
+    cpti_http_budget_answered(((struct exchange *)context)->peer);
     exchange_end(context);
 }
 
@@ -408,6 +412,8 @@ static struct exchange *exchange_new(struct cpti_http_server *server,
     exchange->request = request;
     exchange->work.run = run_serve;
     exchange->http->exchange_count++;
+    cpti_http_set(exchange->http, CPTI_HTTP_COUNTER_requests_open,
+                  exchange->http->exchange_count);
     cpti_http_reference(exchange->http);
     evhttp_connection_set_closecb(evhttp_request_get_connection(request), on_close,
                                   exchange);
@@ -481,18 +487,18 @@ static bool asks(struct evhttp_request *request)
 /* Refuses @request if its connection's gate has refused it: then evhttp has read only a
  * substitute. */
 static bool refuse_ambiguous(struct cpti_http_server *server,
-                             struct evhttp_request *request)
+                             struct evhttp_request *request,
+                             struct cpti_http_peer *peer)
 {
     struct cpt_http *http = server->http;
-    struct cpti_http_peer *peer = cpti_http_accepted_find(
-        http,
-        evhttp_connection_get_bufferevent(evhttp_request_get_connection(request)));
     const struct cpti_http_message *message = NULL;
     bool is_refused = false;
 
     if (peer != NULL) {
         message = &peer->gate.message;
         peer->request_count++;
+        cpti_http_budget_request(
+            peer, evbuffer_get_length(evhttp_request_get_input_buffer(request)));
         is_refused = cpti_http_message_refused(message) == peer->request_count;
         if (!is_refused) {
             return false;
@@ -515,8 +521,11 @@ static void on_request(struct evhttp_request *request, void *context)
     uint64_t arrival_ns = 0;
     struct exchange *exchange = NULL;
     unsigned refused = 0;
+    struct cpti_http_peer *peer = cpti_http_accepted_find(
+        server->http,
+        evhttp_connection_get_bufferevent(evhttp_request_get_connection(request)));
 
-    if (refuse_ambiguous(server, request)) {
+    if (refuse_ambiguous(server, request, peer)) {
         return;
     }
     refused = cpti_http_guard(&server->http->options, request, server->port);
@@ -538,6 +547,8 @@ static void on_request(struct evhttp_request *request, void *context)
         return;
     }
     cpti_http_count(server->http, CPTI_HTTP_COUNTER_requests_served);
+    exchange->peer = peer;
+    peer->is_served = true;
     exchange->arrival_ns = arrival_ns;
     exchange->coin = coin;
     (void)cpti_http_loop_post(server->http, &exchange->work);

@@ -11,5 +11,6 @@ CU_SuiteInfo cpt_suites[] = {
     {"draining", NULL, NULL, NULL, NULL, http_draining_tests},
     {"cancelling", NULL, NULL, NULL, NULL, http_cancelling_tests},
     {"ambiguous messages", NULL, NULL, NULL, NULL, http_ambiguous_tests},
+    {"limits", NULL, NULL, NULL, NULL, http_limits_tests},
     CU_SUITE_INFO_NULL,
 };

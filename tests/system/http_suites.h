@@ -11,5 +11,6 @@ extern CU_TestInfo http_serving_tests[];
 extern CU_TestInfo http_draining_tests[];
 extern CU_TestInfo http_cancelling_tests[];
 extern CU_TestInfo http_ambiguous_tests[];
+extern CU_TestInfo http_limits_tests[];
 
 #endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* http_limits.c - what clients may take before their requests begin */
+#include "http_suites.h"
+#include "http_support.h"
+
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { PATIENCE = 20000 };
+
+struct serving {
+    struct test_loop loop;
+    struct test_service service;
+};
+
+static void serving_start(struct serving *serving,
+                          const struct cpt_http_options *options)
+{
+    test_loop_make(&serving->loop, options);
+    test_service_make(&serving->service, &serving->loop, CPT_ROLE_ENTRY, -1, NULL);
+    test_loop_start(&serving->loop);
+}
+
+static void serving_stop(struct serving *serving)
+{
+    CU_ASSERT_EQUAL(test_loop_stop(&serving->loop), CPT_OK);
+    test_service_free(&serving->service);
+}
+
+/* Whether the counter @name becomes @least or more. */
+static bool comes_to(struct serving *serving, const char *name, uint64_t least)
+{
+    for (unsigned i = 0; i < PATIENCE; i++) {
+        if (test_counter(&serving->loop, name) >= least) {
+            return true;
+        }
+        test_sleep_ns(MS);
+    }
+    return false;
+}
+
+static bool is_answered(const struct serving *serving)
+{
+    char reply[1024];
+
+    raw_exchange(serving->service.port,
+                 "GET /hello HTTP/1.1\r\nConnection: close\r\n\r\n", reply,
+                 sizeof(reply));
+    return strncmp(reply, "HTTP/1.1 200 ", 13) == 0;
+}
+
+/* Clients that send a part of a large body, and wait. */
+static void test_memory(void)
+{
+    enum { CLIENTS = 20, PART = 256 << 10, ALL_MAX = 1 << 20 };
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .input_bytes_max = ALL_MAX};
+    struct serving serving;
+    int descriptors[CLIENTS];
+    char *part = calloc(1, PART + 1);
+
+    memset(part, 'x', PART);
+    serving_start(&serving, &options);
+    for (int i = 0; i < CLIENTS; i++) {
+        descriptors[i] = raw_connect(serving.service.port);
+        raw_write(descriptors[i], "POST /hello HTTP/1.1\r\n"
+                                  "Content-Length: 4194304\r\n\r\n");
+        raw_write(descriptors[i], part);
+    }
+    /* three of them fit */
+    CU_ASSERT_TRUE(comes_to(&serving, "http_cut_full", CLIENTS - 3));
+    CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_cut_full"), CLIENTS - 3);
+    CU_ASSERT_TRUE(test_counter(&serving.loop, "http_input_bytes") <= ALL_MAX);
+    CU_ASSERT_TRUE(test_counter(&serving.loop, "http_input_bytes") >= 3 * PART);
+    CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_input_bytes_max"), ALL_MAX);
+    CU_ASSERT_TRUE(is_answered(&serving));
+    for (int i = 0; i < CLIENTS; i++) {
+        (void)close(descriptors[i]);
+    }
+    serving_stop(&serving);
+    free(part);
+}
+
+/* Bodies that were answered count no more: many of them pass, one after the other. */
+static void test_memory_is_given_back(void)
+{
+    enum { BODY = 100000 };
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .input_bytes_max = 150000};
+    struct serving serving;
+    char *request = calloc(1, BODY + 128);
+    char *reply = calloc(1, BODY + 1024);
+    int descriptor = -1;
+
+    (void)snprintf(request, 128, "POST /hello HTTP/1.1\r\nContent-Length: %d\r\n\r\n",
+                   BODY);
+    memset(request + strlen(request), 'x', BODY - 1);
+    request[strlen(request)] = '.';
+    serving_start(&serving, &options);
+    descriptor = raw_connect(serving.service.port);
+    for (unsigned i = 0; i < 10; i++) {
+        raw_write(descriptor, request);
+        (void)raw_read(descriptor, reply, BODY + 1024, "x.");
+        CU_ASSERT_TRUE(strncmp(reply, "HTTP/1.1 200 ", 13) == 0);
+    }
+    CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_cut_full"), 0);
+    CU_ASSERT_TRUE(test_counter(&serving.loop, "http_input_bytes") <= 2 * BODY);
+    (void)close(descriptor);
+    serving_stop(&serving);
+    free(request);
+    free(reply);
+}
+
+/* @text is sent, and the rest never. */
+static void expect_late(const struct serving *serving, const char *text,
+                        const char *reply_begins)
+{
+    const int descriptor = raw_connect(serving->service.port);
+    char reply[4096];
+
+    raw_write(descriptor, text);
+    (void)raw_read(descriptor, reply, sizeof(reply), NULL); /* until it is closed */
+    CU_ASSERT_TRUE(strncmp(reply, reply_begins, strlen(reply_begins)) == 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(reply, "HTTP/1.1 408 Request Timeout\r\n"));
+    (void)close(descriptor);
+}
+
+static void test_deadlines(void)
+{
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .header_ns = 20 * MS,
+                                             .body_ns = 20 * MS,
+                                             .body_bytes_per_second_min = 1000000};
+    struct serving serving;
+
+    serving_start(&serving, &options);
+    expect_late(&serving, "GET /hello HT", "HTTP/1.1 408 ");
+    expect_late(&serving, "GET /hello HTTP/1.1\r\nHost: s\r\n", "HTTP/1.1 408 ");
+    expect_late(&serving, "\r\n", "HTTP/1.1 408 ");
+    expect_late(&serving, "POST /hello HTTP/1.1\r\nContent-Length: 9\r\n\r\nabc",
+                "HTTP/1.1 408 ");
+    expect_late(&serving, "POST /hello HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3",
+                "HTTP/1.1 408 ");
+    CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_cut_slow"), 5);
+    /* The time of the second one begins when the first is answered, 100 ms later. */
+    expect_late(&serving, "GET /slow HTTP/1.1\r\n\r\nGET /hel", "HTTP/1.1 200 ");
+    CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_cut_slow"), 6);
+    serving_stop(&serving);
+}
+
+static void test_clients(void)
+{
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .accepted_per_address_max = 3};
+    struct serving serving;
+    int descriptors[3];
+    char reply[1024];
+    bool is_good = false;
+
+    serving_start(&serving, &options);
+    for (int i = 0; i < 3; i++) {
+        descriptors[i] = raw_connect(serving.service.port);
+        raw_write(descriptors[i], "GET /hello HTTP/1.1\r\n\r\n");
+        (void)raw_read(descriptors[i], reply, sizeof(reply), "hello ");
+        CU_ASSERT_TRUE(strncmp(reply, "HTTP/1.1 200 ", 13) == 0);
+    }
+    for (int i = 0; i < 5; i++) {
+        const int descriptor = raw_connect(serving.service.port);
+
+        (void)raw_read(descriptor, reply, sizeof(reply), NULL); /* until it is closed */
+        (void)close(descriptor);
+        CU_ASSERT_TRUE(strncmp(reply, "HTTP/1.1 503 ", 13) == 0);
+    }
+    CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_cut_clients"), 5);
+    (void)close(descriptors[1]);
+    for (unsigned i = 0; i < PATIENCE && !is_good; i++) {
+        is_good = is_answered(&serving);
+        test_sleep_ns(is_good ? 0 : MS);
+    }
+    CU_ASSERT_TRUE(is_good);
+    (void)close(descriptors[0]);
+    (void)close(descriptors[2]);
+    serving_stop(&serving);
+}
+
+/* Idle clients leave descriptors for the service's own calls. */
+static void test_descriptors_are_reserved(void)
+{
+    enum { CLIENTS = 12, LEFT = 8 };
+    struct cpt_http_options options = {.struct_bytes = sizeof(options)};
+    struct serving serving;
+    struct stand_in stand_in;
+    struct rlimit limit;
+    int descriptors[CLIENTS];
+
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    options.descriptor_count_reserved = (size_t)limit.rlim_cur - LEFT;
+    stand_in_start(&stand_in, serve_reply,
+                   "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood");
+    serving_start(&serving, &options);
+    CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_connections_max"), LEFT);
+    for (int i = 0; i < CLIENTS; i++) {
+        descriptors[i] = raw_connect(serving.service.port);
+    }
+    CU_ASSERT_TRUE(comes_to(&serving, "http_accepts_paused", 1));
+    CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_connections"), LEFT);
+    CU_ASSERT_EQUAL(call_status(&serving.loop, stand_in.target), CPT_OK);
+    for (int i = 0; i < CLIENTS; i++) {
+        (void)close(descriptors[i]);
+    }
+    CU_ASSERT_TRUE(is_answered(&serving));
+    serving_stop(&serving);
+    stand_in_stop(&stand_in);
+
+    options.descriptor_count_reserved = 0;
+    options.accepted_count_max = 5;
+    serving_start(&serving, &options);
+    CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_connections_max"), 5);
+    serving_stop(&serving);
+}
+
+static void test_gauges(void)
+{
+    const struct cpt_http_options options = {
+        .struct_bytes = sizeof(options), .serves_counters = 1, .accepted_count_max = 7};
+    char reply[65536];
+    struct serving serving;
+
+    serving_start(&serving, &options);
+    raw_exchange(serving.service.port,
+                 "GET /cpt/metrics HTTP/1.1\r\nConnection: close\r\n\r\n", reply,
+                 sizeof(reply));
+    CU_ASSERT_PTR_NOT_NULL(strstr(reply, "# TYPE cpt_http_connections gauge\n"
+                                         "cpt_http_connections{service=\"S\"} 1\n"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(reply, "\ncpt_http_connections_max{service=\"S\"} 7"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(reply, "# TYPE cpt_http_cut_slow_total counter\n"));
+    serving_stop(&serving);
+}
+
+CU_TestInfo http_limits_tests[] = {
+    {"bytes of requests that do not end", test_memory},
+    {"answered requests give their bytes back", test_memory_is_given_back},
+    {"heads and bodies that take too long", test_deadlines},
+    {"connections of one client", test_clients},
+    {"idle clients leave descriptors for calls", test_descriptors_are_reserved},
+    {"gauges for Prometheus", test_gauges},
+    CU_TEST_INFO_NULL,
+};
