@@ -356,16 +356,14 @@ static void message_end(struct cpti_http_message *message)
 
 static void body_begin(struct cpti_http_message *message)
 {
-    const bool has_none =
-        message->is_reply && (message->status == 204 || message->status == 304);
+    const bool has_none = message->status == 204 || message->status == 304;
+    const bool has_end = message->has_coding || message->has_length;
 
     message->line_at = 0;
-    if (has_none) {
+    if (message->is_reply && (has_none || !has_end)) {
         message->state = CPTI_HTTP_REST;
     } else if (message->has_coding) {
         message->state = CPTI_HTTP_CHUNK_SIZE;
-    } else if (message->is_reply && !message->has_length) {
-        message->state = CPTI_HTTP_REST;
     } else if (message->length > 0) {
         message->state = CPTI_HTTP_BODY;
         message->left = message->length;
