@@ -307,7 +307,7 @@ say "random selections of random records, CPT_TEST_SEED=$seed"
 store=${plain}_random
 logs=random.cptlog
 "$CPT_HELPERS/store_random" log "$seed" 3000 >random.cptlog || fail 'store_random'
-"$CPT" load "$store" random.cptlog >loaded || fail 'load random'
+"$CPT" load --keep-duplicates "$store" random.cptlog >loaded || fail 'load random'
 as_log 60
 
 say 'a batch of many months'
