@@ -17,6 +17,7 @@ extern CU_TestInfo cpt_gather_tests[];
 extern CU_TestInfo cpt_expression_path_tests[];
 extern CU_TestInfo cpt_passing_tests[];
 extern CU_TestInfo cpt_seen_tests[];
+extern CU_TestInfo cpt_largest_tests[];
 extern CU_TestInfo cpt_web_tests[];
 extern CU_TestInfo cpt_html_tests[];
 extern CU_TestInfo cpt_html_data_tests[];
@@ -34,6 +35,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"percentiles and samples", NULL, NULL, NULL, NULL, cpt_gather_tests},
     {"paths in expressions", NULL, NULL, NULL, NULL, cpt_expression_path_tests},
     {"blocks passed over", NULL, NULL, NULL, NULL, cpt_passing_tests},
+    {"answers of limited length", NULL, NULL, NULL, NULL, cpt_largest_tests},
     {"records that were seen", NULL, NULL, NULL, NULL, cpt_seen_tests},
     {"cpt web", NULL, NULL, NULL, NULL, cpt_web_tests},
     {"HTML", NULL, NULL, NULL, NULL, cpt_html_tests},
