@@ -33,7 +33,6 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A presence has changed if it differs by this many standard errors; chance does that
  * once in 400 times. */
@@ -66,10 +65,19 @@ static void split_change(struct cpt_diff_row *row)
     row->size_ns = row->self.delta_ns - row->frequency_ns;
 }
 
-/* Whether two means are the same, to the last bit. */
+static bool is_same(double left, double right)
+{
+    return left == right || (isnan(left) && isnan(right));
+}
+
+/* Whether two means are the same. */
 static bool is_equal(const struct cpt_mean *left, const struct cpt_mean *right)
 {
-    return memcmp(left, right, sizeof *left) == 0;
+    return is_same(left->mean_ns, right->mean_ns) &&
+           is_same(left->deviation_ns, right->deviation_ns) &&
+           is_same(left->error_ns, right->error_ns) &&
+           is_same(left->effective_count, right->effective_count) &&
+           is_same(left->skewness, right->skewness);
 }
 
 /* @counts: the effective counts of requests of both samples. */

@@ -315,7 +315,10 @@ CPT_API struct cpt_pending *cpt_task_start(struct cpt_task *task,
                                            const struct cpt_value *value);
 
 /* Work elsewhere, called @name on the path, that ends with cpt_complete(). Names beyond
- * the first CPT_PLAN_NAMES_MAX of a plan are shown as ‹other›. */
+ * the first CPT_PLAN_NAMES_MAX of a plan are shown as ‹other›. If
+ * cpt_pending_status() of it is CPT_LIMIT, do not begin the work: the request does not
+ * wait for its end, so memory of the request may be gone meanwhile. In all other cases,
+ * also if it has been cancelled already, the pending must be completed. */
 CPT_API struct cpt_pending *cpt_defer(struct cpt_task *task, const char *name);
 
 /*

@@ -35,6 +35,8 @@
 #include "framework/run/recording.h"
 #include "framework/run/task.h"
 
+#include <assert.h>
+
 enum {
     HELP_AGAIN_NS = 1000000,  /* other threads may have submitted work, timers be due */
     LOOK_AGAIN_NS = 100000000 /* at whether anything can still end the wait */
@@ -262,6 +264,7 @@ cpt_status cpt_wait(struct cpt_task *task, struct cpt_pending *pending)
     if (status != CPT_OK) {
         return status;
     }
+    assert(pending != NULL); /* else the check has failed */
     cpti_task_give_ready(task);
     status = begin(task, pending);
     if (status <= 0) {

@@ -78,7 +78,7 @@ static struct cpt_pending *begin_elsewhere(struct cpt_task *task, const char *na
                       ? cpt_defer(task, name)
                       : cpt_defer_cancellable(task, name, tell_work, work);
     }
-    if (pending != NULL) {
+    if (pending != NULL && cpt_pending_status(pending) != CPT_LIMIT) {
         random_graph.hooks.defer(pending, work, duration_ns);
     }
     return pending;

@@ -91,7 +91,9 @@ static void write_error(struct cpti_json *json, const char *messages)
 static void no_memory(struct cpti_web_answer *answer)
 {
     free(answer->body);
-    *answer = (struct cpti_web_answer){.status = BUSY, .type = type_json};
+    memset(answer, 0, sizeof *answer);
+    answer->status = BUSY;
+    answer->type = type_json;
 }
 
 /* Makes an error of @messages the answer. */
@@ -101,7 +103,9 @@ static void answer_error(struct cpti_web_answer *answer, unsigned status,
     struct cpti_memory_file body;
 
     free(answer->body);
-    *answer = (struct cpti_web_answer){.status = status, .type = type_json};
+    memset(answer, 0, sizeof *answer);
+    answer->status = status;
+    answer->type = type_json;
     if (cpti_memory_file_open(&body)) {
         struct cpti_json json = {.file = body.file};
 
@@ -365,7 +369,7 @@ static bool make_answer(struct work *work, size_t route, struct cpt_bytes query,
                      messages != NULL ? messages : "out of memory");
     } else if (work->needs_pass) {
         free(answer->body);
-        *answer = (struct cpti_web_answer){0};
+        memset(answer, 0, sizeof *answer);
     }
     free(messages);
     return status != CPTI_EXIT_DONE || !work->needs_pass;
