@@ -74,9 +74,10 @@ static int fits(size_t bytes, size_t limit_bytes)
 
 static void test_limit_is_kept(void)
 {
-    /* overhead of a block: a pointer, and what aligns the data behind it */
-    const size_t header =
-        alignof(max_align_t) > sizeof(void *) ? alignof(max_align_t) : sizeof(void *);
+    /* overhead of a block: a pointer, a size, and what aligns the data behind them */
+    const size_t fields = sizeof(void *) + sizeof(size_t);
+    const size_t alignment = alignof(max_align_t);
+    const size_t header = (fields + alignment - 1) / alignment * alignment;
 
     CU_ASSERT_FALSE(fits(1024, 1024 + header - 1));
     CU_ASSERT_TRUE(fits(1024, 1024 + header));
