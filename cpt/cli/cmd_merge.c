@@ -42,19 +42,17 @@ static int check_entries(const char *name, const struct cpt_tree *whole,
 }
 
 /* Adds *@tree, which may be swapped for another one, to *@whole, unless @parts says
- * that it was met before. */
+ * that it was met before and counts once. */
 static int add_tree(struct cpt_tree **whole, struct cpti_parts *parts, const char *name,
                     struct cpt_tree **tree, uint64_t digest)
 {
-    bool is_again = false;
-    cpt_status status = CPT_OK;
+    bool is_again;
+    cpt_status status;
 
     if (check_entries(name, *whole, *tree) != CPTI_EXIT_DONE) {
         return CPTI_EXIT_FAILED;
     }
-    if (parts != NULL) {
-        status = cpti_parts_meet(parts, *tree, digest, &is_again);
-    }
+    status = cpti_parts_meet(parts, *tree, digest, &is_again);
     if (status == CPT_OK && !is_again) {
         status = cpti_tree_absorb(whole, tree);
     }
@@ -93,7 +91,7 @@ static int merge_file(struct cpt_tree **whole, struct cpti_parts *parts,
 /* Each thread has a tree of its own. */
 struct crew {
     const char *const *paths;
-    struct cpti_parts *parts; /* NULL: duplicates count */
+    struct cpti_parts *parts;
     struct cpt_tree *trees[THREADS_MAX];
     bool has_failed[THREADS_MAX]; /* by thread: a file could not be merged */
 };
@@ -183,9 +181,7 @@ static int merge_all(struct cpt_tree **whole, struct cpti_parts *parts,
             return CPTI_EXIT_DONE;
         }
         status = new_tree(whole);
-        if (parts != NULL) {
-            cpti_parts_reset(parts);
-        }
+        cpti_parts_reset(parts);
     }
     return status == CPTI_EXIT_DONE ? merge_by_turns(whole, parts, paths, path_count)
                                     : status;
@@ -193,7 +189,6 @@ static int merge_all(struct cpt_tree **whole, struct cpti_parts *parts,
 
 static int run(const struct cpti_arguments *arguments)
 {
-    const bool keeps_duplicates = cpti_has(arguments, "keep-duplicates");
     struct cpt_tree *whole = NULL;
     struct cpti_parts *parts = NULL;
     int status;
@@ -201,13 +196,16 @@ static int run(const struct cpti_arguments *arguments)
     if (cpti_value(arguments, "output") == NULL) {
         return cpti_usage("'cpt merge' needs --output FILE; '-' is standard output");
     }
-    parts = keeps_duplicates ? NULL : cpti_parts_new();
-    if (parts == NULL && !keeps_duplicates) {
+    parts = cpti_parts_new(cpti_has(arguments, "keep-duplicates"));
+    if (parts == NULL) {
         return cpti_failed("out of memory");
     }
     status = merge_all(&whole, parts, arguments->operands, arguments->operand_count);
-    if (status == CPTI_EXIT_DONE && parts != NULL) {
-        cpti_parts_warn(parts);
+    if (status == CPTI_EXIT_DONE && cpti_parts_note(parts, whole) != CPT_OK) {
+        status = cpti_failed("out of memory");
+    }
+    if (status == CPTI_EXIT_DONE) {
+        cpti_parts_warn(parts, whole);
     }
     if (status == CPTI_EXIT_DONE) {
         status = cpti_tree_write(cpti_value(arguments, "output"), whole);
@@ -248,7 +246,10 @@ const struct cpti_command cpti_command_merge = {
         "A tree that is given more than once, the same bytes, counts once, which is "
         "said. Parts of one selection, trees of the same logs with another --where "
         "each, add up: the records of the logs count once, unless 'cpt aggregate' had "
-        "--no-source.\n"
+        "--no-source. If the selections are known to overlap, a warning says so, and "
+        "so "
+        "does each answer from the result; what shares few requests is not always "
+        "known.\n"
         "\n"
         "A folder stands for the trees in it and in its subfolders, in the order of "
         "their names.\n"

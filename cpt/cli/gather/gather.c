@@ -85,11 +85,19 @@ static int note(const struct cpti_gather *gather, const char *key, const char *v
                : CPTI_EXIT_DONE;
 }
 
+/* Inputs that are named together. */
+struct named {
+    const char *folder; /* that they were given as; or NULL */
+    const char *const *paths;
+    const struct cpti_gather_outcome *outcomes;
+    size_t count;
+};
+
 /* Notes which logs were read, to know them again (parts.h); they are one note. */
-static int note_reading(const struct cpti_gather *gather, const char *const *paths,
-                        const struct cpti_gather_outcome *outcomes, size_t count)
+static int note_reading(const struct cpti_gather_run *run,
+                        const struct cpti_gather *gather, const struct named *named)
 {
-    const char **logs = calloc(count, sizeof *logs);
+    const char **logs = calloc(named->count, sizeof *logs);
     size_t log_count = 0;
     char text[17];
     int status = CPTI_EXIT_DONE;
@@ -97,51 +105,51 @@ static int note_reading(const struct cpti_gather *gather, const char *const *pat
     if (logs == NULL) {
         return cpti_failed("out of memory");
     }
-    for (size_t i = 0; i < count; i++) {
-        if (outcomes[i].is_log) {
-            logs[log_count++] = paths[i];
+    for (size_t i = 0; i < named->count; i++) {
+        if (named->outcomes[i].is_log) {
+            logs[log_count++] = named->paths[i];
         }
     }
     status = cpti_parts_reading(logs, log_count, text);
     if (status == CPTI_EXIT_DONE && text[0] != '\0') {
+        cpti_parts_meet_logs(run->parts, text);
         status = note(gather, "reading", text);
     }
     free(logs);
     return status;
 }
 
-/* Notes the logs among the @count inputs: a few by name, or how many of a folder. */
-static int note_together(const struct cpti_gather *gather, const char *folder,
-                         const char *const *paths,
-                         const struct cpti_gather_outcome *outcomes, size_t count)
+/* Notes the logs among the inputs: a few by name, or how many of a folder. */
+static int note_together(const struct cpti_gather_run *run,
+                         const struct cpti_gather *gather, const struct named *named)
 {
     enum { NAMED_MAX = 3 };
-    const struct cpt_bytes path = {paths[0], folder_bytes(paths[0])};
+    const struct cpt_bytes path = {named->paths[0], folder_bytes(named->paths[0])};
     char text[CPTI_TEXT_BYTES + 32];
     size_t log_count = 0;
     int status = CPTI_EXIT_DONE;
 
-    for (size_t i = 0; i < count; i++) {
-        log_count += outcomes[i].is_log;
+    for (size_t i = 0; i < named->count; i++) {
+        log_count += named->outcomes[i].is_log;
     }
-    if (log_count > NAMED_MAX || (folder != NULL && log_count > 1)) {
-        const char *name = folder != NULL    ? cpti_quoted(folder)
-                           : path.bytes != 0 ? cpti_quoted_bytes(path)
-                                             : "./";
+    if (log_count > NAMED_MAX || (named->folder != NULL && log_count > 1)) {
+        const char *name = named->folder != NULL ? cpti_quoted(named->folder)
+                           : path.bytes != 0     ? cpti_quoted_bytes(path)
+                                                 : "./";
 
         (void)snprintf(text, sizeof text, "%zu files of %s%s", log_count, name,
                        name[strlen(name) - 1] == '/' ? "" : "/");
         status = note(gather, "source", text);
-        return status == CPTI_EXIT_DONE ? note_reading(gather, paths, outcomes, count)
-                                        : status;
+        return status == CPTI_EXIT_DONE ? note_reading(run, gather, named) : status;
     }
-    for (size_t i = 0; i < count && status == CPTI_EXIT_DONE; i++) {
-        const struct cpti_input input = {.path = paths[i]};
+    for (size_t i = 0; i < named->count && status == CPTI_EXIT_DONE; i++) {
+        const struct cpti_input input = {.path = named->paths[i]};
+        const struct named one = {NULL, named->paths + i, named->outcomes + i, 1};
 
-        if (outcomes[i].is_log) {
+        if (one.outcomes->is_log) {
             status = note(gather, "source", cpti_input_name(&input));
             if (status == CPTI_EXIT_DONE) {
-                status = note_reading(gather, paths + i, outcomes + i, 1);
+                status = note_reading(run, gather, &one);
             }
         }
     }
@@ -156,17 +164,40 @@ static int note_sources(const struct cpti_gather_run *run, const char *const *pa
         const struct cpti_gather *gather = &run->gathers[k];
 
         for (size_t i = 0; i < path_count && !gather->omits_sources;) {
-            const char *folder;
-            const size_t count = together(gather, paths, i, path_count, &folder);
+            struct named named = {NULL, paths + i, outcomes + i, 0};
 
-            if (note_together(gather, folder, paths + i, outcomes + i, count) !=
-                CPTI_EXIT_DONE) {
+            named.count = together(gather, paths, i, path_count, &named.folder);
+            if (note_together(run, gather, &named) != CPTI_EXIT_DONE) {
                 return CPTI_EXIT_FAILED;
             }
-            i += count;
+            i += named.count;
         }
     }
     return CPTI_EXIT_DONE;
+}
+
+/* Notes in the tree of @gather what trees it is made of (parts.h), and how the other
+ * requests were selected. */
+static cpt_status note_parts(const struct cpti_gather_run *run,
+                             const struct cpti_gather *gather)
+{
+    struct cpt_tree *own = cpt_tree_new(NULL, NULL);
+    cpt_status status = own != NULL ? CPT_OK : CPT_NO_MEMORY;
+
+    if (status == CPT_OK && run->met_requests) {
+        status = cpti_selection_note(gather->selection, own);
+        if (status == CPT_OK) {
+            status = cpti_parts_meet_others(run->parts, own);
+        }
+    }
+    if (status == CPT_OK) {
+        status = cpti_parts_note(run->parts, gather->tree);
+    }
+    if (status == CPT_OK) {
+        status = cpti_selection_note(gather->selection, gather->tree);
+    }
+    cpt_tree_free(own);
+    return status;
 }
 
 /* The first percentile, if there is one: of a few requests none may exceed the p99. */
@@ -275,7 +306,6 @@ static int finish(struct cpti_gather_run *run, const char *const *paths,
 {
     int status = check_services(&run->services);
 
-    cpti_parts_warn(run->parts);
     if (status == CPTI_EXIT_DONE) {
         status = cpti_gather_samples(run);
     }
@@ -289,10 +319,10 @@ static int finish(struct cpti_gather_run *run, const char *const *paths,
                 cpt_tree_note(gather->tree, "entry", run->services.names[0]));
         }
         if (status == CPTI_EXIT_DONE) {
-            status =
-                cpti_status_exit(cpti_selection_note(gather->selection, gather->tree));
+            status = cpti_status_exit(note_parts(run, gather));
         }
     }
+    cpti_parts_warn(run->parts, run->gathers[0].tree);
     return status;
 }
 
@@ -301,7 +331,7 @@ static int init_seen(struct cpti_gather_run *run)
 {
     bool is_needed = false;
 
-    run->parts = cpti_parts_new();
+    run->parts = cpti_parts_new(run->gathers[0].selection->keeps_duplicates);
     if (run->parts == NULL) {
         return cpti_failed("out of memory");
     }
@@ -367,6 +397,8 @@ static int gather_inputs(struct cpti_gather_run *run, const char *const *paths,
     for (size_t i = 0; i < path_count && *is_usable; i++) {
         status = cpti_exit_last(status, outcomes[i].exit_status);
         *is_usable = outcomes[i].is_usable;
+        run->met_requests =
+            run->met_requests || outcomes[i].is_log || cpti_is_store(paths[i]);
     }
     if (run->services.has_failed) {
         status = cpti_failed("out of memory");

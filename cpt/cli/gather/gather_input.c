@@ -364,17 +364,6 @@ static int merge_tree(struct cpti_gather_run *run, const struct cpti_input *inpu
     return exit_status;
 }
 
-/* Whether the same tree was added before, and duplicates do not count: then it does not
- * either. enum cpti_exit. */
-static int meet_tree(struct cpti_gather_run *run, struct cpt_tree *tree,
-                     uint64_t digest, bool *is_again)
-{
-    if (run->gathers[0].selection->keeps_duplicates) {
-        return CPTI_EXIT_DONE;
-    }
-    return cpti_status_exit(cpti_parts_meet(run->parts, tree, digest, is_again));
-}
-
 static int gather_tree(struct cpti_gather_run *run, struct cpti_input *input,
                        bool *is_usable)
 {
@@ -384,7 +373,7 @@ static int gather_tree(struct cpti_gather_run *run, struct cpti_input *input,
     int status = cpti_tree_read(input, &tree, &digest);
 
     if (status == CPTI_EXIT_DONE) {
-        status = meet_tree(run, tree, digest, &is_again);
+        status = cpti_status_exit(cpti_parts_meet(run->parts, tree, digest, &is_again));
     }
     if (status == CPTI_EXIT_DONE && !is_again) {
         status = merge_tree(run, input, &tree);

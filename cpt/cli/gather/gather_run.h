@@ -41,6 +41,7 @@ struct cpti_gather_run {
     struct cpti_parts *parts;   /* the trees that were met; all threads share it */
     struct cpti_seen_mark mark; /* of the record being read */
     bool has_mark;
+    bool met_requests; /* some input was not a tree */
     size_t path_count;
 };
 

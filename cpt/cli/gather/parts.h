@@ -12,7 +12,12 @@
  * up all counts of trees, so what counts again is noted as a count, too, and subtracted
  * where records are shown: `records` - `records_again`.
  *
- * Threads: any, but for new, reset and free.
+ * Parts of one reading whose requests, and what one of them left out, are more than its
+ * records share some, and so do a tree and one of its logs: such requests count twice,
+ * which is said and noted (`overlap`). Parts of different selections are each named by
+ * a note (`part`), as the union of their terms would select something else.
+ *
+ * Threads: any, but for new, reset, free and what comes after the last meeting.
  */
 #ifndef CPTI_CLI_PARTS_H
 #define CPTI_CLI_PARTS_H
@@ -26,8 +31,8 @@
 struct cpt_tree;
 struct cpti_parts;
 
-/* NULL without memory. */
-struct cpti_parts *cpti_parts_new(void);
+/* @keeps_duplicates: what was met before counts again. NULL without memory. */
+struct cpti_parts *cpti_parts_new(bool keeps_duplicates);
 void cpti_parts_reset(struct cpti_parts *parts);
 void cpti_parts_free(struct cpti_parts *parts);
 
@@ -36,8 +41,25 @@ void cpti_parts_free(struct cpti_parts *parts);
 cpt_status cpti_parts_meet(struct cpti_parts *parts, struct cpt_tree *tree,
                            uint64_t digest, bool *is_again);
 
-/* Warns of trees that were given more than once. */
-void cpti_parts_warn(const struct cpti_parts *parts);
+/* Meets the logs whose reading is @text, of which all requests count. */
+void cpti_parts_meet_logs(struct cpti_parts *parts, const char *text);
+
+/* If trees were met: what else counts was selected as the notes of @tree say. */
+cpt_status cpti_parts_meet_others(struct cpti_parts *parts,
+                                  const struct cpt_tree *tree);
+
+/* Notes in @tree, the sum of all that was met, whether parts overlap, and the
+ * selections if there are several. Beyond the limits of notes the first ones stay. */
+cpt_status cpti_parts_note(const struct cpti_parts *parts, struct cpt_tree *tree);
+
+/* Warns of trees that were given more than once, and of parts of @tree that overlap. */
+void cpti_parts_warn(const struct cpti_parts *parts, const struct cpt_tree *tree);
+
+/* Whether the note @key does not tell how requests were selected. */
+bool cpti_parts_is_origin(const char *key);
+
+/* What the requests of @tree were selected by, in words; @capacity is at least 16. */
+void cpti_parts_selection(const struct cpt_tree *tree, char *text, size_t capacity);
 
 /* The records that were read for @tree, and those that were skipped as damaged. */
 uint64_t cpti_parts_records(const struct cpt_tree *tree);

@@ -15,21 +15,47 @@
 
 #define CONFIDENCE 0.95
 
-static void print_selection(const struct cpt_tree *tree)
+static bool is_part(struct cpt_tree_note_entry note)
 {
-    const uint64_t forced = cpt_tree_count_find(tree, "forced_excluded");
-    const uint64_t roots = cpt_tree_count_find(tree, "local_root_excluded");
-    const uint64_t skipped = cpti_parts_skipped(tree);
-    const uint64_t duplicates = cpt_tree_count_find(tree, "duplicates");
-    const uint64_t unchecked = cpt_tree_count_find(tree, "duplicates_unchecked");
+    return note.value != NULL && strcmp(note.key, "part") == 0;
+}
+
+/* Prints the selections of parts, the first ones by name; false: there are none. */
+static bool print_parts(const struct cpt_tree *tree)
+{
+    enum { NAMED_MAX = 3 };
+    size_t count = 0;
+    size_t named = 0;
+
+    for (size_t i = 0; i < cpt_tree_note_count(tree); i++) {
+        count += is_part(cpt_tree_note_at(tree, i));
+    }
+    if (count == 0) {
+        return false;
+    }
+    (void)printf("%zu added up: ", count);
+    for (size_t i = 0; i < cpt_tree_note_count(tree) && named < NAMED_MAX; i++) {
+        const struct cpt_tree_note_entry note = cpt_tree_note_at(tree, i);
+
+        if (is_part(note)) {
+            (void)printf("%s%s", named++ == 0 ? "" : " + ",
+                         cpti_printable(cpt_bytes_of(note.value)));
+        }
+    }
+    if (count > NAMED_MAX) {
+        (void)printf(" + %zu more", count - NAMED_MAX);
+    }
+    return true;
+}
+
+static void print_terms(const struct cpt_tree *tree)
+{
     const char *separator = "";
 
-    (void)printf("selection: ");
     for (size_t i = 0; i < cpt_tree_note_count(tree); i++) {
         const struct cpt_tree_note_entry note = cpt_tree_note_at(tree, i);
 
-        if (note.value == NULL || strcmp(note.key, "source") == 0 ||
-            strcmp(note.key, "reading") == 0 || strcmp(note.key, "entry") == 0) {
+        if (note.value == NULL || cpti_parts_is_origin(note.key)) {
             continue;
         }
         (void)printf("%s", separator);
@@ -41,6 +67,23 @@ static void print_selection(const struct cpt_tree *tree)
         }
     }
     (void)printf("%s", separator[0] == '\0' ? "all requests" : "");
+}
+
+static void print_selection(const struct cpt_tree *tree)
+{
+    const uint64_t forced = cpt_tree_count_find(tree, "forced_excluded");
+    const uint64_t roots = cpt_tree_count_find(tree, "local_root_excluded");
+    const uint64_t skipped = cpti_parts_skipped(tree);
+    const uint64_t duplicates = cpt_tree_count_find(tree, "duplicates");
+    const uint64_t unchecked = cpt_tree_count_find(tree, "duplicates_unchecked");
+
+    (void)printf("selection: ");
+    if (!print_parts(tree)) {
+        print_terms(tree);
+    }
+    if (cpt_tree_note_find(tree, "overlap") != NULL) {
+        (void)printf("; some requests count twice");
+    }
     if (forced != 0) {
         (void)printf("; %" PRIu64 " forced left out", forced);
     }
@@ -173,6 +216,12 @@ void cpti_tree_json_stats(struct cpti_json *json, const struct cpt_tree *tree,
                        cpt_tree_count_find(tree, "duplicates_unchecked"));
     cpti_json_bool(json, "duplicates_kept",
                    cpt_tree_note_find(tree, "duplicates") != NULL);
+    if (cpt_tree_note_find(tree, "overlap") != NULL) {
+        cpti_json_bool(json, "overlap", true);
+    }
+    if (cpt_tree_note_find(tree, "part") != NULL) {
+        put_notes(json, tree, "part");
+    }
     put_notes(json, tree, "where");
     put_notes(json, tree, "percentile");
     put_notes(json, tree, "sample");

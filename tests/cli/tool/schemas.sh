@@ -36,5 +36,7 @@ cpt diff --json $two --quantile 90% --max-bytes 4k experiment.cptlog | is diff_q
 cpt diff --json $two --quantile 90% --cluster minute experiment.cptlog 2>none | is diff_quantile
 cpt log --json --max-bytes 4k experiment.cptlog | grep -v '^{"rest"' | is log
 cpt log --json --max-bytes 4k experiment.cptlog | tail -1 | is log_rest
+cpt aggregate --where arm=control -o control.cpttree experiment.cptlog
+cpt report --json control.cpttree experiment.cptlog 2>none | is report
 # the checker notices what is wrong
 echo '{"version":-1,"bytes":"2","sum_ns":true,"server_elapsed_ns":null}' | is metadata
