@@ -35,6 +35,20 @@ struct cpti_timeout {
     bool has_fired;        /* guarded by the request's lock */
 };
 
+/* --- Which tasks wait --- */
+
+void cpti_waiting_add(struct cpt_task *task)
+{
+    task->is_waiting = true;
+    LIST_INSERT_HEAD(&task->request->waiting, task, waiting_link);
+}
+
+void cpti_waiting_remove(struct cpt_task *task)
+{
+    task->is_waiting = false;
+    LIST_REMOVE(task, waiting_link);
+}
+
 /* --- The end of a wait --- */
 
 /* The time is over: gives up all that is outstanding, and adds the work that must be
@@ -108,10 +122,6 @@ struct cpt_task *cpti_task_end_wait(struct cpt_task *task,
                                     const struct cpt_pending *pending,
                                     uint64_t arrive_ns)
 {
-    if (task->wanted_count != 0) {
-        cpti_record_runner_up(task, arrive_ns);
-        return NULL;
-    }
     cpti_waiting_remove(task);
     if (task->timeout != NULL &&
         !cpti_cancellable_remove(&task->timeout->cancellable)) {

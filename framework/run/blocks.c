@@ -368,30 +368,15 @@ cpt_status cpti_request_new(const struct cpt_request_options *options,
     return CPT_OK;
 }
 
-/* Keeps the block of a request that is gone for a later one, or frees it. */
-static void give_block_back(struct cpt_request *request)
-{
-    /* Now, so that what still points into it finds that nothing is there. */
-    cpt_arena_reset(&request->arena, request->arena.limit_bytes);
-    if (request->is_traced) {
-        cpt_arena_reset(&request->notes, SIZE_MAX);
-    }
-    if (request->nest.level != 0 || request->alloc != request->plan->alloc ||
-        request->block_bytes > SPARE_BYTES_MAX ||
-        !put_spare(request->plan->blocks->spares[request->is_traced], request)) {
-        free_block(request);
-    }
-}
-
 void cpti_request_destroy(struct cpt_request *request)
 {
     void (*gone)(void *) = request->gone;
     void *context = request->context;
 
-    cpti_handle_detach(request);
     if (request->made_waits != NULL) {
         cpti_wait_deinit(request);
     }
+    cpti_handle_detach(request);
     request->arena.alloc = request->alloc; /* not a quota or an account any more */
     request->notes.alloc = request->alloc;
     if (request->nest.parent == NULL) {
@@ -404,7 +389,18 @@ void cpti_request_destroy(struct cpt_request *request)
         request->nest.parent == NULL) {
         cpti_account_close(request->own_notes_quota.account);
     }
-    give_block_back(request); /* before gone(), which may free the plan */
+    /* Now, so that what still points into it finds that nothing is there. */
+    cpt_arena_reset(&request->arena, request->arena.limit_bytes);
+    if (request->is_traced) {
+        cpt_arena_reset(&request->notes, SIZE_MAX);
+    }
+    /* The block is kept for a later request, or freed; before gone(), which may free
+     * the plan. */
+    if (request->nest.level != 0 || request->alloc != request->plan->alloc ||
+        request->block_bytes > SPARE_BYTES_MAX ||
+        !put_spare(request->plan->blocks->spares[request->is_traced], request)) {
+        free_block(request);
+    }
     if (gone != NULL) {
         gone(context);
     }

@@ -38,14 +38,11 @@ struct cpti_deadline {
 
 /* --- The timer --- */
 
-static bool unlist(struct cpt_request *request, struct cpti_deadline *deadline)
+static void unlist(struct cpt_request *request, struct cpti_deadline *deadline)
 {
-    bool was_listed = false;
-
     cpti_lock_take(&request->lock);
-    was_listed = cpti_cancellable_remove(&deadline->cancellable);
+    (void)cpti_cancellable_remove(&deadline->cancellable);
     cpti_lock_release(&request->lock);
-    return was_listed;
 }
 
 static void fire_deadline(struct cpt_timer *timer)
@@ -53,7 +50,7 @@ static void fire_deadline(struct cpt_timer *timer)
     struct cpti_deadline *deadline = CPTI_CONTAINER(timer, struct cpti_deadline, timer);
     struct cpt_request *request = deadline->request;
 
-    (void)unlist(request, deadline);
+    unlist(request, deadline);
     (void)cpti_request_end(request, CPT_TIMEOUT, NULL);
     cpti_request_release(request);
 }
@@ -96,7 +93,7 @@ cpt_status cpti_deadline_begin(struct cpt_request *request, uint64_t timeout_ns,
     if (status == CPT_OK) {
         return CPT_OK;
     }
-    (void)unlist(request, deadline);
+    unlist(request, deadline);
     request->deadline = NULL;
     (void)atomic_fetch_sub_explicit(&request->reference_count, 1, memory_order_relaxed);
     return cpt_error_set(error, status, 0, "executor \"%s\" cannot set a timer: %s",
@@ -105,7 +102,8 @@ cpt_status cpti_deadline_begin(struct cpt_request *request, uint64_t timeout_ns,
 
 void cpti_deadline_end(struct cpt_request *request)
 {
-    if (request->deadline != NULL && unlist(request, request->deadline)) {
+    /* It may stay in the list, which is for requests that fail. */
+    if (request->deadline != NULL) {
         cpti_timer_cancel(request, &request->deadline->timer);
     }
 }
@@ -214,7 +212,7 @@ static struct cpt_bytes name_of(const struct cpt_pending *pending)
                                    : cpt_bytes_of("work elsewhere");
 }
 
-const char *cpti_deadline_blame(struct cpt_request *request, cpt_status status)
+void cpti_deadline_blame(struct cpt_request *request, cpt_status status, char *text)
 {
     struct cpt_pending *pending = NULL;
     struct cpt_task *task = NULL;
@@ -222,7 +220,6 @@ const char *cpti_deadline_blame(struct cpt_request *request, cpt_status status)
     const char *what = status == CPT_TIMEOUT ? "the request took too long"
                                              : "the request was cancelled";
     const struct cpt_bytes name = request->plan->tasks[number].frame_name;
-    char *text = cpt_arena_take(&request->arena, CPT_ERROR_SENTENCE_BYTES);
 
     if (text != NULL && pending != NULL) {
         const struct cpt_bytes other = name_of(pending);
@@ -236,7 +233,6 @@ const char *cpti_deadline_blame(struct cpt_request *request, cpt_status status)
                        what, (int)name.bytes, name.data);
     }
     note_holder(request, number, task, pending, status);
-    return text != NULL ? text : cpt_status_sentence(status);
 }
 
 /* --- What a caller allows --- */

@@ -15,9 +15,9 @@ cpt_status cpti_deadline_begin(struct cpt_request *request, uint64_t timeout_ns,
 /* The request has ended well: cancels the timer. Lock not held. */
 void cpti_deadline_end(struct cpt_request *request);
 
-/* The request ends although its tasks continue: notes in the trace what delayed it; the
- * sentence that says so. Lock held. */
-const char *cpti_deadline_blame(struct cpt_request *request, cpt_status status);
+/* The request ends although its tasks continue: notes in the trace what delayed it, and
+ * says so in @text, CPT_ERROR_SENTENCE_BYTES or NULL. Lock held. */
+void cpti_deadline_blame(struct cpt_request *request, cpt_status status, char *text);
 
 /* What is left of the request's time; UINT64_MAX: there is no deadline. */
 uint64_t cpti_request_remaining_ns(const struct cpt_request *request);

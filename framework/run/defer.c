@@ -131,16 +131,10 @@ struct cpt_pending *cpt_defer_cancellable(struct cpt_task *task, const char *nam
 
 /* --- Timers --- */
 
-void cpti_timer_cancel(struct cpt_request *request, struct cpt_timer *timer)
-{
-    if (request->executor->cancel(request->executor, timer)) {
-        cpti_request_release(request);
-    }
-}
-
 static void fire_sleep(struct cpt_timer *timer)
 {
-    cpti_pending_complete(&CPTI_CONTAINER(timer, struct sleep, timer)->pending, CPT_OK);
+    (void)cpti_pending_complete(&CPTI_CONTAINER(timer, struct sleep, timer)->pending,
+                                CPT_OK);
 }
 
 /* One that is just firing finds that it has ended. */
@@ -189,7 +183,7 @@ static struct cpt_pending *begin_sleep(struct cpt_task *task, const char *name,
         sleep->pending.has_no_timer = true;
         task->timer_status = status;
         cpti_timer_failed(task->request);
-        cpti_pending_complete(&sleep->pending, status);
+        (void)cpti_pending_complete(&sleep->pending, status);
     } else {
         cpti_pending_cancel_by(&sleep->pending, cancel_sleep);
     }

@@ -101,7 +101,14 @@ struct cpt_task *cpti_pending_end(struct cpt_pending *pending, cpt_status status
         return NULL; /* its task does not wait for it */
     }
     task->wanted_count--;
-    return task->is_waiting ? cpti_task_end_wait(task, pending, arrive_ns) : NULL;
+    if (!task->is_waiting) {
+        return NULL; /* its step has not returned yet */
+    }
+    if (task->wanted_count != 0) {
+        cpti_record_runner_up(task, arrive_ns);
+        return NULL;
+    }
+    return cpti_task_end_wait(task, pending, arrive_ns);
 }
 
 void cpti_pending_cancel_by(struct cpt_pending *pending,
@@ -118,28 +125,23 @@ void cpti_pending_cancel_by(struct cpt_pending *pending,
     cpti_lock_release(&request->lock);
 }
 
-void cpti_pending_complete(struct cpt_pending *pending, cpt_status status)
+bool cpti_pending_complete(struct cpt_pending *pending, cpt_status status)
 {
     struct cpt_request *request = pending->request;
     const uint64_t now_ns = cpti_record_now(request);
     struct cpt_task *task = NULL;
-
-    cpti_lock_take(&request->lock);
-    task = cpti_pending_end(pending, status, now_ns);
-    cpti_lock_release(&request->lock);
-    cpti_request_continue(request, task); /* with the reference of the pending */
-}
-
-/* Notes that the work elsewhere has said that it ended; false: it had said so before,
- * and its reference is gone. */
-static bool note_completion(struct cpt_pending *pending)
-{
     bool is_first = false;
 
-    cpti_lock_take(&pending->request->lock);
+    cpti_lock_take(&request->lock);
     is_first = !pending->is_completed;
-    pending->is_completed = true;
-    cpti_lock_release(&pending->request->lock);
+    if (is_first) {
+        pending->is_completed = true;
+        task = cpti_pending_end(pending, status, now_ns);
+    }
+    cpti_lock_release(&request->lock);
+    if (is_first) { /* else its reference is gone */
+        cpti_request_continue(request, task);
+    }
     return is_first;
 }
 
@@ -148,15 +150,13 @@ void cpt_complete(struct cpt_pending *pending, cpt_status status)
     if (!cpti_pending_is(pending, CPTI_PENDING_WORK)) {
         return;
     }
-    if (!note_completion(pending)) {
-        CPTI_MISUSED(completed_twice);
-        return;
-    }
     if (status > 0) {
         CPTI_MISUSED(bad_status);
         status = CPT_INVALID;
     }
-    cpti_pending_complete(pending, status);
+    if (!cpti_pending_complete(pending, status)) {
+        CPTI_MISUSED(completed_twice);
+    }
 }
 
 cpt_status cpt_pending_status(struct cpt_pending *pending)

@@ -24,8 +24,9 @@ bool cpti_pending_is(const struct cpt_pending *pending, enum cpti_pending_kind k
 void cpti_pending_begin(struct cpt_pending *pending, enum cpti_pending_kind kind,
                         struct cpt_task *task, uint64_t begin_ns);
 
-/* Ends @pending and gives back its reference. Lock not held. */
-void cpti_pending_complete(struct cpt_pending *pending, cpt_status status);
+/* What @pending stands for has ended: ends it, if it has not ended, and gives back its
+ * reference. false: that was said before, and nothing is done. Lock not held. */
+bool cpti_pending_complete(struct cpt_pending *pending, cpt_status status);
 
 /* What completes @pending is ongoing and can be told to stop by @cancel. If the request
  * has failed before, the end of the step tells it. Lock not held. */
@@ -48,18 +49,10 @@ void cpti_task_release_waiters(struct cpt_request *request, uint32_t number,
 /* --- Waits, await.c --- */
 
 /* @task begins to wait. Lock held. */
-static inline void cpti_waiting_add(struct cpt_task *task)
-{
-    task->is_waiting = true;
-    LIST_INSERT_HEAD(&task->request->waiting, task, waiting_link);
-}
+void cpti_waiting_add(struct cpt_task *task);
 
 /* Its wait is over, or will never be. Lock held. */
-static inline void cpti_waiting_remove(struct cpt_task *task)
-{
-    task->is_waiting = false;
-    LIST_REMOVE(task, waiting_link);
-}
+void cpti_waiting_remove(struct cpt_task *task);
 
 /* Task @number if it waits, else NULL. Lock held. */
 static inline struct cpt_task *cpti_waiting_task(const struct cpt_request *request,
@@ -85,8 +78,8 @@ cpt_status cpti_pending_check_timer(struct cpt_task *task,
  * goes on at once; less than 0: the status with which it fails. */
 int cpti_task_wait(struct cpt_task *task);
 
-/* The wait of @task is over by @pending, which has ended. The task if it is to be
- * queued; NULL if its thread is blocked in cpt_wait(). Lock held. */
+/* @pending, which has ended, was the last one that @task waited for. The task if it is
+ * to be queued; NULL if its thread is blocked in cpt_wait(). Lock held. */
 struct cpt_task *cpti_task_end_wait(struct cpt_task *task,
                                     const struct cpt_pending *pending,
                                     uint64_t arrive_ns);
@@ -102,9 +95,6 @@ void cpti_task_wake(struct cpt_task *task);
 void cpti_task_take_timeout(struct cpt_task *task, struct cpti_cancellables *told);
 
 /* --- Timers and deferred work, defer.c --- */
-
-/* Cancels a timer of @request that holds a reference to it. Lock not held. */
-void cpti_timer_cancel(struct cpt_request *request, struct cpt_timer *timer);
 
 /* Ends the sleeps that @task, which has ended, has not waited for. Lock not held. */
 void cpti_task_end_sleeps(struct cpt_task *task);

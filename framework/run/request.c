@@ -142,19 +142,7 @@ void cpti_cleanup_add(struct cpt_request *request, struct cpti_cleanup *cleanup)
 static _Thread_local struct cpt_request *freed_requests;
 static _Thread_local bool is_freeing;
 
-static void push_freed(struct cpt_request *request)
-{
-    request->nest.next_freed = freed_requests;
-    freed_requests = request;
-}
-
-/* Cleanups go first: the memory of components is counted by the request. */
-static bool is_all_zero(const unsigned char *value, size_t bytes)
-{
-    return bytes == 0 || (value[0] == 0 && memcmp(value, value + 1, bytes - 1) == 0);
-}
-
-/* Frees what the values of the request own. */
+/* Frees what the values of the request own. One of zeros was never given. */
 static void clean_values(struct cpt_request *request)
 {
     const struct cpt_plan *plan = request->plan;
@@ -163,10 +151,11 @@ static void clean_values(struct cpt_request *request)
     while (next != 0) {
         const uint32_t number = next - 1;
         const struct cpt_value *value = plan->tasks[number].def->gives;
-        void *output = cpti_request_value(request, number);
+        unsigned char *output = cpti_request_value(request, number);
 
         next = plan->tasks[number].next_cleaned;
-        if (!is_all_zero(output, value->bytes) &&
+        if (value->bytes != 0 &&
+            (output[0] != 0 || memcmp(output, output + 1, value->bytes - 1) != 0) &&
             (number != plan->output_task || !request->nest.has_moved_output)) {
             value->cleanup(output);
         }
@@ -178,19 +167,21 @@ void cpti_request_free(struct cpt_request *request)
     if (request->plan->first_cleaned != 0) {
         clean_values(request);
     }
-    push_freed(request);
+    request->nest.next_freed = freed_requests;
+    freed_requests = request;
     if (is_freeing) {
         return;
     }
     is_freeing = true;
     while (freed_requests != NULL) {
         request = freed_requests;
-        freed_requests = request->nest.next_freed;
         if (request->cleanups == NULL) {
+            freed_requests = request->nest.next_freed;
             cpti_request_destroy(request);
             continue;
         }
-        push_freed(request);
+        /* Cleanups, and what they free, go first: the request counts the memory of its
+         * components. */
         while (request->cleanups != NULL) {
             struct cpti_cleanup *cleanup = request->cleanups;
 
@@ -203,8 +194,8 @@ void cpti_request_free(struct cpt_request *request)
 
 void cpti_request_discard(struct cpt_request *request)
 {
-    if (request->status != CPT_OK && !LIST_EMPTY(&request->held_locks)) {
-        cpti_held_release(request, CPTI_NO_TASK); /* freed perhaps much later */
+    if (request->status != CPT_OK) { /* now, as it is freed perhaps much later */
+        cpti_cancellables_cancel(&request->held_locks);
     }
     if (request->nest.retire != NULL) {
         request->nest.retire(request);
@@ -258,24 +249,36 @@ void cpti_request_release(struct cpt_request *request)
     }
 }
 
+void cpti_timer_cancel(struct cpt_request *request, struct cpt_timer *timer)
+{
+    if (request->executor->cancel(request->executor, timer)) {
+        cpti_request_release(request);
+    }
+}
+
 /* --- Ended --- */
 
 /* "task 'A: A1': no such user", or what the status says. Lock held. */
 static const char *sentence_of(struct cpt_request *request, cpt_status status,
                                const struct cpt_task *task)
 {
+    const bool is_unwanted = status == CPT_CANCELLED || status == CPT_TIMEOUT;
     char *text = NULL;
 
-    if (task == NULL) {
-        return status == CPT_CANCELLED || status == CPT_TIMEOUT
-                   ? cpti_deadline_blame(request, status)
-               : status == CPT_LIMIT
+    if (task == NULL && !is_unwanted) {
+        return status == CPT_LIMIT
                    ? "the memory limit of the request was reached"
                    : "nothing is left that could go on with the request";
     }
     text = cpt_arena_take(&request->arena, CPT_ERROR_SENTENCE_BYTES);
+    if (task == NULL) {
+        cpti_deadline_blame(request, status, text);
+    }
     if (text == NULL) {
         return cpt_status_sentence(status);
+    }
+    if (task == NULL) {
+        return text;
     }
     (void)snprintf(text, CPT_ERROR_SENTENCE_BYTES, "task '%.*s': %s",
                    (int)task->plan->frame_name.bytes, task->plan->frame_name.data,
@@ -308,10 +311,10 @@ bool cpti_request_end(struct cpt_request *request, cpt_status status,
 
     if (request->is_shared) {
         cpti_lock_take(&request->lock);
-        is_first = note_outcome(request, status, task);
+    }
+    is_first = note_outcome(request, status, task);
+    if (request->is_shared) {
         cpti_lock_release(&request->lock);
-    } else {
-        is_first = note_outcome(request, status, task);
     }
     if (!is_first) {
         return false;

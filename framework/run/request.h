@@ -85,7 +85,7 @@ struct cpt_pending {
     uint32_t await_number; /* the wait of its task that it belongs to */
     cpt_status status;     /* CPT_WAITING until it ends; guarded likewise */
     unsigned char kind;    /* enum cpti_pending_kind */
-    bool is_completed;     /* of work elsewhere: it has said so; guarded likewise */
+    bool is_completed;     /* what it stands for has said so; guarded likewise */
     bool has_no_timer;     /* its timer could not be set; see await.c */
 };
 
@@ -318,6 +318,9 @@ static inline void cpti_request_hold(struct cpt_request *request)
 
 /* Gives back a reference; with the last one the request is freed. Lock not held. */
 void cpti_request_release(struct cpt_request *request);
+
+/* Cancels a timer that holds a reference to @request. Lock not held. */
+void cpti_timer_cancel(struct cpt_request *request, struct cpt_timer *timer);
 
 /* Ends the request and calls `done`; false: it had ended before. @task made the output
  * or failed. If it is NULL, @status says why: CPT_INVALID: nothing can continue;
