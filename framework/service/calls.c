@@ -13,6 +13,7 @@
 #include "framework/run/deadline.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
+#include "framework/service/calls.h"
 #include "framework/service/outcome.h"
 #include "framework/service/service.h"
 
@@ -35,7 +36,8 @@ struct rpc_call {
 
 /* Fills in what the transport sends; false: there is no memory. Lock held. */
 static bool prepare(struct rpc_call *call, struct cpt_request *request,
-                    const struct cpt_stub *stub, struct cpt_bytes body)
+                    const struct cpt_stub *stub, struct cpt_bytes body,
+                    uint64_t timeout_ns)
 {
     struct cpt_transport_call *transport = &call->transport;
 
@@ -43,6 +45,9 @@ static bool prepare(struct rpc_call *call, struct cpt_request *request,
     transport->method = stub->method;
     transport->timeout_ns =
         stub->timeout_ns != 0 ? stub->timeout_ns : CALL_TIMEOUT_NS_DEFAULT;
+    if (timeout_ns < transport->timeout_ns) {
+        transport->timeout_ns = timeout_ns != 0 ? timeout_ns : 1;
+    }
     if (request->deadline_ns != 0) {
         const uint64_t left_ns = cpti_request_remaining_ns(request);
 
@@ -77,8 +82,9 @@ static void tell_call(struct cpti_cancellable *outside)
     transport->cancel(transport, &call->transport);
 }
 
-struct cpt_pending *cpt_call_attempt(struct cpt_task *task, const struct cpt_stub *stub,
-                                     struct cpt_bytes body, unsigned attempt)
+struct cpt_pending *cpti_call_within(struct cpt_task *task, const struct cpt_stub *stub,
+                                     struct cpt_bytes body, unsigned attempt,
+                                     uint64_t timeout_ns)
 {
     struct cpt_request *request = task->request;
     struct cpt_service *service = cpti_service_of(request);
@@ -87,7 +93,7 @@ struct cpt_pending *cpt_call_attempt(struct cpt_task *task, const struct cpt_stu
 
     cpti_lock_take(&request->lock);
     call = cpt_arena_take(&request->arena, sizeof *call);
-    if (call == NULL || !prepare(call, request, stub, body)) {
+    if (call == NULL || !prepare(call, request, stub, body, timeout_ns)) {
         cpti_lock_release(&request->lock);
         return cpti_pending_failed(CPT_LIMIT);
     }
@@ -113,6 +119,12 @@ struct cpt_pending *cpt_call_attempt(struct cpt_task *task, const struct cpt_stu
         cpti_pending_cancel_by(&call->pending, tell_call);
     }
     return &call->pending;
+}
+
+struct cpt_pending *cpt_call_attempt(struct cpt_task *task, const struct cpt_stub *stub,
+                                     struct cpt_bytes body, unsigned attempt)
+{
+    return cpti_call_within(task, stub, body, attempt, UINT64_MAX);
 }
 
 struct cpt_pending *cpt_call(struct cpt_task *task, const struct cpt_stub *stub,

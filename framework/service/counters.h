@@ -34,6 +34,10 @@
     X(refused_timeouts, "cpt-timeout headers that were malformed, or came twice")      \
     X(refused_busy, "requests refused or ended because too much was in flight")        \
     X(refused_memory, "requests refused because there was no memory")                  \
+    X(call_retries, "calls that rows of graphs repeated after a failure")              \
+    X(call_hedges, "calls that rows of graphs made beside another attempt")            \
+    X(call_extras_refused, "retries and hedges refused by the budget of their row")    \
+    X(call_fallbacks, "calls of rows that failed and gave their fallback")             \
     X(failed_timers, "timers that could not be set, as there was no thread or memory") \
     X(lost_events, "events dropped because a traced request had no memory for them")   \
     X(lost_attributes, "attributes above a limit or on the drop-list")                 \

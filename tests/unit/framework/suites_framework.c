@@ -27,6 +27,7 @@ extern CU_TestInfo cpt_calls_tests[];
 extern CU_TestInfo cpt_repeats_tests[];
 extern CU_TestInfo cpt_recipes_tests[];
 extern CU_TestInfo cpt_hedge_tests[];
+extern CU_TestInfo cpt_call_rows_tests[];
 extern CU_TestInfo cpt_timers_tests[];
 extern CU_TestInfo cpt_values_tests[];
 extern CU_TestInfo cpt_cancel_tests[];
@@ -60,6 +61,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"repeated calls", NULL, NULL, NULL, NULL, cpt_repeats_tests},
     {"recipes", NULL, NULL, NULL, NULL, cpt_recipes_tests},
     {"the recipe of a hedge", NULL, NULL, NULL, NULL, cpt_hedge_tests},
+    {"calls as rows", NULL, NULL, NULL, NULL, cpt_call_rows_tests},
     {"timers that cannot be set", NULL, NULL, NULL, NULL, cpt_timers_tests},
     {"values that own something", NULL, NULL, NULL, NULL, cpt_values_tests},
     {"cancelling", NULL, NULL, NULL, NULL, cpt_cancel_tests},

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cpt_calls.h - a call of another service as one row of a graph
+ *
+ * A task that only calls a service needs no function of its own. Its row says what is
+ * sent, what is made of the answer, for how long it is waited for, and what happens if
+ * there is none:
+ *
+ *      static cpt_status put_item(struct cpt_task *task, struct cpt_bytes *body)
+ *      {
+ *          return cpt_print(task, body, "%d", cpt_input(task, item)->number);
+ *      }
+ *
+ *      static cpt_status take_price(struct cpt_task *task,
+ *                                   const struct cpt_call_reply *reply)
+ *      {
+ *          return cpt_number_of(reply->body, &cpt_output(task, price)->cents);
+ *      }
+ *
+ *      static const struct cpt_task_def tasks[] = {
+ *          CPT_CALLS("price", price, CPT_NEEDS(item), &price_stub,
+ *                    put_item, take_price, .timeout_ns = 50 * MS, .hedge_ns = 10 * MS,
+ *                    CPT_FALLBACK(price, {.cents = -1})),
+ *          {"render", render, CPT_GIVES(page), CPT_NEEDS(item, price)},
+ *      };
+ *
+ * On the path it stands as its steps would, written by hand with cpt_call_attempt(),
+ * cpt_hedge_wait() and cpt_back_off(): each attempt is a call with its number, where
+ * the task really waited for it; an attempt that lost is cancelled, and on no path.
+ *
+ * Threads: any. A row belongs to one graph or to several; its budget is shared by all
+ * requests that use it.
+ */
+#ifndef CPT_CALLS_H
+#define CPT_CALLS_H
+
+#include "cpt_rpc.h"
+
+CPT_BEGIN_DECLS
+
+enum {
+    CPT_CALL_RETRIES_MAX = 16,      /* retry_count_max above it counts as this */
+    CPT_CALL_EXTRA_PERCENT = 10,    /* default of extra_percent_max */
+    CPT_CALL_EXTRA_BURST_COUNT = 10 /* extra calls that may be made at once */
+};
+
+/*
+ * A call. Everything but `stub` may be left out. It is the `context` of its task, whose
+ * function is cpt_call_run(), and is written to by the runtime: not const.
+ *
+ * An attempt has *succeeded* if it is answered with CPT_OUTCOME_OK. It may be repeated
+ * if there is no answer (but CPT_LIMIT, CPT_CANCELLED), or if it is answered
+ * UNAVAILABLE, RESOURCE_EXHAUSTED, ABORTED, DEADLINE_EXCEEDED, INTERNAL or UNKNOWN. All
+ * other answers are final. Let only those calls be retried or hedged that the callee
+ * may carry out twice.
+ */
+struct cpt_call_row {
+    const struct cpt_stub *stub;
+    /* Sets *@body, which must live as long as the request: cpt_print(),
+     * cpt_task_memory(), an input. Called once; an error fails the task. NULL: an empty
+     * body. */
+    cpt_status (*encode)(struct cpt_task *task, struct cpt_bytes *body);
+    /* Fills in the output from the answer that succeeded. An error of it is one of the
+     * call, which is not repeated. NULL: the output is a struct cpt_bytes, the body. */
+    cpt_status (*decode)(struct cpt_task *task, const struct cpt_call_reply *reply);
+    uint64_t timeout_ns;      /* of all attempts and pauses together; default: none. The
+                            timeout of the stub is that of each attempt. */
+    unsigned retry_count_max; /* further attempts after a failed one; default 0 */
+    uint64_t backoff_ns; /* the first pause before a further attempt; default 5 ms. Each
+                            is twice the last, up to 1 s, less a random half. */
+    uint64_t hedge_ns; /* a second attempt runs beside the first after this time, or as
+                          soon as that fails; the first success wins, the other is
+                          cancelled; 0: none */
+    const struct cpt_stub *other_stub; /* another replica, for every second attempt;
+                                          default: stub */
+    const void *fallback; /* the output if the call fails: CPT_FALLBACK(); NULL: the
+                                  task fails. Must be all zeros if the value has a
+                                  cleanup. */
+    unsigned extra_percent_max; /* retries and hedges, beyond CPT_CALL_EXTRA_BURST_COUNT
+                                   at once, in percent of first attempts; default 10 */
+    int decodes_errors; /* `decode` also gets answers with other outcomes than OK, once
+                           no attempt is left for them */
+    void *context;      /* for the two functions: cpt_call_context() */
+    unsigned reserved[4]; /* the runtime's: what of the budget is spent */
+};
+
+/* The row of a task called @task_name, which gives the value @value and needs what
+ * @needs_of_row says: CPT_NEEDS(...) or CPT_NEEDS_NOTHING. What follows initialises its
+ * struct cpt_call_row. At file scope, in C; in C++ see cpt.hpp. */
+#define CPT_CALLS(task_name, value, needs_of_row, ...)                                 \
+    {                                                                                  \
+        .name = (task_name), .run = cpt_call_run, .gives = CPT_GIVES(value),           \
+        needs_of_row, .context = &(struct cpt_call_row)                                \
+        {                                                                              \
+            __VA_ARGS__, .reserved = { 0 }                                             \
+        }                                                                              \
+    }
+
+/* In such a row: an initializer of what the value is if the call fails. */
+#define CPT_FALLBACK(value, ...) .fallback = &(const cpt_value_type_##value)__VA_ARGS__
+
+/* The function of a task whose context is a struct cpt_call_row. */
+CPT_API cpt_status cpt_call_run(struct cpt_task *task);
+
+/* `context` of the row of @task, in its functions; there cpt_state() is taken. */
+CPT_API void *cpt_call_context(const struct cpt_task *task);
+
+/* --- Bodies as text --- */
+
+/* Sets *@text to what printf() would print, in memory of the request; for `return`.
+ * CPT_OK; CPT_LIMIT at its limit, CPT_INVALID, as by cpt_fail(). */
+CPT_API cpt_status cpt_print(struct cpt_task *task, struct cpt_bytes *text,
+                             const char *format, ...) CPT_PRINTF(3, 4);
+
+/* Sets *@number to @text, a decimal number with an optional '-'. CPT_OK; CPT_CORRUPT:
+ * it is something else, or has more digits than fit; *@number is not changed. */
+CPT_API cpt_status cpt_number_of(struct cpt_bytes text, int64_t *number);
+
+CPT_END_DECLS
+
+#endif
