@@ -23,6 +23,7 @@
 #define CPT_LOG_QUEUE_H
 
 #include "cpt/cpt_alloc.h"
+#include "cpt_notice.h"
 
 CPT_BEGIN_DECLS
 
@@ -45,6 +46,9 @@ struct cpt_log_queue_options {
     int zstd_level;          /* of blocks: 1 (fast) to 19; default 0: not compressed */
     uint64_t close_ns; /* how long a flush, and the end, wait for the sink; default
                                 5 s; UINT64_MAX: without limit */
+    /* Is told how many records were lost, and why; default: cpt_notice_print(). */
+    cpt_notice_fn notify;
+    void *notify_context;
 };
 
 /* What became of the records. */

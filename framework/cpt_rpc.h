@@ -43,6 +43,7 @@
 #include "cpt/cpt_clock.h"
 #include "cpt/cpt_name.h"
 #include "cpt_graph.h"
+#include "cpt_notice.h"
 
 CPT_BEGIN_DECLS
 
@@ -193,6 +194,10 @@ struct cpt_service_options {
      * no limit. Further ones are untraced unless the coin hits: counters limited_…. */
     double forced_per_second_max; /* of an entry, from outside; default 100 */
     double asked_per_second_max;  /* from callers that are services; default 10,000 */
+    /* Is told why requests failed or were refused; default: cpt_notice_print(). */
+    cpt_notice_fn notify;
+    void *notify_context;
+    double notices_per_second_max; /* for each reason; default 1, less than 0: none */
 };
 
 /* A service without methods, or NULL with the reason in @error. */

@@ -66,6 +66,9 @@ static void give_up(struct cpt_task *task, uint64_t now_ns,
 
         cpti_pending_drop(pending, CPT_TIMEOUT);
         cpti_call_given_up(pending);
+        if (pending->kind == CPTI_PENDING_CALL) {
+            cpti_call_was_late(pending, task, task->timeout_ns);
+        }
         cpti_cancellable_move(&pending->cancellable, told);
     }
     if (task->is_waiting) {

@@ -29,7 +29,6 @@
 
 enum {
     ARENA_BLOCK_BYTES = 8192,
-    REQUEST_BYTES_MAX_DEFAULT = 16 << 20,
     NOTES_BYTES_MAX_DEFAULT = 16 << 20,
     ACTIVATIONS_MAX = 4, /* in the block; more are taken from the arena */
     SPARES_MAX = 8,
@@ -248,8 +247,9 @@ static cpt_status take_block(const struct cpt_request_options *options,
     struct cpti_quota *quota = parent != NULL ? parent->nest.quota : NULL;
     const struct cpt_alloc *alloc =
         options->alloc != NULL ? options->alloc : cpt_alloc_default();
-    const size_t bytes_max = options->memory_bytes_max != 0 ? options->memory_bytes_max
-                                                            : REQUEST_BYTES_MAX_DEFAULT;
+    const size_t bytes_max = options->memory_bytes_max != 0
+                                 ? options->memory_bytes_max
+                                 : CPTI_REQUEST_BYTES_DEFAULT;
     const struct layout *layout = NULL;
     struct cpt_request *request = NULL;
     bool is_traced = false;

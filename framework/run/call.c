@@ -6,6 +6,8 @@
 #include "framework/run/run.h"
 #include "wire/cpt_metadata.h"
 
+#include <stdio.h>
+
 static cpt_status open_reply(const struct cpt_alloc *alloc, struct cpt_trace_call *call,
                              struct cpt_path *callee)
 {
@@ -65,6 +67,48 @@ void cpti_call_given_up(const struct cpt_pending *pending)
         pending->call->outcome == CPT_CALL_REMOTE) {
         observer->given_up(observer, pending->call, pending->status);
     }
+}
+
+void cpti_call_failed(struct cpt_request *request, const struct cpt_stub *stub,
+                      cpt_status status, uint32_t task, const char *text)
+{
+    struct cpti_failed_call *failed = request->failed_call;
+
+    if (failed == NULL) {
+        failed = cpt_arena_take(&request->arena, sizeof *failed);
+        if (failed == NULL) {
+            return;
+        }
+        request->failed_call = failed;
+    }
+    failed->stub = stub;
+    failed->status = status;
+    failed->task = task;
+    (void)snprintf(failed->text, sizeof failed->text, "%s", text);
+}
+
+void cpti_call_was_late(const struct cpt_pending *pending, const struct cpt_task *task,
+                        uint64_t timeout_ns)
+{
+    char text[CPTI_FAILED_CALL_BYTES];
+
+    (void)snprintf(text, sizeof text, "'%.100s' had not answered after %.6g ms",
+                   pending->stub->name, (double)timeout_ns / 1e6);
+    cpti_call_failed(pending->request, pending->stub, CPT_TIMEOUT, task->number + 1,
+                     text);
+}
+
+bool cpti_call_failure(struct cpt_request *request, struct cpti_failed_call *copy)
+{
+    bool is_there = false;
+
+    cpti_lock_take(&request->lock);
+    is_there = request->failed_call != NULL && request->failed_call->task != 0;
+    if (is_there) {
+        *copy = *request->failed_call;
+    }
+    cpti_lock_release(&request->lock);
+    return is_there;
 }
 
 void cpti_timer_failed(const struct cpt_request *request)

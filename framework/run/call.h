@@ -11,6 +11,15 @@
 
 #include "framework/run/request.h"
 
+/* The last call of a request that failed, if no later one of its stub succeeded: why
+ * the request fails, if it does. In the request's arena; guarded by its lock. */
+struct cpti_failed_call {
+    const struct cpt_stub *stub; /* NULL: it was a call of a run within */
+    cpt_status status;           /* CPT_OK: there was an answer, which said so */
+    uint32_t task;               /* number + 1 of the task that made it */
+    char text[CPTI_FAILED_CALL_BYTES];
+};
+
 /* Counts what becomes of the calls of a request to other services. @call is the record.
  * Threads: any. The lock of the request may be held. */
 struct cpti_call_observer {
@@ -46,5 +55,18 @@ void cpti_timer_failed(const struct cpt_request *request);
 /* Counts a call that its caller no longer waits for. No effect if @pending is no call
  * of another service. Lock held. */
 void cpti_call_given_up(const struct cpt_pending *pending);
+
+/* Keeps @text, "'B: Lookup' answered 503", as why @request may fail. Only where a call
+ * has failed; without memory nothing is kept. Lock held. */
+void cpti_call_failed(struct cpt_request *request, const struct cpt_stub *stub,
+                      cpt_status status, uint32_t task, const char *text);
+
+/* Keeps that the call @pending of @task had no answer after @timeout_ns. Lock held. */
+void cpti_call_was_late(const struct cpt_pending *pending, const struct cpt_task *task,
+                        uint64_t timeout_ns);
+
+/* A copy of what is kept of @request, which has ended; false: nothing is. Lock not
+ * held. */
+bool cpti_call_failure(struct cpt_request *request, struct cpti_failed_call *copy);
 
 #endif

@@ -27,6 +27,7 @@
 
 #include "cpt/container.h"
 #include "cpt/cpt_path.h"
+#include "framework/run/call.h"
 #include "framework/run/handle.h"
 #include "framework/run/misuse.h"
 #include "framework/run/pending.h"
@@ -71,14 +72,19 @@ static void cancel_component(struct cpti_cancellable *cancellable)
 static void end_component(struct cpt_request *request, void *context)
 {
     struct component *component = context;
+    struct cpti_failed_call failed;
     /* That of its parent is traced, but it is not, if there was no memory for notes. */
     const uint64_t arrive_ns =
         request->is_traced ? request->trace.arrival_ns + cpt_request_latency_ns(request)
                            : cpti_record_now(request->nest.parent);
 
+    const bool is_callees =
+        request->status != CPT_OK && cpti_call_failure(request, &failed);
+
     cpti_run_end(&component->run,
                  (struct cpti_run_result){request->status, cpt_request_output(request),
-                                          request->sentence},
+                                          request->sentence,
+                                          is_callees ? &failed : NULL},
                  arrive_ns);
 }
 

@@ -34,6 +34,7 @@ struct cpti_deadline {
     struct cpt_timer timer;
     struct cpti_cancellable cancellable; /* listed while the request has not ended */
     struct cpt_request *request;
+    uint64_t timeout_ns;
 };
 
 /* --- The timer --- */
@@ -79,6 +80,7 @@ cpt_status cpti_deadline_begin(struct cpt_request *request, uint64_t timeout_ns,
     request->deadline_ns =
         timeout_ns < UINT64_MAX - begin_ns ? begin_ns + timeout_ns : UINT64_MAX;
     deadline->request = request;
+    deadline->timeout_ns = timeout_ns;
     deadline->timer.fire = fire_deadline;
     deadline->cancellable.cancel = cancel_deadline;
     request->deadline = deadline;
@@ -106,6 +108,11 @@ void cpti_deadline_end(struct cpt_request *request)
     if (request->deadline != NULL) {
         cpti_timer_cancel(request, &request->deadline->timer);
     }
+}
+
+uint64_t cpti_deadline_ns(const struct cpt_request *request)
+{
+    return request->deadline != NULL ? request->deadline->timeout_ns : 0;
 }
 
 uint64_t cpti_request_remaining_ns(const struct cpt_request *request)

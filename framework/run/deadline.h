@@ -19,6 +19,9 @@ void cpti_deadline_end(struct cpt_request *request);
  * says so in @text, CPT_ERROR_SENTENCE_BYTES or NULL. Lock held. */
 void cpti_deadline_blame(struct cpt_request *request, cpt_status status, char *text);
 
+/* How long the request may take in all; 0: it has no deadline. */
+uint64_t cpti_deadline_ns(const struct cpt_request *request);
+
 /* What is left of the request's time; UINT64_MAX: there is no deadline. */
 uint64_t cpti_request_remaining_ns(const struct cpt_request *request);
 

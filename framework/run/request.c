@@ -298,6 +298,7 @@ static bool note_outcome(struct cpt_request *request, cpt_status status,
     request->status = status;
     request->answered_by = task != NULL ? task->number + 1 : 0;
     if (status != CPT_OK) {
+        request->failed_task = request->answered_by;
         request->sentence = sentence_of(request, status, task);
         atomic_store_explicit(&request->is_stopped, 1, memory_order_relaxed);
     }

@@ -53,6 +53,7 @@
 
 struct cpti_call_observer;
 struct cpti_deadline;
+struct cpti_failed_call;
 struct cpti_timeout;
 struct cpti_wait;
 
@@ -237,6 +238,7 @@ struct cpt_request {
 
     cpt_status status;    /* set with is_ended; not changed again */
     uint32_t answered_by; /* likewise: number of the task + 1; 0: by none */
+    uint32_t failed_task; /* likewise: whose status it is, if not CPT_OK; 0: none's */
     const char *sentence;
     struct cpti_cancellables cancellables; /* guarded by lock; see cancel.c */
     struct cpti_cancellables held_locks;   /* likewise; by tasks: struct cpti_held */
@@ -244,6 +246,7 @@ struct cpt_request {
     struct cpti_account *account;          /* for its memory, in its arena, or NULL */
     struct cpti_deadline *deadline;        /* its timer, or NULL; see deadline.c */
     uint64_t deadline_ns;                  /* of its clock; 0: none */
+    struct cpti_failed_call *failed_call;  /* guarded by lock; see call.h */
     struct cpti_task_trace *traces; /* of tasks that have waited; guarded by lock */
     uint64_t *off_cpu_ns;           /* of first steps, by number; NULL: not measured */
     struct cpt_task *spare;         /* guarded by lock */
@@ -267,6 +270,11 @@ struct cpt_request {
     size_t
         block_bytes; /* of the request with its tasks, beside the arenas; of these … */
     size_t plain_bytes; /* … those that it would take if it were not traced */
+};
+
+enum {
+    CPTI_REQUEST_BYTES_DEFAULT = 16 << 20, /* the limit of memory of one request */
+    CPTI_FAILED_CALL_BYTES = 200           /* of the text of a call that failed */
 };
 
 /* The request's own reference, so that it can be told from all others. */

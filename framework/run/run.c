@@ -4,6 +4,7 @@
 #include "framework/run/run.h"
 
 #include "cpt/container.h"
+#include "framework/run/call.h"
 #include "framework/run/misuse.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
@@ -77,6 +78,10 @@ void cpti_run_end(struct cpti_run *run, struct cpti_run_result result,
     if (run->pending.status == CPT_WAITING) { /* else the task may be reading these */
         run->output = result.output;
         run->sentence = result.sentence;
+        if (result.failed_call != NULL) {
+            cpti_call_failed(request, NULL, result.status,
+                             run->pending.task->number + 1, result.failed_call->text);
+        }
     }
     task = cpti_pending_end(&run->pending, result.status, arrive_ns);
     cpti_lock_release(&request->lock);
@@ -92,7 +97,7 @@ void cpti_run_fail(struct cpti_run *run, const struct cpt_error *error)
     if (text != NULL) {
         memcpy(text, error->sentence, bytes);
     }
-    cpti_run_end(run, (struct cpti_run_result){error->status, NULL, text},
+    cpti_run_end(run, (struct cpti_run_result){error->status, NULL, text, NULL},
                  run->pending.begin_ns);
     cpti_request_release(request);
 }

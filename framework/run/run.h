@@ -47,8 +47,9 @@ void cpti_run_note_launch(const struct cpti_run *run, struct cpt_task *task);
 /* The result of a run, for the task that waits for it. */
 struct cpti_run_result {
     cpt_status status;
-    const void *output;   /* or NULL */
-    const char *sentence; /* or NULL */
+    const void *output;                         /* or NULL */
+    const char *sentence;                       /* or NULL */
+    const struct cpti_failed_call *failed_call; /* of the run: copied; or NULL */
 };
 
 /* Ends it, unless the task has given it up. The caller keeps the reference of @run. */

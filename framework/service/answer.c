@@ -15,6 +15,7 @@
 
 #include "framework/run/recording.h"
 #include "framework/service/attributes.h"
+#include "framework/service/failure.h"
 #include "framework/service/outcome.h"
 #include "framework/service/serving.h"
 
@@ -64,7 +65,28 @@ void cpti_answer_record_end(struct cpt_record *record,
     record->status = cpt_bytes_of(text);
 }
 
-static void fill_record(struct cpti_serving *serving, unsigned http_status)
+/* The attributes of the application, and why the request failed, if it did. */
+static void fill_attributes(struct cpti_serving *serving,
+                            const struct cpti_failure *failure)
+{
+    struct cpt_request *request = serving->request;
+    struct cpt_record *record = &serving->item.record;
+    struct cpt_attribute *attributes =
+        cpti_attributes_close(request, &record->attribute_count);
+
+    serving->attribute_count = record->attribute_count;
+    if (failure != NULL) {
+        cpti_lock_take(&request->lock);
+        attributes = cpti_failure_note(failure, serving->service, &request->notes,
+                                       attributes, &record->attribute_count);
+        cpti_lock_release(&request->lock);
+    }
+    record->attributes = attributes;
+}
+
+/* @failure: NULL if the request has not failed. */
+static void fill_record(struct cpti_serving *serving, unsigned http_status,
+                        const struct cpti_failure *failure)
 {
     struct cpt_request *request = serving->request;
     struct cpt_record *record = &serving->item.record;
@@ -75,7 +97,7 @@ static void fill_record(struct cpti_serving *serving, unsigned http_status)
     record->service = serving->service_name;
     record->method = serving->method_name;
     record->entry = request->trace.entry;
-    record->attributes = cpti_attributes_close(request, &record->attribute_count);
+    fill_attributes(serving, failure);
     record->path = serving->path;
     cpti_answer_record_cause(record, &serving->decision,
                              request->inherited.traceparent);
@@ -194,7 +216,8 @@ static void count_end(struct cpti_serving *serving)
 }
 
 /* Hands the record to the log if the request is to have one. */
-static void log_request(struct cpti_serving *serving, unsigned http_status)
+static void log_request(struct cpti_serving *serving, unsigned http_status,
+                        const struct cpti_failure *failure)
 {
     struct cpt_request *request = serving->request;
 
@@ -205,7 +228,7 @@ static void log_request(struct cpti_serving *serving, unsigned http_status)
         release_item(&serving->item);
         return;
     }
-    fill_record(serving, http_status);
+    fill_record(serving, http_status, failure);
     count_end(serving);
     serving->item.release = release_item;
     cpti_lock_take(&request->lock);
@@ -223,6 +246,8 @@ void cpti_answer_send(struct cpt_request *request, void *context)
     struct cpti_serving *serving = request->served;
     struct cpt_service *service = serving->service;
     struct cpt_outbound outbound = {0};
+    struct cpti_failure failure;
+    bool has_failed = false;
 
     (void)context;
 
@@ -239,8 +264,15 @@ void cpti_answer_send(struct cpt_request *request, void *context)
     (void)atomic_fetch_sub_explicit(&service->in_flight_count, 1, memory_order_relaxed);
     serving->reply(serving->context, &outbound);
     cpt_alloc_free(service->options.alloc, (void *)(uintptr_t)outbound.metadata.data);
+    has_failed =
+        cpti_failure_of(request, outbound.http_status, is_starved(request), &failure);
+    if (has_failed) { /* while the request is surely there */
+        cpti_failure_count(service, &failure);
+        cpti_failure_tell(service, &failure, serving->input.method,
+                          outbound.http_status);
+    }
     if (request->is_traced) {
-        log_request(serving, outbound.http_status);
+        log_request(serving, outbound.http_status, has_failed ? &failure : NULL);
     } else {
         count_end(serving);
     }
@@ -276,6 +308,25 @@ static uint32_t last_task(const struct cpt_request *request, uint64_t after_ns,
     return last;
 }
 
+/* Why task @number - 1 has failed, which ended last, after the answer. */
+static void note_background_failure(struct cpti_serving *serving, uint32_t number)
+{
+    struct cpt_request *request = serving->request;
+    struct cpt_record *record = &serving->item.record;
+    struct cpti_failure failure;
+
+    cpti_failure_of_task(request, number - 1,
+                         atomic_load_explicit(&request->progress[number - 1].outcome,
+                                              memory_order_relaxed),
+                         &failure);
+    record->attributes =
+        cpti_failure_note(&failure, serving->service, &request->notes,
+                          (struct cpt_attribute *)(uintptr_t)record->attributes,
+                          &record->attribute_count);
+    cpti_failure_tell(serving->service, &failure, serving->input.method,
+                      cpt_outcome_http_status(cpti_outcome_of(CPT_FAILED)));
+}
+
 /* Turns the trace into that of the time after the answer, and makes its path. */
 static cpt_status make_background(struct cpti_serving *serving, uint32_t last,
                                   uint64_t end_ns)
@@ -294,6 +345,10 @@ static cpt_status make_background(struct cpti_serving *serving, uint32_t last,
     record->is_failed = atomic_load_explicit(&request->progress[last - 1].outcome,
                                              memory_order_relaxed) != CPT_OK;
     record->status = cpt_bytes_of(record->is_failed ? "failed" : "ok");
+    record->attribute_count = serving->attribute_count;
+    if (record->is_failed) {
+        note_background_failure(serving, last);
+    }
     serving->path = cpt_path_new(serving->service->options.alloc);
     record->path = serving->path;
     return serving->path != NULL ? cpt_request_path(request, serving->path, NULL)

@@ -4,11 +4,13 @@
  * attributes.c - what the application notes about a request, for its log record
  *
  * Attributes lie among the notes of the request: at most CPT_ATTRIBUTES_MAX of them,
- * with CPT_ATTRIBUTE_BYTES_MAX bytes of keys and texts. Those beyond, and those that
+ * with CPT_ATTRIBUTE_BYTES_MAX bytes of keys and texts, and room for those that say why
+ * the request failed. Those beyond, and those that
  * the options of the service drop for privacy, are not kept; they are counted.
  */
 #include "framework/service/attributes.h"
 
+#include "framework/service/failure.h"
 #include "framework/service/service.h"
 
 #include <string.h>
@@ -22,7 +24,8 @@ static struct cpt_attribute *place(struct cpt_request *request, struct cpt_bytes
 
     if (request->attributes == NULL) {
         request->attributes = cpt_arena_take(
-            &request->notes, CPT_ATTRIBUTES_MAX * sizeof *request->attributes);
+            &request->notes, (CPT_ATTRIBUTES_MAX + CPTI_FAILURE_ATTRIBUTES) *
+                                 sizeof *request->attributes);
     }
     for (size_t i = 0; i < request->attribute_count; i++) {
         if (cpt_bytes_equal(request->attributes[i].key, key)) {
@@ -109,10 +112,9 @@ void cpt_request_set_bool(struct cpt_request *request, const char *key, int is_t
         (union cpt_attribute_value){.is_true = is_true != 0});
 }
 
-const struct cpt_attribute *cpti_attributes_close(struct cpt_request *request,
-                                                  size_t *count)
+struct cpt_attribute *cpti_attributes_close(struct cpt_request *request, size_t *count)
 {
-    const struct cpt_attribute *attributes = NULL;
+    struct cpt_attribute *attributes = NULL;
 
     cpti_lock_take(&request->lock);
     attributes = request->attributes;

@@ -10,6 +10,7 @@
  *
  * A path that a callee returns without being asked is ignored.
  */
+#include "framework/run/call.h"
 #include "framework/run/deadline.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
@@ -236,6 +237,47 @@ static struct cpt_bytes failure_of(const struct cpt_call_reply *kept,
     return cpt_bytes_of(text);
 }
 
+/* What became of a call that failed, for the operator: "'B: Lookup' answered 503". */
+static void describe(const struct rpc_call *call, char text[CPTI_FAILED_CALL_BYTES])
+{
+    const struct cpt_call_reply *kept = &call->reply;
+    const struct cpt_stub *stub = call->pending.stub;
+    const char *secret = strchr(stub->target, '@'); /* what precedes it is not told */
+    const char *target = secret != NULL ? secret + 1 : stub->target;
+    const size_t capacity = CPTI_FAILED_CALL_BYTES;
+
+    if (kept->status == CPT_OK) {
+        (void)snprintf(text, capacity, "'%.100s' answered %u", stub->name,
+                       kept->http_status);
+    } else if (kept->status == CPT_TIMEOUT) {
+        (void)snprintf(text, capacity, "'%.100s' had not answered after %.6g ms",
+                       stub->name, (double)call->transport.timeout_ns / 1e6);
+    } else if (kept->status == CPT_UNAVAILABLE) {
+        (void)snprintf(text, capacity, "'%.80s' could not be reached at %.60s",
+                       stub->name, target);
+    } else {
+        (void)snprintf(text, capacity, "the call of '%.80s' failed: %s", stub->name,
+                       cpt_status_sentence(kept->status));
+    }
+}
+
+/* Keeps why the request may fail; a success makes an earlier failure of the same callee
+ * be forgotten. Lock held. */
+static void keep_failure(const struct rpc_call *call)
+{
+    struct cpt_request *request = call->pending.request;
+    char text[CPTI_FAILED_CALL_BYTES];
+
+    if (call->reply.status != CPT_OK || call->reply.outcome > CPT_OUTCOME_OK) {
+        describe(call, text);
+        cpti_call_failed(request, call->pending.stub, call->reply.status,
+                         call->pending.task->number + 1, text);
+    } else if (request->failed_call != NULL &&
+               request->failed_call->stub == call->pending.stub) {
+        request->failed_call->task = 0;
+    }
+}
+
 /* Keeps the callee's path, or why there is none. Lock held. */
 static void keep_path(struct cpt_trace_call *record, size_t metadata_bytes_max,
                       const struct cpt_transport_reply *reply,
@@ -279,6 +321,7 @@ void cpt_transport_complete(struct cpt_transport_call *transport,
     cpti_lock_take(&request->lock);
     if (call->pending.status == CPT_WAITING) {
         keep_reply(&call->reply, reply, &request->arena);
+        keep_failure(call);
         if (record != NULL && !cpti_record_is_over(request)) {
             keep_path(record, transport->metadata_bytes_max, reply, request);
             record->status = failure_of(&call->reply, &request->notes);

@@ -88,6 +88,18 @@ static void show_callees(struct cpti_counters *counters, const struct show *to)
 #undef SHOW_
 }
 
+static void show_failures(const struct cpti_counters *counters, const struct show *to)
+{
+#define SHOW_(word, help)                                                              \
+    show_member(to, "failures",                                                        \
+                "requests that failed, or were answered 5xx, by reason", "reason",     \
+                cpt_bytes_of(#word),                                                   \
+                atomic_load_explicit(&counters->failures[cpti_failure_##word],         \
+                                     memory_order_relaxed));
+    CPTI_FAILURE_MAP(SHOW_)
+#undef SHOW_
+}
+
 /* A mistake names no service, so each service shows those of the process. */
 static void show_misuses(const struct show *to)
 {
@@ -135,6 +147,10 @@ static void show_log(struct cpt_log_queue *queue, const struct show *to)
         return;
     }
     cpt_log_queue_counts(queue, &counts);
+    show(to, "log_records_lost",
+         counts.dropped_count + counts.unencodable_count + counts.sink_lost_count +
+             counts.late_lost_count,
+         "records that are not in the log, whatever the reason");
     show(to, "log_records", counts.logged_count, "records that the log has taken");
     show(to, "log_dropped", counts.dropped_count,
          "records dropped because the queue was full");
@@ -171,6 +187,7 @@ void cpt_service_counters(struct cpt_service *service,
             "reason", cpt_bytes_of(cpt_reason_word(i)),
             atomic_load_explicit(&counters->blind_spots[i], memory_order_relaxed));
     }
+    show_failures(counters, &to);
     show_callees(counters, &to);
     show_misuses(&to);
     show_log(service->options.log, &to);

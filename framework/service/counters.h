@@ -47,6 +47,24 @@
     X(returned_folded, "of these, folded to fit the budget")                           \
     X(unreturned_paths, "paths that did not fit even as a sum")
 
+/* Why requests failed: X(word, help). The word stands in records, and never changes. */
+#define CPTI_FAILURE_MAP(X)                                                            \
+    X(deadline, "the request took longer than it may")                                 \
+    X(cancelled, "its caller left, or it was cancelled")                               \
+    X(memory, "its memory limit, or no memory")                                        \
+    X(busy, "all requests together had no more memory")                                \
+    X(callee, "a call of it failed")                                                   \
+    X(task, "one of its tasks failed by itself")                                       \
+    X(stuck, "nothing was left that could go on with it")                              \
+    X(answer, "its answer said so")
+
+enum cpti_failure_reason {
+#define CPTI_FAILURE_ENUM_(word, help) cpti_failure_##word,
+    CPTI_FAILURE_MAP(CPTI_FAILURE_ENUM_)
+#undef CPTI_FAILURE_ENUM_
+        CPTI_FAILURE_REASONS
+};
+
 /* What is counted for each callee. */
 #define CPTI_CALLEE_MAP(X)                                                             \
     X(calls, "traced calls to the callee")                                             \
@@ -76,8 +94,9 @@ struct cpti_callee {
 struct cpti_counters {
     CPTI_COUNTER_MAP(CPTI_COUNTER_FIELD_)
 #undef CPTI_COUNTER_FIELD_
-    atomic_uint_least64_t blind_spots[CPTI_REASONS_MAX]; /* by enum cpt_reason */
-    struct cpti_lock lock;                               /* guards adding to callees */
+    atomic_uint_least64_t blind_spots[CPTI_REASONS_MAX];  /* by enum cpt_reason */
+    atomic_uint_least64_t failures[CPTI_FAILURE_REASONS]; /* by reason */
+    struct cpti_lock lock;                                /* guards adding to callees */
     atomic_uint callee_count;
     struct cpti_callee callees[CPTI_CALLEES_MAX];
 };

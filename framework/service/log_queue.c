@@ -16,16 +16,27 @@
 #include "framework/pool/lock.h"
 #include "framework/service/log_write.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 
-enum { LOG_RECORDS_DEFAULT = 1024, LOG_MEMORY_DEFAULT = 64 << 20 };
+enum {
+    LOG_RECORDS_DEFAULT = 1024,
+    LOG_MEMORY_DEFAULT = 64 << 20,
+    LOSS_SENTENCE_BYTES = 120
+};
+
+/* How records are lost. */
+enum loss { LOSS_QUEUE, LOSS_RECORD, LOSS_SINK, LOSS_CLOSED, LOSS_FILE, LOSS_KINDS };
 
 #define LOG_FLUSH_NS_DEFAULT 1000000000u
 #define LOG_CLOSE_NS_DEFAULT CPTI_LOG_PATIENCE_NS
 /* Our sinks notice a deadline as late as this. */
 #define LOG_NOTICE_NS 500000000u
+/* Losses are told this often. */
+#define LOG_TELL_NS UINT64_C(1000000000)
 /* A year stands for never: added to the time now, it does not overflow. */
 #define LOG_FLUSH_NS_MAX UINT64_C(31536000000000000)
 
@@ -56,7 +67,89 @@ struct cpt_log_queue {
     bool is_stopping;
     bool has_ended; /* nothing is taken any more */
     struct cpt_log_queue_counts counts;
+    cpt_notice_fn notify;
+    void *notify_context;
+    uint64_t told_ns;          /* when losses were told … */
+    uint64_t told[LOSS_KINDS]; /* … and how many in all by then */
+    int sink_errno;            /* why the sink refused a block; 0: it did not say */
 };
+
+/* --- What is lost --- */
+
+static uint64_t file_losses(const struct cpt_log_queue *queue)
+{
+    const struct cpt_log_file *file = cpti_log_queue_file(queue);
+    struct cpt_log_file_counts counts = {0};
+
+    if (file != NULL) {
+        cpt_log_file_counts(file, &counts);
+    }
+    return counts.lost_record_count;
+}
+
+/* Takes what was lost since it was told last; false: nothing, or it was told just now.
+ * Lock not held. */
+static bool take_losses(struct cpt_log_queue *queue, bool is_last,
+                        uint64_t losses[LOSS_KINDS], int *sink_errno)
+{
+    const uint64_t of_file = file_losses(queue);
+    const uint64_t now_ns = cpti_now_ns();
+    uint64_t sum = 0;
+
+    cpti_lock_take(&queue->lock);
+    losses[LOSS_QUEUE] = queue->counts.dropped_count;
+    losses[LOSS_RECORD] = queue->counts.unencodable_count;
+    losses[LOSS_SINK] = queue->counts.sink_lost_count;
+    losses[LOSS_CLOSED] = queue->counts.late_lost_count;
+    losses[LOSS_FILE] = of_file;
+    for (int i = 0; i < LOSS_KINDS; i++) {
+        losses[i] = losses[i] > queue->told[i] ? losses[i] - queue->told[i] : 0;
+        sum += losses[i];
+    }
+    if (sum != 0 && !is_last && queue->told_ns != 0 &&
+        now_ns - queue->told_ns < LOG_TELL_NS) {
+        sum = 0;
+    }
+    for (int i = 0; sum != 0 && i < LOSS_KINDS; i++) {
+        queue->told[i] += losses[i];
+        queue->told_ns = now_ns;
+    }
+    *sink_errno = queue->sink_errno;
+    cpti_lock_release(&queue->lock);
+    return sum != 0;
+}
+
+/* Tells the operator what was lost. Lock not held. */
+static void tell_losses(struct cpt_log_queue *queue, bool is_last)
+{
+    static const char *const words[LOSS_KINDS] = {"queue", "record", "sink", "closed",
+                                                  "file"};
+    static const char *const sentences[LOSS_KINDS] = {
+        "the queue of the log was full, or closed",
+        "they were too large for the log, or there was no memory",
+        "the log could not be written", "they were not written when the log was closed",
+        "a file of the log was removed while it was written"};
+    uint64_t losses[LOSS_KINDS];
+    char sentence[LOSS_SENTENCE_BYTES];
+    int sink_errno = 0;
+
+    if (!take_losses(queue, is_last, losses, &sink_errno)) {
+        return;
+    }
+    for (int i = 0; i < LOSS_KINDS; i++) {
+        struct cpt_notice notice = {
+            .kind = CPT_NOTICE_LOG_LOSS, .reason = words[i], .count = losses[i]};
+
+        if (losses[i] == 0) {
+            continue;
+        }
+        (void)snprintf(sentence, sizeof sentence,
+                       i == LOSS_SINK && sink_errno != 0 ? "%s (error %d)" : "%s",
+                       sentences[i], sink_errno);
+        notice.sentence = cpt_bytes_of(sentence);
+        queue->notify(queue->notify_context, &notice);
+    }
+}
 
 /* --- The thread --- */
 
@@ -80,6 +173,7 @@ static void hand_over(struct cpt_log_queue *queue)
     const size_t record_count = cpt_log_block_count(queue->block);
     struct cpt_bytes bytes = {NULL, 0};
     cpt_status status = CPT_OK;
+    int number = 0;
 
     if (record_count == 0) {
         return;
@@ -89,7 +183,9 @@ static void hand_over(struct cpt_log_queue *queue)
         count_late(queue, record_count);
         return;
     }
+    errno = 0;
     status = queue->sink(queue->context, bytes.data, bytes.bytes);
+    number = errno;
     cpti_lock_take(&queue->lock);
     if (status == CPT_OK) {
         queue->counts.logged_count += record_count;
@@ -100,6 +196,7 @@ static void hand_over(struct cpt_log_queue *queue)
                                                   : &queue->counts.sink_lost_count) +=
             record_count;
         queue->counts.failed_block_count++;
+        queue->sink_errno = status == CPT_IO ? number : 0;
     }
     cpti_lock_release(&queue->lock);
 }
@@ -185,6 +282,7 @@ static bool turn(struct cpt_log_queue *queue)
     if (is_stopping || flush_wanted != queue->flush_done || is_old(queue)) {
         hand_over(queue);
     }
+    tell_losses(queue, false);
     cpti_lock_take(&queue->lock);
     if (queue->flush_done != flush_wanted) {
         queue->flush_done = flush_wanted;
@@ -206,6 +304,7 @@ static void *run_writer(void *context)
     queue->has_ended = true;
     (void)pthread_cond_broadcast(&queue->has_flushed);
     cpti_lock_release(&queue->lock);
+    tell_losses(queue, true);
     return NULL;
 }
 
@@ -253,6 +352,7 @@ void cpti_log_queue_push(struct cpt_log_queue *queue, struct cpti_log_item *item
     (void)pthread_cond_signal(&queue->has_change);
     cpti_lock_release(&queue->lock);
     if (!is_taken) {
+        tell_losses(queue, false);
         item->release(item);
     }
 }
@@ -287,6 +387,8 @@ static struct cpt_log_queue *make_parts(const struct cpt_log_queue_options *opti
         queue->flush_ns = LOG_FLUSH_NS_MAX;
     }
     queue->close_ns = options->close_ns != 0 ? options->close_ns : LOG_CLOSE_NS_DEFAULT;
+    queue->notify = options->notify != NULL ? options->notify : cpt_notice_print;
+    queue->notify_context = options->notify_context;
     atomic_init(&queue->deadline_ns, UINT64_MAX);
     cpti_lock_init(&queue->lock, CPTI_RANK_LOG);
     cpti_cond_init(&queue->has_change);

@@ -203,6 +203,21 @@ cpt_status cpti_log_write(int descriptor, const void *data, size_t bytes,
     return status;
 }
 
+void cpti_log_write_now(int descriptor, const void *data, size_t bytes)
+{
+    const int number = errno;
+    struct outlet outlet;
+    struct guard guard;
+    ssize_t count = 0;
+
+    guard_begin(&guard);
+    outlet_open(&outlet, descriptor);
+    count = write_some(&outlet, data, bytes);
+    outlet_close(&outlet);
+    guard_end(&guard, count != (ssize_t)bytes);
+    errno = number;
+}
+
 /* --- The sink for one descriptor --- */
 
 /*

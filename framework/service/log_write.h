@@ -28,6 +28,10 @@
 cpt_status cpti_log_write(int descriptor, const void *data, size_t bytes,
                           size_t *written);
 
+/* Writes @bytes of @data, at most PIPE_BUF, in one piece, if the descriptor takes them
+ * at once; what it does not take is lost. */
+void cpti_log_write_now(int descriptor, const void *data, size_t bytes);
+
 /* From now on *@deadline_ns, of the monotonic clock, is the deadline of this thread's
  * writes. Other threads may change it while one waits. It must outlive the thread. */
 void cpti_log_write_until(const atomic_ullong *deadline_ns);

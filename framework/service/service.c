@@ -10,6 +10,7 @@
  */
 #include "framework/service/service.h"
 
+#include "framework/service/failure.h"
 #include "framework/service/method.h"
 #include "framework/service/untraced.h"
 
@@ -97,6 +98,14 @@ static cpt_status init_service(struct cpt_service *service, struct cpt_error *er
                      options->trace_memory_in_flight_bytes_max != 0
                          ? options->trace_memory_in_flight_bytes_max
                          : NOTES_IN_FLIGHT_BYTES_DEFAULT);
+    if (options->notify == NULL) {
+        options->notify = cpt_notice_print;
+    }
+    for (unsigned i = 0; i < CPTI_FAILURE_REASONS; i++) {
+        cpti_notice_limit_init(
+            &service->notices[i],
+            options->notices_per_second_max != 0 ? options->notices_per_second_max : 1);
+    }
     atomic_init(&service->in_flight_count, 0);
     atomic_init(&service->is_enabled, disabled == NULL || strcmp(disabled, "1") != 0);
     service->name = cpti_service_copy_text(service, options->name);
@@ -165,6 +174,7 @@ cpt_status cpt_service_drain(struct cpt_service *service, uint64_t timeout_ns)
         (void)nanosleep(&pause, NULL);
     }
     cpti_untraced_tell(service, true);
+    cpti_failure_tell_rest(service);
     return CPT_OK;
 }
 

@@ -15,6 +15,7 @@
 #include "framework/run/call.h"
 #include "framework/service/counters.h"
 #include "framework/service/log_queue.h"
+#include "framework/service/notice.h"
 #include "framework/service/sampling.h"
 
 #include <string.h>
@@ -40,6 +41,7 @@ struct cpt_service {
     size_t dropped_attribute_count;
     struct cpti_sampling sampling;
     struct cpti_counters counters;
+    struct cpti_notice_limit notices[CPTI_FAILURE_REASONS]; /* by reason */
     struct cpti_budget budget;     /* of the memory of its requests … */
     struct cpti_budget notes;      /* … and of what is recorded of them */
     atomic_size_t in_flight_count; /* relaxed: requests that are not answered yet */

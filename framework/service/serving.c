@@ -10,6 +10,7 @@
 #include "framework/service/serving.h"
 
 #include "framework/service/answer.h"
+#include "framework/service/failure.h"
 #include "framework/service/untraced.h"
 #include "framework/run/deadline.h"
 #include "framework/run/handle.h"
@@ -190,8 +191,8 @@ static bool admit(struct cpt_service *service)
 
 /* There is no memory for the request or, if @is_busy, the requests in flight have taken
  * all that they may. */
-static void refuse_for_memory(struct cpt_service *service, cpt_reply_fn reply,
-                              void *context, bool is_busy)
+static void refuse_for_memory(struct cpt_service *service, struct cpt_bytes method,
+                              cpt_reply_fn reply, void *context, bool is_busy)
 {
     (void)atomic_fetch_sub_explicit(&service->in_flight_count, 1, memory_order_relaxed);
     if (is_busy) {
@@ -201,6 +202,7 @@ static void refuse_for_memory(struct cpt_service *service, cpt_reply_fn reply,
         CPTI_COUNT(&service->counters, refused_memory);
         refuse(reply, context, CPT_OUTCOME_RESOURCE_EXHAUSTED, "out of memory\n");
     }
+    cpti_refusal_tell(service, method, is_busy);
 }
 
 /* Gives the request its handle and its deadline, and launches it. */
@@ -247,6 +249,7 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
         CPTI_COUNT(&service->counters, refused_busy);
         refuse(reply, context, CPT_OUTCOME_RESOURCE_EXHAUSTED,
                "too many requests in flight\n");
+        cpti_refusal_tell(service, inbound->method, true);
         return;
     }
     if (cpt_service_is_enabled(service)) {
@@ -258,7 +261,7 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
     }
     request = make_request(service, method, inbound, &decision, &is_busy);
     if (request == NULL) {
-        refuse_for_memory(service, reply, context, is_busy);
+        refuse_for_memory(service, inbound->method, reply, context, is_busy);
         return;
     }
     serving = request->served;

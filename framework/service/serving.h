@@ -21,6 +21,7 @@ struct cpti_serving {
     struct cpt_bytes service_name; /* copies: the record may outlive the service */
     struct cpt_bytes method_name;  /* bounded, as it comes from outside */
     struct cpt_path *path;         /* of a traced request that ended */
+    size_t attribute_count;        /* that the application has noted */
     char status[CPTI_ANSWER_STATUS_BYTES]; /* for the record */
     cpt_reply_fn reply;
     void *context;

@@ -187,6 +187,9 @@ static void deliver(struct cpti_flight *flight, cpt_status status, const void *o
 {
     struct cpt_shared *shared = flight->shared;
     struct cpti_sharer *sharer = NULL;
+    struct cpti_failed_call failed;
+    const bool is_callees = status != CPT_OK && flight->request != NULL &&
+                            cpti_call_failure(flight->request, &failed);
     bool is_traced = false;
     uint64_t end_ns = 0;
 
@@ -212,7 +215,9 @@ static void deliver(struct cpti_flight *flight, cpt_status status, const void *o
         struct cpti_sharer *next = TAILQ_NEXT(sharer, others);
         struct cpt_request *waiter = sharer->run.waiter;
 
-        cpti_run_end(&sharer->run, (struct cpti_run_result){status, output, sentence},
+        cpti_run_end(&sharer->run,
+                     (struct cpti_run_result){status, output, sentence,
+                                              is_callees ? &failed : NULL},
                      arrival(flight, &sharer->run, end_ns));
         cpti_request_release(waiter);
         sharer = next;

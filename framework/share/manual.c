@@ -24,6 +24,7 @@
 #include "framework/run/call.h"
 #include "framework/run/recording.h"
 #include "framework/service/answer.h"
+#include "framework/service/failure.h"
 #include "framework/service/log_queue.h"
 
 #include <assert.h>
@@ -453,7 +454,8 @@ void cpt_manual_set_text(struct cpt_manual *manual, const char *key, const char 
     }
     if (manual->attributes == NULL) {
         manual->attributes =
-            take(manual, CPT_ATTRIBUTES_MAX * sizeof *manual->attributes);
+            take(manual, (CPT_ATTRIBUTES_MAX + CPTI_FAILURE_ATTRIBUTES) *
+                             sizeof *manual->attributes);
     }
     if (manual->attributes == NULL || manual->attribute_count == CPT_ATTRIBUTES_MAX ||
         key_bytes.bytes == 0 ||
@@ -556,6 +558,21 @@ static void free_parts(struct cpti_log_item *item)
     cpti_service_release(service);
 }
 
+/* Counts and tells that the request failed, and notes it for the record. */
+static void note_failure(struct cpt_manual *manual, unsigned http_status)
+{
+    struct cpt_service *service = manual->service;
+    struct cpti_failure failure;
+
+    CPTI_COUNT(&service->counters, failed);
+    cpti_failure_of_answer(http_status, &failure);
+    cpti_failure_count(service, &failure);
+    cpti_failure_tell(service, &failure, manual->item.record.method, http_status);
+    manual->attributes =
+        cpti_failure_note(&failure, service, &manual->arena, manual->attributes,
+                          &manual->attribute_count);
+}
+
 static void fill_record(struct cpt_manual *manual, unsigned http_status)
 {
     struct cpt_record *record = &manual->item.record;
@@ -579,7 +596,7 @@ void cpt_manual_free(struct cpt_manual *manual, unsigned http_status)
     cpt_alloc_free(&manual->service->budget.alloc,
                    (void *)(uintptr_t)manual->metadata.data);
     if (http_status >= 500) {
-        CPTI_COUNT(&manual->service->counters, failed);
+        note_failure(manual, http_status);
     }
     log = manual->service->options.log;
     if (manual->path == NULL || !manual->decision.is_logged || log == NULL) {

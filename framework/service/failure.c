@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * failure.c - why a request failed: a word for groups, and a sentence for people
+ *
+ *      request ended        its status, whose it is, the last call that failed
+ *          |  cpti_failure_of()
+ *      reason + sentence --> counter by reason
+ *          |            '--> notice to the operator, traced or not
+ *          '--> two attributes of the record, if it is traced
+ *
+ * All of this is done only for requests that have failed. What is known then is what
+ * the runtime keeps for its own sake; only a call that fails keeps a line of its own
+ * (struct cpti_failed_call), as its task may end before the request does.
+ *
+ * The attributes have places of their own beside those of the application: a request
+ * that has noted all that it may still says why it failed. What the application itself
+ * notes under the same key stands: it knows better.
+ */
+#include "framework/service/failure.h"
+
+#include "framework/run/deadline.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const reason_words[CPTI_FAILURE_REASONS] = {
+#define WORD_(name, help) #name,
+    CPTI_FAILURE_MAP(WORD_)
+#undef WORD_
+};
+
+/* --- What has happened --- */
+
+static enum cpti_failure_reason reason_of(const struct cpt_request *request,
+                                          const struct cpti_failed_call *call,
+                                          bool is_starved)
+{
+    const cpt_status status = request->status;
+    const bool has_no_memory = status == CPT_LIMIT || status == CPT_NO_MEMORY;
+
+    if (is_starved) {
+        return cpti_failure_busy;
+    }
+    if (status == CPT_OK) {
+        return call != NULL ? cpti_failure_callee : cpti_failure_answer;
+    }
+    if (request->failed_task == 0) {
+        return status == CPT_TIMEOUT     ? cpti_failure_deadline
+               : status == CPT_CANCELLED ? cpti_failure_cancelled
+               : has_no_memory           ? cpti_failure_memory
+                                         : cpti_failure_stuck;
+    }
+    if (call != NULL && call->task == request->failed_task &&
+        (call->status == status || !has_no_memory)) {
+        return cpti_failure_callee;
+    }
+    return has_no_memory ? cpti_failure_memory : cpti_failure_task;
+}
+
+static size_t limit_of(const struct cpt_service *service, bool is_starved)
+{
+    if (is_starved) {
+        return service->budget.bytes_max;
+    }
+    return service->options.memory_bytes_max != 0 ? service->options.memory_bytes_max
+                                                  : CPTI_REQUEST_BYTES_DEFAULT;
+}
+
+/* Appends to the sentence what is known beside that of the request. */
+static void append_detail(const struct cpt_request *request,
+                          const struct cpti_failed_call *call,
+                          struct cpti_failure *failure)
+{
+    const struct cpt_service *service = cpti_service_of(request);
+    const size_t used = strlen(failure->sentence);
+    char *end = failure->sentence + used;
+    const size_t left = sizeof failure->sentence - used;
+
+    if (failure->reason == cpti_failure_busy ||
+        failure->reason == cpti_failure_memory) {
+        const bool is_all = failure->reason == cpti_failure_busy;
+
+        if (service != NULL) {
+            (void)snprintf(end, left, ", %s %zu bytes",
+                           is_all ? "all requests together may take" : "it may take",
+                           limit_of(service, is_all));
+        }
+    } else if (failure->reason == cpti_failure_deadline) {
+        (void)snprintf(end, left, ", the deadline was %.6g ms",
+                       (double)cpti_deadline_ns(request) / 1e6);
+    } else if (call != NULL && failure->reason != cpti_failure_cancelled &&
+               strstr(failure->sentence, call->text) == NULL) {
+        (void)snprintf(end, left, ", after %s", call->text);
+    }
+}
+
+/* "task 'A: root' answered 502"; or the sentence of the request, with the name of its
+ * task also where there was no memory for it. */
+static void write_sentence(const struct cpt_request *request, unsigned http_status,
+                           struct cpti_failure *failure)
+{
+    const struct cpt_plan *plan = request->plan;
+    const uint32_t number =
+        request->status == CPT_OK ? plan->output_task + 1 : request->failed_task;
+    const struct cpt_bytes name =
+        number != 0 ? plan->tasks[number - 1].frame_name : (struct cpt_bytes){"", 0};
+
+    if (request->status == CPT_OK) {
+        (void)snprintf(failure->sentence, sizeof failure->sentence,
+                       "task '%.*s' answered %u", (int)name.bytes, name.data,
+                       http_status);
+    } else if (number != 0 &&
+               strncmp(cpt_request_sentence(request), "task '", 6) != 0) {
+        (void)snprintf(failure->sentence, sizeof failure->sentence, "task '%.*s': %s",
+                       (int)name.bytes, name.data, cpt_request_sentence(request));
+    } else {
+        (void)snprintf(failure->sentence, sizeof failure->sentence, "%s",
+                       cpt_request_sentence(request));
+    }
+}
+
+bool cpti_failure_of(struct cpt_request *request, unsigned http_status, bool is_starved,
+                     struct cpti_failure *failure)
+{
+    struct cpti_failed_call call;
+    bool has_call = false;
+
+    if (request->status == CPT_OK && http_status < 500) {
+        return false;
+    }
+    has_call = cpti_call_failure(request, &call);
+    failure->reason = reason_of(request, has_call ? &call : NULL, is_starved);
+    write_sentence(request, http_status, failure);
+    append_detail(request, has_call ? &call : NULL, failure);
+    return true;
+}
+
+void cpti_failure_of_answer(unsigned http_status, struct cpti_failure *failure)
+{
+    failure->reason = cpti_failure_answer;
+    (void)snprintf(failure->sentence, sizeof failure->sentence, "the answer was %u",
+                   http_status);
+}
+
+void cpti_failure_of_task(const struct cpt_request *request, uint32_t number,
+                          cpt_status status, struct cpti_failure *failure)
+{
+    const struct cpt_bytes name = request->plan->tasks[number].frame_name;
+
+    failure->reason = cpti_failure_task;
+    (void)snprintf(failure->sentence, sizeof failure->sentence, "task '%.*s': %s",
+                   (int)name.bytes, name.data, cpt_status_sentence(status));
+}
+
+/* --- Counted and told --- */
+
+void cpti_failure_count(struct cpt_service *service, const struct cpti_failure *failure)
+{
+    CPTI_COUNT(&service->counters, failures[failure->reason]);
+}
+
+static void tell(struct cpt_service *service, enum cpti_failure_reason reason,
+                 struct cpt_notice *notice)
+{
+    const struct cpt_service_options *options = &service->options;
+
+    if (options->notices_per_second_max < 0) {
+        return;
+    }
+    notice->service = cpt_bytes_of(service->name);
+    cpti_notice_tell(&service->notices[reason], cpt_clock_now_ns(options->clock),
+                     options->notify, options->notify_context, notice);
+}
+
+void cpti_failure_tell(struct cpt_service *service, const struct cpti_failure *failure,
+                       struct cpt_bytes method, unsigned http_status)
+{
+    struct cpt_notice notice = {
+        .kind = CPT_NOTICE_FAILURE,
+        .http_status = http_status,
+        .method = method,
+        .reason = reason_words[failure->reason],
+        .sentence = cpt_bytes_of(failure->sentence),
+        .count = 1,
+    };
+
+    tell(service, failure->reason, &notice);
+}
+
+void cpti_refusal_tell(struct cpt_service *service, struct cpt_bytes method,
+                       bool is_busy)
+{
+    struct cpt_notice notice = {
+        .kind = CPT_NOTICE_REFUSAL,
+        .http_status = cpt_outcome_http_status(CPT_OUTCOME_RESOURCE_EXHAUSTED),
+        .method = method,
+        .reason = is_busy ? "busy" : "memory",
+        .count = 1,
+    };
+    char sentence[CPTI_FAILURE_SENTENCE_BYTES];
+
+    (void)snprintf(sentence, sizeof sentence,
+                   is_busy ? "requests in flight are limited to %zu, and to %zu bytes"
+                           : "there was no memory for the request",
+                   service->options.requests_in_flight_max, service->budget.bytes_max);
+    notice.sentence = cpt_bytes_of(sentence);
+    tell(service, is_busy ? cpti_failure_busy : cpti_failure_memory, &notice);
+}
+
+void cpti_failure_tell_rest(struct cpt_service *service)
+{
+    for (unsigned i = 0; i < CPTI_FAILURE_REASONS; i++) {
+        const uint64_t count = cpti_notice_untold(&service->notices[i]);
+        struct cpt_notice notice = {
+            .kind = CPT_NOTICE_FAILURE,
+            .service = cpt_bytes_of(service->name),
+            .reason = reason_words[i],
+            .sentence = cpt_bytes_of("failed or were refused, and were not told"),
+            .count = count,
+        };
+
+        if (count != 0) {
+            service->options.notify(service->options.notify_context, &notice);
+        }
+    }
+}
+
+/* --- In the record --- */
+
+static bool has_key(const struct cpt_attribute *attributes, size_t count,
+                    struct cpt_bytes key)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (cpt_bytes_equal(attributes[i].key, key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct cpt_attribute *cpti_failure_note(const struct cpti_failure *failure,
+                                        const struct cpt_service *service,
+                                        struct cpt_arena *arena,
+                                        struct cpt_attribute *attributes, size_t *count)
+{
+    const size_t bytes = strlen(failure->sentence);
+    const char *sentence = cpt_arena_copy(arena, failure->sentence, bytes);
+    const struct cpt_attribute added[CPTI_FAILURE_ATTRIBUTES] = {
+        {.key = cpt_bytes_of(CPT_ATTRIBUTE_FAILURE),
+         .type = CPT_ATTRIBUTE_TEXT,
+         .value.text = cpt_bytes_of(reason_words[failure->reason])},
+        {.key = cpt_bytes_of(CPT_ATTRIBUTE_WHY),
+         .type = CPT_ATTRIBUTE_TEXT,
+         .value.text = {sentence, sentence != NULL ? bytes : 0}},
+    };
+
+    if (attributes == NULL) {
+        attributes = cpt_arena_take(arena, sizeof added);
+    }
+    for (size_t i = 0; attributes != NULL && i < CPTI_FAILURE_ATTRIBUTES; i++) {
+        if (added[i].value.text.data != NULL &&
+            !has_key(attributes, *count, added[i].key) &&
+            !cpti_service_drops_attribute(service, added[i].key)) {
+            attributes[(*count)++] = added[i];
+        }
+    }
+    return attributes;
+}

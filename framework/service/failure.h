@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* failure.h - why a request failed: for its record, the counters and the operator; see
+ * failure.c. */
+#ifndef CPT_FAILURE_H
+#define CPT_FAILURE_H
+
+#include "framework/service/service.h"
+#include "wire/cpt_log.h"
+
+enum { CPTI_FAILURE_SENTENCE_BYTES = 512, CPTI_FAILURE_ATTRIBUTES = 2 };
+
+/* Why a request failed. */
+struct cpti_failure {
+    enum cpti_failure_reason reason;
+    char sentence[CPTI_FAILURE_SENTENCE_BYTES];
+};
+
+/* Fills in why @request, which has ended and is answered with @http_status, has failed;
+ * false: it has not. @is_starved: all requests together have no more memory. */
+bool cpti_failure_of(struct cpt_request *request, unsigned http_status, bool is_starved,
+                     struct cpti_failure *failure);
+
+/* The same of a request whose code told its path, or of one task after the answer. */
+void cpti_failure_of_answer(unsigned http_status, struct cpti_failure *failure);
+void cpti_failure_of_task(const struct cpt_request *request, uint32_t number,
+                          cpt_status status, struct cpti_failure *failure);
+
+/* Counts it. */
+void cpti_failure_count(struct cpt_service *service,
+                        const struct cpti_failure *failure);
+
+/* Tells the operator of it. Lock not held. */
+void cpti_failure_tell(struct cpt_service *service, const struct cpti_failure *failure,
+                       struct cpt_bytes method, unsigned http_status);
+
+/*
+ * Adds it to the @count attributes @attributes of a record, all in memory of @arena,
+ * which have room for CPTI_FAILURE_ATTRIBUTES more, or are NULL. A key that the
+ * application has set, or that the service drops, is left out. Returns the attributes.
+ */
+struct cpt_attribute *cpti_failure_note(const struct cpti_failure *failure,
+                                        const struct cpt_service *service,
+                                        struct cpt_arena *arena,
+                                        struct cpt_attribute *attributes,
+                                        size_t *count);
+
+/* A request for @method is refused before it begins. */
+void cpti_refusal_tell(struct cpt_service *service, struct cpt_bytes method,
+                       bool is_busy);
+
+/* The service is drained: tells what the rate has left out. */
+void cpti_failure_tell_rest(struct cpt_service *service);
+
+#endif
