@@ -45,16 +45,13 @@ void cpt_arena_init(struct cpt_arena *arena, const struct cpt_alloc *alloc,
 
 void cpt_arena_deinit(struct cpt_arena *arena)
 {
-    struct cpt_arena_block *block = arena->blocks;
+    while (arena->blocks != NULL) {
+        struct cpt_arena_block *block = arena->blocks;
 
-    while (block != NULL) {
-        struct cpt_arena_block *older = block->older;
-
+        arena->blocks = block->older;
         SHOW(block->data, block->bytes);
         cpt_alloc_free(arena->alloc, block);
-        block = older;
     }
-    arena->blocks = NULL;
     arena->next = NULL;
     arena->left_bytes = 0;
     arena->used_bytes = 0;
@@ -63,26 +60,25 @@ void cpt_arena_deinit(struct cpt_arena *arena)
 /* The newest block has the ordinary size, unless it is a large one and the only one. */
 void cpt_arena_reset(struct cpt_arena *arena, size_t limit_bytes)
 {
-    struct cpt_arena_block *kept = arena->blocks;
-    const size_t kept_bytes = sizeof(struct cpt_arena_block) + arena->block_bytes;
-    unsigned char *used_end = arena->next;
+    struct cpt_arena_block *block = arena->blocks;
+    const size_t block_bytes = sizeof(struct cpt_arena_block) + arena->block_bytes;
 
-    if (kept == NULL || kept_bytes > limit_bytes ||
-        used_end + arena->left_bytes != kept->data + arena->block_bytes) {
+    if (block == NULL || block_bytes > limit_bytes ||
+        arena->next + arena->left_bytes != block->data + arena->block_bytes) {
         cpt_arena_deinit(arena);
         arena->limit_bytes = limit_bytes;
         return;
     }
-    arena->blocks = kept->older;
+    SHOW(block->data, block->bytes);
+    memset(block->data, 0, (size_t)(arena->next - block->data));
+    HIDE(block->data, block->bytes);
+    arena->blocks = block->older; /* all others are freed */
     cpt_arena_deinit(arena);
-    SHOW(kept->data, kept->bytes);
-    memset(kept->data, 0, (size_t)(used_end - kept->data));
-    HIDE(kept->data, kept->bytes);
-    kept->older = NULL;
-    arena->blocks = kept;
-    arena->next = kept->data;
+    block->older = NULL;
+    arena->blocks = block;
+    arena->next = block->data;
     arena->left_bytes = arena->block_bytes;
-    arena->used_bytes = kept_bytes;
+    arena->used_bytes = block_bytes;
     arena->limit_bytes = limit_bytes;
 }
 

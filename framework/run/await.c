@@ -53,13 +53,13 @@ void cpti_waiting_remove(struct cpt_task *task)
 
 /* The time is over: gives up all that is outstanding, and adds the work that must be
  * told to @told. The oldest, which was started first, stands on the path. Lock held. */
-static void give_up(struct cpt_task *task, uint64_t now_ns,
+static void give_up(struct cpt_task *task, uint64_t arrive_ns,
                     struct cpti_cancellables *told)
 {
     struct cpt_trace_call *call = NULL;
 
     if (task->oldest != NULL) { /* else the request has failed */
-        call = cpti_record_timeout(task->oldest, now_ns);
+        call = cpti_record_timeout(task->oldest, arrive_ns);
     }
     while (task->oldest != NULL) {
         struct cpt_pending *pending = task->oldest;
@@ -76,7 +76,7 @@ static void give_up(struct cpt_task *task, uint64_t now_ns,
     }
     task->wanted_count = 0;
     task->has_runner_up = false;
-    cpti_record_release(task, call, 0, now_ns);
+    cpti_record_release(task, call, 0, arrive_ns);
 }
 
 static void fire_timeout(struct cpt_timer *timer)

@@ -52,13 +52,12 @@ void cpti_cancellable_add(struct cpt_request *request,
 /* Takes it off the list of its request; false: it was not there. Lock held. */
 static inline bool cpti_cancellable_remove(struct cpti_cancellable *cancellable)
 {
-    const bool was_listed = cancellable->is_listed;
-
-    if (was_listed) {
-        cancellable->is_listed = false;
-        LIST_REMOVE(cancellable, link);
+    if (!cancellable->is_listed) {
+        return false;
     }
-    return was_listed;
+    cancellable->is_listed = false;
+    LIST_REMOVE(cancellable, link);
+    return true;
 }
 
 /* Moves it from the list of its request to @told, if it is there. Lock held. */

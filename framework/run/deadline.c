@@ -170,16 +170,16 @@ static uint32_t find_holder(struct cpt_request *request, struct cpt_task **task,
 
     /* A graph has no circles, but each edge may be both a need and a wait. */
     for (uint32_t i = 0;; i++) {
-        uint32_t next = 0;
+        uint32_t giver = 0;
 
         *task = cpti_waiting_task(request, number);
         *pending = *task != NULL ? awaited(*task) : NULL;
-        next = *pending != NULL ? (*pending)->stands_for - 1
-                                : missing_giver(request, number);
-        if (next == CPTI_NO_TASK || i >= 2 * request->plan->task_count) {
+        giver = *pending != NULL ? (*pending)->stands_for - 1
+                                 : missing_giver(request, number);
+        if (giver == CPTI_NO_TASK || i >= 2 * request->plan->task_count) {
             return number;
         }
-        number = next;
+        number = giver;
     }
 }
 
@@ -189,7 +189,7 @@ static void note_holder(struct cpt_request *request, uint32_t number,
                         struct cpt_task *task, const struct cpt_pending *pending,
                         cpt_status status)
 {
-    const uint64_t now_ns = cpti_record_now(request);
+    const uint64_t arrive_ns = cpti_record_now(request);
     struct cpt_trace_call *call = NULL;
 
     if (!request->is_traced) {
@@ -201,13 +201,13 @@ static void note_holder(struct cpt_request *request, uint32_t number,
     }
     call = pending->call;
     if (status == CPT_TIMEOUT) {
-        call = cpti_record_timeout(pending, now_ns);
+        call = cpti_record_timeout(pending, arrive_ns);
     } else if (call != NULL) {
-        call->arrive_ns = now_ns;
+        call->arrive_ns = arrive_ns;
         call->reason = CPT_REASON_FAILED;
     }
     cpti_waiting_remove(task); /* it is never woken */
-    cpti_record_release(task, call, 0, now_ns);
+    cpti_record_release(task, call, 0, arrive_ns);
 }
 
 /* Its name in a sentence. Without a trace only calls have a name that lasts. */

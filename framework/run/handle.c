@@ -65,18 +65,17 @@ struct cpt_request_handle *cpti_handle_new(struct cpt_request *request,
 
 static void drop(struct cpt_request_handle *handle, bool is_request)
 {
-    bool is_last = false;
-
     cpti_lock_take(&handle->lock);
     if (is_request) {
         handle->request = NULL;
     }
-    is_last = --handle->owner_count == 0;
-    cpti_lock_release(&handle->lock);
-    if (is_last) {
-        cpti_lock_deinit(&handle->lock);
-        cpt_alloc_free(handle->alloc, handle);
+    if (--handle->owner_count != 0) {
+        cpti_lock_release(&handle->lock);
+        return;
     }
+    cpti_lock_release(&handle->lock);
+    cpti_lock_deinit(&handle->lock);
+    cpt_alloc_free(handle->alloc, handle);
 }
 
 void cpti_handle_detach(struct cpt_request *request)

@@ -128,21 +128,19 @@ void cpti_pending_cancel_by(struct cpt_pending *pending,
 bool cpti_pending_complete(struct cpt_pending *pending, cpt_status status)
 {
     struct cpt_request *request = pending->request;
-    const uint64_t now_ns = cpti_record_now(request);
+    const uint64_t arrive_ns = cpti_record_now(request);
     struct cpt_task *task = NULL;
-    bool is_first = false;
 
     cpti_lock_take(&request->lock);
-    is_first = !pending->is_completed;
-    if (is_first) {
-        pending->is_completed = true;
-        task = cpti_pending_end(pending, status, now_ns);
+    if (pending->is_completed) {
+        cpti_lock_release(&request->lock);
+        return false; /* its reference is gone */
     }
+    pending->is_completed = true;
+    task = cpti_pending_end(pending, status, arrive_ns);
     cpti_lock_release(&request->lock);
-    if (is_first) { /* else its reference is gone */
-        cpti_request_continue(request, task);
-    }
-    return is_first;
+    cpti_request_continue(request, task);
+    return true;
 }
 
 void cpt_complete(struct cpt_pending *pending, cpt_status status)

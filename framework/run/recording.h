@@ -358,7 +358,7 @@ static inline void cpti_record_arrival(const struct cpt_pending *pending,
 
 /* How @pending, which the timeout of its task has given up, stands on the path. */
 static inline struct cpt_trace_call *
-cpti_record_timeout(const struct cpt_pending *pending, uint64_t now_ns)
+cpti_record_timeout(const struct cpt_pending *pending, uint64_t arrive_ns)
 {
     struct cpt_task *task = pending->task;
     struct cpt_trace_call *given_up = NULL;
@@ -375,7 +375,7 @@ cpti_record_timeout(const struct cpt_pending *pending, uint64_t now_ns)
             CPT_CALL_TIMEOUT, pending->begin_ns);
     }
     if (given_up != NULL) {
-        given_up->arrive_ns = now_ns;
+        given_up->arrive_ns = arrive_ns;
     }
     return given_up;
 }

@@ -146,14 +146,12 @@ static _Thread_local bool is_freeing;
 static void clean_values(struct cpt_request *request)
 {
     const struct cpt_plan *plan = request->plan;
-    uint32_t next = plan->first_cleaned;
+    uint32_t number = plan->first_cleaned - 1;
 
-    while (next != 0) {
-        const uint32_t number = next - 1;
+    for (; number != CPTI_NO_TASK; number = plan->tasks[number].next_cleaned - 1) {
         const struct cpt_value *value = plan->tasks[number].def->gives;
         unsigned char *output = cpti_request_value(request, number);
 
-        next = plan->tasks[number].next_cleaned;
         if (value->bytes != 0 &&
             (output[0] != 0 || memcmp(output, output + 1, value->bytes - 1) != 0) &&
             (number != plan->output_task || !request->nest.has_moved_output)) {
