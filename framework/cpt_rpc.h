@@ -87,10 +87,28 @@ CPT_API unsigned cpt_outcome_of_http_status(unsigned http_status);
 
 /* --- What a method is given and gives --- */
 
+/* A name and its value: a header, a parameter. */
+struct cpt_field {
+    struct cpt_bytes name;
+    struct cpt_bytes value;
+};
+
+enum {
+    CPT_PARAMETERS_MAX = 16,    /* of a path */
+    CPT_HEADERS_MAX = 128,      /* of a request; more: 431 */
+    CPT_REPLY_HEADERS_MAX = 64, /* more are not sent */
+    CPT_REPLY_HEADER_BYTES_MAX = 8192
+};
+
 struct cpt_rpc_request {
-    struct cpt_bytes method; /* "/overlap" */
+    struct cpt_bytes method; /* the path: "/overlap" */
     struct cpt_bytes query;  /* what follows '?', not decoded; may be empty */
     struct cpt_bytes body;
+    struct cpt_bytes verb;           /* "GET"; empty: the transport has none */
+    const struct cpt_field *headers; /* as they came: cpt_rpc_header() */
+    size_t header_count;
+    const struct cpt_field *parameters; /* of the path: cpt_rpc_parameter() */
+    size_t parameter_count;
 };
 
 struct cpt_rpc_reply {
@@ -98,10 +116,81 @@ struct cpt_rpc_reply {
     struct cpt_bytes content_type; /* empty: text/plain */
     struct cpt_bytes body;         /* must live as long as the request */
     unsigned outcome;              /* enum cpt_outcome; default: OK */
+    const struct cpt_field *headers; /* likewise: cpt_rpc_reply_header() */
+    size_t header_count;
+    size_t header_capacity; /* of cpt_rpc_reply_header(); else 0 */
 };
 
 CPT_VALUE(rpc_request, struct cpt_rpc_request);
 CPT_VALUE(rpc_reply, struct cpt_rpc_reply);
+
+/*
+ * Values of a request. They are what a client sent, so anything may stand in them, also
+ * "/" and ".." in those that were decoded; never a NUL. They live as long as the
+ * request. If there is none, its data is NULL; an empty one has data.
+ */
+
+/* The first header @name, in any case: "Authorization". */
+CPT_API struct cpt_bytes cpt_rpc_header(const struct cpt_rpc_request *request,
+                                        const char *name);
+
+/* The part of the path where the method has "{name}", decoded. */
+CPT_API struct cpt_bytes cpt_rpc_parameter(const struct cpt_rpc_request *request,
+                                           const char *name);
+
+/* The first cookie @name, not decoded, without quotes. */
+CPT_API struct cpt_bytes cpt_rpc_cookie(const struct cpt_rpc_request *request,
+                                        const char *name);
+
+/*
+ * Sets *@value to the first parameter @name of the query "a=1&b=x%20y+z", decoded.
+ *
+ * CPT_OK, also if there is none; CPT_CORRUPT: it is malformed, answer
+ * CPT_OUTCOME_INVALID_ARGUMENT; CPT_LIMIT at the memory limit.
+ */
+CPT_API cpt_status cpt_rpc_query(struct cpt_task *task,
+                                 const struct cpt_rpc_request *request,
+                                 const char *name, struct cpt_bytes *value);
+
+/* All parameters of the query, one a call: @position is 0 at first; at the end
+ * field->name.data is NULL. Errors as above; the next call goes on behind it. */
+CPT_API cpt_status cpt_rpc_query_next(struct cpt_task *task,
+                                      const struct cpt_rpc_request *request,
+                                      size_t *position, struct cpt_field *field);
+
+/*
+ * Adds a header to @reply; @name and @value are copied.
+ *
+ * CPT_OK; CPT_INVALID: see cpt_field_is_sendable(); CPT_LIMIT at
+ * CPT_REPLY_HEADERS_MAX or the memory limit. After an error @reply is as before.
+ */
+CPT_API cpt_status cpt_rpc_reply_header(struct cpt_task *task,
+                                        struct cpt_rpc_reply *reply, const char *name,
+                                        struct cpt_bytes value);
+
+/* A cookie for the client. Its defaults keep it from scripts, from other sites, and
+ * from connections without TLS. */
+struct cpt_cookie {
+    size_t struct_bytes;
+    const char *name;
+    struct cpt_bytes value; /* visible ASCII without blank, '"', ',', ';' and '\\' */
+    const char *path;       /* default "/" */
+    const char *domain;     /* default: this host alone */
+    int64_t max_age_s;     /* default: until the browser ends; less than 0: delete it */
+    const char *same_site; /* default "Lax"; "Strict", "None" */
+    int for_scripts;       /* without HttpOnly */
+    int without_tls;       /* without Secure */
+};
+
+/* Adds @cookie to @reply. As cpt_rpc_reply_header(). */
+CPT_API cpt_status cpt_rpc_reply_cookie(struct cpt_task *task,
+                                        struct cpt_rpc_reply *reply,
+                                        const struct cpt_cookie *cookie);
+
+/* Whether a reply may have the header: its name is a token, its value has no control
+ * character, together they have no more than CPT_REPLY_HEADER_BYTES_MAX, and it is none
+ * of those that the transport writes itself (Content-Type: set content_type). */
+CPT_API int cpt_field_is_sendable(const struct cpt_field *field);
 
 /* --- Calls from tasks --- */
 
@@ -220,11 +309,22 @@ CPT_API cpt_status cpt_service_drain(struct cpt_service *service, uint64_t timeo
 CPT_API void cpt_service_free(struct cpt_service *service);
 
 /*
- * Answers @method ("/overlap"; "*" for all others) with @plan. The plan takes
- * rpc_request, gives rpc_reply, belongs to this service and must outlive it. The entry
- * frame of its requests is "service: method".
+ * Answers @method with @plan. The plan takes rpc_request, gives rpc_reply, belongs to
+ * this service and must outlive it. The entry frame of its requests is
+ * "service: method".
  *
- * CPT_OK; CPT_INVALID with the reason; CPT_NO_MEMORY.
+ *      "/overlap"               GET, HEAD and POST of this path
+ *      "PUT /overlap"           another verb; GET takes HEAD, too
+ *      "GET /users/{id}"        a parameter is one segment, not empty
+ *      "GET /files/{name...}"   or all that is left, also empty
+ *      "*"                      all other paths, with or without a verb before it
+ *
+ * A path is compared as it came. The method that says most about it is taken: a whole
+ * path before one with parameters, and of those the one whose first different segment
+ * is a literal. If methods have the path, but none has the verb, the answer is 405 with
+ * `Allow`; to OPTIONS, 204 with `Allow`.
+ *
+ * CPT_OK; CPT_INVALID with the reason; CPT_LIMIT; CPT_NO_MEMORY.
  */
 CPT_API cpt_status cpt_service_method_add(struct cpt_service *service,
                                           const char *method,
@@ -287,6 +387,9 @@ struct cpt_inbound {
     /* If not NULL: set to a handle of the request, which the transport frees, or to
      * NULL; before the request begins, so before the reply. */
     struct cpt_request_handle **handle;
+    struct cpt_bytes verb;           /* "GET"; empty: any */
+    const struct cpt_field *headers; /* the first CPT_HEADERS_MAX of them … */
+    size_t header_count;             /* … and how many came */
 };
 
 /* What a service answers. Borrowed until cpt_reply_fn returns. */
@@ -294,8 +397,10 @@ struct cpt_outbound {
     unsigned http_status; /* Deprecated: read outcome. HTTP: prefer this one */
     struct cpt_bytes content_type;
     struct cpt_bytes body;
-    struct cpt_bytes metadata; /* the path as raw bytes; empty: send no header */
-    unsigned outcome;          /* enum cpt_outcome, never NONE */
+    struct cpt_bytes metadata;       /* the path as raw bytes; empty: send no header */
+    unsigned outcome;                /* enum cpt_outcome, never NONE */
+    const struct cpt_field *headers; /* send those that cpt_field_is_sendable() takes */
+    size_t header_count;
 };
 
 typedef void (*cpt_reply_fn)(void *context, const struct cpt_outbound *outbound);

@@ -134,6 +134,8 @@ static void fill_outbound(const struct cpt_request *request,
                                 ? reply->outcome
                                 : cpt_outcome_of_http_status(reply->http_status);
         outbound->body = reply->body;
+        outbound->headers = reply->headers;
+        outbound->header_count = reply->header_count;
     }
     outbound->http_status = reply->http_status != 0
                                 ? reply->http_status

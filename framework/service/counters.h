@@ -28,6 +28,8 @@
     X(limited_forced, "requests asked for from outside above forced_per_second_max")   \
     X(limited_asked, "requests that callers asked for above asked_per_second_max")     \
     X(unknown_methods, "requests for a method that the service does not have")         \
+    X(refused_verbs, "requests with a verb that no method of their path takes")        \
+    X(refused_paths, "requests whose path or headers were malformed, or too many")     \
     X(failed, "requests that ended with an error")                                     \
     X(timed_out, "of these, requests that took too long")                              \
     X(cancelled, "of these, requests that were cancelled")                             \

@@ -34,8 +34,9 @@ struct cpt_service {
     struct cpti_call_observer observer; /* of its requests; see counters.c */
     struct cpt_service_options options; /* with their defaults */
     char *name;
-    struct cpti_method *methods; /* not changed once it serves */
+    struct cpti_method *methods; /* sorted by route; not changed once it serves */
     size_t method_count;
+    size_t literal_count; /* of these, at the beginning, without parameters */
     size_t method_capacity;
     char **dropped_attributes;
     size_t dropped_attribute_count;

@@ -5,7 +5,7 @@
  *
  *      inbound --> method? --> room? --> traced? --> made --> plan runs --> answer.c
  *                    |           |                     |
- *                   404         503                   503
+ *               404, 405        503                400, 503
  */
 #include "framework/service/serving.h"
 
@@ -14,6 +14,10 @@
 #include "framework/service/untraced.h"
 #include "framework/run/deadline.h"
 #include "framework/run/handle.h"
+
+#include <string.h>
+
+enum { HTTP_NO_CONTENT = 204, HTTP_BAD_METHOD = 405, HTTP_LARGE_HEADERS = 431 };
 
 /* --- The request --- */
 
@@ -29,6 +33,16 @@ static bool copy_bytes(struct cpt_arena *arena, struct cpt_bytes from,
     return to->data != NULL;
 }
 
+/* Copies @from to @text, which has room; the first byte behind it. */
+static char *copy_text(char *text, struct cpt_bytes from, struct cpt_bytes *to)
+{
+    *to = (struct cpt_bytes){text, from.bytes};
+    if (from.bytes > 0) {
+        memcpy(text, from.data, from.bytes);
+    }
+    return text + from.bytes;
+}
+
 /* Copies what the record needs of the service, which may be freed before. */
 static bool copy_names(struct cpti_serving *serving, struct cpt_arena *arena)
 {
@@ -36,8 +50,76 @@ static bool copy_names(struct cpti_serving *serving, struct cpt_arena *arena)
 
     return copy_bytes(arena, cpt_bytes_of(serving->service->name),
                       &serving->service_name) &&
-           copy_bytes(arena, cpt_name_bound(serving->input.method, cut),
-                      &serving->method_name);
+           copy_bytes(
+               arena,
+               cpt_name_bound(cpti_method_name(serving->method, serving->input.method),
+                              cut),
+               &serving->method_name);
+}
+
+/* All texts in one piece of memory, behind the fields. */
+static bool copy_headers(struct cpt_arena *arena, const struct cpt_inbound *inbound,
+                         struct cpt_rpc_request *input)
+{
+    const size_t count = inbound->header_count;
+    struct cpt_field *fields = NULL;
+    char *text = NULL;
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        bytes += inbound->headers[i].name.bytes + inbound->headers[i].value.bytes;
+    }
+    if (count == 0) {
+        return true;
+    }
+    fields = cpt_arena_take(arena, count * sizeof *fields + bytes);
+    if (fields == NULL) {
+        return false;
+    }
+    text = (char *)(fields + count);
+    for (size_t i = 0; i < count; i++) {
+        text = copy_text(text, inbound->headers[i].name, &fields[i].name);
+        text = copy_text(text, inbound->headers[i].value, &fields[i].value);
+    }
+    input->headers = fields;
+    input->header_count = count;
+    return true;
+}
+
+/* Decodes the parameters of the path. CPT_OK; CPT_CORRUPT; CPT_LIMIT. */
+static cpt_status copy_parameters(struct cpt_arena *arena,
+                                  const struct cpti_route_match *match,
+                                  struct cpt_rpc_request *input)
+{
+    struct cpt_field *fields = NULL;
+    char *text = NULL;
+    size_t bytes = 0;
+
+    if (match->count == 0) {
+        return CPT_OK;
+    }
+    for (unsigned i = 0; i < match->count; i++) {
+        bytes += match->parameters[i].value.bytes;
+    }
+    fields = cpt_arena_take(arena, match->count * sizeof *fields + bytes + 1);
+    if (fields == NULL) {
+        return CPT_LIMIT;
+    }
+    text = (char *)(fields + match->count);
+    for (unsigned i = 0; i < match->count; i++) {
+        const ptrdiff_t length =
+            cpti_percent_decode(match->parameters[i].value, false, text);
+
+        if (length < 0) {
+            return CPT_CORRUPT;
+        }
+        fields[i] =
+            (struct cpt_field){match->parameters[i].name, {text, (size_t)length}};
+        text += length;
+    }
+    input->parameters = fields;
+    input->parameter_count = match->count;
+    return CPT_OK;
 }
 
 static bool copy_inbound(struct cpti_serving *serving, struct cpt_request *request,
@@ -48,6 +130,8 @@ static bool copy_inbound(struct cpti_serving *serving, struct cpt_request *reque
     return copy_bytes(arena, inbound->method, &serving->input.method) &&
            copy_bytes(arena, inbound->query, &serving->input.query) &&
            copy_bytes(arena, inbound->body, &serving->input.body) &&
+           copy_bytes(arena, inbound->verb, &serving->input.verb) &&
+           copy_headers(arena, inbound, &serving->input) &&
            copy_bytes(arena, inbound->traceparent, &request->inherited.traceparent);
 }
 
@@ -86,14 +170,36 @@ static void forget(void *context)
     cpti_service_release(context);
 }
 
-/* A request that is ready to be launched, or NULL. @is_busy then says whether all
- * requests together have reached their limit of memory. */
+/* What a request is for. */
+struct found {
+    const struct cpti_method *method;
+    struct cpti_route_match match;
+};
+
+/* Why there is no request. */
+enum cause {
+    CAUSE_MEMORY,   /* there is none */
+    CAUSE_BUSY,     /* all requests together have reached their limit of memory */
+    CAUSE_MALFORMED /* its path is */
+};
+
+static enum cause cause_of(const struct cpti_serving *serving, cpt_status decoded)
+{
+    if (decoded == CPT_CORRUPT) {
+        return CAUSE_MALFORMED;
+    }
+    return serving != NULL && cpti_account_is_refused(&serving->account) ? CAUSE_BUSY
+                                                                         : CAUSE_MEMORY;
+}
+
+/* A request that is ready to be launched, or NULL with the @cause. */
 static struct cpt_request *make_request(struct cpt_service *service,
-                                        const struct cpti_method *method,
+                                        const struct found *found,
                                         const struct cpt_inbound *inbound,
                                         const struct cpti_decision *decision,
-                                        bool *is_busy)
+                                        enum cause *cause)
 {
+    const struct cpti_method *method = found->method;
     const struct cpt_request_options options = {
         .struct_bytes = sizeof options,
         .plan = method->plan,
@@ -113,7 +219,9 @@ static struct cpt_request *make_request(struct cpt_service *service,
     };
     struct cpt_request *request = NULL;
     struct cpti_serving *serving = NULL;
+    cpt_status decoded = CPT_NO_MEMORY;
 
+    *cause = CAUSE_MEMORY;
     cpti_service_hold(service);
     if (cpti_request_new(&options, NULL, &request, NULL) != CPT_OK) {
         cpti_service_release(service);
@@ -126,9 +234,11 @@ static struct cpt_request *make_request(struct cpt_service *service,
         serving->method = method;
         serving->decision = *decision;
     }
-    if (serving == NULL || !open_account(serving, service, request) ||
-        !copy_inbound(serving, request, inbound)) {
-        *is_busy = serving != NULL && cpti_account_is_refused(&serving->account);
+    if (serving != NULL && open_account(serving, service, request)) {
+        decoded = copy_parameters(&request->arena, &found->match, &serving->input);
+    }
+    if (decoded != CPT_OK || !copy_inbound(serving, request, inbound)) {
+        *cause = cause_of(serving, decoded);
         cpti_request_discard(request);
         return NULL;
     }
@@ -189,20 +299,69 @@ static bool admit(struct cpt_service *service)
     return false;
 }
 
-/* There is no memory for the request or, if @is_busy, the requests in flight have taken
- * all that they may. */
-static void refuse_for_memory(struct cpt_service *service, struct cpt_bytes method,
-                              cpt_reply_fn reply, void *context, bool is_busy)
+/* There is no request, for this @cause. */
+static void refuse_made(struct cpt_service *service, struct cpt_bytes method,
+                        cpt_reply_fn reply, void *context, enum cause cause)
 {
     (void)atomic_fetch_sub_explicit(&service->in_flight_count, 1, memory_order_relaxed);
-    if (is_busy) {
+    if (cause == CAUSE_MALFORMED) {
+        CPTI_COUNT(&service->counters, refused_paths);
+        refuse(reply, context, CPT_OUTCOME_INVALID_ARGUMENT, "the path is malformed\n");
+        return;
+    }
+    if (cause == CAUSE_BUSY) {
         CPTI_COUNT(&service->counters, refused_busy);
         refuse(reply, context, CPT_OUTCOME_RESOURCE_EXHAUSTED, "too much in flight\n");
     } else {
         CPTI_COUNT(&service->counters, refused_memory);
         refuse(reply, context, CPT_OUTCOME_RESOURCE_EXHAUSTED, "out of memory\n");
     }
-    cpti_refusal_tell(service, method, is_busy);
+    cpti_refusal_tell(service, method, cause == CAUSE_BUSY);
+}
+
+/* No method takes the request: its path, or its verb. */
+static void refuse_method(struct cpt_service *service,
+                          const struct cpt_inbound *inbound, cpt_reply_fn reply,
+                          void *context)
+{
+    char allow[CPTI_ROUTE_ALLOW_BYTES];
+    struct cpt_field field = {cpt_bytes_of("Allow"), {NULL, 0}};
+    struct cpt_outbound outbound = {
+        .content_type = cpt_bytes_of("text/plain; charset=utf-8"),
+        .headers = &field,
+        .header_count = 1,
+    };
+
+    if (!cpti_method_allow(service, inbound->method, allow)) {
+        CPTI_COUNT(&service->counters, unknown_methods);
+        refuse(reply, context, CPT_OUTCOME_NOT_FOUND, "no such method\n");
+        return;
+    }
+    field.value = cpt_bytes_of(allow);
+    if (cpt_bytes_equal(inbound->verb, cpt_bytes_of("OPTIONS"))) {
+        outbound.outcome = CPT_OUTCOME_OK;
+        outbound.http_status = HTTP_NO_CONTENT;
+    } else {
+        CPTI_COUNT(&service->counters, refused_verbs);
+        outbound.outcome = CPT_OUTCOME_UNIMPLEMENTED;
+        outbound.http_status = HTTP_BAD_METHOD;
+        outbound.body = cpt_bytes_of("this path does not take the verb\n");
+    }
+    reply(context, &outbound);
+}
+
+static void refuse_headers(struct cpt_service *service, cpt_reply_fn reply,
+                           void *context)
+{
+    const struct cpt_outbound outbound = {
+        .outcome = CPT_OUTCOME_INVALID_ARGUMENT,
+        .http_status = HTTP_LARGE_HEADERS,
+        .content_type = cpt_bytes_of("text/plain; charset=utf-8"),
+        .body = cpt_bytes_of("too many headers\n"),
+    };
+
+    CPTI_COUNT(&service->counters, refused_paths);
+    reply(context, &outbound);
 }
 
 /* Gives the request its handle and its deadline, and launches it. */
@@ -228,21 +387,26 @@ static void launch(struct cpt_service *service, struct cpt_request *request,
 void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *inbound,
                        cpt_reply_fn reply, void *context)
 {
-    const struct cpti_method *method = cpti_method_find(service, inbound->method);
+    struct found found;
     struct cpti_decision decision = {0};
     struct cpt_request *request = NULL;
     struct cpti_serving *serving = NULL;
     uint64_t count;
-    bool is_busy = false;
+    enum cause cause = CAUSE_MEMORY;
 
     if (inbound->handle != NULL) {
         *inbound->handle = NULL;
     }
     count = 1 + atomic_fetch_add_explicit(&service->counters.requests, 1,
                                           memory_order_relaxed);
-    if (method == NULL) {
-        CPTI_COUNT(&service->counters, unknown_methods);
-        refuse(reply, context, CPT_OUTCOME_NOT_FOUND, "no such method\n");
+    found.method =
+        cpti_method_find(service, inbound->method, inbound->verb, &found.match);
+    if (found.method == NULL) {
+        refuse_method(service, inbound, reply, context);
+        return;
+    }
+    if (inbound->header_count > CPT_HEADERS_MAX) {
+        refuse_headers(service, reply, context);
         return;
     }
     if (!admit(service)) {
@@ -259,9 +423,9 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
     if (!decision.is_traced) {
         cpti_untraced_note(service, count);
     }
-    request = make_request(service, method, inbound, &decision, &is_busy);
+    request = make_request(service, &found, inbound, &decision, &cause);
     if (request == NULL) {
-        refuse_for_memory(service, inbound->method, reply, context, is_busy);
+        refuse_made(service, inbound->method, reply, context, cause);
         return;
     }
     serving = request->served;

@@ -58,6 +58,7 @@ enum {
     X(accepts_failed, "connections that could not be accepted")                        \
     X(accepts_paused, "times accepting paused, as too many connections were open")     \
     X(requests_refused, "requests refused because they were malformed or ambiguous")   \
+    X(headers_refused, "headers of services that were not sent, as they may not be")   \
     X(cut_slow, "connections cut off because a request took too long to come")         \
     X(cut_full, "connections cut off because requests took too much memory")           \
     X(cut_clients, "connections cut off because their client had too many")            \

@@ -33,6 +33,7 @@
 #include "framework/transport/http_guard.h"
 #include "framework/transport/http_headers.h"
 #include "framework/transport/http_loop.h"
+#include "framework/transport/http_route.h"
 #include "wire/cpt_metadata.h"
 
 #include <event2/buffer.h>
@@ -88,6 +89,8 @@ struct exchange {
     unsigned http_status;
     char *content_type;
     char *path_text; /* base64; NULL: no header */
+    char *headers;   /* of the service; see http_route.h */
+    bool is_head;    /* the reply has no body, but its length */
     struct evbuffer *body;
 };
 
@@ -100,6 +103,7 @@ static void exchange_free(struct exchange *exchange)
     cpt_request_handle_free(exchange->handle);
     cpt_alloc_free(http->alloc, exchange->content_type);
     cpt_alloc_free(http->alloc, exchange->path_text);
+    cpt_alloc_free(http->alloc, exchange->headers);
     if (exchange->body != NULL) {
         evbuffer_free(exchange->body);
     }
@@ -225,6 +229,7 @@ static void headers_write(struct exchange *exchange)
         (void)cpti_http_headers_add(headers, CPT_HEADER_PATH,
                                     cpt_bytes_of(exchange->path_text), alloc);
     }
+    (void)cpti_http_route_write(headers, exchange->headers);
     if (exchange->http->is_draining) {
         (void)cpti_http_headers_add(headers, "Connection", cpt_bytes_of("close"),
                                     alloc);
@@ -282,7 +287,10 @@ static void reply_copy(struct exchange *exchange, const struct cpt_outbound *out
                                                      : cpt_bytes_of("text/plain"),
                                                  alloc);
     exchange->path_text = path_text_of(outbound->metadata, alloc);
-    if (outbound->body.bytes == 0 || !has_body(exchange->http_status)) {
+    exchange->headers = cpti_http_route_headers(
+        exchange->http, outbound, exchange->is_head && has_body(exchange->http_status));
+    if (exchange->is_head || outbound->body.bytes == 0 ||
+        !has_body(exchange->http_status)) {
         return;
     }
     exchange->body = evbuffer_new();
@@ -377,6 +385,7 @@ static struct cpt_inbound inbound_of(struct evhttp_request *request)
 static void run_serve(struct cpt_work *work)
 {
     struct exchange *exchange = CPTI_CONTAINER(work, struct exchange, work);
+    struct cpt_field headers[CPT_HEADERS_MAX];
     struct cpt_inbound inbound;
 
     if (exchange->request == NULL) {
@@ -384,6 +393,9 @@ static void run_serve(struct cpt_work *work)
         return;
     }
     inbound = inbound_of(exchange->request);
+    cpti_http_route_read(exchange->request, headers, &inbound);
+    exchange->is_head =
+        evhttp_request_get_command(exchange->request) == EVHTTP_REQ_HEAD;
     inbound.arrival_ns = exchange->arrival_ns;
     inbound.coin = exchange->coin;
     inbound.handle = &exchange->handle;
@@ -678,12 +690,12 @@ static void server_set_up(struct cpti_http_server *server)
 
     evhttp_set_max_headers_size(server->evhttp, (ev_ssize_t)options->header_bytes_max);
     evhttp_set_max_body_size(server->evhttp, (ev_ssize_t)options->body_bytes_max);
-    evhttp_set_allowed_methods(
-        server->evhttp, options->serves_get_only
-                            ? EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_HEAD |
-                                  EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE |
-                                  EVHTTP_REQ_OPTIONS | EVHTTP_REQ_PATCH
-                            : EVHTTP_REQ_GET | EVHTTP_REQ_POST);
+    /* What else there is (TRACE, CONNECT) is answered 501; what a service takes of
+     * these, it says itself. */
+    evhttp_set_allowed_methods(server->evhttp,
+                               EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_HEAD |
+                                   EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE |
+                                   EVHTTP_REQ_OPTIONS | EVHTTP_REQ_PATCH);
     evhttp_set_default_content_type(server->evhttp, NULL);
     evhttp_set_timeout_tv(server->evhttp, &idle);
     evhttp_set_bevcb(server->evhttp, buffers_new, server);

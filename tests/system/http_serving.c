@@ -132,6 +132,9 @@ static void test_refused(void)
 
     serving_start(&serving, NULL, CPT_ROLE_ENTRY, NULL);
     ask(&serving, "DELETE /hello HTTP/1.1\r\n" CLOSE, reply, sizeof(reply));
+    CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 405 "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(reply, "\r\nAllow: GET, HEAD, POST, OPTIONS\r\n"));
+    ask(&serving, "TRACE /hello HTTP/1.1\r\n" CLOSE, reply, sizeof(reply));
     CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 501 "));
     ask(&serving, "what is this\r\n\r\n", reply, sizeof(reply));
     CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 400 ") || reply[0] == '\0');

@@ -23,6 +23,7 @@ extern CU_TestInfo cpt_waiting_tests[];
 extern CU_TestInfo cpt_waiting_random_tests[];
 extern CU_TestInfo cpt_queue_executor_tests[];
 extern CU_TestInfo cpt_service_tests[];
+extern CU_TestInfo cpt_route_tests[];
 extern CU_TestInfo cpt_calls_tests[];
 extern CU_TestInfo cpt_repeats_tests[];
 extern CU_TestInfo cpt_recipes_tests[];
@@ -58,6 +59,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"waiting, random graphs", NULL, NULL, NULL, NULL, cpt_waiting_random_tests},
     {"queue executor", NULL, NULL, NULL, NULL, cpt_queue_executor_tests},
     {"service", NULL, NULL, NULL, NULL, cpt_service_tests},
+    {"routes", NULL, NULL, NULL, NULL, cpt_route_tests},
     {"calls", NULL, NULL, NULL, NULL, cpt_calls_tests},
     {"repeated calls", NULL, NULL, NULL, NULL, cpt_repeats_tests},
     {"recipes", NULL, NULL, NULL, NULL, cpt_recipes_tests},
