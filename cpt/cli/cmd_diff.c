@@ -273,9 +273,13 @@ static int init_views(struct diff_command *command)
         1U << command->by | cpti_conditions_wanted(&command->conditions);
     int status = CPTI_EXIT_DONE;
 
-    if (cluster_key != NULL && (key != NULL || cpti_has(command->arguments, "html"))) {
-        return cpti_usage("options '--cluster' and '--%s' exclude each other",
-                          key != NULL ? "mix" : "html");
+    if (cluster_key != NULL && key != NULL) {
+        return cpti_usage("option '--mix' cannot stand beside '--cluster': a cluster "
+                          "may have requests of several values, whose means are then "
+                          "not independent of each other; select one value by --where");
+    }
+    if (cluster_key != NULL && cpti_has(command->arguments, "html")) {
+        return cpti_usage("options '--cluster' and '--html' exclude each other");
     }
     if (key != NULL) {
         return cpti_mix_init(&command->mix, key, wanted, command->gathers);
@@ -351,13 +355,41 @@ static void deinit_command(struct diff_command *command)
     cpti_conditions_deinit(&command->conditions);
 }
 
+/* Compares the tails that were gathered, and tests the conditions on the quantile. */
+static int show_tails(const struct cpti_tails *tails, struct cpti_tail_print *print)
+{
+    const bool has_rows = tails->cluster_key == NULL && cpti_tails_have_rest(tails);
+    const struct cpti_gather gathers[2] = {tails->gathers[0][CPTI_TAIL_ALL],
+                                           tails->gathers[1][CPTI_TAIL_ALL]};
+    struct cpt_tail *tail = NULL;
+    int status = CPTI_EXIT_DONE;
+
+    for (size_t i = 0; i < 2 && status == CPTI_EXIT_DONE; i++) {
+        status = tails->cluster_key != NULL
+                     ? cpti_views_check(&tails->views[i][CPTI_TAIL_ALL],
+                                        &tails->gathers[i][CPTI_TAIL_ALL])
+                     : CPTI_EXIT_DONE;
+    }
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    warn_of_terms(gathers);
+    tail = has_rows ? cpti_tails_compare(tails) : NULL;
+    print->tails = tails;
+    print->tail = tail;
+    status = tail == NULL && has_rows ? CPTI_EXIT_FAILED : cpti_tail_print(print);
+    cpt_tail_free(tail);
+    return status == CPTI_EXIT_DONE ? cpti_conditions_say(print->conditions) : status;
+}
+
 /* --quantile: the tails of both sets. */
 static int run_tails(const struct cpti_arguments *arguments)
 {
-    static const char *const others[] = {"mix",   "fail-if", "html",
-                                         "max-q", "min",     "sort"};
+    static const char *const others[] = {"mix", "html", "max-q", "min", "sort"};
+    struct cpti_conditions conditions = {0};
     struct cpti_tail_print print = {.format = format_of(arguments),
-                                    .rows_max = UINT64_MAX};
+                                    .rows_max = UINT64_MAX,
+                                    .conditions = &conditions};
     struct cpti_tails tails;
     bool is_usable = false;
     int status;
@@ -370,6 +402,9 @@ static int run_tails(const struct cpti_arguments *arguments)
     }
     status = cpti_tails_init(&tails, arguments);
     if (status == CPTI_EXIT_DONE) {
+        status = cpti_conditions_init(&conditions, arguments);
+    }
+    if (status == CPTI_EXIT_DONE) {
         status = cpti_capped_option(arguments, &print.bytes_max);
     }
     if (status == CPTI_EXIT_DONE) {
@@ -378,27 +413,13 @@ static int run_tails(const struct cpti_arguments *arguments)
     if (status == CPTI_EXIT_DONE) {
         status = cpti_tails_gather(&tails, arguments, &is_usable);
     }
-    for (size_t i = 0; i < 2 && is_usable && tails.cluster_key != NULL; i++) {
-        const int exit_status = cpti_views_check(&tails.views[i][CPTI_TAIL_ALL],
-                                                 &tails.gathers[i][CPTI_TAIL_ALL]);
-
-        status = cpti_exit_last(status, exit_status);
-        is_usable = exit_status == CPTI_EXIT_DONE;
-    }
     if (is_usable) {
-        const bool has_rows = tails.cluster_key == NULL && cpti_tails_have_rest(&tails);
-        struct cpt_tail *tail = has_rows ? cpti_tails_compare(&tails) : NULL;
-        const struct cpti_gather gathers[2] = {tails.gathers[0][CPTI_TAIL_ALL],
-                                               tails.gathers[1][CPTI_TAIL_ALL]};
+        const int exit_status = show_tails(&tails, &print);
 
-        warn_of_terms(gathers);
-        print.tails = &tails;
-        print.tail = tail;
-        status =
-            cpti_exit_last(status, tail == NULL && has_rows ? CPTI_EXIT_FAILED
-                                                            : cpti_tail_print(&print));
-        cpt_tail_free(tail);
+        /* if requests are missing, no condition holds for sure */
+        status = status == CPTI_EXIT_DONE ? exit_status : status;
     }
+    cpti_conditions_deinit(&conditions);
     cpti_tails_deinit(&tails);
     return status;
 }
@@ -523,11 +544,13 @@ const struct cpti_command cpti_command_diff = {
         "\n"
         "With --cluster user only users are taken as independent, not their requests. "
         "With --quantile, too, the output says whether the quantile moved, by cluster, "
-        "and has no rows.\n"
+        "and has no rows. --mix and --html do not go with it: a user of several pages "
+        "is in the mean of each page, and these are then not independent.\n"
         "\n"
         "With --quantile p99 the slow requests of each set, from its p99 on, are "
         "compared with its others, and both tails with each other; the output says "
-        "whether the p99 moved.\n"
+        "whether the p99 moved. It has its own order of rows, and takes neither --mix, "
+        "--html, --max-q, --min nor --sort.\n"
         "\n"
         "With --fail-if the exit status is 3 if a change is found, for example in a "
         "test. A row marked ~ makes no condition hold; a message says so. A condition "
@@ -538,7 +561,8 @@ const struct cpti_command cpti_command_diff = {
         "\n"
         "  service(\"B\") > +5% at q<0.01     name(\"B: B2\") > 2ms\n"
         "  edge(\"A -> B\") > +10%            stack(\"A: /;A: A1\") < -1ms\n"
-        "  total > +3% at q<0.001            the mean latency",
+        "  total > +3% at q<0.001            the mean latency\n"
+        "  quantile > +3%                    beside --quantile, the only subject there",
     .description_rest = CPTI_SELECT_TEXT
     " These options hold for both sets.\n"
     "\n" CPTI_COUNT_TEXT " In a comparison that holds for each set.\n"

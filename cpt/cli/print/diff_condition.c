@@ -121,6 +121,10 @@ static void read_subject(struct reader *reader, struct cpti_condition *condition
         condition->is_total = true;
         return;
     }
+    if (take_word(reader, "quantile")) {
+        condition->is_quantile = true;
+        return;
+    }
     for (int by = 0; by < CPTI_BY_COUNT; by++) {
         if (take_word(reader, cpti_by_words[by])) {
             condition->by = (enum cpti_by)by;
@@ -131,7 +135,7 @@ static void read_subject(struct reader *reader, struct cpti_condition *condition
             return;
         }
     }
-    expect(reader, "one of: total stack service name edge");
+    expect(reader, "one of: total quantile stack service name edge");
 }
 
 static void read_amount(struct reader *reader, struct cpti_condition *condition)
@@ -222,8 +226,16 @@ int cpti_conditions_init(struct cpti_conditions *conditions,
         return cpti_failed("out of memory");
     }
     for (size_t i = 0; i < conditions->count && status == CPTI_EXIT_DONE; i++) {
-        status = read_condition(&conditions->conditions[i],
-                                cpti_value_at(arguments, "fail-if", i));
+        const char *text = cpti_value_at(arguments, "fail-if", i);
+
+        status = read_condition(&conditions->conditions[i], text);
+        if (status == CPTI_EXIT_DONE &&
+            conditions->conditions[i].is_quantile != cpti_has(arguments, "quantile")) {
+            status = cpti_usage("option '--fail-if': '%s': %s", cpti_quoted(text),
+                                cpti_has(arguments, "quantile")
+                                    ? "beside '--quantile' the subject is 'quantile'"
+                                    : "the subject 'quantile' needs '--quantile'");
+        }
     }
     return status;
 }
@@ -249,21 +261,22 @@ unsigned cpti_conditions_wanted(const struct cpti_conditions *conditions)
 
 /* --- Testing --- */
 
-/* Tests one quantity of @row. A row that cannot be trusted makes no condition hold. */
+/* Tests @change. One that cannot be trusted makes no condition hold. */
 static void test_change(struct cpti_condition *condition,
-                        const struct cpt_diff_row *row, const struct cpt_change *change)
+                        const struct cpt_change *change, double q_value,
+                        enum cpt_diff_doubt doubt)
 {
     const double limit = condition->is_relative ? condition->amount * change->base_ns
                                                 : condition->amount;
 
     condition->is_found = true;
     condition->change = *change;
-    condition->q_value = row->q_value;
-    condition->doubt = row->doubt;
+    condition->q_value = q_value;
+    condition->doubt = doubt;
     condition->is_beyond =
         condition->is_less ? change->delta_ns < limit : change->delta_ns > limit;
-    condition->holds = condition->is_beyond && row->q_value < condition->q &&
-                       row->doubt == CPT_DIFF_TRUSTED;
+    condition->holds =
+        condition->is_beyond && q_value < condition->q && doubt == CPT_DIFF_TRUSTED;
 }
 
 /* Finds the row that is meant, perhaps. */
@@ -288,7 +301,9 @@ static void test_row(struct cpti_condition *condition, const struct cpt_diff *di
     char text[CPTI_CONDITION_TEXT_BYTES];
 
     if (condition->is_total) {
-        test_change(condition, cpt_diff_total(diff), &cpt_diff_total(diff)->inclusive);
+        const struct cpt_diff_row *total = cpt_diff_total(diff);
+
+        test_change(condition, &total->inclusive, total->q_value, total->doubt);
         return;
     }
     for (uint32_t i = 0; i < cpt_diff_row_count(diff) && !condition->is_found; i++) {
@@ -296,7 +311,7 @@ static void test_row(struct cpti_condition *condition, const struct cpt_diff *di
 
         cpti_by_text(cpt_diff_tree(diff), row->node, condition->by, text, sizeof text);
         if (strcmp(text, condition->subject) == 0) {
-            test_change(condition, row, &row->self);
+            test_change(condition, &row->self, row->q_value, row->doubt);
         }
     }
     if (!condition->is_found) {
@@ -327,6 +342,19 @@ int cpti_conditions_test(struct cpti_conditions *conditions,
         cpt_diff_free(diff);
     }
     return CPTI_EXIT_DONE;
+}
+
+void cpti_conditions_test_quantile(struct cpti_conditions *conditions,
+                                   const struct cpt_quantile_change *change,
+                                   enum cpt_diff_doubt doubt)
+{
+    const struct cpt_change latency = {.base_ns = change->base.ns,
+                                       .new_ns = change->other.ns,
+                                       .delta_ns = change->delta_ns};
+
+    for (size_t i = 0; i < conditions->count; i++) {
+        test_change(&conditions->conditions[i], &latency, change->p_value, doubt);
+    }
 }
 
 /* --- Reporting --- */
@@ -374,11 +402,11 @@ int cpti_conditions_say(const struct cpti_conditions *conditions)
                       condition->nearest != NULL ? "\"?" : "?");
             status = status == CPTI_EXIT_DONE ? CPTI_EXIT_FAILED : status;
         } else if (condition->holds) {
-            cpti_warn("%s: the condition holds: %s ms became %s ms, q %s",
-                      shown(condition->text, text),
-                      cpti_ms(condition->change.base_ns, base),
-                      cpti_ms(condition->change.new_ns, other),
-                      q_text(condition->q_value, q));
+            cpti_warn(
+                "%s: the condition holds: %s ms became %s ms, %s %s",
+                shown(condition->text, text), cpti_ms(condition->change.base_ns, base),
+                cpti_ms(condition->change.new_ns, other),
+                condition->is_quantile ? "p" : "q", q_text(condition->q_value, q));
             status = CPTI_EXIT_CONDITION;
         } else if (condition->is_beyond && condition->doubt != CPT_DIFF_TRUSTED) {
             cpti_warn("%s: not counted: %s ms became %s ms, but %s",

@@ -6,12 +6,13 @@
  *      service("X") > +5% at q<0.01
  *
  *      condition  subject ('>' | '<') amount ['at' 'q' '<' number]
- *      subject    total | (stack | service | name | edge) '(' "text" ')'
+ *      subject    total | quantile | (stack | service | name | edge) '(' "text" ')'
  *      amount     ['+' | '-'] number ('%' | 'ns' | 'us' | 'ms' | 's')
  *
  * A condition holds if the change of the subject's self time (for total: of the
  * latency) is beyond the amount, its q value is below the given one (default 0.01), and
- * the row can be trusted (enum cpt_diff_doubt).
+ * the row can be trusted (enum cpt_diff_doubt). The quantile is that of --quantile, and
+ * the only subject beside it; it is one test, so its p value is its q value.
  * The text is that of the row, in single or double quotes; \" stands for a quote.
  *
  * Threads: one at a time.
@@ -21,6 +22,7 @@
 
 #include "cpt/cli/gather/views.h"
 #include "cpt/cli/base/json_write.h"
+#include "aggregate/cpt_quantile.h"
 
 #include <stdbool.h>
 
@@ -29,6 +31,7 @@ enum { CPTI_CONDITIONS_MAX = 64, CPTI_CONDITION_TEXT_BYTES = 4096 };
 struct cpti_condition {
     const char *text; /* as given */
     bool is_total;
+    bool is_quantile;
     enum cpti_by by;
     char subject[CPTI_CONDITION_TEXT_BYTES];
     bool is_less;
@@ -65,6 +68,11 @@ unsigned cpti_conditions_wanted(const struct cpti_conditions *conditions);
 int cpti_conditions_test(struct cpti_conditions *conditions,
                          const struct cpti_gather *gathers,
                          const struct cpti_views *views, const struct cpti_mix *mix);
+
+/* Tests each condition on the quantile by its change; @doubt is about that. */
+void cpti_conditions_test_quantile(struct cpti_conditions *conditions,
+                                   const struct cpt_quantile_change *change,
+                                   enum cpt_diff_doubt doubt);
 
 /* Prints on stderr which ones hold, and which have no row. CPTI_EXIT_CONDITION if one
  * holds, else CPTI_EXIT_FAILED if one has no row, else CPTI_EXIT_DONE. */

@@ -8,6 +8,7 @@
 #include "cpt/cli/base/table.h"
 #include "cpt/cli/print/by_print.h"
 #include "cpt/cli/print/cluster_print.h"
+#include "cpt/cli/print/diff_condition.h"
 #include "cpt/cli/print/quantile_print.h"
 #include "cpt/cli/print/tree_print.h"
 #include "aggregate/cpt_tree.h"
@@ -106,7 +107,7 @@ static void put_side(const struct cpti_tail_print *print, struct cpti_json *json
 
 static void put_quantile(const struct cpti_tail_print *print, struct cpti_json *json)
 {
-    const struct cpt_quantile_change change = compare(print);
+    const struct cpt_quantile_change change = print->change;
 
     cpti_json_float(json, "quantile", print->tails->quantile);
     cpti_json_open(json, "latency", '{');
@@ -121,6 +122,10 @@ static void put_quantile(const struct cpti_tail_print *print, struct cpti_json *
     cpti_json_ns(json, "high_ns", change.high_ns);
     cpti_json_rough(json, "p_value", change.p_value);
     cpti_json_rough(json, "new_above", change.new_above);
+    cpti_json_bool(json, "trusted", print->doubt == CPT_DIFF_TRUSTED);
+    if (print->doubt != CPT_DIFF_TRUSTED) {
+        cpti_json_text(json, "why", cpt_diff_doubt_text(print->doubt));
+    }
     cpti_json_close(json);
 }
 
@@ -137,6 +142,9 @@ static void put_change(struct cpti_json *json, const char *key,
     cpti_json_rough(json, "p_value", change->self.p_value);
     cpti_json_rough(json, "q", change->q_value);
     cpti_json_bool(json, "trusted", !change->is_rare);
+    if (change->is_rare) {
+        cpti_json_text(json, "why", "too few requests, or too few with time of it");
+    }
     cpti_json_close(json);
 }
 
@@ -203,6 +211,7 @@ static void put_tails(const struct cpti_tail_print *print, size_t row_max)
     cpti_json_row(&json);
     cpti_json_close(&json);
     put_rest(print, &json, left_count, sums_ns);
+    cpti_conditions_json(print->conditions, &json);
     cpti_json_close(&json);
 }
 
@@ -235,10 +244,10 @@ static void add_quantile(struct cpti_table *table, const char *set,
 }
 
 /* Writes what became of the quantile @name. */
-static const char *verdict_of(const struct cpt_quantile_change *change,
+static const char *verdict_of(const struct cpt_quantile_change *change, bool is_trusted,
                               const char *name, char text[64])
 {
-    if (!(change->p_value < LEVEL)) {
+    if (!(change->p_value < LEVEL) || !is_trusted) {
         (void)snprintf(text, 64, "no evidence that the %s moved", name);
     } else {
         (void)snprintf(text, 64, "the %s is %s", name,
@@ -251,7 +260,8 @@ static const char *verdict_of(const struct cpt_quantile_change *change,
 static int print_quantile(const struct cpti_tail_print *print, const char *name)
 {
     const char *const headings[] = {"", name, "95% interval"};
-    const struct cpt_quantile_change change = compare(print);
+    const struct cpt_quantile_change change = print->change;
+    const bool is_trusted = print->doubt == CPT_DIFF_TRUSTED;
     struct cpti_table table = cpti_table_of(headings, 3);
     char ms[40];
     char interval[CPTI_INTERVAL_BYTES];
@@ -262,13 +272,16 @@ static int print_quantile(const struct cpti_tail_print *print, const char *name)
     add_quantile(&table, "new", &change.other);
     cpti_table_cell(&table, "new - base");
     cpti_table_cell(&table, "%s", signed_ms(change.delta_ns, ms));
-    cpti_table_cell(&table, "%s",
+    cpti_table_cell(&table, "%s%s", is_trusted ? "" : "~",
                     cpti_interval_text(change.low_ns, change.high_ns, interval));
     status = print_table(print, &table);
     (void)printf("\n%s (p %s%.3g): %.3g %% of the new set are above the base's %s\n",
-                 verdict_of(&change, name, verdict),
+                 verdict_of(&change, is_trusted, name, verdict),
                  change.p_value < 0.001 ? "< " : "= ", fmax(change.p_value, 0.001),
                  change.new_above * 100, name);
+    if (!is_trusted) {
+        (void)printf("~ do not trust it: %s\n", cpt_diff_doubt_text(print->doubt));
+    }
     if (!isfinite(change.low_ns) || !isfinite(change.high_ns)) {
         (void)printf("an end is missing where there are too few requests to tell\n");
     }
@@ -418,6 +431,23 @@ static int find_stats(struct cpti_tail_print *print)
     return status;
 }
 
+/* Whether to trust the change of the quantile. Ranks hold for any number of requests; a
+ * variance by cluster needs some clusters, and some requests. */
+static enum cpt_diff_doubt doubt_of(const struct cpti_tail_print *print)
+{
+    enum cpt_diff_doubt doubt = CPT_DIFF_TRUSTED;
+
+    for (size_t i = 0; i < 2 && print->tails->cluster_key != NULL; i++) {
+        if (print->all[i].is_rare) {
+            doubt = print->all[i].inclusive.effective_count < CPT_CLUSTERS_TRUSTED_MIN
+                        ? CPT_DIFF_FEW_CLUSTERS
+                    : doubt == CPT_DIFF_TRUSTED ? CPT_DIFF_FEW_REQUESTS
+                                                : doubt;
+        }
+    }
+    return doubt;
+}
+
 int cpti_tail_print(struct cpti_tail_print *print)
 {
     struct cpti_capped capped = {
@@ -427,7 +457,9 @@ int cpti_tail_print(struct cpti_tail_print *print)
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
-
+    print->change = compare(print);
+    print->doubt = doubt_of(print);
+    cpti_conditions_test_quantile(print->conditions, &print->change, print->doubt);
     for (uint32_t i = 0; i < row_count(print); i++) {
         capped.row_count += is_shown(print, i);
     }

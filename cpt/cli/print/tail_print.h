@@ -9,15 +9,19 @@
 #define CPTI_CLI_TAIL_PRINT_H
 
 #include "cpt/cli/gather/tails.h"
+#include "cpt/cli/print/diff_condition.h"
 #include "cpt/cli/print/diff_print.h"
 
 struct cpti_tail_print {
     const struct cpti_tails *tails;
     const struct cpt_tail *tail; /* NULL: a set has no requests below its border */
     enum cpti_diff_format format;
-    uint64_t rows_max;       /* UINT64_MAX: those that are significant or large */
-    uint64_t bytes_max;      /* of the answer; 0: no limit */
-    struct cpt_stats all[2]; /* filled in: of both sets */
+    uint64_t rows_max;  /* UINT64_MAX: those that are significant or large */
+    uint64_t bytes_max; /* of the answer; 0: no limit */
+    struct cpti_conditions *conditions; /* on the quantile; are tested */
+    struct cpt_stats all[2];            /* filled in: of both sets */
+    struct cpt_quantile_change change;  /* filled in: of the quantile, … */
+    enum cpt_diff_doubt doubt;          /* … and whether to trust it */
 };
 
 /* Prints them. enum cpti_exit. */

@@ -11,8 +11,8 @@ cpt diff --quantile 75% --by name --top 2 --format markdown a.cptlog \
 cpt diff --quantile p50 --by service --json a.cptlog \
     --base arm=control --new arm=treatment >json
 grep -o '"border_ns":[0-9]*,"tail_requests":[0-9]*' json
-grep -o '"by".*"new_above":[0-9.]*}' json
-sed -n 2p json | tr ',{' '\n\n' | grep -v 'low_ns\|high_ns\|p_value\|"q"\|trusted'
+grep -o '"by".*"new_above":[0-9.]*,"trusted":true}' json
+sed -n 2p json | tr ',{' '\n\n' | grep -v 'low_ns\|high_ns\|p_value\|"q"\|trusted\|"why"\|or too few'
 cpt log -o control.cptlog --where arm=control a.cptlog
 cpt log -o treatment.cptlog --where arm=treatment a.cptlog
 cpt diff --quantile p90 control.cptlog treatment.cptlog | tail -n +6 >two

@@ -33,7 +33,7 @@ make_log metadata | cpt metadata --json | is metadata
 make_log metadata | cpt metadata --json --max-bytes 700 | is metadata
 cpt precision --json --pairs 2 --requests 10 --max-bytes 2k experiment.cptlog | is precision
 cpt diff --json $two --quantile 90% --max-bytes 4k experiment.cptlog | is diff_quantile
-cpt diff --json $two --quantile 90% --cluster minute experiment.cptlog 2>none | is diff_quantile
+cpt diff --json $two --quantile 90% --cluster minute --fail-if 'quantile > 1ms' experiment.cptlog 2>none | is diff_quantile
 cpt log --json --max-bytes 4k experiment.cptlog | grep -v '^{"rest"' | is log
 cpt log --json --max-bytes 4k experiment.cptlog | tail -1 | is log_rest
 cpt aggregate --where arm=control -o control.cpttree experiment.cptlog

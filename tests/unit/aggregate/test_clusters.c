@@ -411,11 +411,11 @@ static void test_intervals_by_cluster_cover_the_true_mean(void)
 static void test_quantiles_by_cluster_cover_the_true_ones(void)
 {
     enum { SAMPLES = 400 };
-    static const double quantiles[] = {0.5, 0.9};
+    static const double quantiles[] = {0.5, 0.9, 0.99};
     uint64_t state = random_seed("cluster quantiles");
 
-    for (size_t i = 0; i < 4; i++) {
-        const double quantile = quantiles[i % 2];
+    for (size_t i = 0; i < 6; i++) {
+        const double quantile = quantiles[i % 3];
         const double true_ns = 5e6 + sqrt(2) * 1e6 * cpt_normal_quantile(quantile);
         int clustered = 0;
         int plain = 0;
@@ -424,7 +424,7 @@ static void test_quantiles_by_cluster_cover_the_true_ones(void)
             struct both both = both_new();
             struct cpt_quantile found;
 
-            add_users(&both, &state, i < 2 ? 60 : 20, 0);
+            add_users(&both, &state, i < 3 ? 60 : 20, 0);
             found = cpt_quantile_of(both.tree, CPT_TREE_ROOT, quantile, 0.95);
             plain += found.low_ns <= true_ns && true_ns <= found.high_ns;
             found = cpt_clusters_quantile(both.clusters, both.tree, quantile, 0.95);
@@ -433,7 +433,7 @@ static void test_quantiles_by_cluster_cover_the_true_ones(void)
         }
         if (getenv("CPT_TEST_SHOW") != NULL) {
             printf("\np%g of %d users: %.1f %% by cluster, %.1f %% by request",
-                   quantile * 100, i < 2 ? 60 : 20, clustered * 100.0 / SAMPLES,
+                   quantile * 100, i < 3 ? 60 : 20, clustered * 100.0 / SAMPLES,
                    plain * 100.0 / SAMPLES);
         }
         /* three standard errors of a share of 95 % are 3.3 % */
