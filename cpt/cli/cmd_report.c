@@ -6,6 +6,7 @@
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/gather/views.h"
 #include "cpt/cli/print/cluster_print.h"
+#include "cpt/cli/print/group_print.h"
 #include "cpt/cli/print/html_report.h"
 #include "cpt/cli/print/quantile_print.h"
 #include "cpt/cli/base/json_write.h"
@@ -427,6 +428,9 @@ static int run(const struct cpti_arguments *arguments)
         return cpti_usage("options '--base' and '--new' need --html; for a table see "
                           "'cpt diff'");
     }
+    if (cpti_has(arguments, "group-by")) {
+        return cpti_group_report(arguments);
+    }
     status = read_quantiles(&report, arguments);
     if (status == CPTI_EXIT_DONE) {
         status = cpti_capped_option(arguments, &report.bytes_max);
@@ -451,6 +455,10 @@ static const struct cpti_option options[] = {
     {"cluster", 0, "KEY",
      "errors by cluster, for requests with one value of KEY that resemble each other: "
      "user, host, minute"},
+    {"group-by", 0, "KEY",
+     "print the requests by their value of KEY instead: an attribute, method or "
+     "status; "
+     "failure: why requests failed"},
     {"html", 0, "FILE",
      "write the whole report to FILE for a browser, and print nothing"},
     {"base", 'b', "EXPR", "with --html and --new: the requests to compare against"},
@@ -463,6 +471,8 @@ static const struct cpti_example examples[] = {
     {"cpt report logs/", "the same of all logs in a folder"},
     {"cpt report --where arm=treatment --since 15m paths.cptlog",
      "the same for one arm of an experiment, in the last quarter of an hour"},
+    {"cpt report --group-by failure paths.cptlog",
+     "why requests failed, and how long they took"},
     {"cpt report --json monday.cpttree | jq '.rows[] | select(.presence < 0.01)'",
      "stacks that few requests had"},
     {"cpt report --html day.html --base arm=control --new arm=treatment paths.cptlog",
@@ -492,6 +502,11 @@ const struct cpti_command cpti_command_report = {
         "different requests. Quantiles are accurate to 0.4 %; --quantiles chooses "
         "others, and prints 95 % intervals of those of the latency, by ranks.\n"
         "\n" CPTI_SELECT_TEXT "\n\n" CPTI_COUNT_TEXT "\n\n"
+        "With --group-by KEY there is a row for each value of KEY, the most requests "
+        "first, with the mean and quantiles of their latency. Requests without KEY are "
+        "one group; beyond 32 values the smallest groups become one. The attribute "
+        "failure says why a request failed, failure.why says it in a sentence.\n"
+        "\n"
         "With --json the object has rows, all nodes of the tree, each with stack (root "
         "first), self_ns, inclusive_ns, presence and more; other fields say what was "
         "selected. With --quantiles there are latency_quantiles, and each row has "

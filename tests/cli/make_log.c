@@ -229,6 +229,41 @@ static void make_experiment(struct maker *maker, unsigned count)
     }
 }
 
+/* Requests of which some failed, and say why. */
+static void make_failures(struct maker *maker)
+{
+    static const char *const whys[][3] = {
+        {"504", "deadline",
+         "the request took too long: task 'A: A1' waited for 'B: B1', the deadline was "
+         "20 ms"},
+        {"502", "callee",
+         "task 'A: A1': the callee could not be reached, after 'C: C1' could not be "
+         "reached at 127.0.0.1:1\033[2J"},
+    };
+
+    for (unsigned i = 0; i < 20; i++) {
+        const char *const *why = whys[i % 3 != 0];
+        const struct cpt_attribute attributes[] = {
+            {cpt_bytes_of("failure"),
+             CPT_ATTRIBUTE_TEXT,
+             {.text = cpt_bytes_of(why[1])}},
+            {cpt_bytes_of("failure.why"),
+             CPT_ATTRIBUTE_TEXT,
+             {.text = cpt_bytes_of(why[2])}},
+        };
+        struct cpt_record record = usual_record(i);
+
+        if (i % 5 < 2) {
+            record.status = cpt_bytes_of(why[0]);
+            record.is_failed = 1;
+            record.attributes = attributes;
+            record.attribute_count = 2;
+        }
+        make_path(maker, i, 0);
+        write_record(maker, &record);
+    }
+}
+
 /* Names, attributes and a status with hostile bytes. */
 static void make_hostile(struct maker *maker)
 {
@@ -566,6 +601,8 @@ static int make(struct maker *maker, const char *variant)
         make_experiment(maker, REQUESTS);
     } else if (strcmp(variant, "few") == 0) {
         make_experiment(maker, 4);
+    } else if (strcmp(variant, "failures") == 0) {
+        make_failures(maker);
     } else if (strcmp(variant, "damaged") == 0) {
         maker->damages_second = 1;
         make_experiment(maker, REQUESTS);

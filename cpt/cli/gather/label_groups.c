@@ -11,6 +11,17 @@
 
 #define OTHER "\u2039other\u203a"
 
+static int make_room(struct cpti_label_groups *groups)
+{
+    if (groups->key_count != 0) {
+        groups->groups = calloc(CPTI_LABEL_GATHERED_MAX + 1, sizeof *groups->groups);
+        if (groups->groups == NULL) {
+            return cpti_failed("out of memory");
+        }
+    }
+    return CPTI_EXIT_DONE;
+}
+
 int cpti_label_groups_init(struct cpti_label_groups *groups,
                            const struct cpti_arguments *arguments)
 {
@@ -27,13 +38,17 @@ int cpti_label_groups_init(struct cpti_label_groups *groups,
         }
         groups->keys[groups->key_count++] = key;
     }
-    if (groups->key_count != 0) {
-        groups->groups = calloc(CPTI_LABEL_GATHERED_MAX + 1, sizeof *groups->groups);
-        if (groups->groups == NULL) {
-            return cpti_failed("out of memory");
-        }
+    return make_room(groups);
+}
+
+int cpti_label_groups_init_key(struct cpti_label_groups *groups, const char *key)
+{
+    *groups = (struct cpti_label_groups){.key_count = 0};
+    if (key[0] == '\0') {
+        return cpti_usage("option '--group-by' takes a key, as in --group-by arm");
     }
-    return CPTI_EXIT_DONE;
+    groups->keys[groups->key_count++] = key;
+    return make_room(groups);
 }
 
 void cpti_label_groups_deinit(struct cpti_label_groups *groups)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * label_groups.h - cpt pprof --label-by KEY: requests grouped by their value of KEY
+ * label_groups.h - requests grouped by their value of KEY: cpt pprof --label-by KEY,
+ * cpt report --group-by KEY
  *
  * There is a tree of all requests, and one for each combination of values. If there are
  * too many combinations, the heaviest stay, and the others become one group, ‹other›.
@@ -40,6 +41,8 @@ struct cpti_label_groups {
 /* Reads --label-by. enum cpti_exit; deinit it also after an error. */
 int cpti_label_groups_init(struct cpti_label_groups *groups,
                            const struct cpti_arguments *arguments);
+/* The same for one @key, borrowed: --group-by. */
+int cpti_label_groups_init_key(struct cpti_label_groups *groups, const char *key);
 void cpti_label_groups_deinit(struct cpti_label_groups *groups);
 
 /* As cpti_gather_operands(), and fills the groups. */

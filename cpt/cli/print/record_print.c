@@ -109,7 +109,11 @@ int cpti_record_print(const struct cpt_record *record, const struct cpt_path *pa
 /* --- As a row --- */
 
 /* The columns in front of the entry, with the gaps. */
-enum { STATUS_COLUMNS = 7, ROW_COLUMNS = 7 + 25 + 12 + STATUS_COLUMNS + 2 + 8 };
+enum {
+    STATUS_COLUMNS = 7,
+    ROW_COLUMNS = 7 + 25 + 12 + STATUS_COLUMNS + 2 + 8,
+    FAILURE_COLUMNS_MAX = 16
+};
 
 void cpti_record_heading(void)
 {
@@ -130,10 +134,30 @@ static void print_cell(const char *text, size_t columns, const char *behind)
                  behind);
 }
 
+/* "  (callee)": why the request failed, if its record says so. Returns its columns. */
+static size_t failure_text(const struct cpt_record *record, char text[CPTI_TEXT_BYTES])
+{
+    const struct cpt_attribute *attribute =
+        cpt_record_attribute(record, cpt_bytes_of("failure"));
+    char word[FAILURE_COLUMNS_MAX * 4 + 1];
+
+    text[0] = '\0';
+    if (!record->is_failed || attribute == NULL ||
+        attribute->type != CPT_ATTRIBUTE_TEXT) {
+        return 0;
+    }
+    cpti_text_shorten(cpti_quoted_bytes(attribute->value.text), FAILURE_COLUMNS_MAX, 40,
+                      "\u2026", word, sizeof word);
+    (void)snprintf(text, CPTI_TEXT_BYTES, "  (%s)", word);
+    return cpti_text_columns(text);
+}
+
 void cpti_record_row(const struct cpt_record *record, uint64_t number)
 {
+    char failure[CPTI_TEXT_BYTES];
     const size_t columns = cpti_columns();
-    const size_t entry_columns = columns > ROW_COLUMNS + 8 ? columns - ROW_COLUMNS : 8;
+    const size_t used = ROW_COLUMNS + failure_text(record, failure);
+    const size_t entry_columns = columns > used + 8 ? columns - used : 8;
     const char *entry = cpti_quoted_bytes(record->entry);
     char utc[64];
     char ms[32];
@@ -151,7 +175,7 @@ void cpti_record_row(const struct cpt_record *record, uint64_t number)
     print_cell(record->is_failed ? "failed" : "-", 6, "  ");
     cpti_text_shorten(entry, columns != 0 ? entry_columns : CPTI_TEXT_BYTES, 40,
                       "\u2026", cut, sizeof cut);
-    (void)printf("%s\n", cut);
+    (void)printf("%s%s\n", cut, failure);
 }
 
 /* --- As JSON --- */
