@@ -20,6 +20,8 @@
 
 enum cpti_lock_rank {
     CPTI_RANK_NONE,
+    CPTI_RANK_RUNNING, /* struct cpti_running_lists: requests that are not answered; a
+                          snapshot of one takes its lock */
     /* struct cpt_request.lock: pendings, awaits, arena, attributes. The walk of a
      * request continues in its components, each with the rank of its level after this
      * one. */

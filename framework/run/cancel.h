@@ -12,6 +12,7 @@
 struct cpt_pending;
 struct cpt_request;
 struct cpt_task;
+struct cpti_resource;
 
 /*
  * Something ongoing outside the tasks of a request that can be told to stop: a timer, a
@@ -35,7 +36,8 @@ LIST_HEAD(cpti_cancellables, cpti_cancellable);
  * it. */
 struct cpti_held {
     struct cpti_cancellable cancellable; /* in cpt_request.held_locks */
-    uint32_t task;                       /* its number */
+    const struct cpti_resource *resource;
+    uint32_t task; /* its number */
 };
 
 /* @task holds @held from now on. Lock held. */

@@ -69,6 +69,15 @@ static void cancel_component(struct cpti_cancellable *cancellable)
     (void)cpti_request_cancel(component->request);
 }
 
+struct cpt_request *cpti_component_of(const struct cpt_pending *pending)
+{
+    /* Listed with the lock held once the run is made and launched. */
+    return pending->cancellable.is_listed &&
+                   pending->cancellable.cancel == cancel_component
+               ? CPTI_CONST_CONTAINER(pending, struct component, run.pending)->request
+               : NULL;
+}
+
 static void end_component(struct cpt_request *request, void *context)
 {
     struct component *component = context;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct cpt_pending;
 struct cpt_request;
 struct cpti_flight;
 struct cpti_quota;
@@ -25,6 +26,10 @@ struct cpti_nest {
     struct cpti_quota *quota;       /* memory shared with components; lock, or NULL */
     struct cpt_request *next_freed; /* of the thread that frees it */
 };
+
+/* The run that @pending, which has not ended, stands for; NULL if it is no component's,
+ * or that does not run yet. Good while the lock of the waiter, which is held, is. */
+struct cpt_request *cpti_component_of(const struct cpt_pending *pending);
 
 /* The first step of a task whose body is a component. */
 cpt_status cpti_component_run(struct cpt_task *task);

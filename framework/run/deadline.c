@@ -22,6 +22,7 @@
 #include "cpt/container.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
+#include "framework/run/resource.h"
 
 #include <stdio.h>
 
@@ -77,8 +78,11 @@ cpt_status cpti_deadline_begin(struct cpt_request *request, uint64_t timeout_ns,
     if (deadline == NULL) {
         return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a deadline");
     }
-    request->deadline_ns =
-        timeout_ns < UINT64_MAX - begin_ns ? begin_ns + timeout_ns : UINT64_MAX;
+    /* Atomic for a snapshot, which may read it just now. */
+    __atomic_store_n(&request->deadline_ns,
+                     timeout_ns < UINT64_MAX - begin_ns ? begin_ns + timeout_ns
+                                                        : UINT64_MAX,
+                     __ATOMIC_RELAXED);
     deadline->request = request;
     deadline->timeout_ns = timeout_ns;
     deadline->timer.fire = fire_deadline;
@@ -214,9 +218,9 @@ static void note_holder(struct cpt_request *request, uint32_t number,
 static struct cpt_bytes name_of(const struct cpt_pending *pending)
 {
     return pending->call != NULL && pending->call->name.bytes != 0 ? pending->call->name
-           : pending->stub != NULL ? cpt_bytes_of(pending->stub->name)
-           : pending->name != NULL ? cpt_bytes_of(pending->name)
-                                   : cpt_bytes_of("work elsewhere");
+           : pending->stub != NULL     ? cpt_bytes_of(pending->stub->name)
+           : pending->resource != NULL ? cpt_bytes_of(pending->resource->name)
+                                       : cpt_bytes_of("work elsewhere");
 }
 
 void cpti_deadline_blame(struct cpt_request *request, cpt_status status, char *text)

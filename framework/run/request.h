@@ -52,6 +52,7 @@
 #include <stdbool.h>
 
 struct cpti_call_observer;
+struct cpti_resource;
 struct cpti_deadline;
 struct cpti_failed_call;
 struct cpti_timeout;
@@ -76,11 +77,11 @@ struct cpt_pending {
                                      the pending has ended */
     struct cpt_pending *next;     /* outstanding ones of the task, oldest first: */
     struct cpt_pending *previous; /* guarded by the request's lock */
-    struct cpt_pending *next_waiter; /* for the same task; guarded likewise */
-    struct cpt_trace_call *call;     /* its record; NULL if there is none */
-    const struct cpt_stub *stub;     /* of a call; else NULL */
-    const char *name;  /* of a lock, as long as the request lives; else NULL */
-    uint64_t begin_ns; /* if traced */
+    struct cpt_pending *next_waiter;      /* for the same task; guarded likewise */
+    struct cpt_trace_call *call;          /* its record; NULL if there is none */
+    const struct cpt_stub *stub;          /* of a call; else NULL */
+    const struct cpti_resource *resource; /* of a lock; else NULL */
+    uint64_t begin_ns; /* if traced; else of a call or a lock, by cpti_coarse_ns() */
     struct cpti_cancellable cancellable; /* if what completes it can be told to stop */
     uint32_t stands_for;   /* number of the task that it stands for + 1; 0: none */
     uint32_t await_number; /* the wait of its task that it belongs to */
@@ -313,7 +314,9 @@ void cpti_cleanup_add(struct cpt_request *request, struct cpti_cleanup *cleanup)
 static inline void cpti_request_share(struct cpt_request *request)
 {
     if (!request->is_shared) {
-        request->is_shared = true;
+        /* What the owner wrote is visible to a snapshot that reads true; see
+         * snapshot.c. No other thread reads this before it has got the request. */
+        __atomic_store_n(&request->is_shared, true, __ATOMIC_RELEASE);
     }
 }
 

@@ -253,6 +253,7 @@ void cpti_answer_send(struct cpt_request *request, void *context)
 
     (void)context;
 
+    cpti_running_remove(serving);
     if (request->is_traced) {
         make_path(serving);
     }

@@ -14,6 +14,7 @@
 #include "framework/run/deadline.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
+#include "framework/run/snapshot.h"
 #include "framework/service/calls.h"
 #include "framework/service/outcome.h"
 #include "framework/service/service.h"
@@ -112,7 +113,8 @@ struct cpt_pending *cpti_call_within(struct cpt_task *task, const struct cpt_stu
         call->pending.call->attempt = attempt;
         call->pending.call->executor = cpt_bytes_of(stub->transport->name);
     }
-    cpti_pending_begin(&call->pending, CPTI_PENDING_CALL, task, now_ns);
+    cpti_pending_begin(&call->pending, CPTI_PENDING_CALL, task,
+                       request->is_traced ? now_ns : cpti_coarse_ns());
     cpti_lock_release(&request->lock);
     cpti_request_hold(request);
     stub->transport->send(stub->transport, &call->transport);

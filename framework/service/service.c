@@ -133,6 +133,7 @@ struct cpt_service *cpt_service_new(const struct cpt_service_options *given,
     service->observer = cpti_counters_observer;
     atomic_init(&service->live_count, 1);
     cpti_lock_init(&service->counters.lock, CPTI_RANK_COUNTERS);
+    cpti_running_init(&service->running);
     if (init_service(service, error) != CPT_OK ||
         copy_dropped(service, error) != CPT_OK) {
         cpt_service_free(service);
@@ -152,6 +153,7 @@ static void free_parts(struct cpt_service *service)
     cpt_alloc_free(alloc, (void *)service->dropped_attributes);
     cpt_alloc_free(alloc, service->name);
     cpti_lock_deinit(&service->counters.lock);
+    cpti_running_deinit(&service->running);
     cpt_alloc_free(alloc, service);
 }
 

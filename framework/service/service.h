@@ -16,6 +16,7 @@
 #include "framework/service/counters.h"
 #include "framework/service/log_queue.h"
 #include "framework/service/notice.h"
+#include "framework/service/running.h"
 #include "framework/service/sampling.h"
 
 #include <string.h>
@@ -48,6 +49,7 @@ struct cpt_service {
     atomic_size_t in_flight_count; /* relaxed: requests that are not answered yet */
     atomic_bool is_enabled;        /* relaxed */
     struct cpti_untraced untraced;
+    struct cpti_running_lists running;
     /* Requests that are not freed yet, and 1 of the owner. acq_rel: the last one
      * frees. */
     atomic_size_t live_count;

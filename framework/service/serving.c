@@ -431,5 +431,6 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
     serving = request->served;
     serving->reply = reply;
     serving->context = context;
+    cpti_running_add(serving, count);
     launch(service, request, inbound);
 }

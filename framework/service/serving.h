@@ -11,6 +11,7 @@
 /* What a service knows of a request that it serves. In the request's arena. */
 struct cpti_serving {
     struct cpti_log_item item; /* its record */
+    struct cpti_running running;
     struct cpt_service *service;
     struct cpt_request *request;
     const struct cpti_method *method;

@@ -26,6 +26,8 @@
 #include "framework/run/misuse.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
+#include "framework/run/resource.h"
+#include "framework/run/snapshot.h"
 #include "framework/run/task.h"
 
 #include <stdbool.h>
@@ -33,6 +35,8 @@
 #include <sys/queue.h>
 
 enum { FREE, HELD, CONTENDED };
+
+static atomic_uint_least32_t last_id; /* relaxed: ids of locks */
 
 /* An entry of the queue. Guarded by its lock. */
 struct waiter {
@@ -63,8 +67,8 @@ struct cpt_mutex {
      * given back: what one holder wrote is visible to the next.
      */
     _Atomic unsigned state;
-    _Atomic uint32_t holder_id; /* 0: a holder without a name. Relaxed; see above */
-    struct cpti_lock lock;      /* of the queue */
+    struct cpti_resource resource;
+    struct cpti_lock lock; /* of the queue */
     TAILQ_HEAD(, waiter) waiters;
     size_t name_bytes;
     char name[];
@@ -81,6 +85,7 @@ struct cpt_mutex *cpt_mutex_new(const char *name, const struct cpt_alloc *alloc)
     mutex->alloc = alloc;
     mutex->name_bytes = bytes;
     memcpy(mutex->name, name, bytes);
+    cpti_resource_init(&mutex->resource, mutex->name, &last_id);
     cpti_lock_init(&mutex->lock, CPTI_RANK_MUTEX);
     TAILQ_INIT(&mutex->waiters);
     return mutex;
@@ -118,7 +123,7 @@ static bool try_to_take(struct cpt_mutex *mutex, uint32_t name_id)
                                                  memory_order_relaxed)) {
         return false;
     }
-    atomic_store_explicit(&mutex->holder_id, name_id, memory_order_relaxed);
+    atomic_store_explicit(&mutex->resource.holder_id, name_id, memory_order_relaxed);
     return true;
 }
 
@@ -214,7 +219,8 @@ static struct locking *hand_over(struct cpt_mutex *mutex)
     }
     dequeue(mutex, waiter);
     locking = waiter->locking;
-    atomic_store_explicit(&mutex->holder_id, waiter->name_id, memory_order_relaxed);
+    atomic_store_explicit(&mutex->resource.holder_id, waiter->name_id,
+                          memory_order_relaxed);
     if (TAILQ_EMPTY(&mutex->waiters)) {
         atomic_store_explicit(&mutex->state, HELD, memory_order_release);
     }
@@ -265,7 +271,7 @@ static struct cpt_trace_call *issue(struct cpt_task *task, struct cpt_mutex *mut
 /* The holder as last noted. */
 static uint32_t holder_of(struct cpt_mutex *mutex)
 {
-    return atomic_load_explicit(&mutex->holder_id, memory_order_relaxed);
+    return atomic_load_explicit(&mutex->resource.holder_id, memory_order_relaxed);
 }
 
 static void wait_in_queue(struct cpt_mutex *mutex, struct waiter *waiter)
@@ -400,6 +406,9 @@ static void begin_locking(struct locking *locking, struct cpt_task *task, bool i
         pending->call = issue(task, locking->mutex, holder_id, now_ns);
         pending->cancellable.cancel = cancel_locking;
         pending->cancellable.pending = pending;
+        if (pending->begin_ns == 0) {
+            pending->begin_ns = cpti_coarse_ns();
+        }
         cpti_cancellable_add(request, &pending->cancellable);
     }
     cpti_lock_release(&request->lock);
@@ -415,11 +424,12 @@ struct cpt_pending *cpt_mutex_acquire(struct cpt_task *task, struct cpt_mutex *m
     if (locking == NULL) {
         return cpti_pending_failed(CPT_LIMIT);
     }
-    locking->pending.name = mutex->name;
+    locking->pending.resource = &mutex->resource;
     locking->mutex = mutex;
     locking->waiter.locking = locking;
     locking->waiter.name_id = name_of(task);
     locking->held.cancellable.cancel = release_held;
+    locking->held.resource = &mutex->resource;
     locking->cleanup.run = run_cleanup;
     cpti_cleanup_add(task->request, &locking->cleanup);
     begin_locking(locking, task, try_to_take(mutex, locking->waiter.name_id));

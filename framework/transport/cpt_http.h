@@ -81,8 +81,9 @@ struct cpt_http_options {
                                       CPT_UNAVAILABLE */
     size_t header_bytes_max;       /* of a message's headers; default 16 KiB */
     size_t body_bytes_max;         /* of a message's body; default 4 MiB */
-    int serves_counters;           /* answers GET <prefix>/counters (JSON) and
-                                      <prefix>/metrics (Prometheus text) */
+    int serves_counters;           /* answers GET <prefix>/counters (JSON),
+                                      <prefix>/metrics (Prometheus text) and
+                                      <prefix>/requests (cpt_running.h) */
     const char *counters_prefix;   /* default "/cpt" */
     size_t accepted_count_max;     /* connections from clients, to all services; default
                                       10,000; see descriptor_count_reserved; more wait

@@ -271,4 +271,10 @@ bool cpti_http_counters_json(struct cpt_http *http, struct cpt_service *service,
 bool cpti_http_counters_prometheus(struct cpt_http *http, struct cpt_service *service,
                                    struct evbuffer *text);
 
+/* --- http_running.c --- */
+
+/* Writes what @service does just now; as above. */
+bool cpti_http_requests_json(struct cpt_http *http, struct cpt_service *service,
+                             struct evbuffer *text);
+
 #endif

@@ -481,6 +481,10 @@ static bool serve_counters(struct cpti_http_server *server,
         counters_reply(server, request, cpti_http_counters_json, "application/json");
         return true;
     }
+    if (is_path(request, options->counters_prefix, "/requests")) {
+        counters_reply(server, request, cpti_http_requests_json, "application/json");
+        return true;
+    }
     if (is_path(request, options->counters_prefix, "/metrics")) {
         counters_reply(server, request, cpti_http_counters_prometheus,
                        "text/plain; version=0.0.4; charset=utf-8");

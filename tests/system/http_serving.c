@@ -404,6 +404,38 @@ static void test_counters(void)
     serving_stop(&serving);
 }
 
+/* A request that does not end is told, with what it waits for. */
+static void test_running(void)
+{
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .serves_counters = 1};
+    char reply[65536];
+    struct serving serving;
+    int stuck = -1;
+
+    serving_start(&serving, &options, CPT_ROLE_ENTRY, NULL);
+    ask(&serving, "GET /cpt/requests HTTP/1.1\r\n" CLOSE, reply, sizeof(reply));
+    CU_ASSERT_PTR_NOT_NULL(strstr(reply, "Content-Type: application/json"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(reply, "\r\n\r\n{\"service\":\"S\",\"requests\":[],\"left_out\":0}\n"));
+    stuck = raw_connect(serving.service.port);
+    raw_write(stuck, "GET /stuck HTTP/1.1\r\ntraceparent: "
+                     "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00\r\n\r\n");
+    while (atomic_load(&serving.service.stuck) == NULL) {
+        test_sleep_ns(MS);
+    }
+    ask(&serving, "GET /cpt/requests HTTP/1.1\r\n" CLOSE, reply, sizeof(reply));
+    CU_ASSERT_PTR_NOT_NULL(strstr(reply, "\"method\":\"/stuck\",\"us\":"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(reply, "\"trace_id\":\"0af7651916cd43dd8448eb211c80319c\",\"tasks\":["));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(reply, "\"state\":\"waits\",\"for\":[{\"kind\":\"work\"}]}"));
+    cpt_complete(atomic_load(&serving.service.stuck), CPT_OK);
+    (void)raw_read(stuck, reply, sizeof(reply), "stuck");
+    (void)close(stuck);
+    serving_stop(&serving);
+}
+
 /* No descriptor for a connection: it is accepted once there is one. */
 static void test_descriptors(void)
 {
@@ -588,6 +620,7 @@ CU_TestInfo http_serving_tests[] = {
     {"a client that leaves early", test_client_gone},
     {"replies from other threads, a path across both", test_pool_executor},
     {"counters as JSON and for Prometheus", test_counters},
+    {"running requests over HTTP", test_running},
     {"without descriptors connections wait", test_descriptors},
     {"IPv6", test_ipv6},
     {"addresses that cannot be listened on", test_listening},

@@ -40,6 +40,7 @@ extern CU_TestInfo cpt_mistakes_tests[];
 extern CU_TestInfo cpt_stress_tests[];
 extern CU_TestInfo cpt_log_file_tests[];
 extern CU_TestInfo cpt_log_trouble_tests[];
+extern CU_TestInfo cpt_running_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
     {"graph", NULL, NULL, NULL, NULL, cpt_graph_tests},
@@ -60,6 +61,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"queue executor", NULL, NULL, NULL, NULL, cpt_queue_executor_tests},
     {"service", NULL, NULL, NULL, NULL, cpt_service_tests},
     {"routes", NULL, NULL, NULL, NULL, cpt_route_tests},
+    {"running requests", NULL, NULL, NULL, NULL, cpt_running_tests},
     {"calls", NULL, NULL, NULL, NULL, cpt_calls_tests},
     {"repeated calls", NULL, NULL, NULL, NULL, cpt_repeats_tests},
     {"recipes", NULL, NULL, NULL, NULL, cpt_recipes_tests},

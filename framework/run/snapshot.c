@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * snapshot.c - what a request does just now, read by a thread that has no part in it
+ *
+ *      tasks   those that wait, and for what: under the lock, from the list of waiting
+ *              tasks and their pendings
+ *              those that run or could: all inputs are there, and they have not ended
+ *      holds   locks that tasks have acquired
+ *
+ * A request that its owner has alone has no lock that anybody takes, and nothing waits
+ * in it: of such a request only the atomic progress of tasks is read. The owner shares
+ * it for good (cpti_request_share()), with release; a snapshot that acquires that may
+ * take the lock, and read what the lock guards.
+ *
+ * Nothing is noted for snapshots while tasks run. So an untraced request cannot tell
+ * which of its tasks run and which are queued ("runnable"), nor since when.
+ */
+#include "framework/run/snapshot.h"
+
+#include "cpt/container.h"
+#include "framework/run/component.h"
+#include "framework/run/pending.h"
+#include "framework/run/resource.h"
+
+enum { NUMBERS_SEEN_MAX = 4096 }; /* tasks of one plan that are looked at */
+
+/* What is being written. */
+struct snapshot {
+    struct cpti_json_text *text;
+    uint64_t now_ns;
+    unsigned depth; /* of components */
+};
+
+static void write_run(struct snapshot *snapshot, struct cpt_request *request);
+
+/* The time since @begin_ns; nothing if that is not known. */
+static void write_since(struct snapshot *snapshot, uint64_t begin_ns)
+{
+    if (begin_ns != 0) {
+        cpti_json_text_number(
+            snapshot->text, "us",
+            begin_ns < snapshot->now_ns ? (snapshot->now_ns - begin_ns) / 1000 : 0);
+    }
+}
+
+/* --- What a task waits for. Lock held. --- */
+
+static void write_resource(struct cpti_json_text *text,
+                           const struct cpti_resource *resource)
+{
+    cpti_json_text_string(text, "name", cpt_bytes_of(resource->name));
+    cpti_json_text_number(text, "lock", resource->id);
+}
+
+static void write_lock(struct cpti_json_text *text, const struct cpti_resource *lock)
+{
+    const struct cpt_bytes holder =
+        cpti_task_name(atomic_load_explicit(&lock->holder_id, memory_order_relaxed));
+
+    write_resource(text, lock);
+    if (holder.bytes != 0) {
+        cpti_json_text_string(text, "holder", holder);
+    }
+}
+
+/* A component's tasks are told where it is waited for; its lock comes after the one
+ * that is held. */
+static void write_component(struct snapshot *snapshot,
+                            const struct cpt_pending *pending)
+{
+    struct cpt_request *run = cpti_component_of(pending);
+
+    if (run != NULL && snapshot->depth < CPT_NESTING_MAX) {
+        struct snapshot inner = *snapshot;
+
+        inner.depth++;
+        inner.now_ns = cpti_snapshot_now(run);
+        write_run(&inner, run);
+    }
+}
+
+static const char *kind_of(const struct cpt_pending *pending)
+{
+    switch (pending->kind) {
+    case CPTI_PENDING_TASK:
+        return "task";
+    case CPTI_PENDING_TIMER:
+        return "timer";
+    case CPTI_PENDING_CALL:
+        return "call";
+    case CPTI_PENDING_RUN:
+        return "run";
+    case CPTI_PENDING_LOCK:
+        return "lock";
+    default:
+        return "work";
+    }
+}
+
+static void write_pending(struct snapshot *snapshot, const struct cpt_pending *pending)
+{
+    struct cpti_json_text *text = snapshot->text;
+
+    cpti_json_text_open(text, NULL, '{');
+    cpti_json_text_string(text, "kind", cpt_bytes_of(kind_of(pending)));
+    write_since(snapshot, pending->begin_ns);
+    if (pending->kind == CPTI_PENDING_TASK) {
+        cpti_json_text_string(
+            text, "name",
+            pending->request->plan->tasks[pending->stands_for - 1].frame_name);
+    } else if (pending->kind == CPTI_PENDING_CALL && pending->stub != NULL) {
+        cpti_json_text_string(text, "name", cpt_bytes_of(pending->stub->name));
+        cpti_json_text_string(text, "target", cpt_bytes_of(pending->stub->target));
+        cpti_json_text_string(text, "method", cpt_bytes_of(pending->stub->method));
+    } else if (pending->resource != NULL) {
+        write_lock(text, pending->resource);
+    } else if (pending->call != NULL && pending->call->name.bytes != 0) {
+        cpti_json_text_string(text, "name", pending->call->name);
+    }
+    if (pending->kind == CPTI_PENDING_RUN) {
+        write_component(snapshot, pending);
+    }
+    cpti_json_text_close(text, '}');
+}
+
+static void write_waiting(struct snapshot *snapshot, const struct cpt_task *task)
+{
+    struct cpti_json_text *text = snapshot->text;
+    const struct cpt_pending *pending = task->oldest;
+    uint32_t count = 0;
+    uint32_t left_out = 0;
+
+    cpti_json_text_open(text, NULL, '{');
+    cpti_json_text_string(text, "name", task->plan->frame_name);
+    cpti_json_text_string(text, "state", cpt_bytes_of("waits"));
+    if (task->timeout != NULL) {
+        cpti_json_text_flag(text, "timeout", true);
+    }
+    cpti_json_text_open(text, "for", '[');
+    for (; pending != NULL; pending = pending->next) {
+        if (pending->await_number != task->await_number) {
+            continue;
+        }
+        count++;
+        if (count <= CPTI_SNAPSHOT_WAITS_MAX) {
+            write_pending(snapshot, pending);
+        } else {
+            left_out++;
+        }
+    }
+    cpti_json_text_close(text, ']');
+    if (left_out != 0) {
+        cpti_json_text_number(text, "left_out", left_out);
+    }
+    if (task->wanted_count < count) {
+        cpti_json_text_number(text, "wanted", task->wanted_count);
+    }
+    cpti_json_text_close(text, '}');
+}
+
+/* --- Tasks that do not wait --- */
+
+static bool has_ended(const struct cpt_request *request, uint32_t number)
+{
+    return atomic_load_explicit(&request->progress[number].outcome,
+                                memory_order_acquire) != CPT_WAITING;
+}
+
+/* Whether task @number runs or waits for a thread. Lock held if @is_shared. */
+static bool is_runnable(const struct cpt_request *request, uint32_t number,
+                        bool is_shared)
+{
+    const struct cpti_plan_task *plan = &request->plan->tasks[number];
+
+    if (has_ended(request, number) ||
+        (!plan->is_eager &&
+         !(is_shared && cpti_request_demand(request, number)->is_started)) ||
+        (is_shared && cpti_waiting_task(request, number) != NULL)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < plan->input_count; i++) {
+        const uint32_t giver = request->plan->slots[plan->input_slots[i]].giver;
+
+        if (giver != CPTI_NO_TASK && !has_ended(request, giver)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void write_runnable(struct snapshot *snapshot, const struct cpt_request *request,
+                           uint32_t number)
+{
+    const uint64_t start_ns =
+        request->records != NULL
+            ? atomic_load_explicit(&request->records[number].start_ns,
+                                   memory_order_relaxed)
+            : 0;
+    struct cpti_json_text *text = snapshot->text;
+
+    cpti_json_text_open(text, NULL, '{');
+    cpti_json_text_string(text, "name", request->plan->tasks[number].frame_name);
+    cpti_json_text_string(text, "state",
+                          cpt_bytes_of(request->records == NULL ? "runnable"
+                                       : start_ns != 0          ? "runs"
+                                                                : "queued"));
+    write_since(snapshot, start_ns);
+    cpti_json_text_close(text, '}');
+}
+
+/* --- A run --- */
+
+static void write_tasks(struct snapshot *snapshot, const struct cpt_request *request,
+                        bool is_shared)
+{
+    const uint32_t count = request->plan->task_count < NUMBERS_SEEN_MAX
+                               ? request->plan->task_count
+                               : NUMBERS_SEEN_MAX;
+    uint64_t told_count = 0;
+
+    cpti_json_text_open(snapshot->text, "tasks", '[');
+    if (is_shared) {
+        const struct cpt_task *task = NULL;
+
+        LIST_FOREACH(task, &request->waiting, waiting_link)
+        {
+            if (told_count++ < CPTI_SNAPSHOT_TASKS_MAX) {
+                write_waiting(snapshot, task);
+            }
+        }
+    }
+    for (uint32_t i = 0; i < count && told_count < CPTI_SNAPSHOT_TASKS_MAX; i++) {
+        if (is_runnable(request, i, is_shared)) {
+            told_count++;
+            write_runnable(snapshot, request, i);
+        }
+    }
+    cpti_json_text_close(snapshot->text, ']');
+    if (told_count > CPTI_SNAPSHOT_TASKS_MAX) {
+        cpti_json_text_number(snapshot->text, "tasks_left_out",
+                              told_count - CPTI_SNAPSHOT_TASKS_MAX);
+    }
+}
+
+/* Lock held. */
+static void write_holds(struct snapshot *snapshot, const struct cpt_request *request)
+{
+    const struct cpti_cancellable *at = NULL;
+    unsigned left = CPTI_SNAPSHOT_WAITS_MAX;
+
+    if (LIST_EMPTY(&request->held_locks)) {
+        return;
+    }
+    cpti_json_text_open(snapshot->text, "holds", '[');
+    LIST_FOREACH(at, &request->held_locks, link)
+    {
+        const struct cpti_held *held =
+            CPTI_CONST_CONTAINER(at, struct cpti_held, cancellable);
+
+        if (left-- == 0) {
+            break;
+        }
+        cpti_json_text_open(snapshot->text, NULL, '{');
+        write_resource(snapshot->text, held->resource);
+        cpti_json_text_string(snapshot->text, "task",
+                              request->plan->tasks[held->task].frame_name);
+        cpti_json_text_close(snapshot->text, '}');
+    }
+    cpti_json_text_close(snapshot->text, ']');
+}
+
+static void write_run(struct snapshot *snapshot, struct cpt_request *request)
+{
+    /* Pairs with the release of cpti_request_share(). */
+    const bool is_shared = __atomic_load_n(&request->is_shared, __ATOMIC_ACQUIRE);
+
+    if (is_shared) {
+        cpti_lock_take(&request->lock);
+    }
+    write_tasks(snapshot, request, is_shared);
+    if (is_shared) {
+        write_holds(snapshot, request);
+        cpti_lock_release(&request->lock);
+    }
+}
+
+void cpti_snapshot_write(struct cpt_request *request, struct cpti_json_text *text)
+{
+    struct snapshot snapshot = {.text = text, .now_ns = cpti_snapshot_now(request)};
+
+    write_run(&snapshot, request);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * running.c - the requests of a service that are not answered yet, and as JSON
+ *
+ * A request is listed from its launch to its answer. The thread that tells of it keeps
+ * the lock of its list, so it is not freed meanwhile: its answer waits. The lists are
+ * many, and each holds every 16th request, so that requests seldom wait for each other.
+ */
+#include "framework/cpt_running.h"
+
+#include "framework/run/snapshot.h"
+#include "framework/service/serving.h"
+
+#include <stdio.h>
+
+/* Requests of one list that are told. */
+enum { TOLD_MAX = CPT_RUNNING_REQUESTS_MAX / CPTI_RUNNING_LISTS };
+
+/* What a document takes beside its requests. */
+enum { REST_BYTES = 2048 };
+
+void cpti_running_init(struct cpti_running_lists *running)
+{
+    for (int i = 0; i < CPTI_RUNNING_LISTS; i++) {
+        cpti_lock_init(&running->lists[i].lock, CPTI_RANK_RUNNING);
+        TAILQ_INIT(&running->lists[i].requests);
+    }
+}
+
+void cpti_running_deinit(struct cpti_running_lists *running)
+{
+    for (int i = 0; i < CPTI_RUNNING_LISTS; i++) {
+        cpti_lock_deinit(&running->lists[i].lock);
+    }
+}
+
+void cpti_running_add(struct cpti_serving *serving, uint64_t id)
+{
+    struct cpti_running_lists *running = &serving->service->running;
+    const size_t list = id % CPTI_RUNNING_LISTS;
+
+    serving->running.id = id;
+    serving->running.begin_ns = cpti_coarse_ns();
+    cpti_lock_take(&running->lists[list].lock);
+    TAILQ_INSERT_TAIL(&running->lists[list].requests, &serving->running, link);
+    cpti_lock_release(&running->lists[list].lock);
+}
+
+void cpti_running_remove(struct cpti_serving *serving)
+{
+    struct cpti_running_lists *running = &serving->service->running;
+    const size_t list = serving->running.id % CPTI_RUNNING_LISTS;
+
+    cpti_lock_take(&running->lists[list].lock);
+    TAILQ_REMOVE(&running->lists[list].requests, &serving->running, link);
+    cpti_lock_release(&running->lists[list].lock);
+}
+
+/* --- As JSON --- */
+
+/* How long ago it came, and how much is left of its time. */
+static void write_times(const struct cpti_serving *serving, struct cpti_json_text *text)
+{
+    struct cpt_request *request = serving->request;
+    const uint64_t now_ns = cpti_snapshot_now(request);
+    const uint64_t begin_ns =
+        request->is_traced ? request->trace.arrival_ns : serving->running.begin_ns;
+    const uint64_t deadline_ns = /* 0: none, or its launch has not come to it */
+        __atomic_load_n(&request->deadline_ns, __ATOMIC_RELAXED);
+
+    cpti_json_text_number(text, "us",
+                          begin_ns < now_ns ? (now_ns - begin_ns) / 1000 : 0);
+    if (deadline_ns != 0) {
+        const uint64_t clock_ns = cpt_clock_now_ns(request->clock);
+
+        cpti_json_text_number(text, "left_us",
+                              deadline_ns > clock_ns ? (deadline_ns - clock_ns) / 1000
+                                                     : 0);
+    }
+}
+
+/* The id by which the services of one request know it, if its client has sent one. */
+static void write_trace_id(const struct cpt_request *request,
+                           struct cpti_json_text *text)
+{
+    struct cpt_traceparent parent;
+    char hex[2 * sizeof parent.trace_id + 1];
+
+    if (request->inherited.traceparent.bytes == 0 ||
+        cpt_traceparent_parse(request->inherited.traceparent, &parent) != CPT_OK) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof parent.trace_id; i++) {
+        (void)snprintf(hex + 2 * i, 3, "%02x", parent.trace_id[i]);
+    }
+    cpti_json_text_string(text, "trace_id", cpt_bytes_of(hex));
+}
+
+static void write_request(const struct cpti_serving *serving,
+                          struct cpti_json_text *text)
+{
+    struct cpt_request *request = serving->request;
+    char cut[CPT_NAME_BYTES_MAX + 1];
+
+    cpti_json_text_open(text, NULL, '{');
+    cpti_json_text_number(text, "id", serving->running.id);
+    cpti_json_text_string(text, "method", cpt_name_bound(serving->input.method, cut));
+    write_times(serving, text);
+    cpti_json_text_flag(text, "traced", request->is_traced);
+    write_trace_id(request, text);
+    cpti_snapshot_write(request, text);
+    cpti_json_text_close(text, '}');
+}
+
+/* Returns how many requests of list @index are left out. */
+static uint64_t write_list(struct cpt_service *service, size_t index,
+                           struct cpti_json_text *text)
+{
+    const struct cpti_running *running = NULL;
+    uint64_t told_count = 0;
+    uint64_t left_out = 0;
+
+    cpti_lock_take(&service->running.lists[index].lock);
+    TAILQ_FOREACH(running, &service->running.lists[index].requests, link)
+    {
+        const struct cpti_json_mark mark = cpti_json_text_mark(text);
+
+        if (told_count == TOLD_MAX) {
+            left_out++;
+            continue;
+        }
+        write_request(CPTI_CONST_CONTAINER(running, struct cpti_serving, running),
+                      text);
+        told_count++;
+        if (text->is_full) {
+            cpti_json_text_cut(text, mark);
+            left_out++;
+        }
+    }
+    cpti_lock_release(&service->running.lists[index].lock);
+    return left_out;
+}
+
+cpt_status cpt_service_requests_json(struct cpt_service *service, cpt_write_fn write,
+                                     void *context)
+{
+    struct cpti_json_text text;
+    uint64_t left_out = 0;
+    bool is_good = false;
+
+    cpti_json_text_init(&text, service->options.alloc,
+                        CPT_RUNNING_BYTES_MAX - REST_BYTES);
+    cpti_json_text_open(&text, NULL, '{');
+    cpti_json_text_string(&text, "service", cpt_bytes_of(service->name));
+    cpti_json_text_open(&text, "requests", '[');
+    for (size_t i = 0; i < CPTI_RUNNING_LISTS; i++) {
+        left_out += write_list(service, i, &text);
+    }
+    text.bytes_max = CPT_RUNNING_BYTES_MAX;
+    cpti_json_text_close(&text, ']');
+    cpti_json_text_number(&text, "left_out", left_out);
+    cpti_json_text_close(&text, '}');
+    cpti_json_text_end(&text);
+    is_good = !text.is_full;
+    if (is_good) {
+        write(context, text.data, text.bytes);
+    }
+    cpti_json_text_deinit(&text);
+    return is_good ? CPT_OK : CPT_NO_MEMORY;
+}
