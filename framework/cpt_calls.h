@@ -58,11 +58,13 @@ enum {
 struct cpt_call_row {
     const struct cpt_stub *stub;
     /* Sets *@body, which must live as long as the request: cpt_print(),
-     * cpt_task_memory(), an input. Called once; an error fails the task. NULL: an empty
-     * body. */
+     * cpt_task_memory(), an input. Called once; its error fails the task. NULL: the
+     * first value that the row needs, if that is a struct cpt_bytes or an int64_t (in
+     * decimal digits), else an empty body. */
     cpt_status (*encode)(struct cpt_task *task, struct cpt_bytes *body);
     /* Fills in the output from the answer that succeeded. An error of it is one of the
-     * call, which is not repeated. NULL: the output is a struct cpt_bytes, the body. */
+     * call, which is not repeated. NULL: the output is a struct cpt_bytes, the body, or
+     * an int64_t, by cpt_number_of(). */
     cpt_status (*decode)(struct cpt_task *task, const struct cpt_call_reply *reply);
     uint64_t timeout_ns;      /* of all attempts and pauses together; default: none. The
                             timeout of the stub is that of each attempt. */

@@ -56,9 +56,10 @@
 
 CPT_BEGIN_DECLS
 
-struct cpt_task;    /* one task of one request, as its function sees it */
-struct cpt_request; /* one run of a plan; see cpt_runtime.h */
-struct cpt_pending; /* something that a task may wait for */
+struct cpt_executor; /* see cpt_runtime.h */
+struct cpt_task;     /* one task of one request, as its function sees it */
+struct cpt_request;  /* one run of a plan; see cpt_runtime.h */
+struct cpt_pending;  /* something that a task may wait for */
 struct cpt_plan;
 
 enum {
@@ -191,6 +192,9 @@ struct cpt_task_def {
     /* Values that it needs beside `needs`, where those are too few: any number up to
      * CPT_TASK_NEEDS_MAX of both, ended by NULL. NULL: none. */
     const struct cpt_value *const *needs_more;
+    /* Where `component` runs: what this points to when it begins; see cpt_spawn_on().
+     * NULL, or a pointer to NULL: where the request runs. */
+    struct cpt_executor *const *runs_on;
 };
 
 /* A graph: what is declared. Must outlive its plans. */
@@ -201,6 +205,13 @@ struct cpt_graph {
     const struct cpt_task_def *tasks;
     size_t task_count;
 };
+
+/* A graph of the array @rows: static const struct cpt_graph x = CPT_GRAPH(...); */
+#define CPT_GRAPH(service_name, takes, gives_value, rows)                              \
+    {                                                                                  \
+        (service_name), CPT_GIVES(takes), CPT_GIVES(gives_value), (rows),              \
+            sizeof(rows) / sizeof((rows)[0])                                           \
+    }
 
 /* The words of the table. In C each list names its member, so that unused ones can be
  * left out; C++17 needs all members of a row, in order, NULL or {NULL} if unused: a
@@ -366,6 +377,22 @@ CPT_API struct cpt_pending *cpt_task_spawn(struct cpt_task *task, const char *co
                                            const struct cpt_plan *plan,
                                            const struct cpt_value *value,
                                            const void *input);
+
+/*
+ * The same on @executor instead of the request's: a pool of one thread for a database,
+ * or a queue that a thread of yours runs (cpt_queue_executor_run()). What runs there is
+ * a part of the task: its time stands below it, the time until the thread took it as
+ * ‹queue›; calls, attributes and memory are the request's; it is cancelled with it. A
+ * library called there finds its task by cpt_current_task(). @executor must outlive the
+ * request.
+ */
+#define cpt_spawn_on(task, executor, component, plan, name, input)                     \
+    cpt_task_spawn_on((task), (executor), (component), (plan), &cpt_value_##name,      \
+                      1 ? (input) : (const cpt_value_type_##name *)0)
+CPT_API struct cpt_pending *
+cpt_task_spawn_on(struct cpt_task *task, struct cpt_executor *executor,
+                  const char *component, const struct cpt_plan *plan,
+                  const struct cpt_value *value, const void *input);
 
 /* What a run gave as @name, its plan's output: a component that was spawned, or shared
  * work (cpt_shared.h). NULL if it is not complete or has failed, or if its output is

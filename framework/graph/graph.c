@@ -89,6 +89,10 @@ static cpt_status name_task(struct cpti_build *build, uint32_t index)
                                        : "task \"%s\" has a function and a component",
                       def->name);
     }
+    if (def->runs_on != NULL && def->component == NULL) {
+        return REFUSE(build, "task \"%s\" runs elsewhere, but is no component",
+                      def->name);
+    }
     if (def->gives == NULL) {
         return REFUSE(build, "task \"%s\" gives no value", def->name);
     }

@@ -43,9 +43,10 @@ _Static_assert(CPTI_RANK_REQUEST + CPT_NESTING_MAX <= CPTI_RANK_REQUEST_DEEPEST,
 /* One component, in the arena of its parent. */
 struct component {
     struct cpti_run run;
-    struct cpti_cleanup cleanup; /* of the parent: frees it */
-    struct cpt_request *request; /* NULL: it could not be made */
-    struct cpt_bytes entry;      /* its outermost frame; the task's, or its own */
+    struct cpti_cleanup cleanup;   /* of the parent: frees it */
+    struct cpt_request *request;   /* NULL: it could not be made */
+    struct cpt_executor *executor; /* where it runs */
+    struct cpt_bytes entry;        /* its outermost frame; the task's, or its own */
 };
 
 static cpt_status open_component(const struct cpti_run *run,
@@ -132,7 +133,7 @@ static cpt_status make_component(struct component *component, struct cpt_error *
     const struct cpt_request_options options = {
         .struct_bytes = sizeof options,
         .plan = component->run.plan,
-        .executor = parent->executor,
+        .executor = component->executor,
         .done = end_component,
         .context = component,
         .alloc = quota->inner,
@@ -245,9 +246,10 @@ static struct cpt_trace_call *issue(struct cpt_task *task, const char *name,
 }
 
 /* A component of @task that does not run yet, called @name; NULL: like the frame of the
- * task. NULL at the memory limit. */
-static struct component *begin_component(struct cpt_task *task, const char *name,
-                                         const struct cpt_plan *plan)
+ * task. @executor NULL: that of the request. NULL at the memory limit. */
+static struct component *begin_component(struct cpt_task *task,
+                                         struct cpt_executor *executor,
+                                         const char *name, const struct cpt_plan *plan)
 {
     struct cpt_request *parent = task->request;
     const uint64_t now_ns = cpti_record_now(parent);
@@ -262,6 +264,7 @@ static struct component *begin_component(struct cpt_task *task, const char *name
         component->cleanup.next = parent->cleanups;
         parent->cleanups = &component->cleanup;
         component->run.plan = plan;
+        component->executor = executor != NULL ? executor : parent->executor;
         cpti_run_begin_locked(&component->run, task,
                               issue(task, name, plan, &component->entry, now_ns),
                               now_ns);
@@ -296,11 +299,12 @@ static struct cpt_pending *run_component(struct component *component, const void
     return pending;
 }
 
-struct cpt_pending *cpt_task_spawn(struct cpt_task *task, const char *name,
-                                   const struct cpt_plan *plan,
-                                   const struct cpt_value *value, const void *input)
+struct cpt_pending *cpt_task_spawn_on(struct cpt_task *task,
+                                      struct cpt_executor *executor, const char *name,
+                                      const struct cpt_plan *plan,
+                                      const struct cpt_value *value, const void *input)
 {
-    struct component *component = begin_component(task, name, plan);
+    struct component *component = begin_component(task, executor, name, plan);
     struct cpt_error error = {.status = CPT_OK};
 
     if (component == NULL) {
@@ -319,6 +323,13 @@ struct cpt_pending *cpt_task_spawn(struct cpt_task *task, const char *name,
     (void)run_component(component, input, &error);
     cpti_run_note_launch(&component->run, task);
     return &component->run.pending;
+}
+
+struct cpt_pending *cpt_task_spawn(struct cpt_task *task, const char *name,
+                                   const struct cpt_plan *plan,
+                                   const struct cpt_value *value, const void *input)
+{
+    return cpt_task_spawn_on(task, NULL, name, plan, value, input);
 }
 
 /* --- A component in the place of a task's function --- */
@@ -345,7 +356,11 @@ cpt_status cpti_component_run(struct cpt_task *task)
     const struct cpti_plan_task *own = task->plan;
     struct cpt_pending **pending = cpt_state(task, struct cpt_pending *);
     struct component *component =
-        pending != NULL ? begin_component(task, NULL, own->component) : NULL;
+        pending != NULL
+            ? begin_component(task,
+                              own->def->runs_on != NULL ? *own->def->runs_on : NULL,
+                              NULL, own->component)
+            : NULL;
     struct cpt_error error = {.status = CPT_OK};
 
     if (component == NULL) {

@@ -158,23 +158,59 @@ static bool fall_back(struct cpt_task *task)
     return true;
 }
 
-static cpt_status decode(struct cpt_task *task, const struct cpt_call_reply *reply)
+static bool is_type(const struct cpt_value *value, const char *type)
 {
-    const struct cpt_call_row *row = row_of(task);
+    return value->type != NULL && strcmp(value->type, type) == 0;
+}
+
+/* Without a function of the row. */
+static cpt_status decode_plainly(struct cpt_task *task,
+                                 const struct cpt_call_reply *reply)
+{
     const struct cpt_value *value = task->plan->def->gives;
     cpt_status status = CPT_OK;
 
-    if (row->decode != NULL) {
-        status = row->decode(task, reply);
-        return status == CPT_OK || status == CPT_WAITING || !fall_back(task) ? status
-                                                                             : CPT_OK;
+    if (is_type(value, "struct cpt_bytes")) {
+        *(struct cpt_bytes *)task->output = reply->body;
+        return CPT_OK;
     }
-    if (value->type == NULL || strcmp(value->type, "struct cpt_bytes") != 0) {
-        return cpt_fail(task, CPT_INVALID,
-                        "a call without `decode` gives a struct cpt_bytes");
+    if (!is_type(value, "int64_t")) {
+        return cpt_fail(
+            task, CPT_INVALID,
+            "a call without `decode` gives a struct cpt_bytes or an int64_t");
     }
-    *(struct cpt_bytes *)task->output = reply->body;
-    return CPT_OK;
+    status = cpt_number_of(reply->body, task->output);
+    return status == CPT_OK
+               ? CPT_OK
+               : cpt_fail(task, status, "'%s' did not answer with a number",
+                          row_of(task)->stub->name);
+}
+
+static cpt_status encode_plainly(struct cpt_task *task, struct cpt_bytes *body)
+{
+    const struct cpt_value *value = task->plan->def->needs[0];
+
+    if (value == NULL) {
+        return CPT_OK;
+    }
+    if (is_type(value, "struct cpt_bytes")) {
+        *body = *(const struct cpt_bytes *)cpt_task_input(task, value);
+        return CPT_OK;
+    }
+    return is_type(value, "int64_t")
+               ? cpt_print(task, body, "%lld",
+                           (long long)*(const int64_t *)cpt_task_input(task, value))
+               : CPT_OK;
+}
+
+static cpt_status decode(struct cpt_task *task, const struct cpt_call_reply *reply)
+{
+    const struct cpt_call_row *row = row_of(task);
+    const cpt_status status =
+        row->decode != NULL ? row->decode(task, reply) : decode_plainly(task, reply);
+
+    return status == CPT_OK || status == CPT_WAITING || !fall_back(task) ? status
+                                                                         : CPT_OK;
 }
 
 /* No attempt has succeeded, and none is left. */
@@ -381,9 +417,8 @@ cpt_status cpt_call_run(struct cpt_task *task)
     if (state == NULL) {
         return cpt_fail(task, CPT_LIMIT, "the memory limit of the request was reached");
     }
-    if (row->encode != NULL) {
-        status = row->encode(task, &state->body);
-    }
+    status = row->encode != NULL ? row->encode(task, &state->body)
+                                 : encode_plainly(task, &state->body);
     if (status != CPT_OK) {
         return status;
     }

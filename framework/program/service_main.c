@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * service_main.c - a service from its first flag to its last byte
+ *
+ *      settings --> log --> loop, pool, service, plans --> begin --> serve
+ *                                                                      | SIGTERM
+ *      free <-- log closed <-- end <-- work after answers ends <-- loop drains
+ *
+ * If work does not end in time, what it may still use is not freed: the log is closed,
+ * and the process ends.
+ */
+#include "framework/cpt_log_file.h"
+#include "framework/cpt_log_queue.h"
+#include "framework/cpt_runtime.h"
+#include "framework/cpt_shared.h"
+#include "framework/program/settings.h"
+#include "framework/transport/cpt_http.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DRAIN_NS_DEFAULT UINT64_C(10000000000)
+
+/* All that the service is made of; NULL: not made yet. */
+struct program {
+    const struct cpt_main_options *options;
+    struct cpti_settings settings;
+    struct cpt_log_file *log_file;
+    struct cpt_log_queue *log;
+    struct cpt_http *http;
+    struct cpt_executor *pool;
+    struct cpt_service *service;
+    struct cpt_graph *graphs; /* of its methods */
+    struct cpt_plan **plans;  /* of its methods, then of what they share */
+    size_t plan_count;
+    uint64_t drain_ns;
+    bool has_begun;
+};
+
+/* --- SIGHUP --- */
+
+/* What the handler reads; NULL: there is no log. */
+static _Atomic(struct cpt_log_file *) log_to_reopen;
+
+static void on_hangup(int number)
+{
+    struct cpt_log_file *file = atomic_load(&log_to_reopen);
+
+    (void)number;
+    if (file != NULL) {
+        cpt_log_file_reopen(file);
+    }
+}
+
+static void watch_hangup(struct program *program)
+{
+    struct sigaction action = {.sa_handler = on_hangup, .sa_flags = SA_RESTART};
+
+    atomic_store(&log_to_reopen, program->log_file);
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGHUP, &action, NULL);
+}
+
+/* --- Making it --- */
+
+static cpt_status open_log(struct program *program, struct cpt_error *error)
+{
+    struct cpt_log_file_options file = {.struct_bytes = sizeof file,
+                                        .directory = program->settings.log,
+                                        .name = program->options->name};
+    struct cpt_log_queue_options queue = {.struct_bytes = sizeof queue,
+                                          .sink = cpt_log_file_write};
+
+    if (program->settings.log == NULL) {
+        return CPT_OK;
+    }
+    program->log_file = cpt_log_file_new(&file, error);
+    if (program->log_file == NULL) {
+        return error->status;
+    }
+    queue.context = program->log_file;
+    program->log = cpt_log_queue_new(&queue, error);
+    return program->log != NULL ? CPT_OK : error->status;
+}
+
+static cpt_status open_loop(struct program *program, struct cpt_error *error)
+{
+    struct cpt_http_options http = {.struct_bytes = sizeof http};
+    struct cpt_pool_options pool = {.struct_bytes = sizeof pool,
+                                    .name = program->options->name,
+                                    .worker_count = program->settings.worker_count};
+
+    if (program->options->http != NULL &&
+        cpt_options_read(&http, sizeof http, program->options->http, error) != CPT_OK) {
+        return error->status;
+    }
+    http.struct_bytes = sizeof http;
+    if (http.drain_ns == 0) {
+        http.drain_ns = program->drain_ns;
+    }
+    http.serves_counters |= program->settings.serves_counters;
+    program->http = cpt_http_new(&http, error);
+    if (program->http == NULL) {
+        return error->status;
+    }
+    program->pool = cpt_pool_new(&pool, error);
+    return program->pool != NULL ? CPT_OK : error->status;
+}
+
+static cpt_status open_service(struct program *program, struct cpt_error *error)
+{
+    const struct cpti_settings *settings = &program->settings;
+    struct cpt_service_options service = {.struct_bytes = sizeof service};
+
+    if (program->options->service != NULL &&
+        cpt_options_read(&service, sizeof service, program->options->service, error) !=
+            CPT_OK) {
+        return error->status;
+    }
+    service.struct_bytes = sizeof service;
+    if (service.role == CPT_ROLE_ENTRY) {
+        service.role = program->options->role;
+    }
+    service.name = program->options->name;
+    service.executor = service.executor != NULL ? service.executor : program->pool;
+    service.log = program->log;
+    if (settings->probability != 0) {
+        service.probability = settings->probability;
+    }
+    if (settings->networks[0] != NULL) {
+        service.trusted_networks = settings->networks;
+    }
+    program->service = cpt_service_new(&service, error);
+    return program->service != NULL ? CPT_OK : error->status;
+}
+
+/* The number of rows before the one whose first member, a pointer, is NULL. */
+static size_t count_rows(const void *rows, size_t row_bytes)
+{
+    const char *row = rows;
+    size_t count = 0;
+
+    while (row != NULL && *(const char *const *)(const void *)row != NULL) {
+        row += row_bytes;
+        count++;
+    }
+    return count;
+}
+
+/* Compiles @graph as the next plan; NULL with the reason in @error. */
+static const struct cpt_plan *add_plan(struct program *program,
+                                       const struct cpt_graph *graph,
+                                       struct cpt_error *error)
+{
+    struct cpt_plan *plan = cpt_plan_new(graph, NULL, error);
+
+    if (plan != NULL) {
+        program->plans[program->plan_count++] = plan;
+    }
+    return plan;
+}
+
+static cpt_status add_methods(struct program *program, struct cpt_error *error)
+{
+    const struct cpt_main_options *options = program->options;
+    const size_t count = count_rows(options->methods, sizeof *options->methods);
+    const size_t share_count = count_rows(options->shares, sizeof *options->shares);
+    cpt_status status = CPT_OK;
+
+    if (count == 0) {
+        return cpt_error_set(error, CPT_INVALID, 0, "it has no methods");
+    }
+    program->graphs = calloc(count, sizeof(struct cpt_graph));
+    program->plans = calloc(count + share_count, sizeof(struct cpt_plan *));
+    if (program->graphs == NULL || program->plans == NULL) {
+        return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory");
+    }
+    for (size_t i = 0; i < count && status == CPT_OK; i++) {
+        const struct cpt_main_method *row = &options->methods[i];
+        const struct cpt_method_options method = {.struct_bytes = sizeof method,
+                                                  .timeout_ns = row->timeout_ns};
+        const struct cpt_plan *plan = NULL;
+
+        program->graphs[i] =
+            (struct cpt_graph){options->name, CPT_GIVES(rpc_request),
+                               CPT_GIVES(rpc_reply), row->tasks, row->task_count};
+        plan = add_plan(program, &program->graphs[i], error);
+        status = plan == NULL
+                     ? error->status
+                     : cpt_service_method_add_with(program->service, row->method, plan,
+                                                   &method, error);
+    }
+    return status;
+}
+
+/* --- Pools and shared work of its own --- */
+
+static cpt_status open_pools(struct program *program, struct cpt_error *error)
+{
+    const struct cpt_main_pool *row = program->options->pools;
+
+    for (; row != NULL && row->name != NULL; row++) {
+        const struct cpt_pool_options pool = {.struct_bytes = sizeof pool,
+                                              .name = row->name,
+                                              .worker_count = row->worker_count};
+
+        *row->pool = cpt_pool_new(&pool, error);
+        if (*row->pool == NULL) {
+            return error->status;
+        }
+    }
+    return CPT_OK;
+}
+
+static cpt_status open_shares(struct program *program, struct cpt_error *error)
+{
+    const struct cpt_main_share *row = program->options->shares;
+
+    for (; row != NULL && row->name != NULL; row++) {
+        struct cpt_shared_options shared;
+
+        if (cpt_options_read(&shared, sizeof shared, row->options, error) != CPT_OK) {
+            return error->status;
+        }
+        shared.struct_bytes = sizeof shared;
+        shared.name = row->name;
+        shared.plan = add_plan(program, row->graph, error);
+        if (shared.plan == NULL) {
+            return error->status;
+        }
+        *row->shared = cpt_shared_new(&shared, error);
+        if (*row->shared == NULL) {
+            return error->status;
+        }
+    }
+    return CPT_OK;
+}
+
+/* Shared work before the pools that it runs on, these before that of the service. */
+static void close_pools_and_shares(const struct program *program)
+{
+    const struct cpt_main_share *share = program->options->shares;
+    const struct cpt_main_pool *pool = program->options->pools;
+
+    for (; share != NULL && share->name != NULL; share++) {
+        cpt_shared_free(*share->shared);
+        *share->shared = NULL;
+    }
+    for (; pool != NULL && pool->name != NULL; pool++) {
+        cpt_pool_free(*pool->pool);
+        *pool->pool = NULL;
+    }
+}
+
+/* --- The steps --- */
+
+static cpt_status begin(struct program *program, struct cpt_error *error)
+{
+    const struct cpt_main_options *options = program->options;
+    const struct cpt_main_parts parts = {program->service, program->pool,
+                                         cpt_http_transport(program->http),
+                                         program->http};
+    struct cpt_stub *const *stub = options->stubs;
+    cpt_status status = CPT_OK;
+
+    while (stub != NULL && *stub != NULL) {
+        if ((*stub)->transport == NULL) {
+            (*stub)->transport = parts.transport;
+        }
+        stub++;
+    }
+    if (options->begin != NULL) {
+        status = options->begin(options->context, &parts, error);
+    }
+    program->has_begun = status == CPT_OK;
+    return status;
+}
+
+static cpt_status make(struct program *program, struct cpt_error *error)
+{
+    static cpt_status (*const steps[])(struct program *, struct cpt_error *) = {
+        open_log, open_loop, open_service, add_methods, open_pools, open_shares, begin,
+    };
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && status == CPT_OK; i++) {
+        status = steps[i](program, error);
+    }
+    return status;
+}
+
+/* --- Serving, and the end --- */
+
+static cpt_status serve(struct program *program, struct cpt_error *error)
+{
+    const struct cpti_settings *settings = &program->settings;
+    const bool is_ipv6 = strchr(settings->host, ':') != NULL;
+    uint16_t port = 0;
+    cpt_status status = cpt_http_listen(program->http, program->service, settings->host,
+                                        settings->port, &port, error);
+
+    if (status == CPT_OK) {
+        status = cpt_http_stop_on_signals(program->http, error);
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    watch_hangup(program);
+    (void)printf("%s listens on %s%s%s:%u\n", program->options->name,
+                 is_ipv6 ? "[" : "", settings->host, is_ipv6 ? "]" : "",
+                 (unsigned)port);
+    (void)fflush(stdout);
+    status = cpt_http_run(program->http);
+    return status == CPT_OK
+               ? CPT_OK
+               : cpt_error_set(error, status, 0,
+                               "requests were still running when it stopped");
+}
+
+/* Work that goes on may use everything but the log: nothing else is freed. */
+static void abandon(struct program *program)
+{
+    if (program->log != NULL) {
+        (void)cpt_log_queue_close(program->log, program->drain_ns);
+    }
+}
+
+/* Frees in the order that cpt_service_drain() asks for. */
+static void close_all(struct program *program)
+{
+    atomic_store(&log_to_reopen, NULL);
+    if (program->has_begun && program->options->end != NULL) {
+        program->options->end(program->options->context);
+    }
+    close_pools_and_shares(program);
+    cpt_pool_free(program->pool);
+    cpt_service_free(program->service);
+    cpt_http_free(program->http);
+    for (size_t i = 0; i < program->plan_count; i++) {
+        cpt_plan_free(program->plans[i]);
+    }
+    free((void *)program->plans);
+    free(program->graphs);
+    cpt_log_queue_free(program->log);
+    cpt_log_file_free(program->log_file);
+}
+
+/* What a service says that cannot serve, or end. */
+static void complain(const struct program *program, const struct cpt_error *error,
+                     cpt_status status)
+{
+    (void)fprintf(stderr, "%s: %s\n", program->options->name,
+                  error->sentence[0] != '\0' ? error->sentence
+                                             : cpt_status_sentence(status));
+}
+
+/* 0 or 1, as cpt_service_main(). */
+static int run(struct program *program)
+{
+    struct cpt_error error = {.status = CPT_OK};
+    cpt_status status = make(program, &error);
+    cpt_status drained = CPT_OK;
+
+    if (status == CPT_OK) {
+        status = serve(program, &error);
+    }
+    if (program->service != NULL) {
+        drained = cpt_service_drain(program->service, program->drain_ns);
+    }
+    if (drained != CPT_OK && error.sentence[0] == '\0') {
+        (void)cpt_error_set(&error, drained, 0, "work was still running when it ended");
+        status = drained;
+    }
+    if (status != CPT_OK) {
+        complain(program, &error, status);
+    }
+    if (drained != CPT_OK) {
+        abandon(program);
+        return 1;
+    }
+    close_all(program);
+    return status == CPT_OK ? 0 : 1;
+}
+
+int cpt_service_main(int argc, char **argv, const struct cpt_main_options *given)
+{
+    /* Static: the targets of stubs point into it, and work that was left alone may call
+     * them until the process ends. */
+    static struct program program;
+    static struct cpt_main_options options;
+    struct cpt_error error = {.status = CPT_OK};
+    int status = 0;
+
+    if (cpt_options_read(&options, sizeof options, given, &error) != CPT_OK ||
+        options.name == NULL) {
+        (void)fprintf(stderr, "cpt_service_main: %s\n",
+                      error.status != CPT_OK ? error.sentence : "it has no name");
+        return 2;
+    }
+    memset(&program, 0, sizeof program);
+    program.options = &options;
+    program.drain_ns = options.drain_ns != 0 ? options.drain_ns : DRAIN_NS_DEFAULT;
+    status = cpti_settings_read(&program.settings, argc, argv, &options);
+    return status > 0 ? run(&program) : status < 0 ? 2 : 0;
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * settings.c - flags and environment of a service
+ *
+ * A setting is one row of a table: its flag, its variable, what takes its value. The
+ * variables are read first, so that the flags count more.
+ */
+#include "framework/program/settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PORT_MAX = 65535, WORKERS_MAX = 4096 };
+
+/* All of them while they are read. */
+struct reading {
+    struct cpti_settings *settings;
+    const struct cpt_main_options *options;
+};
+
+struct setting {
+    const char *flag;
+    const char *variable;
+    const char *value_name; /* NULL: the flag has no value */
+    const char *help;
+    /* false: @value is wrong. */
+    bool (*take)(const struct reading *reading, const char *value);
+};
+
+/* --- Values --- */
+
+/* Decimal digits, up to @max. */
+static bool take_number(const char *text, unsigned long max, unsigned long *number)
+{
+    char *end = NULL;
+
+    errno = 0;
+    *number = strtoul(text, &end, 10);
+    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 &&
+           *number <= max;
+}
+
+/* "HOST:PORT", "[HOST]:PORT" or "PORT". */
+static bool take_listen(const struct reading *reading, const char *value)
+{
+    struct cpti_settings *settings = reading->settings;
+    const char *colon = strrchr(value, ':');
+    const char *host = colon != NULL ? value : "127.0.0.1";
+    size_t bytes = colon != NULL ? (size_t)(colon - value) : strlen(host);
+    unsigned long port = 0;
+
+    if (bytes >= 2 && host[0] == '[' && host[bytes - 1] == ']') {
+        host++;
+        bytes -= 2;
+    }
+    if (bytes == 0 || bytes >= sizeof settings->host ||
+        !take_number(colon != NULL ? colon + 1 : value, PORT_MAX, &port)) {
+        return false;
+    }
+    memcpy(settings->host, host, bytes);
+    settings->host[bytes] = '\0';
+    settings->port = (uint16_t)port;
+    return true;
+}
+
+static bool take_probability(const struct reading *reading, const char *value)
+{
+    char *end = NULL;
+    const double probability = strtod(value, &end);
+
+    if (end == value || *end != '\0' || !(probability >= 0 && probability <= 1)) {
+        return false;
+    }
+    reading->settings->probability = probability > 0 ? probability : -1;
+    return true;
+}
+
+static bool take_workers(const struct reading *reading, const char *value)
+{
+    unsigned long count = 0;
+
+    if (!take_number(value, WORKERS_MAX, &count) || count == 0) {
+        return false;
+    }
+    reading->settings->worker_count = (unsigned)count;
+    return true;
+}
+
+static bool take_log(const struct reading *reading, const char *value)
+{
+    reading->settings->log = value[0] != '\0' ? value : NULL;
+    return true;
+}
+
+static bool take_counters(const struct reading *reading, const char *value)
+{
+    reading->settings->serves_counters = value == NULL || strcmp(value, "0") != 0;
+    return true;
+}
+
+/* Copies the list @value to @copy and cuts it at the commas. The parts follow each
+ * other, the last one is empty. */
+static bool cut_list(const char *value, char *copy)
+{
+    const size_t bytes = strlen(value);
+
+    if (bytes + 2 > SETTINGS_LIST_BYTES) {
+        return false;
+    }
+    memcpy(copy, value, bytes + 1);
+    copy[bytes + 1] = '\0';
+    for (size_t i = 0; i < bytes; i++) {
+        if (copy[i] == ',') {
+            copy[i] = '\0';
+        }
+    }
+    return true;
+}
+
+static bool take_trust(const struct reading *reading, const char *value)
+{
+    struct cpti_settings *settings = reading->settings;
+    size_t count = 0;
+
+    if (!cut_list(value, settings->network_text)) {
+        return false;
+    }
+    for (char *part = settings->network_text; *part != '\0'; part += strlen(part) + 1) {
+        if (count == SETTINGS_NETWORKS_MAX) {
+            return false;
+        }
+        settings->networks[count++] = part;
+    }
+    settings->networks[count] = NULL;
+    return true;
+}
+
+/* Whether @stub is of the service with the name of @bytes. */
+static bool is_of(const struct cpt_stub *stub, const char *service, size_t bytes)
+{
+    return strncmp(stub->name, service, bytes) == 0 &&
+           strncmp(stub->name + bytes, ": ", 2) == 0;
+}
+
+/* "stock=http://127.0.0.1:8082" */
+static bool aim(const struct cpt_main_options *options, const char *part)
+{
+    const char *equals = strchr(part, '=');
+    bool is_known = false;
+
+    if (equals == NULL || equals == part || equals[1] == '\0' ||
+        options->stubs == NULL) {
+        return false;
+    }
+    for (struct cpt_stub *const *stub = options->stubs; *stub != NULL; stub++) {
+        if (is_of(*stub, part, (size_t)(equals - part))) {
+            (*stub)->target = equals + 1;
+            is_known = true;
+        }
+    }
+    return is_known;
+}
+
+static bool take_to(const struct reading *reading, const char *value)
+{
+    char *text = reading->settings->to_text;
+
+    /* Flags that are repeated are added: targets point into what was read before. */
+    while (*text != '\0') {
+        text += strlen(text) + 1;
+    }
+    if ((size_t)(text - reading->settings->to_text) + strlen(value) + 2 >
+            SETTINGS_LIST_BYTES ||
+        !cut_list(value, text)) {
+        return false;
+    }
+    for (const char *part = text; *part != '\0'; part += strlen(part) + 1) {
+        if (!aim(reading->options, part)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const struct setting settings_of_all[] = {
+    {"listen", "CPT_LISTEN", "HOST:PORT", "where it serves; port 0: any free one",
+     take_listen},
+    {"to", "CPT_TO", "SERVICE=URL,...", "where a service that it calls is", take_to},
+    {"probability", "CPT_PROBABILITY", "P", "of tracing a request, from 0 to 1",
+     take_probability},
+    {"log", "CPT_LOG", "DIRECTORY", "where records of traced requests go", take_log},
+    {"trust", "CPT_TRUST", "NETWORK,...", "clients that may ask for a path",
+     take_trust},
+    {"workers", "CPT_WORKERS", "N", "threads; default: the processors", take_workers},
+    {"counters", "CPT_COUNTERS", NULL, "serves /cpt/counters and /cpt/metrics",
+     take_counters},
+};
+
+enum { SETTING_COUNT = sizeof settings_of_all / sizeof settings_of_all[0] };
+
+/* --- Help --- */
+
+static void print_flag(const char *name, const char *value_name, const char *help,
+                       const char *variable)
+{
+    char flag[80];
+
+    (void)snprintf(flag, sizeof flag, "--%s%s%s", name, value_name != NULL ? " " : "",
+                   value_name != NULL ? value_name : "");
+    (void)printf("  %-24s %s%s%s%s\n", flag, help, variable != NULL ? " (" : "",
+                 variable != NULL ? variable : "", variable != NULL ? ")" : "");
+}
+
+static void print_help(const struct cpt_main_options *options)
+{
+    (void)printf(
+        "usage: %s [flags]\nServes until SIGTERM. SIGHUP begins another file of "
+        "the log. A flag counts more\nthan its environment variable.\n",
+        options->name);
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
+        const struct setting *setting = &settings_of_all[i];
+
+        print_flag(setting->flag, setting->value_name, setting->help,
+                   setting->variable);
+    }
+    for (const struct cpt_main_flag *flag = options->flags;
+         flag != NULL && flag->name != NULL; flag++) {
+        print_flag(flag->name, flag->value_name, flag->help, NULL);
+    }
+}
+
+/* --- Reading --- */
+
+static bool complain(const struct cpt_main_options *options, const char *what,
+                     const char *name, const char *value)
+{
+    (void)fprintf(stderr, "%s: %s %s%s%s\n", options->name, what, name,
+                  value != NULL ? ": " : "", value != NULL ? value : "");
+    return false;
+}
+
+static bool read_environment(const struct reading *reading)
+{
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
+        const char *value = getenv(settings_of_all[i].variable);
+
+        if (value != NULL && value[0] != '\0' &&
+            !settings_of_all[i].take(reading, value)) {
+            return complain(reading->options, "wrong value of",
+                            settings_of_all[i].variable, value);
+        }
+    }
+    return true;
+}
+
+/* The value of the flag @name in argv[*i], which may be "--name=value"; NULL: it is
+ * another flag, or the value is missing (*is_named). */
+static const char *value_of(const char *name, int argc, char **argv, int *i,
+                            bool *is_named)
+{
+    const char *flag = argv[*i] + 2;
+    const size_t bytes = strlen(name);
+
+    *is_named =
+        strncmp(flag, name, bytes) == 0 && (flag[bytes] == '\0' || flag[bytes] == '=');
+    if (!*is_named) {
+        return NULL;
+    }
+    if (flag[bytes] == '=') {
+        return flag + bytes + 1;
+    }
+    return *i + 1 < argc ? argv[++*i] : NULL;
+}
+
+/* Takes the flag in argv[*i], with its value. */
+static bool take_flag(const struct reading *reading, int argc, char **argv, int *i)
+{
+    const struct cpt_main_options *options = reading->options;
+    const char *flag = argv[*i];
+    bool is_named = false;
+
+    if (strncmp(flag, "--", 2) != 0) {
+        return complain(options, "not a flag:", flag, NULL);
+    }
+    for (size_t n = 0; n < SETTING_COUNT; n++) {
+        const struct setting *setting = &settings_of_all[n];
+        const char *value = NULL;
+
+        if (setting->value_name == NULL) {
+            if (strcmp(flag + 2, setting->flag) == 0) {
+                return setting->take(reading, NULL);
+            }
+            continue;
+        }
+        value = value_of(setting->flag, argc, argv, i, &is_named);
+        if (is_named) {
+            return (value != NULL && setting->take(reading, value)) ||
+                   complain(options, "wrong value of", flag,
+                            strchr(flag, '=') == NULL ? value : NULL);
+        }
+    }
+    for (const struct cpt_main_flag *own = options->flags;
+         own != NULL && own->name != NULL; own++) {
+        const char *value = value_of(own->name, argc, argv, i, &is_named);
+
+        if (is_named) {
+            *own->value = value != NULL ? value : *own->value;
+            return value != NULL || complain(options, "no value of", flag, NULL);
+        }
+    }
+    return complain(options, "unknown flag", flag, NULL);
+}
+
+static bool check_stubs(const struct cpt_main_options *options)
+{
+    struct cpt_stub *const *stub = options->stubs;
+
+    while (stub != NULL && *stub != NULL) {
+        const char *colon = strstr((*stub)->name, ": ");
+
+        if ((*stub)->target == NULL) {
+            (void)fprintf(stderr, "%s: it calls '%s': needs --to %.*s=URL\n",
+                          options->name, (*stub)->name,
+                          (int)(colon != NULL ? colon - (*stub)->name : 0),
+                          (*stub)->name);
+            return false;
+        }
+        stub++;
+    }
+    return true;
+}
+
+int cpti_settings_read(struct cpti_settings *settings, int argc, char **argv,
+                       const struct cpt_main_options *options)
+{
+    const struct reading reading = {settings, options};
+    const char *listen = options->listen != NULL ? options->listen : "127.0.0.1:8080";
+
+    if (!take_listen(&reading, listen)) {
+        complain(options, "wrong value of", "listen", listen);
+        return -1;
+    }
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0) {
+            print_help(options);
+            return 0;
+        }
+    }
+    if (!read_environment(&reading)) {
+        return -1;
+    }
+    for (int i = 1; i < argc; i++) {
+        if (!take_flag(&reading, argc, argv, &i)) {
+            return -1;
+        }
+    }
+    return check_stubs(options) ? 1 : -1;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* settings.h - what flags and environment say about a service: settings.c */
+#ifndef CPT_PROGRAM_SETTINGS_H
+#define CPT_PROGRAM_SETTINGS_H
+
+#include "framework/cpt_service_main.h"
+
+#include <stdbool.h>
+
+enum {
+    SETTINGS_NETWORKS_MAX = 64,
+    SETTINGS_HOST_BYTES = 64,
+    SETTINGS_LIST_BYTES = 4096
+};
+
+struct cpti_settings {
+    char host[SETTINGS_HOST_BYTES]; /* numeric */
+    uint16_t port;
+    double probability;    /* as in struct cpt_service_options; 0: not said */
+    const char *log;       /* NULL: none */
+    unsigned worker_count; /* 0: not said */
+    bool serves_counters;
+    const char
+        *networks[SETTINGS_NETWORKS_MAX + 1]; /* in network_text; NULL: the end */
+    char network_text[SETTINGS_LIST_BYTES];
+    char to_text[SETTINGS_LIST_BYTES]; /* the targets of stubs are in it */
+};
+
+/*
+ * Reads them, and sets the targets of stubs. 1: done; 0: --help was printed; -1: one is
+ * wrong, which was said on standard error.
+ */
+int cpti_settings_read(struct cpti_settings *settings, int argc, char **argv,
+                       const struct cpt_main_options *options);
+
+#endif
