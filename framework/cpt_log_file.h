@@ -18,8 +18,10 @@
  *
  * Another program may rename the current file, or remove it: the next block then begins
  * another. A renamed file is finished first; the records of a removed one are counted
- * (lost_record_count). Neither SIGPIPE nor SIGXFSZ is raised. At the file size limit of
- * the process another file begins.
+ * (lost_record_count). If the directory itself was renamed, the next file, as after
+ * cpt_log_file_reopen(), begins in the directory that has its name then. Neither
+ * SIGPIPE nor SIGXFSZ is raised. At the file size limit of the process another file
+ * begins.
  *
  * Blocks that were written stay if the process is killed. If is_synced is set they also
  * stay if the machine loses its power.

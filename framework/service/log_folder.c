@@ -94,7 +94,12 @@ cpt_status cpti_log_folder_init(struct cpti_log_folder *folder,
                                 const struct cpt_alloc *alloc, const char *directory,
                                 const char *name)
 {
-    *folder = (struct cpti_log_folder){.alloc = alloc, .descriptor = -1};
+    *folder =
+        (struct cpti_log_folder){.alloc = alloc, .descriptor = -1, .origin = AT_FDCWD};
+    if (directory[0] != '/') {
+        folder->origin = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        folder->origin = folder->origin >= 0 ? folder->origin : AT_FDCWD;
+    }
     folder->directory = copy_text(alloc, directory);
     folder->name = copy_text(alloc, name);
     return folder->directory != NULL && folder->name != NULL ? CPT_OK : CPT_NO_MEMORY;
@@ -105,24 +110,35 @@ void cpti_log_folder_deinit(struct cpti_log_folder *folder)
     if (folder->descriptor >= 0) {
         (void)close(folder->descriptor);
     }
+    if (folder->origin >= 0) {
+        (void)close(folder->origin);
+    }
     cpt_alloc_free(folder->alloc, folder->directory);
     cpt_alloc_free(folder->alloc, folder->name);
 }
 
-/* Opens the directory unless it is open, and still there. */
+/*
+ * Opens what has the directory's name now: it may have been moved away, and another one
+ * put in its place. The one that was opened before is good for as long as it is
+ * somewhere, if there is none of that name, or it cannot be reached any more.
+ */
 static bool open_directory(struct cpti_log_folder *folder)
 {
+    const int named =
+        openat(folder->origin, folder->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const int number = errno;
     struct stat about;
 
-    if (folder->descriptor >= 0 &&
-        (fstat(folder->descriptor, &about) != 0 || about.st_nlink == 0)) {
+    if (named < 0 && folder->descriptor >= 0 &&
+        fstat(folder->descriptor, &about) == 0 && about.st_nlink != 0) {
+        return true;
+    }
+    if (folder->descriptor >= 0) {
         (void)close(folder->descriptor);
-        folder->descriptor = -1;
     }
-    if (folder->descriptor < 0) {
-        folder->descriptor = open(folder->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    }
-    return folder->descriptor >= 0;
+    folder->descriptor = named;
+    errno = number;
+    return named >= 0;
 }
 
 /* A descriptor of the directory that can be read and synchronised; or -1. */

@@ -13,9 +13,9 @@
  * shorter number are those of earlier versions, which counted in each process: they are
  * older than all others, and ordered by time.
  *
- * Files are opened relative to the directory as it was opened first, so the working
- * directory of the process may change. If the directory was removed, it is looked up
- * again by its name.
+ * The directory is looked up by its name for each new file, as it may have been moved
+ * or replaced; from the working directory of the beginning, as that may change, too. If
+ * nothing has its name, new files go where it is now.
  *
  * Threads: one at a time.
  */
@@ -32,6 +32,7 @@ struct cpti_log_folder {
     const struct cpt_alloc *alloc;
     char *directory;
     char *name;              /* of the log */
+    int origin;              /* the working directory at first, or AT_FDCWD */
     int descriptor;          /* of the directory; -1: not opened yet */
     unsigned file_mode;      /* of new files; 0: 0644 less the mask of the process */
     size_t kept_count_max;   /* 0: all */

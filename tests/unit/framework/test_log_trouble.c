@@ -472,6 +472,32 @@ static void test_directory_is_replaced(void)
     close_folder();
 }
 
+/* Moved away, with the current file, for another one of its name. */
+static void test_directory_is_renamed(void)
+{
+    char name[400];
+    char moved[sizeof folder];
+    struct cpt_log_file *file = NULL;
+    uint64_t sum = 0;
+
+    open_folder();
+    file = log_with_block(name);
+    (void)snprintf(moved, sizeof moved, "%.50s.old", folder);
+    CU_ASSERT_EQUAL(rename(folder, moved), 0);
+    CU_ASSERT_EQUAL(cpt_log_file_finish(file), CPT_OK);
+    CU_ASSERT_EQUAL(write_block(file, 2, 1), CPT_OK); /* there is no other one yet */
+    CU_ASSERT_EQUAL(mkdir(folder, 0700), 0);
+    cpt_log_file_reopen(file);
+    CU_ASSERT_EQUAL(write_block(file, 3, 3), CPT_OK);
+    CU_ASSERT_EQUAL(read_folder(&sum), 3);
+    CU_ASSERT_EQUAL(counts_of(file).lost_record_count, 0);
+    cpt_log_file_free(file);
+    close_folder();
+    memcpy(folder, moved, sizeof folder);
+    CU_ASSERT_EQUAL(read_folder(&sum), 3);
+    close_folder();
+}
+
 static int log_elsewhere(void)
 {
     struct cpt_log_file_options options = in_folder();
@@ -742,6 +768,7 @@ CU_TestInfo cpt_log_trouble_tests[] = {
     {"a file is replaced", test_file_is_replaced},
     {"a file is cut", test_file_is_cut},
     {"the directory is replaced", test_directory_is_replaced},
+    {"the directory is renamed", test_directory_is_renamed},
     {"the working directory changes", test_working_directory_changes},
     {"reopened by a signal", test_reopened_by_a_signal},
     {"the clock was set back", test_clock_was_set_back},
