@@ -79,11 +79,45 @@ enum cpt_outcome {
     CPT_OUTCOME_UNAUTHENTICATED = 17
 };
 
+/*
+ * One table says what an outcome is elsewhere. It is of the process; set it before the
+ * first service serves.
+ *
+ *      outcome              of the status     HTTP   gRPC
+ *      OK                   CPT_OK            200    0
+ *      CANCELLED            CPT_CANCELLED     499    1
+ *      UNKNOWN              all others        500    2
+ *      DEADLINE_EXCEEDED    CPT_TIMEOUT       504    4
+ *      RESOURCE_EXHAUSTED   CPT_LIMIT         503    8
+ *      UNAVAILABLE          CPT_UNAVAILABLE   502    14
+ *      the other outcomes   none              enum cpt_outcome, outcome.c
+ */
+
 /* The status of HTTP for @outcome (enum cpt_outcome). */
 CPT_API unsigned cpt_outcome_http_status(unsigned outcome);
 
 /* The outcome that a status of HTTP means: of those below 400, CPT_OUTCOME_OK. */
 CPT_API unsigned cpt_outcome_of_http_status(unsigned http_status);
+
+/* From now on @outcome is @http_status, 200 to 599; 0: its default again. A status of
+ * several outcomes means the first of those that were set, else the first one by
+ * default. CPT_INVALID. */
+CPT_API cpt_status cpt_outcome_set_http_status(unsigned outcome, unsigned http_status);
+
+/* The code of gRPC, 0 to 16, for @outcome; and back: unknown codes are
+ * CPT_OUTCOME_UNKNOWN. */
+CPT_API unsigned cpt_outcome_grpc_code(unsigned outcome);
+CPT_API unsigned cpt_outcome_of_grpc_code(unsigned code);
+
+/* The outcome of a request or a call that ended with @status. */
+CPT_API unsigned cpt_outcome_of_status(cpt_status status);
+
+/* From now on requests that end with @status, an error, have @outcome; 0: the default
+ * again. CPT_INVALID. */
+CPT_API cpt_status cpt_outcome_set_of_status(cpt_status status, unsigned outcome);
+
+/* "NOT_FOUND"; "UNKNOWN" if it is none. */
+CPT_API const char *cpt_outcome_name(unsigned outcome);
 
 /* --- What a method is given and gives --- */
 

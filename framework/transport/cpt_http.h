@@ -113,6 +113,12 @@ struct cpt_http_options {
     uint64_t body_ns;   /* for its body; default 30 s, and a second more for each
                            body_bytes_per_second_min that have come */
     size_t body_bytes_per_second_min; /* default 1,024 */
+    int serves_health; /* answers GET /healthz and /readyz on the ports of services,
+                            too; see cpt_http_listen_operators() */
+    uint64_t
+        unready_ns; /* how long, once stopped, it says that it is not ready but goes
+                            on serving, before it drains: as long as the balancer takes
+                            to notice; default 0 */
 };
 
 /* A loop that is not running yet, or NULL with the reason in @error. */
@@ -143,16 +149,39 @@ CPT_API cpt_status cpt_http_listen(struct cpt_http *http, struct cpt_service *se
                                    uint16_t *bound_port, struct cpt_error *error);
 
 /*
- * Runs the loop on this thread until it is stopped. Then nothing more is accepted,
- * requests that have come get drain_ns to finish, and the rest is cut off: calls end as
- * CPT_CANCELLED, connections are closed. Call it once.
+ * The same for a port of operators, which serves not @service but what is about it:
+ *
+ *      /healthz                      200: the loop answers
+ *      /readyz                       200; 503 once it stops, or cpt_http_set_ready(, 0)
+ *      /metrics                      Prometheus text
+ *      <prefix>/counters, …          see serves_counters
+ *
+ * It is answered until the end of the drain, and when accepted_count_max connections
+ * are open. It is for this machine, or a network of operators.
+ */
+CPT_API cpt_status cpt_http_listen_operators(struct cpt_http *http,
+                                             struct cpt_service *service,
+                                             const char *address, uint16_t port,
+                                             uint16_t *bound_port,
+                                             struct cpt_error *error);
+
+/* Whether /readyz says so, until the loop is stopped; at first it does. From any
+ * thread. */
+CPT_API void cpt_http_set_ready(struct cpt_http *http, int is_ready);
+
+/*
+ * Runs the loop on this thread until it is stopped. Then it is not ready for
+ * unready_ns; nothing more is accepted, and requests that have come get drain_ns to
+ * finish; the rest is cut off: calls end as CPT_CANCELLED, connections are closed. Call
+ * it once.
  *
  * CPT_OK: nothing is left. CPT_TIMEOUT: tasks of some requests may still run on other
  * threads: do not free the services, end the process.
  */
 CPT_API cpt_status cpt_http_run(struct cpt_http *http);
 
-/* Makes cpt_http_run() drain and return. From any thread, also in a signal handler. */
+/* Makes cpt_http_run() drain and return; a second call ends unready_ns. From any
+ * thread, also in a signal handler. */
 CPT_API void cpt_http_stop(struct cpt_http *http);
 
 /*

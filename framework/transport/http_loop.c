@@ -28,6 +28,7 @@
  * the thread that writes, so the loop thread blocks it while it is in the loop, and the
  * process's own handling stays as it is.
  */
+#include "framework/transport/http_health.h"
 #include "framework/transport/http_loop.h"
 
 #include "cpt/now.h"
@@ -303,7 +304,9 @@ static void on_wake(evutil_socket_t descriptor, short what, void *context)
 
 void cpt_http_stop(struct cpt_http *http)
 {
-    atomic_store(&http->is_stop_asked, true);
+    if (atomic_exchange(&http->is_stop_asked, true)) {
+        atomic_store(&http->is_hurried, true);
+    }
     wake(http);
 }
 
@@ -438,6 +441,7 @@ cpt_status cpt_http_run(struct cpt_http *http)
     if (!atomic_load(&http->is_stop_asked)) {
         (void)event_base_loop(http->base, EVLOOP_NO_EXIT_ON_EMPTY);
     }
+    cpti_http_health_fall(http);
     http->is_draining = true;
     /* Connections that wait to be accepted would be reset: accept them first. */
     (void)event_base_loop(http->base, EVLOOP_NONBLOCK);

@@ -141,7 +141,10 @@ struct cpt_http {
     struct cpt_work *batch; /* what runs after the work that runs now */
     unsigned turn_count;    /* yields asked for in this batch */
     bool is_draining;
-    bool is_drain_over; /* drain_ns have passed */
+    bool is_drain_over;     /* drain_ns, or before unready_ns, have passed */
+    bool is_falling;        /* it stops: it is not ready any more */
+    atomic_bool is_hurried; /* it was stopped twice */
+    atomic_bool is_unready; /* relaxed: cpt_http_set_ready() said so */
     struct cpt_timer drain_timer;
     struct cpti_http_server *servers;
     struct cpti_http_accepted accepted;

@@ -32,6 +32,7 @@
  */
 #include "framework/transport/http_guard.h"
 #include "framework/transport/http_headers.h"
+#include "framework/transport/http_health.h"
 #include "framework/transport/http_loop.h"
 #include "framework/transport/http_route.h"
 #include "wire/cpt_metadata.h"
@@ -68,6 +69,7 @@ struct cpti_http_server {
     struct evconnlistener *listener;
     struct cpt_timer rest;
     uint16_t port;
+    bool is_operators; /* it serves what is about the service, not the service */
     bool is_resting;
 };
 
@@ -432,66 +434,7 @@ static struct exchange *exchange_new(struct cpti_http_server *server,
     return exchange;
 }
 
-/* --- Counters --- */
-
-static bool is_path(struct evhttp_request *request, const char *prefix,
-                    const char *suffix)
-{
-    const char *path = path_of(request).data;
-    const size_t prefix_bytes = strlen(prefix);
-
-    return strncmp(path, prefix, prefix_bytes) == 0 &&
-           strcmp(path + prefix_bytes, suffix) == 0;
-}
-
-typedef bool (*counters_fn)(struct cpt_http *http, struct cpt_service *service,
-                            struct evbuffer *text);
-
-static void counters_reply(struct cpti_http_server *server,
-                           struct evhttp_request *request, counters_fn write,
-                           const char *content_type)
-{
-    struct evbuffer *text = evbuffer_new();
-    const bool is_good =
-        text != NULL && write(server->http, server->service, text) &&
-        cpti_http_guard_headers(&server->http->options,
-                                evhttp_request_get_output_headers(request),
-                                server->http->alloc) &&
-        cpti_http_headers_add(evhttp_request_get_output_headers(request),
-                              "Content-Type", cpt_bytes_of(content_type),
-                              server->http->alloc);
-
-    evhttp_send_reply(request, is_good ? HTTP_OK : HTTP_INTERNAL, NULL,
-                      is_good ? text : NULL);
-    if (text != NULL) {
-        evbuffer_free(text);
-    }
-}
-
-/* Whether @request asked for counters, which were then sent. */
-static bool serve_counters(struct cpti_http_server *server,
-                           struct evhttp_request *request)
-{
-    const struct cpt_http_options *options = &server->http->options;
-
-    if (!options->serves_counters) {
-        return false;
-    }
-    if (is_path(request, options->counters_prefix, "/counters")) {
-        counters_reply(server, request, cpti_http_counters_json, "application/json");
-        return true;
-    }
-    if (is_path(request, options->counters_prefix, "/requests")) {
-        counters_reply(server, request, cpti_http_requests_json, "application/json");
-        return true;
-    }
-    if (is_path(request, options->counters_prefix, "/metrics")) {
-        counters_reply(server, request, cpti_http_counters_prometheus,
-                       "text/plain; version=0.0.4; charset=utf-8");
-        return true;
-    }
-    return false;
-}
+/* --- Reading --- */
 
 /* Whether it asks for a path, so that it may be traced without the coin. */
 static bool asks(struct evhttp_request *request)
@@ -550,7 +493,8 @@ static void on_request(struct evhttp_request *request, void *context)
                               server->http->alloc);
         return;
     }
-    if (serve_counters(server, request)) {
+    if (cpti_http_health_serve(server->http, server->service, server->is_operators,
+                               request, path_of(request))) {
         return;
     }
     coin = cpt_service_coin(server->service);
@@ -587,7 +531,7 @@ void cpti_http_servers_rest(struct cpt_http *http, bool rests)
 {
     for (struct cpti_http_server *server = http->servers; server != NULL;
          server = server->next) {
-        if (server->socket == NULL) {
+        if (server->socket == NULL || server->is_operators) {
             continue;
         }
         if (rests) {
@@ -729,16 +673,15 @@ static cpt_status server_bind(struct cpti_http_server *server, const char *text,
     return CPT_OK;
 }
 
-cpt_status cpt_http_listen(struct cpt_http *http, struct cpt_service *service,
-                           const char *address, uint16_t port, uint16_t *bound_port,
-                           struct cpt_error *error)
+/* @server has what it serves; it is freed after an error. */
+static cpt_status server_listen(struct cpt_http *http, struct cpti_http_server *server,
+                                const char *address, uint16_t port,
+                                uint16_t *bound_port, struct cpt_error *error)
 {
-    struct cpti_http_server *server = cpt_alloc_zeroed(http->alloc, sizeof(*server));
     cpt_status status = CPT_NO_MEMORY;
 
     if (server != NULL) {
         server->http = http;
-        server->service = service;
         server->evhttp = evhttp_new(http->base);
     }
     if (server == NULL || server->evhttp == NULL) {
@@ -761,11 +704,36 @@ cpt_status cpt_http_listen(struct cpt_http *http, struct cpt_service *service,
     return CPT_OK;
 }
 
+cpt_status cpt_http_listen(struct cpt_http *http, struct cpt_service *service,
+                           const char *address, uint16_t port, uint16_t *bound_port,
+                           struct cpt_error *error)
+{
+    struct cpti_http_server *server = cpt_alloc_zeroed(http->alloc, sizeof(*server));
+
+    if (server != NULL) {
+        server->service = service;
+    }
+    return server_listen(http, server, address, port, bound_port, error);
+}
+
+cpt_status cpt_http_listen_operators(struct cpt_http *http, struct cpt_service *service,
+                                     const char *address, uint16_t port,
+                                     uint16_t *bound_port, struct cpt_error *error)
+{
+    struct cpti_http_server *server = cpt_alloc_zeroed(http->alloc, sizeof(*server));
+
+    if (server != NULL) {
+        server->service = service;
+        server->is_operators = true;
+    }
+    return server_listen(http, server, address, port, bound_port, error);
+}
+
 void cpti_http_servers_refuse(struct cpt_http *http)
 {
     for (struct cpti_http_server *server = http->servers; server != NULL;
          server = server->next) {
-        if (server->socket != NULL) {
+        if (server->socket != NULL && !server->is_operators) {
             evhttp_del_accept_socket(server->evhttp, server->socket);
             server->socket = NULL;
         }

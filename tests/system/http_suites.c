@@ -9,6 +9,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"calls", NULL, NULL, NULL, NULL, http_calls_tests},
     {"serving", NULL, NULL, NULL, NULL, http_serving_tests},
     {"routes", NULL, NULL, NULL, NULL, http_routes_tests},
+    {"operators", NULL, NULL, NULL, NULL, http_operators_tests},
     {"draining", NULL, NULL, NULL, NULL, http_draining_tests},
     {"cancelling", NULL, NULL, NULL, NULL, http_cancelling_tests},
     {"ambiguous messages", NULL, NULL, NULL, NULL, http_ambiguous_tests},

@@ -9,6 +9,7 @@
 extern CU_TestInfo http_calls_tests[];
 extern CU_TestInfo http_serving_tests[];
 extern CU_TestInfo http_routes_tests[];
+extern CU_TestInfo http_operators_tests[];
 extern CU_TestInfo http_draining_tests[];
 extern CU_TestInfo http_cancelling_tests[];
 extern CU_TestInfo http_ambiguous_tests[];

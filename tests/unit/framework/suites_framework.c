@@ -24,6 +24,7 @@ extern CU_TestInfo cpt_waiting_random_tests[];
 extern CU_TestInfo cpt_queue_executor_tests[];
 extern CU_TestInfo cpt_service_tests[];
 extern CU_TestInfo cpt_route_tests[];
+extern CU_TestInfo cpt_outcome_tests[];
 extern CU_TestInfo cpt_calls_tests[];
 extern CU_TestInfo cpt_repeats_tests[];
 extern CU_TestInfo cpt_recipes_tests[];
@@ -63,6 +64,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"service", NULL, NULL, NULL, NULL, cpt_service_tests},
     {"routes", NULL, NULL, NULL, NULL, cpt_route_tests},
     {"running requests", NULL, NULL, NULL, NULL, cpt_running_tests},
+    {"outcomes", NULL, NULL, NULL, NULL, cpt_outcome_tests},
     {"calls", NULL, NULL, NULL, NULL, cpt_calls_tests},
     {"repeated calls", NULL, NULL, NULL, NULL, cpt_repeats_tests},
     {"recipes", NULL, NULL, NULL, NULL, cpt_recipes_tests},
