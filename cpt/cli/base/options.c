@@ -178,7 +178,9 @@ static int check_operands(const struct cpti_arguments *arguments)
 
     if (arguments->operand_count < command->operand_count_min) {
         return cpti_usage("'cpt %s' needs %s; see 'cpt %s --help'", command->name,
-                          command->operand_count_min == 1 ? "a file" : "two files",
+                          command->operand != NULL          ? command->operand
+                          : command->operand_count_min == 1 ? "a file"
+                                                            : "two files",
                           command->name);
     }
     if (arguments->operand_count > command->operand_count_max) {
