@@ -562,7 +562,7 @@ const struct cpti_command cpti_command_diff = {
         "  service(\"B\") > +5% at q<0.01     name(\"B: B2\") > 2ms\n"
         "  edge(\"A -> B\") > +10%            stack(\"A: /;A: A1\") < -1ms\n"
         "  total > +3% at q<0.001            the mean latency\n"
-        "  quantile > +3%                    beside --quantile, the only subject there",
+        "  quantile > +3%                    with --quantile: the only subject",
     .description_rest = CPTI_SELECT_TEXT
     " These options hold for both sets.\n"
     "\n" CPTI_COUNT_TEXT " In a comparison that holds for each set.\n"

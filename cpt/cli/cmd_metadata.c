@@ -89,6 +89,7 @@ struct answer {
     bool is_json;
     size_t *ranks;  /* segments by their length; NULL: all are printed */
     bool *is_shown; /* those that are printed; or NULL */
+    bool has_rest;  /* the others are summed up */
 };
 
 static int print_metadata(const struct answer *answer)
@@ -111,7 +112,7 @@ static int print_metadata(const struct answer *answer)
                      "1;max=4096'\n");
     }
     (void)printf("\n");
-    return cpti_path_print_part(path, answer->is_shown);
+    return cpti_path_print_part(path, answer->has_rest ? answer->is_shown : NULL);
 }
 
 static int put_metadata(const struct answer *answer)
@@ -131,7 +132,7 @@ static int put_metadata(const struct answer *answer)
     }
     cpti_json_bool(&json, "sum_only", summary->is_sum_only);
     cpti_path_flags_json(&json, cpt_path_flags(path));
-    cpti_path_json_part(&json, path, answer->is_shown);
+    cpti_path_json_part(&json, path, answer->has_rest ? answer->is_shown : NULL);
     cpti_json_close(&json);
     return CPTI_EXIT_DONE;
 }
@@ -179,8 +180,9 @@ static bool rank_segments(struct answer *answer)
 /* See struct cpti_capped. */
 static int print_answer(void *context, size_t row_max)
 {
-    const struct answer *answer = context;
+    struct answer *answer = context;
 
+    answer->has_rest = answer->is_shown != NULL && row_max != CPTI_CAPPED_ALL;
     for (size_t i = 0;
          answer->is_shown != NULL && i < cpt_path_segment_count(answer->path); i++) {
         answer->is_shown[i] = answer->ranks[i] < row_max;

@@ -268,6 +268,7 @@ static void put_counts(const struct precision *precision, struct cpti_json *json
 
 static int put_json(const struct precision *precision, size_t row_max)
 {
+    const bool has_rest = precision->bytes_max != 0 && row_max != CPTI_CAPPED_ALL;
     const struct cpt_tree *tree = cpt_sample_tree(precision->sample);
     struct cpti_json json = {.file = stdout};
     size_t count;
@@ -299,7 +300,7 @@ static int put_json(const struct precision *precision, size_t row_max)
     }
     cpti_json_row(&json);
     cpti_json_close(&json);
-    if (precision->bytes_max != 0) {
+    if (has_rest) {
         cpti_json_open(&json, "rest", '{');
         cpti_json_unsigned(&json, "rows", rest.count);
         cpti_json_ns(&json, "mean_ns", rest.mean_ns);

@@ -170,7 +170,7 @@ static void put_report(const struct report *report)
     }
     cpti_json_row(&json);
     cpti_json_close(&json);
-    if (report->ranks != NULL) {
+    if (report->ranks != NULL && report->row_max != CPTI_CAPPED_ALL) {
         cpti_json_open(&json, "rest", '{');
         cpti_json_unsigned(&json, "rows", rest.row_count);
         cpti_json_unsigned(&json, "self_ns", rest.self_ns);

@@ -189,7 +189,9 @@ static int print_kept(void *context, size_t row_max)
             "the order of its segments is lost: only their lengths are times\n");
     }
     (void)printf("\n");
-    return cpti_waterfall_print(kept->path, command->is_ascii, row_max);
+    return cpti_waterfall_print(
+        kept->path, command->is_ascii,
+        row_max < command->rows_max ? row_max : (size_t)command->rows_max);
 }
 
 /* The most rows that fit. */

@@ -96,6 +96,24 @@ static int try_rows(const struct cpti_capped *capped, size_t row_max, size_t *by
     return status;
 }
 
+/* If the answer lacks but a few rows: whether it fits as a whole, without the field that
+ * sums up what is left out. */
+static int try_all(const struct cpti_capped *capped, size_t *row_max)
+{
+    enum { FEW = 2 }; /* rows that may take as much as that field */
+    size_t bytes;
+    int status;
+
+    if (*row_max == capped->row_count || capped->row_count - *row_max > FEW) {
+        return CPTI_EXIT_DONE;
+    }
+    status = try_rows(capped, CPTI_CAPPED_ALL, &bytes);
+    if (status == CPTI_EXIT_DONE && bytes <= capped->bytes_max) {
+        *row_max = CPTI_CAPPED_ALL;
+    }
+    return status;
+}
+
 /* Finds the most rows that fit. */
 static int find_rows(const struct cpti_capped *capped, size_t *row_max)
 {
@@ -106,6 +124,11 @@ static int find_rows(const struct cpti_capped *capped, size_t *row_max)
     int status = try_rows(capped, 0, &bytes);
 
     if (status == CPTI_EXIT_DONE && bytes > capped->bytes_max) {
+        *row_max = 0;
+        status = try_all(capped, row_max);
+        if (status != CPTI_EXIT_DONE || *row_max == CPTI_CAPPED_ALL) {
+            return status;
+        }
         return cpti_usage("option '--max-bytes': the answer takes at least %zu bytes",
                           bytes);
     }
@@ -121,17 +144,17 @@ static int find_rows(const struct cpti_capped *capped, size_t *row_max)
         }
     }
     *row_max = fits;
-    return status;
+    return status == CPTI_EXIT_DONE ? try_all(capped, row_max) : status;
 }
 
 int cpti_capped_print(const struct cpti_capped *capped)
 {
     struct printed printed;
-    size_t row_max = capped->row_count;
+    size_t row_max = CPTI_CAPPED_ALL;
     int status;
 
     if (capped->bytes_max == 0) {
-        return capped->print(capped->context, row_max);
+        return capped->print(capped->context, capped->row_count);
     }
     status = find_rows(capped, &row_max);
     if (status != CPTI_EXIT_DONE) {

@@ -34,11 +34,15 @@ struct cpti_arguments;
             "refused"                                                                  \
     }
 
+/* Instead of a number of rows: as without a limit, so JSON has no field "rest". */
+#define CPTI_CAPPED_ALL SIZE_MAX
+
 /* An answer. */
 struct cpti_capped {
     uint64_t bytes_max; /* 0: no limit */
     /* Prints it on stdout with at most @row_max rows; a result of enum cpti_exit other
-     * than CPTI_EXIT_DONE ends it. Called several times; messages count once. */
+     * than CPTI_EXIT_DONE ends it. Called several times; messages count once. With
+     * CPTI_CAPPED_ALL as without a limit. */
     int (*print)(void *context, size_t row_max);
     void *context;
     size_t row_count; /* how many there are */

@@ -113,7 +113,7 @@ static void put_rest(struct cpti_json *json, const struct cpti_diff_print *print
 
 static void put_diff(const struct cpti_diff_print *print,
                      const struct cpt_stats latencies[2],
-                     const struct cpti_diff_rows *rows)
+                     const struct cpti_diff_rows *rows, bool has_rest)
 {
     struct cpti_json json = {.file = stdout};
 
@@ -136,7 +136,7 @@ static void put_diff(const struct cpti_diff_print *print,
     }
     cpti_json_row(&json);
     cpti_json_close(&json);
-    if (print->bytes_max != 0) {
+    if (has_rest) {
         put_rest(&json, print, rows);
     }
     cpti_json_close(&json);
@@ -405,7 +405,8 @@ static int print_first(void *context, size_t row_max)
     if (first->print->format != CPTI_DIFF_JSON) {
         return print_table(first->print, first->latencies, &rows);
     }
-    put_diff(first->print, first->latencies, &rows);
+    put_diff(first->print, first->latencies, &rows,
+             first->print->bytes_max != 0 && row_max != CPTI_CAPPED_ALL);
     return CPTI_EXIT_DONE;
 }
 

@@ -156,12 +156,8 @@ static void put_changes(struct cpti_json *json, const struct cpt_tail_row *row)
 }
 
 /* With a limit of bytes: the rows that are left out. */
-static void put_rest(const struct cpti_tail_print *print, struct cpti_json *json,
-                     uint32_t row_count, const double *sums_ns)
+static void put_rest(struct cpti_json *json, uint32_t row_count, const double *sums_ns)
 {
-    if (print->bytes_max == 0) {
-        return;
-    }
     cpti_json_open(json, "rest", '{');
     cpti_json_unsigned(json, "rows", row_count);
     cpti_json_ns(json, "base_delta_ns", sums_ns[0]);
@@ -210,7 +206,9 @@ static void put_tails(const struct cpti_tail_print *print, size_t row_max)
     }
     cpti_json_row(&json);
     cpti_json_close(&json);
-    put_rest(print, &json, left_count, sums_ns);
+    if (print->bytes_max != 0 && row_max != CPTI_CAPPED_ALL) {
+        put_rest(&json, left_count, sums_ns);
+    }
     cpti_conditions_json(print->conditions, &json);
     cpti_json_close(&json);
 }

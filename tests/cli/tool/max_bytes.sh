@@ -59,6 +59,8 @@ walk()
     kind=$1
     shift
     "$@" >whole <value || echo "$*: fails"
+    # a limit of exactly its length leaves it as it is
+    "$@" --max-bytes $(wc -c <whole) <value 2>said | cmp - whole || echo "$*: $(cat said)"
     fits=0
     rm -f out.*
     for size in 1 150 400 1000 1500 2k 4k 16k 1M; do
