@@ -409,6 +409,22 @@ static void make_wide(struct maker *maker)
     }
 }
 
+/* Requests of two stacks, the third one of 2^55 ns, which is more than a year. */
+static void make_years(struct maker *maker)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        struct cpt_record record = usual_record(i);
+        uint32_t entry;
+
+        cpt_path_reset(maker->path);
+        entry = frame(maker, CPT_FRAME_NONE, "A: /", CPT_KIND_WORK);
+        must(cpt_path_append_ns(maker->path,
+                                frame(maker, entry, "A: A1", CPT_KIND_WORK),
+                                i == 2 ? UINT64_C(1) << 55 : 1000 * US));
+        write_record(maker, &record);
+    }
+}
+
 /* In the treatment arm C takes longer than B, which was on most paths before. */
 static void make_moved(struct maker *maker)
 {
@@ -624,6 +640,8 @@ static int make(struct maker *maker, const char *variant)
         make_alike(maker);
     } else if (strcmp(variant, "wide") == 0) {
         make_wide(maker);
+    } else if (strcmp(variant, "years") == 0) {
+        make_years(maker);
     } else if (strcmp(variant, "moved") == 0) {
         make_moved(maker);
     } else if (strcmp(variant, "services") == 0) {

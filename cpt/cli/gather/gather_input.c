@@ -218,6 +218,11 @@ static int add_request(struct cpti_log_walk *walk, const struct cpt_record *reco
             walk, "the tree cannot take it: a limit of aggregation is reached");
     }
     exit_status = report_request(gather, record, path, times, weight);
+    if (exit_status == CPTI_EXIT_FAILED && gather->names_place) {
+        cpti_warn("%s: record %" PRIu64 " at byte %" PRIu64 ": so it cannot be added",
+                  cpti_input_name(walk->input), cpti_log_record_number(walk),
+                  cpt_log_reader_offset(walk->reader));
+    }
     if (path != NULL) {
         keep_shape(run, gather, record, path);
     }

@@ -174,6 +174,7 @@ int cpti_mix_init(struct cpti_mix *mix, const char *key, unsigned wanted,
     for (size_t i = 0; i < 2; i++) {
         mix->sides[i] = (struct cpti_mix_side){mix, i};
         gathers[i].request = add_request;
+        gathers[i].names_place = true;
         gathers[i].threads = NULL; /* the order in which values come is shown */
         gathers[i].context = &mix->sides[i];
     }

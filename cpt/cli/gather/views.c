@@ -54,13 +54,19 @@ static cpt_status add_to_clusters(struct cpti_views *views, int by,
                : status;
 }
 
-/* The exit status of adding a request; the clusters have a limit of their own. */
+/* The exit status of adding a request; the clusters have a limit of their own. The time
+ * of a frame counts in each row above it, so their sum may be too large for a tree
+ * although the latency is not. */
 static int added_exit(const struct cpti_views *views, cpt_status status)
 {
-    return status == CPT_LIMIT && views->cluster_key != NULL
+    if (status != CPT_LIMIT) {
+        return cpti_status_exit(status);
+    }
+    return views->cluster_key != NULL
                ? cpti_failed("option '--cluster': the requests have too many different "
                              "stacks; try '--by name'")
-               : cpti_status_exit(status);
+               : cpti_failed("there are too many rows, or the times with below of a "
+                             "request are above 2^56 ns together; try '--by stack'");
 }
 
 static int add_request(void *context, const struct cpt_record *record,
@@ -152,7 +158,7 @@ static int add_times(void *context, const struct cpt_log_times *times, uint64_t 
                                         groups.inclusive_ns, weight);
         }
     }
-    return cpti_status_exit(status);
+    return added_exit(views, status);
 }
 
 static const struct cpti_gather_shapes shapes = {is_kept, keep, add_times};
@@ -232,6 +238,7 @@ int cpti_views_init(struct cpti_views *views, unsigned wanted,
         gather->context = views;
         gather->threads = &threads;
         gather->shapes = &shapes;
+        gather->names_place = true;
         views->views[by] = cpt_view_new(NULL, (enum cpt_view_by)(by - 1));
         views->self[by] = cpt_tree_new(NULL, NULL);
         views->inclusive[by] = cpt_tree_new(NULL, NULL);
@@ -251,6 +258,7 @@ int cpti_views_cluster(struct cpti_views *views, const char *key, unsigned wante
     gather->context = views;
     gather->threads = &threads;
     gather->shapes = NULL; /* clusters need each record */
+    gather->names_place = true;
     for (int by = 0; by < CPTI_BY_COUNT; by++) {
         if ((wanted >> by & 1U) == 0) {
             continue;
