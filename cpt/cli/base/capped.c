@@ -96,8 +96,8 @@ static int try_rows(const struct cpti_capped *capped, size_t row_max, size_t *by
     return status;
 }
 
-/* If the answer lacks but a few rows: whether it fits as a whole, without the field that
- * sums up what is left out. */
+/* If the answer lacks but a few rows: whether it fits as a whole, without the field
+ * that sums up what is left out. */
 static int try_all(const struct cpti_capped *capped, size_t *row_max)
 {
     enum { FEW = 2 }; /* rows that may take as much as that field */
