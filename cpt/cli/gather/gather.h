@@ -75,7 +75,7 @@ struct cpti_gather {
      * logs of a folder. NULL: each path stands for itself. */
     const struct cpti_source *sources;
     size_t source_count;
-    bool names_place; /* if @request fails, a message says at which record */
+    bool names_place;         /* if @request fails, a message says at which record */
     uint64_t tree_duplicates; /* out: that had been left out of trees among operands */
     bool may_be_empty;        /* an empty selection is not a failure */
     bool omits_sources;       /* the tree does not note the names of the logs */
