@@ -30,9 +30,10 @@
 CPT_BEGIN_DECLS
 
 enum cpt_notice_kind {
-    CPT_NOTICE_FAILURE = 1, /* a request failed: its answer is 5xx, or none was made */
-    CPT_NOTICE_REFUSAL = 2, /* a request was refused before it began */
-    CPT_NOTICE_LOG_LOSS = 3 /* records are lost: they will not be in the log */
+    CPT_NOTICE_FAILURE = 1,  /* a request failed: its answer is 5xx, or none was made */
+    CPT_NOTICE_REFUSAL = 2,  /* a request was refused before it began */
+    CPT_NOTICE_LOG_LOSS = 3, /* records are lost: they will not be in the log */
+    CPT_NOTICE_SETTINGS = 4  /* a file of settings was read: cpt_settings.h */
 };
 
 /* What stands in the record of a failed request, beside what the application noted. */
@@ -48,7 +49,7 @@ struct cpt_notice {
     struct cpt_bytes method;  /* as it came in; empty where http_status is 0 */
     /* A failure: "deadline", "cancelled", "memory", "busy", "callee", "task", "stuck",
      * "answer". A refusal: "busy", "memory". A log: "queue", "sink", "closed", "file",
-     * "record". */
+     * "record". Settings: "taken", "refused". */
     const char *reason;
     struct cpt_bytes sentence; /* any bytes: escape it for a terminal */
     uint64_t count;            /* of requests or records that it tells of */

@@ -382,6 +382,22 @@ CPT_API cpt_status cpt_service_method_add_with(struct cpt_service *service,
  * finds CPT_DISABLE=1 in the environment, tracing is stopped at first. */
 CPT_API void cpt_service_enable(struct cpt_service *service, int is_enabled);
 
+/*
+ * What else may change while it serves; from any thread. cpt_settings.h reads it from a
+ * file.
+ *
+ * From now on the coin hits with @probability: 0, never, to 1. CPT_INVALID.
+ */
+CPT_API cpt_status cpt_service_set_probability(struct cpt_service *service,
+                                               double probability,
+                                               struct cpt_error *error);
+
+/* From now on an entry trusts @networks, ended by NULL, instead of trusted_networks.
+ * CPT_INVALID or CPT_LIMIT with the reason; then nothing has changed. */
+CPT_API cpt_status cpt_service_set_trust(struct cpt_service *service,
+                                         const char *const *networks,
+                                         struct cpt_error *error);
+
 CPT_API const char *cpt_service_name(const struct cpt_service *service);
 CPT_API const struct cpt_clock *cpt_service_clock(const struct cpt_service *service);
 

@@ -38,6 +38,7 @@ void cpti_answer_record_cause(struct cpt_record *record,
 {
     struct cpt_traceparent parent;
 
+    record->probability = decision->probability > 0 ? decision->probability : 1;
     record->is_forced = decision->is_forced;
     record->is_random = decision->is_random;
     record->is_local_root = decision->is_local_root;
@@ -50,15 +51,11 @@ void cpti_answer_record_cause(struct cpt_record *record,
     }
 }
 
-void cpti_answer_record_end(struct cpt_record *record,
-                            const struct cpt_service *service, uint64_t latency_ns,
+void cpti_answer_record_end(struct cpt_record *record, uint64_t latency_ns,
                             unsigned http_status, char text[CPTI_ANSWER_STATUS_BYTES])
 {
-    const double probability = service->sampling.probability;
-
     record->latency_ns = latency_ns;
     record->start_unix_ns = cpt_clock_unix_ns() - latency_ns;
-    record->probability = probability > 0 ? probability : 1;
     record->is_failed = http_status >= 500;
     (void)snprintf(text, CPTI_ANSWER_STATUS_BYTES, http_status < 400 ? "ok" : "%u",
                    http_status);
@@ -91,8 +88,8 @@ static void fill_record(struct cpti_serving *serving, unsigned http_status,
     struct cpt_request *request = serving->request;
     struct cpt_record *record = &serving->item.record;
 
-    cpti_answer_record_end(record, serving->service, cpt_request_latency_ns(request),
-                           http_status, serving->status);
+    cpti_answer_record_end(record, cpt_request_latency_ns(request), http_status,
+                           serving->status);
     record->is_failed |= request->status != CPT_OK;
     record->service = serving->service_name;
     record->method = serving->method_name;

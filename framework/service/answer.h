@@ -28,10 +28,9 @@ void cpti_answer_record_cause(struct cpt_record *record,
                               const struct cpti_decision *decision,
                               struct cpt_bytes traceparent);
 
-/* Notes in @record how a request of @service ended. @text holds the status as long as
+/* Notes in @record how a request ended. @text holds the status as long as
  * the record is used. */
-void cpti_answer_record_end(struct cpt_record *record,
-                            const struct cpt_service *service, uint64_t latency_ns,
+void cpti_answer_record_end(struct cpt_record *record, uint64_t latency_ns,
                             unsigned http_status, char text[CPTI_ANSWER_STATUS_BYTES]);
 
 #endif

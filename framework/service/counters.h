@@ -30,6 +30,8 @@
     X(unknown_methods, "requests for a method that the service does not have")         \
     X(refused_verbs, "requests with a verb that no method of their path takes")        \
     X(refused_paths, "requests whose path or headers were malformed, or too many")     \
+    X(settings_taken, "times that settings were taken from a file")                    \
+    X(settings_refused, "times that a file of settings was bad, and nothing changed")  \
     X(failed, "requests that ended with an error")                                     \
     X(timed_out, "of these, requests that took too long")                              \
     X(cancelled, "of these, requests that were cancelled")                             \

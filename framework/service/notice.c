@@ -80,6 +80,8 @@ static size_t write_front(const struct cpt_notice *notice, char *line, size_t ca
         bytes = snprintf(line, capacity,
                          "cpt: %" PRIu64 " records lost (%s): ", notice->count,
                          notice->reason);
+    } else if (notice->kind == CPT_NOTICE_SETTINGS) {
+        bytes = snprintf(line, capacity, "cpt: settings %s: ", notice->reason);
     } else if (notice->http_status == 0) {
         (void)cpt_text_name(notice->service, service, sizeof service);
         bytes = snprintf(line, capacity, "cpt: %s: %" PRIu64 " more (%s): ", service,

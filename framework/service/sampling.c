@@ -52,18 +52,18 @@ static bool read_address(const char *text, unsigned char address[16], bool *is_i
     return *is_ipv4 || inet_pton(AF_INET6, text, address) == 1;
 }
 
-static cpt_status add_network(struct cpti_sampling *sampling, const char *text,
+static cpt_status add_network(struct cpti_networks *networks, const char *text,
                               struct cpt_error *error)
 {
     char address[INET6_ADDRSTRLEN];
     const char *slash = strchr(text, '/');
     const size_t bytes = slash != NULL ? (size_t)(slash - text) : strlen(text);
-    struct cpti_network *network = &sampling->networks[sampling->network_count];
+    struct cpti_network *network = &networks->items[networks->count];
     unsigned long bits = 128;
     char *end = NULL;
     bool is_ipv4 = false;
 
-    if (sampling->network_count == CPTI_NETWORKS_MAX) {
+    if (networks->count == CPTI_NETWORKS_MAX) {
         return cpt_error_set(error, CPT_LIMIT, 0, "more than %d trusted networks",
                              CPTI_NETWORKS_MAX);
     }
@@ -85,8 +85,28 @@ static cpt_status add_network(struct cpti_sampling *sampling, const char *text,
         }
     }
     network->prefix_bits = (unsigned)bits + (is_ipv4 && slash != NULL ? 96 : 0);
-    sampling->network_count++;
+    networks->count++;
     return CPT_OK;
+}
+
+cpt_status cpti_networks_read(struct cpti_networks *networks, const char *const *texts,
+                              struct cpt_error *error)
+{
+    cpt_status status = CPT_OK;
+
+    networks->count = 0;
+    for (size_t i = 0; texts != NULL && texts[i] != NULL && status == CPT_OK; i++) {
+        status = add_network(networks, texts[i], error);
+    }
+    return status;
+}
+
+void cpti_sampling_trust(struct cpti_sampling *sampling,
+                         const struct cpti_networks *networks)
+{
+    cpti_lock_take(&sampling->lock);
+    sampling->networks = *networks;
+    cpti_lock_release(&sampling->lock);
 }
 
 static bool is_within(const struct cpti_network *network,
@@ -99,13 +119,14 @@ static bool is_within(const struct cpti_network *network,
            (rest == 0 || (network->address[whole] ^ address[whole]) >> (8 - rest) == 0);
 }
 
-static bool is_trusted(const struct cpti_sampling *sampling,
+static bool is_trusted(struct cpti_sampling *sampling,
                        const struct cpt_inbound *inbound)
 {
     const struct cpt_bytes peer = inbound->peer_address;
     char text[INET6_ADDRSTRLEN];
     unsigned char address[16];
     bool is_ipv4 = false;
+    bool is_found = false;
 
     if ((inbound->is_forwarded && !sampling->trusts_forwarded) || peer.bytes == 0 ||
         peer.bytes >= sizeof text) {
@@ -116,12 +137,12 @@ static bool is_trusted(const struct cpti_sampling *sampling,
     if (!read_address(text, address, &is_ipv4)) {
         return false;
     }
-    for (size_t i = 0; i < sampling->network_count; i++) {
-        if (is_within(&sampling->networks[i], address)) {
-            return true;
-        }
+    cpti_lock_take(&sampling->lock);
+    for (size_t i = 0; i < sampling->networks.count && !is_found; i++) {
+        is_found = is_within(&sampling->networks.items[i], address);
     }
-    return false;
+    cpti_lock_release(&sampling->lock);
+    return is_found;
 }
 
 /* --- The coin --- */
@@ -139,9 +160,20 @@ static bool throw_coin(struct cpti_sampling *sampling)
 {
     const uint64_t index =
         atomic_fetch_add_explicit(&sampling->throw_count, 1, memory_order_relaxed);
+    const uint64_t threshold =
+        atomic_load_explicit(&sampling->threshold, memory_order_relaxed);
 
-    return sampling->threshold == UINT64_MAX ||
-           splitmix64(sampling->seed, index) < sampling->threshold;
+    return threshold == UINT64_MAX || splitmix64(sampling->seed, index) < threshold;
+}
+
+void cpti_sampling_set_probability(struct cpti_sampling *sampling, double probability)
+{
+    const uint64_t threshold = probability >= 1
+                                   ? UINT64_MAX
+                                   : (uint64_t)(probability * 18446744073709551616.0);
+
+    atomic_store_explicit(&sampling->probability, probability, memory_order_relaxed);
+    atomic_store_explicit(&sampling->threshold, threshold, memory_order_relaxed);
 }
 
 /* 0 is the default, less than 0 is never. */
@@ -158,10 +190,7 @@ static cpt_status set_probability(struct cpti_sampling *sampling, double wanted,
                              "be from 0 to 1",
                              wanted);
     }
-    sampling->probability = probability;
-    sampling->threshold = probability >= 1
-                              ? UINT64_MAX
-                              : (uint64_t)(probability * 18446744073709551616.0);
+    cpti_sampling_set_probability(sampling, probability);
     return CPT_OK;
 }
 
@@ -169,9 +198,6 @@ cpt_status cpti_sampling_init(struct cpti_sampling *sampling,
                               const struct cpt_service_options *options,
                               struct cpt_error *error)
 {
-    static const char *const none[] = {NULL};
-    const char *const *networks =
-        options->trusted_networks != NULL ? options->trusted_networks : none;
     cpt_status status = CPT_OK;
 
     sampling->is_inner = options->role == CPT_ROLE_INNER;
@@ -190,10 +216,9 @@ cpt_status cpti_sampling_init(struct cpti_sampling *sampling,
     cpti_bucket_init(&sampling->asked, options->asked_per_second_max != 0
                                            ? options->asked_per_second_max
                                            : ASKED_PER_SECOND_DEFAULT);
-    for (size_t i = 0; networks[i] != NULL && status == CPT_OK; i++) {
-        status = add_network(sampling, networks[i], error);
-    }
-    return status;
+    return status == CPT_OK ? cpti_networks_read(&sampling->networks,
+                                                 options->trusted_networks, error)
+                            : status;
 }
 
 unsigned cpti_sampling_throw(struct cpti_sampling *sampling)
@@ -204,7 +229,7 @@ unsigned cpti_sampling_throw(struct cpti_sampling *sampling)
 /* --- The decision --- */
 
 /* What the header asks for; version 0: it is not heeded. */
-static struct cpt_ask read_ask(const struct cpti_sampling *sampling,
+static struct cpt_ask read_ask(struct cpti_sampling *sampling,
                                const struct cpt_inbound *inbound,
                                struct cpti_counters *counters)
 {
@@ -251,6 +276,8 @@ struct cpti_decision cpti_sampling_decide(struct cpti_sampling *sampling,
     bool is_asked = false;
     bool is_inner = sampling->is_inner;
 
+    decision.probability =
+        atomic_load_explicit(&sampling->probability, memory_order_relaxed);
     if (inbound->critical_path_count != 0) {
         decision.ask = read_ask(sampling, inbound, counters);
         is_asked = decision.ask.version != 0;

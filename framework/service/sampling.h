@@ -19,15 +19,22 @@ struct cpti_network {
 
 enum { CPTI_NETWORKS_MAX = 64 };
 
-/* How a service decides. Set once; only throw_count and the buckets change. */
+struct cpti_networks {
+    struct cpti_network items[CPTI_NETWORKS_MAX];
+    size_t count;
+};
+
+/* How a service decides. */
 struct cpti_sampling {
     bool is_inner;
     bool trusts_forwarded;
-    double probability; /* 0: never */
-    uint64_t threshold; /* the coin hits below it; 2^64 - 1: always */
+    /* They may be set while it serves; relaxed: requests that come then may see either
+     * of the old and the new ones. */
+    _Atomic double probability;      /* 0: never */
+    atomic_uint_least64_t threshold; /* the coin hits below it; 2^64 - 1: always */
     uint64_t seed;
-    struct cpti_network networks[CPTI_NETWORKS_MAX];
-    size_t network_count;
+    struct cpti_lock lock; /* guards networks, which only requests that ask need */
+    struct cpti_networks networks;
     atomic_uint_least64_t
         throw_count; /* relaxed: each throw gets a number of its own */
     const struct cpt_clock *clock;
@@ -42,13 +49,24 @@ struct cpti_decision {
     bool is_forced;     /* an entry was asked from outside */
     bool is_logged;     /* this service writes the record */
     bool is_local_root; /* and it is not the entry */
+    double probability; /* of the coin, when it was thrown */
     struct cpt_ask ask; /* version 0: the caller wants no path */
 };
 
-/* Reads the options. CPT_OK, or CPT_INVALID or CPT_LIMIT with the reason. */
+/* Reads the options; the lock is there. CPT_OK, or CPT_INVALID or CPT_LIMIT with the
+ * reason. */
 cpt_status cpti_sampling_init(struct cpti_sampling *sampling,
                               const struct cpt_service_options *options,
                               struct cpt_error *error);
+
+/* Reads networks, ended by NULL. CPT_OK; CPT_INVALID, CPT_LIMIT with the reason. */
+cpt_status cpti_networks_read(struct cpti_networks *networks, const char *const *texts,
+                              struct cpt_error *error);
+
+/* Sets them while it serves. @probability is from 0, never, to 1. */
+void cpti_sampling_trust(struct cpti_sampling *sampling,
+                         const struct cpti_networks *networks);
+void cpti_sampling_set_probability(struct cpti_sampling *sampling, double probability);
 
 /* Throws the coin: enum cpt_coin. */
 unsigned cpti_sampling_throw(struct cpti_sampling *sampling);

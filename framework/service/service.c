@@ -134,6 +134,7 @@ struct cpt_service *cpt_service_new(const struct cpt_service_options *given,
     atomic_init(&service->live_count, 1);
     cpti_lock_init(&service->counters.lock, CPTI_RANK_COUNTERS);
     cpti_running_init(&service->running);
+    cpti_lock_init(&service->sampling.lock, CPTI_RANK_TRUST);
     if (init_service(service, error) != CPT_OK ||
         copy_dropped(service, error) != CPT_OK) {
         cpt_service_free(service);
@@ -154,6 +155,7 @@ static void free_parts(struct cpt_service *service)
     cpt_alloc_free(alloc, service->name);
     cpti_lock_deinit(&service->counters.lock);
     cpti_running_deinit(&service->running);
+    cpti_lock_deinit(&service->sampling.lock);
     cpt_alloc_free(alloc, service);
 }
 
@@ -197,6 +199,31 @@ void cpt_service_enable(struct cpt_service *service, int is_enabled)
 int cpt_service_is_enabled(const struct cpt_service *service)
 {
     return atomic_load_explicit(&service->is_enabled, memory_order_relaxed);
+}
+
+cpt_status cpt_service_set_probability(struct cpt_service *service, double probability,
+                                       struct cpt_error *error)
+{
+    if (!(probability >= 0 && probability <= 1)) {
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             "a request cannot be traced with probability %g: it must "
+                             "be from 0 to 1",
+                             probability);
+    }
+    cpti_sampling_set_probability(&service->sampling, probability);
+    return CPT_OK;
+}
+
+cpt_status cpt_service_set_trust(struct cpt_service *service,
+                                 const char *const *networks, struct cpt_error *error)
+{
+    struct cpti_networks read;
+    const cpt_status status = cpti_networks_read(&read, networks, error);
+
+    if (status == CPT_OK) {
+        cpti_sampling_trust(&service->sampling, &read);
+    }
+    return status;
 }
 
 unsigned cpt_service_coin(struct cpt_service *service)

@@ -22,8 +22,10 @@ void cpti_untraced_tell(struct cpt_service *service, bool is_final)
     struct cpti_untraced *own = &service->untraced;
     struct cpt_log_untraced untraced = {
         .service = cpt_bytes_of(service->name),
-        .probability =
-            cpt_service_is_enabled(service) ? service->sampling.probability : 0,
+        .probability = cpt_service_is_enabled(service)
+                           ? atomic_load_explicit(&service->sampling.probability,
+                                                  memory_order_relaxed)
+                           : 0,
         .request_count =
             atomic_load_explicit(&counters->requests, memory_order_relaxed),
         /* the seed alone may be a number that the application chose */

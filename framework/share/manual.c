@@ -577,8 +577,7 @@ static void fill_record(struct cpt_manual *manual, unsigned http_status)
 {
     struct cpt_record *record = &manual->item.record;
 
-    cpti_answer_record_end(record, manual->service,
-                           manual->trace.response_ns - manual->trace.arrival_ns,
+    cpti_answer_record_end(record, manual->trace.response_ns - manual->trace.arrival_ns,
                            http_status, manual->status);
     record->attributes = manual->attributes;
     record->attribute_count = manual->attribute_count;

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cpt_settings.h - what an operator changes while services serve, from a file
+ *
+ *      # /etc/shop/cpt.conf
+ *      tracing = on               off: the kill switch
+ *      probability = 0.01         of the coin, 0 to 1
+ *      trust = 10.8.0.0/16, ::1   who may ask an entry for a path; or none
+ *
+ * A line is a key, '=' and a value; '#' begins a comment. A key that is not there is
+ * as the program set it. A file that is bad - an unknown key, one twice, a value that
+ * makes no sense, more than 64 KiB - changes nothing at all: the settings before it go
+ * on, and a notice says line and reason. So does a file that is gone.
+ *
+ * A thread of its own reads the file, at first in cpt_settings_new(), then once in each
+ * period_ns, and when it is told; requests are never delayed. What has not changed is
+ * not taken again, so what cpt_service_enable() sets stays until the file changes.
+ *
+ * Replace the file by renaming another one onto it: one that is read while it is
+ * written may be bad, or, worse, good.
+ *
+ * Threads: cpt_settings_check() from any, also in a signal handler.
+ */
+#ifndef CPT_SETTINGS_H
+#define CPT_SETTINGS_H
+
+#include "cpt/cpt_alloc.h"
+#include "cpt_notice.h"
+
+CPT_BEGIN_DECLS
+
+struct cpt_service;
+struct cpt_settings;
+
+enum { CPT_SETTINGS_BYTES_MAX = 64 << 10, CPT_SETTINGS_SERVICES_MAX = 64 };
+
+/* See cpt_options_read(). */
+struct cpt_settings_options {
+    size_t struct_bytes;
+    const struct cpt_alloc *alloc;
+    const char *path;                    /* need not be there yet */
+    struct cpt_service *const *services; /* they must outlive it */
+    size_t service_count;
+    uint64_t period_ns;   /* default 1 s */
+    cpt_notice_fn notify; /* default: cpt_notice_print(), on its thread */
+    void *notify_context;
+};
+
+/*
+ * Reads the file and goes on watching it. A bad file is no error: the services go on
+ * with what the program set, and a notice says so.
+ *
+ * NULL with the reason: CPT_INVALID (no path, no service), CPT_LIMIT, CPT_NO_MEMORY,
+ * CPT_IO (no thread).
+ */
+CPT_API struct cpt_settings *
+cpt_settings_new(const struct cpt_settings_options *options, struct cpt_error *error);
+
+/* Reads the file soon, without waiting for the period: for a handler of SIGHUP. */
+CPT_API void cpt_settings_check(struct cpt_settings *settings);
+
+/* Ends the thread. The settings stay as they are. NULL is fine. */
+CPT_API void cpt_settings_free(struct cpt_settings *settings);
+
+CPT_END_DECLS
+
+#endif

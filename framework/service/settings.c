@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * settings.c - a file of settings: read, checked as a whole, taken; see cpt_settings.h
+ *
+ *      read --> same bytes as before? --> parsed --> all services --> notice
+ *                      |                     |
+ *                   nothing              refused: nothing changes, notice
+ *
+ * The file is read whole in each period, and compared: it is small, times of files are
+ * coarse, and clocks are set back.
+ */
+#include "framework/cpt_settings.h"
+
+#include "framework/service/service.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PERIOD_DEFAULT_NS UINT64_C(1000000000)
+
+enum { VALUE_BYTES_MAX = 4096, PATH_BYTES_MAX = 4095, DIGITS_MAX = 15 };
+
+/* What the file says. */
+struct wanted {
+    bool is_enabled;
+    double probability;
+    struct cpti_networks networks;
+    bool has_enabled;
+    bool has_probability;
+    bool has_networks;
+};
+
+/* What the program set. */
+struct program {
+    bool is_enabled;
+    double probability;
+    struct cpti_networks networks;
+};
+
+struct cpt_settings {
+    struct cpt_settings_options options;
+    char *path;
+    struct cpt_service **services;
+    struct program *programs; /* of each service */
+    pthread_t thread;
+    sem_t wake;          /* the only thing that a signal handler touches */
+    atomic_bool is_over; /* release, acquire: with the semaphore */
+    /* Of its thread, and of cpt_settings_new() before that: */
+    char *text; /* as it was read last */
+    size_t bytes;
+    char *next;  /* read now */
+    int failure; /* errno of the last attempt; 0: it was read */
+    bool was_there;
+};
+
+/* --- Parsing --- */
+
+/* A line, or a part of it. */
+struct span {
+    const char *data;
+    size_t bytes;
+};
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static struct span trim(struct span text)
+{
+    while (text.bytes > 0 && is_blank(text.data[0])) {
+        text.data++;
+        text.bytes--;
+    }
+    while (text.bytes > 0 && is_blank(text.data[text.bytes - 1])) {
+        text.bytes--;
+    }
+    return text;
+}
+
+/* The part of @text up to @end, which is then behind it. */
+static struct span take(struct span *text, char end)
+{
+    const char *found = text->bytes > 0 ? memchr(text->data, end, text->bytes) : NULL;
+    struct span part = {text->data, text->bytes};
+
+    if (found != NULL) {
+        part.bytes = (size_t)(found - text->data);
+    }
+    text->data += part.bytes + (found != NULL);
+    text->bytes -= part.bytes + (found != NULL);
+    return part;
+}
+
+static bool equals(struct span text, const char *with)
+{
+    return text.bytes == strlen(with) && memcmp(text.data, with, text.bytes) == 0;
+}
+
+/* "0.25"; without the locale of the program. False: it is none, or not from 0 to 1. */
+static bool read_probability(struct span text, double *probability)
+{
+    double scale = 1;
+    unsigned digits = 0;
+    bool has_point = false;
+
+    *probability = 0;
+    for (size_t i = 0; i < text.bytes; i++) {
+        if (text.data[i] == '.' && !has_point) {
+            has_point = true;
+            continue;
+        }
+        if (text.data[i] < '0' || text.data[i] > '9' || ++digits > DIGITS_MAX) {
+            return false;
+        }
+        *probability = *probability * 10 + (text.data[i] - '0');
+        scale *= has_point ? 10 : 1;
+    }
+    *probability /= scale;
+    return digits > 0 && *probability <= 1;
+}
+
+/* "10.0.0.0/8, ::1", or "none". */
+static cpt_status read_networks(struct span text, struct cpti_networks *networks,
+                                struct cpt_error *error)
+{
+    char copies[CPTI_NETWORKS_MAX][64];
+    const char *texts[CPTI_NETWORKS_MAX + 1] = {NULL};
+    size_t count = 0;
+
+    networks->count = 0;
+    if (equals(text, "none")) {
+        return CPT_OK;
+    }
+    do {
+        const struct span part = trim(take(&text, ','));
+
+        if (count == CPTI_NETWORKS_MAX) {
+            return cpt_error_set(error, CPT_LIMIT, 0, "more than %d networks",
+                                 CPTI_NETWORKS_MAX);
+        }
+        if (part.bytes == 0 || part.bytes >= sizeof copies[0] ||
+            memchr(part.data, '\0', part.bytes) != NULL) {
+            return cpt_error_set(error, CPT_INVALID, 0,
+                                 "it is not a list such as 10.0.0.0/8, ::1");
+        }
+        memcpy(copies[count], part.data, part.bytes);
+        copies[count][part.bytes] = '\0';
+        texts[count] = copies[count];
+        count++;
+    } while (text.bytes > 0);
+    return cpti_networks_read(networks, texts, error);
+}
+
+static cpt_status set_once(bool *has, const char *key, struct cpt_error *error)
+{
+    if (*has) {
+        return cpt_error_set(error, CPT_INVALID, 0, "'%s' is there twice", key);
+    }
+    *has = true;
+    return CPT_OK;
+}
+
+static cpt_status parse_pair(struct span key, struct span value, struct wanted *wanted,
+                             struct cpt_error *error)
+{
+    cpt_status status = CPT_OK;
+
+    if (equals(key, "tracing")) {
+        status = set_once(&wanted->has_enabled, "tracing", error);
+        wanted->is_enabled = equals(value, "on");
+        return status != CPT_OK || wanted->is_enabled || equals(value, "off")
+                   ? status
+                   : cpt_error_set(error, CPT_INVALID, 0,
+                                   "'tracing' is neither on nor off");
+    }
+    if (equals(key, "probability")) {
+        status = set_once(&wanted->has_probability, "probability", error);
+        return status != CPT_OK || read_probability(value, &wanted->probability)
+                   ? status
+                   : cpt_error_set(error, CPT_INVALID, 0,
+                                   "'probability' is no number from 0 to 1");
+    }
+    if (equals(key, "trust")) {
+        status = set_once(&wanted->has_networks, "trust", error);
+        return status == CPT_OK ? read_networks(value, &wanted->networks, error)
+                                : status;
+    }
+    return cpt_error_set(error, CPT_INVALID, 0, "unknown setting '%.*s'",
+                         (int)(key.bytes < 40 ? key.bytes : 40), key.data);
+}
+
+/* CPT_OK, or an error whose offset is the number of the line. */
+static cpt_status parse(struct span text, struct wanted *wanted,
+                        struct cpt_error *error)
+{
+    cpt_status status = CPT_OK;
+    uint64_t line_number = 0;
+
+    memset(wanted, 0, sizeof *wanted);
+    while (text.bytes > 0 && status == CPT_OK) {
+        struct span line = take(&text, '\n');
+        struct span key;
+
+        line_number++;
+        line = trim(take(&line, '#'));
+        if (line.bytes == 0) {
+            continue;
+        }
+        if (line.bytes > VALUE_BYTES_MAX ||
+            memchr(line.data, '=', line.bytes) == NULL) {
+            status = cpt_error_set(error, CPT_INVALID, 0, "it is not 'key = value'");
+        } else {
+            key = trim(take(&line, '='));
+            status = parse_pair(key, trim(line), wanted, error);
+        }
+    }
+    error->offset = line_number;
+    return status;
+}
+
+/* --- Telling --- */
+
+static __attribute__((format(printf, 3, 4))) void
+tell(struct cpt_settings *settings, bool is_taken, const char *format, ...)
+{
+    char sentence[CPT_ERROR_SENTENCE_BYTES + 256];
+    struct cpt_notice notice = {.kind = CPT_NOTICE_SETTINGS,
+                                .reason = is_taken ? "taken" : "refused",
+                                .count = 1};
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    for (size_t i = 0; i < settings->options.service_count; i++) {
+        struct cpti_counters *counters = &settings->services[i]->counters;
+
+        if (is_taken) {
+            CPTI_COUNT(counters, settings_taken);
+        } else {
+            CPTI_COUNT(counters, settings_refused);
+        }
+    }
+    notice.sentence = cpt_bytes_of(sentence);
+    settings->options.notify(settings->options.notify_context, &notice);
+}
+
+/* --- Taking --- */
+
+static void take_settings(struct cpt_settings *settings, const struct wanted *wanted)
+{
+    for (size_t i = 0; i < settings->options.service_count; i++) {
+        struct cpt_service *service = settings->services[i];
+        const struct program *program = &settings->programs[i];
+
+        cpti_sampling_set_probability(&service->sampling, wanted->has_probability
+                                                              ? wanted->probability
+                                                              : program->probability);
+        cpti_sampling_trust(&service->sampling, wanted->has_networks
+                                                    ? &wanted->networks
+                                                    : &program->networks);
+        cpt_service_enable(service, wanted->has_enabled ? wanted->is_enabled
+                                                        : program->is_enabled);
+    }
+}
+
+/* Reads the file into `next`. The number of bytes, or -1 with errno. */
+static ssize_t read_file(struct cpt_settings *settings)
+{
+    const int descriptor =
+        open(settings->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat about;
+    size_t bytes = 0;
+    ssize_t got = 1;
+
+    if (descriptor < 0) {
+        return -1;
+    }
+    if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
+        (void)close(descriptor);
+        errno = EINVAL;
+        return -1;
+    }
+    while (got > 0 && bytes <= CPT_SETTINGS_BYTES_MAX) {
+        got = read(descriptor, settings->next + bytes,
+                   CPT_SETTINGS_BYTES_MAX + 1 - bytes);
+        bytes += got > 0 ? (size_t)got : 0;
+    }
+    (void)close(descriptor);
+    if (got >= 0 && bytes > CPT_SETTINGS_BYTES_MAX) {
+        errno = EFBIG;
+        return -1;
+    }
+    return got < 0 ? -1 : (ssize_t)bytes;
+}
+
+/* The file could not be read. A file that was never there is no mistake. */
+static void note_unread(struct cpt_settings *settings, int failure)
+{
+    if (failure == settings->failure || (failure == ENOENT && !settings->was_there)) {
+        return;
+    }
+    settings->failure = failure;
+    tell(settings, false, "%s: %s; what was set before stays", settings->path,
+         failure == EINVAL ? "it is no regular file" : strerror(failure));
+}
+
+static void check(struct cpt_settings *settings)
+{
+    const ssize_t bytes = read_file(settings);
+    struct cpt_error error = {0};
+    struct wanted wanted;
+    char *last = settings->text;
+
+    if (bytes < 0) {
+        note_unread(settings, errno);
+        return;
+    }
+    if (settings->was_there && settings->failure == 0 &&
+        (size_t)bytes == settings->bytes &&
+        memcmp(settings->next, settings->text, settings->bytes) == 0) {
+        return;
+    }
+    settings->was_there = true;
+    settings->failure = 0;
+    settings->text = settings->next;
+    settings->next = last;
+    settings->bytes = (size_t)bytes;
+    if (parse((struct span){settings->text, settings->bytes}, &wanted, &error) !=
+        CPT_OK) {
+        tell(settings, false, "%s: line %llu: %s; what was set before stays",
+             settings->path, (unsigned long long)error.offset, error.sentence);
+        return;
+    }
+    take_settings(settings, &wanted);
+    tell(settings, true, "%s", settings->path);
+}
+
+/* --- The thread --- */
+
+static void *run(void *context)
+{
+    struct cpt_settings *settings = context;
+
+    while (!atomic_load_explicit(&settings->is_over, memory_order_acquire)) {
+        const uint64_t period_ns = settings->options.period_ns;
+        struct timespec until;
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_sec += (time_t)(period_ns / 1000000000);
+        until.tv_nsec += (long)(period_ns % 1000000000);
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_nsec -= 1000000000;
+            until.tv_sec++;
+        }
+        while (sem_clockwait(&settings->wake, CLOCK_MONOTONIC, &until) != 0 &&
+               errno == EINTR) {
+        }
+        if (!atomic_load_explicit(&settings->is_over, memory_order_acquire)) {
+            check(settings);
+        }
+    }
+    return NULL;
+}
+
+/* Signals are for the threads of the program. */
+static int start(struct cpt_settings *settings)
+{
+    sigset_t all;
+    sigset_t before;
+    int number = 0;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_BLOCK, &all, &before);
+    number = pthread_create(&settings->thread, NULL, run, settings);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return number;
+}
+
+/* --- Making and freeing --- */
+
+static cpt_status check_options(const struct cpt_settings_options *options,
+                                struct cpt_error *error)
+{
+    if (options->path == NULL || options->path[0] == '\0' ||
+        strlen(options->path) > PATH_BYTES_MAX || options->services == NULL ||
+        options->service_count == 0) {
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             "settings need a path and a service");
+    }
+    if (options->service_count > CPT_SETTINGS_SERVICES_MAX) {
+        return cpt_error_set(error, CPT_LIMIT, 0, "settings of more than %d services",
+                             CPT_SETTINGS_SERVICES_MAX);
+    }
+    return CPT_OK;
+}
+
+static void release(struct cpt_settings *settings)
+{
+    const struct cpt_alloc *alloc = settings->options.alloc;
+
+    (void)sem_destroy(&settings->wake);
+    cpt_alloc_free(alloc, settings->path);
+    cpt_alloc_free(alloc, (void *)settings->services);
+    cpt_alloc_free(alloc, settings->programs);
+    cpt_alloc_free(alloc, settings->text);
+    cpt_alloc_free(alloc, settings->next);
+    cpt_alloc_free(alloc, settings);
+}
+
+/* Copies what the options point to, and what the program has set. False: no memory. */
+static bool fill(struct cpt_settings *settings,
+                 const struct cpt_settings_options *options)
+{
+    const struct cpt_alloc *alloc = options->alloc;
+    const size_t path_bytes = strlen(options->path) + 1;
+    const size_t count = options->service_count;
+
+    settings->path = cpt_alloc_zeroed(alloc, path_bytes);
+    settings->services = cpt_alloc_zeroed(alloc, count * sizeof(struct cpt_service *));
+    settings->programs = cpt_alloc_zeroed(alloc, count * sizeof(struct program));
+    settings->text = cpt_alloc_zeroed(alloc, CPT_SETTINGS_BYTES_MAX + 1);
+    settings->next = cpt_alloc_zeroed(alloc, CPT_SETTINGS_BYTES_MAX + 1);
+    if (settings->path == NULL || settings->services == NULL ||
+        settings->programs == NULL || settings->text == NULL ||
+        settings->next == NULL) {
+        return false;
+    }
+    memcpy(settings->path, options->path, path_bytes);
+    for (size_t i = 0; i < count; i++) {
+        struct cpt_service *service = options->services[i];
+
+        settings->services[i] = service;
+        settings->programs[i] = (struct program){
+            .is_enabled = cpt_service_is_enabled(service) != 0,
+            .probability = atomic_load_explicit(&service->sampling.probability,
+                                                memory_order_relaxed),
+            .networks = service->sampling.networks,
+        };
+    }
+    return true;
+}
+
+struct cpt_settings *cpt_settings_new(const struct cpt_settings_options *given,
+                                      struct cpt_error *error)
+{
+    struct cpt_settings_options options;
+    struct cpt_settings *settings = NULL;
+
+    if (cpt_options_read(&options, sizeof options, given, error) != CPT_OK ||
+        check_options(&options, error) != CPT_OK) {
+        return NULL;
+    }
+    options.alloc = options.alloc != NULL ? options.alloc : cpt_alloc_default();
+    options.period_ns = options.period_ns != 0 ? options.period_ns : PERIOD_DEFAULT_NS;
+    options.notify = options.notify != NULL ? options.notify : cpt_notice_print;
+    settings = cpt_alloc_zeroed(options.alloc, sizeof *settings);
+    if (settings == NULL) {
+        (void)cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for settings");
+        return NULL;
+    }
+    settings->options = options;
+    (void)sem_init(&settings->wake, 0, 0);
+    atomic_init(&settings->is_over, false);
+    if (!fill(settings, &options)) {
+        (void)cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for settings");
+        release(settings);
+        return NULL;
+    }
+    check(settings);
+    if (start(settings) != 0) {
+        (void)cpt_error_set(error, CPT_IO, 0, "no thread for settings");
+        release(settings);
+        return NULL;
+    }
+    return settings;
+}
+
+void cpt_settings_check(struct cpt_settings *settings)
+{
+    const int saved = errno;
+
+    (void)sem_post(&settings->wake);
+    errno = saved;
+}
+
+void cpt_settings_free(struct cpt_settings *settings)
+{
+    if (settings == NULL) {
+        return;
+    }
+    atomic_store_explicit(&settings->is_over, true, memory_order_release);
+    cpt_settings_check(settings);
+    (void)pthread_join(settings->thread, NULL);
+    release(settings);
+}
