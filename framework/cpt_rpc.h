@@ -321,6 +321,9 @@ struct cpt_service_options {
     cpt_notice_fn notify;
     void *notify_context;
     double notices_per_second_max; /* for each reason; default 1, less than 0: none */
+    /* Latencies are those of all requests, for the price of two looks at the clock;
+     * else of those that the coin hit, which are a sample. */
+    int measures_latency;
 };
 
 /* A service without methods, or NULL with the reason in @error. */
@@ -418,6 +421,34 @@ CPT_API void cpt_service_counters(struct cpt_service *service,
                                   void (*visit)(void *context,
                                                 const struct cpt_counter *counter),
                                   void *context);
+
+/* --- Latencies --- */
+
+enum { CPT_LATENCY_BUCKETS = 17 };
+
+/* A request of a bucket, whose trace is known. */
+struct cpt_exemplar {
+    int is_there;
+    unsigned char trace_id[16];
+    uint64_t latency_ns;
+    uint64_t unix_ns;
+};
+
+/* How long the requests of a method took. Valid until the visit returns. */
+struct cpt_latency {
+    struct cpt_bytes method; /* as it was added */
+    size_t bucket_count;
+    const uint64_t *bounds_ns; /* the largest of each bucket; the last one has none */
+    uint64_t counts[CPT_LATENCY_BUCKETS]; /* of each bucket alone */
+    uint64_t sum_ns;
+    struct cpt_exemplar exemplars[CPT_LATENCY_BUCKETS];
+};
+
+/* Visits the latencies of each method of @service; see measures_latency. */
+CPT_API void cpt_service_latencies(struct cpt_service *service,
+                                   void (*visit)(void *context,
+                                                 const struct cpt_latency *latency),
+                                   void *context);
 
 /* --- For transports --- */
 

@@ -240,6 +240,27 @@ static void log_request(struct cpti_serving *serving, unsigned http_status,
     cpti_log_queue_push(serving->service->options.log, &serving->item);
 }
 
+/* Counts how long the request took, if it is known and not chosen by its caller. */
+static void count_latency(const struct cpti_serving *serving)
+{
+    const struct cpt_service *service = serving->service;
+    struct cpt_request *request = serving->request;
+    struct cpt_traceparent parent;
+    bool has_trace = false;
+
+    if (!serving->decision.is_random && !service->options.measures_latency) {
+        return;
+    }
+    has_trace =
+        request->inherited.traceparent.bytes != 0 &&
+        cpt_traceparent_parse(request->inherited.traceparent, &parent) == CPT_OK;
+    cpti_latency_count(serving->method->latency,
+                       request->is_traced ? cpt_request_latency_ns(request)
+                                          : cpt_clock_now_ns(service->options.clock) -
+                                                serving->begin_ns,
+                       has_trace ? parent.trace_id : NULL);
+}
+
 void cpti_answer_send(struct cpt_request *request, void *context)
 {
     struct cpti_serving *serving = request->served;
@@ -260,6 +281,7 @@ void cpti_answer_send(struct cpt_request *request, void *context)
                                                  serving->path, &serving->decision.ask,
                                                  cpt_request_latency_ns(request));
     }
+    count_latency(serving);
     /* Before the reply: the client that reads it may send the next request at once. */
     (void)atomic_fetch_sub_explicit(&service->in_flight_count, 1, memory_order_relaxed);
     serving->reply(serving->context, &outbound);

@@ -8,13 +8,20 @@
 
 enum { METHODS_MAX = 4096 };
 
+static void free_names(const struct cpt_service *service,
+                       const struct cpti_method *method)
+{
+    cpt_alloc_free(service->options.alloc, method->name);
+    cpt_alloc_free(service->options.alloc, method->entry);
+    cpt_alloc_free(service->options.alloc, method->latency);
+}
+
 void cpti_methods_free(struct cpt_service *service)
 {
     const struct cpt_alloc *alloc = service->options.alloc;
 
     for (size_t i = 0; i < service->method_count; i++) {
-        cpt_alloc_free(alloc, service->methods[i].name);
-        cpt_alloc_free(alloc, service->methods[i].entry);
+        free_names(service, &service->methods[i]);
     }
     cpt_alloc_free(alloc, service->methods);
 }
@@ -173,15 +180,15 @@ static cpt_status name_method(struct cpti_method *made,
 
     made->name = cpti_service_copy_text(service, method);
     made->entry = cpt_alloc_zeroed(service->options.alloc, entry_bytes);
-    if (made->name == NULL || made->entry == NULL) {
+    made->latency = cpt_alloc_zeroed(service->options.alloc, sizeof *made->latency);
+    if (made->name == NULL || made->entry == NULL || made->latency == NULL) {
         status = cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a method");
     } else {
         (void)snprintf(made->entry, entry_bytes, "%s: %s", service->name, method);
         status = cpti_route_parse(&made->route, made->name, error);
     }
     if (status != CPT_OK) {
-        cpt_alloc_free(service->options.alloc, made->name);
-        cpt_alloc_free(service->options.alloc, made->entry);
+        free_names(service, made);
     }
     return status;
 }
@@ -248,8 +255,18 @@ cpt_status cpt_service_method_add_with(struct cpt_service *service, const char *
     }
     status = insert(service, &made, error);
     if (status != CPT_OK) {
-        cpt_alloc_free(service->options.alloc, made.name);
-        cpt_alloc_free(service->options.alloc, made.entry);
+        free_names(service, &made);
     }
     return status;
+}
+
+void cpt_service_latencies(struct cpt_service *service,
+                           void (*visit)(void *context,
+                                         const struct cpt_latency *latency),
+                           void *context)
+{
+    for (size_t i = 0; i < service->method_count; i++) {
+        cpti_latency_show(service->methods[i].latency, service->methods[i].name, visit,
+                          context);
+    }
 }

@@ -4,6 +4,7 @@
 #ifndef CPT_METHOD_H
 #define CPT_METHOD_H
 
+#include "framework/service/latency.h"
 #include "framework/service/route.h"
 #include "framework/service/service.h"
 
@@ -13,6 +14,7 @@ struct cpti_method {
     struct cpti_route route;
     const struct cpt_plan *plan;
     uint64_t timeout_ns; /* 0: none */
+    struct cpti_latency *latency;
 };
 
 /* The method of @service for a request of @path with @verb; NULL: there is none. */

@@ -429,6 +429,11 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
         return;
     }
     serving = request->served;
+    if (service->options.measures_latency && !decision.is_traced) {
+        serving->begin_ns = inbound->arrival_ns != 0
+                                ? inbound->arrival_ns
+                                : cpt_clock_now_ns(service->options.clock);
+    }
     serving->reply = reply;
     serving->context = context;
     cpti_running_add(serving, count);

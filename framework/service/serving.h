@@ -24,6 +24,7 @@ struct cpti_serving {
     struct cpt_path *path;         /* of a traced request that ended */
     size_t attribute_count;        /* that the application has noted */
     char status[CPTI_ANSWER_STATUS_BYTES]; /* for the record */
+    uint64_t begin_ns; /* if its latency is measured, and it is not traced */
     cpt_reply_fn reply;
     void *context;
 };

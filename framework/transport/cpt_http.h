@@ -153,7 +153,8 @@ CPT_API cpt_status cpt_http_listen(struct cpt_http *http, struct cpt_service *se
  *
  *      /healthz                      200: the loop answers
  *      /readyz                       200; 503 once it stops, or cpt_http_set_ready(, 0)
- *      /metrics                      Prometheus text
+ *      /metrics                      Prometheus text; OpenMetrics, with exemplars, if
+ *                                    the client accepts that
  *      <prefix>/counters, …          see serves_counters
  *
  * It is answered until the end of the drain, and when accepted_count_max connections

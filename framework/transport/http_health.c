@@ -32,7 +32,9 @@
 
 #include <string.h>
 
-#define TEXT "text/plain; charset=utf-8"
+#define TEXT        "text/plain; charset=utf-8"
+#define PROMETHEUS  "text/plain; version=0.0.4; charset=utf-8"
+#define OPENMETRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 enum { NOT_FOUND = 404, UNAVAILABLE = 503 };
 
@@ -115,6 +117,17 @@ void cpt_http_set_ready(struct cpt_http *http, int is_ready)
 
 /* --- Counters --- */
 
+/* Whether the client names that format; Prometheus does, if it is to read exemplars. */
+static bool takes_openmetrics(struct evhttp_request *request)
+{
+    static const char name[] = "application/openmetrics-text";
+    struct cpt_bytes accept;
+
+    return cpti_http_headers_find(evhttp_request_get_input_headers(request), "Accept",
+                                  &accept) == 1 &&
+           memmem(accept.data, accept.bytes, name, sizeof name - 1) != NULL;
+}
+
 /* Whether @path is @prefix with @suffix. */
 static bool is_below(struct cpt_bytes path, const char *prefix, const char *suffix)
 {
@@ -135,8 +148,7 @@ static bool serve_counters(struct cpt_http *http, struct cpt_service *service,
     } pages[] = {
         {"/counters", cpti_http_counters_json, "application/json"},
         {"/requests", cpti_http_requests_json, "application/json"},
-        {"/metrics", cpti_http_counters_prometheus,
-         "text/plain; version=0.0.4; charset=utf-8"},
+        {"/metrics", cpti_http_counters_prometheus, PROMETHEUS},
     };
 
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
@@ -165,8 +177,11 @@ bool cpti_http_health_serve(struct cpt_http *http, struct cpt_service *service,
         return false;
     }
     if (cpt_bytes_equal(path, cpt_bytes_of("/metrics"))) {
-        reply_written(http, service, request, cpti_http_counters_prometheus,
-                      "text/plain; version=0.0.4; charset=utf-8");
+        if (takes_openmetrics(request)) {
+            reply_written(http, service, request, cpti_http_openmetrics, OPENMETRICS);
+        } else {
+            reply_written(http, service, request, cpti_http_metrics, PROMETHEUS);
+        }
     } else {
         reply_sentence(http, request, NOT_FOUND, "this port is for operators");
     }

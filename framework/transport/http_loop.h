@@ -273,6 +273,10 @@ bool cpti_http_counters_json(struct cpt_http *http, struct cpt_service *service,
                              struct evbuffer *text);
 bool cpti_http_counters_prometheus(struct cpt_http *http, struct cpt_service *service,
                                    struct evbuffer *text);
+bool cpti_http_metrics(struct cpt_http *http, struct cpt_service *service,
+                       struct evbuffer *text);
+bool cpti_http_openmetrics(struct cpt_http *http, struct cpt_service *service,
+                           struct evbuffer *text);
 
 /* --- http_running.c --- */
 
