@@ -25,7 +25,8 @@ TEST_PACKAGES = g++ libcunit1-dev golang-go graphviz curl clang-format \
 LONG_PACKAGES = clang libclang-rt-14-dev clang-tidy build-essential debhelper dpkg-dev \
 	fakeroot spin
 # Programs for some long tests, which are skipped without them.
-OTHER_PACKAGES = chromium clickhouse-server zsh fish prometheus python3-prometheus-client
+OTHER_PACKAGES = chromium clickhouse-server zsh fish prometheus python3-prometheus-client \
+	nginx-light haproxy
 # Compilers for other architectures, whose tests run under qemu.
 CROSS_PACKAGES = gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-aarch64-linux-gnu \
 	libc6-dev-arm64-cross qemu-user
