@@ -216,6 +216,33 @@ static cpt_status run_script(struct cpt_task *task, unsigned index, cpt_task_fn 
     return status;
 }
 
+/* --- The interpreter --- */
+
+static unsigned index_of(const struct cpt_value *value)
+{
+    return (unsigned)(value - values);
+}
+
+/* What task @index gives: see result(). */
+static uint64_t interpret(unsigned index)
+{
+    const struct cpt_task_def *def = &random_graph.tasks[index];
+    uint64_t sum = index + 1;
+
+    for (unsigned i = 0; def->needs[i] != NULL; i++) {
+        sum = sum * 31 + interpret(index_of(def->needs[i]));
+    }
+    for (unsigned i = 0; def->wants[i] != NULL; i++) {
+        sum = sum * 31 + interpret(index_of(def->wants[i]));
+    }
+    return sum;
+}
+
+uint64_t random_expected(void)
+{
+    return interpret(random_graph.task_count - 1);
+}
+
 /* --- Drawing --- */
 
 static void draw_step(uint64_t *random, struct random_step *step, unsigned index,

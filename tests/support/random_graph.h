@@ -79,4 +79,8 @@ extern struct random_graph random_graph;
  * graph has an input, a uint64_t. */
 void random_graph_make(uint64_t *random, uint64_t scale_ns);
 
+/* The interpreter: what a request of the graph gives if nothing fails, from the graph
+ * alone. */
+uint64_t random_expected(void);
+
 #endif

@@ -13,7 +13,7 @@
  * answered, also by a method that calls another service, which takes a descriptor.
  * When the idle ones have gone, a new client is answered, and S ends in time.
  *
- * Exit 77: this process may not have so many descriptors.
+ * Exit 77: this process may not have the descriptors.
  */
 #include "framework/cpt_rpc.h"
 #include "framework/transport/cpt_http.h"
@@ -239,7 +239,7 @@ static bool comes_to_be_full(int descriptor, unsigned long expected)
     return false;
 }
 
-/* How many connections a service with so many descriptors accepts by default. */
+/* How many connections a service with @descriptors accepts by default. */
 static unsigned long accepted_max(unsigned long descriptors)
 {
     const unsigned long reserved = descriptors / 4 < 1024 ? descriptors / 4 : 1024;

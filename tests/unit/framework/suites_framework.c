@@ -37,6 +37,7 @@ extern CU_TestInfo cpt_values_tests[];
 extern CU_TestInfo cpt_cancel_tests[];
 extern CU_TestInfo cpt_deadline_tests[];
 extern CU_TestInfo cpt_failure_tests[];
+extern CU_TestInfo cpt_four_executors_tests[];
 extern CU_TestInfo cpt_limits_tests[];
 extern CU_TestInfo cpt_traced_answers_tests[];
 extern CU_TestInfo cpt_mistakes_tests[];
@@ -78,6 +79,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"cancelling", NULL, NULL, NULL, NULL, cpt_cancel_tests},
     {"deadlines", NULL, NULL, NULL, NULL, cpt_deadline_tests},
     {"failures", NULL, NULL, NULL, NULL, cpt_failure_tests},
+    {"four executors", NULL, NULL, NULL, NULL, cpt_four_executors_tests},
     {"limits", NULL, NULL, NULL, NULL, cpt_limits_tests},
     {"traced or not", NULL, NULL, NULL, NULL, cpt_traced_answers_tests},
     {"mistakes", NULL, NULL, NULL, NULL, cpt_mistakes_tests},
