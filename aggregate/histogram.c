@@ -198,26 +198,30 @@ static bool is_near(const uint64_t *buckets, uint32_t count, uint32_t index,
            buckets[low + 2 * CPTI_HISTOGRAM_NEAR - 1] >= wanted;
 }
 
-/* The same; looks around @guess first, then where the bucket is if there are no gaps
- * between it and the guess. */
+/* The same; looks around @guess first. From bucket to bucket indexes grow by at least
+ * one, so the index there says how far away the wanted bucket is at most. */
 static uint32_t plain_position_near(const uint64_t *buckets, uint32_t count,
                                     uint32_t index, uint32_t guess)
 {
-    uint32_t second;
+    uint32_t low = guess;
+    uint32_t there;
 
     if (count < CPTI_HISTOGRAM_MANY) {
         return plain_position(buckets, count, index);
     }
-    second = guess + index - (uint32_t)(buckets[guess] >> INDEX_SHIFT);
-    second = second < count ? second : guess; /* also if it is below 0 */
-    if (is_near(buckets, count, index, &second)) {
-        return second +
-               plain_position(buckets + second, 2 * CPTI_HISTOGRAM_NEAR, index);
+    if (buckets[guess] >> INDEX_SHIFT == index) {
+        return guess;
     }
-    if (is_near(buckets, count, index, &guess)) {
-        return guess + plain_position(buckets + guess, 2 * CPTI_HISTOGRAM_NEAR, index);
+    if (is_near(buckets, count, index, &low)) {
+        return low + plain_position(buckets + low, 2 * CPTI_HISTOGRAM_NEAR, index);
     }
-    return plain_position(buckets, count, index);
+    there = (uint32_t)(buckets[guess] >> INDEX_SHIFT);
+    if (there < index) {
+        low = index - there < count - guess ? index - there : count - guess;
+        return guess + plain_position(buckets + guess, low, index);
+    }
+    low = there - index < guess ? guess - (there - index) : 0;
+    return low + plain_position(buckets + low, guess - low, index);
 }
 
 static uint32_t wide_position(const struct cpti_histogram *histogram, uint32_t index)

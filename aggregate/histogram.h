@@ -64,7 +64,7 @@ cpt_status cpti_histogram_widen(struct cpti_histogram *histogram,
 void cpti_histogram_add(struct cpti_histogram *histogram, uint32_t index,
                         cpti_u128 weight);
 
-/* The same; the bucket is probably near position @guess. */
+/* The same; the bucket is probably near position @guess, one of the histogram, or 0. */
 void cpti_histogram_add_near(struct cpti_histogram *histogram, uint32_t index,
                              cpti_u128 weight, uint32_t guess);
 
@@ -115,19 +115,36 @@ static inline uint32_t cpti_histogram_guess(const struct cpti_histogram *histogr
                          : (index - first) * (histogram->count - 1U) / (last - first);
 }
 
-/* Fetches what cpti_histogram_add_near() will read, which has left the cache: in a tree
- * of many stacks, waiting for it would be most of the time of adding. */
+/* Fetches what cpti_histogram_closer() will read, as that fetches what
+ * cpti_histogram_add_near() will read. It has left the cache: in a tree of many stacks,
+ * waiting for it would be most of the time of adding. */
 static inline void cpti_histogram_fetch(const struct cpti_histogram *histogram,
                                         uint32_t guess)
 {
-    const uint64_t *at = histogram->buckets.plain + guess;
-
     if (histogram->count >= CPTI_HISTOGRAM_MANY && !histogram->is_wide) {
-        __builtin_prefetch(at -
-                           (guess < CPTI_HISTOGRAM_NEAR ? guess : CPTI_HISTOGRAM_NEAR));
-        __builtin_prefetch(at);
-        __builtin_prefetch(at + CPTI_HISTOGRAM_NEAR - 1);
+        __builtin_prefetch(histogram->buckets.plain + guess);
     }
+}
+
+/* A better guess than @guess, by what stands there: where bucket @index is if there are
+ * no gaps between. */
+static inline uint32_t cpti_histogram_closer(const struct cpti_histogram *histogram,
+                                             uint32_t index, uint32_t guess)
+{
+    const uint64_t *buckets = histogram->buckets.plain;
+    uint32_t closer = guess;
+
+    if (histogram->count < CPTI_HISTOGRAM_MANY || histogram->is_wide) {
+        return guess;
+    }
+    closer += index - (uint32_t)(buckets[guess] >> 48);
+    closer = closer < histogram->count ? closer : guess; /* also if it is below 0 */
+    buckets += closer;
+    __builtin_prefetch(buckets -
+                       (closer < CPTI_HISTOGRAM_NEAR ? closer : CPTI_HISTOGRAM_NEAR));
+    __builtin_prefetch(buckets);
+    __builtin_prefetch(buckets + CPTI_HISTOGRAM_NEAR - 1);
+    return closer;
 }
 
 /* Whether a request in bucket @index needs no more memory. */

@@ -170,8 +170,9 @@ static cpt_status find_nodes(struct cpt_tree *tree, const struct cpt_path *path,
         status = cpti_tree_child(tree, parent, cpt_path_frame_name(path, i),
                                  frame->kind, &tree->frames[i].node);
         if (status == CPT_OK) {
-            status = cpti_node_reserve(tree, tree->frames[i].node, weight,
-                                       tree->frames[i].inclusive_ns);
+            status =
+                cpti_node_reserve(tree, tree->frames[i].node, weight,
+                                  tree->frames[i].inclusive_ns, &tree->frames[i].near);
         }
     }
     return status;
@@ -179,15 +180,25 @@ static cpt_status find_nodes(struct cpt_tree *tree, const struct cpt_path *path,
 
 /* The part of adding that cannot fail. */
 static void add_request(struct cpt_tree *tree, const struct cpt_path *path,
-                        cpt_weight weight)
+                        cpt_weight weight, uint32_t root_near)
 {
-    cpti_tree_count(tree, weight, 1);
-    cpti_node_add(tree, CPT_TREE_ROOT, 0, cpt_path_sum_ns(path));
-    for (size_t i = 0; i < cpt_path_frame_count(path); i++) {
-        const struct cpti_frame_sum *frame = &tree->frames[i];
+    const size_t frame_count = cpt_path_frame_count(path);
 
-        if (frame->inclusive_ns != 0) {
-            cpti_node_add(tree, frame->node, frame->self_ns, frame->inclusive_ns);
+    cpti_tree_count(tree, weight, 1);
+    cpti_node_add(tree, CPT_TREE_ROOT, 0, cpt_path_sum_ns(path), root_near);
+    for (size_t i = 0; i < frame_count + CPTI_NODES_AHEAD; i++) {
+        const size_t added = i - CPTI_NODES_AHEAD; /* from there on */
+
+        if (i < frame_count && tree->frames[i].inclusive_ns != 0) {
+            struct cpti_frame_sum *frame = &tree->frames[i];
+
+            cpti_node_fetch(tree, frame->node, frame->inclusive_ns, &frame->near);
+        }
+        if (i >= CPTI_NODES_AHEAD && tree->frames[added].inclusive_ns != 0) {
+            const struct cpti_frame_sum *frame = &tree->frames[added];
+
+            cpti_node_add(tree, frame->node, frame->self_ns, frame->inclusive_ns,
+                          frame->near);
         }
     }
 }
@@ -197,6 +208,7 @@ cpt_status cpt_tree_add(struct cpt_tree *tree, const struct cpt_path *path,
 {
     const size_t node_count = tree->node_count;
     const size_t frame_count = cpt_path_frame_count(path);
+    uint16_t root_near = 0;
     cpt_status status = CPT_OK;
 
     if (weight < CPT_WEIGHT_ONE || weight > CPT_WEIGHT_MAX) {
@@ -209,7 +221,8 @@ cpt_status cpt_tree_add(struct cpt_tree *tree, const struct cpt_path *path,
     status = cpt_alloc_grow(tree->alloc, (void **)&tree->frames, &tree->frame_capacity,
                             frame_count, CPT_PATH_FRAMES_MAX, sizeof *tree->frames);
     if (status == CPT_OK) {
-        status = cpti_node_reserve(tree, CPT_TREE_ROOT, weight, cpt_path_sum_ns(path));
+        status = cpti_node_reserve(tree, CPT_TREE_ROOT, weight, cpt_path_sum_ns(path),
+                                   &root_near);
     }
     if (status == CPT_OK && frame_count != 0) {
         cpti_frames_sum(tree->frames, path);
@@ -219,7 +232,7 @@ cpt_status cpt_tree_add(struct cpt_tree *tree, const struct cpt_path *path,
         cpti_tree_forget(tree, node_count);
         return status;
     }
-    add_request(tree, path, weight);
+    add_request(tree, path, weight, root_near);
     return CPT_OK;
 }
 

@@ -115,6 +115,7 @@ struct cpti_frame_sum {
     uint64_t self_ns;
     uint64_t inclusive_ns;
     uint32_t node;   /* of the tree; in a view, the group */
+    uint16_t near;   /* its bucket there: cpti_node_reserve() */
     bool is_topmost; /* in a view: of its group on its stack */
 };
 
@@ -201,11 +202,23 @@ cpt_status cpti_tree_order(const struct cpt_alloc *alloc, const struct cpt_tree 
 void cpti_tree_count(struct cpt_tree *tree, cpt_weight weight, uint64_t count);
 
 /* Reserves memory, so that cpti_node_add() of a request with @weight and @inclusive_ns
- * cannot fail. The node's totals stay the same. CPT_OK or CPT_NO_MEMORY. */
+ * cannot fail; *@near is the position of its bucket, roughly. The totals of the node
+ * stay the same. CPT_OK or CPT_NO_MEMORY. */
 cpt_status cpti_node_reserve(struct cpt_tree *tree, uint32_t index, cpt_weight weight,
-                             uint64_t inclusive_ns);
+                             uint64_t inclusive_ns, uint16_t *near);
+
+/* Fetches what cpti_node_add() will read, CPTI_NODES_AHEAD nodes before it: *@near, a
+ * guess of cpti_node_reserve(), becomes a better one. */
+enum { CPTI_NODES_AHEAD = 8 };
+static inline void cpti_node_fetch(const struct cpt_tree *tree, uint32_t index,
+                                   uint64_t inclusive_ns, uint16_t *near)
+{
+    *near = (uint16_t)cpti_histogram_closer(&tree->nodes[index].histogram,
+                                            cpti_histogram_index(inclusive_ns), *near);
+}
+
 void cpti_node_add(struct cpt_tree *tree, uint32_t index, uint64_t self_ns,
-                   uint64_t inclusive_ns);
+                   uint64_t inclusive_ns, uint32_t near);
 
 /* The same for a batch, whose times lie in the one bucket of @low_ns and @high_ns. */
 cpt_status cpti_node_reserve_batch(struct cpt_tree *tree, uint32_t index,

@@ -32,7 +32,8 @@ struct shape_frame {
     uint32_t parent; /* frame, or CPT_FRAME_NONE */
     uint32_t node;   /* 0: not found yet */
     cpt_name_id name;
-    uint32_t kind;
+    uint16_t kind;
+    uint16_t near; /* scratch: cpti_node_reserve() */
 };
 
 struct shape {
@@ -191,7 +192,8 @@ static cpt_status find_nodes(struct cpt_tree *tree, struct shape *shape,
                                         frame->name, frame->kind, &frame->node);
         }
         if (status == CPT_OK) {
-            status = cpti_node_reserve(tree, frame->node, weight, inclusive_ns[i]);
+            status = cpti_node_reserve(tree, frame->node, weight, inclusive_ns[i],
+                                       &frame->near);
         }
     }
     return status;
@@ -208,6 +210,25 @@ static void forget_nodes(struct cpt_tree *tree, struct shape *shape, size_t node
     cpti_tree_forget(tree, node_count);
 }
 
+/* The part of adding that cannot fail: each node is fetched some nodes before it is
+ * added to. */
+static void add_frames(struct cpt_tree *tree, const struct shape *shape,
+                       const uint64_t *self_ns, const uint64_t *inclusive_ns)
+{
+    for (size_t i = 0; i < shape->frame_count + CPTI_NODES_AHEAD; i++) {
+        const size_t added = i - CPTI_NODES_AHEAD; /* from there on */
+
+        if (i < shape->frame_count && inclusive_ns[i] != 0) {
+            cpti_node_fetch(tree, shape->frames[i].node, inclusive_ns[i],
+                            &shape->frames[i].near);
+        }
+        if (i >= CPTI_NODES_AHEAD && inclusive_ns[added] != 0) {
+            cpti_node_add(tree, shape->frames[added].node, self_ns[added],
+                          inclusive_ns[added], shape->frames[added].near);
+        }
+    }
+}
+
 cpt_status cpt_tree_shape_add(struct cpt_tree *tree, uint64_t shape,
                               const uint64_t *self_ns, cpt_weight weight)
 {
@@ -215,6 +236,7 @@ cpt_status cpt_tree_shape_add(struct cpt_tree *tree, uint64_t shape,
     struct shape *known = find(tree, shape);
     uint64_t *inclusive_ns = NULL;
     uint64_t sum_ns = 0;
+    uint16_t root_near = 0;
     cpt_status status = CPT_OK;
 
     assert(known != NULL);
@@ -226,7 +248,7 @@ cpt_status cpt_tree_shape_add(struct cpt_tree *tree, uint64_t shape,
     if (sum_ns > CPT_TREE_TIME_MAX || tree->request_count >= CPT_TREE_REQUESTS_MAX) {
         return CPT_LIMIT;
     }
-    status = cpti_node_reserve(tree, CPT_TREE_ROOT, weight, sum_ns);
+    status = cpti_node_reserve(tree, CPT_TREE_ROOT, weight, sum_ns, &root_near);
     if (status == CPT_OK) {
         status = find_nodes(tree, known, weight);
     }
@@ -235,11 +257,7 @@ cpt_status cpt_tree_shape_add(struct cpt_tree *tree, uint64_t shape,
         return status;
     }
     cpti_tree_count(tree, weight, 1);
-    cpti_node_add(tree, CPT_TREE_ROOT, 0, sum_ns);
-    for (size_t i = 0; i < known->frame_count; i++) {
-        if (inclusive_ns[i] != 0) {
-            cpti_node_add(tree, known->frames[i].node, self_ns[i], inclusive_ns[i]);
-        }
-    }
+    cpti_node_add(tree, CPT_TREE_ROOT, 0, sum_ns, root_near);
+    add_frames(tree, known, self_ns, inclusive_ns);
     return CPT_OK;
 }

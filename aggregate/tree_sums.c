@@ -201,7 +201,7 @@ static inline uint32_t guess_of(const struct cpti_node *node, uint32_t bucket)
 }
 
 cpt_status cpti_node_reserve(struct cpt_tree *tree, uint32_t index, cpt_weight weight,
-                             uint64_t inclusive_ns)
+                             uint64_t inclusive_ns, uint16_t *near)
 {
     struct cpti_node *node = &tree->nodes[index];
     const uint32_t bucket = cpti_histogram_index(inclusive_ns);
@@ -217,10 +217,11 @@ cpt_status cpti_node_reserve(struct cpt_tree *tree, uint32_t index, cpt_weight w
         cpti_node_reserve_wide(tree, index) != CPT_OK) {
         return CPT_NO_MEMORY;
     }
+    *near = (uint16_t)guess_of(node, bucket);
     if (!cpti_histogram_has_room(&node->histogram, bucket)) {
         return cpti_histogram_reserve(&node->histogram, tree->alloc, 1);
     }
-    cpti_histogram_fetch(&node->histogram, guess_of(node, bucket));
+    cpti_histogram_fetch(&node->histogram, *near);
     return CPT_OK;
 }
 
@@ -263,7 +264,7 @@ static inline void add_to_batch(struct cpti_batch *batch, uint64_t self_ns,
 }
 
 void cpti_node_add(struct cpt_tree *tree, uint32_t index, uint64_t self_ns,
-                   uint64_t inclusive_ns)
+                   uint64_t inclusive_ns, uint32_t near)
 {
     struct cpti_node *node = &tree->nodes[index];
     const struct cpti_batch *batch = &node->batch;
@@ -275,8 +276,7 @@ void cpti_node_add(struct cpt_tree *tree, uint32_t index, uint64_t self_ns,
         add_to_batch(&node->batch, self_ns, inclusive_ns);
     }
     cpti_histogram_add_near(&node->histogram, bucket,
-                            node->histogram.is_wide ? batch->weight : 1,
-                            guess_of(node, bucket));
+                            node->histogram.is_wide ? batch->weight : 1, near);
     node->min_ns = inclusive_ns < node->min_ns ? inclusive_ns : node->min_ns;
     node->max_ns = inclusive_ns > node->max_ns ? inclusive_ns : node->max_ns;
 }

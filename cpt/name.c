@@ -260,7 +260,6 @@ cpt_status cpti_names_add_any(struct cpt_names *names, struct cpt_bytes name,
                               cpt_name_id *id)
 {
     char buffer[CPT_NAME_BYTES_MAX + 1];
-    struct cpt_bytes bounded = {NULL, 0};
     uint32_t hash = 0;
 
     if (name.bytes > CPT_NAME_BYTES_MAX) {
@@ -270,9 +269,9 @@ cpt_status cpti_names_add_any(struct cpt_names *names, struct cpt_bytes name,
     if (find(names, name, hash, id)) { /* a name in the set needs no bound */
         return CPT_OK;
     }
-    bounded = cpt_name_bound(name, buffer);
-    return bounded.data == name.data ? append(names, name, hash, id)
-                                     : cpt_names_add(names, bounded, id);
+    return name.bytes == 0 || memchr(name.data, 0, name.bytes) == NULL
+               ? append(names, name, hash, id)
+               : cpt_names_add(names, cpt_name_bound(name, buffer), id);
 }
 
 int cpt_names_find(const struct cpt_names *names, struct cpt_bytes name,

@@ -277,6 +277,14 @@ cpt_status cpt_path_append(struct cpt_path *path, struct cpt_segment segment)
 cpt_status cpt_path_append_ns(struct cpt_path *path, uint32_t frame,
                               uint64_t duration_ns)
 {
+    assert(frame < path->frame_count);
+    if (duration_ns != 0 && duration_ns <= INT64_MAX - path->sum_ns &&
+        path->segment_count < path->segment_capacity && path->folds_at == 0) {
+        path->segments[path->segment_count++] = (struct cpt_segment){
+            .duration_ns = duration_ns, .frame = frame, .count = 1};
+        path->sum_ns += duration_ns;
+        return CPT_OK;
+    }
     return cpt_path_append(
         path,
         (struct cpt_segment){.duration_ns = duration_ns, .frame = frame, .count = 1});

@@ -23,6 +23,7 @@
 #include "wire/cpt_log_shape.h"
 
 #include "wire/cpt_metadata.h"
+#include "wire/varint.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -109,17 +110,6 @@ struct span {
     const unsigned char *end;
 };
 
-static inline uint64_t load(const unsigned char *at)
-{
-    uint64_t word = 0;
-
-    memcpy(&word, at, sizeof word);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    return word;
-}
-
 /* Takes a number of at most nine bytes; false if there is none. */
 static bool take_number(struct span *span, uint64_t *number)
 {
@@ -137,40 +127,27 @@ static bool take_number(struct span *span, uint64_t *number)
     return false;
 }
 
-/* The same without a branch on the length, where eight bytes can be read: groups of
- * seven bits are joined two by two. */
-static inline bool take_number_fast(struct span *span, uint64_t *number)
-{
-    uint64_t word = load(span->at);
-    const uint64_t ends = ~word & UINT64_C(0x8080808080808080);
-
-    if (ends == 0) {
-        return false;
-    }
-    word &= ends ^ (ends - 1); /* up to the last byte's high bit */
-    word = (word & UINT64_C(0x007f007f007f007f)) |
-           (word & UINT64_C(0x7f007f007f007f00)) >> 1;
-    word = (word & UINT64_C(0x00003fff00003fff)) |
-           (word & UINT64_C(0x3fff00003fff0000)) >> 2;
-    *number =
-        (word & UINT64_C(0x0fffffff)) | (word & UINT64_C(0x0fffffff00000000)) >> 4;
-    span->at += ((unsigned)__builtin_ctzll(ends) + 1) / 8;
-    return true;
-}
-
 static uint64_t hash_of(const struct span *span)
 {
     const uint64_t factor = UINT64_C(0x9fb21c651e98df25);
     const unsigned char *at = span->at;
     uint64_t hash = (uint64_t)(span->end - span->at) * factor;
+    uint64_t other = factor;
     unsigned char rest[8] = {0};
 
-    for (; span->end - at >= 8; at += 8) {
-        hash = (hash ^ load(at)) * factor;
+    /* Two at a time: a step waits only for the one before the last. */
+    for (; span->end - at >= 16; at += 16) {
+        hash = (hash ^ cpti_load(at)) * factor;
+        other = (other ^ cpti_load(at + 8)) * factor;
         hash ^= hash >> 32;
+        other ^= other >> 32;
+    }
+    if (span->end - at >= 8) {
+        hash = (hash ^ cpti_load(at)) * factor;
+        at += 8;
     }
     memcpy(rest, at, (size_t)(span->end - at));
-    hash = (hash ^ load(rest)) * factor;
+    hash = (hash ^ cpti_load(rest) ^ other << 1) * factor;
     return hash ^ hash >> 29;
 }
 
@@ -235,6 +212,18 @@ static bool take_head(struct parts *parts)
     return numbers[VERSION_TAG] == CPT_METADATA_VERSION;
 }
 
+/* Takes names while they are short. */
+static void take_names(struct parts *parts)
+{
+    struct span *rest = &parts->rest;
+
+    while (rest->end - rest->at >= 2 && rest->at[0] == NAME_TAG * 8 + 2 &&
+           rest->at[1] < 0x80 && rest->at[1] <= rest->end - rest->at - 2) {
+        rest->at += 2 + rest->at[1];
+        parts->name_count++;
+    }
+}
+
 /* Takes names and frames; their bytes are the shape. */
 static bool take_shape(struct parts *parts)
 {
@@ -242,6 +231,7 @@ static bool take_shape(struct parts *parts)
     unsigned last = NAME_TAG;
 
     parts->shape.at = parts->rest.at;
+    take_names(parts);
     for (unsigned tag = next_tag(&parts->rest); tag != 0 && tag <= LAST_FRAME_TAG;
          tag = next_tag(&parts->rest)) {
         if (tag < last || (tag == last && tag != NAME_TAG) ||
@@ -314,8 +304,8 @@ static bool add_segments(struct adding *to, struct span frames, struct span dura
     uint64_t duration_ns = 0;
 
     while (frames.end - frames.at >= 8 && durations.end - durations.at >= 8) {
-        if (!take_number_fast(&frames, &frame) ||
-            !take_number_fast(&durations, &duration_ns) ||
+        if (!cpti_varint_take(&frames.at, &frame) ||
+            !cpti_varint_take(&durations.at, &duration_ns) ||
             !add_segment(&adding, frame, duration_ns)) {
             return false;
         }

@@ -22,6 +22,8 @@
  */
 #include "wire/metadata_form.h"
 
+#include "wire/varint.h"
+
 #include "metadata.pb.h"
 
 #include <assert.h>
@@ -239,6 +241,23 @@ static cpt_status read_number(const struct reading *reading, pb_istream_t *strea
     return add_number(reading, index, value, offset);
 }
 
+/* Makes room for the numbers from @at up to @end, as many as there are last bytes of
+ * numbers; at the limit of the column, for fewer. CPT_OK or CPT_NO_MEMORY. */
+static cpt_status reserve_numbers(const struct reading *reading, unsigned index,
+                                  const unsigned char *at, const unsigned char *end)
+{
+    struct cpti_column *column = &reading->message->columns[index];
+    const size_t count_max = column_count_max(reading->limits, index);
+    size_t count = column->count;
+
+    for (; at < end; at++) {
+        count += *at < 0x80;
+    }
+    return cpt_alloc_grow(reading->message->alloc, (void **)&column->values,
+                          &column->capacity, count < count_max ? count : count_max,
+                          count_max, sizeof *column->values);
+}
+
 /* Reads numbers up to @end while they are ordinary ones, for which the column has room:
  * nanopb takes each byte through a function of the stream. Returns where it stopped;
  * read_number() takes the number there, and refuses what is wrong. */
@@ -251,25 +270,24 @@ static const unsigned char *take_numbers(const struct reading *reading, unsigned
     const size_t room = column->capacity < count_max ? column->capacity : count_max;
     const uint64_t value_max = column_value_max(index);
 
-    while (column->count != 0 && column->count < room) {
-        const unsigned char *next = at;
-        uint64_t value = 0;
-        unsigned shift = 0;
+    uint64_t *values = column->values;
+    size_t count = column->count;
 
-        while (next < end && *next >= 0x80 && shift < 56) {
-            value |= (uint64_t)(*next++ & 0x7fU) << shift;
-            shift += 7;
+    while (count != 0 && count < room && at < end) {
+        const unsigned char *next = at;
+
+        if (*at < 0x80) { /* in most columns all are */
+            values[count++] = *at++;
+            continue;
         }
-        if (next == end || *next >= 0x80) {
+        if (end - at < 8 || !cpti_varint_take(&next, &values[count]) ||
+            values[count] > value_max) {
             break;
         }
-        value |= (uint64_t)*next++ << shift;
-        if (value > value_max) {
-            break;
-        }
-        column->values[column->count++] = value;
+        count++;
         at = next;
     }
+    column->count = count;
     return at;
 }
 
@@ -291,6 +309,13 @@ static cpt_status read_column(const struct reading *reading, pb_istream_t *strea
         return refuse(reading, stream, "end-of-stream");
     }
     left_bytes = stream->bytes_left - (size_t)bytes;
+    status = reserve_numbers(reading, index,
+                             reading->data + (reading->bytes - stream->bytes_left),
+                             reading->data + (reading->bytes - left_bytes));
+    if (status != CPT_OK) {
+        return cpt_error_set(reading->error, status,
+                             reading->bytes - stream->bytes_left, "out of memory");
+    }
     while (stream->bytes_left > left_bytes && status == CPT_OK) {
         const unsigned char *end = reading->data + (reading->bytes - left_bytes);
         const unsigned char *at = reading->data + (reading->bytes - stream->bytes_left);
@@ -308,6 +333,31 @@ static cpt_status read_column(const struct reading *reading, pb_istream_t *strea
     }
     return status;
 }
+
+/* Takes names that follow another one while they are ordinary, as take_numbers() does;
+ * read_name() takes the next one. */
+static bool take_names(struct reading *reading, pb_istream_t *stream)
+{
+    enum { NAME_KEY = cpt_CriticalPath_name_tag << 3 | PB_WT_STRING };
+    struct cpti_message *message = reading->message;
+    const unsigned char *start = reading->data + (reading->bytes - stream->bytes_left);
+    const unsigned char *end = reading->data + reading->bytes;
+    const unsigned char *at = start;
+    size_t left = reading->limits->name_bytes_max - reading->name_bytes;
+
+    while (message->name_count != 0 && message->name_count < message->name_capacity &&
+           end - at >= 2 && at[0] == NAME_KEY && at[1] < 0x80 &&
+           at[1] <= end - at - 2 && at[1] < left) {
+        message->names[message->name_count++] =
+            (struct cpt_bytes){(const char *)at + 2, at[1]};
+        left -= at[1] + 1U;
+        at += 2 + at[1];
+    }
+    reading->name_bytes = reading->limits->name_bytes_max - left;
+    return pb_read(stream, NULL, (size_t)(at - start));
+}
+
+_Static_assert(CPT_NAME_BYTES_MAX >= 0x7f, "a name that take_names() takes fits");
 
 static cpt_status read_name(struct reading *reading, pb_istream_t *stream)
 {
@@ -354,8 +404,9 @@ static cpt_status read_name(struct reading *reading, pb_istream_t *stream)
     message->names[message->name_count++] = (struct cpt_bytes){
         (const char *)reading->data + (reading->bytes - stream->bytes_left),
         (size_t)bytes};
-    return pb_read(stream, NULL, (size_t)bytes) ? CPT_OK
-                                                : refuse_stream(reading, stream);
+    return pb_read(stream, NULL, (size_t)bytes) && take_names(reading, stream)
+               ? CPT_OK
+               : refuse_stream(reading, stream);
 }
 
 /* Sets the field @tag of one number. */

@@ -201,6 +201,14 @@ static cpt_status add_frames(const struct cpti_message *message, size_t depth_ma
     return CPT_OK;
 }
 
+/* Whether some segment has more than a frame and a duration. */
+static bool has_rare_columns(const struct cpti_message *message)
+{
+    return message->columns[CPTI_SEGMENT_FOLDED].count != 0 ||
+           message->columns[CPTI_SEGMENT_FLAGS].count != 0 ||
+           message->columns[CPTI_SEGMENT_REASON].count != 0;
+}
+
 static cpt_status check_segment(const struct cpti_message *message, size_t row,
                                 struct cpt_error *error)
 {
@@ -284,6 +292,29 @@ static cpt_status add_segment(const struct cpti_message *message, size_t row,
     return status == CPT_OK ? CPT_OK : cpt_error_set(error, status, 0, "out of memory");
 }
 
+/* Adds segments that are nothing but a frame and a duration, while they are sound. The
+ * count of these becomes *@row; add_segment() refuses the next one. CPT_OK or
+ * CPT_NO_MEMORY. */
+static cpt_status add_plain_segments(const struct cpti_message *message,
+                                     struct cpt_path *path, size_t *row)
+{
+    const size_t frame_count = message->columns[CPTI_FRAME_PARENT].count;
+    const size_t segment_count = message->columns[CPTI_SEGMENT_FRAME].count;
+    const uint64_t *frames = message->columns[CPTI_SEGMENT_FRAME].values;
+    const uint64_t *durations = message->columns[CPTI_SEGMENT_DURATION_NS].values;
+    cpt_status status = CPT_OK;
+    size_t i = 0;
+
+    for (; i < segment_count && frames[i] < frame_count && durations[i] != 0; i++) {
+        status = cpt_path_append_ns(path, (uint32_t)frames[i], durations[i]);
+        if (status != CPT_OK) {
+            break;
+        }
+    }
+    *row = i;
+    return status == CPT_NO_MEMORY ? status : CPT_OK;
+}
+
 /* Adds the segments, each with its labels. */
 static cpt_status add_segments(const struct cpti_message *message,
                                struct cpt_path *path, struct cpt_error *error)
@@ -292,8 +323,13 @@ static cpt_status add_segments(const struct cpti_message *message,
     const size_t label_count = message->columns[CPTI_LABEL_SEGMENT].count;
     uint64_t label_segment = value_at(message, CPTI_LABEL_SEGMENT, 0);
     size_t label = 0;
+    size_t row = 0;
 
-    for (size_t row = 0; row < segment_count; row++) {
+    if (label_count == 0 && !has_rare_columns(message) &&
+        add_plain_segments(message, path, &row) != CPT_OK) {
+        return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
+    }
+    for (; row < segment_count; row++) {
         cpt_status status = add_segment(message, row, path, error);
 
         while (status == CPT_OK && label < label_count && label_segment == row) {
