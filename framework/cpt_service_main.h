@@ -23,9 +23,13 @@
  *      --trust NETWORK,...    CPT_TRUST        clients that may ask an entry for a path
  *      --workers N            CPT_WORKERS      threads; default: the processors
  *      --counters             CPT_COUNTERS     serves /cpt/counters and /cpt/metrics
+ *      --operators HOST:PORT  CPT_OPERATORS    health, readiness, metrics: cpt_http.h
+ *      --settings FILE        CPT_SETTINGS     is watched: cpt_settings.h
+ *      --unready SECONDS      CPT_UNREADY      not ready but serving, before it drains
  *
- * SIGHUP begins another file of the log. Tasks run on a pool, so their steps may block.
- * When it serves it prints "NAME listens on HOST:PORT"; errors go to standard error.
+ * SIGHUP begins another file of the log, and reads the settings. Tasks run on a pool,
+ * so their steps may block. When it serves it prints "NAME listens on HOST:PORT";
+ * errors go to standard error.
  *
  * Threads: call it from the main thread, once at a time.
  */

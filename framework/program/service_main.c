@@ -13,6 +13,7 @@
 #include "framework/cpt_log_file.h"
 #include "framework/cpt_log_queue.h"
 #include "framework/cpt_runtime.h"
+#include "framework/cpt_settings.h"
 #include "framework/cpt_shared.h"
 #include "framework/program/settings.h"
 #include "framework/transport/cpt_http.h"
@@ -37,6 +38,7 @@ struct program {
     struct cpt_graph *graphs; /* of its methods */
     struct cpt_plan **plans;  /* of its methods, then of what they share */
     size_t plan_count;
+    struct cpt_settings *watched;
     uint64_t drain_ns;
     bool has_begun;
 };
@@ -45,14 +47,19 @@ struct program {
 
 /* What the handler reads; NULL: there is no log. */
 static _Atomic(struct cpt_log_file *) log_to_reopen;
+static _Atomic(struct cpt_settings *) settings_to_check;
 
 static void on_hangup(int number)
 {
     struct cpt_log_file *file = atomic_load(&log_to_reopen);
+    struct cpt_settings *watched = atomic_load(&settings_to_check);
 
     (void)number;
     if (file != NULL) {
         cpt_log_file_reopen(file);
+    }
+    if (watched != NULL) {
+        cpt_settings_check(watched);
     }
 }
 
@@ -61,6 +68,7 @@ static void watch_hangup(struct program *program)
     struct sigaction action = {.sa_handler = on_hangup, .sa_flags = SA_RESTART};
 
     atomic_store(&log_to_reopen, program->log_file);
+    atomic_store(&settings_to_check, program->watched);
     (void)sigemptyset(&action.sa_mask);
     (void)sigaction(SIGHUP, &action, NULL);
 }
@@ -103,6 +111,9 @@ static cpt_status open_loop(struct program *program, struct cpt_error *error)
         http.drain_ns = program->drain_ns;
     }
     http.serves_counters |= program->settings.serves_counters;
+    if (program->settings.unready_ns != 0) {
+        http.unready_ns = program->settings.unready_ns;
+    }
     program->http = cpt_http_new(&http, error);
     if (program->http == NULL) {
         return error->status;
@@ -256,6 +267,51 @@ static void close_pools_and_shares(const struct program *program)
     }
 }
 
+/* --- For operators --- */
+
+static cpt_status watch_settings(struct program *program, struct cpt_error *error)
+{
+    const struct cpt_settings_options options = {.struct_bytes = sizeof options,
+                                                 .path = program->settings.file,
+                                                 .services = &program->service,
+                                                 .service_count = 1};
+
+    if (program->settings.file == NULL) {
+        return CPT_OK;
+    }
+    program->watched = cpt_settings_new(&options, error);
+    return program->watched != NULL ? CPT_OK : error->status;
+}
+
+static void print_address(const char *what, const char *does, const char *host,
+                          uint16_t port)
+{
+    const bool is_ipv6 = strchr(host, ':') != NULL;
+
+    (void)printf("%s %s %s%s%s:%u\n", what, does, is_ipv6 ? "[" : "", host,
+                 is_ipv6 ? "]" : "", (unsigned)port);
+    (void)fflush(stdout);
+}
+
+static cpt_status listen_operators(struct program *program, struct cpt_error *error)
+{
+    const struct cpti_settings *settings = &program->settings;
+    uint16_t port = 0;
+    cpt_status status = CPT_OK;
+
+    if (settings->operators_host[0] == '\0') {
+        return CPT_OK;
+    }
+    status = cpt_http_listen_operators(program->http, program->service,
+                                       settings->operators_host,
+                                       settings->operators_port, &port, error);
+    if (status == CPT_OK) {
+        print_address(program->options->name, "tells operators on",
+                      settings->operators_host, port);
+    }
+    return status;
+}
+
 /* --- The steps --- */
 
 static cpt_status begin(struct program *program, struct cpt_error *error)
@@ -283,7 +339,8 @@ static cpt_status begin(struct program *program, struct cpt_error *error)
 static cpt_status make(struct program *program, struct cpt_error *error)
 {
     static cpt_status (*const steps[])(struct program *, struct cpt_error *) = {
-        open_log, open_loop, open_service, add_methods, open_pools, open_shares, begin,
+        open_log,   open_loop,   open_service,   add_methods,
+        open_pools, open_shares, watch_settings, begin,
     };
     cpt_status status = CPT_OK;
 
@@ -298,11 +355,13 @@ static cpt_status make(struct program *program, struct cpt_error *error)
 static cpt_status serve(struct program *program, struct cpt_error *error)
 {
     const struct cpti_settings *settings = &program->settings;
-    const bool is_ipv6 = strchr(settings->host, ':') != NULL;
     uint16_t port = 0;
     cpt_status status = cpt_http_listen(program->http, program->service, settings->host,
                                         settings->port, &port, error);
 
+    if (status == CPT_OK) {
+        status = listen_operators(program, error);
+    }
     if (status == CPT_OK) {
         status = cpt_http_stop_on_signals(program->http, error);
     }
@@ -310,10 +369,7 @@ static cpt_status serve(struct program *program, struct cpt_error *error)
         return status;
     }
     watch_hangup(program);
-    (void)printf("%s listens on %s%s%s:%u\n", program->options->name,
-                 is_ipv6 ? "[" : "", settings->host, is_ipv6 ? "]" : "",
-                 (unsigned)port);
-    (void)fflush(stdout);
+    print_address(program->options->name, "listens on", settings->host, port);
     status = cpt_http_run(program->http);
     return status == CPT_OK
                ? CPT_OK
@@ -333,6 +389,8 @@ static void abandon(struct program *program)
 static void close_all(struct program *program)
 {
     atomic_store(&log_to_reopen, NULL);
+    atomic_store(&settings_to_check, NULL);
+    cpt_settings_free(program->watched);
     if (program->has_begun && program->options->end != NULL) {
         program->options->end(program->options->context);
     }

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORT_MAX = 65535, WORKERS_MAX = 4096 };
+enum { PORT_MAX = 65535, WORKERS_MAX = 4096, UNREADY_SECONDS_MAX = 3600 };
 
 /* All of them while they are read. */
 struct reading {
@@ -44,9 +44,9 @@ static bool take_number(const char *text, unsigned long max, unsigned long *numb
 }
 
 /* "HOST:PORT", "[HOST]:PORT" or "PORT". */
-static bool take_listen(const struct reading *reading, const char *value)
+static bool take_address(const char *value, char own_host[SETTINGS_HOST_BYTES],
+                         uint16_t *own_port)
 {
-    struct cpti_settings *settings = reading->settings;
     const char *colon = strrchr(value, ':');
     const char *host = colon != NULL ? value : "127.0.0.1";
     size_t bytes = colon != NULL ? (size_t)(colon - value) : strlen(host);
@@ -56,13 +56,44 @@ static bool take_listen(const struct reading *reading, const char *value)
         host++;
         bytes -= 2;
     }
-    if (bytes == 0 || bytes >= sizeof settings->host ||
+    if (bytes == 0 || bytes >= SETTINGS_HOST_BYTES ||
         !take_number(colon != NULL ? colon + 1 : value, PORT_MAX, &port)) {
         return false;
     }
-    memcpy(settings->host, host, bytes);
-    settings->host[bytes] = '\0';
-    settings->port = (uint16_t)port;
+    memcpy(own_host, host, bytes);
+    own_host[bytes] = '\0';
+    *own_port = (uint16_t)port;
+    return true;
+}
+
+static bool take_listen(const struct reading *reading, const char *value)
+{
+    struct cpti_settings *settings = reading->settings;
+
+    return take_address(value, settings->host, &settings->port);
+}
+
+static bool take_operators(const struct reading *reading, const char *value)
+{
+    struct cpti_settings *settings = reading->settings;
+
+    return take_address(value, settings->operators_host, &settings->operators_port);
+}
+
+static bool take_file(const struct reading *reading, const char *value)
+{
+    reading->settings->file = value[0] != '\0' ? value : NULL;
+    return true;
+}
+
+static bool take_unready(const struct reading *reading, const char *value)
+{
+    unsigned long seconds = 0;
+
+    if (!take_number(value, UNREADY_SECONDS_MAX, &seconds)) {
+        return false;
+    }
+    reading->settings->unready_ns = seconds * UINT64_C(1000000000);
     return true;
 }
 
@@ -197,6 +228,11 @@ static const struct setting settings_of_all[] = {
     {"workers", "CPT_WORKERS", "N", "threads; default: the processors", take_workers},
     {"counters", "CPT_COUNTERS", NULL, "serves /cpt/counters and /cpt/metrics",
      take_counters},
+    {"operators", "CPT_OPERATORS", "HOST:PORT", "health, readiness, metrics",
+     take_operators},
+    {"settings", "CPT_SETTINGS", "FILE", "is watched: probability, trust, tracing",
+     take_file},
+    {"unready", "CPT_UNREADY", "SECONDS", "not ready, before it stops", take_unready},
 };
 
 enum { SETTING_COUNT = sizeof settings_of_all / sizeof settings_of_all[0] };

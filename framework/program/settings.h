@@ -17,6 +17,10 @@ enum {
 struct cpti_settings {
     char host[SETTINGS_HOST_BYTES]; /* numeric */
     uint16_t port;
+    char operators_host[SETTINGS_HOST_BYTES]; /* empty: there is no such port */
+    uint16_t operators_port;
+    const char *file;      /* that is watched, cpt_settings.h; NULL: none */
+    uint64_t unready_ns;   /* 0: not said */
     double probability;    /* as in struct cpt_service_options; 0: not said */
     const char *log;       /* NULL: none */
     unsigned worker_count; /* 0: not said */
