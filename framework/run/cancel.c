@@ -58,7 +58,8 @@ static bool is_between_steps(const struct cpt_request *request, uint32_t number)
 {
     const struct cpt_task *task = cpti_waiting_task(request, number);
 
-    return task != NULL && task->wait == NULL;
+    return (task != NULL && task->wait == NULL) ||
+           (request->blamed != NULL && request->blamed->number == number);
 }
 
 /* Moves what task @number holds to @told; CPTI_NO_TASK: what all of them hold. If

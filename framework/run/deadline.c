@@ -211,6 +211,7 @@ static void note_holder(struct cpt_request *request, uint32_t number,
         call->reason = CPT_REASON_FAILED;
     }
     cpti_waiting_remove(task); /* it is never woken */
+    request->blamed = task->wait == NULL ? task : NULL;
     cpti_record_release(task, call, 0, arrive_ns);
 }
 

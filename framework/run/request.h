@@ -252,6 +252,9 @@ struct cpt_request {
     uint64_t *off_cpu_ns;           /* of first steps, by number; NULL: not measured */
     struct cpt_task *spare;         /* guarded by lock */
     LIST_HEAD(, cpt_task) waiting;  /* those that wait; guarded by lock */
+    struct cpt_task *blamed;        /* it waited between two steps when the request took
+                                       too long or was cancelled, and is in no list of
+                                       those that wait: it is never woken; likewise */
     struct cpti_wait *spare_waits;  /* guarded by lock */
     struct cpti_wait *made_waits;   /* all of them; guarded by lock */
     uint32_t wait_count;            /* in cpt_wait(), see wait.c; guarded by lock */

@@ -687,6 +687,58 @@ static void test_sentence_names_the_lock(void)
     cpt_plan_free(plan);
 }
 
+static struct cpt_pending *disk;
+
+static cpt_status wait_for_disk(struct cpt_task *task)
+{
+    disk = cpt_defer(task, "disk"); /* it cannot be told to stop */
+    return cpt_await(task, disk, hold_on);
+}
+
+static cpt_status take_before_disk(struct cpt_task *task)
+{
+    return cpt_await(task, cpt_mutex_acquire(task, mutex), wait_for_disk);
+}
+
+/* It ends although work elsewhere, which the task waited for, does not; also traced,
+ * where the path needs what the task waited for. */
+static void test_lock_at_the_deadline(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"ask", take_before_disk, CPT_GIVES(done), CPT_NEEDS(work), {NULL}, NULL}};
+    const struct cpt_graph graph = {"S", CPT_GIVES(work), CPT_GIVES(done), tasks, 1};
+    struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
+
+    for (int is_traced = 0; is_traced < 2; is_traced++) {
+        const int one = 1;
+        struct outcome outcome = {0};
+        const struct cpt_request_options options = {.struct_bytes = sizeof options,
+                                                    .plan = plan,
+                                                    .executor = &now.executor,
+                                                    .input = &one,
+                                                    .done = note_outcome,
+                                                    .gone = note_gone,
+                                                    .context = &outcome,
+                                                    .is_traced = is_traced,
+                                                    .clock = &now.clock,
+                                                    .timeout_ns = 5 * MS};
+
+        virtual_init(&now, 0);
+        mutex = cpt_mutex_new("cache", NULL);
+        CU_ASSERT_EQUAL(cpt_request_start(&options, NULL), CPT_OK);
+        virtual_run(&now);
+        CU_ASSERT_EQUAL(outcome.status, CPT_TIMEOUT);
+        CU_ASSERT_EQUAL(outcome.gone_count, 0);
+        CU_ASSERT_EQUAL(cpt_mutex_trylock(mutex), 1);
+        cpt_mutex_unlock(mutex);
+        cpt_complete(disk, CPT_OK);
+        virtual_run(&now);
+        CU_ASSERT_EQUAL(outcome.gone_count, 1);
+        cpt_mutex_free(mutex);
+    }
+    cpt_plan_free(plan);
+}
+
 extern CU_TestInfo cpt_mutex_tests[];
 CU_TestInfo cpt_mutex_tests[] = {
     {"a free lock costs no time and no clock reading", test_uncontended},
@@ -700,6 +752,7 @@ CU_TestInfo cpt_mutex_tests[] = {
      test_lock_of_cancelled_work},
     {"the sentence of a request that takes too long names the lock",
      test_sentence_names_the_lock},
+    {"a lock is released at the deadline, whatever goes on", test_lock_at_the_deadline},
     {"in any interleaving", test_seeds},
     {"a blocked thread learns the owner", test_blocked_thread},
     {"both forms, and threads without a task", test_threads},
