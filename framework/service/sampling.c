@@ -84,6 +84,13 @@ static cpt_status add_network(struct cpti_networks *networks, const char *text,
                 is_ipv4 ? 32 : 128);
         }
     }
+    if (!is_ipv4 && bits < sizeof ipv4_prefix * 8 &&
+        memcmp(network->address, ipv4_prefix, sizeof ipv4_prefix) == 0) {
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             "trusted network \"%.60s\" would be all of IPv4: write "
+                             "10.0.0.0/8, or a prefix of 96 bits and more",
+                             text);
+    }
     network->prefix_bits = (unsigned)bits + (is_ipv4 && slash != NULL ? 96 : 0);
     networks->count++;
     return CPT_OK;
@@ -119,10 +126,21 @@ static bool is_within(const struct cpti_network *network,
            (rest == 0 || (network->address[whole] ^ address[whole]) >> (8 - rest) == 0);
 }
 
+/* "fe80::1" of "fe80::1%eth0", as a peer on a link of this machine is named. */
+static struct cpt_bytes without_zone(struct cpt_bytes peer)
+{
+    const char *zone = peer.bytes != 0 ? memchr(peer.data, '%', peer.bytes) : NULL;
+
+    if (zone != NULL) {
+        peer.bytes = (size_t)(zone - peer.data);
+    }
+    return peer;
+}
+
 static bool is_trusted(struct cpti_sampling *sampling,
                        const struct cpt_inbound *inbound)
 {
-    const struct cpt_bytes peer = inbound->peer_address;
+    const struct cpt_bytes peer = without_zone(inbound->peer_address);
     char text[INET6_ADDRSTRLEN];
     unsigned char address[16];
     bool is_ipv4 = false;
@@ -203,6 +221,11 @@ cpt_status cpti_sampling_init(struct cpti_sampling *sampling,
     sampling->is_inner = options->role == CPT_ROLE_INNER;
     sampling->trusts_forwarded = options->trusts_forwarded != 0;
     status = set_probability(sampling, options->probability, error);
+    if (isnan(options->forced_per_second_max) || isnan(options->asked_per_second_max)) {
+        return cpt_error_set(
+            error, CPT_INVALID, 0,
+            "how many requests a second may ask for a path is a number");
+    }
     sampling->seed = options->seed;
     if (sampling->seed == 0 &&
         getrandom(&sampling->seed, sizeof sampling->seed, GRND_NONBLOCK) < 0) {

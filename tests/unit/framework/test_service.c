@@ -273,16 +273,28 @@ static void test_headers_not_heeded(void)
 
 static void test_whom_an_entry_trusts(void)
 {
-    static const char *const networks[] = {"192.0.2.0/25", "2001:db8::/32", NULL};
+    static const char *const networks[] = {"192.0.2.0/25", "2001:db8::/32", "fe80::/10",
+                                           NULL};
     static const struct {
         const char *peer;
         int is_forwarded;
         int is_trusted;
     } cases[] = {
-        {"192.0.2.1", 0, 1},        {"192.0.2.127", 0, 1}, {"192.0.2.128", 0, 0},
-        {"::ffff:192.0.2.1", 0, 1}, {"2001:db8::1", 0, 1}, {"2001:db9::1", 0, 0},
-        {"127.0.0.1", 0, 0},        {"192.0.2.1", 1, 0},   {"", 0, 0},
+        {"192.0.2.1", 0, 1},
+        {"192.0.2.127", 0, 1},
+        {"192.0.2.128", 0, 0},
+        {"::ffff:192.0.2.1", 0, 1},
+        {"2001:db8::1", 0, 1},
+        {"2001:db9::1", 0, 0},
+        {"127.0.0.1", 0, 0},
+        {"192.0.2.1", 1, 0},
+        {"", 0, 0},
         {"nonsense", 0, 0},
+        {"fe80::1%eth0", 0, 1},
+        {"fe80::1", 0, 1},
+        {"fd80::1%eth0", 0, 0},
+        {"%eth0", 0, 0},
+        {"febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff%a-long-name1234", 0, 1},
     };
     struct cpt_service_options a = never;
 
@@ -523,6 +535,10 @@ static void test_network_prefixes(void)
     prefix("10.0.0.0/", CPT_INVALID);
     prefix("10.0.0.0/-1", CPT_INVALID);
     prefix("10.0.0/8", CPT_INVALID);
+    prefix("::ffff:10.0.0.0/95", CPT_INVALID); /* not what was meant */
+    prefix("::ffff:10.0.0.0/8", CPT_INVALID);
+    prefix("::ffff:10.0.0.0/96", CPT_OK);
+    prefix("::/0", CPT_OK);
 }
 
 /* Semantics 16: a method from outside is cut before it is logged. */
@@ -568,6 +584,12 @@ static void test_service_options_are_checked(void)
         error.sentence,
         "trusted network \"10.0.0.0/33\" has no prefix of 0 to 32 bits");
     options.trusted_networks = NULL;
+    options.forced_per_second_max = NAN;
+    CU_ASSERT_PTR_NULL(cpt_service_new(&options, NULL));
+    options.forced_per_second_max = 0;
+    options.asked_per_second_max = NAN;
+    CU_ASSERT_PTR_NULL(cpt_service_new(&options, NULL));
+    options.asked_per_second_max = 0;
     service = cpt_service_new(&options, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(service);
     memset(&error, 0, sizeof error);
