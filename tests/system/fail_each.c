@@ -122,17 +122,34 @@ static void free_outcome(struct outcome *outcome)
     free(outcome->file.data);
 }
 
+/* @text without the line that GnuTLS, which libcurl loads, prints when it cannot begin;
+ * without TLS nothing else comes of it. */
+static struct text own_part(struct text text)
+{
+    static const char begin[] = "Error in GnuTLS initialization:";
+    const char *end = text.bytes != 0 ? memchr(text.data, '\n', text.bytes) : NULL;
+
+    if (end != NULL && text.bytes >= sizeof begin - 1 &&
+        memcmp(text.data, begin, sizeof begin - 1) == 0) {
+        text.bytes -= (size_t)(end + 1 - text.data);
+        text.data += end + 1 - text.data;
+    }
+    return text;
+}
+
 /* What is wrong with @outcome; NULL: nothing. */
 static const char *judge(const struct outcome *outcome, const struct outcome *whole)
 {
+    const struct text err = own_part(outcome->err);
+
     if (!WIFEXITED(outcome->status)) {
         return "was ended by a signal";
     }
     if (WEXITSTATUS(outcome->status) != 0) {
-        return outcome->err.bytes == 0 ? "failed without a message" : NULL;
+        return err.bytes == 0 ? "failed without a message" : NULL;
     }
     return !is_same(&outcome->out, &whole->out)     ? "has another standard output"
-           : !is_same(&outcome->err, &whole->err)   ? "has another standard error"
+           : !is_same(&err, &whole->err)            ? "has another standard error"
            : !is_same(&outcome->file, &whole->file) ? "wrote another file"
                                                     : NULL;
 }

@@ -9,6 +9,7 @@
 #   endless   stacks without end
 #   refusal   "500" and a reason without end
 #   reset     resets the first connection, then takes everything
+#   takes     takes everything
 import itertools
 import re
 import socket

@@ -89,4 +89,12 @@ each - log --max-bytes 2k a.cptlog
 each - report --max-bytes 2k a.cptlog
 each - folded a.cpttree
 
+# A store that takes everything. Nothing is tried again: a second try would succeed.
+if command -v python3 >/dev/null &&
+    ! "$CPT" load clickhouse://127.0.0.1:1/a a.cptlog 2>&1 | grep -q 'without libcurl'; then
+    start store python3 "$(dirname "$0")/hostile_store.py" takes
+    await store.out '^[0-9]'
+    each - load --retry-for 0 "clickhouse://127.0.0.1:$(cat store.out)/cpt" a.cptlog
+fi
+
 exit $wrong

@@ -15,6 +15,17 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
 CPT_VALUE(number, int);
 CPT_VALUE(twice, int);
 CPT_VALUE(other, int);
@@ -200,6 +211,23 @@ static cpt_status leave_it(struct cpt_task *task)
     return CPT_OK;
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+/* Whether AddressSanitizer ends a process that uses the memory of a request which is
+ * gone, although a later request may take it. */
+static bool is_reported(void)
+{
+    int status = 0;
+    const pid_t child = fork();
+
+    if (child == 0) {
+        (void)close(STDERR_FILENO); /* the report is expected */
+        cpt_complete(of_an_earlier_task, CPT_OK);
+        _exit(0);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && status != 0;
+}
+#endif
+
 static void test_pending_of_a_gone_request(void)
 {
     const struct cpt_task_def tasks[] = {
@@ -212,7 +240,9 @@ static void test_pending_of_a_gone_request(void)
     uint64_t count = 0;
 
     CU_ASSERT_EQUAL(cpt_request_run(&options, NULL, NULL, NULL), CPT_OK);
-#if !defined(__SANITIZE_ADDRESS__) /* which reports it */
+#if defined(__SANITIZE_ADDRESS__)
+    CU_ASSERT_TRUE(is_reported());
+#else
     count = cpt_misuse_count();
     cpt_complete(of_an_earlier_task, CPT_OK);
     CU_ASSERT_EQUAL(mistakes_of(&count), 1);
