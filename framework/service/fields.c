@@ -138,6 +138,9 @@ static cpt_status decode(struct cpt_task *task, struct cpt_bytes from,
     ptrdiff_t bytes = 0;
 
     *to = present(from);
+    if (from.bytes > 0 && memchr(from.data, '\0', from.bytes) != NULL) {
+        return CPT_CORRUPT;
+    }
     if (from.bytes == 0 || (memchr(from.data, '%', from.bytes) == NULL &&
                             memchr(from.data, '+', from.bytes) == NULL)) {
         return CPT_OK;
