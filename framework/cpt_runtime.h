@@ -224,8 +224,8 @@ CPT_API cpt_status cpt_request_start_held(const struct cpt_request_options *opti
  * Ends the request as CPT_CANCELLED if it has not ended: `done` is called before this
  * returns, no task of it begins another step, and all that is ongoing is told to stop
  * (see cpt_cancel() of cpt_graph.h). 1: it did. 0: the request had ended already; tasks
- * that it left running are not stopped. From any thread, at any time, any number of
- * times.
+ * that it left running are not stopped, or @handle is NULL: it was not started. From
+ * any thread, at any time, any number of times.
  */
 CPT_API int cpt_request_cancel(struct cpt_request_handle *handle);
 

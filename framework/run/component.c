@@ -304,9 +304,14 @@ struct cpt_pending *cpt_task_spawn_on(struct cpt_task *task,
                                       const struct cpt_plan *plan,
                                       const struct cpt_value *value, const void *input)
 {
-    struct component *component = begin_component(task, executor, name, plan);
+    struct component *component = NULL;
     struct cpt_error error = {.status = CPT_OK};
 
+    if (plan == NULL) { /* cpt_plan_new() has failed, and that was not looked at */
+        CPTI_MISUSED(bad_input);
+        return cpti_pending_failed(CPT_INVALID);
+    }
+    component = begin_component(task, executor, name, plan);
     if (component == NULL) {
         return cpti_pending_failed(CPT_LIMIT);
     }

@@ -97,6 +97,9 @@ int cpt_request_cancel(struct cpt_request_handle *handle)
 {
     struct cpt_request *request = NULL;
 
+    if (handle == NULL) {
+        return 0;
+    }
     /* The request cannot go while the lock is held: it would have to detach. */
     cpti_lock_take(&handle->lock);
     request = handle->request;

@@ -42,6 +42,13 @@ struct cpt_task *cpti_pending_end(struct cpt_pending *pending, cpt_status status
  * not ended. Lock held. */
 void cpti_pending_drop(struct cpt_pending *pending, cpt_status status);
 
+/* The number of the task that started @pending, + 1; 0: it has ended, which its thread
+ * notes without the lock. Lock held. */
+static inline uint32_t cpti_pending_starter(const struct cpt_pending *pending)
+{
+    return __atomic_load_n(&pending->task->number, __ATOMIC_RELAXED) + 1;
+}
+
 /* Ends those that stand for task @number, which has ended. Lock not held. */
 void cpti_task_release_waiters(struct cpt_request *request, uint32_t number,
                                cpt_status status, uint64_t end_ns);

@@ -80,7 +80,8 @@ void cpti_run_end(struct cpti_run *run, struct cpti_run_result result,
         run->sentence = result.sentence;
         if (result.failed_call != NULL) {
             cpti_call_failed(request, NULL, result.status,
-                             run->pending.task->number + 1, result.failed_call->text);
+                             cpti_pending_starter(&run->pending),
+                             result.failed_call->text);
         }
     }
     task = cpti_pending_end(&run->pending, result.status, arrive_ns);

@@ -319,7 +319,8 @@ static bool clear_task(struct cpt_task *task)
     struct cpt_request *request = task->request;
     bool is_free = true;
 
-    task->number = CPTI_NO_TASK;
+    /* Atomic, as a call of it that goes on may read it: cpti_pending_starter(). */
+    __atomic_store_n(&task->number, CPTI_NO_TASK, __ATOMIC_RELAXED);
     if (!task->is_used) {
         return true;
     }

@@ -273,7 +273,7 @@ static void keep_failure(const struct rpc_call *call)
     if (call->reply.status != CPT_OK || call->reply.outcome > CPT_OUTCOME_OK) {
         describe(call, text);
         cpti_call_failed(request, call->pending.stub, call->reply.status,
-                         call->pending.task->number + 1, text);
+                         cpti_pending_starter(&call->pending), text);
     } else if (request->failed_call != NULL &&
                request->failed_call->stub == call->pending.stub) {
         request->failed_call->task = 0;

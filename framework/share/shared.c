@@ -286,9 +286,14 @@ struct cpt_pending *cpt_task_share(struct cpt_task *task, struct cpt_shared *sha
                                    const void *input)
 {
     struct cpt_request *request = task->request;
-    struct cpti_sharer *sharer = cpti_request_take(request, sizeof *sharer);
+    struct cpti_sharer *sharer = NULL;
     struct cpt_error error = {0};
 
+    if (shared == NULL) { /* cpt_shared_new() has failed, and that was not looked at */
+        CPTI_MISUSED(bad_input);
+        return cpti_pending_failed(CPT_INVALID);
+    }
+    sharer = cpti_request_take(request, sizeof *sharer);
     if (sharer == NULL) {
         return cpti_pending_failed(CPT_LIMIT);
     }

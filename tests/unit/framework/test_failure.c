@@ -3,6 +3,7 @@
 /* test_failure.c - why a request failed: told, counted and recorded, traced or not */
 #include "tests/unit/framework/service_pair.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -449,12 +450,59 @@ static void test_line_on_standard_error(void)
     (void)close(ends[1]);
 }
 
+/* --- A call that fails when its task has ended (the thread sanitizer looks) --- */
+
+static pthread_t failing_thread;
+
+static void *fail_call(void *call)
+{
+    const struct cpt_transport_reply reply = {.status = CPT_UNAVAILABLE};
+
+    cpt_transport_complete(call, &reply);
+    return NULL;
+}
+
+static void fail_on_a_thread(struct cpt_transport *transport,
+                             struct cpt_transport_call *call)
+{
+    (void)transport;
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&failing_thread, NULL, fail_call, call), 0);
+}
+
+static cpt_status call_and_end(struct cpt_task *task)
+{
+    static struct cpt_transport transport = {.name = "lost", .send = fail_on_a_thread};
+    static struct cpt_stub stub = {
+        .name = "B: /look", .target = "b", .method = "/look", .transport = &transport};
+
+    (void)cpt_call(task, &stub, cpt_bytes_of(""));
+    return CPT_OK;
+}
+
+static void test_call_outlives_its_task(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {.name = "ask", .run = call_and_end, .gives = CPT_GIVES(rpc_reply)}};
+    const struct cpt_graph graph = {"A", NULL, CPT_GIVES(rpc_reply), tasks, 1};
+    struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
+
+    for (int i = 0; i < 50; i++) {
+        const struct cpt_request_options options = {
+            .struct_bytes = sizeof options, .plan = plan, .is_traced = i % 2};
+
+        CU_ASSERT_EQUAL(cpt_request_run(&options, NULL, NULL, NULL), CPT_OK);
+        (void)pthread_join(failing_thread, NULL);
+    }
+    cpt_plan_free(plan);
+}
+
 CU_TestInfo cpt_failure_tests[] = {
     {"why a request failed", test_reasons},
     {"a call that failed within a component", test_callee_of_a_component},
     {"each reason is told once a second", test_notices_are_limited},
     {"the record has room for the reason", test_attributes_of_a_failure},
     {"losses of the log are told", test_losses_of_the_log},
+    {"a call fails after its task has ended", test_call_outlives_its_task},
     {"a line on standard error waits for nothing", test_line_on_standard_error},
     CU_TEST_INFO_NULL,
 };

@@ -429,6 +429,33 @@ static void test_no_memory_no_null(void)
     cpt_plan_free(part_plan);
 }
 
+/* What could not be made, and that was not looked at. */
+static cpt_status begin_with_nothing(struct cpt_task *task)
+{
+    const int one = 1;
+
+    parts[0] = cpt_spawn(task, "part", NULL, number, &one);
+    parts[1] = cpt_share(task, NULL, cpt_bytes_of("key"), number, &one);
+    for (int i = 0; i < 2; i++) {
+        CU_ASSERT_EQUAL(cpt_pending_status(parts[i]), CPT_INVALID);
+        CU_ASSERT_PTR_NULL(cpt_run_output(parts[i], twice));
+    }
+    return CPT_OK;
+}
+
+static void test_nothing_was_made(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"all", begin_with_nothing, CPT_GIVES(sum), CPT_NEEDS(number), {NULL}, NULL}};
+    const struct cpt_graph graph = graph_of(tasks, 1);
+    struct cpt_error error = {0};
+    const uint64_t count = cpt_misuse_count();
+
+    CU_ASSERT_EQUAL(run_within(&graph, 0, &error), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_misuse_count(), count + 2);
+    CU_ASSERT_EQUAL(cpt_request_cancel(NULL), 0);
+}
+
 CU_TestInfo cpt_mistakes_tests[] = {
     {"each mistake gives an error and is counted", test_mistakes},
     {"a service shows the mistakes of its process", test_mistakes_are_shown},
@@ -436,5 +463,6 @@ CU_TestInfo cpt_mistakes_tests[] = {
     {"at the limit of memory no pending is NULL", test_no_memory_no_null},
     {"a run for each item, at limits of memory", test_run_for_each_at_limits},
     {"any number of calls, at limits of memory", test_calls_at_limits},
+    {"a plan or shared work that was not made", test_nothing_was_made},
     CU_TEST_INFO_NULL,
 };
