@@ -238,7 +238,7 @@ void cpti_deadline_blame(struct cpt_request *request, cpt_status status, char *t
 
         (void)snprintf(text, CPT_ERROR_SENTENCE_BYTES,
                        "%s: task '%.*s' waited for %s'%.*s'", what, (int)name.bytes,
-                       name.data, pending->kind == CPTI_PENDING_LOCK ? "lock " : "",
+                       name.data, pending->resource != NULL ? "lock " : "",
                        (int)other.bytes, other.data);
     } else if (text != NULL) {
         (void)snprintf(text, CPT_ERROR_SENTENCE_BYTES, "%s: task '%.*s' had not ended",

@@ -67,7 +67,8 @@ enum cpti_pending_kind {
     CPTI_PENDING_TIMER,
     CPTI_PENDING_CALL, /* of another service */
     CPTI_PENDING_RUN,  /* of a plan: struct cpti_run */
-    CPTI_PENDING_LOCK
+    CPTI_PENDING_LOCK, /* a mutex */
+    CPTI_PENDING_SEMAPHORE
 };
 
 /* Something that a task may wait for. */

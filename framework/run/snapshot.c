@@ -46,11 +46,24 @@ static void write_since(struct snapshot *snapshot, uint64_t begin_ns)
 
 /* --- What a task waits for. Lock held. --- */
 
+void cpti_resource_init(struct cpti_resource *resource, const char *name,
+                        uint32_t count)
+{
+    static atomic_uint_least32_t last_id; /* relaxed: a count */
+
+    resource->name = name;
+    resource->count = count;
+    resource->id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
+}
+
 static void write_resource(struct cpti_json_text *text,
                            const struct cpti_resource *resource)
 {
     cpti_json_text_string(text, "name", cpt_bytes_of(resource->name));
     cpti_json_text_number(text, "lock", resource->id);
+    if (resource->count != 1) {
+        cpti_json_text_number(text, "capacity", resource->count);
+    }
 }
 
 static void write_lock(struct cpti_json_text *text, const struct cpti_resource *lock)
@@ -92,6 +105,7 @@ static const char *kind_of(const struct cpt_pending *pending)
     case CPTI_PENDING_RUN:
         return "run";
     case CPTI_PENDING_LOCK:
+    case CPTI_PENDING_SEMAPHORE:
         return "lock";
     default:
         return "work";

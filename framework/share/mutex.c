@@ -36,8 +36,6 @@
 
 enum { FREE, HELD, CONTENDED };
 
-static atomic_uint_least32_t last_id; /* relaxed: ids of locks */
-
 /* An entry of the queue. Guarded by its lock. */
 struct waiter {
     TAILQ_ENTRY(waiter) turn;
@@ -85,7 +83,7 @@ struct cpt_mutex *cpt_mutex_new(const char *name, const struct cpt_alloc *alloc)
     mutex->alloc = alloc;
     mutex->name_bytes = bytes;
     memcpy(mutex->name, name, bytes);
-    cpti_resource_init(&mutex->resource, mutex->name, &last_id);
+    cpti_resource_init(&mutex->resource, mutex->name, 1);
     cpti_lock_init(&mutex->lock, CPTI_RANK_MUTEX);
     TAILQ_INIT(&mutex->waiters);
     return mutex;
