@@ -11,6 +11,8 @@
  *          {"name":"A: ads","state":"waits","for":[{"kind":"call","us":1100,
  *           "name":"B: /ads","target":"http://127.0.0.1:8002","method":"/ads"}]}]}]}
  *
+ * Beside it, GET /cpt/plans tells the plans of its methods.
+ *
  * Threads: any.
  */
 #ifndef CPT_RUNNING_H
@@ -37,6 +39,18 @@ typedef void (*cpt_write_fn)(void *context, const char *text, size_t bytes);
  */
 CPT_API cpt_status cpt_service_requests_json(struct cpt_service *service,
                                              cpt_write_fn write, void *context);
+
+/*
+ * Writes the plans of the methods of @service as JSON, with the types of their values;
+ * GET /cpt/plans, and `cpt graph` draws them. CPT_OK; CPT_NO_MEMORY, and nothing is
+ * written.
+ */
+CPT_API cpt_status cpt_service_plans_json(struct cpt_service *service,
+                                          cpt_write_fn write, void *context);
+
+/* All plans of the process are made: tells it `cpt graph PROGRAM`, if that has started
+ * it (CPT_PLANS in the environment); else does nothing. cpt_http_run() calls it. */
+CPT_API void cpt_plans_are_made(void);
 
 CPT_END_DECLS
 

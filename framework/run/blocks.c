@@ -18,6 +18,7 @@
  */
 #include "framework/run/request.h"
 
+#include "framework/graph/describe.h"
 #include "framework/run/component.h"
 #include "framework/run/handle.h"
 #include "framework/run/recording.h"
@@ -129,6 +130,9 @@ struct cpt_plan *cpt_plan_new(const struct cpt_graph *graph,
         (void)cpt_error_set(error, status, 0, "%s", cpt_status_sentence(status));
         cpt_plan_free(plan);
         return NULL;
+    }
+    if (plan != NULL) {
+        cpti_describe_made(plan);
     }
     return plan;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * running.c - the requests of a service that are not answered yet, and as JSON
+ * running.c - the requests of a service that are not answered yet, and its plans, as
+ * JSON
  *
  * A request is listed from its launch to its answer. The thread that tells of it keeps
  * the lock of its list, so it is not freed meanwhile: its answer waits. The lists are
@@ -9,6 +10,7 @@
  */
 #include "framework/cpt_running.h"
 
+#include "framework/graph/describe.h"
 #include "framework/run/snapshot.h"
 #include "framework/service/serving.h"
 
@@ -142,12 +144,26 @@ static uint64_t write_list(struct cpt_service *service, size_t index,
     return left_out;
 }
 
+/* Ends the document, and gives it to @write. */
+static cpt_status hand_out(struct cpti_json_text *text, cpt_write_fn write,
+                           void *context)
+{
+    cpt_status status = CPT_NO_MEMORY;
+
+    cpti_json_text_end(text);
+    if (!text->is_full) {
+        write(context, text->data, text->bytes);
+        status = CPT_OK;
+    }
+    cpti_json_text_deinit(text);
+    return status;
+}
+
 cpt_status cpt_service_requests_json(struct cpt_service *service, cpt_write_fn write,
                                      void *context)
 {
     struct cpti_json_text text;
     uint64_t left_out = 0;
-    bool is_good = false;
 
     cpti_json_text_init(&text, service->options.alloc,
                         CPT_RUNNING_BYTES_MAX - REST_BYTES);
@@ -161,11 +177,35 @@ cpt_status cpt_service_requests_json(struct cpt_service *service, cpt_write_fn w
     cpti_json_text_close(&text, ']');
     cpti_json_text_number(&text, "left_out", left_out);
     cpti_json_text_close(&text, '}');
-    cpti_json_text_end(&text);
-    is_good = !text.is_full;
-    if (is_good) {
-        write(context, text.data, text.bytes);
+    return hand_out(&text, write, context);
+}
+
+cpt_status cpt_service_plans_json(struct cpt_service *service, cpt_write_fn write,
+                                  void *context)
+{
+    struct cpti_json_text text;
+    uint64_t left_out = 0;
+
+    cpti_json_text_init(&text, service->options.alloc,
+                        CPT_RUNNING_BYTES_MAX - REST_BYTES);
+    cpti_json_text_open(&text, NULL, '{');
+    cpti_json_text_string(&text, "service", cpt_bytes_of(service->name));
+    cpti_json_text_open(&text, "methods", '[');
+    for (size_t i = 0; i < service->method_count; i++) {
+        const struct cpti_json_mark mark = cpti_json_text_mark(&text);
+
+        cpti_json_text_open(&text, NULL, '{');
+        cpti_json_text_string(&text, "method", cpt_bytes_of(service->methods[i].name));
+        cpti_describe(service->methods[i].plan, "plan", &text);
+        cpti_json_text_close(&text, '}');
+        if (text.is_full) {
+            cpti_json_text_cut(&text, mark);
+            left_out++;
+        }
     }
-    cpti_json_text_deinit(&text);
-    return is_good ? CPT_OK : CPT_NO_MEMORY;
+    text.bytes_max = CPT_RUNNING_BYTES_MAX;
+    cpti_json_text_close(&text, ']');
+    cpti_json_text_number(&text, "left_out", left_out);
+    cpti_json_text_close(&text, '}');
+    return hand_out(&text, write, context);
 }

@@ -148,6 +148,7 @@ static bool serve_counters(struct cpt_http *http, struct cpt_service *service,
     } pages[] = {
         {"/counters", cpti_http_counters_json, "application/json"},
         {"/requests", cpti_http_requests_json, "application/json"},
+        {"/plans", cpti_http_plans_json, "application/json"},
         {"/metrics", cpti_http_counters_prometheus, PROMETHEUS},
     };
 

@@ -31,6 +31,8 @@
 #include "framework/transport/http_health.h"
 #include "framework/transport/http_loop.h"
 
+#include "framework/cpt_running.h"
+
 #include "cpt/now.h"
 
 #include <event2/dns.h>
@@ -438,6 +440,7 @@ cpt_status cpt_http_run(struct cpt_http *http)
     bool has_finished = false;
 
     loop_here = http;
+    cpt_plans_are_made();
     if (!atomic_load(&http->is_stop_asked)) {
         (void)event_base_loop(http->base, EVLOOP_NO_EXIT_ON_EMPTY);
     }

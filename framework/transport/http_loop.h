@@ -284,4 +284,8 @@ bool cpti_http_openmetrics(struct cpt_http *http, struct cpt_service *service,
 bool cpti_http_requests_json(struct cpt_http *http, struct cpt_service *service,
                              struct evbuffer *text);
 
+/* And the plans of its methods. */
+bool cpti_http_plans_json(struct cpt_http *http, struct cpt_service *service,
+                          struct evbuffer *text);
+
 #endif

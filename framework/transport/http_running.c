@@ -4,6 +4,7 @@
  * http_running.c - what a service does just now, beside its counters
  *
  *      GET /cpt/requests   {"service":"B","requests":[{"id":7,...},...],"left_out":0}
+ *      GET /cpt/plans      {"service":"B","methods":[{"method":"/","plan":{...}},...]}
  */
 #include "framework/cpt_running.h"
 #include "framework/transport/http_loop.h"
@@ -30,4 +31,13 @@ bool cpti_http_requests_json(struct cpt_http *http, struct cpt_service *service,
 
     (void)http;
     return cpt_service_requests_json(service, put, &out) == CPT_OK && !out.is_bad;
+}
+
+bool cpti_http_plans_json(struct cpt_http *http, struct cpt_service *service,
+                          struct evbuffer *text)
+{
+    struct running_text out = {.text = text};
+
+    (void)http;
+    return cpt_service_plans_json(service, put, &out) == CPT_OK && !out.is_bad;
 }
