@@ -24,6 +24,7 @@
 #include "framework/run/misuse.h"
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
+#include "framework/run/stall.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -577,6 +578,7 @@ CPTI_SPECIALISED void run_all(struct cpt_request *request, struct cpt_task *task
         }
         if (--left == 0) {
             left = TASKS_A_TURN;
+            cpti_stall_come_on();
             if (yield(request, task, next, ready)) {
                 return; /* the reference has gone with the bundle */
             }
@@ -592,11 +594,14 @@ CPTI_SPECIALISED void run_all(struct cpt_request *request, struct cpt_task *task
 /* The choice is made here, not at each task. */
 static void run(struct cpt_request *request, struct cpt_task *task)
 {
+    const uint64_t before = cpti_stall_enter();
+
     if (request->is_traced) {
         run_all(request, task, true);
     } else {
         run_all(request, task, false);
     }
+    cpti_stall_leave(before);
 }
 
 static void run_work(struct cpt_work *work)

@@ -4,6 +4,7 @@
  * calls counted; see counters.h. */
 #include "framework/service/counters.h"
 
+#include "framework/cpt_running.h"
 #include "framework/run/misuse.h"
 #include "framework/service/log_queue.h"
 #include "framework/service/service.h"
@@ -120,6 +121,14 @@ static void show_misuses(const struct show *to)
     }
 }
 
+/* The same holds for steps that block their thread. */
+static void show_stall(void *context, struct cpt_bytes task, uint64_t count)
+{
+    show_member(context, "stalls",
+                "steps of this process that blocked their thread for too long, by task",
+                "task", task, count);
+}
+
 static void show_log_file(const struct cpt_log_file *file, const struct show *to)
 {
     struct cpt_log_file_counts counts;
@@ -190,6 +199,7 @@ void cpt_service_counters(struct cpt_service *service,
     show_failures(counters, &to);
     show_callees(counters, &to);
     show_misuses(&to);
+    cpt_stalls_visit(show_stall, (void *)(uintptr_t)&to);
     show_log(service->options.log, &to);
 }
 

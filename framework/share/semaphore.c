@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * semaphore.c - counted resources that tasks wait for; see cpt_semaphore.h
+ * semaphore.c - counted resources that tasks wait for; see cpt_mutex.h
  *
  *      claim   asks --(one is free)----------------------> holds --release--> over
  *                |                                          ^
@@ -13,7 +13,7 @@
  * which of the two came first, and then it goes to the next waiter. The lock of the
  * semaphore, which comes after that of a request, guards the count and both lists.
  */
-#include "framework/cpt_semaphore.h"
+#include "framework/cpt_mutex.h"
 
 #include "cpt/container.h"
 #include "framework/run/misuse.h"

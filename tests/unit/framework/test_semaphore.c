@@ -11,7 +11,7 @@
 #include "tests/support/virtual_time.h"
 #include "tests/unit/framework/one_request.h"
 
-#include "framework/cpt_semaphore.h"
+#include "framework/cpt_mutex.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
