@@ -44,8 +44,8 @@
  * answered 400, or 501 if its transfer coding is not known, and the connection is
  * closed; as a reply it ends its call as CPT_CORRUPT.
  *
- * Verbs: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, as far as methods of the service
- * take them; others are answered 501. The reply to HEAD has no body, but its length.
+ * Verbs: those that methods of the service take; others are answered 405, CONNECT 501.
+ * The reply to HEAD has no body, but its length.
  *
  * Browsers: `hosts`, `reply_headers` and `serves_get_only` of the options.
  *

@@ -3,7 +3,7 @@
 /* http_address.c - parses "http://host:port" */
 #include "framework/transport/http_address.h"
 
-#include "framework/transport/http_headers.h"
+#include "framework/transport/http_text.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -3,16 +3,14 @@
 /* http_guard.c - what a server that browsers reach refuses; see http_guard.h */
 #include "framework/transport/http_guard.h"
 
-#include "framework/transport/http_headers.h"
-
-#include <event2/buffer.h>
-#include <event2/http.h>
+#include "framework/transport/http_peer.h"
+#include "framework/transport/http_text.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-enum { PORT_DEFAULT = 80, NAME_BYTES_MAX = 64, FORBIDDEN = 403 };
+enum { PORT_DEFAULT = 80, NAME_BYTES_MAX = 64, FORBIDDEN = 403, NOT_ALLOWED = 405 };
 
 bool cpti_http_is_own_host(struct cpt_bytes host, const char *const *names,
                            uint16_t port)
@@ -38,90 +36,59 @@ bool cpti_http_is_own_host(struct cpt_bytes host, const char *const *names,
 
 /* Whether a browser says that a page of another site made it ask for anything but the
  * page at "/", which links may lead to. */
-static bool is_cross_site(struct evhttp_request *request)
+static bool is_cross_site(const struct cpti_http_request *request)
 {
-    const char *target = evhttp_request_get_uri(request);
     struct cpt_bytes site;
 
-    return cpti_http_headers_find(evhttp_request_get_input_headers(request),
-                                  "Sec-Fetch-Site", &site) != 0 &&
+    return cpti_http_parser_field(request->parser, request->head.data,
+                                  CPTI_HTTP_FIELD_SITE, &site) != 0 &&
            cpt_bytes_equal(site, cpt_bytes_of("cross-site")) &&
-           (target == NULL || target[0] != '/' ||
-            (target[1] != '\0' && target[1] != '?'));
+           !cpt_bytes_equal(request->path, cpt_bytes_of("/"));
 }
 
-unsigned cpti_http_guard(const struct cpt_http_options *options,
-                         struct evhttp_request *request, uint16_t port)
+static bool is_foreign(const struct cpt_http_options *options,
+                       const struct cpti_http_request *request, uint16_t port)
 {
     struct cpt_bytes host;
 
+    return cpti_http_parser_field(request->parser, request->head.data,
+                                  CPTI_HTTP_FIELD_HOST, &host) != 1 ||
+           !cpti_http_is_own_host(host, options->hosts, port) ||
+           (request->authority.bytes > 0 &&
+            !cpti_http_is_own_host(request->authority, options->hosts, port));
+}
+
+unsigned cpti_http_guard(const struct cpt_http_options *options,
+                         const struct cpti_http_request *request, uint16_t port,
+                         const char **sentence)
+{
     if (options->hosts != NULL &&
-        (cpti_http_headers_find(evhttp_request_get_input_headers(request), "Host",
-                                &host) != 1 ||
-         !cpti_http_is_own_host(host, options->hosts, port) ||
-         is_cross_site(request))) {
+        (is_foreign(options, request, port) || is_cross_site(request))) {
+        *sentence = "the Host header names another server, or a page of another site "
+                    "asks; open the address that this server has printed\n";
         return FORBIDDEN;
     }
-    return options->serves_get_only &&
-                   evhttp_request_get_command(request) != EVHTTP_REQ_GET
-               ? HTTP_BADMETHOD
-               : 0;
+    if (options->serves_get_only &&
+        !cpt_bytes_equal(request->verb, cpt_bytes_of("GET"))) {
+        *sentence = "only GET is served here\n";
+        return NOT_ALLOWED;
+    }
+    return 0;
 }
 
-bool cpti_http_guard_headers(const struct cpt_http_options *options,
-                             struct evkeyvalq *headers, const struct cpt_alloc *alloc)
+void cpti_http_guard_headers(const struct cpt_http_options *options,
+                             struct cpti_http_text *text)
 {
     const char *const *lines = options->reply_headers;
-    bool is_good = true;
 
-    for (; lines != NULL && *lines != NULL && is_good; lines++) {
+    for (; lines != NULL && *lines != NULL; lines++) {
         const char *value = strstr(*lines, ": ");
-        char name[NAME_BYTES_MAX];
 
-        if (value == NULL || (size_t)(value - *lines) >= sizeof name) {
-            continue;
+        if (value != NULL && value - *lines < NAME_BYTES_MAX &&
+            cpti_http_is_value(cpt_bytes_of(*lines))) {
+            cpti_http_text_line(text,
+                                (struct cpt_bytes){*lines, (size_t)(value - *lines)},
+                                cpt_bytes_of(value + 2));
         }
-        memcpy(name, *lines, (size_t)(value - *lines));
-        name[value - *lines] = '\0';
-        is_good = cpti_http_headers_add(headers, name, cpt_bytes_of(value + 2), alloc);
     }
-    return is_good;
-}
-
-void cpti_http_guard_send(const struct cpt_http_options *options,
-                          struct evhttp_request *request, unsigned http_status,
-                          const char *sentence, const struct cpt_alloc *alloc)
-{
-    struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
-    struct evbuffer *text = evbuffer_new();
-
-    (void)cpti_http_guard_headers(options, headers, alloc);
-    (void)cpti_http_headers_add(headers, "Content-Type",
-                                cpt_bytes_of("text/plain; charset=utf-8"), alloc);
-    if (text != NULL) {
-        (void)evbuffer_add_printf(text, "%s\n", sentence);
-    }
-    evhttp_send_reply(request, (int)http_status,
-                      http_status == FORBIDDEN ? "Forbidden" : NULL, text);
-    if (text != NULL) {
-        evbuffer_free(text);
-    }
-}
-
-void cpti_http_guard_reply(const struct cpt_http_options *options,
-                           struct evhttp_request *request, unsigned http_status,
-                           const struct cpt_alloc *alloc)
-{
-    const bool is_host = http_status == FORBIDDEN;
-
-    if (!is_host) {
-        (void)cpti_http_headers_add(evhttp_request_get_output_headers(request), "Allow",
-                                    cpt_bytes_of("GET"), alloc);
-    }
-    cpti_http_guard_send(
-        options, request, http_status,
-        is_host ? "the Host header names another server, or a page of another site "
-                  "asks; open the address that this server has printed"
-                : "only GET is served here",
-        alloc);
 }

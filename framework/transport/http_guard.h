@@ -17,30 +17,21 @@
 
 #include <stdbool.h>
 
-struct evhttp_request;
-struct evkeyvalq;
+struct cpti_http_request;
+struct cpti_http_text;
 
 /* Whether @host ("localhost:8080") is one of @names with @port; port 80 may be left
  * out. */
 bool cpti_http_is_own_host(struct cpt_bytes host, const char *const *names,
                            uint16_t port);
 
-/* The status to refuse @request with, which came in on @port, or 0. */
+/* The status to refuse @request with, which came in on @port, and why; or 0. */
 unsigned cpti_http_guard(const struct cpt_http_options *options,
-                         struct evhttp_request *request, uint16_t port);
+                         const struct cpti_http_request *request, uint16_t port,
+                         const char **sentence);
 
-/* Adds options->reply_headers to @headers. false without memory. */
-bool cpti_http_guard_headers(const struct cpt_http_options *options,
-                             struct evkeyvalq *headers, const struct cpt_alloc *alloc);
-
-/* Replies @http_status with @sentence. */
-void cpti_http_guard_send(const struct cpt_http_options *options,
-                          struct evhttp_request *request, unsigned http_status,
-                          const char *sentence, const struct cpt_alloc *alloc);
-
-/* Replies @http_status, of cpti_http_guard(), with a sentence. */
-void cpti_http_guard_reply(const struct cpt_http_options *options,
-                           struct evhttp_request *request, unsigned http_status,
-                           const struct cpt_alloc *alloc);
+/* Adds options->reply_headers to @text. */
+void cpti_http_guard_headers(const struct cpt_http_options *options,
+                             struct cpti_http_text *text);
 
 #endif

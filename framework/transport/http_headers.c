@@ -3,6 +3,8 @@
 /* http_headers.c - headers in evhttp's lists: counted, checked before they are sent */
 #include "framework/transport/http_headers.h"
 
+#include "framework/transport/http_text.h"
+
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
 
@@ -32,56 +34,13 @@ unsigned cpti_http_headers_find(const struct evkeyvalq *headers, const char *nam
     return count;
 }
 
-bool cpti_http_headers_are_forwarded(const struct evkeyvalq *headers)
-{
-    static const char prefix[] = "X-Forwarded-";
-    static const char *const names[] = {"Forwarded", "Via", "X-Real-IP"};
-    const struct evkeyval *header = NULL;
-
-    TAILQ_FOREACH(header, headers, next)
-    {
-        if (evutil_ascii_strncasecmp(header->key, prefix, sizeof prefix - 1) == 0) {
-            return true;
-        }
-        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-            if (evutil_ascii_strcasecmp(header->key, names[i]) == 0) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-char *cpti_http_text_copy(struct cpt_bytes bytes, const struct cpt_alloc *alloc)
-{
-    char *text = cpt_alloc_zeroed(alloc, bytes.bytes + 1);
-
-    if (text != NULL && bytes.bytes > 0) {
-        memcpy(text, bytes.data, bytes.bytes);
-    }
-    return text;
-}
-
-/* Only visible characters, blanks and bytes beyond ASCII. */
-static bool is_value(struct cpt_bytes value)
-{
-    for (size_t i = 0; i < value.bytes; i++) {
-        const unsigned char byte = (unsigned char)value.data[i];
-
-        if ((byte < ' ' && byte != '\t') || byte == 0x7f) {
-            return false;
-        }
-    }
-    return value.bytes > 0;
-}
-
 bool cpti_http_headers_add(struct evkeyvalq *headers, const char *name,
                            struct cpt_bytes value, const struct cpt_alloc *alloc)
 {
     char *text = NULL;
     bool is_added = false;
 
-    if (!is_value(value)) {
+    if (!cpti_http_is_value(value)) {
         return true;
     }
     text = cpti_http_text_copy(value, alloc);

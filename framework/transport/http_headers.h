@@ -26,10 +26,4 @@ unsigned cpti_http_headers_find(const struct evkeyvalq *headers, const char *nam
 bool cpti_http_headers_add(struct evkeyvalq *headers, const char *name,
                            struct cpt_bytes value, const struct cpt_alloc *alloc);
 
-/* Whether @headers have one that proxies add. */
-bool cpti_http_headers_are_forwarded(const struct evkeyvalq *headers);
-
-/* A copy of @bytes with a NUL after it, or NULL without memory. */
-char *cpti_http_text_copy(struct cpt_bytes bytes, const struct cpt_alloc *alloc);
-
 #endif

@@ -23,12 +23,9 @@
  */
 #include "framework/transport/http_health.h"
 
-#include "framework/transport/http_guard.h"
-#include "framework/transport/http_headers.h"
-#include "framework/transport/http_loop.h"
+#include "framework/transport/http_peer.h"
 
 #include <event2/buffer.h>
-#include <event2/http.h>
 
 #include <string.h>
 
@@ -36,76 +33,73 @@
 #define PROMETHEUS  "text/plain; version=0.0.4; charset=utf-8"
 #define OPENMETRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
-enum { NOT_FOUND = 404, UNAVAILABLE = 503 };
+enum { OK = 200, NOT_FOUND = 404, INTERNAL = 500, UNAVAILABLE = 503 };
 
 typedef bool (*write_fn)(struct cpt_http *http, struct cpt_service *service,
                          struct evbuffer *text);
 
 /* --- Answers --- */
 
-static void reply(struct cpt_http *http, struct evhttp_request *request,
-                  unsigned http_status, const char *content_type, struct evbuffer *text)
+static void reply(struct cpti_http_peer *peer, unsigned status,
+                  const char *content_type, struct cpt_bytes body)
 {
-    struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
-    const bool is_good =
-        text != NULL && cpti_http_guard_headers(&http->options, headers, http->alloc) &&
-        cpti_http_headers_add(headers, "Content-Type", cpt_bytes_of(content_type),
-                              http->alloc);
+    const struct cpti_http_reply reply = {
+        .status = status,
+        .content_type = cpt_bytes_of(content_type),
+        .lines = cpt_bytes_of("Cache-Control: no-store\r\n"),
+        .body = body};
 
-    (void)cpti_http_headers_add(headers, "Cache-Control", cpt_bytes_of("no-store"),
-                                http->alloc);
-    if (is_good && evhttp_request_get_command(request) == EVHTTP_REQ_HEAD) {
-        (void)evbuffer_drain(text, evbuffer_get_length(text));
-    }
-    evhttp_send_reply(request, is_good ? (int)http_status : HTTP_INTERNAL, NULL,
-                      is_good ? text : NULL);
+    cpti_http_peer_reply(peer, &reply);
 }
 
-static void reply_written(struct cpt_http *http, struct cpt_service *service,
-                          struct evhttp_request *request, write_fn write,
+static void reply_written(struct cpti_http_peer *peer, write_fn write,
                           const char *content_type)
 {
     struct evbuffer *text = evbuffer_new();
-    const bool is_good = text != NULL && write(http, service, text);
+    struct cpt_bytes body = {NULL, 0};
 
-    reply(http, request, HTTP_OK, content_type, is_good ? text : NULL);
+    if (text != NULL &&
+        write(peer->http, cpti_http_server_service(peer->server), text)) {
+        body.bytes = evbuffer_get_length(text);
+        body.data = (const char *)evbuffer_pullup(text, -1);
+    }
+    if (body.data != NULL) {
+        reply(peer, OK, content_type, body);
+    } else {
+        reply(peer, INTERNAL, TEXT, cpt_bytes_of("out of memory\n"));
+    }
     if (text != NULL) {
         evbuffer_free(text);
     }
+    cpti_http_peer_continue(peer);
 }
 
-static void reply_sentence(struct cpt_http *http, struct evhttp_request *request,
-                           unsigned http_status, const char *sentence)
+static void reply_sentence(struct cpti_http_peer *peer, unsigned status,
+                           const char *sentence)
 {
-    struct evbuffer *text = evbuffer_new();
-
-    if (text != NULL) {
-        (void)evbuffer_add_printf(text, "%s\n", sentence);
-    }
-    reply(http, request, http_status, TEXT, text);
-    if (text != NULL) {
-        evbuffer_free(text);
-    }
+    reply(peer, status, TEXT, cpt_bytes_of(sentence));
+    cpti_http_peer_continue(peer);
 }
 
 /* --- Alive, ready --- */
 
-static bool serve_health(struct cpt_http *http, struct evhttp_request *request,
-                         struct cpt_bytes path)
+static bool serve_health(struct cpti_http_peer *peer, struct cpt_bytes path)
 {
+    const struct cpt_http *http = peer->http;
+
     if (cpt_bytes_equal(path, cpt_bytes_of("/healthz"))) {
-        reply_sentence(http, request, HTTP_OK, "alive");
+        reply_sentence(peer, OK, "alive\n");
         return true;
     }
     if (!cpt_bytes_equal(path, cpt_bytes_of("/readyz"))) {
         return false;
     }
     if (http->is_falling) {
-        reply_sentence(http, request, UNAVAILABLE, "stopping");
+        reply_sentence(peer, UNAVAILABLE, "stopping\n");
     } else if (atomic_load_explicit(&http->is_unready, memory_order_relaxed)) {
-        reply_sentence(http, request, UNAVAILABLE, "not ready");
+        reply_sentence(peer, UNAVAILABLE, "not ready\n");
     } else {
-        reply_sentence(http, request, HTTP_OK, "ready");
+        reply_sentence(peer, OK, "ready\n");
     }
     return true;
 }
@@ -118,14 +112,20 @@ void cpt_http_set_ready(struct cpt_http *http, int is_ready)
 /* --- Counters --- */
 
 /* Whether the client names that format; Prometheus does, if it is to read exemplars. */
-static bool takes_openmetrics(struct evhttp_request *request)
+static bool takes_openmetrics(const struct cpti_http_request *request)
 {
-    static const char name[] = "application/openmetrics-text";
-    struct cpt_bytes accept;
+    static const char format[] = "application/openmetrics-text";
+    struct cpt_bytes name;
+    struct cpt_bytes value;
+    size_t at = 0;
 
-    return cpti_http_headers_find(evhttp_request_get_input_headers(request), "Accept",
-                                  &accept) == 1 &&
-           memmem(accept.data, accept.bytes, name, sizeof name - 1) != NULL;
+    while (cpti_http_head_next(request->head, &at, &name, &value)) {
+        if (cpti_http_is_same(name, "Accept") &&
+            memmem(value.data, value.bytes, format, sizeof format - 1) != NULL) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Whether @path is @prefix with @suffix. */
@@ -138,8 +138,7 @@ static bool is_below(struct cpt_bytes path, const char *prefix, const char *suff
                            cpt_bytes_of(suffix));
 }
 
-static bool serve_counters(struct cpt_http *http, struct cpt_service *service,
-                           struct evhttp_request *request, struct cpt_bytes path)
+static bool serve_counters(struct cpti_http_peer *peer, struct cpt_bytes path)
 {
     static const struct {
         const char *suffix;
@@ -153,38 +152,38 @@ static bool serve_counters(struct cpt_http *http, struct cpt_service *service,
     };
 
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
-        if (is_below(path, http->options.counters_prefix, pages[i].suffix)) {
-            reply_written(http, service, request, pages[i].write,
-                          pages[i].content_type);
+        if (is_below(path, peer->http->options.counters_prefix, pages[i].suffix)) {
+            reply_written(peer, pages[i].write, pages[i].content_type);
             return true;
         }
     }
     return false;
 }
 
-bool cpti_http_health_serve(struct cpt_http *http, struct cpt_service *service,
-                            bool is_operators, struct evhttp_request *request,
-                            struct cpt_bytes path)
+bool cpti_http_health_serve(struct cpti_http_peer *peer,
+                            const struct cpti_http_request *request)
 {
-    if ((is_operators || http->options.serves_health) &&
-        serve_health(http, request, path)) {
+    const struct cpt_http_options *options = &peer->http->options;
+    const bool is_operators = cpti_http_server_is_operators(peer->server);
+
+    if ((is_operators || options->serves_health) && serve_health(peer, request->path)) {
         return true;
     }
-    if ((is_operators || http->options.serves_counters) &&
-        serve_counters(http, service, request, path)) {
+    if ((is_operators || options->serves_counters) &&
+        serve_counters(peer, request->path)) {
         return true;
     }
     if (!is_operators) {
         return false;
     }
-    if (cpt_bytes_equal(path, cpt_bytes_of("/metrics"))) {
+    if (cpt_bytes_equal(request->path, cpt_bytes_of("/metrics"))) {
         if (takes_openmetrics(request)) {
-            reply_written(http, service, request, cpti_http_openmetrics, OPENMETRICS);
+            reply_written(peer, cpti_http_openmetrics, OPENMETRICS);
         } else {
-            reply_written(http, service, request, cpti_http_metrics, PROMETHEUS);
+            reply_written(peer, cpti_http_metrics, PROMETHEUS);
         }
     } else {
-        reply_sentence(http, request, NOT_FOUND, "this port is for operators");
+        reply_sentence(peer, NOT_FOUND, "this port is for operators\n");
     }
     return true;
 }

@@ -9,14 +9,13 @@
 #include <stdbool.h>
 
 struct cpt_http;
-struct cpt_service;
-struct evhttp_request;
+struct cpti_http_peer;
+struct cpti_http_request;
 
-/* Answers @request for @path if it is one of them; false: it is not. @is_operators: it
- * came on a port for operators, and is answered in any case. Loop thread. */
-bool cpti_http_health_serve(struct cpt_http *http, struct cpt_service *service,
-                            bool is_operators, struct evhttp_request *request,
-                            struct cpt_bytes path);
+/* Answers the @request of @peer if it is one of them; false: it is not. All that comes
+ * on a port for operators is answered. Loop thread. */
+bool cpti_http_health_serve(struct cpti_http_peer *peer,
+                            const struct cpti_http_request *request);
 
 /* Is not ready any more, but goes on serving for unready_ns. Loop thread. */
 void cpti_http_health_fall(struct cpt_http *http);

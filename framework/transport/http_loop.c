@@ -373,7 +373,7 @@ static bool has_works(struct cpt_http *http)
 static bool is_idle(struct cpt_http *http)
 {
     return !has_works(http) && http->exchange_count == 0 &&
-           cpti_http_client_is_idle(http->client);
+           http->accepted.unsent_count == 0 && cpti_http_client_is_idle(http->client);
 }
 
 /*
@@ -641,6 +641,7 @@ struct cpt_http *cpt_http_new(const struct cpt_http_options *options,
                                              .send = cpti_http_client_send,
                                              .cancel = cpti_http_client_cancel_call};
     http->timers.alloc = http->alloc;
+    http->accepted.text.alloc = http->alloc;
     http->works_end = &http->works;
     http->reference_count = 1;
     if (!events_make(http)) {

@@ -22,15 +22,16 @@
 #include "framework/pool/lock.h"
 #include "framework/pool/timers.h"
 #include "framework/transport/cpt_http.h"
-#include "framework/transport/http_gate.h"
+#include "framework/transport/http_text.h"
 
 #include <event2/event.h>
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <time.h>
 
 struct cpti_http_client;
-struct bufferevent;
+struct cpti_http_peer;
 struct cpti_http_server;
 struct evdns_base;
 
@@ -40,7 +41,7 @@ enum {
     CPTI_HTTP_ACCEPTED_DEFAULT = 10000,
     CPTI_HTTP_HEADER_BYTES_DEFAULT = 16 << 10, /* four of the largest replies' paths */
     CPTI_HTTP_BODY_BYTES_DEFAULT = 4 << 20,
-    CPTI_HTTP_BODY_BYTES_MAX = 1 << 30, /* evhttp and watermarks count in int */
+    CPTI_HTTP_BODY_BYTES_MAX = 1 << 30, /* evhttp counts in int */
     CPTI_HTTP_RESERVE_MAX = 1024, /* descriptors for all but clients' connections */
     CPTI_HTTP_INPUT_BYTES_DEFAULT = 128 << 20,
     CPTI_HTTP_BODY_RATE_DEFAULT = 1024,
@@ -86,41 +87,24 @@ enum cpti_http_counter_id {
         CPTI_HTTP_COUNTER_COUNT
 };
 
-/* A connection that was accepted. */
-struct cpti_http_peer {
-    struct cpti_http_gate gate; /* with a reference to its buffers */
-    uint64_t request_count;     /* that evhttp has read */
-    int descriptor;             /* -1: not known yet */
-    struct cpti_http_peer *next_new;
-    struct cpt_http *http;
-    /* http_budget.c: */
-    bool is_cut;
-    bool is_unchecked;         /* its client may have too many */
-    bool is_served;            /* reading rests while a request is served */
-    bool is_in_body;           /* of the request that is incomplete */
-    uint64_t begun_ns;         /* since when its head or body is; 0: none is */
-    uint64_t begun_count;      /* messages before it */
-    uint64_t open_bytes;       /* of its head or body */
-    size_t bytes;              /* that count for input_bytes_max */
-    unsigned char address[16]; /* if accepted_per_address_max is set */
-};
-
 /* Connections that were accepted. Loop thread. */
 struct cpti_http_accepted {
     struct cpti_http_peer **items;
     size_t count;
     size_t capacity;
-    struct cpti_http_peer **by_descriptor; /* NULL: none, or a new one */
-    size_t descriptor_capacity;
-    struct cpti_http_peer *news; /* whose descriptor is not known yet */
-    size_t hand;                 /* index of the next one to look at */
     size_t input_bytes;
-    struct cpt_timer sweep;
+    struct cpt_timer sweep; /* for requests that take too long */
     bool is_sweeping;
-    struct cpt_work settle; /* learns the descriptors of new ones */
-    bool is_settling;
-    struct cpt_timer rest;
-    bool is_resting; /* it is full: no more are accepted */
+    struct cpt_timer idle_timer; /* for connections that are not used */
+    bool is_idle_timed;
+    unsigned idle_tick;  /* how often that fired */
+    bool is_resting;     /* it is full: no more are accepted */
+    size_t unsent_count; /* peers whose socket did not take all of a reply yet */
+    void *spare_inputs;  /* a list of buffers */
+    size_t spare_count;
+    struct cpti_http_text text; /* the head of the reply that is being sent */
+    time_t date_s;              /* of date */
+    char date[32];
 };
 
 struct cpt_http {
@@ -212,40 +196,6 @@ void cpti_http_servers_free(struct cpt_http *http);
 
 /* Stops accepting, or starts again. */
 void cpti_http_servers_rest(struct cpt_http *http, bool rests);
-
-/* --- http_accepted.c; loop thread --- */
-
-/* Tracks a connection about to be accepted, with @buffers. false without memory. */
-bool cpti_http_accepted_add(struct cpt_http *http, struct bufferevent *buffers);
-
-/* The connection with @buffers; NULL: it is not tracked. */
-struct cpti_http_peer *cpti_http_accepted_find(struct cpt_http *http,
-                                               const struct bufferevent *buffers);
-
-/* Forgets all connections that evhttp has closed. */
-void cpti_http_accepted_reap(struct cpt_http *http);
-
-/* --- http_budget.c; loop thread --- */
-
-/* The descriptor of @peer is known: cuts it off if its client has too many. */
-void cpti_http_budget_accepted(struct cpti_http_peer *peer);
-
-/* Bytes have come: cuts @gate's connection off if they are too many. */
-void cpti_http_budget_seen(struct cpti_http_gate *gate, size_t bytes);
-
-/* evhttp has read a request of @peer with this body. */
-void cpti_http_budget_request(struct cpti_http_peer *peer, size_t body_bytes);
-
-/* The request of @peer that was served is answered. */
-void cpti_http_budget_answered(struct cpti_http_peer *peer);
-
-/* @peer has @bytes of requests. */
-void cpti_http_budget_keep(struct cpti_http_peer *peer, size_t bytes);
-
-/* --- http_accepted.c again --- */
-
-/* Releases all connections; evhttp has released them. */
-void cpti_http_accepted_deinit(struct cpt_http *http);
 
 /* --- http_client.c; loop thread --- */
 

@@ -9,23 +9,17 @@
 
 #include <stdbool.h>
 
-struct evhttp_request;
-struct evkeyvalq;
+struct cpti_http_request;
+struct cpti_http_text;
 
 /* Sets verb and headers of @inbound, borrowed from @request and in @fields. */
-void cpti_http_route_read(struct evhttp_request *request,
+void cpti_http_route_read(const struct cpti_http_request *request,
                           struct cpt_field fields[CPT_HEADERS_MAX],
                           struct cpt_inbound *inbound);
 
-/*
- * The headers of @outbound that may be sent, each as "Name: value" and CR LF, those
- * that may not are counted; with @has_length also the length of its body, which is not
- * sent itself (HEAD). NULL: there are none, or no memory.
- */
-char *cpti_http_route_headers(struct cpt_http *http,
-                              const struct cpt_outbound *outbound, bool has_length);
-
-/* Adds @lines, made as above, to @headers, and cuts them up. false without memory. */
-bool cpti_http_route_write(struct evkeyvalq *headers, char *lines);
+/* Writes those of the @count headers of a service that may be sent; those that may not
+ * are counted. Any thread. */
+void cpti_http_route_write(struct cpt_http *http, const struct cpt_field *headers,
+                           size_t count, struct cpti_http_text *text);
 
 #endif

@@ -311,7 +311,7 @@ static void leave_stuck(bool closes_whole)
     const int descriptor = raw_connect(pair.service.port);
     char reply[512] = "";
 
-    raw_write(descriptor, "GET /stuck HTTP/1.1\r\n\r\n");
+    raw_write(descriptor, "GET /stuck HTTP/1.1\r\nHost: s\r\n\r\n");
     stuck = take_stuck();
     CU_ASSERT_PTR_NOT_NULL_FATAL(stuck);
     if (closes_whole) {
@@ -344,7 +344,7 @@ static void test_client_that_may_go(void)
 
     pair_start(NULL, &options);
     descriptor = raw_connect(pair.service.port);
-    raw_write(descriptor, "GET /stuck HTTP/1.1\r\n\r\n");
+    raw_write(descriptor, "GET /stuck HTTP/1.1\r\nHost: s\r\n\r\n");
     stuck = take_stuck();
     (void)close(descriptor);
     test_sleep_ns(20 * MS);
@@ -376,7 +376,7 @@ static void test_accepted_connections(void)
     pair_start(NULL, &options);
     for (int i = 0; i < 5; i++) {
         descriptors[i] = raw_connect(pair.service.port);
-        raw_write(descriptors[i], "GET /hello HTTP/1.1\r\n\r\n");
+        raw_write(descriptors[i], "GET /hello HTTP/1.1\r\nHost: s\r\n\r\n");
         CU_ASSERT_EQUAL(is_answered(descriptors[i], i < 3 ? PATIENCE_MS : 50), i < 3);
     }
     CU_ASSERT_EQUAL(test_counter(&pair.callee, "http_accepts_paused"), 1);
@@ -406,7 +406,7 @@ static void test_accepted_at_once(void)
     test_service_make(&service, &loop, CPT_ROLE_INNER, -1, NULL);
     for (int i = 0; i < 10; i++) {
         descriptors[i] = raw_connect(service.port);
-        raw_write(descriptors[i], "GET /hello HTTP/1.1\r\n\r\n");
+        raw_write(descriptors[i], "GET /hello HTTP/1.1\r\nHost: s\r\n\r\n");
     }
     test_loop_start(&loop);
     for (int i = 0; i < 10; i++) {
@@ -430,8 +430,8 @@ static void test_accepted_in_turn(void)
     pair_start(NULL, &options);
     for (int i = 0; i < 100; i++) {
         raw_exchange(pair.service.port,
-                     "GET /hello HTTP/1.1\r\nConnection: close\r\n\r\n", reply,
-                     sizeof(reply));
+                     "GET /hello HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n",
+                     reply, sizeof(reply));
     }
     CU_ASSERT_EQUAL(service_counter("requests"), 100);
     CU_ASSERT_EQUAL(test_counter(&pair.callee, "http_accepts_paused"), 0);

@@ -56,12 +56,12 @@ static void stop_in_flight(void (*how)(struct test_loop *loop))
     test_loop_start(&loop);
     idle = raw_connect(service.port);
     descriptor = raw_connect(service.port);
-    raw_write(descriptor, "GET /stuck HTTP/1.1\r\n\r\n");
+    raw_write(descriptor, "GET /stuck HTTP/1.1\r\nHost: s\r\n\r\n");
     (void)stuck_of(&service);
     how(&loop);
     CU_ASSERT_TRUE(becomes_closed(service.port));
     /* an idle connection is served as long as there is anything to do */
-    raw_write(idle, "GET /hello HTTP/1.1\r\n\r\n");
+    raw_write(idle, "GET /hello HTTP/1.1\r\nHost: s\r\n\r\n");
     (void)raw_read(idle, reply, sizeof(reply), NULL);
     CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 200 "));
     cpt_complete(stuck_of(&service), CPT_OK);
@@ -114,7 +114,7 @@ static void test_stop_cuts(bool is_freed_first)
     test_service_make(&service, &loop, CPT_ROLE_ENTRY, -1, cpt_executor_inline());
     test_loop_start(&loop);
     descriptor = raw_connect(service.port);
-    raw_write(descriptor, "GET /stuck HTTP/1.1\r\n\r\n");
+    raw_write(descriptor, "GET /stuck HTTP/1.1\r\nHost: s\r\n\r\n");
     (void)stuck_of(&service);
     cpt_http_stop(loop.http);
     (void)pthread_join(loop.thread, NULL);

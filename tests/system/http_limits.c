@@ -47,7 +47,7 @@ static bool is_answered(const struct serving *serving)
     char reply[1024];
 
     raw_exchange(serving->service.port,
-                 "GET /hello HTTP/1.1\r\nConnection: close\r\n\r\n", reply,
+                 "GET /hello HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n", reply,
                  sizeof(reply));
     return strncmp(reply, "HTTP/1.1 200 ", 13) == 0;
 }
@@ -66,7 +66,7 @@ static void test_memory(void)
     serving_start(&serving, &options);
     for (int i = 0; i < CLIENTS; i++) {
         descriptors[i] = raw_connect(serving.service.port);
-        raw_write(descriptors[i], "POST /hello HTTP/1.1\r\n"
+        raw_write(descriptors[i], "POST /hello HTTP/1.1\r\nHost: s\r\n"
                                   "Content-Length: 4194304\r\n\r\n");
         raw_write(descriptors[i], part);
     }
@@ -95,7 +95,8 @@ static void test_memory_is_given_back(void)
     char *reply = calloc(1, BODY + 1024);
     int descriptor = -1;
 
-    (void)snprintf(request, 128, "POST /hello HTTP/1.1\r\nContent-Length: %d\r\n\r\n",
+    (void)snprintf(request, 128,
+                   "POST /hello HTTP/1.1\r\nHost: s\r\nContent-Length: %d\r\n\r\n",
                    BODY);
     memset(request + strlen(request), 'x', BODY - 1);
     request[strlen(request)] = '.';
@@ -140,13 +141,17 @@ static void test_deadlines(void)
     expect_late(&serving, "GET /hello HT", "HTTP/1.1 408 ");
     expect_late(&serving, "GET /hello HTTP/1.1\r\nHost: s\r\n", "HTTP/1.1 408 ");
     expect_late(&serving, "\r\n", "HTTP/1.1 408 ");
-    expect_late(&serving, "POST /hello HTTP/1.1\r\nContent-Length: 9\r\n\r\nabc",
+    expect_late(&serving,
+                "POST /hello HTTP/1.1\r\nHost: s\r\nContent-Length: 9\r\n\r\nabc",
                 "HTTP/1.1 408 ");
-    expect_late(&serving, "POST /hello HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3",
-                "HTTP/1.1 408 ");
+    expect_late(
+        &serving,
+        "POST /hello HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\n\r\n3",
+        "HTTP/1.1 408 ");
     CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_cut_slow"), 5);
     /* The time of the second one begins when the first is answered, 100 ms later. */
-    expect_late(&serving, "GET /slow HTTP/1.1\r\n\r\nGET /hel", "HTTP/1.1 200 ");
+    expect_late(&serving, "GET /slow HTTP/1.1\r\nHost: s\r\n\r\nGET /hel",
+                "HTTP/1.1 200 ");
     CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_cut_slow"), 6);
     serving_stop(&serving);
 }
@@ -163,7 +168,7 @@ static void test_clients(void)
     serving_start(&serving, &options);
     for (int i = 0; i < 3; i++) {
         descriptors[i] = raw_connect(serving.service.port);
-        raw_write(descriptors[i], "GET /hello HTTP/1.1\r\n\r\n");
+        raw_write(descriptors[i], "GET /hello HTTP/1.1\r\nHost: s\r\n\r\n");
         (void)raw_read(descriptors[i], reply, sizeof(reply), "hello ");
         CU_ASSERT_TRUE(strncmp(reply, "HTTP/1.1 200 ", 13) == 0);
     }
@@ -231,8 +236,8 @@ static void test_gauges(void)
 
     serving_start(&serving, &options);
     raw_exchange(serving.service.port,
-                 "GET /cpt/metrics HTTP/1.1\r\nConnection: close\r\n\r\n", reply,
-                 sizeof(reply));
+                 "GET /cpt/metrics HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n",
+                 reply, sizeof(reply));
     CU_ASSERT_PTR_NOT_NULL(strstr(reply, "# TYPE cpt_http_connections gauge\n"
                                          "cpt_http_connections{service=\"S\"} 1\n"));
     CU_ASSERT_PTR_NOT_NULL(

@@ -39,7 +39,8 @@ static unsigned get(uint16_t port, const char *path, char *reply, size_t capacit
     char request[256];
     unsigned status = 0;
 
-    (void)snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\n" CLOSE, path);
+    (void)snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: s\r\n" CLOSE,
+                   path);
     raw_exchange(port, request, reply, capacity);
     (void)sscanf(reply, "HTTP/1.1 %3u", &status);
     return status;
@@ -70,7 +71,7 @@ static void test_pages(void)
     CU_ASSERT_EQUAL(status_of(operators.service.port, "/healthz"), 404);
     CU_ASSERT_EQUAL(status_of(operators.service.port, "/metrics"), 404);
     CU_ASSERT_EQUAL(status_of(operators.service.port, "/cpt/counters"), 404);
-    raw_exchange(operators.port, "HEAD /healthz HTTP/1.1\r\n" CLOSE, reply,
+    raw_exchange(operators.port, "HEAD /healthz HTTP/1.1\r\nHost: s\r\n" CLOSE, reply,
                  sizeof(reply));
     CU_ASSERT_EQUAL(strncmp(reply, "HTTP/1.1 200 ", 13), 0);
     CU_ASSERT_PTR_NULL(strstr(reply, "alive"));
@@ -123,7 +124,7 @@ static void test_answers_while_draining(void)
 
     operators_start(&operators, &options);
     descriptor = raw_connect(operators.service.port);
-    raw_write(descriptor, "GET /stuck HTTP/1.1\r\n" CLOSE);
+    raw_write(descriptor, "GET /stuck HTTP/1.1\r\nHost: s\r\n" CLOSE);
     while (atomic_load(&operators.service.stuck) == NULL) {
         test_sleep_ns(MS);
     }

@@ -100,10 +100,11 @@ static void test_read(void)
     char reply[4096];
 
     routes_start(&routes);
-    raw_exchange(routes.port,
-                 "GET /users/a%20b?x=1&q=c%26d+e HTTP/1.1\r\nUser-Agent: test\r\n"
-                 "Cookie: a=b; session=\"s 1\"\r\n" CLOSE,
-                 reply, sizeof(reply));
+    raw_exchange(
+        routes.port,
+        "GET /users/a%20b?x=1&q=c%26d+e HTTP/1.1\r\nHost: s\r\nUser-Agent: test\r\n"
+        "Cookie: a=b; session=\"s 1\"\r\n" CLOSE,
+        reply, sizeof(reply));
     CU_ASSERT_PTR_NOT_NULL(
         strstr(reply, "\r\n\r\nGET a b q=c&d e agent=test session=s 1"));
     CU_ASSERT_PTR_NOT_NULL(strstr(reply, "\r\nX-User: a b\r\n"));
@@ -111,13 +112,14 @@ static void test_read(void)
         strstr(reply, "\r\nSet-Cookie: seen=1; Path=/; SameSite=Lax; HttpOnly; "
                       "Secure\r\n"));
     raw_exchange(routes.port,
-                 "PUT /users/7 HTTP/1.1\r\nContent-Length: 3\r\n" CLOSE "you", reply,
-                 sizeof(reply));
+                 "PUT /users/7 HTTP/1.1\r\nHost: s\r\nContent-Length: 3\r\n" CLOSE
+                 "you",
+                 reply, sizeof(reply));
     CU_ASSERT_PTR_NOT_NULL(strstr(reply, "\r\n\r\nyou"));
-    raw_exchange(routes.port, "GET /users/%zz HTTP/1.1\r\n" CLOSE, reply,
+    raw_exchange(routes.port, "GET /users/%zz HTTP/1.1\r\nHost: s\r\n" CLOSE, reply,
                  sizeof(reply));
     CU_ASSERT_EQUAL(strncmp(reply, "HTTP/1.1 400 ", 13), 0);
-    raw_exchange(routes.port, "DELETE /users/7 HTTP/1.1\r\n" CLOSE, reply,
+    raw_exchange(routes.port, "DELETE /users/7 HTTP/1.1\r\nHost: s\r\n" CLOSE, reply,
                  sizeof(reply));
     CU_ASSERT_EQUAL(strncmp(reply, "HTTP/1.1 405 ", 13), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(reply, "\r\nAllow: GET, HEAD, PUT, OPTIONS\r\n"));
@@ -131,9 +133,10 @@ static void test_injected(void)
     char reply[4096];
 
     routes_start(&routes);
-    raw_exchange(routes.port,
-                 "GET /users/a%0d%0aSet-Cookie:%20admin=1 HTTP/1.1\r\n" CLOSE, reply,
-                 sizeof(reply));
+    raw_exchange(
+        routes.port,
+        "GET /users/a%0d%0aSet-Cookie:%20admin=1 HTTP/1.1\r\nHost: s\r\n" CLOSE, reply,
+        sizeof(reply));
     CU_ASSERT_EQUAL(strncmp(reply, "HTTP/1.1 200 ", 13), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(reply, "\r\nX-Good: 1\r\n"));
     CU_ASSERT_PTR_NULL(strstr(reply, "X-Bad"));
@@ -153,9 +156,9 @@ static void test_head(void)
 
     routes_start(&routes);
     descriptor = raw_connect(routes.port);
-    raw_write(descriptor, "HEAD /users/7 HTTP/1.1\r\n\r\n"
-                          "HEAD /none HTTP/1.1\r\n\r\n"
-                          "OPTIONS /users/7 HTTP/1.1\r\n" CLOSE);
+    raw_write(descriptor, "HEAD /users/7 HTTP/1.1\r\nHost: s\r\n\r\n"
+                          "HEAD /none HTTP/1.1\r\nHost: s\r\n\r\n"
+                          "OPTIONS /users/7 HTTP/1.1\r\nHost: s\r\n" CLOSE);
     (void)raw_read(descriptor, reply, sizeof(reply), NULL);
     (void)close(descriptor);
     CU_ASSERT_EQUAL(strncmp(reply, "HTTP/1.1 200 ", 13), 0);

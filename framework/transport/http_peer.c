@@ -1,0 +1,691 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * http_peer.c - a connection that a client has opened: bytes in, replies out
+ *
+ *      reading --a whole request--> served --reply--> reading ... --> closed
+ *         \--refused--> answered --> lingering ----------------------^
+ *
+ * Reading. All that has come of a request stays in one buffer, which grows as bytes
+ * come, so that head and body are slices of it. Framing of chunks is cut out where it
+ * lies. While a request is served, or its reply is being sent, nothing is read: what
+ * the client sends ahead (a pipeline) waits in the buffer as far as it has come with
+ * the request, else in the system's. An idle connection has no buffer.
+ *
+ * The event for reading stays added while a request is served, as most are answered
+ * before anything else comes; that saves two calls of the system for each. If it fires
+ * nevertheless, one byte is peeked at: there is none if the client has closed its
+ * side, and then it wants no reply. If there is one, we wait for the end without
+ * reading (EV_CLOSED).
+ *
+ * Writing. A reply's head and body go out in one call. What the socket does not take
+ * is copied, and sent when it takes more.
+ *
+ * Lingering. A request that is refused may go on, unread. A connection that is closed
+ * with bytes unread is reset, and the reply may be lost. So its own side is closed
+ * first, and for a while what comes is dropped.
+ *
+ * Ends. cpti_http_peer_close() closes at once; the memory is freed when nothing up the
+ * stack holds it. Bytes pass socket_read() and socket_write() only: there TLS would be.
+ */
+#include "framework/transport/http_peer.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { DROP_BYTES = 16 << 10 };
+
+#define NO_MEMORY_REPLY                                                                \
+    "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: "        \
+    "0\r\n\r\n"
+
+/* --- The socket --- */
+
+/* Bytes read; 0: the end; -1: none now; -2: it is broken. */
+static ssize_t socket_read(const struct cpti_http_peer *peer, void *data, size_t bytes)
+{
+    const ssize_t got = recv(peer->descriptor, data, bytes, MSG_DONTWAIT);
+
+    if (got >= 0) {
+        return got;
+    }
+    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? -1 : -2;
+}
+
+/* Bytes written, maybe 0; -2: it is broken. */
+static ssize_t socket_write(const struct cpti_http_peer *peer, struct iovec *parts,
+                            size_t count)
+{
+    const struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
+    const ssize_t sent =
+        sendmsg(peer->descriptor, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+    if (sent >= 0) {
+        return sent;
+    }
+    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? 0 : -2;
+}
+
+/* --- The buffer --- */
+
+static void input_free(struct cpti_http_peer *peer)
+{
+    cpti_http_input_free(peer->http, peer->input, peer->input_capacity);
+    peer->input = NULL;
+    peer->input_capacity = 0;
+    peer->input_bytes = 0;
+    peer->raw_at = 0;
+    peer->head_at = 0;
+}
+
+/* Moves what is not parsed yet to @to, which is before it. */
+static void raw_move(struct cpti_http_peer *peer, size_t to)
+{
+    const size_t bytes = peer->input_bytes - peer->raw_at;
+
+    if (to < peer->raw_at) {
+        memmove(peer->input + to, peer->input + peer->raw_at, bytes);
+        peer->raw_at = to;
+        peer->input_bytes = to + bytes;
+    }
+}
+
+/* Makes room for more input. false without memory. */
+static bool input_room(struct cpti_http_peer *peer)
+{
+    char *grown = NULL;
+
+    if (peer->input == NULL) {
+        peer->input = cpti_http_input_new(peer->http);
+        peer->input_capacity = peer->input != NULL ? CPTI_HTTP_INPUT_BYTES : 0;
+        return peer->input != NULL;
+    }
+    raw_move(peer, peer->head_bytes > 0 ? peer->body_at + peer->body_bytes : 0);
+    if (peer->input_bytes < peer->input_capacity) {
+        return true;
+    }
+    grown = cpt_alloc_array(peer->http->alloc, peer->input, peer->input_capacity, 2);
+    if (grown == NULL) {
+        return false;
+    }
+    peer->input = grown;
+    peer->input_capacity *= 2;
+    return true;
+}
+
+/* After a long request; what is not parsed yet stays. */
+static void input_shrink(struct cpti_http_peer *peer)
+{
+    char *less = NULL;
+
+    raw_move(peer, 0);
+    if (peer->input_bytes < CPTI_HTTP_INPUT_BYTES) {
+        less =
+            cpt_alloc_array(peer->http->alloc, peer->input, CPTI_HTTP_INPUT_BYTES, 1);
+    }
+    if (less != NULL) {
+        peer->input = less;
+        peer->input_capacity = CPTI_HTTP_INPUT_BYTES;
+    }
+}
+
+/* --- The end --- */
+
+static void peer_free(struct cpti_http_peer *peer)
+{
+    struct cpt_http *http = peer->http;
+
+    if (peer->input != NULL) {
+        input_free(peer);
+    }
+    cpt_alloc_free(http->alloc, peer->output);
+    cpt_alloc_free(http->alloc, peer);
+}
+
+void cpti_http_peer_release(struct cpti_http_peer *peer)
+{
+    if (--peer->hold_count == 0 && peer->is_closed) {
+        peer_free(peer);
+    }
+}
+
+void cpti_http_peer_close(struct cpti_http_peer *peer)
+{
+    struct cpti_http_exchange *exchange = peer->exchange;
+
+    if (peer->is_closed) {
+        return;
+    }
+    peer->is_closed = true;
+    (void)event_del(&peer->reading);
+    (void)event_del(&peer->writing);
+    (void)event_del(&peer->closing);
+    (void)close(peer->descriptor);
+    if (peer->output != NULL) {
+        peer->http->accepted.unsent_count--;
+        if (peer->is_undelivered) {
+            cpti_http_count(peer->http, CPTI_HTTP_COUNTER_replies_undelivered);
+        }
+    }
+    cpti_http_budget_keep(peer, 0);
+    cpti_http_accepted_remove(peer);
+    peer->exchange = NULL;
+    if (peer->hold_count == 0) {
+        peer_free(peer);
+    }
+    if (exchange != NULL) {
+        cpti_http_exchange_leave(exchange);
+    }
+}
+
+/* --- Writing --- */
+
+/* Nothing is left to send. */
+static void sent(struct cpti_http_peer *peer)
+{
+    if (!peer->is_last) {
+        return;
+    }
+    if (peer->parser.state != CPTI_HTTP_IS_REFUSED &&
+        peer->raw_at == peer->input_bytes) {
+        cpti_http_peer_close(peer);
+        return;
+    }
+    (void)shutdown(peer->descriptor, SHUT_WR);
+    if (peer->input != NULL && !peer->is_served) {
+        input_free(peer);
+    }
+    peer->is_lingering = true;
+    cpti_http_budget_keep(peer, 0);
+    cpti_http_budget_linger(peer);
+}
+
+/* Keeps what is left of @parts after @done bytes. false without memory. */
+static bool output_keep(struct cpti_http_peer *peer, const struct iovec *parts,
+                        size_t count, size_t done)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        bytes += parts[i].iov_len;
+    }
+    peer->output = cpt_alloc_array(peer->http->alloc, NULL, bytes - done, 1);
+    if (peer->output == NULL) {
+        return false;
+    }
+    peer->output_at = 0;
+    peer->output_bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t skipped = done < parts[i].iov_len ? done : parts[i].iov_len;
+
+        done -= skipped;
+        if (parts[i].iov_len > skipped) {
+            memcpy(peer->output + peer->output_bytes,
+                   (const char *)parts[i].iov_base + skipped,
+                   parts[i].iov_len - skipped);
+            peer->output_bytes += parts[i].iov_len - skipped;
+        }
+    }
+    peer->http->accepted.unsent_count++;
+    return true;
+}
+
+static void send_parts(struct cpti_http_peer *peer, struct iovec *parts, size_t count)
+{
+    const size_t bytes = parts[0].iov_len + (count > 1 ? parts[1].iov_len : 0);
+    const ssize_t done = socket_write(peer, parts, count);
+
+    if (done >= 0 && (size_t)done == bytes) {
+        sent(peer);
+        return;
+    }
+    if (done < 0 || !output_keep(peer, parts, count, (size_t)done) ||
+        event_add(&peer->writing, NULL) != 0) {
+        if (peer->is_undelivered && peer->output == NULL) {
+            cpti_http_count(peer->http, CPTI_HTTP_COUNTER_replies_undelivered);
+        }
+        cpti_http_peer_close(peer);
+    }
+}
+
+void cpti_http_peer_reply(struct cpti_http_peer *peer,
+                          const struct cpti_http_reply *reply)
+{
+    struct cpti_http_text *text = &peer->http->accepted.text;
+    const bool is_head = peer->parser.verb_bytes == 4 && peer->head_bytes > 0 &&
+                         memcmp(peer->input + peer->head_at, "HEAD", 4) == 0;
+    const bool has_body =
+        reply->body.bytes > 0 && !is_head && cpti_http_has_body(reply->status);
+    struct iovec parts[2];
+
+    if (peer->is_closed) {
+        return;
+    }
+    peer->exchange = NULL;
+    peer->is_last = reply->closes || peer->http->is_draining ||
+                    !cpti_http_parser_keeps(&peer->parser);
+    peer->is_undelivered = reply->is_of_service;
+    peer->tick = peer->http->accepted.idle_tick;
+    cpti_http_text_reset(text);
+    cpti_http_reply_write(peer->http, text, reply, &peer->parser, peer->is_last);
+    parts[0] = (struct iovec){text->data, text->bytes};
+    parts[1] = (struct iovec){(void *)(uintptr_t)reply->body.data, reply->body.bytes};
+    if (text->is_bad) {
+        peer->is_last = true;
+        parts[0] = (struct iovec){(void *)(uintptr_t)NO_MEMORY_REPLY,
+                                  sizeof(NO_MEMORY_REPLY) - 1};
+    }
+    send_parts(peer, parts, has_body && !text->is_bad ? 2 : 1);
+}
+
+static void on_writable(evutil_socket_t descriptor, short what, void *context)
+{
+    struct cpti_http_peer *peer = context;
+    struct iovec rest = {peer->output + peer->output_at,
+                         peer->output_bytes - peer->output_at};
+    const ssize_t done = socket_write(peer, &rest, 1);
+
+    (void)descriptor;
+    (void)what;
+    if (done < 0) {
+        cpti_http_peer_close(peer);
+        return;
+    }
+    peer->tick = peer->http->accepted.idle_tick;
+    peer->output_at += (size_t)done;
+    if (peer->output_at < peer->output_bytes) {
+        return;
+    }
+    (void)event_del(&peer->writing);
+    cpt_alloc_free(peer->http->alloc, peer->output);
+    peer->output = NULL;
+    peer->http->accepted.unsent_count--;
+    cpti_http_peer_hold(peer);
+    sent(peer);
+    cpti_http_peer_continue(peer);
+    cpti_http_peer_release(peer);
+}
+
+/* --- Reading --- */
+
+static void refuse(struct cpti_http_peer *peer, unsigned status, const char *reason)
+{
+    char body[128];
+    struct cpti_http_reply reply = {.status = status,
+                                    .content_type =
+                                        cpt_bytes_of("text/plain; charset=utf-8"),
+                                    .closes = true};
+    const int bytes = snprintf(body, sizeof body, "%s\n", reason);
+
+    peer->parser.state = CPTI_HTTP_IS_REFUSED;
+    cpti_http_count(peer->http, CPTI_HTTP_COUNTER_requests_refused);
+    reply.body = (struct cpt_bytes){body, (size_t)bytes};
+    cpti_http_peer_reply(peer, &reply);
+}
+
+/* The client waits for it before it sends the body. If the socket takes none of it now,
+ * the client sends the body after a while. */
+static void say_continue(struct cpti_http_peer *peer)
+{
+    static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    struct iovec part = {(void *)(uintptr_t)text, sizeof text - 1};
+    const ssize_t done = socket_write(peer, &part, 1);
+
+    if (done < 0 || (done > 0 && (size_t)done < sizeof text - 1)) {
+        cpti_http_peer_close(peer);
+    }
+}
+
+static void take_head(struct cpti_http_peer *peer, size_t bytes)
+{
+    peer->head_at = peer->raw_at;
+    peer->head_bytes = bytes;
+    peer->raw_at += bytes;
+    peer->body_at = peer->raw_at;
+    peer->body_bytes = 0;
+    if (peer->parser.expects_continue && !peer->parser.is_old &&
+        peer->parser.state != CPTI_HTTP_IS_DONE && peer->raw_at == peer->input_bytes) {
+        say_continue(peer);
+    }
+}
+
+static void take_data(struct cpti_http_peer *peer, size_t bytes)
+{
+    const size_t to = peer->body_at + peer->body_bytes;
+
+    if (to < peer->raw_at) {
+        memmove(peer->input + to, peer->input + peer->raw_at, bytes);
+    }
+    peer->body_bytes += bytes;
+    peer->raw_at += bytes;
+}
+
+/* Does what the parser says with the next bytes. false: it waits for more. */
+static bool step(struct cpti_http_peer *peer)
+{
+    const struct cpti_http_part part = cpti_http_parser_next(
+        &peer->parser, peer->input + peer->raw_at, peer->input_bytes - peer->raw_at);
+
+    switch (part.step) {
+    case CPTI_HTTP_STEP_WAIT:
+        return false;
+    case CPTI_HTTP_STEP_HEAD:
+        take_head(peer, part.bytes);
+        return true;
+    case CPTI_HTTP_STEP_DATA:
+        take_data(peer, part.bytes);
+        return true;
+    case CPTI_HTTP_STEP_DROP:
+        peer->raw_at += part.bytes;
+        return true;
+    case CPTI_HTTP_STEP_DONE:
+        peer->is_served = true;
+        cpti_http_exchange_begin(peer);
+        return true;
+    case CPTI_HTTP_STEP_REFUSE:
+        break;
+    }
+    refuse(peer, peer->parser.refusal, peer->parser.reason);
+    return false;
+}
+
+static bool may_read(const struct cpti_http_peer *peer)
+{
+    return !peer->is_closed && !peer->is_served && peer->output == NULL &&
+           !peer->is_last;
+}
+
+/* Parses what has come, up to a request that is not answered at once. */
+static void advance(struct cpti_http_peer *peer)
+{
+    if (peer->is_advancing) {
+        return;
+    }
+    peer->is_advancing = true;
+    while (may_read(peer) && peer->input != NULL && step(peer)) {
+    }
+    peer->is_advancing = false;
+}
+
+static void read_again(struct cpti_http_peer *peer)
+{
+    if (peer->is_watched) {
+        peer->is_watched = false;
+        (void)event_del(&peer->closing);
+    }
+    if (!peer->is_reading) {
+        peer->is_reading = event_add(&peer->reading, NULL) == 0;
+        if (!peer->is_reading) {
+            cpti_http_peer_close(peer);
+        }
+    }
+}
+
+static void read_rest(struct cpti_http_peer *peer)
+{
+    peer->is_reading = false;
+    (void)event_del(&peer->reading);
+}
+
+void cpti_http_peer_continue(struct cpti_http_peer *peer)
+{
+    if (peer->is_closed || peer->output != NULL) {
+        return;
+    }
+    if (peer->is_lingering) {
+        if (peer->input != NULL) {
+            input_free(peer);
+        }
+        return;
+    }
+    if (peer->is_served) {
+        peer->is_served = false;
+        peer->head_bytes = 0;
+        cpti_http_parser_begin(&peer->parser);
+    }
+    if (peer->input != NULL && peer->raw_at == peer->input_bytes) {
+        input_free(peer);
+    } else if (peer->input != NULL && peer->input_capacity > CPTI_HTTP_INPUT_BYTES) {
+        input_shrink(peer);
+    }
+    cpti_http_budget_keep(peer, peer->input_bytes - peer->raw_at);
+    cpti_http_peer_hold(peer);
+    advance(peer);
+    if (!peer->is_closed && may_read(peer)) {
+        (void)cpti_http_budget_seen(peer, 0);
+        read_again(peer);
+    }
+    cpti_http_peer_release(peer);
+}
+
+/* The client sends, or has closed its side, while a request is served. */
+static void look_ahead(struct cpti_http_peer *peer)
+{
+    char byte = 0;
+    const ssize_t got =
+        recv(peer->descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT | MSG_NOSIGNAL);
+
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
+        return;
+    }
+    read_rest(peer);
+    if (got > 0 && peer->http->sees_closed) {
+        peer->is_watched = event_add(&peer->closing, NULL) == 0;
+    } else if (got <= 0 && peer->exchange != NULL) {
+        cpti_http_exchange_abandon(peer->exchange);
+    }
+}
+
+static void on_closing(evutil_socket_t descriptor, short what, void *context)
+{
+    struct cpti_http_peer *peer = context;
+
+    (void)descriptor;
+    (void)what;
+    peer->is_watched = false;
+    if (peer->exchange != NULL) {
+        cpti_http_exchange_abandon(peer->exchange);
+    }
+}
+
+static void drop_input(struct cpti_http_peer *peer)
+{
+    char dropped[DROP_BYTES];
+    const ssize_t got = socket_read(peer, dropped, sizeof dropped);
+
+    if (got == 0 || got == -2) {
+        cpti_http_peer_close(peer);
+    }
+}
+
+static void read_more(struct cpti_http_peer *peer)
+{
+    ssize_t got = 0;
+
+    if (peer->input_bytes == peer->input_capacity && !input_room(peer)) {
+        cpti_http_peer_close(peer);
+        return;
+    }
+    got = socket_read(peer, peer->input + peer->input_bytes,
+                      peer->input_capacity - peer->input_bytes);
+    if (got == -1) {
+        return;
+    }
+    if (got <= 0) {
+        cpti_http_peer_close(peer);
+        return;
+    }
+    peer->tick = peer->http->accepted.idle_tick;
+    peer->input_bytes += (size_t)got;
+    advance(peer);
+    if (!peer->is_closed) {
+        (void)cpti_http_budget_seen(peer, (size_t)got);
+    }
+}
+
+static void on_readable(evutil_socket_t descriptor, short what, void *context)
+{
+    struct cpti_http_peer *peer = context;
+
+    (void)descriptor;
+    (void)what;
+    cpti_http_peer_hold(peer);
+    if (peer->is_lingering) {
+        drop_input(peer);
+    } else if (may_read(peer)) {
+        read_more(peer);
+    } else if (peer->is_served && peer->output == NULL) {
+        look_ahead(peer);
+    } else {
+        read_rest(peer);
+    }
+    cpti_http_peer_release(peer);
+}
+
+/* --- The request --- */
+
+/* "http://host:port/path?query": the authority is taken off *@target. */
+static bool authority_take(struct cpt_bytes *target, struct cpt_bytes *authority)
+{
+    static const char *const schemes[] = {"http://", "https://"};
+
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+        const size_t bytes = strlen(schemes[i]);
+        const struct cpt_bytes begin = {target->data, bytes};
+
+        if (target->bytes < bytes || !cpti_http_is_same(begin, schemes[i])) {
+            continue;
+        }
+        authority->data = target->data + bytes;
+        while (bytes + authority->bytes < target->bytes &&
+               memchr("/?", authority->data[authority->bytes], 2) == NULL) {
+            authority->bytes++;
+        }
+        target->data += bytes + authority->bytes;
+        target->bytes -= bytes + authority->bytes;
+        return authority->bytes > 0 &&
+               memchr(authority->data, '@', authority->bytes) == NULL;
+    }
+    return false;
+}
+
+static bool target_split(struct cpt_bytes target, struct cpti_http_request *request)
+{
+    const char *mark = NULL;
+
+    if (target.data[0] != '/' && !authority_take(&target, &request->authority)) {
+        request->path = target;
+        return target.bytes == 1 && target.data[0] == '*';
+    }
+    mark = target.bytes > 0 ? memchr(target.data, '?', target.bytes) : NULL;
+    request->path = target;
+    if (mark != NULL) {
+        request->path.bytes = (size_t)(mark - target.data);
+        request->query =
+            (struct cpt_bytes){mark + 1, target.bytes - request->path.bytes - 1};
+    }
+    if (request->path.bytes == 0) {
+        request->path = cpt_bytes_of("/");
+    }
+    return true;
+}
+
+bool cpti_http_peer_request(const struct cpti_http_peer *peer,
+                            struct cpti_http_request *request)
+{
+    const struct cpti_http_parser *parser = &peer->parser;
+    const char *head = peer->input + peer->head_at;
+
+    memset(request, 0, sizeof *request);
+    request->parser = parser;
+    request->head = (struct cpt_bytes){head, peer->head_bytes};
+    request->body = (struct cpt_bytes){peer->input + peer->body_at, peer->body_bytes};
+    request->verb = (struct cpt_bytes){head, parser->verb_bytes};
+    request->query = cpt_bytes_of("");
+    return target_split(
+        (struct cpt_bytes){head + parser->verb_bytes + 1, parser->target_bytes},
+        request);
+}
+
+/* --- Opening --- */
+
+/* IPv4 as IPv6, and as text; an IPv4-mapped IPv6 address as plain IPv4, as networks are
+ * written. */
+static void address_read(struct cpti_http_peer *peer, const struct sockaddr *address)
+{
+    static const unsigned char mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    const void *from = NULL;
+    int family = AF_INET;
+
+    if (address->sa_family == AF_INET6) {
+        memcpy(peer->address,
+               &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 16);
+    } else if (address->sa_family == AF_INET) {
+        memcpy(peer->address, mapped, sizeof mapped);
+        memcpy(peer->address + 12,
+               &((const struct sockaddr_in *)(const void *)address)->sin_addr, 4);
+    } else {
+        return;
+    }
+    from = peer->address + 12;
+    if (memcmp(peer->address, mapped, sizeof mapped) != 0) {
+        family = AF_INET6;
+        from = peer->address;
+    }
+    (void)inet_ntop(family, from, peer->text_address, sizeof peer->text_address);
+}
+
+static struct cpti_http_peer *peer_new(struct cpti_http_server *server,
+                                       struct cpt_http *http, int descriptor)
+{
+    const struct cpti_http_limits limits = {http->options.header_bytes_max,
+                                            http->options.body_bytes_max};
+    struct cpti_http_peer *peer = cpt_alloc_zeroed(http->alloc, sizeof *peer);
+
+    if (peer == NULL) {
+        return NULL;
+    }
+    peer->http = http;
+    peer->server = server;
+    peer->descriptor = descriptor;
+    peer->tick = http->accepted.idle_tick;
+    cpti_http_parser_init(&peer->parser, false, limits);
+    if (event_assign(&peer->reading, http->base, descriptor, EV_READ | EV_PERSIST,
+                     on_readable, peer) != 0 ||
+        event_assign(&peer->writing, http->base, descriptor, EV_WRITE | EV_PERSIST,
+                     on_writable, peer) != 0 ||
+        event_assign(&peer->closing, http->base, descriptor,
+                     http->sees_closed ? EV_CLOSED : EV_READ, on_closing, peer) != 0 ||
+        event_add(&peer->reading, NULL) != 0) {
+        cpt_alloc_free(http->alloc, peer);
+        return NULL;
+    }
+    peer->is_reading = true;
+    if (!cpti_http_accepted_add(peer)) {
+        (void)event_del(&peer->reading);
+        cpt_alloc_free(http->alloc, peer);
+        return NULL;
+    }
+    return peer;
+}
+
+void cpti_http_peer_open(struct cpti_http_server *server, int descriptor,
+                         const struct sockaddr *address)
+{
+    struct cpt_http *http = cpti_http_loop_here();
+    struct cpti_http_peer *peer = peer_new(server, http, descriptor);
+
+    if (peer == NULL) {
+        (void)send(descriptor, NO_MEMORY_REPLY, sizeof(NO_MEMORY_REPLY) - 1,
+                   MSG_DONTWAIT | MSG_NOSIGNAL);
+        (void)close(descriptor);
+        return;
+    }
+    address_read(peer, address);
+    (void)cpti_http_budget_accepted(peer);
+}
