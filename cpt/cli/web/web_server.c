@@ -241,7 +241,8 @@ static cpt_status open_process(struct process *process, const struct place *plac
     struct cpt_service_options service = {
         .struct_bytes = sizeof service,
         .name = "cpt web",
-        .probability = -1, /* it is not traced */
+        .probability = -1,            /* it is not traced */
+        .notices_per_second_max = -1, /* readers that leave are no trouble */
         .memory_bytes_max = REQUEST_BYTES_MAX,
         .requests_in_flight_max = REQUESTS_MAX,
     };
