@@ -7,39 +7,10 @@
  * closed. Connections that are not used, or that take no reply, are closed by ticks: a
  * timer fires several times within idle_ns and counts; each connection keeps the count
  * of its last use. So a request needs no look at the clock for it.
- *
- * Buffers for input are kept for the next request that comes, up to a limit.
  */
 #include "framework/transport/http_peer.h"
 
-enum { SPARE_INPUTS_MAX = 64, IDLE_TICKS = 4 };
-
-/* --- Buffers --- */
-
-char *cpti_http_input_new(struct cpt_http *http)
-{
-    void **spare = http->accepted.spare_inputs;
-
-    if (spare == NULL) {
-        return cpt_alloc_array(http->alloc, NULL, CPTI_HTTP_INPUT_BYTES, 1);
-    }
-    http->accepted.spare_inputs = *spare;
-    http->accepted.spare_count--;
-    return (char *)spare;
-}
-
-void cpti_http_input_free(struct cpt_http *http, char *input, size_t capacity)
-{
-    struct cpti_http_accepted *accepted = &http->accepted;
-
-    if (capacity == CPTI_HTTP_INPUT_BYTES && accepted->spare_count < SPARE_INPUTS_MAX) {
-        *(void **)(void *)input = accepted->spare_inputs;
-        accepted->spare_inputs = input;
-        accepted->spare_count++;
-    } else {
-        cpt_alloc_free(http->alloc, input);
-    }
-}
+enum { IDLE_TICKS = 4 };
 
 /* --- Idle ones --- */
 
@@ -58,7 +29,7 @@ static void on_idle(struct cpt_timer *timer)
         const bool is_used =
             peer->is_lingering ||
             (peer->output == NULL &&
-             (peer->is_served || cpti_http_parser_is_within(&peer->parser)));
+             (peer->is_served || cpti_http_parser_is_within(&peer->input.parser)));
 
         if (!is_used && accepted->idle_tick - peer->tick > IDLE_TICKS) {
             cpti_http_peer_close(peer);
@@ -129,15 +100,8 @@ void cpti_http_peers_deinit(struct cpt_http *http)
     }
     (void)cpti_http_loop_cancel(http, &accepted->sweep);
     (void)cpti_http_loop_cancel(http, &accepted->idle_timer);
-    while (accepted->spare_inputs != NULL) {
-        void **spare = accepted->spare_inputs;
-
-        accepted->spare_inputs = *spare;
-        cpt_alloc_free(http->alloc, (void *)spare);
-    }
     cpti_http_text_deinit(&accepted->text);
     cpt_alloc_free(http->alloc, (void *)accepted->items);
     accepted->items = NULL;
     accepted->capacity = 0;
-    accepted->spare_count = 0;
 }

@@ -123,9 +123,9 @@ static void sweep_later(struct cpt_http *http)
 /* Begins a deadline, or goes on with it, after @bytes have come. */
 static void time_note(struct cpti_http_peer *peer, size_t bytes)
 {
-    const bool is_in_body = peer->head_bytes > 0;
+    const bool is_in_body = peer->input.head_bytes > 0;
 
-    if (peer->is_served || !cpti_http_parser_is_within(&peer->parser)) {
+    if (peer->is_served || !cpti_http_parser_is_within(&peer->input.parser)) {
         peer->begun_ns = 0;
         return;
     }
@@ -144,12 +144,6 @@ void cpti_http_budget_linger(struct cpti_http_peer *peer)
     sweep_later(peer->http);
 }
 
-/* The first byte that is not answered. */
-static size_t first_of(const struct cpti_http_peer *peer)
-{
-    return peer->head_bytes > 0 ? peer->head_at : peer->raw_at;
-}
-
 bool cpti_http_budget_seen(struct cpti_http_peer *peer, size_t bytes)
 {
     struct cpt_http *http = peer->http;
@@ -157,7 +151,7 @@ bool cpti_http_budget_seen(struct cpti_http_peer *peer, size_t bytes)
     if (peer->is_lingering) {
         return true;
     }
-    cpti_http_budget_keep(peer, peer->input_bytes - first_of(peer));
+    cpti_http_budget_keep(peer, cpti_http_input_kept(&peer->input));
     time_note(peer, bytes);
     if (http->accepted.input_bytes > http->options.input_bytes_max) {
         cut(peer, "HTTP/1.1 503 Service Unavailable" REPLY_END,

@@ -18,8 +18,8 @@
  * once, on a new connection: most likely the callee closed an unused connection while
  * our request was on its way. A callee that crashed because of the request looks the
  * same, so in rare cases a method runs twice, as for every client that keeps
- * connections. Names are looked up as IPv4 first, then as IPv6, because evhttp tries
- * only one address.
+ * connections. Names are looked up as IPv4 first, then as IPv6; of
+ * each, one address is tried.
  *
  * A call ends exactly once: each way to its end takes it off the list of calls. A
  * thread that cancels one takes a reference to it first, under the lock; the loop
@@ -28,19 +28,14 @@
  */
 #include "cpt/now.h"
 #include "framework/transport/http_connection.h"
-#include "framework/transport/http_headers.h"
 #include "wire/cpt_metadata.h"
-
-#include <event2/buffer.h>
-#include <event2/http.h>
-#include <event2/http_struct.h>
 
 #include <assert.h>
 #include <string.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
 
-enum { TARGET_BUCKETS = 64, TARGETS_MAX = 4096 };
+enum { TARGET_BUCKETS = 64, TARGETS_MAX = 4096, IDLE_TICKS = 4 };
 
 struct target {
     struct target *next;
@@ -82,6 +77,9 @@ struct cpti_http_client {
     struct target *targets[TARGET_BUCKETS];
     size_t target_count;
     struct calls calls;
+    struct cpt_timer idle_timer; /* fires several times within idle_ns */
+    bool is_idle_timed;
+    unsigned idle_tick; /* how often it fired */
 };
 
 static void pump(struct target *target);
@@ -146,6 +144,55 @@ static void on_closed(void *context, struct cpti_http_connection *connection)
     connection_drop(context, connection);
 }
 
+/* Closes the connections of @target that were not used for long. */
+static void idle_close(struct target *target)
+{
+    const unsigned now = target->client->idle_tick;
+    struct cpti_http_connection *connection = LIST_FIRST(&target->idle);
+
+    while (connection != NULL) {
+        struct cpti_http_connection *next = LIST_NEXT(connection, others);
+
+        if (now - connection->tick > IDLE_TICKS) {
+            on_closed(target, connection);
+        }
+        connection = next;
+    }
+}
+
+static void idle_later(struct cpti_http_client *client);
+
+static void on_idle(struct cpt_timer *timer)
+{
+    struct cpti_http_client *client =
+        CPTI_CONTAINER(timer, struct cpti_http_client, idle_timer);
+    bool has_any = false;
+
+    client->is_idle_timed = false;
+    client->idle_tick++;
+    for (size_t i = 0; i < TARGET_BUCKETS; i++) {
+        for (struct target *target = client->targets[i]; target != NULL;
+             target = target->next) {
+            idle_close(target);
+            has_any |= target->connection_count > 0;
+        }
+    }
+    if (has_any) {
+        idle_later(client);
+    }
+}
+
+static void idle_later(struct cpti_http_client *client)
+{
+    const uint64_t tick_ns = client->http->options.idle_ns / IDLE_TICKS + 1;
+
+    if (!client->is_idle_timed) {
+        client->idle_timer.fire = on_idle;
+        client->is_idle_timed =
+            cpti_http_loop_after(client->http, &client->idle_timer, tick_ns) == CPT_OK;
+    }
+}
+
 static void on_ended(void *context, struct cpti_http_connection *connection, void *tag,
                      const struct cpti_http_outcome *outcome);
 
@@ -157,6 +204,7 @@ static struct cpti_http_connection *connection_open(struct target *target, int f
 
     if (connection != NULL) {
         target->connection_count++;
+        idle_later(target->client);
         cpti_http_count(target->client->http, CPTI_HTTP_COUNTER_connections_opened);
     }
     return connection;
@@ -230,13 +278,14 @@ static void pump(struct target *target)
 
 /* Decodes the path that came with the reply into *@memory, which the caller frees. */
 static void metadata_read(struct cpt_transport_reply *reply,
-                          const struct evkeyvalq *headers,
+                          const struct cpti_http_input *answer,
                           const struct cpt_transport_call *call,
                           const struct cpt_alloc *alloc, void **memory)
 {
     const size_t capacity = call->metadata_bytes_max;
     struct cpt_bytes text = {NULL, 0};
-    const unsigned count = cpti_http_headers_find(headers, CPT_HEADER_PATH, &text);
+    const unsigned count = cpti_http_parser_field(
+        &answer->parser, cpti_http_input_head(answer), CPTI_HTTP_FIELD_PATH, &text);
     cpt_status status = CPT_OK;
     size_t bytes = 0;
 
@@ -267,23 +316,17 @@ static void metadata_read(struct cpt_transport_reply *reply,
     }
 }
 
-static void call_answer(struct call *call, struct evhttp_request *answer)
+static void call_answer(struct call *call, const struct cpti_http_input *answer)
 {
     const struct cpt_alloc *alloc = call->client->http->alloc;
-    const struct evkeyvalq *headers = evhttp_request_get_input_headers(answer);
-    struct evbuffer *buffer = evhttp_request_get_input_buffer(answer);
     struct cpt_transport_reply reply = {.status = CPT_OK};
     void *memory = NULL;
 
-    reply.http_status = (unsigned)evhttp_request_get_response_code(answer);
+    reply.http_status = answer->parser.status;
     reply.outcome = cpt_outcome_of_http_status(reply.http_status);
-    reply.is_cached = cpti_http_headers_find(headers, "Age", NULL) > 0;
-    metadata_read(&reply, headers, call->call, alloc, &memory);
-    reply.body.bytes = evbuffer_get_length(buffer);
-    reply.body.data = (const char *)evbuffer_pullup(buffer, -1);
-    if (reply.body.bytes > 0 && reply.body.data == NULL) {
-        reply = (struct cpt_transport_reply){.status = CPT_NO_MEMORY};
-    }
+    reply.is_cached = answer->parser.fields[CPTI_HTTP_FIELD_AGE].count > 0;
+    metadata_read(&reply, answer, call->call, alloc, &memory);
+    reply.body = cpti_http_input_body(answer);
     call_end(call, &reply);
     cpt_alloc_free(alloc, memory);
 }
@@ -326,6 +369,7 @@ static void on_ended(void *context, struct cpti_http_connection *connection, voi
     target->family = call->family;
     /* Idle before the call ends: the next call of its task may use it. */
     if (outcome->can_be_used_again) {
+        connection->tick = target->client->idle_tick;
         LIST_INSERT_HEAD(&target->idle, connection, others);
     } else {
         connection_drop(target, connection);
@@ -581,6 +625,7 @@ void cpti_http_client_free(struct cpti_http_client *client)
     if (client == NULL) {
         return;
     }
+    (void)cpti_http_loop_cancel(client->http, &client->idle_timer);
     for (size_t i = 0; i < TARGET_BUCKETS; i++) {
         while (client->targets[i] != NULL) {
             struct target *target = client->targets[i];

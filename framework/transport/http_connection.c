@@ -3,137 +3,60 @@
 /*
  * http_connection.c - one connection out, which carries one call at a time
  *
- * evhttp does the protocol. It leaves to us:
+ *      look up -> connect -> write the request -> read the reply -> report
+ *                             ^------- the next call, if it is kept ----/
  *
- * - It must not be freed within its own callbacks, so a work of its own frees a retired
- *   connection, and reports a failure within evhttp_make_request() (no descriptor left,
- *   for example).
- * - It reports failures in three ways: the error callback and then the request's with
- *   NULL; the request's with a reply that has no status (not connected); a negative
- *   return value. Whether we were connected, and whether bytes of a reply came, is seen
- *   from the connection's buffers: evhttp adds the request to the output when it is
- *   connected.
- * - Bytes that a server sends after the end of a reply stay in the buffer and would be
- *   read as the next reply. Such a connection is not used again, nor one whose reply
- *   ended with the connection or was of HTTP/1.0.
- * - What a reply means, and where it ends: http_gate.c lets only unambiguous ones
- *   through to evhttp, and no interim ones (status 100 or 103).
- * - An idle connection keeps its read timeout, which closes unused ones.
+ * The event for reading stays added: it also tells when the other side closes, or sends
+ * what no call has asked for. Bytes behind a reply are the danger: read as the next
+ * reply, they would answer another call ("response poisoning"). So a connection
+ * with such bytes is not used again, whether they come with the reply, while the
+ * connection is idle, or are found when the next request is about to be written. Nor is
+ * one whose reply ended with the connection, was of HTTP/1.0, or came before the
+ * request was sent whole.
+ *
+ * A failure within cpti_http_connection_send() is reported by a work, as the owner
+ * expects no call of its own within that. So is a retired connection freed, since its
+ * own callbacks may retire it. A look-up that is cancelled ends later than its
+ * connection, so it has memory of its own.
+ *
+ * A reply is taken out of the connection before it is reported: what follows it may
+ * send the next call on the same connection at once.
  */
 #include "framework/transport/http_connection.h"
 
-#include "framework/transport/http_headers.h"
 #include "wire/cpt_metadata.h"
 
-#include <event2/buffer.h>
-#include <event2/bufferevent.h>
-#include <event2/http.h>
-#include <event2/http_struct.h>
+#include <event2/dns.h>
+#include <event2/util.h>
 
+#include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
-enum {
-    SLACK_BYTES = 4096,
-    NO_ERROR = -1 /* of enum evhttp_request_error */
+union socket_address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
 };
 
-/* --- What evhttp does not report --- */
+struct cpti_http_lookup {
+    struct cpti_http_connection *connection; /* NULL: it is retired */
+    struct evdns_getaddrinfo_request *request;
+    const struct cpt_alloc *alloc;
+};
 
-static void on_output(struct evbuffer *buffer, const struct evbuffer_cb_info *change,
-                      void *context)
+static bool is_later(int error)
 {
-    struct cpti_http_connection *connection = context;
-    const int on = 1;
-
-    (void)buffer;
-    if (change->n_added == 0 || connection->is_connected) {
-        return;
-    }
-    connection->is_connected = true;
-    (void)setsockopt(
-        bufferevent_getfd(evhttp_connection_get_bufferevent(connection->evhttp)),
-        IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-}
-
-static bool has_unread(const struct cpti_http_connection *connection)
-{
-    struct bufferevent *buffers = evhttp_connection_get_bufferevent(connection->evhttp);
-
-    return evbuffer_get_length(bufferevent_get_input(buffers)) > 0;
+    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
 
 /* --- The end of a call --- */
-
-static bool says_close(const struct evkeyvalq *headers)
-{
-    const char *value = evhttp_find_header(headers, "Connection");
-
-    return value != NULL && strcasestr(value, "close") != NULL;
-}
-
-/* Whether the reply itself says where it ends. */
-static bool is_framed(const struct evhttp_request *reply)
-{
-    return reply->response_code == HTTP_NOCONTENT ||
-           reply->response_code == HTTP_NOTMODIFIED || reply->chunked ||
-           evhttp_find_header(reply->input_headers, "Content-Length") != NULL;
-}
-
-static bool can_be_used_again(const struct cpti_http_connection *connection,
-                              const struct evhttp_request *reply)
-{
-    return reply->major == 1 && reply->minor >= 1 && is_framed(reply) &&
-           !says_close(reply->input_headers) && !has_unread(connection);
-}
-
-static cpt_status status_of_failure(const struct cpti_http_connection *connection)
-{
-    const struct cpti_http_message *message = &connection->gate.message;
-
-    if (connection->is_starved) {
-        return CPT_NO_MEMORY;
-    }
-    if (!connection->is_connected) {
-        return CPT_UNAVAILABLE;
-    }
-    if (message->state == CPTI_HTTP_REFUSED) {
-        return message->is_large ? CPT_LIMIT : CPT_CORRUPT;
-    }
-    switch (connection->error) {
-    case EVREQ_HTTP_TIMEOUT:
-        return CPT_TIMEOUT;
-    case EVREQ_HTTP_INVALID_HEADER:
-        return CPT_CORRUPT;
-    case EVREQ_HTTP_DATA_TOO_LONG:
-        return CPT_LIMIT;
-    default:
-        return CPT_IO;
-    }
-}
-
-/* @reply is NULL unless @status is CPT_OK. */
-static void report(struct cpti_http_connection *connection, cpt_status status,
-                   struct evhttp_request *reply)
-{
-    const struct cpti_http_outcome outcome = {
-        .status = status,
-        .reply = reply,
-        .was_kept = connection->has_replied,
-        .was_connected = connection->is_connected,
-        .has_begun = connection->gate.received_bytes > 0,
-        .can_be_used_again = reply != NULL && can_be_used_again(connection, reply),
-    };
-
-    connection->has_replied |= reply != NULL;
-    connection->state = CPTI_HTTP_CONNECTION_IDLE;
-    connection->owner.ended(connection->owner.context, connection, connection->tag,
-                            &outcome);
-}
 
 static void post(struct cpti_http_connection *connection)
 {
@@ -143,49 +66,303 @@ static void post(struct cpti_http_connection *connection)
     }
 }
 
-static void count_refusal(const struct cpti_http_connection *connection)
+static void report(struct cpti_http_connection *connection,
+                   const struct cpti_http_outcome *outcome)
 {
-    if (connection->gate.message.state == CPTI_HTTP_REFUSED) {
-        cpti_http_count(connection->http, CPTI_HTTP_COUNTER_replies_refused);
-    }
+    connection->has_replied |= outcome->status == CPT_OK;
+    connection->state = CPTI_HTTP_CONNECTION_IDLE;
+    connection->owner.ended(connection->owner.context, connection, connection->tag,
+                            outcome);
 }
 
-static void on_ended(struct evhttp_request *reply, void *context)
+static void report_failure(struct cpti_http_connection *connection, cpt_status status)
 {
-    struct cpti_http_connection *connection = context;
-    struct timeval idle;
+    const struct cpti_http_outcome outcome = {
+        .status = status,
+        .was_kept = connection->has_replied,
+        .was_connected = connection->is_connected,
+        .has_begun = connection->received_bytes > 0,
+    };
 
-    connection->request = NULL;
-    if (connection->state != CPTI_HTTP_CONNECTION_BUSY) {
-        return;
-    }
-    if (connection->is_sending) {
-        post(connection);
-        return;
-    }
-    if (reply == NULL || reply->response_code == 0) {
-        count_refusal(connection);
-        report(connection, status_of_failure(connection), NULL);
-    } else {
-        idle = cpti_http_timeval(connection->http->options.idle_ns);
-        evhttp_connection_set_timeout_tv(connection->evhttp, &idle);
-        report(connection, CPT_OK, reply);
-    }
+    report(connection, &outcome);
 }
 
-static void on_error(enum evhttp_request_error error, void *context)
+/* The call fails, or, if there is none, the connection is of no use. */
+static void fail(struct cpti_http_connection *connection, cpt_status status)
 {
-    ((struct cpti_http_connection *)context)->error = (int)error;
-}
-
-static void on_closed(struct evhttp_connection *evhttp, void *context)
-{
-    struct cpti_http_connection *connection = context;
-
-    (void)evhttp;
-    if (connection->state == CPTI_HTTP_CONNECTION_IDLE) {
+    if (connection->state == CPTI_HTTP_CONNECTION_BUSY) {
+        report_failure(connection, status);
+    } else if (connection->state == CPTI_HTTP_CONNECTION_IDLE) {
         connection->owner.closed(connection->owner.context, connection);
     }
+}
+
+static bool can_be_used_again(const struct cpti_http_connection *connection)
+{
+    const struct cpti_http_input *input = &connection->input;
+
+    return !input->parser.is_old && cpti_http_parser_keeps(&input->parser) &&
+           input->parser.state == CPTI_HTTP_IS_DONE && !connection->is_broken &&
+           connection->sent_bytes == connection->head.bytes + connection->body.bytes;
+}
+
+/* The reply is whole. */
+static void report_reply(struct cpti_http_connection *connection)
+{
+    struct cpt_http *http = connection->http;
+    struct cpti_http_input reply = connection->input;
+    const bool has_more = reply.raw_at < reply.bytes;
+    const struct cpti_http_outcome outcome = {
+        .status = CPT_OK,
+        .reply = &reply,
+        .was_kept = connection->has_replied,
+        .was_connected = true,
+        .has_begun = true,
+        .can_be_used_again = !has_more && can_be_used_again(connection),
+    };
+
+    if (has_more) {
+        cpti_http_count(http, CPTI_HTTP_COUNTER_replies_refused);
+    }
+    memset(&connection->input, 0, sizeof connection->input);
+    connection->input.parser = reply.parser;
+    report(connection, &outcome);
+    cpti_http_input_clear(http, &reply);
+}
+
+/* --- Reading --- */
+
+static void refused(struct cpti_http_connection *connection)
+{
+    cpti_http_count(connection->http, CPTI_HTTP_COUNTER_replies_refused);
+    fail(connection, connection->input.parser.is_large ? CPT_LIMIT : CPT_CORRUPT);
+}
+
+/* Parses what has come, up to the end of the reply. */
+static void advance(struct cpti_http_connection *connection)
+{
+    enum cpti_http_step step = CPTI_HTTP_STEP_DATA;
+
+    while (step != CPTI_HTTP_STEP_WAIT && step != CPTI_HTTP_STEP_DONE &&
+           step != CPTI_HTTP_STEP_REFUSE) {
+        step = cpti_http_input_step(&connection->input);
+    }
+    if (step == CPTI_HTTP_STEP_DONE) {
+        report_reply(connection);
+    } else if (step == CPTI_HTTP_STEP_REFUSE) {
+        refused(connection);
+    }
+}
+
+/* The other side has closed the connection. */
+static void at_end(struct cpti_http_connection *connection)
+{
+    if (connection->state == CPTI_HTTP_CONNECTION_BUSY &&
+        connection->input.parser.state == CPTI_HTTP_IN_REST) {
+        report_reply(connection);
+        return;
+    }
+    fail(connection, CPT_IO);
+}
+
+static void read_reply(struct cpti_http_connection *connection)
+{
+    struct cpti_http_input *input = &connection->input;
+    ssize_t got = 0;
+
+    if (!cpti_http_input_room(connection->http, input)) {
+        fail(connection, CPT_NO_MEMORY);
+        return;
+    }
+    got = recv(connection->descriptor, input->data + input->bytes,
+               input->capacity - input->bytes, MSG_DONTWAIT);
+    if (got < 0 && is_later(errno)) {
+        return;
+    }
+    if (got < 0) {
+        fail(connection, CPT_IO);
+        return;
+    }
+    if (got == 0) {
+        at_end(connection);
+        return;
+    }
+    connection->received_bytes += (size_t)got;
+    input->bytes += (size_t)got;
+    advance(connection);
+}
+
+static void on_readable(evutil_socket_t descriptor, short what, void *context)
+{
+    struct cpti_http_connection *connection = context;
+
+    (void)descriptor;
+    (void)what;
+    if (connection->state == CPTI_HTTP_CONNECTION_BUSY) {
+        read_reply(connection);
+    } else {
+        fail(connection, CPT_IO); /* closed, or bytes that no call has asked for */
+    }
+}
+
+/* --- Writing --- */
+
+static void write_later(struct cpti_http_connection *connection, bool is_needed)
+{
+    if (is_needed && !connection->is_writing) {
+        connection->is_writing = event_add(&connection->writing, NULL) == 0;
+        connection->is_broken |= !connection->is_writing;
+    } else if (!is_needed && connection->is_writing) {
+        connection->is_writing = false;
+        (void)event_del(&connection->writing);
+    }
+}
+
+/* What is left of @bytes after @done. */
+static struct iovec part_of(struct cpt_bytes bytes, size_t done)
+{
+    return (struct iovec){(void *)(uintptr_t)(bytes.data + done), bytes.bytes - done};
+}
+
+/* Writes what the socket takes. If it is broken, a reply may still have come before:
+ * reading tells. */
+static void write_request(struct cpti_http_connection *connection)
+{
+    const struct cpt_bytes head = {connection->head.data, connection->head.bytes};
+    const struct cpt_bytes body = connection->body;
+    const size_t done = connection->sent_bytes;
+    struct iovec parts[2];
+    struct msghdr message = {.msg_iov = parts};
+    ssize_t sent = 0;
+
+    if (done < head.bytes) {
+        parts[message.msg_iovlen++] = part_of(head, done);
+    }
+    if (body.bytes > 0) {
+        parts[message.msg_iovlen++] =
+            part_of(body, done > head.bytes ? done - head.bytes : 0);
+    }
+    sent = sendmsg(connection->descriptor, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent >= 0) {
+        connection->sent_bytes += (size_t)sent;
+    } else if (!is_later(errno)) {
+        connection->is_broken = true;
+    }
+    write_later(connection, !connection->is_broken &&
+                                connection->sent_bytes < head.bytes + body.bytes);
+}
+
+static void on_writable(evutil_socket_t descriptor, short what, void *context)
+{
+    struct cpti_http_connection *connection = context;
+    int error = 0;
+    socklen_t bytes = sizeof error;
+
+    (void)what;
+    if (!connection->is_connected) {
+        if (getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0 ||
+            error != 0 || event_add(&connection->reading, NULL) != 0) {
+            write_later(connection, false);
+            fail(connection, CPT_UNAVAILABLE);
+            return;
+        }
+        connection->is_connected = true;
+    }
+    write_request(connection);
+}
+
+/* --- Connecting --- */
+
+static cpt_status connect_to(struct cpti_http_connection *connection,
+                             const struct sockaddr *address, socklen_t bytes)
+{
+    const int on = 1;
+    const int descriptor =
+        socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (descriptor < 0) {
+        return CPT_UNAVAILABLE;
+    }
+    connection->descriptor = descriptor;
+    (void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (event_assign(&connection->reading, connection->http->base, descriptor,
+                     EV_READ | EV_PERSIST, on_readable, connection) != 0 ||
+        event_assign(&connection->writing, connection->http->base, descriptor,
+                     EV_WRITE | EV_PERSIST, on_writable, connection) != 0) {
+        return CPT_NO_MEMORY;
+    }
+    if (connect(descriptor, address, bytes) != 0 && errno != EINPROGRESS) {
+        return CPT_UNAVAILABLE;
+    }
+    write_later(connection, true);
+    return connection->is_writing ? CPT_OK : CPT_NO_MEMORY;
+}
+
+static void on_looked_up(int result, struct evutil_addrinfo *found, void *context)
+{
+    struct cpti_http_lookup *lookup = context;
+    struct cpti_http_connection *connection = lookup->connection;
+    cpt_status status = CPT_UNAVAILABLE;
+
+    cpt_alloc_free(lookup->alloc, lookup);
+    if (connection != NULL) {
+        connection->lookup = NULL;
+        if (result == 0 && found != NULL) {
+            status = connect_to(connection, found->ai_addr, found->ai_addrlen);
+        }
+    }
+    if (found != NULL) {
+        evutil_freeaddrinfo(found);
+    }
+    if (connection != NULL && status != CPT_OK) {
+        connection->failure = status;
+        post(connection);
+    }
+}
+
+/* The result may be there before this returns. */
+static cpt_status look_up(struct cpti_http_connection *connection)
+{
+    const struct evutil_addrinfo hints = {.ai_family = connection->family,
+                                          .ai_socktype = SOCK_STREAM,
+                                          .ai_protocol = IPPROTO_TCP};
+    struct cpti_http_lookup *lookup =
+        cpt_alloc_zeroed(connection->http->alloc, sizeof *lookup);
+    struct evdns_getaddrinfo_request *request = NULL;
+    char port[8];
+
+    if (lookup == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    lookup->connection = connection;
+    lookup->alloc = connection->http->alloc;
+    connection->lookup = lookup;
+    (void)snprintf(port, sizeof port, "%u", (unsigned)connection->address->port);
+    request = evdns_getaddrinfo(connection->http->dns, connection->address->host, port,
+                                &hints, on_looked_up, lookup);
+    if (connection->lookup != NULL) { /* it is on its way */
+        lookup->request = request;
+    }
+    return CPT_OK;
+}
+
+static cpt_status open_connection(struct cpti_http_connection *connection)
+{
+    const struct cpti_http_address *to = connection->address;
+    union socket_address address;
+
+    memset(&address, 0, sizeof address);
+    if (inet_pton(AF_INET, to->host, &address.v4.sin_addr) == 1) {
+        address.v4.sin_family = AF_INET;
+        address.v4.sin_port = htons(to->port);
+        return connect_to(connection, &address.any, sizeof address.v4);
+    }
+    if (inet_pton(AF_INET6, to->host, &address.v6.sin6_addr) == 1) {
+        address.v6.sin6_family = AF_INET6;
+        address.v6.sin6_port = htons(to->port);
+        return connect_to(connection, &address.any, sizeof address.v6);
+    }
+    return look_up(connection);
 }
 
 /* --- Sending --- */
@@ -204,79 +381,97 @@ bool cpti_http_method_is_good(const char *method)
     return true;
 }
 
-static struct evhttp_request *request_new(struct cpti_http_connection *connection,
-                                          const struct cpt_transport_call *call,
-                                          uint64_t timeout_ns)
+static void head_write(struct cpti_http_connection *connection,
+                       const struct cpt_transport_call *call, uint64_t timeout_ns)
 {
-    const struct cpt_alloc *alloc = connection->http->alloc;
-    struct evhttp_request *request = evhttp_request_new(on_ended, connection);
-    struct evkeyvalq *headers = NULL;
-    char timeout[24] = "";
+    struct cpti_http_text *text = &connection->head;
 
-    if (request == NULL) {
-        return NULL;
+    cpti_http_text_reset(text);
+    if (call->body.bytes > 0) {
+        CPTI_HTTP_TEXT_PUT(text, "POST ");
+    } else {
+        CPTI_HTTP_TEXT_PUT(text, "GET ");
     }
+    cpti_http_text_put(text, cpt_bytes_of(call->method));
+    CPTI_HTTP_TEXT_PUT(text, " HTTP/1.1\r\n");
+    cpti_http_text_header(text, "Host", cpt_bytes_of(connection->address->host_header));
+    cpti_http_text_header(text, CPT_HEADER_ASK, call->critical_path);
+    cpti_http_text_header(text, CPT_HEADER_TRACEPARENT, call->traceparent);
     if (call->has_deadline) {
-        (void)snprintf(timeout, sizeof timeout, "%llu",
-                       (unsigned long long)(timeout_ns / CPTI_NS_PER_US));
+        CPTI_HTTP_TEXT_PUT(text, CPT_HEADER_TIMEOUT ": ");
+        cpti_http_text_number(text, timeout_ns / CPTI_NS_PER_US);
+        CPTI_HTTP_TEXT_PUT(text, "\r\n");
     }
-    evhttp_request_set_error_cb(request, on_error);
-    headers = evhttp_request_get_output_headers(request);
-    if (cpti_http_headers_add(headers, "Host",
-                              cpt_bytes_of(connection->address->host_header), alloc) &&
-        cpti_http_headers_add(headers, CPT_HEADER_ASK, call->critical_path, alloc) &&
-        cpti_http_headers_add(headers, CPT_HEADER_TRACEPARENT, call->traceparent,
-                              alloc) &&
-        cpti_http_headers_add(headers, CPT_HEADER_TIMEOUT, cpt_bytes_of(timeout),
-                              alloc) &&
-        evbuffer_add(evhttp_request_get_output_buffer(request), call->body.data,
-                     call->body.bytes) == 0) {
-        return request;
+    if (call->body.bytes > 0) {
+        CPTI_HTTP_TEXT_PUT(text, "Content-Length: ");
+        cpti_http_text_number(text, call->body.bytes);
+        CPTI_HTTP_TEXT_PUT(text, "\r\n");
     }
-    evhttp_request_free(request);
-    return NULL;
+    CPTI_HTTP_TEXT_PUT(text, "\r\n");
+}
+
+/* Whether a kept connection was closed meanwhile, or has bytes that no call has asked
+ * for. */
+static bool is_spoilt(struct cpti_http_connection *connection)
+{
+    char byte = 0;
+    const ssize_t got = recv(connection->descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+    if (got > 0) {
+        cpti_http_count(connection->http, CPTI_HTTP_COUNTER_replies_refused);
+    }
+    return got >= 0 || !is_later(errno);
+}
+
+static cpt_status send_request(struct cpti_http_connection *connection)
+{
+    if (connection->head.is_bad) {
+        return CPT_NO_MEMORY;
+    }
+    if (connection->descriptor < 0) {
+        return open_connection(connection);
+    }
+    if (is_spoilt(connection)) {
+        return CPT_IO;
+    }
+    write_request(connection);
+    return CPT_OK;
 }
 
 void cpti_http_connection_send(struct cpti_http_connection *connection,
                                const struct cpt_transport_call *call, void *tag,
                                uint64_t timeout_ns)
 {
-    const struct timeval timeout = cpti_http_timeval(timeout_ns + CPTI_NS_PER_S);
-    struct evhttp_request *request = request_new(connection, call, timeout_ns);
+    cpt_status status = CPT_OK;
 
     connection->state = CPTI_HTTP_CONNECTION_BUSY;
     connection->tag = tag;
-    connection->error = NO_ERROR;
-    connection->is_starved = request == NULL;
-    cpti_http_gate_begin(&connection->gate);
-    if (request == NULL) {
-        post(connection);
-        return;
-    }
-    evhttp_connection_set_timeout_tv(connection->evhttp, &timeout);
-    connection->request = request;
-    connection->is_sending = true;
-    if (evhttp_make_request(connection->evhttp, request,
-                            call->body.bytes > 0 ? EVHTTP_REQ_POST : EVHTTP_REQ_GET,
-                            call->method) != 0) {
-        connection->request = NULL;
-        connection->is_starved = true;
+    connection->body = call->body;
+    connection->sent_bytes = 0;
+    connection->received_bytes = 0;
+    connection->is_broken = false;
+    cpti_http_parser_begin(&connection->input.parser);
+    head_write(connection, call, timeout_ns);
+    connection->failure = CPT_OK;
+    status = send_request(connection);
+    if (status != CPT_OK) {
+        if (connection->descriptor >= 0) {
+            (void)event_del(&connection->reading); /* what came is no reply to it */
+        }
+        connection->failure = status;
         post(connection);
     }
-    connection->is_sending = false;
 }
 
 /* --- Making and freeing --- */
 
 static void connection_free(struct cpti_http_connection *connection)
 {
-    struct bufferevent *buffers = evhttp_connection_get_bufferevent(connection->evhttp);
+    const struct cpt_alloc *alloc = connection->http->alloc;
 
-    cpti_http_gate_close(&connection->gate);
-    (void)evbuffer_remove_cb(bufferevent_get_output(buffers), on_output, connection);
-    evhttp_connection_set_closecb(connection->evhttp, NULL, NULL);
-    evhttp_connection_free(connection->evhttp);
-    cpt_alloc_free(connection->http->alloc, connection);
+    cpti_http_input_clear(connection->http, &connection->input);
+    cpti_http_text_deinit(&connection->head);
+    cpt_alloc_free(alloc, connection);
 }
 
 static void run(struct cpt_work *work)
@@ -287,71 +482,59 @@ static void run(struct cpt_work *work)
     connection->is_posted = false;
     if (connection->state == CPTI_HTTP_CONNECTION_RETIRED) {
         connection_free(connection);
-        return;
+    } else if (connection->state == CPTI_HTTP_CONNECTION_BUSY) {
+        report_failure(connection, connection->failure);
     }
-    report(connection, status_of_failure(connection), NULL);
+}
+
+static void close_socket(struct cpti_http_connection *connection)
+{
+    struct cpti_http_lookup *lookup = connection->lookup;
+
+    if (lookup != NULL) {
+        connection->lookup = NULL;
+        lookup->connection = NULL;
+        if (lookup->request != NULL) {
+            evdns_getaddrinfo_cancel(lookup->request);
+        }
+    }
+    if (connection->descriptor >= 0) {
+        (void)event_del(&connection->reading);
+        (void)event_del(&connection->writing);
+        (void)close(connection->descriptor);
+        connection->descriptor = -1;
+    }
 }
 
 void cpti_http_connection_retire(struct cpti_http_connection *connection)
 {
-    struct evhttp_request *request = connection->request;
-
     connection->state = CPTI_HTTP_CONNECTION_RETIRED;
-    connection->request = NULL;
-    if (request != NULL) {
-        evhttp_cancel_request(request); /* closes, and ends a look-up */
-    }
+    close_socket(connection);
     post(connection);
     if (!connection->is_posted) {
         connection_free(connection);
     }
 }
 
-static void limits_set(struct cpti_http_connection *connection)
-{
-    const struct cpt_http_options *options = &connection->http->options;
-    struct bufferevent *buffers = evhttp_connection_get_bufferevent(connection->evhttp);
-
-    evhttp_connection_set_max_headers_size(connection->evhttp,
-                                           (ev_ssize_t)options->header_bytes_max);
-    evhttp_connection_set_max_body_size(connection->evhttp,
-                                        (ev_ssize_t)options->body_bytes_max);
-    bufferevent_setwatermark(buffers, EV_READ, 0,
-                             options->header_bytes_max + options->body_bytes_max +
-                                 SLACK_BYTES);
-}
-
 struct cpti_http_connection *
 cpti_http_connection_new(struct cpt_http *http, const struct cpti_http_address *address,
                          int family, const struct cpti_http_connection_owner *owner)
 {
+    const struct cpti_http_limits limits = {http->options.header_bytes_max,
+                                            http->options.body_bytes_max};
     struct cpti_http_connection *connection =
         cpt_alloc_zeroed(http->alloc, sizeof(*connection));
-    struct bufferevent *buffers = NULL;
 
     if (connection == NULL) {
-        return NULL;
-    }
-    connection->evhttp =
-        evhttp_connection_base_new(http->base, http->dns, address->host, address->port);
-    if (connection->evhttp == NULL) {
-        cpt_alloc_free(http->alloc, connection);
         return NULL;
     }
     connection->work.run = run;
     connection->http = http;
     connection->address = address;
+    connection->family = family;
     connection->owner = *owner;
-    evhttp_connection_set_family(connection->evhttp, family);
-    evhttp_connection_set_closecb(connection->evhttp, on_closed, connection);
-    limits_set(connection);
-    buffers = evhttp_connection_get_bufferevent(connection->evhttp);
-    if (!cpti_http_gate_open(&connection->gate, buffers, true,
-                             http->options.header_bytes_max) ||
-        evbuffer_add_cb(bufferevent_get_output(buffers), on_output, connection) ==
-            NULL) {
-        connection_free(connection);
-        return NULL;
-    }
+    connection->descriptor = -1;
+    connection->head.alloc = http->alloc;
+    cpti_http_parser_init(&connection->input.parser, true, limits);
     return connection;
 }

@@ -15,23 +15,24 @@
 #define CPT_HTTP_CONNECTION_H
 
 #include "framework/transport/http_address.h"
-#include "framework/transport/http_gate.h"
+#include "framework/transport/http_input.h"
 #include "framework/transport/http_loop.h"
+
+#include <event2/event_struct.h>
 
 #include <sys/queue.h>
 
 struct cpti_http_connection;
-struct evhttp_connection;
-struct evhttp_request;
+struct cpti_http_lookup;
 
 /* How a call ended. */
 struct cpti_http_outcome {
-    cpt_status status;            /* CPT_OK: `reply` is there */
-    struct evhttp_request *reply; /* borrowed until the callback returns */
-    bool was_kept;                /* the connection had carried a call before */
-    bool was_connected;           /* the connection was established */
-    bool has_begun;               /* bytes of a reply came */
-    bool can_be_used_again;       /* only if CPT_OK */
+    cpt_status status;                   /* CPT_OK: `reply` is there */
+    const struct cpti_http_input *reply; /* borrowed until the callback returns */
+    bool was_kept;                       /* the connection had carried a call before */
+    bool was_connected;                  /* the connection was established */
+    bool has_begun;                      /* bytes of a reply came */
+    bool can_be_used_again;              /* only if CPT_OK */
 };
 
 struct cpti_http_connection_owner {
@@ -54,17 +55,25 @@ struct cpti_http_connection {
     struct cpt_http *http;
     const struct cpti_http_address *address;
     struct cpti_http_connection_owner owner;
-    struct evhttp_connection *evhttp;
-    struct evhttp_request *request; /* in flight, else NULL */
-    struct cpti_http_gate gate;
+    struct cpti_http_lookup *lookup; /* of its name; NULL: none is on its way */
+    int family;
+    int descriptor; /* -1: not opened yet */
+    struct event reading;
+    struct event writing;
+    struct cpti_http_input input;
     enum cpti_http_connection_state state;
+    unsigned tick;    /* of its last use; see http_client.c */
     bool has_replied; /* it has carried a reply */
     bool is_connected;
+    bool is_writing; /* the event is added */
     /* Of the call in flight: */
     void *tag;
-    bool is_sending; /* within evhttp_make_request() */
-    bool is_starved; /* not begun, for lack of memory */
-    int error;       /* enum evhttp_request_error or NO_ERROR */
+    struct cpti_http_text head; /* of the request */
+    struct cpt_bytes body;
+    size_t sent_bytes; /* of both */
+    size_t received_bytes;
+    bool is_broken; /* the request could not be sent whole */
+    cpt_status failure;
 };
 
 /* An idle connection to @address, not yet opened; @family as in sockets. NULL without
@@ -74,7 +83,8 @@ cpti_http_connection_new(struct cpt_http *http, const struct cpti_http_address *
                          int family, const struct cpti_http_connection_owner *owner);
 
 /* Sends @call over an idle connection, which is then busy until owner->ended() is
- * called with @tag. Fails a second after @timeout_ns if the owner has not ended it. */
+ * called with @tag. @timeout_ns is left of it; the owner looks after that. @call is
+ * used until then. */
 void cpti_http_connection_send(struct cpti_http_connection *connection,
                                const struct cpt_transport_call *call, void *tag,
                                uint64_t timeout_ns);

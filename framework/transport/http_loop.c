@@ -24,11 +24,12 @@
  *
  *      running --stop--> draining --nothing left, or drain_ns--> cut --> closed
  *
- * SIGPIPE: evhttp writes to sockets whose peer may have closed them. The signal goes to
- * the thread that writes, so the loop thread blocks it while it is in the loop, and the
- * process's own handling stays as it is.
+ * SIGPIPE: tasks on the loop may write to what is closed. The signal goes to the thread
+ * that writes, so the loop thread blocks it while it is in the loop, and the process's
+ * own handling stays as it is.
  */
 #include "framework/transport/http_health.h"
+#include "framework/transport/http_input.h"
 #include "framework/transport/http_loop.h"
 
 #include "framework/cpt_running.h"
@@ -705,6 +706,7 @@ void cpt_http_free(struct cpt_http *http)
     cpti_http_servers_free(http);
     works_end(http);
     events_free(http);
+    cpti_http_inputs_deinit(http);
     loop_here = NULL;
     cpti_http_release(http);
 }

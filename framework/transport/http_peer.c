@@ -6,11 +6,9 @@
  *      reading --a whole request--> served --reply--> reading ... --> closed
  *         \--refused--> answered --> lingering ----------------------^
  *
- * Reading. All that has come of a request stays in one buffer, which grows as bytes
- * come, so that head and body are slices of it. Framing of chunks is cut out where it
- * lies. While a request is served, or its reply is being sent, nothing is read: what
+ * Reading. While a request is served, or its reply is being sent, nothing is read: what
  * the client sends ahead (a pipeline) waits in the buffer as far as it has come with
- * the request, else in the system's. An idle connection has no buffer.
+ * the request, else in the system's.
  *
  * The event for reading stays added while a request is served, as most are answered
  * before anything else comes; that saves two calls of the system for each. If it fires
@@ -71,78 +69,13 @@ static ssize_t socket_write(const struct cpti_http_peer *peer, struct iovec *par
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? 0 : -2;
 }
 
-/* --- The buffer --- */
-
-static void input_free(struct cpti_http_peer *peer)
-{
-    cpti_http_input_free(peer->http, peer->input, peer->input_capacity);
-    peer->input = NULL;
-    peer->input_capacity = 0;
-    peer->input_bytes = 0;
-    peer->raw_at = 0;
-    peer->head_at = 0;
-}
-
-/* Moves what is not parsed yet to @to, which is before it. */
-static void raw_move(struct cpti_http_peer *peer, size_t to)
-{
-    const size_t bytes = peer->input_bytes - peer->raw_at;
-
-    if (to < peer->raw_at) {
-        memmove(peer->input + to, peer->input + peer->raw_at, bytes);
-        peer->raw_at = to;
-        peer->input_bytes = to + bytes;
-    }
-}
-
-/* Makes room for more input. false without memory. */
-static bool input_room(struct cpti_http_peer *peer)
-{
-    char *grown = NULL;
-
-    if (peer->input == NULL) {
-        peer->input = cpti_http_input_new(peer->http);
-        peer->input_capacity = peer->input != NULL ? CPTI_HTTP_INPUT_BYTES : 0;
-        return peer->input != NULL;
-    }
-    raw_move(peer, peer->head_bytes > 0 ? peer->body_at + peer->body_bytes : 0);
-    if (peer->input_bytes < peer->input_capacity) {
-        return true;
-    }
-    grown = cpt_alloc_array(peer->http->alloc, peer->input, peer->input_capacity, 2);
-    if (grown == NULL) {
-        return false;
-    }
-    peer->input = grown;
-    peer->input_capacity *= 2;
-    return true;
-}
-
-/* After a long request; what is not parsed yet stays. */
-static void input_shrink(struct cpti_http_peer *peer)
-{
-    char *less = NULL;
-
-    raw_move(peer, 0);
-    if (peer->input_bytes < CPTI_HTTP_INPUT_BYTES) {
-        less =
-            cpt_alloc_array(peer->http->alloc, peer->input, CPTI_HTTP_INPUT_BYTES, 1);
-    }
-    if (less != NULL) {
-        peer->input = less;
-        peer->input_capacity = CPTI_HTTP_INPUT_BYTES;
-    }
-}
-
 /* --- The end --- */
 
 static void peer_free(struct cpti_http_peer *peer)
 {
     struct cpt_http *http = peer->http;
 
-    if (peer->input != NULL) {
-        input_free(peer);
-    }
+    cpti_http_input_clear(http, &peer->input);
     cpt_alloc_free(http->alloc, peer->output);
     cpt_alloc_free(http->alloc, peer);
 }
@@ -191,14 +124,14 @@ static void sent(struct cpti_http_peer *peer)
     if (!peer->is_last) {
         return;
     }
-    if (peer->parser.state != CPTI_HTTP_IS_REFUSED &&
-        peer->raw_at == peer->input_bytes) {
+    if (peer->input.parser.state != CPTI_HTTP_IS_REFUSED &&
+        peer->input.raw_at == peer->input.bytes) {
         cpti_http_peer_close(peer);
         return;
     }
     (void)shutdown(peer->descriptor, SHUT_WR);
-    if (peer->input != NULL && !peer->is_served) {
-        input_free(peer);
+    if (!peer->is_served) {
+        cpti_http_input_clear(peer->http, &peer->input);
     }
     peer->is_lingering = true;
     cpti_http_budget_keep(peer, 0);
@@ -257,8 +190,9 @@ void cpti_http_peer_reply(struct cpti_http_peer *peer,
                           const struct cpti_http_reply *reply)
 {
     struct cpti_http_text *text = &peer->http->accepted.text;
-    const bool is_head = peer->parser.verb_bytes == 4 && peer->head_bytes > 0 &&
-                         memcmp(peer->input + peer->head_at, "HEAD", 4) == 0;
+    const bool is_head = peer->input.parser.verb_bytes == 4 &&
+                         peer->input.head_bytes > 0 &&
+                         memcmp(cpti_http_input_head(&peer->input), "HEAD", 4) == 0;
     const bool has_body =
         reply->body.bytes > 0 && !is_head && cpti_http_has_body(reply->status);
     struct iovec parts[2];
@@ -268,11 +202,11 @@ void cpti_http_peer_reply(struct cpti_http_peer *peer,
     }
     peer->exchange = NULL;
     peer->is_last = reply->closes || peer->http->is_draining ||
-                    !cpti_http_parser_keeps(&peer->parser);
+                    !cpti_http_parser_keeps(&peer->input.parser);
     peer->is_undelivered = reply->is_of_service;
     peer->tick = peer->http->accepted.idle_tick;
     cpti_http_text_reset(text);
-    cpti_http_reply_write(peer->http, text, reply, &peer->parser, peer->is_last);
+    cpti_http_reply_write(peer->http, text, reply, &peer->input.parser, peer->is_last);
     parts[0] = (struct iovec){text->data, text->bytes};
     parts[1] = (struct iovec){(void *)(uintptr_t)reply->body.data, reply->body.bytes};
     if (text->is_bad) {
@@ -322,7 +256,7 @@ static void refuse(struct cpti_http_peer *peer, unsigned status, const char *rea
                                     .closes = true};
     const int bytes = snprintf(body, sizeof body, "%s\n", reason);
 
-    peer->parser.state = CPTI_HTTP_IS_REFUSED;
+    peer->input.parser.state = CPTI_HTTP_IS_REFUSED;
     cpti_http_count(peer->http, CPTI_HTTP_COUNTER_requests_refused);
     reply.body = (struct cpt_bytes){body, (size_t)bytes};
     cpti_http_peer_reply(peer, &reply);
@@ -341,57 +275,36 @@ static void say_continue(struct cpti_http_peer *peer)
     }
 }
 
-static void take_head(struct cpti_http_peer *peer, size_t bytes)
+/* The head is there, but not the body. */
+static void head_seen(struct cpti_http_peer *peer)
 {
-    peer->head_at = peer->raw_at;
-    peer->head_bytes = bytes;
-    peer->raw_at += bytes;
-    peer->body_at = peer->raw_at;
-    peer->body_bytes = 0;
-    if (peer->parser.expects_continue && !peer->parser.is_old &&
-        peer->parser.state != CPTI_HTTP_IS_DONE && peer->raw_at == peer->input_bytes) {
+    const struct cpti_http_input *input = &peer->input;
+
+    if (input->parser.expects_continue && !input->parser.is_old &&
+        input->parser.state != CPTI_HTTP_IS_DONE && input->raw_at == input->bytes) {
         say_continue(peer);
     }
 }
 
-static void take_data(struct cpti_http_peer *peer, size_t bytes)
-{
-    const size_t to = peer->body_at + peer->body_bytes;
-
-    if (to < peer->raw_at) {
-        memmove(peer->input + to, peer->input + peer->raw_at, bytes);
-    }
-    peer->body_bytes += bytes;
-    peer->raw_at += bytes;
-}
-
-/* Does what the parser says with the next bytes. false: it waits for more. */
+/* Parses one thing more. false: it waits for more. */
 static bool step(struct cpti_http_peer *peer)
 {
-    const struct cpti_http_part part = cpti_http_parser_next(
-        &peer->parser, peer->input + peer->raw_at, peer->input_bytes - peer->raw_at);
-
-    switch (part.step) {
+    switch (cpti_http_input_step(&peer->input)) {
     case CPTI_HTTP_STEP_WAIT:
         return false;
     case CPTI_HTTP_STEP_HEAD:
-        take_head(peer, part.bytes);
-        return true;
-    case CPTI_HTTP_STEP_DATA:
-        take_data(peer, part.bytes);
-        return true;
-    case CPTI_HTTP_STEP_DROP:
-        peer->raw_at += part.bytes;
+        head_seen(peer);
         return true;
     case CPTI_HTTP_STEP_DONE:
         peer->is_served = true;
         cpti_http_exchange_begin(peer);
         return true;
     case CPTI_HTTP_STEP_REFUSE:
-        break;
+        refuse(peer, peer->input.parser.refusal, peer->input.parser.reason);
+        return false;
+    default:
+        return true;
     }
-    refuse(peer, peer->parser.refusal, peer->parser.reason);
-    return false;
 }
 
 static bool may_read(const struct cpti_http_peer *peer)
@@ -407,7 +320,7 @@ static void advance(struct cpti_http_peer *peer)
         return;
     }
     peer->is_advancing = true;
-    while (may_read(peer) && peer->input != NULL && step(peer)) {
+    while (may_read(peer) && peer->input.data != NULL && step(peer)) {
     }
     peer->is_advancing = false;
 }
@@ -438,22 +351,14 @@ void cpti_http_peer_continue(struct cpti_http_peer *peer)
         return;
     }
     if (peer->is_lingering) {
-        if (peer->input != NULL) {
-            input_free(peer);
-        }
+        cpti_http_input_clear(peer->http, &peer->input);
         return;
     }
     if (peer->is_served) {
         peer->is_served = false;
-        peer->head_bytes = 0;
-        cpti_http_parser_begin(&peer->parser);
+        cpti_http_input_next(peer->http, &peer->input);
     }
-    if (peer->input != NULL && peer->raw_at == peer->input_bytes) {
-        input_free(peer);
-    } else if (peer->input != NULL && peer->input_capacity > CPTI_HTTP_INPUT_BYTES) {
-        input_shrink(peer);
-    }
-    cpti_http_budget_keep(peer, peer->input_bytes - peer->raw_at);
+    cpti_http_budget_keep(peer, cpti_http_input_kept(&peer->input));
     cpti_http_peer_hold(peer);
     advance(peer);
     if (!peer->is_closed && may_read(peer)) {
@@ -505,14 +410,14 @@ static void drop_input(struct cpti_http_peer *peer)
 
 static void read_more(struct cpti_http_peer *peer)
 {
+    struct cpti_http_input *input = &peer->input;
     ssize_t got = 0;
 
-    if (peer->input_bytes == peer->input_capacity && !input_room(peer)) {
+    if (!cpti_http_input_room(peer->http, input)) {
         cpti_http_peer_close(peer);
         return;
     }
-    got = socket_read(peer, peer->input + peer->input_bytes,
-                      peer->input_capacity - peer->input_bytes);
+    got = socket_read(peer, input->data + input->bytes, input->capacity - input->bytes);
     if (got == -1) {
         return;
     }
@@ -521,7 +426,7 @@ static void read_more(struct cpti_http_peer *peer)
         return;
     }
     peer->tick = peer->http->accepted.idle_tick;
-    peer->input_bytes += (size_t)got;
+    input->bytes += (size_t)got;
     advance(peer);
     if (!peer->is_closed) {
         (void)cpti_http_budget_seen(peer, (size_t)got);
@@ -598,13 +503,13 @@ static bool target_split(struct cpt_bytes target, struct cpti_http_request *requ
 bool cpti_http_peer_request(const struct cpti_http_peer *peer,
                             struct cpti_http_request *request)
 {
-    const struct cpti_http_parser *parser = &peer->parser;
-    const char *head = peer->input + peer->head_at;
+    const struct cpti_http_parser *parser = &peer->input.parser;
+    const char *head = cpti_http_input_head(&peer->input);
 
     memset(request, 0, sizeof *request);
     request->parser = parser;
-    request->head = (struct cpt_bytes){head, peer->head_bytes};
-    request->body = (struct cpt_bytes){peer->input + peer->body_at, peer->body_bytes};
+    request->head = (struct cpt_bytes){head, peer->input.head_bytes};
+    request->body = cpti_http_input_body(&peer->input);
     request->verb = (struct cpt_bytes){head, parser->verb_bytes};
     request->query = cpt_bytes_of("");
     return target_split(
@@ -654,7 +559,7 @@ static struct cpti_http_peer *peer_new(struct cpti_http_server *server,
     peer->server = server;
     peer->descriptor = descriptor;
     peer->tick = http->accepted.idle_tick;
-    cpti_http_parser_init(&peer->parser, false, limits);
+    cpti_http_parser_init(&peer->input.parser, false, limits);
     if (event_assign(&peer->reading, http->base, descriptor, EV_READ | EV_PERSIST,
                      on_readable, peer) != 0 ||
         event_assign(&peer->writing, http->base, descriptor, EV_WRITE | EV_PERSIST,

@@ -12,13 +12,13 @@
 #define CPT_HTTP_PEER_H
 
 #include "framework/transport/http_loop.h"
-#include "framework/transport/http_parser.h"
+#include "framework/transport/http_input.h"
 
 #include <event2/event_struct.h>
 
 #include <sys/socket.h>
 
-enum { CPTI_HTTP_ADDRESS_TEXT_BYTES = 46, CPTI_HTTP_INPUT_BYTES = 4096 };
+enum { CPTI_HTTP_ADDRESS_TEXT_BYTES = 46 };
 
 struct cpti_http_exchange;
 struct cpti_http_server;
@@ -43,16 +43,7 @@ struct cpti_http_peer {
     char text_address[CPTI_HTTP_ADDRESS_TEXT_BYTES];
     unsigned char address[16];
 
-    struct cpti_http_parser parser;
-    /* Input: [ dropped | head | body | dropped | not parsed yet | free ] */
-    char *input;
-    size_t input_capacity;
-    size_t input_bytes; /* to the end of what came */
-    size_t head_at;
-    size_t head_bytes; /* 0: it is not complete */
-    size_t body_at;
-    size_t body_bytes;
-    size_t raw_at; /* not parsed yet */
+    struct cpti_http_input input;
 
     /* Output that the socket did not take; NULL: none. */
     char *output;
@@ -122,12 +113,6 @@ static inline void cpti_http_peer_hold(struct cpti_http_peer *peer)
 void cpti_http_peer_release(struct cpti_http_peer *peer);
 
 /* --- http_accepted.c --- */
-
-/* CPTI_HTTP_INPUT_BYTES of memory, or NULL. */
-char *cpti_http_input_new(struct cpt_http *http);
-
-/* Frees @input, which has grown to @capacity. */
-void cpti_http_input_free(struct cpt_http *http, char *input, size_t capacity);
 
 /* Counts @peer, and closes it when it is not used for long. false without memory. */
 bool cpti_http_accepted_add(struct cpti_http_peer *peer);

@@ -294,6 +294,101 @@ static void test_not_kept(void)
                    connections_of(serve_reply, GOOD_REPLY, 2000 * MS, &options) == 3);
 }
 
+/* --- Bytes behind a reply --- */
+
+static atomic_bool poison_is_sent;
+
+/* Answers, and sends a second reply, which no call has asked for. */
+static void serve_poison(struct stand_in *stand_in, int descriptor, unsigned nth)
+{
+    if (nth > 0) {
+        serve_reply(stand_in, descriptor, nth);
+        return;
+    }
+    (void)stand_in_read(stand_in, descriptor);
+    raw_write(descriptor, GOOD_REPLY);
+    test_sleep_ns(10 * MS);
+    raw_write(descriptor, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil");
+    atomic_store(&poison_is_sent, true);
+    (void)stand_in_read(stand_in, descriptor);
+}
+
+static struct cpt_stub poisoned = {.name = "S: hello", .method = "/hello"};
+
+static cpt_status called_twice(struct cpt_task *task)
+{
+    const struct cpt_call_reply *reply =
+        cpt_call_reply(*cpt_state(task, struct cpt_pending *));
+
+    cpt_output(task, rpc_reply)->http_status =
+        cpt_bytes_equal(reply->body, cpt_bytes_of("good")) ? 200 : 500;
+    return reply->status;
+}
+
+/* Calls again while the second reply lies in the socket, unread: this runs on the
+ * loop's thread. */
+static cpt_status called_once(struct cpt_task *task)
+{
+    struct cpt_pending **call = cpt_state(task, struct cpt_pending *);
+
+    while (!atomic_load(&poison_is_sent)) {
+        test_sleep_ns(MS);
+    }
+    *call = cpt_call(task, &poisoned, cpt_bytes_of(""));
+    return cpt_await(task, *call, called_twice);
+}
+
+static cpt_status call_two(struct cpt_task *task)
+{
+    struct cpt_pending **call = cpt_state(task, struct cpt_pending *);
+
+    *call = cpt_call(task, &poisoned, cpt_bytes_of(""));
+    return cpt_await(task, *call, called_once);
+}
+
+static const struct cpt_task_def poison_tasks[] = {
+    {"two", call_two, CPT_GIVES(rpc_reply), CPT_NEEDS_NOTHING, {NULL}, NULL}};
+static const struct cpt_graph poison_graph = {"T", NULL, CPT_GIVES(rpc_reply),
+                                              poison_tasks, 1};
+
+static void poison_done(struct cpt_request *request, void *context)
+{
+    const struct cpt_rpc_reply *reply = cpt_request_output(request);
+
+    atomic_store((atomic_uint *)context, reply != NULL ? reply->http_status : 1);
+}
+
+/* A second reply behind the one that was asked for answers no other call. */
+static void test_poison(void)
+{
+    struct cpt_plan *plan = cpt_plan_new(&poison_graph, NULL, NULL);
+    struct cpt_request_options options = {.struct_bytes = sizeof(options)};
+    atomic_uint status = 0;
+    struct stand_in stand_in;
+    struct test_loop loop;
+
+    atomic_store(&poison_is_sent, false);
+    stand_in_start(&stand_in, serve_poison, GOOD_REPLY);
+    test_loop_make(&loop, NULL);
+    poisoned.target = stand_in.target;
+    poisoned.transport = cpt_http_transport(loop.http);
+    options.plan = plan;
+    options.executor = cpt_http_executor(loop.http);
+    options.done = poison_done;
+    options.context = &status;
+    CU_ASSERT_EQUAL(cpt_request_start(&options, NULL), CPT_OK);
+    test_loop_start(&loop);
+    while (atomic_load(&status) == 0) {
+        test_sleep_ns(MS);
+    }
+    CU_ASSERT_EQUAL(atomic_load(&status), 200);
+    CU_ASSERT_EQUAL(test_counter(&loop, "http_replies_refused"), 1);
+    CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
+    stand_in_stop(&stand_in);
+    CU_ASSERT_EQUAL(atomic_load(&stand_in.connection_count), 2);
+    cpt_plan_free(plan);
+}
+
 static void serve_late(struct stand_in *stand_in, int descriptor, unsigned nth)
 {
     (void)nth;
@@ -537,6 +632,7 @@ CU_TestInfo http_calls_tests[] = {
     {"a kept connection that is dead is replaced once", test_stale},
     {"connections are kept", test_kept},
     {"unusable connections are not kept", test_not_kept},
+    {"a second reply answers no other call", test_poison},
     {"parallel calls run in parallel", test_parallel},
     {"calls beyond the connections wait, as queue", test_connection_limit},
     {"calls beyond the limit of waiting calls are refused", test_waiting_limit},
