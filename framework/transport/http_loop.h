@@ -41,7 +41,7 @@ enum {
     CPTI_HTTP_ACCEPTED_DEFAULT = 10000,
     CPTI_HTTP_HEADER_BYTES_DEFAULT = 16 << 10, /* four of the largest replies' paths */
     CPTI_HTTP_BODY_BYTES_DEFAULT = 4 << 20,
-    CPTI_HTTP_BODY_BYTES_MAX = 1 << 30, /* evhttp counts in int */
+    CPTI_HTTP_BODY_BYTES_MAX = 1 << 30,
     CPTI_HTTP_RESERVE_MAX = 1024, /* descriptors for all but clients' connections */
     CPTI_HTTP_INPUT_BYTES_DEFAULT = 128 << 20,
     CPTI_HTTP_BODY_RATE_DEFAULT = 1024,
