@@ -116,9 +116,12 @@ struct cpt_http_options {
     int serves_health; /* answers GET /healthz and /readyz on the ports of services,
                             too; see cpt_http_listen_operators() */
     uint64_t
-        unready_ns; /* how long, once stopped, it says that it is not ready but goes
+        unready_ns;  /* how long, once stopped, it says that it is not ready but goes
                             on serving, before it drains: as long as the balancer takes
                             to notice; default 0 */
+    int shares_port; /* others that say so may listen on the same port: one loop for
+                        each core, with a service of its own; the system gives each
+                        connection to one of them */
 };
 
 /* A loop that is not running yet, or NULL with the reason in @error. */

@@ -118,6 +118,20 @@ void cpti_http_peer_close(struct cpti_http_peer *peer)
 
 /* --- Writing --- */
 
+static void read_again(struct cpti_http_peer *peer)
+{
+    if (peer->is_watched) {
+        peer->is_watched = false;
+        (void)event_del(&peer->closing);
+    }
+    if (!peer->is_reading) {
+        peer->is_reading = event_add(&peer->reading, NULL) == 0;
+        if (!peer->is_reading) {
+            cpti_http_peer_close(peer);
+        }
+    }
+}
+
 /* Nothing is left to send. */
 static void sent(struct cpti_http_peer *peer)
 {
@@ -136,6 +150,7 @@ static void sent(struct cpti_http_peer *peer)
     peer->is_lingering = true;
     cpti_http_budget_keep(peer, 0);
     cpti_http_budget_linger(peer);
+    read_again(peer);
 }
 
 /* Keeps what is left of @parts after @done bytes. false without memory. */
@@ -323,20 +338,6 @@ static void advance(struct cpti_http_peer *peer)
     while (may_read(peer) && peer->input.data != NULL && step(peer)) {
     }
     peer->is_advancing = false;
-}
-
-static void read_again(struct cpti_http_peer *peer)
-{
-    if (peer->is_watched) {
-        peer->is_watched = false;
-        (void)event_del(&peer->closing);
-    }
-    if (!peer->is_reading) {
-        peer->is_reading = event_add(&peer->reading, NULL) == 0;
-        if (!peer->is_reading) {
-            cpti_http_peer_close(peer);
-        }
-    }
 }
 
 static void read_rest(struct cpti_http_peer *peer)

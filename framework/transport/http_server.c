@@ -146,8 +146,9 @@ static struct evconnlistener *listener_new(struct cpti_http_server *server,
     const int on = 1;
     struct evconnlistener *listener = evconnlistener_new_bind(
         server->http->base, on_accepted, server,
-        LEV_OPT_REUSEABLE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_CLOSE_ON_FREE, BACKLOG,
-        &address->any, (int)address_bytes);
+        LEV_OPT_REUSEABLE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_CLOSE_ON_FREE |
+            (server->http->options.shares_port ? LEV_OPT_REUSEABLE_PORT : 0),
+        BACKLOG, &address->any, (int)address_bytes);
 
     if (listener != NULL) {
         /* Connections inherit it. The last packet of a long reply must not wait. */

@@ -640,6 +640,40 @@ static void test_listening(void)
     test_service_free(&service);
 }
 
+/* Two loops, each with a service of its own, on one port. */
+static void test_shared_port(void)
+{
+    enum { CLIENTS = 64 };
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .shares_port = 1};
+    struct serving servings[2];
+    char reply[4096];
+    uint16_t port = 0;
+
+    test_loop_make(&servings[0].loop, &options);
+    test_loop_make(&servings[1].loop, &options);
+    test_service_make(&servings[0].service, &servings[0].loop, CPT_ROLE_ENTRY, -1,
+                      NULL);
+    test_service_make(&servings[1].service, &servings[1].loop, CPT_ROLE_ENTRY, -1,
+                      NULL);
+    CU_ASSERT_EQUAL(cpt_http_listen(servings[1].loop.http, servings[1].service.service,
+                                    NULL, servings[0].service.port, &port, NULL),
+                    CPT_OK);
+    CU_ASSERT_EQUAL(port, servings[0].service.port);
+    test_loop_start(&servings[0].loop);
+    test_loop_start(&servings[1].loop);
+    for (int i = 0; i < CLIENTS; i++) {
+        raw_exchange(port, "GET /hello HTTP/1.1\r\nHost: s\r\n" CLOSE, reply,
+                     sizeof(reply));
+        CU_ASSERT_TRUE(begins(reply, "HTTP/1.1 200 "));
+    }
+    for (int i = 0; i < 2; i++) { /* the odds of 2^-63 aside */
+        CU_ASSERT_TRUE(test_counter(&servings[i].loop, "http_requests_served") > 0);
+    }
+    serving_stop(&servings[0]);
+    serving_stop(&servings[1]);
+}
+
 /* --- A long request --- */
 
 enum { LINKS = 1024, LINK_PATIENCE_MS = 20000 };
@@ -752,6 +786,7 @@ CU_TestInfo http_serving_tests[] = {
     {"running requests over HTTP", test_running},
     {"without descriptors connections wait", test_descriptors},
     {"IPv6", test_ipv6},
+    {"two loops on one port", test_shared_port},
     {"addresses that cannot be listened on", test_listening},
     CU_TEST_INFO_NULL,
 };
