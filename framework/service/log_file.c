@@ -125,10 +125,31 @@ static cpt_status begin(struct cpt_log_file *file)
     return CPT_OK;
 }
 
-static void tidy(struct cpt_log_file *file)
+static size_t tidy(struct cpt_log_file *file)
 {
+    const size_t removed_count = cpti_log_folder_tidy(&file->folder);
+
     file->untidied_bytes = 0;
-    atomic_fetch_add(&file->counts.removed_count, cpti_log_folder_tidy(&file->folder));
+    atomic_fetch_add(&file->counts.removed_count, removed_count);
+    return removed_count;
+}
+
+/* Begins a file, and removes old ones; these first if there is no room for it. */
+static cpt_status begin_and_tidy(struct cpt_log_file *file)
+{
+    cpt_status status = begin(file);
+
+    if (status == CPT_IO) {
+        const int number = errno;
+        const size_t removed_count = tidy(file);
+
+        errno = number;
+        return removed_count != 0 ? begin(file) : status;
+    }
+    if (status == CPT_OK) {
+        (void)tidy(file);
+    }
+    return status;
 }
 
 /* --- Writing --- */
@@ -220,17 +241,6 @@ static bool is_full(const struct cpt_log_file *file, size_t bytes)
             age_ns >= file->file_age_ns_max);
 }
 
-/* Begins a file for a block. */
-static cpt_status begin_for_block(struct cpt_log_file *file)
-{
-    const cpt_status status = begin(file);
-
-    if (status == CPT_OK) {
-        tidy(file);
-    }
-    return status;
-}
-
 /* Whether a new file may take a block of @bytes that was too much for the current one:
  * the process has a limit for the size of its files. */
 static bool fits_new_file(const struct cpt_log_file *file, size_t bytes)
@@ -252,7 +262,7 @@ static cpt_status place_block(struct cpt_log_file *file, const void *block,
         (void)finish(file); /* a file without an index is still a log; it is counted */
     }
     if (file->descriptor < 0) {
-        status = begin_for_block(file);
+        status = begin_and_tidy(file);
     }
     if (status != CPT_OK) {
         return status;
@@ -261,7 +271,7 @@ static cpt_status place_block(struct cpt_log_file *file, const void *block,
     status = append(file, block, bytes);
     if (status != CPT_OK && file->descriptor >= 0 && fits_new_file(file, bytes)) {
         (void)finish(file);
-        status = begin_for_block(file);
+        status = begin_and_tidy(file);
         *at = file->bytes;
         status = status == CPT_OK ? append(file, block, bytes) : status;
     }
@@ -298,7 +308,7 @@ static cpt_status write_block(struct cpt_log_file *file, const void *block,
     atomic_fetch_add(&file->counts.block_count, 1);
     if (file->folder.kept_bytes_max != 0 &&
         file->untidied_bytes > file->folder.kept_bytes_max / TIDY_PARTS) {
-        tidy(file);
+        (void)tidy(file);
     }
     return CPT_OK;
 }
@@ -439,7 +449,7 @@ struct cpt_log_file *cpt_log_file_new(const struct cpt_log_file_options *given,
         (void)cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a log file");
         return NULL;
     }
-    status = begin(file);
+    status = begin_and_tidy(file);
     if (status != CPT_OK) {
         (void)cpt_error_set(error, status, 0, "%s/%s: cannot be created: %s",
                             file->folder.directory, file->entry,
@@ -448,7 +458,6 @@ struct cpt_log_file *cpt_log_file_new(const struct cpt_log_file_options *given,
         free_parts(file);
         return NULL;
     }
-    tidy(file);
     return file;
 }
 

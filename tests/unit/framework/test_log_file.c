@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* --- What is written --- */
@@ -536,6 +537,34 @@ static void test_counters_of_the_service(void)
     CU_ASSERT_EQUAL(shown.bytes, 0);
 }
 
+/* As on a full disk, no file can be begun: those beyond the limits go first. */
+static void test_no_room_for_a_file(void)
+{
+    struct cpt_log_file_options options;
+    char names[NAMES_MAX][400];
+    char name[400];
+    struct rlimit before;
+    struct rlimit none;
+
+    open_folder();
+    options = in_folder();
+    options.kept_file_count_max = 2;
+    for (int i = 0; i < 4; i++) {
+        (void)snprintf(name, sizeof name,
+                       "%s/paths-20260101T000000Z-1-00000000%d.cptlog", folder, i);
+        CU_ASSERT_EQUAL(mknod(name, S_IFREG | 0600, 0), 0);
+    }
+    CU_ASSERT_EQUAL(getrlimit(RLIMIT_FSIZE, &before), 0);
+    none = before;
+    none.rlim_cur = 0;
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &none), 0);
+    CU_ASSERT_PTR_NULL(cpt_log_file_new(&options, NULL));
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &before), 0);
+    CU_ASSERT_EQUAL(list_folder(names), 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(names[0], "000000002"));
+    close_folder();
+}
+
 CU_TestInfo cpt_log_file_tests[] = {
     {"blocks are appended", test_blocks_are_appended},
     {"no record, no file", test_no_record_no_file},
@@ -551,5 +580,6 @@ CU_TestInfo cpt_log_file_tests[] = {
     {"writers share a directory", test_writers_share_a_directory},
     {"writers append to one file", test_writers_append_to_one_file},
     {"a service counts the state of its log", test_counters_of_the_service},
+    {"without room for a file old ones are removed", test_no_room_for_a_file},
     CU_TEST_INFO_NULL,
 };
