@@ -83,7 +83,10 @@ struct cpt_call_row {
                                    at once, in percent of first attempts; default 10 */
     int decodes_errors; /* `decode` also gets answers with other outcomes than OK, once
                            no attempt is left for them */
-    void *context;      /* for the two functions: cpt_call_context() */
+    void *context;      /* for the functions: cpt_call_context() */
+    /* In place of `fallback`: fills in the output, or fails; for values that own
+     * something. */
+    cpt_status (*fall_back)(struct cpt_task *task);
     unsigned reserved[4]; /* the runtime's: what of the budget is spent */
 };
 

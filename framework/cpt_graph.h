@@ -285,6 +285,11 @@ CPT_API void *cpt_task_state(struct cpt_task *task, size_t bytes);
 /* @bytes of zeroed memory that lives as long as the request; NULL at its limit. */
 CPT_API void *cpt_task_memory(struct cpt_task *task, size_t bytes);
 
+/* Calls @run with @context once, when that memory goes; what was added last is called
+ * first. CPT_OK; CPT_LIMIT, and it will not be called. */
+CPT_API cpt_status cpt_task_at_end(struct cpt_task *task, void (*run)(void *context),
+                                   void *context);
+
 /* What the task's row has as `context`. */
 CPT_API void *cpt_task_context(const struct cpt_task *task);
 

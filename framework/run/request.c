@@ -14,6 +14,7 @@
 #include "framework/run/request.h"
 
 #include "cpt/cpt_path.h"
+#include "cpt/container.h"
 #include "framework/pool/executor.h"
 #include "framework/pool/pool.h"
 #include "framework/run/deadline.h"
@@ -135,6 +136,35 @@ void cpti_cleanup_add(struct cpt_request *request, struct cpti_cleanup *cleanup)
     cleanup->next = request->cleanups;
     request->cleanups = cleanup;
     cpti_lock_release(&request->lock);
+}
+
+/* cpt_task_at_end(), in memory of its request. */
+struct ending {
+    struct cpti_cleanup cleanup;
+    void (*run)(void *context);
+    void *context;
+};
+
+static void run_ending(struct cpti_cleanup *cleanup)
+{
+    const struct ending *ending = CPTI_CONTAINER(cleanup, struct ending, cleanup);
+
+    ending->run(ending->context);
+}
+
+cpt_status cpt_task_at_end(struct cpt_task *task, void (*run)(void *context),
+                           void *context)
+{
+    struct ending *ending = cpti_request_take(task->request, sizeof *ending);
+
+    if (ending == NULL) {
+        return CPT_LIMIT;
+    }
+    ending->run = run;
+    ending->context = context;
+    ending->cleanup.run = run_ending;
+    cpti_cleanup_add(task->request, &ending->cleanup);
+    return CPT_OK;
 }
 
 /* The requests that this thread is about to free, and whether it is freeing. A list

@@ -144,16 +144,24 @@ static bool is_all_zeros(const void *bytes, size_t count)
 static bool fall_back(struct cpt_task *task)
 {
     const struct cpt_value *value = task->plan->def->gives;
-    const void *fallback = row_of(task)->fallback;
+    const struct cpt_call_row *row = row_of(task);
 
-    if (fallback == NULL ||
-        (value->cleanup != NULL && !is_all_zeros(fallback, value->bytes))) {
+    if (row->fall_back == NULL &&
+        (row->fallback == NULL ||
+         (value->cleanup != NULL && !is_all_zeros(row->fallback, value->bytes)))) {
         return false;
     }
     if (value->cleanup != NULL && !is_all_zeros(task->output, value->bytes)) {
         value->cleanup(task->output); /* what `decode` had begun */
     }
-    memcpy(task->output, fallback, value->bytes);
+    if (row->fall_back == NULL) {
+        memcpy(task->output, row->fallback, value->bytes);
+    } else {
+        memset(task->output, 0, value->bytes);
+        if (row->fall_back(task) != CPT_OK) {
+            return false;
+        }
+    }
     COUNT(task, call_fallbacks);
     return true;
 }

@@ -114,14 +114,14 @@ sources '[ch]' cc cpp hpp | awk '
     }
     function check_system(where, room, header,    start)
     {
-        if (header ~ /^cpt\/cpt_/ && (room == "tests" || room ~ /^examples/)) {
+        if (header ~ /^cpt\/cpt_/ && (room == "tests" || room ~ /^(examples|framework\/cpp)/)) {
             return # an installed header, as users include it
         }
         if (header ~ /^cpt\// || exists(header)) {
             complain(where, "<" header "> is ours: include it with quotes")
         }
         for (start in only) {
-            if (index(header, start) == 1 && room != "tests" && room !~ /^examples/ &&
+            if (index(header, start) == 1 && room != "tests" && room !~ /^(examples|framework\/cpp)/ &&
                 !((start, room) in may)) {
                 complain(where, "<" header "> does not belong in " room "/: " only[start])
             }

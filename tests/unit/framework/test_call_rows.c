@@ -153,6 +153,12 @@ static void test_plain(void)
     close_pair();
 }
 
+static cpt_status give_nine(struct cpt_task *task)
+{
+    cpt_output(task, price)->cents = -9;
+    return CPT_OK;
+}
+
 static void test_fallback(void)
 {
     const struct price none = {-7};
@@ -161,6 +167,11 @@ static void test_fallback(void)
     serve((struct cpt_call_row){.fallback = &none}, 200);
     CU_ASSERT_STRING_EQUAL(answer.body, "-7");
     CU_ASSERT_EQUAL(counter(pair.a, "call_fallbacks", NULL), 1);
+    close_pair();
+
+    turns("4", 1, NULL, 0);
+    serve((struct cpt_call_row){.fall_back = give_nine}, 200);
+    CU_ASSERT_STRING_EQUAL(answer.body, "-9");
     close_pair();
 
     turns("4x", 0, NULL, 0); /* what the answer says is no number */

@@ -89,6 +89,39 @@ static void test_freed_with_the_request(void)
     CU_ASSERT_STRING_EQUAL(freed, "text 3, ");
 }
 
+static void note_end(void *number)
+{
+    note_freed("end", number);
+}
+
+static cpt_status make_ends(struct cpt_task *task)
+{
+    static struct owner owners[] = {{1}, {2}};
+
+    CU_ASSERT_EQUAL(cpt_task_at_end(task, note_end, &owners[0]), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_task_at_end(task, note_end, &owners[1]), CPT_OK);
+    CU_ASSERT_STRING_EQUAL(freed, "");
+    return CPT_OK;
+}
+
+static cpt_status make_ends_and_fail(struct cpt_task *task)
+{
+    (void)make_ends(task);
+    return CPT_IO;
+}
+
+static void test_at_end(void)
+{
+    struct cpt_task_def tasks[] = {
+        {"answer", make_ends, CPT_GIVES(answer), CPT_NEEDS(query)}};
+
+    CU_ASSERT_EQUAL(run(tasks, 1).status, CPT_OK);
+    CU_ASSERT_STRING_EQUAL(freed, "end 2, end 1, ");
+    tasks[0].run = make_ends_and_fail;
+    CU_ASSERT_EQUAL(run(tasks, 1).status, CPT_IO);
+    CU_ASSERT_STRING_EQUAL(freed, "end 2, end 1, ");
+}
+
 static void test_nothing_to_free(void)
 {
     const struct cpt_task_def tasks[] = {
@@ -256,6 +289,7 @@ static void test_each_allocation(void)
 }
 
 CU_TestInfo cpt_values_tests[] = {
+    {"called at the end of the request", test_at_end},
     {"are freed with their request", test_freed_with_the_request},
     {"that are all zeros are not", test_nothing_to_free},
     {"are freed if the request fails", test_freed_after_a_failure},

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# cpp.sh SOURCE BUILD - the programs of docs/cpp.md compile without a warning, with each
+# compiler that is here, and do what the page says; and mistakes do not compile. A block of
+# code whose first line is "// name.cc" begins a program.
+. "$(dirname "$0")/system.sh"
+source=$1
+build=$2
+
+compilers=
+for cxx in g++ clang++; do
+    command -v $cxx >/dev/null 2>&1 && compilers="$compilers $cxx"
+done
+[ -n "$compilers" ] || need g++
+sanitize=$(sed -n 's/^CPT_SANITIZE:[A-Z]*=\(..*\)/-fsanitize=\1/p' "$build/CMakeCache.txt")
+warnings='-std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Werror'
+
+# Users of a library before it, as linkers want it; what else they need says pkg-config.
+libraries=
+for name in http framework wire core; do
+    library=$(find "$build/modules" -name "libcpt_$name.a" -o -name "libcpt_$name.so")
+    [ -z "$library" ] || libraries="$libraries $library -Wl,-rpath,$(dirname "$library")"
+done
+packages=$(sed -n 's/^Requires.private: //p' "$build"/*.pc)
+others="$(sed -n 's/^Libs.private: //p' "$build"/*.pc) $(pkg-config --libs $packages)"
+
+rm -f ./*.cc expected
+awk '
+    /^```cpp$/ { in_code = 1; next }
+    /^```text$/ { in_text = 1; next }
+    /^```$/ { in_code = in_text = 0; next }
+    in_code && /^\/\/ [a-z]*\.cc$/ { name = $2 }
+    in_code { print > name }
+    in_text { print > "expected" }' "$source/docs/cpp.md"
+
+for cxx in $compilers; do
+    say "$cxx: the programs of the page"
+    for program in words price front; do
+        # shellcheck disable=SC2086
+        $cxx $warnings $sanitize -I "$build/include" -o "$program-$cxx" $program.cc \
+            $libraries $others || fail "$cxx: $program.cc"
+    done
+    "./words-$cxx" >words.out
+    cmp expected words.out || fail "$cxx: $(cat words.out)"
+
+    command -v curl >/dev/null 2>&1 || continue
+    start "price-$cxx" "./price-$cxx" --listen 127.0.0.1:0
+    await "price-$cxx.out" 'listens on'
+    price=$(sed -n 's/.*listens on //p' "price-$cxx.out")
+    price_pid=$pid
+    start "front-$cxx" "./front-$cxx" --listen 127.0.0.1:0 --to "price=http://$price"
+    await "front-$cxx.out" 'listens on'
+    front=$(sed -n 's/.*listens on //p' "front-$cxx.out")
+    curl -s "http://$front/page?pear" >page
+    [ "$(cat page)" = 'pear: 4p, no offer' ] || fail "$cxx: $(cat page "front-$cxx.err")"
+    kill -TERM "$pid" "$price_pid"
+    wait "$pid" || fail "$cxx: front ended with $?: $(cat "front-$cxx.err")"
+    wait "$price_pid" || fail "$cxx: price ended with $?: $(cat "price-$cxx.err")"
+    started=
+done
+
+# mistake EXPECTED WHAT CODE: is refused by the compiler with the words EXPECTED; "" is
+# taken.
+mistake() {
+    cat >mistake.cc <<END
+#include <cpt/cpt.hpp>
+struct number { int n; };
+struct name { std::string text; };
+static cpt_stub stub = cpt::make_stub("B: /b", "/b");
+void use();
+void use()
+{
+    cpt::graph<number, name> graph("A");
+    (void)stub;
+    $3
+}
+END
+    for cxx in ${compilers##* }; do # one of them: they have the same static_assert
+        # shellcheck disable=SC2086
+        if $cxx $warnings -fsyntax-only -I "$build/include" mistake.cc >mistake.out 2>&1; then
+            [ -z "$1" ] || fail "$cxx: $2 compiles"
+        else
+            [ -n "$1" ] || fail "$cxx: $2 is refused: $(cat mistake.out)"
+            grep -q -e "$1" mistake.out || fail "$cxx: $2: $(grep error mistake.out | head -5)"
+        fi
+    done
+}
+
+say 'mistakes do not compile'
+mistake '' 'a task' 'graph.task("t", [](const number &n) { return name{std::to_string(n.n)}; });'
+mistake 'wrap a number' 'an int as a value' 'graph.task("t", [](const number &n) { return n.n; });'
+mistake 'takes its inputs as const T' 'an input by value' 'graph.task("t", [](number) { return name{}; });'
+mistake 'takes its inputs as const T' 'an input to be changed' 'graph.task("t", [](number &) { return name{}; });'
+mistake 'must not be mutable' 'a mutable lambda' \
+    'graph.task("t", [i = 0](const number &) mutable { i++; return name{}; });'
+mistake 'returns its value' 'a task that gives nothing' 'graph.task("t", [](const number &) {});'
+mistake 'returns its value' 'a task that gives a reference' \
+    'static name n; graph.task("t", [](const number &) -> name & { return n; });'
+mistake 'copied byte by byte' 'a request that brings a string' 'cpt::graph<name, name> wrong("A");'
+mistake 'takes a cpt::task' 'a next step without a task' 'graph.task("t", [](cpt::task t, const number &)
+    -> cpt::step<name> { return t.await(t.sleep("s", {}), [](int) { return name{}; }); });'
+mistake 'the type that decode returns' 'a fallback of another type' 'graph.call("c", stub,
+    [](const number &) { return std::string(); }, [](const cpt::call_reply &) { return name{}; },
+    {}, number{1});'
+mistake 'deleted' 'a stub that is a temporary' 'graph.call("c", cpt::make_stub("B: /b", "/b"),
+    [](const number &) { return std::string(); }, [](const cpt::call_reply &) { return name{}; });'
+mistake 'returns the body' 'a body that is a number' 'graph.call("c", stub,
+    [](const number &n) { return n; }, [](const cpt::call_reply &) { return name{}; });'
