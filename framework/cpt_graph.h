@@ -399,6 +399,28 @@ cpt_task_spawn_on(struct cpt_task *task, struct cpt_executor *executor,
                   const char *component, const struct cpt_plan *plan,
                   const struct cpt_value *value, const void *input);
 
+/*
+ * The same for a thread that is not an executor's, as that on which a library calls
+ * back: nothing of the run begins until some thread calls cpt_adopt() with the pending,
+ * exactly once, also if it was cancelled; but never if its status is CPT_LIMIT,
+ * CPT_NO_MEMORY or CPT_INVALID from the beginning. The first step then runs on that
+ * thread, as a part of the task that handed it over; what follows a wait in it, and
+ * tasks beside it, run where the request does. The time until then is ‹queue›. In the
+ * step cpt_wait() blocks the thread, if the request is on a pool.
+ */
+#define cpt_hand_over(task, component, plan, name, input)                              \
+    cpt_task_hand_over((task), (component), (plan), &cpt_value_##name,                 \
+                       1 ? (input) : (const cpt_value_type_##name *)0)
+CPT_API struct cpt_pending *cpt_task_hand_over(struct cpt_task *task,
+                                               const char *component,
+                                               const struct cpt_plan *plan,
+                                               const struct cpt_value *value,
+                                               const void *input);
+
+/* Runs what was handed over as @pending on this thread, until it ends or waits. From
+ * any thread, but not from a step of the same task. */
+CPT_API void cpt_adopt(struct cpt_pending *pending);
+
 /* What a run gave as @name, its plan's output: a component that was spawned, or shared
  * work (cpt_shared.h). NULL if it is not complete or has failed, or if its output is
  * another value. Good until the request ends. */

@@ -33,7 +33,7 @@
 #include <cpt/cpt_task.hpp>
 #if defined(__has_include)
 #if __has_include(<cpt/cpt_service_main.h>)
-#include "cpt_service_main.h"
+#include <cpt/cpt_service_main.h>
 #define CPT_HPP_HAS_MAIN_ 1
 #endif
 #endif

@@ -14,10 +14,10 @@
 #error "cpt.hpp needs C++17"
 #endif
 
-#include "cpt_calls.h"
-#include "cpt_graph.h"
-#include "cpt_rpc.h"
-#include "cpt_runtime.h"
+#include <cpt/cpt_calls.h>
+#include <cpt/cpt_graph.h>
+#include <cpt/cpt_rpc.h>
+#include <cpt/cpt_runtime.h>
 
 #include <chrono>
 #include <condition_variable>

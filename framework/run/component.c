@@ -61,6 +61,16 @@ static cpt_status open_component(const struct cpti_run *run,
     return status;
 }
 
+struct cpt_executor *cpti_component_executor(const struct cpt_pending *pending)
+{
+    const struct cpti_run *run =
+        CPTI_CONST_CONTAINER(pending, struct cpti_run, pending);
+
+    return run->is_component
+               ? CPTI_CONST_CONTAINER(run, struct component, run)->executor
+               : NULL;
+}
+
 /* Its parent does not want it any more. It may just be ending, or be retired. */
 static void cancel_component(struct cpti_cancellable *cancellable)
 {
@@ -264,6 +274,7 @@ static struct component *begin_component(struct cpt_task *task,
         component->cleanup.next = parent->cleanups;
         parent->cleanups = &component->cleanup;
         component->run.plan = plan;
+        component->run.is_component = true;
         component->executor = executor != NULL ? executor : parent->executor;
         cpti_run_begin_locked(&component->run, task,
                               issue(task, name, plan, &component->entry, now_ns),

@@ -34,4 +34,7 @@ struct cpt_request *cpti_component_of(const struct cpt_pending *pending);
 /* The first step of a task whose body is a component. */
 cpt_status cpti_component_run(struct cpt_task *task);
 
+/* Where the component of @pending, a run, runs; NULL: it is shared work. */
+struct cpt_executor *cpti_component_executor(const struct cpt_pending *pending);
+
 #endif

@@ -19,6 +19,7 @@ struct cpti_run {
     const void *output;   /* NULL: it failed */
     const char *sentence; /* why it failed, or NULL; lives as long as the waiter */
     size_t index;         /* of its input in a batch */
+    bool is_component;    /* not shared work */
 };
 
 /* Makes @run a pending of @task, called @name, with its record and its reference. The

@@ -22,6 +22,7 @@ CPT_VALUE(item, int);
 CPT_VALUE(left, int);
 
 static struct cpt_executor *database;
+static struct cpt_executor *own_executor; /* of the request; NULL: inline */
 static pthread_t own_thread;
 static pthread_t database_thread;
 static struct cpt_task *seen_task;
@@ -76,7 +77,7 @@ static cpt_status run(const struct cpt_graph *graph, int *output, char *text,
     struct cpt_path *path = cpt_path_new(NULL);
     const struct cpt_request_options options = {.struct_bytes = sizeof options,
                                                 .plan = plan,
-                                                .executor = NULL,
+                                                .executor = own_executor,
                                                 .input = &number,
                                                 .is_traced = 1,
                                                 .entry = "A: /"};
@@ -201,10 +202,207 @@ static void test_refused(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(error.sentence, "look up"));
 }
 
+/* --- cpt_hand_over(), cpt_adopt() --- */
+
+/* A library with a thread that calls back, once for each of a few requests. */
+static struct {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t has_changed;
+    struct cpt_pending *handed[8];
+    int handed_count;
+    int wanted_count;
+    int adopts_twice;
+} library = {.lock = PTHREAD_MUTEX_INITIALIZER,
+             .has_changed = PTHREAD_COND_INITIALIZER};
+
+static void *run_library(void *context)
+{
+    struct cpt_pending *handed[8];
+
+    pthread_mutex_lock(&library.lock);
+    while (library.handed_count < library.wanted_count) {
+        pthread_cond_wait(&library.has_changed, &library.lock);
+    }
+    memcpy(handed, library.handed, sizeof handed);
+    pthread_mutex_unlock(&library.lock);
+    for (int i = 0; i < library.wanted_count; i++) {
+        CU_ASSERT_PTR_NULL(cpt_current_task());
+        cpt_adopt(handed[i]);
+        CU_ASSERT_PTR_NULL(cpt_current_task());
+        if (library.adopts_twice && i + 1 < library.wanted_count) {
+            cpt_adopt(handed[i]); /* the request is there: others are handed over */
+        }
+    }
+    return context;
+}
+
+static cpt_status adopted_ended(struct cpt_task *task)
+{
+    struct cpt_pending **runs = *cpt_state(task, struct cpt_pending **);
+
+    for (int i = 0; i < library.wanted_count; i++) {
+        const int *left_of_run = cpt_run_output(runs[i], left);
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(left_of_run);
+        *cpt_output(task, left) += *left_of_run;
+    }
+    return CPT_OK;
+}
+
+static cpt_status hand_over(struct cpt_task *task)
+{
+    struct cpt_pending ***runs = cpt_state(task, struct cpt_pending **);
+
+    *runs = cpt_task_memory(task, 8 * sizeof(struct cpt_pending *));
+    for (int i = 0; i < library.wanted_count; i++) {
+        (*runs)[i] = cpt_hand_over(task, "rows", query_plan, item, &i);
+        CU_ASSERT_EQUAL(cpt_pending_status((*runs)[i]), CPT_WAITING);
+    }
+    pthread_mutex_lock(&library.lock);
+    memcpy(library.handed, *runs, 8 * sizeof(struct cpt_pending *));
+    library.handed_count = library.wanted_count;
+    pthread_cond_signal(&library.has_changed);
+    pthread_mutex_unlock(&library.lock);
+    return cpt_await_all(task, adopted_ended);
+}
+
+/* In the step: the thread is the library's, calls and waits belong to the task. */
+static cpt_status query_in_library(struct cpt_task *task)
+{
+    CU_ASSERT(pthread_equal(pthread_self(), library.thread) != 0);
+    CU_ASSERT_PTR_EQUAL(cpt_current_task(), task);
+    cpt_request_set(cpt_task_request(task), "rows", 12);
+    if (cpt_wait(task, cpt_sleep(task, "fetch", 2000000)) != CPT_OK) {
+        return CPT_CANCELLED; /* given up meanwhile */
+    }
+    *cpt_output(task, left) = *cpt_input(task, item) + 1;
+    return CPT_OK;
+}
+
+static const struct cpt_task_def library_tasks[] = {
+    {"query", query_in_library, CPT_GIVES(left), CPT_NEEDS(item)}};
+static const struct cpt_graph in_library = CPT_GRAPH("A", item, left, library_tasks);
+
+static void run_handed_over(int count, const struct cpt_task_def *tasks,
+                            cpt_status status, char *text, size_t text_bytes,
+                            int *output)
+{
+    const struct cpt_graph graph = {"A", CPT_GIVES(item), CPT_GIVES(left), tasks, 1};
+
+    open_database();
+    own_executor = database;
+    query_plan = cpt_plan_new(&in_library, NULL, NULL);
+    library.handed_count = 0;
+    library.wanted_count = count;
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&library.thread, NULL, run_library, NULL), 0);
+    CU_ASSERT_EQUAL(run(&graph, output, text, text_bytes, NULL), status);
+    pthread_join(library.thread, NULL);
+    own_executor = NULL;
+    cpt_pool_free(database);
+    cpt_plan_free(query_plan);
+}
+
+static void test_adopted(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"ask", hand_over, CPT_GIVES(left), CPT_NEEDS(item)}};
+    char text[2048];
+    int output = 0;
+
+    library.adopts_twice = 0;
+    run_handed_over(3, tasks, CPT_OK, text, sizeof text, &output);
+    CU_ASSERT_EQUAL(output, 6);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "A: /;A: ask;A: rows;A: query;A: fetch\n"));
+}
+
+static void test_adopted_twice(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"ask", hand_over, CPT_GIVES(left), CPT_NEEDS(item)}};
+    const uint64_t before = cpt_misuse_count();
+    char text[2048];
+    int output = 0;
+
+    library.adopts_twice = 1;
+    run_handed_over(3, tasks, CPT_OK, text, sizeof text, &output);
+    CU_ASSERT_EQUAL(output, 6);
+    CU_ASSERT_EQUAL(cpt_misuse_count(), before + 2);
+}
+
+/* The task gives up before the thread comes. */
+static cpt_status give_up(struct cpt_task *task)
+{
+    struct cpt_pending ***runs = cpt_state(task, struct cpt_pending **);
+    cpt_status status = hand_over(task);
+
+    cpt_cancel((*runs)[0]);
+    status = cpt_pending_status((*runs)[0]);
+    return status == CPT_CANCELLED || status == CPT_OK
+               ? cpt_fail(task, CPT_IO, "not needed")
+               : CPT_OK;
+}
+
+static cpt_status do_nothing(struct cpt_task *task)
+{
+    (void)task;
+    return CPT_OK;
+}
+
+static void test_given_up(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"ask", give_up, CPT_GIVES(left), CPT_NEEDS(item)}};
+    char text[2048];
+    int output = 0;
+
+    library.adopts_twice = 0;
+    run_handed_over(1, tasks, CPT_IO, text, sizeof text, &output);
+}
+
+static const struct cpt_task_def idle_tasks[] = {
+    {"idle", do_nothing, CPT_GIVES(left), CPT_NEEDS(item)}};
+static const struct cpt_graph idle = CPT_GRAPH("A", item, left, idle_tasks);
+
+/* Only what was handed over can be adopted. */
+static cpt_status adopt_others(struct cpt_task *task)
+{
+    const int number = 1;
+    struct cpt_pending *run = cpt_spawn(task, "part", query_plan, item, &number);
+
+    cpt_adopt(run);
+    cpt_adopt(cpt_sleep(task, "nap", 1000));
+    cpt_adopt(NULL);
+    return cpt_await_all(task, do_nothing);
+}
+
+static void test_adopt_others(void)
+{
+    const struct cpt_task_def tasks[] = {
+        {"ask", adopt_others, CPT_GIVES(left), CPT_NEEDS(item)}};
+    const struct cpt_graph graph = {"A", CPT_GIVES(item), CPT_GIVES(left), tasks, 1};
+    const uint64_t before = cpt_misuse_count();
+    char text[2048];
+    int output = 0;
+
+    open_database();
+    own_executor = database;
+    query_plan = cpt_plan_new(&idle, NULL, NULL);
+    CU_ASSERT_EQUAL(run(&graph, &output, text, sizeof text, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_misuse_count(), before + 3);
+    own_executor = NULL;
+    cpt_pool_free(database);
+    cpt_plan_free(query_plan);
+}
+
 CU_TestInfo cpt_elsewhere_tests[] = {
     {"a row", test_row},
     {"its failure", test_failure},
     {"spawned by a step", test_spawn},
     {"only components run elsewhere", test_refused},
+    {"adopted by a thread of a library", test_adopted},
+    {"adopted twice", test_adopted_twice},
+    {"given up before it is adopted", test_given_up},
+    {"what was not handed over", test_adopt_others},
     CU_TEST_INFO_NULL,
 };
