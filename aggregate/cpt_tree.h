@@ -151,6 +151,10 @@ CPT_API void cpt_tree_time_add(struct cpt_tree *tree, uint64_t unix_ns);
  */
 CPT_API cpt_status cpt_tree_merge(struct cpt_tree *tree, const struct cpt_tree *from);
 
+/* Forgets the third moments: the tree is then written as version 1, which programs of
+ * release 0.1 read. Intervals of its means have no skewness any more. */
+CPT_API void cpt_tree_forget_cubes(struct cpt_tree *tree);
+
 /* --- Requests that were added up elsewhere --- */
 
 /* Sums over requests of a time x; low limbs first. */

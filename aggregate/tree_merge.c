@@ -32,6 +32,11 @@ static bool lacks_cubes(const struct cpt_tree *tree)
     return tree->lacks_cubes && tree->request_count != 0;
 }
 
+void cpt_tree_forget_cubes(struct cpt_tree *tree)
+{
+    tree->lacks_cubes = tree->request_count != 0;
+}
+
 static void merge_requests(struct cpt_tree *tree, const struct cpt_tree *from)
 {
     tree->lacks_cubes = lacks_cubes(tree) || lacks_cubes(from);

@@ -11,13 +11,21 @@ static int run(const struct cpti_arguments *arguments)
 {
     struct cpt_tree *tree;
     bool is_usable;
+    bool is_first = false;
     int status;
 
     if (cpti_value(arguments, "output") == NULL) {
         return cpti_usage(
             "'cpt aggregate' needs --output FILE; '-' is standard output");
     }
+    status = cpti_tree_version(arguments, &is_first);
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
     status = cpti_gather_operands(arguments, &tree, &is_usable);
+    if (is_usable && is_first) {
+        cpt_tree_forget_cubes(tree);
+    }
     if (is_usable) {
         status = cpti_exit_last(status,
                                 cpti_tree_write(cpti_value(arguments, "output"), tree));
@@ -36,6 +44,7 @@ static const struct cpti_option options[] = {
     {"allow-empty", 0, NULL,
      "write a tree even if no request is selected, as may happen in one part of a "
      "large job"},
+    CPTI_TREE_VERSION_OPTION,
     {0},
 };
 

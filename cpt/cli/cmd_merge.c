@@ -191,10 +191,15 @@ static int run(const struct cpti_arguments *arguments)
 {
     struct cpt_tree *whole = NULL;
     struct cpti_parts *parts = NULL;
+    bool is_first = false;
     int status;
 
     if (cpti_value(arguments, "output") == NULL) {
         return cpti_usage("'cpt merge' needs --output FILE; '-' is standard output");
+    }
+    status = cpti_tree_version(arguments, &is_first);
+    if (status != CPTI_EXIT_DONE) {
+        return status;
     }
     parts = cpti_parts_new(cpti_has(arguments, "keep-duplicates"));
     if (parts == NULL) {
@@ -207,6 +212,9 @@ static int run(const struct cpti_arguments *arguments)
     if (status == CPTI_EXIT_DONE) {
         cpti_parts_warn(parts, whole);
     }
+    if (status == CPTI_EXIT_DONE && is_first) {
+        cpt_tree_forget_cubes(whole);
+    }
     if (status == CPTI_EXIT_DONE) {
         status = cpti_tree_write(cpti_value(arguments, "output"), whole);
     }
@@ -218,6 +226,7 @@ static int run(const struct cpti_arguments *arguments)
 static const struct cpti_option options[] = {
     {"output", 'o', "FILE", "write the tree to FILE"},
     {"keep-duplicates", 0, NULL, "count a tree again that is given more than once"},
+    CPTI_TREE_VERSION_OPTION,
     {0},
 };
 

@@ -44,6 +44,18 @@ for file in "$kept"/tree/v1/*.cpttree; do
     cmp kept.cpttree "$file" || fail "$file is written in other bytes"
 done
 
+say 'and writes trees that 0.1 reads, if asked to'
+"$CPT" aggregate -o new.cpttree experiment.cptlog 2>/dev/null
+"$CPT" aggregate --tree-version 1 -o first.cpttree experiment.cptlog 2>/dev/null
+"$CPT" merge --tree-version 1 -o merged.cpttree new.cpttree 2>/dev/null
+[ "$(old tree new.cpttree)" = 'no: version 2' ] || fail 'a tree is of another version'
+for file in first merged; do
+    [ "$(old tree $file.cpttree)" = yes ] || fail "$file: $(old tree $file.cpttree)"
+    "$CPT" folded $file.cpttree >$file.folded 2>/dev/null || fail "$file is not read"
+done
+"$CPT" folded new.cpttree 2>/dev/null | cmp - first.folded
+cmp first.folded merged.folded
+
 say 'services: a caller of this version and a callee of 0.1, and the other way round'
 bytes=$(find "$kept/metadata/v1" -name '*.bin' | sort | head -1)
 start callee python3 "$source/tests/system/release_0_1.py" serve "$bytes"

@@ -4,12 +4,14 @@
 #include "cpt/cli/gather/tree_file.h"
 
 #include "cpt/cli/base/command.h"
+#include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
 #include "aggregate/cpt_tree.h"
 #include "cpt/cpt_name.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The longest tree file: it is held in memory beside its tree. */
 #define TREE_BYTES_MAX ((size_t)1 << 32)
@@ -32,6 +34,18 @@ int cpti_tree_read(struct cpti_input *input, struct cpt_tree **tree, uint64_t *d
     *digest = cpt_hash_bytes(0, data, bytes);
     free(data);
     return status;
+}
+
+int cpti_tree_version(const struct cpti_arguments *arguments, bool *is_first)
+{
+    const char *text = cpti_value(arguments, "tree-version");
+
+    *is_first = text != NULL && strcmp(text, "1") == 0;
+    if (text != NULL && !*is_first && strcmp(text, "2") != 0) {
+        return cpti_usage("option '--tree-version' takes 1 or 2, not '%s'",
+                          cpti_quoted(text));
+    }
+    return CPTI_EXIT_DONE;
 }
 
 int cpti_tree_write(const char *path, const struct cpt_tree *tree)

@@ -10,7 +10,20 @@
 
 #include "cpt/cli/base/files.h"
 
+#include <stdbool.h>
+
 struct cpt_tree;
+struct cpti_arguments;
+
+/* The option --tree-version of commands that write trees. */
+#define CPTI_TREE_VERSION_OPTION                                                       \
+    {                                                                                  \
+        "tree-version", 0, "NUMBER",                                                   \
+            "write this version of the file: 1 for tools of release 0.1; default: 2"   \
+    }
+
+/* Reads --tree-version: *@is_first, whether it is 1. enum cpti_exit. */
+int cpti_tree_version(const struct cpti_arguments *arguments, bool *is_first);
 
 /* Reads the rest of @input as a tree, which the caller owns; *@digest gets a hash of
  * its bytes. enum cpti_exit; after a failure *@tree is NULL. */
