@@ -3,20 +3,21 @@
 /*
  * http_loop.c - the loop itself: work from other threads, timers, draining
  *
- * One pass of libevent's loop looks at the sockets, then at timers, then runs what
- * both have made ready, in that order. A timer of zero runs work that is posted on the
- * loop thread, so each batch of tasks is followed by a look at the sockets:
+ * One pass of libevent's loop asks which sockets are ready, then calls back for each.
+ * What they post runs behind the last of them, in the same pass; what those works
+ * post, in the next one. So each batch of tasks is followed by a look at the sockets:
  *
  *      sockets -> arrivals and replies are stamped -> works -> sockets -> ...
  *
  * That keeps the stamps close to the bytes although tasks run on the same thread: all
- * that is ready at once is read and stamped before any of it is worked on. Activating
- * an event directly would let a long chain of tasks starve the sockets. So would a
- * request that runs for long without waiting; it yields after some turns.
+ * that is ready at once is read and stamped before any of it is worked on. A long chain
+ * of tasks does not starve the sockets. A request that runs for long without waiting
+ * would; it yields after some turns.
  *
- * Timers are a heap of our own, and one timer of libevent for the earliest: any thread
- * may call the functions of an executor, but not those of libevent, unless every base
- * pays for locks. Expired timers are taken one by one, so that a cancelled timer has
+ * Timers are a heap of our own, and a descriptor of the system for the earliest: any
+ * thread may call the functions of an executor, but not those of libevent, unless every
+ * base pays for locks; and libevent's own exact timers cost a call of the system in
+ * each pass. Expired timers are taken one by one, so that a cancelled timer has
  * either fired or never does.
  *
  * Stopping: cpt_http_stop() only writes to the descriptor that wakes the loop, so a
@@ -46,6 +47,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -74,16 +76,6 @@ bool cpti_http_loop_is_here(const struct cpt_http *http)
     return loop_here == http;
 }
 
-struct timeval cpti_http_timeval(uint64_t ns)
-{
-    const uint64_t us = ns / CPTI_NS_PER_US + (ns % CPTI_NS_PER_US != 0);
-    struct timeval time;
-
-    time.tv_sec = (time_t)(us / 1000000);
-    time.tv_usec = (suseconds_t)(us % 1000000);
-    return time;
-}
-
 /* --- Work --- */
 
 /* Async-signal-safe. If the descriptor is full, the loop wakes as well. */
@@ -101,11 +93,13 @@ static void wake_soon(struct cpt_http *http)
 {
     static const struct timeval zero = {0, 0};
 
-    if (cpti_http_loop_is_here(http)) {
+    if (!cpti_http_loop_is_here(http)) {
+        wake(http);
+    } else if (http->is_working) {
         (void)event_add(http->soon, &zero);
-        return;
+    } else {
+        event_active(http->soon, EV_TIMEOUT, 1);
     }
-    wake(http);
 }
 
 /*
@@ -154,11 +148,13 @@ static void works_run(struct cpt_http *http)
     http->is_woken = false;
     cpti_lock_release(&http->lock);
     http->turn_count = 0;
+    http->is_working = true;
     while (work != NULL) {
         http->batch = work->next;
         work->run(work);
         work = http->batch;
     }
+    http->is_working = false;
     cpti_lock_take(&http->lock);
     is_idle = http->works == NULL;
     cpti_lock_release(&http->lock);
@@ -176,31 +172,36 @@ static void on_soon(evutil_socket_t descriptor, short what, void *context)
 
 /* --- Timers --- */
 
-/* Sets libevent's timer to the earliest of ours. Loop thread. */
+/* Sets the descriptor to the earliest of our timers. Loop thread. */
 static void alarm_set(struct cpt_http *http)
 {
-    const uint64_t now = cpti_now_ns();
     const struct cpt_timer *timer = NULL;
+    struct itimerspec at = {{0, 0}, {0, 0}};
     uint64_t at_ns = UINT64_MAX;
 
     cpti_lock_take(&http->lock);
     timer = cpti_timers_first(&http->timers);
     at_ns = timer != NULL ? timer->at_ns : UINT64_MAX;
     cpti_lock_release(&http->lock);
-    if (at_ns != UINT64_MAX) {
-        const struct timeval delay = cpti_http_timeval(at_ns > now ? at_ns - now : 0);
-
-        (void)event_add(http->alarm, &delay);
+    if (at_ns == UINT64_MAX || at_ns == http->alarm_ns) {
+        return;
     }
+    http->alarm_ns = at_ns;
+    at.it_value.tv_sec = (time_t)(at_ns / CPTI_NS_PER_S);
+    at.it_value.tv_nsec = (long)(at_ns % CPTI_NS_PER_S) + (at_ns == 0); /* 0: never */
+    (void)timerfd_settime(http->alarm_descriptor, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
 static void on_alarm(evutil_socket_t descriptor, short what, void *context)
 {
     struct cpt_http *http = context;
     const uint64_t now = cpti_now_ns();
+    uint64_t ignored = 0;
+    const ssize_t got = read(descriptor, &ignored, sizeof(ignored));
 
-    (void)descriptor;
+    (void)got;
     (void)what;
+    http->alarm_ns = UINT64_MAX;
     while (cpti_timers_fire_due(&http->timers, &http->lock, now)) {
     }
     alarm_set(http);
@@ -554,9 +555,8 @@ static struct event_base *base_new(void)
     if (config == NULL) {
         return NULL;
     }
-    /* No locks: only the loop thread touches it. Exact: we measure timeouts. */
+    /* No locks: only the loop thread touches it. */
     (void)event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
-    (void)event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER);
     base = event_base_new_with_config(config);
     event_config_free(config);
     return base;
@@ -576,8 +576,11 @@ static struct evdns_base *dns_new(struct event_base *base)
 static bool events_make(struct cpt_http *http)
 {
     http->wake_descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    http->alarm_descriptor =
+        timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    http->alarm_ns = UINT64_MAX;
     http->base = base_new();
-    if (http->wake_descriptor < 0 || http->base == NULL) {
+    if (http->wake_descriptor < 0 || http->alarm_descriptor < 0 || http->base == NULL) {
         return false;
     }
     http->dns = dns_new(http->base);
@@ -585,11 +588,12 @@ static bool events_make(struct cpt_http *http)
     http->wake = event_new(http->base, http->wake_descriptor, EV_READ | EV_PERSIST,
                            on_wake, http);
     http->soon = evtimer_new(http->base, on_soon, http);
-    http->alarm = evtimer_new(http->base, on_alarm, http);
+    http->alarm = event_new(http->base, http->alarm_descriptor, EV_READ | EV_PERSIST,
+                            on_alarm, http);
     http->client = cpti_http_client_new(http);
     return http->dns != NULL && http->wake != NULL && http->soon != NULL &&
            http->alarm != NULL && http->client != NULL &&
-           event_add(http->wake, NULL) == 0;
+           event_add(http->wake, NULL) == 0 && event_add(http->alarm, NULL) == 0;
 }
 
 static void events_free(struct cpt_http *http)
@@ -608,6 +612,10 @@ static void events_free(struct cpt_http *http)
     if (http->wake_descriptor >= 0) {
         (void)close(http->wake_descriptor);
         http->wake_descriptor = -1;
+    }
+    if (http->alarm_descriptor >= 0) {
+        (void)close(http->alarm_descriptor);
+        http->alarm_descriptor = -1;
     }
     http->base = NULL;
 }

@@ -117,7 +117,10 @@ struct cpt_http {
     struct evdns_base *dns;
     struct event *wake;  /* reads wake_descriptor: another thread posted work */
     struct event *soon;  /* the loop thread itself posted work */
-    struct event *alarm; /* the earliest timer */
+    struct event *alarm; /* reads alarm_descriptor: the earliest timer is due */
+    int alarm_descriptor;
+    uint64_t alarm_ns; /* what it is set to; UINT64_MAX: not */
+    bool is_working;   /* works run just now */
     struct event *signals[2];
     int wake_descriptor;
     atomic_bool is_stop_asked;
@@ -183,8 +186,6 @@ static inline void cpti_http_set(struct cpt_http *http, enum cpti_http_counter_i
 {
     atomic_store_explicit(&http->counters[id], value, memory_order_relaxed);
 }
-
-struct timeval cpti_http_timeval(uint64_t ns);
 
 /* --- http_server.c; loop thread --- */
 
