@@ -227,6 +227,39 @@ static void test_descriptors_are_reserved(void)
     serving_stop(&serving);
 }
 
+static void refused_visit(void *context, const struct cpt_counter *counter)
+{
+    if (strcmp(counter->name, "refused_timeouts") == 0) {
+        *(uint64_t *)context = counter->value;
+    }
+}
+
+/* A deadline that is no number, or that came twice, is ignored, and counted. */
+static void test_bad_timeouts(void)
+{
+    static const char *const headers[] = {
+        "cpt-timeout: -1\r\n", "cpt-timeout: 1\r\ncpt-timeout: 1\r\n",
+        "cpt-timeout: 1, 1\r\n", "cpt-timeout: 1x\r\n", "cpt-timeout:\r\n"};
+    enum { HEADERS = sizeof(headers) / sizeof(headers[0]) };
+    uint64_t refused = 0;
+    char request[256];
+    char reply[4096];
+    struct serving serving;
+
+    serving_start(&serving, NULL);
+    for (size_t i = 0; i < HEADERS; i++) {
+        (void)snprintf(request, sizeof(request),
+                       "GET /slow HTTP/1.1\r\nHost: s\r\n%s"
+                       "Connection: close\r\n\r\n",
+                       headers[i]);
+        raw_exchange(serving.service.port, request, reply, sizeof(reply));
+        CU_ASSERT_TRUE(strncmp(reply, "HTTP/1.1 200 ", 13) == 0);
+    }
+    cpt_service_counters(serving.service.service, refused_visit, &refused);
+    CU_ASSERT_EQUAL(refused, HEADERS);
+    serving_stop(&serving);
+}
+
 static void test_gauges(void)
 {
     const struct cpt_http_options options = {
@@ -252,6 +285,7 @@ CU_TestInfo http_limits_tests[] = {
     {"heads and bodies that take too long", test_deadlines},
     {"connections of one client", test_clients},
     {"idle clients leave descriptors for calls", test_descriptors_are_reserved},
+    {"deadlines that are none", test_bad_timeouts},
     {"gauges for Prometheus", test_gauges},
     CU_TEST_INFO_NULL,
 };
