@@ -144,7 +144,7 @@ static cpt_status begin_and_tidy(struct cpt_log_file *file)
         const size_t removed_count = tidy(file);
 
         errno = number;
-        return removed_count != 0 ? begin(file) : status;
+        status = removed_count != 0 ? begin(file) : status;
     }
     if (status == CPT_OK) {
         (void)tidy(file);
