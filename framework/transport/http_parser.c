@@ -139,16 +139,16 @@ static int line_find(struct cpti_http_parser *parser, const char *data, size_t b
     }
     parser->searched_bytes = 0;
     line->bytes = (size_t)(end - line->data);
+    if (line->bytes > bytes_max + 1) { /* as above, though its end is there */
+        (void)refuse_large(parser, too_long_of(parser),
+                           "a line or all of them are too long");
+        return -1;
+    }
     if (line->bytes == 0 || end[-1] != '\r') {
         (void)refuse(parser, BAD_REQUEST, "a line does not end in CR LF");
         return -1;
     }
     line->bytes--;
-    if (line->bytes > bytes_max) {
-        (void)refuse_large(parser, too_long_of(parser),
-                           "a line or all of them are too long");
-        return -1;
-    }
     return 1;
 }
 
