@@ -20,17 +20,17 @@
 /* The share of samples in which a detectable change is found. */
 #define POWER 0.8
 
-void cpti_change_share_variance(struct cpt_mean *base, struct cpt_mean *other)
+void cpti_change_share_variance(struct cpt_mean *base, struct cpt_mean *other,
+                                double base_units, double new_units)
 {
-    struct cpt_mean *smaller =
-        base->effective_count < other->effective_count ? base : other;
+    struct cpt_mean *smaller = base_units < new_units ? base : other;
     const struct cpt_mean *larger = smaller == base ? other : base;
-    const double ratio = smaller->effective_count / larger->effective_count;
+    const double ratio = fmin(base_units, new_units) / fmax(base_units, new_units);
     const double error_ns = larger->error_ns * sqrt((1 - ratio) / ratio);
 
     if (ratio < 1 && error_ns > smaller->error_ns && isfinite(error_ns)) {
-        smaller->deviation_ns = larger->deviation_ns * sqrt(1 - ratio);
         smaller->error_ns = error_ns;
+        smaller->deviation_ns = error_ns * sqrt(smaller->effective_count);
         smaller->skewness = NAN; /* see change.h */
     }
 }

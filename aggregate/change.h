@@ -29,8 +29,10 @@
 
 #include <stdbool.h>
 
-/* Applies the rule above to the means of one quantity in two samples. */
-void cpti_change_share_variance(struct cpt_mean *base, struct cpt_mean *other);
+/* Applies the rule above to the means of one quantity in two samples, which consist of
+ * @base_units and @new_units independent requests or clusters. */
+void cpti_change_share_variance(struct cpt_mean *base, struct cpt_mean *other,
+                                double base_units, double new_units);
 
 /* The change from @base to @other with its interval and p value; see cpt_diff.h. */
 struct cpt_change cpti_change_of(const struct cpt_mean *base,

@@ -103,15 +103,47 @@ static struct cpt_mean blend_mean(const struct blend *blend)
             blend->fourths > 0 && isfinite(degrees) ? degrees + 1 : blend->count};
 }
 
+/*
+ * The independent units of @part: requests, or clusters. Of pooled clusters this is an
+ * estimate of their number before that. Values fall into G groups at random, so the
+ * squares of the groups' weights tell those of the clusters' weights:
+ *
+ *      E Σ W_g² = (1 - 1/G) Σ W_c² + W²/G        units = W² / Σ W_c²
+ *
+ * with an error of √(2/(G - 1)), 9 %. A group has the variance of many clusters, which
+ * says nothing about a sample of few.
+ */
+static double units_of(const struct cpti_part *part)
+{
+    const double requests = part->absent.inclusive.effective_count;
+    const double groups = CPT_CLUSTERS_POOLED;
+    double rest;
+
+    if (part->clusters == NULL) {
+        return requests;
+    }
+    if (!part->summary.are_pooled) {
+        return part->summary.effective_count;
+    }
+    rest = 1 / part->summary.effective_count - 1 / groups;
+    return rest > 0 ? fmax(part->summary.effective_count,
+                           fmin(requests, (1 - 1 / groups) / rest))
+                    : requests;
+}
+
 /* The statistics of a stack in one stratum of both samples. */
 static void part_pair(const struct cpti_side *sides, size_t part, uint32_t node,
                       struct cpt_stats pair[2])
 {
+    double units[2];
+
     for (size_t i = 0; i < 2; i++) {
         pair[i] = part_stats(&sides[i].parts[part], node);
+        units[i] = units_of(&sides[i].parts[part]);
     }
-    cpti_change_share_variance(&pair[0].self, &pair[1].self);
-    cpti_change_share_variance(&pair[0].inclusive, &pair[1].inclusive);
+    cpti_change_share_variance(&pair[0].self, &pair[1].self, units[0], units[1]);
+    cpti_change_share_variance(&pair[0].inclusive, &pair[1].inclusive, units[0],
+                               units[1]);
 }
 
 /* The same for both whole samples, if the strata were mixed by their shares. */
@@ -157,7 +189,7 @@ double cpti_side_count(const struct cpti_side *side)
 
 double cpti_side_unit_count(const struct cpti_side *side)
 {
-    return side->parts->clusters != NULL ? side->parts->summary.effective_count
+    return side->parts->clusters != NULL ? units_of(side->parts)
                                          : cpti_side_count(side);
 }
 

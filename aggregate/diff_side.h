@@ -44,8 +44,8 @@ void cpti_part_deinit(struct cpti_part *part, const struct cpt_alloc *alloc);
 void cpti_sides_pair(const struct cpti_side *sides, uint32_t node,
                      struct cpt_stats pair[2]);
 
-/* The effective count of requests of a side; that of its clusters, if there are any;
- * and of the clusters of equal size that have a stack. */
+/* The effective count of requests of a side; that of its clusters, if there are any
+ * (before they were pooled); and of the clusters of equal size that have a stack. */
 double cpti_side_count(const struct cpti_side *side);
 double cpti_side_unit_count(const struct cpti_side *side);
 double cpti_side_clusters_with(const struct cpti_side *side, uint32_t node);

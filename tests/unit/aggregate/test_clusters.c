@@ -513,6 +513,45 @@ static void test_equal_users_seldom_differ(void)
     CU_ASSERT_TRUE(plain >= PAIRS * 0.4);
 }
 
+/* One in 33 of many users has the stack "a;b". A small set often lacks it, or nearly:
+ * that is no change, whether the others are so many that they are pooled or not. */
+static void test_rare_stacks_of_many_users_do_not_change(void)
+{
+    enum { PAIRS = 60 };
+    static const unsigned users[] = {1000, 5000};
+    uint64_t state = random_seed("rare stacks");
+
+    for (size_t i = 0; i < 2; i++) {
+        int accused = 0;
+
+        for (int pair = 0; pair < PAIRS; pair++) {
+            struct both sides[2] = {both_new(), both_new()};
+            struct cpt_diff_options options = {.struct_bytes = sizeof options};
+            struct cpt_path *paths[2] = {path_of("a 5"), path_of("a 5, a;b 6")};
+            struct cpt_diff *diff = NULL;
+
+            for (unsigned user = 0; user < users[i] + 60; user++) {
+                both_add(&sides[user >= users[i]], paths[random_below(&state, 33) == 0],
+                         user, CPT_WEIGHT_ONE);
+            }
+            options.base_clusters = sides[0].clusters;
+            options.new_clusters = sides[1].clusters;
+            MUST(cpt_diff_new(NULL, sides[0].tree, sides[1].tree, &options, &diff,
+                              NULL) == CPT_OK);
+            accused += cpt_diff_total(diff)->inclusive.p_value < 0.05;
+            cpt_diff_free(diff);
+            for (int k = 0; k < 2; k++) {
+                both_free(&sides[k]);
+                cpt_path_free(paths[k]);
+            }
+        }
+        if (getenv("CPT_TEST_SHOW") != NULL) {
+            printf("\n%u users: %d of %d accused", users[i], accused, PAIRS);
+        }
+        CU_ASSERT_TRUE(accused <= 3);
+    }
+}
+
 /* --- The diff --- */
 
 static void test_few_clusters_are_not_trusted(void)
@@ -595,6 +634,8 @@ CU_TestInfo cpt_clusters_tests[] = {
      test_quantiles_by_cluster_cover_the_true_ones},
     {"equal users seldom differ", test_equal_users_seldom_differ},
     {"equal quantiles of users seldom differ", test_equal_quantiles_seldom_differ},
+    {"rare stacks of many users do not change",
+     test_rare_stacks_of_many_users_do_not_change},
     {"few clusters are not trusted", test_few_clusters_are_not_trusted},
     {"each refused allocation is survived", test_each_refused_allocation_is_survived},
     CU_TEST_INFO_NULL,
