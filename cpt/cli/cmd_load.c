@@ -72,16 +72,15 @@ const struct cpti_command cpti_command_load = {
         "another "
         "limit.\n"
         "\n"
-        "A record of a log counts once, however often it is loaded. So you can load a "
-        "log again after it has grown, and all logs again after a failure. A shard "
-        "that does not answer is tried again; its requests never go to another shard.\n"
+        "A record of a log counts once, however often it is loaded, also as a copy in "
+        "another log. So you can load a log again after it has grown, and all logs "
+        "again after a failure. A shard that does not answer is tried again; its "
+        "requests never go to another shard.\n"
         "\n"
-        "A record that is given several times at once, as in a copy of a log, is "
-        "loaded "
-        "once, which is said; --keep-duplicates loads each. A copy that is loaded "
-        "later "
-        "is not known again, unless it has the same number in its log: then it counts "
-        "twice.\n\n" CPTI_FOLDER_TEXT,
+        "Records that are given several times at once are counted in a message. With "
+        "--keep-duplicates each counts, unless it has the same number in its log. Load "
+        "a log always with or always without it: otherwise its requests count twice.\n"
+        "\n" CPTI_FOLDER_TEXT,
     .options = {options, cpti_log_options},
     .examples = examples,
     .operand_count_min = 2,

@@ -173,6 +173,7 @@ static int try_all(struct precision *precision)
 struct chance {
     double chance;
     uint32_t node;
+    uint32_t place; /* of the node in the order by name */
 };
 
 static int by_chance(const void *left, const void *right)
@@ -183,7 +184,7 @@ static int by_chance(const void *left, const void *right)
     if (a->chance != b->chance) {
         return a->chance > b->chance ? -1 : 1;
     }
-    return (a->node > b->node) - (a->node < b->node);
+    return (a->place > b->place) - (a->place < b->place);
 }
 
 /* The nodes, the one most likely to differ first; the caller frees them. NULL without
@@ -191,15 +192,20 @@ static int by_chance(const void *left, const void *right)
 static struct chance *sort_chances(const struct precision *precision, size_t *count)
 {
     const struct cpt_tree *tree = cpt_sample_tree(precision->sample);
-    struct chance *chances = calloc(cpt_tree_node_count(tree), sizeof *chances);
+    struct cpt_tree_walk *walk = cpt_tree_walk_new(NULL, tree, CPT_TREE_BY_NAME);
+    struct chance *chances =
+        walk != NULL ? calloc(cpt_tree_node_count(tree), sizeof *chances) : NULL;
 
     *count = cpt_tree_node_count(tree) - 1;
     for (uint32_t i = 1; chances != NULL && i < cpt_tree_node_count(tree); i++) {
+        const uint32_t node = cpt_tree_walk_row(walk, i)->node;
+
         chances[i - 1] =
-            (struct chance){cpt_false_row_chance(tree, i, precision->counts[0],
+            (struct chance){cpt_false_row_chance(tree, node, precision->counts[0],
                                                  precision->thresholds_ns[0]),
-                            i};
+                            node, i};
     }
+    cpt_tree_walk_free(walk);
     if (chances != NULL) {
         qsort(chances, *count, sizeof *chances, by_chance);
         *count = *count < precision->rows_max ? *count : precision->rows_max;

@@ -165,13 +165,16 @@ same_tree 'loaded three times'
 "$CPT" load "$store" a.cptlog a.cptlog >loaded 2>said || fail 'load twice at once'
 [ "$(cat loaded)" = '120 requests' ] || fail "loaded $(cat loaded), of them copies"
 grep -q '^cpt: 120 records were given more than once and are loaded once' said || fail 'copies are not said'
-# a copy at another place in its log is another request, unless it comes at the same time
+# a copy is the same request, at once and later, at whatever place of its log
 "$CPT" log -o turned.cptlog --where arm=treatment a.cptlog
 copies=clickhouse://127.0.0.1:$first/copies
 "$CPT" load "$copies" a.cptlog turned.cptlog >loaded 2>said || fail 'load a copy'
 "$CPT" report a.cptlog turned.cptlog 2>none | head -1 >logs.txt
 "$CPT" report "$copies" | head -1 >store.txt
 cmp logs.txt store.txt || fail "copies: $(cat logs.txt store.txt)"
+"$CPT" load "$copies" turned.cptlog >loaded 2>said || fail 'load a copy later'
+"$CPT" report "$copies" | head -1 >store.txt
+cmp logs.txt store.txt || fail "later copies: $(cat logs.txt store.txt)"
 "$CPT" load --keep-duplicates "$copies" a.cptlog turned.cptlog >loaded 2>said || fail 'load copies'
 [ ! -s said ] || fail "copies that are kept: $(cat said)"
 "$CPT" report "$copies" | head -1 | cmp -s - logs.txt && fail 'copies are not kept'

@@ -357,10 +357,22 @@ static void warn_of_left_out(const struct cpti_mix *mix,
     }
 }
 
+static int compare_values(const void *left, const void *right)
+{
+    const struct cpti_stratum *const *a = left;
+    const struct cpti_stratum *const *b = right;
+
+    return strcmp((*a)->value, (*b)->value);
+}
+
 int cpti_mix_check(struct cpti_mix *mix, const struct cpti_gather *gathers)
 {
     int status;
 
+    /* whichever came first: the answer is the same; from here on none is looked up */
+    if (mix->count != 0) {
+        qsort(mix->strata, mix->count, sizeof(struct cpti_stratum *), compare_values);
+    }
     for (size_t i = 0; i < 2; i++) {
         if (gathers[i].met_tree) {
             return cpti_usage("%s: a tree does not know the '%s' of its requests; "

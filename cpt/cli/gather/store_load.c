@@ -156,6 +156,7 @@ int cpti_store_load(const char *address, const struct cpti_store_load_options *o
     }
     cpti_store_retry_for(loading.store, (unsigned)options->retry_seconds);
     cpti_store_batch_rows(loading.store, options->batch_rows);
+    cpti_store_keep_copies(loading.store, options->keeps_duplicates);
     status = load_logs(&loading, options, paths, path_count);
     cpti_store_close(loading.store);
     cpti_seen_free(loading.seen);

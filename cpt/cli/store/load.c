@@ -5,9 +5,11 @@
  *
  *      record + path --> row --identity mod shards--> batch of a shard --POST--> shard
  *
- * The identity of a request is a hash of its row and of its position in its log,
- * without the name of the log. So a log that has grown, was renamed or is loaded again
- * gives the same rows, and the database keeps one of each. For the same reason a batch
+ * The identity of a request is a hash of what makes it the same request in logs
+ * (gather/seen.h): its trace id, start, entry and path or, without a trace id, all of
+ * it. So a log that has grown or is loaded again, and a copy of it or of a part of it,
+ * gives the same rows, and the database keeps one of each. If copies are to be kept
+ * apart, the position in the log belongs to it. For the same reason a batch
  * can be sent again when its answer was lost (shard.c), whether the shard has it or
  * not.
  *
@@ -199,19 +201,42 @@ static void put_request(struct cpti_rows *row, const struct cpt_record *record,
     put_attributes(row, record);
 }
 
-static uint64_t identify(const struct cpti_rows *row, uint64_t ordinal)
+static void hash_number(struct cpti_sha256 *hash, uint64_t number)
 {
+    unsigned char bytes[8];
+
+    for (unsigned i = 0; i < 8; i++) {
+        bytes[i] = (unsigned char)(number >> 8 * i);
+    }
+    cpti_sha256_add(hash, bytes, sizeof bytes);
+}
+
+static void hash_text(struct cpti_sha256 *hash, struct cpt_bytes text)
+{
+    hash_number(hash, text.bytes);
+    cpti_sha256_add(hash, text.data, text.bytes);
+}
+
+/* The identity of @record, whose row is store->row. */
+static uint64_t identify(const struct cpti_store *store,
+                         const struct cpt_record *record, uint64_t ordinal)
+{
+    const bool is_traced = record->has_trace_id && !store->keeps_copies;
     struct cpti_sha256 hash;
-    unsigned char place[8];
     unsigned char digest[32];
     uint64_t id = 0;
 
-    for (unsigned i = 0; i < 8; i++) {
-        place[i] = (unsigned char)(ordinal >> 8 * i);
-    }
     cpti_sha256_begin(&hash);
-    cpti_sha256_add(&hash, place, sizeof place);
-    cpti_sha256_add(&hash, row->data, row->bytes);
+    hash_number(&hash, store->keeps_copies ? ordinal : 0);
+    if (is_traced) {
+        hash_number(&hash, record->start_unix_ns);
+        cpti_sha256_add(&hash, record->trace_id, sizeof record->trace_id);
+        hash_text(&hash, record->service);
+        hash_text(&hash, record->entry);
+        hash_text(&hash, record->path_bytes);
+    } else {
+        cpti_sha256_add(&hash, store->row.data, store->row.bytes);
+    }
     cpti_sha256_end(&hash, digest);
     for (unsigned i = 0; i < 8; i++) {
         id = id << 8 | digest[i];
@@ -290,7 +315,7 @@ cpt_status cpti_store_load_add(struct cpti_store *store, const char *source,
     store->row.bytes = 0;
     put_request(&store->row, record, weight);
     put_times(&store->row, store->times, cpt_path_frame_count(path));
-    key.id = identify(&store->row, ordinal);
+    key.id = identify(store, record, ordinal);
     key.month = month_of(record->start_unix_ns);
     number = key.id % store->shard_count;
     shard = &store->shards[number];

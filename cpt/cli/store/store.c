@@ -189,6 +189,11 @@ void cpti_store_batch_rows(struct cpti_store *store, size_t rows)
     store->batch_rows = rows;
 }
 
+void cpti_store_keep_copies(struct cpti_store *store, bool keeps_copies)
+{
+    store->keeps_copies = keeps_copies;
+}
+
 /* --- Tables --- */
 
 static cpt_status take_count(void *context, const unsigned char *data, size_t bytes,

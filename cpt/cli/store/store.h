@@ -20,8 +20,8 @@
  * environment variable CPT_CLICKHOUSE_PASSWORD. The identity of a request selects its
  * shard, so the list of shards must not change.
  *
- * Each request has an identity (load.c): the same record of the same log counts once,
- * also if it is loaded again, or sent twice because an answer was lost.
+ * Each request has an identity (load.c): the same request counts once, also if it is
+ * loaded again from whatever log, or sent twice because an answer was lost.
  *
  * In order of use: cpti_store_open; cpti_store_create, cpti_store_load_add …, _end; or
  * cpti_store_survey, cpti_store_ask; cpti_store_close.
@@ -66,12 +66,14 @@ enum { CPTI_STORE_RETRY_SECONDS = 60, CPTI_STORE_BATCH_ROWS = 100000 };
 
 void cpti_store_retry_for(struct cpti_store *store, unsigned seconds);
 void cpti_store_batch_rows(struct cpti_store *store, size_t rows);
+/* Records that are the same at different places of a log are different requests. */
+void cpti_store_keep_copies(struct cpti_store *store, bool keeps_copies);
 
 /*
  * Adds a request of the log @source: @record and its @path; the @weight of a random
  * sample (0: none, the request counts only as a forced one); and the number @ordinal of
- * the record in its log, which is part of its identity. Requests are sent in batches;
- * after cpti_store_load_end() all are in the database.
+ * the record in its log, part of its identity if copies are kept. Requests are sent in
+ * batches; after cpti_store_load_end() all are in the database.
  *
  * CPT_OK; CPT_UNAVAILABLE if a shard failed after all retries; CPT_FAILED if it
  * refused; CPT_NO_MEMORY. After an error some requests may be missing: load the log

@@ -55,6 +55,7 @@ struct cpti_store {
     char database[CPTI_STORE_NAME_BYTES_MAX + 1];
     unsigned retry_seconds;
     size_t batch_rows;
+    bool keeps_copies;
     struct cpti_stacks stacks; /* the loaded ones, with the shards that know each */
     struct cpti_rows row; /* of one request; scratch of load.c, like the next two */
     struct cpti_stack_time *times;

@@ -514,7 +514,7 @@ static void test_equal_users_seldom_differ(void)
 }
 
 /* One in 33 of many users has the stack "a;b". A small set often lacks it, or nearly:
- * that is no change, whether the others are so many that they are pooled or not. */
+ * that is no change, whether the clusters of the others are pooled or not. */
 static void test_rare_stacks_of_many_users_do_not_change(void)
 {
     enum { PAIRS = 60 };
