@@ -50,7 +50,10 @@ struct cpti_watched {
 enum sample_state { SAMPLE_IDLE, SAMPLE_ASKED, SAMPLE_BEGUN };
 
 atomic_bool cpti_stalls_are_watched;
-_Thread_local _Atomic uint64_t *cpti_stall_turns
+
+/* Of this thread; NULL: it is not watched. Odd while it runs work; changes whenever it
+ * comes on. Relaxed: the watcher only compares. */
+static _Thread_local _Atomic uint64_t *own_turns
     __attribute__((tls_model("initial-exec")));
 
 /* Filled in by the handler of the thread that is asked. Acq_rel: the state. */
@@ -91,14 +94,15 @@ static void forget_thread(void *context)
 {
     struct cpti_watched *watched = context;
 
-    cpti_stall_turns = NULL;
+    own_turns = NULL;
     cpti_lock_take(&stalls.lock);
     LIST_REMOVE(watched, others);
     cpti_lock_release(&stalls.lock);
     cpt_alloc_free(NULL, watched);
 }
 
-void cpti_stall_register(void)
+/* Registers this thread. */
+static void register_thread(void)
 {
     struct cpti_watched *watched = cpt_alloc_zeroed(NULL, sizeof *watched);
 
@@ -113,7 +117,40 @@ void cpti_stall_register(void)
     cpti_lock_take(&stalls.lock);
     LIST_INSERT_HEAD(&stalls.threads, watched, others);
     cpti_lock_release(&stalls.lock);
-    cpti_stall_turns = &watched->turns;
+    own_turns = &watched->turns;
+}
+
+uint64_t cpti_stall_enter(void)
+{
+    uint64_t before = 0;
+
+    if (own_turns == NULL) {
+        register_thread();
+    }
+    if (own_turns != NULL) {
+        before = atomic_load_explicit(own_turns, memory_order_relaxed);
+        atomic_store_explicit(own_turns, (before + 2) | 1, memory_order_relaxed);
+    }
+    return before;
+}
+
+void cpti_stall_come_on(void)
+{
+    if (own_turns != NULL) {
+        atomic_store_explicit(own_turns,
+                              atomic_load_explicit(own_turns, memory_order_relaxed) + 2,
+                              memory_order_relaxed);
+    }
+}
+
+void cpti_stall_leave(uint64_t before)
+{
+    if (own_turns != NULL) {
+        const uint64_t now = atomic_load_explicit(own_turns, memory_order_relaxed);
+
+        atomic_store_explicit(own_turns, ((now + 2) & ~UINT64_C(1)) | (before & 1),
+                              memory_order_relaxed);
+    }
 }
 
 /* --- In the handler --- */

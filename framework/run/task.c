@@ -507,6 +507,9 @@ static __attribute__((noinline)) bool yield(struct cpt_request *request,
     struct cpt_executor *executor = request->executor;
     struct cpti_ready all = {0, 0};
 
+    if (__builtin_expect(cpti_stall_is_on(), 0)) {
+        cpti_stall_come_on();
+    }
     if (executor->yield == NULL || (next == CPTI_NO_TASK && ready.first == 0)) {
         return false;
     }
@@ -578,7 +581,6 @@ CPTI_SPECIALISED void run_all(struct cpt_request *request, struct cpt_task *task
         }
         if (--left == 0) {
             left = TASKS_A_TURN;
-            cpti_stall_come_on();
             if (yield(request, task, next, ready)) {
                 return; /* the reference has gone with the bundle */
             }
@@ -594,21 +596,37 @@ CPTI_SPECIALISED void run_all(struct cpt_request *request, struct cpt_task *task
 /* The choice is made here, not at each task. */
 static void run(struct cpt_request *request, struct cpt_task *task)
 {
-    const uint64_t before = cpti_stall_enter();
-
     if (request->is_traced) {
         run_all(request, task, true);
     } else {
         run_all(request, task, false);
     }
+}
+
+/* The same, with each turn noted. Apart, so that it costs run() no registers. */
+static __attribute__((noinline)) void run_watched(struct cpt_request *request,
+                                                  struct cpt_task *task)
+{
+    const uint64_t before = cpti_stall_enter();
+
+    run(request, task);
     cpti_stall_leave(before);
+}
+
+static inline void run_or_watch(struct cpt_request *request, struct cpt_task *task)
+{
+    if (__builtin_expect(cpti_stall_is_on(), 0)) {
+        run_watched(request, task);
+    } else {
+        run(request, task);
+    }
 }
 
 static void run_work(struct cpt_work *work)
 {
     struct cpt_task *task = (struct cpt_task *)work;
 
-    run(task->request, task);
+    run_or_watch(task->request, task);
 }
 
 void cpti_ready_start(struct cpt_request *request, struct cpti_ready ready,
@@ -622,7 +640,7 @@ void cpti_ready_start(struct cpt_request *request, struct cpti_ready ready,
     } else if (is_here) {
         const struct cpti_occupant outer = cpti_thread_enter();
 
-        run(request, task);
+        run_or_watch(request, task);
         cpti_thread_leave(outer);
     } else {
         executor->submit(executor, &task->work);
