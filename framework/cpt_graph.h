@@ -166,6 +166,14 @@ CPT_LIST_TYPE_(starts);
 CPT_LIST_TYPE_(wants);
 #endif
 
+/* What a member is that is left out at the end of a row: in C++ its default must be
+ * written, or each shorter row warns when a later version appends a member. */
+#if defined(__cplusplus) && __cplusplus >= 201402L
+#define CPT_NONE_ = {}
+#else
+#define CPT_NONE_
+#endif
+
 /* One row of a graph. Unused members are NULL. */
 struct cpt_task_def {
     const char *name; /* shown after the service: "A: render" */
@@ -175,26 +183,26 @@ struct cpt_task_def {
     /* Values that it may ask for while it runs (cpt_start). A task that gives one of
      * them runs on demand only, unless another task needs its value. If a task on
      * demand fails, or one that it needs, the task that waits for it sees that. */
-    CPT_LIST_(starts);
-    const struct cpt_group *group;
+    CPT_LIST_(starts) CPT_NONE_;
+    const struct cpt_group *group CPT_NONE_;
     /* Optional inputs: it waits for them as for those that it needs, but one whose task
      * failed, or could not run, arrives as an error: see cpt_input_status(). If no task
      * needs that value, the request goes on without it. */
-    CPT_LIST_(wants);
+    CPT_LIST_(wants) CPT_NONE_;
     /* In place of a function: a graph that is run as a part of this one, below the
      * task's own frame. It takes what the task needs, if anything, and its output is
      * what the task gives; names may differ, types may not. It is compiled with the
      * graph it is in, and its service name is ignored; it may be NULL. */
-    const struct cpt_graph *component;
+    const struct cpt_graph *component CPT_NONE_;
     /* What cpt_task_context() gives to the function: one function may serve several
      * rows. Borrowed, as the graph. */
-    void *context;
+    void *context CPT_NONE_;
     /* Values that it needs beside `needs`, where those are too few: any number up to
      * CPT_TASK_NEEDS_MAX of both, ended by NULL. NULL: none. */
-    const struct cpt_value *const *needs_more;
+    const struct cpt_value *const *needs_more CPT_NONE_;
     /* Where `component` runs: what this points to when it begins; see cpt_spawn_on().
      * NULL, or a pointer to NULL: where the request runs. */
-    struct cpt_executor *const *runs_on;
+    struct cpt_executor *const *runs_on CPT_NONE_;
 };
 
 /* A graph: what is declared. Must outlive its plans. */
@@ -214,8 +222,8 @@ struct cpt_graph {
     }
 
 /* The words of the table. In C each list names its member, so that unused ones can be
- * left out; C++17 needs all members of a row, in order, NULL or {NULL} if unused: a
- * list in the place of another one does not compile. */
+ * left out; in C++17 members stand in order, NULL or {NULL} if unused, and those at the
+ * end may be left out: a list in the place of another one does not compile. */
 #define CPT_GIVES(name) (&cpt_value_##name)
 #if !defined(__cplusplus)
 #define CPT_NEEDS(...)    .needs = CPT_VALUES_(__VA_ARGS__)

@@ -55,7 +55,7 @@ row() # EXPECTED WHAT TEXT
         echo 'int main() { return run(nullptr); }'
     } > "$work/row.cc"
     if "$cxx" -std=c++17 -Wall -Wextra -Wpedantic -Werror -Wno-unused \
-        -Wno-missing-field-initializers -fsyntax-only -I "$work" "$work/row.cc" \
+        -fsyntax-only -I "$work" "$work/row.cc" \
         > "$work/row.out" 2>&1; then
         [ "$1" = compiles ] || { echo "C++: $2 compiles"; failed=1; }
     else
