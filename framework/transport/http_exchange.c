@@ -121,6 +121,23 @@ static void move_into(char **at, struct cpt_bytes *bytes)
     *at += bytes->bytes;
 }
 
+/* Writes the headers. Without memory the reply becomes a 500: none lacks some. */
+static void headers_keep(struct cpti_http_exchange *exchange)
+{
+    struct cpti_http_reply *reply = &exchange->reply;
+    struct cpti_http_text *lines = &exchange->lines;
+
+    lines->alloc = exchange->http->alloc;
+    cpti_http_route_write(exchange->http, reply->headers, reply->header_count, lines);
+    reply->headers = NULL;
+    reply->header_count = 0;
+    if (lines->is_bad) {
+        *reply = (struct cpti_http_reply){.status = INTERNAL, .is_of_service = true};
+        return;
+    }
+    reply->lines = (struct cpt_bytes){lines->data, lines->bytes};
+}
+
 /* Copies what the reply borrows. Without memory it becomes a 500 without a body. */
 static void reply_keep(struct cpti_http_exchange *exchange)
 {
@@ -137,6 +154,7 @@ static void reply_keep(struct cpti_http_exchange *exchange)
     move_into(&at, &reply->content_type);
     move_into(&at, &reply->metadata);
     move_into(&at, &reply->body);
+    headers_keep(exchange);
 }
 
 static void reply_send(struct cpti_http_exchange *exchange,

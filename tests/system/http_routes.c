@@ -55,6 +55,7 @@ struct routes {
     struct test_loop loop;
     struct cpt_service *service;
     struct cpt_plan *plans[2];
+    struct cpt_executor *pool; /* or NULL: its tasks run on the loop */
     uint16_t port;
 };
 
@@ -66,13 +67,14 @@ static const struct cpt_graph graphs[] = {
     {"S", CPT_GIVES(rpc_request), CPT_GIVES(rpc_reply), show_row, 1},
     {"S", CPT_GIVES(rpc_request), CPT_GIVES(rpc_reply), take_row, 1}};
 
-static void routes_start(struct routes *routes)
+static void routes_start_on(struct routes *routes, struct cpt_executor *pool)
 {
     static const char *const names[] = {"GET /users/{id}", "PUT /users/{id}"};
     struct cpt_service_options options = {.struct_bytes = sizeof(options), .name = "S"};
 
     test_loop_make(&routes->loop, NULL);
-    options.executor = cpt_http_executor(routes->loop.http);
+    routes->pool = pool;
+    options.executor = pool != NULL ? pool : cpt_http_executor(routes->loop.http);
     routes->service = cpt_service_new(&options, NULL);
     for (size_t i = 0; i < 2; i++) {
         routes->plans[i] = cpt_plan_new(&graphs[i], NULL, NULL);
@@ -86,9 +88,15 @@ static void routes_start(struct routes *routes)
     test_loop_start(&routes->loop);
 }
 
+static void routes_start(struct routes *routes)
+{
+    routes_start_on(routes, NULL);
+}
+
 static void routes_stop(struct routes *routes)
 {
     CU_ASSERT_EQUAL(test_loop_stop(&routes->loop), CPT_OK);
+    cpt_pool_free(routes->pool);
     cpt_service_free(routes->service);
     cpt_plan_free(routes->plans[0]);
     cpt_plan_free(routes->plans[1]);
@@ -123,6 +131,31 @@ static void test_read(void)
                  sizeof(reply));
     CU_ASSERT_EQUAL(strncmp(reply, "HTTP/1.1 405 ", 13), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(reply, "\r\nAllow: GET, HEAD, PUT, OPTIONS\r\n"));
+    routes_stop(&routes);
+}
+
+/* A pool's thread replies; the request's memory is another's when the loop sends. */
+static void test_headers_of_pool(void)
+{
+    const struct cpt_pool_options options = {.struct_bytes = sizeof(options),
+                                             .worker_count = 2};
+    struct routes routes;
+    char request[128];
+    char wanted[64];
+    char reply[4096];
+
+    routes_start_on(&routes, cpt_pool_new(&options, NULL));
+    for (unsigned i = 0; i < 200; i++) {
+        (void)snprintf(request, sizeof(request),
+                       "GET /users/u%u HTTP/1.1\r\nHost: s\r\n" CLOSE, i);
+        (void)snprintf(wanted, sizeof(wanted), "\r\nX-User: u%u\r\n", i);
+        raw_exchange(routes.port, request, reply, sizeof(reply));
+        CU_ASSERT_PTR_NOT_NULL(strstr(reply, wanted));
+        CU_ASSERT_PTR_NOT_NULL(strstr(reply, "\r\nX-Good: 1\r\n"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(reply, "\r\nSet-Cookie: seen=1; "));
+        CU_ASSERT_PTR_NULL(strstr(reply, "admin"));
+    }
+    CU_ASSERT_EQUAL(test_counter(&routes.loop, "http_headers_refused"), 400);
     routes_stop(&routes);
 }
 
@@ -172,6 +205,7 @@ static void test_head(void)
 
 CU_TestInfo http_routes_tests[] = {
     {"a method reads verb, parameters, query, headers and cookies", test_read},
+    {"headers of a reply that a pool's thread gives", test_headers_of_pool},
     {"no header is sent that was injected", test_injected},
     {"HEAD has the headers of GET, and no body", test_head},
     CU_TEST_INFO_NULL,
