@@ -14,13 +14,15 @@
  * before anything else comes; that saves two calls of the system for each. If it fires
  * nevertheless, one byte is peeked at: there is none if the client has closed its
  * side, and then it wants no reply. If there is one, we wait for the end without
- * reading (EV_CLOSED).
+ * reading (EV_CLOSED). A reset is told as readable only, and again and again; so that
+ * event is edge-triggered: told once for each change.
  *
  * Writing. A reply's head and body go out in one call. What the socket does not take
  * is copied, and sent when it takes more.
  *
- * Lingering. A request that is refused may go on, unread. A connection that is closed
- * with bytes unread is reset, and the reply may be lost. So its own side is closed
+ * Lingering. A request that is refused may go on, unread, or more may lie behind one
+ * that is the last. A connection that is closed with bytes unread is reset, and what
+ * the client has not taken of the reply is lost. So its own side is closed
  * first, and for a while what comes is dropped.
  *
  * Ends. cpti_http_peer_close() closes at once; the memory is freed when nothing up the
@@ -31,6 +33,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -118,12 +121,17 @@ void cpti_http_peer_close(struct cpti_http_peer *peer)
 
 /* --- Writing --- */
 
-static void read_again(struct cpti_http_peer *peer)
+static void unwatch(struct cpti_http_peer *peer)
 {
     if (peer->is_watched) {
         peer->is_watched = false;
         (void)event_del(&peer->closing);
     }
+}
+
+static void read_again(struct cpti_http_peer *peer)
+{
+    unwatch(peer);
     if (!peer->is_reading) {
         peer->is_reading = event_add(&peer->reading, NULL) == 0;
         if (!peer->is_reading) {
@@ -132,14 +140,23 @@ static void read_again(struct cpti_http_peer *peer)
     }
 }
 
+/* Whether the client has sent what is not read, or not parsed. */
+static bool has_unread(const struct cpti_http_peer *peer)
+{
+    char byte = 0;
+
+    return peer->input.parser.state == CPTI_HTTP_IS_REFUSED ||
+           peer->input.raw_at < peer->input.bytes ||
+           recv(peer->descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 /* Nothing is left to send. */
 static void sent(struct cpti_http_peer *peer)
 {
     if (!peer->is_last) {
         return;
     }
-    if (peer->input.parser.state != CPTI_HTTP_IS_REFUSED &&
-        peer->input.raw_at == peer->input.bytes) {
+    if (!has_unread(peer)) {
         cpti_http_peer_close(peer);
         return;
     }
@@ -216,6 +233,7 @@ void cpti_http_peer_reply(struct cpti_http_peer *peer,
         return;
     }
     peer->exchange = NULL;
+    unwatch(peer); /* no edge-triggered event beside that for writing */
     peer->is_last = reply->closes || peer->http->is_draining ||
                     !cpti_http_parser_keeps(&peer->input.parser);
     peer->is_undelivered = reply->is_of_service;
@@ -362,8 +380,7 @@ void cpti_http_peer_continue(struct cpti_http_peer *peer)
     cpti_http_budget_keep(peer, cpti_http_input_kept(&peer->input));
     cpti_http_peer_hold(peer);
     advance(peer);
-    if (!peer->is_closed && may_read(peer)) {
-        (void)cpti_http_budget_seen(peer, 0);
+    if (!peer->is_closed && may_read(peer) && cpti_http_budget_seen(peer, 0)) {
         read_again(peer);
     }
     cpti_http_peer_release(peer);
@@ -387,13 +404,17 @@ static void look_ahead(struct cpti_http_peer *peer)
     }
 }
 
+/* The client has sent more, has closed its side, or has reset the connection. */
 static void on_closing(evutil_socket_t descriptor, short what, void *context)
 {
     struct cpti_http_peer *peer = context;
+    struct pollfd state = {.fd = descriptor, .events = POLLRDHUP};
 
-    (void)descriptor;
     (void)what;
-    peer->is_watched = false;
+    if (poll(&state, 1, 0) <= 0) {
+        return;
+    }
+    unwatch(peer);
     if (peer->exchange != NULL) {
         cpti_http_exchange_abandon(peer->exchange);
     }
@@ -566,7 +587,7 @@ static struct cpti_http_peer *peer_new(struct cpti_http_server *server,
         event_assign(&peer->writing, http->base, descriptor, EV_WRITE | EV_PERSIST,
                      on_writable, peer) != 0 ||
         event_assign(&peer->closing, http->base, descriptor,
-                     http->sees_closed ? EV_CLOSED : EV_READ, on_closing, peer) != 0 ||
+                     EV_CLOSED | EV_READ | EV_ET | EV_PERSIST, on_closing, peer) != 0 ||
         event_add(&peer->reading, NULL) != 0) {
         cpt_alloc_free(http->alloc, peer);
         return NULL;

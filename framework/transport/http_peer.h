@@ -32,7 +32,7 @@ struct cpti_http_peer {
     bool is_closed;
     bool is_reading;   /* the event is added */
     bool is_served;    /* a request is complete and not answered: nothing is read */
-    bool is_watched;   /* meanwhile the client sent more; waits for its end */
+    bool is_watched;   /* meanwhile the client sent more; its end is waited for */
     bool is_advancing; /* within the loop that parses */
     bool is_last;      /* it is closed after the reply that is being sent */
     bool is_lingering; /* it is answered for the last time; what comes is dropped */

@@ -335,6 +335,64 @@ static void test_client_that_goes(void)
     pair_stop();
 }
 
+/* A byte behind the request lies unread when the connection is reset: then the system
+ * tells no end, but that there is something to read. */
+static void test_client_that_resets(void)
+{
+    const struct linger none = {1, 0};
+    struct cpt_pending *stuck = NULL;
+    int descriptor = -1;
+
+    pair_start(NULL, NULL);
+    descriptor = raw_connect(pair.service.port);
+    raw_write(descriptor, "GET /stuck HTTP/1.1\r\nHost: s\r\n\r\n");
+    stuck = take_stuck();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(stuck);
+    raw_write(descriptor, "G");
+    CU_ASSERT_EQUAL(call_status(&pair.caller, pair.target), CPT_OK); /* it was seen */
+    (void)setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+    (void)close(descriptor);
+    CU_ASSERT_TRUE(comes_to("cancelled", 1));
+    CU_ASSERT_EQUAL(test_counter(&pair.callee, "http_requests_abandoned"), 1);
+    cpt_complete(stuck, CPT_OK);
+    pair_stop();
+}
+
+/* What lies behind the last request of a connection does not cut its reply off. */
+static void test_bytes_behind_the_last(void)
+{
+    enum { BODY_BYTES = 3 << 20 };
+    static const char head[] =
+        "POST /stuck HTTP/1.1\r\nHost: s\r\nConnection: close\r\n"
+        "Content-Length: 3145728\r\n\r\n";
+    char *body = calloc(1, BODY_BYTES + 1);
+    struct cpt_pending *stuck = NULL;
+    size_t bytes = 0;
+    ssize_t got = 1;
+    int descriptor = -1;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(body);
+    memset(body, 'b', BODY_BYTES);
+    pair_start(NULL, NULL);
+    descriptor = raw_connect(pair.service.port);
+    raw_write(descriptor, head);
+    raw_write(descriptor, body);
+    stuck = take_stuck();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(stuck);
+    raw_write(descriptor, "GET /hello HTTP/1.1\r\nHost: s\r\n\r\n");
+    cpt_complete(stuck, CPT_OK);
+    while (got > 0) {
+        got = recv(descriptor, body, BODY_BYTES, 0);
+        bytes += got > 0 ? (size_t)got : 0;
+        test_sleep_ns(MS);
+    }
+    CU_ASSERT_EQUAL(got, 0); /* an end, no reset */
+    CU_ASSERT_TRUE(bytes > BODY_BYTES);
+    (void)close(descriptor);
+    free(body);
+    pair_stop();
+}
+
 static void test_client_that_may_go(void)
 {
     const struct cpt_http_options options = {.struct_bytes = sizeof(options),
@@ -502,6 +560,8 @@ CU_TestInfo http_cancelling_tests[] = {
     {"a deadline reaches the callee", test_deadline_reaches_the_callee},
     {"a deadline is reported", test_deadline_is_told},
     {"a client that disconnects", test_client_that_goes},
+    {"a client that sends more, then resets", test_client_that_resets},
+    {"bytes behind the last request of a connection", test_bytes_behind_the_last},
     {"a client that may disconnect", test_client_that_may_go},
     {"more clients than allowed", test_accepted_connections},
     {"more clients at once", test_accepted_at_once},
