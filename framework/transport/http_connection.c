@@ -11,8 +11,8 @@
  * reply, they would answer another call ("response poisoning"). So a connection
  * with such bytes is not used again, whether they come with the reply, while the
  * connection is idle, or are found when the next request is about to be written. Nor is
- * one whose reply ended with the connection, was of HTTP/1.0, or came before the
- * request was sent whole.
+ * one whose reply ended with the connection, was of HTTP/1.0, came before the request
+ * was sent whole, or has a length although its status has no body.
  *
  * A failure within cpti_http_connection_send() is reported by a work, as the owner
  * expects no call of its own within that. So is a retired connection freed, since its
@@ -38,6 +38,8 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+enum { NO_CONTENT = 204, NOT_MODIFIED = 304 };
 
 union socket_address {
     struct sockaddr any;
@@ -97,12 +99,20 @@ static void fail(struct cpti_http_connection *connection, cpt_status status)
     }
 }
 
+/* It has no body, but says that it has: what follows may be that. */
+static bool has_doubtful_end(const struct cpti_http_parser *parser)
+{
+    return (parser->status == NO_CONTENT || parser->status == NOT_MODIFIED) &&
+           (parser->length > 0 || parser->fields[CPTI_HTTP_FIELD_CODING].count > 0);
+}
+
 static bool can_be_used_again(const struct cpti_http_connection *connection)
 {
     const struct cpti_http_input *input = &connection->input;
 
     return !input->parser.is_old && cpti_http_parser_keeps(&input->parser) &&
            input->parser.state == CPTI_HTTP_IS_DONE && !connection->is_broken &&
+           !has_doubtful_end(&input->parser) &&
            connection->sent_bytes == connection->head.bytes + connection->body.bytes;
 }
 

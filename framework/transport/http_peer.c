@@ -218,13 +218,19 @@ static void send_parts(struct cpti_http_peer *peer, struct iovec *parts, size_t 
     }
 }
 
+/* Whether the verb is HEAD; a request that is refused may have no whole head. */
+static bool asks_head(const struct cpti_http_input *input)
+{
+    const size_t at = input->head_bytes > 0 ? input->head_at : input->raw_at;
+
+    return input->parser.verb_bytes == 4 && memcmp(input->data + at, "HEAD", 4) == 0;
+}
+
 void cpti_http_peer_reply(struct cpti_http_peer *peer,
                           const struct cpti_http_reply *reply)
 {
     struct cpti_http_text *text = &peer->http->accepted.text;
-    const bool is_head = peer->input.parser.verb_bytes == 4 &&
-                         peer->input.head_bytes > 0 &&
-                         memcmp(cpti_http_input_head(&peer->input), "HEAD", 4) == 0;
+    const bool is_head = asks_head(&peer->input);
     const bool has_body =
         reply->body.bytes > 0 && !is_head && cpti_http_has_body(reply->status);
     struct iovec parts[2];

@@ -460,6 +460,33 @@ static void test_good_replies(void)
     }
 }
 
+/* What has no body, but says that it has: if one follows, it is no other call's reply.
+ * A plain one is fine. */
+static void test_bodies_where_none_is(void)
+{
+    static const struct {
+        struct text reply;
+        unsigned connection_count;
+    } rows[] = {
+        {TEXT("HTTP/1.1 204 None\r\n\r\n"), 1},
+        {TEXT("HTTP/1.1 204 None\r\nContent-Length: 0\r\n\r\n"), 1},
+        {TEXT("HTTP/1.1 204 None\r\nContent-Length: 4\r\n\r\n"), 2},
+        {TEXT("HTTP/1.1 204 None\r\nTransfer-Encoding: chunked\r\n\r\n"), 2},
+        {TEXT("HTTP/1.1 304 Same\r\nContent-Length: 4\r\n\r\n"), 2},
+    };
+
+    for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+        struct call_result result;
+        uint64_t refused = 0;
+
+        CU_ASSERT_EQUAL(call_twice(rows[i / 2].reply, i % 2 == 1, &result, &refused),
+                        rows[i / 2].connection_count);
+        CU_ASSERT_EQUAL(result.statuses[0], CPT_OK);
+        CU_ASSERT_EQUAL(result.body_bytes[0], 0);
+        CU_ASSERT_EQUAL(refused, 0);
+    }
+}
+
 CU_TestInfo http_ambiguous_tests[] = {
     {"ambiguous requests are refused, and what they hide", test_bad_requests},
     {"the same byte by byte", test_bad_requests_in_pieces},
@@ -468,5 +495,6 @@ CU_TestInfo http_ambiguous_tests[] = {
     {"extensions of chunks are limited", test_extension_limits},
     {"ambiguous replies fail their calls", test_bad_replies},
     {"interim replies are skipped", test_good_replies},
+    {"replies that have no body, but a length", test_bodies_where_none_is},
     CU_TEST_INFO_NULL,
 };

@@ -200,6 +200,10 @@ static void test_head(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(reply, "\r\n\r\nHTTP/1.1 404 "));
     CU_ASSERT_PTR_NULL(strstr(reply, "no such"));
     CU_ASSERT_PTR_NOT_NULL(strstr(reply, "\r\n\r\nHTTP/1.1 204 "));
+    raw_exchange(routes.port, "HEAD /users/7 HTTP/1.1\r\nHost: s\r\nHost: s\r\n\r\n",
+                 reply, sizeof(reply));
+    CU_ASSERT_EQUAL(strncmp(reply, "HTTP/1.1 400 ", 13), 0);
+    CU_ASSERT_STRING_EQUAL(strstr(reply, "\r\n\r\n"), "\r\n\r\n");
     routes_stop(&routes);
 }
 
