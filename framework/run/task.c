@@ -313,18 +313,12 @@ CPTI_SPECIALISED void begin_task(struct cpt_task *task, uint32_t number, bool is
     task->has_begun = false;
 }
 
-/* Clears what the steps of a task have left in its activation. false: pendings still
- * point at it, so it is not to be used again. */
-static bool clear_task(struct cpt_task *task)
+/* The steps of a task have left something in its activation. */
+static bool clear_used(struct cpt_task *task)
 {
     struct cpt_request *request = task->request;
     bool is_free = true;
 
-    /* Atomic, as a call of it that goes on may read it: cpti_pending_starter(). */
-    __atomic_store_n(&task->number, CPTI_NO_TASK, __ATOMIC_RELAXED);
-    if (!task->is_used) {
-        return true;
-    }
     if (request->is_shared) {
         cpti_lock_take(&request->lock);
         is_free = task->oldest == NULL;
@@ -338,6 +332,15 @@ static bool clear_task(struct cpt_task *task)
     task->trace = NULL;
     task->is_used = false;
     return is_free;
+}
+
+/* Clears what the steps of a task have left in its activation. false: pendings still
+ * point at it, so it is not to be used again. */
+static inline bool clear_task(struct cpt_task *task)
+{
+    /* Atomic, as a call of it that goes on may read it: cpti_pending_starter(). */
+    __atomic_store_n(&task->number, CPTI_NO_TASK, __ATOMIC_RELAXED);
+    return !task->is_used || clear_used(task);
 }
 
 /* The last step of the task has returned @status. The task to run next, or
