@@ -160,7 +160,7 @@ static bool next_pair(struct cpt_bytes query, size_t *position, struct cpt_field
 {
     while (*position < query.bytes) {
         struct cpt_bytes rest = {query.data + *position, query.bytes - *position};
-        struct cpt_bytes pair;
+        struct cpt_bytes pair = {NULL, 0};
 
         (void)cut(&rest, '&', &pair);
         *position = query.bytes - rest.bytes;

@@ -101,7 +101,7 @@ static int try_rows(const struct cpti_capped *capped, size_t row_max, size_t *by
 static int try_all(const struct cpti_capped *capped, size_t *row_max)
 {
     enum { FEW = 2 }; /* rows that may take as much as that field */
-    size_t bytes;
+    size_t bytes = 0;
     int status;
 
     if (*row_max == capped->row_count || capped->row_count - *row_max > FEW) {

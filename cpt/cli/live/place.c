@@ -197,7 +197,7 @@ static cpt_status grow(struct exchange *exchange)
         exchange->capacity != 0 ? 2 * exchange->capacity : FIRST_BYTES;
     char *data = NULL;
 
-    if (exchange->bytes + 1 < exchange->capacity) {
+    if (exchange->data != NULL && exchange->bytes + 1 < exchange->capacity) {
         return CPT_OK;
     }
     if (exchange->bytes >= CPTI_GET_BYTES_MAX) {
