@@ -93,18 +93,24 @@ bool cpti_http_input_room(struct cpt_http *http, struct cpti_http_input *input)
     return true;
 }
 
-/* After a long message; what is not parsed yet stays. */
+/* After a long message; what is not parsed yet stays. So a buffer is at most twice as
+ * large as what it holds, and what it holds is moved only when half of it is gone. */
 static void shrink(struct cpt_http *http, struct cpti_http_input *input)
 {
+    size_t capacity = CPTI_HTTP_INPUT_BYTES;
     char *less = NULL;
 
-    raw_move(input, 0);
-    if (input->bytes < CPTI_HTTP_INPUT_BYTES) {
-        less = cpt_alloc_array(http->alloc, input->data, CPTI_HTTP_INPUT_BYTES, 1);
+    while (capacity <= input->bytes - input->raw_at) {
+        capacity *= 2;
     }
+    if (capacity > input->capacity / 2) {
+        return;
+    }
+    raw_move(input, 0);
+    less = cpt_alloc_array(http->alloc, input->data, capacity, 1);
     if (less != NULL) {
         input->data = less;
-        input->capacity = CPTI_HTTP_INPUT_BYTES;
+        input->capacity = capacity;
     }
 }
 

@@ -279,9 +279,74 @@ static void test_gauges(void)
     serving_stop(&serving);
 }
 
+/* --- Buffers --- */
+
+enum { LARGE_BYTES = 32 << 10, PREFIX_BYTES = 16 };
+
+static atomic_int large_count; /* blocks of memory that are that large */
+
+static void *resize_counted(void *context, void *memory, size_t bytes)
+{
+    size_t *block = memory != NULL ? (void *)((char *)memory - PREFIX_BYTES) : NULL;
+    const int was_large = block != NULL && *block >= LARGE_BYTES;
+
+    (void)context;
+    if (bytes == 0) {
+        atomic_fetch_sub(&large_count, was_large);
+        free(block);
+        return NULL;
+    }
+    block = realloc(block, bytes + PREFIX_BYTES);
+    if (block == NULL) {
+        return NULL;
+    }
+    *block = bytes;
+    atomic_fetch_add(&large_count, (bytes >= LARGE_BYTES) - was_large);
+    return (char *)block + PREFIX_BYTES;
+}
+
+/* A long request grows the buffer. The next one, which came with it and is short, does
+ * not keep it: it counts for its own bytes only. */
+static void test_buffer_is_given_back(void)
+{
+    static const struct cpt_alloc counted = {resize_counted, NULL};
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .alloc = &counted,
+                                             .header_ns = 3600 * 1000 * MS};
+    static const char first[] =
+        "POST /none HTTP/1.1\r\nHost: s\r\nContent-Length: 40000\r\n\r\n";
+    static const char second[] = "GET /hello HTTP/1.1\r\nA: ";
+    static char text[49001];
+    struct serving serving;
+    char reply[512];
+    int descriptor = -1;
+    bool is_given_back = false;
+
+    (void)memset(text, 'a', sizeof(text) - 1);
+    memcpy(text, first, sizeof(first) - 1);
+    memcpy(text + sizeof(first) - 1 + 40000, second, sizeof(second) - 1);
+    atomic_store(&large_count, 0);
+    test_loop_make(&serving.loop, &options);
+    test_service_make(&serving.service, &serving.loop, CPT_ROLE_ENTRY, -1, NULL);
+    descriptor = raw_connect(serving.service.port);
+    raw_write(descriptor, text); /* all of it, before the server reads */
+    test_loop_start(&serving.loop);
+    (void)raw_read(descriptor, reply, sizeof(reply), "\r\n\r\n");
+    CU_ASSERT_EQUAL(strncmp(reply, "HTTP/1.1 404 ", 13), 0);
+    for (unsigned i = 0; i < PATIENCE && !is_given_back; i++) {
+        is_given_back = atomic_load(&large_count) == 0;
+        test_sleep_ns(MS);
+    }
+    CU_ASSERT_TRUE(is_given_back);
+    (void)close(descriptor);
+    serving_stop(&serving);
+}
+
 CU_TestInfo http_limits_tests[] = {
     {"bytes of requests that do not end", test_memory},
     {"answered requests give their bytes back", test_memory_is_given_back},
+    {"a short request behind a long one keeps no large buffer",
+     test_buffer_is_given_back},
     {"heads and bodies that take too long", test_deadlines},
     {"connections of one client", test_clients},
     {"idle clients leave descriptors for calls", test_descriptors_are_reserved},
