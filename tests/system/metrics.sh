@@ -8,7 +8,10 @@ tools=${1:-}
 need curl
 if [ "$tools" = tools ]; then
     need promtool
-    python3 -c 'import prometheus_client' 2> /dev/null ||
+    # Debian's packages are for Debian's python3, which may not be the first one.
+    python=python3
+    $python -c 'import prometheus_client' 2> /dev/null || python=/usr/bin/python3
+    $python -c 'import prometheus_client' 2> /dev/null ||
         { echo "skipped: python3-prometheus-client is not installed"; exit 77; }
 fi
 
@@ -46,7 +49,7 @@ if [ "$tools" = tools ]; then
     say "promtool"
     promtool check metrics < plain > promtool.out 2>&1 || fail "$(head promtool.out)"
     say "prometheus_client"
-    python3 - open <<'END' || fail "python3-prometheus-client"
+    $python - open <<'END' || fail "python3-prometheus-client"
 import sys
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
