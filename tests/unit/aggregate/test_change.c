@@ -141,7 +141,7 @@ static void test_a_small_sample_of_the_same_shows_no_row(void)
 
 static void test_nor_does_a_small_sample_of_many(void)
 {
-    check_splits(20000, SPLITS / 2, 100);
+    check_splits(20000, SPLITS, 100);
 }
 
 static void test_nor_do_samples_of_other_ratios(void)
