@@ -5,7 +5,11 @@
 . "$(dirname "$0")/system.sh"
 
 say '01: the slower of index and ads is on the path, the other is not'
-"$CPT_EXAMPLES/01_one_service" >one.out
+# On a busy machine ads may wait for a worker for longer than index takes: then again.
+for _ in $(seq 100); do
+    "$CPT_EXAMPLES/01_one_service" >one.out
+    grep -q 'A: ads' one.out || break
+done
 for task in parse index rank render; do
     grep -q "A: /search;A: $task\$" one.out || fail "no $task: $(cat one.out)"
 done
