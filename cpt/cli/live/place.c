@@ -201,12 +201,14 @@ static cpt_status grow(struct exchange *exchange)
         return CPT_OK;
     }
     if (exchange->bytes >= CPTI_GET_BYTES_MAX) {
-        return cpt_error_set(exchange->error, CPT_LIMIT, 0,
-                             "its answer is longer than %d bytes", CPTI_GET_BYTES_MAX);
+        (void)cpt_error_set(exchange->error, CPT_LIMIT, 0,
+                            "its answer is longer than %d bytes", CPTI_GET_BYTES_MAX);
+        return CPT_LIMIT;
     }
     data = realloc(exchange->data, capacity);
     if (data == NULL) {
-        return cpt_error_set(exchange->error, CPT_NO_MEMORY, 0, "no memory");
+        (void)cpt_error_set(exchange->error, CPT_NO_MEMORY, 0, "no memory");
+        return CPT_NO_MEMORY;
     }
     exchange->data = data;
     exchange->capacity = capacity;
