@@ -39,12 +39,14 @@ enum { SWEEPS = 4 /* in the shortest deadline */ };
 static void cut(struct cpti_http_peer *peer, const char *reply,
                 enum cpti_http_counter_id id)
 {
-    cpti_http_count(peer->http, id);
+    struct cpt_http *http = peer->http;
+
     if (!peer->is_served && peer->output == NULL) {
         (void)send(peer->descriptor, reply, strlen(reply), MSG_DONTWAIT | MSG_NOSIGNAL);
     }
     (void)shutdown(peer->descriptor, SHUT_RDWR);
     cpti_http_peer_close(peer);
+    cpti_http_count(http, id); /* last: by then its bytes count no more */
 }
 
 /* --- Bytes --- */
