@@ -122,6 +122,10 @@ struct cpt_http_options {
     int shares_port; /* others that say so may listen on the same port: one loop for
                         each core, with a service of its own; the system gives each
                         connection to one of them */
+    size_t output_bytes_max; /* of replies that clients have not taken yet, of all
+                                connections; default 256 MiB. Beyond, the client that
+                                has taken nothing for longest is cut off; a reply that
+                                is larger by itself is sent nevertheless */
 };
 
 /* A loop that is not running yet, or NULL with the reason in @error. */

@@ -33,6 +33,8 @@ static void on_idle(struct cpt_timer *timer)
 
         if (!is_used && accepted->idle_tick - peer->tick > IDLE_TICKS) {
             cpti_http_peer_close(peer);
+            i = i < accepted->count ? i
+                                    : accepted->count; /* others may close with it */
         }
     }
     if (accepted->count > 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * http_budget.c - what clients may take before their requests begin
+ * http_budget.c - what clients may take before their requests begin, and after
  *
  * A request is in memory until all of it is there, and only then is it served. So
  * before a service can refuse anything, clients that send slowly, or never finish, hold
@@ -19,6 +19,14 @@
  * behind one that is being served begins when that is answered, as we do not read then.
  *
  * A connection that is cut off gets a short reply, if nothing else is to be sent there.
+ *
+ * Replies that clients do not take are limited, too: output_bytes_max, the sum of what
+ * is kept of them. Beyond, the client that has taken nothing for longest is cut off.
+ * Refusing the new reply instead would let clients that never read hold all of it, and
+ * refuse the replies of those that do. One that takes a byte now and then does not stay
+ * ahead of these for nothing: the system tells that a socket takes more only when a
+ * third of its buffer is free. The one that came just now is never cut off, so the
+ * limit may be exceeded by one reply.
  */
 #include "framework/transport/http_peer.h"
 
@@ -62,6 +70,63 @@ void cpti_http_budget_keep(struct cpti_http_peer *peer, size_t bytes)
     }
 }
 
+/* --- Replies --- */
+
+static void unsent_remove(struct cpti_http_peer *peer)
+{
+    struct cpti_http_accepted *accepted = &peer->http->accepted;
+    struct cpti_http_peer *previous = peer->unsent_previous;
+    struct cpti_http_peer *next = peer->unsent_next;
+
+    *(previous != NULL ? &previous->unsent_next : &accepted->unsent_first) = next;
+    *(next != NULL ? &next->unsent_previous : &accepted->unsent_last) = previous;
+    accepted->output_bytes -= peer->unsent_bytes;
+    peer->unsent_bytes = 0;
+}
+
+static void unsent_append(struct cpti_http_peer *peer, size_t bytes)
+{
+    struct cpti_http_accepted *accepted = &peer->http->accepted;
+    struct cpti_http_peer *last = accepted->unsent_last;
+
+    peer->unsent_previous = last;
+    peer->unsent_next = NULL;
+    *(last != NULL ? &last->unsent_next : &accepted->unsent_first) = peer;
+    accepted->unsent_last = peer;
+    accepted->output_bytes += bytes;
+    peer->unsent_bytes = bytes;
+}
+
+/* It is reset: so the system, too, forgets what it has of the reply, and the client
+ * does not take a part for the whole. */
+static void cut_unread(struct cpti_http_peer *peer)
+{
+    const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+    struct cpt_http *http = peer->http;
+
+    (void)setsockopt(peer->descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    cpti_http_peer_close(peer);
+    cpti_http_count(http, CPTI_HTTP_COUNTER_cut_unread);
+}
+
+void cpti_http_budget_unsent(struct cpti_http_peer *peer, size_t bytes)
+{
+    struct cpt_http *http = peer->http;
+    struct cpti_http_accepted *accepted = &http->accepted;
+
+    if (peer->unsent_bytes != 0) {
+        unsent_remove(peer);
+    }
+    if (bytes != 0) {
+        unsent_append(peer, bytes);
+    }
+    while (bytes != 0 && accepted->output_bytes > http->options.output_bytes_max &&
+           accepted->unsent_first != peer) {
+        cut_unread(accepted->unsent_first);
+    }
+    cpti_http_set(http, CPTI_HTTP_COUNTER_output_bytes, accepted->output_bytes);
+}
+
 /* --- Time --- */
 
 static bool is_late(const struct cpti_http_peer *peer, uint64_t now_ns)
@@ -101,6 +166,8 @@ static void on_sweep(struct cpt_timer *timer)
             cut(peer, "HTTP/1.1 408 Request Timeout" REPLY_END,
                 CPTI_HTTP_COUNTER_cut_slow);
         }
+        i = i < http->accepted.count ? i
+                                     : http->accepted.count; /* as they may be less */
     }
     if (is_any_open) {
         sweep_later(http);

@@ -240,7 +240,8 @@ static struct cpt_inbound inbound_of(const struct cpti_http_peer *peer,
                                &inbound.timeout) > 1) {
         inbound.timeout = cpt_bytes_of("several"); /* ignored, and counted */
     }
-    inbound.is_forwarded = inbound.critical_path_count > 0 && parser->is_forwarded;
+    inbound.is_forwarded =
+        inbound.critical_path_count > 0 && cpti_http_is_forwarded(request->head);
     return inbound;
 }
 

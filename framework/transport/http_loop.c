@@ -375,7 +375,8 @@ static bool has_works(struct cpt_http *http)
 static bool is_idle(struct cpt_http *http)
 {
     return !has_works(http) && http->exchange_count == 0 &&
-           http->accepted.unsent_count == 0 && cpti_http_client_is_idle(http->client);
+           http->accepted.unsent_first == NULL &&
+           cpti_http_client_is_idle(http->client);
 }
 
 /*
@@ -502,6 +503,9 @@ static void limits_read(struct cpt_http_options *own)
     own->accepted_count_max = accepted_count_max(own);
     if (own->input_bytes_max == 0) {
         own->input_bytes_max = CPTI_HTTP_INPUT_BYTES_DEFAULT;
+    }
+    if (own->output_bytes_max == 0) {
+        own->output_bytes_max = CPTI_HTTP_OUTPUT_BYTES_DEFAULT;
     }
     own->header_ns = own->header_ns != 0 ? own->header_ns : HEADER_DEFAULT_NS;
     own->body_ns = own->body_ns != 0 ? own->body_ns : BODY_DEFAULT_NS;
@@ -640,6 +644,7 @@ struct cpt_http *cpt_http_new(const struct cpt_http_options *options,
     http->alloc = own.alloc;
     cpti_http_set(http, CPTI_HTTP_COUNTER_connections_max, own.accepted_count_max);
     cpti_http_set(http, CPTI_HTTP_COUNTER_input_bytes_max, own.input_bytes_max);
+    cpti_http_set(http, CPTI_HTTP_COUNTER_output_bytes_max, own.output_bytes_max);
     http->executor = (struct cpt_executor){.name = "http",
                                            .submit = executor_submit,
                                            .after = executor_after,

@@ -44,6 +44,7 @@ enum {
     CPTI_HTTP_BODY_BYTES_MAX = 1 << 30,
     CPTI_HTTP_RESERVE_MAX = 1024, /* descriptors for all but clients' connections */
     CPTI_HTTP_INPUT_BYTES_DEFAULT = 128 << 20,
+    CPTI_HTTP_OUTPUT_BYTES_DEFAULT = 256 << 20,
     CPTI_HTTP_BODY_RATE_DEFAULT = 1024,
     CPTI_NS_PER_US = 1000
 };
@@ -63,6 +64,8 @@ enum {
     X(cut_slow, "connections cut off because a request took too long to come")         \
     X(cut_full, "connections cut off because requests took too much memory")           \
     X(cut_clients, "connections cut off because their client had too many")            \
+    X(cut_unread,                                                                      \
+      "connections cut off because replies not taken took too much memory")            \
     X(calls_sent, "calls passed to the transport")                                     \
     X(calls_waited, "calls that waited for a connection")                              \
     X(calls_refused, "calls refused because too many were waiting")                    \
@@ -75,6 +78,8 @@ enum {
     X(connections_max, "how many there may be")                                        \
     X(input_bytes, "bytes of requests that are not answered yet, now")                 \
     X(input_bytes_max, "how many there may be")                                        \
+    X(output_bytes, "bytes of replies that clients have not taken yet, now")           \
+    X(output_bytes_max, "how many there may be")                                       \
     X(requests_open, "requests that were read and are not answered yet, now")
 
 /* From this one on they are gauges. */
@@ -97,9 +102,12 @@ struct cpti_http_accepted {
     bool is_sweeping;
     struct cpt_timer idle_timer; /* for connections that are not used */
     bool is_idle_timed;
-    unsigned idle_tick;  /* how often that fired */
-    bool is_resting;     /* it is full: no more are accepted */
-    size_t unsent_count; /* peers whose socket did not take all of a reply yet */
+    unsigned idle_tick; /* how often that fired */
+    bool is_resting;    /* it is full: no more are accepted */
+    /* Peers whose client did not take all of a reply yet, by when it last took some. */
+    struct cpti_http_peer *unsent_first;
+    struct cpti_http_peer *unsent_last;
+    size_t output_bytes; /* what is kept of these replies */
     void *spare_inputs;  /* a list of buffers */
     size_t spare_count;
     struct cpti_http_text text; /* the head of the reply that is being sent */

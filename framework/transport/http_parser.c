@@ -325,17 +325,6 @@ static const struct {
 #undef CPTI_HTTP_FIELD_NAME_
 };
 
-/* Whether proxies add @name. */
-static bool is_forwarding(struct cpt_bytes name)
-{
-    static const char prefix[] = "X-Forwarded-";
-
-    return (name.bytes >= sizeof prefix - 1 &&
-            strncasecmp(name.data, prefix, sizeof prefix - 1) == 0) ||
-           cpti_http_is_same(name, "Forwarded") || cpti_http_is_same(name, "Via") ||
-           cpti_http_is_same(name, "X-Real-IP");
-}
-
 /* Splits "name: value"; @value without blanks around it. */
 static bool header_split(struct cpt_bytes line, struct cpt_bytes *name,
                          struct cpt_bytes *value)
@@ -387,7 +376,6 @@ static bool header_judge(struct cpti_http_parser *parser, const char *head,
         }
         return field_judge(parser, (enum cpti_http_field_id)i, value);
     }
-    parser->is_forwarded |= is_forwarding(name);
     return true;
 }
 

@@ -98,7 +98,6 @@ struct cpti_http_parser {
     bool has_close;      /* in Connection */
     bool has_keep_alive;
     bool expects_continue;
-    bool is_forwarded; /* it has a header that proxies add */
     struct cpti_http_field fields[CPTI_HTTP_FIELD_COUNT];
 
     /* The body: */

@@ -103,7 +103,7 @@ void cpti_http_peer_close(struct cpti_http_peer *peer)
     (void)event_del(&peer->closing);
     (void)close(peer->descriptor);
     if (peer->output != NULL) {
-        peer->http->accepted.unsent_count--;
+        cpti_http_budget_unsent(peer, 0);
         if (peer->is_undelivered) {
             cpti_http_count(peer->http, CPTI_HTTP_COUNTER_replies_undelivered);
         }
@@ -196,7 +196,7 @@ static bool output_keep(struct cpti_http_peer *peer, const struct iovec *parts,
             peer->output_bytes += parts[i].iov_len - skipped;
         }
     }
-    peer->http->accepted.unsent_count++;
+    cpti_http_budget_unsent(peer, peer->output_bytes);
     return true;
 }
 
@@ -272,12 +272,15 @@ static void on_writable(evutil_socket_t descriptor, short what, void *context)
     peer->tick = peer->http->accepted.idle_tick;
     peer->output_at += (size_t)done;
     if (peer->output_at < peer->output_bytes) {
+        if (done > 0) {
+            cpti_http_budget_unsent(peer, peer->output_bytes);
+        }
         return;
     }
     (void)event_del(&peer->writing);
     cpt_alloc_free(peer->http->alloc, peer->output);
     peer->output = NULL;
-    peer->http->accepted.unsent_count--;
+    cpti_http_budget_unsent(peer, 0);
     cpti_http_peer_hold(peer);
     sent(peer);
     cpti_http_peer_continue(peer);

@@ -55,8 +55,11 @@ struct cpti_http_peer {
     bool is_in_body;   /* of the request that is incomplete */
     uint64_t begun_ns; /* since when its head or body is; 0: none is */
     uint64_t open_bytes;
-    size_t bytes;  /* that count for input_bytes_max */
-    unsigned tick; /* of the last use; see accepted.idle_tick */
+    size_t bytes;        /* that count for input_bytes_max */
+    unsigned tick;       /* of the last use; see accepted.idle_tick */
+    size_t unsent_bytes; /* that count for output_bytes_max; 0: it is not in the list */
+    struct cpti_http_peer *unsent_previous;
+    struct cpti_http_peer *unsent_next;
 };
 
 /* A request that is whole; the slices are in the peer's input. */
@@ -149,6 +152,10 @@ bool cpti_http_budget_seen(struct cpti_http_peer *peer, size_t bytes);
 
 /* Its input has @bytes that are not answered. */
 void cpti_http_budget_keep(struct cpti_http_peer *peer, size_t bytes);
+
+/* @bytes are kept of its reply, of which its client has taken something just now; 0:
+ * none any more. Other peers may be cut off. */
+void cpti_http_budget_unsent(struct cpti_http_peer *peer, size_t bytes);
 
 /* It is answered for the last time: what comes now is dropped, for a while. */
 void cpti_http_budget_linger(struct cpti_http_peer *peer);

@@ -17,6 +17,9 @@ void cpti_http_route_read(const struct cpti_http_request *request,
                           struct cpt_field fields[CPT_HEADERS_MAX],
                           struct cpt_inbound *inbound);
 
+/* Whether a proxy, not the client itself, has sent the request with @head. */
+bool cpti_http_is_forwarded(struct cpt_bytes head);
+
 /* Writes those of the @count headers of a service that may be sent; those that may not
  * are counted. Any thread. */
 void cpti_http_route_write(struct cpt_http *http, const struct cpt_field *headers,

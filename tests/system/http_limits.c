@@ -115,6 +115,87 @@ static void test_memory_is_given_back(void)
     free(reply);
 }
 
+/* --- Replies that are not taken --- */
+
+enum { ECHO_BYTES = 6 << 20 }; /* more than the system's buffers hold */
+
+/* A client that asks for a reply of ECHO_BYTES, and reads none of it yet. */
+static int large_ask(const struct serving *serving, const char *body)
+{
+    const int descriptor = raw_connect(serving->service.port);
+    char head[128];
+
+    (void)snprintf(head, sizeof(head),
+                   "POST /hello HTTP/1.1\r\nHost: s\r\nConnection: close\r\n"
+                   "Content-Length: %d\r\n\r\n",
+                   ECHO_BYTES);
+    raw_write(descriptor, head);
+    raw_write(descriptor, body);
+    return descriptor;
+}
+
+/* Reads and closes: how much has come. */
+static size_t large_read(int descriptor)
+{
+    static char part[1 << 16];
+    size_t bytes = 0;
+    ssize_t got = 0;
+
+    while ((got = recv(descriptor, part, sizeof(part), 0)) > 0) {
+        bytes += (size_t)got;
+    }
+    (void)close(descriptor);
+    return bytes;
+}
+
+/* Clients that read nothing are cut off, the one that waits for longest first. */
+static void test_unread(void)
+{
+    enum { CLIENTS = 6, ALL_MAX = 4 << 20 };
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .body_bytes_max = ECHO_BYTES,
+                                             .output_bytes_max = ALL_MAX};
+    char *body = calloc(1, ECHO_BYTES + 1);
+    struct serving serving;
+    int descriptors[CLIENTS];
+
+    memset(body, 'x', ECHO_BYTES);
+    serving_start(&serving, &options);
+    for (int i = 0; i < CLIENTS; i++) {
+        descriptors[i] = large_ask(&serving, body);
+        CU_ASSERT_TRUE(comes_to(&serving, "http_requests_served", (uint64_t)i + 1));
+    }
+    CU_ASSERT_TRUE(comes_to(&serving, "http_cut_unread", 1));
+    CU_ASSERT_TRUE(test_counter(&serving.loop, "http_output_bytes") <= ALL_MAX);
+    CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_output_bytes_max"), ALL_MAX);
+    CU_ASSERT_TRUE(is_answered(&serving));
+    CU_ASSERT_TRUE(large_read(descriptors[CLIENTS - 1]) > ECHO_BYTES);
+    CU_ASSERT_TRUE(large_read(descriptors[0]) < ECHO_BYTES);
+    for (int i = 1; i < CLIENTS - 1; i++) {
+        (void)close(descriptors[i]);
+    }
+    serving_stop(&serving);
+    free(body);
+}
+
+/* A reply that is larger than the limit comes whole, and is forgotten then. */
+static void test_larger_than_the_limit(void)
+{
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .body_bytes_max = ECHO_BYTES,
+                                             .output_bytes_max = 1};
+    char *body = calloc(1, ECHO_BYTES + 1);
+    struct serving serving;
+
+    memset(body, 'x', ECHO_BYTES);
+    serving_start(&serving, &options);
+    CU_ASSERT_TRUE(large_read(large_ask(&serving, body)) > ECHO_BYTES);
+    CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_cut_unread"), 0);
+    CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_output_bytes"), 0);
+    serving_stop(&serving);
+    free(body);
+}
+
 /* @text is sent, and the rest never. */
 static void expect_late(const struct serving *serving, const char *text,
                         const char *reply_begins)
@@ -347,6 +428,8 @@ CU_TestInfo http_limits_tests[] = {
     {"answered requests give their bytes back", test_memory_is_given_back},
     {"a short request behind a long one keeps no large buffer",
      test_buffer_is_given_back},
+    {"replies that clients do not take", test_unread},
+    {"a reply larger than all may be", test_larger_than_the_limit},
     {"heads and bodies that take too long", test_deadlines},
     {"connections of one client", test_clients},
     {"idle clients leave descriptors for calls", test_descriptors_are_reserved},

@@ -207,10 +207,61 @@ static void test_head(void)
     routes_stop(&routes);
 }
 
+/* Who stands behind the sender: such a header is a proxy's. */
+static void test_forwarded(void)
+{
+    static const char *const names[] = {
+        "Forwarded",
+        "X-Forwarded-For",
+        "X-Forwarded",
+        "Via",
+        "CDN-Loop",
+        "X-Real-IP",
+        "CF-Connecting-IP",
+        "CF-Connecting-IPv6",
+        "True-Client-IP",
+        "X-Client-IP",
+        "X-Cluster-Client-IP",
+        "Fastly-Client-IP",
+        "Fly-Client-IP",
+        "X-Original-Forwarded-For",
+        "X-ProxyUser-IP",
+        "Client-IP",
+        "X-Envoy-External-Address",
+        "cloudfront-viewer-address",
+        "X-Azure-ClientIP",
+        "x-azure-socketip",
+        "X-Vercel-Forwarded-For",
+        "X-Remote-Addr",
+        "WL-Proxy-Client-IP",
+        "X-AppEngine-User-IP",
+    };
+    char request[512];
+    char reply[8192];
+    struct test_loop loop;
+    struct test_service service;
+
+    test_loop_make(&loop, NULL);
+    test_service_make(&service, &loop, CPT_ROLE_ENTRY, -1, NULL);
+    test_loop_start(&loop);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        (void)snprintf(request, sizeof(request),
+                       "GET /hello HTTP/1.1\r\nHost: s\r\ncritical-path: 1\r\n"
+                       "%s: 10.0.0.1\r\nConnection: close\r\n\r\n",
+                       names[i]);
+        raw_exchange(service.port, request, reply, sizeof(reply));
+        CU_ASSERT_EQUAL(strncmp(reply, "HTTP/1.1 200 ", 13), 0);
+        CU_ASSERT_PTR_NULL(strstr(reply, "critical-path-bin"));
+    }
+    CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
+    test_service_free(&service);
+}
+
 CU_TestInfo http_routes_tests[] = {
     {"a method reads verb, parameters, query, headers and cookies", test_read},
     {"headers of a reply that a pool's thread gives", test_headers_of_pool},
     {"no header is sent that was injected", test_injected},
     {"HEAD has the headers of GET, and no body", test_head},
+    {"headers that say that a proxy has forwarded it", test_forwarded},
     CU_TEST_INFO_NULL,
 };

@@ -105,6 +105,10 @@ static void test_paths(void)
         {"via: 1.1 proxy\r\ncritical-path: 1\r\n", false},
         {"critical-path: 1\r\nX-Real-IP: 10.0.0.1\r\n", false},
         {"", false},
+        /* what does not say that it was sent for another */
+        {"critical-path: 1\r\nX-Amzn-Trace-Id: Root=1-5759e988-bd86\r\n", true},
+        {"critical-path: 1\r\nX-Request-Id: 1\r\nX-Zip: 1\r\nIP: 1\r\n", true},
+        {"critical-path: 1\r\nX-Viaduct: a\r\nTransport: via\r\n", true},
     };
     char request[512];
     char reply[8192];
