@@ -182,8 +182,8 @@ static bool open_awaits(struct walk *walk, struct cpti_task_trace *traced)
     return true;
 }
 
-/* The waits of the task of @traced were not noted, not even when they were: all its
- * time, from its start on, may have been one. */
+/* If the waits of the task of @traced, which has started, were not noted, not even when
+ * they were: all its time, from its start on, may have been one. */
 static void open_lost(const struct cpt_request *request, struct cpti_task_trace *traced)
 {
     struct cpt_trace_task *task = &traced->task;
@@ -217,10 +217,10 @@ static cpt_status open_task(void *context, struct cpt_trace_task *task)
         task->start_ns = request->trace.response_ns; /* it queues */
     } else {
         task->occupant = cpti_task_name(record->occupant & ~CPTI_LOST_WAITS);
+        open_lost(request, traced);
     }
     task->off_cpu_ns =
         request->off_cpu_ns != NULL ? request->off_cpu_ns[traced->number] : 0;
-    open_lost(request, traced);
     return open_awaits(walk, traced) ? open_beginning(walk, traced) : CPT_NO_MEMORY;
 }
 
