@@ -3,8 +3,9 @@
 /*
  * cpt_notice.h - what services and logs tell their operator
  *
- * A request that fails, one that is refused because too much is in flight, and records
- * that are lost to the log are counted, and told by a callback. The default callback
+ * A request that fails, one that is refused because too much is in flight or because
+ * HTTP itself forbids it (but 404), and records that are lost to the log are counted,
+ * and told by a callback. The default callback
  * prints a line to standard error:
  *
  *      cpt: A: / failed with 504 (deadline): the request took too long: task 'A: ask'
@@ -43,13 +44,14 @@ enum cpt_notice_kind {
 /* One notice. Borrowed until the callback returns. */
 struct cpt_notice {
     unsigned kind;            /* enum cpt_notice_kind; later versions may have more */
-    unsigned http_status;     /* what was answered; 0: of a log, or of what the rate
-                                 left out, when the service is drained */
+    unsigned http_status;     /* what was answered; 0: nothing, or of a log, or of what
+                                 the rate left out, when the service is drained */
     struct cpt_bytes service; /* empty: of a log */
-    struct cpt_bytes method;  /* as it came in; empty where http_status is 0 */
+    struct cpt_bytes method;  /* as it came in; empty: not known */
     /* A failure: "deadline", "cancelled", "memory", "busy", "callee", "task", "stuck",
-     * "answer". A refusal: "busy", "memory". A log: "queue", "sink", "closed", "file",
-     * "record". Settings: "taken", "refused". */
+     * "answer". A refusal: "busy", "memory", and by HTTP itself "malformed", "large",
+     * "verb", "foreign", "slow", "full", "clients", "unread". A log: "queue", "sink",
+     * "closed", "file", "record". Settings: "taken", "refused". */
     const char *reason;
     struct cpt_bytes sentence; /* any bytes: escape it for a terminal */
     uint64_t count;            /* of requests or records that it tells of */

@@ -507,6 +507,29 @@ CPT_API void cpt_service_serve(struct cpt_service *service,
                                const struct cpt_inbound *inbound, cpt_reply_fn reply,
                                void *context);
 
+/* Why a transport refuses a request that its service never sees. */
+enum cpt_refusal {
+    CPT_REFUSAL_MALFORMED = 1, /* it is no request, or one of two meanings */
+    CPT_REFUSAL_LARGE = 2,
+    CPT_REFUSAL_VERB = 3,
+    CPT_REFUSAL_FOREIGN = 4, /* for another server's name, or for another site's page */
+    CPT_REFUSAL_SLOW = 5,    /* it took too long to come */
+    CPT_REFUSAL_FULL = 6,    /* all requests together take too much */
+    CPT_REFUSAL_CLIENTS = 7, /* its client has too many connections */
+    CPT_REFUSAL_UNREAD = 8,  /* clients do not take their replies */
+    CPT_REFUSAL_MEMORY = 9
+};
+
+/*
+ * Tells the operator of @service (cpt_notice.h) that the transport has refused a
+ * request for @method (empty: it is not known) with @http_status (0: without an
+ * answer), for enum cpt_refusal @refusal and the reason @sentence. Counts nothing,
+ * allocates nothing. Any thread.
+ */
+CPT_API void cpt_service_refused(struct cpt_service *service, unsigned refusal,
+                                 unsigned http_status, struct cpt_bytes method,
+                                 struct cpt_bytes sentence);
+
 /* A call on its way. Borrowed until cpt_transport_complete(). */
 struct cpt_transport_call {
     const char *target;

@@ -69,6 +69,8 @@ enum cpti_failure_reason {
         CPTI_FAILURE_REASONS
 };
 
+enum { CPTI_REFUSALS = CPT_REFUSAL_MEMORY + 1 };
+
 /* What is counted for each callee. */
 #define CPTI_CALLEE_MAP(X)                                                             \
     X(calls, "traced calls to the callee")                                             \

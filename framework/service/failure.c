@@ -160,7 +160,7 @@ void cpti_failure_count(struct cpt_service *service, const struct cpti_failure *
     CPTI_COUNT(&service->counters, failures[failure->reason]);
 }
 
-static void tell(struct cpt_service *service, enum cpti_failure_reason reason,
+static void tell(struct cpt_service *service, struct cpti_notice_limit *limit,
                  struct cpt_notice *notice)
 {
     const struct cpt_service_options *options = &service->options;
@@ -169,8 +169,8 @@ static void tell(struct cpt_service *service, enum cpti_failure_reason reason,
         return;
     }
     notice->service = cpt_bytes_of(service->name);
-    cpti_notice_tell(&service->notices[reason], cpt_clock_now_ns(options->clock),
-                     options->notify, options->notify_context, notice);
+    cpti_notice_tell(limit, cpt_clock_now_ns(options->clock), options->notify,
+                     options->notify_context, notice);
 }
 
 void cpti_failure_tell(struct cpt_service *service, const struct cpti_failure *failure,
@@ -185,7 +185,7 @@ void cpti_failure_tell(struct cpt_service *service, const struct cpti_failure *f
         .count = 1,
     };
 
-    tell(service, failure->reason, &notice);
+    tell(service, &service->notices[failure->reason], &notice);
 }
 
 void cpti_refusal_tell(struct cpt_service *service, struct cpt_bytes method,
@@ -205,24 +205,56 @@ void cpti_refusal_tell(struct cpt_service *service, struct cpt_bytes method,
                            : "there was no memory for the request",
                    service->options.requests_in_flight_max, service->budget.bytes_max);
     notice.sentence = cpt_bytes_of(sentence);
-    tell(service, is_busy ? cpti_failure_busy : cpti_failure_memory, &notice);
+    tell(service, &service->notices[is_busy ? cpti_failure_busy : cpti_failure_memory],
+         &notice);
+}
+
+static const char *const refusal_words[CPTI_REFUSALS] = {
+    NULL,   "malformed", "large",   "verb",   "foreign",
+    "slow", "full",      "clients", "unread", "memory"};
+
+void cpt_service_refused(struct cpt_service *service, unsigned refusal,
+                         unsigned http_status, struct cpt_bytes method,
+                         struct cpt_bytes sentence)
+{
+    const unsigned known =
+        refusal != 0 && refusal < CPTI_REFUSALS ? refusal : CPT_REFUSAL_MALFORMED;
+    struct cpt_notice notice = {
+        .kind = CPT_NOTICE_REFUSAL,
+        .http_status = http_status,
+        .method = method,
+        .reason = refusal_words[known],
+        .sentence = sentence,
+        .count = 1,
+    };
+
+    tell(service, &service->refusals[known], &notice);
+}
+
+static void tell_rest(struct cpt_service *service, struct cpti_notice_limit *limit,
+                      const char *word)
+{
+    const uint64_t count = cpti_notice_untold(limit);
+    struct cpt_notice notice = {
+        .kind = CPT_NOTICE_FAILURE,
+        .service = cpt_bytes_of(service->name),
+        .reason = word,
+        .sentence = cpt_bytes_of("failed or were refused, and were not told"),
+        .count = count,
+    };
+
+    if (count != 0) {
+        service->options.notify(service->options.notify_context, &notice);
+    }
 }
 
 void cpti_failure_tell_rest(struct cpt_service *service)
 {
     for (unsigned i = 0; i < CPTI_FAILURE_REASONS; i++) {
-        const uint64_t count = cpti_notice_untold(&service->notices[i]);
-        struct cpt_notice notice = {
-            .kind = CPT_NOTICE_FAILURE,
-            .service = cpt_bytes_of(service->name),
-            .reason = reason_words[i],
-            .sentence = cpt_bytes_of("failed or were refused, and were not told"),
-            .count = count,
-        };
-
-        if (count != 0) {
-            service->options.notify(service->options.notify_context, &notice);
-        }
+        tell_rest(service, &service->notices[i], reason_words[i]);
+    }
+    for (unsigned i = 1; i < CPTI_REFUSALS; i++) {
+        tell_rest(service, &service->refusals[i], refusal_words[i]);
     }
 }
 

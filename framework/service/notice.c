@@ -69,6 +69,20 @@ static bool is_for_people(int descriptor)
             address.ss_family == AF_UNIX);
 }
 
+/* Of a request of which no method is known. */
+static int write_refused(const struct cpt_notice *notice, char *line, size_t capacity)
+{
+    char service[NAME_SHOWN_BYTES];
+    char with[32] = "";
+
+    (void)cpt_text_name(notice->service, service, sizeof service);
+    if (notice->http_status != 0) {
+        (void)snprintf(with, sizeof with, " with %u", notice->http_status);
+    }
+    return snprintf(line, capacity, "cpt: %s: a client was refused%s (%s): ", service,
+                    with, notice->reason);
+}
+
 /* What the notice is about, in front of its sentence. Returns its bytes. */
 static size_t write_front(const struct cpt_notice *notice, char *line, size_t capacity)
 {
@@ -82,6 +96,8 @@ static size_t write_front(const struct cpt_notice *notice, char *line, size_t ca
                          notice->reason);
     } else if (notice->kind == CPT_NOTICE_SETTINGS) {
         bytes = snprintf(line, capacity, "cpt: settings %s: ", notice->reason);
+    } else if (notice->kind == CPT_NOTICE_REFUSAL && notice->method.bytes == 0) {
+        bytes = write_refused(notice, line, capacity);
     } else if (notice->http_status == 0) {
         (void)cpt_text_name(notice->service, service, sizeof service);
         bytes = snprintf(line, capacity, "cpt: %s: %" PRIu64 " more (%s): ", service,

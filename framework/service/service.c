@@ -59,6 +59,23 @@ static cpt_status copy_dropped(struct cpt_service *service, struct cpt_error *er
                : cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a service");
 }
 
+static void init_notices(struct cpt_service *service)
+{
+    struct cpt_service_options *options = &service->options;
+    const double per_second =
+        options->notices_per_second_max != 0 ? options->notices_per_second_max : 1;
+
+    if (options->notify == NULL) {
+        options->notify = cpt_notice_print;
+    }
+    for (unsigned i = 0; i < CPTI_FAILURE_REASONS; i++) {
+        cpti_notice_limit_init(&service->notices[i], per_second);
+    }
+    for (unsigned i = 0; i < CPTI_REFUSALS; i++) {
+        cpti_notice_limit_init(&service->refusals[i], per_second);
+    }
+}
+
 static cpt_status init_service(struct cpt_service *service, struct cpt_error *error)
 {
     struct cpt_service_options *options = &service->options;
@@ -98,14 +115,7 @@ static cpt_status init_service(struct cpt_service *service, struct cpt_error *er
                      options->trace_memory_in_flight_bytes_max != 0
                          ? options->trace_memory_in_flight_bytes_max
                          : NOTES_IN_FLIGHT_BYTES_DEFAULT);
-    if (options->notify == NULL) {
-        options->notify = cpt_notice_print;
-    }
-    for (unsigned i = 0; i < CPTI_FAILURE_REASONS; i++) {
-        cpti_notice_limit_init(
-            &service->notices[i],
-            options->notices_per_second_max != 0 ? options->notices_per_second_max : 1);
-    }
+    init_notices(service);
     atomic_init(&service->in_flight_count, 0);
     atomic_init(&service->is_enabled, disabled == NULL || strcmp(disabled, "1") != 0);
     service->name = cpti_service_copy_text(service, options->name);

@@ -44,6 +44,7 @@ struct cpt_service {
     struct cpti_sampling sampling;
     struct cpti_counters counters;
     struct cpti_notice_limit notices[CPTI_FAILURE_REASONS]; /* by reason */
+    struct cpti_notice_limit refusals[CPTI_REFUSALS];       /* by enum cpt_refusal */
     struct cpti_budget budget;     /* of the memory of its requests … */
     struct cpti_budget notes;      /* … and of what is recorded of them */
     atomic_size_t in_flight_count; /* relaxed: requests that are not answered yet */

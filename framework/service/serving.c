@@ -306,6 +306,9 @@ static void refuse_made(struct cpt_service *service, struct cpt_bytes method,
     (void)atomic_fetch_sub_explicit(&service->in_flight_count, 1, memory_order_relaxed);
     if (cause == CAUSE_MALFORMED) {
         CPTI_COUNT(&service->counters, refused_paths);
+        cpt_service_refused(service, CPT_REFUSAL_MALFORMED,
+                            cpt_outcome_http_status(CPT_OUTCOME_INVALID_ARGUMENT),
+                            method, cpt_bytes_of("the path is malformed"));
         refuse(reply, context, CPT_OUTCOME_INVALID_ARGUMENT, "the path is malformed\n");
         return;
     }
@@ -346,12 +349,14 @@ static void refuse_method(struct cpt_service *service,
         outbound.outcome = CPT_OUTCOME_UNIMPLEMENTED;
         outbound.http_status = HTTP_BAD_METHOD;
         outbound.body = cpt_bytes_of("this path does not take the verb\n");
+        cpt_service_refused(service, CPT_REFUSAL_VERB, HTTP_BAD_METHOD, inbound->method,
+                            cpt_bytes_of("this path does not take the verb"));
     }
     reply(context, &outbound);
 }
 
-static void refuse_headers(struct cpt_service *service, cpt_reply_fn reply,
-                           void *context)
+static void refuse_headers(struct cpt_service *service, struct cpt_bytes method,
+                           cpt_reply_fn reply, void *context)
 {
     const struct cpt_outbound outbound = {
         .outcome = CPT_OUTCOME_INVALID_ARGUMENT,
@@ -361,6 +366,8 @@ static void refuse_headers(struct cpt_service *service, cpt_reply_fn reply,
     };
 
     CPTI_COUNT(&service->counters, refused_paths);
+    cpt_service_refused(service, CPT_REFUSAL_LARGE, HTTP_LARGE_HEADERS, method,
+                        cpt_bytes_of("too many headers"));
     reply(context, &outbound);
 }
 
@@ -406,7 +413,7 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
         return;
     }
     if (inbound->header_count > CPT_HEADERS_MAX) {
-        refuse_headers(service, reply, context);
+        refuse_headers(service, inbound->method, reply, context);
         return;
     }
     if (!admit(service)) {

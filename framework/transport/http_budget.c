@@ -36,7 +36,7 @@
 
 #define REPLY_END "\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
-enum { SWEEPS = 4 /* in the shortest deadline */ };
+enum { SWEEPS = 4 /* in the shortest deadline */, TIMED_OUT = 408, UNAVAILABLE = 503 };
 
 #define SWEEP_MAX_NS CPTI_NS_PER_S
 #define SWEEP_MIN_NS (CPTI_NS_PER_S / 1000)
@@ -44,17 +44,29 @@ enum { SWEEPS = 4 /* in the shortest deadline */ };
 
 /* --- Cutting off --- */
 
-static void cut(struct cpti_http_peer *peer, const char *reply,
-                enum cpti_http_counter_id id)
+/* Why a connection is cut off. */
+struct reason {
+    enum cpti_http_counter_id counter;
+    enum cpt_refusal refusal;
+    unsigned status;
+    const char *sentence;
+};
+
+static void cut(struct cpti_http_peer *peer, const struct reason *reason)
 {
     struct cpt_http *http = peer->http;
+    const char *reply = reason->status == TIMED_OUT
+                            ? "HTTP/1.1 408 Request Timeout" REPLY_END
+                            : "HTTP/1.1 503 Service Unavailable" REPLY_END;
 
+    cpti_http_refused(peer, reason->refusal, reason->status, cpt_bytes_of(""),
+                      reason->sentence);
     if (!peer->is_served && peer->output == NULL) {
         (void)send(peer->descriptor, reply, strlen(reply), MSG_DONTWAIT | MSG_NOSIGNAL);
     }
     (void)shutdown(peer->descriptor, SHUT_RDWR);
     cpti_http_peer_close(peer);
-    cpti_http_count(http, id); /* last: by then its bytes count no more */
+    cpti_http_count(http, reason->counter); /* last: its bytes count no more */
 }
 
 /* --- Bytes --- */
@@ -104,6 +116,8 @@ static void cut_unread(struct cpti_http_peer *peer)
     const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
     struct cpt_http *http = peer->http;
 
+    cpti_http_refused(peer, CPT_REFUSAL_UNREAD, 0, cpt_bytes_of(""),
+                      "replies that are not taken exceed output_bytes_max");
     (void)setsockopt(peer->descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
     cpti_http_peer_close(peer);
     cpti_http_count(http, CPTI_HTTP_COUNTER_cut_unread);
@@ -148,6 +162,12 @@ static void sweep_later(struct cpt_http *http);
 
 static void on_sweep(struct cpt_timer *timer)
 {
+    static const struct reason slow_head = {CPTI_HTTP_COUNTER_cut_slow,
+                                            CPT_REFUSAL_SLOW, TIMED_OUT,
+                                            "a head took longer than header_ns"};
+    static const struct reason slow_body = {
+        CPTI_HTTP_COUNTER_cut_slow, CPT_REFUSAL_SLOW, TIMED_OUT,
+        "a body took longer than body_ns and body_bytes_per_second_min allow"};
     struct cpt_http *http = CPTI_CONTAINER(timer, struct cpt_http, accepted.sweep);
     const uint64_t now_ns = cpti_now_ns();
     bool is_any_open = false;
@@ -163,8 +183,7 @@ static void on_sweep(struct cpt_timer *timer)
         if (peer->is_lingering) {
             cpti_http_peer_close(peer);
         } else {
-            cut(peer, "HTTP/1.1 408 Request Timeout" REPLY_END,
-                CPTI_HTTP_COUNTER_cut_slow);
+            cut(peer, peer->is_in_body ? &slow_body : &slow_head);
         }
         i = i < http->accepted.count ? i
                                      : http->accepted.count; /* as they may be less */
@@ -215,6 +234,9 @@ void cpti_http_budget_linger(struct cpti_http_peer *peer)
 
 bool cpti_http_budget_seen(struct cpti_http_peer *peer, size_t bytes)
 {
+    static const struct reason full = {
+        CPTI_HTTP_COUNTER_cut_full, CPT_REFUSAL_FULL, UNAVAILABLE,
+        "requests that are not answered yet exceed input_bytes_max"};
     struct cpt_http *http = peer->http;
 
     if (peer->is_lingering) {
@@ -223,8 +245,7 @@ bool cpti_http_budget_seen(struct cpti_http_peer *peer, size_t bytes)
     cpti_http_budget_keep(peer, cpti_http_input_kept(&peer->input));
     time_note(peer, bytes);
     if (http->accepted.input_bytes > http->options.input_bytes_max) {
-        cut(peer, "HTTP/1.1 503 Service Unavailable" REPLY_END,
-            CPTI_HTTP_COUNTER_cut_full);
+        cut(peer, &full);
         return false;
     }
     return true;
@@ -234,6 +255,9 @@ bool cpti_http_budget_seen(struct cpti_http_peer *peer, size_t bytes)
 
 bool cpti_http_budget_accepted(struct cpti_http_peer *peer)
 {
+    static const struct reason many = {
+        CPTI_HTTP_COUNTER_cut_clients, CPT_REFUSAL_CLIENTS, UNAVAILABLE,
+        "its connections exceed accepted_per_address_max"};
     const struct cpt_http *http = peer->http;
     size_t count = 0;
 
@@ -245,8 +269,7 @@ bool cpti_http_budget_accepted(struct cpti_http_peer *peer)
                         sizeof peer->address) == 0;
     }
     if (count > http->options.accepted_per_address_max) {
-        cut(peer, "HTTP/1.1 503 Service Unavailable" REPLY_END,
-            CPTI_HTTP_COUNTER_cut_clients);
+        cut(peer, &many);
         return false;
     }
     return true;

@@ -32,7 +32,7 @@
 
 #include <string.h>
 
-enum { NOT_ALLOWED = 405, INTERNAL = 500, UNAVAILABLE = 503 };
+enum { BAD_REQUEST = 400, NOT_ALLOWED = 405, INTERNAL = 500, UNAVAILABLE = 503 };
 
 struct cpti_http_exchange {
     struct cpt_work work;
@@ -325,6 +325,9 @@ static bool refuse(struct cpti_http_peer *peer, const struct cpti_http_request *
         &peer->http->options, request, cpti_http_server_port(peer->server), &sentence);
 
     if (refused != 0) {
+        cpti_http_refused(
+            peer, refused == NOT_ALLOWED ? CPT_REFUSAL_VERB : CPT_REFUSAL_FOREIGN,
+            refused, request->path, sentence);
         answer_text(peer, refused, sentence, refused == NOT_ALLOWED ? "GET" : NULL);
         return true;
     }
@@ -341,7 +344,11 @@ void cpti_http_exchange_begin(struct cpti_http_peer *peer)
     uint64_t arrival_ns = 0;
 
     if (!cpti_http_peer_request(peer, &request)) {
-        answer_text(peer, 400, "the target is not a path\n", NULL);
+        static const char sentence[] = "the target is not a path\n";
+
+        cpti_http_refused(peer, CPT_REFUSAL_MALFORMED, BAD_REQUEST, cpt_bytes_of(""),
+                          sentence);
+        answer_text(peer, BAD_REQUEST, sentence, NULL);
         return;
     }
     if (refuse(peer, &request) || cpti_http_health_serve(peer, &request)) {
@@ -355,6 +362,8 @@ void cpti_http_exchange_begin(struct cpti_http_peer *peer)
     }
     exchange = exchange_new(peer);
     if (exchange == NULL) {
+        cpti_http_refused(peer, CPT_REFUSAL_MEMORY, UNAVAILABLE, request.path,
+                          "there was no memory for the request");
         answer(peer, &(const struct cpti_http_reply){.status = UNAVAILABLE});
         return;
     }

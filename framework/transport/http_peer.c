@@ -300,6 +300,8 @@ static void refuse(struct cpti_http_peer *peer, unsigned status, const char *rea
 
     peer->input.parser.state = CPTI_HTTP_IS_REFUSED;
     cpti_http_count(peer->http, CPTI_HTTP_COUNTER_requests_refused);
+    cpti_http_refused(peer, cpti_http_refusal_of(status), status, cpt_bytes_of(""),
+                      reason);
     reply.body = (struct cpt_bytes){body, (size_t)bytes};
     cpti_http_peer_reply(peer, &reply);
 }

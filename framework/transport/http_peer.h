@@ -163,6 +163,16 @@ void cpti_http_budget_linger(struct cpti_http_peer *peer);
 /* It was opened: false if its client has too many; then it was told. */
 bool cpti_http_budget_accepted(struct cpti_http_peer *peer);
 
+/* --- http_refusal.c --- */
+
+/* The operator is told that @peer was refused with @status, 0: without an answer, for
+ * enum cpt_refusal @refusal and @reason. @path may be empty. */
+void cpti_http_refused(struct cpti_http_peer *peer, unsigned refusal, unsigned status,
+                       struct cpt_bytes path, const char *reason);
+
+/* Of a message that is answered with @status. */
+unsigned cpti_http_refusal_of(unsigned status);
+
 /* --- http_server.c --- */
 
 struct cpt_service *cpti_http_server_service(const struct cpti_http_server *server);

@@ -157,6 +157,7 @@ static void test_unread(void)
                                              .output_bytes_max = ALL_MAX};
     char *body = calloc(1, ECHO_BYTES + 1);
     struct serving serving;
+    char told[512];
     int descriptors[CLIENTS];
 
     memset(body, 'x', ECHO_BYTES);
@@ -168,6 +169,8 @@ static void test_unread(void)
     CU_ASSERT_TRUE(comes_to(&serving, "http_cut_unread", 1));
     CU_ASSERT_TRUE(test_counter(&serving.loop, "http_output_bytes") <= ALL_MAX);
     CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_output_bytes_max"), ALL_MAX);
+    (void)test_told(told, sizeof(told));
+    CU_ASSERT_EQUAL(strncmp(told, "2 0 unread : ", 13), 0);
     CU_ASSERT_TRUE(is_answered(&serving));
     CU_ASSERT_TRUE(large_read(descriptors[CLIENTS - 1]) > ECHO_BYTES);
     CU_ASSERT_TRUE(large_read(descriptors[0]) < ECHO_BYTES);
@@ -229,10 +232,11 @@ static void test_deadlines(void)
         &serving,
         "POST /hello HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\n\r\n3",
         "HTTP/1.1 408 ");
-    CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_cut_slow"), 5);
+    CU_ASSERT_TRUE(comes_to(&serving, "http_cut_slow", 5));
     /* The time of the second one begins when the first is answered, 100 ms later. */
     expect_late(&serving, "GET /slow HTTP/1.1\r\nHost: s\r\n\r\nGET /hel",
                 "HTTP/1.1 200 ");
+    CU_ASSERT_TRUE(comes_to(&serving, "http_cut_slow", 6));
     CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_cut_slow"), 6);
     serving_stop(&serving);
 }
@@ -341,6 +345,92 @@ static void test_bad_timeouts(void)
     serving_stop(&serving);
 }
 
+/* --- What the operator is told --- */
+
+/* @request is refused, and that is told: one notice, which begins with @told. */
+static void expect_told(const struct serving *serving, const char *request,
+                        const char *told)
+{
+    char line[512];
+    char reply[1024];
+    const unsigned before = test_told(line, sizeof(line));
+
+    raw_exchange(serving->service.port, request, reply, sizeof(reply));
+    CU_ASSERT_EQUAL(test_told(line, sizeof(line)), before + 1);
+    if (strncmp(line, told, strlen(told)) != 0) {
+        (void)fprintf(stderr, "told %s, not %s\n", line, told);
+        CU_FAIL("another notice");
+    }
+    CU_ASSERT_EQUAL(strncmp(reply, "HTTP/1.1 ", 9), 0);
+    CU_ASSERT_EQUAL(strncmp(reply + 9, told + 2, 3), 0);
+    CU_ASSERT_PTR_NULL(strstr(line, "EVIL"));
+}
+
+#define END " HTTP/1.1\r\nHost: s\r\nConnection: close\r\n\r\n"
+
+static void test_refusals_are_told(void)
+{
+    static const char *const rows[][2] = {
+        {"EVIL\r\n\r\n", "2 400 malformed : "},
+        {"GET /hello HTTP/1.1\r\nHost: s\r\nContent-Length: 1\r\n"
+         "Content-Length: 2\r\nEVIL: 1\r\n\r\n",
+         "2 400 malformed : "},
+        {"GET * HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: EVIL\r\n\r\n",
+         "2 501 malformed : "},
+        {"POST /hello HTTP/1.1\r\nHost: s\r\nContent-Length: 99999999\r\n\r\n",
+         "2 413 large : "},
+        {"GET EVIL" END, "2 400 malformed : "},
+        {"GET /hel", "2 408 slow : a head took longer than header_ns; the client is "
+                     "127.0.0.1"},
+        {"POST /hello HTTP/1.1\r\nHost: s\r\nContent-Length: 3\r\n\r\nab",
+         "2 408 slow : a body took longer"},
+        {"BREW /hello" END, "2 405 verb /hello: "},
+    };
+    const struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                             .header_ns = 20 * MS,
+                                             .body_ns = 20 * MS,
+                                             .body_bytes_per_second_min = 1000000};
+    struct serving serving;
+    char *large = calloc(1, 64 << 10);
+
+    serving_start(&serving, &options);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        expect_told(&serving, rows[i][0], rows[i][1]);
+    }
+    (void)strcpy(large, "GET /hello HTTP/1.1\r\nHost: s\r\nEVIL: ");
+    memset(large + strlen(large), 'x', 40 << 10);
+    expect_told(&serving, large, "2 431 large : ");
+    serving_stop(&serving);
+    free(large);
+}
+
+/* Those at a limit of all connections, or of all of a client. */
+static void test_limits_are_told(void)
+{
+    struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                       .input_bytes_max = 100};
+    struct serving serving;
+    char line[512];
+    int descriptor = -1;
+
+    serving_start(&serving, &options);
+    expect_told(
+        &serving,
+        "POST /hello HTTP/1.1\r\nHost: s\r\nContent-Length: 999\r\n\r\n"
+        "0123456789012345678901234567890123456789012345678901234567890123456789",
+        "2 503 full : ");
+    serving_stop(&serving);
+    options.input_bytes_max = 0;
+    options.accepted_per_address_max = 1;
+    serving_start(&serving, &options);
+    descriptor = raw_connect(serving.service.port);
+    CU_ASSERT_TRUE(comes_to(&serving, "http_connections", 1));
+    expect_told(&serving, "", "2 503 clients : ");
+    (void)close(descriptor);
+    serving_stop(&serving);
+    CU_ASSERT_TRUE(test_told(line, sizeof(line)) > 0);
+}
+
 static void test_gauges(void)
 {
     const struct cpt_http_options options = {
@@ -434,6 +524,8 @@ CU_TestInfo http_limits_tests[] = {
     {"connections of one client", test_clients},
     {"idle clients leave descriptors for calls", test_descriptors_are_reserved},
     {"deadlines that are none", test_bad_timeouts},
+    {"refusals of HTTP are told", test_refusals_are_told},
+    {"refusals at limits are told", test_limits_are_told},
     {"gauges for Prometheus", test_gauges},
     CU_TEST_INFO_NULL,
 };

@@ -322,6 +322,35 @@ static const struct {
 
 enum { METHOD_COUNT = sizeof(methods) / sizeof(methods[0]) };
 
+/* --- What it has told its operator --- */
+
+static pthread_mutex_t told_lock = PTHREAD_MUTEX_INITIALIZER;
+static char told_last[512];
+static unsigned told_count;
+
+static void note(void *context, const struct cpt_notice *notice)
+{
+    (void)context;
+    (void)pthread_mutex_lock(&told_lock);
+    (void)snprintf(told_last, sizeof(told_last), "%u %u %s %.*s: %.*s", notice->kind,
+                   notice->http_status, notice->reason, (int)notice->method.bytes,
+                   notice->method.data, (int)notice->sentence.bytes,
+                   notice->sentence.data);
+    told_count++;
+    (void)pthread_mutex_unlock(&told_lock);
+}
+
+unsigned test_told(char *line, size_t capacity)
+{
+    unsigned count = 0;
+
+    (void)pthread_mutex_lock(&told_lock);
+    (void)snprintf(line, capacity, "%s", told_last);
+    count = told_count;
+    (void)pthread_mutex_unlock(&told_lock);
+    return count;
+}
+
 void test_service_make(struct test_service *made, struct test_loop *loop, unsigned role,
                        double probability, struct cpt_executor *executor)
 {
@@ -333,6 +362,8 @@ void test_service_make(struct test_service *made, struct test_loop *loop, unsign
     options.name = "S";
     options.role = role;
     options.trusted_networks = trusted;
+    options.notify = note;
+    options.notices_per_second_max = 1e9;
     options.probability = probability;
     options.executor = executor != NULL ? executor : cpt_http_executor(loop->http);
     made->service = cpt_service_new(&options, &error);

@@ -110,6 +110,10 @@ void test_service_make(struct test_service *made, struct test_loop *loop, unsign
                        double probability, struct cpt_executor *executor);
 void test_service_free(struct test_service *made);
 
+/* The last notice of such services, "<kind> <http status> <reason> <method>:
+ * <sentence>"; returns how many there were. */
+unsigned test_told(char *line, size_t capacity);
+
 /* --- Calls out --- */
 
 enum { CALLS_MAX = 64 };

@@ -325,6 +325,38 @@ static void test_notices_are_limited(void)
     close_pair();
 }
 
+/* What a transport refuses is limited, too, by reason. */
+static void test_refusals_of_a_transport(void)
+{
+    struct cpt_service_options options = {
+        .probability = -1, .notify = note, .notify_context = &told};
+    const struct cpt_bytes none = {NULL, 0};
+    const struct cpt_bytes why = cpt_bytes_of("why");
+
+    memset(&told, 0, sizeof told);
+    open_pair(never, options);
+    for (int i = 0; i < 3; i++) {
+        cpt_service_refused(pair.b, CPT_REFUSAL_SLOW, 408, none, why);
+    }
+    CU_ASSERT_EQUAL(told.count, 1);
+    CU_ASSERT_EQUAL(told.kind, CPT_NOTICE_REFUSAL);
+    CU_ASSERT_EQUAL(told.http_status, 408);
+    CU_ASSERT_STRING_EQUAL(told.service, "B");
+    CU_ASSERT_STRING_EQUAL(told.reason, "slow");
+    CU_ASSERT_STRING_EQUAL(told.sentence, "why");
+    cpt_service_refused(pair.b, CPT_REFUSAL_FULL, 503, none, why);
+    CU_ASSERT_EQUAL(told.count, 2);
+    CU_ASSERT_STRING_EQUAL(told.reason, "full");
+    cpt_service_refused(pair.b, 4711, 400, cpt_bytes_of("/x"), why); /* a later one */
+    CU_ASSERT_STRING_EQUAL(told.reason, "malformed");
+    CU_ASSERT_STRING_EQUAL(told.method, "/x");
+    CU_ASSERT_EQUAL(cpt_service_drain(pair.b, 5000000000U), CPT_OK);
+    CU_ASSERT_EQUAL(told.count, 4);
+    CU_ASSERT_STRING_EQUAL(told.reason, "slow");
+    CU_ASSERT_EQUAL(told.about, 2);
+    close_pair();
+}
+
 /* --- In the record --- */
 
 static cpt_status note_all_and_fail(struct cpt_task *task)
@@ -418,7 +450,7 @@ static void test_losses_of_the_log(void)
 
 static void test_line_on_standard_error(void)
 {
-    const struct cpt_notice notice = {
+    struct cpt_notice notice = {
         .kind = CPT_NOTICE_FAILURE,
         .http_status = 504,
         .service = cpt_bytes_of("A"),
@@ -438,6 +470,20 @@ static void test_line_on_standard_error(void)
     CU_ASSERT(read(ends[0], line, sizeof line - 1) > 0);
     CU_ASSERT_STRING_EQUAL(line, "cpt: A: /look\\x0a failed with 504 (deadline): "
                                  "late\\x1b[2J; 7 more like it\n");
+    notice = (struct cpt_notice){.kind = CPT_NOTICE_REFUSAL,
+                                 .http_status = 408,
+                                 .service = cpt_bytes_of("A"),
+                                 .reason = "slow",
+                                 .sentence = cpt_bytes_of("why")};
+    cpt_notice_print(NULL, &notice);
+    memset(line, 0, sizeof line);
+    CU_ASSERT(read(ends[0], line, sizeof line - 1) > 0);
+    CU_ASSERT_STRING_EQUAL(line, "cpt: A: a client was refused with 408 (slow): why\n");
+    notice.http_status = 0;
+    cpt_notice_print(NULL, &notice);
+    memset(line, 0, sizeof line);
+    CU_ASSERT(read(ends[0], line, sizeof line - 1) > 0);
+    CU_ASSERT_STRING_EQUAL(line, "cpt: A: a client was refused (slow): why\n");
     for (int i = 0; i < 2000; i++) { /* more than a pipe holds */
         cpt_notice_print(NULL, &notice);
     }
@@ -500,6 +546,7 @@ CU_TestInfo cpt_failure_tests[] = {
     {"why a request failed", test_reasons},
     {"a call that failed within a component", test_callee_of_a_component},
     {"each reason is told once a second", test_notices_are_limited},
+    {"what a transport refuses is told", test_refusals_of_a_transport},
     {"the record has room for the reason", test_attributes_of_a_failure},
     {"losses of the log are told", test_losses_of_the_log},
     {"a call fails after its task has ended", test_call_outlives_its_task},
