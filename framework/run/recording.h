@@ -234,8 +234,8 @@ static inline void cpti_record_never(struct cpt_request *request, uint32_t numbe
     }
 }
 
-/* The task has ended. Returns when: the tasks that it unblocks are ready then.
- */
+/* The task has ended. Returns when: the tasks that it unblocks are ready then. Without
+ * the lock. */
 static inline uint64_t cpti_record_end(struct cpt_task *task)
 {
     uint64_t end_ns = 0;
@@ -246,8 +246,11 @@ static inline uint64_t cpti_record_end(struct cpt_task *task)
     end_ns = cpti_record_now(task->request);
     atomic_store_explicit(&task->record->end_ns, end_ns, memory_order_relaxed);
     if (task->request->off_cpu_ns != NULL) {
+        /* a path may be made of what the task did before, while it goes on */
+        cpti_lock_take(&task->request->lock);
         cpti_record_step_end(
             task, task->trace != NULL ? task->trace->task.last_await : NULL, end_ns);
+        cpti_lock_release(&task->request->lock);
     }
     return end_ns;
 }

@@ -365,6 +365,7 @@ static int start_one(int i, uint64_t *random, struct cpt_request_options options
     options.timeout_ns = is_safe || i % 5 != 0 ? 0 : 1 + virtual_random(random, 200000);
     options.is_traced = virtual_random(random, 4) != 0;
     options.attribution = (unsigned)virtual_random(random, 2);
+    options.measures_cpu = virtual_random(random, 4) == 0;
     *one = (struct one){.batch = &batch,
                         .expected = &expected[fate],
                         .alloc = {resize, one},
