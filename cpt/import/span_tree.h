@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* span_tree.h - the inside of a set of spans, for the files of this folder */
+#ifndef CPTI_SPAN_TREE_H
+#define CPTI_SPAN_TREE_H
+
+#include "cpt/hash_index.h"
+#include "cpt/import/spans.h"
+
+/* Why a span is not in the tree, or that it is. */
+enum cpti_span_fate {
+    CPTI_SPAN_UNREACHED = 0,
+#define CPTI_SPAN_FATE_(name, sentence) CPTI_SPAN_##name,
+    CPTI_SPAN_DROP_MAP(CPTI_SPAN_FATE_)
+#undef CPTI_SPAN_FATE_
+        CPTI_SPAN_IN_TREE
+};
+
+/* What the tree knows of a span. */
+struct cpti_span_node {
+    uint64_t start_ns; /* cut to the parent's time */
+    uint64_t end_ns;
+    uint32_t parent;      /* or CPTI_SPAN_NONE */
+    uint32_t server;      /* the server's side of this client span, or none */
+    uint32_t children_at; /* its children: numbers[children_at], … */
+    uint32_t child_count;
+    uint32_t frame; /* of the path, once it has one */
+    unsigned char fate;
+};
+
+/* A child, as its parent's walk sees it. */
+struct cpti_span_key {
+    uint64_t end_ns; /* cut to where the parent was entered */
+    uint64_t start_ns;
+    uint32_t span;
+};
+
+/* A span that the walk has entered. Its children are the last keys: the keys, too, are
+ * a stack. */
+struct cpti_span_visit {
+    uint64_t cursor_ns;  /* all later time has been given away */
+    uint64_t overlap_ns; /* of its children, in part; see CPTI_SPANS_CRISP */
+    uint32_t span;
+    uint32_t keys_at;
+    uint32_t next_key; /* those before it have been looked at */
+    bool has_picked;
+};
+
+struct cpti_spans {
+    const struct cpt_alloc *alloc;
+    struct cpti_span *items;
+    size_t count;
+    size_t capacity;
+    struct cpti_hash_index index; /* ids -> first span with it */
+    size_t slot_capacity;         /* of which the index has as many as it needs */
+    /* for each span; as many as resolve() needed at most */
+    struct cpti_span_node *nodes;
+    uint32_t *numbers; /* children, side by side */
+    uint32_t *queue;   /* spans to go on from */
+    size_t resolved_capacity;
+    uint32_t root;
+    /* of the walk */
+    struct cpti_span_key *keys;
+    size_t key_count;
+    size_t key_capacity;
+    struct cpti_span_visit *visits;
+    size_t visit_count;
+    size_t visit_capacity;
+    struct cpti_section *sections;
+    size_t section_count;
+    size_t section_capacity;
+};
+
+/* The order of two spans that nothing else tells apart, whatever order they came in:
+ * by their ids. */
+int cpti_spans_order(const struct cpti_spans *spans, uint32_t left, uint32_t right);
+
+#endif

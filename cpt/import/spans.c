@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * spans.c - the spans of one trace as a tree
+ *
+ * Spans come in any order, from programs that crash, lie and send twice. Resolving them
+ * takes these steps, each a pass over all spans:
+ *
+ *      index     ids -> spans; a second one with an id is the other side of a call,
+ *                or a duplicate
+ *      parents   the parent of each; spans without a time are passed over
+ *      root      the earliest without a parent
+ *      children  their numbers, those of one parent side by side
+ *      spread    from the root downwards, cutting times; then from what else has no
+ *                parent, to count. What is still not reached is in or below a cycle.
+ */
+#include "cpt/import/span_tree.h"
+
+#include <string.h>
+
+enum { INDEX_SLOTS_MIN = 64 };
+
+/* --- The set --- */
+
+struct cpti_spans *cpti_spans_new(const struct cpt_alloc *alloc)
+{
+    struct cpti_spans *spans = NULL;
+
+    if (alloc == NULL) {
+        alloc = cpt_alloc_default();
+    }
+    spans = cpt_alloc_zeroed(alloc, sizeof *spans);
+    if (spans != NULL) {
+        spans->alloc = alloc;
+        spans->root = CPTI_SPAN_NONE;
+    }
+    return spans;
+}
+
+void cpti_spans_free(struct cpti_spans *spans)
+{
+    if (spans == NULL) {
+        return;
+    }
+    cpt_alloc_free(spans->alloc, spans->items);
+    cpt_alloc_free(spans->alloc, spans->index.slots);
+    cpt_alloc_free(spans->alloc, spans->nodes);
+    cpt_alloc_free(spans->alloc, spans->numbers);
+    cpt_alloc_free(spans->alloc, spans->queue);
+    cpt_alloc_free(spans->alloc, spans->keys);
+    cpt_alloc_free(spans->alloc, spans->visits);
+    cpt_alloc_free(spans->alloc, spans->sections);
+    cpt_alloc_free(spans->alloc, spans);
+}
+
+void cpti_spans_reset(struct cpti_spans *spans)
+{
+    spans->count = 0;
+    spans->section_count = 0;
+    spans->root = CPTI_SPAN_NONE;
+}
+
+cpt_status cpti_spans_add(struct cpti_spans *spans, const struct cpti_span *span)
+{
+    void *items = spans->items;
+    const cpt_status status =
+        spans->count < spans->capacity
+            ? CPT_OK
+            : cpt_alloc_grow(spans->alloc, &items, &spans->capacity, spans->count + 1,
+                             CPTI_SPANS_MAX, sizeof *spans->items);
+
+    spans->items = items;
+    if (status == CPT_OK) {
+        spans->items[spans->count] = *span;
+        spans->items[spans->count].has_time &=
+            span->start_ns <= INT64_MAX &&
+            span->duration_ns <= INT64_MAX - span->start_ns;
+        spans->count++;
+    }
+    return status;
+}
+
+size_t cpti_spans_count(const struct cpti_spans *spans)
+{
+    return spans->count;
+}
+
+const struct cpti_span *cpti_spans_at(const struct cpti_spans *spans, size_t number)
+{
+    return &spans->items[number];
+}
+
+uint32_t cpti_spans_root(const struct cpti_spans *spans)
+{
+    return spans->root;
+}
+
+uint32_t cpti_spans_parent(const struct cpti_spans *spans, uint32_t number)
+{
+    const struct cpti_span_node *node = &spans->nodes[number];
+
+    return node->fate == CPTI_SPAN_IN_TREE ? node->parent : CPTI_SPAN_NONE;
+}
+
+uint64_t cpti_spans_start_ns(const struct cpti_spans *spans, uint32_t number)
+{
+    return spans->nodes[number].start_ns;
+}
+
+uint64_t cpti_spans_end_ns(const struct cpti_spans *spans, uint32_t number)
+{
+    return spans->nodes[number].end_ns;
+}
+
+/* --- Ids --- */
+
+static uint64_t id_hash(const struct cpti_spans *spans, struct cpt_bytes id)
+{
+    return cpt_hash_bytes((uint64_t)(uintptr_t)spans, id.data, id.bytes);
+}
+
+/* The first span with @id, or none; *@slot is where it belongs. */
+static uint32_t id_find(const struct cpti_spans *spans, struct cpt_bytes id,
+                        size_t *slot)
+{
+    const struct cpti_hash_index *index = &spans->index;
+    uint32_t found = 0;
+
+    *slot = cpti_hash_index_first(index, id_hash(spans, id));
+    while ((found = index->slots[*slot]) != 0 &&
+           !cpt_bytes_equal(spans->items[found - 1].id, id)) {
+        *slot = cpti_hash_index_next(index, *slot);
+    }
+    return found - 1; /* 0 - 1 is CPTI_SPAN_NONE */
+}
+
+static bool calls(const struct cpti_span *span)
+{
+    return span->kind == CPTI_SPAN_CLIENT || span->kind == CPTI_SPAN_PRODUCER;
+}
+
+static bool is_called(const struct cpti_span *span)
+{
+    return span->kind == CPTI_SPAN_SERVER || span->kind == CPTI_SPAN_CONSUMER;
+}
+
+/* Span @second has the id of span @first, which is in the index. Of a call, the side of
+ * the client is in the index, and knows the server's. */
+static void pair(struct cpti_spans *spans, uint32_t first, uint32_t second, size_t slot)
+{
+    struct cpti_span_node *nodes = spans->nodes;
+    const struct cpti_span *items = spans->items;
+    uint32_t client = first;
+    uint32_t server = second;
+
+    if (is_called(&items[first]) && calls(&items[second])) {
+        client = second;
+        server = first;
+    }
+    if (!calls(&items[client]) || !is_called(&items[server]) ||
+        nodes[client].server != CPTI_SPAN_NONE ||
+        nodes[first].server != CPTI_SPAN_NONE) {
+        nodes[second].fate = CPTI_SPAN_duplicates;
+        return;
+    }
+    nodes[client].server = server;
+    nodes[server].parent = client;
+    spans->index.slots[slot] = client + 1;
+}
+
+static void index_ids(struct cpti_spans *spans)
+{
+    size_t slot = 0;
+
+    cpti_hash_index_reset(&spans->index);
+    for (uint32_t i = 0; i < spans->count; i++) {
+        const uint32_t first = id_find(spans, spans->items[i].id, &slot);
+
+        if (first == CPTI_SPAN_NONE) {
+            spans->index.slots[slot] = i + 1;
+        } else {
+            pair(spans, first, i, slot);
+        }
+    }
+}
+
+/* --- Parents, and the root --- */
+
+/* The side of call @client that is the parent of @child: the server's, unless only the
+ * client's is of the child's service. */
+static uint32_t side_of(const struct cpti_spans *spans, uint32_t client,
+                        const struct cpti_span *child)
+{
+    const uint32_t server = spans->nodes[client].server;
+
+    if (server == CPTI_SPAN_NONE ||
+        (cpt_bytes_equal(child->service, spans->items[client].service) &&
+         !cpt_bytes_equal(child->service, spans->items[server].service))) {
+        return client;
+    }
+    return server;
+}
+
+static void find_parents(struct cpti_spans *spans)
+{
+    size_t slot = 0;
+
+    for (uint32_t i = 0; i < spans->count; i++) {
+        struct cpti_span_node *node = &spans->nodes[i];
+        const struct cpti_span *span = &spans->items[i];
+        uint32_t found = CPTI_SPAN_NONE;
+
+        if (node->fate != CPTI_SPAN_UNREACHED || node->parent != CPTI_SPAN_NONE ||
+            span->parent.bytes == 0 || cpt_bytes_equal(span->parent, span->id)) {
+            continue;
+        }
+        found = id_find(spans, span->parent, &slot);
+        if (found == CPTI_SPAN_NONE) {
+            node->fate = CPTI_SPAN_orphans;
+        } else {
+            node->parent = side_of(spans, found, span);
+        }
+    }
+}
+
+static int compare_bytes(struct cpt_bytes left, struct cpt_bytes right)
+{
+    const size_t bytes = left.bytes < right.bytes ? left.bytes : right.bytes;
+    const int order = bytes == 0 ? 0 : memcmp(left.data, right.data, bytes);
+
+    return order != 0 ? order : (left.bytes > right.bytes) - (left.bytes < right.bytes);
+}
+
+int cpti_spans_order(const struct cpti_spans *spans, uint32_t left, uint32_t right)
+{
+    const int order = compare_bytes(spans->items[left].id, spans->items[right].id);
+
+    return order != 0 ? order : (left > right) - (left < right);
+}
+
+/* Whether nothing of the trace is above @span: 2 if so by its own word, 1 if what it
+ * names is missing, or has no time; else 0. */
+static int is_top(const struct cpti_spans *spans, uint32_t span)
+{
+    const struct cpti_span_node *node = &spans->nodes[span];
+
+    if (!spans->items[span].has_time || node->fate == CPTI_SPAN_duplicates) {
+        return 0;
+    }
+    if (node->parent == CPTI_SPAN_NONE) {
+        return node->fate == CPTI_SPAN_orphans ? 1 : 2;
+    }
+    return !spans->items[node->parent].has_time &&
+           spans->nodes[node->parent].parent == CPTI_SPAN_NONE;
+}
+
+static bool is_before(const struct cpti_spans *spans, uint32_t left, uint32_t right)
+{
+    const struct cpti_span *a = &spans->items[left];
+    const struct cpti_span *b = &spans->items[right];
+
+    if (a->start_ns != b->start_ns) {
+        return a->start_ns < b->start_ns;
+    }
+    if (a->duration_ns != b->duration_ns) {
+        return a->duration_ns > b->duration_ns;
+    }
+    return cpti_spans_order(spans, left, right) < 0;
+}
+
+static void find_root(struct cpti_spans *spans, struct cpti_spans_report *report)
+{
+    int rank = 0;
+
+    for (uint32_t i = 0; i < spans->count; i++) {
+        const int own = is_top(spans, i);
+
+        if (own > rank ||
+            (own == rank && own > 0 && is_before(spans, i, spans->root))) {
+            rank = own;
+            spans->root = i;
+        }
+    }
+    report->is_root_missing = rank == 1;
+    if (rank > 0) {
+        spans->nodes[spans->root].parent = CPTI_SPAN_NONE;
+    }
+}
+
+/* --- Children --- */
+
+static void list_children(struct cpti_spans *spans)
+{
+    struct cpti_span_node *nodes = spans->nodes;
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < spans->count; i++) {
+        if (nodes[i].parent != CPTI_SPAN_NONE) {
+            nodes[nodes[i].parent].child_count++;
+        }
+    }
+    for (uint32_t i = 0; i < spans->count; i++) {
+        nodes[i].children_at = at;
+        at += nodes[i].child_count;
+        nodes[i].child_count = 0;
+    }
+    for (uint32_t i = 0; i < spans->count; i++) {
+        if (nodes[i].parent != CPTI_SPAN_NONE) {
+            struct cpti_span_node *parent = &nodes[nodes[i].parent];
+
+            spans->numbers[parent->children_at + parent->child_count++] = i;
+        }
+    }
+}
+
+/* What becomes of @child, whose parent @above is in the tree. Without a time of its own
+ * it has its parent's, and is passed over. */
+static enum cpti_span_fate enter(const struct cpti_span_node *above,
+                                 const struct cpti_span *parent,
+                                 const struct cpti_span *child,
+                                 struct cpti_span_node *node)
+{
+    const uint64_t end_ns = child->start_ns + child->duration_ns;
+
+    if (child->is_async ||
+        (parent->kind == CPTI_SPAN_PRODUCER && child->kind == CPTI_SPAN_CONSUMER)) {
+        return CPTI_SPAN_asynchronous;
+    }
+    node->start_ns = above->start_ns;
+    node->end_ns = above->end_ns;
+    if (!child->has_time) {
+        return CPTI_SPAN_IN_TREE;
+    }
+    if (child->start_ns > above->end_ns || end_ns < above->start_ns) {
+        return CPTI_SPAN_outside;
+    }
+    if (child->start_ns > above->start_ns) {
+        node->start_ns = child->start_ns;
+    }
+    if (end_ns < above->end_ns) {
+        node->end_ns = end_ns;
+    }
+    return CPTI_SPAN_IN_TREE;
+}
+
+/* Settles the fate of all spans below @top. */
+static void spread(struct cpti_spans *spans, uint32_t top)
+{
+    size_t end = 0;
+
+    spans->queue[end++] = top;
+    for (size_t i = 0; i < end; i++) {
+        const uint32_t number = spans->queue[i];
+        const struct cpti_span_node *above = &spans->nodes[number];
+
+        for (uint32_t k = 0; k < above->child_count; k++) {
+            const uint32_t child = spans->numbers[above->children_at + k];
+            struct cpti_span_node *node = &spans->nodes[child];
+
+            node->fate = above->fate == CPTI_SPAN_IN_TREE
+                             ? (unsigned char)enter(above, &spans->items[number],
+                                                    &spans->items[child], node)
+                             : above->fate;
+            spans->queue[end++] = child;
+        }
+    }
+}
+
+static void spread_all(struct cpti_spans *spans)
+{
+    struct cpti_span_node *root = &spans->nodes[spans->root];
+    const struct cpti_span *span = &spans->items[spans->root];
+
+    root->fate = CPTI_SPAN_IN_TREE;
+    root->start_ns = span->start_ns;
+    root->end_ns = span->start_ns + span->duration_ns;
+    spread(spans, spans->root);
+    for (uint32_t i = 0; i < spans->count; i++) {
+        struct cpti_span_node *node = &spans->nodes[i];
+
+        if (node->parent != CPTI_SPAN_NONE || i == spans->root) {
+            continue;
+        }
+        if (node->fate == CPTI_SPAN_UNREACHED) {
+            node->fate =
+                spans->items[i].has_time ? CPTI_SPAN_roots : CPTI_SPAN_timeless;
+        }
+        spread(spans, i);
+    }
+}
+
+static void count(const struct cpti_spans *spans, struct cpti_spans_report *report)
+{
+    size_t by_fate[CPTI_SPAN_IN_TREE + 1] = {0};
+
+    for (uint32_t i = 0; i < spans->count; i++) {
+        const struct cpti_span_node *node = &spans->nodes[i];
+        const struct cpti_span *span = &spans->items[i];
+        const bool is_in = node->fate == CPTI_SPAN_IN_TREE;
+
+        by_fate[is_in && !span->has_time ? CPTI_SPAN_timeless : node->fate]++;
+        report->clipped += is_in && span->has_time &&
+                           node->end_ns - node->start_ns != span->duration_ns;
+    }
+    by_fate[CPTI_SPAN_cycles] += by_fate[CPTI_SPAN_UNREACHED];
+#define COUNT(name, sentence)                                                          \
+    report->name = by_fate[CPTI_SPAN_##name];                                          \
+    report->dropped += by_fate[CPTI_SPAN_##name];
+    CPTI_SPAN_DROP_MAP(COUNT)
+#undef COUNT
+}
+
+/* Makes room for what a resolved set needs, and begins anew. */
+static cpt_status reserve(struct cpti_spans *spans)
+{
+    const struct cpt_alloc *alloc = spans->alloc;
+    size_t slots = INDEX_SLOTS_MIN;
+
+    while (slots < 2 * spans->count) {
+        slots *= 2;
+    }
+    if (slots > spans->slot_capacity) {
+        void *grown = cpt_alloc_array(alloc, spans->index.slots, slots,
+                                      sizeof *spans->index.slots);
+
+        if (grown == NULL) {
+            return CPT_NO_MEMORY;
+        }
+        spans->index.slots = grown;
+        spans->slot_capacity = slots;
+    }
+    spans->index.slot_count = slots;
+    if (spans->count > spans->resolved_capacity) {
+        const size_t capacity = spans->capacity;
+        void *nodes =
+            cpt_alloc_array(alloc, spans->nodes, capacity, sizeof *spans->nodes);
+        void *numbers = NULL;
+        void *queue = NULL;
+
+        spans->nodes = nodes != NULL ? nodes : spans->nodes;
+        numbers = cpt_alloc_array(alloc, spans->numbers, capacity, sizeof(uint32_t));
+        spans->numbers = numbers != NULL ? numbers : spans->numbers;
+        queue = cpt_alloc_array(alloc, spans->queue, capacity, sizeof(uint32_t));
+        spans->queue = queue != NULL ? queue : spans->queue;
+        if (nodes == NULL || numbers == NULL || queue == NULL) {
+            return CPT_NO_MEMORY;
+        }
+        spans->resolved_capacity = capacity;
+    }
+    for (uint32_t i = 0; i < spans->count; i++) {
+        spans->nodes[i] = (struct cpti_span_node){.parent = CPTI_SPAN_NONE,
+                                                  .server = CPTI_SPAN_NONE,
+                                                  .frame = CPTI_SPAN_NONE};
+    }
+    return CPT_OK;
+}
+
+cpt_status cpti_spans_resolve(struct cpti_spans *spans,
+                              struct cpti_spans_report *report)
+{
+    const cpt_status status = reserve(spans);
+
+    *report = (struct cpti_spans_report){0};
+    spans->root = CPTI_SPAN_NONE;
+    spans->section_count = 0;
+    if (status != CPT_OK) {
+        return status;
+    }
+    index_ids(spans);
+    find_parents(spans);
+    find_root(spans, report);
+    if (spans->root == CPTI_SPAN_NONE) {
+        return CPT_END;
+    }
+    list_children(spans);
+    spread_all(spans);
+    count(spans, report);
+    return CPT_OK;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* span_list.c - see span_list.h */
+#include "tests/unit/import/span_list.h"
+
+#include <CUnit/CUnit.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The word at *@at; moves behind it and the blanks after it. */
+static struct cpt_bytes word(const char **at)
+{
+    const struct cpt_bytes found = {*at, strcspn(*at, " ")};
+
+    *at += found.bytes;
+    *at += strspn(*at, " ");
+    return found;
+}
+
+static struct cpti_span parse(const char *line)
+{
+    static const char *const kinds[] = {"unknown", "internal", "client",
+                                        "server",  "producer", "consumer"};
+    struct cpti_span span = {.id = word(&line)};
+    struct cpt_bytes at = word(&line);
+
+    if (*at.data != '-') {
+        span.parent = at;
+    }
+    at = word(&line);
+    span.has_time = *at.data != '?';
+    span.start_ns = strtoull(at.data, NULL, 10);
+    at = word(&line);
+    span.duration_ns = strtoull(at.data, NULL, 10) - span.start_ns;
+    span.service = word(&line);
+    span.service.bytes--; /* the colon */
+    span.operation = word(&line);
+    while (*line != '\0') {
+        const struct cpt_bytes option = word(&line);
+
+        span.is_async |= cpt_bytes_equal(option, cpt_bytes_of("async"));
+        if (option.bytes > 1 && option.data[0] == '@') {
+            span.peer = (struct cpt_bytes){option.data + 1, option.bytes - 1};
+        }
+        for (unsigned char i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+            if (cpt_bytes_equal(option, cpt_bytes_of(kinds[i]))) {
+                span.kind = i;
+            }
+        }
+    }
+    return span;
+}
+
+void span_list_add(struct cpti_spans *spans, const char *const *lines)
+{
+    for (; *lines != NULL; lines++) {
+        const struct cpti_span span = parse(*lines);
+
+        CU_ASSERT_EQUAL(cpti_spans_add(spans, &span), CPT_OK);
+    }
+}
+
+void span_list_sections(const struct cpti_spans *spans, char text[SPAN_TEXT_BYTES])
+{
+    size_t bytes = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < cpti_spans_section_count(spans); i++) {
+        const struct cpti_section *section = cpti_spans_section(spans, i);
+        const struct cpt_bytes id = cpti_spans_at(spans, section->span)->id;
+
+        bytes += (size_t)snprintf(text + bytes, SPAN_TEXT_BYTES - bytes,
+                                  "%s%.*s %" PRIu64 "-%" PRIu64, i == 0 ? "" : ", ",
+                                  (int)id.bytes, id.data, section->start_ns,
+                                  section->end_ns);
+    }
+}
+
+struct cpti_spans_report span_list_walk(const char *const *lines,
+                                        enum cpti_span_mode mode,
+                                        char text[SPAN_TEXT_BYTES])
+{
+    struct cpti_spans *spans = cpti_spans_new(NULL);
+    struct cpti_spans_report report;
+
+    text[0] = '\0';
+    span_list_add(spans, lines);
+    if (cpti_spans_resolve(spans, &report) == CPT_OK) {
+        CU_ASSERT_EQUAL(cpti_spans_walk(spans, mode), CPT_OK);
+        span_list_sections(spans, text);
+    }
+    cpti_spans_free(spans);
+    return report;
+}

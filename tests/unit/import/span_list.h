@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * span_list.h - spans for tests, from a line a span, and sections as text
+ *
+ *      "a - 0 100 A: /"             id, parent or -, start, end, service: operation
+ *      "b a 10 60 B: get client"    and of which side it is
+ *      "c a ? ? C: put"             without a time
+ *      "d a 10 20 D: log async"
+ */
+#ifndef SPAN_LIST_H
+#define SPAN_LIST_H
+
+#include "cpt/import/spans.h"
+
+enum { SPAN_TEXT_BYTES = 4096 };
+
+/* Adds the spans of @lines, which ends with NULL and outlives @spans. */
+void span_list_add(struct cpti_spans *spans, const char *const *lines);
+
+/* The sections as "a 0-10, b 10-60, a 60-100". */
+void span_list_sections(const struct cpti_spans *spans, char text[SPAN_TEXT_BYTES]);
+
+/* Resolves @lines and walks: writes the sections to @text. */
+struct cpti_spans_report span_list_walk(const char *const *lines,
+                                        enum cpti_span_mode mode,
+                                        char text[SPAN_TEXT_BYTES]);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* suites_import.c - the suites of the importers */
+#include "tests/support/suites.h"
+
+extern CU_TestInfo cpt_spans_tests[];
+extern CU_TestInfo cpt_span_path_tests[];
+extern CU_TestInfo cpt_spans_model_tests[];
+
+CU_SuiteInfo cpt_suites[] = {
+    {"spans", NULL, NULL, NULL, NULL, cpt_spans_tests},
+    {"span path", NULL, NULL, NULL, NULL, cpt_span_path_tests},
+    {"spans model", NULL, NULL, NULL, NULL, cpt_spans_model_tests},
+    CU_SUITE_INFO_NULL,
+};

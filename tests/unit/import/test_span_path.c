@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* test_span_path.c - sections as paths: frames, the two sides of a call, blind spots */
+#include "tests/support/failing_alloc.h"
+#include "tests/support/suites.h"
+#include "tests/unit/import/span_list.h"
+
+#include "cpt/cpt_path.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LINES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* The path of @lines, a segment a line. */
+static void path_text(const char *const *lines, char text[SPAN_TEXT_BYTES])
+{
+    struct cpti_spans *spans = cpti_spans_new(NULL);
+    struct cpt_path *path = cpt_path_new(NULL);
+    struct cpti_spans_report report;
+    size_t bytes = 0;
+    uint32_t root = 0;
+
+    span_list_add(spans, lines);
+    CU_ASSERT_EQUAL(cpti_spans_resolve(spans, &report), CPT_OK);
+    CU_ASSERT_EQUAL(cpti_spans_walk(spans, CPTI_SPANS_EXACT), CPT_OK);
+    CU_ASSERT_EQUAL(cpti_spans_path(spans, path), CPT_OK);
+    root = cpti_spans_root(spans);
+    CU_ASSERT_EQUAL(cpt_path_check(path,
+                                   cpti_spans_end_ns(spans, root) -
+                                       cpti_spans_start_ns(spans, root),
+                                   NULL),
+                    CPT_OK);
+    CU_ASSERT_EQUAL(cpt_path_flags(path), CPT_PATH_APPROXIMATE);
+    text[0] = '\0';
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        const struct cpt_segment *segment = cpt_path_segment(path, i);
+
+        bytes += cpt_path_stack_text(path, segment->frame, text + bytes,
+                                     SPAN_TEXT_BYTES - bytes);
+        bytes += (size_t)snprintf(text + bytes, SPAN_TEXT_BYTES - bytes,
+                                  " %" PRIu64 "\n", segment->duration_ns);
+    }
+    cpt_path_free(path);
+    cpti_spans_free(spans);
+}
+
+static void expect(const char *const *lines, const char *expected)
+{
+    char text[SPAN_TEXT_BYTES];
+
+    path_text(lines, text);
+    if (strcmp(text, expected) != 0) {
+        printf("\n  got\n%s  expected\n%s", text, expected);
+    }
+    CU_ASSERT_STRING_EQUAL(text, expected);
+}
+
+static void test_stacks(void)
+{
+    expect(LINES("a - 0 10 A: /", "b a 2 8 A: parse internal", "c b 4 6 A: lex"),
+           "A: / 2\nA: /;A: parse 2\nA: /;A: parse;A: lex 2\nA: /;A: parse 2\n"
+           "A: / 2\n");
+    /* one frame for two spans of a name */
+    expect(LINES("a - 0 10 A: /", "b a 2 4 A: read", "c a 5 6 A: read"),
+           "A: / 2\nA: /;A: read 2\nA: / 1\nA: /;A: read 1\nA: / 4\n");
+}
+
+static void test_two_sides(void)
+{
+    expect(LINES("a - 0 100 A: / server", "b a 10 80 A: GET client",
+                 "c b 20 70 B: get server", "d c 30 40 B: look internal"),
+           "A: / 10\n"
+           "A: /;B: get;B: ‹network+serialization› 10\n"
+           "A: /;B: get 10\n"
+           "A: /;B: get;B: look 10\n"
+           "A: /;B: get 30\n"
+           "A: /;B: get;B: ‹network+serialization› 10\n"
+           "A: / 20\n");
+    /* two attempts in one span of the client's */
+    expect(LINES("a - 0 100 A: / client", "b a 10 20 B: get server",
+                 "c a 30 40 C: get server"),
+           "B: get;B: ‹network+serialization› 10\n"
+           "B: get 10\n"
+           "B: get;B: ‹network+serialization› 10\n"
+           "B: get;C: get 10\n"
+           "B: get;B: ‹network+serialization› 60\n");
+}
+
+/* Old tracers say nothing of sides, but name both alike. */
+static void test_two_sides_by_name(void)
+{
+    expect(LINES("a - 0 100 A: /", "b a 10 80 A: get", "c b 20 70 B: get"),
+           "A: / 10\n"
+           "A: /;B: get;B: ‹network+serialization› 10\n"
+           "A: /;B: get 50\n"
+           "A: /;B: get;B: ‹network+serialization› 10\n"
+           "A: / 20\n");
+    expect(LINES("a - 0 100 A: /", "b a 10 80 B: get"),
+           "A: / 10\nA: /;B: get 70\nA: / 20\n");
+}
+
+static void test_blind_spots(void)
+{
+    expect(LINES("a - 0 100 A: / server", "b a 10 80 A: SELECT client @db"),
+           "A: / 10\nA: /;db: SELECT;db: ‹blind spot› 70\nA: / 20\n");
+    expect(LINES("a - 0 100 A: / server", "b a 10 80 A: SELECT client"),
+           "A: / 10\nA: /;A: SELECT;A: ‹blind spot› 70\nA: / 20\n");
+}
+
+static void test_names(void)
+{
+    struct cpti_span span = {.id = cpt_bytes_of("a"),
+                             .operation = cpt_bytes_of("get"),
+                             .duration_ns = 5,
+                             .has_time = true};
+    struct cpti_spans *spans = cpti_spans_new(NULL);
+    struct cpt_path *path = cpt_path_new(NULL);
+    struct cpti_spans_report report;
+    static char large[100000];
+    char text[1024];
+
+    (void)cpti_spans_add(spans, &span);
+    (void)cpti_spans_resolve(spans, &report);
+    (void)cpti_spans_walk(spans, CPTI_SPANS_EXACT);
+    (void)cpti_spans_path(spans, path);
+    (void)cpt_path_frame_text(path, 0, text, sizeof text);
+    CU_ASSERT_STRING_EQUAL(text, "unknown: get");
+
+    memset(large, 'x', sizeof large);
+    span.service = (struct cpt_bytes){large, sizeof large};
+    span.operation = span.service;
+    cpti_spans_reset(spans);
+    cpt_path_reset(path);
+    (void)cpti_spans_add(spans, &span);
+    (void)cpti_spans_resolve(spans, &report);
+    (void)cpti_spans_walk(spans, CPTI_SPANS_EXACT);
+    CU_ASSERT_EQUAL(cpti_spans_path(spans, path), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_path_check(path, 5, NULL), CPT_OK);
+    cpt_path_free(path);
+    cpti_spans_free(spans);
+}
+
+/* Deeper than stacks can be: names are lost, never time; and it takes no long. */
+static void test_deep(void)
+{
+    enum { SPANS = 100000, ID_BYTES = 8 };
+    static char ids[SPANS][ID_BYTES];
+    struct cpti_spans *spans = cpti_spans_new(NULL);
+    struct cpt_path *path = cpt_path_new(NULL);
+    struct cpti_spans_report report;
+
+    for (int i = 0; i < SPANS; i++) {
+        const struct cpti_span span = {
+            .id = {ids[i], ID_BYTES - 1},
+            .parent = {ids[i == 0 ? 0 : i - 1], i == 0 ? 0 : ID_BYTES - 1},
+            .service = cpt_bytes_of("A"),
+            .operation = {ids[i], ID_BYTES - 1},
+            .start_ns = (uint64_t)i,
+            .duration_ns = 2 * (uint64_t)(SPANS - i),
+            .kind = i % 2 == 0 ? CPTI_SPAN_CLIENT : CPTI_SPAN_SERVER,
+            .has_time = true};
+
+        (void)snprintf(ids[i], ID_BYTES, "%07d", i);
+        (void)cpti_spans_add(spans, &span);
+    }
+    CU_ASSERT_EQUAL(cpti_spans_resolve(spans, &report), CPT_OK);
+    CU_ASSERT_EQUAL(cpti_spans_walk(spans, CPTI_SPANS_EXACT), CPT_OK);
+    CU_ASSERT_EQUAL(cpti_spans_path(spans, path), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_path_check(path, 2 * SPANS, NULL), CPT_OK);
+    cpt_path_free(path);
+    cpti_spans_free(spans);
+}
+
+static bool path_over(const struct cpt_alloc *alloc)
+{
+    static const char *const lines[] = {"a - 0 100 A: / server",
+                                        "b a 10 80 A: GET client", NULL};
+    struct cpti_spans *spans = cpti_spans_new(NULL);
+    struct cpt_path *path = cpt_path_new(alloc);
+    struct cpti_spans_report report;
+    bool is_done = false;
+
+    span_list_add(spans, lines);
+    (void)cpti_spans_resolve(spans, &report);
+    (void)cpti_spans_walk(spans, CPTI_SPANS_EXACT);
+    is_done = path != NULL && cpti_spans_path(spans, path) == CPT_OK;
+    cpt_path_free(path);
+    cpti_spans_free(spans);
+    return is_done;
+}
+
+static void test_survives_no_memory(void)
+{
+    each_allocation_failure(path_over);
+}
+
+CU_TestInfo cpt_span_path_tests[] = {
+    {"stacks", test_stacks},
+    {"two sides", test_two_sides},
+    {"two sides by name", test_two_sides_by_name},
+    {"blind spots", test_blind_spots},
+    {"names", test_names},
+    {"deep", test_deep},
+    {"survives no memory", test_survives_no_memory},
+    CU_TEST_INFO_NULL,
+};

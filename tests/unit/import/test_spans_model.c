@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * test_spans_model.c - sections against a slow model, on random trees
+ *
+ * The model gives each instant of the root to a span, by the definition: it recurses,
+ * looks at every child again for each pick, and knows no order of children.
+ */
+#include "tests/support/suites.h"
+#include "tests/support/test_random.h"
+#include "tests/unit/import/span_list.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { CASES = 20000, SPANS = 12, TIME = 400, NO_OWNER = 255, ID_BYTES = 4 };
+
+struct model {
+    struct cpti_span spans[SPANS];
+    char ids[SPANS][ID_BYTES];
+    uint64_t start[SPANS]; /* cut to the parent's */
+    uint64_t end[SPANS];
+    unsigned char is_in[SPANS];
+    unsigned char is_used[SPANS];
+    unsigned char owner[TIME]; /* of each instant */
+    int parent[SPANS];
+    int count;
+};
+
+static uint64_t least(uint64_t left, uint64_t right)
+{
+    return left < right ? left : right;
+}
+
+/* Random spans; number 0 is the root. Their ids are a random order. */
+static void make(struct model *model, struct test_random *random)
+{
+    *model = (struct model){.count = 1 + (int)test_random_below(random, SPANS)};
+    for (int i = 0; i < model->count; i++) {
+        struct cpti_span *span = &model->spans[i];
+        const int parent = i == 0 ? -1 : (int)test_random_below(random, (uint64_t)i);
+        const uint64_t grid = test_random_chance(random, 50) ? 10 : 1;
+        uint64_t from = test_random_below(random, TIME / grid) * grid;
+        uint64_t to = test_random_below(random, TIME / grid) * grid;
+
+        if (to < from) {
+            const uint64_t swap = to;
+
+            to = from;
+            from = swap;
+        }
+        (void)snprintf(model->ids[i], ID_BYTES, "%03u",
+                       (unsigned)(test_random_below(random, 900) / SPANS * SPANS) +
+                           (unsigned)i);
+        model->parent[i] = parent;
+        *span = (struct cpti_span){.id = {model->ids[i], ID_BYTES - 1},
+                                   .start_ns = from,
+                                   .duration_ns = to - from,
+                                   .has_time = true};
+        if (parent >= 0) {
+            span->parent = model->spans[parent].id;
+        }
+    }
+}
+
+/* Cuts to the parents' times; parents have smaller numbers. */
+static void cut(struct model *model)
+{
+    for (int i = 0; i < model->count; i++) {
+        const struct cpti_span *span = &model->spans[i];
+        const int parent = model->parent[i];
+        const uint64_t end = span->start_ns + span->duration_ns;
+
+        model->start[i] = span->start_ns;
+        model->end[i] = end;
+        model->is_in[i] = 1;
+        if (parent >= 0) {
+            model->is_in[i] = model->is_in[parent] &&
+                              span->start_ns <= model->end[parent] &&
+                              end >= model->start[parent];
+            model->start[i] = span->start_ns > model->start[parent]
+                                  ? span->start_ns
+                                  : model->start[parent];
+            model->end[i] = least(end, model->end[parent]);
+        }
+    }
+}
+
+/* Whether child @left is to be picked rather than @right. */
+static int is_better(const struct model *model, int left, int right, uint64_t until)
+{
+    const uint64_t a = least(model->end[left], until);
+    const uint64_t b = least(model->end[right], until);
+    const int is_moment_a = model->start[left] == a;
+    const int is_moment_b = model->start[right] == b;
+
+    if (a != b) {
+        return a > b;
+    }
+    if (is_moment_a != is_moment_b) {
+        return is_moment_a;
+    }
+    if (model->start[left] != model->start[right]) {
+        return model->start[left] < model->start[right];
+    }
+    return strcmp(model->ids[left], model->ids[right]) < 0;
+}
+
+static void own(struct model *model, int span, uint64_t from, uint64_t to)
+{
+    for (uint64_t t = from; t < to; t++) {
+        CU_ASSERT_EQUAL(model->owner[t], NO_OWNER);
+        model->owner[t] = (unsigned char)span;
+    }
+}
+
+static void walk(struct model *model, int span, uint64_t until)
+{
+    const uint64_t tolerance = (model->end[span] - model->start[span]) / 100;
+    uint64_t cursor = until;
+    uint64_t slack = 0;
+
+    for (;;) {
+        int best = -1;
+
+        for (int i = 1; i < model->count; i++) {
+            if (model->parent[i] == span && model->is_in[i] && !model->is_used[i] &&
+                model->start[i] < cursor &&
+                least(model->end[i], until) <= cursor + slack &&
+                (best < 0 || is_better(model, i, best, until))) {
+                best = i;
+            }
+        }
+        if (best < 0) {
+            own(model, span, model->start[span], cursor);
+            return;
+        }
+        model->is_used[best] = 1;
+        own(model, span, least(least(model->end[best], until), cursor), cursor);
+        walk(model, best, least(least(model->end[best], until), cursor));
+        cursor = model->start[best];
+        slack = tolerance;
+    }
+}
+
+static int equals(const struct model *model, const struct cpti_spans *spans)
+{
+    uint64_t at = model->start[0];
+
+    for (size_t i = 0; i < cpti_spans_section_count(spans); i++) {
+        const struct cpti_section *section = cpti_spans_section(spans, i);
+        const struct cpti_span *span = cpti_spans_at(spans, section->span);
+
+        if (section->start_ns != at || section->end_ns <= at) {
+            return 0;
+        }
+        for (; at < section->end_ns; at++) {
+            if (!cpt_bytes_equal(span->id, model->spans[model->owner[at]].id)) {
+                return 0;
+            }
+        }
+    }
+    return at == model->end[0];
+}
+
+static void test_sections_are_the_models(void)
+{
+    const uint64_t seed = test_random_seed("sections of spans");
+    const uint64_t cases = test_case_count(CASES);
+    struct cpti_spans *spans = cpti_spans_new(NULL);
+
+    for (uint64_t i = 0; i < cases; i++) {
+        struct test_random random = {seed + i};
+        struct cpti_spans_report report;
+        struct model model;
+        size_t in_count = 0;
+        int first = 0;
+
+        make(&model, &random);
+        cut(&model);
+        memset(model.owner, NO_OWNER, sizeof model.owner);
+        walk(&model, 0, model.end[0]);
+        /* in any order */
+        first = (int)test_random_below(&random, (uint64_t)model.count);
+        cpti_spans_reset(spans);
+        for (int k = 0; k < model.count; k++) {
+            in_count += model.is_in[k];
+            CU_ASSERT_EQUAL(
+                cpti_spans_add(spans, &model.spans[(first + k) % model.count]), CPT_OK);
+        }
+        CU_ASSERT_EQUAL(cpti_spans_resolve(spans, &report), CPT_OK);
+        CU_ASSERT_EQUAL(report.dropped, (size_t)model.count - in_count);
+        CU_ASSERT_EQUAL(report.outside, report.dropped);
+        CU_ASSERT_EQUAL(cpti_spans_walk(spans, CPTI_SPANS_EXACT), CPT_OK);
+        if (!equals(&model, spans)) {
+            char text[SPAN_TEXT_BYTES];
+
+            span_list_sections(spans, text);
+            printf("\n  seed %llu: %s\n", (unsigned long long)(seed + i), text);
+            CU_FAIL("not as the model");
+            break;
+        }
+    }
+    cpti_spans_free(spans);
+}
+
+/* Jaeger's page's sections tile the root as well; CRISP's give the children all their
+ * time. */
+static void test_other_modes_hold(void)
+{
+    const uint64_t seed = test_random_seed("other modes");
+    const uint64_t cases = test_case_count(CASES);
+    struct cpti_spans *spans = cpti_spans_new(NULL);
+
+    for (uint64_t i = 0; i < cases; i++) {
+        struct test_random random = {seed + i};
+        struct cpti_spans_report report;
+        struct model model;
+        uint64_t at = 0;
+        uint64_t sum = 0;
+
+        make(&model, &random);
+        cpti_spans_reset(spans);
+        for (int k = 0; k < model.count; k++) {
+            (void)cpti_spans_add(spans, &model.spans[k]);
+        }
+        (void)cpti_spans_resolve(spans, &report);
+        CU_ASSERT_EQUAL(cpti_spans_walk(spans, CPTI_SPANS_JAEGER_UI), CPT_OK);
+        at = cpti_spans_start_ns(spans, 0);
+        for (size_t k = 0; k < cpti_spans_section_count(spans); k++) {
+            CU_ASSERT_EQUAL(cpti_spans_section(spans, k)->start_ns, at);
+            at = cpti_spans_section(spans, k)->end_ns;
+        }
+        CU_ASSERT_EQUAL(at, cpti_spans_end_ns(spans, 0));
+        CU_ASSERT_EQUAL(cpti_spans_walk(spans, CPTI_SPANS_CRISP), CPT_OK);
+        for (size_t k = 0; k < cpti_spans_section_count(spans); k++) {
+            sum += cpti_spans_section(spans, k)->end_ns -
+                   cpti_spans_section(spans, k)->start_ns;
+        }
+        CU_ASSERT_TRUE(sum >= model.spans[0].duration_ns);
+    }
+    cpti_spans_free(spans);
+}
+
+CU_TestInfo cpt_spans_model_tests[] = {
+    {"sections are the model's", test_sections_are_the_models},
+    {"other modes hold", test_other_modes_hold},
+    CU_TEST_INFO_NULL,
+};
