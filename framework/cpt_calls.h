@@ -40,9 +40,78 @@
 CPT_BEGIN_DECLS
 
 enum {
-    CPT_CALL_RETRIES_MAX = 16,      /* retry_count_max above it counts as this */
-    CPT_CALL_EXTRA_PERCENT = 10,    /* default of extra_percent_max */
-    CPT_CALL_EXTRA_BURST_COUNT = 10 /* extra calls that may be made at once */
+    CPT_CALL_RETRIES_MAX = 16,       /* retry_count_max above it counts as this */
+    CPT_CALL_EXTRA_PERCENT = 10,     /* default of extra_percent_max */
+    CPT_CALL_EXTRA_BURST_COUNT = 10, /* extra calls that may be made at once */
+    CPT_CALL_FIELDS_MAX = 64,        /* of each kind, in a struct cpt_call_request */
+    CPT_CALL_LINE_BYTES_MAX = 8192   /* of a path and its query, once filled in */
+};
+
+/* --- What a call says beside its body --- */
+
+/*
+ * The method of a stub is written as that of its callee, with a query if it has one:
+ *
+ *      "/lookup"                       POST with a body, GET without one
+ *      "PUT /users/{id}"               a verb; and a parameter: one segment, not empty
+ *      "GET /files/{name...}"          the rest of the path, whose '/' stay
+ *      "GET /search?q={text}&limit=9"  parameters of a query, which may be empty
+ *
+ * A parameter is what cpt_call_set_parameter() said; else the value of that name which
+ * the task needs, if that is an int64_t or a struct cpt_bytes. Its bytes are encoded,
+ * so that none of it is another segment, a query or a line. A parameter that nothing
+ * says, or that would make a path lead elsewhere ("", ".", ".."), fails the call, and
+ * the row, as CPT_INVALID with a sentence.
+ */
+struct cpt_call_request {
+    size_t struct_bytes;
+    struct cpt_bytes body;
+    unsigned attempt;                 /* 1, 2 …: as cpt_call_attempt() */
+    const char *const *reply_headers; /* those to keep of the answer, for
+                                         cpt_call_header(); ended by NULL */
+    /* By the functions below. */
+    const struct cpt_field *parameters;
+    size_t parameter_count;
+    const struct cpt_field *query; /* behind that of the stub */
+    size_t query_count;
+    const struct cpt_field *headers;
+    size_t header_count;
+};
+
+/*
+ * Each adds to @request; @name and @value are copied, and live as long as the request
+ * of @task. CPT_OK; CPT_INVALID: a header that cpt_call_field_is_sendable() refuses;
+ * CPT_LIMIT at CPT_CALL_FIELDS_MAX or the memory limit. Errors have a sentence, for
+ * `return`; @request is then as before.
+ */
+CPT_API cpt_status cpt_call_set_parameter(struct cpt_task *task,
+                                          struct cpt_call_request *request,
+                                          const char *name, struct cpt_bytes value);
+CPT_API cpt_status cpt_call_add_query(struct cpt_task *task,
+                                      struct cpt_call_request *request,
+                                      const char *name, struct cpt_bytes value);
+CPT_API cpt_status cpt_call_add_header(struct cpt_task *task,
+                                       struct cpt_call_request *request,
+                                       const char *name, struct cpt_bytes value);
+
+/* cpt_call() with all that @request says; NULL: nothing. If it cannot be made, it has
+ * failed as CPT_INVALID. */
+CPT_API struct cpt_pending *cpt_call_with(struct cpt_task *task,
+                                          const struct cpt_stub *stub,
+                                          const struct cpt_call_request *request);
+
+/* The header @name of an answer, one of those that the call asked for: the first, in
+ * any case. If there is none, its data is NULL. Anything may stand in it but a NUL. */
+CPT_API struct cpt_bytes cpt_call_header(const struct cpt_call_reply *reply,
+                                         const char *name);
+
+/* --- A call as one row --- */
+
+/* An answer with the status @http_status of HTTP counts as @outcome (enum cpt_outcome):
+ * whether it has succeeded, may be repeated, and how the task fails. */
+struct cpt_call_answer {
+    unsigned http_status;
+    unsigned outcome;
 };
 
 /*
@@ -60,7 +129,8 @@ struct cpt_call_row {
     /* Sets *@body, which must live as long as the request: cpt_print(),
      * cpt_task_memory(), an input. Called once; its error fails the task. NULL: the
      * first value that the row needs, if that is a struct cpt_bytes or an int64_t (in
-     * decimal digits), else an empty body. */
+     * decimal digits) and no parameter of the stub, else an empty body, as always for
+     * "GET /…", HEAD and DELETE. */
     cpt_status (*encode)(struct cpt_task *task, struct cpt_bytes *body);
     /* Fills in the output from the answer that succeeded. An error of it is one of the
      * call, which is not repeated. NULL: the output is a struct cpt_bytes, the body, or
@@ -88,6 +158,15 @@ struct cpt_call_row {
      * something. */
     cpt_status (*fall_back)(struct cpt_task *task);
     unsigned reserved[4]; /* the runtime's: what of the budget is spent */
+    /* Says what else the call says: cpt_call_set_parameter(), cpt_call_add_query(),
+     * cpt_call_add_header(); it may change the body. Called once, after `encode`; its
+     * error fails the task. */
+    cpt_status (*prepare)(struct cpt_task *task, struct cpt_call_request *request);
+    const char *const *reply_headers; /* for `decode`: CPT_REPLY_HEADERS("ETag") */
+    /* Statuses of HTTP that mean something else to this row, ended by {0, 0}:
+     * CPT_ANSWERS({404, CPT_OUTCOME_OK}) hands 404 to `decode`, which gets the answer
+     * as it came. */
+    const struct cpt_call_answer *answers;
 };
 
 /* The row of a task called @task_name, which gives the value @value and needs what
@@ -104,6 +183,21 @@ struct cpt_call_row {
 
 /* In such a row: an initializer of what the value is if the call fails. */
 #define CPT_FALLBACK(value, ...) .fallback = &(const cpt_value_type_##value)__VA_ARGS__
+
+/* In such a row: the headers that `decode` reads; what statuses mean. */
+#define CPT_REPLY_HEADERS(...)                                                         \
+    .reply_headers = (const char *const[])                                             \
+    {                                                                                  \
+        __VA_ARGS__, NULL                                                              \
+    }
+#define CPT_ANSWERS(...)                                                               \
+    .answers = (const struct cpt_call_answer[])                                        \
+    {                                                                                  \
+        __VA_ARGS__,                                                                   \
+        {                                                                              \
+            0, 0                                                                       \
+        }                                                                              \
+    }
 
 /* The function of a task whose context is a struct cpt_call_row. */
 CPT_API cpt_status cpt_call_run(struct cpt_task *task);

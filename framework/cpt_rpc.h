@@ -226,6 +226,10 @@ CPT_API cpt_status cpt_rpc_reply_cookie(struct cpt_task *task,
  * of those that the transport writes itself (Content-Type: set content_type). */
 CPT_API int cpt_field_is_sendable(const struct cpt_field *field);
 
+/* The same of a call: it may have Content-Type, but not Host, Expect, or what a caller
+ * passes on by itself. */
+CPT_API int cpt_call_field_is_sendable(const struct cpt_field *field);
+
 /* --- Calls from tasks --- */
 
 struct cpt_transport;
@@ -235,7 +239,9 @@ struct cpt_transport;
 struct cpt_stub {
     const char *name;   /* its frame: "B: Lookup" */
     const char *target; /* as the transport wants it: "http://127.0.0.1:8080" */
-    const char *method; /* "/lookup" */
+    /* "/lookup", "GET /users/{id}?fields={fields}": where a verb or parameters are, see
+     * cpt_calls.h. */
+    const char *method;
     struct cpt_transport *transport;
     uint64_t timeout_ns; /* from the call; default 10 s */
 };
@@ -246,6 +252,8 @@ struct cpt_call_reply {
     unsigned http_status; /* Deprecated: read outcome */
     struct cpt_bytes body;
     unsigned outcome; /* enum cpt_outcome, never NONE; also if there is no answer */
+    const struct cpt_field *headers; /* that the call asked for: cpt_call_header() */
+    size_t header_count;
 };
 
 /*
@@ -543,6 +551,11 @@ struct cpt_transport_call {
     /* The request has a deadline: tell the callee how much of timeout_ns is left when
      * the call is sent; see CPT_HEADER_TIMEOUT. */
     int has_deadline;
+    struct cpt_bytes verb;           /* "PUT"; empty: the transport's default */
+    const struct cpt_field *headers; /* send those that cpt_call_field_is_sendable() */
+    size_t header_count;
+    const char *const *reply_headers; /* those that the reply should have, ended by
+                                         NULL; NULL: none */
 };
 
 /* The header that says how long the caller waits: whole microseconds, in decimal
@@ -560,6 +573,9 @@ struct cpt_transport_reply {
     int is_metadata_large;     /* it was more than metadata_bytes_max */
     int is_cached;             /* the reply had `Age` */
     unsigned outcome; /* of an answer: enum cpt_outcome; NONE: http_status says it */
+    /* The first of each of `reply_headers`; others are ignored. */
+    const struct cpt_field *headers;
+    size_t header_count;
 };
 
 /* How calls reach other processes. All functions from any thread. */

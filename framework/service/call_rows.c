@@ -35,6 +35,8 @@ enum { ATTEMPTS_AT_ONCE = 2, EXTRA_COST = 100, BACKOFFS_MAX = 20 };
 /* What the steps of the task keep. */
 struct call_state {
     struct cpt_bytes body;
+    const struct cpt_call_request *request;      /* what it says; NULL: only the body */
+    struct cpti_call_line line;                  /* of row->stub */
     struct cpt_pending *calls[ATTEMPTS_AT_ONCE]; /* not looked at yet */
     struct cpt_pending *hedge_wait;
     const struct cpt_call_reply *failure; /* the last one; NULL: none yet */
@@ -98,18 +100,34 @@ static bool take_extra(struct cpt_task *task)
 
 /* --- Replies --- */
 
-static bool has_succeeded(const struct cpt_call_reply *reply)
+/* What an answer counts as. */
+static unsigned outcome_of(const struct cpt_call_row *row,
+                           const struct cpt_call_reply *reply)
 {
-    return reply->status == CPT_OK && reply->outcome == CPT_OUTCOME_OK;
+    const struct cpt_call_answer *answer = row->answers;
+
+    for (; answer != NULL && answer->http_status != 0; answer++) {
+        if (answer->http_status == reply->http_status) {
+            return answer->outcome;
+        }
+    }
+    return reply->outcome;
+}
+
+static bool has_succeeded(const struct cpt_call_row *row,
+                          const struct cpt_call_reply *reply)
+{
+    return reply->status == CPT_OK && outcome_of(row, reply) == CPT_OUTCOME_OK;
 }
 
 /* Whether another attempt might succeed. */
-static bool may_repeat(const struct cpt_call_reply *reply)
+static bool may_repeat(const struct cpt_call_row *row,
+                       const struct cpt_call_reply *reply)
 {
     if (reply->status != CPT_OK) {
         return reply->status != CPT_LIMIT && reply->status != CPT_CANCELLED;
     }
-    switch (reply->outcome) {
+    switch (outcome_of(row, reply)) {
     case CPT_OUTCOME_UNKNOWN:
     case CPT_OUTCOME_DEADLINE_EXCEEDED:
     case CPT_OUTCOME_RESOURCE_EXHAUSTED:
@@ -122,13 +140,16 @@ static bool may_repeat(const struct cpt_call_reply *reply)
     }
 }
 
-static cpt_status status_of(const struct cpt_call_reply *reply)
+static cpt_status status_of(const struct cpt_call_row *row,
+                            const struct cpt_call_reply *reply)
 {
-    return reply->status != CPT_OK                            ? reply->status
-           : reply->outcome == CPT_OUTCOME_DEADLINE_EXCEEDED  ? CPT_TIMEOUT
-           : reply->outcome == CPT_OUTCOME_UNAVAILABLE        ? CPT_UNAVAILABLE
-           : reply->outcome == CPT_OUTCOME_RESOURCE_EXHAUSTED ? CPT_LIMIT
-                                                              : CPT_FAILED;
+    const unsigned outcome = outcome_of(row, reply);
+
+    return reply->status != CPT_OK                     ? reply->status
+           : outcome == CPT_OUTCOME_DEADLINE_EXCEEDED  ? CPT_TIMEOUT
+           : outcome == CPT_OUTCOME_UNAVAILABLE        ? CPT_UNAVAILABLE
+           : outcome == CPT_OUTCOME_RESOURCE_EXHAUSTED ? CPT_LIMIT
+                                                       : CPT_FAILED;
 }
 
 /* --- The end --- */
@@ -197,8 +218,11 @@ static cpt_status decode_plainly(struct cpt_task *task,
 static cpt_status encode_plainly(struct cpt_task *task, struct cpt_bytes *body)
 {
     const struct cpt_value *value = task->plan->def->needs[0];
+    const char *method = row_of(task)->stub->method;
 
-    if (value == NULL) {
+    if (value == NULL ||
+        (method != NULL && (cpti_call_line_has_no_body(method) ||
+                            cpti_call_line_names(method, value->name)))) {
         return CPT_OK;
     }
     if (is_type(value, "struct cpt_bytes")) {
@@ -234,12 +258,13 @@ static cpt_status fail(struct cpt_task *task, const struct call_state *state)
         return CPT_OK;
     }
     return reply->status != CPT_OK
-               ? cpt_fail(task, status_of(reply),
+               ? cpt_fail(task, status_of(row_of(task), reply),
                           "call of '%s' failed (attempt %u): %s",
                           state->failed_stub->name, count,
                           cpt_status_sentence(reply->status))
-               : cpt_fail(task, status_of(reply), "'%s' answered %u (attempt %u)",
-                          state->failed_stub->name, reply->http_status, count);
+               : cpt_fail(task, status_of(row_of(task), reply),
+                          "'%s' answered %u (attempt %u)", state->failed_stub->name,
+                          reply->http_status, count);
 }
 
 /* The reply to call @i counts: the other attempt is not needed. */
@@ -252,7 +277,7 @@ static cpt_status finish(struct cpt_task *task, struct call_state *state, unsign
     if (state->hedge_wait != NULL) {
         cpt_cancel(state->hedge_wait);
     }
-    if (has_succeeded(reply)) {
+    if (has_succeeded(row_of(task), reply)) {
         return decode(task, reply);
     }
     state->failure = reply;
@@ -286,11 +311,22 @@ static void call(struct cpt_task *task, struct call_state *state, uint64_t timeo
     const struct cpt_call_row *row = row_of(task);
     const unsigned i = state->calls[0] != NULL;
     const unsigned number = ++state->attempt_count;
+    struct cpt_call_request request = {.body = state->body};
+    struct cpti_call_line line = state->line;
+    cpt_status status = CPT_OK;
 
-    state->stubs[i] =
-        number % 2 == 0 && row->other_stub != NULL ? row->other_stub : row->stub;
-    state->calls[i] = cpti_call_within(task, state->stubs[i], state->body,
-                                       may_be_repeated(row) ? number : 0, timeout_ns);
+    if (state->request != NULL) {
+        request = *state->request;
+    }
+    request.attempt = may_be_repeated(row) ? number : 0;
+    state->stubs[i] = row->stub;
+    if (number % 2 == 0 && row->other_stub != NULL) {
+        state->stubs[i] = row->other_stub;
+        status = cpti_call_line_make(task, row->other_stub, &request, &line);
+    }
+    state->calls[i] = status == CPT_OK ? cpti_call_within(task, state->stubs[i], &line,
+                                                          &request, timeout_ns)
+                                       : cpti_pending_failed(status);
 }
 
 static cpt_status go_on(struct cpt_task *task);
@@ -333,13 +369,15 @@ static cpt_status retry(struct cpt_task *task, struct call_state *state)
     }
     state->retry_count++;
     pause = cpt_back_off(task, delay_ns);
-    return cpt_pending_status(pause) == CPT_WAITING ? cpt_await(task, pause, repeat)
-                                                    : fail(task, state);
+    /* It may be over already, on a busy machine. */
+    return cpt_pending_status(pause) >= CPT_OK ? cpt_await(task, pause, repeat)
+                                               : fail(task, state);
 }
 
 /* Looks at the attempts that have ended. true: one of them counts, *@winner; else
  * *@outstanding is how many there still are. */
-static bool look(struct call_state *state, unsigned *winner, unsigned *outstanding)
+static bool look(const struct cpt_call_row *row, struct call_state *state,
+                 unsigned *winner, unsigned *outstanding)
 {
     *outstanding = 0;
     for (unsigned i = 0; i < ATTEMPTS_AT_ONCE; i++) {
@@ -351,7 +389,7 @@ static bool look(struct call_state *state, unsigned *winner, unsigned *outstandi
         }
         if (reply == NULL) {
             ++*outstanding;
-        } else if (has_succeeded(reply) || !may_repeat(reply)) {
+        } else if (has_succeeded(row, reply) || !may_repeat(row, reply)) {
             *winner = i;
             return true;
         } else {
@@ -406,11 +444,36 @@ static cpt_status go_on(struct cpt_task *task)
     unsigned outstanding = 0;
 
     do {
-        if (look(state, &winner, &outstanding)) {
+        if (look(row_of(task), state, &winner, &outstanding)) {
             return finish(task, state, winner, cpt_call_reply(state->calls[winner]));
         }
     } while (hedge(task, state, outstanding));
     return outstanding == 0 ? retry(task, state) : wait(task, state);
+}
+
+/* Sets what all attempts say. */
+static cpt_status encode(struct cpt_task *task, struct call_state *state)
+{
+    const struct cpt_call_row *row = row_of(task);
+    struct cpt_call_request *request = NULL;
+    cpt_status status = row->encode != NULL ? row->encode(task, &state->body)
+                                            : encode_plainly(task, &state->body);
+
+    if (status == CPT_OK && (row->prepare != NULL || row->reply_headers != NULL)) {
+        request = cpt_task_memory(task, sizeof *request);
+        if (request == NULL) {
+            return cpt_fail(task, CPT_LIMIT,
+                            "the memory limit of the request was reached");
+        }
+        request->struct_bytes = sizeof *request;
+        request->body = state->body;
+        request->reply_headers = row->reply_headers;
+        state->request = request;
+        status = row->prepare != NULL ? row->prepare(task, request) : CPT_OK;
+    }
+    return status == CPT_OK
+               ? cpti_call_line_make(task, row->stub, request, &state->line)
+               : status;
 }
 
 cpt_status cpt_call_run(struct cpt_task *task)
@@ -425,8 +488,7 @@ cpt_status cpt_call_run(struct cpt_task *task)
     if (state == NULL) {
         return cpt_fail(task, CPT_LIMIT, "the memory limit of the request was reached");
     }
-    status = row->encode != NULL ? row->encode(task, &state->body)
-                                 : encode_plainly(task, &state->body);
+    status = encode(task, state);
     if (status != CPT_OK) {
         return status;
     }

@@ -16,6 +16,7 @@
 #include "framework/run/recording.h"
 #include "framework/run/snapshot.h"
 #include "framework/service/calls.h"
+#include "framework/service/fields.h"
 #include "framework/service/outcome.h"
 #include "framework/service/service.h"
 
@@ -38,13 +39,18 @@ struct rpc_call {
 
 /* Fills in what the transport sends; false: there is no memory. Lock held. */
 static bool prepare(struct rpc_call *call, struct cpt_request *request,
-                    const struct cpt_stub *stub, struct cpt_bytes body,
-                    uint64_t timeout_ns)
+                    const struct cpt_stub *stub, const struct cpti_call_line *line,
+                    const struct cpt_call_request *said, uint64_t timeout_ns)
 {
+    const struct cpt_bytes body = said->body;
     struct cpt_transport_call *transport = &call->transport;
 
     transport->target = stub->target;
-    transport->method = stub->method;
+    transport->method = line->method;
+    transport->verb = line->verb;
+    transport->headers = said->headers;
+    transport->header_count = said->header_count;
+    transport->reply_headers = said->reply_headers;
     transport->timeout_ns =
         stub->timeout_ns != 0 ? stub->timeout_ns : CALL_TIMEOUT_NS_DEFAULT;
     if (timeout_ns < transport->timeout_ns) {
@@ -85,7 +91,8 @@ static void tell_call(struct cpti_cancellable *outside)
 }
 
 struct cpt_pending *cpti_call_within(struct cpt_task *task, const struct cpt_stub *stub,
-                                     struct cpt_bytes body, unsigned attempt,
+                                     const struct cpti_call_line *line,
+                                     const struct cpt_call_request *said,
                                      uint64_t timeout_ns)
 {
     struct cpt_request *request = task->request;
@@ -95,7 +102,7 @@ struct cpt_pending *cpti_call_within(struct cpt_task *task, const struct cpt_stu
 
     cpti_lock_take(&request->lock);
     call = cpt_arena_take(&request->arena, sizeof *call);
-    if (call == NULL || !prepare(call, request, stub, body, timeout_ns)) {
+    if (call == NULL || !prepare(call, request, stub, line, said, timeout_ns)) {
         cpti_lock_release(&request->lock);
         return cpti_pending_failed(CPT_LIMIT);
     }
@@ -110,7 +117,7 @@ struct cpt_pending *cpti_call_within(struct cpt_task *task, const struct cpt_stu
                 cpti_counters_callee(&service->counters, call->pending.call->name),
                 calls);
         }
-        call->pending.call->attempt = attempt;
+        call->pending.call->attempt = said->attempt;
         call->pending.call->executor = cpt_bytes_of(stub->transport->name);
     }
     cpti_pending_begin(&call->pending, CPTI_PENDING_CALL, task,
@@ -124,10 +131,34 @@ struct cpt_pending *cpti_call_within(struct cpt_task *task, const struct cpt_stu
     return &call->pending;
 }
 
+static struct cpt_pending *call_as(struct cpt_task *task, const struct cpt_stub *stub,
+                                   const struct cpt_call_request *request)
+{
+    struct cpti_call_line line;
+    const cpt_status status = cpti_call_line_make(task, stub, request, &line);
+
+    return status == CPT_OK ? cpti_call_within(task, stub, &line, request, UINT64_MAX)
+                            : cpti_pending_failed(status);
+}
+
 struct cpt_pending *cpt_call_attempt(struct cpt_task *task, const struct cpt_stub *stub,
                                      struct cpt_bytes body, unsigned attempt)
 {
-    return cpti_call_within(task, stub, body, attempt, UINT64_MAX);
+    const struct cpt_call_request request = {
+        .struct_bytes = sizeof request, .body = body, .attempt = attempt};
+
+    return call_as(task, stub, &request);
+}
+
+struct cpt_pending *cpt_call_with(struct cpt_task *task, const struct cpt_stub *stub,
+                                  const struct cpt_call_request *given)
+{
+    struct cpt_call_request request;
+
+    if (cpt_options_read(&request, sizeof request, given, NULL) != CPT_OK) {
+        return cpti_pending_failed(CPT_INVALID);
+    }
+    return call_as(task, stub, &request);
 }
 
 struct cpt_pending *cpt_call(struct cpt_task *task, const struct cpt_stub *stub,
@@ -190,10 +221,62 @@ static void keep_outcome(struct cpt_call_reply *kept,
     }
 }
 
-/* Keeps the reply for the task. Lock held. */
-static void keep_reply(struct cpt_call_reply *kept,
-                       const struct cpt_transport_reply *reply, struct cpt_arena *arena)
+/* Keeps those headers of @reply that @names says, each once; false without memory. */
+static bool keep_headers(struct cpt_call_reply *kept, const char *const *names,
+                         const struct cpt_transport_reply *reply,
+                         struct cpt_arena *arena)
 {
+    struct cpt_field *fields = NULL;
+    size_t count = 0;
+
+    while (names != NULL && names[count] != NULL && count < CPT_CALL_FIELDS_MAX) {
+        count++;
+    }
+    if (count == 0 || reply->header_count == 0) {
+        return true;
+    }
+    fields = cpt_arena_take(arena, count * sizeof *fields);
+    if (fields == NULL) {
+        return false;
+    }
+    kept->headers = fields;
+    for (size_t i = 0; i < count; i++) {
+        const struct cpt_bytes value =
+            cpti_field_find(reply->headers, reply->header_count, names[i]);
+        char *copy = NULL;
+
+        if (value.data == NULL) {
+            continue;
+        }
+        copy = cpt_arena_take(arena, value.bytes + 1);
+        if (copy == NULL) {
+            return false;
+        }
+        memcpy(copy, value.data, value.bytes);
+        fields[kept->header_count++] =
+            (struct cpt_field){cpt_bytes_of(names[i]), {copy, value.bytes}};
+    }
+    return true;
+}
+
+/* The same of its body. */
+static bool keep_body(struct cpt_call_reply *kept,
+                      const struct cpt_transport_reply *reply, struct cpt_arena *arena)
+{
+    if (reply->body.bytes == 0) {
+        return true;
+    }
+    kept->body.data = cpt_arena_copy(arena, reply->body.data, reply->body.bytes);
+    kept->body.bytes = kept->body.data != NULL ? reply->body.bytes : 0;
+    return kept->body.data != NULL;
+}
+
+/* Keeps the reply for the task. Lock held. */
+static void keep_reply(struct rpc_call *call, const struct cpt_transport_reply *reply,
+                       struct cpt_arena *arena)
+{
+    struct cpt_call_reply *kept = &call->reply;
+
     kept->status = reply->status;
     kept->http_status = reply->http_status;
     kept->outcome = cpti_outcome_of(reply->status);
@@ -201,16 +284,11 @@ static void keep_reply(struct cpt_call_reply *kept,
         return;
     }
     keep_outcome(kept, reply);
-    if (reply->body.bytes == 0) {
-        return;
-    }
-    kept->body.data = cpt_arena_copy(arena, reply->body.data, reply->body.bytes);
-    if (kept->body.data == NULL) {
+    if (!keep_body(kept, reply, arena) ||
+        !keep_headers(kept, call->transport.reply_headers, reply, arena)) {
         kept->status = CPT_LIMIT;
         kept->outcome = cpti_outcome_of(CPT_LIMIT);
-        return;
     }
-    kept->body.bytes = reply->body.bytes;
 }
 
 /* How a call has failed, as the label says it: the status of the answer, as in records,
@@ -322,7 +400,7 @@ void cpt_transport_complete(struct cpt_transport_call *transport,
 
     cpti_lock_take(&request->lock);
     if (call->pending.status == CPT_WAITING) {
-        keep_reply(&call->reply, reply, &request->arena);
+        keep_reply(call, reply, &request->arena);
         keep_failure(call);
         if (record != NULL && !cpti_record_is_over(request)) {
             keep_path(record, transport->metadata_bytes_max, reply, request);

@@ -7,9 +7,10 @@
  * for is looked up, and decoded, when it asks; what it adds is checked, so that no
  * value of a request becomes a header or a line of its own in the reply.
  */
-#include "framework/service/route.h"
+#include "framework/service/fields.h"
 
-#include "framework/cpt_graph.h"
+#include "framework/cpt_calls.h"
+#include "framework/service/route.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,16 +34,27 @@ static bool is_same_name(struct cpt_bytes name, struct cpt_bytes wanted)
            strncasecmp(name.data, wanted.data, name.bytes) == 0;
 }
 
-struct cpt_bytes cpt_rpc_header(const struct cpt_rpc_request *request, const char *name)
+struct cpt_bytes cpti_field_find(const struct cpt_field *fields, size_t count,
+                                 const char *name)
 {
     const struct cpt_bytes wanted = cpt_bytes_of(name);
 
-    for (size_t i = 0; i < request->header_count; i++) {
-        if (is_same_name(request->headers[i].name, wanted)) {
-            return present(request->headers[i].value);
+    for (size_t i = 0; i < count; i++) {
+        if (is_same_name(fields[i].name, wanted)) {
+            return present(fields[i].value);
         }
     }
     return none;
+}
+
+struct cpt_bytes cpt_rpc_header(const struct cpt_rpc_request *request, const char *name)
+{
+    return cpti_field_find(request->headers, request->header_count, name);
+}
+
+struct cpt_bytes cpt_call_header(const struct cpt_call_reply *reply, const char *name)
+{
+    return cpti_field_find(reply->headers, reply->header_count, name);
 }
 
 struct cpt_bytes cpt_rpc_parameter(const struct cpt_rpc_request *request,
@@ -248,28 +260,44 @@ static bool is_text(struct cpt_bytes text)
 }
 
 /* What says where a message ends, or is about its connection, is the transport's. */
-static bool is_own(struct cpt_bytes name)
-{
-    static const char *const names[] = {
-        "Connection", "Content-Length",    "Content-Type",
-        "Date",       "Keep-Alive",        "Proxy-Connection",
-        "TE",         "Trailer",           "Transfer-Encoding",
-        "Upgrade",    "critical-path-bin", "critical-path",
-    };
+static const char *const names_of_transport[] = {
+    "Connection",        "Content-Length",    "Date",
+    "Keep-Alive",        "Proxy-Connection",  "TE",
+    "Trailer",           "Transfer-Encoding", "Upgrade",
+    "critical-path-bin", "critical-path",     NULL,
+};
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (is_same_name(name, cpt_bytes_of(names[i]))) {
+static bool is_one_of(struct cpt_bytes name, const char *const *names)
+{
+    for (; *names != NULL; names++) {
+        if (is_same_name(name, cpt_bytes_of(*names))) {
             return true;
         }
     }
     return false;
 }
 
-int cpt_field_is_sendable(const struct cpt_field *field)
+static bool is_field(const struct cpt_field *field)
 {
     return field->name.bytes <= CPT_REPLY_HEADER_BYTES_MAX &&
            field->value.bytes <= CPT_REPLY_HEADER_BYTES_MAX - field->name.bytes &&
-           is_token(field->name) && is_text(field->value) && !is_own(field->name);
+           is_token(field->name) && is_text(field->value) &&
+           !is_one_of(field->name, names_of_transport);
+}
+
+int cpt_field_is_sendable(const struct cpt_field *field)
+{
+    static const char *const others[] = {"Content-Type", NULL};
+
+    return is_field(field) && !is_one_of(field->name, others);
+}
+
+int cpt_call_field_is_sendable(const struct cpt_field *field)
+{
+    static const char *const others[] = {"Host", "Expect", "cpt-timeout", "traceparent",
+                                         NULL};
+
+    return is_field(field) && !is_one_of(field->name, others);
 }
 
 /* Room for one more header. False at a limit. */

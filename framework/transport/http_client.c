@@ -27,7 +27,9 @@
  * since the reply would come on it: that tells the callee.
  */
 #include "cpt/now.h"
+#include "framework/cpt_calls.h"
 #include "framework/transport/http_connection.h"
+#include "framework/transport/http_route.h"
 #include "wire/cpt_metadata.h"
 
 #include <assert.h>
@@ -320,8 +322,13 @@ static void call_answer(struct call *call, const struct cpti_http_input *answer)
 {
     const struct cpt_alloc *alloc = call->client->http->alloc;
     struct cpt_transport_reply reply = {.status = CPT_OK};
+    const struct cpt_bytes head = {cpti_http_input_head(answer), answer->head_bytes};
+    struct cpt_field headers[CPT_CALL_FIELDS_MAX];
     void *memory = NULL;
 
+    reply.headers = headers;
+    reply.header_count = cpti_http_route_replied(head, call->call->reply_headers,
+                                                 headers, CPT_CALL_FIELDS_MAX);
     reply.http_status = answer->parser.status;
     reply.outcome = cpt_outcome_of_http_status(reply.http_status);
     reply.is_cached = answer->parser.fields[CPTI_HTTP_FIELD_AGE].count > 0;
@@ -453,7 +460,8 @@ static cpt_status call_prepare(struct call *call)
     if (client->http->is_closed || call->is_cancelled) {
         return CPT_CANCELLED;
     }
-    if (call->call->target == NULL || !cpti_http_method_is_good(call->call->method)) {
+    if (call->call->target == NULL || !cpti_http_method_is_good(call->call->method) ||
+        !cpti_http_route_is_verb(call->call->verb)) {
         return CPT_INVALID;
     }
     status = target_find(call->client, call->call->target, &call->target);

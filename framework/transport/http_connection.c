@@ -24,6 +24,8 @@
  */
 #include "framework/transport/http_connection.h"
 
+#include "framework/transport/http_route.h"
+
 #include "wire/cpt_metadata.h"
 
 #include <event2/dns.h>
@@ -397,7 +399,10 @@ static void head_write(struct cpti_http_connection *connection,
     struct cpti_http_text *text = &connection->head;
 
     cpti_http_text_reset(text);
-    if (call->body.bytes > 0) {
+    if (call->verb.bytes > 0) {
+        cpti_http_text_put(text, call->verb);
+        CPTI_HTTP_TEXT_PUT(text, " ");
+    } else if (call->body.bytes > 0) {
         CPTI_HTTP_TEXT_PUT(text, "POST ");
     } else {
         CPTI_HTTP_TEXT_PUT(text, "GET ");
@@ -412,7 +417,8 @@ static void head_write(struct cpti_http_connection *connection,
         cpti_http_text_number(text, timeout_ns / CPTI_NS_PER_US);
         CPTI_HTTP_TEXT_PUT(text, "\r\n");
     }
-    if (call->body.bytes > 0) {
+    cpti_http_route_ask(connection->http, call->headers, call->header_count, text);
+    if (call->body.bytes > 0 || cpti_http_route_has_length(call->verb)) {
         CPTI_HTTP_TEXT_PUT(text, "Content-Length: ");
         cpti_http_text_number(text, call->body.bytes);
         CPTI_HTTP_TEXT_PUT(text, "\r\n");
@@ -461,6 +467,8 @@ void cpti_http_connection_send(struct cpti_http_connection *connection,
     connection->received_bytes = 0;
     connection->is_broken = false;
     cpti_http_parser_begin(&connection->input.parser);
+    connection->input.parser.has_no_body =
+        cpt_bytes_equal(call->verb, cpt_bytes_of("HEAD"));
     head_write(connection, call, timeout_ns);
     connection->failure = CPT_OK;
     status = send_request(connection);

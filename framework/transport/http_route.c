@@ -31,6 +31,7 @@
  */
 #include "framework/transport/http_route.h"
 
+#include "framework/transport/http_parser.h"
 #include "framework/transport/http_peer.h"
 
 #include <string.h>
@@ -120,4 +121,54 @@ void cpti_http_route_write(struct cpt_http *http, const struct cpt_field *header
             cpti_http_count(http, CPTI_HTTP_COUNTER_headers_refused);
         }
     }
+}
+
+/* --- Calls --- */
+
+void cpti_http_route_ask(struct cpt_http *http, const struct cpt_field *headers,
+                         size_t count, struct cpti_http_text *text)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (cpt_call_field_is_sendable(&headers[i])) {
+            cpti_http_text_line(text, headers[i].name, headers[i].value);
+        } else {
+            cpti_http_count(http, CPTI_HTTP_COUNTER_headers_refused);
+        }
+    }
+}
+
+bool cpti_http_route_is_verb(struct cpt_bytes verb)
+{
+    for (size_t i = 0; i < verb.bytes; i++) {
+        if (verb.data[i] < 'A' || verb.data[i] > 'Z') {
+            return false;
+        }
+    }
+    return !cpt_bytes_equal(verb, cpt_bytes_of("CONNECT"));
+}
+
+bool cpti_http_route_has_length(struct cpt_bytes verb)
+{
+    return cpt_bytes_equal(verb, cpt_bytes_of("POST")) ||
+           cpt_bytes_equal(verb, cpt_bytes_of("PUT")) ||
+           cpt_bytes_equal(verb, cpt_bytes_of("PATCH"));
+}
+
+size_t cpti_http_route_replied(struct cpt_bytes head, const char *const *names,
+                               struct cpt_field *fields, size_t capacity)
+{
+    size_t count = 0;
+
+    for (; names != NULL && *names != NULL && count < capacity; names++) {
+        struct cpt_field field;
+        size_t at = 0;
+
+        while (cpti_http_head_next(head, &at, &field.name, &field.value)) {
+            if (cpti_http_is_same(field.name, *names)) {
+                fields[count++] = field;
+                break;
+            }
+        }
+    }
+    return count;
 }

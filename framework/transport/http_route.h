@@ -25,4 +25,19 @@ bool cpti_http_is_forwarded(struct cpt_bytes head);
 void cpti_http_route_write(struct cpt_http *http, const struct cpt_field *headers,
                            size_t count, struct cpti_http_text *text);
 
+/* The same for headers of a call. */
+void cpti_http_route_ask(struct cpt_http *http, const struct cpt_field *headers,
+                         size_t count, struct cpti_http_text *text);
+
+/* Whether a call may have @verb, which may be empty. */
+bool cpti_http_route_is_verb(struct cpt_bytes verb);
+
+/* Whether a call with @verb says its length also if it has no body. */
+bool cpti_http_route_has_length(struct cpt_bytes verb);
+
+/* Sets at most @capacity @fields to the first of each of @names in @head. @names ends
+ * with NULL, and may be NULL. Returns how many. */
+size_t cpti_http_route_replied(struct cpt_bytes head, const char *const *names,
+                               struct cpt_field *fields, size_t capacity);
+
 #endif

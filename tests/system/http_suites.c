@@ -8,6 +8,7 @@
 CU_SuiteInfo cpt_suites[] = {
     {"calls", NULL, NULL, NULL, NULL, http_calls_tests},
     {"serving", NULL, NULL, NULL, NULL, http_serving_tests},
+    {"calls of REST services", NULL, NULL, NULL, NULL, http_rest_tests},
     {"routes", NULL, NULL, NULL, NULL, http_routes_tests},
     {"operators", NULL, NULL, NULL, NULL, http_operators_tests},
     {"draining", NULL, NULL, NULL, NULL, http_draining_tests},

@@ -8,6 +8,7 @@
 
 extern CU_TestInfo http_calls_tests[];
 extern CU_TestInfo http_serving_tests[];
+extern CU_TestInfo http_rest_tests[];
 extern CU_TestInfo http_routes_tests[];
 extern CU_TestInfo http_operators_tests[];
 extern CU_TestInfo http_draining_tests[];

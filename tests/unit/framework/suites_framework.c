@@ -31,6 +31,7 @@ extern CU_TestInfo cpt_repeats_tests[];
 extern CU_TestInfo cpt_recipes_tests[];
 extern CU_TestInfo cpt_hedge_tests[];
 extern CU_TestInfo cpt_call_rows_tests[];
+extern CU_TestInfo cpt_call_rest_tests[];
 extern CU_TestInfo cpt_elsewhere_tests[];
 extern CU_TestInfo cpt_timers_tests[];
 extern CU_TestInfo cpt_values_tests[];
@@ -77,6 +78,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"recipes", NULL, NULL, NULL, NULL, cpt_recipes_tests},
     {"the recipe of a hedge", NULL, NULL, NULL, NULL, cpt_hedge_tests},
     {"calls as rows", NULL, NULL, NULL, NULL, cpt_call_rows_tests},
+    {"calls of REST services", NULL, NULL, NULL, NULL, cpt_call_rest_tests},
     {"on another executor", NULL, NULL, NULL, NULL, cpt_elsewhere_tests},
     {"timers that cannot be set", NULL, NULL, NULL, NULL, cpt_timers_tests},
     {"values that own something", NULL, NULL, NULL, NULL, cpt_values_tests},
