@@ -31,7 +31,7 @@
  * the counters, the log and the kill switch. It needs no methods, but may have some.
  *
  * Most requests are not traced. For those cpt_manual_new() returns NULL; every function
- * here takes NULL and then returns at once.
+ * here takes NULL and then returns at once, but cpt_manual_fail().
  *
  * A wait is charged to the call that ended last within it. So waiting for the first of
  * several calls and waiting for all look the same: a wait, and in it the calls that
@@ -101,6 +101,26 @@ CPT_API void cpt_manual_wait_end(struct cpt_manual *manual);
 /* Sets an attribute for the log; see cpt_request_set_text(). */
 CPT_API void cpt_manual_set_text(struct cpt_manual *manual, const char *key,
                                  const char *text);
+
+/* Why a request fails. */
+struct cpt_manual_failure {
+    size_t struct_bytes;
+    unsigned reason;         /* enum cpt_failure; else: CPT_FAILURE_TASK */
+    const char *sentence;    /* for people; at most 511 bytes of it */
+    struct cpt_bytes method; /* of a request that is not traced: as it came in … */
+    unsigned http_status;    /* … and what is answered; 0: 500 */
+};
+
+/*
+ * The request fails, whatever is answered, and why: for its record, the counters and
+ * the operator (cpt_notice.h), as cpt_fail() says it of a task. Before
+ * cpt_manual_free(), which counts and tells it with the status that it is given; the
+ * first one stands. @manual NULL: a request of @service that is not traced, which is
+ * counted and told at once. A request that is freed with 5xx and has told nothing fails
+ * as CPT_FAILURE_ANSWER. @failure is borrowed until this returns.
+ */
+CPT_API void cpt_manual_fail(struct cpt_manual *manual, struct cpt_service *service,
+                             const struct cpt_manual_failure *failure);
 
 /*
  * The answer is ready: leaves all parts, fixes the latency and makes the path. Returns

@@ -37,6 +37,18 @@ enum cpt_notice_kind {
     CPT_NOTICE_SETTINGS = 4  /* a file of settings was read: cpt_settings.h */
 };
 
+/* Why a request failed; the word of each stands behind it. Numbers never change. */
+enum cpt_failure {
+    CPT_FAILURE_DEADLINE = 1,  /* "deadline": it took longer than it may */
+    CPT_FAILURE_CANCELLED = 2, /* "cancelled": its caller left */
+    CPT_FAILURE_MEMORY = 3,    /* "memory": it may not take more */
+    CPT_FAILURE_BUSY = 4,      /* "busy": all requests together may not */
+    CPT_FAILURE_CALLEE = 5,    /* "callee": a call of it failed */
+    CPT_FAILURE_TASK = 6,      /* "task": what it did itself failed */
+    CPT_FAILURE_STUCK = 7,     /* "stuck": nothing could go on with it */
+    CPT_FAILURE_ANSWER = 8     /* "answer": no more is known than its status */
+};
+
 /* What stands in the record of a failed request, beside what the application noted. */
 #define CPT_ATTRIBUTE_FAILURE "failure"     /* the reason */
 #define CPT_ATTRIBUTE_WHY     "failure.why" /* the sentence */

@@ -143,6 +143,20 @@ void cpti_failure_of_answer(unsigned http_status, struct cpti_failure *failure)
                    http_status);
 }
 
+void cpti_failure_of_code(unsigned reason, const char *sentence,
+                          struct cpti_failure *failure)
+{
+    _Static_assert((int)CPT_FAILURE_DEADLINE == (int)cpti_failure_deadline + 1 &&
+                       (int)CPT_FAILURE_CALLEE == (int)cpti_failure_callee + 1 &&
+                       (int)CPT_FAILURE_ANSWER == (int)CPTI_FAILURE_REASONS,
+                   "the public numbers are these plus 1");
+    failure->reason = reason != 0 && reason <= CPTI_FAILURE_REASONS
+                          ? (enum cpti_failure_reason)(reason - 1)
+                          : cpti_failure_task;
+    (void)snprintf(failure->sentence, sizeof failure->sentence, "%s",
+                   sentence != NULL ? sentence : "no reason was given");
+}
+
 void cpti_failure_of_task(const struct cpt_request *request, uint32_t number,
                           cpt_status status, struct cpti_failure *failure)
 {

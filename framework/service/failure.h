@@ -21,8 +21,11 @@ struct cpti_failure {
 bool cpti_failure_of(struct cpt_request *request, unsigned http_status, bool is_starved,
                      struct cpti_failure *failure);
 
-/* The same of a request whose code told its path, or of one task after the answer. */
+/* The same of a request whose code told its path; with what it says about it; of one
+ * task after the answer. */
 void cpti_failure_of_answer(unsigned http_status, struct cpti_failure *failure);
+void cpti_failure_of_code(unsigned reason, const char *sentence,
+                          struct cpti_failure *failure); /* enum cpt_failure */
 void cpti_failure_of_task(const struct cpt_request *request, uint32_t number,
                           cpt_status status, struct cpti_failure *failure);
 

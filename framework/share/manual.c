@@ -32,7 +32,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MEMORY_BYTES_DEFAULT = 16 << 20, ASK_BYTES = 64 };
+enum { MEMORY_BYTES_DEFAULT = 16 << 20, ASK_BYTES = 64, INTERNAL = 500 };
 
 /* A part that was entered, and the wait of the part around it. */
 struct part {
@@ -66,6 +66,9 @@ struct cpt_manual {
     size_t ask_bytes;
     size_t metadata_bytes_max; /* of callees */
     bool has_ended;
+    bool has_failed;              /* its code said so: … */
+    unsigned failure_reason;      /* enum cpt_failure, or another number */
+    const char *failure_sentence; /* or NULL */
     char ask[ASK_BYTES];
     char status[CPTI_ANSWER_STATUS_BYTES]; /* for the record */
 };
@@ -558,16 +561,55 @@ static void free_parts(struct cpti_log_item *item)
     cpti_service_release(service);
 }
 
+static void tell_failure(struct cpt_service *service,
+                         const struct cpti_failure *failure, struct cpt_bytes method,
+                         unsigned http_status)
+{
+    CPTI_COUNT(&service->counters, failed);
+    cpti_failure_count(service, failure);
+    cpti_failure_tell(service, failure, method, http_status);
+}
+
+void cpt_manual_fail(struct cpt_manual *manual, struct cpt_service *service,
+                     const struct cpt_manual_failure *given)
+{
+    struct cpt_manual_failure own;
+    struct cpti_failure failure;
+
+    if (cpt_options_read(&own, sizeof own, given, NULL) != CPT_OK) {
+        return;
+    }
+    if (manual == NULL) {
+        cpti_failure_of_code(own.reason, own.sentence, &failure);
+        tell_failure(service, &failure, own.method,
+                     own.http_status != 0 ? own.http_status : INTERNAL);
+    } else if (!manual->has_failed) {
+        manual->has_failed = true;
+        manual->failure_reason = own.reason;
+        if (own.sentence != NULL) {
+            const size_t bytes = strnlen(own.sentence, CPTI_FAILURE_SENTENCE_BYTES - 1);
+            char *sentence = cpt_arena_take(&manual->arena, bytes + 1); /* zeroed */
+
+            if (sentence != NULL) {
+                manual->failure_sentence = memcpy(sentence, own.sentence, bytes);
+            }
+        }
+    }
+}
+
 /* Counts and tells that the request failed, and notes it for the record. */
 static void note_failure(struct cpt_manual *manual, unsigned http_status)
 {
     struct cpt_service *service = manual->service;
     struct cpti_failure failure;
 
-    CPTI_COUNT(&service->counters, failed);
-    cpti_failure_of_answer(http_status, &failure);
-    cpti_failure_count(service, &failure);
-    cpti_failure_tell(service, &failure, manual->item.record.method, http_status);
+    if (manual->has_failed) {
+        cpti_failure_of_code(manual->failure_reason, manual->failure_sentence,
+                             &failure);
+    } else {
+        cpti_failure_of_answer(http_status, &failure);
+    }
+    tell_failure(service, &failure, manual->item.record.method, http_status);
     manual->attributes =
         cpti_failure_note(&failure, service, &manual->arena, manual->attributes,
                           &manual->attribute_count);
@@ -579,6 +621,7 @@ static void fill_record(struct cpt_manual *manual, unsigned http_status)
 
     cpti_answer_record_end(record, manual->trace.response_ns - manual->trace.arrival_ns,
                            http_status, manual->status);
+    record->is_failed = record->is_failed || manual->has_failed;
     record->attributes = manual->attributes;
     record->attribute_count = manual->attribute_count;
     record->path = manual->path;
@@ -594,7 +637,7 @@ void cpt_manual_free(struct cpt_manual *manual, unsigned http_status)
     (void)cpt_manual_end(manual);
     cpt_alloc_free(&manual->service->budget.alloc,
                    (void *)(uintptr_t)manual->metadata.data);
-    if (http_status >= 500) {
+    if (http_status >= 500 || manual->has_failed) {
         note_failure(manual, http_status);
     }
     log = manual->service->options.log;

@@ -339,6 +339,112 @@ static void test_off_cpu(void)
     cpt_service_free(service);
 }
 
+/* --- Failures --- */
+
+static char told[512];
+static unsigned told_count;
+
+static void note(void *context, const struct cpt_notice *notice)
+{
+    (void)context;
+    told_count++;
+    (void)snprintf(told, sizeof told, "%u %u %s %.*s: %.*s", notice->kind,
+                   notice->http_status, notice->reason, (int)notice->method.bytes,
+                   notice->method.data, (int)notice->sentence.bytes,
+                   notice->sentence.data);
+}
+
+static void expect_attribute(const struct cpt_record *record, const char *key,
+                             const char *text)
+{
+    const struct cpt_attribute *attribute =
+        cpt_record_attribute(record, cpt_bytes_of(key));
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(attribute);
+    CU_ASSERT_TRUE(cpt_bytes_equal(attribute->value.text, cpt_bytes_of(text)));
+}
+
+/* What the code says stands in record, counters and notice; the first one of it. */
+static void test_failure_is_told(void)
+{
+    const struct cpt_manual_failure why = {.struct_bytes = sizeof why,
+                                           .reason = CPT_FAILURE_CALLEE,
+                                           .sentence = "shard 7 is gone"};
+    const struct cpt_manual_failure later = {.struct_bytes = sizeof later,
+                                             .sentence = "and so was the cache"};
+    struct cpt_service_options options = always;
+    struct cpt_manual *manual = NULL;
+    struct cpt_record record;
+    struct cpt_log_reader *reader = NULL;
+
+    told_count = 0;
+    options.notify = note;
+    open_pair(options, never);
+    manual = begin(pair.a, NULL);
+    cpt_manual_fail(manual, pair.a, &why);
+    cpt_manual_fail(manual, pair.a, &later);
+    CU_ASSERT_EQUAL(told_count, 0);
+    cpt_manual_free(manual, 502);
+    CU_ASSERT_EQUAL(told_count, 1);
+    CU_ASSERT_STRING_EQUAL(told, "1 502 callee /: shard 7 is gone");
+    CU_ASSERT_EQUAL(counter(pair.a, "failed", NULL), 1);
+    CU_ASSERT_EQUAL(counter(pair.a, "failures", "callee"), 1);
+    reader = read_record(0, &record);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(reader);
+    CU_ASSERT_TRUE(record.is_failed);
+    expect_attribute(&record, CPT_ATTRIBUTE_FAILURE, "callee");
+    expect_attribute(&record, CPT_ATTRIBUTE_WHY, "shard 7 is gone");
+    cpt_log_reader_free(reader);
+    close_pair();
+}
+
+static void test_failure_of_an_untraced_request(void)
+{
+    const struct cpt_manual_failure why = {.struct_bytes = sizeof why,
+                                           .reason = CPT_FAILURE_DEADLINE,
+                                           .sentence = "late",
+                                           .method = cpt_bytes_of("/x"),
+                                           .http_status = 504};
+    const struct cpt_manual_failure unknown = {
+        .struct_bytes = sizeof unknown, .reason = 4711, .sentence = NULL};
+    struct cpt_service_options options = never;
+
+    told_count = 0;
+    options.notify = note;
+    open_pair(options, never);
+    cpt_manual_fail(begin(pair.a, NULL), pair.a, &why);
+    CU_ASSERT_STRING_EQUAL(told, "1 504 deadline /x: late");
+    cpt_manual_fail(begin(pair.a, NULL), pair.a, &unknown);
+    CU_ASSERT_STRING_EQUAL(told, "1 500 task : no reason was given");
+    CU_ASSERT_EQUAL(counter(pair.a, "failures", "deadline"), 1);
+    CU_ASSERT_EQUAL(counter(pair.a, "failures", "task"), 1);
+    CU_ASSERT_EQUAL(counter(pair.a, "failed", NULL), 2);
+    close_pair();
+}
+
+/* A failure that is said counts, though the answer be none of 5xx; a long sentence is
+ * cut. */
+static void test_failure_with_another_status(void)
+{
+    static char text[2000];
+    const struct cpt_manual_failure why = {.struct_bytes = sizeof why,
+                                           .sentence = text};
+    struct cpt_service_options options = always;
+    struct cpt_manual *manual = NULL;
+
+    memset(text, 'x', sizeof text - 1);
+    options.notify = note;
+    open_pair(options, never);
+    manual = begin(pair.a, NULL);
+    (void)cpt_manual_end(manual);
+    cpt_manual_fail(manual, pair.a, &why);
+    cpt_manual_free(manual, 499);
+    CU_ASSERT_EQUAL(strncmp(told, "1 499 task /: xxx", 17), 0);
+    CU_ASSERT_EQUAL(strlen(told), 511);
+    CU_ASSERT_EQUAL(counter(pair.a, "failures", "task"), 1);
+    close_pair();
+}
+
 /* --- Limits --- */
 
 static void test_memory_limit(void)
@@ -369,6 +475,8 @@ static void test_memory_limit(void)
 /* Whichever allocation is refused, the request goes on, and no memory leaks. */
 static void test_without_memory(void)
 {
+    const struct cpt_manual_failure why = {
+        .struct_bytes = sizeof why, .method = cpt_bytes_of("/"), .sentence = "why"};
     struct failing_alloc failing;
     size_t call_count = 1;
 
@@ -384,6 +492,7 @@ static void test_without_memory(void)
         options.name = "A";
         options.clock = &now.clock;
         options.alloc = &failing.alloc;
+        options.notify = note;
         pair.a = cpt_service_new(&options, NULL);
         CU_ASSERT_PTR_NOT_NULL_FATAL(pair.a);
         failing_alloc_init(&failing, 0);
@@ -398,7 +507,9 @@ static void test_without_memory(void)
         cpt_manual_set_text(manual, "arm", "control");
         cpt_manual_leave(manual);
         (void)cpt_manual_end(manual);
-        cpt_manual_free(manual, 200);
+        cpt_manual_fail(manual, pair.a, &why);
+        cpt_manual_free(manual, 500);
+        CU_ASSERT_EQUAL(counter(pair.a, "failed", NULL), 1);
         CU_ASSERT_EQUAL(atomic_load(&failing.live_count), 0);
         call_count = refused == 0 ? atomic_load(&failing.call_count) : call_count;
         atomic_store(&failing.live_count, 100); /* the service was made before */
@@ -418,6 +529,9 @@ CU_TestInfo cpt_manual_tests[] = {
     {"calls a service of the framework", test_calls_a_graph},
     {"is called by one", test_is_called_by_a_graph},
     {"a part that sleeps is off the processor", test_off_cpu},
+    {"why a request failed is told", test_failure_is_told},
+    {"… and of one that is not traced", test_failure_of_an_untraced_request},
+    {"… whatever its answer is", test_failure_with_another_status},
     {"above the memory limit parts are lost, not time", test_memory_limit},
     {"without memory", test_without_memory},
     CU_TEST_INFO_NULL,
