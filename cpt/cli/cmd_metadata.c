@@ -4,13 +4,15 @@
  * cmd_metadata.c - cpt metadata: the critical path in a response header
  *
  * The input is the value, a whole header line, or the output of `curl -i`. Other lines
- * are skipped.
+ * are skipped. With --conformance it tries another implementation instead.
  */
 #include "cpt/cli/base/capped.h"
 #include "cpt/cli/base/files.h"
 #include "cpt/cli/base/json_write.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
+#include "cpt/cli/base/amounts.h"
+#include "cpt/cli/conform/conform.h"
 #include "cpt/cli/print/path_print.h"
 #include "cpt/cpt_path.h"
 #include "wire/cpt_metadata.h"
@@ -275,13 +277,72 @@ static int decode(const struct cpti_arguments *arguments, const char *name,
     return status;
 }
 
+/* --- Another implementation --- */
+
+/* The time for an answer, in @ns. enum cpti_exit. */
+static int time_limit(const struct cpti_arguments *arguments, uint64_t *ns)
+{
+    double values[CPTI_AMOUNTS_MAX];
+    size_t count = 0;
+    int status = CPTI_EXIT_DONE;
+
+    *ns = 10000000000U;
+    if (cpti_has(arguments, "timeout")) {
+        status = cpti_amounts("timeout", cpti_value(arguments, "timeout"),
+                              CPTI_UNIT_TIME, values, &count);
+        if (status == CPTI_EXIT_DONE && (count != 1 || values[0] > 3.6e12)) {
+            return cpti_usage("option '--timeout' takes one time of at most 3600s");
+        }
+        *ns = status == CPTI_EXIT_DONE ? (uint64_t)values[0] : *ns;
+    }
+    return status;
+}
+
+static int conformance(const struct cpti_arguments *arguments)
+{
+    struct cpti_conform_options options = {
+        .command = cpti_value(arguments, "conformance"),
+        .seed = 1,
+        .case_count = 200,
+        .is_json = cpti_has(arguments, "json"),
+        .files = arguments->operands,
+        .file_count = arguments->operand_count,
+    };
+    int status = CPTI_EXIT_DONE;
+
+    if (cpti_has(arguments, "max-bytes")) {
+        return cpti_usage("'--max-bytes' and '--conformance' do not go together");
+    }
+    status = cpti_whole_number(arguments, "cases", 1, 1000000, &options.case_count);
+    if (status == CPTI_EXIT_DONE) {
+        status = cpti_whole_number(arguments, "seed", 0, UINT64_MAX, &options.seed);
+    }
+    if (status == CPTI_EXIT_DONE) {
+        status = time_limit(arguments, &options.timeout_ns);
+    }
+    return status == CPTI_EXIT_DONE ? cpti_conform_run(&options) : status;
+}
+
 static int run(const struct cpti_arguments *arguments)
 {
+    static const char *const others[] = {"cases", "seed", "timeout"};
     struct cpti_input input;
     unsigned char *data;
     size_t bytes;
     int status;
 
+    if (cpti_has(arguments, "conformance")) {
+        return conformance(arguments);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (cpti_has(arguments, others[i])) {
+            return cpti_usage("option '--%s' needs '--conformance COMMAND'", others[i]);
+        }
+    }
+    if (arguments->operand_count > 1) {
+        return cpti_usage("operand '%s' is one too many; see 'cpt metadata --help'",
+                          cpti_quoted(arguments->operands[1]));
+    }
     if (arguments->operand_count == 1 && strcmp(arguments->operands[0], "-") != 0) {
         return decode(arguments, "the value", cpt_bytes_of(arguments->operands[0]));
     }
@@ -300,6 +361,11 @@ static int run(const struct cpti_arguments *arguments)
 static const struct cpti_option options[] = {
     {"json", 'j', NULL, "print one JSON object"},
     CPTI_CAPPED_OPTION("the longest segments"),
+    {"conformance", 0, "COMMAND",
+     "try an implementation in another language: run COMMAND, ask it, judge it"},
+    {"cases", 0, "N", "with --conformance: random cases of each kind (200)"},
+    {"seed", 0, "N", "with --conformance: other random cases (1)"},
+    {"timeout", 0, "TIME", "with --conformance: for one answer (10s)"},
     {0},
 };
 
@@ -307,13 +373,15 @@ static const struct cpti_example examples[] = {
     {"curl -si -H 'critical-path: 1;forced' localhost:8080/ | cpt metadata",
      "ask a service for the critical path of one request"},
     {"cpt metadata 'critical-path-bin: CAEQwLEC…'", "a header line copied from a log"},
+    {"cpt metadata --conformance 'python3 cpt_trace.py --conformance'",
+     "does this program read and write what the format says?"},
     {0},
 };
 
 const struct cpti_command cpti_command_metadata = {
     .name = "metadata",
     .summary = "print the critical path in a response header",
-    .usages = {"[OPTION]... [VALUE]"},
+    .usages = {"[OPTION]... [VALUE]", "--conformance COMMAND [OPTION]... [FILE]..."},
     .description =
         "Decodes the value of the response header critical-path-bin and prints the "
         "critical path in it as a tree in the order of time. The value is an argument "
@@ -323,8 +391,18 @@ const struct cpti_command cpti_command_metadata = {
         "With --json the object has version, sum_ns, server_elapsed_ns, sum_only and "
         "segments, each with stack (root first), kind and duration_ns. Later versions "
         "may add fields.",
+    .description_rest =
+        "With --conformance another implementation of the format is tried. COMMAND is "
+        "run by the shell. It gets one line for each case on its standard input, and "
+        "answers each with one line on its standard output: asks to be parsed, paths "
+        "to be read, bytes to be refused, and a service's own time with its callees' "
+        "replies to be made into one path within a budget. The answers are compared "
+        "with our own. The cases are written by hand, files, and random; each FILE is "
+        "one more path, as bytes. A program that crashes or is silent is started "
+        "again, ten times. The exit status is 0 if every answer is right, otherwise "
+        "1.",
     .options = {options},
     .examples = examples,
-    .operand_count_max = 1,
+    .operand_count_max = 100000,
     .run = run,
 };

@@ -32,6 +32,8 @@ cpt plan --json experiment.cptlog | is plan
 cpt plan --json --within 1% --share 1% --probability 0.001 --rate 2000 experiment.cptlog | is plan
 make_log metadata | cpt metadata --json | is metadata
 make_log metadata | cpt metadata --json --max-bytes 700 | is metadata
+cpt metadata --conformance cat --cases 1 --json | is metadata_conformance
+cpt metadata --conformance false --cases 1 --json | is metadata_conformance
 cpt precision --json --pairs 2 --requests 10 --max-bytes 2k experiment.cptlog | is precision
 cpt diff --json $two --quantile 90% --max-bytes 4k experiment.cptlog | is diff_quantile
 cpt diff --json $two --quantile 90% --cluster minute --fail-if 'quantile > 1ms' experiment.cptlog 2>none | is diff_quantile
