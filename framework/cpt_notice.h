@@ -34,7 +34,9 @@ enum cpt_notice_kind {
     CPT_NOTICE_FAILURE = 1,  /* a request failed: its answer is 5xx, or none was made */
     CPT_NOTICE_REFUSAL = 2,  /* a request was refused before it began */
     CPT_NOTICE_LOG_LOSS = 3, /* records are lost: they will not be in the log */
-    CPT_NOTICE_SETTINGS = 4  /* a file of settings was read: cpt_settings.h */
+    CPT_NOTICE_SETTINGS = 4, /* a file of settings was read: cpt_settings.h */
+    CPT_NOTICE_TARGET =
+        5 /* a target of a stub gets no calls, or again: cpt_targets.h */
 };
 
 /* Why a request failed; the word of each stands behind it. Numbers never change. */
@@ -58,12 +60,13 @@ struct cpt_notice {
     unsigned kind;            /* enum cpt_notice_kind; later versions may have more */
     unsigned http_status;     /* what was answered; 0: nothing, or of a log, or of what
                                  the rate left out, when the service is drained */
-    struct cpt_bytes service; /* empty: of a log */
+    struct cpt_bytes service; /* empty: of a log or a target */
     struct cpt_bytes method;  /* as it came in; empty: not known */
     /* A failure: "deadline", "cancelled", "memory", "busy", "callee", "task", "stuck",
      * "answer". A refusal: "busy", "memory", and by HTTP itself "malformed", "large",
      * "verb", "foreign", "slow", "full", "clients", "unread". A log: "queue", "sink",
-     * "closed", "file", "record". Settings: "taken", "refused". */
+     * "closed", "file", "record". Settings: "taken", "refused". A target: "ejected",
+     * "returned", "unready", "ready". */
     const char *reason;
     struct cpt_bytes sentence; /* any bytes: escape it for a terminal */
     uint64_t count;            /* of requests or records that it tells of */

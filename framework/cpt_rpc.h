@@ -238,7 +238,8 @@ struct cpt_transport;
  */
 struct cpt_stub {
     const char *name;   /* its frame: "B: Lookup" */
-    const char *target; /* as the transport wants it: "http://127.0.0.1:8080" */
+    const char *target; /* as the transport wants it: "http://127.0.0.1:8080"; several:
+                           "b1:8080,b2:8080", see cpt_targets.h */
     /* "/lookup", "GET /users/{id}?fields={fields}": where a verb or parameters are, see
      * cpt_calls.h. */
     const char *method;
@@ -556,6 +557,11 @@ struct cpt_transport_call {
     size_t header_count;
     const char *const *reply_headers; /* those that the reply should have, ended by
                                          NULL; NULL: none */
+    /* The attempt before this one, of the same stub, or NULL: this one should go to
+     * another target. It may have ended: then its state is NULL, and nothing of it but
+     * `choice` and `previous` may be read. */
+    const struct cpt_transport_call *previous;
+    uint64_t choice; /* the transport's: which target it has chosen; 0 at first */
 };
 
 /* The header that says how long the caller waits: whole microseconds, in decimal
@@ -592,6 +598,11 @@ struct cpt_transport {
 
 /* The call has got a connection. At most once, before the call completes. */
 CPT_API void cpt_transport_sent(struct cpt_transport_call *call);
+
+/* The call goes to @target, one of several. Before the call completes, and again if it
+ * goes elsewhere. @target is copied. */
+CPT_API void cpt_transport_picked(struct cpt_transport_call *call,
+                                  struct cpt_bytes target);
 
 /* The call has ended. Call this as soon as the reply is there: it stamps the time. */
 CPT_API void cpt_transport_complete(struct cpt_transport_call *call,

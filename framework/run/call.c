@@ -84,6 +84,7 @@ void cpti_call_failed(struct cpt_request *request, const struct cpt_stub *stub,
     failed->stub = stub;
     failed->status = status;
     failed->task = task;
+    failed->call = NULL;
     (void)snprintf(failed->text, sizeof failed->text, "%s", text);
 }
 

@@ -14,9 +14,10 @@
 /* The last call of a request that failed, if no later one of its stub succeeded: why
  * the request fails, if it does. In the request's arena; guarded by its lock. */
 struct cpti_failed_call {
-    const struct cpt_stub *stub; /* NULL: it was a call of a run within */
-    cpt_status status;           /* CPT_OK: there was an answer, which said so */
-    uint32_t task;               /* number + 1 of the task that made it */
+    const struct cpt_stub *stub;    /* NULL: it was a call of a run within */
+    cpt_status status;              /* CPT_OK: there was an answer, which said so */
+    uint32_t task;                  /* number + 1 of the task that made it */
+    const struct cpt_pending *call; /* or NULL */
     char text[CPTI_FAILED_CALL_BYTES];
 };
 

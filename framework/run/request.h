@@ -78,9 +78,11 @@ struct cpt_pending {
                                      the pending has ended */
     struct cpt_pending *next;     /* outstanding ones of the task, oldest first: */
     struct cpt_pending *previous; /* guarded by the request's lock */
-    struct cpt_pending *next_waiter;      /* for the same task; guarded likewise */
-    struct cpt_trace_call *call;          /* its record; NULL if there is none */
-    const struct cpt_stub *stub;          /* of a call; else NULL */
+    struct cpt_pending *next_waiter; /* for the same task; guarded likewise */
+    struct cpt_trace_call *call;     /* its record; NULL if there is none */
+    const struct cpt_stub *stub;     /* of a call; else NULL */
+    const char *target; /* of a call: the one that was picked, if its stub has several;
+                           guarded by the request's lock */
     const struct cpti_resource *resource; /* of a lock; else NULL */
     uint64_t begin_ns; /* if traced; else of a call or a lock, by cpti_coarse_ns() */
     struct cpti_cancellable cancellable; /* if what completes it can be told to stop */

@@ -125,7 +125,10 @@ static void write_pending(struct snapshot *snapshot, const struct cpt_pending *p
             pending->request->plan->tasks[pending->stands_for - 1].frame_name);
     } else if (pending->kind == CPTI_PENDING_CALL && pending->stub != NULL) {
         cpti_json_text_string(text, "name", cpt_bytes_of(pending->stub->name));
-        cpti_json_text_string(text, "target", cpt_bytes_of(pending->stub->target));
+        cpti_json_text_string(text, "target",
+                              cpt_bytes_of(pending->target != NULL
+                                               ? pending->target
+                                               : pending->stub->target));
         cpti_json_text_string(text, "method", cpt_bytes_of(pending->stub->method));
     } else if (pending->resource != NULL) {
         write_lock(text, pending->resource);

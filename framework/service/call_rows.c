@@ -41,7 +41,8 @@ struct call_state {
     struct cpt_pending *hedge_wait;
     const struct cpt_call_reply *failure; /* the last one; NULL: none yet */
     const struct cpt_stub *failed_stub;
-    const struct cpt_stub *stubs[ATTEMPTS_AT_ONCE]; /* of calls */
+    const struct cpt_stub *stubs[ATTEMPTS_AT_ONCE];     /* of calls */
+    const struct cpt_pending *latest[ATTEMPTS_AT_ONCE]; /* of stub, of other_stub */
     uint64_t end_ns; /* of the clock of the request; UINT64_MAX: no timeout */
     unsigned attempt_count;
     unsigned retry_count;
@@ -311,22 +312,27 @@ static void call(struct cpt_task *task, struct call_state *state, uint64_t timeo
     const struct cpt_call_row *row = row_of(task);
     const unsigned i = state->calls[0] != NULL;
     const unsigned number = ++state->attempt_count;
+    const bool is_other = number % 2 == 0 && row->other_stub != NULL;
     struct cpt_call_request request = {.body = state->body};
     struct cpti_call_line line = state->line;
+    struct cpti_attempt attempt = {.stub = is_other ? row->other_stub : row->stub,
+                                   .line = &line,
+                                   .request = &request,
+                                   .timeout_ns = timeout_ns,
+                                   .previous = state->latest[is_other]};
     cpt_status status = CPT_OK;
 
     if (state->request != NULL) {
         request = *state->request;
     }
     request.attempt = may_be_repeated(row) ? number : 0;
-    state->stubs[i] = row->stub;
-    if (number % 2 == 0 && row->other_stub != NULL) {
-        state->stubs[i] = row->other_stub;
-        status = cpti_call_line_make(task, row->other_stub, &request, &line);
+    if (is_other) {
+        status = cpti_call_line_make(task, attempt.stub, &request, &line);
     }
-    state->calls[i] = status == CPT_OK ? cpti_call_within(task, state->stubs[i], &line,
-                                                          &request, timeout_ns)
+    state->stubs[i] = attempt.stub;
+    state->calls[i] = status == CPT_OK ? cpti_call_within(task, &attempt)
                                        : cpti_pending_failed(status);
+    state->latest[is_other] = state->calls[i];
 }
 
 static cpt_status go_on(struct cpt_task *task);

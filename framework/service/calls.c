@@ -37,11 +37,22 @@ struct rpc_call {
 
 /* --- Calling --- */
 
+/* What the transport has of @pending, if that is a call of @stub. */
+static const struct cpt_transport_call *transport_of(const struct cpt_pending *pending,
+                                                     const struct cpt_stub *stub)
+{
+    return pending != NULL && pending->stub == stub &&
+                   pending->kind == CPTI_PENDING_CALL
+               ? &CPTI_CONST_CONTAINER(pending, struct rpc_call, pending)->transport
+               : NULL;
+}
+
 /* Fills in what the transport sends; false: there is no memory. Lock held. */
 static bool prepare(struct rpc_call *call, struct cpt_request *request,
-                    const struct cpt_stub *stub, const struct cpti_call_line *line,
-                    const struct cpt_call_request *said, uint64_t timeout_ns)
+                    const struct cpti_attempt *attempt)
 {
+    const struct cpt_stub *stub = attempt->stub;
+    const struct cpt_call_request *said = attempt->request;
     const struct cpt_bytes body = said->body;
     struct cpt_transport_call *transport = &call->transport;
 
@@ -53,9 +64,10 @@ static bool prepare(struct rpc_call *call, struct cpt_request *request,
     transport->reply_headers = said->reply_headers;
     transport->timeout_ns =
         stub->timeout_ns != 0 ? stub->timeout_ns : CALL_TIMEOUT_NS_DEFAULT;
-    if (timeout_ns < transport->timeout_ns) {
-        transport->timeout_ns = timeout_ns != 0 ? timeout_ns : 1;
+    if (attempt->timeout_ns < transport->timeout_ns) {
+        transport->timeout_ns = attempt->timeout_ns != 0 ? attempt->timeout_ns : 1;
     }
+    transport->previous = transport_of(attempt->previous, stub);
     if (request->deadline_ns != 0) {
         const uint64_t left_ns = cpti_request_remaining_ns(request);
 
@@ -90,11 +102,10 @@ static void tell_call(struct cpti_cancellable *outside)
     transport->cancel(transport, &call->transport);
 }
 
-struct cpt_pending *cpti_call_within(struct cpt_task *task, const struct cpt_stub *stub,
-                                     const struct cpti_call_line *line,
-                                     const struct cpt_call_request *said,
-                                     uint64_t timeout_ns)
+struct cpt_pending *cpti_call_within(struct cpt_task *task,
+                                     const struct cpti_attempt *attempt)
 {
+    const struct cpt_stub *stub = attempt->stub;
     struct cpt_request *request = task->request;
     struct cpt_service *service = cpti_service_of(request);
     const uint64_t now_ns = cpti_record_now(request);
@@ -102,7 +113,7 @@ struct cpt_pending *cpti_call_within(struct cpt_task *task, const struct cpt_stu
 
     cpti_lock_take(&request->lock);
     call = cpt_arena_take(&request->arena, sizeof *call);
-    if (call == NULL || !prepare(call, request, stub, line, said, timeout_ns)) {
+    if (call == NULL || !prepare(call, request, attempt)) {
         cpti_lock_release(&request->lock);
         return cpti_pending_failed(CPT_LIMIT);
     }
@@ -117,7 +128,7 @@ struct cpt_pending *cpti_call_within(struct cpt_task *task, const struct cpt_stu
                 cpti_counters_callee(&service->counters, call->pending.call->name),
                 calls);
         }
-        call->pending.call->attempt = said->attempt;
+        call->pending.call->attempt = attempt->request->attempt;
         call->pending.call->executor = cpt_bytes_of(stub->transport->name);
     }
     cpti_pending_begin(&call->pending, CPTI_PENDING_CALL, task,
@@ -131,13 +142,41 @@ struct cpt_pending *cpti_call_within(struct cpt_task *task, const struct cpt_stu
     return &call->pending;
 }
 
+/* The attempt before another one of @stub that @task makes itself: a call that is
+ * outstanding, else the one that has failed last. */
+static const struct cpt_pending *attempt_before(struct cpt_task *task,
+                                                const struct cpt_stub *stub)
+{
+    struct cpt_request *request = task->request;
+    const struct cpt_pending *found = NULL;
+
+    cpti_lock_take(&request->lock);
+    for (const struct cpt_pending *pending = task->oldest; pending != NULL;
+         pending = pending->next) {
+        found = pending->stub == stub ? pending : found;
+    }
+    if (found == NULL && request->failed_call != NULL &&
+        request->failed_call->stub == stub &&
+        request->failed_call->task == task->number + 1) {
+        found = request->failed_call->call;
+    }
+    cpti_lock_release(&request->lock);
+    return found;
+}
+
 static struct cpt_pending *call_as(struct cpt_task *task, const struct cpt_stub *stub,
                                    const struct cpt_call_request *request)
 {
     struct cpti_call_line line;
     const cpt_status status = cpti_call_line_make(task, stub, request, &line);
+    const struct cpti_attempt attempt = {
+        .stub = stub,
+        .line = &line,
+        .request = request,
+        .timeout_ns = UINT64_MAX,
+        .previous = request->attempt > 1 ? attempt_before(task, stub) : NULL};
 
-    return status == CPT_OK ? cpti_call_within(task, stub, &line, request, UINT64_MAX)
+    return status == CPT_OK ? cpti_call_within(task, &attempt)
                             : cpti_pending_failed(status);
 }
 
@@ -205,6 +244,23 @@ void cpt_transport_sent(struct cpt_transport_call *transport)
     cpti_lock_take(&request->lock);
     if (call->pending.call != NULL && call->pending.status == CPT_WAITING) {
         call->pending.call->sent_ns = now_ns;
+    }
+    cpti_lock_release(&request->lock);
+}
+
+void cpt_transport_picked(struct cpt_transport_call *transport, struct cpt_bytes target)
+{
+    struct rpc_call *call = (struct rpc_call *)transport;
+    struct cpt_request *request = call->pending.request;
+    char *copy = NULL;
+
+    cpti_lock_take(&request->lock);
+    if (call->pending.status == CPT_WAITING) {
+        copy = cpt_arena_take(&request->arena, target.bytes + 1);
+    }
+    if (copy != NULL) {
+        memcpy(copy, target.data, target.bytes);
+        call->pending.target = copy;
     }
     cpti_lock_release(&request->lock);
 }
@@ -322,22 +378,27 @@ static void describe(const struct rpc_call *call, char text[CPTI_FAILED_CALL_BYT
 {
     const struct cpt_call_reply *kept = &call->reply;
     const struct cpt_stub *stub = call->pending.stub;
-    const char *secret = strchr(stub->target, '@'); /* what precedes it is not told */
-    const char *target = secret != NULL ? secret + 1 : stub->target;
+    const char *picked = call->pending.target;
+    const char *named = picked != NULL ? picked : stub->target;
+    const char *secret = strchr(named, '@'); /* what precedes it is not told */
+    const char *target = secret != NULL ? secret + 1 : named;
+    const char *at = picked != NULL ? " at " : "";
     const size_t capacity = CPTI_FAILED_CALL_BYTES;
 
+    picked = picked != NULL ? target : "";
     if (kept->status == CPT_OK) {
-        (void)snprintf(text, capacity, "'%.100s' answered %u", stub->name,
-                       kept->http_status);
+        (void)snprintf(text, capacity, "'%.80s'%s%.60s answered %u", stub->name, at,
+                       picked, kept->http_status);
     } else if (kept->status == CPT_TIMEOUT) {
-        (void)snprintf(text, capacity, "'%.100s' had not answered after %.6g ms",
-                       stub->name, (double)call->transport.timeout_ns / 1e6);
+        (void)snprintf(text, capacity, "'%.80s'%s%.60s had not answered after %.6g ms",
+                       stub->name, at, picked,
+                       (double)call->transport.timeout_ns / 1e6);
     } else if (kept->status == CPT_UNAVAILABLE) {
         (void)snprintf(text, capacity, "'%.80s' could not be reached at %.60s",
                        stub->name, target);
     } else {
-        (void)snprintf(text, capacity, "the call of '%.80s' failed: %s", stub->name,
-                       cpt_status_sentence(kept->status));
+        (void)snprintf(text, capacity, "the call of '%.80s'%s%.60s failed: %s",
+                       stub->name, at, picked, cpt_status_sentence(kept->status));
     }
 }
 
@@ -352,6 +413,9 @@ static void keep_failure(const struct rpc_call *call)
         describe(call, text);
         cpti_call_failed(request, call->pending.stub, call->reply.status,
                          cpti_pending_starter(&call->pending), text);
+        if (request->failed_call != NULL) {
+            request->failed_call->call = &call->pending;
+        }
     } else if (request->failed_call != NULL &&
                request->failed_call->stub == call->pending.stub) {
         request->failed_call->task = 0;

@@ -26,11 +26,16 @@ bool cpti_call_line_names(const char *method, const char *name);
 /* Whether @method begins with a verb whose calls have no body unless they say so. */
 bool cpti_call_line_has_no_body(const char *method);
 
-/* Calls @stub by @line with what @request says, in at most @timeout_ns; UINT64_MAX:
- * only the stub's. */
-struct cpt_pending *cpti_call_within(struct cpt_task *task, const struct cpt_stub *stub,
-                                     const struct cpti_call_line *line,
-                                     const struct cpt_call_request *request,
-                                     uint64_t timeout_ns);
+/* One attempt of a call. */
+struct cpti_attempt {
+    const struct cpt_stub *stub;
+    const struct cpti_call_line *line;
+    const struct cpt_call_request *request;
+    uint64_t timeout_ns;                /* at most; UINT64_MAX: only the stub's */
+    const struct cpt_pending *previous; /* the attempt before, or NULL */
+};
+
+struct cpt_pending *cpti_call_within(struct cpt_task *task,
+                                     const struct cpti_attempt *attempt);
 
 #endif

@@ -98,6 +98,8 @@ static size_t write_front(const struct cpt_notice *notice, char *line, size_t ca
         bytes = snprintf(line, capacity, "cpt: settings %s: ", notice->reason);
     } else if (notice->kind == CPT_NOTICE_REFUSAL && notice->method.bytes == 0) {
         bytes = write_refused(notice, line, capacity);
+    } else if (notice->kind == CPT_NOTICE_TARGET) {
+        bytes = snprintf(line, capacity, "cpt: %s: ", notice->reason);
     } else if (notice->http_status == 0) {
         (void)cpt_text_name(notice->service, service, sizeof service);
         bytes = snprintf(line, capacity, "cpt: %s: %" PRIu64 " more (%s): ", service,

@@ -50,7 +50,9 @@
  * Browsers: `hosts`, `reply_headers` and `serves_get_only` of the options.
  *
  * Targets are "http://host:port" or "host:port" (port 80 if absent); hosts are names
- * or numbers, IPv6 in brackets. There is no TLS: put a proxy in front.
+ * or numbers, IPv6 in brackets. A stub may have several: a list with commas, or a name
+ * with several addresses; cpt_targets.h says which one a call goes to. There is no TLS:
+ * put a proxy in front.
  *
  * Threads: cpt_http_listen() and cpt_http_stop_on_signals() before cpt_http_run();
  * cpt_http_stop(), cpt_http_counters(), and the functions of the executor and of the
@@ -67,6 +69,7 @@ struct cpt_counter;
 struct cpt_executor;
 struct cpt_http;
 struct cpt_service;
+struct cpt_target_options;
 struct cpt_transport;
 
 /* What it allows; see cpt_options_read(). A zero field means its default. */
@@ -126,6 +129,10 @@ struct cpt_http_options {
                                 connections; default 256 MiB. Beyond, the client that
                                 has taken nothing for longest is cut off; a reply that
                                 is larger by itself is sent nevertheless */
+    const struct cpt_target_options *targets; /* how calls choose between the targets of
+                                                 a stub: cpt_targets.h; NULL: the
+                                                 defaults. Borrowed until cpt_http_new()
+                                                 returns */
 };
 
 /* A loop that is not running yet, or NULL with the reason in @error. */

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { TEXT_BYTES_MAX = 512, PORT_DEFAULT = 80 };
+enum { PORT_DEFAULT = 80 };
 
 /* A name or a number, with no byte that a Host header may not have. */
 static bool is_host(struct cpt_bytes host, bool is_bracketed)
@@ -101,7 +101,7 @@ cpt_status cpti_http_address_init(struct cpti_http_address *address, const char 
     bool is_bracketed = false;
 
     memset(address, 0, sizeof(*address));
-    if (strlen(text) > TEXT_BYTES_MAX ||
+    if (strlen(text) > CPTI_HTTP_ADDRESS_TEXT_MAX ||
         !split(text, &host, &is_bracketed, &address->port)) {
         return CPT_INVALID;
     }
@@ -119,11 +119,50 @@ cpt_status cpti_http_address_init(struct cpti_http_address *address, const char 
     return CPT_OK;
 }
 
+/* "http://10.0.0.5:8080": where @number is, as a person would write it. */
+static char *number_text_new(const struct cpti_http_address *from, const char *number,
+                             const struct cpt_alloc *alloc)
+{
+    const char *mark = strstr(from->text, "://");
+    const int scheme_bytes = mark != NULL ? (int)(mark - from->text) + 3 : 0;
+    const size_t capacity = (size_t)scheme_bytes + strlen(number) + sizeof("[]:65535");
+    char *text = cpt_alloc_zeroed(alloc, capacity);
+
+    if (text != NULL) {
+        (void)snprintf(text, capacity,
+                       strchr(number, ':') != NULL ? "%.*s[%s]:%u" : "%.*s%s:%u",
+                       scheme_bytes, from->text, number, (unsigned)from->port);
+    }
+    return text;
+}
+
+cpt_status cpti_http_address_number(struct cpti_http_address *address,
+                                    const struct cpti_http_address *from,
+                                    const char *number, const struct cpt_alloc *alloc)
+{
+    *address = *from;
+    address->is_name = false;
+    address->host = cpti_http_text_copy(cpt_bytes_of(from->host), alloc);
+    address->host_header = cpti_http_text_copy(cpt_bytes_of(from->host_header), alloc);
+    address->text = number != NULL
+                        ? number_text_new(from, number, alloc)
+                        : cpti_http_text_copy(cpt_bytes_of(from->text), alloc);
+    address->number =
+        number != NULL ? cpti_http_text_copy(cpt_bytes_of(number), alloc) : NULL;
+    if (address->host == NULL || address->host_header == NULL ||
+        address->text == NULL || (number != NULL && address->number == NULL)) {
+        cpti_http_address_deinit(address, alloc);
+        return CPT_NO_MEMORY;
+    }
+    return CPT_OK;
+}
+
 void cpti_http_address_deinit(struct cpti_http_address *address,
                               const struct cpt_alloc *alloc)
 {
     cpt_alloc_free(alloc, address->text);
     cpt_alloc_free(alloc, address->host);
     cpt_alloc_free(alloc, address->host_header);
+    cpt_alloc_free(alloc, address->number);
     memset(address, 0, sizeof(*address));
 }

@@ -1,94 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * http_client.c - calls out: a pool of connections for each target
+ * http_client.c - calls out: to one of the targets of a stub, over its connections
  *
- *      send --> [ waiting, first come first served ] --> a connection --> complete
- *                        |         |                        |
- *                   too many:   timeout                failure, timeout
- *                 UNAVAILABLE
+ *      send --> target --> [ waiting, first come first served ] --> connection --> end
+ *        ^     targets.c           |         |                          |
+ *        |                    too many:   timeout            failure, timeout
+ *        |                  UNAVAILABLE                                 |
+ *        '-------------------- could not connect -----------------------'
  *
- * A call gets an idle connection, else a new one, else it waits; if others wait, it
- * waits behind them. It leaves the queue when it has a connection, before that is
- * opened: looking up and connecting are the network's time, waiting is the pool's. The
- * idle connection used last is taken first: it is the least likely to have been closed
- * meanwhile.
+ * A call gets an idle connection of its target, else a new one, else it waits; if
+ * others wait, it waits behind them. It leaves the queue when it has a connection,
+ * before that is opened: connecting is the network's time, waiting is the pool's.
+ *
+ * A call that could not connect has not been sent, so it goes to another target; if
+ * there is none, its name is looked up in the other family of addresses.
  *
  * A call on a kept connection that broke before a byte of the reply came is sent again,
  * once, on a new connection: most likely the callee closed an unused connection while
  * our request was on its way. A callee that crashed because of the request looks the
  * same, so in rare cases a method runs twice, as for every client that keeps
- * connections. Names are looked up as IPv4 first, then as IPv6; of
- * each, one address is tried.
+ * connections.
  *
  * A call ends exactly once: each way to its end takes it off the list of calls. A
  * thread that cancels one takes a reference to it first, under the lock; the loop
  * thread then finds out whether the call has ended already. Its connection is closed,
  * since the reply would come on it: that tells the callee.
  */
+#include "framework/transport/http_client.h"
+
 #include "cpt/now.h"
 #include "framework/cpt_calls.h"
-#include "framework/transport/http_connection.h"
 #include "framework/transport/http_route.h"
 #include "wire/cpt_metadata.h"
 
 #include <assert.h>
 #include <string.h>
-#include <sys/queue.h>
-#include <sys/socket.h>
 
-enum { TARGET_BUCKETS = 64, TARGETS_MAX = 4096, IDLE_TICKS = 4 };
+enum { SERVICE_UNAVAILABLE = 503 };
 
-struct target {
-    struct target *next;
-    struct cpti_http_address address;
-    struct cpti_http_client *client;
-    int family;                             /* of the last successful connection */
-    LIST_HEAD(, cpti_http_connection) idle; /* the one used last first */
-    size_t connection_count;                /* idle and busy */
-    TAILQ_HEAD(, call) waiting;
-    size_t waiting_count;
-    bool is_pumping;
-};
-
-struct call {
-    TAILQ_ENTRY(call) live;
-    TAILQ_ENTRY(call) turn; /* in target->waiting */
-    struct cpt_work work;
-    struct cpt_work cancel_work;
-    unsigned reference_count; /* guarded by cpt_http.lock, as is call->state */
-    struct cpt_timer timer;
-    struct cpti_http_client *client;
-    struct cpt_transport_call *call;
-    struct target *target;
-    struct cpti_http_connection *connection; /* NULL: it waits for one */
-    uint64_t deadline_ns;
-    int family;
-    bool is_started; /* it is in the list of calls */
-    bool is_ended;
-    bool is_cancelled; /* before it was started */
-    bool is_waiting;
-    bool is_resent;
-    bool has_tried_ipv6;
-};
-
-TAILQ_HEAD(calls, call);
-
-struct cpti_http_client {
-    struct cpt_http *http;
-    struct target *targets[TARGET_BUCKETS];
-    size_t target_count;
-    struct calls calls;
-    struct cpt_timer idle_timer; /* fires several times within idle_ns */
-    bool is_idle_timed;
-    unsigned idle_tick; /* how often it fired */
-};
-
-static void pump(struct target *target);
+static void pump(struct cpti_http_target *target);
 
 /* --- The end of a call --- */
 
-static void call_release(struct call *call)
+static void call_release(struct cpti_http_call *call)
 {
     struct cpt_http *http = call->client->http;
     bool is_last = false;
@@ -101,20 +56,64 @@ static void call_release(struct call *call)
     }
 }
 
+/* @call, which has succeeded, was begun as @call->call->previous was late. */
+static void note_overtaken(const struct cpti_http_call *call)
+{
+    const struct cpt_transport_call *previous = call->call->previous;
+    const struct cpti_http_call *late = previous != NULL ? previous->state : NULL;
+
+    if (late != NULL && late->connection != NULL && late->target != call->target) {
+        cpti_targets_overtaken(&late->set->targets, &late->target->health,
+                               cpti_now_ns());
+    }
+}
+
+/* The target of @call has it no longer. */
+static void leave_target(struct cpti_http_call *call, enum cpti_target_result result)
+{
+    struct cpti_targets *targets = NULL;
+    bool is_plain = false; /* it does not matter when */
+
+    if (!call->is_begun) {
+        return;
+    }
+    targets = &call->set->targets;
+    is_plain = targets->count == 1 ||
+               (result == CPTI_TARGET_SUCCEEDED && targets->flawed_count == 0);
+    call->is_begun = false;
+    cpti_targets_end(targets, &call->target->health, result,
+                     is_plain ? 0 : cpti_now_ns());
+    if (call->call->previous != NULL && result != CPTI_TARGET_FAILED &&
+        result != CPTI_TARGET_NOTHING) {
+        note_overtaken(call);
+    }
+}
+
 /* Takes @call off all lists, frees it, unless another thread is cancelling it just now,
  * and completes the transport's call. */
-static void call_end(struct call *call, const struct cpt_transport_reply *reply)
+static void call_end(struct cpti_http_call *call,
+                     const struct cpt_transport_reply *reply,
+                     enum cpti_target_result result)
 {
     struct cpt_http *http = call->client->http;
     struct cpt_transport_call *owner = call->call;
 
     (void)cpti_http_loop_cancel(http, &call->timer);
-    if (call->is_waiting) {
+    if (call->is_waiting && call->target != NULL) {
         TAILQ_REMOVE(&call->target->waiting, call, turn);
         call->target->waiting_count--;
+    } else if (call->is_waiting) {
+        TAILQ_REMOVE(&call->set->waiting, call, turn);
+        call->set->waiting_count--;
     }
+    leave_target(call, result);
     TAILQ_REMOVE(&call->client->calls, call, live);
     call->is_ended = true;
+    if (call->is_check) {
+        cpti_http_check_ended(call, reply);
+        call_release(call);
+        return;
+    }
     cpti_lock_take(&http->lock);
     owner->state = NULL; /* from here on it cannot be cancelled */
     cpti_lock_release(&http->lock);
@@ -125,96 +124,34 @@ static void call_end(struct call *call, const struct cpt_transport_reply *reply)
     cpt_transport_complete(owner, reply);
 }
 
-static void call_fail(struct call *call, cpt_status status)
+/* What the end of @call with @status, without a reply, says about its target. */
+static enum cpti_target_result result_of(const struct cpti_http_call *call,
+                                         cpt_status status)
 {
-    call_end(call, &(const struct cpt_transport_reply){.status = status});
-}
-
-/* --- Connections of a target --- */
-
-static void connection_drop(struct target *target,
-                            struct cpti_http_connection *connection)
-{
-    target->connection_count--;
-    cpti_http_connection_retire(connection);
-}
-
-/* The other side has closed an idle connection. */
-static void on_closed(void *context, struct cpti_http_connection *connection)
-{
-    LIST_REMOVE(connection, others);
-    connection_drop(context, connection);
-}
-
-/* Closes the connections of @target that were not used for long. */
-static void idle_close(struct target *target)
-{
-    const unsigned now = target->client->idle_tick;
-    struct cpti_http_connection *connection = LIST_FIRST(&target->idle);
-
-    while (connection != NULL) {
-        struct cpti_http_connection *next = LIST_NEXT(connection, others);
-
-        if (now - connection->tick > IDLE_TICKS) {
-            on_closed(target, connection);
-        }
-        connection = next;
+    switch (status) {
+    case CPT_UNAVAILABLE:
+    case CPT_IO:
+    case CPT_CORRUPT:
+        return CPTI_TARGET_FAILED;
+    case CPT_TIMEOUT:
+        return call->is_sent ? CPTI_TARGET_FAILED : CPTI_TARGET_NOTHING;
+    case CPT_LIMIT:
+        return CPTI_TARGET_CLOSES;
+    default:
+        return CPTI_TARGET_NOTHING;
     }
 }
 
-static void idle_later(struct cpti_http_client *client);
-
-static void on_idle(struct cpt_timer *timer)
+void cpti_http_call_fail(struct cpti_http_call *call, cpt_status status)
 {
-    struct cpti_http_client *client =
-        CPTI_CONTAINER(timer, struct cpti_http_client, idle_timer);
-    bool has_any = false;
-
-    client->is_idle_timed = false;
-    client->idle_tick++;
-    for (size_t i = 0; i < TARGET_BUCKETS; i++) {
-        for (struct target *target = client->targets[i]; target != NULL;
-             target = target->next) {
-            idle_close(target);
-            has_any |= target->connection_count > 0;
-        }
-    }
-    if (has_any) {
-        idle_later(client);
-    }
-}
-
-static void idle_later(struct cpti_http_client *client)
-{
-    const uint64_t tick_ns = client->http->options.idle_ns / IDLE_TICKS + 1;
-
-    if (!client->is_idle_timed) {
-        client->idle_timer.fire = on_idle;
-        client->is_idle_timed =
-            cpti_http_loop_after(client->http, &client->idle_timer, tick_ns) == CPT_OK;
-    }
-}
-
-static void on_ended(void *context, struct cpti_http_connection *connection, void *tag,
-                     const struct cpti_http_outcome *outcome);
-
-static struct cpti_http_connection *connection_open(struct target *target, int family)
-{
-    const struct cpti_http_connection_owner owner = {on_ended, on_closed, target};
-    struct cpti_http_connection *connection = cpti_http_connection_new(
-        target->client->http, &target->address, family, &owner);
-
-    if (connection != NULL) {
-        target->connection_count++;
-        idle_later(target->client);
-        cpti_http_count(target->client->http, CPTI_HTTP_COUNTER_connections_opened);
-    }
-    return connection;
+    call_end(call, &(const struct cpt_transport_reply){.status = status},
+             result_of(call, status));
 }
 
 /* --- Sending --- */
 
-static void call_send(struct call *call, struct cpti_http_connection *connection)
+static void call_send(struct cpti_http_call *call,
+                      struct cpti_http_connection *connection)
 {
     const uint64_t now = cpti_now_ns();
 
@@ -223,50 +160,42 @@ static void call_send(struct call *call, struct cpti_http_connection *connection
                               call->deadline_ns > now ? call->deadline_ns - now : 0);
 }
 
-static void call_send_anew(struct call *call, int family)
+static void call_send_anew(struct cpti_http_call *call)
 {
-    struct cpti_http_connection *connection = connection_open(call->target, family);
+    struct cpti_http_connection *connection = cpti_http_pool_open(call->target);
 
-    call->family = family;
     if (connection == NULL) {
-        call_fail(call, CPT_NO_MEMORY);
+        cpti_http_call_fail(call, CPT_NO_MEMORY);
         return;
     }
     call_send(call, connection);
 }
 
 /* It is the turn of @call, and a connection is idle or may be opened. */
-static void call_dispatch(struct call *call)
+static void call_dispatch(struct cpti_http_call *call)
 {
-    struct target *target = call->target;
-    struct cpti_http_connection *connection = LIST_FIRST(&target->idle);
+    struct cpti_http_connection *connection = cpti_http_pool_take(call->target);
 
-    cpt_transport_sent(call->call);
+    if (!call->is_sent && !call->is_check) {
+        call->is_sent = true;
+        cpt_transport_sent(call->call);
+    }
     if (connection == NULL) {
-        call_send_anew(call, target->family);
+        call_send_anew(call);
         return;
     }
-    LIST_REMOVE(connection, others);
-    call->family = target->family;
     call_send(call, connection);
 }
 
-static bool has_room(const struct target *target)
-{
-    return !LIST_EMPTY(&target->idle) ||
-           target->connection_count <
-               target->client->http->options.connection_count_max;
-}
-
 /* Gives connections to waiting calls. A call that ends meanwhile may call it again. */
-static void pump(struct target *target)
+static void pump(struct cpti_http_target *target)
 {
     if (target->is_pumping) {
         return;
     }
     target->is_pumping = true;
-    while (!TAILQ_EMPTY(&target->waiting) && has_room(target)) {
-        struct call *call = TAILQ_FIRST(&target->waiting);
+    while (!TAILQ_EMPTY(&target->waiting) && cpti_http_pool_has_room(target)) {
+        struct cpti_http_call *call = TAILQ_FIRST(&target->waiting);
 
         TAILQ_REMOVE(&target->waiting, call, turn);
         target->waiting_count--;
@@ -274,6 +203,113 @@ static void pump(struct target *target)
         call_dispatch(call);
     }
     target->is_pumping = false;
+}
+
+/* --- Where it goes --- */
+
+/* Picks the target of @call, and tells its caller if there was a choice. */
+static void call_aim(struct cpti_http_call *call)
+{
+    struct cpti_targets *targets = &call->set->targets;
+    const bool is_plain = targets->flawed_count == 0 || targets->count == 1;
+    struct cpti_target *health = cpti_targets_pick_but(
+        targets, is_plain ? 0 : cpti_now_ns(), call->tried, call->tried_count);
+
+    call->target = CPTI_CONTAINER(health, struct cpti_http_target, health);
+    call->is_begun = true;
+    cpti_targets_begin(health);
+    if (targets->count == 1) {
+        return;
+    }
+    call->call->choice = health->id;
+    if (call->tried_count == CPTI_HTTP_TRIED_MAX) {
+        memmove(call->tried, call->tried + 1,
+                (CPTI_HTTP_TRIED_MAX - 1) * sizeof call->tried[0]);
+        call->tried_count--;
+    }
+    call->tried[call->tried_count++] = health->id;
+    cpt_transport_picked(call->call, cpt_bytes_of(call->target->address.text));
+}
+
+/* Waits in @queue, unless that is full. false: @call has ended. */
+static bool call_wait(struct cpti_http_call *call, struct cpti_http_calls *queue,
+                      size_t *count)
+{
+    if (*count >= call->client->http->options.waiting_count_max) {
+        cpti_http_count(call->client->http, CPTI_HTTP_COUNTER_calls_refused);
+        call_end(call, &(const struct cpt_transport_reply){.status = CPT_UNAVAILABLE},
+                 CPTI_TARGET_NOTHING);
+        return false;
+    }
+    call->is_waiting = true;
+    ++*count;
+    TAILQ_INSERT_TAIL(queue, call, turn);
+    return true;
+}
+
+void cpti_http_call_go(struct cpti_http_call *call)
+{
+    struct cpti_http_set *set = call->set;
+    struct cpti_http_target *target = NULL;
+    bool is_coming = false;
+
+    call->target = NULL;
+    if (!cpti_http_set_use(set, &is_coming)) {
+        if (!is_coming || call->has_waited) {
+            cpti_http_call_fail(call, CPT_UNAVAILABLE);
+            return;
+        }
+        call->has_waited = true;
+        (void)call_wait(call, &set->waiting, &set->waiting_count);
+        return;
+    }
+    call_aim(call);
+    target = call->target;
+    if (TAILQ_EMPTY(&target->waiting) && cpti_http_pool_has_room(target)) {
+        call_dispatch(call);
+    } else if (call_wait(call, &target->waiting, &target->waiting_count)) {
+        cpti_http_count(call->client->http, CPTI_HTTP_COUNTER_calls_waited);
+    }
+}
+
+/* Whether @call has been at all targets of its set. */
+static bool has_tried_all(const struct cpti_http_call *call)
+{
+    const struct cpti_targets *targets = &call->set->targets;
+    size_t count = 0;
+
+    for (size_t i = 0; i < targets->count; i++) {
+        for (unsigned j = 0; j < call->tried_count; j++) {
+            if (call->tried[j] == targets->items[i]->id) {
+                count++;
+                break;
+            }
+        }
+    }
+    return targets->count <= 1 || count >= targets->count;
+}
+
+/* @call, which could not connect, goes to another target. false: it has nowhere to go.
+ */
+static bool call_go_elsewhere(struct cpti_http_call *call)
+{
+    struct cpti_http_set *set = call->set;
+
+    if (++call->connect_count < CPT_TARGET_TRIES_MAX && !has_tried_all(call)) {
+        leave_target(call, CPTI_TARGET_FAILED);
+        cpti_http_count(call->client->http, CPTI_HTTP_COUNTER_calls_moved);
+        cpti_http_call_go(call);
+        return true;
+    }
+    if (!cpti_http_set_look_elsewhere(call)) {
+        return false;
+    }
+    leave_target(call, CPTI_TARGET_FAILED);
+    call->target = NULL;
+    call->tried_count = 0;
+    call->connect_count = 0;
+    (void)call_wait(call, &set->waiting, &set->waiting_count);
+    return true;
 }
 
 /* --- What came back --- */
@@ -318,8 +354,10 @@ static void metadata_read(struct cpt_transport_reply *reply,
     }
 }
 
-static void call_answer(struct call *call, const struct cpti_http_input *answer)
+static void call_answer(struct cpti_http_call *call,
+                        const struct cpti_http_outcome *outcome)
 {
+    const struct cpti_http_input *answer = outcome->reply;
     const struct cpt_alloc *alloc = call->client->http->alloc;
     struct cpt_transport_reply reply = {.status = CPT_OK};
     const struct cpt_bytes head = {cpti_http_input_head(answer), answer->head_bytes};
@@ -334,126 +372,105 @@ static void call_answer(struct call *call, const struct cpti_http_input *answer)
     reply.is_cached = answer->parser.fields[CPTI_HTTP_FIELD_AGE].count > 0;
     metadata_read(&reply, answer, call->call, alloc, &memory);
     reply.body = cpti_http_input_body(answer);
-    call_end(call, &reply);
+    call_end(call, &reply,
+             reply.http_status == SERVICE_UNAVAILABLE ? CPTI_TARGET_FAILED
+             : outcome->can_be_used_again             ? CPTI_TARGET_SUCCEEDED
+                                                      : CPTI_TARGET_CLOSES);
     cpt_alloc_free(alloc, memory);
 }
 
 /* Whether @call, which failed with @outcome, has been sent again. */
-static bool call_try_again(struct call *call, const struct cpti_http_outcome *outcome)
+static bool call_try_again(struct cpti_http_call *call,
+                           const struct cpti_http_outcome *outcome)
 {
     if (outcome->status == CPT_IO && outcome->was_kept && !outcome->has_begun &&
         !call->is_resent) {
         call->is_resent = true;
         cpti_http_count(call->client->http, CPTI_HTTP_COUNTER_calls_resent);
-        call_send_anew(call, call->family);
+        call_send_anew(call);
         return true;
     }
-    if (!outcome->was_connected && call->target->address.is_name &&
-        call->family == AF_INET && !call->has_tried_ipv6) {
-        call->has_tried_ipv6 = true;
-        call_send_anew(call, AF_INET6);
-        return true;
-    }
-    return false;
+    return outcome->status == CPT_UNAVAILABLE && !outcome->was_connected &&
+           !call->is_check && call_go_elsewhere(call);
 }
 
-static void on_ended(void *context, struct cpti_http_connection *connection, void *tag,
-                     const struct cpti_http_outcome *outcome)
+void cpti_http_call_ended(void *context, struct cpti_http_connection *connection,
+                          void *tag, const struct cpti_http_outcome *outcome)
 {
-    struct target *target = context;
-    struct call *call = tag;
+    struct cpti_http_target *target = context;
+    struct cpti_http_call *call = tag;
 
     assert(call->connection == connection);
     call->connection = NULL;
     if (outcome->status != CPT_OK) {
-        connection_drop(target, connection);
+        cpti_http_pool_drop(target, connection);
         if (!call_try_again(call, outcome)) {
-            call_fail(call, outcome->status);
+            cpti_http_call_fail(call, outcome->status);
         }
         pump(target);
         return;
     }
-    target->family = call->family;
     /* Idle before the call ends: the next call of its task may use it. */
     if (outcome->can_be_used_again) {
-        connection->tick = target->client->idle_tick;
-        LIST_INSERT_HEAD(&target->idle, connection, others);
+        cpti_http_pool_keep(target, connection);
     } else {
-        connection_drop(target, connection);
+        cpti_http_pool_drop(target, connection);
     }
-    call_answer(call, outcome->reply);
+    call_answer(call, outcome);
     pump(target);
 }
 
 /* Ends @call and closes its connection. */
-static void call_break_off(struct call *call, cpt_status status)
+static void call_break_off(struct cpti_http_call *call, cpt_status status)
 {
-    struct target *target = call->target;
+    struct cpti_http_target *target = call->target;
 
     if (call->connection != NULL) {
-        connection_drop(target, call->connection);
+        cpti_http_pool_drop(target, call->connection);
         call->connection = NULL;
     }
-    call_fail(call, status);
-    pump(target);
+    cpti_http_call_fail(call, status);
+    if (target != NULL) {
+        pump(target);
+    }
 }
 
 static void on_timeout(struct cpt_timer *timer)
 {
-    call_break_off(CPTI_CONTAINER(timer, struct call, timer), CPT_TIMEOUT);
-}
-
-/* --- Targets --- */
-
-static struct target **target_place(struct cpti_http_client *client, const char *text)
-{
-    const uint64_t hash = cpt_hash_bytes(0, text, strlen(text));
-    struct target **place = &client->targets[hash % TARGET_BUCKETS];
-
-    while (*place != NULL && strcmp((*place)->address.text, text) != 0) {
-        place = &(*place)->next;
-    }
-    return place;
-}
-
-static cpt_status target_find(struct cpti_http_client *client, const char *text,
-                              struct target **found)
-{
-    const struct cpt_alloc *alloc = client->http->alloc;
-    struct target **place = target_place(client, text);
-    struct target *target = NULL;
-    cpt_status status = CPT_OK;
-
-    if (*place != NULL) {
-        *found = *place;
-        return CPT_OK;
-    }
-    if (client->target_count >= TARGETS_MAX) {
-        return CPT_LIMIT;
-    }
-    target = cpt_alloc_zeroed(alloc, sizeof(*target));
-    if (target == NULL) {
-        return CPT_NO_MEMORY;
-    }
-    status = cpti_http_address_init(&target->address, text, alloc);
-    if (status != CPT_OK) {
-        cpt_alloc_free(alloc, target);
-        return status;
-    }
-    target->client = client;
-    target->family = target->address.is_name ? AF_INET : AF_UNSPEC;
-    TAILQ_INIT(&target->waiting);
-    client->target_count++;
-    *place = target;
-    *found = target;
-    return CPT_OK;
+    call_break_off(CPTI_CONTAINER(timer, struct cpti_http_call, timer), CPT_TIMEOUT);
 }
 
 /* --- The beginning of a call --- */
 
-static cpt_status call_prepare(struct call *call)
+static cpt_status call_time(struct cpti_http_call *call)
 {
     const uint64_t now = cpti_now_ns();
+
+    call->timer.fire = on_timeout;
+    return cpti_http_loop_after(call->client->http, &call->timer,
+                                call->deadline_ns > now ? call->deadline_ns - now : 0);
+}
+
+/* The targets of the attempts before this one, the last one last. */
+static void note_tried(struct cpti_http_call *call)
+{
+    const struct cpt_transport_call *previous = call->call->previous;
+    unsigned count = 0;
+
+    for (; previous != NULL && count < CPTI_HTTP_TRIED_MAX / 2;
+         previous = previous->previous) {
+        count += previous->choice != 0;
+    }
+    call->tried_count = count;
+    for (previous = call->call->previous; count > 0; previous = previous->previous) {
+        if (previous->choice != 0) {
+            call->tried[--count] = previous->choice;
+        }
+    }
+}
+
+static cpt_status call_prepare(struct cpti_http_call *call)
+{
     const struct cpti_http_client *client = call->client;
     cpt_status status = CPT_OK;
 
@@ -464,45 +481,45 @@ static cpt_status call_prepare(struct call *call)
         !cpti_http_route_is_verb(call->call->verb)) {
         return CPT_INVALID;
     }
-    status = target_find(call->client, call->call->target, &call->target);
+    status = cpti_http_set_find(call->client, call->call->target, &call->set);
     if (status != CPT_OK) {
         return status;
     }
-    call->timer.fire = on_timeout;
-    return cpti_http_loop_after(client->http, &call->timer,
-                                call->deadline_ns > now ? call->deadline_ns - now : 0);
+    if (call->call->previous != NULL) {
+        note_tried(call);
+    }
+    return call_time(call);
 }
 
-static void call_start(struct call *call)
+static void call_start(struct cpti_http_call *call)
 {
-    const struct cpt_http_options *options = &call->client->http->options;
     const cpt_status status = call_prepare(call);
-    struct target *target = call->target;
 
     TAILQ_INSERT_TAIL(&call->client->calls, call, live);
     call->is_started = true;
     if (status != CPT_OK) {
-        call_fail(call, status);
+        cpti_http_call_fail(call, status);
         return;
     }
-    if (TAILQ_EMPTY(&target->waiting) && has_room(target)) {
-        call_dispatch(call);
+    cpti_http_call_go(call);
+}
+
+void cpti_http_call_check(struct cpti_http_call *call)
+{
+    const cpt_status status = call_time(call);
+
+    TAILQ_INSERT_TAIL(&call->client->calls, call, live);
+    call->is_started = true;
+    if (status != CPT_OK) {
+        cpti_http_call_fail(call, status);
         return;
     }
-    if (target->waiting_count >= options->waiting_count_max) {
-        cpti_http_count(call->client->http, CPTI_HTTP_COUNTER_calls_refused);
-        call_fail(call, CPT_UNAVAILABLE);
-        return;
-    }
-    cpti_http_count(call->client->http, CPTI_HTTP_COUNTER_calls_waited);
-    call->is_waiting = true;
-    target->waiting_count++;
-    TAILQ_INSERT_TAIL(&target->waiting, call, turn);
+    call_dispatch(call);
 }
 
 static void run_start(struct cpt_work *work)
 {
-    call_start(CPTI_CONTAINER(work, struct call, work));
+    call_start(CPTI_CONTAINER(work, struct cpti_http_call, work));
 }
 
 static void refuse(struct cpt_transport_call *call, cpt_status status)
@@ -514,7 +531,7 @@ void cpti_http_client_send(struct cpt_transport *transport,
                            struct cpt_transport_call *call)
 {
     struct cpt_http *http = CPTI_CONTAINER(transport, struct cpt_http, transport);
-    struct call *own = cpt_alloc_zeroed(http->alloc, sizeof(*own));
+    struct cpti_http_call *own = cpt_alloc_zeroed(http->alloc, sizeof(*own));
 
     cpti_http_count(http, CPTI_HTTP_COUNTER_calls_sent);
     if (own == NULL) {
@@ -539,7 +556,7 @@ void cpti_http_client_send(struct cpt_transport *transport,
 }
 
 /* Loop thread. */
-static void call_cancel(struct call *call)
+static void call_cancel(struct cpti_http_call *call)
 {
     if (call->is_ended) {
         return;
@@ -554,7 +571,8 @@ static void call_cancel(struct call *call)
 
 static void run_cancel(struct cpt_work *work)
 {
-    struct call *call = CPTI_CONTAINER(work, struct call, cancel_work);
+    struct cpti_http_call *call =
+        CPTI_CONTAINER(work, struct cpti_http_call, cancel_work);
 
     call_cancel(call);
     call_release(call);
@@ -564,7 +582,7 @@ void cpti_http_client_cancel_call(struct cpt_transport *transport,
                                   struct cpt_transport_call *call)
 {
     struct cpt_http *http = CPTI_CONTAINER(transport, struct cpt_http, transport);
-    struct call *own = NULL;
+    struct cpti_http_call *own = NULL;
 
     cpti_lock_take(&http->lock);
     own = call->state;
@@ -587,60 +605,59 @@ void cpti_http_client_cancel_call(struct cpt_transport *transport,
 
 struct cpti_http_client *cpti_http_client_new(struct cpt_http *http)
 {
+    const struct cpt_target_options *given = http->options.targets;
     struct cpti_http_client *client = cpt_alloc_zeroed(http->alloc, sizeof(*client));
 
-    if (client != NULL) {
-        client->http = http;
-        TAILQ_INIT(&client->calls);
+    if (client == NULL) {
+        return NULL;
     }
+    if (given != NULL && cpt_options_read(&client->options, sizeof client->options,
+                                          given, NULL) != CPT_OK) {
+        cpt_alloc_free(http->alloc, client);
+        return NULL;
+    }
+    cpti_target_options_complete(&client->options);
+    client->http = http;
+    TAILQ_INIT(&client->calls);
     return client;
 }
 
 bool cpti_http_client_is_idle(const struct cpti_http_client *client)
 {
-    return TAILQ_EMPTY(&client->calls);
+    const struct cpti_http_call *call = TAILQ_FIRST(&client->calls);
+
+    while (call != NULL && call->is_check) {
+        call = TAILQ_NEXT(call, live);
+    }
+    return call == NULL;
 }
 
 void cpti_http_client_cancel(struct cpti_http_client *client)
 {
-    struct call *call = NULL;
+    struct cpti_http_call *call = NULL;
 
+    cpti_http_sets_close(client);
     while ((call = TAILQ_FIRST(&client->calls)) != NULL) {
         if (call->connection != NULL) {
-            connection_drop(call->target, call->connection);
+            cpti_http_pool_drop(call->target, call->connection);
             call->connection = NULL;
         }
-        call_fail(call, CPT_CANCELLED);
+        cpti_http_call_fail(call, CPT_CANCELLED);
     }
-}
-
-static void target_free(struct target *target)
-{
-    const struct cpt_alloc *alloc = target->client->http->alloc;
-
-    struct cpti_http_connection *connection = NULL;
-
-    while ((connection = LIST_FIRST(&target->idle)) != NULL) {
-        LIST_REMOVE(connection, others);
-        connection_drop(target, connection);
-    }
-    cpti_http_address_deinit(&target->address, alloc);
-    cpt_alloc_free(alloc, target);
 }
 
 void cpti_http_client_free(struct cpti_http_client *client)
 {
+    struct cpti_http_target *target = NULL;
+
     if (client == NULL) {
         return;
     }
     (void)cpti_http_loop_cancel(client->http, &client->idle_timer);
-    for (size_t i = 0; i < TARGET_BUCKETS; i++) {
-        while (client->targets[i] != NULL) {
-            struct target *target = client->targets[i];
-
-            client->targets[i] = target->next;
-            target_free(target);
-        }
+    cpti_http_sets_close(client);
+    cpti_http_sets_free(client);
+    while ((target = LIST_FIRST(&client->targets)) != NULL) {
+        cpti_http_pool_free(target);
     }
     cpt_alloc_free(client->http->alloc, client);
 }

@@ -3,8 +3,8 @@
 /*
  * http_connection.c - one connection out, which carries one call at a time
  *
- *      look up -> connect -> write the request -> read the reply -> report
- *                             ^------- the next call, if it is kept ----/
+ *      connect -> write the request -> read the reply -> report
+ *                  ^------- the next call, if it is kept ----/
  *
  * The event for reading stays added: it also tells when the other side closes, or sends
  * what no call has asked for. Bytes behind a reply are the danger: read as the next
@@ -16,8 +16,7 @@
  *
  * A failure within cpti_http_connection_send() is reported by a work, as the owner
  * expects no call of its own within that. So is a retired connection freed, since its
- * own callbacks may retire it. A look-up that is cancelled ends later than its
- * connection, so it has memory of its own.
+ * own callbacks may retire it.
  *
  * A reply is taken out of the connection before it is reported: what follows it may
  * send the next call on the same connection at once.
@@ -27,9 +26,6 @@
 #include "framework/transport/http_route.h"
 
 #include "wire/cpt_metadata.h"
-
-#include <event2/dns.h>
-#include <event2/util.h>
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -47,12 +43,6 @@ union socket_address {
     struct sockaddr any;
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
-};
-
-struct cpti_http_lookup {
-    struct cpti_http_connection *connection; /* NULL: it is retired */
-    struct evdns_getaddrinfo_request *request;
-    const struct cpt_alloc *alloc;
 };
 
 static bool is_later(int error)
@@ -310,71 +300,24 @@ static cpt_status connect_to(struct cpti_http_connection *connection,
     return connection->is_writing ? CPT_OK : CPT_NO_MEMORY;
 }
 
-static void on_looked_up(int result, struct evutil_addrinfo *found, void *context)
-{
-    struct cpti_http_lookup *lookup = context;
-    struct cpti_http_connection *connection = lookup->connection;
-    cpt_status status = CPT_UNAVAILABLE;
-
-    cpt_alloc_free(lookup->alloc, lookup);
-    if (connection != NULL) {
-        connection->lookup = NULL;
-        if (result == 0 && found != NULL) {
-            status = connect_to(connection, found->ai_addr, found->ai_addrlen);
-        }
-    }
-    if (found != NULL) {
-        evutil_freeaddrinfo(found);
-    }
-    if (connection != NULL && status != CPT_OK) {
-        connection->failure = status;
-        post(connection);
-    }
-}
-
-/* The result may be there before this returns. */
-static cpt_status look_up(struct cpti_http_connection *connection)
-{
-    const struct evutil_addrinfo hints = {.ai_family = connection->family,
-                                          .ai_socktype = SOCK_STREAM,
-                                          .ai_protocol = IPPROTO_TCP};
-    struct cpti_http_lookup *lookup =
-        cpt_alloc_zeroed(connection->http->alloc, sizeof *lookup);
-    struct evdns_getaddrinfo_request *request = NULL;
-    char port[8];
-
-    if (lookup == NULL) {
-        return CPT_NO_MEMORY;
-    }
-    lookup->connection = connection;
-    lookup->alloc = connection->http->alloc;
-    connection->lookup = lookup;
-    (void)snprintf(port, sizeof port, "%u", (unsigned)connection->address->port);
-    request = evdns_getaddrinfo(connection->http->dns, connection->address->host, port,
-                                &hints, on_looked_up, lookup);
-    if (connection->lookup != NULL) { /* it is on its way */
-        lookup->request = request;
-    }
-    return CPT_OK;
-}
-
 static cpt_status open_connection(struct cpti_http_connection *connection)
 {
     const struct cpti_http_address *to = connection->address;
+    const char *number = to->number != NULL ? to->number : to->host;
     union socket_address address;
 
     memset(&address, 0, sizeof address);
-    if (inet_pton(AF_INET, to->host, &address.v4.sin_addr) == 1) {
+    if (inet_pton(AF_INET, number, &address.v4.sin_addr) == 1) {
         address.v4.sin_family = AF_INET;
         address.v4.sin_port = htons(to->port);
         return connect_to(connection, &address.any, sizeof address.v4);
     }
-    if (inet_pton(AF_INET6, to->host, &address.v6.sin6_addr) == 1) {
+    if (inet_pton(AF_INET6, number, &address.v6.sin6_addr) == 1) {
         address.v6.sin6_family = AF_INET6;
         address.v6.sin6_port = htons(to->port);
         return connect_to(connection, &address.any, sizeof address.v6);
     }
-    return look_up(connection);
+    return CPT_UNAVAILABLE;
 }
 
 /* --- Sending --- */
@@ -507,15 +450,6 @@ static void run(struct cpt_work *work)
 
 static void close_socket(struct cpti_http_connection *connection)
 {
-    struct cpti_http_lookup *lookup = connection->lookup;
-
-    if (lookup != NULL) {
-        connection->lookup = NULL;
-        lookup->connection = NULL;
-        if (lookup->request != NULL) {
-            evdns_getaddrinfo_cancel(lookup->request);
-        }
-    }
     if (connection->descriptor >= 0) {
         (void)event_del(&connection->reading);
         (void)event_del(&connection->writing);
@@ -536,7 +470,7 @@ void cpti_http_connection_retire(struct cpti_http_connection *connection)
 
 struct cpti_http_connection *
 cpti_http_connection_new(struct cpt_http *http, const struct cpti_http_address *address,
-                         int family, const struct cpti_http_connection_owner *owner)
+                         const struct cpti_http_connection_owner *owner)
 {
     const struct cpti_http_limits limits = {http->options.header_bytes_max,
                                             http->options.body_bytes_max};
@@ -549,7 +483,6 @@ cpti_http_connection_new(struct cpt_http *http, const struct cpti_http_address *
     connection->work.run = run;
     connection->http = http;
     connection->address = address;
-    connection->family = family;
     connection->owner = *owner;
     connection->descriptor = -1;
     connection->head.alloc = http->alloc;

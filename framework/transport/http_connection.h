@@ -23,7 +23,6 @@
 #include <sys/queue.h>
 
 struct cpti_http_connection;
-struct cpti_http_lookup;
 
 /* How a call ended. */
 struct cpti_http_outcome {
@@ -55,8 +54,6 @@ struct cpti_http_connection {
     struct cpt_http *http;
     const struct cpti_http_address *address;
     struct cpti_http_connection_owner owner;
-    struct cpti_http_lookup *lookup; /* of its name; NULL: none is on its way */
-    int family;
     int descriptor; /* -1: not opened yet */
     struct event reading;
     struct event writing;
@@ -76,11 +73,11 @@ struct cpti_http_connection {
     cpt_status failure;
 };
 
-/* An idle connection to @address, not yet opened; @family as in sockets. NULL without
- * memory. @address must outlive it. */
+/* An idle connection to @address, not yet opened. NULL without memory. @address must
+ * outlive it. */
 struct cpti_http_connection *
 cpti_http_connection_new(struct cpt_http *http, const struct cpti_http_address *address,
-                         int family, const struct cpti_http_connection_owner *owner);
+                         const struct cpti_http_connection_owner *owner);
 
 /* Sends @call over an idle connection, which is then busy until owner->ended() is
  * called with @tag. @timeout_ns is left of it; the owner looks after that. @call is

@@ -285,4 +285,5 @@ void cpt_http_counters(struct cpt_http *http,
             atomic_load_explicit(&http->counters[i], memory_order_relaxed);
         visit(context, &counters[i]);
     }
+    cpti_http_targets_show(http, visit, context);
 }

@@ -72,6 +72,7 @@ enum {
     X(calls_failed, "calls that ended without a reply")                                \
     X(calls_cancelled, "of these, calls that were cancelled")                          \
     X(calls_resent, "calls sent again because a kept connection was dead")             \
+    X(calls_moved, "times that a call could not connect and went to another target")   \
     X(replies_refused, "replies refused because they were malformed or ambiguous")     \
     X(connections_opened, "connections that were opened to other services")            \
     X(connections, "connections from clients, now")                                    \
@@ -222,6 +223,14 @@ void cpti_http_client_cancel(struct cpti_http_client *client);
 
 /* Frees; there must be no calls. NULL is fine. */
 void cpti_http_client_free(struct cpti_http_client *client);
+
+/* --- http_target_counters.c --- */
+
+/* Visits the numbers of all targets, like cpt_http_counters(). Any thread. */
+void cpti_http_targets_show(struct cpt_http *http,
+                            void (*visit)(void *context,
+                                          const struct cpt_counter *counter),
+                            void *context);
 
 /* --- http_counters.c --- */
 

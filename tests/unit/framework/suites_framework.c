@@ -48,6 +48,7 @@ extern CU_TestInfo cpt_log_trouble_tests[];
 extern CU_TestInfo cpt_running_tests[];
 extern CU_TestInfo cpt_semaphore_tests[];
 extern CU_TestInfo cpt_stalls_tests[];
+extern CU_TestInfo cpt_targets_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
     {"graph", NULL, NULL, NULL, NULL, cpt_graph_tests},
@@ -59,6 +60,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"shared work", NULL, NULL, NULL, NULL, cpt_shared_tests},
     {"semaphores", NULL, NULL, NULL, NULL, cpt_semaphore_tests},
     {"stalls", NULL, NULL, NULL, NULL, cpt_stalls_tests},
+    {"targets", NULL, NULL, NULL, NULL, cpt_targets_tests},
     {"locks", NULL, NULL, NULL, NULL, cpt_mutex_tests},
     {"segments by hand", NULL, NULL, NULL, NULL, cpt_manual_tests},
     {"random graphs", NULL, NULL, NULL, NULL, cpt_runtime_model_tests},
