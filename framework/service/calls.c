@@ -52,6 +52,7 @@ static bool prepare(struct rpc_call *call, struct cpt_request *request,
                     const struct cpti_attempt *attempt)
 {
     const struct cpt_stub *stub = attempt->stub;
+    const struct cpti_call_line *line = attempt->line;
     const struct cpt_call_request *said = attempt->request;
     const struct cpt_bytes body = said->body;
     struct cpt_transport_call *transport = &call->transport;

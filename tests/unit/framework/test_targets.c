@@ -326,7 +326,7 @@ static void test_other_target(void)
                     2); /* the others are known to be bad */
 }
 
-/* A target that only ever loses to hedges is ejected, though none of its calls fails. */
+/* A target that only ever loses to hedges is ejected, though no call of it fails. */
 static void test_overtaken(void)
 {
     struct fixture fixture;
