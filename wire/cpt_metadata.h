@@ -118,6 +118,15 @@ CPT_API cpt_status cpt_metadata_encode(
     const struct cpt_path *path, const struct cpt_metadata_encode_options *options,
     unsigned char **data, size_t *bytes, int *fit);
 
+/*
+ * The same into memory of the caller: the path is cut down to @capacity bytes, too. A
+ * usual path that fits is written without an allocation.
+ */
+CPT_API cpt_status cpt_metadata_write(const struct cpt_path *path,
+                                      const struct cpt_metadata_encode_options *options,
+                                      void *data, size_t capacity, size_t *bytes,
+                                      int *fit);
+
 /* Default limits of cpt_metadata_decode(). */
 enum {
     CPT_METADATA_READ_BYTES_MAX = 1 << 16,

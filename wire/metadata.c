@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * metadata.c - metadata.proto in memory to bytes and back
+ * metadata.c - bytes to metadata.proto in memory
  *
- * nanopb writes the message by the descriptor that it generates from the schema, with a
- * callback for the names and one for all columns. The reader walks over the fields by
- * itself, with nanopb's primitives, because it must be stricter than nanopb's reader:
- * it checks the wire type of each field, knows its offset, and limits its size.
+ * We walk over the fields with nanopb's primitives, because we must be stricter than
+ * nanopb's reader: we check the wire type of each field, know its offset, and limit its
+ * size. metadata_form.c writes.
  *
  *      08 01          version = 1
  *      18 b8 17       sum_ns = 3000
@@ -28,7 +27,6 @@
 
 #include <assert.h>
 #include <pb_decode.h>
-#include <pb_encode.h>
 
 #define FIRST_COLUMN_TAG cpt_CriticalPath_frame_parent_tag
 #define LAST_COLUMN_TAG  cpt_CriticalPath_label_value_tag
@@ -45,108 +43,6 @@ void cpti_message_deinit(struct cpti_message *message)
         cpt_alloc_free(message->alloc, message->columns[i].values);
     }
 }
-
-/* --- Writing --- */
-
-static bool write_names(pb_ostream_t *stream, const pb_field_iter_t *field,
-                        void *const *argument)
-{
-    const struct cpti_message *message = *argument;
-
-    for (size_t i = 0; i < message->name_count; i++) {
-        if (!pb_encode_tag_for_field(stream, field) ||
-            !pb_encode_string(stream, (const pb_byte_t *)message->names[i].data,
-                              message->names[i].bytes)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool write_column(pb_ostream_t *stream, const pb_field_iter_t *field,
-                         void *const *argument)
-{
-    const struct cpti_column *column = *argument;
-    size_t bytes = 0;
-
-    if (column->count == 0) {
-        return true;
-    }
-    for (size_t i = 0; i < column->count; i++) {
-        bytes += cpti_varint_bytes(column->values[i]);
-    }
-    if (!pb_encode_tag(stream, PB_WT_STRING, field->tag) ||
-        !pb_encode_varint(stream, bytes)) {
-        return false;
-    }
-    if (stream->callback == NULL) {
-        return pb_write(stream, NULL, bytes); /* counts only */
-    }
-    for (size_t i = 0; i < column->count; i++) {
-        if (!pb_encode_varint(stream, column->values[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The message as a struct of nanopb, with callbacks that write the names and columns of
- * @message. They take their argument as void *, but only read it. */
-static cpt_CriticalPath raw_of(const struct cpti_message *message)
-{
-    cpt_CriticalPath raw = cpt_CriticalPath_init_zero;
-    pb_callback_t *const columns[CPTI_COLUMN_COUNT] = {
-        [CPTI_FRAME_PARENT] = &raw.frame_parent,
-        [CPTI_FRAME_NAME] = &raw.frame_name,
-        [CPTI_FRAME_KIND] = &raw.frame_kind,
-        [CPTI_SEGMENT_FRAME] = &raw.segment_frame,
-        [CPTI_SEGMENT_DURATION_NS] = &raw.segment_duration_ns,
-        [CPTI_SEGMENT_FOLDED] = &raw.segment_folded,
-        [CPTI_SEGMENT_FLAGS] = &raw.segment_flags,
-        [CPTI_SEGMENT_REASON] = &raw.segment_reason,
-        [CPTI_LABEL_SEGMENT] = &raw.label_segment,
-        [CPTI_LABEL_KEY] = &raw.label_key,
-        [CPTI_LABEL_IS_NAME] = &raw.label_is_name,
-        [CPTI_LABEL_VALUE] = &raw.label_value,
-    };
-
-    raw.version = message->version;
-    raw.has_server_elapsed_ns = message->has_server_elapsed;
-    raw.server_elapsed_ns = message->server_elapsed_ns;
-    raw.sum_ns = message->sum_ns;
-    raw.flags = message->flags;
-    raw.name.funcs.encode = write_names;
-    raw.name.arg = (void *)(uintptr_t)message;
-    for (size_t i = 0; i < CPTI_COLUMN_COUNT; i++) {
-        columns[i]->funcs.encode = write_column;
-        columns[i]->arg = (void *)(uintptr_t)&message->columns[i];
-    }
-    return raw;
-}
-
-size_t cpti_message_bytes(const struct cpti_message *message)
-{
-    const cpt_CriticalPath raw = raw_of(message);
-    size_t bytes = 0;
-    const bool is_good = pb_get_encoded_size(&bytes, cpt_CriticalPath_fields, &raw);
-
-    assert(is_good);
-    (void)is_good;
-    return bytes;
-}
-
-void cpti_message_write(const struct cpti_message *message, unsigned char *data,
-                        size_t bytes)
-{
-    const cpt_CriticalPath raw = raw_of(message);
-    pb_ostream_t stream = pb_ostream_from_buffer(data, bytes);
-    const bool is_good = pb_encode(&stream, cpt_CriticalPath_fields, &raw);
-
-    assert(is_good && stream.bytes_written == bytes);
-    (void)is_good;
-}
-
-/* --- Reading --- */
 
 /* A message being read, and its limits. */
 struct reading {

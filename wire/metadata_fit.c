@@ -41,6 +41,8 @@
  */
 #include "wire/metadata_form.h"
 
+#include "wire/varint.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -439,28 +441,39 @@ static void link_leaves(struct folding *folding, const uint32_t *segments)
     }
 }
 
-/* Folds leaves until the message fits; CPT_LIMIT if none is left and it does not. */
-static cpt_status fold_until(struct folding *folding, struct cpti_message *message,
-                             size_t bytes_max)
+/* A form and the room for its message. */
+struct fitting {
+    struct cpti_form *form;
+    unsigned char *data;
+    size_t bytes_max;
+    size_t bytes; /* written */
+};
+
+/* CPT_OK if the form fits as it is, and is written; CPT_LIMIT if not. */
+static cpt_status try_write(struct fitting *fitting)
 {
-    do {
-        if (folding->heap_count == 0) {
-            return CPT_LIMIT;
-        }
-        fold_leaf(folding, pop_smallest(folding));
-        if (folding->floor_bytes > bytes_max) {
-            continue;
-        }
-        sweep(folding->form, folding->leaves);
-        cpti_form_number(folding->form, message);
-    } while (folding->floor_bytes > bytes_max ||
-             cpti_message_bytes(message) > bytes_max);
-    return CPT_OK;
+    fitting->bytes = cpti_form_write(fitting->form, fitting->data, fitting->bytes_max);
+    return fitting->bytes != 0 ? CPT_OK : CPT_LIMIT;
 }
 
-static cpt_status fold_leaves(struct cpti_form *form, struct cpti_message *message,
-                              const uint32_t *segments, size_t bytes_max)
+/* Folds leaves until the message fits; CPT_LIMIT if none is left and it does not. */
+static cpt_status fold_until(struct folding *folding, struct fitting *fitting)
 {
+    cpt_status status = CPT_LIMIT;
+
+    while (status == CPT_LIMIT && folding->heap_count != 0) {
+        fold_leaf(folding, pop_smallest(folding));
+        if (folding->floor_bytes <= fitting->bytes_max) {
+            sweep(folding->form, folding->leaves);
+            status = try_write(fitting);
+        }
+    }
+    return status;
+}
+
+static cpt_status fold_leaves(struct fitting *fitting, const uint32_t *segments)
+{
+    struct cpti_form *form = fitting->form;
     const size_t frame_count = form->frame_count;
     struct folding folding = {.form = form, .floor_bytes = COLUMN_HEADS_BYTES};
     cpt_status status = CPT_NO_MEMORY;
@@ -475,7 +488,7 @@ static cpt_status fold_leaves(struct cpti_form *form, struct cpti_message *messa
     if (folding.leaves != NULL && folding.heap != NULL &&
         folding.name_use_count != NULL) {
         link_leaves(&folding, segments);
-        status = fold_until(&folding, message, bytes_max);
+        status = fold_until(&folding, fitting);
     }
     cpt_alloc_free(form->alloc, folding.leaves);
     cpt_alloc_free(form->alloc, folding.heap);
@@ -485,19 +498,10 @@ static cpt_status fold_leaves(struct cpti_form *form, struct cpti_message *messa
 
 /* --- All steps --- */
 
-/* CPT_OK if the form fits as it is, CPT_LIMIT if not. */
-static cpt_status measure(struct cpti_form *form, struct cpti_message *message,
-                          size_t bytes_max)
-{
-    cpti_form_number(form, message);
-    return cpti_message_bytes(message) <= bytes_max ? CPT_OK : CPT_LIMIT;
-}
-
 /* Steps 3 and 4. */
-static cpt_status fit_without_order(struct cpti_form *form,
-                                    struct cpti_message *message, size_t bytes_max,
-                                    int *fit)
+static cpt_status fit_without_order(struct fitting *fitting, int *fit)
 {
+    struct cpti_form *form = fitting->form;
     uint32_t *segments =
         cpt_alloc_array(form->alloc, NULL, 2 * form->frame_count, sizeof *segments);
     cpt_status status = CPT_OK;
@@ -507,52 +511,58 @@ static cpt_status fit_without_order(struct cpti_form *form,
     }
     merge_stacks(form, segments);
     *fit = CPT_FIT_UNORDERED;
-    status = measure(form, message, bytes_max);
+    status = try_write(fitting);
     if (status == CPT_LIMIT) {
         *fit = CPT_FIT_FOLDED;
-        status = fold_leaves(form, message, segments, bytes_max);
+        status = fold_leaves(fitting, segments);
     }
     cpt_alloc_free(form->alloc, segments);
     return status;
 }
 
 /* Step 5. */
-static cpt_status fit_sum(struct cpti_form *form, struct cpti_message *message,
-                          size_t bytes_max, int *fit)
+static cpt_status fit_sum(struct fitting *fitting, int *fit)
 {
-    form->segment_count = 0;
-    form->label_count = 0;
-    form->flags &= ~(unsigned)CPT_PATH_UNORDERED;
+    fitting->form->segment_count = 0;
+    fitting->form->label_count = 0;
+    fitting->form->flags &= ~(unsigned)CPT_PATH_UNORDERED;
     *fit = CPT_FIT_SUM;
-    return measure(form, message, bytes_max);
+    return try_write(fitting);
 }
 
-cpt_status cpti_form_fit(struct cpti_form *form, struct cpti_message *message,
-                         size_t bytes_max, int *fit)
+/* All steps, for a form that does not fit as it is. */
+static cpt_status cut_down(struct fitting *fitting, int *fit)
 {
-    cpt_status status = cpti_form_reserve(form, message);
+    struct cpti_form *form = fitting->form;
+    cpt_status status = cpti_form_own(form);
 
-    *fit = CPT_FIT_WHOLE;
     if (status != CPT_OK) {
-        return status;
-    }
-    status = measure(form, message, bytes_max);
-    if (status != CPT_LIMIT || form->segment_count == 0) {
         return status;
     }
     *fit = CPT_FIT_NEIGHBOURS;
     merge_neighbours(form);
-    status = measure(form, message, bytes_max);
+    status = try_write(fitting);
     if (status == CPT_LIMIT && form->label_count != 0) {
         *fit = CPT_FIT_UNLABELLED;
         form->label_count = 0;
-        status = measure(form, message, bytes_max);
+        status = try_write(fitting);
     }
     if (status == CPT_LIMIT) {
-        status = fit_without_order(form, message, bytes_max, fit);
+        status = fit_without_order(fitting, fit);
     }
-    if (status == CPT_LIMIT) {
-        status = fit_sum(form, message, bytes_max, fit);
+    return status == CPT_LIMIT ? fit_sum(fitting, fit) : status;
+}
+
+cpt_status cpti_form_fit(struct cpti_form *form, unsigned char *data, size_t bytes_max,
+                         size_t *bytes, int *fit)
+{
+    struct fitting fitting = {.form = form, .data = data, .bytes_max = bytes_max};
+    cpt_status status = try_write(&fitting);
+
+    *fit = CPT_FIT_WHOLE;
+    if (status == CPT_LIMIT && form->segment_count != 0) {
+        status = cut_down(&fitting, fit);
     }
+    *bytes = fitting.bytes;
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * metadata_form.c - a path made into columns of small numbers
+ * metadata_form.c - a path written as columns of small numbers
  *
  * Frames that no segment lies in or below are left out. The others keep their order and
  * get new numbers; names are numbered in the order of first use. A parent is written as
@@ -12,13 +12,78 @@
  *      1  |- A: parse   0       "A: parse"  name    1 2 3 2
  *      2  '- A: index   0       "A: index"  (frame 3 is two after its parent, 1)
  *      3     ...
+ *
+ * Every traced request pays for this, so it is one pass straight into the bytes. The
+ * length of a column comes before its numbers and is known behind them: it gets one
+ * byte, and the numbers of a long column are moved. What does not fit is not written.
+ * The bytes are those that nanopb writes by the schema; a test compares.
  */
 #include "wire/metadata_form.h"
+
+#include "wire/varint.h"
+
+#include "metadata.pb.h"
 
 #include <assert.h>
 #include <string.h>
 
 /* --- Path to form --- */
+
+/* The words of scratch: of all frames that folding may make, and of all names. */
+static size_t scratch_words(const struct cpti_form *form)
+{
+    return 3 * form->frame_count + cpt_path_name_count(form->path);
+}
+
+cpt_status cpti_form_init(struct cpti_form *form, const struct cpt_path *path,
+                          const struct cpt_metadata_encode_options *options)
+{
+    size_t words = 0;
+
+    form->alloc = options->alloc;
+    form->path = path;
+    form->flags = cpt_path_flags(path);
+    form->is_own = false;
+    form->has_server_elapsed = options->has_server_elapsed != 0;
+    form->server_elapsed_ns =
+        options->server_elapsed_ns > INT64_MAX ? INT64_MAX : options->server_elapsed_ns;
+    form->segment_count = cpt_path_segment_count(path);
+    form->frame_count = form->segment_count != 0 ? cpt_path_frame_count(path) : 0;
+    form->label_count = form->segment_count != 0 ? cpt_path_label_count(path) : 0;
+    form->frames = NULL;
+    form->segments = NULL;
+    form->labels = NULL;
+    if (form->segment_count != 0) {
+        form->frames = (struct cpt_frame *)(uintptr_t)cpt_path_frame(path, 0);
+        form->segments = (struct cpt_segment *)(uintptr_t)cpt_path_segment(path, 0);
+    }
+    if (form->label_count != 0) {
+        form->labels = (struct cpt_label *)(uintptr_t)cpt_path_label(path, 0);
+    }
+    words = scratch_words(form);
+    form->frame_numbers =
+        words <= CPTI_FORM_FIRST_WORDS
+            ? form->first
+            : cpt_alloc_array(form->alloc, NULL, words, sizeof *form->frame_numbers);
+    if (form->frame_numbers == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    form->used = form->frame_numbers + 2 * form->frame_count;
+    form->name_numbers = form->used + form->frame_count;
+    return CPT_OK;
+}
+
+void cpti_form_deinit(struct cpti_form *form)
+{
+    if (form->frame_numbers != form->first) {
+        cpt_alloc_free(form->alloc, form->frame_numbers);
+    }
+    if (form->is_own) {
+        cpt_alloc_free(form->alloc, form->frames);
+        cpt_alloc_free(form->alloc, form->segments);
+        cpt_alloc_free(form->alloc, form->labels);
+    }
+}
 
 static void *copy_array(const struct cpt_alloc *alloc, const void *from, size_t count,
                         size_t capacity, size_t element_bytes)
@@ -31,127 +96,94 @@ static void *copy_array(const struct cpt_alloc *alloc, const void *from, size_t 
     return copy;
 }
 
-cpt_status cpti_form_init(struct cpti_form *form, const struct cpt_alloc *alloc,
-                          const struct cpt_path *path)
+cpt_status cpti_form_own(struct cpti_form *form)
 {
-    const size_t frame_count = cpt_path_frame_count(path);
-    const size_t segment_count = cpt_path_segment_count(path);
-    const size_t label_count = cpt_path_label_count(path);
-
-    *form = (struct cpti_form){.alloc = alloc,
-                               .path = path,
-                               .flags = cpt_path_flags(path),
-                               .frame_count = frame_count,
-                               .frame_use_max = frame_count,
-                               .segment_count = segment_count,
-                               .label_count = label_count};
-    if (segment_count == 0) {
-        form->frame_count = 0;
-        form->label_count = 0;
-        return CPT_OK;
-    }
-    /* Folding adds at most one frame to each. */
-    form->frames = copy_array(alloc, cpt_path_frame(path, 0), frame_count,
-                              2 * frame_count, sizeof *form->frames);
-    form->segments = copy_array(alloc, cpt_path_segment(path, 0), segment_count,
-                                segment_count, sizeof *form->segments);
-    form->frame_numbers =
-        cpt_alloc_array(alloc, NULL, 2 * frame_count, sizeof *form->frame_numbers);
-    form->name_numbers = cpt_alloc_array(alloc, NULL, cpt_path_name_count(path) + 1,
-                                         sizeof *form->name_numbers);
-    if (label_count != 0) {
-        form->labels = copy_array(alloc, cpt_path_label(path, 0), label_count,
-                                  label_count, sizeof *form->labels);
-    }
-    return form->frames != NULL && form->segments != NULL &&
-                   form->frame_numbers != NULL && form->name_numbers != NULL &&
-                   (label_count == 0 || form->labels != NULL)
+    form->is_own = true;
+    form->frames = copy_array(form->alloc, form->frames, form->frame_count,
+                              2 * form->frame_count, sizeof *form->frames);
+    form->segments = copy_array(form->alloc, form->segments, form->segment_count,
+                                form->segment_count, sizeof *form->segments);
+    form->labels = copy_array(form->alloc, form->labels, form->label_count,
+                              form->label_count, sizeof *form->labels);
+    return form->frames != NULL && form->segments != NULL && form->labels != NULL
                ? CPT_OK
                : CPT_NO_MEMORY;
 }
 
-void cpti_form_deinit(struct cpti_form *form)
+size_t cpti_form_bytes_max(const struct cpti_form *form)
 {
-    cpt_alloc_free(form->alloc, form->frames);
-    cpt_alloc_free(form->alloc, form->segments);
-    cpt_alloc_free(form->alloc, form->labels);
-    cpt_alloc_free(form->alloc, form->frame_numbers);
-    cpt_alloc_free(form->alloc, form->name_numbers);
-}
+    enum {
+        HEAD_BYTES = 2 + 11 + 11 + 6,
+        NAME_BYTES = 1 + 2,      /* and its own */
+        COLUMN_BYTES = 2 + 5,    /* key and length */
+        FRAME_BYTES = 5 + 5 + 3, /* a number of 32, 32 and 16 bits */
+        SEGMENT_BYTES = 5 + 10 + 5 + 3 + 3,
+        LABEL_BYTES = 5 + 3 + 1 + 10
+    };
+    const size_t name_count = cpt_path_name_count(form->path);
+    size_t bytes = HEAD_BYTES + CPTI_COLUMN_COUNT * COLUMN_BYTES +
+                   FRAME_BYTES * form->frame_count +
+                   SEGMENT_BYTES * form->segment_count +
+                   LABEL_BYTES * form->label_count;
 
-/* --- Form to message --- */
-
-static cpt_status reserve(struct cpti_message *message, unsigned first, unsigned last,
-                          size_t count)
-{
-    for (unsigned i = first; i <= last; i++) {
-        struct cpti_column *column = &message->columns[i];
-        const cpt_status status =
-            cpt_alloc_grow(message->alloc, (void **)&column->values, &column->capacity,
-                           count, SIZE_MAX, sizeof *column->values);
-
-        if (status != CPT_OK) {
-            return status;
-        }
+    for (size_t i = 0; i < name_count; i++) {
+        bytes += NAME_BYTES + cpt_path_name(form->path, (cpt_name_id)i).bytes;
     }
-    return CPT_OK;
+    return bytes;
 }
 
-cpt_status cpti_form_reserve(const struct cpti_form *form, struct cpti_message *message)
-{
-    const size_t name_capacity =
-        form->segment_count == 0 ? 0 : cpt_path_name_count(form->path);
+/* --- Bytes --- */
 
-    if (reserve(message, CPTI_FRAME_PARENT, CPTI_FRAME_KIND, form->frame_use_max) !=
-            CPT_OK ||
-        reserve(message, CPTI_SEGMENT_FRAME, CPTI_SEGMENT_REASON,
-                form->segment_count) != CPT_OK ||
-        reserve(message, CPTI_LABEL_SEGMENT, CPTI_LABEL_VALUE, form->label_count) !=
-            CPT_OK) {
-        return CPT_NO_MEMORY;
+/* Where they go. What does not fit is left out. */
+struct output {
+    unsigned char *at;
+    unsigned char *end;
+    bool is_full;
+};
+
+/* Whether @bytes more fit. */
+static inline bool has_room(struct output *out, size_t bytes)
+{
+    if (bytes > (size_t)(out->end - out->at)) {
+        out->is_full = true;
     }
-    return cpt_alloc_grow(message->alloc, (void **)&message->names,
-                          &message->name_capacity, name_capacity, SIZE_MAX,
-                          sizeof *message->names);
+    return !out->is_full;
 }
 
-static void put(struct cpti_message *message, unsigned index, uint64_t value)
+static inline void put(struct output *out, uint64_t number)
 {
-    struct cpti_column *column = &message->columns[index];
-
-    assert(column->count < column->capacity);
-    column->values[column->count++] = value;
-}
-
-/* A column marked (0) in the schema ends with its last non-zero number. */
-static void trim(struct cpti_message *message, unsigned index)
-{
-    struct cpti_column *column = &message->columns[index];
-
-    while (column->count != 0 && column->values[column->count - 1] == 0) {
-        column->count--;
+    if (has_room(out, cpti_varint_bytes(number))) {
+        out->at = cpti_varint_put(out->at, number);
     }
 }
 
-/* The number of a name + 1; 0: no name. The first use adds the name to the message. */
-static uint64_t name_number(struct cpti_form *form, struct cpti_message *message,
-                            cpt_name_id name)
+static inline void put_key(struct output *out, unsigned field, unsigned wire_type)
 {
-    if (name == CPTI_NAME_NONE || cpt_path_name(form->path, name).bytes == 0) {
-        return 0;
-    }
-    if (form->name_numbers[name] == 0) {
-        message->names[message->name_count] = cpt_path_name(form->path, name);
-        form->name_numbers[name] = (uint32_t)++message->name_count;
-    }
-    return form->name_numbers[name];
+    put(out, (uint64_t)field << 3 | wire_type);
 }
 
-/* Numbers the frames in use, in order from 1; the others get 0. */
+/* Puts the length of what was written since @begin in front of it, into the byte before
+ * and what more it takes. */
+static void put_length(struct output *out, unsigned char *begin)
+{
+    const size_t bytes = (size_t)(out->at - begin);
+    const size_t more = cpti_varint_bytes(bytes) - 1;
+
+    if (!has_room(out, more)) {
+        return;
+    }
+    if (more != 0) {
+        memmove(begin + more, begin, bytes);
+    }
+    (void)cpti_varint_put(begin - 1, bytes);
+    out->at += more;
+}
+
+/* --- Frames and names --- */
+
+/* Lists and numbers the frames in use. */
 static void number_frames(struct cpti_form *form)
 {
-    uint32_t next = 1;
-
     memset(form->frame_numbers, 0, form->frame_count * sizeof *form->frame_numbers);
     for (size_t i = 0; i < form->segment_count; i++) {
         form->frame_numbers[form->segments[i].frame] = 1;
@@ -161,80 +193,202 @@ static void number_frames(struct cpti_form *form)
             form->frame_numbers[form->frames[i].parent] = 1;
         }
     }
+    form->used_count = 0;
     for (size_t i = 0; i < form->frame_count; i++) {
         if (form->frame_numbers[i] != 0) {
-            form->frame_numbers[i] = next++;
+            form->used[form->used_count++] = (uint32_t)i;
+            form->frame_numbers[i] = (uint32_t)form->used_count;
         }
     }
 }
 
-static void put_frames(struct cpti_form *form, struct cpti_message *message)
+/* Writes a name at its first use, and numbers it. */
+static void put_name(struct cpti_form *form, struct output *out, cpt_name_id id)
 {
-    for (size_t i = 0; i < form->frame_count; i++) {
-        const struct cpt_frame *frame = &form->frames[i];
-        const uint32_t number = form->frame_numbers[i];
+    struct cpt_bytes name = {NULL, 0};
 
-        if (number == 0) {
-            continue;
-        }
-        put(message, CPTI_FRAME_PARENT,
-            frame->parent == CPT_FRAME_NONE
-                ? 0
-                : number - form->frame_numbers[frame->parent]);
-        put(message, CPTI_FRAME_NAME, name_number(form, message, frame->name));
-        put(message, CPTI_FRAME_KIND, frame->kind);
-    }
-    trim(message, CPTI_FRAME_KIND);
-}
-
-static void put_segments(const struct cpti_form *form, struct cpti_message *message)
-{
-    for (size_t i = 0; i < form->segment_count; i++) {
-        const struct cpt_segment *segment = &form->segments[i];
-
-        put(message, CPTI_SEGMENT_FRAME, form->frame_numbers[segment->frame] - 1);
-        put(message, CPTI_SEGMENT_DURATION_NS, segment->duration_ns);
-        put(message, CPTI_SEGMENT_FOLDED, segment->count - 1);
-        put(message, CPTI_SEGMENT_FLAGS, segment->flags);
-        put(message, CPTI_SEGMENT_REASON, segment->reason);
-    }
-    trim(message, CPTI_SEGMENT_FOLDED);
-    trim(message, CPTI_SEGMENT_FLAGS);
-    trim(message, CPTI_SEGMENT_REASON);
-}
-
-static void put_labels(struct cpti_form *form, struct cpti_message *message)
-{
-    uint32_t last_segment = 0;
-
-    for (size_t i = 0; i < form->label_count; i++) {
-        const struct cpt_label *label = &form->labels[i];
-
-        put(message, CPTI_LABEL_SEGMENT, label->segment - last_segment);
-        put(message, CPTI_LABEL_KEY, label->key);
-        put(message, CPTI_LABEL_IS_NAME, label->is_name != 0);
-        put(message, CPTI_LABEL_VALUE,
-            label->is_name ? name_number(form, message, (cpt_name_id)label->value)
-                           : label->value);
-        last_segment = label->segment;
-    }
-    trim(message, CPTI_LABEL_IS_NAME);
-}
-
-void cpti_form_number(struct cpti_form *form, struct cpti_message *message)
-{
-    message->flags = form->flags;
-    message->name_count = 0;
-    for (size_t i = 0; i < CPTI_COLUMN_COUNT; i++) {
-        message->columns[i].count = 0;
-    }
-    if (form->segment_count == 0) {
+    if (id == CPTI_NAME_NONE || form->name_numbers[id] != 0) {
         return;
     }
+    name = cpt_path_name(form->path, id);
+    if (name.bytes == 0) {
+        return;
+    }
+    form->name_numbers[id] = ++form->name_count;
+    put_key(out, cpt_CriticalPath_name_tag, CPTI_WIRE_BYTES);
+    put(out, name.bytes);
+    if (has_room(out, name.bytes)) {
+        memcpy(out->at, name.data, name.bytes);
+        out->at += name.bytes;
+    }
+}
+
+static void put_names(struct cpti_form *form, struct output *out)
+{
     memset(form->name_numbers, 0,
-           (cpt_path_name_count(form->path) + 1) * sizeof *form->name_numbers);
-    number_frames(form);
-    put_frames(form, message);
-    put_segments(form, message);
-    put_labels(form, message);
+           cpt_path_name_count(form->path) * sizeof *form->name_numbers);
+    form->name_count = 0;
+    for (size_t i = 0; i < form->used_count; i++) {
+        put_name(form, out, form->frames[form->used[i]].name);
+    }
+    for (size_t i = 0; i < form->label_count; i++) {
+        if (form->labels[i].is_name) {
+            put_name(form, out, (cpt_name_id)form->labels[i].value);
+        }
+    }
+}
+
+/* --- Columns: the number of each row --- */
+
+typedef uint64_t (*number_of)(const struct cpti_form *form, size_t row);
+
+static uint64_t frame_parent(const struct cpti_form *form, size_t row)
+{
+    const uint32_t parent = form->frames[form->used[row]].parent;
+
+    return parent == CPT_FRAME_NONE ? 0 : row + 1 - form->frame_numbers[parent];
+}
+
+static uint64_t frame_name(const struct cpti_form *form, size_t row)
+{
+    const cpt_name_id name = form->frames[form->used[row]].name;
+
+    return name == CPTI_NAME_NONE ? 0 : form->name_numbers[name];
+}
+
+static uint64_t frame_kind(const struct cpti_form *form, size_t row)
+{
+    return form->frames[form->used[row]].kind;
+}
+
+static uint64_t segment_frame(const struct cpti_form *form, size_t row)
+{
+    return form->frame_numbers[form->segments[row].frame] - 1;
+}
+
+static uint64_t segment_duration_ns(const struct cpti_form *form, size_t row)
+{
+    return form->segments[row].duration_ns;
+}
+
+static uint64_t segment_folded(const struct cpti_form *form, size_t row)
+{
+    return form->segments[row].count - 1;
+}
+
+static uint64_t segment_flags(const struct cpti_form *form, size_t row)
+{
+    return form->segments[row].flags;
+}
+
+static uint64_t segment_reason(const struct cpti_form *form, size_t row)
+{
+    return form->segments[row].reason;
+}
+
+static uint64_t label_segment(const struct cpti_form *form, size_t row)
+{
+    return form->labels[row].segment - (row != 0 ? form->labels[row - 1].segment : 0);
+}
+
+static uint64_t label_key(const struct cpti_form *form, size_t row)
+{
+    return form->labels[row].key;
+}
+
+static uint64_t label_is_name(const struct cpti_form *form, size_t row)
+{
+    return form->labels[row].is_name != 0;
+}
+
+static uint64_t label_value(const struct cpti_form *form, size_t row)
+{
+    const struct cpt_label *label = &form->labels[row];
+
+    return label->is_name ? form->name_numbers[label->value] : label->value;
+}
+
+/* Writes the numbers of @count rows; none: no column. Inline, so that each column is a
+ * loop of its own. */
+static inline void put_column(struct output *out, const struct cpti_form *form,
+                              unsigned field, size_t count, number_of number)
+{
+    unsigned char *begin = NULL;
+
+    if (count == 0 || out->is_full) {
+        return;
+    }
+    put_key(out, field, CPTI_WIRE_BYTES);
+    put(out, 0); /* the length */
+    begin = out->at;
+    for (size_t row = 0; row < count; row++) {
+        put(out, number(form, row));
+    }
+    put_length(out, begin);
+}
+
+/* A column marked (0) in the schema ends with its last number that is not 0. */
+static inline void put_short_column(struct output *out, const struct cpti_form *form,
+                                    unsigned field, size_t count, number_of number)
+{
+    while (count != 0 && number(form, count - 1) == 0) {
+        count--;
+    }
+    put_column(out, form, field, count, number);
+}
+
+static void put_columns(struct output *out, const struct cpti_form *form)
+{
+    const size_t frames = form->used_count;
+    const size_t segments = form->segment_count;
+    const size_t labels = form->label_count;
+
+    put_column(out, form, cpt_CriticalPath_frame_parent_tag, frames, frame_parent);
+    put_column(out, form, cpt_CriticalPath_frame_name_tag, frames, frame_name);
+    put_short_column(out, form, cpt_CriticalPath_frame_kind_tag, frames, frame_kind);
+    put_column(out, form, cpt_CriticalPath_segment_frame_tag, segments, segment_frame);
+    put_column(out, form, cpt_CriticalPath_segment_duration_ns_tag, segments,
+               segment_duration_ns);
+    put_short_column(out, form, cpt_CriticalPath_segment_folded_tag, segments,
+                     segment_folded);
+    put_short_column(out, form, cpt_CriticalPath_segment_flags_tag, segments,
+                     segment_flags);
+    put_short_column(out, form, cpt_CriticalPath_segment_reason_tag, segments,
+                     segment_reason);
+    put_column(out, form, cpt_CriticalPath_label_segment_tag, labels, label_segment);
+    put_column(out, form, cpt_CriticalPath_label_key_tag, labels, label_key);
+    put_short_column(out, form, cpt_CriticalPath_label_is_name_tag, labels,
+                     label_is_name);
+    put_column(out, form, cpt_CriticalPath_label_value_tag, labels, label_value);
+}
+
+/* Writes a number beside the columns. */
+static void put_field(struct output *out, unsigned field, uint64_t number)
+{
+    put_key(out, field, CPTI_WIRE_NUMBER);
+    put(out, number);
+}
+
+size_t cpti_form_write(struct cpti_form *form, unsigned char *data, size_t bytes_max)
+{
+    struct output out = {.at = data, .end = data + bytes_max};
+    const uint64_t sum_ns = cpt_path_sum_ns(form->path);
+
+    put_field(&out, cpt_CriticalPath_version_tag, CPT_METADATA_VERSION);
+    if (form->has_server_elapsed) {
+        put_field(&out, cpt_CriticalPath_server_elapsed_ns_tag,
+                  form->server_elapsed_ns);
+    }
+    if (sum_ns != 0) {
+        put_field(&out, cpt_CriticalPath_sum_ns_tag, sum_ns);
+    }
+    if (form->flags != 0) {
+        put_field(&out, cpt_CriticalPath_flags_tag, form->flags);
+    }
+    if (form->segment_count != 0) {
+        number_frames(form);
+        put_names(form, &out);
+        put_columns(&out, form);
+    }
+    return out.is_full ? 0 : (size_t)(out.at - data);
 }

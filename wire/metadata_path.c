@@ -3,8 +3,8 @@
 /*
  * metadata_path.c - a path encoded, and columns of numbers made into a path
  *
- * Encoding puts three steps together: the form of the path, its fit into the budget,
- * and the message's bytes.
+ * Encoding writes the form of the path, cut down to the budget if it must be. In most
+ * cases that is one pass over the path, straight into memory of the caller.
  *
  * Decoding. The columns may hold anything, so everything is checked before it is used:
  * lengths against each other, parents against the frames before them, names and frames
@@ -33,49 +33,58 @@ static cpt_status read_options(const struct cpt_metadata_encode_options *given,
     return status;
 }
 
-cpt_status cpt_metadata_encode(const struct cpt_path *path,
-                               const struct cpt_metadata_encode_options *options,
-                               unsigned char **data, size_t *bytes, int *fit)
+cpt_status cpt_metadata_write(const struct cpt_path *path,
+                              const struct cpt_metadata_encode_options *options,
+                              void *data, size_t capacity, size_t *bytes, int *fit)
 {
     struct cpt_metadata_encode_options own;
     struct cpti_form form;
-    struct cpti_message message = {0};
-    size_t message_bytes = 0;
     int own_fit = CPT_FIT_WHOLE;
     cpt_status status = read_options(options, &own);
 
     if (status != CPT_OK) {
         return status;
     }
-    message.alloc = own.alloc;
-    message.version = CPT_METADATA_VERSION;
-    message.has_server_elapsed = own.has_server_elapsed;
-    message.server_elapsed_ns =
-        own.server_elapsed_ns > INT64_MAX ? INT64_MAX : own.server_elapsed_ns;
-    message.sum_ns = cpt_path_sum_ns(path);
-    status = cpti_form_init(&form, own.alloc, path);
-    if (status != CPT_OK) {
-        goto out;
+    status = cpti_form_init(&form, path, &own);
+    if (status == CPT_OK) {
+        status = cpti_form_fit(&form, data,
+                               own.bytes_max < capacity ? own.bytes_max : capacity,
+                               bytes, fit != NULL ? fit : &own_fit);
     }
-    status = cpti_form_fit(&form, &message, own.bytes_max, &own_fit);
-    if (status != CPT_OK) {
-        goto out;
-    }
-    message_bytes = cpti_message_bytes(&message);
-    *data = cpt_alloc_array(own.alloc, NULL, message_bytes, 1);
-    if (*data == NULL) {
-        status = CPT_NO_MEMORY;
-        goto out;
-    }
-    cpti_message_write(&message, *data, message_bytes);
-    *bytes = message_bytes;
-    if (fit != NULL) {
-        *fit = own_fit;
-    }
-out:
     cpti_form_deinit(&form);
-    cpti_message_deinit(&message);
     return status;
+}
+
+cpt_status cpt_metadata_encode(const struct cpt_path *path,
+                               const struct cpt_metadata_encode_options *options,
+                               unsigned char **data, size_t *bytes, int *fit)
+{
+    struct cpt_metadata_encode_options own;
+    struct cpti_form form;
+    unsigned char *made = NULL;
+    size_t capacity = 0;
+    int own_fit = CPT_FIT_WHOLE;
+    cpt_status status = read_options(options, &own);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    status = cpti_form_init(&form, path, &own);
+    if (status == CPT_OK) {
+        capacity = cpti_form_bytes_max(&form);
+        capacity = capacity < own.bytes_max ? capacity : own.bytes_max;
+        made = cpt_alloc_array(own.alloc, NULL, capacity, 1);
+        status = made == NULL ? CPT_NO_MEMORY
+                              : cpti_form_fit(&form, made, capacity, bytes,
+                                              fit != NULL ? fit : &own_fit);
+    }
+    cpti_form_deinit(&form);
+    if (status != CPT_OK) {
+        cpt_alloc_free(own.alloc, made);
+        return status;
+    }
+    *data = made;
+    return CPT_OK;
 }
 
 /* --- Message to path --- */

@@ -1,12 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* varint.h - numbers of protobuf, read without a branch on their length; inline */
+/* varint.h - numbers of protobuf, written, and read without a branch on their length;
+ * inline */
 #ifndef VARINT_H
 #define VARINT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+/* What follows the key of a field. */
+enum { CPTI_WIRE_NUMBER = 0, CPTI_WIRE_BYTES = 2 };
+
+/* The bytes of @number. */
+static inline size_t cpti_varint_bytes(uint64_t number)
+{
+    return (size_t)(63 - __builtin_clzll(number | 1)) / 7 + 1;
+}
+
+/* Writes @number to @at, which has room; the first byte behind it. */
+static inline unsigned char *cpti_varint_put(unsigned char *at, uint64_t number)
+{
+    for (; number >= 0x80; number >>= 7) {
+        *at++ = (unsigned char)(number | 0x80);
+    }
+    *at++ = (unsigned char)number;
+    return at;
+}
 
 /* Eight bytes as a number, the first one lowest. */
 static inline uint64_t cpti_load(const unsigned char *at)

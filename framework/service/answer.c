@@ -156,25 +156,24 @@ static void make_path(struct cpti_serving *serving)
 }
 
 struct cpt_bytes cpti_answer_metadata(struct cpt_service *service,
-                                      const struct cpt_alloc *alloc,
                                       const struct cpt_path *path,
-                                      const struct cpt_ask *ask, uint64_t elapsed_ns)
+                                      const struct cpt_ask *ask, uint64_t elapsed_ns,
+                                      unsigned char *data)
 {
     struct cpti_counters *counters = &service->counters;
     const size_t own = service->options.metadata_bytes_max;
     const struct cpt_metadata_encode_options options = {
         .struct_bytes = sizeof options,
-        .alloc = alloc,
+        .alloc = service->options.alloc,
         .server_elapsed_ns = elapsed_ns,
         .has_server_elapsed = 1,
         .bytes_max = ask->bytes_max < own ? ask->bytes_max : own,
     };
-    unsigned char *data = NULL;
     size_t bytes = 0;
     int fit = CPT_FIT_WHOLE;
 
-    if (options.bytes_max == 0 ||
-        cpt_metadata_encode(path, &options, &data, &bytes, &fit) != CPT_OK) {
+    if (options.bytes_max == 0 || data == NULL ||
+        cpt_metadata_write(path, &options, data, own, &bytes, &fit) != CPT_OK) {
         CPTI_COUNT(counters, unreturned_paths);
         return (struct cpt_bytes){NULL, 0};
     }
@@ -266,6 +265,7 @@ void cpti_answer_send(struct cpt_request *request, void *context)
     struct cpti_serving *serving = request->served;
     struct cpt_service *service = serving->service;
     struct cpt_outbound outbound = {0};
+    unsigned char metadata[CPT_METADATA_BYTES_CEILING];
     struct cpti_failure failure;
     bool has_failed = false;
 
@@ -277,15 +277,14 @@ void cpti_answer_send(struct cpt_request *request, void *context)
     }
     fill_outbound(request, &outbound);
     if (serving->path != NULL && serving->decision.ask.version != 0) {
-        outbound.metadata = cpti_answer_metadata(service, service->options.alloc,
-                                                 serving->path, &serving->decision.ask,
-                                                 cpt_request_latency_ns(request));
+        outbound.metadata =
+            cpti_answer_metadata(service, serving->path, &serving->decision.ask,
+                                 cpt_request_latency_ns(request), metadata);
     }
     count_latency(serving);
     /* Before the reply: the client that reads it may send the next request at once. */
     (void)atomic_fetch_sub_explicit(&service->in_flight_count, 1, memory_order_relaxed);
     serving->reply(serving->context, &outbound);
-    cpt_alloc_free(service->options.alloc, (void *)(uintptr_t)outbound.metadata.data);
     has_failed =
         cpti_failure_of(request, outbound.http_status, is_starved(request), &failure);
     if (has_failed) { /* while the request is surely there */

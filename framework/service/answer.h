@@ -15,12 +15,13 @@ void cpti_answer_send(struct cpt_request *request, void *context);
 /* Logs what a request did after its answer, and frees it; see struct cpti_nest. */
 void cpti_answer_retire(struct cpt_request *request);
 
-/* @path as metadata for the caller that asked by @ask, in memory of @alloc; empty if it
- * does not fit. Counts both. */
+/* @path as metadata for the caller that asked by @ask, in @data, which has room for
+ * what the options of the service allow, or is NULL; empty if it does not fit. Counts
+ * both. */
 struct cpt_bytes cpti_answer_metadata(struct cpt_service *service,
-                                      const struct cpt_alloc *alloc,
                                       const struct cpt_path *path,
-                                      const struct cpt_ask *ask, uint64_t elapsed_ns);
+                                      const struct cpt_ask *ask, uint64_t elapsed_ns,
+                                      unsigned char *data);
 
 /* Notes in @record why it is written and, if the request came with a valid traceparent,
  * which trace it belongs to. */

@@ -59,6 +59,7 @@ struct cpt_manual {
     uint64_t step_begin_ns;
     uint64_t step_cpu_ns;
     struct cpt_path *path; /* after the end; NULL: it could not be made */
+    unsigned char *room;   /* of … */
     struct cpt_bytes metadata;
     struct cpt_attribute *attributes;
     size_t attribute_count;
@@ -528,9 +529,13 @@ static void end_request(struct cpt_manual *manual)
     manual->has_ended = true;
     make_path(manual);
     if (manual->path != NULL && manual->decision.ask.version != 0) {
-        manual->metadata = cpti_answer_metadata(
-            manual->service, &manual->service->budget.alloc, manual->path,
-            &manual->decision.ask, trace->response_ns - trace->arrival_ns);
+        struct cpt_service *service = manual->service;
+
+        manual->room = cpt_alloc_array(&service->budget.alloc, NULL,
+                                       service->options.metadata_bytes_max, 1);
+        manual->metadata =
+            cpti_answer_metadata(service, manual->path, &manual->decision.ask,
+                                 trace->response_ns - trace->arrival_ns, manual->room);
     }
 }
 
@@ -635,8 +640,7 @@ void cpt_manual_free(struct cpt_manual *manual, unsigned http_status)
         return;
     }
     (void)cpt_manual_end(manual);
-    cpt_alloc_free(&manual->service->budget.alloc,
-                   (void *)(uintptr_t)manual->metadata.data);
+    cpt_alloc_free(&manual->service->budget.alloc, manual->room);
     if (http_status >= 500 || manual->has_failed) {
         note_failure(manual, http_status);
     }
