@@ -4,8 +4,10 @@
 # Sourced: the programs that run the implementations of examples/interop/.
 # shellcheck shell=sh
 
-# Where a language's program is; Debian calls that of JavaScript node or nodejs.
-python=$(command -v python3) || python=
+# Where a language's program is. That of Debian comes first, as it has Debian's packages
+# (grpcio, requests); another may be anywhere.
+python=/usr/bin/python3
+[ -x "$python" ] || python=$(command -v python3) || python=
 node=$(command -v node || command -v nodejs) || node=
 
 # Skips the test, and says why, without the language or with one that is too old.
@@ -30,7 +32,7 @@ need_language() # LANGUAGE
 conformance_command() # LANGUAGE
 {
     case $1 in
-    python) echo "'$python' -S '$CPT_INTEROP/python/cpt_trace.py' --conformance" ;;
+    python) echo "'$python' -B -S '$CPT_INTEROP/python/cpt_trace.py' --conformance" ;;
     node) echo "'$node' '$CPT_INTEROP/node/cpt_trace.js' --conformance" ;;
     esac
 }

@@ -17,9 +17,19 @@ middleware for WSGI and ASGI and hooks for clients.
 
 import base64
 import binascii
+import collections
+import concurrent.futures
+import contextvars
+import functools
 import heapq
+import http.client
+import ipaddress
 import re
+import socket
 import sys
+import threading
+import time
+import urllib.parse
 
 HEADER_ASK = "critical-path"
 HEADER_PATH = "critical-path-bin"
@@ -709,6 +719,687 @@ def splice(path, call_frame, observed_ns, callee=None, elapsed_ns=None, reason=N
     if path_ns < observed_ns:
         _append_kind(path, call_frame, UNATTRIBUTED, explained_ns - path_ns)
         _append_kind(path, call_frame, NETWORK, observed_ns - explained_ns)
+
+
+# --- Recording a request ---
+
+SPANS_MAX = 1000  # parts and calls of a request; more are lost, and the path says so
+NAMES_MAX = 1000  # names that requests of a service may invent
+
+# The span in which the current thread or asyncio task is; None: not traced.
+_current = contextvars.ContextVar("cpt_trace", default=None)
+
+# Headers of proxies: such a request comes from outside, from any peer.
+_FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-real-ip", "cf-connecting-ip")
+
+
+class _Span:
+    """A part or a call: a name, an interval, the span that it began in."""
+
+    __slots__ = (
+        "request",
+        "parent",
+        "name",
+        "is_call",
+        "start_ns",
+        "end_ns",
+        "reply",
+        "reason",
+        "is_timeout",
+        "status",
+    )
+
+    def __init__(self, request, parent, name, is_call, start_ns):
+        self.request = request
+        self.parent = parent
+        self.name = name
+        self.is_call = is_call
+        self.start_ns = start_ns
+        self.end_ns = None
+        self.reply = None
+        self.reason = UNSUPPORTED
+        self.is_timeout = False
+        self.status = None
+
+
+class Service:
+    """What requests of this process have in common.
+
+    name     the service in all frames: "S: /search"
+    trust    networks of callers that get paths ("10.0.0.0/8"), or a function of the peer's
+             address; by default no caller gets one
+    callees  {"host:port": "B"}: who is asked for paths, and the service's name there
+    method   a function of a URL's path: the method's name; by default the path itself
+    on_path  is called with the Path of each request that is traced, after its end
+    """
+
+    def __init__(
+        self,
+        name,
+        trust=(),
+        callees=None,
+        bytes_max=BYTES_DEFAULT,
+        method=None,
+        on_path=None,
+        clock=time.perf_counter_ns,
+    ):
+        self.name = name
+        self.callees = dict(callees or {})
+        self.bytes_max = min(bytes_max, BYTES_CEILING)
+        self.method = method or (lambda path: path)
+        self.on_path = on_path
+        self.clock = clock
+        self.counters = collections.Counter()
+        self._trust = trust if callable(trust) else None
+        self._networks = [] if callable(trust) else [ipaddress.ip_network(t) for t in trust]
+        self._names = set()
+
+    def is_trusted(self, peer):
+        if self._trust is not None:
+            return bool(self._trust(peer))
+        try:
+            address = ipaddress.ip_address(peer)
+        except ValueError:
+            return False
+        mapped = getattr(address, "ipv4_mapped", None)
+        return any((mapped or address) in network for network in self._networks)
+
+    def name_of(self, service, part):
+        """The bytes of "service: part"; None: there are too many names already."""
+        name = ("%s: %s" % (service, part)).encode("utf-8", "replace")
+        name = name.replace(b"\0", b"?")[:NAME_BYTES_MAX]
+        if name not in self._names:
+            if len(self._names) >= NAMES_MAX:
+                return None
+            self._names.add(name)
+        return name
+
+    def begin(self, path, asks, peer, is_forwarded=False):
+        """The Request, if it is to be traced: if a trusted caller asks. Else None."""
+        try:
+            if not asks:
+                return None
+            ask = parse_ask(asks)
+            if ask is None:
+                self.counters["asks_malformed"] += 1
+                return None
+            if is_forwarded or not self.is_trusted(peer):
+                self.counters["asks_untrusted"] += 1
+                return None
+            self.counters["requests_traced"] += 1
+            return Request(self, self.name_of(self.name, self.method(path)), ask)
+        except Exception:
+            self.counters["errors"] += 1
+            return None
+
+
+class Request:
+    """One request that is traced."""
+
+    def __init__(self, service, name, ask):
+        self.service = service
+        self.ask = ask
+        self.bytes_max = min(ask.bytes_max, service.bytes_max)
+        self.is_incomplete = False
+        self.header = None
+        self.path = None
+        self.spans = []
+        self.root = _Span(self, None, name, False, service.clock())
+
+    def open(self, parent, name, is_call):
+        """A new span, or None at the limit and after the end."""
+        if self.root.end_ns is not None:
+            return None
+        if len(self.spans) >= SPANS_MAX:
+            self.is_incomplete = True
+            return None
+        span = _Span(self, parent, name, is_call, self.service.clock())
+        self.spans.append(span)
+        return span
+
+    def end(self):
+        """The value of the header critical-path-bin, or None. Ends the request: what
+        comes later is on no path."""
+        if self.root.end_ns is not None:
+            return self.header
+        self.root.end_ns = self.service.clock()
+        try:
+            self.path = self._path()
+            data = encode(self.path, self.bytes_max, self.path.sum_ns)
+            self.header = None if data is None else encode_header(data)
+            if self.service.on_path is not None:
+                self.service.on_path(self.path)
+        except Exception:
+            self.service.counters["errors"] += 1
+        return self.header
+
+    def _frame_of(self, path, span, frames):
+        """The frame of a span below those of the spans that it began in."""
+        missing = []
+        while span is not None and span not in frames:
+            missing.append(span)
+            span = span.parent
+        frame = frames.get(span)
+        for span in reversed(missing):
+            kind = WORK if span.name is not None else OTHER
+            frame = frames[span] = path.frame(frame, span.name or b"", kind)
+        return frame
+
+    def _path(self):
+        path = Path()
+        frames = {}
+        for span, duration_ns in _walk(self.root, self.spans):
+            frame = self._frame_of(path, span, frames)
+            if span.is_call:
+                self._splice(path, frame, span, duration_ns)
+            else:
+                path.append(frame, duration_ns)
+        if self.is_incomplete:
+            path.flags |= INCOMPLETE
+        return path
+
+    def _splice(self, path, frame, span, observed_ns):
+        callee = elapsed_ns = None
+        reason = span.reason
+        if span.is_timeout:
+            _append_kind(path, frame, TIMEOUT, observed_ns)
+        else:
+            if span.reply is not None:
+                try:
+                    callee, elapsed_ns = decode_header(span.reply)
+                except Refused:
+                    self.service.counters["replies_refused"] += 1
+                    reason = UNDECODABLE
+            splice(path, frame, observed_ns, callee, elapsed_ns, reason)
+        if span.status is not None and observed_ns:
+            path.segments[-1][5][LABEL_STATUS] = span.status
+
+
+def _walk(root, spans):
+    """The spans on the path with their durations, in the order of time.
+
+    The walk goes back from the answer. Within a span, the one that ended last before
+    here was waited for: what lies between is the span's own time. A call takes all of
+    its time, from its begin to its end; the walk continues where it was begun.
+
+        root   |==|...........................|===|
+        call 1    |---------------|                      ended earlier: not on the path
+        call 2    |---------------------------|          root, call 2, root
+    """
+    ended = collections.defaultdict(list)  # by the span that may have waited for it
+    for span in spans:
+        if span.end_ns is not None and span.end_ns <= root.end_ns:
+            waiter = span.parent
+            while waiter is not root and (
+                waiter.end_ns is None or waiter.end_ns < span.end_ns
+            ):
+                waiter = waiter.parent
+            ended[waiter].append(span)
+    for waiting in ended.values():
+        waiting.sort(key=lambda span: span.end_ns)
+    steps = []
+    node, now = root, root.end_ns
+    while node is not None:
+        waiting = ended[node]
+        while waiting and waiting[-1].end_ns > now:
+            waiting.pop()
+        if not waiting or waiting[-1].end_ns <= node.start_ns:
+            steps.append((node, now - node.start_ns))
+            node, now = node.parent, node.start_ns
+            continue
+        span = waiting.pop()
+        steps.append((node, now - span.end_ns))
+        now = span.end_ns
+        node = span
+        if span.is_call:
+            steps.append((span, now - span.start_ns))
+            node, now = span.parent, span.start_ns
+    return reversed(steps)
+
+
+def _enter(name, is_call):
+    """A new span of the current request; None if there is none."""
+    above = _current.get()
+    if above is None:
+        return None
+    try:
+        return above.request.open(above, name(above.request.service), is_call)
+    except Exception:
+        above.request.service.counters["errors"] += 1
+        return None
+
+
+class part:
+    """with part("rank"): from here on time belongs to "S: rank"."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __enter__(self):
+        self.span = _enter(lambda service: service.name_of(service.name, self.name), False)
+        self.token = None if self.span is None else _current.set(self.span)
+        return self
+
+    def __exit__(self, *_):
+        if self.span is not None:
+            self.span.end_ns = self.span.request.service.clock()
+            try:
+                _current.reset(self.token)
+            except ValueError:  # left in another context than it was entered in
+                self.span.request.service.counters["errors"] += 1
+        return False
+
+
+class call:
+    """A call by a client without a hook:
+
+    with call("B", "/lookup") as b:
+        answer = client.get(url, headers=b.headers)
+        b.reply(answer.headers.get_all("critical-path-bin"), answer.status)
+    """
+
+    def __init__(self, callee, method, is_asked=True):
+        self.callee = callee
+        self.method = method
+        self.is_asked = is_asked
+        self.headers = {}
+
+    def __enter__(self):
+        self.span = _enter(lambda service: service.name_of(self.callee, self.method), True)
+        if self.span is not None and self.is_asked:
+            self.headers[HEADER_ASK] = format_ask(self.span.request.bytes_max)
+        return self
+
+    def reply(self, values, status=None, is_cached=False):
+        """The answer has come, with these values of the header critical-path-bin."""
+        span = self.span
+        if span is None or span.end_ns is not None:
+            return
+        span.end_ns = span.request.service.clock()
+        values = list(values or ())
+        if not self.is_asked:
+            span.reason = UNSUPPORTED
+        elif is_cached:
+            span.reason = CACHED
+        elif len(values) > 1:
+            span.reason = UNDECODABLE
+        elif values and len(values[0]) > (span.request.bytes_max * 4 + 2) // 3 + 2:
+            span.reason = SIZE
+        elif values:
+            span.reply = values[0]
+        if status is not None and int(status) >= 400:
+            span.status = b"%d" % int(status)
+
+    def fail(self, error=None):
+        """There is no answer."""
+        span = self.span
+        if span is not None and span.end_ns is None:
+            span.is_timeout = isinstance(error, (TimeoutError, socket.timeout))
+            span.reason = FAILED
+            span.status = b"DEADLINE" if span.is_timeout else b"UNAVAILABLE"
+            span.end_ns = span.request.service.clock()
+
+    def __exit__(self, _, error, __):
+        if error is not None:
+            self.fail(error)
+        else:
+            self.reply(())
+        return False
+
+
+# --- Servers ---
+
+
+def _without_path(headers, name=HEADER_PATH):
+    """Headers without one that the application copied from a callee: inner names never
+    leave by mistake."""
+    return [pair for pair in headers if pair[0].lower() != name]
+
+
+class _WsgiAnswer:
+    """The answer of a WSGI application: its head is held back until its first chunk."""
+
+    def __init__(self, request, start_response):
+        self.request = request
+        self.real_start = start_response
+        self.real_write = None
+        self.head = None
+        self.body = None
+
+    def start_response(self, status, headers, exc_info=None):
+        if self.real_write is not None:
+            return self.real_start(status, headers, exc_info)
+        if self.head is not None and exc_info is None:
+            raise AssertionError("the head of the response is there already")
+        self.head = (status, headers, exc_info)
+        return self.write
+
+    def flush(self):
+        if self.head is None or self.real_write is not None:
+            return
+        status, headers, exc_info = self.head
+        headers = _without_path(headers)
+        header = self.request.end() if self.request is not None else None
+        if header is not None:
+            headers.append((HEADER_PATH, header))
+        more = () if exc_info is None else (exc_info,)
+        self.real_write = self.real_start(status, headers, *more) or (lambda data: None)
+
+    def write(self, data):
+        self.flush()
+        return self.real_write(data)
+
+    def in_context(self, function):
+        token = _current.set(self.request.root if self.request is not None else None)
+        try:
+            return function()
+        finally:
+            _current.reset(token)
+
+    def __iter__(self):
+        self.chunks = self.in_context(lambda: iter(self.body))
+        return self
+
+    def __next__(self):
+        try:
+            chunk = self.in_context(lambda: next(self.chunks))
+        except StopIteration:
+            self.flush()
+            raise
+        self.flush()
+        return chunk
+
+    def close(self):
+        close = getattr(self.body, "close", None)
+        if close is not None:
+            close()
+
+
+class WSGI:
+    """app = WSGI(app, Service("S", trust=["10.0.0.0/8"]))"""
+
+    def __init__(self, app, service):
+        self.app = app
+        self.service = service
+
+    def __call__(self, environ, start_response):
+        asks = environ.get("HTTP_CRITICAL_PATH")
+        request = None
+        if asks is not None:
+            request = self.service.begin(
+                environ.get("PATH_INFO") or "/",
+                [asks],
+                environ.get("REMOTE_ADDR", ""),
+                any("HTTP_" + n.upper().replace("-", "_") in environ for n in _FORWARDED),
+            )
+        answer = _WsgiAnswer(request, start_response)
+        body = answer.in_context(lambda: self.app(environ, answer.start_response))
+        if hasattr(body, "__len__") or hasattr(body, "read"):
+            answer.flush()
+            return body
+        answer.body = body
+        return answer
+
+
+class ASGI:
+    """app = ASGI(app, Service("S", trust=["10.0.0.0/8"]))"""
+
+    def __init__(self, app, service):
+        self.app = app
+        self.service = service
+
+    def _begin(self, scope):
+        asks = []
+        is_forwarded = False
+        for name, value in scope.get("headers") or ():
+            name = bytes(name).lower()
+            if name == b"critical-path":
+                asks.append(bytes(value).decode("latin-1"))
+            is_forwarded = is_forwarded or name.decode("latin-1") in _FORWARDED
+        peer = (scope.get("client") or ("",))[0]
+        return self.service.begin(scope.get("path") or "/", asks, peer, is_forwarded)
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request = self._begin(scope)
+        head = None
+
+        async def send_head(is_answered):
+            nonlocal head
+            held, head = head, None
+            headers = _without_path(held.get("headers") or (), HEADER_PATH.encode())
+            value = request.end() if request is not None and is_answered else None
+            if value is not None:
+                headers.append((HEADER_PATH.encode(), value.encode()))
+            await send(dict(held, headers=headers))
+
+        async def send_ours(message):
+            nonlocal head
+            if message["type"] == "http.response.start":
+                head = message
+                return
+            if head is not None:
+                await send_head(True)
+            await send(message)
+
+        token = _current.set(request.root if request is not None else None)
+        try:
+            await self.app(scope, receive, send_ours)
+        finally:
+            _current.reset(token)
+            if head is not None:
+                await send_head(False)
+
+
+# --- Clients ---
+
+_originals = {}
+
+
+def _patch(owner, name, make):
+    original = getattr(owner, name)
+    _originals[(owner, name)] = original
+    setattr(owner, name, functools.wraps(original)(make(original)))
+
+
+def _begin_call(connection, url):
+    """The call of a connection of http.client, if its request is traced."""
+    above = _current.get()
+    connection._cpt_call = None
+    if above is None:
+        return None
+    try:
+        host = connection._tunnel_host or connection.host
+        port = connection._tunnel_port or connection.port
+        parts = urllib.parse.urlsplit(url)
+        service = above.request.service
+        authority = parts.netloc or "%s:%s" % (host, port)
+        callee = service.callees.get(authority)
+        name = authority if callee is None else callee
+        one = call(name, service.method(parts.path or "/"), callee is not None)
+        connection._cpt_call = one.__enter__()
+        return one
+    except Exception:
+        above.request.service.counters["errors"] += 1
+        return None
+
+
+def _failing(original):
+    """A method of a connection in whose failure its call fails, too."""
+
+    def method(self, *arguments, **more):
+        try:
+            return original(self, *arguments, **more)
+        except TypeError:  # urllib3 1.26 tries buffering=True of Python 2 first
+            raise
+        except BaseException as error:
+            one, self._cpt_call = getattr(self, "_cpt_call", None), None
+            if one is not None:
+                one.fail(error)
+            raise
+
+    return method
+
+
+def _putrequest(original):
+    def putrequest(self, method, url, *arguments, **more):
+        result = original(self, method, url, *arguments, **more)
+        one = _begin_call(self, url)
+        if one is not None:
+            for name, value in one.headers.items():
+                _originals[(http.client.HTTPConnection, "putheader")](self, name, value)
+        return result
+
+    return putrequest
+
+
+def _putheader(original):
+    def putheader(self, header, *values):
+        name = header.decode("latin-1") if isinstance(header, bytes) else str(header)
+        one = getattr(self, "_cpt_call", None)
+        if one is not None and one.headers and name.lower() == HEADER_ASK:
+            return None  # an ask that the application passes on: ours is there
+        return original(self, header, *values)
+
+    return putheader
+
+
+def _getresponse(original):
+    failing = _failing(original)
+
+    def getresponse(self, *arguments, **more):
+        response = failing(self, *arguments, **more)
+        one, self._cpt_call = getattr(self, "_cpt_call", None), None
+        if one is not None:
+            try:
+                headers = response.headers
+                one.reply(
+                    headers.get_all(HEADER_PATH), response.status, "age" in headers
+                )
+            except Exception:
+                one.span.request.service.counters["errors"] += 1
+        return response
+
+    return getresponse
+
+
+def _submit(original):
+    def submit(self, function, /, *arguments, **more):
+        if _current.get() is not None:
+            context = contextvars.copy_context()
+            return original(self, context.run, function, *arguments, **more)
+        return original(self, function, *arguments, **more)
+
+    return submit
+
+
+def _start(original):
+    def start(self):
+        if _current.get() is not None:
+            self.run = functools.partial(contextvars.copy_context().run, self.run)
+        return original(self)
+
+    return start
+
+
+def install():
+    """Hooks for http.client (so also urllib.request, urllib3, requests), and for threads,
+    so that calls made on them belong to their request."""
+    if _originals:
+        return
+    _patch(http.client.HTTPConnection, "putheader", _putheader)
+    _patch(http.client.HTTPConnection, "putrequest", _putrequest)
+    _patch(http.client.HTTPConnection, "endheaders", _failing)
+    _patch(http.client.HTTPConnection, "send", _failing)
+    _patch(http.client.HTTPConnection, "getresponse", _getresponse)
+    _patch(concurrent.futures.ThreadPoolExecutor, "submit", _submit)
+    _patch(threading.Thread, "start", _start)
+
+
+def uninstall():
+    for (owner, name), original in _originals.items():
+        setattr(owner, name, original)
+    _originals.clear()
+
+
+# --- gRPC, if grpcio is installed ---
+
+
+def grpc_client(service_names):
+    """An interceptor for grpc.intercept_channel(channel, grpc_client("B")): unary calls of
+    service B; its path comes as trailing metadata."""
+    import grpc
+
+    class Interceptor(grpc.UnaryUnaryClientInterceptor):
+        def intercept_unary_unary(self, continuation, details, request):
+            one = call(service_names, details.method)
+            one.__enter__()
+            metadata = list(details.metadata or ()) + list(one.headers.items())
+            try:
+                answer = continuation(details._replace(metadata=metadata), request)
+            except BaseException as error:
+                one.fail(error)
+                raise
+
+            def done(future):
+                try:
+                    if future.code() != grpc.StatusCode.OK:
+                        is_late = future.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+                        one.fail(TimeoutError() if is_late else None)
+                        return
+                    values = [
+                        encode_header(value)
+                        for key, value in future.trailing_metadata() or ()
+                        if key == HEADER_PATH
+                    ]
+                    one.reply(values)
+                except Exception:
+                    if one.span is not None:
+                        one.span.request.service.counters["errors"] += 1
+
+            if one.span is not None:
+                done(answer) if answer.done() else answer.add_done_callback(done)
+            return answer
+
+    return Interceptor()
+
+
+def grpc_server(service):
+    """An interceptor for grpc.server(…, interceptors=[grpc_server(service)])."""
+    import grpc
+
+    def traced(handler, method, asks):
+        def behave(request, context):
+            peer = context.peer()  # ipv4:10.0.0.1:4711, ipv6:%5B::1%5D:4711
+            address = urllib.parse.unquote(peer.split(":", 1)[-1]).rpartition(":")[0]
+            one = service.begin(method, asks, address.strip("[]"))
+            token = _current.set(one.root if one is not None else None)
+            try:
+                answer = handler.unary_unary(request, context)
+                value = one.end() if one is not None else None
+                if value is not None:
+                    data = base64.b64decode(value + "=" * (-len(value) % 4))
+                    trailing = tuple(getattr(context, "trailing_metadata", tuple)() or ())
+                    context.set_trailing_metadata(trailing + ((HEADER_PATH, data),))
+                return answer
+            finally:
+                _current.reset(token)
+
+        return grpc.unary_unary_rpc_method_handler(
+            behave, handler.request_deserializer, handler.response_serializer
+        )
+
+    class Interceptor(grpc.ServerInterceptor):
+        def intercept_service(self, continuation, details):
+            handler = continuation(details)
+            asks = [v for k, v in details.invocation_metadata or () if k == HEADER_ASK]
+            if handler is None or handler.unary_unary is None or not asks:
+                return handler
+            return traced(handler, details.method, asks)
+
+    return Interceptor()
 
 
 # --- cpt metadata --conformance ---
