@@ -82,17 +82,29 @@ void cpt_arena_reset(struct cpt_arena *arena, size_t limit_bytes)
     arena->limit_bytes = limit_bytes;
 }
 
+/* What a new block for @bytes has for data; 0: more than there may be. */
+static size_t new_block_bytes(const struct cpt_arena *arena, size_t bytes)
+{
+    const size_t data_bytes =
+        bytes > arena->block_bytes / 4 ? bytes : arena->block_bytes;
+    const size_t block_bytes = sizeof(struct cpt_arena_block) + data_bytes;
+
+    return block_bytes < data_bytes ||
+                   block_bytes > arena->limit_bytes - arena->used_bytes
+               ? 0
+               : data_bytes;
+}
+
 /* Takes @bytes from a new block. A large block goes behind the newest one, whose rest
  * stays in use. */
 static void *take_from_new_block(struct cpt_arena *arena, size_t bytes)
 {
     const bool is_large = bytes > arena->block_bytes / 4;
-    const size_t data_bytes = is_large ? bytes : arena->block_bytes;
+    const size_t data_bytes = new_block_bytes(arena, bytes);
     const size_t block_bytes = sizeof(struct cpt_arena_block) + data_bytes;
     struct cpt_arena_block *block = NULL;
 
-    if (block_bytes < data_bytes ||
-        block_bytes > arena->limit_bytes - arena->used_bytes) {
+    if (data_bytes == 0) {
         return NULL;
     }
     block = cpt_alloc_zeroed(arena->alloc, block_bytes);
@@ -129,6 +141,14 @@ void *cpt_arena_take(struct cpt_arena *arena, size_t bytes)
     arena->left_bytes -= rounded;
     SHOW(piece, rounded);
     return piece;
+}
+
+int cpt_arena_is_full(const struct cpt_arena *arena, size_t bytes)
+{
+    const size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+
+    return rounded < bytes || ((rounded > arena->left_bytes || arena->next == NULL) &&
+                               new_block_bytes(arena, rounded) == 0);
 }
 
 void *cpt_arena_copy(struct cpt_arena *arena, const void *data, size_t bytes)

@@ -53,6 +53,10 @@ CPT_API void cpt_arena_reset(struct cpt_arena *arena, size_t limit_bytes);
  * memory. */
 CPT_API void *cpt_arena_take(struct cpt_arena *arena, size_t bytes);
 
+/* Whether @bytes would exceed the limit: why cpt_arena_take() returns NULL. 0: it does
+ * so without memory only. */
+CPT_API int cpt_arena_is_full(const struct cpt_arena *arena, size_t bytes);
+
 /* A copy of the @bytes at @data, and a NUL byte after it; NULL as above. */
 CPT_API void *cpt_arena_copy(struct cpt_arena *arena, const void *data, size_t bytes);
 

@@ -16,8 +16,9 @@
 enum { SECONDS_MAX = 10 };
 
 /* Writes the graph to the program dot, whose stdout is ours. */
-static int draw_svg(const struct cpti_plans *plans)
+static int draw_svg(struct cpti_plans *plans)
 {
+    cpt_status drawn = CPT_NO_MEMORY;
     int ends[2];
     int status = 0;
     pid_t pid = -1;
@@ -37,7 +38,7 @@ static int draw_svg(const struct cpti_plans *plans)
     (void)close(ends[0]);
     file = fdopen(ends[1], "w");
     if (file != NULL) {
-        cpti_plans_dot(plans, file);
+        drawn = cpti_plans_dot(plans, file);
         (void)fclose(file);
     } else {
         (void)close(ends[1]);
@@ -49,7 +50,7 @@ static int draw_svg(const struct cpti_plans *plans)
                                  "graphviz"
                                : "dot failed");
     }
-    return file != NULL ? CPTI_EXIT_DONE : cpti_failed("no memory");
+    return drawn == CPT_OK ? CPTI_EXIT_DONE : cpti_failed("no memory");
 }
 
 static cpt_status get(struct cpti_plans *plans, const struct cpti_arguments *arguments,
@@ -104,8 +105,8 @@ static int run(const struct cpti_arguments *arguments)
         status = cpti_failed("%s: it has made no plan", cpti_quoted(operand));
     } else if (cpti_has(arguments, "svg")) {
         status = draw_svg(&plans);
-    } else {
-        cpti_plans_dot(&plans, stdout);
+    } else if (cpti_plans_dot(&plans, stdout) != CPT_OK) {
+        status = cpti_failed("no memory");
     }
     if (plans.left_out != 0) {
         cpti_warn("%llu more plans are not drawn", (unsigned long long)plans.left_out);

@@ -83,7 +83,7 @@ static void read_plans(const struct cpti_place *place)
         must(plans.count <= CPTI_PLANS_MAX);
         file = fopen("/dev/null", "w");
         must(file != NULL);
-        cpti_plans_dot(&plans, file);
+        (void)cpti_plans_dot(&plans, file);
         (void)fclose(file);
     } else {
         must(error.status != CPT_OK);

@@ -97,4 +97,20 @@ if command -v python3 >/dev/null &&
     each - load --retry-for 0 "clickhouse://127.0.0.1:$(cat store.out)/cpt" a.cptlog
 fi
 
+# Services that are there in each run, and a program that makes a plan.
+if command -v python3 >/dev/null; then
+    rm -f live.port
+    start live python3 "$(dirname "$0")/wait_stand_in.py" live.port
+    await live.port .
+    at=127.0.0.1:$(cat live.port)
+    for case in chain circle names; do
+        each - wait --prefix "/$case" "$at"
+    done
+    each - wait --json --prefix /chain "$at"
+    each - graph --prefix /plans "$at"
+    # shellcheck disable=SC2016
+    each - graph -- sh -c 'echo "{\"service\":\"S\",\"tasks\":[{\"name\":\"t\"}]}" >>"$CPT_PLANS"'
+    ! command -v dot >/dev/null || each - graph --svg --prefix /plans "$at"
+fi
+
 exit $wrong

@@ -41,6 +41,14 @@ def body_of(case):
                                    {"kind": bad}, call("http://" + bad)], bad)], bad)
     if case == "circle":
         return answer([request(i, [call(here)] * 8) for i in range(12)])
+    if case == "chain":  # two that wait for each other, and one that waits for them
+        return answer([request(i, [call(here, "/%d" % (3 - i))], "%032d" % 7) | {"method": "/%d" % i} for i in (1, 2)] +
+                      [request(3, [call(here, "/1")], "%032d" % 7)])
+    if case == "plans":
+        return json.dumps({"service": "S", "methods": [{"method": "/%d" % i, "plan": {
+            "service": "S", "input": {"name": "in", "type": "int"}, "output": "t9",
+            "tasks": [{"name": "S: t%d" % n, "gives": {"name": "t%d" % n}, "needs": ["t%d" % (n - 1) if n else "in"]}
+                      for n in range(10)]}} for i in range(3)], "left_out": 1})
     if case == "many":
         return answer([request(i, [{"kind": "timer"}]) for i in range(5000)])
     return None

@@ -25,6 +25,12 @@ static bool fail(struct reader *reader, cpt_status status)
     return false;
 }
 
+static bool fail_to_take(struct reader *reader, size_t bytes)
+{
+    return fail(reader,
+                cpt_arena_is_full(reader->arena, bytes) ? CPT_LIMIT : CPT_NO_MEMORY);
+}
+
 static void skip_blanks(struct reader *reader)
 {
     while (reader->at < reader->bytes && strchr(" \t\r\n", reader->text[reader->at]) &&
@@ -167,7 +173,7 @@ static bool take_string(struct reader *reader, struct cpt_bytes *string)
     /* No escape is longer decoded; one character may come behind a cut pair. */
     to = cpt_arena_take(reader->arena, end - reader->at + 1);
     if (to == NULL) {
-        return fail(reader, CPT_LIMIT);
+        return fail_to_take(reader, end - reader->at + 1);
     }
     while (reader->at < end) {
         const char c = reader->text[reader->at];
@@ -268,7 +274,7 @@ static struct cpti_json_value *begin_value(struct reader *reader)
     char c = '\0';
 
     if (value == NULL) {
-        (void)fail(reader, CPT_LIMIT);
+        (void)fail_to_take(reader, sizeof *value);
         return NULL;
     }
     if (reader->open != NULL && reader->open->type == CPTI_JSON_OBJECT &&
@@ -336,7 +342,9 @@ struct cpti_json_value *cpti_json_read(struct cpt_bytes text, struct cpt_arena *
     }
     if (reader.status != CPT_OK) {
         (void)cpt_error_set(error, reader.status, reader.at, "%s at byte %zu",
-                            reader.status == CPT_LIMIT ? "too much JSON" : "no JSON",
+                            reader.status == CPT_LIMIT       ? "too much JSON"
+                            : reader.status == CPT_NO_MEMORY ? "no memory for JSON"
+                                                             : "no JSON",
                             reader.at < reader.bytes ? reader.at : reader.bytes);
         return NULL;
     }

@@ -43,8 +43,9 @@ struct cpti_json_value {
     struct cpti_json_value *parent;
 };
 
-/* One value and nothing behind it. NULL: CPT_CORRUPT with the place in bytes, CPT_LIMIT
- * beyond the depth or the memory of @arena. The values are good as long as @arena. */
+/* One value and nothing behind it. NULL: CPT_CORRUPT with the place in bytes; CPT_LIMIT
+ * beyond the depth or the limit of @arena; CPT_NO_MEMORY. The values are good as long
+ * as @arena. */
 struct cpti_json_value *cpti_json_read(struct cpt_bytes text, struct cpt_arena *arena,
                                        struct cpt_error *error);
 

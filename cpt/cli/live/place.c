@@ -83,6 +83,7 @@ cpt_status cpti_place_read(struct cpt_bytes text, bool asks_names,
     char host[HOST_BYTES];
     char port[PORT_BYTES];
     char shown[INET6_ADDRSTRLEN] = "";
+    int problem = 0;
 
     memset(place, 0, sizeof *place);
     if (!split(text, host, port)) {
@@ -91,8 +92,11 @@ cpt_status cpti_place_read(struct cpt_bytes text, bool asks_names,
     if (!asks_names && strcmp(host, "localhost") != 0) {
         hints.ai_flags |= AI_NUMERICHOST;
     }
-    if (getaddrinfo(host, port, &hints, &found) != 0 || found == NULL ||
-        found->ai_addrlen > sizeof place->address) {
+    problem = getaddrinfo(host, port, &hints, &found);
+    if (problem == EAI_MEMORY) {
+        return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory");
+    }
+    if (problem != 0 || found == NULL || found->ai_addrlen > sizeof place->address) {
         return cpt_error_set(error, CPT_UNAVAILABLE, 0, "the host is not known");
     }
     memcpy(&place->address, found->ai_addr, found->ai_addrlen);

@@ -25,6 +25,7 @@ struct cpti_plans {
     } plans[CPTI_PLANS_MAX];
     size_t count;
     uint64_t left_out;
+    uint64_t compared_count; /* names that cpti_plans_dot() compared: its work */
 };
 
 /* Asks the service at @place for @path. Free @plans in any case. */
@@ -40,7 +41,7 @@ void cpti_plans_deinit(struct cpti_plans *plans);
 
 /* --- plans_dot.c --- */
 
-/* Writes them to @file as one graph in the language DOT. */
-void cpti_plans_dot(const struct cpti_plans *plans, FILE *file);
+/* Writes them to @file as one graph in the language DOT. CPT_NO_MEMORY: not all. */
+cpt_status cpti_plans_dot(struct cpti_plans *plans, FILE *file);
 
 #endif

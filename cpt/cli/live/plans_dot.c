@@ -10,10 +10,14 @@
  *
  * A component is drawn in a frame of its own, with an arrow from the task that it is
  * the body of.
+ *
+ * What a plan says comes from outside, and may have very many tasks and arrows: a value
+ * is found by the hash of its name.
  */
 #include "cpt/cli/live/plans.h"
 
 #include "cpt/cli/base/output.h"
+#include "cpt/hash_index.h"
 
 #include <inttypes.h>
 
@@ -22,6 +26,18 @@ enum { DEPTH_MAX = 34 };
 struct dot {
     FILE *file;
     unsigned last_id; /* of nodes and frames */
+    uint64_t compared_count;
+    cpt_status status;
+};
+
+/* A plan, and which of its tasks gives which value. */
+struct drawn {
+    const struct cpti_json_value *tasks;
+    const struct cpti_json_value *input;
+    unsigned first;                       /* the node of the input */
+    size_t count;                         /* of tasks */
+    const struct cpti_json_value **gives; /* of each */
+    struct cpti_hash_index index;         /* of them by name, the first one of each */
 };
 
 /* Text in a label, between its quotes. */
@@ -47,41 +63,103 @@ static void put_value(struct dot *dot, const struct cpti_json_value *value)
     }
 }
 
-/* The number of the task among @tasks that gives @name, with its value; UINT32_MAX: it
- * is the input. */
-static uint32_t giver_of(const struct cpti_json_value *tasks, struct cpt_bytes name,
-                         const struct cpti_json_value **value)
-{
-    const struct cpti_json_value *task = cpti_json_first(tasks);
+/* --- Who gives a value --- */
 
-    for (uint32_t i = 0; task != NULL; task = task->next, i++) {
-        *value = cpti_json_member(task, "gives");
-        if (cpt_bytes_equal(cpti_json_string(*value, "name"), name)) {
-            return i;
+/* The slot of @name; it is 0 if no task gives it. */
+static size_t slot_of(struct dot *dot, const struct drawn *drawn, struct cpt_bytes name)
+{
+    const uint64_t seed = (uint64_t)(uintptr_t)drawn->gives;
+    size_t slot = cpti_hash_index_first(&drawn->index,
+                                        cpt_hash_bytes(seed, name.data, name.bytes));
+
+    for (; drawn->index.slots[slot] != 0;
+         slot = cpti_hash_index_next(&drawn->index, slot)) {
+        const uint32_t number = drawn->index.slots[slot] - 1;
+
+        dot->compared_count++;
+        if (cpt_bytes_equal(cpti_json_string(drawn->gives[number], "name"), name)) {
+            break;
         }
     }
-    *value = NULL;
-    return UINT32_MAX;
+    return slot;
 }
 
-/* Arrows for the values in @list. The node of task i is @first + 1 + i, that of the
- * input @first. A task that is started is at the end of its arrow. */
-static void put_arrows(struct dot *dot, const struct cpti_json_value *plan,
-                       const struct cpti_json_value *list, unsigned first,
-                       unsigned node, const char *style)
+/* The number of the task that gives @name, with its value; UINT32_MAX: it is the
+ * input. */
+static uint32_t giver_of(struct dot *dot, const struct drawn *drawn,
+                         struct cpt_bytes name, const struct cpti_json_value **value)
+{
+    const uint32_t found = drawn->index.slots[slot_of(dot, drawn, name)];
+
+    *value = found != 0 ? drawn->gives[found - 1] : NULL;
+    return found != 0 ? found - 1 : UINT32_MAX;
+}
+
+static void drawn_deinit(struct drawn *drawn)
+{
+    cpt_alloc_free(cpt_alloc_default(), drawn->index.slots);
+    cpt_alloc_free(cpt_alloc_default(), (void *)drawn->gives);
+}
+
+/* Reads which tasks @plan has. false without memory; then there is nothing to free. */
+static bool drawn_init(struct dot *dot, struct drawn *drawn,
+                       const struct cpti_json_value *plan, unsigned first)
+{
+    const struct cpti_json_value *task = NULL;
+    size_t slot_count = 2;
+
+    memset(drawn, 0, sizeof *drawn);
+    drawn->tasks = cpti_json_member(plan, "tasks");
+    drawn->input = cpti_json_member(plan, "input");
+    drawn->first = first;
+    for (task = cpti_json_first(drawn->tasks); task != NULL; task = task->next) {
+        drawn->count++;
+    }
+    while (slot_count < 2 * drawn->count) {
+        slot_count *= 2;
+    }
+    drawn->gives = cpt_alloc_array(cpt_alloc_default(), NULL, drawn->count + 1,
+                                   sizeof(const struct cpti_json_value *));
+    if (drawn->gives == NULL ||
+        cpti_hash_index_grow(&drawn->index, cpt_alloc_default(), slot_count, 0, NULL,
+                             NULL) != CPT_OK) {
+        drawn_deinit(drawn);
+        dot->status = CPT_NO_MEMORY;
+        return false;
+    }
+    task = cpti_json_first(drawn->tasks);
+    for (uint32_t i = 0; task != NULL; task = task->next, i++) {
+        size_t slot = 0;
+
+        drawn->gives[i] = cpti_json_member(task, "gives");
+        slot = slot_of(dot, drawn, cpti_json_string(drawn->gives[i], "name"));
+        if (drawn->index.slots[slot] == 0) {
+            drawn->index.slots[slot] = i + 1;
+        }
+    }
+    return true;
+}
+
+/* --- Nodes and arrows --- */
+
+/* Arrows for the values in @list. The node of task i is first + 1 + i, that of the
+ * input first. A task that is started is at the end of its arrow. */
+static void put_arrows(struct dot *dot, const struct drawn *drawn,
+                       const struct cpti_json_value *list, unsigned node,
+                       const char *style)
 {
     const struct cpti_json_value *name = cpti_json_first(list);
 
     for (; name != NULL; name = name->next) {
         const struct cpti_json_value *value = NULL;
-        const uint32_t giver =
-            giver_of(cpti_json_member(plan, "tasks"), name->text, &value);
-        const unsigned other = giver != UINT32_MAX ? first + 1 + giver : first;
+        const uint32_t giver = giver_of(dot, drawn, name->text, &value);
+        const unsigned other =
+            giver != UINT32_MAX ? drawn->first + 1 + giver : drawn->first;
         const bool is_start = style[0] == 'd' && style[1] == 'a';
 
         (void)fprintf(dot->file, "  n%u -> n%u [label=\"", is_start ? node : other,
                       is_start ? other : node);
-        put_value(dot, value != NULL ? value : cpti_json_member(plan, "input"));
+        put_value(dot, value != NULL ? value : drawn->input);
         (void)fprintf(dot->file, "\"%s%s];\n", style[0] != '\0' ? ", style=" : "",
                       style);
     }
@@ -105,15 +183,13 @@ static void put_components(struct dot *dot, const struct cpti_json_value *tasks,
     }
 }
 
-static void put_nodes(struct dot *dot, const struct cpti_json_value *plan,
-                      unsigned first)
+static void put_nodes(struct dot *dot, const struct drawn *drawn)
 {
-    const struct cpti_json_value *tasks = cpti_json_member(plan, "tasks");
-    const struct cpti_json_value *task = cpti_json_first(tasks);
+    const struct cpti_json_value *task = cpti_json_first(drawn->tasks);
 
-    if (cpti_json_member(plan, "input") != NULL) {
-        (void)fprintf(dot->file, "  n%u [shape=ellipse, label=\"", first);
-        put_value(dot, cpti_json_member(plan, "input"));
+    if (drawn->input != NULL) {
+        (void)fprintf(dot->file, "  n%u [shape=ellipse, label=\"", drawn->first);
+        put_value(dot, drawn->input);
         (void)fprintf(dot->file, "\"];\n");
     }
     for (; task != NULL; task = task->next) {
@@ -130,18 +206,18 @@ static void put_nodes(struct dot *dot, const struct cpti_json_value *plan,
 }
 
 /* What the plan gives, behind the task that gives it. */
-static void put_output(struct dot *dot, const struct cpti_json_value *plan,
-                       unsigned first)
+static void put_output(struct dot *dot, const struct drawn *drawn,
+                       struct cpt_bytes output)
 {
     const struct cpti_json_value *value = NULL;
-    const uint32_t giver = giver_of(cpti_json_member(plan, "tasks"),
-                                    cpti_json_string(plan, "output"), &value);
+    const uint32_t giver = giver_of(dot, drawn, output, &value);
 
     (void)fprintf(dot->file, "  n%u [shape=ellipse, label=\"", ++dot->last_id);
     put_value(dot, value);
     (void)fprintf(dot->file, "\"];\n");
     if (giver != UINT32_MAX) {
-        (void)fprintf(dot->file, "  n%u -> n%u;\n", first + 1 + giver, dot->last_id);
+        (void)fprintf(dot->file, "  n%u -> n%u;\n", drawn->first + 1 + giver,
+                      dot->last_id);
     }
 }
 
@@ -149,29 +225,34 @@ static void put_output(struct dot *dot, const struct cpti_json_value *plan,
 static void put_plan(struct dot *dot, const struct cpti_json_value *plan,
                      struct cpt_bytes title, unsigned starter, unsigned depth)
 {
-    const struct cpti_json_value *tasks = cpti_json_member(plan, "tasks");
-    const struct cpti_json_value *task = cpti_json_first(tasks);
     const unsigned first = ++dot->last_id;
+    const struct cpti_json_value *task = NULL;
+    struct drawn drawn;
 
+    if (!drawn_init(dot, &drawn, plan, first)) {
+        return;
+    }
     (void)fprintf(dot->file, "  subgraph cluster_%u {\n  label=\"", first);
     put_text(dot, title);
     (void)fprintf(dot->file, "\";\n");
-    put_nodes(dot, plan, first);
+    put_nodes(dot, &drawn);
+    task = cpti_json_first(drawn.tasks);
     for (unsigned node = first + 1; task != NULL; task = task->next, node++) {
-        put_arrows(dot, plan, cpti_json_member(task, "needs"), first, node, "");
-        put_arrows(dot, plan, cpti_json_member(task, "wants"), first, node, "dotted");
-        put_arrows(dot, plan, cpti_json_member(task, "starts"), first, node, "dashed");
+        put_arrows(dot, &drawn, cpti_json_member(task, "needs"), node, "");
+        put_arrows(dot, &drawn, cpti_json_member(task, "wants"), node, "dotted");
+        put_arrows(dot, &drawn, cpti_json_member(task, "starts"), node, "dashed");
     }
-    put_output(dot, plan, first);
+    put_output(dot, &drawn, cpti_json_string(plan, "output"));
+    drawn_deinit(&drawn);
     (void)fprintf(dot->file, "  }\n");
     if (starter != 0) {
         (void)fprintf(dot->file, "  n%u -> n%u [style=bold, label=\"component\"];\n",
                       starter, dot->last_id);
     }
-    put_components(dot, tasks, first, depth);
+    put_components(dot, drawn.tasks, first, depth);
 }
 
-void cpti_plans_dot(const struct cpti_plans *plans, FILE *file)
+cpt_status cpti_plans_dot(struct cpti_plans *plans, FILE *file)
 {
     struct dot dot = {.file = file};
 
@@ -190,4 +271,6 @@ void cpti_plans_dot(const struct cpti_plans *plans, FILE *file)
         put_plan(&dot, plan, cpt_bytes_of(title), 0, 0);
     }
     (void)fprintf(file, "}\n");
+    plans->compared_count = dot.compared_count;
+    return dot.status;
 }

@@ -80,7 +80,7 @@ static void print_unknown(const struct cpti_waits *waits,
                           const struct cpti_wait_request *request,
                           const struct cpti_wait_edge *edge, unsigned depth)
 {
-    const uint32_t target = cpti_waits_target(waits, edge);
+    const uint32_t target = edge->target;
 
     if (!cpti_json_is(edge->value, "kind", "call")) {
         return;

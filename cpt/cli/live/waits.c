@@ -35,22 +35,6 @@ static uint32_t service_at(struct cpti_waits *waits, const struct cpti_place *pl
     return waits->service_count++;
 }
 
-uint32_t cpti_waits_target(const struct cpti_waits *waits,
-                           const struct cpti_wait_edge *edge)
-{
-    struct cpti_place place;
-
-    if (cpti_place_read(cpti_json_string(edge->value, "target"), waits->is_remote,
-                        &place, NULL) == CPT_OK) {
-        for (uint32_t i = 0; i < waits->service_count; i++) {
-            if (strcmp(waits->services[i].place.text, place.text) == 0) {
-                return i;
-            }
-        }
-    }
-    return CPTI_WAITS_NONE;
-}
-
 /* --- Requests and their waits --- */
 
 /* A table of @count_max, all zero. */
@@ -65,10 +49,15 @@ static void add_edge(struct cpti_waits *waits, const struct cpti_json_value *val
     struct cpti_place place;
 
     edge->value = value;
-    if (cpti_json_is(value, "kind", "call") &&
-        cpti_place_read(cpti_json_string(value, "target"), waits->is_remote, &place,
-                        NULL) == CPT_OK) {
-        (void)service_at(waits, &place);
+    edge->target = CPTI_WAITS_NONE;
+    if (cpti_json_is(value, "kind", "call")) {
+        const cpt_status status = cpti_place_read(cpti_json_string(value, "target"),
+                                                  waits->is_remote, &place, NULL);
+
+        waits->is_starved |= status == CPT_NO_MEMORY;
+        if (status == CPT_OK) {
+            edge->target = service_at(waits, &place);
+        }
     }
 }
 
@@ -227,12 +216,12 @@ static void lead_call(struct cpti_waits *waits, uint32_t from,
 {
     const struct cpti_wait_request *caller = &waits->requests[from];
     const struct cpt_bytes method = cpti_json_string(edge->value, "method");
-    const uint32_t service = cpti_waits_target(waits, edge);
 
     for (uint32_t i = 0; i < waits->request_count; i++) {
         const struct cpti_wait_request *request = &waits->requests[i];
 
-        if (i != from && request->service == service && caller->trace_id.bytes != 0 &&
+        if (i != from && request->service == edge->target &&
+            caller->trace_id.bytes != 0 &&
             cpt_bytes_equal(request->trace_id, caller->trace_id) &&
             cpt_bytes_equal(request->method, method)) {
             add_end(edge, i);
@@ -311,16 +300,20 @@ cpt_status cpti_waits_look(struct cpti_waits *waits, const struct cpti_place *pl
     (void)service_at(waits, place);
     for (uint32_t i = 0; i < waits->service_count; i++) {
         status = ask(waits, i);
-        if (status != CPT_OK && i == 0) {
+        if (status == CPT_NO_MEMORY || (status != CPT_OK && i == 0)) {
             return cpt_error_set(error, status, 0, "%s",
-                                 waits->services[0].error.sentence);
+                                 waits->services[i].error.sentence);
         }
+    }
+    if (waits->is_starved) { /* a service was not asked, and nothing tells it */
+        return cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory");
     }
     qsort(waits->requests, waits->request_count, sizeof *waits->requests, older);
     for (uint32_t i = 0; i < waits->request_count; i++) {
         lead_edges(waits, i);
     }
-    return cpti_waits_find_deadlocks(waits);
+    status = cpti_waits_find_deadlocks(waits);
+    return status == CPT_OK ? CPT_OK : cpt_error_set(error, status, 0, "no memory");
 }
 
 void cpti_waits_deinit(struct cpti_waits *waits)

@@ -53,7 +53,8 @@ struct cpti_wait_request {
 /* What a task waits for. */
 struct cpti_wait_edge {
     const struct cpti_json_value *value; /* "kind" and so on */
-    uint32_t ends[CPTI_WAITS_ENDS_MAX];  /* requests */
+    uint32_t target; /* the service that is called; CPTI_WAITS_NONE: it is not asked */
+    uint32_t ends[CPTI_WAITS_ENDS_MAX]; /* requests */
     uint32_t end_count;
     bool may_end; /* whatever those do */
 };
@@ -80,6 +81,7 @@ struct cpti_waits {
     struct cpti_wait_service services[CPTI_WAITS_SERVICES_MAX];
     uint32_t service_count;
     uint64_t left_out; /* what is beyond the limits here */
+    bool is_starved;   /* there was no memory to ask a service */
     struct cpti_wait_request *requests;
     uint32_t request_count;
     struct cpti_wait_group *groups;
@@ -91,15 +93,11 @@ struct cpti_waits {
     uint32_t deadlock_count;
 };
 
-/* Asks all services, beginning with @place. An error is that of the first service; of
- * others it is in `services`. Free it in any case. */
+/* Asks all services, beginning with @place. An error is that of the first service, or
+ * CPT_NO_MEMORY; of others it is in `services`. Free it in any case. */
 cpt_status cpti_waits_look(struct cpti_waits *waits, const struct cpti_place *place,
                            struct cpt_error *error);
 void cpti_waits_deinit(struct cpti_waits *waits);
-
-/* The service at the target of @edge; CPTI_WAITS_NONE: it was not asked. */
-uint32_t cpti_waits_target(const struct cpti_waits *waits,
-                           const struct cpti_wait_edge *edge);
 
 /* --- waits_deadlock.c --- */
 

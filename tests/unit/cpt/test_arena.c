@@ -66,7 +66,8 @@ static int fits(size_t bytes, size_t limit_bytes)
     int is_there = 0;
 
     cpt_arena_init(&arena, NULL, 64, limit_bytes);
-    is_there = cpt_arena_take(&arena, bytes) != NULL;
+    is_there = !cpt_arena_is_full(&arena, bytes);
+    CU_ASSERT_EQUAL(is_there, cpt_arena_take(&arena, bytes) != NULL);
     CU_ASSERT_TRUE(arena.used_bytes <= limit_bytes);
     cpt_arena_deinit(&arena);
     return is_there;
