@@ -26,7 +26,7 @@ LONG_PACKAGES = clang libclang-rt-14-dev clang-tidy build-essential debhelper dp
 	fakeroot spin
 # Programs for some long tests, which are skipped without them.
 OTHER_PACKAGES = chromium clickhouse-server zsh fish prometheus python3-prometheus-client \
-	nginx-light haproxy python3-grpcio python3-requests
+	nginx-light haproxy python3-grpcio python3-requests nodejs
 # Compilers for other architectures, whose tests run under qemu.
 CROSS_PACKAGES = gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-aarch64-linux-gnu \
 	libc6-dev-arm64-cross qemu-user

@@ -101,6 +101,7 @@ class Walking(unittest.TestCase):
         one.reply([callee(15)])
         self.work(2)
         self.expect("S: /;B: / 15, S: / 2")
+        self.assertEqual(self.request.path.flags, cpt_trace.APPROXIMATE)
 
     def test_a_call_that_ends_after_the_answer_delayed_nothing(self):
         one = cpt_trace.call("B", "/").__enter__()

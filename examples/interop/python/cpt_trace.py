@@ -888,14 +888,16 @@ class Request:
     def _path(self):
         path = Path()
         frames = {}
-        for span, duration_ns in _walk(self.root, self.spans):
+        steps, is_approximate = _walk(self.root, self.spans)
+        for span, duration_ns in steps:
             frame = self._frame_of(path, span, frames)
             if span.is_call:
                 self._splice(path, frame, span, duration_ns)
             else:
                 path.append(frame, duration_ns)
-        if self.is_incomplete:
-            path.flags |= INCOMPLETE
+        path.flags |= (INCOMPLETE if self.is_incomplete else 0) | (
+            APPROXIMATE if is_approximate else 0
+        )
         return path
 
     def _splice(self, path, frame, span, observed_ns):
@@ -920,13 +922,16 @@ def _walk(root, spans):
 
     The walk goes back from the answer. Within a span, the one that ended last before
     here was waited for: what lies between is the span's own time. A call takes all of
-    its time, from its begin to its end; the walk continues where it was begun.
+    its time, from its begin to its end; the walk continues where it was begun. Where
+    another span ended meanwhile, the intervals do not tell which one was waited for, so
+    the path is flagged approximate.
 
         root   |==|...........................|===|
         call 1    |---------------|                      ended earlier: not on the path
         call 2    |---------------------------|          root, call 2, root
     """
     ended = collections.defaultdict(list)  # by the span that may have waited for it
+    others = 0
     for span in spans:
         if span.end_ns is not None and span.end_ns <= root.end_ns:
             waiter = span.parent
@@ -935,6 +940,7 @@ def _walk(root, spans):
             ):
                 waiter = waiter.parent
             ended[waiter].append(span)
+            others += span.end_ns > span.start_ns
     for waiting in ended.values():
         waiting.sort(key=lambda span: span.end_ns)
     steps = []
@@ -948,13 +954,14 @@ def _walk(root, spans):
             node, now = node.parent, node.start_ns
             continue
         span = waiting.pop()
+        others -= span.end_ns > span.start_ns
         steps.append((node, now - span.end_ns))
         now = span.end_ns
         node = span
         if span.is_call:
             steps.append((span, now - span.start_ns))
             node, now = span.parent, span.start_ns
-    return reversed(steps)
+    return steps[::-1], others != 0
 
 
 def _enter(name, is_call):
