@@ -162,7 +162,7 @@ static void test_deep(void)
             .kind = i % 2 == 0 ? CPTI_SPAN_CLIENT : CPTI_SPAN_SERVER,
             .has_time = true};
 
-        (void)snprintf(ids[i], ID_BYTES, "%07d", i);
+        (void)snprintf(ids[i], ID_BYTES, "%07u", (unsigned)i % 10000000);
         (void)cpti_spans_add(spans, &span);
     }
     CU_ASSERT_EQUAL(cpti_spans_resolve(spans, &report), CPT_OK);
