@@ -243,6 +243,44 @@ uint64_t random_expected(void)
     return interpret(random_graph.task_count - 1);
 }
 
+/* The same if the tasks in the set @failed fail; *@is_good becomes 0 if one of them is
+ * needed. */
+static uint64_t interpret_without(unsigned index, unsigned failed, int *is_good)
+{
+    const struct cpt_task_def *def = &random_graph.tasks[index];
+    uint64_t sum = index + 1;
+
+    if ((failed >> index & 1) != 0) {
+        *is_good = 0;
+        return 0;
+    }
+    for (unsigned i = 0; def->needs[i] != NULL && *is_good; i++) {
+        sum = sum * 31 + interpret_without(index_of(def->needs[i]), failed, is_good);
+    }
+    for (unsigned i = 0; def->wants[i] != NULL && *is_good; i++) {
+        int is_there = 1;
+        const uint64_t input =
+            interpret_without(index_of(def->wants[i]), failed, &is_there);
+
+        sum = sum * 31 + (is_there ? input : 0);
+    }
+    return sum;
+}
+
+int random_may_give(uint64_t output)
+{
+    for (unsigned failed = 0; failed >> random_graph.task_count == 0; failed++) {
+        int is_good = 1;
+
+        if (interpret_without(random_graph.task_count - 1, failed, &is_good) ==
+                output &&
+            is_good) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* --- Drawing --- */
 
 static void draw_step(uint64_t *random, struct random_step *step, unsigned index,

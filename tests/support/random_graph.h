@@ -83,4 +83,8 @@ void random_graph_make(uint64_t *random, uint64_t scale_ns);
  * alone. */
 uint64_t random_expected(void);
 
+/* Whether it may give @output if some of its tasks fail: those that only want what they
+ * give go on without it. */
+int random_may_give(uint64_t output);
+
 #endif

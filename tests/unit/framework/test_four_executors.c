@@ -11,7 +11,7 @@
  *
  * The interpreter (random_expected()) knows only the graph. Each request runs traced
  * and not. Then the limit of memory is swept over all sizes at which something may be
- * refused: on each executor a request ends once, with its output or at the limit.
+ * refused: on each executor a request ends once, and as the same one traced.
  */
 #include "tests/support/random_graph.h"
 #include "tests/support/suites.h"
@@ -30,7 +30,8 @@ enum {
     REQUESTS = 2000,  /* of each executor; CPT_TEST_CASES sets another number */
     SWEPT_GRAPHS = 2, /* at each size */
     SIZE_STEP = 8,    /* arenas hand out multiples of it */
-    LIMIT_MAX = 80000,
+    LIMIT_MAX = 40000,
+    BLOCK_BYTES = 9000, /* of an arena, with its header */
     SCALE_NS = 2000,
     EXECUTORS = 4
 };
@@ -239,25 +240,59 @@ static void test_random_requests(void)
 
 /* --- The limits of memory --- */
 
-/* Whether it ends well or at the limit, and well from some limit on. */
-static bool sweep(struct place *place, const struct cpt_plan *plan, uint64_t seed)
+static bool is_possible(const struct end *end, bool is_enough)
 {
-    struct end end = {0};
-    unsigned failed_count = 0;
+    if (end->status == CPT_OK && end->output == random_expected()) {
+        return true;
+    }
+    return !is_enough && (end->status == CPT_LIMIT || end->status == CPT_NO_MEMORY ||
+                          (end->status == CPT_OK && random_may_give(end->output)));
+}
+
+static bool is_same(const struct end *one, const struct end *other)
+{
+    return one->status == other->status && one->output == other->output;
+}
+
+/*
+ * At a limit, a request is refused, gives its output, or gives one in which inputs are
+ * absent that a task only wants, as the task that gives them was refused memory.
+ *
+ * Which of these is decided by the order in which pieces are taken. Three of the
+ * executors repeat it, and tracing does not change it: so a traced request ends as one
+ * that is not, at each limit. On the pool the order is chance. In one of some thousands
+ * of requests two tasks meet in a way that is impossible on one thread, and one takes a
+ * piece more or less; if that is the piece that begins a block, the need differs by a
+ * block. So there two runs at one limit may differ, traced or not, and no more can be
+ * said of one than that it ends in one of the three ways, and well where it has a block
+ * more than was ever too little elsewhere.
+ */
+static bool sweep(struct place *place, const struct cpt_plan *plan, uint64_t seed,
+                  size_t *too_little)
+{
+    const bool is_pool = place->drive == NULL && !place->has_no_timers;
+    const size_t enough = is_pool ? *too_little + BLOCK_BYTES : LIMIT_MAX - SIZE_STEP;
+    struct end ends[2];
 
     for (size_t limit = SIZE_STEP; limit < LIMIT_MAX; limit += SIZE_STEP) {
-        const bool ends = run_at(place, plan, limit / SIZE_STEP % 2, limit, &end);
-        const bool is_refused = end.status == CPT_LIMIT || end.status == CPT_NO_MEMORY;
+        for (int is_traced = 0; is_traced < 2; is_traced++) {
+            struct end *end = &ends[is_traced];
 
-        if (!ends || !(is_refused ||
-                       (end.status == CPT_OK && end.output == random_expected()))) {
-            printf("\n  limit %zu:", limit);
-            report(seed, place, &end);
-            return false;
+            virtual.random = seed + limit;
+            if (!run_at(place, plan, is_traced, limit, end) ||
+                !is_possible(end, limit >= enough) ||
+                (is_traced && !is_pool && !is_same(&ends[0], end))) {
+                printf("\n  limit %zu, traced %d, untraced status %d:", limit,
+                       is_traced, ends[0].status);
+                report(seed, place, end);
+                return false;
+            }
+            if (end->status != CPT_OK && *too_little < limit) {
+                *too_little = limit;
+            }
         }
-        failed_count += is_refused;
     }
-    return failed_count != 0 && end.status == CPT_OK;
+    return *too_little > SIZE_STEP;
 }
 
 static void test_each_limit(void)
@@ -269,13 +304,13 @@ static void test_each_limit(void)
     places_open(places);
     for (uint64_t i = 0; i < SWEPT_GRAPHS && is_good; i++) {
         struct cpt_plan *plan = draw(seed + i != 0 ? seed + i : 1);
+        size_t too_little = 0;
 
-        virtual.random = seed + i;
         for (int k = 0; k < EXECUTORS && is_good; k++) {
             if (places[k].has_no_timers) {
                 take_timers_away();
             }
-            is_good = sweep(&places[k], plan, seed + i);
+            is_good = sweep(&places[k], plan, seed + i, &too_little);
         }
         cpt_plan_free(plan);
     }
@@ -285,6 +320,6 @@ static void test_each_limit(void)
 
 CU_TestInfo cpt_four_executors_tests[] = {
     {"2,000 random requests, against an interpreter", test_random_requests},
-    {"each limit of memory", test_each_limit},
+    {"each limit of memory, traced as untraced", test_each_limit},
     CU_TEST_INFO_NULL,
 };
