@@ -60,8 +60,8 @@ enum {
  * A parameter is what cpt_call_set_parameter() said; else the value of that name which
  * the task needs, if that is an int64_t or a struct cpt_bytes. Its bytes are encoded,
  * so that none of it is another segment, a query or a line. A parameter that nothing
- * says, or that would make a path lead elsewhere ("", ".", ".."), fails the call, and
- * the row, as CPT_INVALID with a sentence.
+ * says, or that would make a path lead elsewhere ("", ".", "..", "../a"), fails the
+ * call, and the row, as CPT_INVALID with a sentence.
  */
 struct cpt_call_request {
     size_t struct_bytes;

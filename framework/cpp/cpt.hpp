@@ -31,14 +31,8 @@
 #define CPT_HPP
 
 #include <cpt/cpt_task.hpp>
-#if defined(__has_include)
-#if __has_include(<cpt/cpt_service_main.h>)
-#include <cpt/cpt_service_main.h>
-#define CPT_HPP_HAS_MAIN_ 1
-#endif
-#endif
 
-#include <functional>
+#include <algorithm>
 #include <list>
 #include <memory>
 
@@ -50,7 +44,18 @@ namespace cpt
 namespace detail
 {
 
+/* Whether what @F takes can be told: it has one operator(), which is no template. */
+template <class F, class = void> inline constexpr bool is_readable = false;
+template <class F>
+inline constexpr bool is_readable<F, std::void_t<decltype(&F::operator())>> = true;
+template <class R, class... A> inline constexpr bool is_readable<R (*)(A...)> = true;
+template <class R, class... A>
+inline constexpr bool is_readable<R (*)(A...) noexcept> = true;
+
 template <class F> struct signature : signature<decltype(&F::operator())> {
+};
+template <class R, class... A>
+struct signature<R (*)(A...) noexcept> : signature<R (*)(A...)> {
 };
 template <class R, class... A> struct signature<R (*)(A...)> {
     using result = R;
@@ -62,30 +67,54 @@ struct signature<R (C::*)(A...) const> : signature<R (*)(A...)> {
 template <class C, class R, class... A>
 struct signature<R (C::*)(A...) const noexcept> : signature<R (*)(A...)> {
 };
+template <class C, class R, class... A>
+struct signature<R (C::*)(A...) noexcept> : signature<R (C::*)(A...)> {
+};
 template <class C, class R, class... A> struct signature<R (C::*)(A...)> {
     static_assert(sizeof(C) == 0, "a task serves any number of requests at once: its "
                                   "lambda must not be mutable");
+};
+
+/* What a function of a row is called with, beside the values of its task. */
+struct extra {
+    call_request *request = nullptr;
+    const call_reply *reply = nullptr;
 };
 
 template <class P> struct parameter {
     static_assert(sizeof(P) == 0, "a task takes its inputs as const T & (needed) or "
                                   "const T * (wanted), and itself as cpt::task");
 };
-template <> struct parameter<task> {
-    static task get(cpt_task *of)
-    {
-        return task(of);
-    }
+/* What is no value. */
+struct no_value {
+    static constexpr bool is_of_call = false;
     static void declare(cpt_task_def &, std::vector<const cpt_value *> &)
     {
     }
-    static bool is_there(cpt_task *)
+};
+template <> struct parameter<task> : no_value {
+    static task get(cpt_task *of, const extra &)
     {
-        return true;
+        return task(of);
+    }
+};
+template <> struct parameter<call_request &> : no_value {
+    static constexpr bool is_of_call = true;
+    static call_request &get(cpt_task *, const extra &with)
+    {
+        return *with.request;
+    }
+};
+template <> struct parameter<const call_reply &> : no_value {
+    static constexpr bool is_of_call = true;
+    static const call_reply &get(cpt_task *, const extra &with)
+    {
+        return *with.reply;
     }
 };
 template <class T> struct parameter<const T &> {
-    static const T &get(cpt_task *of)
+    static constexpr bool is_of_call = false;
+    static const T &get(cpt_task *of, const extra &)
     {
         return *read<T>(cpt_task_input(of, value_of<T>()));
     }
@@ -95,7 +124,8 @@ template <class T> struct parameter<const T &> {
     }
 };
 template <class T> struct parameter<const T *> {
-    static const T *get(cpt_task *of)
+    static constexpr bool is_of_call = false;
+    static const T *get(cpt_task *of, const extra &)
     {
         return read<T>(cpt_task_input(of, value_of<T>()));
     }
@@ -115,14 +145,26 @@ template <class... P> struct parameters<std::tuple<P...>> {
     static_assert((static_cast<std::size_t>(std::is_pointer_v<P>) + ... + 0u) <=
                       CPT_TASK_VALUES_MAX,
                   "a task wants at most 16 values");
+    template <class Q> static constexpr bool have = (std::is_same_v<P, Q> || ...);
+    static constexpr bool are_of_task = (!parameter<P>::is_of_call && ...);
+
     static void declare(cpt_task_def &def, std::vector<const cpt_value *> &needs)
     {
         (parameter<P>::declare(def, needs), ...);
     }
-    template <class F> static decltype(auto) call(const F &function, cpt_task *task)
+    template <class F>
+    static decltype(auto) call(const F &function, cpt_task *task, const extra &with)
     {
-        return function(parameter<P>::get(task)...);
+        (void)task; /* there may be no parameter */
+        (void)with;
+        return function(parameter<P>::get(task, with)...);
     }
+};
+
+template <class F> using parameters_of = parameters<typename signature<F>::parameters>;
+
+template <class T> struct identity {
+    using type = T;
 };
 
 /* What belongs to a row beside its cpt_task_def, which points to it. */
@@ -145,8 +187,7 @@ template <class F> struct task_row : row_base {
         const auto *self = static_cast<const task_row *>(cpt_task_context(task));
 
         return guard(task, [&] {
-            return finish(task, parameters<typename signature<F>::parameters>::call(
-                                    self->function, task));
+            return finish(task, parameters_of<F>::call(self->function, task, {}));
         });
     }
 };
@@ -156,32 +197,68 @@ template <class T, class Encode, class Decode> struct call_row : row_base {
     Encode encode;
     Decode decode;
     std::optional<T> fallback;
+    std::vector<const char *> reply_headers; /* ended by null */
+    std::vector<cpt_call_answer> answers;    /* ended by zeros */
     call_row(Encode &&e, Decode &&d) : encode(std::move(e)), decode(std::move(d))
     {
     }
+
+    static constexpr bool asks = parameters_of<Encode>::template have<call_request &>;
+    static constexpr bool gives_body =
+        std::is_convertible_v<typename signature<Encode>::result, std::string>;
 
     static const call_row *of(cpt_task *task)
     {
         return static_cast<const call_row *>(cpt_call_context(task));
     }
+    /* The body, if that is all. */
     static cpt_status run_encode(cpt_task *task, cpt_bytes *body)
     {
+        if constexpr (!asks) {
+            return guard(task, [&] {
+                return keep_text(
+                    task, parameters_of<Encode>::call(of(task)->encode, task, {}),
+                    body);
+            });
+        } else {
+            *body = {};
+            return CPT_OK;
+        }
+    }
+    static cpt_status run_prepare(cpt_task *task, cpt_call_request *said)
+    {
         return guard(task, [&] {
-            const std::string text =
-                parameters<typename signature<Encode>::parameters>::call(
-                    of(task)->encode, task);
+            call_request request(task, said);
+            const extra with = {&request, nullptr};
 
-            return cpt_print(task, body, "%.*s", static_cast<int>(text.size()),
-                             text.c_str());
+            if constexpr (gives_body) {
+                request.body(parameters_of<Encode>::call(of(task)->encode, task, with));
+            } else {
+                parameters_of<Encode>::call(of(task)->encode, task, with);
+            }
+            return request.status();
         });
     }
     static cpt_status run_decode(cpt_task *task, const call_reply *reply)
     {
-        return guard(task, [&] { return finish(task, of(task)->decode(*reply)); });
+        return guard(task, [&] {
+            if constexpr (std::is_invocable_v<const Decode &, const call_reply &>) {
+                return finish(task, of(task)->decode(*reply));
+            } else {
+                const extra with = {nullptr, reply};
+
+                return finish(
+                    task, parameters_of<Decode>::call(of(task)->decode, task, with));
+            }
+        });
     }
     static cpt_status run_fall_back(cpt_task *task)
     {
-        return guard(task, [&] { return write(task, T(*of(task)->fallback)); });
+        if constexpr (std::is_copy_constructible_v<T>) {
+            return guard(task, [&] { return write(task, T(*of(task)->fallback)); });
+        } else {
+            return CPT_INVALID; /* never given */
+        }
     }
 };
 
@@ -189,7 +266,37 @@ template <class T, class Encode, class Decode> struct call_row : row_base {
 struct snapshot {
     std::vector<cpt_task_def> defs;
     cpt_graph graph = {};
+    std::size_t row_count = 0;
+    std::string refusal; /* the name of a row that stands for a mistake */
 };
+
+/* The name that two types among @values have; null: none. */
+inline const char *clash(const std::vector<const cpt_value *> &values)
+{
+    for (std::size_t i = 0; i < values.size(); i++) {
+        for (std::size_t j = 0; j < i; j++) {
+            const std::type_info *one = type_of(values[i]);
+            const std::type_info *other = type_of(values[j]);
+
+            if (values[i] != values[j] && one != nullptr && other != nullptr &&
+                *one != *other &&
+                std::string_view(values[i]->name) == values[j]->name) {
+                return values[i]->name;
+            }
+        }
+    }
+    return nullptr;
+}
+
+inline void list_values(const cpt_value *const *from,
+                        std::vector<const cpt_value *> &to)
+{
+    for (; from != nullptr && *from != nullptr; from++) {
+        if (std::find(to.begin(), to.end(), *from) == to.end()) {
+            to.push_back(*from);
+        }
+    }
+}
 
 /* A graph while it is built, and after; plans share it. */
 struct graph_state {
@@ -211,6 +318,8 @@ struct call_options {
     const cpt_stub *other_stub = nullptr;
     unsigned extra_percent_max = 0;
     bool decodes_errors = false;
+    std::vector<const char *> reply_headers{}; /* that decode reads: "ETag" */
+    std::vector<cpt_call_answer> answers{};    /* {{404, CPT_OUTCOME_OK}} */
 };
 
 inline cpt_stub make_stub(const char *name, const char *method,
@@ -237,10 +346,16 @@ template <class In, class Out> class graph
     {
         state_->service = std::move(service);
     }
+    /* A copy is the same graph. A graph that was moved from is one, too. */
+    graph(const graph &) = default;
+    graph &operator=(const graph &) = default;
 
     /* A task that runs @function. */
     template <class F> graph &task(std::string name, F function)
     {
+        static_assert(detail::is_readable<F>,
+                      "the parameters of a task say what it needs: one operator(), and "
+                      "no auto");
         using signature = detail::signature<F>;
         using returned = typename signature::result;
         using gives = typename detail::given<returned>::type;
@@ -249,10 +364,12 @@ template <class In, class Out> class graph
                       "a task returns its value, by value");
         static_assert(!std::is_same_v<returned, failure>,
                       "say what the task gives: -> cpt::result<T>");
+        static_assert(detail::parameters_of<F>::are_of_task,
+                      "cpt::call_request and cpt::call_reply are those of a call");
         auto row = std::make_unique<detail::task_row<F>>(std::move(function));
         cpt_task_def def = {};
 
-        detail::parameters<typename signature::parameters>::declare(def, row->needs);
+        detail::parameters_of<F>::declare(def, row->needs);
         def.run = detail::task_row<F>::run;
         def.gives = detail::value_of<gives>();
         def.context = row.get();
@@ -278,7 +395,9 @@ template <class In, class Out> class graph
     }
 
     /* A task that calls @stub: @encode, which takes inputs as a task does, returns the
-     * body as a std::string; @decode makes the value of a const cpt::call_reply &. */
+     * body as a std::string, or takes a cpt::call_request &, too, and says all that the
+     * call says; @decode makes the value of a const cpt::call_reply &, and may take
+     * inputs, too. */
     template <class Encode, class Decode>
     graph &call(std::string name, const cpt_stub &stub, Encode encode, Decode decode,
                 const call_options &options = {})
@@ -310,10 +429,12 @@ template <class In, class Out> class graph
     {
         std::list<detail::snapshot> &all = state_->snapshots;
 
-        if (all.empty() || all.back().defs.size() != state_->defs.size()) {
+        if (all.empty() || all.back().row_count != state_->defs.size()) {
             detail::snapshot &now = all.emplace_back();
 
             now.defs = state_->defs;
+            now.row_count = now.defs.size();
+            refuse_clash(now);
             now.graph = {state_->service.c_str(), detail::value_of<In>(),
                          detail::value_of<Out>(), now.defs.data(), now.defs.size()};
         }
@@ -325,9 +446,23 @@ template <class In, class Out> class graph
     }
 
   private:
+    /* A generic lambda is decoded with, as long as the answer is all it takes. */
+    template <class Decode> static auto decoded()
+    {
+        if constexpr (std::is_invocable_v<const Decode &, const call_reply &>) {
+            return detail::identity<std::decay_t<
+                std::invoke_result_t<const Decode &, const call_reply &>>>();
+        } else {
+            static_assert(
+                detail::is_readable<Decode>,
+                "decode takes a const cpt::call_reply &, and inputs; no auto");
+            return detail::identity<
+                std::decay_t<typename detail::signature<Decode>::result>>();
+        }
+    }
     template <class Decode>
-    using given_by = typename detail::given<
-        std::decay_t<std::invoke_result_t<Decode, const call_reply &>>>::type;
+    using given_by =
+        typename detail::given<typename decltype(decoded<Decode>())::type>::type;
 
     template <class Encode, class Decode, class T>
     graph &call_or(std::string name, const cpt_stub &stub, Encode &&encode,
@@ -336,15 +471,22 @@ template <class In, class Out> class graph
     {
         using row_type =
             detail::call_row<T, std::decay_t<Encode>, std::decay_t<Decode>>;
-        using signature = detail::signature<std::decay_t<Encode>>;
-        static_assert(std::is_convertible_v<typename signature::result, std::string>,
-                      "encode returns the body as a std::string");
+        static_assert(detail::is_readable<std::decay_t<Encode>>,
+                      "the parameters of encode say what the call needs: no auto");
+        static_assert(row_type::asks || row_type::gives_body,
+                      "encode returns the body as a std::string, or takes a "
+                      "cpt::call_request &");
         auto row = std::make_unique<row_type>(std::move(encode), std::move(decode));
         cpt_task_def def = {};
 
-        detail::parameters<typename signature::parameters>::declare(def, row->needs);
+        detail::parameters_of<std::decay_t<Encode>>::declare(def, row->needs);
+        if constexpr (!std::is_invocable_v<const std::decay_t<Decode> &,
+                                           const call_reply &>) {
+            declare_once<std::decay_t<Decode>>(def, row->needs);
+        }
         row->row.stub = &stub;
         row->row.encode = row_type::run_encode;
+        row->row.prepare = row_type::asks ? row_type::run_prepare : nullptr;
         row->row.decode = row_type::run_decode;
         row->row.timeout_ns = detail::ns(options.timeout);
         row->row.retry_count_max = options.retry_count_max;
@@ -354,13 +496,72 @@ template <class In, class Out> class graph
         row->row.extra_percent_max = options.extra_percent_max;
         row->row.decodes_errors = options.decodes_errors;
         row->row.context = row.get();
-        row->fallback = std::move(fallback);
+        if (!options.reply_headers.empty()) {
+            row->reply_headers = options.reply_headers;
+            row->reply_headers.push_back(nullptr);
+            row->row.reply_headers = row->reply_headers.data();
+        }
+        if (!options.answers.empty()) {
+            row->answers = options.answers;
+            row->answers.push_back({0, 0});
+            row->row.answers = row->answers.data();
+        }
+        if (fallback) {
+            row->fallback.emplace(std::move(*fallback));
+        }
         row->row.fall_back = row->fallback ? row_type::run_fall_back : nullptr;
         def.run = cpt_call_run;
         def.gives = detail::value_of<T>();
         def.context = &row->row;
         add(std::move(name), def, std::move(row));
         return *this;
+    }
+
+    /* Two types with one name would be one value: a row that C refuses says so. */
+    static void refuse_clash(detail::snapshot &now)
+    {
+        std::vector<const cpt_value *> all = {detail::value_of<In>(),
+                                              detail::value_of<Out>()};
+        cpt_task_def def = {};
+
+        for (const cpt_task_def &row : now.defs) {
+            const cpt_value *const gives[] = {row.gives, nullptr};
+
+            detail::list_values(gives, all);
+            detail::list_values(row.needs, all);
+            detail::list_values(row.wants, all);
+            detail::list_values(row.needs_more, all);
+        }
+        if (const char *name = detail::clash(all)) {
+            now.refusal = std::string("two types are called ") + name;
+            def.name = now.refusal.c_str();
+            now.defs.insert(now.defs.begin(), def);
+        }
+    }
+
+    /* What @decode takes, less what is in the lists already. */
+    template <class Decode>
+    static void declare_once(cpt_task_def &def, std::vector<const cpt_value *> &needs)
+    {
+        std::vector<const cpt_value *> more;
+        cpt_task_def wanted = {};
+
+        detail::parameters_of<Decode>::declare(wanted, more);
+        for (const cpt_value *value : more) {
+            if (std::find(needs.begin(), needs.end(), value) == needs.end()) {
+                needs.push_back(value);
+            }
+        }
+        for (std::size_t i = 0; wanted.wants[i] != nullptr; i++) {
+            std::size_t at = 0;
+
+            while (def.wants[at] != nullptr && def.wants[at] != wanted.wants[i]) {
+                at++;
+            }
+            if (at < CPT_TASK_VALUES_MAX) {
+                def.wants[at] = wanted.wants[i];
+            }
+        }
     }
 
     void add(std::string name, cpt_task_def def, std::unique_ptr<detail::row_base> row)
@@ -384,189 +585,13 @@ template <class In, class Out> class graph
     std::shared_ptr<detail::graph_state> state_;
 };
 
-/* --- Plans --- */
-
-/* How a request is run. */
-struct run_options {
-    cpt_executor *executor = nullptr; /* default: this thread */
-    cpt_path *path = nullptr;         /* gets the critical path; null: not traced */
-    duration timeout{};
-};
-
-/* How it ended. */
-template <class Out> struct outcome {
-    cpt_status status = CPT_WAITING;
-    std::string sentence;
-    std::optional<Out> output;
-    explicit operator bool() const
-    {
-        return output.has_value();
-    }
-};
-
-/* A graph, checked and compiled. It keeps the graph as it is now. */
-template <class In, class Out> class plan
-{
-  public:
-    explicit plan(const graph<In, Out> &of)
-        : state_(of.state()),
-          plan_(cpt_plan_new(of.get(), nullptr, &error_), cpt_plan_free)
-    {
-    }
-    /* false: the graph was refused, why() says for what. */
-    explicit operator bool() const
-    {
-        return plan_ != nullptr;
-    }
-    const char *why() const
-    {
-        return error_.sentence;
-    }
-    const cpt_plan *get() const
-    {
-        return plan_.get();
-    }
-
-    /* Runs one request to its end, and waits until nothing of it runs any more. Not in a
-     * task. */
-    outcome<Out> run(const In &input, const run_options &how = {}) const
-    {
-        waiter own;
-        cpt_request_options options = {};
-        cpt_error error = {};
-
-        own.path = how.path;
-        options.struct_bytes = sizeof options;
-        options.plan = plan_.get();
-        options.executor = how.executor;
-        options.input = &input;
-        options.done = note_done;
-        options.gone = note_gone;
-        options.context = &own;
-        options.is_traced = how.path != nullptr;
-        options.timeout_ns = detail::ns(how.timeout);
-        if (cpt_request_start(&options, &error) != CPT_OK) {
-            own.end.status = error.status;
-            own.end.sentence = error.sentence;
-            return std::move(own.end);
-        }
-        std::unique_lock<std::mutex> lock(own.mutex);
-        own.has_changed.wait(lock, [&] { return own.is_gone; });
-        return std::move(own.end);
-    }
-
-  private:
-    struct waiter {
-        std::mutex mutex;
-        std::condition_variable has_changed;
-        outcome<Out> end;
-        cpt_path *path = nullptr;
-        bool is_gone = false;
-    };
-
-    static void note_done(cpt_request *request, void *context)
-    {
-        waiter *to = static_cast<waiter *>(context);
-        const void *output = cpt_request_output(request);
-
-        to->end.status = cpt_request_status(request);
-        if (to->end.status == CPT_OK && output != nullptr) {
-            if constexpr (detail::is_plain<Out>) {
-                to->end.output = *static_cast<const Out *>(output);
-            } else {
-                to->end.output = std::move(**static_cast<Out *const *>(output));
-            }
-        } else {
-            to->end.sentence = cpt_request_sentence(request);
-        }
-        if (to->path != nullptr) {
-            (void)cpt_request_path(request, to->path, nullptr);
-        }
-    }
-    static void note_gone(void *context)
-    {
-        waiter *to = static_cast<waiter *>(context);
-        const std::lock_guard<std::mutex> lock(to->mutex);
-
-        to->is_gone = true;
-        to->has_changed.notify_one();
-    }
-
-    std::shared_ptr<const detail::graph_state> state_;
-    cpt_error error_ = {};
-    std::unique_ptr<cpt_plan, decltype(&cpt_plan_free)> plan_;
-};
-
-/* --- main() --- */
-
-#if defined(CPT_HPP_HAS_MAIN_)
-
-using service_graph = graph<cpt_rpc_request, cpt_rpc_reply>;
-
-/* The main() of a service; see cpt_service_main.h:
- *
- *      return cpt::program("front").method("/page", page).stub(price).run(argc, argv);
- */
-class program
-{
-  public:
-    explicit program(std::string name) : name_(std::move(name))
-    {
-        options_.struct_bytes = sizeof options_;
-    }
-    program &method(const char *path, const service_graph &answers,
-                    duration timeout = {})
-    {
-        const cpt_graph *graph = answers.get();
-
-        states_.push_back(answers.state());
-        methods_.push_back(
-            {path, graph->tasks, graph->task_count, detail::ns(timeout)});
-        return *this;
-    }
-    program &stub(cpt_stub &called)
-    {
-        stubs_.push_back(&called);
-        return *this;
-    }
-    program &role(cpt_role role)
-    {
-        options_.role = role;
-        return *this;
-    }
-    program &pool(const char *name, unsigned worker_count, cpt_executor **set)
-    {
-        pools_.push_back({name, worker_count, set});
-        return *this;
-    }
-    /* All other options. */
-    cpt_main_options &options()
-    {
-        return options_;
-    }
-    int run(int argc, char **argv)
-    {
-        methods_.push_back({});
-        pools_.push_back({});
-        stubs_.push_back(nullptr);
-        options_.name = name_.c_str();
-        options_.methods = methods_.data();
-        options_.pools = pools_.data();
-        options_.stubs = stubs_.data();
-        return cpt_service_main(argc, argv, &options_);
-    }
-
-  private:
-    std::string name_;
-    std::vector<cpt_main_method> methods_;
-    std::vector<cpt_main_pool> pools_;
-    std::vector<cpt_stub *> stubs_;
-    std::vector<std::shared_ptr<const detail::graph_state>> states_;
-    cpt_main_options options_ = {};
-};
-
-#endif
-
 } // namespace cpt
+
+#include <cpt/cpt_plan.hpp>
+#if defined(__has_include)
+#if __has_include(<cpt/cpt_service_main.h>)
+#include <cpt/cpt_program.hpp>
+#endif
+#endif
 
 #endif

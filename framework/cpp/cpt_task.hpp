@@ -1,328 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * cpt_task.hpp - what tasks in C++ see: values, results, waits; see cpt.hpp
+ * cpt_task.hpp - what tasks in C++ do: call, spawn, wait; see cpt.hpp
  *
- * A value of type T lies in its request as it is if it may be copied byte by byte. Else
- * the request has a pointer to it, and destroys it at its end. The same holds for the
- * lambda that goes on after a wait, to which the state of its task points.
+ * A lambda that goes on after a wait lies in memory of the request, which destroys it.
+ * The state of its task points to it.
  */
 #ifndef CPT_TASK_HPP
 #define CPT_TASK_HPP
 
-#if !defined(__cplusplus) || __cplusplus < 201703L
-#error "cpt.hpp needs C++17"
-#endif
+#include <cpt/cpt_lock.hpp>
+#include <cpt/cpt_shared.h>
+#include <cpt/cpt_value.hpp>
 
-#include <cpt/cpt_calls.h>
-#include <cpt/cpt_graph.h>
-#include <cpt/cpt_rpc.h>
-#include <cpt/cpt_runtime.h>
-
-#include <chrono>
-#include <condition_variable>
-#include <cstddef>
-#include <cstring>
-#include <exception>
-#include <functional>
+#include <array>
 #include <initializer_list>
-#include <list>
-#include <memory>
-#include <mutex>
-#include <new>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <tuple>
-#include <type_traits>
-#include <utility>
-#include <variant>
-#include <vector>
 
 namespace cpt
 {
 
 class task;
 
-using duration = std::chrono::nanoseconds;
-
-/* How a call ended. In C the struct and a function have one name. */
-using call_reply = struct ::cpt_call_reply;
-
-/* Why a task fails: `return cpt::fail(CPT_UNAVAILABLE, "no replica answers");` */
-struct failure {
-    cpt_status status;
-    std::string sentence;
-};
-
-inline failure fail(cpt_status status, std::string sentence = {})
-{
-    return {status < 0 ? status : CPT_FAILED, std::move(sentence)};
-}
-
-inline std::string_view text(cpt_bytes bytes)
-{
-    return bytes.bytes != 0 ? std::string_view(bytes.data, bytes.bytes)
-                            : std::string_view();
-}
-
-inline cpt_bytes bytes(std::string_view text)
-{
-    return {text.data(), text.size()};
-}
-
-/* --- Values --- */
-
 namespace detail
 {
-
-inline uint64_t ns(duration time)
-{
-    return time.count() > 0 ? static_cast<uint64_t>(time.count()) : 0;
-}
-
-template <class T> constexpr std::string_view pretty()
-{
-    return __PRETTY_FUNCTION__;
-}
-
-/* "query" of "... [with T = query; ...]" or "... [T = query]" */
-template <class T> std::string type_name()
-{
-    const std::string_view all = pretty<T>();
-    const std::size_t begin = all.find("T = ") + 4;
-    const std::size_t semicolon = all.find(';', begin);
-    const std::size_t end =
-        semicolon != std::string_view::npos ? semicolon : all.rfind(']');
-
-    return std::string(all.substr(begin, end - begin));
-}
-
-/* Whether a value lies in the request as it is; else a pointer to it does. */
-template <class T>
-inline constexpr bool is_plain =
-    std::is_trivially_copyable_v<T> &&std::is_trivially_destructible_v<T>;
-
-template <class T> struct value_check {
-    static_assert(std::is_same_v<T, std::remove_cv_t<std::remove_reference_t<T>>>,
-                  "a value is a type without const or &");
-    static_assert(std::is_class_v<T> || std::is_enum_v<T>,
-                  "the type of a value is its name: wrap a number or a pointer in a "
-                  "struct of its own");
-    static_assert(std::is_move_constructible_v<T>, "a task returns its value: it must "
-                                                   "be movable");
-    static_assert(alignof(T) <= alignof(std::max_align_t),
-                  "memory of a request is aligned for any standard type, not for more");
-};
-
-/* The names of those of cpt_rpc.h. */
-template <class T> std::string value_name()
-{
-    return type_name<T>();
-}
-template <> inline std::string value_name<cpt_rpc_request>()
-{
-    return "rpc_request";
-}
-template <> inline std::string value_name<cpt_rpc_reply>()
-{
-    return "rpc_reply";
-}
-
-template <class T> const cpt_value *value_of()
-{
-    static_assert(sizeof(value_check<T>) != 0);
-    static const std::string name = value_name<T>();
-    static const cpt_value value = {name.c_str(), is_plain<T> ? sizeof(T) : sizeof(T *),
-                                    name.c_str(), nullptr, nullptr};
-
-    return &value;
-}
-
-template <class T> const T *read(const void *memory)
-{
-    if (memory == nullptr) {
-        return nullptr;
-    }
-    if constexpr (is_plain<T>) {
-        return static_cast<const T *>(memory);
-    } else {
-        return *static_cast<T *const *>(memory);
-    }
-}
-
-template <class T> void destroy(void *value)
-{
-    static_cast<T *>(value)->~T();
-}
-
-inline cpt_status at_limit(cpt_task *task)
-{
-    return cpt_fail(task, CPT_LIMIT, "the memory limit of the request was reached");
-}
-
-/* Moves @from into memory of the request, which destroys it; null at its limit. */
-template <class T, class From> T *keep(cpt_task *task, From &&from)
-{
-    void *memory = cpt_task_memory(task, sizeof(T));
-    T *made = nullptr;
-
-    if (memory == nullptr) {
-        return nullptr;
-    }
-    made = new (memory) T(std::forward<From>(from));
-    if constexpr (!std::is_trivially_destructible_v<T>) {
-        if (cpt_task_at_end(task, destroy<T>, made) != CPT_OK) {
-            made->~T();
-            return nullptr;
-        }
-    }
-    return made;
-}
-
-template <class T> cpt_status write(cpt_task *task, T &&value)
-{
-    using plain = std::remove_cv_t<std::remove_reference_t<T>>;
-    void *output = cpt_task_output(task, value_of<plain>());
-
-    if (output == nullptr) {
-        return cpt_fail(task, CPT_INVALID, "the task gives another value");
-    }
-    if constexpr (is_plain<plain>) {
-        std::memcpy(output, &value, sizeof value);
-    } else {
-        plain *made = keep<plain>(task, std::forward<T>(value));
-
-        if (made == nullptr) {
-            return at_limit(task);
-        }
-        *static_cast<plain **>(output) = made;
-    }
-    return CPT_OK;
-}
-
-inline cpt_status fail_with(cpt_task *task, const failure &why)
-{
-    return why.sentence.empty()
-               ? why.status
-               : cpt_fail(task, why.status, "%s", why.sentence.c_str());
-}
-
-/* Runs @body; what it throws fails the task. */
-template <class Body> cpt_status guard(cpt_task *task, Body &&body) noexcept
-{
-#if defined(__cpp_exceptions)
-    try {
-        return body();
-    } catch (const std::bad_alloc &) {
-        return cpt_fail(task, CPT_NO_MEMORY, "there is no memory");
-    } catch (const std::exception &error) {
-        return cpt_fail(task, CPT_FAILED, "%s", error.what());
-    } catch (...) {
-        return cpt_fail(task, CPT_FAILED, "an exception that is no std::exception");
-    }
-#else
-    (void)task;
-    return body();
-#endif
-}
-
-} // namespace detail
-
-/* --- What tasks return --- */
-
-/* A task that waits, and will give a T: what task.await() returns. */
-template <class T> struct waiting {
-    cpt_status status;
-};
-
-/* A T, or why there is none. */
-template <class T> class result
-{
-  public:
-    result(T value) : content_(std::move(value))
-    {
-    }
-    result(failure why) : content_(std::move(why))
-    {
-    }
-    const failure *why() const
-    {
-        return std::get_if<failure>(&content_);
-    }
-    T &value()
-    {
-        return std::get<T>(content_);
-    }
-
-  private:
-    std::variant<failure, T> content_;
-};
-
-/* A T, a failure, or a wait. */
-template <class T> class step
-{
-  public:
-    step(T value) : content_(std::move(value))
-    {
-    }
-    step(failure why) : content_(std::move(why))
-    {
-    }
-    step(waiting<T> wait) : content_(wait)
-    {
-    }
-
-    /* Ends the step of @task. */
-    cpt_status finish(cpt_task *task)
-    {
-        if (const waiting<T> *wait = std::get_if<waiting<T>>(&content_)) {
-            return wait->status;
-        }
-        if (const failure *why = std::get_if<failure>(&content_)) {
-            return detail::fail_with(task, *why);
-        }
-        return detail::write(task, std::move(std::get<T>(content_)));
-    }
-
-  private:
-    std::variant<failure, waiting<T>, T> content_;
-};
-
-namespace detail
-{
-
-/* What a task that returns R gives. */
-template <class R> struct given {
-    using type = R;
-};
-template <class T> struct given<step<T>> {
-    using type = T;
-};
-template <class T> struct given<result<T>> {
-    using type = T;
-};
-template <class T> struct given<waiting<T>> {
-    using type = T;
-};
-
-template <class T> cpt_status finish(cpt_task *task, T &&value)
-{
-    return write(task, std::forward<T>(value));
-}
-template <class T> cpt_status finish(cpt_task *task, step<T> &&value)
-{
-    return value.finish(task);
-}
-template <class T> cpt_status finish(cpt_task *task, result<T> &&value)
-{
-    return value.why() != nullptr ? fail_with(task, *value.why())
-                                  : write(task, std::move(value.value()));
-}
-template <class T> cpt_status finish(cpt_task *, waiting<T> &&value)
-{
-    return value.status;
-}
 
 /* A step that goes on after a wait, in memory of the request. The state of the task
  * points to it. */
@@ -336,6 +36,7 @@ template <class F> struct next_step {
 /* --- Tasks --- */
 
 template <class In, class Out> class plan;
+template <class In, class Out> class shared;
 
 /* What a task may wait for; borrowed until the request ends. */
 class pending
@@ -373,10 +74,86 @@ class pending
     {
         cpt_cancel(pending_);
     }
+    /* Of task.defer(), exactly once, from any thread. */
+    void complete(cpt_status status = CPT_OK) const
+    {
+        cpt_complete(pending_, status);
+    }
 
   private:
     cpt_pending *pending_;
 };
+
+/* A call: a step that awaits it may take a const cpt::call_reply &. */
+class calling : public pending
+{
+  public:
+    using pending::pending;
+};
+
+/* A run of a plan that gives T. A step that awaits it may take a const T *, which is
+ * null if it has failed, or a const T &: then the task fails as the run does. */
+template <class T> class run : public pending
+{
+  public:
+    using pending::pending;
+    const T *output() const
+    {
+        return pending::output<T>();
+    }
+    /* Why it failed; empty if it has not. */
+    const char *sentence() const
+    {
+        return cpt_run_sentence(get());
+    }
+    /* Of task.share(): which item of its batch it is. */
+    std::size_t index() const
+    {
+        return cpt_share_index(get());
+    }
+    /* Of task.hand_over(): runs it on this thread, exactly once. */
+    void adopt() const
+    {
+        cpt_adopt(get());
+    }
+};
+
+/* Something acquired, soon: a step that awaits it takes a cpt::held<Lock>. */
+template <class Lock> class acquiring : public pending
+{
+  public:
+    using pending::pending;
+};
+
+namespace detail
+{
+
+/* What a lambda is called with that goes on after a wait for a P, and what it gives. */
+template <class P, class F> struct continuation {
+    P wanted;
+    F next;
+
+    auto operator()(task self);
+};
+
+template <class P> struct continued {
+    template <class F> static constexpr bool by = false;
+};
+template <> struct continued<calling> {
+    template <class F>
+    static constexpr bool by = std::is_invocable_v<F &, task, const call_reply &>;
+};
+template <class T> struct continued<run<T>> {
+    template <class F>
+    static constexpr bool by = std::is_invocable_v<F &, task, const T *> ||
+                               std::is_invocable_v<F &, task, const T &>;
+};
+template <class Lock> struct continued<acquiring<Lock>> {
+    template <class F>
+    static constexpr bool by = std::is_invocable_v<F &, task, held<Lock>>;
+};
+
+} // namespace detail
 
 /* The task whose step runs; belongs to that step. */
 class task
@@ -390,12 +167,18 @@ class task
         return task_;
     }
 
-    pending call(const cpt_stub &stub, std::string_view body,
+    calling call(const cpt_stub &stub, std::string_view body,
                  unsigned attempt = 0) const
     {
-        return pending(cpt_call_attempt(task_, &stub, bytes(body), attempt));
+        return calling(cpt_call_attempt(task_, &stub, bytes(body), attempt));
     }
-    pending call(const cpt_stub &&, std::string_view, unsigned = 0) const = delete;
+    calling call(const cpt_stub &&, std::string_view, unsigned = 0) const = delete;
+    /* With all that @said says; see cpt_calls.h. */
+    calling call(const cpt_stub &stub, const cpt_call_request &said) const
+    {
+        return calling(cpt_call_with(task_, &stub, &said));
+    }
+    calling call(const cpt_stub &&, const cpt_call_request &) const = delete;
     pending sleep(const char *name, duration time) const
     {
         return pending(cpt_sleep(task_, name, detail::ns(time)));
@@ -404,51 +187,133 @@ class task
     {
         return pending(cpt_back_off(task_, detail::ns(time)));
     }
-    /* Work elsewhere, until cpt_complete() of it. */
+    /* Time for a second call of @stub, if the first takes longer. */
+    pending hedge_wait(const cpt_stub &stub, duration time) const
+    {
+        return pending(cpt_hedge_wait(task_, &stub, detail::ns(time)));
+    }
+    pending hedge_wait(const cpt_stub &&, duration) const = delete;
+    /* Work elsewhere, until complete() of it. */
     pending defer(const char *name) const
     {
         return pending(cpt_defer(task_, name));
     }
+    /* The same where it can be stopped: @stop is called at most once, on any thread, if
+     * it is no longer wanted; see cpt_defer_cancellable(). It lives as long as the
+     * request. */
+    template <class F> pending defer(const char *name, F stop) const
+    {
+        static_assert(std::is_nothrow_invocable_v<F &>,
+                      "what stops work takes nothing, and says noexcept: it is called "
+                      "where nothing may be thrown");
+        F *kept = detail::keep<F>(task_, std::move(stop));
+
+        if (kept == nullptr) { /* at the memory limit it cannot be stopped */
+            return defer(name);
+        }
+        return pending(cpt_defer_cancellable(
+            task_, name, [](void *context) { (*static_cast<F *>(context))(); }, kept));
+    }
     /* A run of @of; where @executor says, or where the request runs. */
     template <class In, class Out>
-    pending spawn(const char *name, const plan<In, Out> &of, const In &input,
-                  cpt_executor *executor = nullptr) const
+    run<Out> spawn(const char *name, const plan<In, Out> &of, const In &input,
+                   cpt_executor *executor = nullptr) const
     {
-        return pending(cpt_task_spawn_on(task_, executor, name, of.get(),
-                                         detail::value_of<In>(), &input));
+        return run<Out>(cpt_task_spawn_on(task_, executor, name, of.get(),
+                                          detail::value_of<In>(), &input));
+    }
+    template <class In, class Out>
+    run<Out> spawn(const char *, const plan<In, Out> &&, const In &,
+                   cpt_executor * = nullptr) const = delete;
+    /* A run of @of that begins when some thread calls adopt() of it; see
+     * cpt_hand_over(). */
+    template <class In, class Out>
+    run<Out> hand_over(const char *name, const plan<In, Out> &of, const In &input) const
+    {
+        return run<Out>(
+            cpt_task_hand_over(task_, name, of.get(), detail::value_of<In>(), &input));
+    }
+    template <class In, class Out>
+    run<Out> hand_over(const char *, const plan<In, Out> &&, const In &) const = delete;
+    /* Joins the run of @work for @key, or begins one; see cpt_shared.h. */
+    template <class In, class Out>
+    run<Out> share(const shared<In, Out> &work, std::string_view key,
+                   const In &input) const
+    {
+        return run<Out>(cpt_task_share(task_, work.get(), bytes(key),
+                                       detail::value_of<In>(), &input));
+    }
+    /* A cpt::mutex or a cpt::semaphore. */
+    template <class Lock> acquiring<Lock> acquire(const Lock &lock) const
+    {
+        return acquiring<Lock>(lock.ask(task_));
+    }
+    template <class Lock> acquiring<Lock> acquire(const Lock &&) const = delete;
+
+    /* What is left of the deadline of the request; nothing if it has none. */
+    std::optional<duration> remaining() const
+    {
+        const uint64_t left_ns = cpt_task_remaining_ns(task_);
+
+        return left_ns != UINT64_MAX
+                   ? std::optional<duration>(duration(static_cast<int64_t>(left_ns)))
+                   : std::nullopt;
+    }
+    /* The request has failed, was cancelled or took too long: a long computation may
+     * return. */
+    bool is_cancelled() const
+    {
+        return cpt_task_is_cancelled(task_) != 0;
+    }
+    /* Blocks the thread until @wanted is complete; await() costs less. An error of it is
+     * thrown. */
+    void wait(const pending &wanted) const
+    {
+        const cpt_status status = cpt_wait(task_, wanted.get());
+
+        if (status != CPT_OK) {
+            detail::raise(status);
+        }
     }
 
     /* `return task.await(pending, [...](cpt::task task) { ... });` What the lambda
      * returns is what the task gives, or waits for next. What it captures is destroyed
-     * with the request. */
-    template <class F> auto await(pending wanted, F next) const
+     * with the request. It may also take what came of the pending: see cpt::calling,
+     * cpt::run, cpt::acquiring. */
+    template <class P, class F> auto await(P wanted, F next) const
     {
-        return wait(std::move(next), [&](cpt_task_fn step) {
+        static_assert(std::is_base_of_v<pending, P>, "a task awaits a cpt::pending");
+        const auto ask = [&](cpt_task_fn step) {
             return cpt_await(task_, wanted.get(), step);
-        });
+        };
+
+        if constexpr (detail::continued<P>::template by<F>) {
+            return go_on(detail::continuation<P, F>{wanted, std::move(next)}, ask);
+        } else {
+            return go_on(std::move(next), ask);
+        }
     }
     /* For the first @count of @wanted. */
     template <class F>
     auto await_some(const std::vector<pending> &wanted, std::size_t count, F next) const
     {
-        std::vector<cpt_pending *> list;
-
-        for (const pending &one : wanted) {
-            list.push_back(one.get());
-        }
-        return wait(std::move(next), [&](cpt_task_fn step) {
-            return cpt_await_some(task_, list.data(), list.size(), count, step);
-        });
+        return await_some_of(wanted.data(), wanted.size(), count, std::move(next));
+    }
+    template <class F>
+    auto await_some(std::initializer_list<pending> wanted, std::size_t count,
+                    F next) const
+    {
+        return await_some_of(wanted.begin(), wanted.size(), count, std::move(next));
     }
     /* For all that the task has started. */
     template <class F> auto await_all(F next) const
     {
-        return wait(std::move(next),
-                    [&](cpt_task_fn step) { return cpt_await_all(task_, step); });
+        return go_on(std::move(next),
+                     [&](cpt_task_fn step) { return cpt_await_all(task_, step); });
     }
     template <class F> auto await_all_for(duration time, F next) const
     {
-        return wait(std::move(next), [&](cpt_task_fn step) {
+        return go_on(std::move(next), [&](cpt_task_fn step) {
             return cpt_await_all_for(task_, detail::ns(time), step);
         });
     }
@@ -463,31 +328,67 @@ class task
         cpt_request_set_integer(cpt_task_request(task_), key, value);
     }
 
-    /* An answer with a copy of @body, in memory of the request. */
+    /* An answer with a copy of @body, in memory of the request; and of headers, which
+     * cpt_rpc_reply_header() checks. */
     result<cpt_rpc_reply> reply(std::string_view body,
                                 unsigned outcome = CPT_OUTCOME_OK) const
     {
         cpt_rpc_reply made = {};
-        char *copy = static_cast<char *>(cpt_task_memory(task_, body.size() + 1));
+        const cpt_status status = detail::keep_text(task_, body, &made.body);
 
-        if (copy == nullptr) {
-            return fail(CPT_LIMIT, "the memory limit of the request was reached");
+        if (status != CPT_OK) {
+            return fail(status);
         }
-        if (!body.empty()) {
-            std::memcpy(copy, body.data(), body.size());
-        }
-        made.body = {copy, body.size()};
         made.outcome = outcome;
+        return made;
+    }
+    using header_list =
+        std::initializer_list<std::pair<const char *, std::string_view>>;
+    result<cpt_rpc_reply> reply(std::string_view body, header_list headers,
+                                unsigned outcome = CPT_OUTCOME_OK) const
+    {
+        result<cpt_rpc_reply> made = reply(body, outcome);
+
+        for (const auto &[name, value] : headers) {
+            const cpt_status status =
+                made.why() != nullptr
+                    ? CPT_OK
+                    : cpt_rpc_reply_header(task_, &made.value(), name, bytes(value));
+
+            if (status != CPT_OK) {
+                return fail(status,
+                            std::string("the header of a reply is refused: ") + name);
+            }
+        }
         return made;
     }
 
   private:
-    template <class F, class Ask> auto wait(F &&next, Ask ask) const
+    /* Without an allocation if they are few. */
+    template <class F>
+    auto await_some_of(const pending *wanted, std::size_t wanted_count,
+                       std::size_t count, F &&next) const
+    {
+        constexpr std::size_t few_max = 16;
+        std::array<cpt_pending *, few_max> few;
+        std::vector<cpt_pending *> many(wanted_count > few_max ? wanted_count : 0);
+        cpt_pending **list = wanted_count > few_max ? many.data() : few.data();
+
+        for (std::size_t i = 0; i < wanted_count; i++) {
+            list[i] = wanted[i].get();
+        }
+        return go_on(std::move(next), [&](cpt_task_fn step) {
+            return cpt_await_some(task_, list, wanted_count, count, step);
+        });
+    }
+
+    template <class F, class Ask> auto go_on(F &&next, Ask ask) const
     {
         using step_type = detail::next_step<std::decay_t<F>>;
-        static_assert(std::is_invocable_v<F, task>,
+        static_assert(std::is_invocable_v<F &, task>,
                       "what goes on after a wait takes a cpt::task");
-        using gives = typename detail::given<std::invoke_result_t<F, task>>::type;
+        using gives =
+            typename detail::given<std::decay_t<std::invoke_result_t<F &, task>>>::type;
         auto **state = static_cast<void **>(cpt_task_state(task_, sizeof(void *)));
         step_type *kept =
             state != nullptr
@@ -504,6 +405,51 @@ class task
     cpt_task *task_;
 };
 
+namespace detail
+{
+
+template <class R> using step_of = step<typename given<std::decay_t<R>>::type>;
+
+template <class T, class F> auto resume(task self, const run<T> &wanted, F &next)
+{
+    const T *output = wanted.output();
+
+    if constexpr (std::is_invocable_v<F &, task, const T *>) {
+        return next(self, output);
+    } else {
+        using step = step_of<std::invoke_result_t<F &, task, const T &>>;
+
+        if (output == nullptr) {
+            return step(failure{wanted.status(), wanted.sentence()});
+        }
+        return step(next(self, *output));
+    }
+}
+
+template <class Lock, class F>
+auto resume(task self, const acquiring<Lock> &wanted, F &next)
+{
+    using step = step_of<std::invoke_result_t<F &, task, held<Lock>>>;
+
+    if (wanted.status() != CPT_OK) {
+        return step(failure{wanted.status(), {}});
+    }
+    return step(next(self, held<Lock>(wanted.get())));
+}
+
+} // namespace detail
+
+/* Calls the lambda with what came of the wait; what has failed, and is not asked for by a
+ * pointer, fails the task. */
+template <class P, class F> auto detail::continuation<P, F>::operator()(task self)
+{
+    if constexpr (std::is_same_v<P, calling>) {
+        return next(self, *wanted.reply());
+    } else {
+        return resume(self, wanted, next);
+    }
+}
+
 template <class F> cpt_status detail::next_step<F>::run(cpt_task *task)
 {
     auto *self = static_cast<next_step *>(
@@ -511,6 +457,68 @@ template <class F> cpt_status detail::next_step<F>::run(cpt_task *task)
 
     return guard(task, [&] { return finish(task, self->function(cpt::task(task))); });
 }
+
+/* What a call says, in the function of its row that encodes. The first mistake fails the
+ * task; see cpt_calls.h. Texts are copied. */
+class call_request
+{
+  public:
+    call_request(cpt_task *of, cpt_call_request *said) : task_(of), said_(said)
+    {
+    }
+    call_request(const call_request &) = delete;
+    call_request &operator=(const call_request &) = delete;
+
+    /* "{name}" in the method of the stub. */
+    call_request &parameter(const char *name, std::string_view value)
+    {
+        return note(status_ == CPT_OK
+                        ? cpt_call_set_parameter(task_, said_, name, bytes(value))
+                        : status_);
+    }
+    template <class N, class = std::enable_if_t<std::is_integral_v<N>>>
+    call_request &parameter(const char *name, N number)
+    {
+        return parameter(name, std::string_view(std::to_string(number)));
+    }
+    call_request &query(const char *name, std::string_view value)
+    {
+        return note(status_ == CPT_OK
+                        ? cpt_call_add_query(task_, said_, name, bytes(value))
+                        : status_);
+    }
+    template <class N, class = std::enable_if_t<std::is_integral_v<N>>>
+    call_request &query(const char *name, N number)
+    {
+        return query(name, std::string_view(std::to_string(number)));
+    }
+    call_request &header(const char *name, std::string_view value)
+    {
+        return note(status_ == CPT_OK
+                        ? cpt_call_add_header(task_, said_, name, bytes(value))
+                        : status_);
+    }
+    call_request &body(std::string_view text)
+    {
+        return note(status_ == CPT_OK ? detail::keep_text(task_, text, &said_->body)
+                                      : status_);
+    }
+    cpt_status status() const
+    {
+        return status_;
+    }
+
+  private:
+    call_request &note(cpt_status status)
+    {
+        status_ = status;
+        return *this;
+    }
+
+    cpt_task *task_;
+    cpt_call_request *said_;
+    cpt_status status_ = CPT_OK;
+};
 
 } // namespace cpt
 

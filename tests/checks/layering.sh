@@ -114,7 +114,7 @@ sources '[ch]' cc cpp hpp | awk '
     }
     function check_system(where, room, header,    start)
     {
-        if (header ~ /^cpt\/cpt_/ && (room == "tests" || room ~ /^(examples|framework\/cpp)/)) {
+        if (header ~ /^cpt\/cpt[_.]/ && (room == "tests" || room ~ /^(examples|framework\/cpp)/)) {
             return # an installed header, as users include it
         }
         if (header ~ /^cpt\// || exists(header)) {

@@ -1,0 +1,789 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cpp_layer.cc - what cpt.hpp does with the values that C++ programs have, and with the
+ * mistakes that they make; cpp.sh compiles and runs it with each compiler
+ */
+#include <cpt/cpt.hpp>
+#include <cpt/cpt_manual.hpp>
+#include <cpt/cpt_path.h>
+
+#include <atomic>
+#include <cstdio>
+#include <map>
+#include <thread>
+
+using namespace std::chrono_literals;
+
+static int failure_count;
+
+#define CHECK(condition) check((condition), #condition, __LINE__)
+
+static void check(bool is_true, const char *what, int line)
+{
+    if (!is_true) {
+        failure_count++;
+        (void)std::fprintf(stderr, "cpp_layer.cc:%d: %s\n", line, what);
+    }
+}
+
+static bool contains(const std::string &text, const char *part)
+{
+    return text.find(part) != std::string::npos;
+}
+
+static cpt_executor *pool;
+static cpt_executor *other_pool;
+
+static cpt_executor *new_pool(unsigned worker_count)
+{
+    cpt_pool_options options = {};
+
+    options.struct_bytes = sizeof options;
+    options.worker_count = worker_count;
+    return cpt_pool_new(&options, nullptr);
+}
+
+struct number {
+    int n;
+};
+struct answer {
+    int n;
+};
+struct text {
+    std::string all;
+};
+
+/* How many of a kind live: constructed, copied and moved, less destroyed. */
+template <int kind> struct counted {
+    static std::atomic<int> live;
+    std::unique_ptr<int> owned = std::make_unique<int>(kind);
+    counted()
+    {
+        live++;
+    }
+    counted(const counted &other) : owned(std::make_unique<int>(*other.owned))
+    {
+        live++;
+    }
+    counted(counted &&other) noexcept : owned(std::move(other.owned))
+    {
+        live++;
+    }
+    ~counted()
+    {
+        live--;
+    }
+};
+template <int kind> std::atomic<int> counted<kind>::live;
+
+/* --- Values --- */
+
+struct only_moved {
+    std::unique_ptr<std::string> owned;
+    counted<1> count{};
+};
+
+/* A copy that throws fails the request that needs it, and nothing else. */
+struct throws_when_copied {
+    std::string name;
+    explicit throws_when_copied(std::string text) : name(std::move(text))
+    {
+    }
+    throws_when_copied(const throws_when_copied &) : name()
+    {
+        throw std::runtime_error("it cannot be copied");
+    }
+    throws_when_copied(throws_when_copied &&) = default;
+};
+
+struct virtual_base {
+    int base = 1;
+    virtual ~virtual_base() = default;
+};
+struct left : virtual virtual_base {
+    int own_left = 2;
+};
+struct right : virtual virtual_base {
+    int own_right = 3;
+};
+struct both : left, right {
+    std::string text = "four";
+};
+
+struct huge {
+    char bytes[1 << 20];
+};
+struct vast {
+    char bytes[64 << 20];
+};
+template <class T> struct wrapped {
+    T inner{};
+};
+using nested =
+    wrapped<wrapped<wrapped<std::vector<std::map<std::string, std::string>>>>>;
+enum class colour { red = 7 };
+
+static void test_values()
+{
+    cpt::graph<number, text> graph("A");
+
+    graph.task("moved", [](const number &n) {
+        return only_moved{std::make_unique<std::string>(std::to_string(n.n))};
+    });
+    graph.task("both", [](const number &) { return both(); });
+    graph.task("colour", [](const number &) { return colour::red; });
+    graph.task("huge", [](const number &) {
+        huge made{};
+        made.bytes[sizeof made.bytes - 1] = 'x';
+        return made;
+    });
+    graph.task("nested", [](const number &) { return nested(); });
+    graph.task("render", [](const only_moved &m, const both &b, const colour &c,
+                            const huge &h, const nested &w) {
+        return text{*m.owned + b.text +
+                    std::to_string(b.base + b.own_left + b.own_right) +
+                    std::to_string(static_cast<int>(c)) + h.bytes[sizeof h.bytes - 1] +
+                    std::to_string(w.inner.inner.inner.size())};
+    });
+    cpt::plan plan(graph);
+    CHECK(static_cast<bool>(plan));
+    for (int i = 0; i < 10; i++) {
+        const auto end = plan.run({i});
+        CHECK(end && end.output->all == std::to_string(i) + "four67x0");
+    }
+    CHECK(counted<1>::live == 0);
+}
+
+static void test_vast()
+{
+    cpt::graph<number, answer> graph("A");
+
+    graph.task("vast", [](const number &) { return *std::make_unique<vast>(); });
+    graph.task("render", [](const vast &) { return answer{1}; });
+    cpt::plan plan(graph);
+    const auto end =
+        plan ? plan.run({1}) : cpt::outcome<answer>{CPT_LIMIT, plan.why(), {}};
+    CHECK(!end);
+    CHECK(end.status == CPT_LIMIT || end.status == CPT_NO_MEMORY);
+    CHECK(!end.sentence.empty());
+}
+
+static void test_throwing_copies()
+{
+    cpt::graph<number, throws_when_copied> graph("A");
+
+    graph.task("make", [](const number &) { return throws_when_copied("one"); });
+    const auto end = cpt::plan(graph).run({1}); /* it is moved */
+    CHECK(end && end.output->name == "one");
+}
+
+/* A move that throws, where C hands the output over. */
+struct throws_when_moved {
+    int moves_left;
+    explicit throws_when_moved(int moves) : moves_left(moves)
+    {
+    }
+    throws_when_moved(throws_when_moved &&other) : moves_left(other.moves_left - 1)
+    {
+        if (moves_left < 0) {
+            throw std::runtime_error("it cannot be moved");
+        }
+    }
+};
+
+static void test_throwing_moves()
+{
+    cpt::graph<number, throws_when_moved> graph("A");
+    int success_count = 0;
+
+    graph.task("make", [](const number &n) { return throws_when_moved(n.n); });
+    cpt::plan plan(graph);
+    for (int moves = 0; moves < 8; moves++) {
+        cpt::running<throws_when_moved> run;
+        (void)plan.start({moves}, run);
+        run.wait();
+        try {
+            const auto end = run.get();
+            success_count += static_cast<bool>(end);
+            CHECK(end || (end.status == CPT_FAILED && !end.sentence.empty()));
+        } catch (const std::runtime_error &) { /* by get(), to its caller */
+        }
+    }
+    CHECK(success_count > 0 && success_count < 8);
+}
+
+/* --- Names --- */
+
+static void test_two_types_of_one_name()
+{
+    cpt::graph<number, text> graph("A");
+
+    {
+        struct local {
+            int a;
+        };
+        graph.task("first", [](const number &) { return local{1}; });
+    }
+    {
+        struct local {
+            std::string b;
+        };
+        graph.task("second", [](const local &l) { return text{l.b}; });
+    }
+    cpt::plan plan(graph);
+    CHECK(!plan);
+    CHECK(contains(plan.why(), "two types are called"));
+}
+
+/* --- Moved from --- */
+
+static void test_moved_from()
+{
+    cpt::graph<number, text> graph("A");
+    graph.task("make", [](const number &) { return text{"made"}; });
+    cpt::graph<number, text> second = std::move(graph);
+    CHECK(static_cast<bool>(cpt::plan(graph))); // NOLINT: it is a copy
+    cpt::plan plan(second);
+    auto moved = std::move(plan);
+    CHECK(!plan);                    // NOLINT: says so
+    const auto none = plan.run({1}); // NOLINT
+    CHECK(none.status == CPT_INVALID && contains(none.sentence, "moved"));
+    CHECK(moved.run({1}).output->all == "made");
+    cpt::outcome<text> end = moved.run({1});
+    cpt::outcome<text> taken = std::move(end);
+    CHECK(taken.output->all == "made");
+}
+
+/* --- Failures --- */
+
+static void test_failures()
+{
+    struct row {
+        int n;
+        cpt_status status;
+        const char *sentence;
+    };
+    cpt::graph<number, text> graph("A");
+
+    graph.task("make", [](cpt::task task, const number &n) -> cpt::step<text> {
+        switch (n.n) {
+        case 0:
+            throw cpt::error(CPT_UNAVAILABLE, "100 % of %s are gone");
+        case 1:
+            throw std::runtime_error("%n%n%n");
+        case 2:
+            throw 7;
+        case 3:
+            throw std::bad_alloc();
+        case 4:
+            return cpt::failure{CPT_OK, ""};
+        case 5:
+            return cpt::fail(CPT_OK, "it went well");
+        case 6:
+            throw cpt::error(CPT_TIMEOUT);
+        case 7: /* in a step that goes on */
+            return task.await(task.sleep("nap", 0s), [](cpt::task) -> text {
+                throw std::runtime_error("later");
+            });
+        default: /* and in one behind that */
+            return task.await(
+                task.sleep("nap", 0s), [](cpt::task again) -> cpt::step<text> {
+                    return again.await(again.sleep("nap", 0s),
+                                       [](cpt::task) -> cpt::result<text> {
+                                           return cpt::fail(CPT_CORRUPT, "last");
+                                       });
+                });
+        }
+    });
+    cpt::plan plan(graph);
+    for (const row &one :
+         {row{0, CPT_UNAVAILABLE, "100 % of %s are gone"}, row{1, CPT_FAILED, "%n%n%n"},
+          row{2, CPT_FAILED, "no std::exception"}, row{3, CPT_NO_MEMORY, "no memory"},
+          row{4, CPT_FAILED, ""}, row{5, CPT_FAILED, "it went well"},
+          row{6, CPT_TIMEOUT, ""}, row{7, CPT_FAILED, "later"},
+          row{8, CPT_CORRUPT, "last"}}) {
+        const auto end = plan.run({one.n}, {pool, nullptr, {}});
+        CHECK(!end && end.status == one.status);
+        CHECK(contains(end.sentence, one.sentence));
+        if (end.status != one.status) {
+            (void)std::fprintf(stderr, "case %d: %s\n", one.n, end.sentence.c_str());
+        }
+    }
+}
+
+/* What a wait's lambda owns is destroyed with its request, however that ends. */
+static void test_cancelled()
+{
+    struct never {
+        int n;
+    };
+    cpt::graph<number, text> graph("A");
+    std::atomic<bool> has_stopped{false};
+    static cpt_pending *deferred;
+
+    graph.task("own", [](const number &) {
+        return only_moved{std::make_unique<std::string>("x")};
+    });
+    graph.task(
+        "wait", [&has_stopped](cpt::task task, const only_moved &) -> cpt::step<text> {
+            auto mine = std::make_unique<counted<2>>();
+            const cpt::pending work = task.defer("work", [&has_stopped]() noexcept {
+                has_stopped = true;
+                cpt_complete(deferred, CPT_CANCELLED);
+            });
+            deferred = work.get();
+            return task.await(
+                work, [mine = std::move(mine)](cpt::task) { return text{"never"}; });
+        });
+    {
+        cpt::plan plan(graph);
+        cpt::running<text> held;
+        CHECK(plan.start({1}, held, {pool, nullptr, {}}) == CPT_OK);
+        cpt::running<text> timed;
+        while (counted<2>::live == 0) {
+            std::this_thread::sleep_for(1ms);
+        }
+        std::this_thread::sleep_for(2ms);
+        CHECK(plan.start({1}, held) == CPT_INVALID); /* it runs */
+        CHECK(held.cancel());
+        const auto end = held.get();
+        CHECK(end.status == CPT_CANCELLED && has_stopped);
+        CHECK(!held.cancel());
+        CHECK(counted<1>::live == 0 && counted<2>::live == 0);
+    }
+    has_stopped = false;
+    {
+        cpt::plan plan(graph);
+        const auto end = plan.run({1}, {pool, nullptr, 3ms});
+        CHECK(end.status == CPT_TIMEOUT && has_stopped);
+        CHECK(contains(end.sentence, "work"));
+    }
+    CHECK(counted<1>::live == 0 && counted<2>::live == 0);
+}
+
+/* One that ends without being asked cancels its request. */
+static void test_running_ends()
+{
+    cpt::graph<number, text> graph("A");
+
+    graph.task("sleep", [](cpt::task task, const number &) -> cpt::step<text> {
+        CHECK(!task.remaining());
+        CHECK(!task.is_cancelled());
+        return task.await(task.sleep("long", 1000s),
+                          [](cpt::task) { return text{"late"}; });
+    });
+    cpt::plan plan(graph);
+    {
+        cpt::running<text> held;
+        CHECK(plan.start({1}, held, {pool, nullptr, {}}) == CPT_OK);
+    }
+    cpt::running<text> none; /* never used */
+    CHECK(none.get().status == CPT_WAITING);
+}
+
+static void test_deadline()
+{
+    cpt::graph<number, answer> graph("A");
+
+    graph.task("look", [](cpt::task task, const number &) {
+        const auto left = task.remaining();
+        CHECK(left && *left > 100s && *left <= 1000s);
+        return answer{2};
+    });
+    CHECK(cpt::plan(graph).run({1}, {pool, nullptr, 1000s}).output->n == 2);
+}
+
+/* --- Locks --- */
+
+static cpt::mutex lock("prices");
+static cpt::semaphore connections("connections", 2);
+
+static void test_locks()
+{
+    static int guarded;
+    static std::atomic<int> open;
+    static std::atomic<int> open_max;
+    cpt::graph<number, answer> one("A");
+
+    one.task("add", [](cpt::task task, const number &n) -> cpt::step<answer> {
+        {
+            const std::lock_guard<cpt::mutex> guard(lock);
+            guarded++;
+        }
+        if (n.n % 3 == 0) {
+            return task.await(task.acquire(lock),
+                              [](cpt::task, cpt::held<cpt::mutex> held) {
+                                  guarded++;
+                                  held.release();
+                                  held.release();
+                                  return answer{1};
+                              });
+        }
+        return task.await(
+            task.acquire(connections),
+            [](cpt::task again, cpt::held<cpt::semaphore> held) -> cpt::step<answer> {
+                int now = ++open;
+                int most = open_max;
+                while (now > most && !open_max.compare_exchange_weak(most, now)) {
+                }
+                cpt::held<cpt::semaphore> moved = std::move(held);
+                return again.await(again.sleep("use", 100us),
+                                   [moved = std::move(moved)](cpt::task) mutable {
+                                       open--;
+                                       moved.release();
+                                       return answer{1};
+                                   });
+            });
+    });
+    cpt::plan plan(one);
+    cpt::graph<number, answer> many("A");
+    many.task("many", [&plan](cpt::task task, const number &n) -> cpt::step<answer> {
+        for (int i = 0; i < n.n; i++) {
+            (void)task.spawn("one", plan, number{i});
+        }
+        return task.await_all([](cpt::task) { return answer{0}; });
+    });
+    CHECK(static_cast<bool>(cpt::plan(many).run({60}, {pool, nullptr, {}})));
+    CHECK(guarded == 80);
+    CHECK(open == 0 && open_max >= 1 && open_max <= 2);
+    CHECK(lock.try_lock());
+    lock.unlock();
+}
+
+/* A lock that a task holds when it throws is not left behind. */
+static void test_lock_of_the_failed()
+{
+    cpt::graph<number, answer> graph("A");
+
+    graph.task("throw", [](cpt::task task, const number &n) -> cpt::step<answer> {
+        return task.await(task.acquire(lock),
+                          [n](cpt::task, cpt::held<cpt::mutex>) -> answer {
+                              if (n.n == 1) {
+                                  throw std::runtime_error("with the lock");
+                              }
+                              return answer{n.n};
+                          });
+    });
+    cpt::plan plan(graph);
+    for (int i = 0; i < 5; i++) {
+        CHECK(static_cast<bool>(plan.run({i}, {pool, nullptr, {}})) == (i != 1));
+    }
+}
+
+/* --- Shared work --- */
+
+static void test_shared()
+{
+    static std::atomic<int> load_count;
+    cpt::graph<number, text> load("A");
+    load.task("load", [](cpt::task task, const number &n) -> cpt::step<text> {
+        load_count++;
+        return task.await(task.sleep("disk", 20ms),
+                          [&n](cpt::task) -> cpt::result<text> {
+                              if (n.n < 0) {
+                                  return cpt::fail(CPT_CORRUPT, "bad item");
+                              }
+                              return text{"item " + std::to_string(n.n)};
+                          });
+    });
+    cpt::shared loads("loads", load);
+    CHECK(static_cast<bool>(loads));
+    cpt::graph<number, text> ask("A");
+    ask.task("ask", [&loads](cpt::task task, const number &n) -> cpt::step<text> {
+        return task.await(task.share(loads, std::to_string(n.n), n),
+                          [](cpt::task, const text &t) { return t; });
+    });
+    cpt::plan plan(ask);
+    cpt::running<text> first;
+    cpt::running<text> second;
+    CHECK(plan.start({5}, first, {pool, nullptr, {}}) == CPT_OK);
+    CHECK(plan.start({5}, second, {pool, nullptr, {}}) == CPT_OK);
+    CHECK(first.get().output->all == "item 5");
+    CHECK(second.get().output->all == "item 5");
+    CHECK(load_count == 1);
+    const auto bad = plan.run({-1}, {pool, nullptr, {}});
+    CHECK(bad.status == CPT_CORRUPT && contains(bad.sentence, "bad item"));
+
+    cpt::shared<number, text> unmade;
+    cpt::graph<number, text> wrong("A");
+    wrong.task("ask", [&unmade](cpt::task task, const number &n) -> cpt::step<text> {
+        return task.await(task.share(unmade, "k", n), [](cpt::task, const text *t) {
+            return text{t != nullptr ? "?" : "none"};
+        });
+    });
+    CHECK(cpt::plan(wrong).run({1}, {pool, nullptr, {}}).status == CPT_INVALID);
+}
+
+struct sums {
+    std::vector<int> all;
+};
+
+static void test_batch()
+{
+    cpt::graph<cpt::batch<number>, sums> answers("A");
+    answers.task("answer", [](const cpt::batch<number> &all) {
+        sums made;
+        for (const number &one : all) {
+            made.all.push_back(one.n * 10 + static_cast<int>(all.size()));
+        }
+        return made;
+    });
+    cpt::shared_options two;
+    two.batch_count_max = 2;
+    two.batch_delay = 1000s;
+    cpt::shared<number, sums> batches("batches", answers, two);
+    CHECK(static_cast<bool>(batches));
+    cpt::graph<number, answer> ask("A");
+    ask.task("ask", [&batches](cpt::task task, const number &n) -> cpt::step<answer> {
+        const auto run = task.share(batches, "", n);
+        return task.await(run, [run](cpt::task, const sums &s) {
+            return answer{s.all.at(run.index())};
+        });
+    });
+    cpt::plan plan(ask);
+    cpt::running<answer> first;
+    cpt::running<answer> second;
+    CHECK(plan.start({1}, first, {pool, nullptr, {}}) == CPT_OK);
+    CHECK(plan.start({2}, second, {pool, nullptr, {}}) == CPT_OK);
+    CHECK(first.get().output->n == 12);
+    CHECK(second.get().output->n == 22);
+}
+
+/* --- Elsewhere --- */
+
+static void test_hand_over()
+{
+    static std::thread::id ran_on;
+    cpt::graph<number, text> inner("A");
+    inner.task("inner", [](const number &n) {
+        ran_on = std::this_thread::get_id();
+        return text{std::to_string(n.n)};
+    });
+    cpt::plan inner_plan(inner);
+    std::vector<std::thread> threads;
+    cpt::graph<number, text> graph("A");
+    graph.task("hand over", [&](cpt::task task, const number &n) -> cpt::step<text> {
+        const auto part = task.hand_over("part", inner_plan, n);
+        threads.emplace_back([part] { part.adopt(); });
+        return task.await(part,
+                          [](cpt::task, const text &t) { return text{t.all + "!"}; });
+    });
+    CHECK(cpt::plan(graph).run({7}, {pool, nullptr, {}}).output->all == "7!");
+    const std::thread::id other = threads.at(0).get_id();
+    threads.at(0).join();
+    CHECK(ran_on == other);
+}
+
+static void test_wait_and_some()
+{
+    cpt::graph<number, answer> graph("A");
+    graph.task("wait", [](cpt::task task, const number &) -> cpt::step<answer> {
+        task.wait(task.sleep("blocks", 1ms));
+        const cpt::pending slow = task.sleep("slow", 1000s);
+        return task.await_some({task.sleep("fast", 1ms), slow}, 1, [slow](cpt::task) {
+            slow.cancel();
+            return answer{4};
+        });
+    });
+    CHECK(cpt::plan(graph).run({1}, {pool, nullptr, {}}).output->n == 4);
+}
+
+/* --- Calls --- */
+
+struct wire {
+    cpt_transport transport = {};
+    std::string asked;
+    unsigned http_status = 200;
+};
+
+static void send(cpt_transport *transport, cpt_transport_call *call)
+{
+    wire *to = reinterpret_cast<wire *>(transport);
+    static const cpt_field fields[] = {{{"ETag", 4}, {"v2", 2}}};
+    cpt_transport_reply reply = {};
+
+    to->asked = std::string(cpt::text(call->verb)) + " " + call->method + " " +
+                std::string(cpt::text(call->body));
+    for (std::size_t i = 0; i < call->header_count; i++) {
+        to->asked += "|" + std::string(cpt::text(call->headers[i].name)) + ":" +
+                     std::string(cpt::text(call->headers[i].value));
+    }
+    reply.http_status = to->http_status;
+    reply.body = cpt::bytes(std::string_view("a\0b", 3));
+    reply.headers = fields;
+    reply.header_count = 1;
+    cpt_transport_sent(call);
+    cpt_transport_complete(call, &reply);
+}
+
+struct user {
+    std::string name;
+    std::string etag;
+};
+
+static void test_calls()
+{
+    static wire net;
+    static cpt_stub stub =
+        cpt::make_stub("B: users", "PUT /users/{id}/{name}?v=1", "B");
+    static cpt_stub plain = cpt::make_stub("B: plain", "/plain", "B");
+    cpt::call_options options;
+    cpt::graph<number, user> graph("A");
+    cpt::graph<number, text> simple("A");
+
+    net.transport.name = "wire";
+    net.transport.send = send;
+    stub.transport = &net.transport;
+    plain.transport = &net.transport;
+    options.reply_headers = {"ETag"};
+    options.answers = {{404, CPT_OUTCOME_OK}};
+    graph.call(
+        "user", stub,
+        [](cpt::call_request &request, const number &n) {
+            request.parameter("id", n.n)
+                .parameter("name", n.n == 3 ? ".." : "a/b")
+                .query("page", std::string(2, '&'))
+                .header(n.n == 2 ? "Host" : "If-Match", "v1");
+            return std::string("x\0y", 3);
+        },
+        [](const cpt::call_reply &reply, const number &n) {
+            return user{std::to_string(n.n) + std::to_string(reply.http_status) +
+                            std::to_string(reply.body.bytes),
+                        std::string(cpt::header(reply, "etag").value_or("none"))};
+        },
+        options);
+    cpt::plan plan(graph);
+    CHECK(static_cast<bool>(plan));
+    auto end = plan.run({1});
+    CHECK(end && end.output->name == "12003" && end.output->etag == "v2");
+    CHECK(net.asked == "PUT /users/1/a%2Fb?v=1&page=%26%26 " + std::string("x\0y", 3) +
+                           "|If-Match:v1");
+    net.http_status = 404;
+    end = plan.run({1});
+    CHECK(end && end.output->name == "14043");
+    net.http_status = 200;
+    end = plan.run({2});
+    CHECK(end.status == CPT_INVALID &&
+          contains(end.sentence, "'Host' of a call is refused"));
+    end = plan.run({3});
+    CHECK(end.status == CPT_INVALID && contains(end.sentence, "no part of a path"));
+
+    simple.call(
+        "plain", plain, [](const number &) { return std::string("q\0r", 3); },
+        [](const auto &reply) { return text{std::string(cpt::text(reply.body))}; });
+    const auto said = cpt::plan(simple).run({1});
+    CHECK(said && said.output->all == std::string("a\0b", 3));
+    CHECK(net.asked == std::string(" /plain q\0r", 11)); /* no byte of it is an end */
+
+    cpt::graph<number, text> by_hand("A");
+    by_hand.task("ask", [](cpt::task task, const number &) -> cpt::step<text> {
+        return task.await(task.call(plain, "x"),
+                          [](cpt::task, const cpt::call_reply &reply) {
+                              return text{std::to_string(reply.http_status)};
+                          });
+    });
+    CHECK(cpt::plan(by_hand).run({1}).output->all == "200");
+}
+
+/* --- A fallback whose copy throws --- */
+
+static void test_throwing_fallback()
+{
+    struct price {
+        throws_when_copied inner;
+    };
+    static wire net;
+    static cpt_stub stub = cpt::make_stub("B: price", "/price", "B");
+    cpt::graph<number, text> graph("A");
+
+    net.transport.name = "wire";
+    net.transport.send = send;
+    net.http_status = 500;
+    stub.transport = &net.transport;
+    graph.call(
+        "price", stub, [](const number &) { return std::string(); },
+        [](const cpt::call_reply &) { return price{throws_when_copied("x")}; }, {},
+        price{throws_when_copied("fallback")});
+    graph.task("render", [](const price &p) { return text{p.inner.name}; });
+    const auto end = cpt::plan(graph).run({1});
+    CHECK(!end && end.status == CPT_FAILED);
+}
+
+/* --- By hand --- */
+
+static void test_manual()
+{
+    cpt_service_options options = {};
+    cpt_inbound inbound = {};
+
+    options.struct_bytes = sizeof options;
+    options.name = "A";
+    options.role = CPT_ROLE_INNER;
+    options.probability = 1;
+    cpt_service *service = cpt_service_new(&options, nullptr);
+    inbound.method = cpt::bytes("/");
+    inbound.critical_path = cpt::bytes("1;max=2048");
+    inbound.critical_path_count = 1;
+    {
+        cpt::manual request(service, inbound);
+        CHECK(request.is_traced());
+        {
+            const auto part = request.enter("search");
+            auto call = request.call("B: /lookup");
+            {
+                const auto wait = request.wait();
+                call.end();
+                call.end(); /* no effect */
+            }
+        }
+        cpt::manual moved = std::move(request);
+        CHECK(!request.is_traced()); // NOLINT: says so
+        {
+            const auto part = request.enter("nothing");
+        } // NOLINT
+        moved.set("arm", "control");
+        CHECK(!moved.end().empty());
+        CHECK(moved.path() != nullptr);
+        moved.answered(200);
+    }
+    cpt_service_enable(service, 0);
+    {
+        cpt::manual request(service, inbound); /* not traced */
+        CHECK(!request.is_traced() && request.end().empty() && request.ask().empty());
+        const auto part = request.enter("search");
+        request.call("B: /x").end();
+    }
+    CHECK(cpt_service_drain(service, 5000000000U) == CPT_OK);
+    cpt_service_free(service);
+}
+
+int main()
+{
+    pool = new_pool(2);
+    other_pool = new_pool(1);
+    test_values();
+    test_vast();
+    test_throwing_copies();
+    test_throwing_moves();
+    test_two_types_of_one_name();
+    test_moved_from();
+    test_failures();
+    test_cancelled();
+    test_running_ends();
+    test_deadline();
+    test_locks();
+    test_lock_of_the_failed();
+    test_shared();
+    test_batch();
+    test_hand_over();
+    test_wait_and_some();
+    test_calls();
+    test_throwing_fallback();
+    test_manual();
+    cpt_pool_free(pool);
+    cpt_pool_free(other_pool);
+    CHECK(cpt_misuse_count() == 1); /* test_shared() uses what was not made */
+    (void)std::printf("%d failures\n", failure_count);
+    return failure_count != 0;
+}
