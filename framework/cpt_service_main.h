@@ -17,7 +17,8 @@
  * A flag counts more than the environment, this more than the options:
  *
  *      --listen HOST:PORT     CPT_LISTEN       port 0: any free one, which is printed
- *      --to SERVICE=URL,...   CPT_TO           where the stubs of SERVICE find it
+ *      --to SERVICE=URL,...   CPT_TO           where the stubs of SERVICE find it;
+ *                                              SERVICE=URL,URL: several targets
  *      --probability P        CPT_PROBABILITY  of tracing a request; 0: never
  *      --log DIRECTORY        CPT_LOG          records of traced requests, in files
  *      --trust NETWORK,...    CPT_TRUST        clients that may ask an entry for a path

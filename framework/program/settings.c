@@ -176,7 +176,7 @@ static bool is_of(const struct cpt_stub *stub, const char *service, size_t bytes
            strncmp(stub->name + bytes, ": ", 2) == 0;
 }
 
-/* "stock=http://127.0.0.1:8082" */
+/* "stock=http://127.0.0.1:8082"; further targets follow it in the text. */
 static bool aim(const struct cpt_main_options *options, const char *part)
 {
     const char *equals = strchr(part, '=');
@@ -208,8 +208,10 @@ static bool take_to(const struct reading *reading, const char *value)
         !cut_list(value, text)) {
         return false;
     }
-    for (const char *part = text; *part != '\0'; part += strlen(part) + 1) {
-        if (!aim(reading->options, part)) {
+    for (char *part = text; *part != '\0'; part += strlen(part) + 1) {
+        if (part != text && strchr(part, '=') == NULL) {
+            part[-1] = ','; /* one more target of the service before it */
+        } else if (!aim(reading->options, part)) {
             return false;
         }
     }

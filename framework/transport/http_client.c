@@ -254,8 +254,12 @@ void cpti_http_call_go(struct cpti_http_call *call)
     bool is_coming = false;
 
     call->target = NULL;
+    if (call->has_waited && set->targets.count == 0) {
+        cpti_http_call_fail(call, CPT_UNAVAILABLE);
+        return;
+    }
     if (!cpti_http_set_use(set, &is_coming)) {
-        if (!is_coming || call->has_waited) {
+        if (!is_coming) {
             cpti_http_call_fail(call, CPT_UNAVAILABLE);
             return;
         }

@@ -15,5 +15,6 @@ CU_SuiteInfo cpt_suites[] = {
     {"cancelling", NULL, NULL, NULL, NULL, http_cancelling_tests},
     {"ambiguous messages", NULL, NULL, NULL, NULL, http_ambiguous_tests},
     {"limits", NULL, NULL, NULL, NULL, http_limits_tests},
+    {"targets", NULL, NULL, NULL, NULL, http_targets_tests},
     CU_SUITE_INFO_NULL,
 };

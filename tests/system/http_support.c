@@ -78,11 +78,13 @@ static struct sockaddr_in loopback(uint16_t port)
     return address;
 }
 
-void stand_in_start(struct stand_in *stand_in, stand_in_fn serve, const char *reply)
+void stand_in_start_at(struct stand_in *stand_in, const char *number, uint16_t port,
+                       stand_in_fn serve, const char *reply)
 {
-    struct sockaddr_in address = loopback(0);
+    struct sockaddr_in address = loopback(port);
     socklen_t bytes = sizeof(address);
 
+    (void)inet_pton(AF_INET, number, &address.sin_addr);
     memset(stand_in, 0, sizeof(*stand_in));
     stand_in->serve = serve;
     stand_in->reply = reply;
@@ -93,9 +95,14 @@ void stand_in_start(struct stand_in *stand_in, stand_in_fn serve, const char *re
         abort();
     }
     stand_in->port = ntohs(address.sin_port);
-    (void)snprintf(stand_in->target, sizeof(stand_in->target), "http://127.0.0.1:%u",
-                   (unsigned)stand_in->port);
+    (void)snprintf(stand_in->target, sizeof(stand_in->target), "http://%.20s:%u",
+                   number, (unsigned)stand_in->port);
     (void)pthread_create(&stand_in->acceptor, NULL, acceptor_main, stand_in);
+}
+
+void stand_in_start(struct stand_in *stand_in, stand_in_fn serve, const char *reply)
+{
+    stand_in_start_at(stand_in, "127.0.0.1", 0, serve, reply);
 }
 
 /* The clients have closed their connections by now. */

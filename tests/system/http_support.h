@@ -57,6 +57,10 @@ struct stand_in {
 void stand_in_start(struct stand_in *stand_in, stand_in_fn serve, const char *reply);
 void stand_in_stop(struct stand_in *stand_in);
 
+/* The same at @number, "127.0.0.2", and @port; 0: any free one. */
+void stand_in_start_at(struct stand_in *stand_in, const char *number, uint16_t port,
+                       stand_in_fn serve, const char *reply);
+
 /* Reads one request, at least its headers and what Content-Length says. false at the
  * end of the connection. */
 bool stand_in_read(struct stand_in *stand_in, int descriptor);
