@@ -50,9 +50,8 @@ void cpti_http_target_report(void *context, const struct cpti_target *health,
     if (for_ns != 0) {
         (void)snprintf(sentence, sizeof sentence,
                        "target %.100s gets no calls for %.3g s, as too many in a row "
-                       "failed; %zu others",
-                       target->address.text, (double)for_ns / 1e9,
-                       set->targets.count - 1);
+                       "failed (of %zu targets)",
+                       target->address.text, (double)for_ns / 1e9, set->targets.count);
     } else {
         (void)snprintf(
             sentence, sizeof sentence, "target %.100s %s", target->address.text,

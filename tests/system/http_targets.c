@@ -110,7 +110,7 @@ static void test_spread(void)
     CU_ASSERT_EQUAL(atomic_load(&a.request_count) + atomic_load(&b.request_count), 32);
 }
 
-/* A call that finds nobody at its target goes to another; then no call tries it. */
+/* A call that cannot connect goes to another target; then no call tries the first. */
 static void test_dead(void)
 {
     struct told told;

@@ -5,9 +5,13 @@
 #include "tests/support/suites.h"
 #include "tests/support/test_random.h"
 
+#include "framework/cpt_rpc.h"
+#include "framework/transport/cpt_http.h"
 #include "framework/transport/targets.h"
 
 #include <string.h>
+
+#include <recipe_several_replicas.inc>
 
 #define MS UINT64_C(1000000)
 #define S  UINT64_C(1000000000)
@@ -364,6 +368,20 @@ static void test_removed(void)
     CU_ASSERT_EQUAL(more[0].state, CPTI_TARGET_RISING);
 }
 
+static void test_recipe(void)
+{
+    struct cpt_target_options options = *http_options.targets;
+
+    cpti_target_options_complete(&options);
+    CU_ASSERT_STRING_EQUAL(options.check_path, "/readyz");
+    CU_ASSERT_EQUAL(options.check_ns, S);
+    CU_ASSERT_EQUAL(options.failure_count_max, 5);
+    CU_ASSERT_EQUAL(options.ejected_ns, S);
+    CU_ASSERT_EQUAL(options.rising_ns, 10 * S);
+    CU_ASSERT_EQUAL(options.resolve_ns, 30 * S);
+    CU_ASSERT_PTR_NOT_NULL(strstr(price_stub.target, ",http://price-2:8080,"));
+}
+
 /* --- A model --- */
 
 /* What is true of a target, in the words of cpt_targets.h. */
@@ -621,6 +639,7 @@ CU_TestInfo cpt_targets_tests[] = {
     {"a further attempt goes to another target", test_other_target},
     {"a target that is slower than its hedges is ejected", test_overtaken},
     {"a target that was removed gets no calls", test_removed},
+    {"the defaults are those that the documents name", test_recipe},
     {"random events agree with a model", test_model},
     CU_TEST_INFO_NULL,
 };
