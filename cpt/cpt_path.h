@@ -179,6 +179,9 @@ CPT_API void cpt_path_free(struct cpt_path *path);
 /* Empties the path but keeps its memory. */
 CPT_API void cpt_path_reset(struct cpt_path *path);
 
+/* The same, but it keeps its names: for a path that is likely to have them again. */
+CPT_API void cpt_path_renew(struct cpt_path *path);
+
 /*
  * Sets *@frame to the frame @name of @kind below @parent (CPT_FRAME_NONE: a root), and
  * adds it if it is new. At CPT_PATH_DEPTH_MAX *@frame is @parent itself: a stack that

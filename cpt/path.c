@@ -87,6 +87,11 @@ void cpt_path_free(struct cpt_path *path)
 void cpt_path_reset(struct cpt_path *path)
 {
     cpt_names_reset(path->names);
+    cpt_path_renew(path);
+}
+
+void cpt_path_renew(struct cpt_path *path)
+{
     cpti_hash_index_reset(&path->frame_index);
     path->frame_count = 0;
     path->segment_count = 0;

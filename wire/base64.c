@@ -18,8 +18,7 @@ size_t cpt_base64_encode(const void *data, size_t bytes, char *text, size_t capa
 {
     const unsigned char *in = data;
     const size_t text_bytes = CPT_BASE64_BYTES(bytes);
-    uint32_t bits = 0; /* the lowest bit_count bits are not written yet */
-    unsigned bit_count = 0;
+    uint32_t bits = 0;
     size_t out = 0;
 
     if (capacity <= text_bytes) {
@@ -28,14 +27,20 @@ size_t cpt_base64_encode(const void *data, size_t bytes, char *text, size_t capa
         }
         return text_bytes;
     }
-    for (size_t i = 0; i < bytes; i++) {
-        bits = bits << 8 | in[i];
-        for (bit_count += 8; bit_count >= 6; bit_count -= 6) {
-            text[out++] = alphabet[bits >> (bit_count - 6) & 63];
-        }
+    for (; bytes >= 3; bytes -= 3, in += 3, out += 4) {
+        bits = (uint32_t)in[0] << 16 | (uint32_t)in[1] << 8 | in[2];
+        text[out] = alphabet[bits >> 18];
+        text[out + 1] = alphabet[bits >> 12 & 63];
+        text[out + 2] = alphabet[bits >> 6 & 63];
+        text[out + 3] = alphabet[bits & 63];
     }
-    if (bit_count != 0) {
-        text[out++] = alphabet[bits << (6 - bit_count) & 63];
+    if (bytes != 0) {
+        bits = (uint32_t)in[0] << 16 | (bytes == 2 ? (uint32_t)in[1] << 8 : 0);
+        text[out++] = alphabet[bits >> 18];
+        text[out++] = alphabet[bits >> 12 & 63];
+    }
+    if (bytes == 2) {
+        text[out++] = alphabet[bits >> 6 & 63];
     }
     text[out] = '\0';
     return out;

@@ -152,7 +152,8 @@ static inline bool has_room(struct output *out, size_t bytes)
 
 static inline void put(struct output *out, uint64_t number)
 {
-    if (has_room(out, cpti_varint_bytes(number))) {
+    if (out->end - out->at >= CPTI_VARINT_BYTES_MAX ||
+        has_room(out, cpti_varint_bytes(number))) {
         out->at = cpti_varint_put(out->at, number);
     }
 }
@@ -164,19 +165,19 @@ static inline void put_key(struct output *out, unsigned field, unsigned wire_typ
 
 /* Puts the length of what was written since @begin in front of it, into the byte before
  * and what more it takes. */
-static void put_length(struct output *out, unsigned char *begin)
+static inline void put_length(struct output *out, unsigned char *begin)
 {
     const size_t bytes = (size_t)(out->at - begin);
     const size_t more = cpti_varint_bytes(bytes) - 1;
 
-    if (!has_room(out, more)) {
-        return;
-    }
     if (more != 0) {
+        if (!has_room(out, more)) {
+            return;
+        }
         memmove(begin + more, begin, bytes);
+        out->at += more;
     }
     (void)cpti_varint_put(begin - 1, bytes);
-    out->at += more;
 }
 
 /* --- Frames and names --- */
@@ -309,22 +310,24 @@ static uint64_t label_value(const struct cpti_form *form, size_t row)
 }
 
 /* Writes the numbers of @count rows; none: no column. Inline, so that each column is a
- * loop of its own. */
-static inline void put_column(struct output *out, const struct cpti_form *form,
+ * loop of its own, and its output in registers. */
+static inline void put_column(struct output *to, const struct cpti_form *form,
                               unsigned field, size_t count, number_of number)
 {
+    struct output out = *to;
     unsigned char *begin = NULL;
 
-    if (count == 0 || out->is_full) {
+    if (count == 0 || out.is_full) {
         return;
     }
-    put_key(out, field, CPTI_WIRE_BYTES);
-    put(out, 0); /* the length */
-    begin = out->at;
+    put_key(&out, field, CPTI_WIRE_BYTES);
+    put(&out, 0); /* the length */
+    begin = out.at;
     for (size_t row = 0; row < count; row++) {
-        put(out, number(form, row));
+        put(&out, number(form, row));
     }
-    put_length(out, begin);
+    *to = out;
+    put_length(to, begin);
 }
 
 /* A column marked (0) in the schema ends with its last number that is not 0. */

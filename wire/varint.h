@@ -13,6 +13,8 @@
 /* What follows the key of a field. */
 enum { CPTI_WIRE_NUMBER = 0, CPTI_WIRE_BYTES = 2 };
 
+enum { CPTI_VARINT_BYTES_MAX = 10 };
+
 /* The bytes of @number. */
 static inline size_t cpti_varint_bytes(uint64_t number)
 {

@@ -12,9 +12,9 @@
  * request; an ordinary request never touches them. They have limits of their own, and
  * what tracing adds to the block counts for neither: so a request that is traced has
  * the same memory, and comes to the same end, as one that is not. Blocks of requests
- * that are gone are kept, a few for each plan, and used again without a lock. What
- * makes and destroys a request stands here too, so that the compiler sees it as a
- * whole.
+ * that are gone are kept with their paths, a few for each plan, and used again without
+ * a lock. What makes and destroys a request stands here too, so that the compiler sees
+ * it as a whole.
  */
 #include "framework/run/request.h"
 
@@ -24,6 +24,8 @@
 #include "framework/run/recording.h"
 #include "framework/run/wait.h"
 
+#include "cpt/cpt_path.h"
+
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
@@ -32,8 +34,10 @@ enum {
     ARENA_BLOCK_BYTES = 8192,
     NOTES_BYTES_MAX_DEFAULT = 16 << 20,
     ACTIVATIONS_MAX = 4, /* in the block; more are taken from the arena */
-    SPARES_MAX = 8,
-    SPARE_BYTES_MAX = 256 << 10
+    SPARES_MAX = 32,
+    SPARE_BYTES_MAX = 256 << 10,
+    SPARE_SEGMENTS_MAX = 512, /* of a path that is kept; some 60 KB */
+    SPARE_NAMES_MAX = 128
 };
 
 /* Offsets in a block. */
@@ -142,6 +146,7 @@ static void free_block(struct cpt_request *request)
     cpt_arena_deinit(&request->arena);
     if (request->is_traced) {
         cpt_arena_deinit(&request->notes);
+        cpt_path_free(request->path);
     }
     cpti_lock_deinit(&request->lock);
     cpt_alloc_free(request->alloc, request);
@@ -283,6 +288,7 @@ static cpt_status take_block(const struct cpt_request_options *options,
                        ARENA_BLOCK_BYTES, bytes_max - plain_bytes);
         if (is_traced) {
             cpt_arena_init(&request->notes, alloc, ARENA_BLOCK_BYTES, 0);
+            request->path = NULL;
         }
         request->block_bytes = layout->bytes;
         request->plain_bytes = plain_bytes;
@@ -372,6 +378,30 @@ cpt_status cpti_request_new(const struct cpt_request_options *options,
     return CPT_OK;
 }
 
+struct cpt_path *cpti_request_path_new(struct cpt_request *request)
+{
+    if (request->path != NULL) {
+        cpt_path_renew(request->path); /* most names will be the same */
+    } else {
+        request->path = cpt_path_new(request->alloc);
+    }
+    return request->path;
+}
+
+/* Frees a path that is too large to be kept. */
+static void trim_path(struct cpt_request *request)
+{
+    const struct cpt_path *path = request->path;
+
+    if (path != NULL && (cpt_path_segment_count(path) > SPARE_SEGMENTS_MAX ||
+                         cpt_path_label_count(path) > SPARE_SEGMENTS_MAX ||
+                         cpt_path_frame_count(path) > SPARE_NAMES_MAX ||
+                         cpt_path_name_count(path) > SPARE_NAMES_MAX)) {
+        cpt_path_free(request->path);
+        request->path = NULL;
+    }
+}
+
 void cpti_request_destroy(struct cpt_request *request)
 {
     void (*gone)(void *) = request->gone;
@@ -397,6 +427,7 @@ void cpti_request_destroy(struct cpt_request *request)
     cpt_arena_reset(&request->arena, request->arena.limit_bytes);
     if (request->is_traced) {
         cpt_arena_reset(&request->notes, SIZE_MAX);
+        trim_path(request);
     }
     /* The block is kept for a later request, or freed; before gone(), which may free
      * the plan. */

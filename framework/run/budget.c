@@ -102,15 +102,33 @@ static void *resize_in_account(void *context, void *memory, size_t bytes)
     return account->inner->resize(account->inner->context, memory, bytes);
 }
 
-bool cpti_account_open(struct cpti_account *account, struct cpti_budget *budget,
-                       const struct cpt_alloc *inner, size_t bytes)
+static void account_init(struct cpti_account *account, struct cpti_budget *budget,
+                         const struct cpt_alloc *inner, size_t bytes)
 {
     account->alloc = (struct cpt_alloc){resize_in_account, account};
     account->inner = inner;
     account->budget = budget;
-    atomic_init(&account->bytes, 0);
+    atomic_init(&account->bytes, bytes);
     atomic_init(&account->is_refused, 0);
-    return cpti_account_take(account, bytes);
+}
+
+bool cpti_account_open(struct cpti_account *account, struct cpti_budget *budget,
+                       const struct cpt_alloc *inner, size_t bytes)
+{
+    const bool fits = reserve(budget, bytes);
+
+    account_init(account, budget, inner, fits ? bytes : 0);
+    if (!fits) {
+        atomic_init(&account->is_refused, 1);
+    }
+    return fits;
+}
+
+void cpti_account_open_forced(struct cpti_account *account, struct cpti_budget *budget,
+                              const struct cpt_alloc *inner, size_t bytes)
+{
+    account_init(account, budget, inner, bytes);
+    (void)atomic_fetch_add_explicit(&budget->used_bytes, bytes, memory_order_relaxed);
 }
 
 void cpti_account_close(struct cpti_account *account)

@@ -46,6 +46,10 @@ struct cpti_account {
 bool cpti_account_open(struct cpti_account *account, struct cpti_budget *budget,
                        const struct cpt_alloc *inner, size_t bytes);
 
+/* The same even if the budget has less. */
+void cpti_account_open_forced(struct cpti_account *account, struct cpti_budget *budget,
+                              const struct cpt_alloc *inner, size_t bytes);
+
 /* Takes @more that is allocated elsewhere. false: the budget has less. */
 bool cpti_account_take(struct cpti_account *account, size_t more);
 

@@ -21,20 +21,47 @@
 #include "cpt/cpt_path.h"
 #include "framework/run/call.h"
 
+#include <string.h>
+
+enum { FIRST_STUBS = 8, FIRST_TRACES = 32 };
+
+/* A walk over few tasks allocates nothing. */
 struct walk {
     struct cpt_request *request;
-    struct cpt_arena arena; /* of the stubs that it makes */
+    struct cpt_arena arena; /* of the stubs that it makes after the first */
     struct cpti_task_trace **traces;
     size_t trace_count;
     size_t trace_capacity;
+    size_t stub_count;
+    struct cpti_task_trace *first_traces[FIRST_TRACES];
+    struct cpti_task_trace first_stubs[FIRST_STUBS]; /* cleared when they are taken */
 };
+
+/* Makes room for more than the first traces. */
+static cpt_status grow_traces(struct walk *walk)
+{
+    const bool is_first = walk->traces == walk->first_traces;
+    struct cpti_task_trace **grown = is_first ? NULL : walk->traces;
+    size_t capacity = is_first ? 0 : walk->trace_capacity;
+    const cpt_status status = cpt_alloc_grow(
+        walk->request->alloc, (void **)&grown, &capacity, walk->trace_count + 1,
+        CPT_GRAPH_TASKS_MAX, sizeof(struct cpti_task_trace *));
+
+    if (status == CPT_OK && is_first) {
+        memcpy((void *)grown, (void *)walk->first_traces, sizeof walk->first_traces);
+    }
+    if (status == CPT_OK) {
+        walk->traces = grown;
+        walk->trace_capacity = capacity;
+    }
+    return status;
+}
 
 /* The walk knows @traced from now on. */
 static cpt_status add_trace(struct walk *walk, struct cpti_task_trace *traced)
 {
-    const cpt_status status = cpt_alloc_grow(
-        walk->request->alloc, (void **)&walk->traces, &walk->trace_capacity,
-        walk->trace_count + 1, CPT_GRAPH_TASKS_MAX, sizeof(struct cpti_task_trace *));
+    const cpt_status status =
+        walk->trace_count < walk->trace_capacity ? CPT_OK : grow_traces(walk);
 
     if (status == CPT_OK) {
         walk->traces[walk->trace_count++] = traced;
@@ -42,6 +69,19 @@ static cpt_status add_trace(struct walk *walk, struct cpti_task_trace *traced)
             (uint16_t)walk->trace_count;
     }
     return status;
+}
+
+/* A new trace, all zero, or NULL. */
+static struct cpti_task_trace *take_stub(struct walk *walk)
+{
+    struct cpti_task_trace *stub = NULL;
+
+    if (walk->stub_count == FIRST_STUBS) {
+        return cpt_arena_take(&walk->arena, sizeof *stub);
+    }
+    stub = &walk->first_stubs[walk->stub_count++];
+    memset(stub, 0, sizeof *stub);
+    return stub;
 }
 
 /* The trace of task @number, not yet opened if it is new, or NULL. */
@@ -53,7 +93,7 @@ static struct cpt_trace_task *trace_of(struct walk *walk, uint32_t number)
     if (known != 0) {
         return &walk->traces[known - 1]->task;
     }
-    traced = cpt_arena_take(&walk->arena, sizeof *traced);
+    traced = take_stub(walk);
     if (traced == NULL) {
         return NULL;
     }
@@ -275,15 +315,22 @@ static cpt_status walk_locked(struct walk *walk, struct cpt_path *path,
 cpt_status cpti_recording_walk(struct cpt_request *request, struct cpt_path *path,
                                struct cpt_error *error)
 {
-    struct walk walk = {.request = request};
+    struct walk walk; /* not cleared as a whole, being large */
     cpt_status status = CPT_OK;
 
+    walk.request = request;
+    walk.traces = walk.first_traces;
+    walk.trace_count = 0;
+    walk.trace_capacity = FIRST_TRACES;
+    walk.stub_count = 0;
     cpt_arena_init(&walk.arena, request->alloc, 0, 0);
     /* Tasks that the output did not wait for may still run, and note what they do. */
     cpti_lock_take(&request->lock);
     status = walk_locked(&walk, path, error);
     cpti_lock_release(&request->lock);
-    cpt_alloc_free(request->alloc, (void *)walk.traces);
+    if (walk.traces != walk.first_traces) {
+        cpt_alloc_free(request->alloc, (void *)walk.traces);
+    }
     cpt_arena_deinit(&walk.arena);
     return status;
 }

@@ -255,6 +255,24 @@ static inline uint64_t cpti_record_end(struct cpt_task *task)
     return end_ns;
 }
 
+/* The request is answered now: the time of the response, unless it is fixed. If nothing
+ * came between the end of the task that answered and this, that end serves. */
+static inline void cpti_record_response(struct cpt_request *request)
+{
+    const uint32_t number = request->answered_by - 1;
+
+    if (request->trace.response_ns == 0 && request->status == CPT_OK &&
+        !request->is_shared && request->plan->tasks[number].successor_count == 0) {
+        const uint64_t end_ns = atomic_load_explicit(&request->records[number].end_ns,
+                                                     memory_order_relaxed);
+
+        if (end_ns > request->trace.arrival_ns) {
+            request->trace.response_ns = end_ns;
+        }
+    }
+    (void)cpt_request_latency_ns(request);
+}
+
 /* A pending has ended at @arrive_ns; the task still waits for others. */
 static inline void cpti_record_runner_up(struct cpt_task *task, uint64_t arrive_ns)
 {

@@ -274,6 +274,7 @@ struct cpt_request {
     struct cpt_arena arena; /* guarded by lock once the request is shared */
     struct cpt_arena notes; /* of what is recorded, if it is traced; likewise */
     struct cpti_quota own_notes_quota; /* of a traced request that is no component */
+    struct cpt_path *path; /* if it is traced: its path's memory, or NULL; blocks.c */
     size_t
         block_bytes; /* of the request with its tasks, beside the arenas; of these … */
     size_t plain_bytes; /* … those that it would take if it were not traced */
@@ -296,6 +297,10 @@ enum {
 cpt_status cpti_request_new(const struct cpt_request_options *options,
                             const struct cpt_request *parent, struct cpt_request **made,
                             struct cpt_error *error);
+
+/* An empty path, good as long as the traced @request; NULL without memory. There is one
+ * at a time. */
+struct cpt_path *cpti_request_path_new(struct cpt_request *request);
 
 /* Destroys it, after its cleanups; only for cpti_request_free(). */
 void cpti_request_destroy(struct cpt_request *request);

@@ -28,7 +28,6 @@ static void release_item(struct cpti_log_item *item)
 {
     struct cpti_serving *serving = CPTI_CONTAINER(item, struct cpti_serving, item);
 
-    cpt_path_free(serving->path);
     cpti_request_release(serving->request);
 }
 
@@ -145,12 +144,11 @@ static void fill_outbound(const struct cpt_request *request,
 /* The critical path, from now on part of the request. */
 static void make_path(struct cpti_serving *serving)
 {
-    (void)cpt_request_latency_ns(serving->request);
-    serving->path = cpt_path_new(serving->service->options.alloc);
+    cpti_record_response(serving->request);
+    serving->path = cpti_request_path_new(serving->request);
     if (serving->path == NULL ||
         cpt_request_path(serving->request, serving->path, NULL) != CPT_OK) {
         CPTI_COUNT(&serving->service->counters, lost_paths);
-        cpt_path_free(serving->path);
         serving->path = NULL;
     }
 }
@@ -208,6 +206,8 @@ static void count_end(struct cpti_serving *serving)
         lost_events = request->trace.dropped_event_count;
         lost_attributes = request->attribute_dropped_count;
         cpti_lock_release(&request->lock);
+    }
+    if (lost_events != 0 || lost_attributes != 0) {
         CPTI_COUNT_MORE(counters, lost_events, lost_events);
         CPTI_COUNT_MORE(counters, lost_attributes, lost_attributes);
     }
@@ -219,13 +219,12 @@ static void log_request(struct cpti_serving *serving, unsigned http_status,
 {
     struct cpt_request *request = serving->request;
 
-    cpti_request_hold(request); /* for the record */
     if (serving->path == NULL || !serving->decision.is_logged ||
         serving->service->options.log == NULL) {
         count_end(serving);
-        release_item(&serving->item);
         return;
     }
+    cpti_request_hold(request); /* for the record */
     fill_record(serving, http_status, failure);
     count_end(serving);
     serving->item.release = release_item;
@@ -305,7 +304,6 @@ static void release_background(struct cpti_log_item *item)
 {
     struct cpti_serving *serving = CPTI_CONTAINER(item, struct cpti_serving, item);
 
-    cpt_path_free(serving->path);
     cpti_request_free(serving->request);
 }
 
@@ -370,7 +368,7 @@ static cpt_status make_background(struct cpti_serving *serving, uint32_t last,
     if (record->is_failed) {
         note_background_failure(serving, last);
     }
-    serving->path = cpt_path_new(serving->service->options.alloc);
+    serving->path = cpti_request_path_new(request);
     record->path = serving->path;
     return serving->path != NULL ? cpt_request_path(request, serving->path, NULL)
                                  : CPT_NO_MEMORY;

@@ -140,9 +140,9 @@ static bool copy_inbound(struct cpti_serving *serving, struct cpt_request *reque
 static void open_notes(struct cpti_serving *serving, struct cpt_service *service,
                        struct cpt_request *request)
 {
-    (void)cpti_account_open(&serving->notes, &service->notes, request->alloc, 0);
-    cpti_account_force(&serving->notes, request->block_bytes - request->plain_bytes +
-                                            request->notes.used_bytes);
+    cpti_account_open_forced(&serving->notes, &service->notes, request->alloc,
+                             request->block_bytes - request->plain_bytes +
+                                 request->notes.used_bytes);
     request->own_notes_quota.account = &serving->notes;
     if (serving->decision.is_logged && !copy_names(serving, &request->notes)) {
         serving->decision.is_logged = 0; /* the answer has the path, if it is asked */

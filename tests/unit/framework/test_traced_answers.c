@@ -322,15 +322,35 @@ static cpt_status give_part_slowly(struct cpt_task *task)
     return cpt_await(task, work, give_part);
 }
 
-/* Whichever allocation is refused beside that of the request. */
+static cpt_status give_nothing(struct cpt_task *task)
+{
+    (void)task;
+    return CPT_OK;
+}
+
+/* Whichever allocation is refused beside that of the request. Its walk meets more tasks
+ * than it has memory for at first. */
 static void test_error_of_the_path(void)
 {
-    const struct cpt_task_def tasks[] = {
-        {"part", give_part_slowly, CPT_GIVES(part), {NULL}, {NULL}, NULL}};
-    const struct cpt_graph graph = {"A", NULL, CPT_GIVES(part), tasks, 1};
-    struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
+    enum { TASKS = 60 };
+    static char names[TASKS][8];
+    static struct cpt_value values[TASKS];
+    static struct cpt_task_def tasks[TASKS];
+    const struct cpt_graph graph = {"A", NULL, CPT_GIVES(part), tasks, TASKS};
+    struct cpt_plan *plan = NULL;
     size_t lost_count = 0;
 
+    for (size_t i = 0; i < TASKS; i++) {
+        (void)snprintf(names[i], sizeof names[i], "t%zu", i);
+        values[i] = (struct cpt_value){.name = names[i], .bytes = sizeof(int)};
+        tasks[i] = (struct cpt_task_def){
+            .name = names[i], .run = give_nothing, .gives = &values[i]};
+        tasks[i].needs[0] = i != 0 ? &values[i - 1] : NULL;
+    }
+    tasks[TASKS - 1].run = give_part_slowly;
+    tasks[TASKS - 1].gives = CPT_GIVES(part);
+    plan = cpt_plan_new(&graph, NULL, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
     for (size_t refused = 3; refused < 12; refused++) {
         struct failing_alloc failing;
         const struct cpt_request_options options = {.struct_bytes = sizeof options,
