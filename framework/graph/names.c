@@ -12,42 +12,61 @@
  * each item would make every profile useless and a log large, so a plan has at most
  * CPT_PLAN_NAMES_MAX of them; any further name is ‹other›.
  *
- * Threads: any; one lock, taken when a plan is made, when a walk needs a name and when
- * a traced task names something.
+ * Threads: any; one lock, taken when a plan is made and when a traced task names
+ * something. Who needs the name of a number takes none: names stay where they are, and
+ * are published by a pointer each.
  */
 #include "framework/pool/lock.h"
 #include "framework/graph/plan.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMES_MAX = 1 << 20 };
+enum { NAMES_MAX = 1 << 20, BLOCK_NAMES = 1 << 10 };
+
+/* A name that is known for ever. */
+struct known_name {
+    size_t bytes;
+    char text[];
+};
+
+/* NULL: not known. Release by who adds it, acquire by any reader. */
+typedef _Atomic(const struct known_name *) known_place;
 
 static struct {
     struct cpti_lock lock; /* guards the rest, and made_up_names of every plan */
     struct cpt_names *numbers;
-    struct cpt_bytes *names; /* by number */
-    size_t capacity;
+    _Atomic(known_place *) blocks[NAMES_MAX / BLOCK_NAMES]; /* by number; likewise */
 } known = {.lock = CPTI_LOCK_INITIALIZER(CPTI_RANK_NAMES)};
+
+/* The place of number @id; NULL: there is none yet. */
+static known_place *place_of(uint32_t id)
+{
+    known_place *block =
+        atomic_load_explicit(&known.blocks[id / BLOCK_NAMES], memory_order_acquire);
+
+    return block != NULL ? &block[id % BLOCK_NAMES] : NULL;
+}
 
 /* A copy for ever at place @id, which is new. */
 static cpt_status keep_name(struct cpt_bytes name, cpt_name_id id)
 {
-    char *text = NULL;
-    cpt_status status = cpt_alloc_grow(NULL, (void **)&known.names, &known.capacity,
-                                       (size_t)id + 1, NAMES_MAX, sizeof *known.names);
+    struct known_name *kept = malloc(sizeof *kept + name.bytes + 1);
 
-    if (status != CPT_OK) {
-        return status;
+    if (place_of(id) == NULL) {
+        atomic_store_explicit(&known.blocks[id / BLOCK_NAMES],
+                              calloc(BLOCK_NAMES, sizeof(known_place)),
+                              memory_order_release);
     }
-    text = malloc(name.bytes + 1);
-    known.names[id] = (struct cpt_bytes){NULL, 0};
-    if (text == NULL) {
+    if (place_of(id) == NULL || kept == NULL) {
+        free(kept);
         return CPT_NO_MEMORY;
     }
-    memcpy(text, name.data, name.bytes);
-    text[name.bytes] = '\0';
-    known.names[id] = (struct cpt_bytes){text, name.bytes};
+    kept->bytes = name.bytes;
+    memcpy(kept->text, name.data, name.bytes);
+    kept->text[name.bytes] = '\0';
+    atomic_store_explicit(place_of(id), kept, memory_order_release);
     return CPT_OK;
 }
 
@@ -84,15 +103,12 @@ uint32_t cpti_task_name_id(struct cpt_bytes name)
 
 struct cpt_bytes cpti_task_name(uint32_t id)
 {
-    struct cpt_bytes name = {NULL, 0};
+    known_place *place = id != 0 && id <= NAMES_MAX ? place_of(id - 1) : NULL;
+    const struct known_name *name =
+        place != NULL ? atomic_load_explicit(place, memory_order_acquire) : NULL;
 
-    cpti_lock_take(&known.lock);
-    if (id != 0 && known.names != NULL && id - 1 < cpt_names_count(known.numbers) &&
-        id - 1 < known.capacity) {
-        name = known.names[id - 1];
-    }
-    cpti_lock_release(&known.lock);
-    return name;
+    return name != NULL ? (struct cpt_bytes){name->text, name->bytes}
+                        : (struct cpt_bytes){NULL, 0};
 }
 
 /* --- Names that requests make up --- */

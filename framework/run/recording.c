@@ -279,7 +279,7 @@ static void spliced(void *context, const struct cpt_trace_call *call,
                       overcount_ns, undercount_ns, is_inconsistent);
 }
 
-/* Lock held. */
+/* Lock held if the request is shared. */
 static cpt_status walk_locked(struct walk *walk, struct cpt_path *path,
                               struct cpt_error *error)
 {
@@ -324,10 +324,14 @@ cpt_status cpti_recording_walk(struct cpt_request *request, struct cpt_path *pat
     walk.trace_capacity = FIRST_TRACES;
     walk.stub_count = 0;
     cpt_arena_init(&walk.arena, request->alloc, 0, 0);
-    /* Tasks that the output did not wait for may still run, and note what they do. */
-    cpti_lock_take(&request->lock);
-    status = walk_locked(&walk, path, error);
-    cpti_lock_release(&request->lock);
+    if (request->is_shared) {
+        /* Tasks that the output did not wait for may still run, and note things. */
+        cpti_lock_take(&request->lock);
+        status = walk_locked(&walk, path, error);
+        cpti_lock_release(&request->lock);
+    } else {
+        status = walk_locked(&walk, path, error);
+    }
     if (walk.traces != walk.first_traces) {
         cpt_alloc_free(request->alloc, (void *)walk.traces);
     }

@@ -200,12 +200,18 @@ static void count_end(struct cpti_serving *serving)
     } else if (request->status == CPT_CANCELLED) {
         CPTI_COUNT(counters, cancelled);
     }
-    if (request->is_traced) {
+    if (!request->is_traced) {
+        return;
+    }
+    if (request->is_shared) {
         /* A task that the answer did not wait for may still run and lose more. */
         cpti_lock_take(&request->lock);
         lost_events = request->trace.dropped_event_count;
         lost_attributes = request->attribute_dropped_count;
         cpti_lock_release(&request->lock);
+    } else {
+        lost_events = request->trace.dropped_event_count;
+        lost_attributes = request->attribute_dropped_count;
     }
     if (lost_events != 0 || lost_attributes != 0) {
         CPTI_COUNT_MORE(counters, lost_events, lost_events);
