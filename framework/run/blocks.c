@@ -226,7 +226,9 @@ static void set_up(struct cpt_request *request, const struct layout *layout)
     request->demands = (struct cpti_demand *)(void *)(block + layout->demands);
     request->input_place = block + layout->input;
     request->outputs = block + layout->outputs;
-    memset(block + layout->demands, 0, layout->input - layout->demands);
+    if (layout->input != layout->demands) {
+        memset(block + layout->demands, 0, layout->input - layout->demands);
+    }
     memset(request->outputs, 0, plan->output_bytes);
     if (request->is_traced) {
         request->records = (struct cpti_record *)(void *)(block + layout->records);

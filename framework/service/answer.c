@@ -116,6 +116,7 @@ static bool is_starved(const struct cpt_request *request)
 static void fill_outbound(const struct cpt_request *request,
                           struct cpt_outbound *outbound)
 {
+    static const char plain_text[] = "text/plain; charset=utf-8";
     static const struct cpt_rpc_reply none = {0};
     const struct cpt_rpc_reply *reply = cpt_request_output(request);
 
@@ -136,9 +137,10 @@ static void fill_outbound(const struct cpt_request *request,
     outbound->http_status = reply->http_status != 0
                                 ? reply->http_status
                                 : cpt_outcome_http_status(outbound->outcome);
-    outbound->content_type = reply->content_type.bytes != 0
-                                 ? reply->content_type
-                                 : cpt_bytes_of("text/plain; charset=utf-8");
+    outbound->content_type =
+        reply->content_type.bytes != 0
+            ? reply->content_type
+            : (struct cpt_bytes){plain_text, sizeof plain_text - 1};
 }
 
 /* The critical path, from now on part of the request. */

@@ -33,14 +33,15 @@ static bool copy_bytes(struct cpt_arena *arena, struct cpt_bytes from,
     return to->data != NULL;
 }
 
-/* Copies @from to @text, which has room; the first byte behind it. */
+/* Copies @from to @text, which is zeroed and has room for one byte more; the first byte
+ * behind both. */
 static char *copy_text(char *text, struct cpt_bytes from, struct cpt_bytes *to)
 {
     *to = (struct cpt_bytes){text, from.bytes};
     if (from.bytes > 0) {
         memcpy(text, from.data, from.bytes);
     }
-    return text + from.bytes;
+    return text + from.bytes + 1;
 }
 
 /* Copies what the record needs of the service, which may be freed before. */
@@ -55,35 +56,6 @@ static bool copy_names(struct cpti_serving *serving, struct cpt_arena *arena)
                cpt_name_bound(cpti_method_name(serving->method, serving->input.method),
                               cut),
                &serving->method_name);
-}
-
-/* All texts in one piece of memory, behind the fields. */
-static bool copy_headers(struct cpt_arena *arena, const struct cpt_inbound *inbound,
-                         struct cpt_rpc_request *input)
-{
-    const size_t count = inbound->header_count;
-    struct cpt_field *fields = NULL;
-    char *text = NULL;
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        bytes += inbound->headers[i].name.bytes + inbound->headers[i].value.bytes;
-    }
-    if (count == 0) {
-        return true;
-    }
-    fields = cpt_arena_take(arena, count * sizeof *fields + bytes);
-    if (fields == NULL) {
-        return false;
-    }
-    text = (char *)(fields + count);
-    for (size_t i = 0; i < count; i++) {
-        text = copy_text(text, inbound->headers[i].name, &fields[i].name);
-        text = copy_text(text, inbound->headers[i].value, &fields[i].value);
-    }
-    input->headers = fields;
-    input->header_count = count;
-    return true;
 }
 
 /* Decodes the parameters of the path. CPT_OK; CPT_CORRUPT; CPT_LIMIT. */
@@ -122,17 +94,39 @@ static cpt_status copy_parameters(struct cpt_arena *arena,
     return CPT_OK;
 }
 
+/* Copies what the transport has lent, in one piece of memory: the texts stand behind
+ * the headers. */
 static bool copy_inbound(struct cpti_serving *serving, struct cpt_request *request,
                          const struct cpt_inbound *inbound)
 {
-    struct cpt_arena *arena = &request->arena;
+    struct cpt_rpc_request *input = &serving->input;
+    const size_t count = inbound->header_count;
+    size_t bytes = count * (sizeof(struct cpt_field) + 2) + inbound->method.bytes +
+                   inbound->query.bytes + inbound->body.bytes + inbound->verb.bytes +
+                   inbound->traceparent.bytes + 5;
+    struct cpt_field *fields = NULL;
+    char *text = NULL;
 
-    return copy_bytes(arena, inbound->method, &serving->input.method) &&
-           copy_bytes(arena, inbound->query, &serving->input.query) &&
-           copy_bytes(arena, inbound->body, &serving->input.body) &&
-           copy_bytes(arena, inbound->verb, &serving->input.verb) &&
-           copy_headers(arena, inbound, &serving->input) &&
-           copy_bytes(arena, inbound->traceparent, &request->inherited.traceparent);
+    for (size_t i = 0; i < count; i++) {
+        bytes += inbound->headers[i].name.bytes + inbound->headers[i].value.bytes;
+    }
+    fields = cpt_arena_take(&request->arena, bytes);
+    if (fields == NULL) {
+        return false;
+    }
+    text = (char *)(fields + count);
+    text = copy_text(text, inbound->method, &input->method);
+    text = copy_text(text, inbound->query, &input->query);
+    text = copy_text(text, inbound->body, &input->body);
+    text = copy_text(text, inbound->verb, &input->verb);
+    text = copy_text(text, inbound->traceparent, &request->inherited.traceparent);
+    for (size_t i = 0; i < count; i++) {
+        text = copy_text(text, inbound->headers[i].name, &fields[i].name);
+        text = copy_text(text, inbound->headers[i].value, &fields[i].value);
+    }
+    input->headers = count != 0 ? fields : NULL;
+    input->header_count = count;
+    return true;
 }
 
 /* What is recorded of the request counts, too: what it adds to the block, in any case,
