@@ -108,7 +108,9 @@ class program
         }
         status = cpt_service_main(argc, argv, &own.options);
         if (status == 1) { /* work may have been left alone, which uses the graphs */
-            (void)new std::shared_ptr<state>(state_);
+            static auto *const kept = new std::vector<std::shared_ptr<state>>();
+
+            kept->push_back(state_);
         }
         return status;
     }

@@ -318,14 +318,35 @@ class task
         });
     }
 
-    /* An attribute of the record of the request. */
+    /* An attribute of the record of the request: a text, a number or a bool. */
     void set(const char *key, const char *value) const
     {
         cpt_request_set_text(cpt_task_request(task_), key, value);
     }
+    void set(const char *key, const std::string &value) const
+    {
+        set(key, value.c_str());
+    }
     void set(const char *key, int64_t value) const
     {
         cpt_request_set_integer(cpt_task_request(task_), key, value);
+    }
+    void set(const char *key, std::nullptr_t) const = delete;
+    template <class N, class = std::enable_if_t<std::is_arithmetic_v<N>>>
+    void set(const char *key, N value) const
+    {
+        [[maybe_unused]] cpt_request *request = cpt_task_request(task_);
+
+        if constexpr (std::is_same_v<N, bool>) {
+            cpt_request_set_bool(request, key, value);
+        } else if constexpr (std::is_floating_point_v<N>) {
+            cpt_request_set_float(request, key, static_cast<double>(value));
+        } else {
+            constexpr auto most = static_cast<uint64_t>(INT64_MAX);
+            const bool is_more = value > 0 && static_cast<uint64_t>(value) > most;
+
+            set(key, is_more ? INT64_MAX : static_cast<int64_t>(value));
+        }
     }
 
     /* An answer with a copy of @body, in memory of the request; and of headers, which

@@ -8,22 +8,7 @@
 source=$1
 build=$2
 
-compilers=
-for cxx in g++ clang++; do
-    command -v $cxx >/dev/null 2>&1 && compilers="$compilers $cxx"
-done
-[ -n "$compilers" ] || need g++
-sanitize=$(sed -n 's/^CPT_SANITIZE:[A-Z]*=\(..*\)/-fsanitize=\1/p' "$build/CMakeCache.txt")
-warnings='-std=c++17 -Wall -Wextra -Wpedantic -Wconversion -Werror'
-
-# Users of a library before it, as linkers want it; what else they need says pkg-config.
-libraries=
-for name in http framework wire core; do
-    library=$(find "$build/modules" -name "libcpt_$name.a" -o -name "libcpt_$name.so")
-    [ -z "$library" ] || libraries="$libraries $library -Wl,-rpath,$(dirname "$library")"
-done
-packages=$(sed -n 's/^Requires.private: //p' "$build"/*.pc)
-others="$(sed -n 's/^Libs.private: //p' "$build"/*.pc) $(pkg-config --libs $packages)"
+. "$(dirname "$0")/cpp_build.sh"
 
 rm -f ./*.cc ./*.expected
 awk '

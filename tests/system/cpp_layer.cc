@@ -710,6 +710,29 @@ static void test_throwing_fallback()
     CHECK(!end && end.status == CPT_FAILED);
 }
 
+/* --- Attributes --- */
+
+enum kind { kind_of_seven = 7 };
+
+static void test_attributes()
+{
+    cpt::graph<number, answer> graph("A");
+
+    graph.task("set", [](cpt::task task, const number &) {
+        task.set("zero", 0);
+        task.set("text", "x");
+        task.set("string", std::string("y"));
+        task.set("half", 0.5);
+        task.set("yes", true);
+        task.set("letter", 'c');
+        task.set("large", UINT64_MAX);
+        task.set("small", INT64_MIN);
+        task.set("kind", kind_of_seven);
+        return answer{1};
+    });
+    CHECK(static_cast<bool>(cpt::plan(graph).run({1})));
+}
+
 /* --- By hand --- */
 
 static void test_manual()
@@ -780,6 +803,7 @@ int main()
     test_wait_and_some();
     test_calls();
     test_throwing_fallback();
+    test_attributes();
     test_manual();
     cpt_pool_free(pool);
     cpt_pool_free(other_pool);

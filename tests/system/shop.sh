@@ -1,18 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# shop.sh LINES_MAX - the four services of examples/shop/, as processes with real HTTP: what
-# cpt_service_main() does, and what the rows of calls do. The shop has at most LINES_MAX lines.
+# shop.sh LINES_MAX [BUILD] - the four services of examples/shop/, as processes with real HTTP:
+# what cpt_service_main() does, and what the rows of calls do. The shop has at most LINES_MAX
+# lines. With BUILD it is that of examples/shop_cpp/, which is compiled first.
 . "$(dirname "$0")/system.sh"
 need curl
 
-shop=$(cd "$(dirname "$0")/../../examples/shop" && pwd)
+examples=$(cd "$(dirname "$0")/../../examples" && pwd)
+shop=$examples/shop
+type=c
+if [ $# -gt 1 ]; then
+    build=$2
+    . "$(dirname "$0")/cpp_build.sh"
+    shop=$examples/shop_cpp
+    type=cc
+    CPT_EXAMPLES=.
+    cxx=${compilers##* }
+    say "the shop is compiled by $cxx, without a warning"
+    for part in front catalogue price stock; do
+        # shellcheck disable=SC2086
+        $cxx $warnings $sanitize -g -I "$build/include" -o "shop_$part" "$shop/$part.cc" \
+            $libraries $others || fail "$cxx: $part.cc"
+    done
+fi
 say "the shop is small, and its README says how small"
 for part in front catalogue price stock; do
-    lines=$(wc -l <"$shop/$part.c")
-    grep -q "^| \`$part.c\` | $lines |" "$shop/README.md" || fail "README: $part.c has $lines lines"
+    lines=$(wc -l <"$shop/$part.$type")
+    grep -q "^| \`$part.$type\` | $lines |" "$shop/README.md" || fail "README: $part.$type has $lines lines"
 done
-lines=$(cat "$shop"/*.c | wc -l)
+lines=$(cat "$shop"/*.$type | wc -l)
 [ "$lines" -le "$1" ] || fail "$lines lines, the limit is $1"
 grep -q "$lines lines" "$shop/README.md" || fail "README: $lines lines in all"
 
