@@ -14,6 +14,7 @@ else()
     set(CPT_IS_STATIC ON)
 endif()
 get_property(CPT_HAS_ZSTD GLOBAL PROPERTY CPT_HAS_ZSTD) # see wire/
+get_property(CPT_HAS_TLS GLOBAL PROPERTY CPT_HAS_TLS) # see framework/transport/
 
 configure_package_config_file(cmake/cpt-config.cmake.in cpt-config.cmake
     INSTALL_DESTINATION ${CPT_CMAKE_DIR})
@@ -56,8 +57,12 @@ endif()
 cpt_pkg_config(cpt "${PROJECT_DESCRIPTION}" "" "${private_requires}" "${libraries}"
     "-lprotobuf-nanopb -lm -pthread")
 if(TARGET cpt_http)
+    set(openssl "")
+    if(CPT_HAS_TLS)
+        set(openssl " openssl")
+    endif()
     cpt_pkg_config(cpt-http "the HTTP transport of cpt" "cpt = ${PROJECT_VERSION}"
-        "libevent libevent_pthreads" " -lcpt_http" "-pthread")
+        "libevent libevent_pthreads${openssl}" " -lcpt_http" "-pthread")
 endif()
 
 # Last, as it is what an installation says at its end.

@@ -49,10 +49,12 @@
  *
  * Browsers: `hosts`, `reply_headers` and `serves_get_only` of the options.
  *
- * Targets are "http://host:port" or "host:port" (port 80 if absent); hosts are names
- * or numbers, IPv6 in brackets. A stub may have several: a list with commas, or a name
- * with several addresses; cpt_targets.h says which one a call goes to. There is no TLS:
- * put a proxy in front.
+ * Targets are "http://host:port" or "host:port" (port 80 if absent), or by TLS
+ * "https://host:port" (port 443); hosts are names or numbers, IPv6 in brackets. A stub
+ * may have several: a list with commas, or a name with several addresses; cpt_targets.h
+ * says which one a call goes to.
+ *
+ * TLS: cpt_http_listen_tls() for ports, `calls_tls` of the options for calls.
  *
  * Threads: cpt_http_listen() and cpt_http_stop_on_signals() before cpt_http_run();
  * cpt_http_stop(), cpt_http_counters(), and the functions of the executor and of the
@@ -71,6 +73,22 @@ struct cpt_http;
 struct cpt_service;
 struct cpt_target_options;
 struct cpt_transport;
+
+/*
+ * The certificates of a port, or of calls: files in PEM, whose names are copied. See
+ * cpt_options_read(). TLS is 1.2 or 1.3.
+ */
+struct cpt_http_tls {
+    size_t struct_bytes;
+    const char *certificate_file; /* our own, then those between it and its root. Calls:
+                                     default: none */
+    const char *key_file; /* its key, which strangers must not be able to read; default:
+                             it stands in certificate_file */
+    const char *ca_file;  /* who signs the certificates of the other side. A port: asks
+                             clients for one; what they show must be good; default:
+                             does not ask. Calls: default: the system's */
+    int requires_certificate; /* a port: clients without one are refused */
+};
 
 /* What it allows; see cpt_options_read(). A zero field means its default. */
 struct cpt_http_options {
@@ -133,6 +151,9 @@ struct cpt_http_options {
                                                  a stub: cpt_targets.h; NULL: the
                                                  defaults. Borrowed until cpt_http_new()
                                                  returns */
+    /* Of calls to https; default: the system's certificates say whom to believe, and
+     * we show none. Used until cpt_http_new() returns. */
+    const struct cpt_http_tls *calls_tls;
 };
 
 /* A loop that is not running yet, or NULL with the reason in @error. */
@@ -161,6 +182,18 @@ CPT_API struct cpt_transport *cpt_http_transport(struct cpt_http *http);
 CPT_API cpt_status cpt_http_listen(struct cpt_http *http, struct cpt_service *service,
                                    const char *address, uint16_t port,
                                    uint16_t *bound_port, struct cpt_error *error);
+
+/*
+ * The same with TLS. CPT_IO, CPT_INVALID with the name of the file that is bad, and the
+ * reason; CPT_UNAVAILABLE: the library was built without TLS.
+ *
+ * A handshake has header_ns. Clients that speak HTTP without TLS are answered 400.
+ */
+CPT_API cpt_status cpt_http_listen_tls(struct cpt_http *http,
+                                       struct cpt_service *service,
+                                       const struct cpt_http_tls *tls,
+                                       const char *address, uint16_t port,
+                                       uint16_t *bound_port, struct cpt_error *error);
 
 /*
  * The same for a port of operators, which serves not @service but what is about it:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* http_address.c - parses "http://host:port" */
+/* http_address.c - parses "http://host:port" and "https://host:port" */
 #include "framework/transport/http_address.h"
 
 #include "framework/transport/http_text.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { PORT_DEFAULT = 80 };
+enum { PORT_DEFAULT = 80, PORT_TLS = 443 };
 
 /* A name or a number, with no byte that a Host header may not have. */
 static bool is_host(struct cpt_bytes host, bool is_bracketed)
@@ -29,13 +29,13 @@ static bool is_host(struct cpt_bytes host, bool is_bracketed)
     return host.bytes > 0;
 }
 
-/* The port in ":8080" or ":8080/"; the default for "" or "/"; 0: @text is neither. */
-static uint16_t port_parse(const char *text)
+/* The port in ":8080" or ":8080/"; @implied for "" or "/"; 0: @text is neither. */
+static uint16_t port_parse(const char *text, uint16_t implied)
 {
     unsigned long port = 0;
 
     if (text[0] == '\0' || strcmp(text, "/") == 0) {
-        return PORT_DEFAULT;
+        return implied;
     }
     if (*text != ':') {
         return 0;
@@ -51,12 +51,15 @@ static uint16_t port_parse(const char *text)
 
 /* Finds the host in @text, and the port after it. */
 static bool split(const char *text, struct cpt_bytes *host, bool *is_bracketed,
-                  uint16_t *port)
+                  struct cpti_http_address *address)
 {
     const char *rest = NULL;
 
     if (strncasecmp(text, "http://", 7) == 0) {
         text += 7;
+    } else if (strncasecmp(text, "https://", 8) == 0) {
+        text += 8;
+        address->is_tls = true;
     }
     *is_bracketed = text[0] == '[';
     host->data = text + (*is_bracketed ? 1 : 0);
@@ -65,8 +68,9 @@ static bool split(const char *text, struct cpt_bytes *host, bool *is_bracketed,
     if (*is_bracketed && *rest != ']') {
         return false;
     }
-    *port = port_parse(rest + (*is_bracketed ? 1 : 0));
-    return *port != 0 && is_host(*host, *is_bracketed);
+    address->port = port_parse(rest + (*is_bracketed ? 1 : 0),
+                               address->is_tls ? PORT_TLS : PORT_DEFAULT);
+    return address->port != 0 && is_host(*host, *is_bracketed);
 }
 
 static bool is_numeric(const char *host)
@@ -77,9 +81,10 @@ static bool is_numeric(const char *host)
            inet_pton(AF_INET6, host, bytes) == 1;
 }
 
-static char *host_header_new(const char *host, bool is_bracketed, uint16_t port,
+static char *host_header_new(const struct cpti_http_address *address, bool is_bracketed,
                              const struct cpt_alloc *alloc)
 {
+    const char *host = address->host;
     const size_t capacity = strlen(host) + sizeof("[]:65535");
     char *text = cpt_alloc_zeroed(alloc, capacity);
     char digits[8] = "";
@@ -87,8 +92,8 @@ static char *host_header_new(const char *host, bool is_bracketed, uint16_t port,
     if (text == NULL) {
         return NULL;
     }
-    if (port != PORT_DEFAULT) {
-        (void)snprintf(digits, sizeof(digits), ":%u", (unsigned)port);
+    if (address->port != (address->is_tls ? PORT_TLS : PORT_DEFAULT)) {
+        (void)snprintf(digits, sizeof(digits), ":%u", (unsigned)address->port);
     }
     (void)snprintf(text, capacity, is_bracketed ? "[%s]%s" : "%s%s", host, digits);
     return text;
@@ -102,14 +107,14 @@ cpt_status cpti_http_address_init(struct cpti_http_address *address, const char 
 
     memset(address, 0, sizeof(*address));
     if (strlen(text) > CPTI_HTTP_ADDRESS_TEXT_MAX ||
-        !split(text, &host, &is_bracketed, &address->port)) {
+        !split(text, &host, &is_bracketed, address)) {
+        memset(address, 0, sizeof(*address));
         return CPT_INVALID;
     }
     address->text = cpti_http_text_copy(cpt_bytes_of(text), alloc);
     address->host = cpti_http_text_copy(host, alloc);
     if (address->host != NULL) {
-        address->host_header =
-            host_header_new(address->host, is_bracketed, address->port, alloc);
+        address->host_header = host_header_new(address, is_bracketed, alloc);
         address->is_name = !is_bracketed && !is_numeric(address->host);
     }
     if (address->text == NULL || address->host_header == NULL) {

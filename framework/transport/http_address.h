@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* http_address.h - parses "http://host:port" */
+/* http_address.h - parses "http://host:port" and "https://host:port" */
 #ifndef CPT_HTTP_ADDRESS_H
 #define CPT_HTTP_ADDRESS_H
 
@@ -14,15 +14,16 @@ enum { CPTI_HTTP_ADDRESS_TEXT_MAX = 512 };
 struct cpti_http_address {
     char *text;        /* as the stub has it */
     char *host;        /* without brackets */
-    char *host_header; /* with them, and with the port unless it is 80 */
+    char *host_header; /* with them, and with the port unless it is the default */
     uint16_t port;
     char *number; /* what is connected to, if host is a name that was looked up */
     bool is_name; /* host must be looked up; else a numeric address */
+    bool is_tls;  /* https */
 };
 
 /*
- * Parses "http://host:port", "host:port", "http://[::1]/" …; the default port is 80. A
- * path, a user or another scheme is refused.
+ * Parses "http://host:port", "host:port", "https://[::1]/" …; the default port is 80,
+ * or 443. A path, a user or another scheme is refused.
  *
  * CPT_OK; CPT_INVALID; CPT_NO_MEMORY. After an error *@address is all 0.
  */

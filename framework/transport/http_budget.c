@@ -10,8 +10,8 @@
  *
  *      bytes    of all requests that are not answered yet: input_bytes_max; the
  *               buffers that hold them are at most twice as large
- *      time     for a head, header_ns; for a body, body_ns and a second more for each
- *               body_bytes_per_second_min that have come
+ *      time     for a head, or a TLS handshake, header_ns; for a body, body_ns and a
+ *               second more for each body_bytes_per_second_min that have come
  *      clients  connections from one address: accepted_per_address_max
  *
  * Time is looked at by a sweep over all connections, several times within the shortest
@@ -36,7 +36,12 @@
 
 #define REPLY_END "\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
-enum { SWEEPS = 4 /* in the shortest deadline */, TIMED_OUT = 408, UNAVAILABLE = 503 };
+enum {
+    SWEEPS = 4,                 /* in the shortest deadline */
+    HANDSHAKE_BYTES = 32 << 10, /* what one of TLS takes, while it goes on */
+    TIMED_OUT = 408,
+    UNAVAILABLE = 503
+};
 
 #define SWEEP_MAX_NS CPTI_NS_PER_S
 #define SWEEP_MIN_NS (CPTI_NS_PER_S / 1000)
@@ -62,7 +67,7 @@ static void cut(struct cpti_http_peer *peer, const struct reason *reason)
     cpti_http_refused(peer, reason->refusal, reason->status, cpt_bytes_of(""),
                       reason->sentence);
     if (!peer->is_served && peer->output == NULL) {
-        (void)send(peer->descriptor, reply, strlen(reply), MSG_DONTWAIT | MSG_NOSIGNAL);
+        cpti_http_peer_say(peer, reply);
     }
     (void)shutdown(peer->descriptor, SHUT_RDWR);
     cpti_http_peer_close(peer);
@@ -168,6 +173,9 @@ static void on_sweep(struct cpt_timer *timer)
     static const struct reason slow_body = {
         CPTI_HTTP_COUNTER_cut_slow, CPT_REFUSAL_SLOW, TIMED_OUT,
         "a body took longer than body_ns and body_bytes_per_second_min allow"};
+    static const struct reason slow_handshake = {
+        CPTI_HTTP_COUNTER_cut_slow, CPT_REFUSAL_SLOW, 0,
+        "a TLS handshake took longer than header_ns"};
     struct cpt_http *http = CPTI_CONTAINER(timer, struct cpt_http, accepted.sweep);
     const uint64_t now_ns = cpti_now_ns();
     bool is_any_open = false;
@@ -183,7 +191,9 @@ static void on_sweep(struct cpt_timer *timer)
         if (peer->is_lingering) {
             cpti_http_peer_close(peer);
         } else {
-            cut(peer, peer->is_in_body ? &slow_body : &slow_head);
+            cut(peer, peer->is_shaking   ? &slow_handshake
+                      : peer->is_in_body ? &slow_body
+                                         : &slow_head);
         }
         i = i < http->accepted.count ? i
                                      : http->accepted.count; /* as they may be less */
@@ -224,6 +234,26 @@ static void time_note(struct cpti_http_peer *peer, size_t bytes)
     }
     peer->open_bytes += bytes;
     sweep_later(peer->http);
+}
+
+bool cpti_http_budget_shake(struct cpti_http_peer *peer, bool is_over)
+{
+    static const struct reason full = {
+        CPTI_HTTP_COUNTER_cut_full, CPT_REFUSAL_FULL, 0,
+        "requests and TLS handshakes exceed input_bytes_max"};
+
+    peer->begun_ns = is_over ? 0 : cpti_now_ns();
+    peer->is_in_body = false;
+    cpti_http_budget_keep(peer, is_over ? 0 : HANDSHAKE_BYTES);
+    if (is_over) {
+        return true;
+    }
+    sweep_later(peer->http);
+    if (peer->http->accepted.input_bytes > peer->http->options.input_bytes_max) {
+        cut(peer, &full);
+        return false;
+    }
+    return true;
 }
 
 void cpti_http_budget_linger(struct cpti_http_peer *peer)

@@ -41,6 +41,7 @@ struct cpti_http_target {
     all; /* guarded by cpt_http.lock, too: other threads
                                          read */
     struct cpti_http_address address;
+    struct cpti_tls_target tls; /* of https */
     struct cpti_http_client *client;
     struct cpti_http_set *set;
     struct cpti_http_item *item; /* of the set: it has the address from there */

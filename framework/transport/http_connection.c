@@ -3,8 +3,8 @@
 /*
  * http_connection.c - one connection out, which carries one call at a time
  *
- *      connect -> write the request -> read the reply -> report
- *                  ^------- the next call, if it is kept ----/
+ *      connect (-> TLS handshake) -> write the request -> read the reply -> report
+ *                                     ^------- the next call, if it is kept ----/
  *
  * The event for reading stays added: it also tells when the other side closes, or sends
  * what no call has asked for. Bytes behind a reply are the danger: read as the next
@@ -17,6 +17,11 @@
  * A failure within cpti_http_connection_send() is reported by a work, as the owner
  * expects no call of its own within that. So is a retired connection freed, since its
  * own callbacks may retire it.
+ *
+ * TLS. A handshake that fails is a connection that fails: CPT_UNAVAILABLE. So is one
+ * after which the service refuses us before a byte of its reply, as it tells in TLS 1.3
+ * what it thinks of our certificate only then. A session is kept for the next
+ * connection to the target.
  *
  * A reply is taken out of the connection before it is reported: what follows it may
  * send the next call on the same connection at once.
@@ -74,7 +79,7 @@ static void report_failure(struct cpti_http_connection *connection, cpt_status s
     const struct cpti_http_outcome outcome = {
         .status = status,
         .was_kept = connection->has_replied,
-        .was_connected = connection->is_connected,
+        .was_connected = connection->is_connected && !connection->is_shaking,
         .has_begun = connection->received_bytes > 0,
     };
 
@@ -134,6 +139,22 @@ static void report_reply(struct cpti_http_connection *connection)
 
 /* --- Reading --- */
 
+/* Bytes read; 0: the end; -1: none now; -2: it is broken. */
+static ssize_t socket_read(struct cpti_http_connection *connection, void *data,
+                           size_t bytes)
+{
+    ssize_t got = 0;
+
+    if (connection->tls != NULL) {
+        return cpti_tls_read(connection->tls, data, bytes);
+    }
+    got = recv(connection->descriptor, data, bytes, MSG_DONTWAIT);
+    if (got >= 0) {
+        return got;
+    }
+    return is_later(errno) ? -1 : -2;
+}
+
 static void refused(struct cpti_http_connection *connection)
 {
     cpti_http_count(connection->http, CPTI_HTTP_COUNTER_replies_refused);
@@ -167,6 +188,28 @@ static void at_end(struct cpti_http_connection *connection)
     fail(connection, CPT_IO);
 }
 
+/* The service may refuse our certificate after the handshake, for us, is over. */
+static void broken(struct cpti_http_connection *connection)
+{
+    const bool is_refused =
+        connection->tls != NULL && !connection->has_replied &&
+        connection->received_bytes == 0 &&
+        cpti_tls_failure(connection->tls) == CPTI_TLS_FAILURE_REFUSED;
+
+    if (is_refused) {
+        cpti_http_count(connection->http, CPTI_HTTP_COUNTER_calls_tls_failed);
+    }
+    fail(connection, is_refused ? CPT_UNAVAILABLE : CPT_IO);
+}
+
+/* What TLS has received already is read soon, as no event of the socket tells of it. */
+static void read_held(struct cpti_http_connection *connection)
+{
+    if (connection->tls != NULL && cpti_tls_has_bytes(connection->tls)) {
+        event_active(&connection->reading, EV_TIMEOUT, 1);
+    }
+}
+
 static void read_reply(struct cpti_http_connection *connection)
 {
     struct cpti_http_input *input = &connection->input;
@@ -176,13 +219,13 @@ static void read_reply(struct cpti_http_connection *connection)
         fail(connection, CPT_NO_MEMORY);
         return;
     }
-    got = recv(connection->descriptor, input->data + input->bytes,
-               input->capacity - input->bytes, MSG_DONTWAIT);
-    if (got < 0 && is_later(errno)) {
+    got = socket_read(connection, input->data + input->bytes,
+                      input->capacity - input->bytes);
+    if (got == -1) {
         return;
     }
     if (got < 0) {
-        fail(connection, CPT_IO);
+        broken(connection);
         return;
     }
     if (got == 0) {
@@ -192,17 +235,44 @@ static void read_reply(struct cpti_http_connection *connection)
     connection->received_bytes += (size_t)got;
     input->bytes += (size_t)got;
     advance(connection);
+    read_held(connection); /* if it was retired, it has no TLS any more */
 }
+
+/* Whether an idle connection was closed, or has bytes that no call has asked for. TLS
+ * has messages of its own, which are taken. */
+static bool is_spoilt(struct cpti_http_connection *connection)
+{
+    char byte = 0;
+    ssize_t got = 0;
+
+    if (connection->tls != NULL) {
+        cpti_tls_may_receive(connection->tls);
+        got = cpti_tls_read(connection->tls, &byte, 1);
+    } else {
+        got = recv(connection->descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+        got = got < 0 && is_later(errno) ? -1 : got < 0 ? -2 : got;
+    }
+    if (got > 0) {
+        cpti_http_count(connection->http, CPTI_HTTP_COUNTER_replies_refused);
+    }
+    return got != -1;
+}
+
+static void shake(struct cpti_http_connection *connection);
 
 static void on_readable(evutil_socket_t descriptor, short what, void *context)
 {
     struct cpti_http_connection *connection = context;
 
     (void)descriptor;
-    (void)what;
-    if (connection->state == CPTI_HTTP_CONNECTION_BUSY) {
+    if (connection->tls != NULL && (what & EV_READ) != 0) {
+        cpti_tls_may_receive(connection->tls);
+    }
+    if (connection->is_shaking) {
+        shake(connection);
+    } else if (connection->state == CPTI_HTTP_CONNECTION_BUSY) {
         read_reply(connection);
-    } else {
+    } else if (connection->tls == NULL || is_spoilt(connection)) {
         fail(connection, CPT_IO); /* closed, or bytes that no call has asked for */
     }
 }
@@ -226,6 +296,23 @@ static struct iovec part_of(struct cpt_bytes bytes, size_t done)
     return (struct iovec){(void *)(uintptr_t)(bytes.data + done), bytes.bytes - done};
 }
 
+/* Bytes written; -1: none now; -2: it is broken. */
+static ssize_t socket_write(struct cpti_http_connection *connection,
+                            struct iovec *parts, size_t count)
+{
+    const struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
+    ssize_t sent = 0;
+
+    if (connection->tls != NULL) {
+        return cpti_tls_write(connection->tls, parts, count);
+    }
+    sent = sendmsg(connection->descriptor, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent >= 0) {
+        return sent;
+    }
+    return is_later(errno) ? -1 : -2;
+}
+
 /* Writes what the socket takes. If it is broken, a reply may still have come before:
  * reading tells. */
 static void write_request(struct cpti_http_connection *connection)
@@ -234,24 +321,91 @@ static void write_request(struct cpti_http_connection *connection)
     const struct cpt_bytes body = connection->body;
     const size_t done = connection->sent_bytes;
     struct iovec parts[2];
-    struct msghdr message = {.msg_iov = parts};
+    size_t count = 0;
     ssize_t sent = 0;
 
     if (done < head.bytes) {
-        parts[message.msg_iovlen++] = part_of(head, done);
+        parts[count++] = part_of(head, done);
     }
     if (body.bytes > 0) {
-        parts[message.msg_iovlen++] =
-            part_of(body, done > head.bytes ? done - head.bytes : 0);
+        parts[count++] = part_of(body, done > head.bytes ? done - head.bytes : 0);
     }
-    sent = sendmsg(connection->descriptor, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    sent = socket_write(connection, parts, count);
     if (sent >= 0) {
         connection->sent_bytes += (size_t)sent;
-    } else if (!is_later(errno)) {
-        connection->is_broken = true;
     }
+    connection->is_broken |= sent == -2;
     write_later(connection, !connection->is_broken &&
                                 connection->sent_bytes < head.bytes + body.bytes);
+}
+
+/* --- The TLS handshake --- */
+
+/* false without memory. */
+static bool shake_begin(struct cpti_http_connection *connection)
+{
+    if (connection->owner.tls == NULL) {
+        return true;
+    }
+    connection->tls =
+        cpti_tls_connect_new(connection->owner.tls, connection->descriptor);
+    connection->is_shaking = connection->tls != NULL;
+    return connection->is_shaking;
+}
+
+static void shake_failed(struct cpti_http_connection *connection)
+{
+    const bool is_untrusted =
+        cpti_tls_failure(connection->tls) == CPTI_TLS_FAILURE_CERTIFICATE;
+
+    cpti_http_count(connection->http, is_untrusted
+                                          ? CPTI_HTTP_COUNTER_calls_tls_untrusted
+                                          : CPTI_HTTP_COUNTER_calls_tls_failed);
+    write_later(connection, false);
+    fail(connection, CPT_UNAVAILABLE);
+}
+
+static void shaken(struct cpti_http_connection *connection)
+{
+    cpti_http_count(connection->http, CPTI_HTTP_COUNTER_calls_tls_handshakes);
+    if (cpti_tls_is_resumed(connection->tls)) {
+        cpti_http_count(connection->http, CPTI_HTTP_COUNTER_calls_tls_resumed);
+    }
+    connection->is_shaking = false;
+    if (event_add(&connection->reading, NULL) != 0) {
+        fail(connection, CPT_NO_MEMORY);
+        return;
+    }
+    write_request(connection);
+    read_held(connection);
+}
+
+/* Goes on with the handshake. While it waits until it can write, it does not read:
+ * what the service sends meanwhile would wake it again and again. */
+static void shake(struct cpti_http_connection *connection)
+{
+    bool is_bad = false;
+
+    switch (cpti_tls_handshake(connection->tls)) {
+    case CPTI_TLS_DONE:
+        shaken(connection);
+        return;
+    case CPTI_TLS_WANTS_READ:
+        write_later(connection, false);
+        is_bad = event_add(&connection->reading, NULL) != 0;
+        break;
+    case CPTI_TLS_WANTS_WRITE:
+        (void)event_del(&connection->reading);
+        write_later(connection, true);
+        is_bad = !connection->is_writing;
+        break;
+    default:
+        shake_failed(connection);
+        return;
+    }
+    if (is_bad) {
+        fail(connection, CPT_NO_MEMORY);
+    }
 }
 
 static void on_writable(evutil_socket_t descriptor, short what, void *context)
@@ -269,8 +423,17 @@ static void on_writable(evutil_socket_t descriptor, short what, void *context)
             return;
         }
         connection->is_connected = true;
+        if (!shake_begin(connection)) {
+            write_later(connection, false);
+            fail(connection, CPT_NO_MEMORY);
+            return;
+        }
     }
-    write_request(connection);
+    if (connection->is_shaking) {
+        shake(connection);
+    } else {
+        write_request(connection);
+    }
 }
 
 /* --- Connecting --- */
@@ -369,19 +532,6 @@ static void head_write(struct cpti_http_connection *connection,
     CPTI_HTTP_TEXT_PUT(text, "\r\n");
 }
 
-/* Whether a kept connection was closed meanwhile, or has bytes that no call has asked
- * for. */
-static bool is_spoilt(struct cpti_http_connection *connection)
-{
-    char byte = 0;
-    const ssize_t got = recv(connection->descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-
-    if (got > 0) {
-        cpti_http_count(connection->http, CPTI_HTTP_COUNTER_replies_refused);
-    }
-    return got >= 0 || !is_later(errno);
-}
-
 static cpt_status send_request(struct cpti_http_connection *connection)
 {
     if (connection->head.is_bad) {
@@ -453,6 +603,11 @@ static void close_socket(struct cpti_http_connection *connection)
     if (connection->descriptor >= 0) {
         (void)event_del(&connection->reading);
         (void)event_del(&connection->writing);
+        if (connection->tls != NULL) {
+            cpti_tls_end(connection->tls);
+            cpti_tls_free(connection->tls);
+            connection->tls = NULL;
+        }
         (void)close(connection->descriptor);
         connection->descriptor = -1;
     }

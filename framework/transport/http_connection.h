@@ -29,7 +29,7 @@ struct cpti_http_outcome {
     cpt_status status;                   /* CPT_OK: `reply` is there */
     const struct cpti_http_input *reply; /* borrowed until the callback returns */
     bool was_kept;                       /* the connection had carried a call before */
-    bool was_connected;                  /* the connection was established */
+    bool was_connected;                  /* the connection was established, and TLS */
     bool has_begun;                      /* bytes of a reply came */
     bool can_be_used_again;              /* only if CPT_OK */
 };
@@ -39,6 +39,7 @@ struct cpti_http_connection_owner {
                   const struct cpti_http_outcome *outcome);
     void (*closed)(void *context, struct cpti_http_connection *connection);
     void *context;
+    struct cpti_tls_target *tls; /* NULL: without */
 };
 
 enum cpti_http_connection_state {
@@ -62,7 +63,9 @@ struct cpti_http_connection {
     unsigned tick;    /* of its last use; see http_client.c */
     bool has_replied; /* it has carried a reply */
     bool is_connected;
-    bool is_writing; /* the event is added */
+    bool is_shaking;      /* the TLS handshake goes on */
+    struct cpti_tls *tls; /* once connected; or NULL */
+    bool is_writing;      /* the event is added */
     /* Of the call in flight: */
     void *tag;
     struct cpti_http_text head; /* of the request */

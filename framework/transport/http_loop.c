@@ -603,6 +603,7 @@ static bool events_make(struct cpt_http *http)
 static void events_free(struct cpt_http *http)
 {
     cpti_http_client_free(http->client);
+    cpti_tls_context_deinit(&http->calls_tls);
     signals_free(http);
     event_free_maybe(http->wake);
     event_free_maybe(http->soon);
@@ -660,6 +661,12 @@ struct cpt_http *cpt_http_new(const struct cpt_http_options *options,
     http->reference_count = 1;
     if (!events_make(http)) {
         (void)cpt_error_set(error, CPT_IO, 0, "no event loop: %s", strerror(errno));
+        cpt_http_free(http);
+        return NULL;
+    }
+    if (own.calls_tls != NULL &&
+        cpti_tls_context_init(&http->calls_tls, own.calls_tls, false, own.alloc,
+                              error) != CPT_OK) {
         cpt_http_free(http);
         return NULL;
     }

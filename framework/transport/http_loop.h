@@ -23,6 +23,7 @@
 #include "framework/pool/timers.h"
 #include "framework/transport/cpt_http.h"
 #include "framework/transport/http_text.h"
+#include "framework/transport/http_tls.h"
 
 #include <event2/event.h>
 
@@ -75,6 +76,17 @@ enum {
     X(calls_moved, "times that a call could not connect and went to another target")   \
     X(replies_refused, "replies refused because they were malformed or ambiguous")     \
     X(connections_opened, "connections that were opened to other services")            \
+    X(tls_handshakes, "TLS handshakes with clients that succeeded")                    \
+    X(tls_resumed, "of these, those that resumed a session")                           \
+    X(tls_failed_plain, "clients that spoke HTTP without TLS to a port with TLS")      \
+    X(tls_failed_certificate, "clients whose certificate was refused, or missing")     \
+    X(tls_failed_refused, "handshakes that clients refused, as they do not trust us")  \
+    X(tls_failed_closed, "handshakes during which the client closed the connection")   \
+    X(tls_failed_protocol, "handshakes that failed because of anything else")          \
+    X(calls_tls_handshakes, "TLS handshakes with services that succeeded")             \
+    X(calls_tls_resumed, "of these, those that resumed a session")                     \
+    X(calls_tls_untrusted, "TLS handshakes in which the service was not trusted")      \
+    X(calls_tls_failed, "TLS handshakes with services that failed otherwise")          \
     X(connections, "connections from clients, now")                                    \
     X(connections_max, "how many there may be")                                        \
     X(input_bytes, "bytes of requests that are not answered yet, now")                 \
@@ -145,7 +157,8 @@ struct cpt_http {
     struct cpti_http_server *servers;
     struct cpti_http_accepted accepted;
     struct cpti_http_client *client;
-    size_t exchange_count; /* requests whose reply is not yet sent */
+    struct cpti_tls_context calls_tls; /* made by the first call to https, or before */
+    size_t exchange_count;             /* requests whose reply is not yet sent */
 
     struct cpti_lock lock; /* guards what follows, but the counters */
     struct cpt_work *works;

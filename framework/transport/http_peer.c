@@ -26,7 +26,12 @@
  * first, and for a while what comes is dropped.
  *
  * Ends. cpti_http_peer_close() closes at once; the memory is freed when nothing up the
- * stack holds it. Bytes pass socket_read() and socket_write() only: there TLS would be.
+ * stack holds it.
+ *
+ * TLS. Bytes pass socket_read() and socket_write(), which have them from TLS or from
+ * the socket. The handshake comes first. Bytes that were received,
+ * but lie in TLS, wake no event of the socket: so when we read again, and when a read
+ * may have left some, the event for reading is made to fire once more.
  */
 #include "framework/transport/http_peer.h"
 
@@ -39,19 +44,27 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { DROP_BYTES = 16 << 10 };
+enum { DROP_BYTES = 16 << 10, BAD_REQUEST = 400 };
 
 #define NO_MEMORY_REPLY                                                                \
     "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: "        \
     "0\r\n\r\n"
+
+#define PLAIN_REPLY                                                                    \
+    "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain\r\n"    \
+    "Content-Length: 32\r\n\r\nthis port takes TLS only: https\n"
 
 /* --- The socket --- */
 
 /* Bytes read; 0: the end; -1: none now; -2: it is broken. */
 static ssize_t socket_read(const struct cpti_http_peer *peer, void *data, size_t bytes)
 {
-    const ssize_t got = recv(peer->descriptor, data, bytes, MSG_DONTWAIT);
+    ssize_t got = 0;
 
+    if (peer->tls != NULL) {
+        return cpti_tls_read(peer->tls, data, bytes);
+    }
+    got = recv(peer->descriptor, data, bytes, MSG_DONTWAIT);
     if (got >= 0) {
         return got;
     }
@@ -63,13 +76,33 @@ static ssize_t socket_write(const struct cpti_http_peer *peer, struct iovec *par
                             size_t count)
 {
     const struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
-    const ssize_t sent =
-        sendmsg(peer->descriptor, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    ssize_t sent = 0;
 
+    if (peer->tls != NULL) {
+        return cpti_tls_write(peer->tls, parts, count);
+    }
+    sent = sendmsg(peer->descriptor, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent >= 0) {
         return sent;
     }
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? 0 : -2;
+}
+
+/* What TLS has received already is read soon, as no event of the socket tells of it. */
+static void read_held(struct cpti_http_peer *peer)
+{
+    if (peer->tls != NULL && peer->is_reading && cpti_tls_has_bytes(peer->tls)) {
+        event_active(&peer->reading, EV_TIMEOUT, 1);
+    }
+}
+
+void cpti_http_peer_say(struct cpti_http_peer *peer, const char *text)
+{
+    struct iovec part = {(void *)(uintptr_t)text, strlen(text)};
+
+    if (!peer->is_shaking) {
+        (void)socket_write(peer, &part, 1);
+    }
 }
 
 /* --- The end --- */
@@ -101,6 +134,11 @@ void cpti_http_peer_close(struct cpti_http_peer *peer)
     (void)event_del(&peer->reading);
     (void)event_del(&peer->writing);
     (void)event_del(&peer->closing);
+    if (peer->tls != NULL) {
+        cpti_tls_end(peer->tls);
+        cpti_tls_free(peer->tls);
+        peer->tls = NULL;
+    }
     (void)close(peer->descriptor);
     if (peer->output != NULL) {
         cpti_http_budget_unsent(peer, 0);
@@ -129,14 +167,24 @@ static void unwatch(struct cpti_http_peer *peer)
     }
 }
 
-static void read_again(struct cpti_http_peer *peer)
+/* false: it is closed. */
+static bool read_later(struct cpti_http_peer *peer)
 {
     unwatch(peer);
     if (!peer->is_reading) {
         peer->is_reading = event_add(&peer->reading, NULL) == 0;
         if (!peer->is_reading) {
             cpti_http_peer_close(peer);
+            return false;
         }
+    }
+    return true;
+}
+
+static void read_again(struct cpti_http_peer *peer)
+{
+    if (read_later(peer)) {
+        read_held(peer);
     }
 }
 
@@ -147,6 +195,7 @@ static bool has_unread(const struct cpti_http_peer *peer)
 
     return peer->input.parser.state == CPTI_HTTP_IS_REFUSED ||
            peer->input.raw_at < peer->input.bytes ||
+           (peer->tls != NULL && cpti_tls_has_bytes(peer->tls)) ||
            recv(peer->descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
@@ -159,6 +208,9 @@ static void sent(struct cpti_http_peer *peer)
     if (!has_unread(peer)) {
         cpti_http_peer_close(peer);
         return;
+    }
+    if (peer->tls != NULL) {
+        cpti_tls_end(peer->tls);
     }
     (void)shutdown(peer->descriptor, SHUT_WR);
     if (!peer->is_served) {
@@ -256,15 +308,12 @@ void cpti_http_peer_reply(struct cpti_http_peer *peer,
     send_parts(peer, parts, has_body && !text->is_bad ? 2 : 1);
 }
 
-static void on_writable(evutil_socket_t descriptor, short what, void *context)
+static void output_write(struct cpti_http_peer *peer)
 {
-    struct cpti_http_peer *peer = context;
     struct iovec rest = {peer->output + peer->output_at,
                          peer->output_bytes - peer->output_at};
     const ssize_t done = socket_write(peer, &rest, 1);
 
-    (void)descriptor;
-    (void)what;
     if (done < 0) {
         cpti_http_peer_close(peer);
         return;
@@ -313,8 +362,9 @@ static void say_continue(struct cpti_http_peer *peer)
     static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
     struct iovec part = {(void *)(uintptr_t)text, sizeof text - 1};
     const ssize_t done = socket_write(peer, &part, 1);
+    const bool is_partial = done > 0 || peer->tls != NULL; /* that may keep a record */
 
-    if (done < 0 || (done > 0 && (size_t)done < sizeof text - 1)) {
+    if (done < 0 || (is_partial && (size_t)done < sizeof text - 1)) {
         cpti_http_peer_close(peer);
     }
 }
@@ -431,12 +481,13 @@ static void on_closing(evutil_socket_t descriptor, short what, void *context)
     }
 }
 
+/* Of TLS not even the records are looked at. */
 static void drop_input(struct cpti_http_peer *peer)
 {
     char dropped[DROP_BYTES];
-    const ssize_t got = socket_read(peer, dropped, sizeof dropped);
+    const ssize_t got = recv(peer->descriptor, dropped, sizeof dropped, MSG_DONTWAIT);
 
-    if (got == 0 || got == -2) {
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
         cpti_http_peer_close(peer);
     }
 }
@@ -461,8 +512,94 @@ static void read_more(struct cpti_http_peer *peer)
     peer->tick = peer->http->accepted.idle_tick;
     input->bytes += (size_t)got;
     advance(peer);
-    if (!peer->is_closed) {
-        (void)cpti_http_budget_seen(peer, (size_t)got);
+    if (!peer->is_closed && cpti_http_budget_seen(peer, (size_t)got)) {
+        read_held(peer);
+    }
+}
+
+/* --- The TLS handshake --- */
+
+static void shake_failed(struct cpti_http_peer *peer)
+{
+    static const enum cpti_http_counter_id counters[] = {
+        [CPTI_TLS_FAILURE_NONE] = CPTI_HTTP_COUNTER_tls_failed_protocol,
+        [CPTI_TLS_FAILURE_CLOSED] = CPTI_HTTP_COUNTER_tls_failed_closed,
+        [CPTI_TLS_FAILURE_PLAIN] = CPTI_HTTP_COUNTER_tls_failed_plain,
+        [CPTI_TLS_FAILURE_CERTIFICATE] = CPTI_HTTP_COUNTER_tls_failed_certificate,
+        [CPTI_TLS_FAILURE_REFUSED] = CPTI_HTTP_COUNTER_tls_failed_refused,
+        [CPTI_TLS_FAILURE_PROTOCOL] = CPTI_HTTP_COUNTER_tls_failed_protocol,
+    };
+    const enum cpti_tls_failure failure = cpti_tls_failure(peer->tls);
+    const bool is_plain = failure == CPTI_TLS_FAILURE_PLAIN;
+    char why[CPTI_TLS_REASON_BYTES];
+    char sentence[CPTI_TLS_REASON_BYTES + 32];
+
+    cpti_tls_reason(peer->tls, why);
+    (void)snprintf(sentence, sizeof sentence, "TLS handshake failed: %s", why);
+    if (failure != CPTI_TLS_FAILURE_CLOSED) {
+        cpti_http_refused(peer, CPT_REFUSAL_MALFORMED, is_plain ? BAD_REQUEST : 0,
+                          cpt_bytes_of(""), sentence);
+    }
+    cpti_tls_free(peer->tls); /* it has sent its alert */
+    peer->tls = NULL;
+    peer->is_shaking = false;
+    (void)event_del(&peer->writing);
+    if (is_plain) {
+        cpti_http_peer_say(peer, PLAIN_REPLY);
+    }
+    peer->is_last = true;
+    sent(peer);
+    cpti_http_count(peer->http, counters[failure]);
+}
+
+static void shaken(struct cpti_http_peer *peer)
+{
+    cpti_http_count(peer->http, CPTI_HTTP_COUNTER_tls_handshakes);
+    if (cpti_tls_is_resumed(peer->tls)) {
+        cpti_http_count(peer->http, CPTI_HTTP_COUNTER_tls_resumed);
+    }
+    peer->is_shaking = false;
+    peer->tick = peer->http->accepted.idle_tick;
+    (void)event_del(&peer->writing);
+    (void)cpti_http_budget_shake(peer, true);
+    read_again(peer);
+}
+
+/* Goes on with the handshake. While it waits until it can write, it does not read:
+ * what the client sends meanwhile would wake it again and again. */
+static void shake(struct cpti_http_peer *peer)
+{
+    switch (cpti_tls_handshake(peer->tls)) {
+    case CPTI_TLS_DONE:
+        shaken(peer);
+        return;
+    case CPTI_TLS_WANTS_READ:
+        (void)event_del(&peer->writing);
+        (void)read_later(peer); /* what lies here is a part of a record */
+        return;
+    case CPTI_TLS_WANTS_WRITE:
+        read_rest(peer);
+        if (event_add(&peer->writing, NULL) != 0) {
+            cpti_http_peer_close(peer);
+        }
+        return;
+    default:
+        shake_failed(peer);
+    }
+}
+
+static void on_writable(evutil_socket_t descriptor, short what, void *context)
+{
+    struct cpti_http_peer *peer = context;
+
+    (void)descriptor;
+    (void)what;
+    if (peer->is_shaking) {
+        cpti_http_peer_hold(peer);
+        shake(peer);
+        cpti_http_peer_release(peer);
+    } else {
+        output_write(peer);
     }
 }
 
@@ -471,9 +608,13 @@ static void on_readable(evutil_socket_t descriptor, short what, void *context)
     struct cpti_http_peer *peer = context;
 
     (void)descriptor;
-    (void)what;
     cpti_http_peer_hold(peer);
-    if (peer->is_lingering) {
+    if (peer->tls != NULL && (what & EV_READ) != 0) {
+        cpti_tls_may_receive(peer->tls);
+    }
+    if (peer->is_shaking) {
+        shake(peer);
+    } else if (peer->is_lingering) {
         drop_input(peer);
     } else if (may_read(peer)) {
         read_more(peer);
@@ -583,6 +724,7 @@ static struct cpti_http_peer *peer_new(struct cpti_http_server *server,
 {
     const struct cpti_http_limits limits = {http->options.header_bytes_max,
                                             http->options.body_bytes_max};
+    struct cpti_tls_context *tls = cpti_http_server_tls(server);
     struct cpti_http_peer *peer = cpt_alloc_zeroed(http->alloc, sizeof *peer);
 
     if (peer == NULL) {
@@ -604,8 +746,13 @@ static struct cpti_http_peer *peer_new(struct cpti_http_server *server,
         return NULL;
     }
     peer->is_reading = true;
-    if (!cpti_http_accepted_add(peer)) {
+    peer->is_shaking = tls != NULL;
+    if (tls != NULL) {
+        peer->tls = cpti_tls_accept_new(tls, descriptor);
+    }
+    if ((tls != NULL && peer->tls == NULL) || !cpti_http_accepted_add(peer)) {
         (void)event_del(&peer->reading);
+        cpti_tls_free(peer->tls);
         cpt_alloc_free(http->alloc, peer);
         return NULL;
     }
@@ -619,11 +766,15 @@ void cpti_http_peer_open(struct cpti_http_server *server, int descriptor,
     struct cpti_http_peer *peer = peer_new(server, http, descriptor);
 
     if (peer == NULL) {
-        (void)send(descriptor, NO_MEMORY_REPLY, sizeof(NO_MEMORY_REPLY) - 1,
-                   MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (cpti_http_server_tls(server) == NULL) {
+            (void)send(descriptor, NO_MEMORY_REPLY, sizeof(NO_MEMORY_REPLY) - 1,
+                       MSG_DONTWAIT | MSG_NOSIGNAL);
+        }
         (void)close(descriptor);
         return;
     }
     address_read(peer, address);
-    (void)cpti_http_budget_accepted(peer);
+    if (cpti_http_budget_accepted(peer) && peer->is_shaking) {
+        (void)cpti_http_budget_shake(peer, false);
+    }
 }

@@ -30,12 +30,14 @@ struct cpti_http_peer {
     unsigned hold_count;
     int descriptor;
     bool is_closed;
-    bool is_reading;   /* the event is added */
-    bool is_served;    /* a request is complete and not answered: nothing is read */
-    bool is_watched;   /* meanwhile the client sent more; its end is waited for */
-    bool is_advancing; /* within the loop that parses */
-    bool is_last;      /* it is closed after the reply that is being sent */
-    bool is_lingering; /* it is answered for the last time; what comes is dropped */
+    bool is_reading;      /* the event is added */
+    bool is_served;       /* a request is complete and not answered: nothing is read */
+    bool is_watched;      /* meanwhile the client sent more; its end is waited for */
+    bool is_advancing;    /* within the loop that parses */
+    bool is_last;         /* it is closed after the reply that is being sent */
+    bool is_lingering;    /* it is answered for the last time; what comes is dropped */
+    bool is_shaking;      /* the TLS handshake goes on */
+    struct cpti_tls *tls; /* NULL: without */
     struct event reading;
     struct event writing;
     struct event closing;
@@ -104,6 +106,9 @@ void cpti_http_peer_reply(struct cpti_http_peer *peer,
 /* The answered request is forgotten, and the next one is looked at. */
 void cpti_http_peer_continue(struct cpti_http_peer *peer);
 
+/* Sends a short text, as far as the socket takes it. */
+void cpti_http_peer_say(struct cpti_http_peer *peer, const char *text);
+
 /* Closes it at once; a request that it serves is abandoned. */
 void cpti_http_peer_close(struct cpti_http_peer *peer);
 
@@ -160,6 +165,9 @@ void cpti_http_budget_unsent(struct cpti_http_peer *peer, size_t bytes);
 /* It is answered for the last time: what comes now is dropped, for a while. */
 void cpti_http_budget_linger(struct cpti_http_peer *peer);
 
+/* Its TLS handshake begins, or is over. false: @peer was cut off, and is closed. */
+bool cpti_http_budget_shake(struct cpti_http_peer *peer, bool is_over);
+
 /* It was opened: false if its client has too many; then it was told. */
 bool cpti_http_budget_accepted(struct cpti_http_peer *peer);
 
@@ -178,5 +186,6 @@ unsigned cpti_http_refusal_of(unsigned status);
 struct cpt_service *cpti_http_server_service(const struct cpti_http_server *server);
 bool cpti_http_server_is_operators(const struct cpti_http_server *server);
 uint16_t cpti_http_server_port(const struct cpti_http_server *server);
+struct cpti_tls_context *cpti_http_server_tls(struct cpti_http_server *server);
 
 #endif

@@ -79,8 +79,9 @@ static void idle_later(struct cpti_http_client *client)
 
 struct cpti_http_connection *cpti_http_pool_open(struct cpti_http_target *target)
 {
-    const struct cpti_http_connection_owner owner = {cpti_http_call_ended, on_closed,
-                                                     target};
+    const struct cpti_http_connection_owner owner = {
+        cpti_http_call_ended, on_closed, target,
+        target->address.is_tls ? &target->tls : NULL};
     struct cpti_http_connection *connection =
         cpti_http_connection_new(target->client->http, &target->address, &owner);
 
@@ -141,6 +142,9 @@ struct cpti_http_target *cpti_http_pool_new(struct cpti_http_set *set,
     target->set = set;
     target->item = item;
     target->address = *address;
+    target->tls = (struct cpti_tls_target){.context = &client->http->calls_tls,
+                                           .host = target->address.host,
+                                           .is_name = target->address.number != NULL};
     memset(address, 0, sizeof *address);
     TAILQ_INIT(&target->waiting);
     client->target_count++;
@@ -182,6 +186,7 @@ void cpti_http_pool_free(struct cpti_http_target *target)
     LIST_REMOVE(target, all);
     cpti_lock_release(&client->http->lock);
     client->target_count--;
+    cpti_tls_target_deinit(&target->tls);
     cpti_http_address_deinit(&target->address, alloc);
     cpt_alloc_free(alloc, target);
 }

@@ -32,6 +32,7 @@ struct cpti_http_server {
     struct cpt_service *service;
     struct evconnlistener *listener; /* NULL: accepts no more connections */
     struct cpt_timer rest;
+    struct cpti_tls_context tls;
     uint16_t port;
     bool is_operators; /* it serves what is about the service, not the service */
     bool is_resting;
@@ -50,6 +51,11 @@ bool cpti_http_server_is_operators(const struct cpti_http_server *server)
 uint16_t cpti_http_server_port(const struct cpti_http_server *server)
 {
     return server->port;
+}
+
+struct cpti_tls_context *cpti_http_server_tls(struct cpti_http_server *server)
+{
+    return server->tls.made != NULL ? &server->tls : NULL;
 }
 
 /* --- Listening --- */
@@ -189,6 +195,7 @@ static cpt_status server_listen(struct cpt_http *http, struct cpti_http_server *
     server->http = http;
     status = server_bind(server, address != NULL ? address : "127.0.0.1", port, error);
     if (status != CPT_OK) {
+        cpti_tls_context_deinit(&server->tls);
         cpt_alloc_free(http->alloc, server);
         return status;
     }
@@ -209,6 +216,25 @@ cpt_status cpt_http_listen(struct cpt_http *http, struct cpt_service *service,
 
     if (server != NULL) {
         server->service = service;
+    }
+    return server_listen(http, server, address, port, bound_port, error);
+}
+
+cpt_status cpt_http_listen_tls(struct cpt_http *http, struct cpt_service *service,
+                               const struct cpt_http_tls *tls, const char *address,
+                               uint16_t port, uint16_t *bound_port,
+                               struct cpt_error *error)
+{
+    struct cpti_http_server *server = cpt_alloc_zeroed(http->alloc, sizeof(*server));
+    cpt_status status = CPT_OK;
+
+    if (server != NULL) {
+        server->service = service;
+        status = cpti_tls_context_init(&server->tls, tls, true, http->alloc, error);
+        if (status != CPT_OK) {
+            cpt_alloc_free(http->alloc, server);
+            return status;
+        }
     }
     return server_listen(http, server, address, port, bound_port, error);
 }
@@ -256,6 +282,7 @@ void cpti_http_servers_free(struct cpt_http *http)
 
         http->servers = server->next;
         (void)cpti_http_loop_cancel(http, &server->rest);
+        cpti_tls_context_deinit(&server->tls);
         cpt_alloc_free(http->alloc, server);
     }
 }

@@ -393,6 +393,15 @@ static cpt_status item_read(struct cpti_http_item *item, const char **text,
     return cpti_http_address_init(&item->address, part, alloc);
 }
 
+/* The first target of https makes what the options did not give. */
+static cpt_status need_tls(struct cpt_http *http)
+{
+    return http->calls_tls.made != NULL
+               ? CPT_OK
+               : cpti_tls_context_init(&http->calls_tls, NULL, false, http->alloc,
+                                       NULL);
+}
+
 static cpt_status items_read(struct cpti_http_set *set)
 {
     const struct cpt_alloc *alloc = set->client->http->alloc;
@@ -413,6 +422,10 @@ static cpt_status items_read(struct cpti_http_set *set)
         item->set = set;
         item->family = AF_INET;
         status = item_read(item, &text, alloc);
+        if (status == CPT_OK && item->address.is_tls) {
+            status = need_tls(set->client->http);
+            set->item_count += status != CPT_OK; /* it is freed as the others */
+        }
         set->item_count += status == CPT_OK;
         set->has_names |= status == CPT_OK && item->address.is_name;
     }

@@ -144,7 +144,9 @@ static void test_targets(void)
 {
     static const char *const bad[] = {"",
                                       "http://",
-                                      "https://127.0.0.1",
+                                      "ftp://127.0.0.1",
+                                      "https://",
+                                      "https:127.0.0.1",
                                       "127.0.0.1:0",
                                       "127.0.0.1:65536",
                                       "127.0.0.1:80x",
