@@ -297,7 +297,9 @@ struct cpt_service_options {
     struct cpt_executor *executor; /* runs its tasks; default: inline */
     struct cpt_log_queue *log;     /* takes its records; NULL: none are written */
     const struct cpt_clock *clock; /* default: monotonic */
-    /* Clients that may ask an entry for a path: "10.0.0.0/8", "::1", ended by NULL.
+    /* Clients that may ask an entry for a path: "10.0.0.0/8", "::1", or names of the
+     * certificates that they show: "dns:tools.shop", "uri:spiffe://shop/tools",
+     * "email:…", "issuer:" and the common name of who signed it; ended by NULL.
      * Default: none. Behind a proxy of this machine strangers come from 127.0.0.1. */
     const char *const *trusted_networks;
     int trusts_forwarded; /* heed also what came through a proxy (cpt_inbound) */
@@ -480,6 +482,10 @@ struct cpt_inbound {
     struct cpt_bytes verb;           /* "GET"; empty: any */
     const struct cpt_field *headers; /* the first CPT_HEADERS_MAX of them … */
     size_t header_count;             /* … and how many came */
+    /* Names of the certificate that the client has shown, verified; see
+     * trusted_networks. */
+    const struct cpt_bytes *peer_names;
+    size_t peer_name_count;
 };
 
 /* What a service answers. Borrowed until cpt_reply_fn returns. */
@@ -582,6 +588,8 @@ struct cpt_transport_reply {
     /* The first of each of `reply_headers`; others are ignored. */
     const struct cpt_field *headers;
     size_t header_count;
+    struct cpt_bytes why; /* of a failure, for people: "certificate has expired"; may be
+                             empty */
 };
 
 /* How calls reach other processes. All functions from any thread. */

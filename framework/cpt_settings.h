@@ -6,7 +6,8 @@
  *      # /etc/shop/cpt.conf
  *      tracing = on               off: the kill switch
  *      probability = 0.01         of the coin, 0 to 1
- *      trust = 10.8.0.0/16, ::1   who may ask an entry for a path; or none
+ *      trust = 10.8.0.0/16, ::1   who may ask an entry for a path: networks, names of
+ *                                 certificates as in cpt_rpc.h; or none
  *
  * A line is a key, '=' and a value; '#' begins a comment. A key that is not there is
  * as the program set it. A file that is bad - an unknown key, one twice, a value that

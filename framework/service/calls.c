@@ -375,7 +375,8 @@ static struct cpt_bytes failure_of(const struct cpt_call_reply *kept,
 }
 
 /* What became of a call that failed, for the operator: "'B: Lookup' answered 503". */
-static void describe(const struct rpc_call *call, char text[CPTI_FAILED_CALL_BYTES])
+static void describe(const struct rpc_call *call, struct cpt_bytes why,
+                     char text[CPTI_FAILED_CALL_BYTES])
 {
     const struct cpt_call_reply *kept = &call->reply;
     const struct cpt_stub *stub = call->pending.stub;
@@ -395,8 +396,9 @@ static void describe(const struct rpc_call *call, char text[CPTI_FAILED_CALL_BYT
                        stub->name, at, picked,
                        (double)call->transport.timeout_ns / 1e6);
     } else if (kept->status == CPT_UNAVAILABLE) {
-        (void)snprintf(text, capacity, "'%.80s' could not be reached at %.60s",
-                       stub->name, target);
+        (void)snprintf(text, capacity, "'%.80s' could not be reached at %.60s%s%.*s",
+                       stub->name, target, why.bytes > 0 ? ": " : "",
+                       (int)(why.bytes < 100 ? why.bytes : 100), why.data);
     } else {
         (void)snprintf(text, capacity, "the call of '%.80s'%s%.60s failed: %s",
                        stub->name, at, picked, cpt_status_sentence(kept->status));
@@ -405,13 +407,13 @@ static void describe(const struct rpc_call *call, char text[CPTI_FAILED_CALL_BYT
 
 /* Keeps why the request may fail; a success makes an earlier failure of the same callee
  * be forgotten. Lock held. */
-static void keep_failure(const struct rpc_call *call)
+static void keep_failure(const struct rpc_call *call, struct cpt_bytes why)
 {
     struct cpt_request *request = call->pending.request;
     char text[CPTI_FAILED_CALL_BYTES];
 
     if (call->reply.status != CPT_OK || call->reply.outcome > CPT_OUTCOME_OK) {
-        describe(call, text);
+        describe(call, why.data != NULL ? why : cpt_bytes_of(""), text);
         cpti_call_failed(request, call->pending.stub, call->reply.status,
                          cpti_pending_starter(&call->pending), text);
         if (request->failed_call != NULL) {
@@ -466,7 +468,7 @@ void cpt_transport_complete(struct cpt_transport_call *transport,
     cpti_lock_take(&request->lock);
     if (call->pending.status == CPT_WAITING) {
         keep_reply(call, reply, &request->arena);
-        keep_failure(call);
+        keep_failure(call, reply->why);
         if (record != NULL && !cpti_record_is_over(request)) {
             keep_path(record, transport->metadata_bytes_max, reply, request);
             record->status = failure_of(&call->reply, &request->notes);

@@ -22,7 +22,8 @@
  * time, and the path tells how the service is built. It trusts none by itself, not even
  * loopback: behind a proxy on the same machine every stranger comes from there, and
  * proxies add no header by default that says so. A request with a forwarding header is
- * trusted only if another option says so, too.
+ * trusted only if another option says so, too. What is trusted may also be a name of
+ * the certificate that the client has shown, and the transport has verified.
  *
  * Trusted callers make mistakes. So there is a limit of how many requests in a second
  * are traced because they ask; what the coin hits is traced in any case.
@@ -34,6 +35,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/random.h>
 
 #define PROBABILITY_DEFAULT       0.001
@@ -52,6 +54,69 @@ static bool read_address(const char *text, unsigned char address[16], bool *is_i
     return *is_ipv4 || inet_pton(AF_INET6, text, address) == 1;
 }
 
+/* --- Trusted names --- */
+
+/* "dns:" is compared as host names are, the rest to the byte. */
+static const char *const name_kinds[] = {"dns:", "uri:", "email:", "issuer:"};
+
+static bool is_name(const char *text)
+{
+    for (size_t i = 0; i < sizeof name_kinds / sizeof name_kinds[0]; i++) {
+        const size_t bytes = strlen(name_kinds[i]);
+
+        if (strncmp(text, name_kinds[i], bytes) == 0 && text[bytes] != '\0') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static cpt_status add_name(struct cpti_networks *networks, const char *text,
+                           struct cpt_error *error)
+{
+    struct cpti_network *network = &networks->items[networks->count];
+    const size_t bytes = strlen(text);
+
+    if (bytes > sizeof network->name) {
+        return cpt_error_set(error, CPT_LIMIT, 0,
+                             "trusted name \"%.60s\" is longer than %zu bytes", text,
+                             sizeof network->name);
+    }
+    memset(network, 0, sizeof *network);
+    memcpy(network->name, text, bytes);
+    network->name_bytes = (unsigned char)bytes;
+    networks->count++;
+    return CPT_OK;
+}
+
+static bool is_of_name(const struct cpti_network *network, struct cpt_bytes name)
+{
+    if (name.bytes != network->name_bytes) {
+        return false;
+    }
+    return strncmp(network->name, name_kinds[0], strlen(name_kinds[0])) == 0
+               ? strncasecmp(network->name, name.data, name.bytes) == 0
+               : memcmp(network->name, name.data, name.bytes) == 0;
+}
+
+static bool has_trusted_name(const struct cpti_networks *networks,
+                             const struct cpt_inbound *inbound)
+{
+    for (size_t i = 0; i < networks->count; i++) {
+        if (networks->items[i].name_bytes == 0) {
+            continue;
+        }
+        for (size_t n = 0; n < inbound->peer_name_count; n++) {
+            if (is_of_name(&networks->items[i], inbound->peer_names[n])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* --- Trusted networks, and all --- */
+
 static cpt_status add_network(struct cpti_networks *networks, const char *text,
                               struct cpt_error *error)
 {
@@ -67,12 +132,17 @@ static cpt_status add_network(struct cpti_networks *networks, const char *text,
         return cpt_error_set(error, CPT_LIMIT, 0, "more than %d trusted networks",
                              CPTI_NETWORKS_MAX);
     }
+    if (is_name(text)) {
+        return add_name(networks, text, error);
+    }
     (void)snprintf(address, sizeof address, "%.*s", (int)(bytes < 64 ? bytes : 64),
                    text);
     if (bytes >= sizeof address || !read_address(address, network->address, &is_ipv4)) {
         return cpt_error_set(
             error, CPT_INVALID, 0,
-            "trusted network \"%.60s\" is not an address such as 10.0.0.0/8", text);
+            "trusted network \"%.60s\" is not an address such as 10.0.0.0/8, or a name "
+            "of a certificate such as dns:tools.example",
+            text);
     }
     if (slash != NULL) {
         bits = strtoul(slash + 1, &end, 10);
@@ -91,6 +161,7 @@ static cpt_status add_network(struct cpti_networks *networks, const char *text,
                              "10.0.0.0/8, or a prefix of 96 bits and more",
                              text);
     }
+    network->name_bytes = 0;
     network->prefix_bits = (unsigned)bits + (is_ipv4 && slash != NULL ? 96 : 0);
     networks->count++;
     return CPT_OK;
@@ -137,28 +208,39 @@ static struct cpt_bytes without_zone(struct cpt_bytes peer)
     return peer;
 }
 
-static bool is_trusted(struct cpti_sampling *sampling,
-                       const struct cpt_inbound *inbound)
+/* The address of the client; false: it is not known. */
+static bool address_of(const struct cpt_inbound *inbound, unsigned char address[16])
 {
     const struct cpt_bytes peer = without_zone(inbound->peer_address);
     char text[INET6_ADDRSTRLEN];
-    unsigned char address[16];
     bool is_ipv4 = false;
-    bool is_found = false;
 
-    if ((inbound->is_forwarded && !sampling->trusts_forwarded) || peer.bytes == 0 ||
-        peer.bytes >= sizeof text) {
+    if (peer.bytes == 0 || peer.bytes >= sizeof text) {
         return false;
     }
     memcpy(text, peer.data, peer.bytes);
     text[peer.bytes] = '\0';
-    if (!read_address(text, address, &is_ipv4)) {
+    return read_address(text, address, &is_ipv4);
+}
+
+static bool is_trusted(struct cpti_sampling *sampling,
+                       const struct cpt_inbound *inbound)
+{
+    const struct cpti_networks *networks = &sampling->networks;
+    unsigned char address[16];
+    bool has_address = false;
+    bool is_found = false;
+
+    if (inbound->is_forwarded && !sampling->trusts_forwarded) {
         return false;
     }
+    has_address = address_of(inbound, address);
     cpti_lock_take(&sampling->lock);
-    for (size_t i = 0; i < sampling->networks.count && !is_found; i++) {
-        is_found = is_within(&sampling->networks.items[i], address);
+    for (size_t i = 0; i < networks->count && has_address && !is_found; i++) {
+        is_found = networks->items[i].name_bytes == 0 &&
+                   is_within(&networks->items[i], address);
     }
+    is_found |= has_trusted_name(networks, inbound);
     cpti_lock_release(&sampling->lock);
     return is_found;
 }

@@ -11,13 +11,16 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* An address range: the first prefix_bits of address count. */
+enum { CPTI_NETWORKS_MAX = 64, CPTI_TRUSTED_NAME_BYTES_MAX = 128 };
+
+/* An address range: the first prefix_bits of address count. Or a name of the client's
+ * certificate. */
 struct cpti_network {
     unsigned char address[16]; /* IPv4 as ::ffff:a.b.c.d */
     unsigned prefix_bits;
+    unsigned char name_bytes; /* 0: it is an address range */
+    char name[CPTI_TRUSTED_NAME_BYTES_MAX];
 };
-
-enum { CPTI_NETWORKS_MAX = 64 };
 
 struct cpti_networks {
     struct cpti_network items[CPTI_NETWORKS_MAX];

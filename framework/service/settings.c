@@ -133,7 +133,7 @@ static bool read_probability(struct span text, double *probability)
 static cpt_status read_networks(struct span text, struct cpti_networks *networks,
                                 struct cpt_error *error)
 {
-    char copies[CPTI_NETWORKS_MAX][64];
+    char copies[CPTI_NETWORKS_MAX][CPTI_TRUSTED_NAME_BYTES_MAX + 1];
     const char *texts[CPTI_NETWORKS_MAX + 1] = {NULL};
     size_t count = 0;
 
@@ -151,7 +151,7 @@ static cpt_status read_networks(struct span text, struct cpti_networks *networks
         if (part.bytes == 0 || part.bytes >= sizeof copies[0] ||
             memchr(part.data, '\0', part.bytes) != NULL) {
             return cpt_error_set(error, CPT_INVALID, 0,
-                                 "it is not a list such as 10.0.0.0/8, ::1");
+                                 "it is not a list such as 10.0.0.0/8, dns:tools.shop");
         }
         memcpy(copies[count], part.data, part.bytes);
         copies[count][part.bytes] = '\0';

@@ -52,6 +52,7 @@ static void call_release(struct cpti_http_call *call)
     is_last = --call->reference_count == 0;
     cpti_lock_release(&http->lock);
     if (is_last) {
+        cpt_alloc_free(http->alloc, call->why);
         cpt_alloc_free(http->alloc, call);
     }
 }
@@ -142,10 +143,29 @@ static enum cpti_target_result result_of(const struct cpti_http_call *call,
     }
 }
 
+/* For the operator. Without memory the reason is not told. */
+static void why_keep(struct cpti_http_call *call, const char *why)
+{
+    const struct cpt_alloc *alloc = call->client->http->alloc;
+
+    if (why != NULL) {
+        cpt_alloc_free(alloc, call->why);
+        call->why = cpti_http_text_copy(cpt_bytes_of(why), alloc);
+    }
+}
+
 void cpti_http_call_fail(struct cpti_http_call *call, cpt_status status)
 {
-    call_end(call, &(const struct cpt_transport_reply){.status = status},
-             result_of(call, status));
+    const struct cpt_alloc *alloc = call->client->http->alloc;
+    struct cpt_transport_reply reply = {.status = status};
+    char *why = call->why;
+
+    call->why = NULL;
+    if (why != NULL) {
+        reply.why = cpt_bytes_of(why);
+    }
+    call_end(call, &reply, result_of(call, status));
+    cpt_alloc_free(alloc, why);
 }
 
 /* --- Sending --- */
@@ -407,6 +427,7 @@ void cpti_http_call_ended(void *context, struct cpti_http_connection *connection
     assert(call->connection == connection);
     call->connection = NULL;
     if (outcome->status != CPT_OK) {
+        why_keep(call, outcome->why);
         cpti_http_pool_drop(target, connection);
         if (!call_try_again(call, outcome)) {
             cpti_http_call_fail(call, outcome->status);

@@ -94,6 +94,7 @@ struct cpti_http_call {
     uint64_t tried[CPTI_HTTP_TRIED_MAX]; /* ids of targets, the last one last */
     unsigned tried_count;
     unsigned connect_count; /* tries that could not connect */
+    char *why;              /* what TLS said of the last one that it refused; or NULL */
     bool is_check;
     bool is_started; /* it is in the list of calls */
     bool is_ended;

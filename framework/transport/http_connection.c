@@ -74,13 +74,28 @@ static void report(struct cpti_http_connection *connection,
                             outcome);
 }
 
+/* What TLS says of it; false: nothing. */
+static bool failure_write(const struct cpti_http_connection *connection,
+                          char why[CPTI_TLS_REASON_BYTES])
+{
+    const bool has_failed = connection->tls != NULL &&
+                            cpti_tls_failure(connection->tls) != CPTI_TLS_FAILURE_NONE;
+
+    if (has_failed) {
+        cpti_tls_reason(connection->tls, why);
+    }
+    return has_failed;
+}
+
 static void report_failure(struct cpti_http_connection *connection, cpt_status status)
 {
+    char why[CPTI_TLS_REASON_BYTES];
     const struct cpti_http_outcome outcome = {
         .status = status,
         .was_kept = connection->has_replied,
         .was_connected = connection->is_connected && !connection->is_shaking,
         .has_begun = connection->received_bytes > 0,
+        .why = failure_write(connection, why) ? why : NULL,
     };
 
     report(connection, &outcome);

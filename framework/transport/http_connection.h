@@ -32,6 +32,7 @@ struct cpti_http_outcome {
     bool was_connected;                  /* the connection was established, and TLS */
     bool has_begun;                      /* bytes of a reply came */
     bool can_be_used_again;              /* only if CPT_OK */
+    const char *why;                     /* a failure, for people; or NULL */
 };
 
 struct cpti_http_connection_owner {

@@ -242,6 +242,9 @@ static struct cpt_inbound inbound_of(const struct cpti_http_peer *peer,
     }
     inbound.is_forwarded =
         inbound.critical_path_count > 0 && cpti_http_is_forwarded(request->head);
+    if (inbound.critical_path_count > 0 && peer->tls != NULL) {
+        inbound.peer_names = cpti_tls_names(peer->tls, &inbound.peer_name_count);
+    }
     return inbound;
 }
 

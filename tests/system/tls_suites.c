@@ -11,5 +11,7 @@ CU_SuiteInfo cpt_suites[] = {
      tls_serving_tests},
     {"calls to https", certificates_begin, certificates_end, NULL, NULL,
      tls_calls_tests},
+    {"trust by certificates", certificates_begin, certificates_end, NULL, NULL,
+     tls_trust_tests},
     CU_SUITE_INFO_NULL,
 };

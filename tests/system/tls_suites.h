@@ -8,5 +8,6 @@
 
 extern CU_TestInfo tls_serving_tests[];
 extern CU_TestInfo tls_calls_tests[];
+extern CU_TestInfo tls_trust_tests[];
 
 #endif

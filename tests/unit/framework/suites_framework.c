@@ -26,6 +26,7 @@ extern CU_TestInfo cpt_service_tests[];
 extern CU_TestInfo cpt_route_tests[];
 extern CU_TestInfo cpt_outcome_tests[];
 extern CU_TestInfo cpt_settings_tests[];
+extern CU_TestInfo cpt_trust_tests[];
 extern CU_TestInfo cpt_calls_tests[];
 extern CU_TestInfo cpt_repeats_tests[];
 extern CU_TestInfo cpt_recipes_tests[];
@@ -75,6 +76,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"running requests", NULL, NULL, NULL, NULL, cpt_running_tests},
     {"outcomes", NULL, NULL, NULL, NULL, cpt_outcome_tests},
     {"settings", NULL, NULL, NULL, NULL, cpt_settings_tests},
+    {"trust", NULL, NULL, NULL, NULL, cpt_trust_tests},
     {"calls", NULL, NULL, NULL, NULL, cpt_calls_tests},
     {"repeated calls", NULL, NULL, NULL, NULL, cpt_repeats_tests},
     {"recipes", NULL, NULL, NULL, NULL, cpt_recipes_tests},

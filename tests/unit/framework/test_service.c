@@ -271,75 +271,6 @@ static void test_headers_not_heeded(void)
     close_pair();
 }
 
-static void test_whom_an_entry_trusts(void)
-{
-    static const char *const networks[] = {"192.0.2.0/25", "2001:db8::/32", "fe80::/10",
-                                           NULL};
-    static const struct {
-        const char *peer;
-        int is_forwarded;
-        int is_trusted;
-    } cases[] = {
-        {"192.0.2.1", 0, 1},
-        {"192.0.2.127", 0, 1},
-        {"192.0.2.128", 0, 0},
-        {"::ffff:192.0.2.1", 0, 1},
-        {"2001:db8::1", 0, 1},
-        {"2001:db9::1", 0, 0},
-        {"127.0.0.1", 0, 0},
-        {"192.0.2.1", 1, 0},
-        {"", 0, 0},
-        {"nonsense", 0, 0},
-        {"fe80::1%eth0", 0, 1},
-        {"fe80::1", 0, 1},
-        {"fd80::1%eth0", 0, 0},
-        {"%eth0", 0, 0},
-        {"febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff%a-long-name1234", 0, 1},
-    };
-    struct cpt_service_options a = never;
-
-    a.trusted_networks = networks;
-    open_pair(a, never);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct cpt_inbound inbound = inbound_with("1");
-
-        inbound.peer_address = cpt_bytes_of(cases[i].peer);
-        inbound.is_forwarded = cases[i].is_forwarded;
-        ask(pair.a, &inbound);
-        CU_ASSERT_EQUAL(answer.metadata_bytes != 0, cases[i].is_trusted);
-    }
-    close_pair();
-}
-
-/* An entry that was told nothing heeds the header of none, not even of loopback. */
-static void test_an_entry_trusts_nobody_unless_told(void)
-{
-    static const char *const peers[] = {"127.0.0.1", "::1", "10.0.0.1"};
-    struct cpt_service_options options = {.struct_bytes = sizeof options,
-                                          .name = "A",
-                                          .executor = &now.executor,
-                                          .clock = &now.clock,
-                                          .probability = -1};
-    struct cpt_service *entry = NULL;
-
-    open_pair(never, never);
-    entry = cpt_service_new(&options, NULL);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(entry);
-    CU_ASSERT_EQUAL(cpt_service_method_add(entry, "/", pair.a_plan, NULL), CPT_OK);
-    for (size_t i = 0; i < 3; i++) {
-        struct cpt_inbound inbound = inbound_with("1;forced");
-
-        inbound.peer_address = cpt_bytes_of(peers[i]);
-        ask(entry, &inbound);
-        CU_ASSERT_EQUAL(answer.http_status, 200);
-        CU_ASSERT_EQUAL(answer.metadata_bytes, 0);
-    }
-    CU_ASSERT_EQUAL(counter(entry, "refused_untrusted", NULL), 3);
-    CU_ASSERT_EQUAL(counter(entry, "traced", NULL), 0);
-    close_pair();
-    cpt_service_free(entry);
-}
-
 /* Within t seconds at most rate * (t + 1) + 1 requests are traced because they ask. */
 static void test_floods_are_limited(void)
 {
@@ -746,8 +677,6 @@ CU_TestInfo cpt_service_tests[] = {
     {"unless its own coin hits", test_coin_of_a_call_back},
     {"probabilities outside 0 to 1 are refused", test_probabilities},
     {"ignored headers", test_headers_not_heeded},
-    {"clients that an entry trusts", test_whom_an_entry_trusts},
-    {"an entry trusts no client unless told", test_an_entry_trusts_nobody_unless_told},
     {"floods of requests that ask are limited", test_floods_are_limited},
     {"the limit leaves the coin alone", test_limits_leave_the_coin_alone},
     {"an inner service follows its caller", test_inner_follows_its_caller},

@@ -209,10 +209,13 @@ static void test_taken(void)
     check_told(settings, "taken", "cpt.conf");
     CU_ASSERT_TRUE(cpt_service_is_enabled(service));
     CU_ASSERT_FALSE(is_traced(service, "192.0.2.1"));
+    write_file("trust = issuer:Shop people, 10.0.0.0/8\n", 39);
+    check_told(settings, "taken", "cpt.conf");
+    CU_ASSERT_TRUE(is_traced(service, "10.1.2.3"));
     write_file("", 0);
     check_told(settings, "taken", "cpt.conf");
     CU_ASSERT_TRUE(is_traced(service, "192.0.2.1"));
-    CU_ASSERT_EQUAL(counter(service, "settings_taken"), 5);
+    CU_ASSERT_EQUAL(counter(service, "settings_taken"), 6);
     CU_ASSERT_EQUAL(counter(service, "settings_refused"), 0);
     cpt_settings_free(settings);
     cpt_service_free(service);
@@ -240,6 +243,7 @@ static void test_refused(void)
         {"tracing off\n", 0, "line 1: it is not 'key = value'"},
         {"trust = 10.0.0.0/33", 0, "line 1: trusted network"},
         {"trust = ", 0, "line 1: it is not a list"},
+        {"trust = dns:", 0, "line 1: trusted network"},
         {"trust = ::1,,::1", 0, "line 1: it is not a list"},
         {"trust = a\0b", 11, "line 1: it is not a list"},
         {"\0\0", 2, "line 1: it is not 'key = value'"},
