@@ -17,6 +17,7 @@
 #include "framework/cpt_shared.h"
 #include "framework/program/settings.h"
 #include "framework/transport/cpt_http.h"
+#include "framework/transport/cpt_targets.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -95,9 +96,33 @@ static cpt_status open_log(struct program *program, struct cpt_error *error)
     return program->log != NULL ? CPT_OK : error->status;
 }
 
+/* Sets *@targets to those of @http, told to the same callback as the service's. */
+static cpt_status read_targets(const struct program *program,
+                               const struct cpt_http_options *http,
+                               struct cpt_target_options *targets,
+                               struct cpt_error *error)
+{
+    struct cpt_service_options service = {.struct_bytes = sizeof service};
+
+    if ((http->targets != NULL &&
+         cpt_options_read(targets, sizeof *targets, http->targets, error) != CPT_OK) ||
+        (program->options->service != NULL &&
+         cpt_options_read(&service, sizeof service, program->options->service, error) !=
+             CPT_OK)) {
+        return error->status;
+    }
+    targets->struct_bytes = sizeof *targets;
+    if (targets->notify == NULL) {
+        targets->notify = service.notify;
+        targets->notify_context = service.notify_context;
+    }
+    return CPT_OK;
+}
+
 static cpt_status open_loop(struct program *program, struct cpt_error *error)
 {
     struct cpt_http_options http = {.struct_bytes = sizeof http};
+    struct cpt_target_options targets = {.struct_bytes = sizeof targets};
     struct cpt_pool_options pool = {.struct_bytes = sizeof pool,
                                     .name = program->options->name,
                                     .worker_count = program->settings.worker_count};
@@ -106,7 +131,11 @@ static cpt_status open_loop(struct program *program, struct cpt_error *error)
         cpt_options_read(&http, sizeof http, program->options->http, error) != CPT_OK) {
         return error->status;
     }
+    if (read_targets(program, &http, &targets, error) != CPT_OK) {
+        return error->status;
+    }
     http.struct_bytes = sizeof http;
+    http.targets = &targets;
     if (http.drain_ns == 0) {
         http.drain_ns = program->drain_ns;
     }

@@ -93,8 +93,10 @@ void cpti_call_was_late(const struct cpt_pending *pending, const struct cpt_task
 {
     char text[CPTI_FAILED_CALL_BYTES];
 
-    (void)snprintf(text, sizeof text, "'%.100s' had not answered after %.6g ms",
-                   pending->stub->name, (double)timeout_ns / 1e6);
+    (void)snprintf(text, sizeof text, "'%.80s'%s%.60s had not answered after %.6g ms",
+                   pending->stub->name, pending->target != NULL ? " at " : "",
+                   pending->target != NULL ? pending->target : "",
+                   (double)timeout_ns / 1e6);
     cpti_call_failed(pending->request, pending->stub, CPT_TIMEOUT, task->number + 1,
                      text);
 }

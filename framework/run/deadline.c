@@ -237,9 +237,11 @@ void cpti_deadline_blame(struct cpt_request *request, cpt_status status, char *t
         const struct cpt_bytes other = name_of(pending);
 
         (void)snprintf(text, CPT_ERROR_SENTENCE_BYTES,
-                       "%s: task '%.*s' waited for %s'%.*s'", what, (int)name.bytes,
-                       name.data, pending->resource != NULL ? "lock " : "",
-                       (int)other.bytes, other.data);
+                       "%s: task '%.*s' waited for %s'%.*s'%s%.60s", what,
+                       (int)name.bytes, name.data,
+                       pending->resource != NULL ? "lock " : "", (int)other.bytes,
+                       other.data, pending->target != NULL ? " at " : "",
+                       pending->target != NULL ? pending->target : "");
     } else if (text != NULL) {
         (void)snprintf(text, CPT_ERROR_SENTENCE_BYTES, "%s: task '%.*s' had not ended",
                        what, (int)name.bytes, name.data);

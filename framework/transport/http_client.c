@@ -231,9 +231,9 @@ static void pump(struct cpti_http_target *target)
 static void call_aim(struct cpti_http_call *call)
 {
     struct cpti_targets *targets = &call->set->targets;
-    const bool is_plain = targets->flawed_count == 0 || targets->count == 1;
-    struct cpti_target *health = cpti_targets_pick_but(
-        targets, is_plain ? 0 : cpti_now_ns(), call->tried, call->tried_count);
+    struct cpti_target *health =
+        cpti_targets_pick(targets, targets->flawed_count != 0 ? cpti_now_ns() : 0,
+                          call->tried, call->tried_count);
 
     call->target = CPTI_CONTAINER(health, struct cpti_http_target, health);
     call->is_begun = true;

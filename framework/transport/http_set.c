@@ -31,7 +31,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum { FAMILY_COUNT = 2, JITTER_PART = 8 };
+enum { FAMILY_COUNT = 2, JITTER_PART = 8, FOUND_MAX = 256 };
 
 /* A part of the text: a name, or the address of one target. */
 struct cpti_http_item {
@@ -107,15 +107,17 @@ static bool print_number(const struct evutil_addrinfo *found,
            inet_ntop(found->ai_family, bytes, number, INET6_ADDRSTRLEN) != NULL;
 }
 
+/* Of an answer the first FOUND_MAX addresses are looked at. */
 static bool is_found(const struct evutil_addrinfo *found, const char *text)
 {
     char number[INET6_ADDRSTRLEN];
 
-    while (found != NULL &&
-           (!print_number(found, number) || strcmp(number, text) != 0)) {
-        found = found->ai_next;
+    for (unsigned i = 0; found != NULL && i < FOUND_MAX; found = found->ai_next, i++) {
+        if (print_number(found, number) && strcmp(number, text) == 0) {
+            return true;
+        }
     }
-    return found != NULL;
+    return false;
 }
 
 static bool has_number(const struct cpti_http_item *item, const char *number)
@@ -146,7 +148,7 @@ static void take(struct cpti_http_item *item, const struct evutil_addrinfo *foun
             cpti_http_pool_retire(target);
         }
     }
-    for (; found != NULL; found = found->ai_next) {
+    for (unsigned i = 0; found != NULL && i < FOUND_MAX; found = found->ai_next, i++) {
         if (print_number(found, number) && !has_number(item, number)) {
             add_address(item, number);
         }
@@ -327,6 +329,9 @@ static void on_report(void *context, const struct cpti_target *target,
 
 bool cpti_http_set_use(struct cpti_http_set *set, bool *is_coming)
 {
+    if (!set->has_names && set->targets.count == 1) {
+        return true;
+    }
     set->was_used = true;
     set->was_called = true;
     if (set->has_names && set->lookup_count == 0 && !set->is_posted &&

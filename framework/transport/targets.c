@@ -273,9 +273,6 @@ struct cpti_target *cpti_targets_pick_but(struct cpti_targets *targets, uint64_t
     unsigned best = UINT32_MAX;
     size_t count = 0;
 
-    if (targets->count == 1) {
-        return targets->items[0];
-    }
     if (targets->flawed_count == 0 && tried_count == 0) {
         return better_of_two(targets, targets->items, targets->count, &other);
     }

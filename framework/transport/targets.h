@@ -83,9 +83,20 @@ bool cpti_targets_add(struct cpti_targets *targets, struct cpti_target *target,
 void cpti_targets_remove(struct cpti_targets *targets, struct cpti_target *target);
 
 /* The target for a call that was tried at those with the ids @tried, the last one last.
- * There must be targets. */
+ * There must be several. */
 struct cpti_target *cpti_targets_pick_but(struct cpti_targets *targets, uint64_t now_ns,
                                           const uint64_t *tried, size_t tried_count);
+
+/* The same; the time matters only if a target is flawed. */
+static inline struct cpti_target *cpti_targets_pick(struct cpti_targets *targets,
+                                                    uint64_t now_ns,
+                                                    const uint64_t *tried,
+                                                    size_t tried_count)
+{
+    return targets->count == 1
+               ? targets->items[0]
+               : cpti_targets_pick_but(targets, now_ns, tried, tried_count);
+}
 
 static inline void cpti_target_count(_Atomic uint64_t *number, uint64_t more)
 {

@@ -81,20 +81,30 @@ static struct sockaddr_in loopback(uint16_t port)
 void stand_in_start_at(struct stand_in *stand_in, const char *number, uint16_t port,
                        stand_in_fn serve, const char *reply)
 {
-    struct sockaddr_in address = loopback(port);
-    socklen_t bytes = sizeof(address);
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } address = {.v4 = loopback(port)};
+    socklen_t bytes = sizeof(address.v4);
 
-    (void)inet_pton(AF_INET, number, &address.sin_addr);
+    if (inet_pton(AF_INET, number, &address.v4.sin_addr) != 1) {
+        memset(&address, 0, sizeof(address));
+        bytes = sizeof(address.v6);
+        address.v6.sin6_family = AF_INET6;
+        address.v6.sin6_port = htons(port);
+        (void)inet_pton(AF_INET6, number, &address.v6.sin6_addr);
+    }
     memset(stand_in, 0, sizeof(*stand_in));
     stand_in->serve = serve;
     stand_in->reply = reply;
-    stand_in->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(stand_in->listener, (struct sockaddr *)&address, bytes) != 0 ||
+    stand_in->listener = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(stand_in->listener, &address.any, bytes) != 0 ||
         listen(stand_in->listener, 128) != 0 ||
-        getsockname(stand_in->listener, (struct sockaddr *)&address, &bytes) != 0) {
+        getsockname(stand_in->listener, &address.any, &bytes) != 0) {
         abort();
     }
-    stand_in->port = ntohs(address.sin_port);
+    stand_in->port = ntohs(address.v4.sin_port);
     (void)snprintf(stand_in->target, sizeof(stand_in->target), "http://%.20s:%u",
                    number, (unsigned)stand_in->port);
     (void)pthread_create(&stand_in->acceptor, NULL, acceptor_main, stand_in);

@@ -426,6 +426,7 @@ struct names {
     uint16_t port;
     pthread_t thread;
     atomic_uint bits;
+    atomic_bool has_v6; /* it has ::1, too */
     atomic_uint question_count;
 };
 
@@ -458,6 +459,14 @@ static void *names_main(void *context)
                 at += sizeof answer;
                 count++;
             }
+        }
+        if (type == 28 && atomic_load(&names->has_v6)) {
+            static const unsigned char answer[28] = {0xc0, 12, 0, 28, 0,  1,       0,
+                                                     0,    0,  1, 0,  16, [27] = 1};
+
+            memcpy(packet + at, answer, sizeof answer);
+            at += sizeof answer;
+            count++;
         }
         packet[2] = 0x81;
         packet[3] = 0x80;
@@ -607,6 +616,51 @@ static void test_name_is_looked_up_once(void)
     CU_ASSERT_TRUE(atomic_load(&names.question_count) <= 2); /* evdns may ask again */
 }
 
+static bool has_ipv6(void)
+{
+    const struct sockaddr_in6 address = {.sin6_family = AF_INET6,
+                                         .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    const int descriptor = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool is_bound =
+        descriptor >= 0 &&
+        bind(descriptor, (const struct sockaddr *)&address, sizeof address) == 0;
+
+    if (descriptor >= 0) {
+        (void)close(descriptor);
+    }
+    return is_bound;
+}
+
+/* Nothing listens at the IPv4 address: the IPv6 one is used, and remembered. */
+static void test_other_family(void)
+{
+    struct told told;
+    struct cpt_target_options targets = options_of(&told);
+    struct names names;
+    struct stand_in a;
+    struct test_loop loop;
+    char target[64];
+
+    if (!has_ipv6()) {
+        (void)printf("(left out: no IPv6) ");
+        return;
+    }
+    targets.resolve_ns = 10 * MS;
+    names_start(&names, 1 << 1);
+    atomic_store(&names.has_v6, true);
+    stand_in_start_at(&a, "::1", 0, serve_reply, A_REPLY);
+    (void)snprintf(target, sizeof target, "both.test:%u", (unsigned)a.port);
+    loop_start_with_names(&loop, &names, &targets);
+    for (unsigned i = 0; i < 50; i++) {
+        CU_ASSERT_EQUAL(call_status(&loop, target), CPT_OK);
+        test_sleep_ns(1 * MS);
+    }
+    CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
+    stand_in_stop(&a);
+    names_stop(&names);
+    CU_ASSERT_EQUAL(atomic_load(&a.connection_count), 1);
+}
+
 static void test_unknown_name(void)
 {
     struct names names;
@@ -688,6 +742,7 @@ CU_TestInfo http_targets_tests[] = {
     {"tracing changes no choice", test_traced},
     {"the addresses of a name are targets, and change", test_name_changes},
     {"a name is looked up once for all connections", test_name_is_looked_up_once},
+    {"a name that cannot be reached is looked up as IPv6", test_other_family},
     {"a name without addresses is looked up by the next call", test_unknown_name},
     {"targets are counted one by one", test_counters},
     CU_TEST_INFO_NULL,

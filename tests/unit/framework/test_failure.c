@@ -118,6 +118,22 @@ static void hold_call(struct cpt_transport *transport, struct cpt_transport_call
     held_call = call;
 }
 
+/* As a transport whose stub has several targets. */
+static void pick_and_send(struct cpt_transport *transport,
+                          struct cpt_transport_call *call)
+{
+    cpt_transport_picked(call, cpt_bytes_of("b-1:80"));
+    cpt_transport_picked(call, cpt_bytes_of("b-2:80"));
+    loopback_send(transport, call);
+}
+
+static void pick_and_hold(struct cpt_transport *transport,
+                          struct cpt_transport_call *call)
+{
+    cpt_transport_picked(call, cpt_bytes_of("b-1:80"));
+    hold_call(transport, call);
+}
+
 /* --- Running them --- */
 
 static struct cpt_log_reader *failed_record(struct cpt_record *record)
@@ -150,6 +166,7 @@ struct scene {
     uint64_t timeout_ns;
     bool is_alone; /* B is not there */
     bool is_held;  /* B does not answer */
+    void (*send)(struct cpt_transport *transport, struct cpt_transport_call *call);
 };
 
 static void check_record(const struct scene *scene)
@@ -208,6 +225,9 @@ static void play(const struct scene *scene, bool is_traced)
     if (scene->is_held) {
         net.transport.send = hold_call;
     }
+    if (scene->send != NULL) {
+        net.transport.send = scene->send;
+    }
     CU_ASSERT_EQUAL(cpt_service_method_add(pair.a, "/scene", plan, NULL), CPT_OK);
     inbound.method = cpt_bytes_of("/scene");
     ask(pair.a, &inbound);
@@ -241,6 +261,22 @@ static void test_reasons(void)
          0, true, 0},
         {call_and_answer, 502, "callee",
          "task 'A: ask' answered 502, after 'B: /look' answered 500", 0, 0, 0},
+        {call_and_return, 500, "callee",
+         "task 'A: ask': a task or a callee failed, after 'B: /look' at b-2:80 "
+         "answered 500",
+         0, 0, 0, pick_and_send},
+        {call_and_return, 502, "callee",
+         "task 'A: ask': the callee could not be reached, after 'B: /look' could not "
+         "be reached at b-2:80",
+         0, true, 0, pick_and_send},
+        {call_for_a_while, 504, "callee",
+         "task 'A: ask': the deadline passed, after 'B: /look' at b-1:80 had not "
+         "answered after 4 ms",
+         0, 0, true, pick_and_hold},
+        {call_and_return, 504, "deadline",
+         "the request took too long: task 'A: ask' waited for 'B: /look' at b-1:80, "
+         "the deadline was 4 ms",
+         4 * MS, 0, true, pick_and_hold},
         {call_twice, 500, "answer", "task 'A: ask' answered 500", 0, 0, 0},
         {call_for_a_while, 504, "callee",
          "task 'A: ask': the deadline passed, after 'B: /look' had not answered after "

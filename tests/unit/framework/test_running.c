@@ -234,6 +234,27 @@ static void test_told_exactly(void)
     page_close(&page);
 }
 
+/* If the stub has several targets, the one that the call is at is told. */
+static void test_picked_target(void)
+{
+    struct page_service page;
+
+    page_open(&page, never);
+    serve(page.service, NULL);
+    virtual_run_until(&now, now.now_ns + 5 * MS);
+    CU_ASSERT_EQUAL_FATAL(sent_count, 1);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(tell(page.service), "\"target\":\"http://127.0.0.1:2\""));
+    cpt_transport_picked(sent[0], cpt_bytes_of("http://127.0.0.7:2"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(tell(page.service), "\"target\":\"http://127.0.0.7:2\""));
+    cpt_transport_picked(sent[0], cpt_bytes_of("http://127.0.0.8:2"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(tell(page.service), "\"target\":\"http://127.0.0.8:2\""));
+    finish(1);
+    page_close(&page);
+}
+
 /* An untraced request reads no clock for its tasks, so less is known of it. */
 static void test_untraced(void)
 {
@@ -510,6 +531,7 @@ static void test_beside_threads(void)
 
 CU_TestInfo cpt_running_tests[] = {
     {"who waits for what, since when, and who holds the lock", test_told_exactly},
+    {"the target that a call is at is told", test_picked_target},
     {"less is known of an untraced request", test_untraced},
     {"more requests than are told", test_limit},
     {"a method's name from outside", test_hostile_method},
