@@ -21,16 +21,23 @@
  *                                              SERVICE=URL,URL: several targets
  *      --probability P        CPT_PROBABILITY  of tracing a request; 0: never
  *      --log DIRECTORY        CPT_LOG          records of traced requests, in files
- *      --trust NETWORK,...    CPT_TRUST        clients that may ask an entry for a path
+ *      --trust NETWORK,...    CPT_TRUST        clients that may ask an entry for a
+ *                                              path; or certificates, dns:a.shop
  *      --workers N            CPT_WORKERS      threads; default: the processors
  *      --counters             CPT_COUNTERS     serves /cpt/counters and /cpt/metrics
  *      --operators HOST:PORT  CPT_OPERATORS    health, readiness, metrics: cpt_http.h
  *      --settings FILE        CPT_SETTINGS     is watched: cpt_settings.h
  *      --unready SECONDS      CPT_UNREADY      not ready but serving, before it drains
+ *      --tls-certificate FILE CPT_TLS_CERTIFICATE   serves by TLS; calls show it, too
+ *      --tls-key FILE         CPT_TLS_KEY           its key, if not in that file
+ *      --tls-clients FILE     CPT_TLS_CLIENTS       who signs certificates of clients
+ *      --tls-clients-only     CPT_TLS_CLIENTS_ONLY  clients without one are refused
+ *      --tls-ca FILE          CPT_TLS_CA            who signs those of services that it
+ *                                                   calls; default: the system's
  *
- * SIGHUP begins another file of the log, and reads the settings. Tasks run on a pool,
- * so their steps may block. When it serves it prints "NAME listens on HOST:PORT";
- * errors go to standard error.
+ * SIGHUP begins another file of the log, and reads settings and certificates. Tasks run
+ * on a pool, so their steps may block. When it serves it prints "NAME listens on
+ * HOST:PORT"; errors go to standard error.
  *
  * Threads: call it from the main thread, once at a time.
  */

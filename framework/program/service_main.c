@@ -49,11 +49,13 @@ struct program {
 /* What the handler reads; NULL: there is no log. */
 static _Atomic(struct cpt_log_file *) log_to_reopen;
 static _Atomic(struct cpt_settings *) settings_to_check;
+static _Atomic(struct cpt_http *) http_to_reload;
 
 static void on_hangup(int number)
 {
     struct cpt_log_file *file = atomic_load(&log_to_reopen);
     struct cpt_settings *watched = atomic_load(&settings_to_check);
+    struct cpt_http *http = atomic_load(&http_to_reload);
 
     (void)number;
     if (file != NULL) {
@@ -61,6 +63,9 @@ static void on_hangup(int number)
     }
     if (watched != NULL) {
         cpt_settings_check(watched);
+    }
+    if (http != NULL) {
+        cpt_http_reload_tls(http);
     }
 }
 
@@ -70,6 +75,7 @@ static void watch_hangup(struct program *program)
 
     atomic_store(&log_to_reopen, program->log_file);
     atomic_store(&settings_to_check, program->watched);
+    atomic_store(&http_to_reload, program->http);
     (void)sigemptyset(&action.sa_mask);
     (void)sigaction(SIGHUP, &action, NULL);
 }
@@ -121,6 +127,11 @@ static cpt_status read_targets(const struct program *program,
 
 static cpt_status open_loop(struct program *program, struct cpt_error *error)
 {
+    const struct cpti_settings *settings = &program->settings;
+    const struct cpt_http_tls tls = {.struct_bytes = sizeof tls,
+                                     .certificate_file = settings->tls_certificate,
+                                     .key_file = settings->tls_key,
+                                     .ca_file = settings->tls_ca};
     struct cpt_http_options http = {.struct_bytes = sizeof http};
     struct cpt_target_options targets = {.struct_bytes = sizeof targets};
     struct cpt_pool_options pool = {.struct_bytes = sizeof pool,
@@ -142,6 +153,10 @@ static cpt_status open_loop(struct program *program, struct cpt_error *error)
     http.serves_counters |= program->settings.serves_counters;
     if (program->settings.unready_ns != 0) {
         http.unready_ns = program->settings.unready_ns;
+    }
+    if (settings->tls_certificate != NULL || settings->tls_key != NULL ||
+        settings->tls_ca != NULL) {
+        http.calls_tls = &tls;
     }
     program->http = cpt_http_new(&http, error);
     if (program->http == NULL) {
@@ -381,12 +396,35 @@ static cpt_status make(struct program *program, struct cpt_error *error)
 
 /* --- Serving, and the end --- */
 
+static cpt_status listen_clients(struct program *program, uint16_t *port,
+                                 struct cpt_error *error)
+{
+    const struct cpti_settings *settings = &program->settings;
+    const struct cpt_http_tls tls = {.struct_bytes = sizeof tls,
+                                     .certificate_file = settings->tls_certificate,
+                                     .key_file = settings->tls_key,
+                                     .ca_file = settings->tls_clients,
+                                     .requires_certificate =
+                                         settings->requires_clients};
+
+    if (tls.certificate_file == NULL &&
+        (tls.ca_file != NULL || tls.requires_certificate)) {
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             "clients can show certificates only to a service that has "
+                             "one: --tls-certificate");
+    }
+    return tls.certificate_file != NULL
+               ? cpt_http_listen_tls(program->http, program->service, &tls,
+                                     settings->host, settings->port, port, error)
+               : cpt_http_listen(program->http, program->service, settings->host,
+                                 settings->port, port, error);
+}
+
 static cpt_status serve(struct program *program, struct cpt_error *error)
 {
     const struct cpti_settings *settings = &program->settings;
     uint16_t port = 0;
-    cpt_status status = cpt_http_listen(program->http, program->service, settings->host,
-                                        settings->port, &port, error);
+    cpt_status status = listen_clients(program, &port, error);
 
     if (status == CPT_OK) {
         status = listen_operators(program, error);
@@ -419,6 +457,7 @@ static void close_all(struct program *program)
 {
     atomic_store(&log_to_reopen, NULL);
     atomic_store(&settings_to_check, NULL);
+    atomic_store(&http_to_reload, NULL);
     cpt_settings_free(program->watched);
     if (program->has_begun && program->options->end != NULL) {
         program->options->end(program->options->context);

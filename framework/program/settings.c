@@ -126,6 +126,36 @@ static bool take_log(const struct reading *reading, const char *value)
     return true;
 }
 
+static bool take_certificate(const struct reading *reading, const char *value)
+{
+    reading->settings->tls_certificate = value[0] != '\0' ? value : NULL;
+    return true;
+}
+
+static bool take_key(const struct reading *reading, const char *value)
+{
+    reading->settings->tls_key = value[0] != '\0' ? value : NULL;
+    return true;
+}
+
+static bool take_clients(const struct reading *reading, const char *value)
+{
+    reading->settings->tls_clients = value[0] != '\0' ? value : NULL;
+    return true;
+}
+
+static bool take_clients_only(const struct reading *reading, const char *value)
+{
+    reading->settings->requires_clients = value == NULL || strcmp(value, "0") != 0;
+    return true;
+}
+
+static bool take_ca(const struct reading *reading, const char *value)
+{
+    reading->settings->tls_ca = value[0] != '\0' ? value : NULL;
+    return true;
+}
+
 static bool take_counters(const struct reading *reading, const char *value)
 {
     reading->settings->serves_counters = value == NULL || strcmp(value, "0") != 0;
@@ -234,6 +264,15 @@ static const struct setting settings_of_all[] = {
      take_operators},
     {"settings", "CPT_SETTINGS", "FILE", "is watched: probability, trust, tracing",
      take_file},
+    {"tls-certificate", "CPT_TLS_CERTIFICATE", "FILE",
+     "serves by TLS; calls show it, too", take_certificate},
+    {"tls-key", "CPT_TLS_KEY", "FILE", "its key; default: in the same file", take_key},
+    {"tls-clients", "CPT_TLS_CLIENTS", "FILE",
+     "asks clients for certificates that these sign", take_clients},
+    {"tls-clients-only", "CPT_TLS_CLIENTS_ONLY", NULL, "refuses clients without one",
+     take_clients_only},
+    {"tls-ca", "CPT_TLS_CA", "FILE", "who signs certificates of services that it calls",
+     take_ca},
     {"unready", "CPT_UNREADY", "SECONDS", "not ready, before it stops", take_unready},
 };
 
@@ -256,7 +295,8 @@ static void print_help(const struct cpt_main_options *options)
 {
     (void)printf(
         "usage: %s [flags]\nServes until SIGTERM. SIGHUP begins another file of "
-        "the log. A flag counts more\nthan its environment variable.\n",
+        "the log, and reads\nsettings and certificates. A flag counts more than its "
+        "environment variable.\n",
         options->name);
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         const struct setting *setting = &settings_of_all[i];

@@ -28,6 +28,11 @@ struct cpti_settings {
     const char
         *networks[SETTINGS_NETWORKS_MAX + 1]; /* in network_text; NULL: the end */
     char network_text[SETTINGS_LIST_BYTES];
+    const char *tls_certificate; /* NULL: no TLS */
+    const char *tls_key;
+    const char *tls_clients;           /* who signs certificates of clients */
+    bool requires_clients;             /* those without one are refused */
+    const char *tls_ca;                /* who signs those of services that are called */
     char to_text[SETTINGS_LIST_BYTES]; /* the targets of stubs are in it */
 };
 

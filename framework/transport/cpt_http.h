@@ -228,6 +228,14 @@ CPT_API void cpt_http_set_ready(struct cpt_http *http, int is_ready);
  */
 CPT_API cpt_status cpt_http_run(struct cpt_http *http);
 
+/*
+ * Reads the files of all certificates again, of ports and of calls, soon and on a
+ * thread of its own. New connections use them; those that are open stay as they are. If
+ * one file is bad, all stay as they were; a notice and counters say so (`notify` of
+ * `targets`). From any thread while the loop lives, also in a signal handler.
+ */
+CPT_API void cpt_http_reload_tls(struct cpt_http *http);
+
 /* Makes cpt_http_run() drain and return; a second call ends unready_ns. From any
  * thread, also in a signal handler. */
 CPT_API void cpt_http_stop(struct cpt_http *http);

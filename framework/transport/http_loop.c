@@ -301,9 +301,16 @@ static void on_wake(evutil_socket_t descriptor, short what, void *context)
     (void)what;
     works_run(http);
     alarm_set(http);
+    cpti_tls_reload_look(http);
     if (atomic_load(&http->is_stop_asked) && !http->is_draining) {
         (void)event_base_loopbreak(http->base);
     }
+}
+
+void cpt_http_reload_tls(struct cpt_http *http)
+{
+    atomic_store(&http->is_reload_asked, true);
+    wake(http);
 }
 
 void cpt_http_stop(struct cpt_http *http)
@@ -670,6 +677,7 @@ struct cpt_http *cpt_http_new(const struct cpt_http_options *options,
         cpt_http_free(http);
         return NULL;
     }
+    cpti_tls_note_expiry(http, &http->calls_tls);
     return http;
 }
 

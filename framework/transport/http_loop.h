@@ -83,6 +83,8 @@ enum {
     X(tls_failed_refused, "handshakes that clients refused, as they do not trust us")  \
     X(tls_failed_closed, "handshakes during which the client closed the connection")   \
     X(tls_failed_protocol, "handshakes that failed because of anything else")          \
+    X(tls_reloads, "times certificates were read again")                               \
+    X(tls_reloads_refused, "times they were bad, and those before them stayed")        \
     X(calls_tls_handshakes, "TLS handshakes with services that succeeded")             \
     X(calls_tls_resumed, "of these, those that resumed a session")                     \
     X(calls_tls_untrusted, "TLS handshakes in which the service was not trusted")      \
@@ -93,7 +95,8 @@ enum {
     X(input_bytes_max, "how many there may be")                                        \
     X(output_bytes, "bytes of replies that clients have not taken yet, now")           \
     X(output_bytes_max, "how many there may be")                                       \
-    X(requests_open, "requests that were read and are not answered yet, now")
+    X(requests_open, "requests that were read and are not answered yet, now")          \
+    X(tls_expires_unix_s, "when the first of our certificates expires, since 1970")
 
 /* From this one on they are gauges. */
 #define CPTI_HTTP_GAUGES_BEGIN CPTI_HTTP_COUNTER_connections
@@ -157,8 +160,11 @@ struct cpt_http {
     struct cpti_http_server *servers;
     struct cpti_http_accepted accepted;
     struct cpti_http_client *client;
-    struct cpti_tls_context calls_tls; /* made by the first call to https, or before */
-    size_t exchange_count;             /* requests whose reply is not yet sent */
+    struct cpti_tls_context calls_tls;  /* made by the first call to https, or before */
+    struct cpti_tls_reload *tls_reload; /* it goes on; or NULL */
+    bool is_reload_over;
+    atomic_bool is_reload_asked;
+    size_t exchange_count; /* requests whose reply is not yet sent */
 
     struct cpti_lock lock; /* guards what follows, but the counters */
     struct cpt_work *works;
@@ -216,6 +222,9 @@ void cpti_http_servers_refuse(struct cpt_http *http);
 
 /* Closes all connections and frees; requests not yet answered keep their memory. */
 void cpti_http_servers_free(struct cpt_http *http);
+
+/* The certificates of the @nth port; NULL: it has none, or there are fewer. */
+struct cpti_tls_context *cpti_http_servers_tls(struct cpt_http *http, size_t nth);
 
 /* Stops accepting, or starts again. */
 void cpti_http_servers_rest(struct cpt_http *http, bool rests);

@@ -53,6 +53,17 @@ uint16_t cpti_http_server_port(const struct cpti_http_server *server)
     return server->port;
 }
 
+struct cpti_tls_context *cpti_http_servers_tls(struct cpt_http *http, size_t nth)
+{
+    struct cpti_http_server *server = http->servers;
+
+    while (server != NULL && nth > 0) {
+        server = server->next;
+        nth--;
+    }
+    return server != NULL ? cpti_http_server_tls(server) : NULL;
+}
+
 struct cpti_tls_context *cpti_http_server_tls(struct cpti_http_server *server)
 {
     return server->tls.made != NULL ? &server->tls : NULL;
@@ -203,6 +214,7 @@ static cpt_status server_listen(struct cpt_http *http, struct cpti_http_server *
     if (bound_port != NULL) {
         *bound_port = server->port;
     }
+    cpti_tls_note_expiry(http, &server->tls);
     server->next = http->servers;
     http->servers = server;
     return CPT_OK;
@@ -272,6 +284,7 @@ void cpti_http_servers_refuse(struct cpt_http *http)
 
 void cpti_http_servers_free(struct cpt_http *http)
 {
+    cpti_tls_reload_end(http);
     for (struct cpti_http_server *server = http->servers; server != NULL;
          server = server->next) {
         listener_close(server);

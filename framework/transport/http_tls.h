@@ -40,7 +40,8 @@ struct cpti_tls_context {
     char *key_file;
     char *ca_file;
     struct ssl_ctx_st *made;
-    unsigned generation; /* how often that was replaced */
+    unsigned generation;     /* how often that was replaced */
+    uint64_t expires_unix_s; /* our own certificate; 0: there is none */
 };
 
 /* What was read from the files, and is not in use yet. */
@@ -65,6 +66,20 @@ cpt_status cpti_tls_context_read(const struct cpti_tls_context *context,
 void cpti_tls_context_take(struct cpti_tls_context *context,
                            const struct cpti_tls_made *made);
 void cpti_tls_made_free(struct cpti_tls_made *made);
+
+/* --- http_tls_reload.c --- */
+
+struct cpti_tls_reload;
+
+/* Reads certificates again, if that was asked for. */
+void cpti_tls_reload_look(struct cpt_http *http);
+
+/* Nothing is read any more. */
+void cpti_tls_reload_end(struct cpt_http *http);
+
+/* The gauge of the certificate that expires first. */
+void cpti_tls_note_expiry(struct cpt_http *http,
+                          const struct cpti_tls_context *context);
 
 /* --- http_tls.c: a connection --- */
 

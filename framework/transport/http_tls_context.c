@@ -246,6 +246,7 @@ void cpti_tls_context_take(struct cpti_tls_context *context,
     SSL_CTX_free(context->made);
     context->made = made->made;
     context->generation++;
+    context->expires_unix_s = made->expires_unix_s;
 }
 
 void cpti_tls_made_free(struct cpti_tls_made *made)

@@ -350,6 +350,95 @@ static void test_files(void)
     (void)chmod(tls.key_file, 0600);
 }
 
+/* --- Reading again --- */
+
+/* The serial number of the certificate that is shown. */
+static bool shows(uint16_t port, const struct certificate *expected)
+{
+    struct tls_client client = {0};
+    X509 *shown = NULL;
+    bool is_same = false;
+
+    CU_ASSERT_TRUE_FATAL(tls_client_open(&client, port));
+    shown = SSL_get1_peer_certificate(client.ssl);
+    is_same = X509_cmp(shown, expected->x509) == 0;
+    X509_free(shown);
+    tls_client_close(&client);
+    return is_same;
+}
+
+static void renewed_make(struct certificate *made)
+{
+    certificate_make(made,
+                     &(struct certificate_about){.name = "renewed",
+                                                 .alternatives = "DNS:localhost",
+                                                 .from = &certificates()->authority});
+}
+
+static void test_reload(void)
+{
+    struct cpt_http_tls tls = {.struct_bytes = sizeof(tls)};
+    struct tls_client before = {0};
+    struct certificate first;
+    struct certificate second;
+    struct tls_serving serving;
+    char reply[1024];
+
+    renewed_make(&first);
+    tls.certificate_file = first.file;
+    tls.key_file = first.key_file;
+    tls_serving_start(&serving, NULL, &tls);
+    CU_ASSERT_NOT_EQUAL(test_counter(&serving.loop, "http_tls_expires_unix_s"), 0);
+    CU_ASSERT_TRUE_FATAL(tls_client_open(&before, serving.port));
+    CU_ASSERT_TRUE(shows(serving.port, &first));
+    renewed_make(&second);
+    CU_ASSERT_TRUE(shows(serving.port, &first));
+    cpt_http_reload_tls(serving.loop.http);
+    CU_ASSERT_TRUE(tls_comes_to(&serving.loop, "http_tls_reloads", 1));
+    CU_ASSERT_TRUE(shows(serving.port, &second));
+    /* A bad file changes nothing. */
+    (void)truncate(second.key_file, 0);
+    cpt_http_reload_tls(serving.loop.http);
+    CU_ASSERT_TRUE(tls_comes_to(&serving.loop, "http_tls_reloads_refused", 1));
+    CU_ASSERT_TRUE(shows(serving.port, &second));
+    CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_tls_reloads"), 1);
+    CU_ASSERT_TRUE(tls_client_write(&before, GET, sizeof(GET) - 1));
+    CU_ASSERT_TRUE(tls_client_read(&before, reply, sizeof(reply), "hello "));
+    tls_client_close(&before);
+    tls_serving_stop(&serving);
+    certificate_free(&first);
+    certificate_free(&second);
+}
+
+/* Asked for by several threads, while requests come and the loop ends. */
+static void *ask_often(void *context)
+{
+    for (unsigned i = 0; i < 50; i++) {
+        cpt_http_reload_tls(context);
+    }
+    return NULL;
+}
+
+static void test_reloads_at_once(void)
+{
+    struct tls_serving serving;
+    pthread_t threads[2];
+
+    tls_serving_start(&serving, NULL, NULL);
+    for (size_t i = 0; i < 2; i++) {
+        (void)pthread_create(&threads[i], NULL, ask_often, serving.loop.http);
+    }
+    for (unsigned i = 0; i < 10; i++) {
+        CU_ASSERT_TRUE(tls_is_answered(serving.port, NULL));
+    }
+    for (size_t i = 0; i < 2; i++) {
+        (void)pthread_join(threads[i], NULL);
+    }
+    CU_ASSERT_TRUE(tls_comes_to(&serving.loop, "http_tls_reloads", 1));
+    cpt_http_reload_tls(serving.loop.http);
+    tls_serving_stop(&serving);
+}
+
 /* --- Random bytes --- */
 
 static void attack(uint16_t port, const unsigned char *data, size_t bytes)
@@ -411,6 +500,10 @@ static void test_random(void)
     }
     CU_ASSERT_TRUE(tls_is_answered(serving.port, NULL));
     CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_requests_served"), 1);
+    for (unsigned i = 0;
+         i < PATIENCE && test_counter(&serving.loop, "http_input_bytes") != 0; i++) {
+        test_sleep_ns(MS);
+    }
     CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_input_bytes"), 0);
     tls_serving_stop(&serving);
 }
@@ -428,6 +521,8 @@ CU_TestInfo tls_serving_tests[] = {
     {"handshakes count for the budgets", test_budgets},
     {"certificates of clients are verified", test_client_certificates},
     {"errors name file and reason", test_files},
+    {"certificates are read again, but not bad ones", test_reload},
+    {"certificates are read again by several at once", test_reloads_at_once},
     {"random bytes do no harm", test_random},
     CU_TEST_INFO_NULL,
 };
