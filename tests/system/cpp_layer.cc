@@ -11,7 +11,9 @@
 #include <atomic>
 #include <cstdio>
 #include <map>
+#include <csignal>
 #include <thread>
+#include <unistd.h>
 
 using namespace std::chrono_literals;
 
@@ -708,6 +710,20 @@ static void test_throwing_fallback()
     graph.task("render", [](const price &p) { return text{p.inner.name}; });
     const auto end = cpt::plan(graph).run({1});
     CHECK(!end && end.status == CPT_FAILED);
+
+    cpt::graph<number, text> decoded("A");
+    net.http_status = 200;
+    decoded.call(
+        "text", stub, [](const number &) { return std::string(); },
+        [](const cpt::call_reply &) -> text { throw std::runtime_error("no text"); },
+        {}, text{"fallback"});
+    CHECK(cpt::plan(decoded).run({1}).output->all == "fallback");
+    cpt::graph<number, text> encoded("A");
+    encoded.call(
+        "text", stub,
+        [](const number &) -> std::string { throw std::runtime_error("no question"); },
+        [](const cpt::call_reply &) { return text{"?"}; });
+    CHECK(contains(cpt::plan(encoded).run({1}).sentence, "no question"));
 }
 
 /* --- Attributes --- */
@@ -731,6 +747,74 @@ static void test_attributes()
         return answer{1};
     });
     CHECK(static_cast<bool>(cpt::plan(graph).run({1})));
+}
+
+/* --- Limits --- */
+
+/* A step that goes on keeps what it captured until the request ends: that is bounded. */
+struct again {
+    huge kept;
+    int left;
+    cpt::step<text> operator()(cpt::task task) const
+    {
+        if (left == 0) {
+            return text{"done"};
+        }
+        return task.await(task.sleep("again", 0s), again{kept, left - 1});
+    }
+};
+
+static void test_limits()
+{
+    cpt::graph<number, text> graph("A");
+    cpt::graph<number, text> long_text("A");
+    cpt::graph<number, cpt_rpc_reply> reply("A");
+
+    graph.task("again", [](cpt::task task, const number &n) -> cpt::step<text> {
+        return task.await(task.sleep("first", 0s),
+                          *std::make_unique<again>(again{{}, n.n}));
+    });
+    cpt::plan plan(graph);
+    CHECK(static_cast<bool>(plan.run({3}, {pool, nullptr, {}})));
+    const auto end = plan.run({40}, {pool, nullptr, {}});
+    CHECK(end.status == CPT_LIMIT && contains(end.sentence, "memory limit"));
+
+    long_text.task("fail", [](const number &) -> cpt::result<text> {
+        return cpt::fail(CPT_CORRUPT, std::string(1 << 20, '%'));
+    });
+    CHECK(cpt::plan(long_text).run({1}).status == CPT_CORRUPT);
+
+    reply.task("reply", [](cpt::task task, const number &n) {
+        return task.reply(std::string(static_cast<std::size_t>(n.n) << 20, 'x'));
+    });
+    cpt::plan replies(reply);
+    CHECK(static_cast<bool>(replies.run({1})));
+    CHECK(replies.run({32}).status == CPT_LIMIT);
+}
+
+static void test_null_pendings()
+{
+    cpt::graph<number, text> graph("A");
+
+    graph.task("wait", [](cpt::task task, const number &n) -> cpt::step<text> {
+        const cpt::calling none(nullptr);
+        const cpt::run<text> no_run(nullptr);
+
+        CHECK(none.status() < 0);
+        CHECK(!none.has_succeeded());
+        CHECK(no_run.output() == nullptr);
+        none.cancel();
+        if (n.n == 1) {
+            return task.await(no_run, [](cpt::task, const text &t) { return t; });
+        }
+        return task.await(none,
+                          [](cpt::task, const cpt::call_reply &) { return text{}; });
+    });
+    cpt::plan plan(graph);
+    for (int i = 1; i <= 2; i++) {
+        const auto end = plan.run({i});
+        CHECK(!end && contains(end.sentence, "nothing to wait for"));
+    }
 }
 
 /* --- By hand --- */
@@ -781,6 +865,79 @@ static void test_manual()
     cpt_service_free(service);
 }
 
+/* --- main() --- */
+
+/* Work that is left alone when the program ends goes on to use its graphs. */
+static void test_abandoned()
+{
+    static std::atomic<bool> has_begun{false};
+    static std::atomic<bool> may_end{false};
+    static std::atomic<bool> has_ended{false};
+    static char name[] = "test";
+    char *arguments[] = {name, nullptr};
+    std::thread client;
+    {
+        cpt::service_graph graph("A");
+        auto captured = std::make_shared<std::string>("captured");
+
+        graph.task("stuck", [captured](cpt::task task, const cpt_rpc_request &) {
+            has_begun = true;
+            while (!may_end) {
+                std::this_thread::sleep_for(1ms);
+            }
+            return task.reply(*captured);
+        });
+        captured.reset();
+        cpt::program program("A");
+        program.method("/", graph).listen("127.0.0.1:0");
+        program.options().drain_ns = 1000000;
+        program.begin([&client](const cpt_main_parts &parts) {
+            client = std::thread([service = parts.service] {
+                cpt_inbound inbound = {};
+                struct sigaction action = {};
+
+                inbound.method = cpt::bytes("/");
+                cpt_service_serve(
+                    service, &inbound,
+                    [](void *, const cpt_outbound *outbound) {
+                        has_ended = cpt::text(outbound->body) == "captured";
+                    },
+                    nullptr);
+                while (!has_begun || sigaction(SIGTERM, nullptr, &action) != 0 ||
+                       action.sa_handler == SIG_DFL) {
+                    std::this_thread::sleep_for(1ms);
+                }
+                (void)kill(getpid(), SIGTERM);
+            });
+        });
+        CHECK(program.run(1, arguments) == 1);
+    }
+    client.join();
+    may_end = true;
+    for (int i = 0; i < 10000 && !has_ended; i++) {
+        std::this_thread::sleep_for(1ms);
+    }
+    CHECK(has_ended);
+}
+
+static void test_begin_throws()
+{
+    static char name[] = "test";
+    char *arguments[] = {name, nullptr};
+    cpt::service_graph graph("A");
+    bool has_ended = false;
+
+    graph.task("answer",
+               [](cpt::task task, const cpt_rpc_request &) { return task.reply("x"); });
+    cpt::program program("A");
+    program.method("/", graph).listen("127.0.0.1:0");
+    program.begin(
+        [](const cpt_main_parts &) { throw std::runtime_error("no database"); });
+    program.end([&has_ended] { has_ended = true; });
+    CHECK(program.run(1, arguments) == 1);
+    CHECK(!has_ended);
+}
+
 int main()
 {
     pool = new_pool(2);
@@ -803,11 +960,15 @@ int main()
     test_wait_and_some();
     test_calls();
     test_throwing_fallback();
+    test_limits();
+    test_null_pendings();
     test_attributes();
+    test_begin_throws();
     test_manual();
     cpt_pool_free(pool);
     cpt_pool_free(other_pool);
-    CHECK(cpt_misuse_count() == 1); /* test_shared() uses what was not made */
+    CHECK(cpt_misuse_count() > 1); /* shared work that was not made, null pendings */
+    test_abandoned();
     (void)std::printf("%d failures\n", failure_count);
     return failure_count != 0;
 }

@@ -7,6 +7,7 @@
  * "VERB line body | header: value | ...", and answers as the test says.
  */
 #include "tests/support/suites.h"
+#include "tests/support/test_random.h"
 
 #include "framework/cpt_calls.h"
 #include "framework/cpt_runtime.h"
@@ -197,6 +198,119 @@ static void test_refused(void)
         CU_ASSERT_EQUAL(run_row(&cpt_value_text, &input,
                                 (struct cpt_call_row){.decode = take}, NULL),
                         bytes + 3 <= CPT_CALL_LINE_BYTES_MAX ? CPT_OK : CPT_INVALID);
+    }
+}
+
+/* --- Any text comes out at the callee as it went in --- */
+
+static struct {
+    struct cpt_service *service;
+    char path[128]; /* what the callee read */
+    char query[128];
+    unsigned http_status;
+} callee;
+
+static void copy_text(char to[128], struct cpt_bytes text)
+{
+    (void)snprintf(to, 128, "%.*s", (int)text.bytes,
+                   text.data != NULL ? text.data : "none");
+}
+
+static cpt_status read_both(struct cpt_task *task)
+{
+    const struct cpt_rpc_request *request = cpt_input(task, rpc_request);
+    struct cpt_bytes query;
+
+    copy_text(callee.path, cpt_rpc_parameter(request, "text"));
+    if (cpt_rpc_query(task, request, "q", &query) != CPT_OK) {
+        return cpt_fail(task, CPT_CORRUPT, "a bad query");
+    }
+    copy_text(callee.query, query);
+    return CPT_OK;
+}
+
+static void note_status(void *context, const struct cpt_outbound *outbound)
+{
+    (void)context;
+    callee.http_status = outbound->http_status;
+}
+
+static void serve(struct cpt_transport *unused, struct cpt_transport_call *call)
+{
+    const struct cpt_transport_reply reply = {.status = CPT_OK, .http_status = 200};
+    const char *query = strchr(call->method, '?');
+    struct cpt_inbound inbound = {.verb = call->verb,
+                                  .method = cpt_bytes_of(call->method)};
+
+    (void)unused;
+    if (query != NULL) {
+        inbound.method.bytes = (size_t)(query - call->method);
+        inbound.query = cpt_bytes_of(query + 1);
+    }
+    cpt_service_serve(callee.service, &inbound, note_status, NULL);
+    cpt_transport_sent(call);
+    cpt_transport_complete(call, &reply);
+}
+
+static void check_round_trip(struct test_random *random)
+{
+    static const char likely[] = "./%+&=?#{}: \"\\\r\n\xc3\xa4"
+                                 "a";
+    char text[64];
+    const struct cpt_bytes input = {text, 1 + test_random_below(random, 20)};
+    char expected[128];
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 0; i < input.bytes; i++) {
+        text[i] = test_random_chance(random, 70)
+                      ? likely[test_random_below(random, sizeof likely - 1)]
+                      : (char)(1 + test_random_below(random, 255));
+    }
+    copy_text(expected, input);
+    memset(callee.path, 0, sizeof callee.path);
+    callee.http_status = 0;
+    status =
+        run_row(&cpt_value_text, &input, (struct cpt_call_row){.decode = take}, NULL);
+    if (status == CPT_INVALID) { /* it would lead elsewhere */
+        CU_ASSERT_PTR_NOT_NULL(memchr(text, '.', input.bytes));
+        CU_ASSERT_EQUAL(callee.http_status, 0);
+        return;
+    }
+    CU_ASSERT_EQUAL(status, CPT_OK);
+    CU_ASSERT_EQUAL(callee.http_status, 200);
+    CU_ASSERT_STRING_EQUAL(callee.path, expected);
+    CU_ASSERT_STRING_EQUAL(callee.query, expected);
+}
+
+static void test_round_trips(void)
+{
+    static const struct cpt_task_def tasks[] = {
+        {"read", read_both, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request)}};
+    static const struct cpt_graph graph = CPT_GRAPH("B", rpc_request, rpc_reply, tasks);
+    const struct cpt_service_options options = {
+        .struct_bytes = sizeof options, .name = "B", .probability = -1};
+    static const char *const methods[][2] = {
+        {"GET /u/{text}/x", "GET /u/{text}/x?q={text}"},
+        {"PUT /f/{text...}", "PUT /f/{text...}?a=1&q={text}&b"}};
+    const uint64_t seed = test_random_seed("calls of REST services");
+    const uint64_t count = test_case_count(1000);
+
+    for (size_t i = 0; i < 2; i++) {
+        struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
+
+        callee.service = cpt_service_new(&options, NULL);
+        CU_ASSERT_EQUAL(
+            cpt_service_method_add(callee.service, methods[i][0], plan, NULL), CPT_OK);
+        transport.send = serve;
+        stub.method = methods[i][1];
+        for (uint64_t number = 0; number < count; number++) {
+            struct test_random random = {seed + number};
+
+            check_round_trip(&random);
+        }
+        transport.send = send;
+        cpt_service_free(callee.service);
+        cpt_plan_free(plan);
     }
 }
 
@@ -480,6 +594,7 @@ CU_TestInfo cpt_call_rest_tests[] = {
     {"verbs and parameters of a method", test_methods},
     {"parameters are encoded", test_encoding},
     {"parameters that lead elsewhere", test_refused},
+    {"any text comes out as it went in", test_round_trips},
     {"parameters, query and headers that a row says", test_prepare},
     {"which headers a call may have", test_which_headers},
     {"as many as there may be", test_many_fields},
