@@ -26,7 +26,8 @@ LONG_PACKAGES = clang libclang-rt-14-dev clang-tidy build-essential debhelper dp
 	fakeroot spin
 # Programs for some long tests, which are skipped without them.
 OTHER_PACKAGES = chromium clickhouse-server zsh fish prometheus python3-prometheus-client \
-	nginx-light haproxy python3-grpcio python3-requests nodejs
+	nginx-light haproxy python3-grpcio python3-requests nodejs \
+	libgrpc-dev libgrpc++-dev protobuf-compiler-grpc
 # Compilers for other architectures, whose tests run under qemu.
 CROSS_PACKAGES = gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-aarch64-linux-gnu \
 	libc6-dev-arm64-cross qemu-user
@@ -75,7 +76,9 @@ test-all: test
 	@sh cmake/packages.sh $(LONG_PACKAGES)
 	@sh cmake/packages.sh $(OTHER_PACKAGES) || echo "cpt: continuing without them" >&2
 	@sh cmake/packages.sh $(CROSS_PACKAGES) || echo "cpt: continuing without them" >&2
-	ctest --test-dir $(BUILD) -L long --output-on-failure
+	$(CONFIGURE) -DCPT_BUILD_TESTS=ON
+	cmake --build $(BUILD)
+	ctest --test-dir $(BUILD) -L 'long|grpc' --output-on-failure
 	set -e; for preset in $(LONG_PRESETS); do \
 		cmake --preset $$preset; \
 		cmake --build --preset $$preset; \

@@ -6,8 +6,8 @@
 # One library for each folder. Warnings, sanitizers, include folders, symbol visibility
 # and installation are set here, so that the folder's own file only lists the SOURCES,
 # the PUBLIC_HEADERS, the modules of ours that it USES and the outside libraries that it
-# LINKS and hides. PACKAGE http puts it in the transport's package, which an
-# installation may omit.
+# LINKS and hides. PACKAGE http (grpc) puts it in that transport's package, which
+# an installation may omit.
 #
 # cpt_program(NAME SOURCES ... USES ... LINKS ...) does the same for a program.
 

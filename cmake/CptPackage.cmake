@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The cpt authors
 #
 # For projects that build with an installed cpt: find_package(cpt), which gives the
-# targets cpt::cpt_core, cpt::cpt_wire ... , and pkg-config's cpt and cpt-http.
+# targets cpt::cpt_core, cpt::cpt_wire ... , and pkg-config's cpt, cpt-http, cpt-grpc.
 include(CMakePackageConfigHelpers)
 
 set(CPT_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/cpt)
@@ -63,6 +63,10 @@ if(TARGET cpt_http)
     endif()
     cpt_pkg_config(cpt-http "the HTTP transport of cpt" "cpt = ${PROJECT_VERSION}"
         "libevent libevent_pthreads${openssl}" " -lcpt_http" "-pthread")
+endif()
+if(TARGET cpt_grpc)
+    cpt_pkg_config(cpt-grpc "the gRPC transport of cpt" "cpt = ${PROJECT_VERSION}"
+        "grpc" " -lcpt_grpc" "-pthread")
 endif()
 
 # Last, as it is what an installation says at its end.

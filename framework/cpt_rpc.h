@@ -497,6 +497,7 @@ struct cpt_outbound {
     unsigned outcome;                /* enum cpt_outcome, never NONE */
     const struct cpt_field *headers; /* send those that cpt_field_is_sendable() takes */
     size_t header_count;
+    int is_unknown_method; /* no method takes the path: gRPC has a status for that */
 };
 
 typedef void (*cpt_reply_fn)(void *context, const struct cpt_outbound *outbound);

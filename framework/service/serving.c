@@ -331,7 +331,12 @@ static void refuse_method(struct cpt_service *service,
 
     if (!cpti_method_allow(service, inbound->method, allow)) {
         CPTI_COUNT(&service->counters, unknown_methods);
-        refuse(reply, context, CPT_OUTCOME_NOT_FOUND, "no such method\n");
+        outbound.outcome = CPT_OUTCOME_NOT_FOUND;
+        outbound.http_status = cpt_outcome_http_status(CPT_OUTCOME_NOT_FOUND);
+        outbound.body = cpt_bytes_of("no such method\n");
+        outbound.header_count = 0;
+        outbound.is_unknown_method = 1;
+        reply(context, &outbound);
         return;
     }
     field.value = cpt_bytes_of(allow);

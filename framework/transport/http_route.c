@@ -3,34 +3,13 @@
 /*
  * http_route.c - verbs and headers, from a request to its service and back
  *
- * Forwarded. A header counts if it says who stands behind the sender, as only a program
- * that sends for another has reason to write that:
- *
- *      Via (RFC 9110), CDN-Loop (RFC 8586)          who has forwarded it
- *      Forwarded (RFC 7239), X-Forwarded-…          for whom, and how; with something
- *      …-Forwarded-For                              before: ingress-nginx, Vercel
- *      X-Real-IP, CF-Connecting-IP, True-Client-IP,
- *      Fastly-Client-IP, Fly-Client-IP, …           the client's address: nginx,
- *                                                   Cloudflare, Akamai, Fastly, Fly
- *      …ClientIP, …SocketIP                         Azure's Front Door, Sucuri
- *      X-Envoy-External-Address, X-Remote-Addr,
- *      CloudFront-Viewer-Address                    Envoy, CloudFront
- *
- * Each vendor has a name of its own, and they all end in the same few ways; so endings
- * are looked at, and names that do not exist yet count, too. To take a request for
- * forwarded by mistake costs a person a path; the other mistake shows it to a stranger.
- *
- * What describes the request, or is passed on by those who send requests of their own,
- * says nothing: ids and traces (X-Request-Id, traceparent, X-Amzn-Trace-Id, which the
- * AWS libraries copy to calls), countries, X-Envoy-Attempt-Count. The load balancer
- * that adds X-Amzn-Trace-Id adds X-Forwarded-For beside it.
- *
  * A service may have put anything into the headers of its reply, also what a client
  * sent. So each is checked once more here, by the rule that cpt_rpc_reply_header()
  * applies: a line end would begin another header, or another reply.
  */
 #include "framework/transport/http_route.h"
 
+#include "framework/transport/forwarded.h"
 #include "framework/transport/http_parser.h"
 #include "framework/transport/http_peer.h"
 
@@ -56,53 +35,13 @@ void cpti_http_route_read(const struct cpti_http_request *request,
     }
 }
 
-static bool begins(struct cpt_bytes name, const char *with)
-{
-    const size_t bytes = strlen(with);
-
-    return name.bytes >= bytes && strncasecmp(name.data, with, bytes) == 0;
-}
-
-static bool ends(struct cpt_bytes name, const char *with)
-{
-    const size_t bytes = strlen(with);
-
-    return name.bytes >= bytes &&
-           strncasecmp(name.data + name.bytes - bytes, with, bytes) == 0;
-}
-
-static bool is_forwarding(struct cpt_bytes name)
-{
-    static const char *const names[] = {"Via", "CDN-Loop", "Forwarded", "X-Forwarded",
-                                        "X-Remote-Addr"};
-    static const char *const endings[] = {"-IP",
-                                          "-IPv6",
-                                          "ClientIP",
-                                          "SocketIP",
-                                          "-Forwarded-For",
-                                          "-External-Address",
-                                          "-Viewer-Address"};
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (cpti_http_is_same(name, names[i])) {
-            return true;
-        }
-    }
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        if (ends(name, endings[i])) {
-            return true;
-        }
-    }
-    return begins(name, "X-Forwarded-");
-}
-
 bool cpti_http_is_forwarded(struct cpt_bytes head)
 {
     struct cpt_field field;
     size_t at = 0;
 
     while (cpti_http_head_next(head, &at, &field.name, &field.value)) {
-        if (is_forwarding(field.name)) {
+        if (cpti_is_forwarding(field.name)) {
             return true;
         }
     }
