@@ -32,7 +32,7 @@ OTHER_PACKAGES = chromium clickhouse-server zsh fish prometheus python3-promethe
 CROSS_PACKAGES = gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-aarch64-linux-gnu \
 	libc6-dev-arm64-cross qemu-user
 # The peers of the benchmarks.
-BENCH_PACKAGES = g++ libtbb-dev
+BENCH_PACKAGES = g++ libtbb-dev nginx-light libmicrohttpd-dev libh2o-evloop-dev
 
 CONFIGURE = cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DCPT_WERROR=$(WERROR)

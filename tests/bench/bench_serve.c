@@ -5,7 +5,8 @@
  *
  *      this process: 16 kept connections, one request at a time on each
  *           |---> cpt, untraced          |---> bare evhttp (libevent)
- *           |---> cpt, with the path     |---> nginx, if it is installed
+ *           |---> cpt, with the path     |---> nginx, libmicrohttpd, libh2o,
+ *           |                            '     those of them that are installed
  *           '---> cpt, with an opaque header as long as the path
  *
  * Each server is a process of its own with one thread. All run at once, and each round
@@ -13,6 +14,7 @@
  * The figure is the server's processor time, user and system, by the requests.
  */
 #include "tests/bench/bench.h"
+#include "tests/bench/serve_peers.h"
 
 #include "framework/cpt_rpc.h"
 #include "framework/cpt_runtime.h"
@@ -29,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -37,9 +40,11 @@
 enum { CONNECTIONS = 16, REQUESTS = 16000, WARM_REQUESTS = 3000, REPLY_BYTES = 8192 };
 
 #define GET  "GET / HTTP/1.1\r\nHost: a\r\nUser-Agent: bench\r\nAccept: */*\r\n"
-#define BODY "found"
+#define BODY BENCH_SERVE_BODY
 
-static void must(bool condition, const char *what)
+#define must bench_must
+
+void bench_must(bool condition, const char *what)
 {
     if (!condition) {
         perror(what);
@@ -47,7 +52,7 @@ static void must(bool condition, const char *what)
     }
 }
 
-static int bound_socket(uint16_t *port)
+int bench_bound_socket(uint16_t *port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t bytes = sizeof address;
@@ -138,7 +143,7 @@ static void serve_evhttp(int told)
     struct event_base *base = event_base_new();
     struct evhttp *http = evhttp_new(base);
     uint16_t port = 0;
-    const int listener = bound_socket(&port);
+    const int listener = bench_bound_socket(&port);
 
     must(listen(listener, 511) == 0 && evutil_make_socket_nonblocking(listener) == 0 &&
              evhttp_accept_socket(http, listener) == 0,
@@ -154,7 +159,7 @@ static void serve_nginx(int told)
     char folder[] = "/tmp/bench_serve_XXXXXX";
     char path[64];
     uint16_t port = 0;
-    const int freed = bound_socket(&port);
+    const int freed = bench_bound_socket(&port);
     FILE *file = NULL;
 
     must(mkdtemp(folder) != NULL, "mkdtemp");
@@ -194,6 +199,7 @@ static void server_start(struct server *server, void (*serve)(int told))
     must(server->process >= 0, "fork");
     if (server->process == 0) {
         (void)close(pipes[0]);
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         serve(pipes[1]);
         exit(0);
     }
@@ -314,7 +320,7 @@ static void measure(struct client *client, int round)
     client->ns[round] = (cpu_ns(client->server) - begin) / REQUESTS;
 }
 
-enum { CPT, EVHTTP, NGINX, SERVERS };
+enum { CPT, EVHTTP, NGINX, MICROHTTPD, H2O, SERVERS };
 
 /* Fills opaque with as many bytes as the value of a path has. */
 static void opaque_fit(const struct client *untraced, const struct client *traced)
@@ -326,12 +332,39 @@ static void opaque_fit(const struct client *untraced, const struct client *trace
     memset(opaque, 'x', bytes);
 }
 
+static void servers_start(struct server servers[SERVERS])
+{
+    server_start(&servers[CPT], serve_cpt);
+    server_start(&servers[EVHTTP], serve_evhttp);
+    server_start(&servers[NGINX], serve_nginx);
+#ifdef BENCH_WITH_MICROHTTPD
+    server_start(&servers[MICROHTTPD], bench_serve_microhttpd);
+#endif
+#ifdef BENCH_WITH_H2O
+    server_start(&servers[H2O], bench_serve_h2o);
+#endif
+}
+
+static void servers_end(const struct server servers[SERVERS])
+{
+    for (int i = 0; i < SERVERS; i++) {
+        if (servers[i].process != 0) {
+            (void)kill(servers[i].process, SIGKILL);
+            (void)waitpid(servers[i].process, NULL, 0);
+        }
+    }
+}
+
 int main(int argument_count, char **arguments)
 {
     static struct server servers[SERVERS];
     static struct client clients[] = {
         {.name = "nginx", .server = &servers[NGINX], .request = GET "\r\n"},
         {.name = "bare evhttp", .server = &servers[EVHTTP], .request = GET "\r\n"},
+        {.name = "libmicrohttpd",
+         .server = &servers[MICROHTTPD],
+         .request = GET "\r\n"},
+        {.name = "libh2o", .server = &servers[H2O], .request = GET "\r\n"},
         {.name = "cpt, untraced", .server = &servers[CPT], .request = GET "\r\n"},
         {.name = "cpt, with the path",
          .server = &servers[CPT],
@@ -341,27 +374,28 @@ int main(int argument_count, char **arguments)
          .request = "GET /opaque HTTP/1.1\r\nHost: a\r\nUser-Agent: bench\r\n"
                     "Accept: */*\r\ncritical-path: 0\r\n\r\n"},
     };
-    enum { CLIENTS = sizeof clients / sizeof clients[0] };
+    enum { CLIENTS = sizeof clients / sizeof clients[0], PLAIN = 4 };
     static struct server first;
 
     bench_begin("bench_serve", &argument_count, arguments);
     (void)signal(SIGPIPE, SIG_IGN);
     server_start(&first, serve_cpt);
     {
-        struct client plain = {.server = &first, .request = clients[2].request};
-        struct client asking = {.server = &first, .request = clients[3].request};
+        struct client plain = {.server = &first, .request = clients[PLAIN].request};
+        struct client asking = {.server = &first,
+                                .request = clients[PLAIN + 1].request};
 
         client_open(&plain);
         client_open(&asking);
         opaque_fit(&plain, &asking);
     }
     (void)kill(first.process, SIGKILL);
-    server_start(&servers[CPT], serve_cpt);
-    server_start(&servers[EVHTTP], serve_evhttp);
-    server_start(&servers[NGINX], serve_nginx);
+    servers_start(servers);
     bench_title("Processor time of a request, 16 kept connections");
     for (int i = 0; i < CLIENTS; i++) {
-        client_open(&clients[i]);
+        if (clients[i].server->process != 0) {
+            client_open(&clients[i]);
+        }
         if (clients[i].is_there) {
             client_ask(&clients[i], WARM_REQUESTS);
         }
@@ -374,16 +408,15 @@ int main(int argument_count, char **arguments)
         }
     }
     for (int i = 0; i < CLIENTS; i++) {
-        const struct client *base = &clients[i == 3 ? 4 : clients[0].is_there ? 0 : 1];
+        const struct client *base = &clients[i == PLAIN + 1        ? PLAIN + 2
+                                             : clients[0].is_there ? 0
+                                                                   : 1];
 
         if (clients[i].is_there) {
             bench_rounds(clients[i].name, clients[i].ns, "ns a request", base->name,
                          base->ns, BENCH_ROUNDS);
         }
     }
-    for (int i = 0; i < SERVERS; i++) {
-        (void)kill(servers[i].process, SIGKILL);
-        (void)waitpid(servers[i].process, NULL, 0);
-    }
+    servers_end(servers);
     return bench_end();
 }
