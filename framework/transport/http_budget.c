@@ -39,6 +39,7 @@
 enum {
     SWEEPS = 4,                 /* in the shortest deadline */
     HANDSHAKE_BYTES = 32 << 10, /* what one of TLS takes, while it goes on */
+    RECORD_BYTES = 17 << 10,    /* the buffer of a record that has come in part */
     TIMED_OUT = 408,
     UNAVAILABLE = 503
 };
@@ -249,6 +250,33 @@ bool cpti_http_budget_shake(struct cpti_http_peer *peer, bool is_over)
         return true;
     }
     sweep_later(peer->http);
+    if (peer->http->accepted.input_bytes > peer->http->options.input_bytes_max) {
+        cut(peer, &full);
+        return false;
+    }
+    return true;
+}
+
+bool cpti_http_budget_record(struct cpti_http_peer *peer, bool is_there)
+{
+    static const struct reason full = {
+        CPTI_HTTP_COUNTER_cut_full, CPT_REFUSAL_FULL, UNAVAILABLE,
+        "requests and parts of TLS records exceed input_bytes_max"};
+    const size_t kept = cpti_http_input_kept(&peer->input);
+
+    cpti_http_budget_keep(peer, kept + (is_there ? RECORD_BYTES : 0));
+    if (!is_there) {
+        if (!cpti_http_parser_is_within(&peer->input.parser)) {
+            peer->begun_ns = 0;
+        }
+        return true;
+    }
+    if (peer->begun_ns == 0) {
+        peer->begun_ns = cpti_now_ns();
+        peer->is_in_body = false;
+        peer->open_bytes = 0;
+        sweep_later(peer->http);
+    }
     if (peer->http->accepted.input_bytes > peer->http->options.input_bytes_max) {
         cut(peer, &full);
         return false;

@@ -503,6 +503,9 @@ static void read_more(struct cpti_http_peer *peer)
     }
     got = socket_read(peer, input->data + input->bytes, input->capacity - input->bytes);
     if (got == -1) {
+        if (peer->tls != NULL) {
+            (void)cpti_http_budget_record(peer, cpti_tls_has_bytes(peer->tls));
+        }
         return;
     }
     if (got <= 0) {

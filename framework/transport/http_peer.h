@@ -168,6 +168,10 @@ void cpti_http_budget_linger(struct cpti_http_peer *peer);
 /* Its TLS handshake begins, or is over. false: @peer was cut off, and is closed. */
 bool cpti_http_budget_shake(struct cpti_http_peer *peer, bool is_over);
 
+/* Nothing more could be read from its TLS, where a part of a record lies, or does not:
+ * it counts, and has the time of a head. false: @peer was cut off, and is closed. */
+bool cpti_http_budget_record(struct cpti_http_peer *peer, bool is_there);
+
 /* It was opened: false if its client has too many; then it was told. */
 bool cpti_http_budget_accepted(struct cpti_http_peer *peer);
 

@@ -275,6 +275,36 @@ static void test_budgets(void)
     tls_serving_stop(&serving);
 }
 
+/* After the handshake, a record that never ends takes time and memory, too. */
+static void test_half_record(void)
+{
+    enum { CLIENTS = 6 };
+    static const char begun[] = "\x17\x03\x03\x20\x00 and nothing more";
+    const struct cpt_http_options slow = {.struct_bytes = sizeof(slow),
+                                          .header_ns = 30 * MS};
+    const struct cpt_http_options full = {.struct_bytes = sizeof(full),
+                                          .input_bytes_max = 3 * (17 << 10)};
+    const struct cpt_http_options *const all[] = {&slow, &full};
+    static const char *const counters[] = {"http_cut_slow", "http_cut_full"};
+    struct tls_serving serving;
+
+    for (size_t i = 0; i < 2; i++) {
+        struct tls_client clients[CLIENTS];
+
+        memset(clients, 0, sizeof(clients));
+        tls_serving_start(&serving, all[i], NULL);
+        for (size_t n = 0; n < CLIENTS; n++) {
+            (void)tls_client_open(&clients[n], serving.port); /* it may be cut before */
+            (void)send(clients[n].descriptor, begun, sizeof(begun) - 1, MSG_NOSIGNAL);
+        }
+        CU_ASSERT_TRUE(tls_comes_to(&serving.loop, counters[i], CLIENTS - 3));
+        for (size_t n = 0; n < CLIENTS; n++) {
+            tls_client_close(&clients[n]);
+        }
+        tls_serving_stop(&serving);
+    }
+}
+
 /* --- Certificates of clients --- */
 
 static void test_client_certificates(void)
@@ -517,6 +547,7 @@ CU_TestInfo tls_serving_tests[] = {
     {"old versions are refused", test_old_version},
     {"nothing is negotiated again", test_renegotiation},
     {"half a handshake ends by its deadline", test_half},
+    {"half a record has a deadline, and counts", test_half_record},
     {"a connection that is cut has sent no request", test_truncated},
     {"handshakes count for the budgets", test_budgets},
     {"certificates of clients are verified", test_client_certificates},

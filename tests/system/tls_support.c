@@ -7,6 +7,7 @@
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -121,6 +122,7 @@ int certificates_begin(void)
 {
     struct certificates *all = &made_once;
 
+    (void)signal(SIGPIPE, SIG_IGN); /* OpenSSL writes to what the service has closed */
     (void)snprintf(folder, sizeof folder, "/tmp/cpt-tls-XXXXXX");
     must(mkdtemp(folder) != NULL, "mkdtemp");
     certificate_make(&all->authority, &(struct certificate_about){

@@ -86,6 +86,11 @@ cpt_status cpti_place_read(struct cpt_bytes text, bool asks_names,
     int problem = 0;
 
     memset(place, 0, sizeof *place);
+    if (text.bytes >= 8 && strncasecmp(text.data, "https://", 8) == 0) {
+        return cpt_error_set(error, CPT_UNAVAILABLE, 0,
+                             "https is not spoken here: name the port for operators, "
+                             "which has no TLS");
+    }
     if (!split(text, host, port)) {
         return cpt_error_set(error, CPT_INVALID, 0, "not an address as HOST:PORT");
     }

@@ -31,7 +31,7 @@ struct cpti_place {
 
 /* Reads "HOST:PORT", perhaps after "http://" and before a '/'. Only if @asks_names, a
  * host may be a name other than localhost. CPT_OK; CPT_INVALID: it has no port;
- * CPT_UNAVAILABLE: the host is not known; with a sentence. */
+ * CPT_UNAVAILABLE: the host is not known, or it is https; with a sentence. */
 cpt_status cpti_place_read(struct cpt_bytes text, bool asks_names,
                            struct cpti_place *place, struct cpt_error *error);
 

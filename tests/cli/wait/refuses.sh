@@ -15,3 +15,4 @@ try cpt wait --fail-if slow 127.0.0.1:1
 try cpt wait 127.0.0.1:1 127.0.0.1:2
 try cpt wait 127.0.0.1:1
 try cpt wait http://127.0.0.1:99999/x
+try cpt wait https://127.0.0.1:1
