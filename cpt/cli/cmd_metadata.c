@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 enum { INPUT_BYTES_MAX = 1 << 20 };
 
@@ -264,7 +265,11 @@ static int decode(const struct cpti_arguments *arguments, const char *name,
     if (data == NULL) {
         return cpti_failed("out of memory");
     }
-    if (value.bytes == 0) {
+    if (value.bytes > 5 && strncmp(value.data, "HTTP/", 5) == 0) {
+        status = cpti_failed("%s has no header '%s': the service returned no path; it "
+                             "has to be asked, and to trust who asks",
+                             name, CPT_HEADER_PATH);
+    } else if (value.bytes == 0) {
         status = cpti_failed("%s is empty; it must be the value of the header '%s'",
                              name, CPT_HEADER_PATH);
     } else if (cpt_base64_decode(value, data, value.bytes + 1, &bytes, &error) !=
@@ -327,6 +332,7 @@ static int run(const struct cpti_arguments *arguments)
 {
     static const char *const others[] = {"cases", "seed", "timeout"};
     struct cpti_input input;
+    struct stat about;
     unsigned char *data;
     size_t bytes;
     int status;
@@ -344,6 +350,11 @@ static int run(const struct cpti_arguments *arguments)
                           cpti_quoted(arguments->operands[1]));
     }
     if (arguments->operand_count == 1 && strcmp(arguments->operands[0], "-") != 0) {
+        if (stat(arguments->operands[0], &about) == 0 && S_ISREG(about.st_mode)) {
+            return cpti_failed("'%s' is the name of a file; its text comes from "
+                               "standard input: cpt metadata < FILE",
+                               cpti_quoted(arguments->operands[0]));
+        }
         return decode(arguments, "the value", cpt_bytes_of(arguments->operands[0]));
     }
     status = cpti_input_open(&input, "-");

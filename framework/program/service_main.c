@@ -15,6 +15,7 @@
 #include "framework/cpt_runtime.h"
 #include "framework/cpt_settings.h"
 #include "framework/cpt_shared.h"
+#include "framework/program/check.h"
 #include "framework/program/settings.h"
 #include "framework/transport/cpt_http.h"
 #include "framework/transport/cpt_targets.h"
@@ -24,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DRAIN_NS_DEFAULT UINT64_C(10000000000)
 
@@ -240,6 +242,9 @@ static cpt_status add_methods(struct program *program, struct cpt_error *error)
                                                   .timeout_ns = row->timeout_ns};
         const struct cpt_plan *plan = NULL;
 
+        if (cpti_check_method(row->method, error) != CPT_OK) {
+            return error->status;
+        }
         program->graphs[i] =
             (struct cpt_graph){options->name, CPT_GIVES(rpc_request),
                                CPT_GIVES(rpc_reply), row->tasks, row->task_count};
@@ -323,6 +328,10 @@ static cpt_status watch_settings(struct program *program, struct cpt_error *erro
     if (program->settings.file == NULL) {
         return CPT_OK;
     }
+    if (access(options.path, F_OK) != 0) {
+        (void)fprintf(stderr, "%s: %s is not there yet; it is looked for\n",
+                      program->options->name, options.path);
+    }
     program->watched = cpt_settings_new(&options, error);
     return program->watched != NULL ? CPT_OK : error->status;
 }
@@ -358,6 +367,23 @@ static cpt_status listen_operators(struct program *program, struct cpt_error *er
 
 /* --- The steps --- */
 
+/* After `begin`, which may have set transports. */
+static cpt_status check_calls(struct program *program, struct cpt_error *error)
+{
+    const struct cpt_main_options *options = program->options;
+    const size_t count = count_rows(options->methods, sizeof *options->methods);
+    cpt_status status = CPT_OK;
+
+    for (size_t i = 0; i < count && status == CPT_OK; i++) {
+        status = cpti_check_calls(&program->graphs[i], error);
+    }
+    for (const struct cpt_main_share *share = options->shares;
+         share != NULL && share->name != NULL && status == CPT_OK; share++) {
+        status = cpti_check_calls(share->graph, error);
+    }
+    return status;
+}
+
 static cpt_status begin(struct program *program, struct cpt_error *error)
 {
     const struct cpt_main_options *options = program->options;
@@ -383,8 +409,8 @@ static cpt_status begin(struct program *program, struct cpt_error *error)
 static cpt_status make(struct program *program, struct cpt_error *error)
 {
     static cpt_status (*const steps[])(struct program *, struct cpt_error *) = {
-        open_log,   open_loop,   open_service,   add_methods,
-        open_pools, open_shares, watch_settings, begin,
+        open_log,    open_loop,      open_service, add_methods, open_pools,
+        open_shares, watch_settings, begin,        check_calls,
     };
     cpt_status status = CPT_OK;
 

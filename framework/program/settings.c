@@ -13,12 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORT_MAX = 65535, WORKERS_MAX = 4096, UNREADY_SECONDS_MAX = 3600 };
+enum {
+    PORT_MAX = 65535,
+    WORKERS_MAX = 4096,
+    UNREADY_SECONDS_MAX = 3600,
+    WHY_BYTES = 400
+};
 
 /* All of them while they are read. */
 struct reading {
     struct cpti_settings *settings;
     const struct cpt_main_options *options;
+    char
+        *why; /* WHY_BYTES: what a wrong value should have been, if the row says less */
 };
 
 struct setting {
@@ -28,6 +35,7 @@ struct setting {
     const char *help;
     /* false: @value is wrong. */
     bool (*take)(const struct reading *reading, const char *value);
+    const char *wanted; /* what it should have been */
 };
 
 /* --- Values --- */
@@ -199,28 +207,63 @@ static bool take_trust(const struct reading *reading, const char *value)
     return true;
 }
 
+/* The bytes of the service in the name of @stub, "stock" of "stock: /level"; all of a
+ * name that has no ": ". */
+static size_t service_bytes(const struct cpt_stub *stub)
+{
+    const char *colon = strstr(stub->name, ": ");
+
+    return colon != NULL ? (size_t)(colon - stub->name) : strlen(stub->name);
+}
+
 /* Whether @stub is of the service with the name of @bytes. */
 static bool is_of(const struct cpt_stub *stub, const char *service, size_t bytes)
 {
-    return strncmp(stub->name, service, bytes) == 0 &&
-           strncmp(stub->name + bytes, ": ", 2) == 0;
+    return service_bytes(stub) == bytes && strncmp(stub->name, service, bytes) == 0;
+}
+
+/* Says which services there are, for a value that names another one. */
+static void say_services(const struct reading *reading, const char *part, size_t bytes)
+{
+    struct cpt_stub *const *stubs = reading->options->stubs;
+    size_t end = 0;
+
+    (void)snprintf(reading->why, WHY_BYTES, "no stub is of the service '%.*s'%s",
+                   bytes < 100 ? (int)bytes : 100, part,
+                   stubs != NULL && stubs[0] != NULL ? "; there are" : "");
+    for (size_t i = 0; stubs != NULL && stubs[i] != NULL; i++) {
+        bool is_new = true;
+
+        for (size_t before = 0; before < i; before++) {
+            is_new = is_new &&
+                     !is_of(stubs[before], stubs[i]->name, service_bytes(stubs[i]));
+        }
+        end = strlen(reading->why);
+        if (is_new) {
+            (void)snprintf(reading->why + end, WHY_BYTES - end, " '%.*s'",
+                           (int)service_bytes(stubs[i]), stubs[i]->name);
+        }
+    }
 }
 
 /* "stock=http://127.0.0.1:8082"; further targets follow it in the text. */
-static bool aim(const struct cpt_main_options *options, const char *part)
+static bool aim(const struct reading *reading, const char *part)
 {
     const char *equals = strchr(part, '=');
+    struct cpt_stub *const *stub = reading->options->stubs;
     bool is_known = false;
 
-    if (equals == NULL || equals == part || equals[1] == '\0' ||
-        options->stubs == NULL) {
+    if (equals == NULL || equals == part || equals[1] == '\0') {
         return false;
     }
-    for (struct cpt_stub *const *stub = options->stubs; *stub != NULL; stub++) {
+    for (; stub != NULL && *stub != NULL; stub++) {
         if (is_of(*stub, part, (size_t)(equals - part))) {
             (*stub)->target = equals + 1;
             is_known = true;
         }
+    }
+    if (!is_known) {
+        say_services(reading, part, (size_t)(equals - part));
     }
     return is_known;
 }
@@ -241,7 +284,7 @@ static bool take_to(const struct reading *reading, const char *value)
     for (char *part = text; *part != '\0'; part += strlen(part) + 1) {
         if (part != text && strchr(part, '=') == NULL) {
             part[-1] = ','; /* one more target of the service before it */
-        } else if (!aim(reading->options, part)) {
+        } else if (!aim(reading, part)) {
             return false;
         }
     }
@@ -250,30 +293,35 @@ static bool take_to(const struct reading *reading, const char *value)
 
 static const struct setting settings_of_all[] = {
     {"listen", "CPT_LISTEN", "HOST:PORT", "where it serves; port 0: any free one",
-     take_listen},
-    {"to", "CPT_TO", "SERVICE=URL,...", "where a service that it calls is", take_to},
+     take_listen, "HOST:PORT, with a numeric host, or a port"},
+    {"to", "CPT_TO", "SERVICE=URL,...", "where a service that it calls is", take_to,
+     "SERVICE=URL, of a service that it calls"},
     {"probability", "CPT_PROBABILITY", "P", "of tracing a request, from 0 to 1",
-     take_probability},
-    {"log", "CPT_LOG", "DIRECTORY", "where records of traced requests go", take_log},
-    {"trust", "CPT_TRUST", "NETWORK,...", "clients that may ask for a path",
-     take_trust},
-    {"workers", "CPT_WORKERS", "N", "threads; default: the processors", take_workers},
+     take_probability, "a number from 0 to 1"},
+    {"log", "CPT_LOG", "DIRECTORY", "a directory for records of traced requests",
+     take_log, "a directory"},
+    {"trust", "CPT_TRUST", "NETWORK,...", "clients that may ask for a path", take_trust,
+     "networks such as 10.0.0.0/8, at most 64"},
+    {"workers", "CPT_WORKERS", "N", "threads; default: the processors", take_workers,
+     "a number from 1 to 4096"},
     {"counters", "CPT_COUNTERS", NULL, "serves /cpt/counters and /cpt/metrics",
-     take_counters},
+     take_counters, ""},
     {"operators", "CPT_OPERATORS", "HOST:PORT", "health, readiness, metrics",
-     take_operators},
+     take_operators, "HOST:PORT, with a numeric host, or a port"},
     {"settings", "CPT_SETTINGS", "FILE", "is watched: probability, trust, tracing",
-     take_file},
+     take_file, "a file"},
     {"tls-certificate", "CPT_TLS_CERTIFICATE", "FILE",
-     "serves by TLS; calls show it, too", take_certificate},
-    {"tls-key", "CPT_TLS_KEY", "FILE", "its key; default: in the same file", take_key},
+     "serves by TLS; calls show it, too", take_certificate, "a file"},
+    {"tls-key", "CPT_TLS_KEY", "FILE", "its key; default: in the same file", take_key,
+     "a file"},
     {"tls-clients", "CPT_TLS_CLIENTS", "FILE",
-     "asks clients for certificates that these sign", take_clients},
+     "asks clients for certificates that these sign", take_clients, "a file"},
     {"tls-clients-only", "CPT_TLS_CLIENTS_ONLY", NULL, "refuses clients without one",
-     take_clients_only},
+     take_clients_only, ""},
     {"tls-ca", "CPT_TLS_CA", "FILE", "who signs certificates of services that it calls",
-     take_ca},
-    {"unready", "CPT_UNREADY", "SECONDS", "not ready, before it stops", take_unready},
+     take_ca, "a file"},
+    {"unready", "CPT_UNREADY", "SECONDS", "not ready, before it stops", take_unready,
+     "seconds, from 0 to 3600"},
 };
 
 enum { SETTING_COUNT = sizeof settings_of_all / sizeof settings_of_all[0] };
@@ -320,6 +368,16 @@ static bool complain(const struct cpt_main_options *options, const char *what,
     return false;
 }
 
+/* The same of a value, with what it should have been. */
+static bool refuse(const struct reading *reading, const struct setting *setting,
+                   const char *name, const char *value)
+{
+    (void)fprintf(stderr, "%s: wrong value of %s%s%s (%s)\n", reading->options->name,
+                  name, value != NULL ? ": " : "", value != NULL ? value : "",
+                  reading->why[0] != '\0' ? reading->why : setting->wanted);
+    return false;
+}
+
 static bool read_environment(const struct reading *reading)
 {
     for (size_t i = 0; i < SETTING_COUNT; i++) {
@@ -327,8 +385,8 @@ static bool read_environment(const struct reading *reading)
 
         if (value != NULL && value[0] != '\0' &&
             !settings_of_all[i].take(reading, value)) {
-            return complain(reading->options, "wrong value of",
-                            settings_of_all[i].variable, value);
+            return refuse(reading, &settings_of_all[i], settings_of_all[i].variable,
+                          value);
         }
     }
     return true;
@@ -376,8 +434,8 @@ static bool take_flag(const struct reading *reading, int argc, char **argv, int 
         value = value_of(setting->flag, argc, argv, i, &is_named);
         if (is_named) {
             return (value != NULL && setting->take(reading, value)) ||
-                   complain(options, "wrong value of", flag,
-                            strchr(flag, '=') == NULL ? value : NULL);
+                   refuse(reading, setting, flag,
+                          strchr(flag, '=') == NULL ? value : NULL);
         }
     }
     for (const struct cpt_main_flag *own = options->flags;
@@ -397,12 +455,9 @@ static bool check_stubs(const struct cpt_main_options *options)
     struct cpt_stub *const *stub = options->stubs;
 
     while (stub != NULL && *stub != NULL) {
-        const char *colon = strstr((*stub)->name, ": ");
-
         if ((*stub)->target == NULL) {
             (void)fprintf(stderr, "%s: it calls '%s': needs --to %.*s=URL\n",
-                          options->name, (*stub)->name,
-                          (int)(colon != NULL ? colon - (*stub)->name : 0),
+                          options->name, (*stub)->name, (int)service_bytes(*stub),
                           (*stub)->name);
             return false;
         }
@@ -414,7 +469,8 @@ static bool check_stubs(const struct cpt_main_options *options)
 int cpti_settings_read(struct cpti_settings *settings, int argc, char **argv,
                        const struct cpt_main_options *options)
 {
-    const struct reading reading = {settings, options};
+    char why[WHY_BYTES] = "";
+    const struct reading reading = {settings, options, why};
     const char *listen = options->listen != NULL ? options->listen : "127.0.0.1:8080";
 
     if (!take_listen(&reading, listen)) {

@@ -26,6 +26,22 @@
 
 #define CALL_TIMEOUT_NS_DEFAULT UINT64_C(10000000000)
 
+/* The transport of stubs that were given none: each call fails. */
+static void refuse(struct cpt_transport *transport, struct cpt_transport_call *call)
+{
+    const struct cpt_transport_reply reply = {.status = CPT_INVALID};
+
+    (void)transport;
+    cpt_transport_complete(call, &reply);
+}
+
+static struct cpt_transport no_transport = {.name = "none", .send = refuse};
+
+static struct cpt_transport *carrier_of(const struct cpt_stub *stub)
+{
+    return stub->transport != NULL ? stub->transport : &no_transport;
+}
+
 /* One call, in the arena of its request, to which it holds a reference until it
  * completes. */
 struct rpc_call {
@@ -98,7 +114,7 @@ static bool prepare(struct rpc_call *call, struct cpt_request *request,
 static void tell_call(struct cpti_cancellable *outside)
 {
     struct rpc_call *call = CPTI_CONTAINER(outside->pending, struct rpc_call, pending);
-    struct cpt_transport *transport = call->pending.stub->transport;
+    struct cpt_transport *transport = carrier_of(call->pending.stub);
 
     transport->cancel(transport, &call->transport);
 }
@@ -109,6 +125,7 @@ struct cpt_pending *cpti_call_within(struct cpt_task *task,
     const struct cpt_stub *stub = attempt->stub;
     struct cpt_request *request = task->request;
     struct cpt_service *service = cpti_service_of(request);
+    struct cpt_transport *transport = carrier_of(stub);
     const uint64_t now_ns = cpti_record_now(request);
     struct rpc_call *call = NULL;
 
@@ -130,14 +147,14 @@ struct cpt_pending *cpti_call_within(struct cpt_task *task,
                 calls);
         }
         call->pending.call->attempt = attempt->request->attempt;
-        call->pending.call->executor = cpt_bytes_of(stub->transport->name);
+        call->pending.call->executor = cpt_bytes_of(transport->name);
     }
     cpti_pending_begin(&call->pending, CPTI_PENDING_CALL, task,
                        request->is_traced ? now_ns : cpti_coarse_ns());
     cpti_lock_release(&request->lock);
     cpti_request_hold(request);
-    stub->transport->send(stub->transport, &call->transport);
-    if (stub->transport->cancel != NULL) {
+    transport->send(transport, &call->transport);
+    if (transport->cancel != NULL) {
         cpti_pending_cancel_by(&call->pending, tell_call);
     }
     return &call->pending;
@@ -381,14 +398,20 @@ static void describe(const struct rpc_call *call, struct cpt_bytes why,
     const struct cpt_call_reply *kept = &call->reply;
     const struct cpt_stub *stub = call->pending.stub;
     const char *picked = call->pending.target;
-    const char *named = picked != NULL ? picked : stub->target;
+    const char *named = picked != NULL         ? picked
+                        : stub->target != NULL ? stub->target
+                                               : "no target";
     const char *secret = strchr(named, '@'); /* what precedes it is not told */
     const char *target = secret != NULL ? secret + 1 : named;
     const char *at = picked != NULL ? " at " : "";
     const size_t capacity = CPTI_FAILED_CALL_BYTES;
 
     picked = picked != NULL ? target : "";
-    if (kept->status == CPT_OK) {
+    if (stub->transport == NULL) {
+        (void)snprintf(text, capacity,
+                       "'%.100s' cannot be called: its stub has no transport",
+                       stub->name);
+    } else if (kept->status == CPT_OK) {
         (void)snprintf(text, capacity, "'%.80s'%s%.60s answered %u", stub->name, at,
                        picked, kept->http_status);
     } else if (kept->status == CPT_TIMEOUT) {

@@ -408,6 +408,21 @@ static void free_parts(struct cpt_log_file *file)
     cpt_alloc_free(file->alloc, file);
 }
 
+/* Says why the first file could not be made. */
+static void explain(const struct cpt_log_file *file, cpt_status status, int number,
+                    struct cpt_error *error)
+{
+    if (status == CPT_IO && (number == ENOENT || number == ENOTDIR)) {
+        (void)cpt_error_set(error, status, 0,
+                            "%s: there is no such directory for logs; make it first",
+                            file->folder.directory);
+        return;
+    }
+    (void)cpt_error_set(
+        error, status, 0, "%s/%s: cannot be created: %s", file->folder.directory,
+        file->entry, status == CPT_IO ? strerror(number) : cpt_status_sentence(status));
+}
+
 static struct cpt_log_file *make_parts(const struct cpt_log_file_options *options)
 {
     struct cpt_log_file *file = cpt_alloc_zeroed(options->alloc, sizeof *file);
@@ -451,10 +466,7 @@ struct cpt_log_file *cpt_log_file_new(const struct cpt_log_file_options *given,
     }
     status = begin_and_tidy(file);
     if (status != CPT_OK) {
-        (void)cpt_error_set(error, status, 0, "%s/%s: cannot be created: %s",
-                            file->folder.directory, file->entry,
-                            status == CPT_IO ? strerror(errno)
-                                             : cpt_status_sentence(status));
+        explain(file, status, errno, error);
         free_parts(file);
         return NULL;
     }

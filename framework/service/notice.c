@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -115,6 +116,20 @@ static size_t write_front(const struct cpt_notice *notice, char *line, size_t ca
     return bytes > 0 ? (size_t)bytes : 0;
 }
 
+/* A sentence may have a ';', which only separates the frames of stacks. */
+static void show_semicolons(char *text)
+{
+    size_t kept = 0;
+
+    for (size_t at = 0; text[at] != '\0'; kept++) {
+        const bool is_semicolon = strncmp(text + at, "\\x3b", 4) == 0;
+
+        text[kept] = is_semicolon ? ';' : text[at];
+        at += is_semicolon ? 4 : 1;
+    }
+    text[kept] = '\0';
+}
+
 void cpt_notice_print(void *context, const struct cpt_notice *notice)
 {
     char sentence[SENTENCE_SHOWN_BYTES];
@@ -127,6 +142,7 @@ void cpt_notice_print(void *context, const struct cpt_notice *notice)
         return;
     }
     (void)cpt_text_name(notice->sentence, sentence, sizeof sentence);
+    show_semicolons(sentence);
     if (notice->untold_count != 0) {
         (void)snprintf(more, sizeof more, "; %" PRIu64 " more like it",
                        notice->untold_count);

@@ -145,8 +145,9 @@ refuses() {
     grep -q -e "$pattern" err || fail "after $*: $(cat err)"
 }
 refuses 'needs --to catalogue=URL'
-refuses 'wrong value of --to: other=x' --to other=x
-refuses 'wrong value of --probability: 2' --probability 2
+refuses "wrong value of --to: other=x (no stub is of the service 'other'; there are 'catalogue' 'price'" --to other=x
+refuses 'wrong value of --to: price (SERVICE=URL, of' --to price
+refuses 'wrong value of --probability: 2 (a number from 0 to 1)' --probability 2
 refuses 'wrong value of --probability: nan' --probability nan
 refuses 'wrong value of --listen: 127.0.0.1:65536' --listen 127.0.0.1:65536
 refuses 'wrong value of --listen' --listen
@@ -157,4 +158,4 @@ CPT_WORKERS=many refuses 'wrong value of CPT_WORKERS: many'
 "$CPT_EXAMPLES/shop_front" --help | grep -q -e '--to SERVICE=URL,.*(CPT_TO)' || fail 'no help'
 status=0
 "$CPT_EXAMPLES/shop_stock" --listen 127.0.0.1:0 --log /nowhere/at/all >out 2>err || status=$?
-[ "$status" = 1 ] && grep -q '^stock: .*nowhere' err || fail "exit $status: $(cat err)"
+[ "$status" = 1 ] && grep -q '^stock: /nowhere/at/all: there is no such directory' err || fail "exit $status: $(cat err)"

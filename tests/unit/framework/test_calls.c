@@ -450,6 +450,16 @@ static void test_failing_callee(void)
     close_pair();
 }
 
+/* The sentence of the last notice. */
+static char noticed[256];
+
+static void keep_notice(void *context, const struct cpt_notice *notice)
+{
+    (void)context;
+    (void)snprintf(noticed, sizeof noticed, "%.*s", (int)notice->sentence.bytes,
+                   notice->sentence.data);
+}
+
 /* --- Outcomes --- */
 
 static struct cpt_rpc_reply given;     /* what the method of A replies */
@@ -542,6 +552,40 @@ static void test_outcomes(void)
     cpt_plan_free(plan);
 }
 
+/* --- A stub that was given no transport --- */
+
+static cpt_status a_calls_nobody(struct cpt_task *task)
+{
+    static const struct cpt_stub bare = {.name = "B: /look", .method = "/look"};
+
+    a_call = cpt_call(task, &bare, cpt_bytes_of(""));
+    return cpt_await(task, a_call, a_replies);
+}
+
+static const struct cpt_task_def bare_tasks[] = {
+    {"ask", a_calls_nobody, CPT_GIVES(rpc_reply), CPT_NEEDS(rpc_request)}};
+static const struct cpt_graph bare_graph = {"A", CPT_GIVES(rpc_request),
+                                            CPT_GIVES(rpc_reply), bare_tasks, 1};
+
+/* The call fails, with a sentence for the operator; the process goes on. */
+static void test_bare_stub(void)
+{
+    struct cpt_service_options told = never;
+    struct cpt_plan *plan = cpt_plan_new(&bare_graph, NULL, NULL);
+
+    told.notify = keep_notice;
+    open_pair(never, never);
+    cpt_service_free(pair.a);
+    pair.a = make_service(told, "A", "/", plan);
+    given = (struct cpt_rpc_reply){.outcome = CPT_OUTCOME_INTERNAL};
+    ask_a("1");
+    CU_ASSERT_EQUAL(received.status, CPT_INVALID);
+    CU_ASSERT_EQUAL(answer.outcome, CPT_OUTCOME_INTERNAL);
+    CU_ASSERT_PTR_NOT_NULL(strstr(noticed, "its stub has no transport"));
+    close_pair();
+    cpt_plan_free(plan);
+}
+
 /* Budgets too small for the sum: no header; the request is otherwise normal. */
 static void test_tiny_budget(void)
 {
@@ -566,6 +610,7 @@ CU_TestInfo cpt_calls_tests[] = {
     {"an overcount does not wrap", test_overcount_does_not_wrap},
     {"a failing callee", test_failing_callee},
     {"outcomes and statuses of HTTP", test_outcomes},
+    {"a stub without a transport", test_bare_stub},
     {"a budget too small for the sum", test_tiny_budget},
     CU_TEST_INFO_NULL,
 };

@@ -492,7 +492,7 @@ static void test_line_on_standard_error(void)
         .service = cpt_bytes_of("A"),
         .method = cpt_bytes_of("/look\n"),
         .reason = "deadline",
-        .sentence = cpt_bytes_of("late\x1b[2J"),
+        .sentence = cpt_bytes_of("late; \\x3b\x1b[2J"),
         .count = 1,
         .untold_count = 7,
     };
@@ -505,7 +505,7 @@ static void test_line_on_standard_error(void)
     cpt_notice_print(NULL, &notice);
     CU_ASSERT(read(ends[0], line, sizeof line - 1) > 0);
     CU_ASSERT_STRING_EQUAL(line, "cpt: A: /look\\x0a failed with 504 (deadline): "
-                                 "late\\x1b[2J; 7 more like it\n");
+                                 "late; \\x5cx3b\\x1b[2J; 7 more like it\n");
     notice = (struct cpt_notice){.kind = CPT_NOTICE_REFUSAL,
                                  .http_status = 408,
                                  .service = cpt_bytes_of("A"),

@@ -303,7 +303,7 @@ static void test_options_are_checked(void)
     options.directory = NULL;
     expect_refusal(options, CPT_INVALID, "needs a directory");
     options.directory = "/nowhere/at/all";
-    expect_refusal(options, CPT_IO, "cannot be created: No such file");
+    expect_refusal(options, CPT_IO, "/nowhere/at/all: there is no such directory");
     close_folder();
 }
 
