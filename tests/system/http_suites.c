@@ -16,5 +16,6 @@ CU_SuiteInfo cpt_suites[] = {
     {"ambiguous messages", NULL, NULL, NULL, NULL, http_ambiguous_tests},
     {"limits", NULL, NULL, NULL, NULL, http_limits_tests},
     {"targets", NULL, NULL, NULL, NULL, http_targets_tests},
+    {"names", NULL, NULL, NULL, NULL, http_names_tests},
     CU_SUITE_INFO_NULL,
 };

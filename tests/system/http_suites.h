@@ -16,5 +16,6 @@ extern CU_TestInfo http_cancelling_tests[];
 extern CU_TestInfo http_ambiguous_tests[];
 extern CU_TestInfo http_limits_tests[];
 extern CU_TestInfo http_targets_tests[];
+extern CU_TestInfo http_names_tests[];
 
 #endif

@@ -138,6 +138,7 @@ int main(int count, char **words)
 {
     static char a_target[64];
     static char b_target[64];
+    static char b_targets[128]; /* nothing listens at the first */
     struct cpt_http *a = NULL;
     struct cpt_http *b = NULL;
     pthread_t thread;
@@ -154,7 +155,8 @@ int main(int count, char **words)
     check_stub.target = b_target;
     check_stub.timeout_ns = HOUR_NS;
     check_stub.transport = cpt_http_transport(a);
-    sleep_stub.target = b_target;
+    (void)snprintf(b_targets, sizeof b_targets, "http://127.0.0.1:1,%s", b_target);
+    sleep_stub.target = b_targets;
     sleep_stub.timeout_ns = HOUR_NS;
     sleep_stub.transport = cpt_http_transport(a);
     again_stub.target = a_target;
