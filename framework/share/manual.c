@@ -562,7 +562,7 @@ static void free_parts(struct cpti_log_item *item)
 
     cpt_path_free(manual->path);
     cpt_arena_deinit(&manual->arena);
-    cpt_alloc_free(&service->budget.alloc, manual);
+    cpt_alloc_free(&service->notes.alloc, manual);
     cpti_service_release(service);
 }
 

@@ -85,6 +85,21 @@ static void test_parts(void)
 }
 
 /* A part that is open at the end is closed; the time after it belongs to no part. */
+/* What a request takes of the service's memory it gives back to the same budget. */
+static void test_one_after_another(void)
+{
+    open_pair(always, never);
+    for (int i = 0; i < 5; i++) {
+        struct cpt_manual *manual = begin(pair.a, "1");
+
+        spend(2);
+        expect(manual, "A: / 2");
+        CU_ASSERT_TRUE(cpt_manual_end(manual).bytes > 0);
+        cpt_manual_free(manual, 200);
+    }
+    close_pair();
+}
+
 static void test_end(void)
 {
     struct cpt_manual *manual = NULL;
@@ -521,6 +536,7 @@ static void test_without_memory(void)
 extern CU_TestInfo cpt_manual_tests[];
 CU_TestInfo cpt_manual_tests[] = {
     {"parts within parts, and the record", test_parts},
+    {"one request after another", test_one_after_another},
     {"parts that are open at the end are closed", test_end},
     {"an arrival in the future", test_arrival_to_come},
     {"an untraced request reads no clock", test_untraced},

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# grpc_cpp.sh SOURCE BUILD - a service on grpc++ in the middle of services in C, over HTTP
+# and gRPC, as processes:
+#
+#      curl --HTTP--> A --gRPC--> M (grpc++) --gRPC--> C --HTTP--> D
+#
+# One path crosses all, and adds up at each hop. Only interceptors were added to M.
+. "$(dirname "$0")/system.sh"
+source=$1
+build=$2
+need g++ curl protoc grpc_cpp_plugin pkg-config
+pkg-config --exists grpc++ protobuf || {
+    echo "skipped: libgrpc++-dev or libprotobuf-dev is not installed"
+    exit 77
+}
+GRPC_VERBOSITY=NONE
+export GRPC_VERBOSITY
+
+sanitize=$(sed -n 's/^CPT_SANITIZE:[A-Z]*=\(..*\)/-fsanitize=\1/p' "$build/CMakeCache.txt")
+libraries=
+for name in framework wire core; do
+    library=$(find "$build/modules" -name "libcpt_$name.a" -o -name "libcpt_$name.so")
+    libraries="$libraries $library -Wl,-rpath,$(dirname "$library")"
+done
+packages=$(sed -n 's/^Requires.private: //p' "$build/cpt.pc")
+others="$(sed -n 's/^Libs.private: //p' "$build/cpt.pc") $(pkg-config --libs grpc++ protobuf $packages)"
+
+say 'the service compiles, without a warning in our header'
+cp "$source/tests/system/grpc_demo.proto" .
+protoc --cpp_out=. --grpc_out=. --plugin=protoc-gen-grpc="$(command -v grpc_cpp_plugin)" \
+    grpc_demo.proto
+for file in grpc_demo.pb grpc_demo.grpc.pb; do
+    [ -e $file.o ] || g++ -std=c++17 -O0 -c -o $file.o $file.cc
+done
+# shellcheck disable=SC2086
+g++ -std=c++17 -O1 -g -Wall -Wextra -Wpedantic -Wconversion -Werror $sanitize -I . \
+    -I "$build/include" -o grpc_middle "$source/tests/system/grpc_middle.cc" \
+    grpc_demo.pb.o grpc_demo.grpc.pb.o $libraries $others || fail 'grpc_middle.cc'
+
+# port NAME: of its server for gRPC.
+port() {
+    await "$1.out" '^grpc '
+    sed -n 's/^grpc //p' "$1.out"
+}
+
+# page NAME QUERY: asks A for a page with a path, to NAME and NAME.txt.
+page() {
+    ask "$a/?$2" "$1" 'critical-path: 1;forced'
+    "$CPT" metadata <"$1" >"$1.txt" 2>&1 || fail "$2: $(cat "$1" "$1.txt")"
+}
+
+# has FILE PATTERN...: each of them in a line of the path.
+has() {
+    file=$1
+    shift
+    for pattern; do
+        grep -q "$pattern" "$file" || fail "no '$pattern' in $(cat "$file")"
+    done
+}
+
+rm -rf logs-*
+mkdir logs-a logs-m logs-c logs-d
+start d "$CPT_HELPERS/grpc_chain" D --listen 127.0.0.1:0 --probability 1 --log logs-d
+await d.out 'listens on'
+d=$(sed -n 's/.*listens on //p' d.out)
+start c "$CPT_HELPERS/grpc_chain" C --listen 127.0.0.1:0 --probability 1 --log logs-c \
+    --to "d=http://$d"
+c_pid=$pid
+c=127.0.0.1:$(port c)
+start m ./grpc_middle serve "$c" logs-m
+m_pid=$pid
+m=127.0.0.1:$(port m)
+start a "$CPT_HELPERS/grpc_chain" A --listen 127.0.0.1:0 --probability 1 --log logs-a \
+    --trust 127.0.0.0/8 --to "m=$m"
+a_pid=$pid
+await a.out 'listens on'
+a=http://$(sed -n 's/.*listens on //p' a.out)
+
+say 'one path crosses HTTP and gRPC'
+page once once
+[ "$(tail -c 10 once.body)" = 'hello once' ] || fail "the body is $(cat once.body)"
+has once.txt 'A: page' 'M: /demo.Greeter/Hello' 'C: stock' 'D: leaf\|d: nap' 'network'
+if grep -q 'blind spot' once.txt; then fail "a blind spot: $(cat once.txt)"; fi
+
+say 'calls in a row, at once, and beside computing'
+page twice twice
+page both both
+page overlap overlap
+for name in twice both overlap; do
+    has $name.txt 'A: page' 'M: ' 'C: stock'
+    if grep -q 'unattributed' $name.txt; then fail "$name: $(cat $name.txt)"; fi
+done
+
+say 'deadlines, cancelled calls and errors'
+page late deadline
+has late.txt 'timeout'
+page cancelled cancel
+has cancelled.txt 'M: '
+page failed fail
+head -1 failed | grep -q ' 404' || fail "$(cat failed)"
+has failed.txt 'M: '
+
+say 'clients that know nothing of us see nothing of it'
+[ "$(./grpc_middle call "$m" once)" = 'hello once status 0 paths 0' ] || fail 'a plain call'
+[ "$(./grpc_middle call "$m" fail)" = ' status 5 paths 0' ] || fail 'a plain call that fails'
+[ "$(./grpc_middle call "$m" stream-x)" = 'x0 x1 x2 status 0 paths 0' ] || fail 'a plain stream'
+[ "$(./grpc_middle call "$m" asked-once)" = 'hello once status 0 paths 1' ] || fail 'asked'
+base64 -w0 path.bin | "$CPT" metadata >asked.txt
+has asked.txt 'M: ' 'C: stock'
+[ "$(./grpc_middle call "$m" asked-bytes)" = 'hello bytes status 0 paths 1' ] || fail 'bytes'
+
+say 'a stream has its path behind the last message'
+[ "$(./grpc_middle call "$m" asked-stream-x)" = 'x0 x1 x2 status 0 paths 1' ] || fail 'stream'
+base64 -w0 path.bin | "$CPT" metadata >stream.txt
+has stream.txt 'M: /demo.Greeter/Count' 'C: stock'
+
+say 'a callee that is killed is a blind spot, and no crash'
+kill -9 "$c_pid"
+page killed once
+has killed.txt 'M: ' 'blind spot'
+head -1 killed | grep -q ' 502' || fail "$(cat killed)"
+
+say 'at each hop the records add up to the latency'
+kill "$a_pid"
+kill "$m_pid"
+wait "$a_pid" || fail "A ends with $(cat a.err)"
+wait "$m_pid" || fail "M ends with $(cat m.err)"
+"$CPT" log --check logs-a >checked || fail "$(cat checked)"
+"$CPT" log --check logs-m >>checked || fail "$(cat checked)"
+cat checked
+say 'all is well'

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * grpc_middle.cc - an existing service on grpc++, and a client that knows nothing of us
+ *
+ *      grpc_middle serve TARGET FOLDER  the service M: calls TARGET and prints its port
+ *      grpc_middle call TARGET TEXT     one call without interceptors; prints what came
+ *
+ * The handlers have not a line about paths; what they do is said by the text that they
+ * are sent:
+ *
+ *      twice      calls TARGET twice in a row
+ *      both       twice at once
+ *      overlap    computes while a call is under way
+ *      deadline   calls with a deadline that passes
+ *      cancel     begins a call, cancels it
+ *      fail       answers NOT_FOUND
+ *      bytes      sends back metadata of 3 KB of its own
+ */
+#include <cpt/cpt_grpc.hpp>
+#include <cpt/cpt_log_file.h>
+#include <cpt/cpt_log_queue.h>
+#include <cpt/cpt_path.h>
+
+#include <grpc_demo.grpc.pb.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <iostream>
+#include <thread>
+
+using demo::Greeter;
+using demo::Text;
+using namespace std::chrono_literals;
+
+namespace
+{
+
+std::shared_ptr<grpc::Channel> channel_to(const std::string &target, bool is_traced)
+{
+    cpt::grpc_client_factories out;
+
+    if (is_traced) {
+        out.push_back(std::make_unique<cpt::grpc_client_tracing>());
+    }
+    return grpc::experimental::CreateCustomChannelWithInterceptors(
+        target, grpc::InsecureChannelCredentials(), grpc::ChannelArguments(),
+        std::move(out));
+}
+
+class middle final : public Greeter::Service
+{
+  public:
+    explicit middle(const std::string &target)
+        : stub_(Greeter::NewStub(channel_to(target, true)))
+    {
+    }
+
+    grpc::Status Hello(grpc::ServerContext *context, const Text *request,
+                       Text *reply) override
+    {
+        const std::string &what = request->text();
+
+        std::this_thread::sleep_for(2ms);
+        reply->set_text("hello " + what);
+        if (what == "fail") {
+            return {grpc::StatusCode::NOT_FOUND, "not here"};
+        }
+        if (what == "bytes") {
+            for (int i = 0; i < 2; i++) {
+                context->AddTrailingMetadata("x-more-bin", std::string(1500, '\x01'));
+            }
+        }
+        if (what == "both") {
+            return call_both(what);
+        }
+        if (what == "overlap") {
+            return call_overlapped(what);
+        }
+        if (what == "deadline" || what == "cancel") {
+            (void)call_in_vain(what);
+            return grpc::Status::OK;
+        }
+        const grpc::Status status = call(what);
+
+        return status.ok() && what == "twice" ? call(what) : status;
+    }
+
+    grpc::Status Count(grpc::ServerContext *, const Text *request,
+                       grpc::ServerWriter<Text> *writer) override
+    {
+        Text part;
+
+        for (int i = 0; i < 3; i++) {
+            std::this_thread::sleep_for(1ms);
+            part.set_text(request->text() + std::to_string(i));
+            writer->Write(part);
+        }
+        return call(request->text());
+    }
+
+  private:
+    grpc::Status call(const std::string &what)
+    {
+        grpc::ClientContext context;
+        Text request;
+        Text reply;
+
+        request.set_text(what);
+        const grpc::Status status = stub_->Hello(&context, request, &reply);
+
+        return status.ok() && reply.text() != what
+                   ? grpc::Status(grpc::StatusCode::DATA_LOSS, reply.text())
+                   : status;
+    }
+    grpc::Status call_both(const std::string &what)
+    {
+        grpc::CompletionQueue queue;
+        grpc::ClientContext contexts[2];
+        grpc::Status statuses[2];
+        Text replies[2];
+        Text request;
+        std::unique_ptr<grpc::ClientAsyncResponseReader<Text>> readers[2];
+
+        request.set_text(what);
+        for (int i = 0; i < 2; i++) {
+            readers[i] = stub_->AsyncHello(&contexts[i], request, &queue);
+            readers[i]->Finish(&replies[i], &statuses[i], &contexts[i]);
+        }
+        for (int i = 0; i < 2; i++) {
+            void *tag = nullptr;
+            bool is_ok = false;
+
+            queue.Next(&tag, &is_ok);
+        }
+        return statuses[0].ok() ? statuses[1] : statuses[0];
+    }
+    grpc::Status call_overlapped(const std::string &what)
+    {
+        grpc::CompletionQueue queue;
+        grpc::ClientContext context;
+        grpc::Status status;
+        Text request;
+        Text reply;
+        void *tag = nullptr;
+        bool is_ok = false;
+
+        request.set_text(what);
+        const cpt::grpc_overlap overlap;
+        auto reader = stub_->AsyncHello(&context, request, &queue);
+        reader->Finish(&reply, &status, &context);
+        {
+            const cpt::grpc_part part("compute");
+            std::this_thread::sleep_for(1ms);
+        }
+        const cpt::grpc_wait wait;
+        queue.Next(&tag, &is_ok);
+        return status;
+    }
+    grpc::Status call_in_vain(const std::string &what)
+    {
+        grpc::ClientContext context;
+        Text request;
+        Text reply;
+        std::thread other;
+
+        request.set_text(what);
+        if (what == "deadline") {
+            context.set_deadline(std::chrono::system_clock::now() + 1ms);
+        } else {
+            other = std::thread([&] {
+                std::this_thread::sleep_for(1ms);
+                context.TryCancel();
+            });
+        }
+        const grpc::Status status = stub_->Hello(&context, request, &reply);
+
+        if (other.joinable()) {
+            other.join();
+        }
+        return status;
+    }
+
+    std::unique_ptr<Greeter::Stub> stub_;
+};
+
+/* --- What an operator adds --- */
+
+int serve(const std::string &target, const char *log_folder)
+{
+    cpt_error error = {};
+    cpt_log_file_options file_options = {};
+    file_options.struct_bytes = sizeof file_options;
+    file_options.directory = log_folder;
+    cpt_log_file *file = cpt_log_file_new(&file_options, &error);
+    cpt_log_queue_options queue_options = {};
+    queue_options.struct_bytes = sizeof queue_options;
+    queue_options.sink = cpt_log_file_write;
+    queue_options.context = file;
+    cpt_log_queue *log = cpt_log_queue_new(&queue_options, &error);
+    cpt_service_options options = {};
+    options.struct_bytes = sizeof options;
+    options.name = "M";
+    options.role = CPT_ROLE_INNER;
+    options.probability = 1;
+    options.log = log;
+    cpt_service *service = cpt_service_new(&options, &error);
+    if (file == nullptr || log == nullptr || service == nullptr) {
+        std::cerr << error.sentence << "\n";
+        return 1;
+    }
+
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+    {
+        middle handler(target);
+        grpc::ServerBuilder builder;
+        int port = 0;
+        cpt::grpc_server_factories in;
+
+        in.push_back(std::make_unique<cpt::grpc_server_tracing>(service));
+        builder.experimental().SetInterceptorCreators(std::move(in));
+        builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
+                                 &port);
+        builder.RegisterService(&handler);
+        const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+        std::cout << "grpc " << port << std::endl;
+        int signal = 0;
+        sigwait(&ends, &signal);
+        server->Shutdown(std::chrono::system_clock::now() + 5s);
+    }
+    (void)cpt_service_drain(service, 5000000000u);
+    cpt_service_free(service);
+    cpt_log_queue_free(log);
+    cpt_log_file_free(file);
+    return 0;
+}
+
+/* --- A client that knows nothing of us --- */
+
+int call(const std::string &target, const std::string &what)
+{
+    const auto stub = Greeter::NewStub(
+        grpc::CreateChannel(target, grpc::InsecureChannelCredentials()));
+    grpc::ClientContext context;
+    Text request;
+    Text reply;
+    grpc::Status status;
+
+    if (what.compare(0, 6, "asked-") == 0) {
+        context.AddMetadata("critical-path", "1;max=2048");
+    }
+    request.set_text(what.substr(what.rfind('-') + 1));
+    if (what.find("stream") != std::string::npos) {
+        const auto reader = stub->Count(&context, request);
+
+        while (reader->Read(&reply)) {
+            std::cout << reply.text() << " ";
+        }
+        status = reader->Finish();
+    } else {
+        status = stub->Hello(&context, request, &reply);
+        std::cout << reply.text() << " ";
+    }
+    const auto &trailing = context.GetServerTrailingMetadata();
+    const auto path = trailing.find("critical-path-bin");
+
+    std::cout << "status " << status.error_code() << " paths "
+              << trailing.count("critical-path-bin") << "\n";
+    if (path != trailing.end()) {
+        std::ofstream("path.bin", std::ios::binary)
+            .write(path->second.data(),
+                   static_cast<std::streamsize>(path->second.size()));
+    }
+    return 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    const std::string verb = argc == 4 ? argv[1] : "";
+
+    return verb == "serve"  ? serve(argv[2], argv[3])
+           : verb == "call" ? call(argv[2], argv[3])
+                            : 2;
+}
