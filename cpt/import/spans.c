@@ -144,28 +144,55 @@ static bool is_called(const struct cpti_span *span)
     return span->kind == CPTI_SPAN_SERVER || span->kind == CPTI_SPAN_CONSUMER;
 }
 
-/* Span @second has the id of span @first, which is in the index. Of a call, the side of
- * the client is in the index, and knows the server's. */
-static void pair(struct cpti_spans *spans, uint32_t first, uint32_t second, size_t slot)
+/* Span @span is one more with its id, and no use. */
+static void drop(struct cpti_spans *spans, uint32_t span)
 {
-    struct cpti_span_node *nodes = spans->nodes;
-    const struct cpti_span *items = spans->items;
-    uint32_t client = first;
-    uint32_t server = second;
+    spans->nodes[span].fate = CPTI_SPAN_duplicates;
+    spans->nodes[span].parent = CPTI_SPAN_NONE;
+}
 
-    if (is_called(&items[first]) && calls(&items[second])) {
-        client = second;
-        server = first;
+static void attach(struct cpti_spans *spans, uint32_t client, uint32_t server)
+{
+    spans->nodes[client].server = server;
+    if (server != CPTI_SPAN_NONE) {
+        spans->nodes[server].parent = client;
     }
-    if (!calls(&items[client]) || !is_called(&items[server]) ||
-        nodes[client].server != CPTI_SPAN_NONE ||
-        nodes[first].server != CPTI_SPAN_NONE) {
-        nodes[second].fate = CPTI_SPAN_duplicates;
-        return;
+}
+
+/*
+ * Span @other has the id of span @first, which the index knows. Of a call, the index
+ * knows the client's side, and that knows the server's. Programs also send a span
+ * twice, once without what they did not know yet: then the one with a time stays.
+ */
+static void meet(struct cpti_spans *spans, uint32_t first, uint32_t other, size_t slot)
+{
+    const struct cpti_span *items = spans->items;
+    const uint32_t server = spans->nodes[first].server;
+    const bool is_server = is_called(&items[other]);
+    const bool is_better = items[other].has_time && !items[first].has_time;
+    uint32_t known = first;
+
+    if (is_server && calls(&items[first])) {
+        if (server == CPTI_SPAN_NONE) {
+            attach(spans, first, other);
+        } else if (items[other].has_time && !items[server].has_time) {
+            drop(spans, server);
+            attach(spans, first, other);
+        } else {
+            drop(spans, other);
+        }
+    } else if (calls(&items[other]) && is_called(&items[first])) {
+        attach(spans, other, first);
+        known = other;
+    } else if (is_better ||
+               (!items[first].has_time && items[first].kind == CPTI_SPAN_UNKNOWN)) {
+        attach(spans, other, server);
+        drop(spans, first);
+        known = other;
+    } else {
+        drop(spans, other);
     }
-    nodes[client].server = server;
-    nodes[server].parent = client;
-    spans->index.slots[slot] = client + 1;
+    spans->index.slots[slot] = known + 1;
 }
 
 static void index_ids(struct cpti_spans *spans)
@@ -179,7 +206,7 @@ static void index_ids(struct cpti_spans *spans)
         if (first == CPTI_SPAN_NONE) {
             spans->index.slots[slot] = i + 1;
         } else {
-            pair(spans, first, i, slot);
+            meet(spans, first, i, slot);
         }
     }
 }

@@ -37,14 +37,14 @@ struct cpt_path;
 
 enum { CPTI_SPANS_MAX = 1 << 24 /* of one trace */ };
 
-/* Which side of a call a span measured. */
+/* Which side of a call a span measured. The numbers are OpenTelemetry's. */
 enum cpti_span_kind {
     CPTI_SPAN_UNKNOWN = 0,
-    CPTI_SPAN_INTERNAL,
-    CPTI_SPAN_CLIENT,
-    CPTI_SPAN_SERVER,
-    CPTI_SPAN_PRODUCER,
-    CPTI_SPAN_CONSUMER
+    CPTI_SPAN_INTERNAL = 1,
+    CPTI_SPAN_SERVER = 2,
+    CPTI_SPAN_CLIENT = 3,
+    CPTI_SPAN_PRODUCER = 4,
+    CPTI_SPAN_CONSUMER = 5
 };
 
 /* One span. The bytes are borrowed until the set is reset or freed. */
@@ -56,9 +56,11 @@ struct cpti_span {
     struct cpt_bytes peer;      /* whom a client span called, if it says so */
     uint64_t start_ns;
     uint64_t duration_ns;
-    unsigned char kind; /* enum cpti_span_kind */
-    bool has_time;      /* false: start or duration is missing, or makes no sense */
-    bool is_async;      /* its parent did not wait for it (FOLLOWS_FROM) */
+    unsigned char kind;      /* enum cpti_span_kind */
+    unsigned char peer_rank; /* for who fills it in: how good `peer` is */
+    bool has_time;  /* false: start or duration is missing, or makes no sense */
+    bool is_async;  /* its parent did not wait for it (FOLLOWS_FROM) */
+    bool is_failed; /* it says that it ended with an error */
 };
 
 /* X(name, sentence). Why spans are not in the tree of the root. */

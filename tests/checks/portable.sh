@@ -36,7 +36,7 @@ apt()
         -o Dir::Cache="$folder/cache" -o Acquire::Languages=none -o APT::Sandbox::User= "$@"
 }
 if ! apt update >update.txt 2>&1 || ! (cd debs && apt download libcbor-dev libcbor0.8 \
-    libcunit1-dev libcunit1 libnanopb-dev zlib1g-dev zlib1g libzstd-dev libzstd1 \
+    libcunit1-dev libcunit1 libnanopb-dev zlib1g-dev zlib1g libzstd-dev libzstd1 libjansson-dev libjansson4 \
     libevent-dev libevent-2.1-7 libevent-core-2.1-7 libevent-extra-2.1-7 \
     libevent-pthreads-2.1-7 libc-bin) >download.txt 2>&1; then
     tail -n 3 update.txt download.txt 2>/dev/null
@@ -61,7 +61,7 @@ set(CMAKE_CROSSCOMPILING_EMULATOR "qemu-$processor;-L;/usr/$triplet;-E;LD_LIBRAR
 END
 export PKG_CONFIG_LIBDIR="$lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$folder/libraries"
 cmake -S "$source" -B build -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCPT_WERROR=ON \
-    -DCMAKE_TOOLCHAIN_FILE="$folder/toolchain.cmake" -DCPT_WITH_CLICKHOUSE=OFF \
+    -DCMAKE_TOOLCHAIN_FILE="$folder/toolchain.cmake" -DCPT_WITH_CLICKHOUSE=OFF -DCPT_WITH_SIMDJSON=OFF \
     >configure.txt 2>&1 || { tail -n 20 configure.txt; echo "FAILED: cmake"; exit 1; }
 cmake --build build >build.txt 2>&1 || {
     grep -E 'error|warning|FAILED' -A 5 build.txt | head -n 60

@@ -22,8 +22,8 @@ static struct cpt_bytes word(const char **at)
 
 static struct cpti_span parse(const char *line)
 {
-    static const char *const kinds[] = {"unknown", "internal", "client",
-                                        "server",  "producer", "consumer"};
+    static const char *const kinds[] = {"unknown", "internal", "server",
+                                        "client",  "producer", "consumer"};
     struct cpti_span span = {.id = word(&line)};
     struct cpt_bytes at = word(&line);
 

@@ -6,10 +6,16 @@
 extern CU_TestInfo cpt_spans_tests[];
 extern CU_TestInfo cpt_span_path_tests[];
 extern CU_TestInfo cpt_spans_model_tests[];
+extern CU_TestInfo cpt_pieces_tests[];
+extern CU_TestInfo cpt_traces_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
     {"spans", NULL, NULL, NULL, NULL, cpt_spans_tests},
     {"span path", NULL, NULL, NULL, NULL, cpt_span_path_tests},
     {"spans model", NULL, NULL, NULL, NULL, cpt_spans_model_tests},
+#ifdef TEST_WITH_JSON
+    {"pieces", NULL, NULL, NULL, NULL, cpt_pieces_tests},
+    {"traces", NULL, NULL, NULL, NULL, cpt_traces_tests},
+#endif
     CU_SUITE_INFO_NULL,
 };

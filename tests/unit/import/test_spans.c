@@ -178,6 +178,12 @@ static void test_shared_ids(void)
     (void)expect_report(LINES("a - 0 100 A: / server", "b a 10 80 A: get client",
                               "b a 20 70 B: get server", "c b 30 40 B: look"),
                         sections);
+    /* parts that were sent before their time was known */
+    (void)expect_report(LINES("a - 0 100 A: / server", "b a ? ? A: get",
+                              "b a ? ? B: get server", "b a 20 70 B: get server",
+                              "b a 10 80 A: get client", "b a ? ? A: get client",
+                              "c b 30 40 B: look"),
+                        sections);
     /* whatever comes first */
     (void)expect_report(LINES("c b 30 40 B: look", "b a 20 70 B: get server",
                               "b a 10 80 A: get client", "a - 0 100 A: / server"),

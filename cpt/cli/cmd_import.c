@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cmd_import.c - cpt import: critical paths from spans
+ *
+ *      files --> traces (cpt/import) --> sections --> JSON, a line a trace
+ *                                             '-----> a record of a path log
+ */
+#include "cpt/cli/base/files.h"
+#include "cpt/cli/base/json_write.h"
+#include "cpt/cli/base/options.h"
+#include "cpt/cli/base/output.h"
+#include "cpt/import/traces.h"
+#include "cpt/now.h"
+#include "cpt/cpt_path.h"
+#include "wire/cpt_log.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { REFUSED_TOLD_MAX = 5 /* pieces of one file */, NS_PER_US = 1000 };
+
+static const uint64_t progress_interval_ns = 250000000;
+
+static const char *const mode_words[] = {[CPTI_SPANS_EXACT] = "exact",
+                                         [CPTI_SPANS_JAEGER_UI] = "jaeger-ui",
+                                         [CPTI_SPANS_CRISP] = "crisp"};
+
+/* All that was read and left out. */
+struct totals {
+    uint64_t traces;
+    uint64_t spans;
+    uint64_t rootless; /* traces in which no span can be the root */
+    uint64_t empty;    /* traces that took no time */
+    uint64_t refused_pieces;
+    uint64_t refused_spans;
+    uint64_t cut_traces;
+    uint64_t clipped;
+#define FIELD(name, sentence) uint64_t name;
+    CPTI_SPAN_DROP_MAP(FIELD)
+#undef FIELD
+};
+
+/* What goes through the whole run. */
+struct import {
+    enum cpti_span_mode mode;
+    bool prints_sections;
+    struct cpti_output *log; /* NULL: none is written */
+    struct cpt_log_block *block;
+    struct cpti_spans *spans;
+    struct cpt_path *path;
+    struct cpti_json json;
+    struct totals totals;
+    uint64_t progress_ns; /* when it is shown next; 0: never */
+    bool has_shown_progress;
+};
+
+/* --- Sections --- */
+
+/* Microseconds as a number that is whole unless the time has a fraction. */
+static void json_us(struct cpti_json *json, const char *key, uint64_t ns)
+{
+    if (ns % NS_PER_US == 0) {
+        cpti_json_unsigned(json, key, ns / NS_PER_US);
+    } else {
+        char text[40];
+        const int bytes = snprintf(text, sizeof text, "%" PRIu64 ".%03u",
+                                   ns / NS_PER_US, (unsigned)(ns % NS_PER_US));
+
+        cpti_json_raw(json, key, (struct cpt_bytes){text, (size_t)bytes});
+    }
+}
+
+static void print_sections(struct import *import, struct cpt_bytes trace,
+                           const struct cpti_spans_report *report)
+{
+    const struct cpti_spans *spans = import->spans;
+    const uint32_t root = cpti_spans_root(spans);
+    struct cpti_json *json = &import->json;
+
+    cpti_json_open(json, NULL, '{');
+    cpti_json_bytes(json, "trace_id", trace);
+    json_us(json, "root_start_us", cpti_spans_start_ns(spans, root));
+    json_us(json, "root_end_us", cpti_spans_end_ns(spans, root));
+    cpti_json_open(json, "sections", '[');
+    for (size_t i = 0; i < cpti_spans_section_count(spans); i++) {
+        const struct cpti_section *section = cpti_spans_section(spans, i);
+
+        cpti_json_open(json, NULL, '{');
+        cpti_json_bytes(json, "span_id", cpti_spans_at(spans, section->span)->id);
+        json_us(json, "start_us", section->start_ns);
+        json_us(json, "end_us", section->end_ns);
+        cpti_json_close(json);
+    }
+    cpti_json_close(json);
+    cpti_json_unsigned(json, "dropped", report->dropped);
+    cpti_json_unsigned(json, "clipped", report->clipped);
+    cpti_json_bool(json, "approximate", true);
+    cpti_json_close(json);
+}
+
+/* --- Records --- */
+
+/* Whether @text is a trace id of 16 or 32 hexadecimal digits; it is then in @id. */
+static bool read_trace_id(struct cpt_bytes text, unsigned char id[16])
+{
+    unsigned char digits[32] = {0};
+    const size_t before = 32 - text.bytes;
+
+    if (text.bytes != 16 && text.bytes != 32) {
+        return false;
+    }
+    for (size_t i = 0; i < text.bytes; i++) {
+        static const char hex[] = "0123456789abcdef";
+        const char lower = (char)(text.data[i] | 0x20);
+        const char *found =
+            text.data[i] != '\0'
+                ? strchr(hex, text.data[i] >= 'A' ? lower : text.data[i])
+                : NULL;
+
+        if (found == NULL) {
+            return false;
+        }
+        digits[before + i] = (unsigned char)(found - hex);
+    }
+    for (size_t i = 0; i < 16; i++) {
+        id[i] = (unsigned char)(digits[2 * i] << 4 | digits[2 * i + 1]);
+    }
+    return true;
+}
+
+static int write_block(struct import *import)
+{
+    const struct cpt_bytes bytes = cpt_log_block_finish(import->block);
+
+    return cpti_output_write(import->log, bytes.data, bytes.bytes) == 0
+               ? CPTI_EXIT_DONE
+               : CPTI_EXIT_FAILED;
+}
+
+static int write_record(struct import *import, const struct cpt_record *record)
+{
+    unsigned char *data = NULL;
+    size_t bytes = 0;
+    int exit_status = CPTI_EXIT_DONE;
+    cpt_status status = cpt_record_encode(record, NULL, &data, &bytes, NULL);
+
+    if (status == CPT_OK) {
+        status = cpt_log_block_add(import->block, data, bytes);
+    }
+    if (status == CPT_LIMIT) {
+        exit_status = write_block(import);
+        status = cpt_log_block_add(import->block, data, bytes);
+    }
+    cpt_alloc_free(cpt_alloc_default(), data);
+    return status == CPT_OK ? exit_status
+                            : cpti_failed("%s", cpt_status_sentence(status));
+}
+
+/* The trace as the record of a request that entered at the root's service. */
+static int write_trace(struct import *import, struct cpt_bytes trace)
+{
+    const uint32_t root = cpti_spans_root(import->spans);
+    const struct cpti_span *span = cpti_spans_at(import->spans, root);
+    struct cpt_attribute id = {.key = cpt_bytes_of("trace"),
+                               .type = CPT_ATTRIBUTE_TEXT,
+                               .value = {.text = trace}};
+    struct cpt_record record = {.probability = 1,
+                                .service = span->service,
+                                .method = span->operation,
+                                .status =
+                                    cpt_bytes_of(span->is_failed ? "error" : "ok"),
+                                .is_failed = span->is_failed,
+                                .is_random = 1,
+                                .attributes = &id,
+                                .path = import->path};
+
+    cpt_path_reset(import->path);
+    if (cpti_spans_path(import->spans, import->path) != CPT_OK) {
+        return cpti_failed("out of memory");
+    }
+    record.start_unix_ns = cpti_spans_start_ns(import->spans, root);
+    record.latency_ns = cpt_path_sum_ns(import->path);
+    record.entry = cpt_path_frame_name(import->path, 0);
+    record.service = cpt_name_service(record.entry);
+    record.has_trace_id = read_trace_id(trace, record.trace_id);
+    record.attribute_count = record.has_trace_id || trace.bytes == 0 ? 0 : 1;
+    return write_record(import, &record);
+}
+
+/* --- Traces --- */
+
+static void add_report(struct totals *totals, const struct cpti_spans_report *report)
+{
+    totals->clipped += report->clipped;
+#define ADD(name, sentence) totals->name += report->name;
+    CPTI_SPAN_DROP_MAP(ADD)
+#undef ADD
+}
+
+static int import_trace(struct import *import, struct cpt_bytes trace)
+{
+    struct cpti_spans *spans = import->spans;
+    struct cpti_spans_report report;
+    cpt_status status = cpti_spans_resolve(spans, &report);
+
+    if (status == CPT_END) {
+        import->totals.rootless++;
+        return CPTI_EXIT_DONE;
+    }
+    if (status == CPT_OK) {
+        status = cpti_spans_walk(spans, import->mode);
+    }
+    if (status != CPT_OK) {
+        return cpti_failed("%s", cpt_status_sentence(status));
+    }
+    add_report(&import->totals, &report);
+    if (import->prints_sections) {
+        print_sections(import, trace, &report);
+    }
+    if (cpti_spans_section_count(spans) == 0) {
+        import->totals.empty++;
+        return CPTI_EXIT_DONE;
+    }
+    return import->log != NULL ? write_trace(import, trace) : CPTI_EXIT_DONE;
+}
+
+static void show_progress(struct import *import, const struct cpti_input *input)
+{
+    const uint64_t now_ns = import->progress_ns != 0 ? cpti_now_ns() : 0;
+
+    if (now_ns < import->progress_ns || import->progress_ns == 0) {
+        return;
+    }
+    import->progress_ns = now_ns + progress_interval_ns;
+    import->has_shown_progress = true;
+    (void)fprintf(stderr, "\r%s: %" PRIu64 " traces", cpti_input_name(input),
+                  import->totals.traces);
+    if (input->total_bytes > 0) {
+        (void)fprintf(stderr, ", %" PRIu64 " %%",
+                      100 * input->read_bytes / input->total_bytes);
+    }
+    (void)fputs("\033[K", stderr);
+}
+
+static void end_progress(struct import *import)
+{
+    if (import->has_shown_progress) {
+        (void)fputs("\r\033[K", stderr);
+        import->has_shown_progress = false;
+    }
+}
+
+static int import_file(struct import *import, const char *name)
+{
+    struct cpti_input input;
+    struct cpti_traces_options options = {.read = cpti_input_read, .context = &input};
+    struct cpti_traces *traces = NULL;
+    cpt_status status = CPT_OK;
+    int exit_status = cpti_input_open(&input, name);
+    unsigned refused = 0;
+
+    if (exit_status != CPTI_EXIT_DONE) {
+        return exit_status;
+    }
+    traces = cpti_traces_new(&options);
+    while (traces != NULL && status != CPT_END && status != CPT_NO_MEMORY) {
+        struct cpt_error error = {0};
+        struct cpt_bytes trace = {"", 0};
+
+        status = cpti_traces_next(traces, import->spans, &trace, &error);
+        if (status == CPT_OK) {
+            import->totals.traces++;
+            exit_status = cpti_exit_last(exit_status, import_trace(import, trace));
+            show_progress(import, &input);
+        } else if (status != CPT_END) {
+            end_progress(import);
+            exit_status = CPTI_EXIT_FAILED;
+            if (refused++ < REFUSED_TOLD_MAX) {
+                (void)cpti_failed("%s: at byte %" PRIu64 ": %s",
+                                  cpti_input_name(&input), error.offset,
+                                  error.sentence[0] != '\0'
+                                      ? error.sentence
+                                      : cpt_status_sentence(status));
+            }
+        }
+    }
+    end_progress(import);
+    if (refused > REFUSED_TOLD_MAX) {
+        cpti_warn("%s: %u more like these", cpti_input_name(&input),
+                  refused - REFUSED_TOLD_MAX);
+    }
+    if (traces == NULL) {
+        exit_status = cpti_failed("out of memory");
+    } else {
+        const struct cpti_traces_counts *counts = cpti_traces_counts(traces);
+
+        import->totals.spans += counts->spans;
+        import->totals.refused_pieces += counts->refused_pieces;
+        import->totals.refused_spans += counts->refused_spans;
+        import->totals.cut_traces += counts->cut_traces;
+    }
+    cpti_traces_free(traces);
+    cpti_input_close(&input);
+    return exit_status;
+}
+
+/* --- What was left out --- */
+
+static void tell(uint64_t count, const char *what)
+{
+    if (count > 0) {
+        cpti_warn("%" PRIu64 " %s", count, what);
+    }
+}
+
+static void tell_all(const struct totals *totals)
+{
+    (void)fprintf(cpti_messages(), "cpt: %" PRIu64 " traces of %" PRIu64 " spans\n",
+                  totals->traces, totals->spans);
+#define TELL(name, sentence) tell(totals->name, "spans left out " sentence);
+    CPTI_SPAN_DROP_MAP(TELL)
+#undef TELL
+    tell(totals->clipped, "spans cut to the time of their parent");
+    tell(totals->refused_spans, "spans left out without an id");
+    tell(totals->rootless, "traces left out in which no span can be the root");
+    tell(totals->empty, "traces left out that took no time");
+    tell(totals->cut_traces, "traces taken before their file was read, for want of "
+                             "memory: their spans are too far apart");
+}
+
+/* --- The command --- */
+
+static int read_mode(const struct cpti_arguments *arguments, enum cpti_span_mode *mode)
+{
+    const char *word = cpti_value(arguments, "mode");
+
+    *mode = CPTI_SPANS_EXACT;
+    for (unsigned i = 0; word != NULL && i <= CPTI_SPANS_CRISP; i++) {
+        if (strcmp(word, mode_words[i]) == 0) {
+            *mode = (enum cpti_span_mode)i;
+        }
+    }
+    if (*mode == CPTI_SPANS_CRISP && cpti_value(arguments, "output") != NULL) {
+        return cpti_usage("the sections of --mode=crisp overlap, so they are no paths; "
+                          "print them by --sections");
+    }
+    return CPTI_EXIT_DONE;
+}
+
+static int begin_log(struct import *import, const char *name)
+{
+    unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
+    int status = cpti_output_open(import->log, name);
+
+    if (status == CPTI_EXIT_DONE &&
+        cpti_output_write(import->log, header, cpt_log_header(header)) != 0) {
+        cpti_output_abort(import->log);
+        status = CPTI_EXIT_FAILED;
+    }
+    return status;
+}
+
+static int import_all(struct import *import, const struct cpti_arguments *arguments)
+{
+    int status = CPTI_EXIT_DONE;
+
+    import->spans = cpti_spans_new(NULL);
+    import->path = cpt_path_new(NULL);
+    import->block = cpt_log_block_new(NULL, 0);
+    if (import->spans == NULL || import->path == NULL || import->block == NULL) {
+        return cpti_failed("out of memory");
+    }
+    for (size_t i = 0; i < arguments->operand_count; i++) {
+        status = cpti_exit_last(status, import_file(import, arguments->operands[i]));
+    }
+    if (import->log != NULL) {
+        status = cpti_exit_last(status, write_block(import));
+    }
+    tell_all(&import->totals);
+    return status;
+}
+
+static int run(const struct cpti_arguments *arguments)
+{
+    const char *output = cpti_value(arguments, "output");
+    struct cpti_output log;
+    struct import import = {.prints_sections = cpti_has(arguments, "sections"),
+                            .json = {.file = stdout}};
+    int status = read_mode(arguments, &import.mode);
+
+    if (status == CPTI_EXIT_DONE && output == NULL && !import.prints_sections) {
+        status = cpti_usage("'cpt import' needs --output FILE for a path log, or "
+                            "--sections");
+    }
+    if (status == CPTI_EXIT_DONE && output != NULL) {
+        import.log = &log;
+        status = begin_log(&import, output);
+    }
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    import.progress_ns =
+        isatty(STDERR_FILENO) && !(import.prints_sections && isatty(STDOUT_FILENO))
+            ? cpti_now_ns() + progress_interval_ns
+            : 0;
+    status = import_all(&import, arguments);
+    cpt_log_block_free(import.block);
+    cpt_path_free(import.path);
+    cpti_spans_free(import.spans);
+    if (import.log != NULL) {
+        /* what could be read is worth having */
+        status = cpti_exit_last(status, cpti_output_commit(import.log));
+    }
+    return status;
+}
+
+static const struct cpti_option options[] = {
+    {"output", 'o', "FILE", "write a path log; '-' is standard output"},
+    {"sections", 0, NULL, "print the sections of each trace as a line of JSON"},
+    {"mode", 0, "MODE", "how sections are found; default: exact",
+     "exact jaeger-ui crisp"},
+    {0},
+};
+
+static const struct cpti_example examples[] = {
+    {"cpt import traces.json.gz -o traces.cptlog && cpt report traces.cptlog",
+     "the averaged critical path of all traces of a file"},
+    {"curl 'http://jaeger:16686/api/traces?service=front&limit=1500' | cpt import - -o "
+     "front.cptlog",
+     "out of Jaeger"},
+    {"cpt import --sections trace.json", "which span has the critical path, and when"},
+    {0},
+};
+
+const struct cpti_command cpti_command_import = {
+    .name = "import",
+    .summary = "critical paths from spans of Jaeger, Zipkin and OpenTelemetry",
+    .usages = {"[OPTION]... -o LOG FILE...", "[OPTION]... --sections FILE..."},
+    .description =
+        "Reads spans and finds the critical path of each trace. With --output the "
+        "paths "
+        "go to a path log, which all other commands take.\n"
+        "\n"
+        "The files are JSON as Jaeger's API and page give it, Zipkin's version 2, or "
+        "what the file exporter of OpenTelemetry's collector writes; gzip and zstd are "
+        "undone. '-' is standard input. Which it is, each file tells itself. Files of "
+        "any size are read piece by piece.\n"
+        "\n"
+        "Spans do not say who waited, so it is taken that a span waits for each of its "
+        "children that ended before it went on, from the last one backwards. Paths are "
+        "marked approximate for that. They always add up to the duration of the root "
+        "span: what a child does outside of its parent's time is cut off.\n"
+        "\n"
+        "What cannot be used is counted in messages. The exit status is 1 if something "
+        "could not be read; the rest was.\n"
+        "\n"
+        "--sections prints, for each trace, trace_id, root_start_us, root_end_us, "
+        "sections (span_id, start_us, end_us; in the order of time), dropped and "
+        "clipped spans, and approximate. --mode=jaeger-ui and --mode=crisp find them "
+        "as Jaeger's page and CRISP do, to compare: the former leaves out a child that "
+        "ends just when the next begins; in the latter children may overlap.",
+    .options = {options},
+    .examples = examples,
+    .operand_count_min = 1,
+    .operand_count_max = SIZE_MAX,
+    .run = run,
+};

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* formats.c - what the readers of spans share; see formats.h */
+#include "cpt/import/formats.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* Times beyond this do not fit 2^63 ns, whatever the unit. */
+#define REAL_MAX 9.2e18
+
+static bool from_digits(struct cpt_bytes text, uint64_t unit_ns, uint64_t *time_ns)
+{
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < text.bytes; i++) {
+        const unsigned digit = (unsigned)(unsigned char)text.data[i] - '0';
+
+        if (digit > 9 || number > (INT64_MAX / unit_ns - digit) / 10) {
+            return false;
+        }
+        number = 10 * number + digit;
+    }
+    *time_ns = number * unit_ns;
+    return text.bytes > 0;
+}
+
+bool cpti_read_time(struct cpti_doc_value value, uint64_t unit_ns, uint64_t *time_ns)
+{
+    int64_t integer = 0;
+    double real = 0;
+
+    if (cpti_doc_integer(value, &integer)) {
+        if (integer < 0 || (uint64_t)integer > INT64_MAX / unit_ns) {
+            return false;
+        }
+        *time_ns = (uint64_t)integer * unit_ns;
+        return true;
+    }
+    if (cpti_doc_real(value, &real)) {
+        real *= (double)unit_ns;
+        if (!(real >= 0 && real < REAL_MAX)) {
+            return false;
+        }
+        *time_ns = (uint64_t)real;
+        return true;
+    }
+    return from_digits(cpti_doc_string(value), unit_ns, time_ns);
+}
+
+unsigned char cpti_read_kind(struct cpt_bytes word)
+{
+    static const char *const words[] = {[CPTI_SPAN_INTERNAL] = "internal",
+                                        [CPTI_SPAN_CLIENT] = "client",
+                                        [CPTI_SPAN_SERVER] = "server",
+                                        [CPTI_SPAN_PRODUCER] = "producer",
+                                        [CPTI_SPAN_CONSUMER] = "consumer"};
+    static const char prefix[] = "SPAN_KIND_";
+    const size_t prefix_bytes = sizeof prefix - 1;
+
+    if (word.bytes > prefix_bytes && memcmp(word.data, prefix, prefix_bytes) == 0) {
+        word = (struct cpt_bytes){word.data + prefix_bytes, word.bytes - prefix_bytes};
+    }
+    for (unsigned char i = CPTI_SPAN_INTERNAL; i <= CPTI_SPAN_CONSUMER; i++) {
+        if (strlen(words[i]) == word.bytes &&
+            strncasecmp(words[i], word.data, word.bytes) == 0) {
+            return i;
+        }
+    }
+    return CPTI_SPAN_UNKNOWN;
+}
+
+/* How well an attribute names the callee; 0: not at all. */
+static unsigned names_peer(struct cpt_bytes key)
+{
+    static const char *const keys[] = {"db.system",      "messaging.system",
+                                       "peer.address",   "net.peer.name",
+                                       "server.address", "peer.service"};
+
+    for (unsigned i = sizeof keys / sizeof *keys; i > 0; i--) {
+        if (cpti_is_key(key, keys[i - 1])) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+void cpti_read_attribute(struct cpti_span *span, struct cpt_bytes key,
+                         struct cpti_doc_value value)
+{
+    const unsigned rank = names_peer(key);
+
+    if (cpti_is_key(key, "span.kind")) {
+        const unsigned char kind = cpti_read_kind(cpti_doc_string(value));
+
+        span->kind = kind != CPTI_SPAN_UNKNOWN ? kind : span->kind;
+    } else if (rank > span->peer_rank && cpti_doc_string(value).bytes > 0) {
+        span->peer = cpti_doc_string(value);
+        span->peer_rank = (unsigned char)rank;
+    } else if (cpti_is_key(key, "error")) {
+        /* false and "false" are no errors; a message is */
+        span->is_failed |=
+            cpti_doc_is_true(value) || (cpti_doc_type(value) == CPTI_DOC_STRING &&
+                                        !cpti_is_key(cpti_doc_string(value), "false"));
+    }
+}
+
+cpt_status cpti_sink_take(struct cpti_sink *sink, struct cpt_bytes trace,
+                          struct cpti_span *span)
+{
+    size_t zeros = 0;
+
+    if (span->id.bytes == 0) {
+        sink->refused++;
+        return CPT_OK;
+    }
+    while (zeros < span->parent.bytes && span->parent.data[zeros] == '0') {
+        zeros++;
+    }
+    if (zeros == span->parent.bytes) {
+        span->parent.bytes = 0; /* only zeros are no id */
+    }
+    return sink->take(sink->context, trace, span);
+}
+
+static bool has_string(struct cpti_doc_value object, const char *key)
+{
+    return cpti_doc_string(cpti_doc_get(object, key)).bytes > 0;
+}
+
+static bool has_array(struct cpti_doc_value object, const char *key)
+{
+    return cpti_doc_type(cpti_doc_get(object, key)) == CPTI_DOC_ARRAY;
+}
+
+enum cpti_piece cpti_formats_recognise(struct cpti_doc_value piece)
+{
+    if (cpti_doc_type(piece) == CPTI_DOC_ARRAY) {
+        return CPTI_PIECE_ZIPKIN_TRACE;
+    }
+    if (has_array(piece, "spans")) {
+        return CPTI_PIECE_JAEGER_TRACE;
+    }
+    if (has_array(piece, "resourceSpans")) {
+        return CPTI_PIECE_OTLP_REQUEST;
+    }
+    if (has_string(piece, "spanID")) {
+        return CPTI_PIECE_JAEGER_SPAN;
+    }
+    return has_string(piece, "id") && has_string(piece, "traceId")
+               ? CPTI_PIECE_ZIPKIN_SPAN
+               : CPTI_PIECE_UNKNOWN;
+}
+
+static cpt_status read_spans(struct cpti_doc_value array, struct cpti_sink *sink)
+{
+    struct cpti_doc_member member;
+    cpt_status status = CPT_OK;
+
+    for (bool is = cpti_doc_first(array, &member); is && status == CPT_OK;
+         is = cpti_doc_next(&member)) {
+        status = cpti_zipkin_span(member.value, sink);
+    }
+    return status;
+}
+
+cpt_status cpti_formats_read(struct cpti_doc_value piece, enum cpti_piece kind,
+                             struct cpti_sink *sink)
+{
+    switch (kind) {
+    case CPTI_PIECE_JAEGER_TRACE:
+        return cpti_jaeger_trace(piece, sink);
+    case CPTI_PIECE_ZIPKIN_TRACE:
+        return read_spans(piece, sink);
+    case CPTI_PIECE_JAEGER_SPAN:
+        return cpti_jaeger_span(piece, sink);
+    case CPTI_PIECE_ZIPKIN_SPAN:
+        return cpti_zipkin_span(piece, sink);
+    case CPTI_PIECE_OTLP_REQUEST:
+        return cpti_otlp_request(piece, sink);
+    default:
+        return CPT_OK;
+    }
+}

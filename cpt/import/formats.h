@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * formats.h - spans out of the JSON of those who write them
+ *
+ *      jaeger.c   a trace, as its API answers and its page downloads; a span by itself
+ *      zipkin.c   a span of version 2
+ *      otlp.c     a request to an OpenTelemetry collector, as its file exporter writes
+ *
+ * Which one a piece of JSON is, it tells itself. Each reader hands on the spans that it
+ * finds; what is no span is counted and passed over. Unknown members mean nothing.
+ *
+ * Threads: any; there is no state.
+ */
+#ifndef CPTI_FORMATS_H
+#define CPTI_FORMATS_H
+
+#include "cpt/import/json.h"
+#include "cpt/import/spans.h"
+
+/* Where spans go. */
+struct cpti_sink {
+    /* Takes a span of trace @trace. All bytes are borrowed from the JSON. Anything but
+     * CPT_OK ends the reading with that status. */
+    cpt_status (*take)(void *context, struct cpt_bytes trace,
+                       const struct cpti_span *span);
+    void *context;
+    uint64_t refused; /* spans without an id */
+};
+
+/* What a piece of JSON is. */
+enum cpti_piece {
+    CPTI_PIECE_UNKNOWN = 0,
+    CPTI_PIECE_JAEGER_TRACE,
+    CPTI_PIECE_ZIPKIN_TRACE, /* an array of spans */
+    /* spans whose traces may go on in other pieces */
+    CPTI_PIECE_JAEGER_SPAN,
+    CPTI_PIECE_ZIPKIN_SPAN,
+    CPTI_PIECE_OTLP_REQUEST
+};
+
+enum cpti_piece cpti_formats_recognise(struct cpti_doc_value piece);
+
+/* Hands the spans of @piece, which is of @kind, to @sink. CPT_OK, or what the sink
+ * returned; CPT_NO_MEMORY. */
+cpt_status cpti_formats_read(struct cpti_doc_value piece, enum cpti_piece kind,
+                             struct cpti_sink *sink);
+
+/* --- For the readers --- */
+
+cpt_status cpti_jaeger_trace(struct cpti_doc_value trace, struct cpti_sink *sink);
+cpt_status cpti_jaeger_span(struct cpti_doc_value span, struct cpti_sink *sink);
+cpt_status cpti_zipkin_span(struct cpti_doc_value span, struct cpti_sink *sink);
+cpt_status cpti_otlp_request(struct cpti_doc_value request, struct cpti_sink *sink);
+
+/* Whether @key is @name. */
+static inline bool cpti_is_key(struct cpt_bytes key, const char *name)
+{
+    return cpt_bytes_equal(key, cpt_bytes_of(name));
+}
+
+/* Whether @value, a number or a string of digits, is a time in units of @unit_ns below
+ * 2^63 ns; it is in *@time_ns. */
+bool cpti_read_time(struct cpti_doc_value value, uint64_t unit_ns, uint64_t *time_ns);
+
+/* The kind by its name in any of the formats, in any case of letters. */
+unsigned char cpti_read_kind(struct cpt_bytes word);
+
+/* Notes what attribute @key with @value says of @span: of which side it is, and whom it
+ * called. */
+void cpti_read_attribute(struct cpti_span *span, struct cpt_bytes key,
+                         struct cpti_doc_value value);
+
+/* Hands @span on, or refuses it. */
+cpt_status cpti_sink_take(struct cpti_sink *sink, struct cpt_bytes trace,
+                          struct cpti_span *span);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * inflate.h - bytes that may be compressed by gzip or zstd, as they were before
+ *
+ * The first bytes tell; a gzip file may have several members, a zstd file several
+ * frames. Memory is bounded, whatever the file says of itself: windows of more than
+ * 128 MiB are refused.
+ *
+ * Threads: one at a time.
+ */
+#ifndef CPTI_INFLATE_H
+#define CPTI_INFLATE_H
+
+#include "cpt/import/pieces.h"
+
+struct cpti_inflate;
+
+/* What inflates the bytes that @read gives; NULL without memory. The caller owns it. */
+struct cpti_inflate *cpti_inflate_new(const struct cpt_alloc *alloc, cpti_read_fn read,
+                                      void *context);
+void cpti_inflate_free(struct cpti_inflate *inflate);
+
+/*
+ * A cpti_read_fn; @inflate is a struct cpti_inflate.
+ *
+ * CPT_OK; CPT_CORRUPT; CPT_TRUNCATED: the file ends within compressed bytes;
+ * CPT_NO_MEMORY; CPT_VERSION: zstd is not built in; errors of its own read function.
+ * Where it is, and why, says cpti_inflate_error().
+ */
+cpt_status cpti_inflate_read(void *inflate, void *buffer, size_t capacity,
+                             size_t *bytes);
+
+/* The first error, with its place in the compressed bytes. */
+const struct cpt_error *cpti_inflate_error(const struct cpti_inflate *inflate);
+
+#endif

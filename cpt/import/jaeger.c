@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * jaeger.c - traces as Jaeger writes them
+ *
+ *      {"traceID": "4f", "processes": {"p1": {"serviceName": "front"}},
+ *       "spans": [{"spanID": "a1", "operationName": "GET /", "processID": "p1",
+ *                  "startTime": 1661142440784957, "duration": 376188,
+ *                  "references": [{"refType": "CHILD_OF", "spanID": "a0"}],
+ *                  "tags": [{"key": "span.kind", "value": "server"}]}]}
+ *
+ * Times are microseconds. A reference to another trace is no parent. Of several, the
+ * first CHILD_OF is the parent, else the first FOLLOWS_FROM. Spans of Elasticsearch
+ * have their process inline. From the API, whole spans may be nested in references:
+ * they come by themselves, too.
+ */
+#include "cpt/import/formats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t ns_per_us = 1000;
+
+/* --- Processes --- */
+
+struct process {
+    struct cpt_bytes id;
+    struct cpt_bytes service;
+};
+
+/* Those of a trace, in the order of their ids. */
+struct processes {
+    struct process *items;
+    size_t count;
+};
+
+static struct cpt_bytes service_of(struct cpti_doc_value process)
+{
+    return cpti_doc_string(cpti_doc_get(process, "serviceName"));
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct cpt_bytes a = ((const struct process *)left)->id;
+    const struct cpt_bytes b = ((const struct process *)right)->id;
+    const size_t bytes = a.bytes < b.bytes ? a.bytes : b.bytes;
+    const int order = memcmp(a.data, b.data, bytes);
+
+    return order != 0 ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
+}
+
+static cpt_status processes_read(struct processes *processes,
+                                 struct cpti_doc_value json)
+{
+    struct cpti_doc_member member;
+    size_t capacity = 0;
+
+    for (bool is = cpti_doc_first(json, &member); is; is = cpti_doc_next(&member)) {
+        void *items = processes->items;
+        const cpt_status status =
+            cpt_alloc_grow(cpt_alloc_default(), &items, &capacity, processes->count + 1,
+                           SIZE_MAX / sizeof(struct process), sizeof(struct process));
+
+        processes->items = items;
+        if (status != CPT_OK) {
+            return status;
+        }
+        processes->items[processes->count++] =
+            (struct process){member.key, service_of(member.value)};
+    }
+    if (processes->count > 0) {
+        qsort(processes->items, processes->count, sizeof(struct process), compare);
+    }
+    return CPT_OK;
+}
+
+static struct cpt_bytes processes_find(const struct processes *processes,
+                                       struct cpt_bytes id)
+{
+    const struct process wanted = {.id = id};
+    const struct process *found =
+        processes->count == 0 ? NULL
+                              : bsearch(&wanted, processes->items, processes->count,
+                                        sizeof wanted, compare);
+
+    return found != NULL ? found->service : cpt_bytes_of("");
+}
+
+/* --- Spans --- */
+
+/* The parent of @span, by its "references". */
+static void read_references(struct cpti_doc_value references, struct cpt_bytes trace,
+                            struct cpti_span *span)
+{
+    struct cpti_doc_member member;
+
+    for (bool is = cpti_doc_first(references, &member); is;
+         is = cpti_doc_next(&member)) {
+        const struct cpt_bytes type =
+            cpti_doc_string(cpti_doc_get(member.value, "refType"));
+        const struct cpt_bytes of =
+            cpti_doc_string(cpti_doc_get(member.value, "traceID"));
+        const bool follows = cpti_is_key(type, "FOLLOWS_FROM");
+
+        if ((of.bytes > 0 && !cpt_bytes_equal(of, trace)) ||
+            (!follows && !cpti_is_key(type, "CHILD_OF")) ||
+            (span->parent.bytes > 0 && (follows || !span->is_async))) {
+            continue;
+        }
+        span->parent = cpti_doc_string(cpti_doc_get(member.value, "spanID"));
+        span->is_async = follows;
+    }
+}
+
+static void read_tags(struct cpti_doc_value tags, struct cpti_span *span)
+{
+    struct cpti_doc_member member;
+
+    for (bool is = cpti_doc_first(tags, &member); is; is = cpti_doc_next(&member)) {
+        cpti_read_attribute(span, cpti_doc_string(cpti_doc_get(member.value, "key")),
+                            cpti_doc_get(member.value, "value"));
+    }
+}
+
+/* Reads @json, a span, whose trace is @trace if it does not say. */
+static cpt_status read_span(struct cpti_doc_value json, struct cpt_bytes trace,
+                            const struct processes *processes, struct cpti_sink *sink)
+{
+    struct cpti_span span = {.id = {"", 0}};
+    struct cpti_doc_value references = {NULL, 0};
+    struct cpt_bytes old_parent = {"", 0};
+    struct cpti_doc_member member;
+    bool has_start = false;
+    bool has_duration = false;
+
+    for (bool is = cpti_doc_first(json, &member); is; is = cpti_doc_next(&member)) {
+        if (cpti_is_key(member.key, "spanID")) {
+            span.id = cpti_doc_string(member.value);
+        } else if (cpti_is_key(member.key, "traceID")) {
+            trace = cpti_doc_string(member.value);
+        } else if (cpti_is_key(member.key, "operationName")) {
+            span.operation = cpti_doc_string(member.value);
+        } else if (cpti_is_key(member.key, "startTime")) {
+            has_start = cpti_read_time(member.value, ns_per_us, &span.start_ns);
+        } else if (cpti_is_key(member.key, "duration")) {
+            has_duration = cpti_read_time(member.value, ns_per_us, &span.duration_ns);
+        } else if (cpti_is_key(member.key, "references")) {
+            references = member.value;
+        } else if (cpti_is_key(member.key, "parentSpanID")) {
+            old_parent = cpti_doc_string(member.value);
+        } else if (cpti_is_key(member.key, "tags")) {
+            read_tags(member.value, &span);
+        } else if (cpti_is_key(member.key, "process")) {
+            span.service = service_of(member.value);
+        } else if (cpti_is_key(member.key, "processID")) {
+            span.service = processes_find(processes, cpti_doc_string(member.value));
+        }
+    }
+    read_references(references, trace, &span);
+    if (span.parent.bytes == 0) {
+        span.parent = old_parent;
+    }
+    span.has_time = has_start && has_duration;
+    return cpti_sink_take(sink, trace, &span);
+}
+
+cpt_status cpti_jaeger_span(struct cpti_doc_value span, struct cpti_sink *sink)
+{
+    const struct processes none = {NULL, 0};
+
+    return read_span(span, cpt_bytes_of(""), &none, sink);
+}
+
+cpt_status cpti_jaeger_trace(struct cpti_doc_value trace, struct cpti_sink *sink)
+{
+    const struct cpt_bytes id = cpti_doc_string(cpti_doc_get(trace, "traceID"));
+    struct processes processes = {NULL, 0};
+    struct cpti_doc_member member;
+    cpt_status status = processes_read(&processes, cpti_doc_get(trace, "processes"));
+
+    for (bool is = cpti_doc_first(cpti_doc_get(trace, "spans"), &member);
+         is && status == CPT_OK; is = cpti_doc_next(&member)) {
+        status = read_span(member.value, id, &processes, sink);
+    }
+    cpt_alloc_free(cpt_alloc_default(), processes.items);
+    return status;
+}

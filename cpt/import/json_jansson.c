@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * json_jansson.c - json.h by jansson, where there is no simdjson
+ *
+ * A value is a json_t; a place is an iterator of an object, or an index of an array.
+ * Jansson itself bounds the depth, by 2,048.
+ */
+#include "cpt/import/json.h"
+
+#include <jansson.h>
+
+#include <stdlib.h>
+
+struct cpti_doc {
+    json_t *root;
+};
+
+static json_t *item(struct cpti_doc_value value)
+{
+    return (json_t *)(uintptr_t)value.owner;
+}
+
+static struct cpti_doc_value value_of(const json_t *owner)
+{
+    return (struct cpti_doc_value){.owner = owner};
+}
+
+struct cpti_doc *cpti_doc_new(void)
+{
+    return calloc(1, sizeof(struct cpti_doc));
+}
+
+void cpti_doc_free(struct cpti_doc *json)
+{
+    if (json != NULL) {
+        json_decref(json->root);
+        free(json);
+    }
+}
+
+const char *cpti_doc_library(void)
+{
+    return "jansson";
+}
+
+cpt_status cpti_doc_parse(struct cpti_doc *json, const char *bytes, size_t count,
+                          struct cpti_doc_value *root, struct cpt_error *error)
+{
+    json_error_t found = {0};
+
+    json_decref(json->root);
+    json->root = json_loadb(bytes, count, JSON_DECODE_ANY | JSON_ALLOW_NUL, &found);
+    *root = value_of(json->root);
+    if (json->root != NULL) {
+        return CPT_OK;
+    }
+    if (json_error_code(&found) == json_error_out_of_memory) {
+        return cpt_error_set(error, CPT_NO_MEMORY, 0, "out of memory");
+    }
+    return cpt_error_set(error, CPT_CORRUPT,
+                         found.position < 0 ? 0 : (uint64_t)found.position,
+                         "not JSON: %s", found.text);
+}
+
+enum cpti_doc_type cpti_doc_type(struct cpti_doc_value value)
+{
+    static const enum cpti_doc_type types[] = {
+        [JSON_OBJECT] = CPTI_DOC_OBJECT, [JSON_ARRAY] = CPTI_DOC_ARRAY,
+        [JSON_STRING] = CPTI_DOC_STRING, [JSON_INTEGER] = CPTI_DOC_NUMBER,
+        [JSON_REAL] = CPTI_DOC_NUMBER,   [JSON_TRUE] = CPTI_DOC_BOOLEAN,
+        [JSON_FALSE] = CPTI_DOC_BOOLEAN, [JSON_NULL] = CPTI_DOC_NULL};
+
+    return value.owner == NULL ? CPTI_DOC_NONE : types[json_typeof(item(value))];
+}
+
+static bool take_member(struct cpti_doc_member *member, void *at)
+{
+    member->place.owner = at;
+    if (at == NULL) {
+        return false;
+    }
+    member->key =
+        (struct cpt_bytes){json_object_iter_key(at), json_object_iter_key_len(at)};
+    member->value = value_of(json_object_iter_value(at));
+    return true;
+}
+
+static bool take_element(struct cpti_doc_member *member, size_t at)
+{
+    member->place.at = at;
+    member->value = value_of(json_array_get(item(member->container), at));
+    return member->value.owner != NULL;
+}
+
+bool cpti_doc_first(struct cpti_doc_value container, struct cpti_doc_member *member)
+{
+    *member = (struct cpti_doc_member){.container = container};
+    switch (cpti_doc_type(container)) {
+    case CPTI_DOC_OBJECT:
+        return take_member(member, json_object_iter(item(container)));
+    case CPTI_DOC_ARRAY:
+        return take_element(member, 0);
+    default:
+        return false;
+    }
+}
+
+bool cpti_doc_next(struct cpti_doc_member *member)
+{
+    if (json_is_object(item(member->container))) {
+        return take_member(
+            member, json_object_iter_next(item(member->container),
+                                          (void *)(uintptr_t)member->place.owner));
+    }
+    return take_element(member, member->place.at + 1);
+}
+
+struct cpti_doc_value cpti_doc_get(struct cpti_doc_value object, const char *key)
+{
+    return value_of(json_object_get(item(object), key));
+}
+
+struct cpt_bytes cpti_doc_string(struct cpti_doc_value value)
+{
+    if (cpti_doc_type(value) != CPTI_DOC_STRING) {
+        return cpt_bytes_of("");
+    }
+    return (struct cpt_bytes){json_string_value(item(value)),
+                              json_string_length(item(value))};
+}
+
+bool cpti_doc_is_true(struct cpti_doc_value value)
+{
+    return value.owner != NULL && json_is_true(item(value));
+}
+
+bool cpti_doc_integer(struct cpti_doc_value value, int64_t *number)
+{
+    if (value.owner == NULL || !json_is_integer(item(value))) {
+        return false;
+    }
+    *number = json_integer_value(item(value));
+    return true;
+}
+
+bool cpti_doc_real(struct cpti_doc_value value, double *number)
+{
+    if (value.owner == NULL || !json_is_number(item(value))) {
+        return false;
+    }
+    *number = json_number_value(item(value));
+    return true;
+}

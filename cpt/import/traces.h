@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * traces.h - the traces of a file, one after the other
+ *
+ *      bytes --> inflate --> pieces --> JSON --> spans --> a trace
+ *                gzip, zstd  pieces.h   json.h   formats.h
+ *
+ * A piece that is a whole trace is one at once. Spans that come one by one, or in
+ * requests to a collector, wait until all of the file is read, as more of their trace
+ * may come. If they need more memory than is allowed, the trace that has waited longest
+ * is taken as it is; what comes of it later is another trace.
+ *
+ * Threads: one at a time.
+ */
+#ifndef CPTI_TRACES_H
+#define CPTI_TRACES_H
+
+#include "cpt/import/pieces.h"
+#include "cpt/import/spans.h"
+
+struct cpti_traces_options {
+    const struct cpt_alloc *alloc; /* NULL: malloc's */
+    cpti_read_fn read;             /* the bytes of the file */
+    void *context;
+    size_t piece_bytes_max;   /* 0: 256 MiB */
+    size_t waiting_bytes_max; /* of spans whose trace is not complete; 0: 1 GiB */
+};
+
+/* What was read so far. */
+struct cpti_traces_counts {
+    uint64_t traces;
+    uint64_t spans;
+    uint64_t refused_pieces; /* they are not JSON, too long, or of no known format */
+    uint64_t refused_spans;  /* without an id */
+    uint64_t cut_traces;     /* taken before the end of the file, for want of memory */
+};
+
+struct cpti_traces;
+
+/* NULL without memory. The caller owns it. */
+struct cpti_traces *cpti_traces_new(const struct cpti_traces_options *options);
+void cpti_traces_free(struct cpti_traces *traces);
+
+/*
+ * Puts the spans of the next trace into @spans, which it resets, and its id into
+ * *@trace. All bytes are borrowed until the next call.
+ *
+ * CPT_OK; CPT_END; CPT_INVALID: a piece was refused, with its place and the reason in
+ * @error, and the next call goes on behind it. CPT_NO_MEMORY. CPT_CORRUPT,
+ * CPT_TRUNCATED, CPT_VERSION, and errors of the read function: no more can be read; the
+ * next calls give what waits.
+ */
+cpt_status cpti_traces_next(struct cpti_traces *traces, struct cpti_spans *spans,
+                            struct cpt_bytes *trace, struct cpt_error *error);
+
+const struct cpti_traces_counts *cpti_traces_counts(const struct cpti_traces *traces);
+
+#endif

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+# what cannot be read costs only itself, and is told
+cat >spans.json <<'END'
+{"data": [{"traceID": "0102030405060708090a0b0c0d0e0f10",
+ "processes": {"p1": {"serviceName": "front"}, "p2": {"serviceName": "cart"}},
+ "spans": [
+ {"spanID": "a", "operationName": "GET /", "processID": "p1", "startTime": 1700000000000000,
+  "duration": 100000, "references": [], "tags": [{"key": "span.kind", "value": "server"}]},
+ {"spanID": "b", "operationName": "POST", "processID": "p1", "startTime": 1700000000010000,
+  "duration": 60000, "references": [{"refType": "CHILD_OF", "spanID": "a"}],
+  "tags": [{"key": "span.kind", "value": "client"}]},
+ {"spanID": "c", "operationName": "cart/add", "processID": "p2",
+  "startTime": 1700000000020000, "duration": 40000,
+  "references": [{"refType": "CHILD_OF", "spanID": "b"}],
+  "tags": [{"key": "span.kind", "value": "server"}]},
+ {"spanID": "d", "operationName": "SELECT", "processID": "p1",
+  "startTime": 1700000000075000, "duration": 30000,
+  "references": [{"refType": "CHILD_OF", "spanID": "a"}],
+  "tags": [{"key": "span.kind", "value": "client"}, {"key": "db.system", "value": "pg"}]}
+ ]}]}
+END
+# the library's own words depend on the library
+import()
+{
+    cpt import "$@" 2>err; echo "exit $?"
+    sed 's/not JSON: .*/not JSON/' err
+}
+printf '[{"a" 1}, {"b": 1}, {"traceId": "t", "id": "a", "timestamp": 0, "duration": 5}' >bad.json
+import --sections bad.json spans.json
+printf '\037\213\010\000bad' >bad.gz
+import --sections bad.gz
+import --sections none.json
+import -o x.cptlog bad.json
+cpt log x.cptlog

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* test_pieces.c - where text is cut, however it comes */
+#include "tests/support/failing_alloc.h"
+#include "tests/support/suites.h"
+#include "tests/unit/import/text_input.h"
+
+#include "cpt/import/pieces.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_BYTES = 1024 };
+
+/* The pieces of @data, each as "offset:piece|", and the status behind the last. */
+static cpt_status cut(const char *data, size_t step, size_t bytes_max,
+                      char text[TEXT_BYTES])
+{
+    struct text_input input = {data, strlen(data), step, 0};
+    struct cpti_pieces *pieces =
+        cpti_pieces_new(NULL, text_input_read, &input, bytes_max);
+    cpt_status last = CPT_OK;
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < 100; i++) {
+        struct cpt_bytes piece;
+        uint64_t offset = 0;
+        const cpt_status status = cpti_pieces_next(pieces, &piece, &offset, NULL);
+
+        if (status == CPT_END) {
+            break;
+        }
+        last = status;
+        if (status == CPT_OK) {
+            used += (size_t)snprintf(text + used, TEXT_BYTES - used, "%d:%.*s|",
+                                     (int)offset, (int)piece.bytes, piece.data);
+        } else if (status == CPT_LIMIT) {
+            used += (size_t)snprintf(text + used, TEXT_BYTES - used, "...|");
+        }
+    }
+    cpti_pieces_free(pieces);
+    return last;
+}
+
+static void expect(const char *data, cpt_status status, const char *expected)
+{
+    for (size_t step = 1; step < 40; step++) {
+        char text[TEXT_BYTES];
+
+        CU_ASSERT_EQUAL(cut(data, step, 0, text), status);
+        CU_ASSERT_STRING_EQUAL(text, expected);
+        if (strcmp(text, expected) != 0) {
+            printf("\n  of %s\n  got %s\n", data, text);
+            return;
+        }
+    }
+}
+
+static void test_documents(void)
+{
+    expect("", CPT_OK, "");
+    expect(" \n", CPT_OK, "");
+    expect("{\"a\": {\"b\": [1, 2]}}", CPT_OK, "0:{\"a\": {\"b\": [1, 2]}}|");
+    expect("{}\n{\"a\":1}{}\n", CPT_OK, "0:{}|3:{\"a\":1}|10:{}|");
+    expect("\xef\xbb\xbf{}", CPT_OK, "3:{}|");
+}
+
+static void test_arrays(void)
+{
+    expect("[]", CPT_OK, "");
+    expect("[{\"a\":1}, {\"b\":[2]}]", CPT_OK, "1:{\"a\":1}|10:{\"b\":[2]}|");
+    expect("[[{},{}],[{}]]\n[1, \"x\", {}]", CPT_OK,
+           "1:[{},{}]|9:[{}]|16:1|19:\"x\"|24:{}|");
+}
+
+static void test_answers(void)
+{
+    expect("{\"data\": [{\"x\":1},{}], \"total\": {\"y\":[\"]}\"]}}{}", CPT_OK,
+           "10:{\"x\":1}|18:{}|45:{}|");
+    expect("{\"total\":0, \"errors\": [{}], \"data\":[{}]}", CPT_OK, "36:{}|");
+    expect("{\"data\": {}}", CPT_OK, "0:{\"data\": {}}|");
+    expect("{\"total\": 1}", CPT_OK, "0:{\"total\": 1}|");
+    expect("{\"total\": 1, \"spans\": []}", CPT_OK, "0:{\"total\": 1, \"spans\": []}|");
+}
+
+static void test_strings(void)
+{
+    expect("[\"a\\\"]\", {\"\\\\\": \"}\\\\\\\"{\"}]", CPT_OK,
+           "1:\"a\\\"]\"|9:{\"\\\\\": \"}\\\\\\\"{\"}|");
+}
+
+static void test_broken(void)
+{
+    expect("[{}, {\"a\":", CPT_TRUNCATED, "1:{}|");
+    expect("[{}", CPT_TRUNCATED, "1:{}|");
+    expect("{\"data\":[{}], \"x", CPT_TRUNCATED, "9:{}|");
+    expect("{\"data", CPT_TRUNCATED, "");
+    expect("[\"\\", CPT_TRUNCATED, "");
+    expect("]", CPT_CORRUPT, "");
+    expect("{}}{}", CPT_CORRUPT, "0:{}|");
+    expect("[{}}", CPT_CORRUPT, "1:{}|");
+}
+
+/* A piece that is too long is passed over, and nothing of it is kept. */
+static void test_too_long(void)
+{
+    enum { LONG = 100000 };
+    char *data = malloc(LONG + 64);
+    char text[TEXT_BYTES];
+
+    (void)strcpy(data, "[{},{\"a\":\"");
+    memset(data + 10, 'x', LONG);
+    (void)strcpy(data + 10 + LONG, "\\\"\"},{\"b\":1}]");
+    CU_ASSERT_EQUAL(cut(data, 77, 1000, text), CPT_OK);
+    CU_ASSERT_STRING_EQUAL(text, "1:{}|...|100015:{\"b\":1}|");
+    free(data);
+}
+
+static bool cut_over(const struct cpt_alloc *alloc)
+{
+    struct text_input input = {"[{}]", 4, 4, 0};
+    struct cpti_pieces *pieces = cpti_pieces_new(alloc, text_input_read, &input, 0);
+    struct cpt_bytes piece;
+    uint64_t offset = 0;
+    const bool is_cut = pieces != NULL &&
+                        cpti_pieces_next(pieces, &piece, &offset, NULL) == CPT_OK &&
+                        piece.bytes == 2;
+
+    cpti_pieces_free(pieces);
+    return is_cut;
+}
+
+static void test_survives_no_memory(void)
+{
+    each_allocation_failure(cut_over);
+}
+
+CU_TestInfo cpt_pieces_tests[] = {
+    {"documents", test_documents},
+    {"arrays", test_arrays},
+    {"answers", test_answers},
+    {"strings", test_strings},
+    {"broken", test_broken},
+    {"too long", test_too_long},
+    {"survives no memory", test_survives_no_memory},
+    CU_TEST_INFO_NULL,
+};
