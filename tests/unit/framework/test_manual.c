@@ -122,6 +122,28 @@ static void test_end(void)
     close_pair();
 }
 
+/* What a request takes is given back to where it came from: so the next has memory. */
+static void test_one_after_the_other(void)
+{
+    struct cpt_service_options options = {.struct_bytes = sizeof options,
+                                          .name = "A",
+                                          .probability = 1,
+                                          .clock = &now.clock};
+
+    virtual_init(&now, 0);
+    pair.a = cpt_service_new(&options, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(pair.a);
+    for (unsigned i = 0; i < 3; i++) {
+        struct cpt_manual *manual = begin(pair.a, NULL);
+
+        cpt_manual_enter(manual, "search");
+        spend(2);
+        expect(manual, "A: /;A: search 2");
+        cpt_manual_free(manual, 200);
+    }
+    cpt_service_free(pair.a);
+}
+
 /* The arrival is never later than now, whatever the transport reports. */
 static void test_arrival_to_come(void)
 {
@@ -538,6 +560,7 @@ CU_TestInfo cpt_manual_tests[] = {
     {"parts within parts, and the record", test_parts},
     {"one request after another", test_one_after_another},
     {"parts that are open at the end are closed", test_end},
+    {"one request after the other", test_one_after_the_other},
     {"an arrival in the future", test_arrival_to_come},
     {"an untraced request reads no clock", test_untraced},
     {"calls without a path", test_calls_without_a_path},

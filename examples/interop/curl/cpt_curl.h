@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * cpt_curl.h - calls by libcurl on the path of a request (cpt_manual.h)
+ *
+ *      easy handle --- critical-path: 1;max=2048 ------> B: /lookup
+ *      request     <-- critical-path-bin: CAEQ… -------- B: /lookup
+ *
+ * One call that blocks is one line instead of curl_easy_perform():
+ *
+ *      code = cpt_curl_perform(manual, easy, "B: /lookup", headers);
+ *
+ * Several at the same time, with curl_multi: begin each when it is added, wait, and end
+ * each when curl_multi_info_read() has its result:
+ *
+ *      cpt_curl_begin(&call, manual, easy, "B: /lookup", headers);
+ *      curl_multi_add_handle(multi, easy);
+ *      cpt_manual_wait_begin(manual);
+ *      … curl_multi_perform(), curl_multi_poll() …
+ *      cpt_curl_end(&call, message->data.result);
+ *      cpt_manual_wait_end(manual);
+ *
+ * @headers are the request's own, as for CURLOPT_HTTPHEADER, or NULL; the ask is added
+ * to a copy, and afterwards the handle has @headers again. Nothing else of it is
+ * touched: no callback, as curl_easy_header() reads the answer (libcurl 7.83). Of a
+ * handle that follows redirects, the last answer counts.
+ *
+ * A request that is not traced (@manual NULL) costs nothing more. Without memory the
+ * call is made without the ask. Copy this file: it is no part of the library.
+ *
+ * Threads: as cpt_manual.h and libcurl.
+ */
+#ifndef CPT_CURL_H
+#define CPT_CURL_H
+
+#include <cpt/cpt_manual.h>
+#include <cpt/cpt_metadata.h>
+
+#include <curl/curl.h>
+#include <stdio.h>
+#include <string.h>
+
+#if LIBCURL_VERSION_NUM < 0x075300
+#error "cpt_curl.h needs libcurl 7.83"
+#endif
+
+/* A call between cpt_curl_begin() and cpt_curl_end(). */
+struct cpt_curl_call {
+    struct cpt_manual *manual;
+    struct cpt_manual_call *call;
+    CURL *easy;
+    struct curl_slist *headers; /* the caller's */
+    struct curl_slist *copy;    /* the same, and the ask */
+};
+
+/* A copy of @headers and one more; NULL: there is no memory. */
+static inline struct curl_slist *cpt_curl_headers(const struct curl_slist *headers,
+                                                  const char *ask)
+{
+    struct curl_slist *copy = curl_slist_append(NULL, ask);
+
+    for (; copy != NULL && headers != NULL; headers = headers->next) {
+        struct curl_slist *more = curl_slist_append(copy, headers->data);
+
+        if (more == NULL) {
+            curl_slist_free_all(copy);
+        }
+        copy = more;
+    }
+    return copy;
+}
+
+/* The call of @easy, which is about to be made. */
+static inline void cpt_curl_begin(struct cpt_curl_call *call, struct cpt_manual *manual,
+                                  CURL *easy, const char *callee,
+                                  struct curl_slist *headers)
+{
+    const struct cpt_bytes ask = cpt_manual_ask(manual);
+    char line[sizeof CPT_HEADER_ASK + 80];
+
+    *call = (struct cpt_curl_call){.manual = manual, .easy = easy, .headers = headers};
+    if (ask.bytes != 0 && ask.bytes < 64) {
+        (void)snprintf(line, sizeof line, CPT_HEADER_ASK ": %.*s", (int)ask.bytes,
+                       ask.data);
+        call->copy = cpt_curl_headers(headers, line);
+    }
+    (void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER,
+                           call->copy != NULL ? call->copy : headers);
+    call->call = cpt_manual_call_begin(manual, callee);
+}
+
+/* Its end, with the result of the transfer. */
+static inline void cpt_curl_end(struct cpt_curl_call *call, CURLcode code)
+{
+    struct cpt_manual_reply reply = {.status = CPT_IO};
+    struct curl_header *header = NULL;
+
+    if (code == CURLE_OK) {
+        reply.status = CPT_OK;
+    } else if (code == CURLE_OPERATION_TIMEDOUT) {
+        reply.status = CPT_TIMEOUT;
+    }
+    if (call->call != NULL && code == CURLE_OK) {
+        reply.is_cached = curl_easy_header(call->easy, "Age", 0, CURLH_HEADER, -1,
+                                           &header) == CURLHE_OK;
+        if (call->copy != NULL &&
+            curl_easy_header(call->easy, CPT_HEADER_PATH, 0, CURLH_HEADER, -1,
+                             &header) == CURLHE_OK) {
+            /* two of them are no path, and neither is "=" */
+            reply.metadata_text =
+                cpt_bytes_of(header->amount == 1 ? header->value : "=");
+        }
+    }
+    cpt_manual_call_end(call->manual, call->call, &reply);
+    (void)curl_easy_setopt(call->easy, CURLOPT_HTTPHEADER, call->headers);
+    curl_slist_free_all(call->copy);
+    call->copy = NULL;
+}
+
+/* curl_easy_perform() as a call of @manual, which waits for it. */
+static inline CURLcode cpt_curl_perform(struct cpt_manual *manual, CURL *easy,
+                                        const char *callee, struct curl_slist *headers)
+{
+    struct cpt_curl_call call;
+    CURLcode code = CURLE_OK;
+
+    cpt_curl_begin(&call, manual, easy, callee, headers);
+    cpt_manual_wait_begin(manual);
+    code = curl_easy_perform(easy);
+    cpt_curl_end(&call, code);
+    cpt_manual_wait_end(manual);
+    return code;
+}
+
+#endif

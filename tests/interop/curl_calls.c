@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * curl_calls.c - calls by libcurl with examples/interop/curl/cpt_curl.h
+ *
+ *      curl_calls URL        of service B of the chain
+ *
+ * F, told by hand, calls B alone, two at the same time, an address where nothing
+ * listens, and one without a request. Each path must add up. Prints the stacks of the
+ * first.
+ */
+#include "examples/interop/curl/cpt_curl.h"
+
+#include <cpt/cpt_path.h>
+
+#include <stdlib.h>
+
+static void must(int condition, const char *what)
+{
+    if (!condition) {
+        (void)fprintf(stderr, "curl_calls: %s\n", what);
+        exit(1);
+    }
+}
+
+static size_t ignore(char *data, size_t size, size_t count, void *context)
+{
+    (void)data;
+    (void)context;
+    return size * count;
+}
+
+static CURL *new_easy(const char *base, const char *target)
+{
+    CURL *easy = curl_easy_init();
+    char url[256];
+
+    must(easy != NULL, "no handle");
+    (void)snprintf(url, sizeof url, "%s%s", base, target);
+    (void)curl_easy_setopt(easy, CURLOPT_URL, url);
+    (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, ignore);
+    return easy;
+}
+
+/* The stacks of the request, one on each line; checks the sum. Frees the request. */
+static size_t count_below(struct cpt_manual *manual, const char *part, int is_printed)
+{
+    const struct cpt_path *path = NULL;
+    struct cpt_error error = {0};
+    size_t count = 0;
+    char stack[2048];
+
+    (void)cpt_manual_end(manual);
+    path = cpt_manual_path(manual);
+    must(path != NULL, "no path");
+    must(cpt_path_check(path, cpt_path_sum_ns(path), &error) == CPT_OK, error.sentence);
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        (void)cpt_path_stack_text(path, cpt_path_segment(path, i)->frame, stack,
+                                  sizeof stack);
+        count += strstr(stack, part) != NULL;
+        if (is_printed) {
+            (void)printf("%s\n", stack);
+        }
+    }
+    cpt_manual_free(manual, 200);
+    return count;
+}
+
+static struct cpt_manual *begin(struct cpt_service *service)
+{
+    const struct cpt_inbound inbound = {.method = cpt_bytes_of("/")};
+    struct cpt_manual *manual = cpt_manual_new(service, &inbound);
+
+    must(manual != NULL, "not traced");
+    return manual;
+}
+
+/* One call; the handle's own headers go with it, twice. */
+static void call_alone(struct cpt_service *service, const char *base)
+{
+    CURL *easy = new_easy(base, "/search?id=curl");
+    struct curl_slist *headers = curl_slist_append(NULL, "X-Own: 1");
+    struct cpt_manual *manual = begin(service);
+
+    must(headers != NULL, "no memory");
+    cpt_manual_enter(manual, "ask");
+    for (int i = 0; i < 2; i++) {
+        must(cpt_curl_perform(manual, easy, "B: /search", headers) == CURLE_OK, "call");
+    }
+    cpt_manual_leave(manual);
+    must(count_below(manual, "F: ask;B: /search;B: item curl", 1) != 0, "no path of B");
+    /* without a request, and afterwards without the ask */
+    must(cpt_curl_perform(NULL, easy, "B: /search", headers) == CURLE_OK, "untraced");
+    curl_easy_cleanup(easy);
+    curl_slist_free_all(headers);
+}
+
+static void call_two(struct cpt_service *service, const char *base)
+{
+    CURLM *multi = curl_multi_init();
+    CURL *easy[2];
+    struct cpt_curl_call calls[2];
+    struct cpt_manual *manual = begin(service);
+    int running = 2;
+    int left = 0;
+
+    must(multi != NULL, "no multi handle");
+    for (int i = 0; i < 2; i++) {
+        easy[i] = new_easy(base, i == 0 ? "/search?id=one" : "/search?id=two");
+        cpt_curl_begin(&calls[i], manual, easy[i], "B: /search", NULL);
+        (void)curl_multi_add_handle(multi, easy[i]);
+    }
+    cpt_manual_wait_begin(manual);
+    while (running != 0) {
+        struct CURLMsg *message = NULL;
+
+        (void)curl_multi_perform(multi, &running);
+        while ((message = curl_multi_info_read(multi, &left)) != NULL) {
+            const int i = message->easy_handle == easy[1];
+
+            must(message->data.result == CURLE_OK, "one of two calls");
+            cpt_curl_end(&calls[i], message->data.result);
+        }
+        (void)curl_multi_poll(multi, NULL, 0, 100, NULL);
+    }
+    cpt_manual_wait_end(manual);
+    must(count_below(manual, "F: /;B: /search;B: item ", 0) != 0, "no path of two");
+    for (int i = 0; i < 2; i++) {
+        (void)curl_multi_remove_handle(multi, easy[i]);
+        curl_easy_cleanup(easy[i]);
+    }
+    (void)curl_multi_cleanup(multi);
+}
+
+static void call_nobody(struct cpt_service *service)
+{
+    CURL *easy = new_easy("http://127.0.0.1:1", "/");
+    struct cpt_manual *manual = begin(service);
+
+    must(cpt_curl_perform(manual, easy, "Z: /", NULL) != CURLE_OK, "call of nothing");
+    must(count_below(manual, "Z: ‹blind spot›", 0) == 1, "no blind spot");
+    curl_easy_cleanup(easy);
+}
+
+int main(int argc, char **argv)
+{
+    const struct cpt_service_options options = {.struct_bytes = sizeof options,
+                                                .name = "F",
+                                                .probability = 1,
+                                                .metadata_bytes_max = 4096};
+    struct cpt_service *service = cpt_service_new(&options, NULL);
+
+    must(argc == 2 && service != NULL, "usage: curl_calls URL");
+    (void)curl_global_init(CURL_GLOBAL_DEFAULT);
+    call_alone(service, argv[1]);
+    call_two(service, argv[1]);
+    call_nobody(service);
+    cpt_service_free(service);
+    curl_global_cleanup();
+    return 0;
+}
