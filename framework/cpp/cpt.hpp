@@ -370,7 +370,9 @@ template <class In, class Out> class graph
         cpt_task_def def = {};
 
         detail::parameters_of<F>::declare(def, row->needs);
-        def.run = detail::task_row<F>::run;
+        if (detail::is_there(row->function)) { /* the plan is refused without one */
+            def.run = detail::task_row<F>::run;
+        }
         def.gives = detail::value_of<gives>();
         def.context = row.get();
         add(std::move(name), def, std::move(row));
@@ -510,7 +512,9 @@ template <class In, class Out> class graph
             row->fallback.emplace(std::move(*fallback));
         }
         row->row.fall_back = row->fallback ? row_type::run_fall_back : nullptr;
-        def.run = cpt_call_run;
+        if (detail::is_there(row->encode) && detail::is_there(row->decode)) {
+            def.run = cpt_call_run;
+        }
         def.gives = detail::value_of<T>();
         def.context = &row->row;
         add(std::move(name), def, std::move(row));

@@ -22,6 +22,7 @@
 
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <utility>
 
 namespace cpt
@@ -96,9 +97,10 @@ class mutex
 class semaphore
 {
   public:
-    /* @count is at least 1. */
+    /* @count is at least 1: else std::invalid_argument. */
     semaphore(const char *name, uint32_t count)
-        : semaphore_(detail::made(cpt_semaphore_new(name, count, nullptr)))
+        : semaphore_(
+              detail::made(cpt_semaphore_new(name, at_least_one(count), nullptr)))
     {
     }
     semaphore(const semaphore &) = delete;
@@ -123,6 +125,16 @@ class semaphore
     }
 
   private:
+    static uint32_t at_least_one(uint32_t count)
+    {
+#if defined(__cpp_exceptions)
+        if (count == 0) {
+            throw std::invalid_argument("the count of a semaphore is at least 1");
+        }
+#endif
+        return count;
+    }
+
     cpt_semaphore *semaphore_;
 };
 

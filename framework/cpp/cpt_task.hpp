@@ -410,6 +410,10 @@ class task
                       "what goes on after a wait takes a cpt::task");
         using gives =
             typename detail::given<std::decay_t<std::invoke_result_t<F &, task>>>::type;
+        if (!detail::is_there(next)) {
+            return waiting<gives>{
+                cpt_fail(task_, CPT_INVALID, "there is no step to go on with")};
+        }
         auto **state = static_cast<void **>(cpt_task_state(task_, sizeof(void *)));
         step_type *kept =
             state != nullptr
@@ -419,8 +423,12 @@ class task
         if (kept == nullptr) {
             return waiting<gives>{detail::at_limit(task_)};
         }
-        *state = kept;
-        return waiting<gives>{ask(step_type::run)};
+        const cpt_status status = ask(step_type::run);
+
+        if (status >= CPT_OK) { /* else an earlier wait of this step stands */
+            *state = kept;
+        }
+        return waiting<gives>{status};
     }
 
     cpt_task *task_;

@@ -322,6 +322,16 @@ inline cpt_status keep_text(cpt_task *task, std::string_view text, cpt_bytes *co
     return CPT_OK;
 }
 
+/* Whether @function is one: a pointer may be null. */
+template <class F> bool is_there([[maybe_unused]] const F &function)
+{
+    if constexpr (std::is_pointer_v<F>) {
+        return function != nullptr;
+    } else {
+        return true;
+    }
+}
+
 /* Runs @body; what it throws fails the task. */
 template <class Body> cpt_status guard(cpt_task *task, Body &&body) noexcept
 {

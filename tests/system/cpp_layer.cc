@@ -726,6 +726,65 @@ static void test_throwing_fallback()
     CHECK(contains(cpt::plan(encoded).run({1}).sentence, "no question"));
 }
 
+/* --- Functions that are not there --- */
+
+static void test_no_function()
+{
+    answer (*const none)(const number &) = nullptr;
+    cpt::graph<number, answer> pointer("A");
+    cpt::graph<number, answer> empty("A");
+    cpt::graph<number, answer> functions("A");
+    bool is_refused = false;
+
+    pointer.task("none", none);
+    cpt::plan plan(pointer);
+    CHECK(!plan && contains(plan.why(), "has no function"));
+    empty.task("empty", std::function<answer(const number &)>());
+    CHECK(cpt::plan(empty).run({1}).status == CPT_FAILED);
+    functions.task("full", std::function<answer(const number &)>(
+                               [](const number &n) { return answer{n.n}; }));
+    CHECK(cpt::plan(functions).run({3}).output->n == 3);
+    try {
+        cpt::semaphore none_of_it("none", 0);
+    } catch (const std::invalid_argument &) {
+        is_refused = true;
+    }
+    CHECK(is_refused);
+}
+
+/* Two waits in one step: the last that could be made counts. */
+static void test_two_waits()
+{
+    cpt::graph<number, text> graph("A");
+
+    graph.task("twice", [](cpt::task task, const number &n) -> cpt::step<text> {
+        const std::string brief(100, 'a');
+        const std::vector<std::string> list(50, std::string(100, 'b'));
+        const cpt::pending second =
+            n.n == 1 ? task.sleep("two", 1ms) : cpt::pending(nullptr);
+        const auto first = task.await(task.sleep("one", 1ms),
+                                      [brief](cpt::task) { return text{brief}; });
+        (void)task.await(second, [list](cpt::task) { return text{list.at(49)}; });
+        return first;
+    });
+    cpt::plan plan(graph);
+    CHECK(plan.run({0}, {pool, nullptr, {}}).output->all == std::string(100, 'a'));
+    CHECK(plan.run({1}, {pool, nullptr, {}}).output->all == std::string(100, 'b'));
+}
+
+/* A stub that its program was not told of. */
+static void test_lost_stub()
+{
+    static cpt_stub lost = cpt::make_stub("B: lost", "/lost", "B");
+    cpt::graph<number, text> graph("A");
+
+    graph.call(
+        "lost", lost, [](const number &) { return std::string(); },
+        [](const cpt::call_reply &) { return text{"?"}; });
+    const auto end = cpt::plan(graph).run({1});
+    CHECK(!end && contains(end.sentence, "B: lost"));
+}
+
 /* --- Attributes --- */
 
 enum kind { kind_of_seven = 7 };
@@ -960,6 +1019,9 @@ int main()
     test_wait_and_some();
     test_calls();
     test_throwing_fallback();
+    test_no_function();
+    test_two_waits();
+    test_lost_stub();
     test_limits();
     test_null_pendings();
     test_attributes();
