@@ -26,7 +26,8 @@
  * If no target is fit, all are used. A stub with one target has no choice, and its
  * target is never ejected.
  *
- * Each loop (struct cpt_http) knows only what its own calls have met.
+ * Each loop (struct cpt_http) knows only what its own calls have met. This is of
+ * cpt_http.h; cpt_grpc.h leaves the choice to gRPC.
  */
 #ifndef CPT_TARGETS_H
 #define CPT_TARGETS_H
@@ -59,7 +60,7 @@ struct cpt_target_options {
     const char *check_path;       /* "/readyz": is asked of each target of stubs that
                                      have several and are in use. An answer other than
                                      200, or twice none, and it gets no new calls.
-                                     Borrowed. Default: none */
+                                     Borrowed until cpt_http_free(). Default: none */
     uint64_t check_ns;            /* how often, more or less; default 1 s */
     uint64_t seed;                /* of all that is random; default: the system's */
     /* Is told when targets are ejected and return, once a second at most for each

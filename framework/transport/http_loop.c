@@ -29,6 +29,7 @@
  * that writes, so the loop thread blocks it while it is in the loop, and the process's
  * own handling stays as it is.
  */
+#include "framework/transport/http_client.h"
 #include "framework/transport/http_health.h"
 #include "framework/transport/http_input.h"
 #include "framework/transport/http_loop.h"
@@ -521,6 +522,22 @@ static void limits_read(struct cpt_http_options *own)
     }
 }
 
+static cpt_status targets_check(const struct cpt_http_options *own,
+                                struct cpt_error *error)
+{
+    struct cpt_target_options targets;
+    cpt_status status = CPT_OK;
+
+    if (own->targets == NULL) {
+        return CPT_OK;
+    }
+    status = cpt_options_read(&targets, sizeof targets, own->targets, error);
+    return status == CPT_OK && targets.check_path != NULL &&
+                   !cpti_http_method_is_good(targets.check_path)
+               ? cpt_error_set(error, CPT_INVALID, 0, "check_path is no path")
+               : status;
+}
+
 static cpt_status options_read(struct cpt_http_options *own,
                                const struct cpt_http_options *given,
                                struct cpt_error *error)
@@ -555,7 +572,7 @@ static cpt_status options_read(struct cpt_http_options *own,
                              "headers or bodies of more than %d bytes",
                              CPTI_HTTP_BODY_BYTES_MAX);
     }
-    return CPT_OK;
+    return targets_check(own, error);
 }
 
 static struct event_base *base_new(void)

@@ -25,6 +25,8 @@
  *      one tried > any
  *
  * The last two are the panic: no target is fit, so what is known of them is of no use.
+ *
+ * A choice takes some 8 ns; while a target is not good, each is looked at, for 3 ns.
  */
 #include "framework/transport/targets.h"
 

@@ -155,6 +155,22 @@ static void test_bad_lists(void)
     CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
 }
 
+static void test_bad_options(void)
+{
+    struct cpt_target_options targets = {.struct_bytes = sizeof targets,
+                                         .check_path = "/readyz HTTP/1.1\r\nX: y"};
+    const struct cpt_http_options options = {.struct_bytes = sizeof options,
+                                             .targets = &targets};
+    struct cpt_error error = {0};
+
+    CU_ASSERT_PTR_NULL(cpt_http_new(&options, &error));
+    CU_ASSERT_EQUAL(error.status, CPT_INVALID);
+    targets.check_path = NULL;
+    targets.struct_bytes = 0;
+    CU_ASSERT_PTR_NULL(cpt_http_new(&options, &error));
+    CU_ASSERT_EQUAL(error.status, CPT_INVALID);
+}
+
 static atomic_bool is_busy;
 
 static void serve_moody(struct stand_in *stand_in, int descriptor, unsigned nth)
@@ -447,6 +463,7 @@ CU_TestInfo http_targets_tests[] = {
     {"a call that cannot connect goes to another target", test_dead},
     {"if nothing can be connected to, a call ends", test_all_dead},
     {"a malformed list, or one that is too long, is refused", test_bad_lists},
+    {"options of targets that are wrong are refused", test_bad_options},
     {"a target that answers 503 is ejected, and returns", test_busy},
     {"a target that says it is not ready gets no calls", test_checks},
     {"a retry goes to another target", test_retry},
