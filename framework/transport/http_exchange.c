@@ -240,8 +240,6 @@ static struct cpt_inbound inbound_of(const struct cpti_http_peer *peer,
                                &inbound.timeout) > 1) {
         inbound.timeout = cpt_bytes_of("several"); /* ignored, and counted */
     }
-    inbound.is_forwarded =
-        inbound.critical_path_count > 0 && cpti_http_is_forwarded(request->head);
     if (inbound.critical_path_count > 0 && peer->tls != NULL) {
         inbound.peer_names = cpti_tls_names(peer->tls, &inbound.peer_name_count);
     }
@@ -264,6 +262,8 @@ static void run_serve(struct cpt_work *work)
     (void)cpti_http_peer_request(peer, &request); /* it was looked at before */
     inbound = inbound_of(peer, &request);
     cpti_http_route_read(&request, headers, &inbound);
+    inbound.is_forwarded =
+        inbound.critical_path_count > 0 && cpti_http_is_forwarded(&inbound);
     inbound.arrival_ns = exchange->arrival_ns;
     inbound.coin = exchange->coin;
     inbound.handle = &exchange->handle;

@@ -35,17 +35,14 @@ void cpti_http_route_read(const struct cpti_http_request *request,
     }
 }
 
-bool cpti_http_is_forwarded(struct cpt_bytes head)
+bool cpti_http_is_forwarded(const struct cpt_inbound *inbound)
 {
-    struct cpt_field field;
-    size_t at = 0;
-
-    while (cpti_http_head_next(head, &at, &field.name, &field.value)) {
-        if (cpti_is_forwarding(field.name)) {
+    for (size_t i = 0; i < inbound->header_count && i < CPT_HEADERS_MAX; i++) {
+        if (cpti_is_forwarding(inbound->headers[i].name)) {
             return true;
         }
     }
-    return false;
+    return inbound->header_count > CPT_HEADERS_MAX; /* it is refused anyway */
 }
 
 /* --- Out --- */

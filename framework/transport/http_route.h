@@ -17,8 +17,8 @@ void cpti_http_route_read(const struct cpti_http_request *request,
                           struct cpt_field fields[CPT_HEADERS_MAX],
                           struct cpt_inbound *inbound);
 
-/* Whether a proxy, not the client itself, has sent the request with @head. */
-bool cpti_http_is_forwarded(struct cpt_bytes head);
+/* Whether a proxy, not the client itself, has sent the request, by its headers. */
+bool cpti_http_is_forwarded(const struct cpt_inbound *inbound);
 
 /* Writes those of the @count headers of a service that may be sent; those that may not
  * are counted. Any thread. */
