@@ -142,7 +142,9 @@ struct cpt_http_options {
                             to notice; default 0 */
     int shares_port; /* others that say so may listen on the same port: one loop for
                         each core, with a service of its own; the system gives each
-                        connection to one of them */
+                        connection to one of them; such loops of a
+                        process have equal parts of the descriptors. One that is full
+                        does not hand its clients to the others */
     size_t output_bytes_max; /* of replies that clients have not taken yet, of all
                                 connections; default 256 MiB. Beyond, the client that
                                 has taken nothing for longest is cut off; a reply that
@@ -205,7 +207,8 @@ CPT_API cpt_status cpt_http_listen_tls(struct cpt_http *http,
  *      <prefix>/counters, …          see serves_counters
  *
  * It is answered until the end of the drain, and when accepted_count_max connections
- * are open. It is for this machine, or a network of operators.
+ * are open. It has 64 connections at most, of which the oldest is closed for a new one,
+ * and takes bodies of 64 KiB. It is for this machine, or a network of operators.
  */
 CPT_API cpt_status cpt_http_listen_operators(struct cpt_http *http,
                                              struct cpt_service *service,

@@ -7,6 +7,13 @@
  * closed. Connections that are not used, or that take no reply, are closed by ticks: a
  * timer fires several times within idle_ns and counts; each connection keeps the count
  * of its last use. So a request needs no look at the clock for it.
+ *
+ * Ports of operators are open also at the limit, so they have one of their own: the
+ * oldest of their connections is closed for a new one. Then neither many of them, nor
+ * slow ones, keep a health check out, or take the descriptors of clients.
+ *
+ * Each loop counts for itself. Those of a process that share a port, one for each core,
+ * share its descriptors: each may have its part of them.
  */
 #include "framework/transport/http_peer.h"
 
@@ -54,6 +61,68 @@ static void idle_later(struct cpt_http *http)
     }
 }
 
+/* --- How many --- */
+
+static atomic_uint sharing_count; /* relaxed: loops of this process that share ports */
+
+void cpti_http_accepted_share(const struct cpt_http *http, bool begins)
+{
+    if (http->options.shares_port) {
+        (void)atomic_fetch_add_explicit(&sharing_count, begins ? 1U : -1U,
+                                        memory_order_relaxed);
+    }
+}
+
+/* Of clients; loops that share a port share the descriptors, too. */
+static size_t count_max(const struct cpt_http *http)
+{
+    const size_t own = http->options.accepted_count_max;
+    const unsigned sharing = atomic_load_explicit(&sharing_count, memory_order_relaxed);
+    size_t part = http->descriptor_rest;
+
+    if (!http->options.shares_port || sharing == 0) {
+        return own;
+    }
+    part = part > sharing ? part / sharing : 1;
+    return own < part ? own : part;
+}
+
+static bool is_full(const struct cpt_http *http)
+{
+    return http->accepted.count - http->accepted.operator_count >= count_max(http);
+}
+
+static void note_count(struct cpt_http *http)
+{
+    cpti_http_set(http, CPTI_HTTP_COUNTER_connections,
+                  http->accepted.count - http->accepted.operator_count);
+    cpti_http_set(http, CPTI_HTTP_COUNTER_connections_max, count_max(http));
+}
+
+/* Closes the oldest connection to ports of operators if there is one too many. */
+static void operators_bound(struct cpti_http_accepted *accepted)
+{
+    struct cpti_http_peer *oldest = NULL;
+
+    if (accepted->operator_count <= CPTI_HTTP_OPERATORS_MAX) {
+        return;
+    }
+    for (size_t i = 0; i < accepted->count; i++) {
+        struct cpti_http_peer *peer = accepted->items[i];
+
+        if (cpti_http_server_is_operators(peer->server) &&
+            (oldest == NULL || peer->opened < oldest->opened)) {
+            oldest = peer;
+        }
+    }
+    if (oldest != NULL) {
+        cpti_http_count(oldest->http, CPTI_HTTP_COUNTER_cut_clients);
+        cpti_http_refused(oldest, CPT_REFUSAL_CLIENTS, 0, cpt_bytes_of(""),
+                          "too many connections to the port for operators");
+        cpti_http_peer_close(oldest);
+    }
+}
+
 /* --- All --- */
 
 bool cpti_http_accepted_add(struct cpti_http_peer *peer)
@@ -68,9 +137,14 @@ bool cpti_http_accepted_add(struct cpti_http_peer *peer)
     }
     peer->index = accepted->count;
     peer->tick = accepted->idle_tick;
+    peer->opened = accepted->opened_count++;
     accepted->items[accepted->count++] = peer;
-    cpti_http_set(http, CPTI_HTTP_COUNTER_connections, accepted->count);
-    if (!accepted->is_resting && accepted->count >= http->options.accepted_count_max) {
+    if (cpti_http_server_is_operators(peer->server)) {
+        accepted->operator_count++;
+        operators_bound(accepted);
+    }
+    note_count(http);
+    if (!accepted->is_resting && is_full(http)) {
         accepted->is_resting = true;
         cpti_http_count(http, CPTI_HTTP_COUNTER_accepts_paused);
         cpti_http_servers_rest(http, true);
@@ -85,9 +159,9 @@ void cpti_http_accepted_remove(struct cpti_http_peer *peer)
 
     accepted->items[peer->index] = accepted->items[--accepted->count];
     accepted->items[peer->index]->index = peer->index;
-    cpti_http_set(peer->http, CPTI_HTTP_COUNTER_connections, accepted->count);
-    if (accepted->is_resting &&
-        accepted->count < peer->http->options.accepted_count_max) {
+    accepted->operator_count -= cpti_http_server_is_operators(peer->server);
+    note_count(peer->http);
+    if (accepted->is_resting && !is_full(peer->http)) {
         accepted->is_resting = false;
         cpti_http_servers_rest(peer->http, false);
     }

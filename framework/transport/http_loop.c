@@ -485,23 +485,29 @@ static void threads_prepare(void)
     (void)evthread_use_pthreads();
 }
 
-/* How many connections clients may have: so that descriptors are left for others. */
-static size_t accepted_count_max(const struct cpt_http_options *options)
+/* The descriptors that clients may have: so that some are left for others. */
+static size_t descriptor_rest(const struct cpt_http_options *options)
 {
-    const size_t wanted = options->accepted_count_max != 0 ? options->accepted_count_max
-                                                           : CPTI_HTTP_ACCEPTED_DEFAULT;
     size_t reserve = options->descriptor_count_reserved;
     struct rlimit limit;
-    size_t rest = 0;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-        return wanted;
+        return SIZE_MAX;
     }
     if (reserve == 0) {
         reserve = (size_t)limit.rlim_cur / 4;
         reserve = reserve < CPTI_HTTP_RESERVE_MAX ? reserve : CPTI_HTTP_RESERVE_MAX;
     }
-    rest = limit.rlim_cur > reserve ? (size_t)limit.rlim_cur - reserve : 1;
+    return limit.rlim_cur > reserve ? (size_t)limit.rlim_cur - reserve : 1;
+}
+
+/* How many connections clients may have. */
+static size_t accepted_count_max(const struct cpt_http_options *options)
+{
+    const size_t wanted = options->accepted_count_max != 0 ? options->accepted_count_max
+                                                           : CPTI_HTTP_ACCEPTED_DEFAULT;
+    const size_t rest = descriptor_rest(options);
+
     return wanted < rest ? wanted : rest;
 }
 
@@ -666,6 +672,8 @@ struct cpt_http *cpt_http_new(const struct cpt_http_options *options,
     }
     cpti_lock_init(&http->lock, CPTI_RANK_HTTP);
     http->options = own;
+    http->descriptor_rest = descriptor_rest(&own);
+    cpti_http_accepted_share(http, true);
     http->alloc = own.alloc;
     cpti_http_set(http, CPTI_HTTP_COUNTER_connections_max, own.accepted_count_max);
     cpti_http_set(http, CPTI_HTTP_COUNTER_input_bytes_max, own.input_bytes_max);
@@ -741,6 +749,7 @@ void cpt_http_free(struct cpt_http *http)
     assert(loop_here == NULL);
     loop_here = http;
     close_loop(http);
+    cpti_http_accepted_share(http, false);
     if (http->client != NULL) {
         cpti_http_client_cancel(http->client);
     }

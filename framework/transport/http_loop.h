@@ -43,6 +43,8 @@ enum {
     CPTI_HTTP_HEADER_BYTES_DEFAULT = 16 << 10, /* four of the largest replies' paths */
     CPTI_HTTP_BODY_BYTES_DEFAULT = 4 << 20,
     CPTI_HTTP_BODY_BYTES_MAX = 1 << 30,
+    CPTI_HTTP_OPERATORS_MAX = 64, /* connections to ports of operators, in a loop */
+    CPTI_HTTP_OPERATORS_BODY_BYTES_MAX = 64 << 10,
     CPTI_HTTP_RESERVE_MAX = 1024, /* descriptors for all but clients' connections */
     CPTI_HTTP_INPUT_BYTES_DEFAULT = 128 << 20,
     CPTI_HTTP_OUTPUT_BYTES_DEFAULT = 256 << 20,
@@ -118,8 +120,10 @@ struct cpti_http_accepted {
     bool is_sweeping;
     struct cpt_timer idle_timer; /* for connections that are not used */
     bool is_idle_timed;
-    unsigned idle_tick; /* how often that fired */
-    bool is_resting;    /* it is full: no more are accepted */
+    unsigned idle_tick;    /* how often that fired */
+    bool is_resting;       /* it is full: no more are accepted */
+    size_t operator_count; /* of them, to ports of operators */
+    uint64_t opened_count; /* of all that there were */
     /* Peers whose client did not take all of a reply yet, by when it last took some. */
     struct cpti_http_peer *unsent_first;
     struct cpti_http_peer *unsent_last;
@@ -164,7 +168,8 @@ struct cpt_http {
     struct cpti_tls_reload *tls_reload; /* it goes on; or NULL */
     bool is_reload_over;
     atomic_bool is_reload_asked;
-    size_t exchange_count; /* requests whose reply is not yet sent */
+    size_t exchange_count;  /* requests whose reply is not yet sent */
+    size_t descriptor_rest; /* RLIMIT_NOFILE less the reserve; SIZE_MAX: no limit */
 
     struct cpti_lock lock; /* guards what follows, but the counters */
     struct cpt_work *works;
@@ -214,6 +219,11 @@ static inline void cpti_http_set(struct cpt_http *http, enum cpti_http_counter_i
 {
     atomic_store_explicit(&http->counters[id], value, memory_order_relaxed);
 }
+
+/* --- http_accepted.c --- */
+
+/* A loop that shares its ports is made, or freed. Any thread. */
+void cpti_http_accepted_share(const struct cpt_http *http, bool begins);
 
 /* --- http_server.c; loop thread --- */
 

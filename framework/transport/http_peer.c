@@ -726,7 +726,7 @@ static struct cpti_http_peer *peer_new(struct cpti_http_server *server,
                                        struct cpt_http *http, int descriptor)
 {
     const struct cpti_http_limits limits = {http->options.header_bytes_max,
-                                            http->options.body_bytes_max};
+                                            cpti_http_body_max(server)};
     struct cpti_tls_context *tls = cpti_http_server_tls(server);
     struct cpti_http_peer *peer = cpt_alloc_zeroed(http->alloc, sizeof *peer);
 

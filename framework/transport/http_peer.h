@@ -59,6 +59,7 @@ struct cpti_http_peer {
     uint64_t open_bytes;
     size_t bytes;        /* that count for input_bytes_max */
     unsigned tick;       /* of the last use; see accepted.idle_tick */
+    uint64_t opened;     /* which of all connections of the loop it is */
     size_t unsent_bytes; /* that count for output_bytes_max; 0: it is not in the list */
     struct cpti_http_peer *unsent_previous;
     struct cpti_http_peer *unsent_next;
@@ -189,6 +190,7 @@ unsigned cpti_http_refusal_of(unsigned status);
 
 struct cpt_service *cpti_http_server_service(const struct cpti_http_server *server);
 bool cpti_http_server_is_operators(const struct cpti_http_server *server);
+size_t cpti_http_body_max(const struct cpti_http_server *server);
 uint16_t cpti_http_server_port(const struct cpti_http_server *server);
 struct cpti_tls_context *cpti_http_server_tls(struct cpti_http_server *server);
 

@@ -48,6 +48,15 @@ bool cpti_http_server_is_operators(const struct cpti_http_server *server)
     return server->is_operators;
 }
 
+size_t cpti_http_body_max(const struct cpti_http_server *server)
+{
+    const size_t most = server->http->options.body_bytes_max;
+
+    return server->is_operators && most > CPTI_HTTP_OPERATORS_BODY_BYTES_MAX
+               ? CPTI_HTTP_OPERATORS_BODY_BYTES_MAX
+               : most;
+}
+
 uint16_t cpti_http_server_port(const struct cpti_http_server *server)
 {
     return server->port;

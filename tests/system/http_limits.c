@@ -264,7 +264,7 @@ static void test_clients(void)
         (void)close(descriptor);
         CU_ASSERT_TRUE(strncmp(reply, "HTTP/1.1 503 ", 13) == 0);
     }
-    CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_cut_clients"), 5);
+    CU_ASSERT_TRUE(comes_to(&serving, "http_cut_clients", 5));
     (void)close(descriptors[1]);
     for (unsigned i = 0; i < PATIENCE && !is_good; i++) {
         is_good = is_answered(&serving);
@@ -310,6 +310,49 @@ static void test_descriptors_are_reserved(void)
     serving_start(&serving, &options);
     CU_ASSERT_EQUAL(test_counter(&serving.loop, "http_connections_max"), 5);
     serving_stop(&serving);
+}
+
+/* Loops that share a port have parts of the descriptors. */
+static void test_descriptors_are_shared(void)
+{
+    enum { CLIENTS = 128, LEFT = 8, LOOPS = 2 };
+    struct cpt_http_options options = {.struct_bytes = sizeof(options),
+                                       .shares_port = 1};
+    struct serving servings[LOOPS];
+    struct rlimit limit;
+    int descriptors[CLIENTS];
+    uint64_t open_count = 0;
+
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    options.descriptor_count_reserved = (size_t)limit.rlim_cur - LEFT;
+    test_loop_make(&servings[0].loop, &options);
+    test_loop_make(&servings[1].loop, &options);
+    test_service_make(&servings[0].service, &servings[0].loop, CPT_ROLE_ENTRY, -1,
+                      NULL);
+    test_service_make(&servings[1].service, &servings[1].loop, CPT_ROLE_ENTRY, -1,
+                      NULL);
+    CU_ASSERT_EQUAL(cpt_http_listen(servings[1].loop.http, servings[1].service.service,
+                                    NULL, servings[0].service.port, NULL, NULL),
+                    CPT_OK);
+    test_loop_start(&servings[0].loop);
+    test_loop_start(&servings[1].loop);
+    for (int i = 0; i < CLIENTS; i++) {
+        descriptors[i] = raw_connect(servings[0].service.port);
+    }
+    /* the odds of 2^-100 aside, each loop has more clients than it may have */
+    CU_ASSERT_TRUE(comes_to(&servings[0], "http_accepts_paused", 1));
+    CU_ASSERT_TRUE(comes_to(&servings[1], "http_accepts_paused", 1));
+    for (int i = 0; i < LOOPS; i++) {
+        CU_ASSERT_EQUAL(test_counter(&servings[i].loop, "http_connections_max"),
+                        LEFT / LOOPS);
+        open_count += test_counter(&servings[i].loop, "http_connections");
+    }
+    CU_ASSERT_EQUAL(open_count, LEFT);
+    for (int i = 0; i < CLIENTS; i++) {
+        (void)close(descriptors[i]);
+    }
+    serving_stop(&servings[0]);
+    serving_stop(&servings[1]);
 }
 
 static void refused_visit(void *context, const struct cpt_counter *counter)
@@ -523,6 +566,7 @@ CU_TestInfo http_limits_tests[] = {
     {"heads and bodies that take too long", test_deadlines},
     {"connections of one client", test_clients},
     {"idle clients leave descriptors for calls", test_descriptors_are_reserved},
+    {"loops that share a port share descriptors", test_descriptors_are_shared},
     {"deadlines that are none", test_bad_timeouts},
     {"refusals of HTTP are told", test_refusals_are_told},
     {"refusals at limits are told", test_limits_are_told},
