@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The cpt authors
+#
+# grpc_proxies.sh - gRPC through nginx's grpc_pass and HAProxy's h2, as they are after
+# installation; and the rules that keep paths from passing them.
+#
+#      curl --HTTP--> A --gRPC--> proxy --gRPC--> C --HTTP--> D
+PATH=$PATH:/usr/sbin:/sbin # a person's has no daemons
+. "$(dirname "$0")/system.sh"
+need curl nginx haproxy python3
+nginx -V 2>&1 | grep -q http_v2 || {
+    echo 'skipped: this nginx has no HTTP/2'
+    exit 77
+}
+GRPC_VERBOSITY=NONE
+export GRPC_VERBOSITY
+
+# A free port; another program may take it meanwhile, so there are a few tries.
+free_port() {
+    python3 -c '
+import socket
+held = socket.socket()
+held.bind(("127.0.0.1", 0))
+print(held.getsockname()[1])'
+}
+
+# listens PORT: whether that process listens soon.
+listens() {
+    for _ in $(seq 100); do
+        python3 -c "import socket; socket.create_connection(('127.0.0.1', $1), 5)" 2>try.err &&
+            return 0
+        kill -0 "$pid" 2>/dev/null || return 1
+        sleep 0.1
+    done
+    return 1
+}
+
+# by_nginx NAME [LINES]: nginx in front of C, at $proxy.
+by_nginx() {
+    for _ in 1 2 3 4 5; do
+        proxy=$(free_port)
+        cat >"$1.conf" <<END
+pid $PWD/$1.pid;
+error_log $PWD/$1.log;
+daemon off;
+events {}
+http {
+    access_log off;
+    client_body_temp_path $PWD/$1.0; proxy_temp_path $PWD/$1.4;
+    fastcgi_temp_path $PWD/$1.1; uwsgi_temp_path $PWD/$1.2; scgi_temp_path $PWD/$1.3;
+    server { listen 127.0.0.1:$proxy http2; location / { grpc_pass grpc://$c; ${2:-} } }
+}
+END
+        start "$1" nginx -e "$PWD/$1.log" -p "$PWD" -c "$PWD/$1.conf"
+        listens "$proxy" && return 0
+    done
+    fail "nginx does not start: $(cat "$1.err" "$1.log")"
+}
+
+# by_haproxy NAME [LINE]: the same with HAProxy.
+by_haproxy() {
+    for _ in 1 2 3 4 5; do
+        proxy=$(free_port)
+        cat >"$1.cfg" <<END
+defaults
+    mode http
+    timeout connect 5s
+    timeout client 60s
+    timeout server 60s
+frontend in
+    bind 127.0.0.1:$proxy proto h2
+    ${2:-}
+    default_backend out
+backend out
+    server s $c proto h2
+END
+        start "$1" haproxy -db -f "$1.cfg"
+        listens "$proxy" && return 0
+    done
+    fail "HAProxy does not start: $(cat "$1.err")"
+}
+
+# page NAME: what A answers that calls C through $proxy; the path to NAME.txt.
+page() {
+    start "a-$1" "$CPT_HELPERS/grpc_chain" A --listen 127.0.0.1:0 --trust 127.0.0.0/8 \
+        --to "m=127.0.0.1:$proxy"
+    await "a-$1.out" 'listens on'
+    ask "http://$(sed -n 's/.*listens on //p' "a-$1.out")/?$1" "$1" 'critical-path: 1;forced'
+    head -1 "$1" | grep -q ' 200' || fail "$1: $(head -1 "$1")"
+    [ "$(tail -c +3 "$1.body")" = "$1" ] || fail "$1: the body is $(cat "$1.body")"
+    "$CPT" metadata <"$1" >"$1.txt" || fail "$1: $(cat "$1.txt")"
+}
+
+start d "$CPT_HELPERS/grpc_chain" D --listen 127.0.0.1:0
+await d.out 'listens on'
+start c "$CPT_HELPERS/grpc_chain" C --listen 127.0.0.1:0 \
+    --to "d=http://$(sed -n 's/.*listens on //p' d.out)"
+await c.out '^grpc '
+c=127.0.0.1:$(sed -n 's/^grpc //p' c.out)
+
+say 'paths pass both proxies'
+for by in nginx haproxy; do
+    "by_$by" "$by"
+    page "$by"
+    grep -q 'C: stock' "$by.txt" || fail "$by: $(cat "$by.txt")"
+    if grep -q 'blind spot' "$by.txt"; then fail "$by: $(cat "$by.txt")"; fi
+done
+
+say 'nginx keeps asks out, or paths in'
+by_nginx nginx-asks 'grpc_set_header critical-path "";'
+page nginx-asks
+by_nginx nginx-paths 'grpc_hide_header critical-path-bin;'
+page nginx-paths
+
+say 'HAProxy keeps asks out'
+by_haproxy haproxy-asks 'http-request del-header critical-path'
+page haproxy-asks
+for name in nginx-asks nginx-paths haproxy-asks; do
+    grep -q 'blind spot' "$name.txt" || fail "$name: $(cat "$name.txt")"
+    if grep -q 'C: stock' "$name.txt"; then fail "$name: $(cat "$name.txt")"; fi
+done
+say 'all is well'
