@@ -34,6 +34,13 @@ function(cpt_pkg_config name description requires private_requires libraries
     file(RELATIVE_PATH up
         ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
     string(REGEX REPLACE "/$" "" up "${up}")
+    # Who links static libraries needs what they use; --static is not necessary then.
+    if(NOT BUILD_SHARED_LIBS)
+        string(STRIP "${requires} ${private_requires}" requires)
+        string(APPEND libraries " ${private_libraries}")
+        set(private_requires "")
+        set(private_libraries "")
+    endif()
     # Where the loader does not look, the program has to.
     set(rpath "")
     if(BUILD_SHARED_LIBS AND NOT CMAKE_INSTALL_PREFIX MATCHES "^(/usr(/local)?)?/?$")

@@ -50,11 +50,9 @@ for shared in ON OFF; do
     done
 
     # The same without CMake, as in a Makefile.
-    static=
-    [ $shared = ON ] || static=--static
     # shellcheck disable=SC2046
     quietly "$cc" -o "$work/by-hand" "$source/tests/checks/consumer/consumer.c" \
-        $(pkg-config $static --cflags --libs cpt)
+        $(pkg-config --cflags --libs cpt)
     expect_run "$work/by-hand" "shared=$shared by hand"
 
     if [ -e "$source/examples/CMakeLists.txt" ]; then
@@ -65,8 +63,14 @@ for shared in ON OFF; do
     if [ -e "$source/examples/Makefile" ] && command -v make >/dev/null 2>&1; then
         mkdir "$work/make-$shared"
         quietly make -C "$source/examples" OUT="$work/make-$shared" CC="$cc" \
-            PKG_CONFIG="pkg-config $static"
+            PKG_CONFIG=pkg-config
     fi
+    for page in "$source"/docs/*.md; do # what README and the pages point to
+        find "$stage/usr/share/doc" -name "$(basename "$page")" | grep -q . || {
+            echo "$(basename "$page") is not installed"
+            exit 1
+        }
+    done
     if [ -x "$stage/usr/bin/cpt" ]; then
         quietly "$stage/usr/bin/cpt" --version
     fi

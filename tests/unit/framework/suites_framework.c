@@ -31,6 +31,7 @@ extern CU_TestInfo cpt_calls_tests[];
 extern CU_TestInfo cpt_repeats_tests[];
 extern CU_TestInfo cpt_recipes_tests[];
 extern CU_TestInfo cpt_hedge_tests[];
+extern CU_TestInfo cpt_program_tests[];
 extern CU_TestInfo cpt_call_rows_tests[];
 extern CU_TestInfo cpt_call_rest_tests[];
 extern CU_TestInfo cpt_elsewhere_tests[];
@@ -81,6 +82,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"repeated calls", NULL, NULL, NULL, NULL, cpt_repeats_tests},
     {"recipes", NULL, NULL, NULL, NULL, cpt_recipes_tests},
     {"the recipe of a hedge", NULL, NULL, NULL, NULL, cpt_hedge_tests},
+    {"the recipe of a program", NULL, NULL, NULL, NULL, cpt_program_tests},
     {"calls as rows", NULL, NULL, NULL, NULL, cpt_call_rows_tests},
     {"calls of REST services", NULL, NULL, NULL, NULL, cpt_call_rest_tests},
     {"on another executor", NULL, NULL, NULL, NULL, cpt_elsewhere_tests},
