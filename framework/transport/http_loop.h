@@ -98,7 +98,8 @@ enum {
     X(output_bytes, "bytes of replies that clients have not taken yet, now")           \
     X(output_bytes_max, "how many there may be")                                       \
     X(requests_open, "requests that were read and are not answered yet, now")          \
-    X(tls_expires_unix_s, "when the first of our certificates expires, since 1970")
+    X(tls_expires_unix_seconds,                                                        \
+      "when the first of our certificates expires, since 1970")
 
 /* From this one on they are gauges. */
 #define CPTI_HTTP_GAUGES_BEGIN CPTI_HTTP_COUNTER_connections

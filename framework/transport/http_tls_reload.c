@@ -41,11 +41,12 @@ struct cpti_tls_reload {
 void cpti_tls_note_expiry(struct cpt_http *http, const struct cpti_tls_context *context)
 {
     const uint64_t known = atomic_load_explicit(
-        &http->counters[CPTI_HTTP_COUNTER_tls_expires_unix_s], memory_order_relaxed);
+        &http->counters[CPTI_HTTP_COUNTER_tls_expires_unix_seconds],
+        memory_order_relaxed);
     const uint64_t own = context->expires_unix_s;
 
     if (own != 0 && (known == 0 || own < known)) {
-        cpti_http_set(http, CPTI_HTTP_COUNTER_tls_expires_unix_s, own);
+        cpti_http_set(http, CPTI_HTTP_COUNTER_tls_expires_unix_seconds, own);
     }
 }
 
@@ -104,7 +105,7 @@ static void take(struct cpti_tls_reload *reload)
 {
     struct cpt_http *http = reload->http;
 
-    cpti_http_set(http, CPTI_HTTP_COUNTER_tls_expires_unix_s, 0);
+    cpti_http_set(http, CPTI_HTTP_COUNTER_tls_expires_unix_seconds, 0);
     for (size_t i = 0; i < reload->count; i++) {
         cpti_tls_context_take(reload->contexts[i], &reload->made[i]);
         reload->made[i].made = NULL;

@@ -115,7 +115,7 @@ until [ "$(shown)" = "$serial" ]; do
 done
 page --cert tools.pem --key tools.key
 is_traced || fail "$(cat head)"
-[ "$(metric cpt_http_tls_expires_unix_s)" -gt 90000 ] || fail 'no expiry'
+[ "$(metric cpt_http_tls_expires_unix_seconds)" -gt 90000 ] || fail 'no expiry'
 
 say 'bad ones are not'
 cp front.key good.key

@@ -328,7 +328,7 @@ static cpt_status prepare(struct cpt_task *task, struct cpt_call_request *reques
         status = cpt_call_add_query(task, request, "page=", cpt_bytes_of("2&3"));
     }
     for (int i = 0; i < 9 && status == CPT_OK; i++) {
-        char name[8];
+        char name[16];
 
         (void)snprintf(name, sizeof name, "X-%d", i);
         status = cpt_call_add_header(task, request, name, cpt_bytes_of("1"));
