@@ -163,7 +163,9 @@ static cpt_status push_children(struct cpti_spans *spans, uint32_t span,
                                     child->start_ns, number});
         }
     }
-    sort_keys(spans, spans->keys + first, spans->key_count - first);
+    if (spans->key_count > first) {
+        sort_keys(spans, &spans->keys[first], spans->key_count - first);
+    }
     return status;
 }
 
