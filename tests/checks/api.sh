@@ -21,8 +21,7 @@ for name in http pprof aggregate framework wire core; do
     libraries="$libraries $library -Wl,-rpath,$(dirname "$library")"
 done
 [ -n "$libraries" ] || { echo "api: no libraries in $build"; exit 1; }
-packages=$(sed -n 's/^Requires.private: //p' "$build"/*.pc)
-others="$(sed -n 's/^Libs.private: //p' "$build"/*.pc) $(pkg-config --libs $packages)"
+others=$(sh "$source/tests/support/link_flags.sh" "$build" cpt cpt-http)
 
 set -- "$source"/tests/checks/api/api_0_1*.c
 if [ ! -e "$build/include/cpt/cpt_http.h" ]; then

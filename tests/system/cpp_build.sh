@@ -17,5 +17,4 @@ for name in http framework wire core; do
     library=$(find "$build/modules" -name "libcpt_$name.a" -o -name "libcpt_$name.so")
     [ -z "$library" ] || libraries="$libraries $library -Wl,-rpath,$(dirname "$library")"
 done
-packages=$(sed -n 's/^Requires.private: //p' "$build"/*.pc)
-others="$(sed -n 's/^Libs.private: //p' "$build"/*.pc) $(pkg-config --libs $packages)"
+others=$(sh "$source/tests/support/link_flags.sh" "$build" cpt cpt-http)

@@ -24,8 +24,8 @@ for name in framework wire core; do
     library=$(find "$build/modules" -name "libcpt_$name.a" -o -name "libcpt_$name.so")
     libraries="$libraries $library -Wl,-rpath,$(dirname "$library")"
 done
-packages=$(sed -n 's/^Requires.private: //p' "$build/cpt.pc")
-others="$(sed -n 's/^Libs.private: //p' "$build/cpt.pc") $(pkg-config --libs grpc++ protobuf $packages)"
+others="$(sh "$source/tests/support/link_flags.sh" "$build" cpt)
+    $(pkg-config --libs grpc++ protobuf)"
 
 say 'the service compiles, without a warning in our header'
 cp "$source/tests/system/grpc_demo.proto" .

@@ -418,7 +418,8 @@ static void test_reload(void)
     tls.certificate_file = first.file;
     tls.key_file = first.key_file;
     tls_serving_start(&serving, NULL, &tls);
-    CU_ASSERT_NOT_EQUAL(test_counter(&serving.loop, "http_tls_expires_unix_seconds"), 0);
+    CU_ASSERT_NOT_EQUAL(test_counter(&serving.loop, "http_tls_expires_unix_seconds"),
+                        0);
     CU_ASSERT_TRUE_FATAL(tls_client_open(&before, serving.port));
     CU_ASSERT_TRUE(shows(serving.port, &first));
     renewed_make(&second);

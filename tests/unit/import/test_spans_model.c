@@ -13,11 +13,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CASES = 20000, SPANS = 12, TIME = 400, NO_OWNER = 255, ID_BYTES = 4 };
+enum { CASES = 20000, SPANS = 12, TIME = 400, NO_OWNER = 255, ID_BYTES = 3 };
 
 struct model {
     struct cpti_span spans[SPANS];
-    char ids[SPANS][ID_BYTES];
+    char ids[SPANS][16];
     uint64_t start[SPANS]; /* cut to the parent's */
     uint64_t end[SPANS];
     unsigned char is_in[SPANS];
@@ -49,11 +49,11 @@ static void make(struct model *model, struct test_random *random)
             to = from;
             from = swap;
         }
-        (void)snprintf(model->ids[i], ID_BYTES, "%03u",
+        (void)snprintf(model->ids[i], sizeof model->ids[i], "%03u",
                        (unsigned)(test_random_below(random, 900) / SPANS * SPANS) +
                            (unsigned)i);
         model->parent[i] = parent;
-        *span = (struct cpti_span){.id = {model->ids[i], ID_BYTES - 1},
+        *span = (struct cpti_span){.id = {model->ids[i], ID_BYTES},
                                    .start_ns = from,
                                    .duration_ns = to - from,
                                    .has_time = true};
