@@ -17,4 +17,4 @@ for name in http framework wire core; do
     library=$(find "$build/modules" -name "libcpt_$name.a" -o -name "libcpt_$name.so")
     [ -z "$library" ] || libraries="$libraries $library -Wl,-rpath,$(dirname "$library")"
 done
-others=$(sh "$source/tests/support/link_flags.sh" "$build" cpt cpt-http)
+others=$(sh "$(dirname "$0")/../support/link_flags.sh" "$build" cpt cpt-http)
