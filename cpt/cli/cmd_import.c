@@ -139,6 +139,11 @@ static int write_block(struct import *import)
                : CPTI_EXIT_FAILED;
 }
 
+static int left_out(cpt_status status)
+{
+    return cpti_failed("a trace is left out: %s", cpt_status_sentence(status));
+}
+
 static int write_record(struct import *import, const struct cpt_record *record)
 {
     unsigned char *data = NULL;
@@ -146,10 +151,11 @@ static int write_record(struct import *import, const struct cpt_record *record)
     int exit_status = CPTI_EXIT_DONE;
     cpt_status status = cpt_record_encode(record, NULL, &data, &bytes, NULL);
 
-    if (status == CPT_OK) {
-        status = cpt_log_block_add(import->block, data, bytes);
+    if (status != CPT_OK) {
+        return left_out(status);
     }
-    if (status == CPT_LIMIT) {
+    status = cpt_log_block_add(import->block, data, bytes);
+    if (status == CPT_LIMIT) { /* of the block */
         exit_status = write_block(import);
         status = cpt_log_block_add(import->block, data, bytes);
     }
@@ -163,22 +169,25 @@ static int write_trace(struct import *import, struct cpt_bytes trace)
 {
     const uint32_t root = cpti_spans_root(import->spans);
     const struct cpti_span *span = cpti_spans_at(import->spans, root);
+    char method[CPT_NAME_BYTES_MAX + 1];
     struct cpt_attribute id = {.key = cpt_bytes_of("trace"),
                                .type = CPT_ATTRIBUTE_TEXT,
                                .value = {.text = trace}};
     struct cpt_record record = {.probability = 1,
                                 .service = span->service,
-                                .method = span->operation,
+                                .method = cpt_name_bound(span->operation, method),
                                 .status =
                                     cpt_bytes_of(span->is_failed ? "error" : "ok"),
                                 .is_failed = span->is_failed,
                                 .is_random = 1,
                                 .attributes = &id,
                                 .path = import->path};
+    cpt_status status = CPT_OK;
 
     cpt_path_reset(import->path);
-    if (cpti_spans_path(import->spans, import->path) != CPT_OK) {
-        return cpti_failed("out of memory");
+    status = cpti_spans_path(import->spans, import->path);
+    if (status != CPT_OK) {
+        return left_out(status);
     }
     record.start_unix_ns = cpti_spans_start_ns(import->spans, root);
     record.latency_ns = cpt_path_sum_ns(import->path);
@@ -393,6 +402,10 @@ static int run(const struct cpti_arguments *arguments)
     if (status == CPTI_EXIT_DONE && output == NULL && !import.prints_sections) {
         status = cpti_usage("'cpt import' needs --output FILE for a path log, or "
                             "--sections");
+    }
+    if (status == CPTI_EXIT_DONE && import.prints_sections && output != NULL &&
+        strcmp(output, "-") == 0) {
+        status = cpti_usage("standard output takes a path log or --sections, not both");
     }
     if (status == CPTI_EXIT_DONE && output != NULL) {
         import.log = &log;

@@ -33,3 +33,14 @@ import --sections bad.gz
 import --sections none.json
 import -o x.cptlog bad.json
 cpt log x.cptlog
+# a record that is too long for a log leaves the log readable
+{
+    printf '[[{"traceId": "'
+    head -c 68000000 /dev/zero | tr '\0' a
+    printf '", "id": "a", "name": "long", "timestamp": 0, "duration": 5}],\n'
+    printf '[{"traceId": "b", "id": "a", "timestamp": 1, "duration": 5, "name": "'
+    head -c 300 /dev/zero | tr '\0' b
+    printf '"}]]'
+} >long.json
+import -o x.cptlog long.json
+cpt log --json x.cptlog | grep -o '"method":"b*~'

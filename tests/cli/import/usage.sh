@@ -4,3 +4,4 @@
 cpt import spans.json; echo "exit $?"
 cpt import --mode=crisp -o x.cptlog spans.json; echo "exit $?"
 cpt import --mode=best --sections spans.json; echo "exit $?"
+cpt import --sections -o - spans.json; echo "exit $?"
