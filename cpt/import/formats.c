@@ -38,11 +38,13 @@ bool cpti_read_time(struct cpti_doc_value value, uint64_t unit_ns, uint64_t *tim
         return true;
     }
     if (cpti_doc_real(value, &real)) {
-        real *= (double)unit_ns;
-        if (!(real >= 0 && real < REAL_MAX)) {
+        if (!(real >= 0 && real * (double)unit_ns < REAL_MAX)) {
             return false;
         }
-        *time_ns = (uint64_t)real;
+        /* apart, as a double does not hold a time of today in nanoseconds */
+        integer = (int64_t)real;
+        *time_ns = (uint64_t)integer * unit_ns +
+                   (uint64_t)((real - (double)integer) * (double)unit_ns);
         return true;
     }
     return from_digits(cpti_doc_string(value), unit_ns, time_ns);

@@ -92,7 +92,11 @@ static cpt_status frame_make(struct cpti_spans *spans, struct cpt_path *path,
     struct cpt_bytes service = span->service;
     char text[NAME_BYTES];
 
-    node->server = server_of(spans, number);
+    node->server = span->has_time ? server_of(spans, number) : CPTI_SPAN_NONE;
+    if (parent != NULL && !span->has_time) {
+        node->frame = parent->frame; /* passed over */
+        return CPT_OK;
+    }
     if (parent != NULL && parent->server == number) {
         node->frame = parent->frame; /* of the call */
         return CPT_OK;

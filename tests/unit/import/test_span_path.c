@@ -88,6 +88,15 @@ static void test_two_sides(void)
            "B: get;B: ‹network+serialization› 60\n");
 }
 
+/* A span without a time is passed over: it is no frame either. */
+static void test_without_time(void)
+{
+    expect(LINES("a - 0 10 A: /", "b a ? ? A: lost", "c b 2 8 A: read"),
+           "A: / 2\nA: /;A: read 6\nA: / 2\n");
+    expect(LINES("a - 0 10 A: /", "b a ? ? A: get client", "c b 2 8 B: get server"),
+           "A: / 2\nA: /;B: get 6\nA: / 2\n");
+}
+
 /* Old tracers say nothing of sides, but name both alike. */
 static void test_two_sides_by_name(void)
 {
@@ -199,6 +208,7 @@ static void test_survives_no_memory(void)
 CU_TestInfo cpt_span_path_tests[] = {
     {"stacks", test_stacks},
     {"two sides", test_two_sides},
+    {"without time", test_without_time},
     {"two sides by name", test_two_sides_by_name},
     {"blind spots", test_blind_spots},
     {"names", test_names},

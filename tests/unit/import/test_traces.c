@@ -163,6 +163,20 @@ static void test_fields(void)
     cpti_spans_free(spans);
 }
 
+/* Times of today with a fraction or an exponent lose nothing that they have. */
+static void test_times(void)
+{
+    static const char spans[] =
+        "[[{\"traceId\":\"t\",\"id\":\"a\",\"timestamp\":1.661142440784957e15,"
+        "\"duration\":1e3},{\"traceId\":\"t\",\"id\":\"b\",\"parentId\":\"a\","
+        "\"timestamp\":1661142440785000.25,\"duration\":\"900\"}]]";
+
+    expect(spans, strlen(spans),
+           "t: a 1661142440784957000-1661142440785000250, "
+           "b 1661142440785000250-1661142440785900250, "
+           "a 1661142440785900250-1661142440785957000; ");
+}
+
 /* Spans by themselves, in the order that they ended. */
 static void test_single_spans(void)
 {
@@ -313,6 +327,7 @@ CU_TestInfo cpt_traces_tests[] = {
     {"zipkin", test_zipkin},
     {"otlp", test_otlp},
     {"fields", test_fields},
+    {"times", test_times},
     {"single spans", test_single_spans},
     {"waiting is limited", test_waiting_is_limited},
     {"bad pieces", test_bad_pieces},
