@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CASES = 20000, SPANS = 12, TIME = 400, NO_OWNER = 255, ID_BYTES = 3 };
+enum { CASES = 4000, SPANS = 12, TIME = 400, NO_OWNER = 255, ID_BYTES = 3 };
 
 struct model {
     struct cpti_span spans[SPANS];

@@ -285,7 +285,7 @@ static void test_damaged(void)
 {
     static const char *const files[] = {jaeger, zipkin, otlp};
     const uint64_t seed = test_random_seed("damaged spans");
-    const uint64_t cases = test_case_count(3000);
+    const uint64_t cases = test_case_count(1000);
     const struct cpti_traces_options options = {.waiting_bytes_max = 5000};
 
     for (uint64_t i = 0; i < cases; i++) {
