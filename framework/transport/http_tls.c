@@ -160,16 +160,26 @@ struct cpti_tls *cpti_tls_accept_new(struct cpti_tls_context *context, int descr
     return tls;
 }
 
-/* The certificate must be of the host. */
+/* The certificate must be of the host. A name that ends in a dot, as it is whole,
+ * stands in certificates without it, and is asked for without it (RFC 6066). */
 static bool expect_host(SSL *ssl, const struct cpti_tls_target *target)
 {
+    char name[NAME_BYTES_MAX + 1];
+    const size_t bytes = strlen(target->host);
+    const bool has_dot = bytes > 1 && target->host[bytes - 1] == '.';
+
     SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     if (!target->is_name) {
         return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), target->host) == 1;
     }
-    return SSL_set1_host(ssl, target->host) == 1 &&
+    if (bytes - has_dot >= sizeof name) {
+        return false;
+    }
+    memcpy(name, target->host, bytes - has_dot);
+    name[bytes - has_dot] = '\0';
+    return SSL_set1_host(ssl, name) == 1 &&
            SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
-                    (void *)(uintptr_t)target->host) == 1;
+                    name) == 1;
 }
 
 struct cpti_tls *cpti_tls_connect_new(struct cpti_tls_target *target, int descriptor)

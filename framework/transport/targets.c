@@ -350,6 +350,7 @@ void cpti_targets_end(struct cpti_targets *targets, struct cpti_target *target,
                       enum cpti_target_result result, uint64_t now_ns)
 {
     cpti_target_count(&target->in_flight, UINT64_MAX); /* one less */
+    target->is_probing = false;
     if (targets->count == 1 || !target->is_member) {
         if (result == CPTI_TARGET_FAILED) {
             cpti_target_count(&target->failed_count, 1);
@@ -357,7 +358,6 @@ void cpti_targets_end(struct cpti_targets *targets, struct cpti_target *target,
         return;
     }
     target->has_kept |= result == CPTI_TARGET_SUCCEEDED;
-    target->is_probing = false;
     if (result == CPTI_TARGET_FAILED) {
         fail(targets, target, now_ns);
     } else if (result == CPTI_TARGET_CLOSES && target->has_kept && !is_out(target)) {

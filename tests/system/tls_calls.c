@@ -6,6 +6,10 @@
 
 #include "tests/support/failing_alloc.h"
 
+#include "framework/transport/http_loop.h"
+
+#include <event2/dns.h>
+
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -254,6 +258,40 @@ static void test_untrusted(void)
     certificate_free(&alone);
 }
 
+/* The status of a call of "localhost.", which a file of hosts knows. */
+static cpt_status status_with_dot(const struct certificate *own)
+{
+    struct stand_in stand_in;
+    struct test_loop loop;
+    char file[TEST_FILE_BYTES + 16];
+    FILE *hosts = NULL;
+    cpt_status status = CPT_OK;
+
+    (void)snprintf(file, sizeof(file), "%s/hosts", test_folder());
+    hosts = fopen(file, "we");
+    (void)fputs("127.0.0.1 localhost.\n", hosts);
+    (void)fclose(hosts);
+    server_begin(own, REPLY);
+    server_start(&stand_in, "localhost.");
+    test_loop_make(&loop, calls_options(NULL));
+    CU_ASSERT_EQUAL(evdns_base_load_hosts(loop.http->dns, file), 0);
+    (void)unlink(file);
+    test_loop_start(&loop);
+    status = call_status(&loop, stand_in.target);
+    CU_ASSERT_EQUAL(test_counter(&loop, "http_calls_tls_untrusted") > 0,
+                    status != CPT_OK);
+    CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
+    server_stop(&stand_in);
+    return status;
+}
+
+/* A dot at the end says that a name is whole; certificates do not have it. */
+static void test_dot(void)
+{
+    CU_ASSERT_EQUAL(status_with_dot(&certificates()->server), CPT_OK);
+    CU_ASSERT_EQUAL(status_with_dot(&certificates()->stranger), CPT_UNAVAILABLE);
+}
+
 static void test_own_certificate(void)
 {
     static const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
@@ -432,6 +470,7 @@ CU_TestInfo tls_calls_tests[] = {
     {"calls of our services keep their connection, and the path", test_calls},
     {"many large calls at once", test_many},
     {"services that are not believed are not called", test_untrusted},
+    {"a name may end in a dot", test_dot},
     {"a service may ask for our certificate", test_own_certificate},
     {"a service without TLS is not called", test_no_tls},
     {"a handshake takes from the time of its call", test_slow},

@@ -345,6 +345,29 @@ static void test_overtaken(void)
     CU_ASSERT_EQUAL(cpti_target_number(&fixture.items[0].in_flight), 0);
 }
 
+/* While it is the only one, what its calls tell is not looked at. But the one that
+ * probes it ends all the same: once there are others, the next may probe it. */
+static void test_probed_alone(void)
+{
+    struct fixture fixture;
+    struct cpti_target *bad = &fixture.items[0];
+
+    begin(&fixture, 2, 1);
+    fail_calls(&fixture, bad, 5);
+    CU_ASSERT_EQUAL(bad->state, CPTI_TARGET_EJECTED);
+    fixture.now_ns += 2 * S;
+    while (call(&fixture) != bad) {
+    }
+    CU_ASSERT_EQUAL(bad->state, CPTI_TARGET_PROBED);
+    cpti_targets_remove(&fixture.set, &fixture.items[1]);
+    end(&fixture, bad, CPTI_TARGET_SUCCEEDED);
+    fixture.items[2].id = 3;
+    CU_ASSERT_TRUE(
+        cpti_targets_add(&fixture.set, &fixture.items[2], true, fixture.now_ns));
+    CU_ASSERT_TRUE(share_of(&fixture, bad, 100) > 0);
+    CU_ASSERT_EQUAL(fixture.returned_count, 1);
+}
+
 static void test_removed(void)
 {
     struct fixture fixture;
@@ -638,6 +661,7 @@ CU_TestInfo cpt_targets_tests[] = {
     {"a target that closes a connection rests for a moment", test_closing},
     {"a further attempt goes to another target", test_other_target},
     {"a target that is slower than its hedges is ejected", test_overtaken},
+    {"a target that is probed while it is the only one returns", test_probed_alone},
     {"a target that was removed gets no calls", test_removed},
     {"the defaults are those that the documents name", test_recipe},
     {"random events agree with a model", test_model},
