@@ -85,8 +85,7 @@ size_t cpti_assembly_bytes(const struct cpti_assembly *assembly)
 
 static struct waiting **bucket_of(struct cpti_assembly *assembly, struct cpt_bytes id)
 {
-    const uint64_t hash =
-        cpt_hash_bytes((uint64_t)(uintptr_t)assembly, id.data, id.bytes);
+    const uint64_t hash = cpti_id_hash((uint64_t)(uintptr_t)assembly, id);
 
     return &assembly->buckets[hash % BUCKETS];
 }
@@ -104,7 +103,7 @@ static struct waiting *waiting_of(struct cpti_assembly *assembly, struct cpt_byt
     struct waiting **bucket = bucket_of(assembly, id);
     struct waiting *waiting = *bucket;
 
-    while (waiting != NULL && !cpt_bytes_equal(waiting->id, id)) {
+    while (waiting != NULL && !cpti_ids_equal(waiting->id, id)) {
         waiting = waiting->next_in_bucket;
     }
     if (waiting != NULL) {

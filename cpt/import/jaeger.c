@@ -102,7 +102,7 @@ static void read_references(struct cpti_doc_value references, struct cpt_bytes t
             cpti_doc_string(cpti_doc_get(member.value, "traceID"));
         const bool follows = cpti_is_key(type, "FOLLOWS_FROM");
 
-        if ((of.bytes > 0 && !cpt_bytes_equal(of, trace)) ||
+        if ((of.bytes > 0 && !cpti_ids_equal(of, trace)) ||
             (!follows && !cpti_is_key(type, "CHILD_OF")) ||
             (span->parent.bytes > 0 && (follows || !span->is_async))) {
             continue;

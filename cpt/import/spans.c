@@ -114,9 +114,42 @@ uint64_t cpti_spans_end_ns(const struct cpti_spans *spans, uint32_t number)
 
 /* --- Ids --- */
 
+static char lower(char letter)
+{
+    return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+}
+
+bool cpti_ids_equal(struct cpt_bytes left, struct cpt_bytes right)
+{
+    size_t same = 0;
+
+    if (left.bytes != right.bytes) {
+        return false;
+    }
+    while (same < left.bytes && lower(left.data[same]) == lower(right.data[same])) {
+        same++;
+    }
+    return same == left.bytes;
+}
+
+uint64_t cpti_id_hash(uint64_t seed, struct cpt_bytes id)
+{
+    char part[64]; /* of a trace's id, and of a span's, all */
+
+    for (size_t at = 0; at < id.bytes; at += sizeof part) {
+        size_t bytes = 0;
+
+        for (; bytes < sizeof part && at + bytes < id.bytes; bytes++) {
+            part[bytes] = lower(id.data[at + bytes]);
+        }
+        seed = cpt_hash_bytes(seed, part, bytes);
+    }
+    return seed;
+}
+
 static uint64_t id_hash(const struct cpti_spans *spans, struct cpt_bytes id)
 {
-    return cpt_hash_bytes((uint64_t)(uintptr_t)spans, id.data, id.bytes);
+    return cpti_id_hash((uint64_t)(uintptr_t)spans, id);
 }
 
 /* The first span with @id, or none; *@slot is where it belongs. */
@@ -128,7 +161,7 @@ static uint32_t id_find(const struct cpti_spans *spans, struct cpt_bytes id,
 
     *slot = cpti_hash_index_first(index, id_hash(spans, id));
     while ((found = index->slots[*slot]) != 0 &&
-           !cpt_bytes_equal(spans->items[found - 1].id, id)) {
+           !cpti_ids_equal(spans->items[found - 1].id, id)) {
         *slot = cpti_hash_index_next(index, *slot);
     }
     return found - 1; /* 0 - 1 is CPTI_SPAN_NONE */
@@ -238,7 +271,7 @@ static void find_parents(struct cpti_spans *spans)
         uint32_t found = CPTI_SPAN_NONE;
 
         if (node->fate != CPTI_SPAN_UNREACHED || node->parent != CPTI_SPAN_NONE ||
-            span->parent.bytes == 0 || cpt_bytes_equal(span->parent, span->id)) {
+            span->parent.bytes == 0 || cpti_ids_equal(span->parent, span->id)) {
             continue;
         }
         found = id_find(spans, span->parent, &slot);

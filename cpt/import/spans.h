@@ -103,6 +103,12 @@ struct cpti_section {
     uint64_t end_ns;
 };
 
+/* Whether two ids are one: they are hexadecimal digits, in any case of letters. */
+bool cpti_ids_equal(struct cpt_bytes left, struct cpt_bytes right);
+
+/* A hash with @seed, the same for ids that are one. */
+uint64_t cpti_id_hash(uint64_t seed, struct cpt_bytes id);
+
 struct cpti_spans;
 
 /* An empty set over @alloc (NULL: malloc's), or NULL. The caller owns it. */

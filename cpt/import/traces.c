@@ -78,7 +78,7 @@ static cpt_status take(void *context, struct cpt_bytes trace,
     }
     if (cpti_spans_count(traces->spans) == 0) {
         traces->trace = trace;
-    } else if (!cpt_bytes_equal(trace, traces->trace)) {
+    } else if (!cpti_ids_equal(trace, traces->trace)) {
         return cpti_assembly_add(traces->assembly, trace, span);
     }
     return cpti_spans_add(traces->spans, span);

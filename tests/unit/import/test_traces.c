@@ -132,6 +132,20 @@ static void test_otlp(void)
     expect(otlp, strlen(otlp), "t1: a 0-10000, b 10000-60000, a 60000-100000; t2: -; ");
 }
 
+/* Ids are hexadecimal digits, of which some writers prefer the upper case. */
+static void test_case_of_ids(void)
+{
+    static const char spans[] =
+        "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":["
+        "{\"traceId\":\"5B8EFFF7\",\"spanId\":\"EEE1\",\"startTimeUnixNano\":\"0\","
+        "\"endTimeUnixNano\":\"100\"}]}]}]}\n"
+        "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":["
+        "{\"traceId\":\"5b8efff7\",\"spanId\":\"eee2\",\"parentSpanId\":\"eee1\","
+        "\"startTimeUnixNano\":\"10\",\"endTimeUnixNano\":\"60\"}]}]}]}\n";
+
+    expect(spans, strlen(spans), "5B8EFFF7: EEE1 0-10, eee2 10-60, EEE1 60-100; ");
+}
+
 /* What a reader fills in beside times. */
 static void test_fields(void)
 {
@@ -326,6 +340,7 @@ CU_TestInfo cpt_traces_tests[] = {
     {"jaeger", test_jaeger},
     {"zipkin", test_zipkin},
     {"otlp", test_otlp},
+    {"case of ids", test_case_of_ids},
     {"fields", test_fields},
     {"times", test_times},
     {"single spans", test_single_spans},
