@@ -422,7 +422,9 @@ static int run(const struct cpti_arguments *arguments)
     cpt_log_block_free(import.block);
     cpt_path_free(import.path);
     cpti_spans_free(import.spans);
-    if (import.log != NULL) {
+    if (import.log != NULL && status != CPTI_EXIT_DONE && import.totals.traces == 0) {
+        cpti_output_abort(import.log); /* an older log stays */
+    } else if (import.log != NULL) {
         /* what could be read is worth having */
         status = cpti_exit_last(status, cpti_output_commit(import.log));
     }

@@ -44,3 +44,6 @@ cpt log x.cptlog
 } >long.json
 import -o x.cptlog long.json
 cpt log --json x.cptlog | grep -o '"method":"b*~'
+# a file that cannot be read at all does not replace an older log
+import -o x.cptlog none.json
+cpt log x.cptlog | sed 's/  *$//' | grep -c unknown
