@@ -43,6 +43,15 @@ static struct cpt_bytes frame_name(char text[NAME_BYTES], struct cpt_bytes servi
     return (struct cpt_bytes){text, bytes};
 }
 
+/* Whether span @left comes before span @right. */
+static bool is_before(const struct cpti_spans *spans, uint32_t left, uint32_t right)
+{
+    const uint64_t a = spans->nodes[left].start_ns;
+    const uint64_t b = spans->nodes[right].start_ns;
+
+    return a != b ? a < b : cpti_spans_order(spans, left, right) < 0;
+}
+
 /* The server's side of the call that @span is the client's side of; none if it is not,
  * or if the server said nothing. The first of several. */
 static uint32_t server_of(const struct cpti_spans *spans, uint32_t number)
@@ -66,8 +75,7 @@ static uint32_t server_of(const struct cpti_spans *spans, uint32_t number)
 
         if (is_server && child->has_time &&
             spans->nodes[other].fate == CPTI_SPAN_IN_TREE &&
-            (found == CPTI_SPAN_NONE ||
-             spans->nodes[other].start_ns < spans->nodes[found].start_ns)) {
+            (found == CPTI_SPAN_NONE || is_before(spans, other, found))) {
             found = other;
         }
     }

@@ -16,6 +16,7 @@
  */
 #include "cpt/import/span_tree.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { INDEX_SLOTS_MIN = 64 };
@@ -228,19 +229,84 @@ static void meet(struct cpti_spans *spans, uint32_t first, uint32_t other, size_
     spans->index.slots[slot] = known + 1;
 }
 
-static void index_ids(struct cpti_spans *spans)
+static void clear_nodes(struct cpti_spans *spans)
+{
+    for (uint32_t i = 0; i < spans->count; i++) {
+        spans->nodes[i] = (struct cpti_span_node){.parent = CPTI_SPAN_NONE,
+                                                  .server = CPTI_SPAN_NONE,
+                                                  .frame = CPTI_SPAN_NONE};
+    }
+}
+
+/* Knows span @number by its id. false: it is not the first. */
+static bool index_id(struct cpti_spans *spans, uint32_t number)
 {
     size_t slot = 0;
+    const uint32_t first = id_find(spans, spans->items[number].id, &slot);
+
+    if (first == CPTI_SPAN_NONE) {
+        spans->index.slots[slot] = number + 1;
+        return true;
+    }
+    meet(spans, first, number, slot);
+    return false;
+}
+
+static int compare_bytes(struct cpt_bytes left, struct cpt_bytes right)
+{
+    const size_t bytes = left.bytes < right.bytes ? left.bytes : right.bytes;
+    const int order = bytes == 0 ? 0 : memcmp(left.data, right.data, bytes);
+
+    return order != 0 ? order : (left.bytes > right.bytes) - (left.bytes < right.bytes);
+}
+
+/* An order by all that spans say: those that it does not tell apart are the same. */
+static int compare_spans(const void *left, const void *right, void *context)
+{
+    const struct cpti_span *items = ((const struct cpti_spans *)context)->items;
+    const struct cpti_span *a = &items[*(const uint32_t *)left];
+    const struct cpti_span *b = &items[*(const uint32_t *)right];
+    const uint64_t numbers[][2] = {
+        {a->start_ns, b->start_ns}, {b->duration_ns, a->duration_ns},
+        {a->has_time, b->has_time}, {a->kind, b->kind},
+        {a->is_async, b->is_async}, {a->is_failed, b->is_failed}};
+    const struct cpt_bytes texts[][2] = {{a->id, b->id},
+                                         {a->parent, b->parent},
+                                         {a->service, b->service},
+                                         {a->operation, b->operation},
+                                         {a->peer, b->peer}};
+    int order = 0;
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && order == 0; i++) {
+        order = (numbers[i][0] > numbers[i][1]) - (numbers[i][0] < numbers[i][1]);
+    }
+    for (size_t i = 0; i < sizeof texts / sizeof *texts && order == 0; i++) {
+        order = compare_bytes(texts[i][0], texts[i][1]);
+    }
+    return order;
+}
+
+/* Which of several spans with one id stays must not depend on the order in which they
+ * came: if there are any, they meet in an order of their own. */
+static void index_ids(struct cpti_spans *spans)
+{
+    bool is_unique = true;
 
     cpti_hash_index_reset(&spans->index);
+    for (uint32_t i = 0; i < spans->count && is_unique; i++) {
+        is_unique = index_id(spans, i);
+    }
+    if (is_unique) {
+        return;
+    }
     for (uint32_t i = 0; i < spans->count; i++) {
-        const uint32_t first = id_find(spans, spans->items[i].id, &slot);
-
-        if (first == CPTI_SPAN_NONE) {
-            spans->index.slots[slot] = i + 1;
-        } else {
-            meet(spans, first, i, slot);
-        }
+        spans->queue[i] = i;
+    }
+    qsort_r(spans->queue, spans->count, sizeof *spans->queue, compare_spans, spans);
+    clear_nodes(spans);
+    cpti_hash_index_reset(&spans->index);
+    for (uint32_t i = 0; i < spans->count; i++) {
+        (void)index_id(spans, spans->queue[i]);
     }
 }
 
@@ -281,14 +347,6 @@ static void find_parents(struct cpti_spans *spans)
             node->parent = side_of(spans, found, span);
         }
     }
-}
-
-static int compare_bytes(struct cpt_bytes left, struct cpt_bytes right)
-{
-    const size_t bytes = left.bytes < right.bytes ? left.bytes : right.bytes;
-    const int order = bytes == 0 ? 0 : memcmp(left.data, right.data, bytes);
-
-    return order != 0 ? order : (left.bytes > right.bytes) - (left.bytes < right.bytes);
 }
 
 int cpti_spans_order(const struct cpti_spans *spans, uint32_t left, uint32_t right)
@@ -507,11 +565,7 @@ static cpt_status reserve(struct cpti_spans *spans)
         }
         spans->resolved_capacity = capacity;
     }
-    for (uint32_t i = 0; i < spans->count; i++) {
-        spans->nodes[i] = (struct cpti_span_node){.parent = CPTI_SPAN_NONE,
-                                                  .server = CPTI_SPAN_NONE,
-                                                  .frame = CPTI_SPAN_NONE};
-    }
+    clear_nodes(spans);
     return CPT_OK;
 }
 

@@ -88,6 +88,21 @@ static void test_two_sides(void)
            "B: get;B: ‹network+serialization› 60\n");
 }
 
+/* Of two that began at once, the callee is the same in any order. */
+static void test_two_callees_at_once(void)
+{
+    static const char path[] = "B: get;B: ‹network+serialization› 10\n"
+                               "B: get;C: get 20\n"
+                               "B: get;B: ‹network+serialization› 70\n";
+
+    expect(LINES("a - 0 100 A: / client", "b a 10 20 B: get server",
+                 "c a 10 30 C: get server"),
+           path);
+    expect(LINES("a - 0 100 A: / client", "c a 10 30 C: get server",
+                 "b a 10 20 B: get server"),
+           path);
+}
+
 /* A span without a time is passed over: it is no frame either. */
 static void test_without_time(void)
 {
@@ -208,6 +223,7 @@ static void test_survives_no_memory(void)
 CU_TestInfo cpt_span_path_tests[] = {
     {"stacks", test_stacks},
     {"two sides", test_two_sides},
+    {"two callees at once", test_two_callees_at_once},
     {"without time", test_without_time},
     {"two sides by name", test_two_sides_by_name},
     {"blind spots", test_blind_spots},

@@ -126,6 +126,30 @@ static void test_roots_and_orphans(void)
     CU_ASSERT_EQUAL(report.dropped, 1);
 }
 
+/* Which of several spans with one id stays does not depend on their order. */
+static void test_order_of_duplicates(void)
+{
+    static const char *const orders[][5] = {{"a - 0 100 A: /", "b a 10 20 B: get",
+                                             "b a 30 50 B: get client", "b b 5 9 B: x"},
+                                            {"b b 5 9 B: x", "b a 30 50 B: get client",
+                                             "b a 10 20 B: get", "a - 0 100 A: /"},
+                                            {"b a 30 50 B: get client", "b b 5 9 B: x",
+                                             "a - 0 100 A: /", "b a 10 20 B: get"}};
+    char first[SPAN_TEXT_BYTES];
+
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        char text[SPAN_TEXT_BYTES];
+        const struct cpti_spans_report report =
+            span_list_walk(orders[i], CPTI_SPANS_EXACT, text);
+
+        if (i == 0) {
+            memcpy(first, text, sizeof first);
+        }
+        CU_ASSERT_EQUAL(report.duplicates, 2);
+        CU_ASSERT_STRING_EQUAL(text, first);
+    }
+}
+
 static void test_cycles_and_duplicates(void)
 {
     struct cpti_spans_report report =
@@ -289,6 +313,7 @@ CU_TestInfo cpt_spans_tests[] = {
     {"nothing and moments", test_nothing_and_moments},
     {"roots and orphans", test_roots_and_orphans},
     {"cycles and duplicates", test_cycles_and_duplicates},
+    {"order of duplicates", test_order_of_duplicates},
     {"timeless", test_timeless},
     {"asynchronous", test_asynchronous},
     {"shared ids", test_shared_ids},
