@@ -196,7 +196,8 @@ struct cpti_tls *cpti_tls_connect_new(struct cpti_tls_target *target, int descri
     }
     SSL_set_connect_state(tls->ssl);
     if (target->session != NULL &&
-        target->session_generation == target->context->generation) {
+        target->session_generation == target->context->generation &&
+        cpti_tls_session_is_good(target->session)) {
         (void)SSL_set_session(tls->ssl, target->session);
     }
     return tls;

@@ -67,6 +67,9 @@ void cpti_tls_context_take(struct cpti_tls_context *context,
                            const struct cpti_tls_made *made);
 void cpti_tls_made_free(struct cpti_tls_made *made);
 
+/* Whether the certificate of the other side, if @session has one, is valid by now. */
+bool cpti_tls_session_is_good(const struct ssl_session_st *session);
+
 /* --- http_tls_reload.c --- */
 
 struct cpti_tls_reload;

@@ -13,8 +13,9 @@
  *
  * TLS 1.2 with forward secrecy and authenticated ciphers only, or 1.3. No compression,
  * no renegotiation, no early data (it can be replayed). Sessions are resumed by
- * tickets: those need no memory here. A port that asks for certificates gives its
- * tickets a context of their own, without which OpenSSL would refuse to resume.
+ * tickets: those need no memory here, and end with the certificate of the other side.
+ * A port that asks for certificates gives its tickets a context of their own, without
+ * which OpenSSL would refuse to resume.
  */
 #include "framework/transport/http_tls.h"
 
@@ -171,6 +172,32 @@ static int choose_protocol(SSL *ssl, const unsigned char **chosen,
     return SSL_TLSEXT_ERR_OK;
 }
 
+bool cpti_tls_session_is_good(const struct ssl_session_st *session)
+{
+    X509 *certificate = SSL_SESSION_get0_peer((SSL_SESSION *)(uintptr_t)session);
+
+    return certificate == NULL ||
+           X509_cmp_current_time(X509_get0_notAfter(certificate)) > 0;
+}
+
+/* The client has sent a ticket. Each time it is resumed, it is renewed; so only this
+ * ends a session whose certificate has expired: the handshake asks for another one. */
+static SSL_TICKET_RETURN take_ticket(SSL *ssl, SSL_SESSION *session,
+                                     const unsigned char *name, size_t name_bytes,
+                                     SSL_TICKET_STATUS status, void *context)
+{
+    (void)ssl;
+    (void)name;
+    (void)name_bytes;
+    (void)context;
+    if ((status != SSL_TICKET_SUCCESS && status != SSL_TICKET_SUCCESS_RENEW) ||
+        !cpti_tls_session_is_good(session)) {
+        return SSL_TICKET_RETURN_IGNORE_RENEW;
+    }
+    return status == SSL_TICKET_SUCCESS ? SSL_TICKET_RETURN_USE
+                                        : SSL_TICKET_RETURN_USE_RENEW;
+}
+
 static bool configure_port(const struct cpti_tls_context *context, SSL_CTX *made)
 {
     static const unsigned char session_context[] = "cpt";
@@ -185,6 +212,7 @@ static bool configure_port(const struct cpti_tls_context *context, SSL_CTX *made
             NULL);
     }
     return SSL_CTX_set_num_tickets(made, TICKETS) == 1 &&
+           SSL_CTX_set_session_ticket_cb(made, NULL, take_ticket, NULL) == 1 &&
            SSL_CTX_set_session_id_context(made, session_context,
                                           sizeof session_context - 1) == 1;
 }

@@ -428,6 +428,39 @@ static void test_resumes(void)
 
 /* --- Files, and memory --- */
 
+/* A session does not outlive the certificate of its service. */
+static void test_expired(void)
+{
+    struct certificate_about about = {.name = "brief",
+                                      .alternatives = "DNS:localhost",
+                                      .from = &certificates()->authority};
+    cpt_status status = CPT_UNAVAILABLE;
+
+    /* Later if the machine is so busy that it has expired before the first call. */
+    for (about.end_s = 2; status != CPT_OK && about.end_s < 1000; about.end_s *= 2) {
+        struct certificate brief;
+        struct stand_in stand_in;
+        struct test_loop loop;
+
+        certificate_make(&brief, &about);
+        server_begin(&brief, "HTTP/1.1 200 OK\r\nConnection: close\r\n"
+                             "Content-Length: 2\r\n\r\nok");
+        server_start(&stand_in, "localhost");
+        test_loop_make(&loop, calls_options(NULL));
+        test_loop_start(&loop);
+        status = call_status(&loop, stand_in.target);
+        while (X509_cmp_current_time(X509_get0_notAfter(brief.x509)) > 0) {
+            test_sleep_ns(50 * MS);
+        }
+        CU_ASSERT_EQUAL(call_status(&loop, stand_in.target), CPT_UNAVAILABLE);
+        CU_ASSERT_EQUAL(test_counter(&loop, "http_calls_tls_resumed"), 0);
+        CU_ASSERT_EQUAL(test_loop_stop(&loop), CPT_OK);
+        server_stop(&stand_in);
+        certificate_free(&brief);
+    }
+    CU_ASSERT_EQUAL(status, CPT_OK);
+}
+
 static void test_files(void)
 {
     struct cpt_http_tls tls = {.struct_bytes = sizeof(tls),
@@ -477,6 +510,7 @@ CU_TestInfo tls_calls_tests[] = {
     {"a reply that is cut is no reply", test_truncated},
     {"bytes behind a reply answer no call", test_poisoned},
     {"calls resume sessions", test_resumes},
+    {"a session ends with the certificate of its service", test_expired},
     {"errors name file and reason", test_files},
     {"memory that is refused", test_no_memory},
     CU_TEST_INFO_NULL,

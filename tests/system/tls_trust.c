@@ -119,6 +119,63 @@ static void test_resumed(void)
     tls_serving_stop(&serving);
 }
 
+/* Opens @client with a certificate that expires in a moment, and is given a path; later
+ * if the machine is so busy that it has expired by then. */
+static bool opens_with(struct certificate *brief, struct tls_client *client,
+                       const struct tls_serving *serving)
+{
+    static const char request[] =
+        "GET /hello HTTP/1.1\r\nHost: s\r\ncritical-path: 1;forced\r\n\r\n";
+    struct certificate_about about = {.name = "brief",
+                                      .alternatives = "DNS:tools.shop",
+                                      .from = &certificates()->authority};
+    char reply[4096] = "";
+
+    for (about.end_s = 2; about.end_s < 1000; about.end_s *= 2) {
+        certificate_make(brief, &about);
+        client->own = brief;
+        if (tls_client_open(client, serving->port) &&
+            tls_client_write(client, request, sizeof(request) - 1) &&
+            tls_client_read(client, reply, sizeof(reply), "hello ") &&
+            strcasestr(reply, "\r\ncritical-path-bin: ") != NULL) {
+            return true;
+        }
+        tls_client_close(client);
+        certificate_free(brief);
+    }
+    return false;
+}
+
+/* A session does not outlive the certificate of its client, however often it is
+ * resumed: the handshake is a whole one then. */
+static void test_expired(void)
+{
+    static const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
+    struct tls_serving serving;
+
+    trusting_start(&serving);
+    trust(&serving, "dns:tools.shop");
+    for (size_t i = 0; i < 2; i++) {
+        struct tls_client client = {.max_version = versions[i]};
+        struct certificate brief;
+
+        CU_ASSERT_TRUE_FATAL(opens_with(&brief, &client, &serving));
+        client.session = SSL_get1_session(client.ssl);
+        client.own = NULL;
+        (void)SSL_shutdown(client.ssl);
+        tls_client_close(&client);
+        while (X509_cmp_current_time(X509_get0_notAfter(brief.x509)) > 0) {
+            test_sleep_ns(50 * MS);
+        }
+        CU_ASSERT_TRUE_FATAL(tls_client_open(&client, serving.port));
+        CU_ASSERT_EQUAL(SSL_session_reused(client.ssl), 0);
+        CU_ASSERT_FALSE(asks(&client, ""));
+        tls_client_close(&client);
+        certificate_free(&brief);
+    }
+    tls_serving_stop(&serving);
+}
+
 /* A certificate that was not verified has no names. */
 static void test_unasked(void)
 {
@@ -134,6 +191,7 @@ CU_TestInfo tls_trust_tests[] = {
     {"a certificate may be what is trusted", test_trust},
     {"trust changes while connections are open", test_changes},
     {"a resumed session has its certificate", test_resumed},
+    {"a session ends with the certificate of its client", test_expired},
     {"a port that asks for no certificate sees none", test_unasked},
     CU_TEST_INFO_NULL,
 };
