@@ -134,7 +134,8 @@ static int write_block(struct import *import)
 {
     const struct cpt_bytes bytes = cpt_log_block_finish(import->block);
 
-    return cpti_output_write(import->log, bytes.data, bytes.bytes) == 0
+    return bytes.bytes == 0 ||
+                   cpti_output_write(import->log, bytes.data, bytes.bytes) == 0
                ? CPTI_EXIT_DONE
                : CPTI_EXIT_FAILED;
 }
