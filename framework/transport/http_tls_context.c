@@ -23,10 +23,11 @@
 #include <openssl/ssl.h>
 
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20:!aNULL"
 
@@ -49,19 +50,19 @@ static cpt_status refuse(const char *file, const char *what, struct cpt_error *e
                          reason != NULL ? ": " : "", reason != NULL ? reason : "");
 }
 
-/* Whether @file can be read; a key not by strangers. */
+/* Whether @file can be read, without waiting as for a pipe; a key not by strangers. */
 static cpt_status look_at(const char *file, bool is_key, struct cpt_error *error)
 {
     struct stat about;
-    FILE *opened = fopen(file, "re");
+    const int opened = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
-    if (opened == NULL) {
+    if (opened < 0) {
         return cpt_error_set(error, CPT_IO, 0, "%s: %s", file, strerror(errno));
     }
-    if (fstat(fileno(opened), &about) != 0) {
+    if (fstat(opened, &about) != 0) {
         about.st_mode = 0;
     }
-    (void)fclose(opened);
+    (void)close(opened);
     if (!S_ISREG(about.st_mode)) {
         return cpt_error_set(error, CPT_INVALID, 0, "%s: it is no regular file", file);
     }

@@ -353,6 +353,7 @@ static bool listens(const struct cpt_http_tls *tls, const char *expected)
 static void test_files(void)
 {
     struct cpt_http_tls tls = {.struct_bytes = sizeof(tls)};
+    char pipe_file[TEST_FILE_BYTES + 16];
 
     CU_ASSERT_TRUE(listens(&tls, "needs a certificate"));
     tls = own_tls();
@@ -360,6 +361,11 @@ static void test_files(void)
     CU_ASSERT_TRUE(listens(&tls, "/nowhere/at/all.pem: No such file"));
     tls.certificate_file = "/";
     CU_ASSERT_TRUE(listens(&tls, "/: it is no regular file"));
+    (void)snprintf(pipe_file, sizeof(pipe_file), "%s/pipe", test_folder());
+    CU_ASSERT_EQUAL(mkfifo(pipe_file, 0600), 0);
+    tls.certificate_file = pipe_file; /* it is not waited for one who writes there */
+    CU_ASSERT_TRUE(listens(&tls, "/pipe: it is no regular file"));
+    (void)unlink(pipe_file);
     tls.certificate_file = certificates()->server.key_file;
     CU_ASSERT_TRUE(listens(&tls, "server.key: it has no certificate"));
     tls = own_tls();
