@@ -63,10 +63,10 @@ unsigned char cpti_read_kind(struct cpt_bytes word)
     if (word.bytes > prefix_bytes && memcmp(word.data, prefix, prefix_bytes) == 0) {
         word = (struct cpt_bytes){word.data + prefix_bytes, word.bytes - prefix_bytes};
     }
-    for (unsigned char i = CPTI_SPAN_INTERNAL; i <= CPTI_SPAN_CONSUMER; i++) {
+    for (unsigned i = CPTI_SPAN_INTERNAL; i <= CPTI_SPAN_CONSUMER; i++) {
         if (strlen(words[i]) == word.bytes &&
             strncasecmp(words[i], word.data, word.bytes) == 0) {
-            return i;
+            return (unsigned char)i;
         }
     }
     return CPTI_SPAN_UNKNOWN;

@@ -261,7 +261,7 @@ cpt_status cpti_call_line_make(struct cpt_task *task, const struct cpt_stub *stu
     if (request->query_count == 0 && strchr(method, '{') == NULL) {
         return CPT_OK;
     }
-    method = line->method;
+    method = line->method != NULL ? line->method : "";
     status = put_line(task, stub, request, method, &to);
     if (status != CPT_OK) {
         return status;

@@ -291,8 +291,8 @@ struct cpti_target *cpti_targets_pick_but(struct cpti_targets *targets, uint64_t
             items[count++] = targets->items[i];
         }
     }
-    if (count == 1) {
-        return items[0];
+    if (count <= 1) {
+        return count == 1 ? items[0] : NULL;
     }
     target = better_of_two(targets, items, count, &other);
     return target->state == CPTI_TARGET_RISING && !keeps(targets, target, now_ns)

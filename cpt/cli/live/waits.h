@@ -76,12 +76,12 @@ struct cpti_wait_deadlock {
 struct cpti_waits {
     struct cpt_arena arena; /* values and tables */
     bool is_remote;         /* services of other machines are asked, too */
+    bool is_starved;        /* there was no memory to ask a service */
     unsigned timeout_ms;    /* of each service */
     char path[300];         /* "/cpt/requests" */
     struct cpti_wait_service services[CPTI_WAITS_SERVICES_MAX];
     uint32_t service_count;
     uint64_t left_out; /* what is beyond the limits here */
-    bool is_starved;   /* there was no memory to ask a service */
     struct cpti_wait_request *requests;
     uint32_t request_count;
     struct cpti_wait_group *groups;
