@@ -16,18 +16,19 @@ count=0
 
 for library in $(find modules -name 'libcpt_*.a' | sort); do
     count=$((count + 1))
-    # Of each object: its file, then "visibility section name" of each global symbol.
+    # Of each object: its file, then "visibility section name binding" of each global symbol.
     readelf -W -s "$library" | awk '
         /^File: / { file = $2; sub(/.*\(/, "", file); sub(/\)$/, "", file) }
-        $5 == "GLOBAL" || $5 == "WEAK" { print file, $6, $7, $8 }' > "$work/symbols"
+        $5 == "GLOBAL" || $5 == "WEAK" { print file, $6, $7, $8, $5 }' > "$work/symbols"
     awk -v library="$(basename "$library")" '
         # Sanitizers and coverage add names of their own.
         $4 ~ /^(__|_GLOBAL_|\.)/ { next }
         $3 == "UND" { if ($4 ~ /^cpti_/) used[$4] = $1; next }
         { defined[$4] = 1 }
         $1 ~ /\.pb\.c\.o$/ && $2 == "HIDDEN" { next }
-        # Inline functions of a C++ library; every program has its own weak copy.
-        $1 ~ /\.cpp\.o$/ && $4 ~ /^(_ZN|DW\.)/ { next }
+        # What C++ headers define inline (functions, type information); the linker keeps one
+        # of the weak copies. How many there are depends on the compiler and its options.
+        $1 ~ /\.cpp\.o$/ && $5 == "WEAK" && $4 ~ /^(_Z|DW\.)/ { next }
         $4 ~ /^cpt_/ && $2 == "DEFAULT" { next }
         $4 ~ /^cpti_/ && $2 == "HIDDEN" { next }
         $4 ~ /^cpt_/ { say("is not CPT_API: export it, or call it cpti_"); next }
