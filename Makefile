@@ -27,7 +27,7 @@ LONG_PACKAGES = clang libclang-rt-14-dev clang-tidy build-essential debhelper dp
 	fakeroot spin
 # Programs for some long tests, which are skipped without them.
 OTHER_PACKAGES = chromium clickhouse-server zsh fish prometheus python3-prometheus-client \
-	nginx-light haproxy python3-grpcio python3-requests nodejs \
+	nginx-light haproxy apache2-bin varnish squid python3-grpcio python3-requests nodejs \
 	libgrpc-dev libgrpc++-dev protobuf-compiler-grpc
 # Compilers for other architectures, whose tests run under qemu.
 CROSS_PACKAGES = gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-aarch64-linux-gnu \

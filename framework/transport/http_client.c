@@ -378,6 +378,29 @@ static void metadata_read(struct cpt_transport_reply *reply,
     }
 }
 
+/* Whether it comes from a cache: it has `Age`. Varnish writes `Age: 0` on each reply;
+ * its `X-Varnish` has a second number on those of its cache. */
+static bool is_from_cache(const struct cpti_http_input *answer)
+{
+    const struct cpti_http_parser *parser = &answer->parser;
+    const char *head = cpti_http_input_head(answer);
+    struct cpt_bytes age = {NULL, 0};
+    struct cpt_bytes varnish = {NULL, 0};
+
+    switch (cpti_http_parser_field(parser, head, CPTI_HTTP_FIELD_AGE, &age)) {
+    case 0:
+        return false;
+    case 1:
+        break;
+    default:
+        return true;
+    }
+    return !cpt_bytes_equal(age, cpt_bytes_of("0")) ||
+           cpti_http_parser_field(parser, head, CPTI_HTTP_FIELD_VARNISH, &varnish) !=
+               1 ||
+           varnish.bytes == 0 || memchr(varnish.data, ' ', varnish.bytes) != NULL;
+}
+
 static void call_answer(struct cpti_http_call *call,
                         const struct cpti_http_outcome *outcome)
 {
@@ -393,7 +416,7 @@ static void call_answer(struct cpti_http_call *call,
                                                  headers, CPT_CALL_FIELDS_MAX);
     reply.http_status = answer->parser.status;
     reply.outcome = cpt_outcome_of_http_status(reply.http_status);
-    reply.is_cached = answer->parser.fields[CPTI_HTTP_FIELD_AGE].count > 0;
+    reply.is_cached = is_from_cache(answer);
     metadata_read(&reply, answer, call->call, alloc, &memory);
     reply.body = cpti_http_input_body(answer);
     call_end(call, &reply,

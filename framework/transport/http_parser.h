@@ -56,7 +56,8 @@ enum cpti_http_parser_state {
     X(TIMEOUT, "cpt-timeout")                                                          \
     X(TRACEPARENT, "traceparent")                                                      \
     X(SITE, "Sec-Fetch-Site")                                                          \
-    X(AGE, "Age")
+    X(AGE, "Age")                                                                      \
+    X(VARNISH, "X-Varnish")
 
 enum cpti_http_field_id {
 #define CPTI_HTTP_FIELD_ENUM_(id, name) CPTI_HTTP_FIELD_##id,

@@ -114,7 +114,8 @@ void cpti_http_text_path(struct cpti_http_text *text, struct cpt_bytes metadata)
     if (metadata.bytes == 0) {
         return;
     }
-    CPTI_HTTP_TEXT_PUT(text, CPT_HEADER_PATH ": ");
+    /* a cache between must not give it to those who did not ask */
+    CPTI_HTTP_TEXT_PUT(text, "Vary: " CPT_HEADER_ASK "\r\n" CPT_HEADER_PATH ": ");
     room = cpti_http_text_room(text, bytes + 2);
     if (room != NULL) {
         (void)cpt_base64_encode(metadata.data, metadata.bytes, room, bytes + 2);

@@ -228,6 +228,9 @@ test('heads in all forms', async () => {
     },
     '/head': (res) => res.writeHead(200, {'X-Y': 'z', 'Critical-Path-Bin': 'inner'}).end('body'),
     '/array': (res) => res.writeHead(200, ['X-Y', 'z', 'critical-path-bin', 'inner']).end('body'),
+    '/vary-array': (res) => res.writeHead(200, ['Vary', 'Accept']).end('body'),
+    '/vary-object': (res) => res.writeHead(200, {vary: 'Accept'}).end('body'),
+    '/vary-set': (res) => res.setHeader('Vary', 'Accept').end('body'),
     '/reason': (res) => res.writeHead(200, 'Fine', {'X-Y': 'z'}).end('body'),
     '/set': (res) => {
       res.setHeader('critical-path-bin', 'inner');
@@ -244,6 +247,8 @@ test('heads in all forms', async () => {
     const {path: one} = trace.decodeHeader(asked.headers['critical-path-bin'] || '');
     assert.strictEqual(one.segments.length, 0); // the clock stands
     assert.strictEqual(asked.body, 'body', form);
+    assert.strictEqual(asked.headers.vary,
+      form.startsWith('/vary') ? 'Accept, critical-path' : 'critical-path', form);
     for (const headers of [{}, {'critical-path': 'x'}, {'critical-path': ASK, via: '1.1 proxy'},
       {'critical-path': ASK, 'x-forwarded-for': '1.2.3.4'}]) {
       const unasked = await get(server, form, headers);

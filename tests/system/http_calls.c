@@ -79,6 +79,13 @@ static void test_metadata_flags(void)
            CPT_OK, CPT_REASON_UNDECODABLE);
     expect("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nAge: 0\r\n\r\n", CPT_OK,
            CPT_REASON_CACHED);
+    /* Varnish: from the service, from its cache */
+    expect("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nAge: 0\r\nX-Varnish: 32770\r\n\r\n",
+           CPT_OK, CPT_REASON_UNSUPPORTED);
+    expect("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nAge: 0\r\nX-Varnish: 5 3\r\n\r\n",
+           CPT_OK, CPT_REASON_CACHED);
+    expect("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nAge: 1\r\nX-Varnish: 5\r\n\r\n",
+           CPT_OK, CPT_REASON_CACHED);
     memset(large + strlen(large), 'A', 4000);
     (void)snprintf(large + strlen(large), 8, "\r\n\r\n");
     expect(large, CPT_OK, CPT_REASON_SIZE);

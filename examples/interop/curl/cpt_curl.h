@@ -89,6 +89,24 @@ static inline void cpt_curl_begin(struct cpt_curl_call *call, struct cpt_manual 
     call->call = cpt_manual_call_begin(manual, callee);
 }
 
+/* Whether an answer comes from a cache: it has `Age`. Varnish writes `Age: 0` on each
+ * answer; its `X-Varnish` has a second number on those of its cache. */
+static inline int cpt_curl_is_from_cache(CURL *easy)
+{
+    struct curl_header *age = NULL;
+
+    if (curl_easy_header(easy, "Age", 0, CURLH_HEADER, -1, &age) != CURLHE_OK) {
+        return 0;
+    }
+    if (age->amount != 1 || strcmp(age->value, "0") != 0) {
+        return 1;
+    }
+    /* libcurl has one such struct for all answers of a handle */
+    return curl_easy_header(easy, "X-Varnish", 0, CURLH_HEADER, -1, &age) !=
+               CURLHE_OK ||
+           age->amount != 1 || strchr(age->value, ' ') != NULL;
+}
+
 /* Its end, with the result of the transfer. */
 static inline void cpt_curl_end(struct cpt_curl_call *call, CURLcode code)
 {
@@ -101,8 +119,7 @@ static inline void cpt_curl_end(struct cpt_curl_call *call, CURLcode code)
         reply.status = CPT_TIMEOUT;
     }
     if (call->call != NULL && code == CURLE_OK) {
-        reply.is_cached = curl_easy_header(call->easy, "Age", 0, CURLH_HEADER, -1,
-                                           &header) == CURLHE_OK;
+        reply.is_cached = cpt_curl_is_from_cache(call->easy);
         if (call->copy != NULL &&
             curl_easy_header(call->easy, CPT_HEADER_PATH, 0, CURLH_HEADER, -1,
                              &header) == CURLHE_OK) {

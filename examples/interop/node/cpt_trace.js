@@ -1096,15 +1096,23 @@ class Call {
 
 // --- The server ---
 
+/** Whether an answer comes from a cache: it has Age. Varnish writes `Age: 0` on each answer;
+ * its X-Varnish has a second number on those of its cache. */
+function isFromCache(raw) {
+  const [ages, varnish] = [rawValues(raw, 'age'), rawValues(raw, 'x-varnish')];
+  return ages.length !== 0 && !(ages.length === 1 && ages[0] === '0' &&
+    varnish.length === 1 && /^[0-9]+$/.test(varnish[0]));
+}
+
 /** All values of a header, from the raw list of names and values. */
 function rawValues(raw, name) {
   return raw.filter((_, i) => i % 2 === 1 && raw[i - 1].toLowerCase() === name);
 }
 
-/** The headers of writeHead() without one that the application copied from a callee: inner
- * names never leave by mistake. */
-function withoutPath(headers) {
-  const isPath = (name) => String(name).toLowerCase() === HEADER_PATH;
+/** The headers of writeHead() without one: that which the application copied from a callee, as
+ * inner names never leave by mistake. */
+function without(headers, header) {
+  const isPath = (name) => String(name).toLowerCase() === header;
   if (!Array.isArray(headers)) {
     return Object.fromEntries(Object.entries(headers).filter(([name]) => !isPath(name)));
   }
@@ -1112,6 +1120,25 @@ function withoutPath(headers) {
     return headers.filter(([name]) => !isPath(name));
   }
   return headers.filter((_, i) => !isPath(headers[i - (i % 2)]));
+}
+
+/** The values that headers of writeHead() have for one. */
+function valuesIn(headers, header) {
+  const pairs = !Array.isArray(headers) ? Object.entries(headers)
+    : headers.length !== 0 && Array.isArray(headers[0]) ? headers
+      : headers.flatMap((name, i) => (i % 2 === 0 ? [[name, headers[i + 1]]] : []));
+  return pairs.filter(([name]) => String(name).toLowerCase() === header)
+    .flatMap(([, value]) => value);
+}
+
+/** Adds the path to a response; a cache between must not give it to those who did not ask. */
+function addPath(response, value, words) {
+  const isHeaders = (word) => word !== null && typeof word === 'object';
+  const varies = [response.getHeader('vary') ?? [], words.filter(isHeaders)
+    .flatMap((word) => valuesIn(word, 'vary')), HEADER_ASK].flat();
+  response.setHeader(HEADER_PATH, value);
+  response.setHeader('Vary', varies.join(', '));
+  return words.map((word) => (isHeaders(word) ? without(word, 'vary') : word));
 }
 
 /** Adds the path to the head of a response, when it is written. */
@@ -1122,9 +1149,9 @@ function hookHead(service, request, response) {
       if (!this.headersSent) {
         this.removeHeader(HEADER_PATH);
         words = words.map((word) =>
-          word !== null && typeof word === 'object' ? withoutPath(word) : word);
+          word !== null && typeof word === 'object' ? without(word, HEADER_PATH) : word);
         const value = request === null ? null : request.end();
-        if (value !== null) this.setHeader(HEADER_PATH, value);
+        if (value !== null) words = addPath(this, value, words);
       }
     } catch {
       service.counters.errors++;
@@ -1179,7 +1206,7 @@ function followRequest(request, one) {
       if (event === 'response') {
         const [answer] = words;
         one.reply(rawValues(answer.rawHeaders, HEADER_PATH), answer.statusCode,
-          'age' in answer.headers);
+          isFromCache(answer.rawHeaders));
       } else if (event === 'timeout') {
         isTimeout = true;
       } else if (event === 'error' || event === 'close' || event === 'abort') {
@@ -1244,7 +1271,7 @@ function onFetchHeaders({request, response}) {
   const one = fetches.get(request);
   if (one === undefined || response.statusCode < 200) return;
   const raw = response.headers.map((word) => word.toString('latin1'));
-  one.reply(rawValues(raw, HEADER_PATH), response.statusCode, rawValues(raw, 'age').length !== 0);
+  one.reply(rawValues(raw, HEADER_PATH), response.statusCode, isFromCache(raw));
 }
 
 function onFetchError({request, error}) {

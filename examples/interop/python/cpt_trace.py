@@ -1088,7 +1088,7 @@ class _WsgiAnswer:
         headers = _without_path(headers)
         header = self.request.end() if self.request is not None else None
         if header is not None:
-            headers.append((HEADER_PATH, header))
+            headers += [(HEADER_PATH, header), ("Vary", HEADER_ASK)]
         more = () if exc_info is None else (exc_info,)
         self.real_write = self.real_start(status, headers, *more) or (lambda data: None)
 
@@ -1180,6 +1180,7 @@ class ASGI:
             value = request.end() if request is not None and is_answered else None
             if value is not None:
                 headers.append((HEADER_PATH.encode(), value.encode()))
+                headers.append((b"vary", HEADER_ASK.encode()))
             await send(dict(held, headers=headers))
 
         async def send_ours(message):
@@ -1273,6 +1274,15 @@ def _putheader(original):
     return putheader
 
 
+def _is_from_cache(headers):
+    """Whether an answer comes from a cache: it has Age. Varnish writes `Age: 0` on each answer;
+    its X-Varnish has a second number on those of its cache."""
+    ages, varnish = headers.get_all("age") or [], headers.get_all("x-varnish") or []
+    return len(ages) != 0 and not (
+        ages == ["0"] and len(varnish) == 1 and varnish[0].isdigit()
+    )
+
+
 def _getresponse(original):
     failing = _failing(original)
 
@@ -1283,7 +1293,7 @@ def _getresponse(original):
             try:
                 headers = response.headers
                 one.reply(
-                    headers.get_all(HEADER_PATH), response.status, "age" in headers
+                    headers.get_all(HEADER_PATH), response.status, _is_from_cache(headers)
                 )
             except Exception:
                 one.span.request.service.counters["errors"] += 1
