@@ -10,9 +10,9 @@
 #include "cpt/cli/base/json_write.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
+#include "cpt/cli/spans/span_records.h"
 #include "cpt/import/traces.h"
 #include "cpt/now.h"
-#include "cpt/cpt_path.h"
 #include "wire/cpt_log.h"
 
 #include <inttypes.h>
@@ -46,10 +46,9 @@ struct totals {
 struct import {
     enum cpti_span_mode mode;
     bool prints_sections;
-    struct cpti_output *log; /* NULL: none is written */
-    struct cpt_log_block *block;
+    struct cpti_output *log;          /* NULL: none is written */
+    struct cpti_span_records records; /* of it */
     struct cpti_spans *spans;
-    struct cpt_path *path;
     struct cpti_json json;
     struct totals totals;
     uint64_t progress_ns; /* when it is shown next; 0: never */
@@ -102,101 +101,22 @@ static void print_sections(struct import *import, struct cpt_bytes trace,
 
 /* --- Records --- */
 
-/* Whether @text is a trace id of 16 or 32 hexadecimal digits; it is then in @id. */
-static bool read_trace_id(struct cpt_bytes text, unsigned char id[16])
+/* Writes a block; see struct cpti_span_records. */
+static cpt_status write_block(void *context, const void *block, size_t bytes)
 {
-    unsigned char digits[32] = {0};
-    const size_t before = 32 - text.bytes;
-
-    if (text.bytes != 16 && text.bytes != 32) {
-        return false;
-    }
-    for (size_t i = 0; i < text.bytes; i++) {
-        static const char hex[] = "0123456789abcdef";
-        const char lower = (char)(text.data[i] | 0x20);
-        const char *found =
-            text.data[i] != '\0'
-                ? strchr(hex, text.data[i] >= 'A' ? lower : text.data[i])
-                : NULL;
-
-        if (found == NULL) {
-            return false;
-        }
-        digits[before + i] = (unsigned char)(found - hex);
-    }
-    for (size_t i = 0; i < 16; i++) {
-        id[i] = (unsigned char)(digits[2 * i] << 4 | digits[2 * i + 1]);
-    }
-    return true;
+    return cpti_output_write(context, block, bytes) == 0 ? CPT_OK : CPT_IO;
 }
 
-static int write_block(struct import *import)
-{
-    const struct cpt_bytes bytes = cpt_log_block_finish(import->block);
-
-    return bytes.bytes == 0 ||
-                   cpti_output_write(import->log, bytes.data, bytes.bytes) == 0
-               ? CPTI_EXIT_DONE
-               : CPTI_EXIT_FAILED;
-}
-
-static int left_out(cpt_status status)
-{
-    return cpti_failed("a trace is left out: %s", cpt_status_sentence(status));
-}
-
-static int write_record(struct import *import, const struct cpt_record *record)
-{
-    unsigned char *data = NULL;
-    size_t bytes = 0;
-    int exit_status = CPTI_EXIT_DONE;
-    cpt_status status = cpt_record_encode(record, NULL, &data, &bytes, NULL);
-
-    if (status != CPT_OK) {
-        return left_out(status);
-    }
-    status = cpt_log_block_add(import->block, data, bytes);
-    if (status == CPT_LIMIT) { /* of the block */
-        exit_status = write_block(import);
-        status = cpt_log_block_add(import->block, data, bytes);
-    }
-    cpt_alloc_free(cpt_alloc_default(), data);
-    return status == CPT_OK ? exit_status
-                            : cpti_failed("%s", cpt_status_sentence(status));
-}
-
-/* The trace as the record of a request that entered at the root's service. */
 static int write_trace(struct import *import, struct cpt_bytes trace)
 {
-    const uint32_t root = cpti_spans_root(import->spans);
-    const struct cpti_span *span = cpti_spans_at(import->spans, root);
-    char method[CPT_NAME_BYTES_MAX + 1];
-    struct cpt_attribute id = {.key = cpt_bytes_of("trace"),
-                               .type = CPT_ATTRIBUTE_TEXT,
-                               .value = {.text = trace}};
-    struct cpt_record record = {.probability = 1,
-                                .service = span->service,
-                                .method = cpt_name_bound(span->operation, method),
-                                .status =
-                                    cpt_bytes_of(span->is_failed ? "error" : "ok"),
-                                .is_failed = span->is_failed,
-                                .is_random = 1,
-                                .attributes = &id,
-                                .path = import->path};
-    cpt_status status = CPT_OK;
+    const cpt_status status =
+        cpti_span_records_add(&import->records, import->spans, trace, 1);
 
-    cpt_path_reset(import->path);
-    status = cpti_spans_path(import->spans, import->path);
-    if (status != CPT_OK) {
-        return left_out(status);
+    if (status == CPT_OK ||
+        status == CPT_IO) { /* the end of the log tells the latter */
+        return status == CPT_OK ? CPTI_EXIT_DONE : CPTI_EXIT_FAILED;
     }
-    record.start_unix_ns = cpti_spans_start_ns(import->spans, root);
-    record.latency_ns = cpt_path_sum_ns(import->path);
-    record.entry = cpt_path_frame_name(import->path, 0);
-    record.service = cpt_name_service(record.entry);
-    record.has_trace_id = read_trace_id(trace, record.trace_id);
-    record.attribute_count = record.has_trace_id || trace.bytes == 0 ? 0 : 1;
-    return write_record(import, &record);
+    return cpti_failed("a trace is left out: %s", cpt_status_sentence(status));
 }
 
 /* --- Traces --- */
@@ -377,16 +297,16 @@ static int import_all(struct import *import, const struct cpti_arguments *argume
     int status = CPTI_EXIT_DONE;
 
     import->spans = cpti_spans_new(NULL);
-    import->path = cpt_path_new(NULL);
-    import->block = cpt_log_block_new(NULL, 0);
-    if (import->spans == NULL || import->path == NULL || import->block == NULL) {
+    import->records.write = write_block;
+    import->records.context = import->log;
+    if (cpti_span_records_init(&import->records) != CPT_OK || import->spans == NULL) {
         return cpti_failed("out of memory");
     }
     for (size_t i = 0; i < arguments->operand_count; i++) {
         status = cpti_exit_last(status, import_file(import, arguments->operands[i]));
     }
-    if (import->log != NULL) {
-        status = cpti_exit_last(status, write_block(import));
+    if (import->log != NULL && cpti_span_records_flush(&import->records) != CPT_OK) {
+        status = CPTI_EXIT_FAILED;
     }
     tell_all(&import->totals);
     return status;
@@ -420,8 +340,7 @@ static int run(const struct cpti_arguments *arguments)
             ? cpti_now_ns() + progress_interval_ns
             : 0;
     status = import_all(&import, arguments);
-    cpt_log_block_free(import.block);
-    cpt_path_free(import.path);
+    cpti_span_records_deinit(&import.records);
     cpti_spans_free(import.spans);
     if (import.log != NULL && status != CPTI_EXIT_DONE && import.totals.traces == 0) {
         cpti_output_abort(import.log); /* an older log stays */

@@ -6,7 +6,9 @@
  *      buckets  [ . | o | . | o ]     by a hash of the trace's id
  *                     |       '-> trace -> trace
  *                     '-> trace
- *      oldest -> trace -> trace -> trace <- newest, by their first span
+ *      line of age      trace <-> trace <-> trace    by their first span
+ *      line of quiet    trace <-> trace              by their latest one: with a root,
+ *                       trace                        and without
  */
 #include "cpt/import/assembly.h"
 
@@ -14,10 +16,17 @@
 
 enum { BUCKETS = 1 << 16, BLOCK_BYTES = 2048 };
 
+/* The lines in which a trace stands: in that of age, and in one of the others. */
+enum line { LINE_AGE, LINE_ROOTED, LINE_ROOTLESS, LINES };
+
 /* A trace of which some spans have come. */
 struct waiting {
     struct waiting *next_in_bucket;
-    struct waiting *next; /* that began to wait later */
+    struct waiting *before[LINES];
+    struct waiting *after[LINES];
+    uint64_t first_ns; /* when its first span came, and the latest one */
+    uint64_t latest_ns;
+    bool is_rooted;
     struct cpt_bytes id;
     struct cpt_arena arena; /* of all bytes of its spans */
     struct cpti_span *spans;
@@ -27,10 +36,15 @@ struct waiting {
 
 struct cpti_assembly {
     const struct cpt_alloc *alloc;
-    struct waiting *oldest;
-    struct waiting *newest;
+    struct waiting *first[LINES];
+    struct waiting *last[LINES];
     struct waiting *taken; /* whose spans are borrowed */
+    uint64_t now_ns;
+    size_t spans_max; /* of a trace */
+    size_t bytes_max; /* likewise; 0: no limit */
     size_t bytes;
+    size_t count;
+    size_t span_count;
     struct waiting *buckets[BUCKETS];
 };
 
@@ -44,8 +58,22 @@ struct cpti_assembly *cpti_assembly_new(const struct cpt_alloc *alloc)
     assembly = cpt_alloc_zeroed(alloc, sizeof *assembly);
     if (assembly != NULL) {
         assembly->alloc = alloc;
+        assembly->spans_max = CPTI_SPANS_MAX;
     }
     return assembly;
+}
+
+void cpti_assembly_limit(struct cpti_assembly *assembly, size_t spans_max,
+                         size_t bytes_max)
+{
+    assembly->spans_max =
+        spans_max != 0 && spans_max < CPTI_SPANS_MAX ? spans_max : CPTI_SPANS_MAX;
+    assembly->bytes_max = bytes_max;
+}
+
+void cpti_assembly_set_now(struct cpti_assembly *assembly, uint64_t now_ns)
+{
+    assembly->now_ns = now_ns;
 }
 
 static size_t bytes_of(const struct waiting *waiting)
@@ -69,11 +97,9 @@ void cpti_assembly_free(struct cpti_assembly *assembly)
         return;
     }
     waiting_free(assembly, assembly->taken);
-    while (assembly->oldest != NULL) {
-        struct waiting *next = assembly->oldest->next;
-
-        waiting_free(assembly, assembly->oldest);
-        assembly->oldest = next;
+    for (struct waiting *next, *at = assembly->first[LINE_AGE]; at != NULL; at = next) {
+        next = at->after[LINE_AGE];
+        waiting_free(assembly, at);
     }
     cpt_alloc_free(assembly->alloc, assembly);
 }
@@ -82,6 +108,46 @@ size_t cpti_assembly_bytes(const struct cpti_assembly *assembly)
 {
     return assembly->bytes;
 }
+
+size_t cpti_assembly_count(const struct cpti_assembly *assembly)
+{
+    return assembly->count;
+}
+
+size_t cpti_assembly_span_count(const struct cpti_assembly *assembly)
+{
+    return assembly->span_count;
+}
+
+/* --- Lines --- */
+
+static void line_join(struct cpti_assembly *assembly, struct waiting *waiting,
+                      enum line line)
+{
+    struct waiting *last = assembly->last[line];
+
+    waiting->before[line] = last;
+    waiting->after[line] = NULL;
+    *(last != NULL ? &last->after[line] : &assembly->first[line]) = waiting;
+    assembly->last[line] = waiting;
+}
+
+static void line_leave(struct cpti_assembly *assembly, struct waiting *waiting,
+                       enum line line)
+{
+    struct waiting *before = waiting->before[line];
+    struct waiting *after = waiting->after[line];
+
+    *(before != NULL ? &before->after[line] : &assembly->first[line]) = after;
+    *(after != NULL ? &after->before[line] : &assembly->last[line]) = before;
+}
+
+static enum line quiet_line(const struct waiting *waiting)
+{
+    return waiting->is_rooted ? LINE_ROOTED : LINE_ROOTLESS;
+}
+
+/* --- Adding --- */
 
 static struct waiting **bucket_of(struct cpti_assembly *assembly, struct cpt_bytes id)
 {
@@ -97,15 +163,20 @@ static bool copy(struct cpt_arena *arena, struct cpt_bytes *bytes)
     return bytes->data != NULL;
 }
 
+static struct waiting *find(struct waiting *waiting, struct cpt_bytes id)
+{
+    while (waiting != NULL && !cpti_ids_equal(waiting->id, id)) {
+        waiting = waiting->next_in_bucket;
+    }
+    return waiting;
+}
+
 /* The trace @id, which may be new; NULL without memory. */
 static struct waiting *waiting_of(struct cpti_assembly *assembly, struct cpt_bytes id)
 {
     struct waiting **bucket = bucket_of(assembly, id);
-    struct waiting *waiting = *bucket;
+    struct waiting *waiting = find(*bucket, id);
 
-    while (waiting != NULL && !cpti_ids_equal(waiting->id, id)) {
-        waiting = waiting->next_in_bucket;
-    }
     if (waiting != NULL) {
         return waiting;
     }
@@ -121,8 +192,10 @@ static struct waiting *waiting_of(struct cpti_assembly *assembly, struct cpt_byt
     }
     waiting->next_in_bucket = *bucket;
     *bucket = waiting;
-    *(assembly->newest != NULL ? &assembly->newest->next : &assembly->oldest) = waiting;
-    assembly->newest = waiting;
+    waiting->first_ns = assembly->now_ns;
+    line_join(assembly, waiting, LINE_AGE);
+    line_join(assembly, waiting, LINE_ROOTLESS);
+    assembly->count++;
     assembly->bytes += bytes_of(waiting);
     return waiting;
 }
@@ -148,6 +221,9 @@ static cpt_status add(struct cpti_assembly *assembly, struct waiting *waiting,
     void *spans = waiting->spans;
     cpt_status status = CPT_OK;
 
+    if (assembly->bytes_max != 0 && bytes_of(waiting) > assembly->bytes_max) {
+        return CPT_LIMIT;
+    }
     if (!copy(&waiting->arena, &span.id) || !copy(&waiting->arena, &span.parent) ||
         !copy_like(waiting, &span.service, last->service) ||
         !copy_like(waiting, &span.operation, last->operation) ||
@@ -155,7 +231,7 @@ static cpt_status add(struct cpti_assembly *assembly, struct waiting *waiting,
         return CPT_NO_MEMORY;
     }
     status = cpt_alloc_grow(assembly->alloc, &spans, &waiting->capacity,
-                            waiting->count + 1, CPTI_SPANS_MAX, sizeof span);
+                            waiting->count + 1, assembly->spans_max, sizeof span);
     waiting->spans = spans;
     if (status == CPT_OK) {
         waiting->spans[waiting->count++] = span;
@@ -173,15 +249,36 @@ cpt_status cpti_assembly_add(struct cpti_assembly *assembly, struct cpt_bytes tr
         assembly->bytes -= bytes_of(waiting);
         status = add(assembly, waiting, *span);
         assembly->bytes += bytes_of(waiting);
+        assembly->span_count += status == CPT_OK;
+        line_leave(assembly, waiting, quiet_line(waiting));
+        waiting->latest_ns = assembly->now_ns;
+        waiting->is_rooted |= span->parent.bytes == 0;
+        line_join(assembly, waiting, quiet_line(waiting));
     }
     return status;
 }
 
-cpt_status cpti_assembly_take(struct cpti_assembly *assembly, struct cpti_spans *spans,
-                              struct cpt_bytes *trace)
+/* --- Taking --- */
+
+/* Takes @waiting out of all but its memory. */
+static void leave(struct cpti_assembly *assembly, struct waiting *waiting)
 {
-    struct waiting *waiting = assembly->oldest;
-    struct waiting **bucket = NULL;
+    struct waiting **bucket = bucket_of(assembly, waiting->id);
+
+    while (*bucket != waiting) {
+        bucket = &(*bucket)->next_in_bucket;
+    }
+    *bucket = waiting->next_in_bucket;
+    line_leave(assembly, waiting, LINE_AGE);
+    line_leave(assembly, waiting, quiet_line(waiting));
+    assembly->bytes -= bytes_of(waiting);
+    assembly->span_count -= waiting->count;
+    assembly->count--;
+}
+
+static cpt_status take(struct cpti_assembly *assembly, struct waiting *waiting,
+                       struct cpti_spans *spans, struct cpt_bytes *trace)
+{
     cpt_status status = CPT_OK;
 
     waiting_free(assembly, assembly->taken);
@@ -192,18 +289,74 @@ cpt_status cpti_assembly_take(struct cpti_assembly *assembly, struct cpti_spans 
     for (size_t i = 0; i < waiting->count && status == CPT_OK; i++) {
         status = cpti_spans_add(spans, &waiting->spans[i]);
     }
-    if (status != CPT_OK) {
-        return status;
+    if (status == CPT_OK) {
+        leave(assembly, waiting);
+        assembly->taken = waiting;
+        *trace = waiting->id;
     }
-    bucket = bucket_of(assembly, waiting->id);
-    while (*bucket != waiting) {
-        bucket = &(*bucket)->next_in_bucket;
+    return status;
+}
+
+cpt_status cpti_assembly_take(struct cpti_assembly *assembly, struct cpti_spans *spans,
+                              struct cpt_bytes *trace)
+{
+    return take(assembly, assembly->first[LINE_AGE], spans, trace);
+}
+
+/* Whether @time_ns is @wait_ns ago. */
+static bool has_passed(const struct cpti_assembly *assembly, uint64_t time_ns,
+                       uint64_t wait_ns)
+{
+    return assembly->now_ns - time_ns >= wait_ns;
+}
+
+cpt_status cpti_assembly_take_ended(struct cpti_assembly *assembly, uint64_t quiet_ns,
+                                    uint64_t age_ns, struct cpti_spans *spans,
+                                    struct cpt_bytes *trace)
+{
+    struct waiting *rooted = assembly->first[LINE_ROOTED];
+    struct waiting *rootless = assembly->first[LINE_ROOTLESS];
+    struct waiting *oldest = assembly->first[LINE_AGE];
+    struct waiting *ended = NULL;
+
+    if (rooted != NULL && has_passed(assembly, rooted->latest_ns, quiet_ns)) {
+        ended = rooted;
+    } else if (rootless != NULL &&
+               has_passed(assembly, rootless->latest_ns, 2 * quiet_ns)) {
+        ended = rootless;
+    } else if (oldest != NULL && has_passed(assembly, oldest->first_ns, age_ns)) {
+        ended = oldest;
     }
-    *bucket = waiting->next_in_bucket;
-    assembly->oldest = waiting->next;
-    assembly->newest = waiting->next != NULL ? assembly->newest : NULL;
-    assembly->bytes -= bytes_of(waiting);
-    assembly->taken = waiting;
-    *trace = waiting->id;
-    return CPT_OK;
+    return take(assembly, ended, spans, trace);
+}
+
+uint64_t cpti_assembly_taken_ns(const struct cpti_assembly *assembly)
+{
+    return assembly->taken != NULL ? assembly->taken->first_ns : assembly->now_ns;
+}
+
+void cpti_assembly_remove(struct cpti_assembly *assembly,
+                          bool (*is_unwanted)(void *context, struct cpt_bytes trace,
+                                              size_t span_count),
+                          void *context)
+{
+    for (struct waiting *next, *at = assembly->first[LINE_AGE]; at != NULL; at = next) {
+        next = at->after[LINE_AGE];
+        if (is_unwanted(context, at->id, at->count)) {
+            leave(assembly, at);
+            waiting_free(assembly, at);
+        }
+    }
+}
+
+size_t cpti_assembly_remove_one(struct cpti_assembly *assembly, struct cpt_bytes trace)
+{
+    struct waiting *waiting = find(*bucket_of(assembly, trace), trace);
+    const size_t span_count = waiting != NULL ? waiting->count : 0;
+
+    if (waiting != NULL) {
+        leave(assembly, waiting);
+        waiting_free(assembly, waiting);
+    }
+    return span_count;
 }

@@ -8,6 +8,7 @@ extern CU_TestInfo cpt_span_path_tests[];
 extern CU_TestInfo cpt_spans_model_tests[];
 extern CU_TestInfo cpt_pieces_tests[];
 extern CU_TestInfo cpt_traces_tests[];
+extern CU_TestInfo cpt_live_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
     {"spans", NULL, NULL, NULL, NULL, cpt_spans_tests},
@@ -16,6 +17,7 @@ CU_SuiteInfo cpt_suites[] = {
 #ifdef TEST_WITH_JSON
     {"pieces", NULL, NULL, NULL, NULL, cpt_pieces_tests},
     {"traces", NULL, NULL, NULL, NULL, cpt_traces_tests},
+    {"live", NULL, NULL, NULL, NULL, cpt_live_tests},
 #endif
     CU_SUITE_INFO_NULL,
 };

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* span_records.c - traces of spans become records; see span_records.h */
+#include "cpt/cli/spans/span_records.h"
+
+#include "cpt/cpt_path.h"
+#include "cpt/import/spans.h"
+#include "wire/cpt_log.h"
+
+#include <string.h>
+
+cpt_status cpti_span_records_init(struct cpti_span_records *records)
+{
+    records->path = cpt_path_new(NULL);
+    records->block = cpt_log_block_new(NULL, 0);
+    records->unwritten = (struct cpt_bytes){NULL, 0};
+    return records->path != NULL && records->block != NULL ? CPT_OK : CPT_NO_MEMORY;
+}
+
+void cpti_span_records_deinit(struct cpti_span_records *records)
+{
+    cpt_log_block_free(records->block);
+    cpt_path_free(records->path);
+    records->block = NULL;
+    records->path = NULL;
+}
+
+/* Whether @text is a trace id of 16 or 32 hexadecimal digits; it is then in @id. */
+static bool read_trace_id(struct cpt_bytes text, unsigned char id[16])
+{
+    unsigned char digits[32] = {0};
+    const size_t before = 32 - text.bytes;
+
+    if (text.bytes != 16 && text.bytes != 32) {
+        return false;
+    }
+    for (size_t i = 0; i < text.bytes; i++) {
+        static const char hex[] = "0123456789abcdef";
+        const char lower = (char)(text.data[i] | 0x20);
+        const char *found =
+            text.data[i] != '\0'
+                ? strchr(hex, text.data[i] >= 'A' ? lower : text.data[i])
+                : NULL;
+
+        if (found == NULL) {
+            return false;
+        }
+        digits[before + i] = (unsigned char)(found - hex);
+    }
+    for (size_t i = 0; i < 16; i++) {
+        id[i] = (unsigned char)(digits[2 * i] << 4 | digits[2 * i + 1]);
+    }
+    return true;
+}
+
+cpt_status cpti_span_records_flush(struct cpti_span_records *records)
+{
+    cpt_status status = CPT_OK;
+
+    if (records->unwritten.bytes == 0) {
+        records->unwritten_count = cpt_log_block_count(records->block);
+        records->unwritten = cpt_log_block_finish(records->block);
+    }
+    if (records->unwritten.bytes > 0) {
+        status = records->write(records->context, records->unwritten.data,
+                                records->unwritten.bytes);
+    }
+    if (status == CPT_OK) {
+        records->unwritten = (struct cpt_bytes){NULL, 0};
+        records->unwritten_count = 0;
+    }
+    return status;
+}
+
+static cpt_status add_bytes(struct cpti_span_records *records, const void *data,
+                            size_t bytes)
+{
+    cpt_status status = CPT_LIMIT;
+
+    if (records->unwritten.bytes == 0) { /* else the block is not to be touched */
+        status = cpt_log_block_add(records->block, data, bytes);
+    }
+    if (status == CPT_LIMIT) { /* of the block */
+        status = cpti_span_records_flush(records);
+        if (status == CPT_OK) {
+            status = cpt_log_block_add(records->block, data, bytes);
+        }
+    }
+    return status;
+}
+
+static cpt_status write_record(struct cpti_span_records *records,
+                               const struct cpt_record *record)
+{
+    unsigned char *data = NULL;
+    size_t bytes = 0;
+    cpt_status status = cpt_record_encode(record, NULL, &data, &bytes, NULL);
+
+    if (status == CPT_OK) {
+        status = add_bytes(records, data, bytes);
+        cpt_alloc_free(cpt_alloc_default(), data);
+    }
+    return status;
+}
+
+cpt_status cpti_span_records_add(struct cpti_span_records *records,
+                                 struct cpti_spans *spans, struct cpt_bytes trace,
+                                 double probability)
+{
+    const uint32_t root = cpti_spans_root(spans);
+    const struct cpti_span *span = cpti_spans_at(spans, root);
+    char method[CPT_NAME_BYTES_MAX + 1];
+    struct cpt_attribute id = {.key = cpt_bytes_of("trace"),
+                               .type = CPT_ATTRIBUTE_TEXT,
+                               .value = {.text = trace}};
+    struct cpt_record record = {.probability = probability,
+                                .service = span->service,
+                                .method = cpt_name_bound(span->operation, method),
+                                .status =
+                                    cpt_bytes_of(span->is_failed ? "error" : "ok"),
+                                .is_failed = span->is_failed,
+                                .is_random = 1,
+                                .attributes = &id,
+                                .path = records->path};
+    cpt_status status = CPT_OK;
+
+    cpt_path_reset(records->path);
+    status = cpti_spans_path(spans, records->path);
+    if (status != CPT_OK) {
+        return status;
+    }
+    record.start_unix_ns = cpti_spans_start_ns(spans, root);
+    record.latency_ns = cpt_path_sum_ns(records->path);
+    record.entry = cpt_path_frame_name(records->path, 0);
+    record.service = cpt_name_service(record.entry);
+    record.has_trace_id = read_trace_id(trace, record.trace_id);
+    record.attribute_count = record.has_trace_id || trace.bytes == 0 ? 0 : 1;
+    return write_record(records, &record);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * span_records.h - traces of spans become records of a path log
+ *
+ *      trace --> sections --> path --> record --> [ block ] --> write
+ *
+ * Threads: one at a time.
+ */
+#ifndef CPTI_CLI_SPAN_RECORDS_H
+#define CPTI_CLI_SPAN_RECORDS_H
+
+#include "cpt/cpt_name.h"
+#include "cpt/cpt_status.h"
+
+struct cpt_log_block;
+struct cpt_path;
+struct cpti_spans;
+
+/* The log that records are added to. */
+struct cpti_span_records {
+    /* Stores a block of the log. Anything but CPT_OK: it is not stored. */
+    cpt_status (*write)(void *context, const void *block, size_t bytes);
+    void *context;
+    struct cpt_log_block *block;
+    struct cpt_path *path;
+    struct cpt_bytes unwritten; /* a block that could not be stored, within `block` */
+    size_t unwritten_count;     /* of its records */
+};
+
+/* `write` and `context` are set. CPT_OK, CPT_NO_MEMORY; free it in any case. */
+cpt_status cpti_span_records_init(struct cpti_span_records *records);
+void cpti_span_records_deinit(struct cpti_span_records *records);
+
+/*
+ * Adds @trace, whose sections were found by cpti_spans_walk(), as the record of a
+ * request that entered at the root's service and was kept with @probability.
+ *
+ * CPT_OK; CPT_NO_MEMORY, CPT_LIMIT: the trace is left out, as its path is too large;
+ * errors of `write`: the trace is left out, and nothing can be added until
+ * cpti_span_records_flush() is successful.
+ */
+cpt_status cpti_span_records_add(struct cpti_span_records *records,
+                                 struct cpti_spans *spans, struct cpt_bytes trace,
+                                 double probability);
+
+/* Writes what was added. CPT_OK; errors of `write`: it is there still. */
+cpt_status cpti_span_records_flush(struct cpti_span_records *records);
+
+#endif

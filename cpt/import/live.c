@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* live.c - traces out of spans that come from running services; see live.h */
+#include "cpt/import/live.h"
+
+#include "cpt/hash_index.h"
+#include "cpt/import/assembly.h"
+#include "cpt/import/formats.h"
+
+enum {
+    GONE_SLOTS = 1 << 19, /* of ids, in each of two tables */
+    GONE_MAX = GONE_SLOTS / 4 * 3,
+    SPANS_MAX = 100000,
+    TRACE_DIGITS = 32,
+    SPAN_DIGITS = 16,
+    TRACE_PART = 8, /* of the memory that one trace may have */
+    LEVELS_MAX = 200,
+    RISES = 16 /* that are remembered; more than fit into the age of a trace */
+};
+
+static const uint64_t default_quiet_ns = 5 * UINT64_C(1000000000);
+static const uint64_t default_age_ns = 60 * UINT64_C(1000000000);
+static const size_t default_bytes_max = (size_t)256 << 20;
+
+/* The share falls to this part of it, and rises again after such a time, or a part of
+ * the age of traces. */
+static const double share_step = 0.875;
+static const uint64_t rise_ns = 10 * UINT64_C(1000000000);
+
+/*
+ * Ids of traces that are gone: the place of each, its last bit replaced by whether it
+ * was shed. A table is filled, then the other one instead; so an id is remembered for
+ * as long as one table lasts at least.
+ */
+struct gone {
+    uint64_t *slots;
+    size_t count;
+};
+
+/* The share has risen. */
+struct rise {
+    uint64_t at_ns;
+    unsigned from; /* the level before */
+};
+
+struct cpti_live {
+    struct cpti_live_options options;
+    struct cpti_assembly *assembly;
+    struct cpti_doc *json;
+    struct gone gone[2];      /* the one that is filled, and the one before */
+    uint64_t turned_ns;       /* when the filled one was begun */
+    unsigned level;           /* how often the share has fallen */
+    uint64_t threshold;       /* places from here on are shed; UINT64_MAX: none */
+    uint64_t level_ns;        /* when that has changed, or much has waited */
+    struct rise rises[RISES]; /* the latest ones, in a ring */
+    size_t rise_count;
+    struct cpti_live_counts counts;
+};
+
+/* --- Life --- */
+
+static double share_at(const struct cpti_live *live, unsigned level)
+{
+    double share = live->options.share;
+
+    for (unsigned i = 0; i < level; i++) {
+        share *= share_step;
+    }
+    return share;
+}
+
+static void set_level(struct cpti_live *live, unsigned level)
+{
+    static const double places = 18446744073709551616.0; /* 2^64 */
+
+    live->level = level;
+    live->counts.share = share_at(live, level);
+    live->threshold =
+        live->counts.share >= 1 ? UINT64_MAX : (uint64_t)(live->counts.share * places);
+}
+
+static void set_defaults(struct cpti_live_options *options)
+{
+    options->alloc = options->alloc != NULL ? options->alloc : cpt_alloc_default();
+    options->quiet_ns = options->quiet_ns != 0 ? options->quiet_ns : default_quiet_ns;
+    options->age_ns = options->age_ns != 0 ? options->age_ns : default_age_ns;
+    options->bytes_max =
+        options->bytes_max != 0 ? options->bytes_max : default_bytes_max;
+    options->spans_max = options->spans_max != 0 ? options->spans_max : SPANS_MAX;
+    options->share = options->share > 0 && options->share < 1 ? options->share : 1;
+}
+
+struct cpti_live *cpti_live_new(const struct cpti_live_options *options)
+{
+    struct cpti_live_options own = *options;
+    struct cpti_live *live = NULL;
+
+    set_defaults(&own);
+    live = cpt_alloc_zeroed(own.alloc, sizeof *live);
+    if (live == NULL) {
+        return NULL;
+    }
+    live->options = own;
+    live->assembly = cpti_assembly_new(own.alloc);
+    live->json = cpti_doc_new();
+    for (size_t i = 0; i < 2; i++) {
+        live->gone[i].slots =
+            cpt_alloc_zeroed(own.alloc, GONE_SLOTS * sizeof *live->gone[i].slots);
+    }
+    if (live->assembly == NULL || live->json == NULL || live->gone[0].slots == NULL ||
+        live->gone[1].slots == NULL) {
+        cpti_live_free(live);
+        return NULL;
+    }
+    cpti_assembly_limit(live->assembly, own.spans_max, own.bytes_max / TRACE_PART);
+    set_level(live, 0);
+    return live;
+}
+
+void cpti_live_free(struct cpti_live *live)
+{
+    if (live != NULL) {
+        cpt_alloc_free(live->options.alloc, live->gone[0].slots);
+        cpt_alloc_free(live->options.alloc, live->gone[1].slots);
+        cpti_doc_free(live->json);
+        cpti_assembly_free(live->assembly);
+        cpt_alloc_free(live->options.alloc, live);
+    }
+}
+
+/* --- Ids --- */
+
+/* The number of a hexadecimal digit, or 16. */
+static unsigned digit_of(char digit)
+{
+    if (digit >= '0' && digit <= '9') {
+        return (unsigned)(digit - '0');
+    }
+    digit = (char)(digit | 0x20);
+    return digit >= 'a' && digit <= 'f' ? (unsigned)(digit - 'a') + 10 : 16;
+}
+
+/* Whether @id is an id of @digits digits: not all are 0. */
+static bool is_id(struct cpt_bytes id, size_t digits)
+{
+    unsigned all = 0;
+
+    for (size_t i = 0; i < id.bytes; i++) {
+        const unsigned digit = digit_of(id.data[i]);
+
+        if (digit == 16) {
+            return false;
+        }
+        all |= digit;
+    }
+    return id.bytes == digits && all != 0;
+}
+
+uint64_t cpti_live_place(struct cpt_bytes id)
+{
+    uint64_t halves[2] = {0, 0};
+
+    for (size_t i = 0; i < id.bytes; i++) {
+        halves[0] = halves[0] << 4 | halves[1] >> 60;
+        halves[1] = halves[1] << 4 | (digit_of(id.data[i]) & 15);
+    }
+    return cpti_hash_mix(cpti_hash_mix(halves[0]) ^ halves[1]);
+}
+
+/* --- Traces that are gone --- */
+
+static uint64_t mark_of(uint64_t place, bool is_shed)
+{
+    const uint64_t mark = place < 2 ? 2 : place & ~UINT64_C(1);
+
+    return mark | (is_shed ? 1 : 0);
+}
+
+/* The slot of @mark, or the free one where it belongs. */
+static uint64_t *slot_of(const struct cpti_live *live, const struct gone *gone,
+                         uint64_t mark)
+{
+    /* the address is a seed: ids cannot be chosen to stand in one row */
+    size_t at = (size_t)cpti_hash_mix((mark | 1) ^ (uint64_t)(uintptr_t)live);
+
+    while (gone->slots[at % GONE_SLOTS] != 0 &&
+           (gone->slots[at % GONE_SLOTS] | 1) != (mark | 1)) {
+        at++;
+    }
+    return &gone->slots[at % GONE_SLOTS];
+}
+
+/* The mark of the trace at @place, or 0: it is not known to be gone. */
+static uint64_t find_gone(const struct cpti_live *live, uint64_t place)
+{
+    const uint64_t mark = mark_of(place, false);
+    uint64_t found = 0;
+
+    for (size_t i = 0; i < 2 && found == 0; i++) {
+        if (live->gone[i].count > 0) {
+            found = *slot_of(live, &live->gone[i], mark);
+        }
+    }
+    return found;
+}
+
+/* Begins another table if this one is full or old. */
+static void turn_gone(struct cpti_live *live, uint64_t now_ns)
+{
+    const struct gone oldest = live->gone[1];
+
+    if (live->gone[0].count < GONE_MAX &&
+        now_ns - live->turned_ns < live->options.age_ns) {
+        return;
+    }
+    live->turned_ns = now_ns;
+    if (live->gone[0].count > 0 || oldest.count > 0) {
+        live->gone[1] = live->gone[0];
+        live->gone[0] = oldest;
+        live->gone[0].count = 0;
+        memset(oldest.slots, 0, GONE_SLOTS * sizeof *oldest.slots);
+    }
+}
+
+static void note_gone(struct cpti_live *live, uint64_t place, bool is_shed)
+{
+    uint64_t *slot = slot_of(live, &live->gone[0], mark_of(place, is_shed));
+
+    if (*slot == 0 && live->gone[0].count < GONE_MAX) {
+        *slot = mark_of(place, is_shed);
+        live->gone[0].count++;
+    }
+}
+
+/* --- Shedding --- */
+
+static bool is_beyond_share(const struct cpti_live *live, uint64_t place)
+{
+    return place >= live->threshold && live->threshold != UINT64_MAX;
+}
+
+static bool shed_if_beyond(void *context, struct cpt_bytes trace, size_t span_count)
+{
+    struct cpti_live *live = context;
+    const uint64_t place = cpti_live_place(trace);
+
+    if (!is_beyond_share(live, place)) {
+        return false;
+    }
+    note_gone(live, place, true);
+    live->counts.shed_traces++;
+    live->counts.shed_spans += span_count;
+    return true;
+}
+
+static uint64_t rise_wait_ns(const struct cpti_live *live)
+{
+    const uint64_t part_ns = live->options.age_ns / (RISES / 2);
+
+    return part_ns > rise_ns ? part_ns : rise_ns;
+}
+
+/* The lowest share since @from_ns: with which a trace that began then was kept. */
+static double share_since(const struct cpti_live *live, uint64_t from_ns)
+{
+    unsigned level = live->level;
+
+    for (size_t i = 0; i < RISES && i < live->rise_count; i++) {
+        const struct rise *rise = &live->rises[i];
+
+        level = rise->at_ns >= from_ns && rise->from > level ? rise->from : level;
+    }
+    return share_at(live, level);
+}
+
+/* Lowers the share until what waits fits, or lets it rise. */
+static void balance(struct cpti_live *live, uint64_t now_ns)
+{
+    const size_t bytes_max = live->options.bytes_max;
+
+    while (cpti_assembly_bytes(live->assembly) > bytes_max &&
+           live->level < LEVELS_MAX) {
+        set_level(live, live->level + 1);
+        live->level_ns = now_ns;
+        cpti_assembly_remove(live->assembly, shed_if_beyond, live);
+    }
+    if (cpti_assembly_bytes(live->assembly) > bytes_max / 2) {
+        live->level_ns = now_ns;
+    } else if (live->level > 0 && now_ns - live->level_ns >= rise_wait_ns(live)) {
+        live->rises[live->rise_count++ % RISES] = (struct rise){now_ns, live->level};
+        set_level(live, live->level - 1);
+        live->level_ns = now_ns;
+    }
+}
+
+/* --- Spans --- */
+
+/* The whole trace goes, as it has too much. */
+static void shed_large(struct cpti_live *live, struct cpt_bytes trace)
+{
+    live->counts.large_traces++;
+    live->counts.shed_spans += 1 + cpti_assembly_remove_one(live->assembly, trace);
+    note_gone(live, cpti_live_place(trace), true);
+}
+
+/* A cpti_sink's take. */
+static cpt_status take_span(void *context, struct cpt_bytes trace,
+                            const struct cpti_span *span)
+{
+    struct cpti_live *live = context;
+    const uint64_t place = cpti_live_place(trace);
+    uint64_t gone = 0;
+    cpt_status status = CPT_OK;
+
+    live->counts.spans++;
+    if (!is_id(trace, TRACE_DIGITS) || !is_id(span->id, SPAN_DIGITS) ||
+        (span->parent.bytes > 0 && !is_id(span->parent, SPAN_DIGITS))) {
+        live->counts.refused_spans++;
+        return CPT_OK;
+    }
+    gone = find_gone(live, place);
+    if (gone != 0) {
+        *((gone & 1) != 0 ? &live->counts.shed_spans : &live->counts.late_spans) += 1;
+        return CPT_OK;
+    }
+    if (is_beyond_share(live, place)) {
+        note_gone(live, place, true);
+        live->counts.shed_traces++;
+        live->counts.shed_spans++;
+        return CPT_OK;
+    }
+    status = cpti_assembly_add(live->assembly, trace, span);
+    if (status == CPT_LIMIT) {
+        shed_large(live, trace);
+        status = CPT_OK;
+    }
+    return status;
+}
+
+/* Begins what a request does at @now_ns. */
+static void begin(struct cpti_live *live, uint64_t now_ns)
+{
+    cpti_assembly_set_now(live->assembly, now_ns);
+    turn_gone(live, now_ns);
+    balance(live, now_ns);
+}
+
+static bool is_request(struct cpti_doc_value root)
+{
+    const enum cpti_doc_type type = cpti_doc_type(cpti_doc_get(root, "resourceSpans"));
+
+    return cpti_doc_type(root) == CPTI_DOC_OBJECT &&
+           (type == CPTI_DOC_NONE || type == CPTI_DOC_NULL || type == CPTI_DOC_ARRAY);
+}
+
+cpt_status cpti_live_json(struct cpti_live *live, const char *text, size_t bytes,
+                          uint64_t now_ns, uint64_t *refused, struct cpt_error *error)
+{
+    const uint64_t refused_before = live->counts.refused_spans;
+    struct cpti_sink sink = {.take = take_span, .context = live};
+    struct cpti_doc_value root;
+    cpt_status status = cpti_doc_parse(live->json, text, bytes, &root, error);
+
+    *refused = 0;
+    begin(live, now_ns);
+    if (status == CPT_OK && !is_request(root)) {
+        status = cpt_error_set(error, CPT_INVALID, 0,
+                               "it is no request to an OpenTelemetry collector");
+    } else if (status == CPT_OK) {
+        status = cpti_otlp_request(root, &sink);
+        live->counts.requests += status == CPT_OK;
+    }
+    status = status == CPT_CORRUPT ? CPT_INVALID : status;
+    live->counts.bad_requests += status == CPT_INVALID;
+    live->counts.spans += sink.refused;
+    live->counts.refused_spans += sink.refused;
+    *refused = live->counts.refused_spans - refused_before;
+    balance(live, now_ns);
+    return status;
+}
+
+/* --- Traces --- */
+
+cpt_status cpti_live_take(struct cpti_live *live, uint64_t now_ns, bool takes_all,
+                          struct cpti_spans *spans, struct cpt_bytes *trace,
+                          double *share)
+{
+    cpt_status status = CPT_OK;
+
+    begin(live, now_ns);
+    cpti_spans_reset(spans);
+    status =
+        cpti_assembly_take_ended(live->assembly, takes_all ? 0 : live->options.quiet_ns,
+                                 takes_all ? 0 : live->options.age_ns, spans, trace);
+    if (status != CPT_OK) {
+        return status;
+    }
+    note_gone(live, cpti_live_place(*trace), false);
+    live->counts.traces++;
+    *share = share_since(live, cpti_assembly_taken_ns(live->assembly));
+    return CPT_OK;
+}
+
+void cpti_live_counts(const struct cpti_live *live, struct cpti_live_counts *counts)
+{
+    *counts = live->counts;
+    counts->waiting_traces = cpti_assembly_count(live->assembly);
+    counts->waiting_spans = cpti_assembly_span_count(live->assembly);
+    counts->waiting_bytes = cpti_assembly_bytes(live->assembly);
+}

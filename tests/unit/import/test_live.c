@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* test_live.c - spans from running services: when traces end, and what is left out */
+#include "tests/support/failing_alloc.h"
+#include "tests/support/suites.h"
+#include "tests/support/test_random.h"
+
+#include "cpt/import/json.h"
+#include "cpt/import/live.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TRACES = 200, TEXT_BYTES = 8192 };
+
+#define SECOND UINT64_C(1000000000)
+
+/* Sends span @id of trace @number, below @parent (0: it is a root), at @now_s. */
+static cpt_status send(struct cpti_live *live, unsigned number, unsigned id,
+                       unsigned parent, uint64_t now_s)
+{
+    char text[TEXT_BYTES];
+    char parent_text[32] = "";
+    uint64_t refused = 0;
+    int bytes = 0;
+
+    if (parent != 0) {
+        (void)snprintf(parent_text, sizeof parent_text, "%016x", parent);
+    }
+    bytes = snprintf(
+        text, sizeof text,
+        "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{\"traceId\":\"%032x\","
+        "\"spanId\":\"%016x\",\"parentSpanId\":\"%s\",\"startTimeUnixNano\":\"%u\","
+        "\"endTimeUnixNano\":\"%u\"}]}]}]}",
+        number, id, parent_text, 1000 * id, 1000 * id + 1000000);
+    CU_ASSERT_FATAL(bytes > 0 && bytes + CPTI_DOC_PADDING < TEXT_BYTES);
+    return cpti_live_json(live, text, (size_t)bytes, now_s * SECOND, &refused, NULL);
+}
+
+/* The ids of the traces that have ended, with the number of their spans: "1:2 7:1 ".
+ * Those of tests are small. */
+static void taken(struct cpti_live *live, uint64_t now_s, bool takes_all, char *text)
+{
+    struct cpti_spans *spans = cpti_spans_new(NULL);
+    struct cpt_bytes trace = {"", 0};
+    double share = 0;
+    size_t used = 0;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(spans);
+    text[0] = '\0';
+    while (cpti_live_take(live, now_s * SECOND, takes_all, spans, &trace, &share) ==
+           CPT_OK) {
+        unsigned number = 0;
+
+        CU_ASSERT_EQUAL_FATAL(trace.bytes, 32);
+        (void)sscanf(trace.data + 24, "%8x", &number);
+        used += (size_t)snprintf(text + used, TEXT_BYTES - used, "%u:%zu ", number,
+                                 cpti_spans_count(spans));
+        CU_ASSERT_FATAL(used < TEXT_BYTES);
+    }
+    cpti_spans_free(spans);
+}
+
+static void expect_taken(struct cpti_live *live, uint64_t now_s, const char *expected)
+{
+    char text[TEXT_BYTES];
+
+    taken(live, now_s, false, text);
+    CU_ASSERT_STRING_EQUAL(text, expected);
+}
+
+static struct cpti_live *live_new(const struct cpti_live_options *options)
+{
+    struct cpti_live *live = cpti_live_new(options);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(live);
+    return live;
+}
+
+static struct cpti_live_counts counts_of(const struct cpti_live *live)
+{
+    struct cpti_live_counts counts;
+
+    cpti_live_counts(live, &counts);
+    return counts;
+}
+
+/* A trace has ended 5 s after its latest span, whatever the order of its spans. */
+static void test_quiet(void)
+{
+    const struct cpti_live_options options = {NULL};
+    struct cpti_live *live = live_new(&options);
+
+    CU_ASSERT_EQUAL(send(live, 1, 2, 1, 100), CPT_OK);
+    CU_ASSERT_EQUAL(send(live, 2, 1, 0, 101), CPT_OK);
+    CU_ASSERT_EQUAL(send(live, 1, 1, 0, 103), CPT_OK);
+    expect_taken(live, 105, "");
+    expect_taken(live, 106, "2:1 ");
+    expect_taken(live, 107, "");
+    expect_taken(live, 108, "1:2 ");
+    expect_taken(live, 1000, "");
+    CU_ASSERT_EQUAL(counts_of(live).waiting_bytes, 0);
+    CU_ASSERT_EQUAL(counts_of(live).traces, 2);
+    CU_ASSERT_EQUAL(counts_of(live).spans, 3);
+    cpti_live_free(live);
+}
+
+/* A root is sent when it ends; until then a trace may be silent for longer. */
+static void test_without_root(void)
+{
+    const struct cpti_live_options options = {.quiet_ns = 3 * SECOND};
+    struct cpti_live *live = live_new(&options);
+
+    CU_ASSERT_EQUAL(send(live, 1, 2, 1, 10), CPT_OK);
+    CU_ASSERT_EQUAL(send(live, 2, 2, 1, 10), CPT_OK);
+    expect_taken(live, 15, "");
+    CU_ASSERT_EQUAL(send(live, 1, 1, 0, 15), CPT_OK);
+    expect_taken(live, 16, "2:1 ");
+    expect_taken(live, 18, "1:2 ");
+    cpti_live_free(live);
+}
+
+/* A trace that never falls silent ends by its age, and what follows is late. */
+static void test_age_and_late(void)
+{
+    const struct cpti_live_options options = {.age_ns = 20 * SECOND};
+    struct cpti_live *live = live_new(&options);
+
+    for (unsigned i = 1; i <= 10; i++) {
+        CU_ASSERT_EQUAL(send(live, 7, i, i - 1, 2 * i), CPT_OK);
+        expect_taken(live, 2 * i, "");
+    }
+    expect_taken(live, 21, "");
+    expect_taken(live, 22, "7:10 ");
+    CU_ASSERT_EQUAL(send(live, 7, 11, 10, 23), CPT_OK);
+    CU_ASSERT_EQUAL(send(live, 7, 12, 10, 41), CPT_OK);
+    expect_taken(live, 60, "");
+    CU_ASSERT_EQUAL(counts_of(live).late_spans, 2);
+    CU_ASSERT_EQUAL(counts_of(live).waiting_traces, 0);
+    cpti_live_free(live);
+}
+
+static void test_takes_all(void)
+{
+    const struct cpti_live_options options = {NULL};
+    struct cpti_live *live = live_new(&options);
+    char text[TEXT_BYTES];
+
+    CU_ASSERT_EQUAL(send(live, 1, 2, 1, 10), CPT_OK);
+    CU_ASSERT_EQUAL(send(live, 2, 1, 0, 10), CPT_OK);
+    taken(live, 10, true, text);
+    CU_ASSERT_STRING_EQUAL(text, "2:1 1:1 ");
+    cpti_live_free(live);
+}
+
+/* The traces that @live keeps of those with numbers up to TRACES, each of 3 spans. */
+static void keep(struct cpti_live *live, bool kept[TRACES + 1])
+{
+    struct cpti_spans *spans = cpti_spans_new(NULL);
+    struct cpt_bytes trace = {"", 0};
+    double share = 0;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(spans);
+    memset(kept, 0, (TRACES + 1) * sizeof *kept);
+    for (unsigned span = 3; span >= 1; span--) {
+        for (unsigned number = 1; number <= TRACES; number++) {
+            CU_ASSERT_EQUAL(send(live, number, span, span - 1, 10), CPT_OK);
+        }
+    }
+    while (cpti_live_take(live, 10 * SECOND, true, spans, &trace, &share) == CPT_OK) {
+        unsigned number = 0;
+
+        (void)sscanf(trace.data + 24, "%8x", &number);
+        CU_ASSERT_FATAL(number >= 1 && number <= TRACES);
+        kept[number] = true;
+        CU_ASSERT_EQUAL(cpti_spans_count(spans), 3); /* never a part */
+        CU_ASSERT_DOUBLE_EQUAL(share, counts_of(live).share, 0);
+        CU_ASSERT((double)cpti_live_place(trace) <= share * 18446744073709551616.0);
+    }
+    cpti_spans_free(spans);
+}
+
+static size_t count_of(const bool kept[TRACES + 1])
+{
+    size_t count = 0;
+
+    for (unsigned i = 1; i <= TRACES; i++) {
+        count += kept[i];
+    }
+    return count;
+}
+
+/* With the same share, collectors keep the same traces; with a smaller one some of
+ * those. Each trace is whole, and what is left out is counted. */
+static void test_share(void)
+{
+    const struct cpti_live_options half = {.share = 0.5};
+    const struct cpti_live_options fifth = {.share = 0.2};
+    struct cpti_live *lives[3] = {live_new(&half), live_new(&half), live_new(&fifth)};
+    bool kept[3][TRACES + 1];
+
+    for (size_t i = 0; i < 3; i++) {
+        keep(lives[i], kept[i]);
+        CU_ASSERT_EQUAL(counts_of(lives[i]).traces, count_of(kept[i]));
+        CU_ASSERT_EQUAL(counts_of(lives[i]).shed_traces, TRACES - count_of(kept[i]));
+        CU_ASSERT_EQUAL(counts_of(lives[i]).shed_spans,
+                        3 * counts_of(lives[i]).shed_traces);
+        cpti_live_free(lives[i]);
+    }
+    CU_ASSERT_EQUAL(memcmp(kept[0], kept[1], sizeof kept[0]), 0);
+    for (unsigned i = 1; i <= TRACES; i++) {
+        CU_ASSERT(!kept[2][i] || kept[0][i]);
+    }
+    CU_ASSERT(count_of(kept[0]) > TRACES / 3 && count_of(kept[0]) < 2 * TRACES / 3);
+    CU_ASSERT(count_of(kept[2]) > TRACES / 10 && count_of(kept[2]) < TRACES / 3);
+}
+
+/* The same for collectors that leave out traces because memory is short. */
+static void test_memory(void)
+{
+    const struct cpti_live_options some = {.bytes_max = 250000};
+    const struct cpti_live_options few = {.bytes_max = 100000};
+    struct cpti_live *lives[3] = {live_new(&some), live_new(&some), live_new(&few)};
+    bool kept[3][TRACES + 1];
+
+    for (size_t i = 0; i < 3; i++) {
+        keep(lives[i], kept[i]);
+        CU_ASSERT(counts_of(lives[i]).share < 1);
+        CU_ASSERT_EQUAL(counts_of(lives[i]).traces, count_of(kept[i]));
+        CU_ASSERT_EQUAL(counts_of(lives[i]).spans, 3 * counts_of(lives[i]).traces +
+                                                       counts_of(lives[i]).shed_spans);
+    }
+    CU_ASSERT_EQUAL(memcmp(kept[0], kept[1], sizeof kept[0]), 0);
+    CU_ASSERT(count_of(kept[2]) > 0 && count_of(kept[2]) < count_of(kept[0]));
+    CU_ASSERT(count_of(kept[0]) < TRACES);
+    for (unsigned i = 1; i <= TRACES; i++) {
+        CU_ASSERT(!kept[2][i] || kept[0][i]);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        cpti_live_free(lives[i]);
+    }
+}
+
+/* When the share rises, a trace whose beginning was left out is left out until its
+ * end; and its part of what is kept is that of the time when it began. */
+static void test_share_rises(void)
+{
+    const struct cpti_live_options options = {.bytes_max = 100000};
+    struct cpti_live *live = live_new(&options);
+    bool kept[TRACES + 1];
+    double low = 0;
+    char text[TEXT_BYTES];
+    uint64_t now_s = 10;
+
+    keep(live, kept);
+    low = counts_of(live).share;
+    CU_ASSERT(low < 0.6);
+    while (counts_of(live).share < 1 && now_s <= 40) { /* ids are not forgotten yet */
+        const uint64_t shed_before = counts_of(live).shed_spans;
+        const uint64_t late_before = counts_of(live).late_spans;
+
+        for (unsigned number = 1; number <= TRACES; number++) { /* they go on */
+            CU_ASSERT_EQUAL(send(live, number, 9, 1, now_s), CPT_OK);
+        }
+        CU_ASSERT_EQUAL(counts_of(live).shed_spans,
+                        shed_before + TRACES - count_of(kept));
+        CU_ASSERT_EQUAL(counts_of(live).late_spans, late_before + count_of(kept));
+        now_s += 10;
+    }
+    CU_ASSERT(counts_of(live).share > low);
+    taken(live, now_s, true, text);
+    CU_ASSERT_STRING_EQUAL(text, "");
+    cpti_live_free(live);
+}
+
+/* A trace without end is left out as a whole, and the others are not. */
+static void test_large_trace(void)
+{
+    const struct cpti_live_options options = {.spans_max = 10};
+    struct cpti_live *live = live_new(&options);
+    char text[TEXT_BYTES];
+
+    CU_ASSERT_EQUAL(send(live, 2, 1, 0, 10), CPT_OK);
+    for (unsigned i = 1; i <= 10; i++) {
+        CU_ASSERT_EQUAL(send(live, 1, i, i - 1, 10), CPT_OK);
+        CU_ASSERT_EQUAL(send(live, 3, i, i - 1, 10), CPT_OK);
+    }
+    CU_ASSERT_EQUAL(counts_of(live).large_traces, 0);
+    for (unsigned i = 11; i <= 30; i++) {
+        CU_ASSERT_EQUAL(send(live, 1, i, i - 1, 10), CPT_OK);
+    }
+    taken(live, 10, true, text);
+    CU_ASSERT_STRING_EQUAL(text, "2:1 3:10 ");
+    CU_ASSERT_EQUAL(counts_of(live).large_traces, 1);
+    CU_ASSERT_EQUAL(counts_of(live).shed_spans, 30);
+    CU_ASSERT_EQUAL(counts_of(live).shed_traces, 0);
+    cpti_live_free(live);
+}
+
+/* What is sent, and what is said of it. */
+static void expect_json(const char *spans, cpt_status expected, uint64_t refused)
+{
+    const struct cpti_live_options options = {NULL};
+    struct cpti_live *live = live_new(&options);
+    char text[TEXT_BYTES];
+    uint64_t count = 0;
+    const int bytes = snprintf(text, sizeof text, "%s", spans);
+
+    CU_ASSERT_FATAL(bytes >= 0 && bytes + CPTI_DOC_PADDING < TEXT_BYTES);
+    CU_ASSERT_EQUAL(cpti_live_json(live, text, (size_t)bytes, SECOND, &count, NULL),
+                    expected);
+    CU_ASSERT_EQUAL(count, refused);
+    CU_ASSERT_EQUAL(counts_of(live).bad_requests, expected == CPT_INVALID);
+    CU_ASSERT_EQUAL(counts_of(live).waiting_traces, 0);
+    cpti_live_free(live);
+}
+
+#define SPANS(list) "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[" list "]}]}]}"
+#define TRACE(id)   "{\"traceId\":\"" id "\",\"spanId\":\"00000000000000aa\"}"
+
+static void test_bad_requests(void)
+{
+    expect_json("{}", CPT_OK, 0);
+    expect_json("{\"resourceSpans\":null,\"more\":[{}]}", CPT_OK, 0);
+    expect_json("", CPT_INVALID, 0);
+    expect_json("[]", CPT_INVALID, 0);
+    expect_json("{\"resourceSpans\":{}}", CPT_INVALID, 0);
+    expect_json("{\"resourceSpans\":[", CPT_INVALID, 0);
+    expect_json("{} {}", CPT_INVALID, 0);
+    expect_json(SPANS("{}"), CPT_OK, 1);
+    expect_json(SPANS("3,[],null"), CPT_OK, 3);
+    expect_json(SPANS(TRACE("") "," TRACE("7")), CPT_OK, 2);
+    expect_json(SPANS(TRACE("0000000000000000000000000000000")), CPT_OK, 1);
+    expect_json(SPANS(TRACE("00000000000000000000000000000000")), CPT_OK, 1);
+    expect_json(SPANS(TRACE("0000000000000000000000000000000g")), CPT_OK, 1);
+    expect_json(SPANS(TRACE("0000000000000000000000000000000000")), CPT_OK, 1);
+    expect_json(SPANS("{\"traceId\":\"00000000000000000000000000000001\",\"spanId\":"
+                      "\"00000000000000aa\",\"parentSpanId\":\"x\"}"),
+                CPT_OK, 1);
+}
+
+/* The same id in any case of letters stands at the same place, in any process. */
+static void test_place(void)
+{
+    const struct cpt_bytes lower = cpt_bytes_of("5b8efff798038103d269b633813fc60c");
+    const struct cpt_bytes upper = cpt_bytes_of("5B8EFFF798038103D269B633813FC60C");
+
+    CU_ASSERT_EQUAL(cpti_live_place(lower), cpti_live_place(upper));
+    CU_ASSERT_EQUAL(cpti_live_place(lower), UINT64_C(0x6d81228a7fa378c4));
+}
+
+static bool collect_over(const struct cpt_alloc *alloc)
+{
+    const struct cpti_live_options options = {.alloc = alloc, .spans_max = 4};
+    struct cpti_live *live = cpti_live_new(&options);
+    struct cpti_spans *spans = cpti_spans_new(alloc);
+    struct cpt_bytes trace = {"", 0};
+    double share = 0;
+    bool is_good = live != NULL && spans != NULL;
+
+    for (unsigned i = 1; i <= 6 && is_good; i++) {
+        is_good = send(live, 1, i, i - 1, 10) == CPT_OK &&
+                  send(live, 1 + i, i, i - 1, 10) == CPT_OK;
+    }
+    for (cpt_status status = CPT_OK; is_good && status == CPT_OK;) {
+        status = cpti_live_take(live, 100 * SECOND, false, spans, &trace, &share);
+        is_good = status == CPT_OK || status == CPT_END;
+    }
+    cpti_live_free(live);
+    cpti_spans_free(spans);
+    return is_good;
+}
+
+static void test_survives_no_memory(void)
+{
+    each_allocation_failure(collect_over);
+}
+
+/* Random spans, times and ends: each span is in one trace, or counted. */
+static void test_all_is_counted(void)
+{
+    const struct cpti_live_options options = {.bytes_max = 60000, .spans_max = 40};
+    struct cpti_live *live = live_new(&options);
+    struct test_random random = {test_random_seed("live")};
+    uint64_t now_s = 1;
+    uint64_t sent = 0;
+    size_t in_traces = 0;
+    struct cpti_live_counts counts;
+
+    for (int round = 0; round < 3000; round++) {
+        const unsigned number = 1 + (unsigned)(test_random_below(&random, 60));
+
+        sent++;
+        CU_ASSERT_EQUAL(send(live, number, 1 + (unsigned)test_random_below(&random, 9),
+                             (unsigned)test_random_below(&random, 9), now_s),
+                        CPT_OK);
+        now_s += test_random_below(&random, 3) == 0;
+        if (test_random_below(&random, 20) == 0) {
+            char text[TEXT_BYTES];
+
+            taken(live, now_s, false, text);
+            for (const char *at = strchr(text, ':'); at != NULL;
+                 at = strchr(at + 1, ':')) {
+                size_t count = 0;
+
+                (void)sscanf(at, ":%zu", &count);
+                in_traces += count;
+            }
+        }
+        counts = counts_of(live);
+        CU_ASSERT(counts.waiting_bytes <= 60000);
+        CU_ASSERT_EQUAL(counts.spans, sent);
+        CU_ASSERT_EQUAL(counts.waiting_spans + counts.late_spans + counts.shed_spans +
+                            in_traces,
+                        sent);
+    }
+    cpti_live_free(live);
+}
+
+CU_TestInfo cpt_live_tests[] = {
+    {"a trace has ended when it is quiet", test_quiet},
+    {"without a root it waits for longer", test_without_root},
+    {"or when it is old; what follows is late", test_age_and_late},
+    {"all can be taken", test_takes_all},
+    {"a share of the traces is kept, the same everywhere", test_share},
+    {"less is kept when memory is short", test_memory},
+    {"the share rises, and no trace lacks its beginning", test_share_rises},
+    {"a trace that is too large is left out", test_large_trace},
+    {"bad requests", test_bad_requests},
+    {"the place of an id", test_place},
+    {"survives no memory", test_survives_no_memory},
+    {"each span is in a trace or counted", test_all_is_counted},
+    CU_TEST_INFO_NULL,
+};
