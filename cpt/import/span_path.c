@@ -11,8 +11,9 @@
  *      path        [net][    B: get   ][ net  ]          '- ‹network+serialization›
  *
  * Without the server's span the callee is a blind spot. Where spans do not say of which
- * side they are, a span whose child has the same operation in another service is taken
- * for the client's side of it.
+ * side they are, a span is taken for the client's side of a child in another service if
+ * both have the same operation, or if it is below a span of its own service and has
+ * nothing below it but that child.
  */
 #include "cpt/import/span_tree.h"
 
@@ -52,6 +53,30 @@ static bool is_before(const struct cpti_spans *spans, uint32_t left, uint32_t ri
     return a != b ? a < b : cpti_spans_order(spans, left, right) < 0;
 }
 
+/* Whether a span is within a service and has one child: nothing tells it from the
+ * client's side of a call to that child. */
+static bool is_one_call(const struct cpti_spans *spans, uint32_t number)
+{
+    const struct cpti_span_node *node = &spans->nodes[number];
+
+    return node->child_count == 1 && node->parent != CPTI_SPAN_NONE &&
+           cpt_bytes_equal(spans->items[node->parent].service,
+                           spans->items[number].service);
+}
+
+/* Whether @child, of a span @number that does not say of which side it is, is the
+ * server's side of it. */
+static bool is_server_of_unknown(const struct cpti_spans *spans, uint32_t number,
+                                 const struct cpti_span *child)
+{
+    const struct cpti_span *span = &spans->items[number];
+
+    return child->kind == CPTI_SPAN_UNKNOWN &&
+           !cpt_bytes_equal(child->service, span->service) &&
+           (cpt_bytes_equal(child->operation, span->operation) ||
+            is_one_call(spans, number));
+}
+
 /* The server's side of the call that @span is the client's side of; none if it is not,
  * or if the server said nothing. The first of several. */
 static uint32_t server_of(const struct cpti_spans *spans, uint32_t number)
@@ -66,12 +91,9 @@ static uint32_t server_of(const struct cpti_spans *spans, uint32_t number)
     for (uint32_t i = 0; i < node->child_count; i++) {
         const uint32_t other = spans->numbers[node->children_at + i];
         const struct cpti_span *child = &spans->items[other];
-        const bool is_server =
-            span->kind == CPTI_SPAN_CLIENT
-                ? child->kind == CPTI_SPAN_SERVER
-                : child->kind == CPTI_SPAN_UNKNOWN &&
-                      cpt_bytes_equal(child->operation, span->operation) &&
-                      !cpt_bytes_equal(child->service, span->service);
+        const bool is_server = span->kind == CPTI_SPAN_CLIENT
+                                   ? child->kind == CPTI_SPAN_SERVER
+                                   : is_server_of_unknown(spans, number, child);
 
         if (is_server && child->has_time &&
             spans->nodes[other].fate == CPTI_SPAN_IN_TREE &&

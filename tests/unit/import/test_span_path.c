@@ -125,6 +125,31 @@ static void test_two_sides_by_name(void)
            "A: / 10\nA: /;B: get 70\nA: / 20\n");
 }
 
+/* Others name the client's side after the protocol. Each call is a frame of its own. */
+static void test_two_sides_by_shape(void)
+{
+    expect(LINES("a - 0 100 A: /", "b a 10 40 A: HTTP", "c b 20 30 B: /get",
+                 "d a 50 80 A: HTTP", "e d 60 70 C: /put"),
+           "A: / 10\n"
+           "A: /;B: /get;B: ‹network+serialization› 10\n"
+           "A: /;B: /get 10\n"
+           "A: /;B: /get;B: ‹network+serialization› 10\n"
+           "A: / 10\n"
+           "A: /;C: /put;C: ‹network+serialization› 10\n"
+           "A: /;C: /put 10\n"
+           "A: /;C: /put;C: ‹network+serialization› 10\n"
+           "A: / 20\n");
+    /* neither work with two callees nor the first span of a service is a call */
+    expect(LINES("a - 0 100 A: /", "b a 10 80 A: do", "c b 20 30 B: get",
+                 "d b 40 50 C: put"),
+           "A: / 10\nA: /;A: do 10\nA: /;A: do;B: get 10\nA: /;A: do 10\n"
+           "A: /;A: do;C: put 10\nA: /;A: do 30\nA: / 20\n");
+    expect(LINES("a - 0 100 A: / server", "b a 10 80 A: do internal",
+                 "c b 20 30 B: get server"),
+           "A: / 10\nA: /;A: do 10\nA: /;A: do;B: get 10\nA: /;A: do 50\n"
+           "A: / 20\n");
+}
+
 static void test_blind_spots(void)
 {
     expect(LINES("a - 0 100 A: / server", "b a 10 80 A: SELECT client @db"),
@@ -226,6 +251,7 @@ CU_TestInfo cpt_span_path_tests[] = {
     {"two callees at once", test_two_callees_at_once},
     {"without time", test_without_time},
     {"two sides by name", test_two_sides_by_name},
+    {"two sides by shape", test_two_sides_by_shape},
     {"blind spots", test_blind_spots},
     {"names", test_names},
     {"deep", test_deep},
