@@ -87,25 +87,100 @@ static unsigned names_peer(struct cpt_bytes key)
     return 0;
 }
 
-void cpti_read_attribute(struct cpti_span *span, struct cpt_bytes key,
-                         struct cpti_doc_value value)
+void cpti_note_attribute(struct cpti_span *span, struct cpt_bytes key,
+                         struct cpti_attribute value)
 {
     const unsigned rank = names_peer(key);
 
     if (cpti_is_key(key, "span.kind")) {
-        const unsigned char kind = cpti_read_kind(cpti_doc_string(value));
+        const unsigned char kind = cpti_read_kind(value.text);
 
         span->kind = kind != CPTI_SPAN_UNKNOWN ? kind : span->kind;
-    } else if (rank > span->peer_rank && cpti_doc_string(value).bytes > 0) {
-        span->peer = cpti_doc_string(value);
+    } else if (rank > span->peer_rank && value.text.bytes > 0) {
+        span->peer = value.text;
         span->peer_rank = (unsigned char)rank;
     } else if (cpti_is_key(key, "error")) {
         /* false and "false" are no errors; a message is */
         span->is_failed |=
-            cpti_doc_is_true(value) || (cpti_doc_type(value) == CPTI_DOC_STRING &&
-                                        !cpti_is_key(cpti_doc_string(value), "false"));
+            value.is_true || (value.is_text && !cpti_is_key(value.text, "false"));
+    } else if (cpti_is_key(key, "w3c.tracestate")) {
+        span->rejected = cpti_read_tracestate(value.text);
     }
 }
+
+void cpti_read_attribute(struct cpti_span *span, struct cpt_bytes key,
+                         struct cpti_doc_value value)
+{
+    const struct cpti_attribute attribute = {.text = cpti_doc_string(value),
+                                             .is_text = cpti_doc_type(value) ==
+                                                        CPTI_DOC_STRING,
+                                             .is_true = cpti_doc_is_true(value)};
+
+    cpti_note_attribute(span, key, attribute);
+}
+
+/* --- Sampling --- */
+
+/* What is before the next @mark, or all, without the blanks around it; @text goes on
+ * behind it. */
+static struct cpt_bytes cut(struct cpt_bytes *text, char mark)
+{
+    const char *at = memchr(text->data, mark, text->bytes);
+    struct cpt_bytes part = {text->data,
+                             at != NULL ? (size_t)(at - text->data) : text->bytes};
+    const size_t used = at != NULL ? part.bytes + 1 : part.bytes;
+
+    *text = (struct cpt_bytes){text->data + used, text->bytes - used};
+    while (part.bytes > 0 && (*part.data == ' ' || *part.data == '\t')) {
+        part = (struct cpt_bytes){part.data + 1, part.bytes - 1};
+    }
+    while (part.bytes > 0 &&
+           (part.data[part.bytes - 1] == ' ' || part.data[part.bytes - 1] == '\t')) {
+        part.bytes--;
+    }
+    return part;
+}
+
+/* The value of member @key of @text, whose members end at @end and whose keys end at
+ * @colon; empty if there is none. */
+static struct cpt_bytes member_of(struct cpt_bytes text, const char *key, char end,
+                                  char colon)
+{
+    while (text.bytes > 0) {
+        struct cpt_bytes member = cut(&text, end);
+
+        if (cpti_is_key(cut(&member, colon), key)) {
+            return member;
+        }
+    }
+    return cpt_bytes_of("");
+}
+
+uint64_t cpti_read_tracestate(struct cpt_bytes text)
+{
+    enum { DIGITS = 14 /* of 56 bits; zeros at the end are left out */ };
+    const struct cpt_bytes digits =
+        text.bytes > 0 ? member_of(member_of(text, "ot", ',', '='), "th", ';', ':')
+                       : text;
+    uint64_t threshold = 0;
+
+    if (digits.bytes == 0 || digits.bytes > DIGITS) {
+        return 0;
+    }
+    for (size_t i = 0; i < DIGITS; i++) {
+        static const char hex[] = "0123456789abcdef";
+        const char *found =
+            i >= digits.bytes ? hex : memchr(hex, digits.data[i], sizeof hex - 1);
+
+        if (found == NULL) {
+            return 0;
+        }
+        threshold = threshold << 4 | (uint64_t)(found - hex);
+    }
+    return threshold;
+}
+
+/* --- What the readers hand on --- */
 
 cpt_status cpti_sink_take(struct cpti_sink *sink, struct cpt_bytes trace,
                           struct cpti_span *span)
@@ -124,6 +199,8 @@ cpt_status cpti_sink_take(struct cpti_sink *sink, struct cpt_bytes trace,
     }
     return sink->take(sink->context, trace, span);
 }
+
+/* --- Pieces of JSON --- */
 
 static bool has_string(struct cpti_doc_value object, const char *key)
 {

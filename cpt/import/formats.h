@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * formats.h - spans out of the JSON of those who write them
+ * formats.h - spans out of the bytes of those who write them
  *
- *      jaeger.c   a trace, as its API answers and its page downloads; a span by itself
- *      zipkin.c   a span of version 2
- *      otlp.c     a request to an OpenTelemetry collector, as its file exporter writes
+ *      jaeger.c          a trace, as its API answers and its page downloads; a span
+ *      zipkin.c          a span of version 2
+ *      otlp.c            a request to an OpenTelemetry collector, in JSON
+ *      otlp_protobuf.c   the same in protobuf
  *
  * Which one a piece of JSON is, it tells itself. Each reader hands on the spans that it
  * finds; what is no span is counted and passed over. Unknown members mean nothing.
@@ -20,13 +21,26 @@
 
 /* Where spans go. */
 struct cpti_sink {
-    /* Takes a span of trace @trace. All bytes are borrowed from the JSON. Anything but
-     * CPT_OK ends the reading with that status. */
+    /* Takes a span of trace @trace. All bytes are borrowed: those of JSON as long as
+     * the document; those of protobuf as long as the request, but ids only during the
+     * call.
+     * Anything but CPT_OK ends the reading with that status. */
     cpt_status (*take)(void *context, struct cpt_bytes trace,
                        const struct cpti_span *span);
     void *context;
-    uint64_t refused; /* spans without an id */
+    uint64_t refused; /* spans without an id, or with one that cannot be */
 };
+
+/*
+ * Hands the spans of @request, an ExportTraceServiceRequest or TracesData of
+ * OpenTelemetry in protobuf, to @sink, whose `refused` grows. Ids are handed on as
+ * hexadecimal digits. Takes no memory, and time in proportion to the bytes.
+ *
+ * CPT_OK; CPT_CORRUPT with a place: spans before it were handed on; or what the sink
+ * returned.
+ */
+cpt_status cpti_otlp_protobuf(struct cpt_bytes request, struct cpti_sink *sink,
+                              struct cpt_error *error);
 
 /* What a piece of JSON is. */
 enum cpti_piece {
@@ -66,10 +80,22 @@ bool cpti_read_time(struct cpti_doc_value value, uint64_t unit_ns, uint64_t *tim
 /* The kind by its name in any of the formats, in any case of letters. */
 unsigned char cpti_read_kind(struct cpt_bytes word);
 
-/* Notes what attribute @key with @value says of @span: of which side it is, and whom it
- * called. */
+/* The value of an attribute; anything but a text or true is all zero. */
+struct cpti_attribute {
+    struct cpt_bytes text;
+    bool is_text;
+    bool is_true;
+};
+
+/* Notes what attribute @key with @value says of @span: of which side it is, whom it
+ * called, how it ended, how it was sampled. */
+void cpti_note_attribute(struct cpti_span *span, struct cpt_bytes key,
+                         struct cpti_attribute value);
 void cpti_read_attribute(struct cpti_span *span, struct cpt_bytes key,
                          struct cpti_doc_value value);
+
+/* What cpti_span.rejected says, by a header tracestate: its member "ot=th:c;..." */
+uint64_t cpti_read_tracestate(struct cpt_bytes text);
 
 /* Hands @span on, or refuses it. */
 cpt_status cpti_sink_take(struct cpti_sink *sink, struct cpt_bytes trace,

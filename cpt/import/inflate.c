@@ -118,22 +118,37 @@ static cpt_status begin_zstd(struct cpti_inflate *inflate)
 #endif
 }
 
-static cpt_status begin(struct cpti_inflate *inflate)
+static enum form form_of(const unsigned char *head, size_t bytes)
 {
     static const unsigned char zstd[MAGIC_BYTES] = {0x28, 0xb5, 0x2f, 0xfd};
-    const unsigned char *input = inflate->input;
+
+    if (bytes >= 2 && head[0] == 0x1f && head[1] == 0x8b) {
+        return GZIP;
+    }
+    return bytes >= MAGIC_BYTES && memcmp(head, zstd, MAGIC_BYTES) == 0 ? ZSTD : PLAIN;
+}
+
+bool cpti_inflate_recognise(const char *data, size_t bytes)
+{
+    return form_of((const unsigned char *)data, bytes) != PLAIN;
+}
+
+static cpt_status begin(struct cpti_inflate *inflate)
+{
     const cpt_status status = fill(inflate, MAGIC_BYTES);
+    enum form form = PLAIN;
 
     if (status != CPT_OK) {
         return status;
     }
+    form = form_of(inflate->input, inflate->end);
     inflate->form = PLAIN;
-    if (inflate->end >= 2 && input[0] == 0x1f && input[1] == 0x8b) {
+    if (form == GZIP) {
         if (inflateInit2(&inflate->gzip, GZIP_WINDOW_BITS) != Z_OK) {
             return fail(inflate, CPT_NO_MEMORY, "out of memory");
         }
         inflate->form = GZIP;
-    } else if (inflate->end >= MAGIC_BYTES && memcmp(input, zstd, MAGIC_BYTES) == 0) {
+    } else if (form == ZSTD) {
         inflate->form = ZSTD;
         return begin_zstd(inflate);
     }

@@ -16,6 +16,9 @@
 
 struct cpti_inflate;
 
+/* Whether the @bytes at @data begin as compressed ones do. */
+bool cpti_inflate_recognise(const char *data, size_t bytes);
+
 /* What inflates the bytes that @read gives; NULL without memory. The caller owns it. */
 struct cpti_inflate *cpti_inflate_new(const struct cpt_alloc *alloc, cpti_read_fn read,
                                       void *context);

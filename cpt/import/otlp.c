@@ -96,6 +96,8 @@ static cpt_status read_span(struct cpti_doc_value json, struct cpt_bytes service
             has_start = cpti_read_time(member.value, 1, &span.start_ns);
         } else if (cpti_is_key(member.key, "endTimeUnixNano")) {
             has_end = cpti_read_time(member.value, 1, &end_ns);
+        } else if (cpti_is_key(member.key, "traceState")) {
+            span.rejected = cpti_read_tracestate(cpti_doc_string(member.value));
         } else if (cpti_is_key(member.key, "attributes")) {
             read_attributes(member.value, &span);
         } else if (cpti_is_key(member.key, "status")) {

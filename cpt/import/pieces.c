@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * pieces.c - JSON text of any length, cut into pieces that are parsed one by one
+ * pieces.c - a file of any length, cut into pieces that are parsed one by one
  *
- *      buffer   [ used | piece ......... | not looked at ... | free ]
- *               0      start             at                  end    capacity
- *
- * When the text that is looked at ends, the piece moves to the front, or the buffer
- * grows, and more is read. A piece that grows too long is passed over without being
- * kept.
+ * JSON is cut here, messages in frames.c. A piece that grows too long is passed over
+ * without being kept.
  */
 #include "cpt/import/pieces.h"
+
+#include "cpt/import/frames.h"
 #include "cpt/import/json.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-enum { FIRST_BYTES = 64 << 10, DEFAULT_BYTES_MAX = 256 << 20 };
+enum { DEFAULT_BYTES_MAX = 256 << 20 };
 
 /* Where the text between two pieces is. */
 enum place {
+    AT_FIRST,    /* nothing is read yet */
     AT_TOP,      /* between documents */
     IN_ARRAY,    /* between elements */
     IN_ANSWER,   /* between elements of the "data" of an answer */
@@ -28,22 +27,12 @@ enum place {
 };
 
 struct cpti_pieces {
-    const struct cpt_alloc *alloc;
-    cpti_read_fn read;
-    void *context;
-    size_t bytes_max;
-    char *buffer;
-    size_t capacity; /* without the padding */
-    size_t start;
-    size_t at;
-    size_t end;
-    uint64_t start_offset; /* of `start` in the text */
+    struct cpti_window window;
+    enum cpti_framing framing; /* once `place` is not AT_FIRST */
     enum place place;
-    bool has_read_all;
     /* of the value that is being passed */
     size_t depth;
     bool is_in_string;
-    bool is_dropped; /* it is too long */
 };
 
 struct cpti_pieces *cpti_pieces_new(const struct cpt_alloc *alloc, cpti_read_fn read,
@@ -56,10 +45,8 @@ struct cpti_pieces *cpti_pieces_new(const struct cpt_alloc *alloc, cpti_read_fn 
     }
     pieces = cpt_alloc_zeroed(alloc, sizeof *pieces);
     if (pieces != NULL) {
-        pieces->alloc = alloc;
-        pieces->read = read;
-        pieces->context = context;
-        pieces->bytes_max = bytes_max != 0 ? bytes_max : DEFAULT_BYTES_MAX;
+        cpti_window_init(&pieces->window, alloc, read, context,
+                         bytes_max != 0 ? bytes_max : DEFAULT_BYTES_MAX);
     }
     return pieces;
 }
@@ -67,70 +54,11 @@ struct cpti_pieces *cpti_pieces_new(const struct cpt_alloc *alloc, cpti_read_fn 
 void cpti_pieces_free(struct cpti_pieces *pieces)
 {
     if (pieces != NULL) {
-        cpt_alloc_free(pieces->alloc, pieces->buffer);
-        cpt_alloc_free(pieces->alloc, pieces);
+        const struct cpt_alloc *alloc = pieces->window.alloc;
+
+        cpti_window_deinit(&pieces->window);
+        cpt_alloc_free(alloc, pieces);
     }
-}
-
-/* --- The buffer --- */
-
-/* What is before `start` is not needed any more. */
-static void forget(struct cpti_pieces *pieces, size_t start)
-{
-    pieces->start_offset += start - pieces->start;
-    pieces->start = start;
-}
-
-static cpt_status grow(struct cpti_pieces *pieces)
-{
-    size_t capacity = pieces->capacity != 0 ? 2 * pieces->capacity : FIRST_BYTES;
-    char *grown = NULL;
-
-    if (capacity > pieces->bytes_max) {
-        capacity = pieces->bytes_max;
-    }
-    grown =
-        cpt_alloc_array(pieces->alloc, pieces->buffer, capacity + CPTI_DOC_PADDING, 1);
-    if (grown == NULL) {
-        return CPT_NO_MEMORY;
-    }
-    memset(grown + pieces->end, 0, capacity + CPTI_DOC_PADDING - pieces->end);
-    pieces->buffer = grown;
-    pieces->capacity = capacity;
-    return CPT_OK;
-}
-
-/* Reads more behind what there is. CPT_END: there is no more. */
-static cpt_status fill(struct cpti_pieces *pieces)
-{
-    cpt_status status = CPT_OK;
-    size_t bytes = 0;
-
-    if (pieces->has_read_all) {
-        return CPT_END;
-    }
-    if (pieces->start > 0 && pieces->end == pieces->capacity) {
-        memmove(pieces->buffer, pieces->buffer + pieces->start,
-                pieces->end - pieces->start);
-        pieces->at -= pieces->start;
-        pieces->end -= pieces->start;
-        pieces->start = 0;
-    } else if (pieces->end == pieces->capacity) {
-        if (pieces->capacity >= pieces->bytes_max) {
-            pieces->is_dropped = true;
-            forget(pieces, pieces->at);
-            return fill(pieces);
-        }
-        status = grow(pieces);
-        if (status != CPT_OK) {
-            return status;
-        }
-    }
-    status = pieces->read(pieces->context, pieces->buffer + pieces->end,
-                          pieces->capacity - pieces->end, &bytes);
-    pieces->end += bytes;
-    pieces->has_read_all = status == CPT_OK && bytes == 0;
-    return pieces->has_read_all ? CPT_END : status;
 }
 
 /* --- Values --- */
@@ -138,25 +66,25 @@ static cpt_status fill(struct cpti_pieces *pieces)
 /* Passes the rest of a string, behind its opening quote, as far as there is text. */
 static void pass_string(struct cpti_pieces *pieces)
 {
-    while (pieces->at < pieces->end) {
-        const char *text = pieces->buffer + pieces->at;
-        const size_t left = pieces->end - pieces->at;
+    while (pieces->window.at < pieces->window.end) {
+        const char *text = pieces->window.buffer + pieces->window.at;
+        const size_t left = pieces->window.end - pieces->window.at;
         const char *quote = memchr(text, '"', left);
         const char *escape =
             memchr(text, '\\', quote != NULL ? (size_t)(quote - text) : left);
 
         if (escape != NULL) {
             if (escape + 1 == text + left) {
-                pieces->at += (size_t)(escape - text);
+                pieces->window.at += (size_t)(escape - text);
                 return; /* what is escaped has not come yet */
             }
-            pieces->at += (size_t)(escape - text) + 2;
+            pieces->window.at += (size_t)(escape - text) + 2;
         } else if (quote != NULL) {
-            pieces->at += (size_t)(quote - text) + 1;
+            pieces->window.at += (size_t)(quote - text) + 1;
             pieces->is_in_string = false;
             return;
         } else {
-            pieces->at = pieces->end;
+            pieces->window.at = pieces->window.end;
         }
     }
 }
@@ -172,7 +100,7 @@ static bool is_blank(char byte)
  */
 static bool pass(struct cpti_pieces *pieces)
 {
-    while (pieces->at < pieces->end) {
+    while (pieces->window.at < pieces->window.end) {
         if (pieces->is_in_string) {
             pass_string(pieces);
             if (pieces->is_in_string) {
@@ -183,7 +111,7 @@ static bool pass(struct cpti_pieces *pieces)
             }
             continue;
         }
-        switch (pieces->buffer[pieces->at]) {
+        switch (pieces->window.buffer[pieces->window.at]) {
         case '"':
             pieces->is_in_string = true;
             break;
@@ -197,7 +125,7 @@ static bool pass(struct cpti_pieces *pieces)
                 return true; /* behind a number, say; not of the value */
             }
             if (--pieces->depth == 0) {
-                pieces->at++;
+                pieces->window.at++;
                 return true;
             }
             break;
@@ -207,11 +135,12 @@ static bool pass(struct cpti_pieces *pieces)
             }
             break;
         default:
-            if (pieces->depth == 0 && is_blank(pieces->buffer[pieces->at])) {
+            if (pieces->depth == 0 &&
+                is_blank(pieces->window.buffer[pieces->window.at])) {
                 return true;
             }
         }
-        pieces->at++;
+        pieces->window.at++;
     }
     return false;
 }
@@ -222,10 +151,10 @@ static cpt_status pass_whole(struct cpti_pieces *pieces)
     cpt_status status = CPT_OK;
 
     while (!pass(pieces)) {
-        if (pieces->is_dropped) {
-            forget(pieces, pieces->at);
+        if (pieces->window.is_dropped) {
+            cpti_window_forget(&pieces->window, pieces->window.at);
         }
-        status = fill(pieces);
+        status = cpti_window_fill(&pieces->window);
         if (status != CPT_OK) {
             return status == CPT_END ? CPT_TRUNCATED : status;
         }
@@ -241,18 +170,18 @@ static cpt_status look(struct cpti_pieces *pieces, char *byte)
     for (;;) {
         cpt_status status = CPT_OK;
 
-        if (pieces->at == pieces->end) {
-            status = fill(pieces);
+        if (pieces->window.at == pieces->window.end) {
+            status = cpti_window_fill(&pieces->window);
             if (status != CPT_OK) {
                 return status;
             }
             continue;
         }
-        *byte = pieces->buffer[pieces->at];
+        *byte = pieces->window.buffer[pieces->window.at];
         if (!is_blank(*byte) && *byte != ',' && memchr(mark, *byte, 3) == NULL) {
             return CPT_OK;
         }
-        pieces->at++;
+        pieces->window.at++;
     }
 }
 
@@ -289,18 +218,19 @@ static cpt_status pass_key(struct cpti_pieces *pieces, enum key *key)
     if (status != CPT_OK || byte != '"') {
         return status;
     }
-    from = pieces->at - pieces->start;
+    from = pieces->window.at - pieces->window.start;
     status = pass_whole(pieces);
-    if (status != CPT_OK || pieces->is_dropped) {
+    if (status != CPT_OK || pieces->window.is_dropped) {
         return status;
     }
-    to = pieces->at - pieces->start;
+    to = pieces->window.at - pieces->window.start;
     status = look(pieces, &byte);
     if (status != CPT_OK || byte != ':') {
         return status;
     }
-    pieces->at++;
-    *key = key_of(pieces->buffer + pieces->start + from + 1, to - from - 2);
+    pieces->window.at++;
+    *key =
+        key_of(pieces->window.buffer + pieces->window.start + from + 1, to - from - 2);
     return CPT_OK;
 }
 
@@ -315,8 +245,8 @@ static cpt_status enter_answer(struct cpti_pieces *pieces, bool *is_answer)
     char byte = 0;
 
     *is_answer = false;
-    pieces->at++;
-    while (status == CPT_OK && key == KEY_BESIDE && !pieces->is_dropped) {
+    pieces->window.at++;
+    while (status == CPT_OK && key == KEY_BESIDE && !pieces->window.is_dropped) {
         status = pass_key(pieces, &key);
         if (status == CPT_OK && key != KEY_OTHER) {
             status = look(pieces, &byte);
@@ -329,10 +259,10 @@ static cpt_status enter_answer(struct cpti_pieces *pieces, bool *is_answer)
         return status == CPT_END ? CPT_TRUNCATED : status;
     }
     if (key == KEY_DATA && byte == '[') {
-        pieces->at++;
+        pieces->window.at++;
         *is_answer = true;
-    } else if (!pieces->is_dropped) {
-        pieces->at = pieces->start;
+    } else if (!pieces->window.is_dropped) {
+        pieces->window.at = pieces->window.start;
     }
     return CPT_OK;
 }
@@ -343,19 +273,19 @@ static cpt_status enter_answer(struct cpti_pieces *pieces, bool *is_answer)
 static cpt_status take(struct cpti_pieces *pieces, struct cpt_bytes *piece,
                        struct cpt_error *error)
 {
-    const uint64_t offset = pieces->start_offset;
+    const uint64_t offset = pieces->window.start_offset;
     const cpt_status status = pass_whole(pieces);
 
     if (status == CPT_TRUNCATED) {
         pieces->place = AT_THE_END;
         return cpt_error_set(error, status, offset, "the text ends within a value");
     }
-    if (status == CPT_OK && pieces->is_dropped) {
+    if (status == CPT_OK && pieces->window.is_dropped) {
         return cpt_error_set(error, CPT_LIMIT, offset, "longer than %zu bytes",
-                             pieces->bytes_max);
+                             pieces->window.bytes_max);
     }
-    *piece =
-        (struct cpt_bytes){pieces->buffer + pieces->start, pieces->at - pieces->start};
+    *piece = (struct cpt_bytes){pieces->window.buffer + pieces->window.start,
+                                pieces->window.at - pieces->window.start};
     return status;
 }
 
@@ -363,7 +293,8 @@ static cpt_status give_up(struct cpti_pieces *pieces, struct cpt_error *error)
 {
     pieces->place = AT_THE_END;
     return cpt_error_set(error, CPT_CORRUPT,
-                         pieces->start_offset + pieces->at - pieces->start,
+                         pieces->window.start_offset + pieces->window.at -
+                             pieces->window.start,
                          "brackets that do not match; the rest is not read");
 }
 
@@ -377,19 +308,20 @@ static cpt_status pass_bracket(struct cpti_pieces *pieces, char byte, bool *is_p
 
     *is_piece = false;
     if (pieces->place == AT_TOP && byte == '[') {
-        pieces->at++;
+        pieces->window.at++;
         pieces->place = IN_ARRAY;
     } else if (pieces->place == AT_TOP && byte == '{') {
         status = enter_answer(pieces, is_piece);
         pieces->place = *is_piece ? IN_ANSWER : AT_TOP;
         *is_piece = !*is_piece;
-        if (status == CPT_TRUNCATED || (status == CPT_OK && pieces->is_dropped)) {
+        if (status == CPT_TRUNCATED ||
+            (status == CPT_OK && pieces->window.is_dropped)) {
             pieces->place = AT_THE_END;
-            return cpt_error_set(error, CPT_TRUNCATED, pieces->start_offset,
+            return cpt_error_set(error, CPT_TRUNCATED, pieces->window.start_offset,
                                  "the text ends within a value");
         }
     } else if (pieces->place != AT_TOP && byte == ']') {
-        pieces->at++;
+        pieces->window.at++;
         pieces->place = pieces->place == IN_ARRAY ? AT_TOP : BEHIND_DATA;
     } else if (is_close) {
         return give_up(pieces, error);
@@ -405,17 +337,18 @@ static cpt_status leave_answer(struct cpti_pieces *pieces, struct cpt_error *err
     cpt_status status = CPT_OK;
 
     pieces->depth = 1;
-    pieces->is_dropped = true;
+    pieces->window.is_dropped = true;
     status = pass_whole(pieces);
     pieces->depth = 0;
     pieces->is_in_string = false;
     pieces->place = status == CPT_OK ? AT_TOP : AT_THE_END;
-    return status == CPT_TRUNCATED ? cpt_error_set(error, status, pieces->start_offset,
-                                                   "the text ends within a value")
-                                   : status;
+    return status == CPT_TRUNCATED
+               ? cpt_error_set(error, status, pieces->window.start_offset,
+                               "the text ends within a value")
+               : status;
 }
 
-cpt_status cpti_pieces_next(struct cpti_pieces *pieces, struct cpt_bytes *piece,
+static cpt_status next_text(struct cpti_pieces *pieces, struct cpt_bytes *piece,
                             uint64_t *offset, struct cpt_error *error)
 {
     bool is_piece = false;
@@ -423,7 +356,7 @@ cpt_status cpti_pieces_next(struct cpti_pieces *pieces, struct cpt_bytes *piece,
     char byte = 0;
 
     while (status == CPT_OK && !is_piece) {
-        pieces->is_dropped = false;
+        pieces->window.is_dropped = false;
         pieces->depth = 0;
         pieces->is_in_string = false;
         if (pieces->place == AT_THE_END) {
@@ -434,16 +367,65 @@ cpt_status cpti_pieces_next(struct cpti_pieces *pieces, struct cpt_bytes *piece,
             continue;
         }
         status = look(pieces, &byte);
-        forget(pieces, pieces->at);
+        cpti_window_forget(&pieces->window, pieces->window.at);
         if (status == CPT_END && pieces->place != AT_TOP) {
             pieces->place = AT_THE_END;
-            return cpt_error_set(error, CPT_TRUNCATED, pieces->start_offset,
+            return cpt_error_set(error, CPT_TRUNCATED, pieces->window.start_offset,
                                  "the text ends within an array");
         }
         if (status == CPT_OK) {
             status = pass_bracket(pieces, byte, &is_piece, error);
         }
     }
-    *offset = pieces->start_offset;
+    *offset = pieces->window.start_offset;
     return status == CPT_OK ? take(pieces, piece, error) : status;
+}
+
+/* --- Files --- */
+
+/* Looks at the first bytes of the file: what it is. */
+static cpt_status look_first(struct cpti_pieces *pieces)
+{
+    struct cpti_window *window = &pieces->window;
+    cpt_status status = cpti_window_need(window, CPTI_FRAMES_HEAD_BYTES);
+
+    if (status != CPT_OK && status != CPT_END) {
+        return status;
+    }
+    pieces->framing = cpti_frames_recognise(window->buffer + window->start,
+                                            window->end - window->start);
+    pieces->place = AT_TOP;
+    return CPT_OK;
+}
+
+bool cpti_pieces_are_messages(const struct cpti_pieces *pieces)
+{
+    return pieces->framing != CPTI_FRAMING_NONE;
+}
+
+static cpt_status next_message(struct cpti_pieces *pieces, struct cpt_bytes *piece,
+                               uint64_t *offset, struct cpt_error *error)
+{
+    cpt_status status = CPT_END;
+
+    if (pieces->place == AT_TOP) {
+        status = cpti_frames_next(&pieces->window, pieces->framing, piece, error);
+        *offset = pieces->window.start_offset;
+    }
+    if (status == CPT_TRUNCATED || status == CPT_CORRUPT) {
+        pieces->place = AT_THE_END;
+    }
+    return status;
+}
+
+cpt_status cpti_pieces_next(struct cpti_pieces *pieces, struct cpt_bytes *piece,
+                            uint64_t *offset, struct cpt_error *error)
+{
+    const cpt_status status = pieces->place == AT_FIRST ? look_first(pieces) : CPT_OK;
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    return cpti_pieces_are_messages(pieces) ? next_message(pieces, piece, offset, error)
+                                            : next_text(pieces, piece, offset, error);
 }

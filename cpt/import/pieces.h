@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * pieces.h - JSON text of any length, cut into pieces that are parsed one by one
+ * pieces.h - a file of any length, cut into pieces that are parsed one by one
  *
- * A file of traces may be larger than memory, but each trace in it is small. The text
- * is cut where the traces are:
+ * A file of traces may be larger than memory, but each trace in it is small. JSON is
+ * cut where the traces are; messages of protobuf, where they begin:
  *
  *      [ {...}, {...} ]                       each element of an array
  *      {"data": [ {...}, {...} ], "total": 0} each element of the answer of Jaeger
  *      {...} {...}                            each document, one a line or not
+ *      length message length message ...      each message; see frames.h
  *
  * Only strings and brackets are looked at; whether a piece is JSON is for its parser.
  *
@@ -17,13 +18,7 @@
 #ifndef CPTI_PIECES_H
 #define CPTI_PIECES_H
 
-#include "cpt/cpt_alloc.h"
-#include "cpt/cpt_name.h"
-
-/* Reads the next bytes of the input: at most @capacity to @buffer, their count to
- * *@bytes, 0 only at the end. */
-typedef cpt_status (*cpti_read_fn)(void *context, void *buffer, size_t capacity,
-                                   size_t *bytes);
+#include "cpt/import/window.h"
 
 struct cpti_pieces;
 
@@ -32,6 +27,9 @@ struct cpti_pieces;
 struct cpti_pieces *cpti_pieces_new(const struct cpt_alloc *alloc, cpti_read_fn read,
                                     void *context, size_t bytes_max);
 void cpti_pieces_free(struct cpti_pieces *pieces);
+
+/* Whether the pieces are messages, not JSON; known once there was a piece. */
+bool cpti_pieces_are_messages(const struct cpti_pieces *pieces);
 
 /*
  * The next piece, with CPTI_DOC_PADDING readable bytes behind it; borrowed until the

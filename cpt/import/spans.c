@@ -269,7 +269,8 @@ static int compare_spans(const void *left, const void *right, void *context)
     const uint64_t numbers[][2] = {
         {a->start_ns, b->start_ns}, {b->duration_ns, a->duration_ns},
         {a->has_time, b->has_time}, {a->kind, b->kind},
-        {a->is_async, b->is_async}, {a->is_failed, b->is_failed}};
+        {a->is_async, b->is_async}, {a->is_failed, b->is_failed},
+        {a->rejected, b->rejected}};
     const struct cpt_bytes texts[][2] = {{a->id, b->id},
                                          {a->parent, b->parent},
                                          {a->service, b->service},

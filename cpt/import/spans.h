@@ -56,6 +56,7 @@ struct cpti_span {
     struct cpt_bytes peer;      /* whom a client span called, if it says so */
     uint64_t start_ns;
     uint64_t duration_ns;
+    uint64_t rejected;       /* of 2^56 such spans, how many the sampler left out */
     unsigned char kind;      /* enum cpti_span_kind */
     unsigned char peer_rank; /* for who fills it in: how good `peer` is */
     bool has_time;  /* false: start or duration is missing, or makes no sense */

@@ -8,13 +8,25 @@
 #include "cpt/import/inflate.h"
 #include "cpt/import/json.h"
 
+#include <string.h>
+
 enum { WAITING_BYTES_MAX = 1 << 30 };
+
+/* A message that is a file by itself: it is compressed, or JSON. */
+struct within {
+    struct cpt_bytes left; /* of the message */
+    struct cpti_inflate *inflate;
+    struct cpti_pieces *pieces; /* NULL: there is no such message */
+    uint64_t offset;            /* of the message in the file */
+};
 
 struct cpti_traces {
     const struct cpt_alloc *alloc;
     size_t waiting_bytes_max;
     struct cpti_inflate *inflate;
     struct cpti_pieces *pieces;
+    struct within within;
+    size_t piece_bytes_max;
     struct cpti_doc *json;
     struct cpti_assembly *assembly;
     bool has_read_all;
@@ -37,6 +49,7 @@ struct cpti_traces *cpti_traces_new(const struct cpti_traces_options *options)
     traces->waiting_bytes_max = options->waiting_bytes_max != 0
                                     ? options->waiting_bytes_max
                                     : WAITING_BYTES_MAX;
+    traces->piece_bytes_max = options->piece_bytes_max;
     traces->inflate = cpti_inflate_new(alloc, options->read, options->context);
     traces->pieces = cpti_pieces_new(alloc, cpti_inflate_read, traces->inflate,
                                      options->piece_bytes_max);
@@ -50,9 +63,17 @@ struct cpti_traces *cpti_traces_new(const struct cpti_traces_options *options)
     return traces;
 }
 
+static void leave(struct within *within)
+{
+    cpti_pieces_free(within->pieces);
+    cpti_inflate_free(within->inflate);
+    *within = (struct within){.left = {NULL, 0}};
+}
+
 void cpti_traces_free(struct cpti_traces *traces)
 {
     if (traces != NULL) {
+        leave(&traces->within);
         cpti_assembly_free(traces->assembly);
         cpti_doc_free(traces->json);
         cpti_pieces_free(traces->pieces);
@@ -84,60 +105,153 @@ static cpt_status take(void *context, struct cpt_bytes trace,
     return cpti_spans_add(traces->spans, span);
 }
 
-/* Reads @piece; if it is a whole trace, its spans are in @spans. */
-static cpt_status read_piece(struct cpti_traces *traces, struct cpt_bytes piece,
-                             uint64_t offset, struct cpti_spans *spans,
-                             struct cpt_error *error)
+/* --- Pieces --- */
+
+static cpt_status refuse(struct cpt_error *error, cpt_status status, uint64_t offset,
+                         const struct cpt_error *found)
 {
-    struct cpti_sink sink = {.take = take, .context = traces};
+    return cpt_error_set(error, status == CPT_CORRUPT ? CPT_INVALID : status,
+                         offset + found->offset, "%s",
+                         found->sentence[0] != '\0' ? found->sentence
+                                                    : cpt_status_sentence(status));
+}
+
+/* Reads @piece, JSON; if it is a whole trace, its spans are in @spans. */
+static cpt_status read_json(struct cpti_traces *traces, struct cpt_bytes piece,
+                            struct cpti_spans *spans, struct cpti_sink *sink,
+                            struct cpt_error *error)
+{
     struct cpti_doc_value root;
     enum cpti_piece kind = CPTI_PIECE_UNKNOWN;
-    struct cpt_error found = {0};
-    cpt_status status =
-        cpti_doc_parse(traces->json, piece.data, piece.bytes, &root, &found);
+    const cpt_status status =
+        cpti_doc_parse(traces->json, piece.data, piece.bytes, &root, error);
 
     if (status != CPT_OK) {
-        return cpt_error_set(error, status == CPT_CORRUPT ? CPT_INVALID : status,
-                             offset + found.offset, "%s", found.sentence);
+        return status;
     }
     kind = cpti_formats_recognise(root);
     if (kind == CPTI_PIECE_UNKNOWN) {
-        return cpt_error_set(error, CPT_INVALID, offset,
+        return cpt_error_set(error, CPT_INVALID, 0,
                              "neither a trace of Jaeger or Zipkin nor spans of "
                              "OpenTelemetry");
     }
     traces->spans = kind == CPTI_PIECE_JAEGER_TRACE || kind == CPTI_PIECE_ZIPKIN_TRACE
                         ? spans
                         : NULL;
-    status = cpti_formats_read(root, kind, &sink);
+    return cpti_formats_read(root, kind, sink);
+}
+
+/* A cpti_read_fn. */
+static cpt_status read_within(void *context, void *buffer, size_t capacity,
+                              size_t *bytes)
+{
+    struct within *within = context;
+
+    *bytes = within->left.bytes < capacity ? within->left.bytes : capacity;
+    if (*bytes > 0) {
+        memcpy(buffer, within->left.data, *bytes);
+    }
+    within->left.data += *bytes;
+    within->left.bytes -= *bytes;
+    return CPT_OK;
+}
+
+static bool is_file(struct cpt_bytes message)
+{
+    return *message.data == '{' || *message.data == '[' ||
+           cpti_inflate_recognise(message.data, message.bytes);
+}
+
+/* Goes on with the pieces of @message. */
+static cpt_status enter(struct cpti_traces *traces, struct cpt_bytes message,
+                        uint64_t offset)
+{
+    struct within *within = &traces->within;
+
+    within->left = message;
+    within->offset = offset;
+    within->inflate = cpti_inflate_new(traces->alloc, read_within, within);
+    within->pieces = cpti_pieces_new(traces->alloc, cpti_inflate_read, within->inflate,
+                                     traces->piece_bytes_max);
+    if (within->inflate == NULL || within->pieces == NULL) {
+        leave(within);
+        return CPT_NO_MEMORY;
+    }
+    return CPT_OK;
+}
+
+static cpt_status read_piece(struct cpti_traces *traces,
+                             const struct cpti_pieces *pieces, struct cpt_bytes piece,
+                             uint64_t offset, struct cpti_spans *spans,
+                             struct cpt_error *error)
+{
+    struct cpti_sink sink = {.take = take, .context = traces};
+    struct cpt_error found = {0};
+    cpt_status status = CPT_OK;
+
+    if (!cpti_pieces_are_messages(pieces)) {
+        status = read_json(traces, piece, spans, &sink, &found);
+    } else if (pieces == traces->pieces && is_file(piece)) {
+        status = enter(traces, piece, offset);
+    } else {
+        traces->spans = NULL;
+        status = cpti_otlp_protobuf(piece, &sink, &found);
+    }
     traces->counts.refused_spans += sink.refused;
-    return status == CPT_OK ? status
-                            : cpt_error_set(error, status, offset, "%s",
-                                            cpt_status_sentence(status));
+    return status == CPT_OK ? status : refuse(error, status, offset, &found);
+}
+
+/* The file has ended, or cannot be read any further, with @status. */
+static cpt_status end_file(struct cpti_traces *traces, cpt_status status,
+                           struct cpt_error *error)
+{
+    const struct cpt_error *inflated = cpti_inflate_error(traces->inflate);
+
+    traces->has_read_all = true;
+    if (status != CPT_END && inflated->status != CPT_OK) {
+        (void)refuse(error, status, 0, inflated);
+    }
+    return status == CPT_END ? CPT_OK : status;
+}
+
+/* So has the message that is read as a file. */
+static cpt_status end_message(struct cpti_traces *traces, cpt_status status,
+                              struct cpt_error *error)
+{
+    struct cpt_error found = *cpti_inflate_error(traces->within.inflate);
+    const uint64_t offset = traces->within.offset;
+
+    leave(&traces->within);
+    if (status == CPT_END) {
+        return CPT_OK;
+    }
+    found.offset = 0; /* a place in what is compressed says nothing */
+    if (found.status == CPT_OK && error != NULL) {
+        found = *error;
+        found.offset = 0;
+    }
+    (void)refuse(error, status, offset, &found);
+    return status == CPT_NO_MEMORY ? status : CPT_INVALID;
 }
 
 /* Reads the next piece of the file. Errors of cpti_traces_next(). */
 static cpt_status read_next(struct cpti_traces *traces, struct cpti_spans *spans,
                             struct cpt_error *error)
 {
-    const struct cpt_error *inflated = cpti_inflate_error(traces->inflate);
+    const bool is_within = traces->within.pieces != NULL;
+    struct cpti_pieces *pieces = is_within ? traces->within.pieces : traces->pieces;
     struct cpt_bytes piece = {NULL, 0};
     uint64_t offset = 0;
-    cpt_status status = cpti_pieces_next(traces->pieces, &piece, &offset, error);
+    cpt_status status = cpti_pieces_next(pieces, &piece, &offset, error);
 
     if (status == CPT_OK) {
-        status = read_piece(traces, piece, offset, spans, error);
+        offset = is_within ? traces->within.offset : offset;
+        status = read_piece(traces, pieces, piece, offset, spans, error);
     } else if (status == CPT_LIMIT) {
         status = CPT_INVALID; /* the piece is passed over */
-    } else if (status == CPT_END) {
-        traces->has_read_all = true;
-        status = CPT_OK;
     } else {
-        traces->has_read_all = true;
-        if (inflated->status != CPT_OK) {
-            (void)cpt_error_set(error, status, inflated->offset, "%s",
-                                inflated->sentence);
-        }
+        status = is_within ? end_message(traces, status, error)
+                           : end_file(traces, status, error);
     }
     if (status == CPT_INVALID) {
         traces->counts.refused_pieces++;

@@ -9,6 +9,7 @@ extern CU_TestInfo cpt_spans_model_tests[];
 extern CU_TestInfo cpt_pieces_tests[];
 extern CU_TestInfo cpt_traces_tests[];
 extern CU_TestInfo cpt_live_tests[];
+extern CU_TestInfo cpt_otlp_protobuf_tests[];
 
 CU_SuiteInfo cpt_suites[] = {
     {"spans", NULL, NULL, NULL, NULL, cpt_spans_tests},
@@ -18,6 +19,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"pieces", NULL, NULL, NULL, NULL, cpt_pieces_tests},
     {"traces", NULL, NULL, NULL, NULL, cpt_traces_tests},
     {"live", NULL, NULL, NULL, NULL, cpt_live_tests},
+    {"OTLP in protobuf", NULL, NULL, NULL, NULL, cpt_otlp_protobuf_tests},
 #endif
     CU_SUITE_INFO_NULL,
 };
