@@ -65,7 +65,8 @@ CPT_BEGIN_DECLS
     X(FAILED, -9, "a task or a callee failed")                                         \
     X(INVALID, -10, "what was declared contradicts itself")                            \
     X(UNAVAILABLE, -11, "the callee could not be reached")                             \
-    X(END, -12, "there is no more input")
+    X(END, -12, "there is no more input")                                              \
+    X(REFUSED, -13, "a task refused the request")
 
 enum {
 #define CPT_STATUS_ENUM_(name, value, sentence) CPT_##name = (value),

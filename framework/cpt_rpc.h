@@ -159,6 +159,19 @@ CPT_VALUE(rpc_request, struct cpt_rpc_request);
 CPT_VALUE(rpc_reply, struct cpt_rpc_reply);
 
 /*
+ * For `return cpt_refuse(...)` in a task that finds the request wrong and is not the
+ * one that answers: the request ends at once, with @outcome, and with the sentence as
+ * its body. Unlike the sentence of cpt_fail(), the client reads this one. The service
+ * has not failed, unless @outcome is one of its failures (500 and above in HTTP).
+ *
+ * The first task whose status ends the request decides. Within a component the whole
+ * request is refused. An outcome that is none, or CPT_OUTCOME_OK, is
+ * CPT_OUTCOME_UNKNOWN. Returns CPT_REFUSED.
+ */
+CPT_API cpt_status cpt_refuse(struct cpt_task *task, unsigned outcome,
+                              const char *format, ...) CPT_PRINTF(3, 4);
+
+/*
  * Values of a request. They are what a client sent, so anything may stand in them, also
  * "/" and ".." in those that were decoded; never a NUL. They live as long as the
  * request. If there is none, its data is NULL; an empty one has data.

@@ -48,6 +48,7 @@ using call_reply = struct ::cpt_call_reply;
 struct failure {
     cpt_status status;
     std::string sentence;
+    unsigned outcome = 0; /* enum cpt_outcome, if it is a refusal */
 };
 
 /* The same where nothing can be returned: `throw cpt::error(CPT_LIMIT, "too many");` */
@@ -67,9 +68,32 @@ class error : public std::runtime_error
     cpt_status status_;
 };
 
+/* The request is wrong: cpt_refuse(). `throw cpt::refusal(CPT_OUTCOME_NOT_FOUND);` */
+class refusal : public error
+{
+  public:
+    explicit refusal(unsigned outcome, const std::string &sentence = {})
+        : error(CPT_REFUSED, sentence), outcome_(outcome)
+    {
+    }
+    unsigned outcome() const noexcept
+    {
+        return outcome_;
+    }
+
+  private:
+    unsigned outcome_;
+};
+
 inline failure fail(cpt_status status, std::string sentence = {})
 {
     return {status < 0 ? status : CPT_FAILED, std::move(sentence)};
+}
+
+/* `return cpt::refuse(CPT_OUTCOME_NOT_FOUND, "no such user");` */
+inline failure refuse(unsigned outcome, std::string sentence = {})
+{
+    return {CPT_REFUSED, std::move(sentence), outcome};
 }
 
 inline std::string_view text(cpt_bytes bytes)
@@ -303,6 +327,9 @@ inline cpt_status fail_with(cpt_task *task, const failure &why)
 {
     const cpt_status status = why.status < 0 ? why.status : CPT_FAILED;
 
+    if (status == CPT_REFUSED) {
+        return cpt_refuse(task, why.outcome, "%s", why.sentence.c_str());
+    }
     return why.sentence.empty() ? status
                                 : cpt_fail(task, status, "%s", why.sentence.c_str());
 }
@@ -338,6 +365,8 @@ template <class Body> cpt_status guard(cpt_task *task, Body &&body) noexcept
 #if defined(__cpp_exceptions)
     try {
         return body();
+    } catch (const refusal &why) {
+        return cpt_refuse(task, why.outcome(), "%s", why.what());
     } catch (const error &why) { /* one without a sentence leaves that of C */
         return *why.what() == '\0' ? why.status()
                                    : cpt_fail(task, why.status(), "%s", why.what());

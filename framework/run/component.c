@@ -357,6 +357,13 @@ static cpt_status use_component(struct cpt_task *task)
     const struct cpt_value *output = task->plan->component->graph->output;
 
     if (status != CPT_OK) {
+        const struct cpt_request *inner =
+            CPTI_CONTAINER(pending, struct component, run.pending)->request;
+
+        if (status == CPT_REFUSED && inner->refusal != 0) {
+            return cpt_refuse(task, inner->refusal, "%s",
+                              inner->refusal_text != NULL ? inner->refusal_text : "");
+        }
         return cpt_fail(task, status, "%s", cpt_run_sentence(pending));
     }
     memcpy(task->output, cpt_task_run_output(pending, output), output->bytes);

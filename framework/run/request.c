@@ -327,6 +327,10 @@ static bool note_outcome(struct cpt_request *request, cpt_status status,
     request->answered_by = task != NULL ? task->number + 1 : 0;
     if (status != CPT_OK) {
         request->failed_task = request->answered_by;
+        if (status == CPT_REFUSED && task != NULL && task->refusal != 0) {
+            request->refusal = task->refusal;
+            request->refusal_text = task->sentence;
+        }
         request->sentence = sentence_of(request, status, task);
         atomic_store_explicit(&request->is_stopped, 1, memory_order_relaxed);
     }

@@ -174,6 +174,7 @@ struct cpt_task {
     bool has_begun;          /* its start is noted */
     bool has_slept;          /* it has called cpt_sleep() */
     bool is_used;            /* a field from `state` on is not zero */
+    unsigned char refusal;   /* enum cpt_outcome, by cpt_refuse(); 0: it has not */
 
     /* Guarded by the request's lock. All zero at the beginning of a task. */
     bool is_waiting;
@@ -244,6 +245,9 @@ struct cpt_request {
     uint32_t answered_by; /* likewise: number of the task + 1; 0: by none */
     uint32_t failed_task; /* likewise: whose status it is, if not CPT_OK; 0: none's */
     const char *sentence;
+    const char
+        *refusal_text;     /* likewise: for the client, of a task that refused it … */
+    unsigned char refusal; /* … and its enum cpt_outcome; 0: none has */
     struct cpti_cancellables cancellables; /* guarded by lock; see cancel.c */
     struct cpti_cancellables held_locks;   /* likewise; by tasks: struct cpti_held */
     struct cpt_request_handle *handle;     /* or NULL; see handle.c */

@@ -150,20 +150,40 @@ struct cpt_task *cpt_current_task(void)
     return current_task;
 }
 
-cpt_status cpt_fail(struct cpt_task *task, cpt_status status, const char *format, ...)
+static CPT_PRINTF(2, 0) void note_sentence(struct cpt_task *task, const char *format,
+                                           va_list arguments)
 {
-    va_list arguments;
-
     if (task->sentence == NULL) {
         task->sentence = cpti_request_take(task->request, CPT_ERROR_SENTENCE_BYTES);
         task->is_used = true;
     }
     if (task->sentence != NULL && task->sentence[0] == '\0') {
-        va_start(arguments, format);
         (void)vsnprintf(task->sentence, CPT_ERROR_SENTENCE_BYTES, format, arguments);
-        va_end(arguments);
     }
+}
+
+cpt_status cpt_fail(struct cpt_task *task, cpt_status status, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    note_sentence(task, format, arguments);
+    va_end(arguments);
     return status < 0 ? status : CPT_FAILED;
+}
+
+cpt_status cpt_refuse(struct cpt_task *task, unsigned outcome, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    note_sentence(task, format, arguments);
+    va_end(arguments);
+    task->is_used = true;
+    task->refusal = outcome > CPT_OUTCOME_OK && outcome <= CPT_OUTCOME_UNAUTHENTICATED
+                        ? (unsigned char)outcome
+                        : CPT_OUTCOME_UNKNOWN;
+    return CPT_REFUSED;
 }
 
 /* --- Which tasks are ready --- */
@@ -328,6 +348,7 @@ static bool clear_used(struct cpt_task *task)
     task->sentence = NULL;
     task->timeout_ns = 0;
     task->timer_status = CPT_OK;
+    task->refusal = 0;
     task->has_slept = false;
     task->trace = NULL;
     task->is_used = false;

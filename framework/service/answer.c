@@ -89,7 +89,7 @@ static void fill_record(struct cpti_serving *serving, unsigned http_status,
 
     cpti_answer_record_end(record, cpt_request_latency_ns(request), http_status,
                            serving->status);
-    record->is_failed |= request->status != CPT_OK;
+    record->is_failed |= request->status != CPT_OK && request->refusal == 0;
     record->service = serving->service_name;
     record->method = serving->method_name;
     record->entry = request->trace.entry;
@@ -111,16 +111,34 @@ static bool is_starved(const struct cpt_request *request)
            cpti_account_is_refused(&serving->account);
 }
 
-/* Fills in the output of the plan, or that it failed. The sentence of the error is not
+/* What a task that refused the request says to the client, as a line. */
+static struct cpt_bytes refusal_line(struct cpt_request *request)
+{
+    const size_t bytes =
+        request->refusal_text != NULL ? strlen(request->refusal_text) : 0;
+    char *line = bytes != 0 ? cpti_request_take(request, bytes + 2) : NULL;
+
+    if (line == NULL) {
+        return cpt_bytes_of("the request was refused\n");
+    }
+    memcpy(line, request->refusal_text, bytes);
+    line[bytes] = '\n';
+    return (struct cpt_bytes){line, bytes + 1};
+}
+
+/* Fills in the output of the plan, or that it failed. The sentence of an error is not
  * sent: it may reveal internals. */
-static void fill_outbound(const struct cpt_request *request,
-                          struct cpt_outbound *outbound)
+static void fill_outbound(struct cpt_request *request, struct cpt_outbound *outbound)
 {
     static const char plain_text[] = "text/plain; charset=utf-8";
     static const struct cpt_rpc_reply none = {0};
     const struct cpt_rpc_reply *reply = cpt_request_output(request);
 
-    if (reply == NULL) {
+    if (request->refusal != 0) {
+        reply = &none;
+        outbound->outcome = request->refusal;
+        outbound->body = refusal_line(request);
+    } else if (reply == NULL) {
         reply = &none;
         outbound->outcome = is_starved(request) ? CPT_OUTCOME_RESOURCE_EXHAUSTED
                                                 : cpti_outcome_of(request->status);

@@ -126,7 +126,7 @@ bool cpti_failure_of(struct cpt_request *request, unsigned http_status, bool is_
     struct cpti_failed_call call;
     bool has_call = false;
 
-    if (request->status == CPT_OK && http_status < 500) {
+    if ((request->status == CPT_OK || request->refusal != 0) && http_status < 500) {
         return false;
     }
     has_call = cpti_call_failure(request, &call);

@@ -284,6 +284,10 @@ static void test_failures()
             return cpt::fail(CPT_OK, "it went well");
         case 6:
             throw cpt::error(CPT_TIMEOUT);
+        case 8:
+            throw cpt::refusal(CPT_OUTCOME_NOT_FOUND, "no user 8 %s");
+        case 9:
+            return cpt::refuse(CPT_OUTCOME_NOT_FOUND, "no user 9");
         case 7: /* in a step that goes on */
             return task.await(task.sleep("nap", 0s), [](cpt::task) -> text {
                 throw std::runtime_error("later");
@@ -304,7 +308,8 @@ static void test_failures()
           row{2, CPT_FAILED, "no std::exception"}, row{3, CPT_NO_MEMORY, "no memory"},
           row{4, CPT_FAILED, ""}, row{5, CPT_FAILED, "it went well"},
           row{6, CPT_TIMEOUT, ""}, row{7, CPT_FAILED, "later"},
-          row{8, CPT_CORRUPT, "last"}}) {
+          row{8, CPT_REFUSED, "no user 8 %s"}, row{9, CPT_REFUSED, "no user 9"},
+          row{10, CPT_CORRUPT, "last"}}) {
         const auto end = plan.run({one.n}, {pool, nullptr, {}});
         CHECK(!end && end.status == one.status);
         CHECK(contains(end.sentence, one.sentence));

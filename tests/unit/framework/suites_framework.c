@@ -25,6 +25,7 @@ extern CU_TestInfo cpt_queue_executor_tests[];
 extern CU_TestInfo cpt_service_tests[];
 extern CU_TestInfo cpt_route_tests[];
 extern CU_TestInfo cpt_outcome_tests[];
+extern CU_TestInfo cpt_refuse_tests[];
 extern CU_TestInfo cpt_settings_tests[];
 extern CU_TestInfo cpt_trust_tests[];
 extern CU_TestInfo cpt_calls_tests[];
@@ -76,6 +77,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"routes", NULL, NULL, NULL, NULL, cpt_route_tests},
     {"running requests", NULL, NULL, NULL, NULL, cpt_running_tests},
     {"outcomes", NULL, NULL, NULL, NULL, cpt_outcome_tests},
+    {"refusals", NULL, NULL, NULL, NULL, cpt_refuse_tests},
     {"settings", NULL, NULL, NULL, NULL, cpt_settings_tests},
     {"trust", NULL, NULL, NULL, NULL, cpt_trust_tests},
     {"calls", NULL, NULL, NULL, NULL, cpt_calls_tests},
