@@ -1,19 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 #
-# grpc_proxies.sh - gRPC through nginx's grpc_pass and HAProxy's h2, as they are after
-# installation; and the rules that keep paths from passing them.
+# grpc_proxies.sh SOURCE - gRPC through nginx's grpc_pass and HAProxy's h2, as they are after
+# installation; and the rules of docs/security.md that keep paths from passing them.
 #
 #      curl --HTTP--> A --gRPC--> proxy --gRPC--> C --HTTP--> D
 PATH=$PATH:/usr/sbin:/sbin # a person's has no daemons
 . "$(dirname "$0")/system.sh"
 need curl nginx haproxy python3
+document=$1/docs/security.md
 nginx -V 2>&1 | grep -q http_v2 || {
     echo 'skipped: this nginx has no HTTP/2'
     exit 77
 }
 GRPC_VERBOSITY=NONE
 export GRPC_VERBOSITY
+
+# rule PROXY NAME: the block of the document that begins with ```PROXY NAME.
+rule() {
+    awk -v tag="\`\`\`$1 $2" '/^```$/ { inside = 0 } inside; $0 == tag { inside = 1; found = 1 }
+        END { exit !found }' "$document" || fail "$document has no block $1 $2"
+}
 
 # A free port; another program may take it meanwhile, so there are a few tries.
 free_port() {
@@ -107,13 +114,13 @@ for by in nginx haproxy; do
 done
 
 say 'nginx keeps asks out, or paths in'
-by_nginx nginx-asks 'grpc_set_header critical-path "";'
+by_nginx nginx-asks "$(rule nginx-grpc asks)"
 page nginx-asks
-by_nginx nginx-paths 'grpc_hide_header critical-path-bin;'
+by_nginx nginx-paths "$(rule nginx-grpc paths)"
 page nginx-paths
 
 say 'HAProxy keeps asks out'
-by_haproxy haproxy-asks 'http-request del-header critical-path'
+by_haproxy haproxy-asks "$(rule haproxy-grpc asks)"
 page haproxy-asks
 for name in nginx-asks nginx-paths haproxy-asks; do
     grep -q 'blind spot' "$name.txt" || fail "$name: $(cat "$name.txt")"

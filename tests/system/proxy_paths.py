@@ -56,7 +56,7 @@ def answer(port, path, headers=None):
 
 def refuses_at(port):
     """The largest header that passes whole, and what comes in its place beyond it."""
-    low, high, beyond = 0, LARGEST, "nothing is refused"
+    low, high = 0, LARGEST
     http.client._MAXLINE = LARGEST * 2
     while low < high:
         size = (low + high + 1) // 2
@@ -64,15 +64,15 @@ def refuses_at(port):
         if status == 200 and body == b"ok" and len(headers["critical-path-bin"] or "") == size:
             low = size
         else:
-            high, beyond = size - 1, status
-    return low, beyond
+            high = size - 1
+    return low, answer(port, "/%d" % (low * 2))[0]
 
 
 def main():
     kinds = proxy_programs.installed()
     b = service("b", [HELPERS + "/proxied", "B", "--listen", "127.0.0.1:0"])
-    for kind in kinds:
-        inner = Proxy(kind, b)
+    inners = [Proxy(kind, b) for kind in kinds]
+    for kind, inner in zip(kinds, inners):
         a = service("a-" + kind, [
             HELPERS + "/proxied", "A", "--listen", "127.0.0.1:0", "--trust", "127.0.0.0/8",
             "--to", "b=http://127.0.0.1:%d" % inner.port])
@@ -86,8 +86,9 @@ def main():
     origin.handle_error = lambda *_: None  # a proxy that refuses closes the connection
     threading.Thread(target=origin.serve_forever, daemon=True).start()
     print("the largest header of a path that passes, base64; beyond it the client sees:")
-    for kind in kinds:
-        most, beyond = refuses_at(Proxy(kind, origin.server_port).port)
+    proxies = [Proxy(kind, origin.server_port) for kind in kinds]
+    for kind, proxy in zip(kinds, proxies):
+        most, beyond = refuses_at(proxy.port)
         print("%-8s %6d bytes, a path of %6d; beyond: %s" % (kind, most, most * 3 // 4, beyond),
               flush=True)
         if most * 3 // 4 < 2048 + 300:
@@ -102,8 +103,9 @@ def check_larger(kinds):
         HELPERS + "/proxied", "A", "--large", "--listen", "127.0.0.1:0",
         "--trust", "127.0.0.0/8", "--to", "b=http://127.0.0.1:%d" % large])
     ask = {"critical-path": "1;max=4096;forced"}
-    for kind in kinds:
-        status, _, _ = answer(Proxy(kind, a).port, "/250/large", ask)
+    proxies = [Proxy(kind, a) for kind in kinds]
+    for kind, proxy in zip(kinds, proxies):
+        status, _, _ = answer(proxy.port, "/250/large", ask)
         refuses = kind == "nginx"
         if (status == 502) != refuses:
             sys.exit("FAIL: %s answers %s to a path of 4,096 bytes" % (kind, status))

@@ -86,28 +86,37 @@ def service(name, words):
 
 
 class Proxy:
-    """A proxy in front of the port `upstream`; `port` is its own. `lines` go into nginx's
-    location (`http`: its http block), HAProxy's frontend, Apache's, Varnish's and Squid's
-    configuration."""
+    """A proxy in front of the port `upstream`. `lines` go into nginx's location (`http`: its
+    http block), HAProxy's frontend, Apache's, Varnish's and Squid's configuration. It starts at
+    once, and beside others; who asks for its `port` waits until it listens."""
 
     count = 0
 
     def __init__(self, kind, upstream, lines="", http=""):
         Proxy.count += 1
         self.kind, self.name = kind, "%s-%d" % (PROGRAMS[kind], Proxy.count)
+        self.asked, self.is_ready = (upstream, lines, http), False
+        self.begin()
+
+    def begin(self):
+        self.own_port = free_port()
+        self.process = start(self.name, self.words(*self.asked),
+                             env=dict(os.environ, PATH=PATH))
+
+    @property
+    def port(self):
         for _ in range(5):
-            self.port = free_port()
-            self.process = start(self.name, self.words(upstream, lines, http),
-                                 env=dict(os.environ, PATH=PATH))
-            if self.listens():
-                return
-        sys.exit("%s does not start: %s" % (kind, output(self.name)[-2000:]))
+            self.is_ready = self.is_ready or self.listens()
+            if self.is_ready:
+                return self.own_port
+            self.begin()  # another program has taken its port
+        sys.exit("%s does not start: %s" % (self.kind, output(self.name)[-2000:]))
 
     def listens(self):
         end = time.monotonic() + STARTS_WITHIN_S
         while time.monotonic() < end and self.process.poll() is None:
             try:
-                socket.create_connection(("127.0.0.1", self.port), 5).close()
+                socket.create_connection(("127.0.0.1", self.own_port), 5).close()
                 return True
             except OSError:
                 time.sleep(0.05)
@@ -121,7 +130,7 @@ class Proxy:
 
     def words(self, upstream, lines, http):
         here = os.getcwd() + "/" + self.name
-        values = {"port": self.port, "up": upstream, "here": here, "folder": os.getcwd(), "lines": lines,
+        values = {"port": self.own_port, "up": upstream, "here": here, "folder": os.getcwd(), "lines": lines,
                   "http": http, "modules": "/usr/lib/apache2/modules"}
         path = self.write(CONFIGURATIONS[self.kind] % values)
         return [program(self.kind)] + [word % dict(values, path=path)
@@ -192,7 +201,7 @@ shutdown_lifetime 0 seconds
 """,
 }
 ARGUMENTS = {
-    "nginx": ["-e", "%(here)s.log", "-p", "%(here)s", "-c", "%(path)s"],
+    "nginx": ["-e", "%(here)s.log", "-p", "%(folder)s", "-c", "%(path)s"],
     "HAProxy": ["-db", "-f", "%(path)s"],
     "Apache": ["-DFOREGROUND", "-f", "%(path)s"],
     "Varnish": ["-F", "-j", "none", "-n", "%(here)s.d", "-a", "127.0.0.1:%(port)d",
