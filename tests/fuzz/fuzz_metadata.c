@@ -9,6 +9,7 @@
 #include "wire/cpt_metadata.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void must(int condition)
 {
@@ -35,19 +36,51 @@ static void check_budget(const struct cpt_path *path, size_t bytes_max)
     cpt_alloc_free(NULL, data);
 }
 
+static int is_same_frame(const struct cpt_path *a, uint32_t at,
+                         const struct cpt_path *b, uint32_t bt)
+{
+    while (at != CPT_FRAME_NONE && bt != CPT_FRAME_NONE) {
+        const struct cpt_frame *one = cpt_path_frame(a, at);
+        const struct cpt_frame *other = cpt_path_frame(b, bt);
+
+        if (one->kind != other->kind ||
+            !cpt_bytes_equal(cpt_path_name(a, one->name),
+                             cpt_path_name(b, other->name))) {
+            return 0;
+        }
+        at = one->parent;
+        bt = other->parent;
+    }
+    return at == bt;
+}
+
+/* Read, written and read again it is the same path, and written again the same bytes. */
 static void check_round_trip(const struct cpt_path *path)
 {
     const struct cpt_metadata_encode_options options = {.struct_bytes = sizeof options,
                                                         .is_unlimited = 1};
     struct cpt_path *back = cpt_path_new(NULL);
     unsigned char *data = NULL;
+    unsigned char *again = NULL;
     size_t bytes = 0;
+    size_t bytes_again = 0;
 
     must(cpt_metadata_encode(path, &options, &data, &bytes, NULL) == CPT_OK);
     must(cpt_metadata_decode(data, bytes, NULL, back, NULL) == CPT_OK);
     must(cpt_path_sum_ns(back) == cpt_path_sum_ns(path));
     must(cpt_path_segment_count(back) == cpt_path_segment_count(path));
     must(cpt_path_label_count(back) == cpt_path_label_count(path));
+    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
+        const struct cpt_segment *one = cpt_path_segment(path, i);
+        const struct cpt_segment *other = cpt_path_segment(back, i);
+
+        must(one->duration_ns == other->duration_ns && one->count == other->count &&
+             one->flags == other->flags && one->reason == other->reason);
+        must(is_same_frame(path, one->frame, back, other->frame));
+    }
+    must(cpt_metadata_encode(back, &options, &again, &bytes_again, NULL) == CPT_OK);
+    must(bytes_again == bytes && memcmp(again, data, bytes) == 0);
+    cpt_alloc_free(NULL, again);
     cpt_alloc_free(NULL, data);
     cpt_path_free(back);
 }

@@ -123,7 +123,10 @@ int main(int argc, char **argv)
         {&to_m, NULL}, {&to_d, NULL}, {NULL, NULL}};
     static const char *const names[] = {"A", "C", "D"};
     const int which = argc > 1 ? argv[1][0] - 'A' - (argv[1][0] > 'A') : -1;
-    struct cpt_main_options options = {.struct_bytes = sizeof options, .begin = begin};
+    static const struct cpt_service_options unlimited = {
+        .struct_bytes = sizeof unlimited, .forced_per_second_max = -1};
+    struct cpt_main_options options = {
+        .struct_bytes = sizeof options, .begin = begin, .service = &unlimited};
 
     if (which < 0 || which > 2) {
         return 2;
