@@ -27,8 +27,9 @@ LONG_PACKAGES = clang libclang-rt-14-dev clang-tidy build-essential debhelper dp
 	fakeroot spin
 # Programs for some long tests, which are skipped without them.
 OTHER_PACKAGES = chromium clickhouse-server zsh fish prometheus python3-prometheus-client \
-	nginx-light haproxy apache2-bin varnish squid python3-grpcio python3-requests nodejs \
-	libgrpc-dev libgrpc++-dev protobuf-compiler-grpc
+	haproxy apache2-bin varnish squid python3-grpcio python3-requests $(LANGUAGE_PACKAGES)
+# What make demo-languages shows: gRPC, a proxy, Node.
+LANGUAGE_PACKAGES = libgrpc-dev libgrpc++-dev protobuf-compiler-grpc nginx-light nodejs
 # Compilers for other architectures, whose tests run under qemu.
 CROSS_PACKAGES = gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-aarch64-linux-gnu \
 	libc6-dev-arm64-cross qemu-user
@@ -46,13 +47,14 @@ run_tests = $(1) -E '^system_' -j $(JOBS) && \
 # The sanitizers and the other compiler; each is a preset of CMakePresets.json.
 LONG_PRESETS = asan tsan clang
 
-.PHONY: help build demo test test-all bench install clean
+.PHONY: help build demo demo-languages test test-all bench install clean
 .NOTPARALLEL:
 .DEFAULT_GOAL = help
 
 help:
 	@echo "make build     the libraries, and the tool as $(BUILD)/cpt"
 	@echo "make demo      three services, their critical paths, and the diff of two profiles"
+	@echo "make demo-languages  one path through C, grpc++, Python, Node and nginx"
 	@echo "make test      all tests but the long ones"
 	@echo "make test-all  also sanitizers, clang, fuzzing, analysers, the Debian packages"
 	@echo "make bench     the benchmarks of tests/bench, also as $(BUILD)/bench.json"
@@ -66,6 +68,14 @@ build:
 
 demo: build
 	$(BUILD)/cpt demo $(DEMO)
+
+demo-languages:
+	@sh cmake/packages.sh $(BUILD_PACKAGES) $(TEST_PACKAGES) $(LANGUAGE_PACKAGES)
+	$(CONFIGURE) -DCPT_BUILD_TESTS=ON
+	cmake --build $(BUILD) --target cpt grpc_chain chain_service
+	mkdir -p $(BUILD)/demo-languages
+	cd $(BUILD)/demo-languages && sh $(CURDIR)/tests/interop/chain_all.sh $(CURDIR) \
+		$(abspath $(BUILD))
 
 test:
 	@sh cmake/packages.sh $(BUILD_PACKAGES) $(TEST_PACKAGES)

@@ -36,16 +36,16 @@ static void check_budget(const struct cpt_path *path, size_t bytes_max)
     cpt_alloc_free(NULL, data);
 }
 
-static int is_same_frame(const struct cpt_path *a, uint32_t at,
-                         const struct cpt_path *b, uint32_t bt)
+static int is_same(const struct cpt_path *a, uint32_t at, const struct cpt_path *b,
+                   uint32_t bt)
 {
     while (at != CPT_FRAME_NONE && bt != CPT_FRAME_NONE) {
         const struct cpt_frame *one = cpt_path_frame(a, at);
         const struct cpt_frame *other = cpt_path_frame(b, bt);
+        const struct cpt_bytes name = cpt_path_name(a, one->name);
 
         if (one->kind != other->kind ||
-            !cpt_bytes_equal(cpt_path_name(a, one->name),
-                             cpt_path_name(b, other->name))) {
+            !cpt_bytes_equal(name, cpt_path_name(b, other->name))) {
             return 0;
         }
         at = one->parent;
@@ -54,7 +54,7 @@ static int is_same_frame(const struct cpt_path *a, uint32_t at,
     return at == bt;
 }
 
-/* Read, written and read again it is the same path, and written again the same bytes. */
+/* Read, written and read again it is the same path; written again, the same bytes. */
 static void check_round_trip(const struct cpt_path *path)
 {
     const struct cpt_metadata_encode_options options = {.struct_bytes = sizeof options,
@@ -76,7 +76,7 @@ static void check_round_trip(const struct cpt_path *path)
 
         must(one->duration_ns == other->duration_ns && one->count == other->count &&
              one->flags == other->flags && one->reason == other->reason);
-        must(is_same_frame(path, one->frame, back, other->frame));
+        must(is_same(path, one->frame, back, other->frame));
     }
     must(cpt_metadata_encode(back, &options, &again, &bytes_again, NULL) == CPT_OK);
     must(bytes_again == bytes && memcmp(again, data, bytes) == 0);

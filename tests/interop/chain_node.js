@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The cpt authors
-// chain_node.js FOLDER D E - service C of the chain: /ads asks D: /stock, or for evil items E,
-// which answers anything. D and E are HOST:PORT. Prints where it listens.
+// chain_node.js FOLDER D E [NAME] - service C of the chain: /ads asks D: /stock, or for evil
+// items E, which answers anything. D and E are HOST:PORT. Prints where it listens.
 'use strict';
 
 const http = require('node:http');
 const path = require('node:path');
 const trace = require(path.resolve(process.argv[2], 'cpt_trace.js'));
 
-const [stock, evil] = process.argv.slice(3);
+const [stock, evil, name = 'C'] = process.argv.slice(3);
 const agent = new http.Agent({keepAlive: true});
 
 function get(authority, target) {
@@ -41,10 +41,10 @@ async function ads(request, response) {
 }
 
 trace.install();
-const service = new trace.Service('C', {
+const service = new trace.Service(name, {
   trust: ['127.0.0.0/8'], callees: {[stock]: 'D', [evil]: 'E'},
 });
 const server = http.createServer(trace.handler(service, ads));
 server.listen(0, '127.0.0.1', () => {
-  process.stdout.write(`C listens on 127.0.0.1:${server.address().port}\n`);
+  process.stdout.write(`${name} listens on 127.0.0.1:${server.address().port}\n`);
 });

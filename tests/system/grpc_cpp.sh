@@ -10,34 +10,13 @@
 . "$(dirname "$0")/system.sh"
 source=$1
 build=$2
-need g++ curl protoc grpc_cpp_plugin pkg-config
-pkg-config --exists grpc++ protobuf || {
-    echo "skipped: libgrpc++-dev or libprotobuf-dev is not installed"
-    exit 77
-}
+. "$(dirname "$0")/grpc_middle_build.sh"
+need curl
 GRPC_VERBOSITY=NONE
 export GRPC_VERBOSITY
 
-sanitize=$(sed -n 's/^CPT_SANITIZE:[A-Z]*=\(..*\)/-fsanitize=\1/p' "$build/CMakeCache.txt")
-libraries=
-for name in framework wire core; do
-    library=$(find "$build/modules" -name "libcpt_$name.a" -o -name "libcpt_$name.so")
-    libraries="$libraries $library -Wl,-rpath,$(dirname "$library")"
-done
-others="$(sh "$source/tests/support/link_flags.sh" "$build" cpt)
-    $(pkg-config --libs grpc++ protobuf)"
-
 say 'the service compiles, without a warning in our header'
-cp "$source/tests/system/grpc_demo.proto" .
-protoc --cpp_out=. --grpc_out=. --plugin=protoc-gen-grpc="$(command -v grpc_cpp_plugin)" \
-    grpc_demo.proto
-for file in grpc_demo.pb grpc_demo.grpc.pb; do
-    [ -e $file.o ] || g++ -std=c++17 -O0 -c -o $file.o $file.cc
-done
-# shellcheck disable=SC2086
-g++ -std=c++17 -O1 -g -Wall -Wextra -Wpedantic -Wconversion -Werror $sanitize -I . \
-    -I "$build/include" -o grpc_middle "$source/tests/system/grpc_middle.cc" \
-    grpc_demo.pb.o grpc_demo.grpc.pb.o $libraries $others || fail 'grpc_middle.cc'
+build_grpc_middle "$source" "$build"
 
 # port NAME: of its server for gRPC.
 port() {
