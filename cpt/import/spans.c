@@ -103,6 +103,16 @@ uint32_t cpti_spans_parent(const struct cpti_spans *spans, uint32_t number)
     return node->fate == CPTI_SPAN_IN_TREE ? node->parent : CPTI_SPAN_NONE;
 }
 
+uint32_t cpti_spans_above(const struct cpti_spans *spans, uint32_t number)
+{
+    return spans->nodes[number].parent;
+}
+
+bool cpti_spans_is_again(const struct cpti_spans *spans, uint32_t number)
+{
+    return spans->nodes[number].fate == CPTI_SPAN_duplicates;
+}
+
 uint64_t cpti_spans_start_ns(const struct cpti_spans *spans, uint32_t number)
 {
     return spans->nodes[number].start_ns;

@@ -146,6 +146,12 @@ uint32_t cpti_spans_parent(const struct cpti_spans *spans, uint32_t number);
 uint64_t cpti_spans_start_ns(const struct cpti_spans *spans, uint32_t number);
 uint64_t cpti_spans_end_ns(const struct cpti_spans *spans, uint32_t number);
 
+/* What span @number says is above it, or CPTI_SPAN_NONE: the same in the tree, but of
+ * spans that are not in it, too, and perhaps in a circle. And whether it is one more
+ * with the id of another. */
+uint32_t cpti_spans_above(const struct cpti_spans *spans, uint32_t number);
+bool cpti_spans_is_again(const struct cpti_spans *spans, uint32_t number);
+
 /*
  * Finds the sections, after cpti_spans_resolve(). O(n log n) in the number of spans on
  * the path and their children.

@@ -23,7 +23,7 @@ enum cpti_exit {
     CPTI_EXIT_DONE = 0,
     CPTI_EXIT_FAILED = 1,   /* an input or the system failed; the rest was done */
     CPTI_EXIT_USAGE = 2,    /* the command line is wrong; nothing was done */
-    CPTI_EXIT_CONDITION = 3 /* the condition of --fail-if holds */
+    CPTI_EXIT_CONDITION = 3 /* the condition of --fail-if holds, or a rule is broken */
 };
 
 /* The last of two statuses that is not CPTI_EXIT_DONE: for work that goes on after a

@@ -46,9 +46,8 @@ const struct cpti_option cpti_count_options[] = {
 
 /* --- Options --- */
 
-/* Prints @error and its place in @text, with a caret below. CPTI_EXIT_USAGE. */
-static int report_error(const char *option, struct cpt_bytes text,
-                        const struct cpti_expression_error *error)
+int cpti_expression_refused(const char *what, struct cpt_bytes text,
+                            const struct cpti_expression_error *error)
 {
     enum { BEFORE = 60, BEHIND = 40 };
     size_t start = error->at > BEFORE ? error->at - BEFORE : 0;
@@ -66,14 +65,22 @@ static int report_error(const char *option, struct cpt_bytes text,
     while (end < text.bytes && ((unsigned char)text.data[end] & 0xc0U) == 0x80U) {
         end++;
     }
-    exit_status =
-        cpti_usage("option '--%s': column %zu: %s", option, column, error->sentence);
+    exit_status = cpti_usage("%s: column %zu: %s", what, column, error->sentence);
     before = cpti_printable((struct cpt_bytes){text.data + start, error->at - start});
     (void)fprintf(
         cpti_messages(), "  %s%s%s\n  %*s^\n", start != 0 ? "..." : "", before,
         cpti_printable((struct cpt_bytes){text.data + error->at, end - error->at}),
         (int)(cpti_text_columns(before) + (start != 0 ? 3 : 0)), "");
     return exit_status;
+}
+
+static int report_error(const char *option, struct cpt_bytes text,
+                        const struct cpti_expression_error *error)
+{
+    char what[64];
+
+    (void)snprintf(what, sizeof what, "option '--%.40s'", option);
+    return cpti_expression_refused(what, text, error);
 }
 
 static int add_term(struct cpti_selection *selection, const char *option,

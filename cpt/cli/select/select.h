@@ -94,6 +94,11 @@ void cpti_selection_deinit(struct cpti_selection *selection);
 int cpti_selection_add(struct cpti_selection *selection, const char *option,
                        const char *expression);
 
+/* Prints @error and its place in @text, with a caret below. @what is that of which it
+ * is the text. CPTI_EXIT_USAGE. */
+int cpti_expression_refused(const char *what, struct cpt_bytes text,
+                            const struct cpti_expression_error *error);
+
 /* Whether a record is selected, or why not. */
 enum cpti_selected {
     CPTI_SELECTED,

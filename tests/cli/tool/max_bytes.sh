@@ -115,6 +115,7 @@ walk rows cpt precision --json --pairs 2 --requests 10 a.cptlog
 walk text cpt plan a.cptlog
 walk json cpt plan --json a.cptlog
 walk folded cpt folded a.cptlog
+walk json cpt assert --json 'some span("A: /")' a.cptlog
 # what is left out is the smaller part
 cpt log --max-bytes 400 a.cptlog | tail -1
 cpt folded --max-bytes 60 a.cptlog

@@ -34,6 +34,7 @@ make_log metadata | cpt metadata --json | is metadata
 make_log metadata | cpt metadata --json --max-bytes 700 | is metadata
 cpt metadata --conformance cat --cases 1 --json | is metadata_conformance
 cpt metadata --conformance false --cases 1 --json | is metadata_conformance
+cpt assert --json --top 1 'no span("B: *") and some span("x")' experiment.cptlog | is assert
 cpt precision --json --pairs 2 --requests 10 --max-bytes 2k experiment.cptlog | is precision
 cpt diff --json $two --quantile 90% --max-bytes 4k experiment.cptlog | is diff_quantile
 cpt diff --json $two --quantile 90% --cluster minute --fail-if 'quantile > 1ms' experiment.cptlog 2>none | is diff_quantile

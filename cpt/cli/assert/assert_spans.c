@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * assert_spans.c - spans as nodes, for rules
+ *
+ * All spans count, also those that the critical path leaves out, with the times that
+ * they say. A client's span to which no service answered with one of its own stands for
+ * the callee, too: a database writes no spans.
+ */
+#include "cpt/cli/assert/assert.h"
+
+#include "cpt/cli/base/command.h"
+#include "cpt/cli/base/output.h"
+#include "cpt/import/traces.h"
+
+#include <inttypes.h>
+
+enum { REFUSED_TOLD_MAX = 5 /* pieces of one file */ };
+
+/* The spans of a trace, and which of them are nodes. */
+struct spans {
+    struct cpti_spans *set;
+    uint32_t *numbers; /* of spans -> nodes; and in the place of nodes -> spans */
+    size_t capacity;
+};
+
+static struct cpt_bytes node_id(const void *context, uint32_t number)
+{
+    const struct spans *spans = context;
+
+    return cpti_spans_at(spans->set, spans->numbers[spans->capacity + number])->id;
+}
+
+static cpt_status make_room(struct spans *spans)
+{
+    const size_t count = cpti_spans_count(spans->set);
+
+    if (count <= spans->capacity) {
+        return CPT_OK;
+    }
+    cpt_alloc_free(cpt_alloc_default(), spans->numbers);
+    spans->capacity = 0;
+    spans->numbers =
+        cpt_alloc_zeroed(cpt_alloc_default(), 4 * count * sizeof *spans->numbers);
+    if (spans->numbers == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    spans->capacity = 2 * count;
+    return CPT_OK;
+}
+
+/* Adds a node for each span. */
+static cpt_status add_nodes(struct cpti_rule_trace *trace, struct spans *spans)
+{
+    const uint32_t count = (uint32_t)cpti_spans_count(spans->set);
+    cpt_status status = make_room(spans);
+
+    for (uint32_t i = 0; i < count && status == CPT_OK; i++) {
+        const struct cpti_span *span = cpti_spans_at(spans->set, i);
+        struct cpti_rule_node node = {.service = span->service,
+                                      .operation = span->operation,
+                                      .peer = span->peer,
+                                      .start_ns = span->start_ns,
+                                      .end_ns = span->start_ns + span->duration_ns,
+                                      .has_time = span->has_time};
+
+        spans->numbers[i] = CPTI_RULE_NONE;
+        if (!cpti_spans_is_again(spans->set, i)) {
+            spans->numbers[i] = (uint32_t)trace->count;
+            spans->numbers[spans->capacity + trace->count] = i;
+            status = cpti_rule_trace_add(trace, &node);
+        }
+    }
+    return status;
+}
+
+/* Tells each node which one is above it, and which ones are on the path. */
+static void link_nodes(struct cpti_rule_trace *trace, const struct spans *spans)
+{
+    for (size_t i = 0; i < trace->count; i++) {
+        const uint32_t number = spans->numbers[spans->capacity + i];
+        const uint32_t above = cpti_spans_above(spans->set, number);
+        struct cpti_rule_node *node = &trace->nodes[i];
+
+        node->parent = above == CPTI_SPAN_NONE ? CPTI_RULE_NONE : spans->numbers[above];
+        if (node->parent != CPTI_RULE_NONE &&
+            !cpt_bytes_equal(trace->nodes[node->parent].service, node->service)) {
+            trace->nodes[node->parent].peer.bytes = 0; /* it answered */
+        }
+    }
+    for (size_t i = 0; i < cpti_spans_section_count(spans->set); i++) {
+        const uint32_t span = cpti_spans_section(spans->set, i)->span;
+
+        if (spans->numbers[span] != CPTI_RULE_NONE) {
+            trace->nodes[spans->numbers[span]].is_on_path = true;
+        }
+    }
+}
+
+static int run_trace(struct cpti_assert *assertion, struct spans *spans,
+                     struct cpt_bytes id, const char *file)
+{
+    struct cpti_spans_report report = {0};
+    const struct cpti_assert_trace trace = {
+        .id = id, .file = file, .node_id = node_id, .context = spans};
+    cpt_status status = cpti_spans_resolve(spans->set, &report);
+
+    if (status == CPT_OK) {
+        status = cpti_spans_walk(spans->set, CPTI_SPANS_EXACT);
+    }
+    if (status == CPT_OK || status == CPT_END) { /* END: it has no root */
+        cpti_rule_trace_reset(&assertion->trace);
+        status = add_nodes(&assertion->trace, spans);
+    }
+    if (status != CPT_OK) {
+        return cpti_failed("%s: a trace: %s", cpti_quoted(file),
+                           cpt_status_sentence(status));
+    }
+    link_nodes(&assertion->trace, spans);
+    return cpti_assert_run(assertion, &trace);
+}
+
+static int run_traces(struct cpti_assert *assertion, struct cpti_input *input,
+                      struct cpti_traces *traces, struct spans *spans)
+{
+    cpt_status status = CPT_OK;
+    int exit_status = CPTI_EXIT_DONE;
+    unsigned refused = 0;
+
+    while (status != CPT_END && status != CPT_NO_MEMORY) {
+        struct cpt_error error = {0};
+        struct cpt_bytes id = {"", 0};
+
+        status = cpti_traces_next(traces, spans->set, &id, &error);
+        if (status == CPT_OK) {
+            exit_status = cpti_exit_last(exit_status,
+                                         run_trace(assertion, spans, id, input->path));
+        } else if (status != CPT_END) {
+            exit_status = CPTI_EXIT_FAILED;
+            if (refused++ < REFUSED_TOLD_MAX) {
+                (void)cpti_failed(
+                    "%s: at byte %" PRIu64 ": %s", cpti_input_name(input), error.offset,
+                    error.sentence[0] != '\0' ? error.sentence
+                                              : cpt_status_sentence(status));
+            }
+        }
+    }
+    if (refused > REFUSED_TOLD_MAX) {
+        cpti_warn("%s: %u more like these", cpti_input_name(input),
+                  refused - REFUSED_TOLD_MAX);
+    }
+    return exit_status;
+}
+
+int cpti_assert_spans(struct cpti_assert *assertion, struct cpti_input *input)
+{
+    const struct cpti_traces_options options = {.read = cpti_input_read,
+                                                .context = input};
+    struct cpti_traces *traces = cpti_traces_new(&options);
+    struct spans spans = {.set = cpti_spans_new(NULL)};
+    int status;
+
+    if (traces == NULL || spans.set == NULL) {
+        status = cpti_failed("out of memory");
+    } else {
+        status = run_traces(assertion, input, traces, &spans);
+    }
+    cpti_traces_free(traces);
+    cpti_spans_free(spans.set);
+    cpt_alloc_free(cpt_alloc_default(), spans.numbers);
+    return status;
+}
