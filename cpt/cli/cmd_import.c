@@ -51,7 +51,8 @@ struct import {
     struct cpti_spans *spans;
     struct cpti_json json;
     struct totals totals;
-    uint64_t progress_ns; /* when it is shown next; 0: never */
+    struct cpti_input input; /* that is being read */
+    uint64_t progress_ns;    /* when it is shown next; 0: never */
     bool has_shown_progress;
 };
 
@@ -156,8 +157,9 @@ static int import_trace(struct import *import, struct cpt_bytes trace)
     return import->log != NULL ? write_trace(import, trace) : CPTI_EXIT_DONE;
 }
 
-static void show_progress(struct import *import, const struct cpti_input *input)
+static void show_progress(struct import *import)
 {
+    const struct cpti_input *input = &import->input;
     const uint64_t now_ns = import->progress_ns != 0 ? cpti_now_ns() : 0;
 
     if (now_ns < import->progress_ns || import->progress_ns == 0) {
@@ -182,13 +184,23 @@ static void end_progress(struct import *import)
     }
 }
 
+/* A cpti_read_fn: spans that wait for others are long work, too. */
+static cpt_status read_input(void *context, void *buffer, size_t capacity,
+                             size_t *bytes)
+{
+    struct import *import = context;
+
+    show_progress(import);
+    return cpti_input_read(&import->input, buffer, capacity, bytes);
+}
+
 static int import_file(struct import *import, const char *name)
 {
-    struct cpti_input input;
-    struct cpti_traces_options options = {.read = cpti_input_read, .context = &input};
+    struct cpti_input *input = &import->input;
+    struct cpti_traces_options options = {.read = read_input, .context = import};
     struct cpti_traces *traces = NULL;
     cpt_status status = CPT_OK;
-    int exit_status = cpti_input_open(&input, name);
+    int exit_status = cpti_input_open(input, name);
     unsigned refused = 0;
 
     if (exit_status != CPTI_EXIT_DONE) {
@@ -203,22 +215,21 @@ static int import_file(struct import *import, const char *name)
         if (status == CPT_OK) {
             import->totals.traces++;
             exit_status = cpti_exit_last(exit_status, import_trace(import, trace));
-            show_progress(import, &input);
+            show_progress(import);
         } else if (status != CPT_END) {
             end_progress(import);
             exit_status = CPTI_EXIT_FAILED;
             if (refused++ < REFUSED_TOLD_MAX) {
-                (void)cpti_failed("%s: at byte %" PRIu64 ": %s",
-                                  cpti_input_name(&input), error.offset,
-                                  error.sentence[0] != '\0'
-                                      ? error.sentence
-                                      : cpt_status_sentence(status));
+                (void)cpti_failed(
+                    "%s: at byte %" PRIu64 ": %s", cpti_input_name(input), error.offset,
+                    error.sentence[0] != '\0' ? error.sentence
+                                              : cpt_status_sentence(status));
             }
         }
     }
     end_progress(import);
     if (refused > REFUSED_TOLD_MAX) {
-        cpti_warn("%s: %u more like these", cpti_input_name(&input),
+        cpti_warn("%s: %u more like these", cpti_input_name(input),
                   refused - REFUSED_TOLD_MAX);
     }
     if (traces == NULL) {
@@ -232,7 +243,7 @@ static int import_file(struct import *import, const char *name)
         import->totals.cut_traces += counts->cut_traces;
     }
     cpti_traces_free(traces);
-    cpti_input_close(&input);
+    cpti_input_close(input);
     return exit_status;
 }
 
@@ -390,6 +401,10 @@ const struct cpti_command cpti_command_import = {
         "marked approximate for that. They always add up to the duration of the root "
         "span: what a child does outside of its parent's time is cut off.\n"
         "\n"
+        "A folder stands for the files of spans in it and in its subfolders, in the "
+        "order of their names. Spans that were sampled count as many times as their "
+        "sampler says (ot=th: in tracestate).\n"
+        "\n"
         "What cannot be used is counted in messages. The exit status is 1 if something "
         "could not be read; the rest was.\n"
         "\n"
@@ -403,4 +418,7 @@ const struct cpti_command cpti_command_import = {
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,
     .run = run,
+    .takes_folders = true,
+    .is_in_folder = cpti_traces_recognise,
+    .folder_noun = "span file",
 };

@@ -11,6 +11,8 @@
  */
 #include "cpt/import/frames.h"
 
+#include "cpt/import/inflate.h"
+
 enum {
     LENGTH_BYTES = 4,
     TEXT_BYTE_MIN = 9,
@@ -83,6 +85,21 @@ enum cpti_framing cpti_frames_recognise(const char *head, size_t bytes)
     }
     return head[0] == RESOURCE_SPANS && is_nested(head, bytes) ? CPTI_FRAMING_FIELDS
                                                                : CPTI_FRAMING_NONE;
+}
+
+bool cpti_frames_are_likely(const char *head, size_t bytes)
+{
+    switch (cpti_frames_recognise(head, bytes)) {
+    case CPTI_FRAMING_LENGTHS:
+        return bytes > LENGTH_BYTES &&
+               (head[LENGTH_BYTES] == '{' ||
+                cpti_inflate_recognise(head + LENGTH_BYTES, bytes - LENGTH_BYTES) ||
+                is_nested(head + LENGTH_BYTES, bytes - LENGTH_BYTES));
+    case CPTI_FRAMING_FIELDS:
+        return true;
+    default:
+        return false;
+    }
 }
 
 static cpt_status cut_short(struct cpti_window *window, struct cpt_error *error)

@@ -28,6 +28,9 @@ enum { CPTI_FRAMES_HEAD_BYTES = 32 /* that tell what a file is */ };
 /* What a file is that begins with the @bytes at @head; none: it is text. */
 enum cpti_framing cpti_frames_recognise(const char *head, size_t bytes);
 
+/* Whether messages of spans begin so, not just any bytes. */
+bool cpti_frames_are_likely(const char *head, size_t bytes);
+
 /*
  * The next message, borrowed until the next call. It is not empty.
  *

@@ -130,28 +130,40 @@ static char lower(char letter)
     return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
 }
 
+/* Ids are numbers: without zeros in front. */
+static struct cpt_bytes digits_of(struct cpt_bytes id)
+{
+    while (id.bytes > 0 && *id.data == '0') {
+        id = (struct cpt_bytes){id.data + 1, id.bytes - 1};
+    }
+    return id;
+}
+
 bool cpti_ids_equal(struct cpt_bytes left, struct cpt_bytes right)
 {
+    const struct cpt_bytes a = digits_of(left);
+    const struct cpt_bytes b = digits_of(right);
     size_t same = 0;
 
-    if (left.bytes != right.bytes) {
+    if (a.bytes != b.bytes) {
         return false;
     }
-    while (same < left.bytes && lower(left.data[same]) == lower(right.data[same])) {
+    while (same < a.bytes && lower(a.data[same]) == lower(b.data[same])) {
         same++;
     }
-    return same == left.bytes;
+    return same == a.bytes;
 }
 
 uint64_t cpti_id_hash(uint64_t seed, struct cpt_bytes id)
 {
+    const struct cpt_bytes digits = digits_of(id);
     char part[64]; /* of a trace's id, and of a span's, all */
 
-    for (size_t at = 0; at < id.bytes; at += sizeof part) {
+    for (size_t at = 0; at < digits.bytes; at += sizeof part) {
         size_t bytes = 0;
 
-        for (; bytes < sizeof part && at + bytes < id.bytes; bytes++) {
-            part[bytes] = lower(id.data[at + bytes]);
+        for (; bytes < sizeof part && at + bytes < digits.bytes; bytes++) {
+            part[bytes] = lower(digits.data[at + bytes]);
         }
         seed = cpt_hash_bytes(seed, part, bytes);
     }

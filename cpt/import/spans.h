@@ -104,7 +104,8 @@ struct cpti_section {
     uint64_t end_ns;
 };
 
-/* Whether two ids are one: they are hexadecimal digits, in any case of letters. */
+/* Whether two ids are one: they are hexadecimal numbers, in any case of letters, with
+ * or without zeros in front. */
 bool cpti_ids_equal(struct cpt_bytes left, struct cpt_bytes right);
 
 /* A hash with @seed, the same for ids that are one. */

@@ -5,6 +5,7 @@
 
 #include "cpt/import/assembly.h"
 #include "cpt/import/formats.h"
+#include "cpt/import/frames.h"
 #include "cpt/import/inflate.h"
 #include "cpt/import/json.h"
 
@@ -35,6 +36,21 @@ struct cpti_traces {
     struct cpt_bytes trace;   /* … which is this one; other spans wait */
     struct cpti_traces_counts counts;
 };
+
+bool cpti_traces_recognise(const unsigned char *head, size_t bytes)
+{
+    static const char before[] = " \n\r\t\xef\xbb\xbf";
+    const char *text = (const char *)head;
+    size_t at = 0;
+
+    if (cpti_inflate_recognise(text, bytes) || cpti_frames_are_likely(text, bytes)) {
+        return true;
+    }
+    while (at < bytes && memchr(before, text[at], sizeof before - 1) != NULL) {
+        at++;
+    }
+    return at < bytes && (text[at] == '{' || text[at] == '[');
+}
 
 struct cpti_traces *cpti_traces_new(const struct cpti_traces_options *options)
 {

@@ -38,6 +38,10 @@ struct cpti_traces_counts {
 
 struct cpti_traces;
 
+/* Whether a file that begins with the @bytes at @head may be one of spans: it is
+ * compressed, begins as JSON does, or has messages of spans. 16 bytes are enough. */
+bool cpti_traces_recognise(const unsigned char *head, size_t bytes);
+
 /* NULL without memory. The caller owns it. */
 struct cpti_traces *cpti_traces_new(const struct cpti_traces_options *options);
 void cpti_traces_free(struct cpti_traces *traces);

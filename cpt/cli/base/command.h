@@ -67,7 +67,10 @@ struct cpti_command {
     int (*run)(const struct cpti_arguments *arguments);
     bool takes_folders; /* a folder among the operands stands for its logs; folders.h */
     bool has_tree_folders; /* for its trees instead */
-    const char *operand;   /* "an address", if its operand is no file; or NULL */
+    /* for its files that begin so, instead, which are the command's @folder_noun */
+    bool (*is_in_folder)(const unsigned char *head, size_t bytes);
+    const char *folder_noun;
+    const char *operand; /* "an address", if its operand is no file; or NULL */
 };
 
 /* Option @index of @command, counted through all its tables and then --help, which

@@ -35,7 +35,7 @@ struct entries {
 /* One folder among the operands. */
 struct folder {
     const char *name;
-    bool has_trees;         /* trees are looked for, not logs */
+    const struct cpti_command *command;
     struct entries logs;    /* or trees */
     struct entries pending; /* folders to be read */
     size_t entry_count;     /* all that were met */
@@ -91,31 +91,59 @@ static bool ends_with(const char *path, const char *end)
     return bytes > end_bytes && strcmp(path + bytes - end_bytes, end) == 0;
 }
 
-/* Whether the file @name in @folder, which is a regular file, is a path log, or a tree
- * if @is_tree. It is opened without waiting, as it may have become a pipe meanwhile.
- * One that cannot be read is judged by its name: reading it will say why. */
-static bool is_wanted(int folder, const char *name, bool is_tree)
+static bool has_trees(const struct folder *folder)
 {
-    const char *end = is_tree ? ".cpttree" : ".cptlog";
+    return folder->command != NULL && folder->command->has_tree_folders;
+}
+
+static const char *noun_of(const struct folder *folder)
+{
+    if (folder->command != NULL && folder->command->is_in_folder != NULL) {
+        return folder->command->folder_noun;
+    }
+    return has_trees(folder) ? "tree" : "path log";
+}
+
+/* Whether a file of the folder @of that begins with the @bytes at @head is one of those
+ * that the command takes; @is_named: it is named as one. */
+static bool is_wanted_head(const struct folder *of, const unsigned char *head,
+                           size_t bytes, bool is_named)
+{
+    const enum cpti_input_kind kind = cpti_input_kind_of(head, bytes);
+
+    if (of->command != NULL && of->command->is_in_folder != NULL) {
+        return kind != CPTI_INPUT_LOG && kind != CPTI_INPUT_TREE &&
+               of->command->is_in_folder(head, bytes);
+    }
+    switch (kind) {
+    case CPTI_INPUT_LOG:
+        return !has_trees(of);
+    case CPTI_INPUT_TREE:
+        return has_trees(of);
+    case CPTI_INPUT_GZIP:
+        return false;
+    default:
+        return is_named;
+    }
+}
+
+/* Whether the file @name in @folder, which is a regular file, is a path log, or what
+ * else the command takes of the folder @of. It is opened without waiting, as it may
+ * have become a pipe meanwhile. One that cannot be read is judged by its name: reading
+ * it will say why. */
+static bool is_wanted(const struct folder *of, int folder, const char *name)
+{
+    const bool is_named = ends_with(name, has_trees(of) ? ".cpttree" : ".cptlog");
     unsigned char head[CPTI_HEAD_BYTES];
     const int descriptor = openat(folder, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     ssize_t bytes;
 
     if (descriptor < 0) {
-        return ends_with(name, end);
+        return is_named;
     }
     bytes = pread(descriptor, head, sizeof head, 0);
     (void)close(descriptor);
-    switch (cpti_input_kind_of(head, bytes > 0 ? (size_t)bytes : 0)) {
-    case CPTI_INPUT_LOG:
-        return !is_tree;
-    case CPTI_INPUT_TREE:
-        return is_tree;
-    case CPTI_INPUT_GZIP:
-        return false;
-    default:
-        return ends_with(name, end);
-    }
+    return is_wanted_head(of, head, bytes > 0 ? (size_t)bytes : 0, is_named);
 }
 
 /* Sorts @name in the folder @parent, open as @descriptor: a folder to be read, a log or
@@ -135,7 +163,7 @@ static int meet(struct folder *folder, const struct entry *parent, int descripto
         return CPTI_EXIT_DONE;
     }
     if (!S_ISDIR(about.st_mode) &&
-        (!S_ISREG(about.st_mode) || !is_wanted(descriptor, name, folder->has_trees))) {
+        (!S_ISREG(about.st_mode) || !is_wanted(folder, descriptor, name))) {
         folder->skipped_count++;
         return CPTI_EXIT_DONE;
     }
@@ -240,7 +268,7 @@ static int mark_again(struct folder *folder)
 static int report(const struct folder *folder)
 {
     const char *name = cpti_quoted(folder->name);
-    const char *what = folder->has_trees ? "tree" : "path log";
+    const char *what = noun_of(folder);
 
     if (folder->logs.count == 0) {
         return cpti_failed("%s: has no %s among its %" PRIu64 " file%s", name, what,
@@ -301,8 +329,7 @@ static int find_all(struct cpti_arguments *arguments, struct folder *folders)
         source->is_folder = is_folder(source->name);
         if (source->is_folder) {
             folders[i].name = source->name;
-            folders[i].has_trees =
-                arguments->command != NULL && arguments->command->has_tree_folders;
+            folders[i].command = arguments->command;
             status = find_logs(&folders[i]);
             source->count = folders[i].logs.count - folders[i].again_count;
             source->skipped_count = folders[i].skipped_count;

@@ -14,7 +14,8 @@
  * requests twice; pipes and devices, which are not opened; a link to a folder, so that
  * no loop is walked; a second name of the same file.
  *
- * For a command that takes trees only, a folder stands for its trees in the same way.
+ * For a command that takes trees only, a folder stands for its trees in the same way;
+ * for `cpt import`, for its files of spans.
  *
  * A folder may be hostile: its files and its depth have limits, and what is beyond them
  * is an error, as a part of the logs would give a wrong result.

@@ -25,13 +25,15 @@ void cpti_span_records_deinit(struct cpti_span_records *records)
     records->path = NULL;
 }
 
-/* Whether @text is a trace id of 16 or 32 hexadecimal digits; it is then in @id. */
+/* Whether @text is a trace id, a number of up to 32 hexadecimal digits; it is then in
+ * @id. */
 static bool read_trace_id(struct cpt_bytes text, unsigned char id[16])
 {
     unsigned char digits[32] = {0};
-    const size_t before = 32 - text.bytes;
+    const size_t before = sizeof digits - text.bytes;
+    bool is_any = false;
 
-    if (text.bytes != 16 && text.bytes != 32) {
+    if (text.bytes == 0 || text.bytes > sizeof digits) {
         return false;
     }
     for (size_t i = 0; i < text.bytes; i++) {
@@ -49,8 +51,9 @@ static bool read_trace_id(struct cpt_bytes text, unsigned char id[16])
     }
     for (size_t i = 0; i < 16; i++) {
         id[i] = (unsigned char)(digits[2 * i] << 4 | digits[2 * i + 1]);
+        is_any |= id[i] != 0;
     }
-    return true;
+    return is_any;
 }
 
 cpt_status cpti_span_records_flush(struct cpti_span_records *records)
@@ -103,6 +106,14 @@ static cpt_status write_record(struct cpti_span_records *records,
     return status;
 }
 
+/* How likely the tracer's sampler kept a trace whose root is @span. */
+static double sampled_of(const struct cpti_span *span)
+{
+    const uint64_t all = UINT64_C(1) << 56;
+
+    return span->rejected < all ? (double)(all - span->rejected) / (double)all : 1;
+}
+
 cpt_status cpti_span_records_add(struct cpti_span_records *records,
                                  struct cpti_spans *spans, struct cpt_bytes trace,
                                  double probability)
@@ -113,7 +124,7 @@ cpt_status cpti_span_records_add(struct cpti_span_records *records,
     struct cpt_attribute id = {.key = cpt_bytes_of("trace"),
                                .type = CPT_ATTRIBUTE_TEXT,
                                .value = {.text = trace}};
-    struct cpt_record record = {.probability = probability,
+    struct cpt_record record = {.probability = probability * sampled_of(span),
                                 .service = span->service,
                                 .method = cpt_name_bound(span->operation, method),
                                 .status =

@@ -34,7 +34,8 @@ void cpti_span_records_deinit(struct cpti_span_records *records);
 
 /*
  * Adds @trace, whose sections were found by cpti_spans_walk(), as the record of a
- * request that entered at the root's service and was kept with @probability.
+ * request that entered at the root's service and was kept with @probability, after the
+ * sampler of its tracer, if the root names one, had kept it.
  *
  * CPT_OK; CPT_NO_MEMORY, CPT_LIMIT: the trace is left out, as its path is too large;
  * errors of `write`: the trace is left out, and nothing can be added until

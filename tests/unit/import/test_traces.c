@@ -146,6 +146,22 @@ static void test_case_of_ids(void)
     expect(spans, strlen(spans), "5B8EFFF7: EEE1 0-10, eee2 10-60, EEE1 60-100; ");
 }
 
+/* Ids of 64 and 128 bits, and those of tracers that leave zeros out. */
+static void test_zeros_of_ids(void)
+{
+    static const char spans[] =
+        "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":["
+        "{\"traceId\":\"00000000000000000b8efff71b8efff7\",\"spanId\":\"0ee1\","
+        "\"startTimeUnixNano\":\"0\",\"endTimeUnixNano\":\"100\"}]}]}]}\n"
+        "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":["
+        "{\"traceId\":\"b8efff71b8efff7\",\"spanId\":\"00eee2\",\"parentSpanId\":"
+        "\"ee1\","
+        "\"startTimeUnixNano\":\"10\",\"endTimeUnixNano\":\"60\"}]}]}]}\n";
+
+    expect(spans, strlen(spans),
+           "00000000000000000b8efff71b8efff7: 0ee1 0-10, 00eee2 10-60, 0ee1 60-100; ");
+}
+
 /* What a reader fills in beside times. */
 static void test_fields(void)
 {
@@ -341,6 +357,7 @@ CU_TestInfo cpt_traces_tests[] = {
     {"zipkin", test_zipkin},
     {"otlp", test_otlp},
     {"case of ids", test_case_of_ids},
+    {"zeros of ids", test_zeros_of_ids},
     {"fields", test_fields},
     {"times", test_times},
     {"single spans", test_single_spans},
