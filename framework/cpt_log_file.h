@@ -65,6 +65,8 @@ struct cpt_log_file_options {
                                    are removed as kept_file_count_max says. It is looked
                                    at whenever a file begins or this one has grown by a
                                    16th of the limit, which may pass in between. */
+    unsigned content;           /* enum cpt_log_content of cpt_log_queue.h; the names of
+                                   files of spans end in .otlp.jsonl */
 };
 
 /* What a log file has done. */

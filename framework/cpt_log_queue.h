@@ -34,6 +34,12 @@ struct cpt_log_queue;
  * cpt_log_queue_free() waits for the call that is running. */
 typedef cpt_status (*cpt_log_sink_fn)(void *context, const void *block, size_t bytes);
 
+/* What a log consists of. */
+enum cpt_log_content {
+    CPT_LOG_PATHS = 0, /* records of requests, each with its path: cpt_log.h */
+    CPT_LOG_SPANS = 1  /* their spans, as lines of OTLP: option `spans` of a service */
+};
+
 /* See cpt_options_read(). */
 struct cpt_log_queue_options {
     size_t struct_bytes;
@@ -49,6 +55,8 @@ struct cpt_log_queue_options {
     /* Is told how many records were lost, and why; default: cpt_notice_print(). */
     cpt_notice_fn notify;
     void *notify_context;
+    unsigned
+        content; /* enum cpt_log_content; of spans, a record is all of a request's */
 };
 
 /* What became of the records. */

@@ -348,6 +348,11 @@ struct cpt_service_options {
     /* Latencies are those of all requests, for the price of two looks at the clock;
      * else of those that the coin hit, which are a sample. */
     int measures_latency;
+    /* Takes the spans of its traced requests, for Jaeger and others: a log queue with
+     * the content CPT_LOG_SPANS. Calls then carry a `traceparent` with the id of their
+     * own span, which is made where none came. NULL: none are written, and it is passed
+     * on as it came. */
+    struct cpt_log_queue *spans;
 };
 
 /* A service without methods, or NULL with the reason in @error. */
@@ -565,7 +570,7 @@ struct cpt_transport_call {
     const char *method;
     struct cpt_bytes body;
     struct cpt_bytes critical_path; /* header to send; empty: send none */
-    struct cpt_bytes traceparent;   /* likewise: passed on as it came in */
+    struct cpt_bytes traceparent;   /* likewise: as it came in, or of its span */
     size_t metadata_bytes_max;      /* of the reply's metadata, raw; more is ignored */
     uint64_t timeout_ns;            /* from now on; more than 0 */
     void *state;                    /* the transport's; NULL at first */

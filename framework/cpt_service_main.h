@@ -21,6 +21,7 @@
  *                                              SERVICE=URL,URL: several targets
  *      --probability P        CPT_PROBABILITY  of tracing a request; 0: never
  *      --log DIRECTORY        CPT_LOG          records of traced requests, in files
+ *      --spans DIRECTORY      CPT_SPANS        their spans, for Jaeger and others
  *      --trust NETWORK,...    CPT_TRUST        clients that may ask an entry for a
  *                                              path; or certificates, dns:a.shop
  *      --workers N            CPT_WORKERS      threads; default: the processors

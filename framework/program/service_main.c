@@ -35,6 +35,8 @@ struct program {
     struct cpti_settings settings;
     struct cpt_log_file *log_file;
     struct cpt_log_queue *log;
+    struct cpt_log_file *span_file;
+    struct cpt_log_queue *spans;
     struct cpt_http *http;
     struct cpt_executor *pool;
     struct cpt_service *service;
@@ -50,18 +52,23 @@ struct program {
 
 /* What the handler reads; NULL: there is no log. */
 static _Atomic(struct cpt_log_file *) log_to_reopen;
+static _Atomic(struct cpt_log_file *) spans_to_reopen;
 static _Atomic(struct cpt_settings *) settings_to_check;
 static _Atomic(struct cpt_http *) http_to_reload;
 
 static void on_hangup(int number)
 {
     struct cpt_log_file *file = atomic_load(&log_to_reopen);
+    struct cpt_log_file *spans = atomic_load(&spans_to_reopen);
     struct cpt_settings *watched = atomic_load(&settings_to_check);
     struct cpt_http *http = atomic_load(&http_to_reload);
 
     (void)number;
     if (file != NULL) {
         cpt_log_file_reopen(file);
+    }
+    if (spans != NULL) {
+        cpt_log_file_reopen(spans);
     }
     if (watched != NULL) {
         cpt_settings_check(watched);
@@ -76,6 +83,7 @@ static void watch_hangup(struct program *program)
     struct sigaction action = {.sa_handler = on_hangup, .sa_flags = SA_RESTART};
 
     atomic_store(&log_to_reopen, program->log_file);
+    atomic_store(&spans_to_reopen, program->span_file);
     atomic_store(&settings_to_check, program->watched);
     atomic_store(&http_to_reload, program->http);
     (void)sigemptyset(&action.sa_mask);
@@ -102,6 +110,28 @@ static cpt_status open_log(struct program *program, struct cpt_error *error)
     queue.context = program->log_file;
     program->log = cpt_log_queue_new(&queue, error);
     return program->log != NULL ? CPT_OK : error->status;
+}
+
+static cpt_status open_spans(struct program *program, struct cpt_error *error)
+{
+    struct cpt_log_file_options file = {.struct_bytes = sizeof file,
+                                        .directory = program->settings.spans,
+                                        .name = program->options->name,
+                                        .content = CPT_LOG_SPANS};
+    struct cpt_log_queue_options queue = {.struct_bytes = sizeof queue,
+                                          .sink = cpt_log_file_write,
+                                          .content = CPT_LOG_SPANS};
+
+    if (program->settings.spans == NULL) {
+        return CPT_OK;
+    }
+    program->span_file = cpt_log_file_new(&file, error);
+    if (program->span_file == NULL) {
+        return error->status;
+    }
+    queue.context = program->span_file;
+    program->spans = cpt_log_queue_new(&queue, error);
+    return program->spans != NULL ? CPT_OK : error->status;
 }
 
 /* Sets *@targets to those of @http, told to the same callback as the service's. */
@@ -185,6 +215,7 @@ static cpt_status open_service(struct program *program, struct cpt_error *error)
     service.name = program->options->name;
     service.executor = service.executor != NULL ? service.executor : program->pool;
     service.log = program->log;
+    service.spans = program->spans != NULL ? program->spans : service.spans;
     if (settings->probability != 0) {
         service.probability = settings->probability;
     }
@@ -409,8 +440,8 @@ static cpt_status begin(struct program *program, struct cpt_error *error)
 static cpt_status make(struct program *program, struct cpt_error *error)
 {
     static cpt_status (*const steps[])(struct program *, struct cpt_error *) = {
-        open_log,    open_loop,      open_service, add_methods, open_pools,
-        open_shares, watch_settings, begin,        check_calls,
+        open_log,   open_spans,  open_loop,      open_service, add_methods,
+        open_pools, open_shares, watch_settings, begin,        check_calls,
     };
     cpt_status status = CPT_OK;
 
@@ -476,12 +507,16 @@ static void abandon(struct program *program)
     if (program->log != NULL) {
         (void)cpt_log_queue_close(program->log, program->drain_ns);
     }
+    if (program->spans != NULL) {
+        (void)cpt_log_queue_close(program->spans, program->drain_ns);
+    }
 }
 
 /* Frees in the order that cpt_service_drain() asks for. */
 static void close_all(struct program *program)
 {
     atomic_store(&log_to_reopen, NULL);
+    atomic_store(&spans_to_reopen, NULL);
     atomic_store(&settings_to_check, NULL);
     atomic_store(&http_to_reload, NULL);
     cpt_settings_free(program->watched);
@@ -499,6 +534,8 @@ static void close_all(struct program *program)
     free(program->graphs);
     cpt_log_queue_free(program->log);
     cpt_log_file_free(program->log_file);
+    cpt_log_queue_free(program->spans);
+    cpt_log_file_free(program->span_file);
 }
 
 /* What a service says that cannot serve, or end. */

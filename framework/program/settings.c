@@ -134,6 +134,12 @@ static bool take_log(const struct reading *reading, const char *value)
     return true;
 }
 
+static bool take_spans(const struct reading *reading, const char *value)
+{
+    reading->settings->spans = value[0] != '\0' ? value : NULL;
+    return true;
+}
+
 static bool take_certificate(const struct reading *reading, const char *value)
 {
     reading->settings->tls_certificate = value[0] != '\0' ? value : NULL;
@@ -300,6 +306,8 @@ static const struct setting settings_of_all[] = {
      take_probability, "a number from 0 to 1"},
     {"log", "CPT_LOG", "DIRECTORY", "a directory for records of traced requests",
      take_log, "a directory"},
+    {"spans", "CPT_SPANS", "DIRECTORY", "a directory for their spans, as lines of OTLP",
+     take_spans, "a directory"},
     {"trust", "CPT_TRUST", "NETWORK,...", "clients that may ask for a path", take_trust,
      "networks such as 10.0.0.0/8, at most 64"},
     {"workers", "CPT_WORKERS", "N", "threads; default: the processors", take_workers,

@@ -23,6 +23,7 @@ struct cpti_settings {
     uint64_t unready_ns;   /* 0: not said */
     double probability;    /* as in struct cpt_service_options; 0: not said */
     const char *log;       /* NULL: none */
+    const char *spans;     /* NULL: none */
     unsigned worker_count; /* 0: not said */
     bool serves_counters;
     const char

@@ -33,6 +33,7 @@
 #include "framework/run/pending.h"
 #include "framework/run/recording.h"
 #include "framework/run/run.h"
+#include "framework/run/span_ids.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -89,6 +90,11 @@ struct cpt_request *cpti_component_of(const struct cpt_pending *pending)
                : NULL;
 }
 
+struct cpt_request *cpti_component_request(const struct cpti_run *run)
+{
+    return run->is_component ? ((const struct component *)run)->request : NULL;
+}
+
 static void end_component(struct cpt_request *request, void *context)
 {
     struct component *component = context;
@@ -135,6 +141,18 @@ static cpt_status check_level(const struct cpt_request *parent, const char *name
     return CPT_OK;
 }
 
+/* Its spans stand below that of its call; 0: none are written. */
+static uint64_t seed_of(const struct component *component)
+{
+    const uint64_t seed = component->run.waiter->inherited.span_seed;
+    const struct cpti_call *call =
+        (const struct cpti_call *)component->run.pending.call;
+
+    return seed != 0 && call != NULL
+               ? cpti_span_id(seed, CPTI_SPAN_OF_CALL | call->number)
+               : 0;
+}
+
 /* The request of @component; the caller sets its input. */
 static cpt_status make_component(struct component *component, struct cpt_error *error)
 {
@@ -167,6 +185,7 @@ static cpt_status make_component(struct component *component, struct cpt_error *
                    : cpt_error_set(error, status, 0, "%s", why.sentence);
     }
     made->inherited = parent->inherited;
+    made->inherited.span_seed = seed_of(component);
     made->deadline_ns = parent->deadline_ns; /* its calls have no more time either */
     made->nest.parent = parent;
     made->nest.quota = quota;

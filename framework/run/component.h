@@ -13,6 +13,7 @@ struct cpt_pending;
 struct cpt_request;
 struct cpti_flight;
 struct cpti_quota;
+struct cpti_run;
 
 /* What a request knows of the requests around it. */
 struct cpti_nest {
@@ -30,6 +31,10 @@ struct cpti_nest {
 /* The run that @pending, which has not ended, stands for; NULL if it is no component's,
  * or that does not run yet. Good while the lock of the waiter, which is held, is. */
 struct cpt_request *cpti_component_of(const struct cpt_pending *pending);
+
+/* The request of @run, a component; NULL: it could not be made, or @run is shared work.
+ * Good as long as that of the waiter. */
+struct cpt_request *cpti_component_request(const struct cpti_run *run);
 
 /* The first step of a task whose body is a component. */
 cpt_status cpti_component_run(struct cpt_task *task);

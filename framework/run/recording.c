@@ -279,18 +279,33 @@ static void spliced(void *context, const struct cpt_trace_call *call,
                       overcount_ns, undercount_ns, is_inconsistent);
 }
 
+/* The walk knows the traces of all tasks that have waited. */
+static cpt_status add_waited(struct walk *walk)
+{
+    cpt_status status = CPT_OK;
+
+    for (struct cpti_task_trace *traced = walk->request->traces;
+         traced != NULL && status == CPT_OK; traced = traced->next) {
+        status = add_trace(walk, traced);
+    }
+    return status;
+}
+
+static void forget_indices(const struct walk *walk)
+{
+    for (size_t i = 0; i < walk->trace_count; i++) {
+        walk->request->records[walk->traces[i]->number].trace_index = 0;
+    }
+}
+
 /* Lock held if the request is shared. */
 static cpt_status walk_locked(struct walk *walk, struct cpt_path *path,
                               struct cpt_error *error)
 {
     struct cpt_request *request = walk->request;
     struct cpt_trace *trace = &request->trace;
-    cpt_status status = CPT_OK;
+    cpt_status status = add_waited(walk);
 
-    for (struct cpti_task_trace *traced = request->traces;
-         traced != NULL && status == CPT_OK; traced = traced->next) {
-        status = add_trace(walk, traced);
-    }
     trace->open_task = open_task;
     trace->measures_off_cpu = request->off_cpu_ns != NULL;
     trace->open_callee = open_callee;
@@ -306,24 +321,36 @@ static cpt_status walk_locked(struct walk *walk, struct cpt_path *path,
     } else {
         (void)cpt_error_set(error, status, 0, "no memory for the walk");
     }
-    for (size_t i = 0; i < walk->trace_count; i++) {
-        request->records[walk->traces[i]->number].trace_index = 0;
-    }
+    forget_indices(walk);
     return status;
+}
+
+/* Does not clear it as a whole, as it is large. */
+static void walk_init(struct walk *walk, struct cpt_request *request)
+{
+    walk->request = request;
+    walk->traces = walk->first_traces;
+    walk->trace_count = 0;
+    walk->trace_capacity = FIRST_TRACES;
+    walk->stub_count = 0;
+    cpt_arena_init(&walk->arena, request->alloc, 0, 0);
+}
+
+static void walk_deinit(struct walk *walk)
+{
+    if (walk->traces != walk->first_traces) {
+        cpt_alloc_free(walk->request->alloc, (void *)walk->traces);
+    }
+    cpt_arena_deinit(&walk->arena);
 }
 
 cpt_status cpti_recording_walk(struct cpt_request *request, struct cpt_path *path,
                                struct cpt_error *error)
 {
-    struct walk walk; /* not cleared as a whole, being large */
+    struct walk walk;
     cpt_status status = CPT_OK;
 
-    walk.request = request;
-    walk.traces = walk.first_traces;
-    walk.trace_count = 0;
-    walk.trace_capacity = FIRST_TRACES;
-    walk.stub_count = 0;
-    cpt_arena_init(&walk.arena, request->alloc, 0, 0);
+    walk_init(&walk, request);
     if (request->is_shared) {
         /* Tasks that the output did not wait for may still run, and note things. */
         cpti_lock_take(&request->lock);
@@ -332,9 +359,49 @@ cpt_status cpti_recording_walk(struct cpt_request *request, struct cpt_path *pat
     } else {
         status = walk_locked(&walk, path, error);
     }
-    if (walk.traces != walk.first_traces) {
-        cpt_alloc_free(request->alloc, (void *)walk.traces);
+    walk_deinit(&walk);
+    return status;
+}
+
+/* --- For spans --- */
+
+/* Lock held. */
+static cpt_status visit_locked(struct walk *walk,
+                               void (*visit)(void *context,
+                                             const struct cpt_trace_task *task),
+                               void *context)
+{
+    struct cpt_request *request = walk->request;
+    cpt_status status = add_waited(walk);
+
+    for (uint32_t i = 0; i < request->plan->task_count && status == CPT_OK; i++) {
+        struct cpt_trace_task *task = NULL;
+
+        if (start_of(request, i) == 0) {
+            continue;
+        }
+        task = trace_of(walk, i);
+        status = task != NULL ? open_task(walk, task) : CPT_NO_MEMORY;
+        if (status == CPT_OK) {
+            visit(context, task);
+        }
     }
-    cpt_arena_deinit(&walk.arena);
+    forget_indices(walk);
+    return status;
+}
+
+cpt_status cpti_recording_visit(struct cpt_request *request,
+                                void (*visit)(void *context,
+                                              const struct cpt_trace_task *task),
+                                void *context)
+{
+    struct walk walk;
+    cpt_status status = CPT_OK;
+
+    walk_init(&walk, request);
+    cpti_lock_take(&request->lock);
+    status = visit_locked(&walk, visit, context);
+    cpti_lock_release(&request->lock);
+    walk_deinit(&walk);
     return status;
 }

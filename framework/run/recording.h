@@ -343,6 +343,24 @@ static inline void cpti_record_waited(struct cpt_task *task,
 
 /* --- Calls. Lock held. --- */
 
+/* Memory for the record of a call of @request; NULL: there is none. */
+static inline struct cpt_trace_call *cpti_record_call(struct cpt_request *request)
+{
+    struct cpti_call *call = NULL;
+
+    if (request->inherited.span_seed == 0) {
+        return cpt_arena_take(&request->notes, sizeof(struct cpt_trace_call));
+    }
+    call = cpt_arena_take(&request->notes, sizeof *call);
+    if (call == NULL) {
+        return NULL;
+    }
+    call->number = request->calls != NULL ? request->calls->number + 1 : 0;
+    call->next = request->calls;
+    request->calls = call;
+    return &call->call;
+}
+
 /* A call that @task issues now; NULL if it is not traced, or lost. */
 static inline struct cpt_trace_call *cpti_record_issue(struct cpt_task *task,
                                                        struct cpt_bytes name,
@@ -356,7 +374,7 @@ static inline struct cpt_trace_call *cpti_record_issue(struct cpt_task *task,
         return NULL;
     }
     issuer = cpti_record_trace(task);
-    call = issuer != NULL ? cpt_arena_take(&task->request->notes, sizeof *call) : NULL;
+    call = issuer != NULL ? cpti_record_call(task->request) : NULL;
     if (call == NULL) {
         cpti_record_lost(task->request);
         return NULL;
@@ -407,5 +425,15 @@ cpti_record_timeout(const struct cpt_pending *pending, uint64_t arrive_ns)
  * cpt_critical_path(). Lock not held. */
 cpt_status cpti_recording_walk(struct cpt_request *request, struct cpt_path *path,
                                struct cpt_error *error);
+
+/*
+ * Calls @visit with each task of a traced request that has begun, filled in as for the
+ * walk; the `source` of a task is its struct cpti_task_trace. No task may run any more.
+ * CPT_OK; CPT_NO_MEMORY: not all were visited. Lock not held.
+ */
+cpt_status cpti_recording_visit(struct cpt_request *request,
+                                void (*visit)(void *context,
+                                              const struct cpt_trace_task *task),
+                                void *context);
 
 #endif

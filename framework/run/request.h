@@ -200,7 +200,15 @@ struct cpti_inherited {
     struct cpt_ask ask; /* what its callees are asked, if it is traced */
     unsigned overcount; /* enum cpt_overcount */
     struct cpt_bytes traceparent;
-    bool is_silent; /* traced, but callees are not asked: shared work */
+    uint64_t span_seed; /* of the spans that are written of it; 0: none; span_ids.h */
+    bool is_silent;     /* traced, but callees are not asked: shared work */
+};
+
+/* The record of a call, if spans are written: they show also calls off the path. */
+struct cpti_call {
+    struct cpt_trace_call call; /* first */
+    struct cpti_call *next;     /* that was issued before */
+    uint32_t number;            /* from 0, for its span's id */
 };
 
 /* Something that is released when a request is freed; in memory of the request, or of
@@ -256,15 +264,16 @@ struct cpt_request {
     uint64_t deadline_ns;                  /* of its clock; 0: none */
     struct cpti_failed_call *failed_call;  /* guarded by lock; see call.h */
     struct cpti_task_trace *traces; /* of tasks that have waited; guarded by lock */
-    uint64_t *off_cpu_ns;           /* of first steps, by number; NULL: not measured */
-    struct cpt_task *spare;         /* guarded by lock */
-    LIST_HEAD(, cpt_task) waiting;  /* those that wait; guarded by lock */
-    struct cpt_task *blamed;        /* it waited between two steps when the request took
+    struct cpti_call *calls; /* if spans are written, newest first; guarded by lock */
+    uint64_t *off_cpu_ns;    /* of first steps, by number; NULL: not measured */
+    struct cpt_task *spare;  /* guarded by lock */
+    LIST_HEAD(, cpt_task) waiting; /* those that wait; guarded by lock */
+    struct cpt_task *blamed;       /* it waited between two steps when the request took
                                        too long or was cancelled, and is in no list of
                                        those that wait: it is never woken; likewise */
-    struct cpti_wait *spare_waits;  /* guarded by lock */
-    struct cpti_wait *made_waits;   /* all of them; guarded by lock */
-    uint32_t wait_count;            /* in cpt_wait(), see wait.c; guarded by lock */
+    struct cpti_wait *spare_waits; /* guarded by lock */
+    struct cpti_wait *made_waits;  /* all of them; guarded by lock */
+    uint32_t wait_count;           /* in cpt_wait(), see wait.c; guarded by lock */
     struct cpt_attribute *attributes; /* guarded by lock; see attributes.c */
     size_t attribute_count;
     size_t attribute_bytes;

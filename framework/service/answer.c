@@ -97,6 +97,13 @@ static void fill_record(struct cpti_serving *serving, unsigned http_status,
     record->path = serving->path;
     cpti_answer_record_cause(record, &serving->decision,
                              request->inherited.traceparent);
+    if (serving->spans != NULL) { /* it is ours: who called is in the one that came */
+        record->has_parent_id = serving->spans->parent_id != 0;
+        for (size_t i = 0; i < sizeof record->parent_id; i++) {
+            record->parent_id[i] =
+                (unsigned char)(serving->spans->parent_id >> (56 - 8 * i));
+        }
+    }
 }
 
 /* --- The answer --- */
@@ -306,6 +313,8 @@ void cpti_answer_send(struct cpt_request *request, void *context)
             cpti_answer_metadata(service, serving->path, &serving->decision.ask,
                                  cpt_request_latency_ns(request), metadata);
     }
+    cpti_spans_answered(serving, outbound.http_status,
+                        outbound.http_status >= 500 || request->status != CPT_OK);
     count_latency(serving);
     /* Before the reply: the client that reads it may send the next request at once. */
     (void)atomic_fetch_sub_explicit(&service->in_flight_count, 1, memory_order_relaxed);
@@ -330,7 +339,7 @@ static void release_background(struct cpti_log_item *item)
 {
     struct cpti_serving *serving = CPTI_CONTAINER(item, struct cpti_serving, item);
 
-    cpti_request_free(serving->request);
+    cpti_spans_retire(serving);
 }
 
 /* The number + 1 of the task that ended last, and when; 0: none ended after
@@ -415,7 +424,7 @@ void cpti_answer_retire(struct cpt_request *request)
         last = last_task(request, request->trace.response_ns, &end_ns);
     }
     if (last == 0) {
-        cpti_request_free(request);
+        cpti_spans_retire(serving);
         return;
     }
     if (make_background(serving, last, end_ns) != CPT_OK) {

@@ -19,6 +19,7 @@
 #include "framework/service/fields.h"
 #include "framework/service/outcome.h"
 #include "framework/service/service.h"
+#include "framework/service/spans.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -93,7 +94,6 @@ static bool prepare(struct rpc_call *call, struct cpt_request *request,
             transport->timeout_ns = left_ns != 0 ? left_ns : 1;
         }
     }
-    transport->traceparent = request->inherited.traceparent;
     if (request->is_traced && !request->inherited.is_silent) {
         const struct cpt_ask *ask = &request->inherited.ask;
 
@@ -149,6 +149,7 @@ struct cpt_pending *cpti_call_within(struct cpt_task *task,
         call->pending.call->attempt = attempt->request->attempt;
         call->pending.call->executor = cpt_bytes_of(transport->name);
     }
+    call->transport.traceparent = cpti_spans_traceparent(request, call->pending.call);
     cpti_pending_begin(&call->pending, CPTI_PENDING_CALL, task,
                        request->is_traced ? now_ns : cpti_coarse_ns());
     cpti_lock_release(&request->lock);

@@ -177,6 +177,23 @@ static void show_log(struct cpt_log_queue *queue, const struct show *to)
     show_log_file(cpti_log_queue_file(queue), to);
 }
 
+static void show_spans(struct cpt_log_queue *queue, const struct show *to)
+{
+    struct cpt_log_queue_counts counts;
+
+    if (queue == NULL) {
+        return;
+    }
+    cpt_log_queue_counts(queue, &counts);
+    show(to, "spans_requests", counts.logged_count,
+         "requests whose spans were written");
+    show(to, "spans_lost",
+         counts.dropped_count + counts.unencodable_count + counts.sink_lost_count +
+             counts.late_lost_count,
+         "requests whose spans are lost, whatever the reason");
+    show(to, "spans_bytes", counts.byte_count, "bytes of the spans that were written");
+}
+
 void cpt_service_counters(struct cpt_service *service,
                           void (*visit)(void *context,
                                         const struct cpt_counter *counter),
@@ -201,6 +218,7 @@ void cpt_service_counters(struct cpt_service *service,
     show_misuses(&to);
     cpt_stalls_visit(show_stall, (void *)(uintptr_t)&to);
     show_log(service->options.log, &to);
+    show_spans(service->options.spans, &to);
 }
 
 /* --- Calls --- */

@@ -62,6 +62,7 @@ struct cpt_log_file {
     uint64_t file_bytes_max;
     uint64_t file_age_ns_max;
     bool is_synced;
+    bool is_spans; /* enum cpt_log_content: lines, without header and index */
     struct counts counts;
     atomic_bool is_reopen_wanted;
 
@@ -92,7 +93,7 @@ static void close_file(struct cpt_log_file *file)
 static cpt_status begin(struct cpt_log_file *file)
 {
     unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
-    const size_t header_bytes = cpt_log_header(header);
+    const size_t header_bytes = file->is_spans ? 0 : cpt_log_header(header);
     cpt_status status = CPT_NO_MEMORY;
     size_t written = 0;
 
@@ -100,8 +101,8 @@ static cpt_status begin(struct cpt_log_file *file)
     if (file->descriptor < 0) {
         return CPT_IO;
     }
-    file->index = cpt_log_index_new(file->alloc);
-    if (file->index != NULL) {
+    file->index = file->is_spans ? NULL : cpt_log_index_new(file->alloc);
+    if (file->is_spans || file->index != NULL) {
         status = cpti_log_write(file->descriptor, header, header_bytes, &written);
     }
     if (status != CPT_OK) {
@@ -181,8 +182,12 @@ static cpt_status append_index(struct cpt_log_file *file)
 {
     unsigned char *data = NULL;
     size_t bytes = 0;
-    cpt_status status = cpt_log_index_encode(file->index, file->bytes, &data, &bytes);
+    cpt_status status = CPT_OK;
 
+    if (file->is_spans) {
+        return CPT_OK;
+    }
+    status = cpt_log_index_encode(file->index, file->bytes, &data, &bytes);
     if (status == CPT_OK) {
         status = append(file, data, bytes);
         cpt_alloc_free(file->alloc, data);
@@ -206,10 +211,10 @@ static cpt_status finish(struct cpt_log_file *file)
         cpti_log_folder_fate(&file->folder, file->entry, file->descriptor, file->bytes);
     if (fate == CPTI_LOG_REMOVED) {
         atomic_fetch_add(&file->counts.lost_record_count, file->record_count);
-    } else if (fate == CPTI_LOG_CHANGED) {
+    } else if (fate == CPTI_LOG_CHANGED && !file->is_spans) {
         atomic_fetch_add(&file->counts.unindexed_count, 1); /* no offset holds */
     } else if (file->record_block_count != 0) {
-        status = append_index(file);
+        status = append_index(file); /* of a file that was cut there is none */
     } else if (!file->is_described && fate == CPTI_LOG_IN_PLACE) {
         cpti_log_folder_unlink(&file->folder, file->entry);
     }
@@ -275,16 +280,25 @@ static cpt_status place_block(struct cpt_log_file *file, const void *block,
         *at = file->bytes;
         status = status == CPT_OK ? append(file, block, bytes) : status;
     }
-    if (status != CPT_OK && file->descriptor < 0) { /* append() has closed it */
+    if (status != CPT_OK && file->descriptor < 0 && !file->is_spans) {
+        /* append() has closed it */
         atomic_fetch_add(&file->counts.unindexed_count, 1);
     }
     return status;
 }
 
-static uint64_t records_of(const unsigned char *block, size_t bytes)
+/* Of spans, all of a request are a record. */
+static uint64_t records_of(const struct cpt_log_file *file, const unsigned char *block,
+                           size_t bytes)
 {
     uint64_t count = 0;
 
+    if (file->is_spans) {
+        for (size_t i = 0; i < bytes; i++) {
+            count += block[i] == '\n';
+        }
+        return count;
+    }
     for (size_t i = 4; i-- > 0 && bytes >= RECORD_COUNT_AT + 4;) {
         count = count << 8 | block[RECORD_COUNT_AT + i];
     }
@@ -302,9 +316,11 @@ static cpt_status write_block(struct cpt_log_file *file, const void *block,
         return status;
     }
     /* Without memory the block is not in the index; readers read it all the same. */
-    (void)cpt_log_index_add(file->index, at, block, bytes);
+    if (!file->is_spans) {
+        (void)cpt_log_index_add(file->index, at, block, bytes);
+    }
     file->record_block_count++;
-    file->record_count += records_of(block, bytes);
+    file->record_count += records_of(file, block, bytes);
     atomic_fetch_add(&file->counts.block_count, 1);
     if (file->folder.kept_bytes_max != 0 &&
         file->untidied_bytes > file->folder.kept_bytes_max / TIDY_PARTS) {
@@ -334,14 +350,16 @@ cpt_status cpt_log_file_write(void *context, const void *block, size_t bytes)
     unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
     cpt_status status = CPT_OK;
 
-    if (bytes == cpt_log_header(header) && memcmp(block, header, bytes) == 0) {
+    if (!file->is_spans && bytes == cpt_log_header(header) &&
+        memcmp(block, header, bytes) == 0) {
         return CPT_OK; /* a queue begins with a header; each file has one already */
     }
     cpti_lock_take(&file->lock);
     leave(file);
-    status = bytes >= KIND_BYTES && memcmp(block, header, KIND_BYTES) == 0
-                 ? write_description(file, block, bytes)
-                 : write_block(file, block, bytes);
+    status =
+        !file->is_spans && bytes >= KIND_BYTES && memcmp(block, header, KIND_BYTES) == 0
+            ? write_description(file, block, bytes)
+            : write_block(file, block, bytes);
     cpti_lock_release(&file->lock);
     return status;
 }
@@ -387,6 +405,9 @@ static cpt_status check_options(struct cpt_log_file_options *options,
         return cpt_error_set(error, CPT_INVALID, 0,
                              "the name of a log is 1 to %d bytes without '/'",
                              CPT_LOG_FILE_NAME_BYTES_MAX);
+    }
+    if (options->content > CPT_LOG_SPANS) {
+        return cpt_error_set(error, CPT_INVALID, 0, "a log has paths or spans");
     }
     if (options->file_mode > FILE_MODE_MAX) {
         return cpt_error_set(error, CPT_INVALID, 0,
@@ -442,6 +463,9 @@ static struct cpt_log_file *make_parts(const struct cpt_log_file_options *option
         free_parts(file);
         return NULL;
     }
+    file->is_spans = options->content == CPT_LOG_SPANS;
+    file->folder.ending =
+        file->is_spans ? CPTI_LOG_ENDING_SPANS : CPTI_LOG_ENDING_PATHS;
     file->folder.file_mode = options->file_mode;
     file->folder.kept_count_max = options->kept_file_count_max;
     file->folder.kept_bytes_max = options->kept_bytes_max;

@@ -17,8 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ENDING ".cptlog"
-
 enum {
     NAME_TRIES_MAX = 1000, /* numbers in a row that are taken already */
     STAMP_BYTES = 32,
@@ -46,11 +44,13 @@ struct listed {
     uint64_t bytes;
 };
 
-/* Reads the name @entry. Whether it is one of the log @name's: -STAMP-PID-NUMBER.cptlog
- * follows. A log whose name begins alike ("A" and "A-old") has other characters
+/* Reads the name @entry. Whether it is one of the log's: its name, -STAMP-PID-NUMBER
+ * and its ending. A log whose name begins alike ("A" and "A-old") has other characters
  * there. */
-static bool read_name(const char *entry, const char *name, struct listed *listed)
+static bool read_name(const struct cpti_log_folder *folder, const char *entry,
+                      struct listed *listed)
 {
+    const char *name = folder->name;
     const size_t name_bytes = strlen(name);
     const char *at = entry + name_bytes;
     size_t digits = 0;
@@ -66,7 +66,7 @@ static bool read_name(const char *entry, const char *name, struct listed *listed
         }
         at += 1 + digits;
     }
-    if (strcmp(at, ENDING) != 0 || digits > NUMBER_DIGITS_MAX) {
+    if (strcmp(at, folder->ending) != 0 || digits > NUMBER_DIGITS_MAX) {
         return false;
     }
     listed->number = strtoull(at - digits, NULL, 10);
@@ -82,9 +82,9 @@ static void name_file(struct cpti_log_folder *folder, char entry[CPTI_LOG_ENTRY_
 
     (void)gmtime_r(&now, &parts);
     (void)strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &parts);
-    (void)snprintf(entry, CPTI_LOG_ENTRY_BYTES, "%s-%s-%ld-%0*" PRIu64 ENDING,
+    (void)snprintf(entry, CPTI_LOG_ENTRY_BYTES, "%s-%s-%ld-%0*" PRIu64 "%s",
                    folder->name, stamp, (long)getpid(), NUMBER_DIGITS,
-                   folder->next_number);
+                   folder->next_number, folder->ending);
     folder->next_number++;
 }
 
@@ -94,8 +94,10 @@ cpt_status cpti_log_folder_init(struct cpti_log_folder *folder,
                                 const struct cpt_alloc *alloc, const char *directory,
                                 const char *name)
 {
-    *folder =
-        (struct cpti_log_folder){.alloc = alloc, .descriptor = -1, .origin = AT_FDCWD};
+    *folder = (struct cpti_log_folder){.alloc = alloc,
+                                       .ending = CPTI_LOG_ENDING_PATHS,
+                                       .descriptor = -1,
+                                       .origin = AT_FDCWD};
     if (directory[0] != '/') {
         folder->origin = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
         folder->origin = folder->origin >= 0 ? folder->origin : AT_FDCWD;
@@ -175,7 +177,7 @@ static void each_file(const struct cpti_log_folder *folder,
         return;
     }
     while ((entry = readdir(directory)) != NULL) {
-        if (read_name(entry->d_name, folder->name, &listed)) {
+        if (read_name(folder, entry->d_name, &listed)) {
             meet(context, entry->d_name, &listed);
         }
     }

@@ -28,10 +28,14 @@
 
 enum { CPTI_LOG_ENTRY_BYTES = 256 }; /* the name of a file in its directory, and NUL */
 
+#define CPTI_LOG_ENDING_PATHS ".cptlog"
+#define CPTI_LOG_ENDING_SPANS ".otlp.jsonl"
+
 struct cpti_log_folder {
     const struct cpt_alloc *alloc;
     char *directory;
     char *name;              /* of the log */
+    const char *ending;      /* of its files: CPTI_LOG_ENDING_PATHS, … */
     int origin;              /* the working directory at first, or AT_FDCWD */
     int descriptor;          /* of the directory; -1: not opened yet */
     unsigned file_mode;      /* of new files; 0: 0644 less the mask of the process */

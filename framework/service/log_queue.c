@@ -15,6 +15,7 @@
 #include "cpt/now.h"
 #include "framework/pool/lock.h"
 #include "framework/service/log_write.h"
+#include "framework/service/spans.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -25,7 +26,10 @@
 enum {
     LOG_RECORDS_DEFAULT = 1024,
     LOG_MEMORY_DEFAULT = 64 << 20,
-    LOSS_SENTENCE_BYTES = 120
+    LOSS_SENTENCE_BYTES = 120,
+    LINES_BYTES = 256 << 10,    /* lines are handed over when they are more … */
+    LINES_BYTES_MAX = 64 << 20, /* … and a line is no longer */
+    LINES_BYTES_KEPT = 4 << 20  /* memory that is kept for the next ones */
 };
 
 /* How records are lost. */
@@ -48,11 +52,14 @@ struct cpt_log_queue {
     size_t memory_bytes_max;
     uint64_t flush_ns;
     uint64_t close_ns;
+    bool is_spans;
     pthread_t thread;
     atomic_ullong deadline_ns; /* of all writing; UINT64_MAX: the queue is open */
 
     /* The thread's own. */
-    struct cpt_log_block *block;
+    struct cpt_log_block *block; /* of paths … */
+    struct cpti_json_text lines; /* … or lines of spans, in place of a block */
+    size_t line_count;
     uint64_t oldest_ns; /* when the first record of the block was added */
 
     struct cpti_lock lock;      /* guards all below */
@@ -160,6 +167,25 @@ static bool is_late(struct cpt_log_queue *queue)
     return deadline_ns != UINT64_MAX && cpti_now_ns() >= deadline_ns;
 }
 
+/* The records that were not handed over yet. */
+static size_t block_count(const struct cpt_log_queue *queue)
+{
+    return queue->is_spans ? queue->line_count : cpt_log_block_count(queue->block);
+}
+
+/* Their bytes, good until the next record. The next one begins a block. */
+static struct cpt_bytes block_finish(struct cpt_log_queue *queue)
+{
+    const struct cpt_bytes bytes = {queue->lines.data, queue->lines.bytes};
+
+    if (!queue->is_spans) {
+        return cpt_log_block_finish(queue->block);
+    }
+    queue->lines.bytes = 0;
+    queue->line_count = 0;
+    return bytes;
+}
+
 static void count_late(struct cpt_log_queue *queue, size_t record_count)
 {
     cpti_lock_take(&queue->lock);
@@ -170,7 +196,7 @@ static void count_late(struct cpt_log_queue *queue, size_t record_count)
 /* Hands the block to the sink unless it is empty, or it is too late. */
 static void hand_over(struct cpt_log_queue *queue)
 {
-    const size_t record_count = cpt_log_block_count(queue->block);
+    const size_t record_count = block_count(queue);
     struct cpt_bytes bytes = {NULL, 0};
     cpt_status status = CPT_OK;
     int number = 0;
@@ -178,7 +204,7 @@ static void hand_over(struct cpt_log_queue *queue)
     if (record_count == 0) {
         return;
     }
-    bytes = cpt_log_block_finish(queue->block);
+    bytes = block_finish(queue);
     if (is_late(queue)) {
         count_late(queue, record_count);
         return;
@@ -224,6 +250,46 @@ static void write_record(struct cpt_log_queue *queue, const struct cpt_record *r
     }
 }
 
+/* Adds the line; false: it does not fit behind the others. */
+static bool add_line(struct cpt_log_queue *queue, const struct cpti_span_item *item)
+{
+    struct cpti_json_text *lines = &queue->lines;
+    const struct cpti_json_mark mark = cpti_json_text_mark(lines);
+
+    cpti_span_lines_write(item, lines);
+    if (lines->is_full) {
+        cpti_json_text_cut(lines, mark);
+        return false;
+    }
+    queue->line_count++;
+    return true;
+}
+
+static void write_spans(struct cpt_log_queue *queue, const struct cpti_span_item *item)
+{
+    bool is_added = false;
+
+    if (queue->lines.bytes >= LINES_BYTES) {
+        hand_over(queue);
+    }
+    is_added = add_line(queue, item);
+    if (!is_added && queue->line_count != 0) {
+        hand_over(queue);
+        is_added = add_line(queue, item);
+    }
+    if (!is_added) {
+        cpti_lock_take(&queue->lock);
+        queue->counts.unencodable_count++;
+        cpti_lock_release(&queue->lock);
+    } else if (queue->line_count == 1) {
+        queue->oldest_ns = cpti_now_ns();
+    }
+    if (queue->line_count == 0 && queue->lines.capacity > LINES_BYTES_KEPT) {
+        cpti_json_text_deinit(&queue->lines);
+        cpti_json_text_init(&queue->lines, queue->alloc, LINES_BYTES_MAX);
+    }
+}
+
 static void write_records(struct cpt_log_queue *queue, struct cpti_log_item *item)
 {
     while (item != NULL) {
@@ -232,6 +298,8 @@ static void write_records(struct cpt_log_queue *queue, struct cpti_log_item *ite
 
         if (is_late(queue)) {
             count_late(queue, item->block.bytes == 0);
+        } else if (queue->is_spans) {
+            write_spans(queue, (const struct cpti_span_item *)item);
         } else if (item->block.bytes != 0) {
             (void)queue->sink(queue->context, item->block.data, item->block.bytes);
         } else {
@@ -250,14 +318,13 @@ static void write_records(struct cpt_log_queue *queue, struct cpti_log_item *ite
 static void wait_for_change(struct cpt_log_queue *queue)
 {
     cpti_cond_wait(&queue->has_change, &queue->lock,
-                   cpt_log_block_count(queue->block) != 0
-                       ? queue->oldest_ns + queue->flush_ns
-                       : UINT64_MAX);
+                   block_count(queue) != 0 ? queue->oldest_ns + queue->flush_ns
+                                           : UINT64_MAX);
 }
 
 static bool is_old(const struct cpt_log_queue *queue)
 {
-    return cpt_log_block_count(queue->block) != 0 &&
+    return block_count(queue) != 0 &&
            cpti_now_ns() >= queue->oldest_ns + queue->flush_ns;
 }
 
@@ -297,7 +364,9 @@ static void *run_writer(void *context)
     unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
 
     cpti_log_write_until(&queue->deadline_ns);
-    (void)queue->sink(queue->context, header, cpt_log_header(header));
+    if (!queue->is_spans) {
+        (void)queue->sink(queue->context, header, cpt_log_header(header));
+    }
     cpti_lock_take(&queue->lock);
     while (turn(queue)) {
     }
@@ -357,11 +426,24 @@ void cpti_log_queue_push(struct cpt_log_queue *queue, struct cpti_log_item *item
     }
 }
 
+void cpti_log_queue_lose(struct cpt_log_queue *queue)
+{
+    cpti_lock_take(&queue->lock);
+    queue->counts.unencodable_count++;
+    cpti_lock_release(&queue->lock);
+}
+
+bool cpti_log_queue_is_of(const struct cpt_log_queue *queue, unsigned content)
+{
+    return queue->is_spans == (content == CPT_LOG_SPANS);
+}
+
 /* --- For the application --- */
 
 static void free_parts(struct cpt_log_queue *queue)
 {
     cpt_log_block_free(queue->block);
+    cpti_json_text_deinit(&queue->lines);
     (void)pthread_cond_destroy(&queue->has_change);
     (void)pthread_cond_destroy(&queue->has_flushed);
     cpti_lock_deinit(&queue->lock);
@@ -393,6 +475,8 @@ static struct cpt_log_queue *make_parts(const struct cpt_log_queue_options *opti
     cpti_lock_init(&queue->lock, CPTI_RANK_LOG);
     cpti_cond_init(&queue->has_change);
     cpti_cond_init(&queue->has_flushed);
+    queue->is_spans = options->content == CPT_LOG_SPANS;
+    cpti_json_text_init(&queue->lines, options->alloc, LINES_BYTES_MAX);
     queue->block = cpt_log_block_new(options->alloc, 0);
     if (queue->block == NULL) {
         free_parts(queue);
@@ -409,6 +493,10 @@ struct cpt_log_queue *cpt_log_queue_new(const struct cpt_log_queue_options *give
     cpt_status status = CPT_OK;
 
     if (cpt_options_read(&options, sizeof options, given, error) != CPT_OK) {
+        return NULL;
+    }
+    if (options.content > CPT_LOG_SPANS) {
+        (void)cpt_error_set(error, CPT_INVALID, 0, "a log has paths or spans");
         return NULL;
     }
     if (options.sink == NULL) {

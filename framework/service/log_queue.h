@@ -8,6 +8,8 @@
 #include "framework/cpt_log_queue.h"
 #include "wire/cpt_log.h"
 
+#include <stdbool.h>
+
 /* A record and what it borrows from. The caller owns the memory until `release`. */
 struct cpti_log_item {
     struct cpti_log_item *next; /* the queue's */
@@ -19,6 +21,12 @@ struct cpti_log_item {
 
 /* Hands @item over, without waiting. If the queue is full, counts and releases it. */
 void cpti_log_queue_push(struct cpt_log_queue *queue, struct cpti_log_item *item);
+
+/* Counts a request whose spans are lost for want of memory. */
+void cpti_log_queue_lose(struct cpt_log_queue *queue);
+
+/* Whether @queue is for @content, enum cpt_log_content. */
+bool cpti_log_queue_is_of(const struct cpt_log_queue *queue, unsigned content);
 
 /* The log file that @queue writes to; NULL: it has another sink. */
 const struct cpt_log_file *cpti_log_queue_file(const struct cpt_log_queue *queue);

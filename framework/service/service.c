@@ -101,6 +101,13 @@ static cpt_status init_service(struct cpt_service *service, struct cpt_error *er
         return cpt_error_set(error, CPT_INVALID, 0,
                              "a timeout needs an executor with timers");
     }
+    if ((options->log != NULL && !cpti_log_queue_is_of(options->log, CPT_LOG_PATHS)) ||
+        (options->spans != NULL &&
+         !cpti_log_queue_is_of(options->spans, CPT_LOG_SPANS))) {
+        return cpt_error_set(
+            error, CPT_INVALID, 0,
+            "the log of a service takes paths, and `spans` takes spans");
+    }
     if (options->clock == NULL) {
         options->clock = cpt_clock_monotonic();
     }

@@ -240,7 +240,11 @@ static struct cpt_request *make_request(struct cpt_service *service,
     if (request->is_traced) {
         open_notes(serving, service, request);
     }
-    if (serving->decision.is_logged && service->options.log != NULL) {
+    if (request->is_traced) {
+        cpti_spans_begin(serving);
+    }
+    if (serving->spans != NULL ||
+        (serving->decision.is_logged && service->options.log != NULL)) {
         request->nest.retire = cpti_answer_retire;
     }
     request->inherited.observer = &service->observer;

@@ -7,6 +7,7 @@
 #include "framework/service/answer.h"
 #include "framework/service/log_queue.h"
 #include "framework/service/method.h"
+#include "framework/service/spans.h"
 
 /* What a service knows of a request that it serves. In the request's arena. */
 struct cpti_serving {
@@ -24,6 +25,7 @@ struct cpti_serving {
     struct cpt_path *path;         /* of a traced request that ended */
     size_t attribute_count;        /* that the application has noted */
     char status[CPTI_ANSWER_STATUS_BYTES]; /* for the record */
+    struct cpti_span_item *spans;          /* NULL: none are written */
     uint64_t begin_ns; /* if its latency is measured, and it is not traced */
     cpt_reply_fn reply;
     void *context;

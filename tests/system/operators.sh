@@ -12,7 +12,7 @@ rm -rf log conf
 mkdir log
 printf 'tracing = off\n' > conf
 start price "$CPT_EXAMPLES/shop_price" --listen 127.0.0.1:0 --operators 127.0.0.1:0 \
-    --settings conf --log log --trust 127.0.0.0/8 --probability 0
+    --settings conf --log log --spans log --trust 127.0.0.0/8 --probability 0
 await price.out 'price listens on'
 url=http://$(sed -n 's/^price listens on //p' price.out)
 operators=http://$(sed -n 's/^price tells operators on //p' price.out)

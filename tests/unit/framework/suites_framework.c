@@ -44,6 +44,7 @@ extern CU_TestInfo cpt_failure_tests[];
 extern CU_TestInfo cpt_four_executors_tests[];
 extern CU_TestInfo cpt_limits_tests[];
 extern CU_TestInfo cpt_traced_answers_tests[];
+extern CU_TestInfo cpt_spans_tests[];
 extern CU_TestInfo cpt_mistakes_tests[];
 extern CU_TestInfo cpt_stress_tests[];
 extern CU_TestInfo cpt_log_file_tests[];
@@ -96,6 +97,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"four executors", NULL, NULL, NULL, NULL, cpt_four_executors_tests},
     {"limits", NULL, NULL, NULL, NULL, cpt_limits_tests},
     {"traced or not", NULL, NULL, NULL, NULL, cpt_traced_answers_tests},
+    {"spans", NULL, NULL, NULL, NULL, cpt_spans_tests},
     {"mistakes", NULL, NULL, NULL, NULL, cpt_mistakes_tests},
     {"random components", NULL, NULL, NULL, NULL, cpt_nesting_model_tests},
     {"nested calls", NULL, NULL, NULL, NULL, cpt_nested_calls_tests},

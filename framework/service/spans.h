@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/* spans.h - the spans of a traced request; see spans.c and span_lines.c. */
+#ifndef CPT_SPANS_H
+#define CPT_SPANS_H
+
+#include "framework/graph/json_text.h"
+#include "framework/service/log_queue.h"
+
+struct cpt_request;
+struct cpt_trace_call;
+struct cpti_serving;
+
+/* The attribute with the records of a span: docs/format-spans.md. */
+#define CPTI_SPAN_NOTE_KEY "critical_path.note"
+
+enum { CPTI_TRACEPARENT_BYTES = 55 };
+
+/* What is kept for the spans of a request that is served. In its notes. */
+struct cpti_span_item {
+    struct cpti_log_item item; /* first */
+    struct cpti_serving *serving;
+    unsigned char trace_id[16];
+    uint64_t parent_id; /* the caller's span; 0: there is none */
+    char traceparent[CPTI_TRACEPARENT_BYTES + 1]; /* with the span of the request */
+    /* From its answer. */
+    uint64_t start_unix_ns;
+    uint64_t arrival_ns;
+    uint64_t dispatch_ns;
+    uint64_t response_ns; /* 0: there was no answer */
+    uint32_t answered_by;
+    unsigned http_status;
+    bool is_failed;
+};
+
+/* Begins the spans of the traced request of @serving, if the service writes any: it
+ * gets ids, and a `traceparent` of its own. Before it is launched. */
+void cpti_spans_begin(struct cpti_serving *serving);
+
+/* Keeps what the spans say of the answer. No effect without spans. */
+void cpti_spans_answered(struct cpti_serving *serving, unsigned http_status,
+                         bool is_failed);
+
+/* Nothing of the request runs any more: hands it over to be written, or frees it. */
+void cpti_spans_retire(struct cpti_serving *serving);
+
+/* The `traceparent` that goes out with @call, a record of @request, if spans are
+ * written; else that of @request. Lock held. */
+struct cpt_bytes cpti_spans_traceparent(struct cpt_request *request,
+                                        const struct cpt_trace_call *call);
+
+/* Writes the spans of @item as a line; span_lines.c. Threads: the queue's. */
+void cpti_span_lines_write(const struct cpti_span_item *item,
+                           struct cpti_json_text *lines);
+
+#endif
