@@ -11,8 +11,9 @@
 #     ```console checked
 #
 # are run: sh runs each line that begins with "$ ", in an empty folder with links to
-# tests/ and examples/ of the source tree, where `cpt` is the tool that was built. It
-# must print what stands below the line; a line "..." stands for any lines.
+# tests/ and examples/ of the source tree, where `cpt` and `boundaries` are the programs
+# that were built. It must print what stands below the line; a line "..." stands for any
+# lines.
 set -u
 source=$(cd "$1" && pwd) || exit 2
 build=$(cd "$2" && pwd) || exit 2
@@ -160,7 +161,7 @@ check_blocks() # PAGE
     step=1
     while [ -e "$work/steps/$step.command" ]; do
         base=$work/steps/$step
-        (cd "$work/here" && PATH=$build:$build/examples:$PATH \
+        (cd "$work/here" && PATH=$build:$build/examples:$build/modules/tests/system:$PATH \
             sh "$base.command" > "$base.got" 2>&1 </dev/null)
         if ! equal "$base.expected" "$base.got"; then
             complain "$1:$(cat "$base.line")" "prints something else:"
