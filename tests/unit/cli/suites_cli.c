@@ -18,6 +18,7 @@ extern CU_TestInfo cpt_expression_path_tests[];
 extern CU_TestInfo cpt_passing_tests[];
 extern CU_TestInfo cpt_seen_tests[];
 extern CU_TestInfo cpt_largest_tests[];
+extern CU_TestInfo cpt_ids_tests[];
 extern CU_TestInfo cpt_rule_tests[];
 extern CU_TestInfo cpt_web_tests[];
 extern CU_TestInfo cpt_plans_tests[];
@@ -39,6 +40,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"blocks passed over", NULL, NULL, NULL, NULL, cpt_passing_tests},
     {"answers of limited length", NULL, NULL, NULL, NULL, cpt_largest_tests},
     {"records that were seen", NULL, NULL, NULL, NULL, cpt_seen_tests},
+    {"files of ids", NULL, NULL, NULL, NULL, cpt_ids_tests},
     {"rules on traces", NULL, NULL, NULL, NULL, cpt_rule_tests},
     {"cpt web", NULL, NULL, NULL, NULL, cpt_web_tests},
     {"plans as graphs", NULL, NULL, NULL, NULL, cpt_plans_tests},
