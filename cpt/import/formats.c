@@ -72,18 +72,24 @@ unsigned char cpti_read_kind(struct cpt_bytes word)
     return CPTI_SPAN_UNKNOWN;
 }
 
-/* How well an attribute names the callee; 0: not at all. */
+/* X(rank, key). How well an attribute names the callee. */
+#define PEER_MAP(X)                                                                    \
+    X(1, "db.system")                                                                  \
+    X(2, "messaging.system")                                                           \
+    X(3, "peer.address")                                                               \
+    X(4, "net.peer.name")                                                              \
+    X(5, "server.address")                                                             \
+    X(6, "peer.service")
+
+/* 0: not at all. */
 static unsigned names_peer(struct cpt_bytes key)
 {
-    static const char *const keys[] = {"db.system",      "messaging.system",
-                                       "peer.address",   "net.peer.name",
-                                       "server.address", "peer.service"};
-
-    for (unsigned i = sizeof keys / sizeof *keys; i > 0; i--) {
-        if (cpti_is_key(key, keys[i - 1])) {
-            return i;
-        }
+#define IF(rank, name)                                                                 \
+    if (cpti_is_key(key, name)) {                                                      \
+        return rank;                                                                   \
     }
+    PEER_MAP(IF)
+#undef IF
     return 0;
 }
 
@@ -108,14 +114,24 @@ void cpti_note_attribute(struct cpti_span *span, struct cpt_bytes key,
     }
 }
 
+/* Whether cpti_note_attribute() may look at it: most are passed over by their length
+ * and first letter. */
+static bool matters(struct cpt_bytes key)
+{
+    return key.bytes >= 5 && key.bytes <= 16 && memchr("dempsnw", *key.data, 7) != NULL;
+}
+
 void cpti_read_attribute(struct cpti_span *span, struct cpt_bytes key,
                          struct cpti_doc_value value)
 {
-    const struct cpti_attribute attribute = {.text = cpti_doc_string(value),
-                                             .is_text = cpti_doc_type(value) ==
-                                                        CPTI_DOC_STRING,
-                                             .is_true = cpti_doc_is_true(value)};
+    struct cpti_attribute attribute = {.text = {"", 0}};
 
+    if (!matters(key)) {
+        return;
+    }
+    attribute.text = cpti_doc_string(value);
+    attribute.is_text = cpti_doc_type(value) == CPTI_DOC_STRING;
+    attribute.is_true = cpti_doc_is_true(value);
     cpti_note_attribute(span, key, attribute);
 }
 

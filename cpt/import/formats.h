@@ -19,6 +19,8 @@
 #include "cpt/import/json.h"
 #include "cpt/import/spans.h"
 
+#include <string.h>
+
 /* Where spans go. */
 struct cpti_sink {
     /* Takes a span of trace @trace. All bytes are borrowed: those of JSON as long as
@@ -70,7 +72,8 @@ cpt_status cpti_otlp_request(struct cpti_doc_value request, struct cpti_sink *si
 /* Whether @key is @name. */
 static inline bool cpti_is_key(struct cpt_bytes key, const char *name)
 {
-    return cpt_bytes_equal(key, cpt_bytes_of(name));
+    /* @name is a literal: no call remains */
+    return key.bytes == strlen(name) && memcmp(key.data, name, strlen(name)) == 0;
 }
 
 /* Whether @value, a number or a string of digits, is a time in units of @unit_ns below
@@ -91,6 +94,8 @@ struct cpti_attribute {
  * called, how it ended, how it was sampled. */
 void cpti_note_attribute(struct cpti_span *span, struct cpt_bytes key,
                          struct cpti_attribute value);
+
+/* The same with JSON. */
 void cpti_read_attribute(struct cpti_span *span, struct cpt_bytes key,
                          struct cpti_doc_value value);
 

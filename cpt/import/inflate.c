@@ -226,6 +226,9 @@ cpt_status cpti_inflate_read(void *context, void *buffer, size_t capacity,
     while (status == CPT_OK && *bytes == 0) {
         const bool is_empty = inflate->at == inflate->end;
 
+        if (is_empty && inflate->form == PLAIN) {
+            return inflate->read(inflate->context, buffer, capacity, bytes);
+        }
         if (is_empty) {
             status = fill(inflate, 1);
             if (status != CPT_OK) {

@@ -28,10 +28,14 @@ struct process {
     struct cpt_bytes service;
 };
 
-/* Those of a trace, in the order of their ids. */
+/* Those of a trace; if they are not few, in the order of their ids. */
+enum { FEW = 8 };
+
 struct processes {
-    struct process *items;
+    struct process *items; /* `few`, or allocated */
     size_t count;
+    size_t capacity;
+    struct process few[FEW];
 };
 
 static struct cpt_bytes service_of(struct cpti_doc_value process)
@@ -49,44 +53,109 @@ static int compare(const void *left, const void *right)
     return order != 0 ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
 }
 
+static void processes_init(struct processes *processes)
+{
+    processes->items = processes->few;
+    processes->count = 0;
+    processes->capacity = FEW;
+}
+
+static void processes_deinit(struct processes *processes)
+{
+    if (processes->items != processes->few) {
+        cpt_alloc_free(cpt_alloc_default(), processes->items);
+    }
+}
+
+/* Makes room for one more. */
+static cpt_status processes_grow(struct processes *processes)
+{
+    const bool is_first = processes->items == processes->few;
+    const size_t capacity = 4 * processes->capacity;
+    struct process *items =
+        cpt_alloc_array(cpt_alloc_default(), is_first ? NULL : processes->items,
+                        capacity, sizeof *items);
+
+    if (items == NULL) {
+        return CPT_NO_MEMORY;
+    }
+    if (is_first) {
+        memcpy(items, processes->few, sizeof processes->few);
+    }
+    processes->items = items;
+    processes->capacity = capacity;
+    return CPT_OK;
+}
+
 static cpt_status processes_read(struct processes *processes,
                                  struct cpti_doc_value json)
 {
     struct cpti_doc_member member;
-    size_t capacity = 0;
 
     for (bool is = cpti_doc_first(json, &member); is; is = cpti_doc_next(&member)) {
-        void *items = processes->items;
-        const cpt_status status =
-            cpt_alloc_grow(cpt_alloc_default(), &items, &capacity, processes->count + 1,
-                           SIZE_MAX / sizeof(struct process), sizeof(struct process));
-
-        processes->items = items;
-        if (status != CPT_OK) {
-            return status;
+        if (processes->count == processes->capacity &&
+            processes_grow(processes) != CPT_OK) {
+            return CPT_NO_MEMORY;
         }
         processes->items[processes->count++] =
             (struct process){member.key, service_of(member.value)};
     }
-    if (processes->count > 0) {
+    if (processes->count > FEW) {
         qsort(processes->items, processes->count, sizeof(struct process), compare);
     }
     return CPT_OK;
 }
 
-static struct cpt_bytes processes_find(const struct processes *processes,
-                                       struct cpt_bytes id)
+static struct cpt_bytes search(const struct processes *processes, struct cpt_bytes id)
 {
     const struct process wanted = {.id = id};
     const struct process *found =
-        processes->count == 0 ? NULL
-                              : bsearch(&wanted, processes->items, processes->count,
-                                        sizeof wanted, compare);
+        bsearch(&wanted, processes->items, processes->count, sizeof wanted, compare);
 
-    return found != NULL ? found->service : cpt_bytes_of("");
+    return found != NULL ? found->service : (struct cpt_bytes){"", 0};
 }
 
+static struct cpt_bytes processes_find(const struct processes *processes,
+                                       struct cpt_bytes id)
+{
+    for (size_t i = 0; processes->count <= FEW && i < processes->count; i++) {
+        if (cpt_bytes_equal(processes->items[i].id, id)) {
+            return processes->items[i].service;
+        }
+    }
+    return processes->count > FEW ? search(processes, id) : (struct cpt_bytes){"", 0};
+}
 /* --- Spans --- */
+
+/* The next reference of a span. */
+static void read_reference(struct cpti_doc_value reference, struct cpt_bytes trace,
+                           struct cpti_span *span)
+{
+    struct cpti_doc_member member;
+    struct cpt_bytes type = {"", 0};
+    struct cpt_bytes of = {"", 0};
+    struct cpt_bytes id = {"", 0};
+    bool follows = false;
+
+    for (bool is = cpti_doc_first(reference, &member); is;
+         is = cpti_doc_next(&member)) {
+        if (cpti_is_key(member.key, "refType")) {
+            type = cpti_doc_string(member.value);
+        } else if (cpti_is_key(member.key, "traceID")) {
+            of = cpti_doc_string(member.value);
+        } else if (cpti_is_key(member.key, "spanID")) {
+            id = cpti_doc_string(member.value);
+        }
+    }
+    follows = cpti_is_key(type, "FOLLOWS_FROM");
+    if ((of.bytes > 0 && !cpti_ids_equal(of, trace)) ||
+        (!follows && !cpti_is_key(type, "CHILD_OF")) ||
+        (span->parent.bytes > 0 && (follows || !span->is_async))) {
+        return;
+    }
+    span->parent = id;
+    span->is_async = follows;
+}
 
 /* The parent of @span, by its "references". */
 static void read_references(struct cpti_doc_value references, struct cpt_bytes trace,
@@ -96,20 +165,24 @@ static void read_references(struct cpti_doc_value references, struct cpt_bytes t
 
     for (bool is = cpti_doc_first(references, &member); is;
          is = cpti_doc_next(&member)) {
-        const struct cpt_bytes type =
-            cpti_doc_string(cpti_doc_get(member.value, "refType"));
-        const struct cpt_bytes of =
-            cpti_doc_string(cpti_doc_get(member.value, "traceID"));
-        const bool follows = cpti_is_key(type, "FOLLOWS_FROM");
-
-        if ((of.bytes > 0 && !cpti_ids_equal(of, trace)) ||
-            (!follows && !cpti_is_key(type, "CHILD_OF")) ||
-            (span->parent.bytes > 0 && (follows || !span->is_async))) {
-            continue;
-        }
-        span->parent = cpti_doc_string(cpti_doc_get(member.value, "spanID"));
-        span->is_async = follows;
+        read_reference(member.value, trace, span);
     }
+}
+
+static void read_tag(struct cpti_doc_value tag, struct cpti_span *span)
+{
+    struct cpti_doc_member member;
+    struct cpt_bytes key = {"", 0};
+    struct cpti_doc_value value = {NULL, 0};
+
+    for (bool is = cpti_doc_first(tag, &member); is; is = cpti_doc_next(&member)) {
+        if (cpti_is_key(member.key, "key")) {
+            key = cpti_doc_string(member.value);
+        } else if (cpti_is_key(member.key, "value")) {
+            value = member.value;
+        }
+    }
+    cpti_read_attribute(span, key, value);
 }
 
 static void read_tags(struct cpti_doc_value tags, struct cpti_span *span)
@@ -117,8 +190,7 @@ static void read_tags(struct cpti_doc_value tags, struct cpti_span *span)
     struct cpti_doc_member member;
 
     for (bool is = cpti_doc_first(tags, &member); is; is = cpti_doc_next(&member)) {
-        cpti_read_attribute(span, cpti_doc_string(cpti_doc_get(member.value, "key")),
-                            cpti_doc_get(member.value, "value"));
+        read_tag(member.value, span);
     }
 }
 
@@ -166,22 +238,26 @@ static cpt_status read_span(struct cpti_doc_value json, struct cpt_bytes trace,
 
 cpt_status cpti_jaeger_span(struct cpti_doc_value span, struct cpti_sink *sink)
 {
-    const struct processes none = {NULL, 0};
+    struct processes none;
 
-    return read_span(span, cpt_bytes_of(""), &none, sink);
+    processes_init(&none);
+    return read_span(span, (struct cpt_bytes){"", 0}, &none, sink);
 }
 
 cpt_status cpti_jaeger_trace(struct cpti_doc_value trace, struct cpti_sink *sink)
 {
     const struct cpt_bytes id = cpti_doc_string(cpti_doc_get(trace, "traceID"));
-    struct processes processes = {NULL, 0};
+    struct processes processes;
     struct cpti_doc_member member;
-    cpt_status status = processes_read(&processes, cpti_doc_get(trace, "processes"));
+    cpt_status status = CPT_OK;
+
+    processes_init(&processes);
+    status = processes_read(&processes, cpti_doc_get(trace, "processes"));
 
     for (bool is = cpti_doc_first(cpti_doc_get(trace, "spans"), &member);
          is && status == CPT_OK; is = cpti_doc_next(&member)) {
         status = read_span(member.value, id, &processes, sink);
     }
-    cpt_alloc_free(cpt_alloc_default(), processes.items);
+    processes_deinit(&processes);
     return status;
 }

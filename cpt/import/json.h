@@ -27,6 +27,7 @@
 #include "cpt/cpt_status.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 CPT_BEGIN_DECLS
 
@@ -85,8 +86,16 @@ enum cpti_doc_type cpti_doc_type(struct cpti_doc_value value);
 bool cpti_doc_first(struct cpti_doc_value container, struct cpti_doc_member *member);
 bool cpti_doc_next(struct cpti_doc_member *member);
 
-/* The member @key of @object; if there are several, one of them. */
-struct cpti_doc_value cpti_doc_get(struct cpti_doc_value object, const char *key);
+/* The member @key, of @bytes, of @object; if there are several, one of them. */
+struct cpti_doc_value cpti_doc_find(struct cpti_doc_value object, const char *key,
+                                    size_t bytes);
+
+/* The same with a literal, whose length the compiler knows. */
+static inline struct cpti_doc_value cpti_doc_get(struct cpti_doc_value object,
+                                                 const char *key)
+{
+    return cpti_doc_find(object, key, strlen(key));
+}
 
 /* The bytes of a string; empty for anything else. */
 struct cpt_bytes cpti_doc_string(struct cpti_doc_value value);

@@ -116,8 +116,10 @@ bool cpti_doc_next(struct cpti_doc_member *member)
     return take_element(member, member->place.at + 1);
 }
 
-struct cpti_doc_value cpti_doc_get(struct cpti_doc_value object, const char *key)
+struct cpti_doc_value cpti_doc_find(struct cpti_doc_value object, const char *key,
+                                    size_t bytes)
 {
+    (void)bytes; /* it wants a string */
     return value_of(json_object_get(item(object), key));
 }
 

@@ -170,14 +170,14 @@ bool cpti_doc_next(cpti_doc_member *member)
     return take(member, ++unpack<dom::array::iterator>(member->place));
 }
 
-cpti_doc_value cpti_doc_get(cpti_doc_value object, const char *key)
+cpti_doc_value cpti_doc_find(cpti_doc_value object, const char *key, size_t bytes)
 {
     dom::object found;
     dom::element element;
 
     if (!is_value(object) ||
         unpack<dom::element>(object).get_object().get(found) != simdjson::SUCCESS ||
-        found.at_key(key).get(element) != simdjson::SUCCESS) {
+        found.at_key(std::string_view(key, bytes)).get(element) != simdjson::SUCCESS) {
         return {nullptr, 0};
     }
     return pack(element);

@@ -13,6 +13,9 @@
 
 #include <stdbool.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 enum { DEFAULT_BYTES_MAX = 256 << 20 };
 
@@ -63,29 +66,59 @@ void cpti_pieces_free(struct cpti_pieces *pieces)
 
 /* --- Values --- */
 
-/* Passes the rest of a string, behind its opening quote, as far as there is text. */
-static void pass_string(struct cpti_pieces *pieces)
-{
-    while (pieces->window.at < pieces->window.end) {
-        const char *text = pieces->window.buffer + pieces->window.at;
-        const size_t left = pieces->window.end - pieces->window.at;
-        const char *quote = memchr(text, '"', left);
-        const char *escape =
-            memchr(text, '\\', quote != NULL ? (size_t)(quote - text) : left);
+/* Bytes of which each is @byte. */
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (unsigned char)(byte))
 
-        if (escape != NULL) {
-            if (escape + 1 == text + left) {
-                pieces->window.at += (size_t)(escape - text);
-                return; /* what is escaped has not come yet */
-            }
-            pieces->window.at += (size_t)(escape - text) + 2;
-        } else if (quote != NULL) {
-            pieces->window.at += (size_t)(quote - text) + 1;
-            pieces->is_in_string = false;
-            return;
-        } else {
-            pieces->window.at = pieces->window.end;
+/* The high bit of the first byte of @word that is @byte, and perhaps of later ones. */
+static inline uint64_t find_byte(uint64_t word, char byte)
+{
+    const uint64_t other = word ^ EACH(byte);
+
+    return (other - EACH(1)) & ~other & EACH(0x80);
+}
+
+/* The first quote or backslash of a string; @end if there is none. Eight bytes at a
+ * time, as most of JSON is strings. */
+static const char *find_mark(const char *at, const char *end)
+{
+    uint64_t word = 0;
+
+    while ((size_t)(end - at) >= sizeof word) {
+        uint64_t found = 0;
+
+        memcpy(&word, at, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        word = __builtin_bswap64(word);
+#endif
+        found = find_byte(word, '"') | find_byte(word, '\\');
+        if (found != 0) {
+            return at + __builtin_ctzll(found) / 8;
         }
+        at += sizeof word;
+    }
+    while (at < end && *at != '"' && *at != '\\') {
+        at++;
+    }
+    return at;
+}
+
+/* Passes the rest of a string, behind its opening quote, as far as there is text; where
+ * it ends or the text does. */
+static const char *pass_string(const char *at, const char *end, bool *is_in_string)
+{
+    for (;;) {
+        at = find_mark(at, end);
+        if (at == end) {
+            return at;
+        }
+        if (*at == '"') {
+            *is_in_string = false;
+            return at + 1;
+        }
+        if (end - at < 2) {
+            return at; /* what is escaped has not come yet */
+        }
+        at += 2;
     }
 }
 
@@ -94,53 +127,201 @@ static bool is_blank(char byte)
     return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
 }
 
+/* What a byte outside of strings is. */
+enum mark { MARK_NONE = 0, MARK_QUOTE, MARK_OPEN, MARK_CLOSE, MARK_BETWEEN };
+
+/* Between values there are blanks, commas, and a byte order mark at the beginning. */
+static const unsigned char mark_of[256] = {
+    ['"'] = MARK_QUOTE,    ['{'] = MARK_OPEN,     ['['] = MARK_OPEN,
+    ['}'] = MARK_CLOSE,    [']'] = MARK_CLOSE,    [' '] = MARK_BETWEEN,
+    ['\n'] = MARK_BETWEEN, ['\r'] = MARK_BETWEEN, ['\t'] = MARK_BETWEEN,
+    [','] = MARK_BETWEEN,  [0xef] = MARK_BETWEEN, [0xbb] = MARK_BETWEEN,
+    [0xbf] = MARK_BETWEEN};
+
+/* The reading of text within brackets. */
+struct scan {
+    const char *at;
+    const char *end;
+    size_t depth;
+    bool is_in_string;
+    bool is_short; /* what is at `at` has not come as a whole */
+};
+
+#ifdef __SSE2__
+enum { BLOCK_BYTES = 64 };
+
+/* Where the marks of a block are: bit i is byte i. */
+struct block {
+    uint64_t quotes;
+    uint64_t escapes;
+    uint64_t opens;
+    uint64_t closes;
+};
+
+static inline uint64_t equal_bits(__m128i bytes, char byte)
+{
+    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte)));
+}
+
+static inline struct block block_of(const char *at)
+{
+    struct block block = {0};
+
+    for (unsigned i = 0; i < BLOCK_BYTES; i += sizeof(__m128i)) {
+        const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(at + i));
+        /* '[' and '{' differ in this bit alone, and so do ']' and '}' */
+        const __m128i folded = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
+
+        block.quotes |= equal_bits(bytes, '"') << i;
+        block.escapes |= equal_bits(bytes, '\\') << i;
+        block.opens |= equal_bits(folded, '{') << i;
+        block.closes |= equal_bits(folded, '}') << i;
+    }
+    return block;
+}
+
+/* Bit i is the sum of the bits up to it, modulo 2: from a quote on, up to the next. */
+static inline uint64_t parity(uint64_t bits)
+{
+    for (unsigned shift = 1; shift < 64; shift *= 2) {
+        bits ^= bits << shift;
+    }
+    return bits;
+}
+
+/* Not the compiler's, which is a call where a processor might lack the instruction. */
+static inline size_t count_bits(uint64_t bits)
+{
+    bits -= bits >> 1 & EACH(0x55);
+    bits = (bits & EACH(0x33)) + (bits >> 2 & EACH(0x33));
+    bits = (bits + (bits >> 4)) & EACH(0x0f);
+    return (size_t)((bits * EACH(1)) >> 56);
+}
+
+/* Passes whole blocks in which the brackets do not end and nothing is escaped. */
+static void pass_blocks(struct scan *scan)
+{
+    while (scan->end - scan->at >= BLOCK_BYTES) {
+        const struct block block = block_of(scan->at);
+        const uint64_t strings =
+            parity(block.quotes) ^ (scan->is_in_string ? UINT64_MAX : 0);
+        const uint64_t opens = block.opens & ~strings;
+        const uint64_t closes = block.closes & ~strings;
+        const size_t close_count = count_bits(closes);
+
+        if (block.escapes != 0 || close_count >= scan->depth) {
+            return;
+        }
+        scan->depth += count_bits(opens) - close_count;
+        scan->is_in_string = strings >> 63 != 0;
+        scan->at += BLOCK_BYTES;
+    }
+}
+#else
+enum { BLOCK_BYTES = 64 };
+
+static void pass_blocks(struct scan *scan)
+{
+    (void)scan;
+}
+#endif
+
+static bool is_mark(char byte)
+{
+    const unsigned char mark = mark_of[(unsigned char)byte];
+
+    return mark != MARK_NONE && mark != MARK_BETWEEN;
+}
+
+/* Passes up to the next mark outside of strings and behind it, or to the end of a
+ * string. */
+static void pass_mark(struct scan *scan)
+{
+    if (scan->is_in_string) {
+        scan->at = pass_string(scan->at, scan->end, &scan->is_in_string);
+        scan->is_short = scan->is_in_string;
+        return;
+    }
+    while (scan->at < scan->end && !is_mark(*scan->at)) {
+        scan->at++;
+    }
+    if (scan->at < scan->end) {
+        const unsigned char mark = mark_of[(unsigned char)*scan->at++];
+
+        scan->is_in_string = mark == MARK_QUOTE;
+        scan->depth += mark == MARK_OPEN;
+        scan->depth -= mark == MARK_CLOSE;
+    }
+}
+
+/* Passes what is within brackets, as far as there is text. true: they have ended. */
+static bool pass_brackets(struct cpti_pieces *pieces)
+{
+    struct cpti_window *window = &pieces->window;
+    struct scan scan = {.at = window->buffer + window->at,
+                        .end = window->buffer + window->end,
+                        .depth = pieces->depth,
+                        .is_in_string = pieces->is_in_string};
+
+    while (scan.at < scan.end && scan.depth > 0 && !scan.is_short) {
+        const char *block_end = NULL;
+
+        pass_blocks(&scan);
+        block_end = scan.end - scan.at > BLOCK_BYTES ? scan.at + BLOCK_BYTES : scan.end;
+        while (scan.at < block_end && scan.depth > 0 && !scan.is_short) {
+            pass_mark(&scan);
+        }
+    }
+    window->at = (size_t)(scan.at - window->buffer);
+    pieces->depth = scan.depth;
+    pieces->is_in_string = scan.is_in_string;
+    return scan.depth == 0;
+}
+
+/* Passes a string that is a value by itself. */
+static bool pass_lone_string(struct cpti_pieces *pieces)
+{
+    const char *at =
+        pass_string(pieces->window.buffer + pieces->window.at,
+                    pieces->window.buffer + pieces->window.end, &pieces->is_in_string);
+
+    pieces->window.at = (size_t)(at - pieces->window.buffer);
+    return !pieces->is_in_string;
+}
+
 /*
  * Passes the value at `at`, or goes on with it, as far as there is text. true: it has
  * ended, and `at` is behind it.
  */
 static bool pass(struct cpti_pieces *pieces)
 {
-    while (pieces->window.at < pieces->window.end) {
-        if (pieces->is_in_string) {
-            pass_string(pieces);
-            if (pieces->is_in_string) {
-                return false;
-            }
-            if (pieces->depth == 0) {
-                return true;
-            }
-            continue;
+    struct cpti_window *window = &pieces->window;
+
+    while (window->at < window->end) {
+        char byte = 0;
+
+        if (pieces->depth > 0) {
+            return pass_brackets(pieces);
         }
-        switch (pieces->window.buffer[pieces->window.at]) {
-        case '"':
+        if (pieces->is_in_string) {
+            return pass_lone_string(pieces);
+        }
+        byte = window->buffer[window->at];
+        switch (mark_of[(unsigned char)byte]) {
+        case MARK_QUOTE:
             pieces->is_in_string = true;
             break;
-        case '{':
-        case '[':
+        case MARK_OPEN:
             pieces->depth++;
             break;
-        case '}':
-        case ']':
-            if (pieces->depth == 0) {
-                return true; /* behind a number, say; not of the value */
-            }
-            if (--pieces->depth == 0) {
-                pieces->window.at++;
-                return true;
-            }
-            break;
-        case ',':
-            if (pieces->depth == 0) {
-                return true;
-            }
-            break;
+        case MARK_CLOSE:
+            return true; /* behind a number, say; not of the value */
         default:
-            if (pieces->depth == 0 &&
-                is_blank(pieces->window.buffer[pieces->window.at])) {
+            if (byte == ',' || is_blank(byte)) {
                 return true;
             }
         }
-        pieces->window.at++;
+        window->at++;
     }
     return false;
 }
@@ -165,8 +346,6 @@ static cpt_status pass_whole(struct cpti_pieces *pieces)
 /* Passes blanks, commas and a byte order mark to the next byte, *@byte. */
 static cpt_status look(struct cpti_pieces *pieces, char *byte)
 {
-    static const char mark[] = "\xef\xbb\xbf";
-
     for (;;) {
         cpt_status status = CPT_OK;
 
@@ -178,7 +357,7 @@ static cpt_status look(struct cpti_pieces *pieces, char *byte)
             continue;
         }
         *byte = pieces->window.buffer[pieces->window.at];
-        if (!is_blank(*byte) && *byte != ',' && memchr(mark, *byte, 3) == NULL) {
+        if (mark_of[(unsigned char)*byte] != MARK_BETWEEN) {
             return CPT_OK;
         }
         pieces->window.at++;

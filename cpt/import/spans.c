@@ -141,10 +141,15 @@ static struct cpt_bytes digits_of(struct cpt_bytes id)
 
 bool cpti_ids_equal(struct cpt_bytes left, struct cpt_bytes right)
 {
-    const struct cpt_bytes a = digits_of(left);
-    const struct cpt_bytes b = digits_of(right);
+    struct cpt_bytes a = left;
+    struct cpt_bytes b = right;
     size_t same = 0;
 
+    if (a.bytes == b.bytes && (a.bytes == 0 || memcmp(a.data, b.data, a.bytes) == 0)) {
+        return true; /* as most are */
+    }
+    a = digits_of(a);
+    b = digits_of(b);
     if (a.bytes != b.bytes) {
         return false;
     }
@@ -156,18 +161,18 @@ bool cpti_ids_equal(struct cpt_bytes left, struct cpt_bytes right)
 
 uint64_t cpti_id_hash(uint64_t seed, struct cpt_bytes id)
 {
+    static const uint64_t lower_case = UINT64_C(0x2020202020202020); /* and digits */
     const struct cpt_bytes digits = digits_of(id);
-    char part[64]; /* of a trace's id, and of a span's, all */
+    uint64_t word = 0;
+    size_t at = 0;
 
-    for (size_t at = 0; at < digits.bytes; at += sizeof part) {
-        size_t bytes = 0;
-
-        for (; bytes < sizeof part && at + bytes < digits.bytes; bytes++) {
-            part[bytes] = lower(digits.data[at + bytes]);
-        }
-        seed = cpt_hash_bytes(seed, part, bytes);
+    for (; digits.bytes - at > sizeof word; at += sizeof word) {
+        memcpy(&word, digits.data + at, sizeof word);
+        seed = cpti_hash_mix(seed ^ (word | lower_case));
     }
-    return seed;
+    word = 0;
+    memcpy(&word, digits.data + at, digits.bytes - at);
+    return cpti_hash_mix(seed ^ (word | lower_case) ^ digits.bytes);
 }
 
 static uint64_t id_hash(const struct cpti_spans *spans, struct cpt_bytes id)
@@ -251,27 +256,17 @@ static void meet(struct cpti_spans *spans, uint32_t first, uint32_t other, size_
     spans->index.slots[slot] = known + 1;
 }
 
+static void clear_node(struct cpti_spans *spans, uint32_t number)
+{
+    spans->nodes[number] = (struct cpti_span_node){
+        .parent = CPTI_SPAN_NONE, .server = CPTI_SPAN_NONE, .frame = CPTI_SPAN_NONE};
+}
+
 static void clear_nodes(struct cpti_spans *spans)
 {
     for (uint32_t i = 0; i < spans->count; i++) {
-        spans->nodes[i] = (struct cpti_span_node){.parent = CPTI_SPAN_NONE,
-                                                  .server = CPTI_SPAN_NONE,
-                                                  .frame = CPTI_SPAN_NONE};
+        clear_node(spans, i);
     }
-}
-
-/* Knows span @number by its id. false: it is not the first. */
-static bool index_id(struct cpti_spans *spans, uint32_t number)
-{
-    size_t slot = 0;
-    const uint32_t first = id_find(spans, spans->items[number].id, &slot);
-
-    if (first == CPTI_SPAN_NONE) {
-        spans->index.slots[slot] = number + 1;
-        return true;
-    }
-    meet(spans, first, number, slot);
-    return false;
 }
 
 static int compare_bytes(struct cpt_bytes left, struct cpt_bytes right)
@@ -309,27 +304,90 @@ static int compare_spans(const void *left, const void *right, void *context)
     return order;
 }
 
+/* Whether nothing tells the two apart. */
+static bool are_same(struct cpti_spans *spans, uint32_t left, uint32_t right)
+{
+    return compare_spans(&left, &right, spans) == 0;
+}
+
+/* Whether they are the two sides of a call. */
+static bool are_sides(const struct cpti_span *left, const struct cpti_span *right)
+{
+    return (calls(left) && is_called(right)) || (is_called(left) && calls(right));
+}
+
+/* Knows span @number by its id. false: there is another span with it, and the order in
+ * which they come matters. It does not for a copy, nor for the two sides of a call. */
+static bool index_in_any_order(struct cpti_spans *spans, uint32_t number)
+{
+    size_t slot = 0;
+    const uint32_t first = id_find(spans, spans->items[number].id, &slot);
+    uint32_t server = CPTI_SPAN_NONE;
+
+    if (first == CPTI_SPAN_NONE) {
+        spans->index.slots[slot] = number + 1;
+        return true;
+    }
+    server = spans->nodes[first].server;
+    if (are_same(spans, first, number) ||
+        (server != CPTI_SPAN_NONE && are_same(spans, server, number))) {
+        drop(spans, number);
+        return true;
+    }
+    if (server == CPTI_SPAN_NONE &&
+        are_sides(&spans->items[first], &spans->items[number])) {
+        meet(spans, first, number, slot);
+        return true;
+    }
+    return false;
+}
+
+/* The spans with ids of which some are @unsettled, anew, in an order of their own. */
+static void settle(struct cpti_spans *spans, uint32_t unsettled)
+{
+    uint32_t *is_open = spans->numbers; /* of spans that the index knows; free by now */
+    uint32_t count = 0;
+    size_t slot = 0;
+
+    memset(is_open, 0, spans->count * sizeof *is_open);
+    for (uint32_t i = 0; i < unsettled; i++) {
+        is_open[id_find(spans, spans->items[spans->queue[i]].id, &slot)] = 1;
+    }
+    for (uint32_t i = 0; i < spans->count; i++) {
+        if (is_open[id_find(spans, spans->items[i].id, &slot)]) {
+            clear_node(spans, i);
+            spans->queue[count++] = i;
+        }
+    }
+    qsort_r(spans->queue, count, sizeof *spans->queue, compare_spans, spans);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t number = spans->queue[i];
+        const uint32_t first = id_find(spans, spans->items[number].id, &slot);
+
+        if (is_open[first]) {
+            is_open[first] = 0;
+            is_open[number] = 0;
+            spans->index.slots[slot] = number + 1;
+        } else {
+            meet(spans, first, number, slot);
+        }
+    }
+}
+
 /* Which of several spans with one id stays must not depend on the order in which they
- * came: if there are any, they meet in an order of their own. */
+ * came: if that matters, they meet in an order of their own. */
 static void index_ids(struct cpti_spans *spans)
 {
-    bool is_unique = true;
+    uint32_t unsettled = 0;
 
     cpti_hash_index_reset(&spans->index);
-    for (uint32_t i = 0; i < spans->count && is_unique; i++) {
-        is_unique = index_id(spans, i);
-    }
-    if (is_unique) {
-        return;
-    }
     for (uint32_t i = 0; i < spans->count; i++) {
-        spans->queue[i] = i;
+        if (!index_in_any_order(spans, i)) {
+            spans->queue[unsettled++] = i;
+        }
     }
-    qsort_r(spans->queue, spans->count, sizeof *spans->queue, compare_spans, spans);
-    clear_nodes(spans);
-    cpti_hash_index_reset(&spans->index);
-    for (uint32_t i = 0; i < spans->count; i++) {
-        (void)index_id(spans, spans->queue[i]);
+    if (unsettled > 0) {
+        settle(spans, unsettled);
     }
 }
 

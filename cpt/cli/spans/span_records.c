@@ -37,17 +37,15 @@ static bool read_trace_id(struct cpt_bytes text, unsigned char id[16])
         return false;
     }
     for (size_t i = 0; i < text.bytes; i++) {
-        static const char hex[] = "0123456789abcdef";
         const char lower = (char)(text.data[i] | 0x20);
-        const char *found =
-            text.data[i] != '\0'
-                ? strchr(hex, text.data[i] >= 'A' ? lower : text.data[i])
-                : NULL;
 
-        if (found == NULL) {
+        if (text.data[i] >= '0' && text.data[i] <= '9') {
+            digits[before + i] = (unsigned char)(text.data[i] - '0');
+        } else if (lower >= 'a' && lower <= 'f') {
+            digits[before + i] = (unsigned char)(lower - 'a' + 10);
+        } else {
             return false;
         }
-        digits[before + i] = (unsigned char)(found - hex);
     }
     for (size_t i = 0; i < 16; i++) {
         id[i] = (unsigned char)(digits[2 * i] << 4 | digits[2 * i + 1]);

@@ -3,6 +3,7 @@
 /* test_pieces.c - where text is cut, however it comes */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suites.h"
+#include "tests/support/test_random.h"
 #include "tests/unit/import/text_input.h"
 
 #include "cpt/import/pieces.h"
@@ -103,6 +104,74 @@ static void test_broken(void)
     expect("[{}}", CPT_CORRUPT, "1:{}|");
 }
 
+/* A value of random strings with all that looks like the end of it. */
+static size_t put_value(struct test_random *random, char *text, unsigned depth)
+{
+    static const char *const parts[] = {
+        "[",    "]",    "{", "}",        ",",
+        "\\\"", "\\\\", "x", "        ", "abcdefghijklmnopqrstuvw"};
+    size_t used = 0;
+
+    if (depth > 0 && test_random_chance(random, 60)) {
+        const bool is_object = test_random_chance(random, 50);
+
+        text[used++] = is_object ? '{' : '[';
+        for (uint64_t i = test_random_below(random, 5); i > 0; i--) {
+            if (is_object) {
+                used += put_value(random, text + used, 0);
+                text[used++] = ':';
+            }
+            used += put_value(random, text + used, depth - 1);
+            text[used++] = i > 1 ? ',' : ' ';
+        }
+        text[used++] = is_object ? '}' : ']';
+        return used;
+    }
+    text[used++] = '"';
+    for (uint64_t i = test_random_below(random, 8); i > 0; i--) {
+        const char *part = parts[test_random_below(random, 10)];
+
+        memcpy(text + used, part, strlen(part));
+        used += strlen(part);
+    }
+    text[used++] = '"';
+    return used;
+}
+
+/* Where text is cut depends on the text alone, not on where blocks of it end. */
+static void test_random_values(void)
+{
+    enum { VALUES = 20, DEPTH = 3, VALUE_BYTES = 64 * 1024 };
+    const uint64_t seed = test_random_seed("values cut");
+    char *text = malloc(VALUES * VALUE_BYTES);
+
+    for (unsigned k = 0; k < 50; k++) {
+        struct test_random random = {seed + k};
+        struct text_input input = {text, 0, 1 + test_random_below(&random, 300), 0};
+        size_t ends[VALUES];
+        struct cpti_pieces *pieces = NULL;
+        struct cpt_bytes piece = {"", 0};
+        uint64_t offset = 0;
+
+        text[input.bytes++] = '[';
+        for (unsigned i = 0; i < VALUES; i++) {
+            input.bytes += put_value(&random, text + input.bytes, DEPTH);
+            ends[i] = input.bytes;
+            text[input.bytes++] = i + 1 < VALUES ? ',' : ']';
+        }
+        pieces = cpti_pieces_new(NULL, text_input_read, &input, 0);
+        for (unsigned i = 0; i < VALUES; i++) {
+            CU_ASSERT_EQUAL_FATAL(cpti_pieces_next(pieces, &piece, &offset, NULL),
+                                  CPT_OK);
+            CU_ASSERT_EQUAL_FATAL(offset, i > 0 ? ends[i - 1] + 1 : 1);
+            CU_ASSERT_EQUAL_FATAL(offset + piece.bytes, ends[i]);
+        }
+        CU_ASSERT_EQUAL(cpti_pieces_next(pieces, &piece, &offset, NULL), CPT_END);
+        cpti_pieces_free(pieces);
+    }
+    free(text);
+}
+
 /* A piece that is too long is passed over, and nothing of it is kept. */
 static void test_too_long(void)
 {
@@ -143,6 +212,7 @@ CU_TestInfo cpt_pieces_tests[] = {
     {"answers", test_answers},
     {"strings", test_strings},
     {"broken", test_broken},
+    {"values of any kind", test_random_values},
     {"too long", test_too_long},
     {"survives no memory", test_survives_no_memory},
     CU_TEST_INFO_NULL,
