@@ -227,7 +227,8 @@ static cpt_status add(struct cpti_assembly *assembly, struct waiting *waiting,
     if (!copy(&waiting->arena, &span.id) || !copy(&waiting->arena, &span.parent) ||
         !copy_like(waiting, &span.service, last->service) ||
         !copy_like(waiting, &span.operation, last->operation) ||
-        !copy_like(waiting, &span.peer, last->peer)) {
+        !copy_like(waiting, &span.peer, last->peer) ||
+        !copy(&waiting->arena, &span.note)) {
         return CPT_NO_MEMORY;
     }
     status = cpt_alloc_grow(assembly->alloc, &spans, &waiting->capacity,

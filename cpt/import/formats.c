@@ -109,6 +109,8 @@ void cpti_note_attribute(struct cpti_span *span, struct cpt_bytes key,
         /* false and "false" are no errors; a message is */
         span->is_failed |=
             value.is_true || (value.is_text && !cpti_is_key(value.text, "false"));
+    } else if (cpti_is_key(key, "critical_path.note")) {
+        span->note = value.text;
     } else if (cpti_is_key(key, "w3c.tracestate")) {
         span->rejected = cpti_read_tracestate(value.text);
     }

@@ -69,6 +69,7 @@ struct cpti_spans {
     struct cpti_section *sections;
     size_t section_count;
     size_t section_capacity;
+    bool heeds_notes; /* the last walk was in exact mode */
 };
 
 /* The order of two spans that nothing else tells apart, whatever order they came in:

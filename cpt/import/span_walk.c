@@ -254,6 +254,7 @@ cpt_status cpti_spans_walk(struct cpti_spans *spans, enum cpti_span_mode mode)
     cpt_status status = CPT_OK;
 
     spans->section_count = 0;
+    spans->heeds_notes = mode == CPTI_SPANS_EXACT;
     spans->key_count = 0;
     spans->visit_count = 0;
     status = enter(spans, spans->root, spans->nodes[spans->root].end_ns);

@@ -54,6 +54,7 @@ struct cpti_span {
     struct cpt_bytes service;   /* who did the work */
     struct cpt_bytes operation; /* what */
     struct cpt_bytes peer;      /* whom a client span called, if it says so */
+    struct cpt_bytes note;      /* what our own framework says beside; notes.h */
     uint64_t start_ns;
     uint64_t duration_ns;
     uint64_t rejected;       /* of 2^56 such spans, how many the sampler left out */
@@ -178,5 +179,14 @@ const struct cpti_section *cpti_spans_section(const struct cpti_spans *spans,
  * CPT_OK; CPT_NO_MEMORY; CPT_LIMIT. After an error, discard @path.
  */
 cpt_status cpti_spans_path(struct cpti_spans *spans, struct cpt_path *path);
+
+/*
+ * Appends the path that the services of our own framework have made themselves, to
+ * @path, which is empty: from the notes of the spans, after a walk in exact mode.
+ *
+ * CPT_OK; CPT_END: a span has no note, or they do not fit together; CPT_NO_MEMORY;
+ * CPT_LIMIT. After another one than CPT_END, discard @path.
+ */
+cpt_status cpti_spans_noted_path(struct cpti_spans *spans, struct cpt_path *path);
 
 #endif

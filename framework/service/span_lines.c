@@ -436,7 +436,10 @@ static bool open_component(const struct run *run, const struct cpt_trace_call *c
 static void write_call(struct run *run, const struct cpt_trace_call *call)
 {
     struct writer *writer = run->writer;
-    const bool is_remote = call->outcome == CPT_CALL_REMOTE;
+    /* an RPC that timed out still has its transport's queue */
+    const bool is_remote =
+        call->outcome == CPT_CALL_REMOTE ||
+        (call->outcome == CPT_CALL_TIMEOUT && call->executor.bytes != 0);
     const struct span span = {
         .id = id_of_call(run, call),
         .parent_id = id_of_task(run, call->issuer),

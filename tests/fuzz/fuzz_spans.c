@@ -69,6 +69,8 @@ static void check_trace(struct cpti_spans *spans, struct cpt_path *path)
     must(cpti_spans_walk(spans, CPTI_SPANS_EXACT) == CPT_OK);
     check_tiles(spans);
     cpt_path_reset(path);
+    (void)cpti_spans_noted_path(spans, path);
+    cpt_path_reset(path);
     must(cpti_spans_path(spans, path) == CPT_OK);
     must(cpt_path_check(
              path, cpti_spans_end_ns(spans, root) - cpti_spans_start_ns(spans, root),

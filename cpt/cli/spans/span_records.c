@@ -134,7 +134,10 @@ cpt_status cpti_span_records_add(struct cpti_span_records *records,
     cpt_status status = CPT_OK;
 
     cpt_path_reset(records->path);
-    status = cpti_spans_path(spans, records->path);
+    status = cpti_spans_noted_path(spans, records->path);
+    if (status == CPT_END) {
+        status = cpti_spans_path(spans, records->path);
+    }
     if (status != CPT_OK) {
         return status;
     }

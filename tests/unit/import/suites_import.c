@@ -5,6 +5,7 @@
 
 extern CU_TestInfo cpt_spans_tests[];
 extern CU_TestInfo cpt_span_path_tests[];
+extern CU_TestInfo cpt_note_path_tests[];
 extern CU_TestInfo cpt_spans_model_tests[];
 extern CU_TestInfo cpt_pieces_tests[];
 extern CU_TestInfo cpt_traces_tests[];
@@ -14,6 +15,7 @@ extern CU_TestInfo cpt_otlp_protobuf_tests[];
 CU_SuiteInfo cpt_suites[] = {
     {"spans", NULL, NULL, NULL, NULL, cpt_spans_tests},
     {"span path", NULL, NULL, NULL, NULL, cpt_span_path_tests},
+    {"note path", NULL, NULL, NULL, NULL, cpt_note_path_tests},
     {"spans model", NULL, NULL, NULL, NULL, cpt_spans_model_tests},
 #ifdef TEST_WITH_JSON
     {"pieces", NULL, NULL, NULL, NULL, cpt_pieces_tests},
