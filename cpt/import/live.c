@@ -43,15 +43,22 @@ struct rise {
     unsigned from; /* the level before */
 };
 
+/* What becomes of the spans of a trace. */
+enum fate { FATE_WAITS, FATE_REFUSED, FATE_SHED, FATE_LATE };
+
 struct cpti_live {
     struct cpti_live_options options;
     struct cpti_assembly *assembly;
     struct cpti_doc *json;
-    struct gone gone[2];      /* the one that is filled, and the one before */
-    uint64_t turned_ns;       /* when the filled one was begun */
-    unsigned level;           /* how often the share has fallen */
-    uint64_t threshold;       /* places from here on are shed; UINT64_MAX: none */
-    uint64_t level_ns;        /* when that has changed, or much has waited */
+    struct gone gone[2]; /* the one that is filled, and the one before */
+    uint64_t turned_ns;  /* when the filled one was begun */
+    unsigned level;      /* how often the share has fallen */
+    uint64_t threshold;  /* places from here on are shed; UINT64_MAX: none */
+    uint64_t level_ns;   /* when that has changed, or much has waited */
+    /* of the span that came last in this request: neighbours often have one trace */
+    char latest[TRACE_DIGITS];
+    bool has_latest;
+    enum fate latest_fate;
     struct rise rises[RISES]; /* the latest ones, in a ring */
     size_t rise_count;
     struct cpti_live_counts counts;
@@ -303,43 +310,75 @@ static void shed_large(struct cpti_live *live, struct cpt_bytes trace)
     note_gone(live, cpti_live_place(trace), true);
 }
 
+static enum fate judge(struct cpti_live *live, struct cpt_bytes trace)
+{
+    const uint64_t place = cpti_live_place(trace);
+    uint64_t gone = 0;
+
+    if (!is_id(trace, TRACE_DIGITS)) {
+        return FATE_REFUSED;
+    }
+    gone = find_gone(live, place);
+    if (gone != 0) {
+        return (gone & 1) != 0 ? FATE_SHED : FATE_LATE;
+    }
+    if (is_beyond_share(live, place)) {
+        note_gone(live, place, true);
+        live->counts.shed_traces++;
+        return FATE_SHED;
+    }
+    return FATE_WAITS;
+}
+
+static enum fate fate_of(struct cpti_live *live, struct cpt_bytes trace)
+{
+    if (!live->has_latest || trace.bytes != TRACE_DIGITS ||
+        memcmp(trace.data, live->latest, TRACE_DIGITS) != 0) {
+        live->latest_fate = judge(live, trace);
+        live->has_latest = trace.bytes == TRACE_DIGITS;
+        if (live->has_latest) {
+            memcpy(live->latest, trace.data, TRACE_DIGITS);
+        }
+    }
+    return live->latest_fate;
+}
+
+/* Adds @span to the traces that wait. */
+static cpt_status add_span(struct cpti_live *live, struct cpt_bytes trace,
+                           const struct cpti_span *span)
+{
+    const cpt_status status = cpti_assembly_add(live->assembly, trace, span);
+
+    if (status != CPT_LIMIT) {
+        return status;
+    }
+    shed_large(live, trace);
+    live->has_latest = false;
+    return CPT_OK;
+}
+
 /* A cpti_sink's take. */
 static cpt_status take_span(void *context, struct cpt_bytes trace,
                             const struct cpti_span *span)
 {
     struct cpti_live *live = context;
-    const uint64_t place = cpti_live_place(trace);
-    uint64_t gone = 0;
-    cpt_status status = CPT_OK;
+    const enum fate fate = fate_of(live, trace);
 
     live->counts.spans++;
-    if (!is_id(trace, TRACE_DIGITS) || !is_id(span->id, SPAN_DIGITS) ||
+    if (fate == FATE_REFUSED || !is_id(span->id, SPAN_DIGITS) ||
         (span->parent.bytes > 0 && !is_id(span->parent, SPAN_DIGITS))) {
         live->counts.refused_spans++;
         return CPT_OK;
     }
-    gone = find_gone(live, place);
-    if (gone != 0) {
-        *((gone & 1) != 0 ? &live->counts.shed_spans : &live->counts.late_spans) += 1;
-        return CPT_OK;
-    }
-    if (is_beyond_share(live, place)) {
-        note_gone(live, place, true);
-        live->counts.shed_traces++;
-        live->counts.shed_spans++;
-        return CPT_OK;
-    }
-    status = cpti_assembly_add(live->assembly, trace, span);
-    if (status == CPT_LIMIT) {
-        shed_large(live, trace);
-        status = CPT_OK;
-    }
-    return status;
+    live->counts.shed_spans += fate == FATE_SHED;
+    live->counts.late_spans += fate == FATE_LATE;
+    return fate == FATE_WAITS ? add_span(live, trace, span) : CPT_OK;
 }
 
 /* Begins what a request does at @now_ns. */
 static void begin(struct cpti_live *live, uint64_t now_ns)
 {
+    live->has_latest = false;
     cpti_assembly_set_now(live->assembly, now_ns);
     turn_gone(live, now_ns);
     balance(live, now_ns);
@@ -353,6 +392,25 @@ static bool is_request(struct cpti_doc_value root)
            (type == CPTI_DOC_NONE || type == CPTI_DOC_NULL || type == CPTI_DOC_ARRAY);
 }
 
+/* Ends what a request does: it was read with @status. */
+static cpt_status end(struct cpti_live *live, uint64_t now_ns, cpt_status status)
+{
+    status = status == CPT_CORRUPT ? CPT_INVALID : status;
+    live->counts.requests += status == CPT_OK;
+    live->counts.bad_requests += status == CPT_INVALID;
+    balance(live, now_ns);
+    return status;
+}
+
+/* Counts the spans without an id; all that were refused to *@refused. */
+static void count_refused(struct cpti_live *live, const struct cpti_sink *sink,
+                          uint64_t refused_before, uint64_t *refused)
+{
+    live->counts.spans += sink->refused;
+    live->counts.refused_spans += sink->refused;
+    *refused = live->counts.refused_spans - refused_before;
+}
+
 cpt_status cpti_live_json(struct cpti_live *live, const char *text, size_t bytes,
                           uint64_t now_ns, uint64_t *refused, struct cpt_error *error)
 {
@@ -361,22 +419,29 @@ cpt_status cpti_live_json(struct cpti_live *live, const char *text, size_t bytes
     struct cpti_doc_value root;
     cpt_status status = cpti_doc_parse(live->json, text, bytes, &root, error);
 
-    *refused = 0;
     begin(live, now_ns);
     if (status == CPT_OK && !is_request(root)) {
         status = cpt_error_set(error, CPT_INVALID, 0,
                                "it is no request to an OpenTelemetry collector");
     } else if (status == CPT_OK) {
         status = cpti_otlp_request(root, &sink);
-        live->counts.requests += status == CPT_OK;
     }
-    status = status == CPT_CORRUPT ? CPT_INVALID : status;
-    live->counts.bad_requests += status == CPT_INVALID;
-    live->counts.spans += sink.refused;
-    live->counts.refused_spans += sink.refused;
-    *refused = live->counts.refused_spans - refused_before;
-    balance(live, now_ns);
-    return status;
+    count_refused(live, &sink, refused_before, refused);
+    return end(live, now_ns, status);
+}
+
+cpt_status cpti_live_protobuf(struct cpti_live *live, struct cpt_bytes request,
+                              uint64_t now_ns, uint64_t *refused,
+                              struct cpt_error *error)
+{
+    const uint64_t refused_before = live->counts.refused_spans;
+    struct cpti_sink sink = {.take = take_span, .context = live};
+    cpt_status status = CPT_OK;
+
+    begin(live, now_ns);
+    status = cpti_otlp_protobuf(request, &sink, error);
+    count_refused(live, &sink, refused_before, refused);
+    return end(live, now_ns, status);
 }
 
 /* --- Traces --- */

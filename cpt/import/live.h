@@ -65,7 +65,8 @@ struct cpti_live *cpti_live_new(const struct cpti_live_options *options);
 void cpti_live_free(struct cpti_live *live);
 
 /*
- * Reads a request to an OpenTelemetry collector, @bytes of JSON, that came at @now_ns,
+ * Reads a request to an OpenTelemetry collector, @bytes of JSON with
+ * CPTI_DOC_PADDING readable bytes behind it, that came at @now_ns,
  * of a clock that never goes back. *@refused is how many of its spans were refused.
  *
  * CPT_OK; CPT_INVALID with a sentence: it is no such request; CPT_NO_MEMORY: some of it
@@ -73,6 +74,12 @@ void cpti_live_free(struct cpti_live *live);
  */
 cpt_status cpti_live_json(struct cpti_live *live, const char *text, size_t bytes,
                           uint64_t now_ns, uint64_t *refused, struct cpt_error *error);
+
+/* The same with a request in protobuf; what is before the place where it is damaged was
+ * taken. */
+cpt_status cpti_live_protobuf(struct cpti_live *live, struct cpt_bytes request,
+                              uint64_t now_ns, uint64_t *refused,
+                              struct cpt_error *error);
 
 /*
  * Puts a trace that has ended at @now_ns into @spans, which it resets; with @takes_all,
