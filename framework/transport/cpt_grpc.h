@@ -33,8 +33,9 @@
  * timeout of a call is gRPC's deadline, which the callee always learns. Cancelling a
  * call cancels it in the callee; so does the end of its connection (keeps_abandoned).
  *
- * Targets are those of gRPC: "host:port", "dns:///host:port", "unix:/path". There is no
- * TLS: put a proxy in front.
+ * Targets are those of gRPC: "host:port", "dns:///host:port", "unix:/path"; and by TLS
+ * "https://host:port". TLS: cpt_grpc_listen_tls() for ports, `calls_tls` of the options
+ * for calls.
  *
  * gRPC itself ends the process if it gets no memory, and says of its C functions that
  * they are made for bindings and may change; 1.51 is tested.
@@ -51,6 +52,7 @@ CPT_BEGIN_DECLS
 
 struct cpt_counter;
 struct cpt_grpc;
+struct cpt_http_tls; /* of cpt_http.h */
 struct cpt_service;
 struct cpt_transport;
 
@@ -77,6 +79,9 @@ struct cpt_grpc_options {
     int keeps_abandoned; /* a request continues although its client has cancelled it, or
                             its deadline has passed; default: it is cancelled */
     int serves_health;   /* answers grpc.health.v1.Health/Check */
+    /* Of calls to https; default: the system's certificates say whom to believe, and
+     * we show none. Used until cpt_grpc_new() returns. */
+    const struct cpt_http_tls *calls_tls;
 };
 
 /* A transport whose thread runs, or NULL with the reason in @error. */
@@ -103,6 +108,18 @@ CPT_API struct cpt_transport *cpt_grpc_transport(struct cpt_grpc *grpc);
 CPT_API cpt_status cpt_grpc_listen(struct cpt_grpc *grpc, struct cpt_service *service,
                                    const char *address, uint16_t port,
                                    uint16_t *bound_port, struct cpt_error *error);
+
+/*
+ * The same with TLS, by the files of HTTP (struct cpt_http_tls), which are read now and
+ * not again. CPT_IO, CPT_INVALID, CPT_LIMIT with the name of the file that is bad, and
+ * the reason. What a client's certificate is called may be trusted: "dns:tools.shop",
+ * "uri:…", "email:…" of trusted_networks, but not "issuer:…".
+ */
+CPT_API cpt_status cpt_grpc_listen_tls(struct cpt_grpc *grpc,
+                                       struct cpt_service *service,
+                                       const struct cpt_http_tls *tls,
+                                       const char *address, uint16_t port,
+                                       uint16_t *bound_port, struct cpt_error *error);
 
 /* Whether Health/Check says SERVING, until it is stopped; at first it does. */
 CPT_API void cpt_grpc_set_ready(struct cpt_grpc *grpc, int is_ready);

@@ -62,6 +62,8 @@ struct grpc_client_call {
 
 /* --- Channels --- */
 
+#define HTTPS "https://" /* a target by TLS */
+
 static grpc_arg arg_of(const char *key, size_t value)
 {
     return (grpc_arg){.type = GRPC_ARG_INTEGER,
@@ -82,10 +84,25 @@ static grpc_channel *channel_make(const struct cpt_grpc *grpc, const char *targe
         arg_of(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, RECONNECT_LAST_MS),
     };
     const grpc_channel_args all = {sizeof args / sizeof args[0], args};
-    grpc_channel_credentials *plain = grpc_insecure_credentials_create();
-    grpc_channel *channel = grpc_channel_create(target, plain, &all);
+    const struct cpti_grpc_pem none = {NULL, NULL, NULL, false};
+    const bool is_secure = strncmp(target, HTTPS, strlen(HTTPS)) == 0;
+    grpc_channel_credentials *own = NULL; /* of this channel */
+    grpc_channel *channel = NULL;
 
-    grpc_channel_credentials_release(plain);
+    if (!is_secure) {
+        own = grpc_insecure_credentials_create();
+    } else if (grpc->secure == NULL) {
+        own = cpti_grpc_pem_channel(&none);
+    }
+    if (own == NULL && (!is_secure || grpc->secure == NULL)) {
+        return grpc_lame_client_channel_create(target, GRPC_STATUS_UNAVAILABLE,
+                                               "there are no certificates to believe");
+    }
+    channel = grpc_channel_create(is_secure ? target + strlen(HTTPS) : target,
+                                  own != NULL ? own : grpc->secure, &all);
+    if (own != NULL) {
+        grpc_channel_credentials_release(own);
+    }
     return channel;
 }
 

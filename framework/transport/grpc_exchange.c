@@ -334,6 +334,7 @@ static void serve(struct cpti_grpc_exchange *exchange, struct cpt_bytes body)
     char address[CPTI_GRPC_ADDRESS_BYTES];
     char timeout[CPTI_GRPC_TIMEOUT_BYTES];
     char *peer = NULL;
+    struct cpti_grpc_names names;
     struct cpt_inbound inbound = {.method = cpti_grpc_bytes(&exchange->details.method),
                                   .body = body,
                                   .verb = cpt_bytes_of("POST"),
@@ -344,6 +345,11 @@ static void serve(struct cpti_grpc_exchange *exchange, struct cpt_bytes body)
     peer = grpc_call_get_peer(exchange->call);
     inbound.peer_address = cpti_grpc_address(peer, address);
     gpr_free(peer);
+    if (exchange->server->is_secure && inbound.critical_path_count > 0) {
+        cpti_grpc_names_read(exchange->call, &names);
+        inbound.peer_names = names.names;
+        inbound.peer_name_count = names.count;
+    }
     inbound.timeout = cpti_grpc_timeout(exchange->details.deadline, timeout);
     inbound.header_count = cpti_grpc_headers(&exchange->metadata, headers);
     cpti_grpc_count(exchange->grpc, CPTI_GRPC_COUNTER_requests_served);

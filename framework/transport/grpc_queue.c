@@ -168,16 +168,25 @@ struct cpt_grpc *cpt_grpc_new(const struct cpt_grpc_options *options,
 {
     struct cpt_grpc_options own;
     struct cpt_grpc *grpc = NULL;
+    struct cpti_grpc_pem pem = {NULL, NULL, NULL, false};
 
     if (read_options(&own, options, error) != CPT_OK) {
         return NULL;
     }
+    if (own.calls_tls != NULL &&
+        cpti_grpc_pem_read(&pem, own.calls_tls, false, own.alloc, error) != CPT_OK) {
+        return NULL;
+    }
     grpc = cpt_alloc_zeroed(own.alloc, sizeof *grpc);
     if (grpc == NULL) {
+        cpti_grpc_pem_clear(&pem, own.alloc);
         (void)cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for the transport");
         return NULL;
     }
     grpc_init();
+    grpc->secure = own.calls_tls != NULL ? cpti_grpc_pem_channel(&pem) : NULL;
+    cpti_grpc_pem_clear(&pem, own.alloc);
+    own.calls_tls = NULL; /* the caller's, and not used any more */
     grpc->options = own;
     grpc->alloc = own.alloc;
     grpc->transport = (struct cpt_transport){.name = "grpc",
@@ -220,6 +229,9 @@ void cpti_grpc_release(struct cpt_grpc *grpc)
     }
     grpc_completion_queue_destroy(grpc->queue);
     grpc_resource_quota_unref(grpc->quota);
+    if (grpc->secure != NULL) {
+        grpc_channel_credentials_release(grpc->secure);
+    }
     grpc_shutdown();
     (void)pthread_cond_destroy(&grpc->has_changed);
     cpti_lock_deinit(&grpc->lock);

@@ -22,6 +22,7 @@
 #include "framework/cpt_runtime.h"
 #include "framework/pool/lock.h"
 #include "framework/transport/cpt_grpc.h"
+#include "framework/transport/grpc_tls.h"
 
 #include <grpc/grpc.h>
 
@@ -76,7 +77,8 @@ struct cpt_grpc {
     struct cpt_grpc_options options;
     const struct cpt_alloc *alloc;
     grpc_completion_queue *queue;
-    grpc_resource_quota *quota; /* of all servers */
+    grpc_resource_quota *quota;       /* of all servers */
+    grpc_channel_credentials *secure; /* of calls by TLS; NULL: the system's */
     pthread_t thread;
     struct cpti_grpc_link
         reading;        /* requests without a message yet; queue thread, as */
@@ -187,6 +189,7 @@ struct cpti_grpc_server {
     struct cpti_grpc_tag end;
     struct cpti_grpc_server *next; /* guarded by the lock */
     bool is_asking;                /* a request is asked for; queue thread */
+    bool is_secure;                /* with TLS */
 };
 
 /* --- grpc_client.c --- */

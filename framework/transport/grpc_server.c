@@ -38,18 +38,15 @@ static grpc_server *server_make(const struct cpt_grpc *grpc)
     return grpc_server_create(&all, NULL);
 }
 
-static int bind_port(grpc_server *server, const char *address, uint16_t port)
+static int bind_port(grpc_server *server, grpc_server_credentials *credentials,
+                     const char *address, uint16_t port)
 {
-    grpc_server_credentials *plain = grpc_insecure_server_credentials_create();
     const char *host = address != NULL ? address : "127.0.0.1";
     const bool is_v6 = strchr(host, ':') != NULL && host[0] != '[';
     char text[ADDRESS_BYTES];
-    int bound = 0;
 
     (void)snprintf(text, sizeof text, is_v6 ? "[%s]:%u" : "%s:%u", host, port);
-    bound = grpc_server_add_http2_port(server, text, plain);
-    grpc_server_credentials_release(plain);
-    return bound;
+    return grpc_server_add_http2_port(server, text, credentials);
 }
 
 /* It has ended: none of its requests is left. */
@@ -92,11 +89,12 @@ static void server_forget(struct cpti_grpc_server *server)
 }
 
 /* Binds and starts it; it is known from then on. The bound port, or 0. */
-static int server_begin(struct cpti_grpc_server *server, const char *address,
+static int server_begin(struct cpti_grpc_server *server,
+                        grpc_server_credentials *credentials, const char *address,
                         uint16_t port)
 {
     struct cpt_grpc *grpc = server->grpc;
-    const int bound = bind_port(server->server, address, port);
+    const int bound = bind_port(server->server, credentials, address, port);
 
     if (bound <= 0 || (port != 0 && bound != port)) {
         return 0;
@@ -109,9 +107,11 @@ static int server_begin(struct cpti_grpc_server *server, const char *address,
     return bound;
 }
 
-cpt_status cpt_grpc_listen(struct cpt_grpc *grpc, struct cpt_service *service,
-                           const char *address, uint16_t port, uint16_t *bound_port,
-                           struct cpt_error *error)
+/* Listens with @credentials; takes them. */
+static cpt_status listen_with(struct cpt_grpc *grpc, struct cpt_service *service,
+                              grpc_server_credentials *credentials, bool is_secure,
+                              const char *address, uint16_t port, uint16_t *bound_port,
+                              struct cpt_error *error)
 {
     struct cpti_grpc_server *server = server_new(grpc, service);
     struct cpti_grpc_exchange *first =
@@ -119,8 +119,10 @@ cpt_status cpt_grpc_listen(struct cpt_grpc *grpc, struct cpt_service *service,
     int bound = 0;
 
     if (first != NULL) {
-        bound = server_begin(server, address, port);
+        server->is_secure = is_secure;
+        bound = server_begin(server, credentials, address, port);
     }
+    grpc_server_credentials_release(credentials);
     if (bound == 0) {
         const bool has_memory = first != NULL;
 
@@ -136,6 +138,43 @@ cpt_status cpt_grpc_listen(struct cpt_grpc *grpc, struct cpt_service *service,
         *bound_port = (uint16_t)bound;
     }
     return CPT_OK;
+}
+
+cpt_status cpt_grpc_listen(struct cpt_grpc *grpc, struct cpt_service *service,
+                           const char *address, uint16_t port, uint16_t *bound_port,
+                           struct cpt_error *error)
+{
+    return listen_with(grpc, service, grpc_insecure_server_credentials_create(), false,
+                       address, port, bound_port, error);
+}
+
+cpt_status cpt_grpc_listen_tls(struct cpt_grpc *grpc, struct cpt_service *service,
+                               const struct cpt_http_tls *tls, const char *address,
+                               uint16_t port, uint16_t *bound_port,
+                               struct cpt_error *error)
+{
+    struct cpti_grpc_pem pem;
+    grpc_server_credentials *credentials = NULL;
+    cpt_status status = cpti_grpc_pem_read(&pem, tls, true, grpc->alloc, error);
+
+    if (status != CPT_OK) {
+        return status;
+    }
+    credentials = cpti_grpc_pem_server(&pem);
+    cpti_grpc_pem_clear(&pem, grpc->alloc);
+    if (credentials == NULL) {
+        return cpt_error_set(error, CPT_INVALID, 0,
+                             "gRPC does not take the certificates of a port");
+    }
+    status =
+        listen_with(grpc, service, credentials, true, address, port, bound_port, error);
+    /* gRPC looks at them when it binds, and does not say which of both it was */
+    return status != CPT_IO
+               ? status
+               : cpt_error_set(error, CPT_INVALID, 0,
+                               "cannot listen on %s:%u: it is in use, or gRPC does not "
+                               "take the certificate, its key, or those of clients",
+                               address != NULL ? address : "127.0.0.1", port);
 }
 
 void cpti_grpc_server_ask(struct cpti_grpc_server *server)
