@@ -56,7 +56,8 @@ struct cpt_path;
 
 /*
  * Decides about the request @inbound, as cpt_service_serve() does. Reads its method,
- * critical_path and count, peer address, forwarding, traceparent, arrival and coin.
+ * critical_path and count, peer address, forwarding, traceparent, headers (for
+ * tracestate), arrival and coin.
  * NULL: the request is not traced, or there is no memory. @service must live until
  * cpt_manual_free(); cpt_service_drain() waits until the record is written.
  */
@@ -71,6 +72,12 @@ CPT_API void cpt_manual_leave(struct cpt_manual *manual);
 /* The value of the header CPT_HEADER_ASK for calls; empty: send none. Valid until
  * cpt_manual_free(). */
 CPT_API struct cpt_bytes cpt_manual_ask(const struct cpt_manual *manual);
+
+/* The values of CPT_HEADER_TRACEPARENT and CPT_HEADER_TRACESTATE for calls: as they
+ * came (the latter if the inbound has its headers), or made. Empty: send none; a
+ * request that is not traced passes on what it got. Valid until cpt_manual_free(). */
+CPT_API struct cpt_bytes cpt_manual_traceparent(const struct cpt_manual *manual);
+CPT_API struct cpt_bytes cpt_manual_tracestate(const struct cpt_manual *manual);
 
 /* A call of @callee ("B: /lookup") is sent now. NULL: it is not traced, or there is no
  * memory, and its time is not attributed to it. Valid until cpt_manual_end(). */

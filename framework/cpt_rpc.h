@@ -488,7 +488,7 @@ struct cpt_inbound {
     struct cpt_bytes body;
     struct cpt_bytes critical_path; /* the header's value; data NULL: none came */
     unsigned critical_path_count;   /* number of such headers; above 1: refused */
-    struct cpt_bytes traceparent;   /* likewise */
+    struct cpt_bytes traceparent;   /* likewise; if several came, pass an empty one */
     struct cpt_bytes peer_address;  /* "127.0.0.1", "::1"; empty: unknown */
     int is_forwarded;               /* it had a header that proxies add */
     uint64_t arrival_ns;            /* of the service's clock; 0: now */
@@ -570,7 +570,7 @@ struct cpt_transport_call {
     const char *method;
     struct cpt_bytes body;
     struct cpt_bytes critical_path; /* header to send; empty: send none */
-    struct cpt_bytes traceparent;   /* likewise: as it came in, or of its span */
+    struct cpt_bytes traceparent;   /* likewise: it came, or was made, or of its span */
     size_t metadata_bytes_max;      /* of the reply's metadata, raw; more is ignored */
     uint64_t timeout_ns;            /* from now on; more than 0 */
     void *state;                    /* the transport's; NULL at first */
@@ -587,6 +587,7 @@ struct cpt_transport_call {
      * `choice` and `previous` may be read. */
     const struct cpt_transport_call *previous;
     uint64_t choice; /* the transport's: which target it has chosen; 0 at first */
+    struct cpt_bytes tracestate; /* header to send; empty: send none */
 };
 
 /* The header that says how long the caller waits: whole microseconds, in decimal

@@ -205,13 +205,21 @@ CPT_API size_t cpt_base64_encode(const void *data, size_t bytes, char *text,
 CPT_API cpt_status cpt_base64_decode(struct cpt_bytes text, void *data, size_t capacity,
                                      size_t *bytes, struct cpt_error *error);
 
-/* --- The header of another tracer, to find a record's request in its traces --- */
+/* --- The headers of other tracers, to find a record's request in their traces --- */
 
 #define CPT_HEADER_TRACEPARENT "traceparent"
+#define CPT_HEADER_TRACESTATE  "tracestate"
 
 enum { CPT_TRACE_FLAG_SAMPLED = 1, CPT_TRACE_FLAG_RANDOM = 2 };
 
-/* The request's ids by W3C Trace Context. We record and never alter them. */
+enum {
+    CPT_TRACEPARENT_BYTES = 55,
+    CPT_TRACESTATE_BYTES_MAX = 512, /* that are passed on */
+    CPT_TRACESTATE_MEMBERS_MAX = 32
+};
+
+/* The request's ids by W3C Trace Context. Those that came are recorded and never
+ * altered. */
 struct cpt_traceparent {
     unsigned char trace_id[16];
     unsigned char parent_id[8]; /* the caller's span */
@@ -225,6 +233,60 @@ struct cpt_traceparent {
  */
 CPT_API cpt_status cpt_traceparent_parse(struct cpt_bytes value,
                                          struct cpt_traceparent *parent);
+
+/* Writes the value of version 00, CPT_TRACEPARENT_BYTES long. */
+CPT_API void cpt_traceparent_format(const struct cpt_traceparent *parent,
+                                    char text[CPT_TRACEPARENT_BYTES + 1]);
+
+/*
+ * Joins all values of the header `tracestate` of a request to one, *@bytes long, as it
+ * is passed on: at most CPT_TRACESTATE_BYTES_MAX. Of a longer one members of more than
+ * 128 bytes are left out first, then the last ones, by its standard. A single value
+ * that fits stays as it is.
+ *
+ * CPT_OK; CPT_CORRUPT if a member is malformed or there are more than
+ * CPT_TRACESTATE_MEMBERS_MAX: then *@bytes is 0, and nothing should be passed on.
+ */
+CPT_API cpt_status cpt_tracestate_join(const struct cpt_bytes *values,
+                                       size_t value_count,
+                                       char text[CPT_TRACESTATE_BYTES_MAX + 1],
+                                       size_t *bytes);
+
+/*
+ * What OpenTelemetry says of sampling, in the member `ot` of tracestate:
+ *
+ *      ot=th:fd70a4;rv:9b8233f7e3a151
+ *
+ * Each request has a randomness R of 56 bits, each decision a threshold T: it keeps the
+ * request if R >= T, which has the probability 1 - T / 2^56. All who use the same R
+ * keep the same requests, or a part of them.
+ */
+#define CPT_SAMPLING_RANGE (UINT64_C(1) << 56)
+
+struct cpt_consistent {
+    int has_randomness;  /* `rv` */
+    uint64_t randomness; /* R, else 0 */
+    int has_threshold;   /* `th`: of the decision before; none if it is not known */
+    uint64_t threshold;  /* T, else 0 */
+};
+
+/* Reads it from @tracestate. What is not there or malformed is as if absent. */
+CPT_API void cpt_consistent_parse(struct cpt_bytes tracestate,
+                                  struct cpt_consistent *consistent);
+
+/*
+ * Writes @tracestate with the member `ot` that says @consistent, and what it said
+ * beside, in front; without either it is left out. @tracestate is one that
+ * cpt_tracestate_join() has made. Returns the bytes; what does not fit is left out at
+ * the end.
+ */
+CPT_API size_t cpt_consistent_format(struct cpt_bytes tracestate,
+                                     const struct cpt_consistent *consistent,
+                                     char text[CPT_TRACESTATE_BYTES_MAX + 1]);
+
+/* T of @probability, which is above 0; and the probability of T. */
+CPT_API uint64_t cpt_sampling_threshold(double probability);
+CPT_API double cpt_sampling_probability(uint64_t threshold);
 
 CPT_END_DECLS
 

@@ -74,3 +74,27 @@ cpt_status cpt_traceparent_parse(struct cpt_bytes value, struct cpt_traceparent 
     *parent = read;
     return CPT_OK;
 }
+
+static char *write_hex(char *text, const unsigned char *bytes, size_t count)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < count; i++) {
+        *text++ = digits[bytes[i] >> 4];
+        *text++ = digits[bytes[i] & 15];
+    }
+    return text;
+}
+
+void cpt_traceparent_format(const struct cpt_traceparent *parent,
+                            char text[CPT_TRACEPARENT_BYTES + 1])
+{
+    text[0] = '0';
+    text[1] = '0';
+    text[TRACE_AT - 1] = '-';
+    text[PARENT_AT - 1] = '-';
+    text[FLAGS_AT - 1] = '-';
+    (void)write_hex(text + TRACE_AT, parent->trace_id, sizeof parent->trace_id);
+    (void)write_hex(text + PARENT_AT, parent->parent_id, sizeof parent->parent_id);
+    *write_hex(text + FLAGS_AT, &parent->flags, 1) = '\0';
+}

@@ -374,7 +374,7 @@ class server_interceptor final : public ::grpc::experimental::Interceptor
             address = address_of_peer(context_->peer());
         }
         if (find_metadata(metadata, "traceparent", &inbound.traceparent) > 1) {
-            inbound.traceparent = {};
+            inbound.traceparent = cpt_bytes_of(""); /* none of them, and counted */
         }
         inbound.method = cpt_bytes_of(method_);
         inbound.peer_address = {address.data(), address.size()};

@@ -33,20 +33,19 @@ static void release_item(struct cpti_log_item *item)
 
 void cpti_answer_record_cause(struct cpt_record *record,
                               const struct cpti_decision *decision,
-                              struct cpt_bytes traceparent)
+                              const struct cpti_trace_context *trace)
 {
-    struct cpt_traceparent parent;
-
     record->probability = decision->probability > 0 ? decision->probability : 1;
     record->is_forced = decision->is_forced;
     record->is_random = decision->is_random;
     record->is_local_root = decision->is_local_root;
-    if (traceparent.bytes != 0 &&
-        cpt_traceparent_parse(traceparent, &parent) == CPT_OK) {
+    if (trace->is_there) {
+        const struct cpt_traceparent *parent = &trace->parent;
+
         record->has_trace_id = 1;
-        record->has_parent_id = 1;
-        memcpy(record->trace_id, parent.trace_id, sizeof parent.trace_id);
-        memcpy(record->parent_id, parent.parent_id, sizeof parent.parent_id);
+        record->has_parent_id = !trace->is_made; /* no span of its caller is known */
+        memcpy(record->trace_id, parent->trace_id, sizeof parent->trace_id);
+        memcpy(record->parent_id, parent->parent_id, sizeof parent->parent_id);
     }
 }
 
@@ -96,7 +95,7 @@ static void fill_record(struct cpti_serving *serving, unsigned http_status,
     fill_attributes(serving, failure);
     record->path = serving->path;
     cpti_answer_record_cause(record, &serving->decision,
-                             request->inherited.traceparent);
+                             &request->inherited.trace_context);
     if (serving->spans != NULL) { /* it is ours: who called is in the one that came */
         record->has_parent_id = serving->spans->parent_id != 0;
         for (size_t i = 0; i < sizeof record->parent_id; i++) {
@@ -276,20 +275,21 @@ static void count_latency(const struct cpti_serving *serving)
 {
     const struct cpt_service *service = serving->service;
     struct cpt_request *request = serving->request;
-    struct cpt_traceparent parent;
-    bool has_trace = false;
+    const struct cpti_trace_context *trace = &request->inherited.trace_context;
+    const unsigned char *trace_id = NULL;
 
     if (!serving->decision.is_random && !service->options.measures_latency) {
         return;
     }
-    has_trace =
-        request->inherited.traceparent.bytes != 0 &&
-        cpt_traceparent_parse(request->inherited.traceparent, &parent) == CPT_OK;
+    /* An id that we made is found nowhere but in a record. */
+    if (trace->is_there && (!trace->is_made || request->is_traced)) {
+        trace_id = trace->parent.trace_id;
+    }
     cpti_latency_count(serving->method->latency,
                        request->is_traced ? cpt_request_latency_ns(request)
                                           : cpt_clock_now_ns(service->options.clock) -
                                                 serving->begin_ns,
-                       has_trace ? parent.trace_id : NULL);
+                       trace_id);
 }
 
 void cpti_answer_send(struct cpt_request *request, void *context)

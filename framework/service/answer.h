@@ -23,11 +23,10 @@ struct cpt_bytes cpti_answer_metadata(struct cpt_service *service,
                                       const struct cpt_ask *ask, uint64_t elapsed_ns,
                                       unsigned char *data);
 
-/* Notes in @record why it is written and, if the request came with a valid traceparent,
- * which trace it belongs to. */
+/* Notes in @record why it is written, and which trace the request belongs to. */
 void cpti_answer_record_cause(struct cpt_record *record,
                               const struct cpti_decision *decision,
-                              struct cpt_bytes traceparent);
+                              const struct cpti_trace_context *trace);
 
 /* Notes in @record how a request ended. @text holds the status as long as
  * the record is used. */

@@ -20,6 +20,7 @@
 #include "framework/service/outcome.h"
 #include "framework/service/service.h"
 #include "framework/service/spans.h"
+#include "framework/service/trace_context.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -50,6 +51,7 @@ struct rpc_call {
     struct cpt_pending pending;
     struct cpt_call_reply reply;
     char ask[64];
+    char traceparent[CPT_TRACEPARENT_BYTES + 1];
 };
 
 /* --- Calling --- */
@@ -94,6 +96,7 @@ static bool prepare(struct rpc_call *call, struct cpt_request *request,
             transport->timeout_ns = left_ns != 0 ? left_ns : 1;
         }
     }
+    transport->tracestate = request->inherited.trace_context.state;
     if (request->is_traced && !request->inherited.is_silent) {
         const struct cpt_ask *ask = &request->inherited.ask;
 
@@ -149,7 +152,8 @@ struct cpt_pending *cpti_call_within(struct cpt_task *task,
         call->pending.call->attempt = attempt->request->attempt;
         call->pending.call->executor = cpt_bytes_of(transport->name);
     }
-    call->transport.traceparent = cpti_spans_traceparent(request, call->pending.call);
+    call->transport.traceparent =
+        cpti_spans_traceparent(request, call->pending.call, call->traceparent);
     cpti_pending_begin(&call->pending, CPTI_PENDING_CALL, task,
                        request->is_traced ? now_ns : cpti_coarse_ns());
     cpti_lock_release(&request->lock);

@@ -25,6 +25,9 @@
     X(refused_malformed, "critical-path headers that were malformed")                  \
     X(refused_repeated, "requests with several critical-path headers")                 \
     X(refused_untrusted, "critical-path headers from callers that are not trusted")    \
+    X(refused_traceparents, "traceparent headers that were malformed, or several")     \
+    X(refused_tracestates,                                                             \
+      "tracestate headers that were malformed, and not passed on")                     \
     X(limited_forced, "requests asked for from outside above forced_per_second_max")   \
     X(limited_asked, "requests that callers asked for above asked_per_second_max")     \
     X(unknown_methods, "requests for a method that the service does not have")         \

@@ -294,8 +294,8 @@ int cpt_field_is_sendable(const struct cpt_field *field)
 
 int cpt_call_field_is_sendable(const struct cpt_field *field)
 {
-    static const char *const others[] = {"Host", "Expect", "cpt-timeout", "traceparent",
-                                         NULL};
+    static const char *const others[] = {"Host",        "Expect",     "cpt-timeout",
+                                         "traceparent", "tracestate", NULL};
 
     return is_field(field) && !is_one_of(field->name, others);
 }

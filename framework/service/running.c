@@ -82,19 +82,18 @@ static void write_times(const struct cpti_serving *serving, struct cpti_json_tex
     }
 }
 
-/* The id by which the services of one request know it, if its client has sent one. */
+/* The id by which the services of one request know it. */
 static void write_trace_id(const struct cpt_request *request,
                            struct cpti_json_text *text)
 {
-    struct cpt_traceparent parent;
-    char hex[2 * sizeof parent.trace_id + 1];
+    const struct cpti_trace_context *trace = &request->inherited.trace_context;
+    char hex[2 * sizeof trace->parent.trace_id + 1];
 
-    if (request->inherited.traceparent.bytes == 0 ||
-        cpt_traceparent_parse(request->inherited.traceparent, &parent) != CPT_OK) {
+    if (!trace->is_there) { /* tracing was off, and it came without one */
         return;
     }
-    for (size_t i = 0; i < sizeof parent.trace_id; i++) {
-        (void)snprintf(hex + 2 * i, 3, "%02x", parent.trace_id[i]);
+    for (size_t i = 0; i < sizeof trace->parent.trace_id; i++) {
+        (void)snprintf(hex + 2 * i, 3, "%02x", trace->parent.trace_id[i]);
     }
     cpti_json_text_string(text, "trace_id", cpt_bytes_of(hex));
 }

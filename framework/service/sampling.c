@@ -294,6 +294,15 @@ static cpt_status set_probability(struct cpti_sampling *sampling, double wanted,
     return CPT_OK;
 }
 
+static uint64_t random_seed(void)
+{
+    uint64_t seed = 0;
+
+    return getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed
+               ? seed
+               : cpt_clock_unix_ns() * UINT64_C(0x9e3779b97f4a7c15);
+}
+
 cpt_status cpti_sampling_init(struct cpti_sampling *sampling,
                               const struct cpt_service_options *options,
                               struct cpt_error *error)
@@ -308,11 +317,8 @@ cpt_status cpti_sampling_init(struct cpti_sampling *sampling,
             error, CPT_INVALID, 0,
             "how many requests a second may ask for a path is a number");
     }
-    sampling->seed = options->seed;
-    if (sampling->seed == 0 &&
-        getrandom(&sampling->seed, sizeof sampling->seed, GRND_NONBLOCK) < 0) {
-        sampling->seed = cpt_clock_unix_ns();
-    }
+    sampling->seed = options->seed != 0 ? options->seed : random_seed();
+    sampling->trace_seed = random_seed();
     atomic_init(&sampling->throw_count, 0);
     sampling->clock = options->clock;
     cpti_bucket_init(&sampling->forced, options->forced_per_second_max != 0

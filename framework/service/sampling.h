@@ -36,6 +36,7 @@ struct cpti_sampling {
     _Atomic double probability;      /* 0: never */
     atomic_uint_least64_t threshold; /* the coin hits below it; 2^64 - 1: always */
     uint64_t seed;
+    uint64_t trace_seed;   /* of ids of traces: the system's, in any case */
     struct cpti_lock lock; /* guards networks, which only requests that ask need */
     struct cpti_networks networks;
     atomic_uint_least64_t

@@ -11,6 +11,7 @@
 
 #include "framework/service/answer.h"
 #include "framework/service/failure.h"
+#include "framework/service/trace_context.h"
 #include "framework/service/untraced.h"
 #include "framework/run/deadline.h"
 #include "framework/run/handle.h"
@@ -102,8 +103,7 @@ static bool copy_inbound(struct cpti_serving *serving, struct cpt_request *reque
     struct cpt_rpc_request *input = &serving->input;
     const size_t count = inbound->header_count;
     size_t bytes = count * (sizeof(struct cpt_field) + 2) + inbound->method.bytes +
-                   inbound->query.bytes + inbound->body.bytes + inbound->verb.bytes +
-                   inbound->traceparent.bytes + 5;
+                   inbound->query.bytes + inbound->body.bytes + inbound->verb.bytes + 4;
     struct cpt_field *fields = NULL;
     char *text = NULL;
 
@@ -119,7 +119,6 @@ static bool copy_inbound(struct cpti_serving *serving, struct cpt_request *reque
     text = copy_text(text, inbound->query, &input->query);
     text = copy_text(text, inbound->body, &input->body);
     text = copy_text(text, inbound->verb, &input->verb);
-    text = copy_text(text, inbound->traceparent, &request->inherited.traceparent);
     for (size_t i = 0; i < count; i++) {
         text = copy_text(text, inbound->headers[i].name, &fields[i].name);
         text = copy_text(text, inbound->headers[i].value, &fields[i].value);
@@ -168,6 +167,9 @@ static void forget(void *context)
 struct found {
     const struct cpti_method *method;
     struct cpti_route_match match;
+    struct cpti_trace_context trace_context; /* that it came with */
+    uint64_t number;
+    bool is_enabled; /* tracing is */
 };
 
 /* Why there is no request. */
@@ -184,6 +186,24 @@ static enum cause cause_of(const struct cpti_serving *serving, cpt_status decode
     }
     return serving != NULL && cpti_account_is_refused(&serving->account) ? CAUSE_BUSY
                                                                          : CAUSE_MEMORY;
+}
+
+/* Gives the request its trace: the one that it came with, or its own. */
+static void open_trace(struct cpti_serving *serving, struct cpt_service *service,
+                       const struct found *found)
+{
+    struct cpt_request *request = serving->request;
+    struct cpti_trace_context *trace = &request->inherited.trace_context;
+
+    *trace = found->trace_context;
+    if (trace->is_there) {
+        cpti_trace_read_state(trace, serving->input.headers,
+                              serving->input.header_count, &request->arena,
+                              &service->counters);
+    } else if (found->is_enabled) {
+        cpti_trace_make(trace, service->sampling.trace_seed, found->number,
+                        &serving->decision, &request->arena);
+    }
 }
 
 /* A request that is ready to be launched, or NULL with the @cause. */
@@ -240,6 +260,7 @@ static struct cpt_request *make_request(struct cpt_service *service,
     if (request->is_traced) {
         open_notes(serving, service, request);
     }
+    open_trace(serving, service, found);
     if (request->is_traced) {
         cpti_spans_begin(serving);
     }
@@ -397,18 +418,17 @@ static void launch(struct cpt_service *service, struct cpt_request *request,
 void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *inbound,
                        cpt_reply_fn reply, void *context)
 {
-    struct found found;
+    struct found found = {.trace_context = {.is_there = false}};
     struct cpti_decision decision = {0};
     struct cpt_request *request = NULL;
     struct cpti_serving *serving = NULL;
-    uint64_t count;
     enum cause cause = CAUSE_MEMORY;
 
     if (inbound->handle != NULL) {
         *inbound->handle = NULL;
     }
-    count = 1 + atomic_fetch_add_explicit(&service->counters.requests, 1,
-                                          memory_order_relaxed);
+    found.number = 1 + atomic_fetch_add_explicit(&service->counters.requests, 1,
+                                                 memory_order_relaxed);
     found.method =
         cpti_method_find(service, inbound->method, inbound->verb, &found.match);
     if (found.method == NULL) {
@@ -426,12 +446,14 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
         cpti_refusal_tell(service, inbound->method, true);
         return;
     }
-    if (cpt_service_is_enabled(service)) {
+    cpti_trace_read(&found.trace_context, inbound, &service->counters);
+    found.is_enabled = cpt_service_is_enabled(service) != 0;
+    if (found.is_enabled) {
         decision =
             cpti_sampling_decide(&service->sampling, inbound, &service->counters);
     }
     if (!decision.is_traced) {
-        cpti_untraced_note(service, count);
+        cpti_untraced_note(service, found.number);
     }
     request = make_request(service, &found, inbound, &decision, &cause);
     if (request == NULL) {
@@ -446,6 +468,6 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
     }
     serving->reply = reply;
     serving->context = context;
-    cpti_running_add(serving, count);
+    cpti_running_add(serving, found.number);
     launch(service, request, inbound);
 }

@@ -18,11 +18,9 @@
 #include "framework/run/span_ids.h"
 #include "framework/service/serving.h"
 #include "framework/service/service.h"
+#include "framework/service/trace_context.h"
 
-#include <stdio.h>
 #include <sys/random.h>
-
-enum { TRACE_AT = 3, PARENT_AT = 36, ID_DIGITS = 16 };
 
 static uint64_t number_of(const unsigned char *bytes)
 {
@@ -47,23 +45,19 @@ static void draw(const void *own, uint64_t *numbers, size_t count)
     }
 }
 
-/* "00-", the trace, the span @id, the flags. */
-static void write_traceparent(struct cpti_span_item *item, uint64_t id, unsigned flags)
+static void put(unsigned char *bytes, uint64_t number)
 {
-    (void)snprintf(item->traceparent, sizeof item->traceparent,
-                   "00-%016llx%016llx-%016llx-%02x",
-                   (unsigned long long)number_of(item->trace_id),
-                   (unsigned long long)number_of(item->trace_id + 8),
-                   (unsigned long long)id, flags & 0xff);
+    for (size_t i = sizeof number; i-- > 0; number >>= 8) {
+        bytes[i] = (unsigned char)number;
+    }
 }
 
 void cpti_spans_begin(struct cpti_serving *serving)
 {
     struct cpt_request *request = serving->request;
     struct cpti_span_item *item = NULL;
-    struct cpt_traceparent parent;
-    uint64_t random[3] = {0};
-    unsigned flags = CPT_TRACE_FLAG_SAMPLED | CPT_TRACE_FLAG_RANDOM;
+    struct cpti_trace_context *trace = &request->inherited.trace_context;
+    uint64_t random = 0;
 
     if (serving->service->options.spans == NULL) {
         return;
@@ -73,45 +67,30 @@ void cpti_spans_begin(struct cpti_serving *serving)
         cpti_log_queue_lose(serving->service->options.spans);
         return;
     }
-    draw(item, random, sizeof random / sizeof *random);
-    random[0] |= random[0] == 0;
+    draw(item, &random, 1);
+    random |= random == 0;
     item->serving = serving;
-    if (cpt_traceparent_parse(request->inherited.traceparent, &parent) == CPT_OK) {
-        memcpy(item->trace_id, parent.trace_id, sizeof item->trace_id);
-        item->parent_id = number_of(parent.parent_id);
-        flags = parent.flags | CPT_TRACE_FLAG_SAMPLED; /* we keep spans of it */
-    } else {
-        random[1] |= random[1] == 0;
-        memcpy(item->trace_id, &random[1], sizeof item->trace_id);
-    }
-    write_traceparent(item, cpti_span_id(random[0], CPTI_SPAN_OF_REQUEST), flags);
-    request->inherited.traceparent =
-        (struct cpt_bytes){item->traceparent, CPTI_TRACEPARENT_BYTES};
-    request->inherited.span_seed = random[0];
+    memcpy(item->trace_id, trace->parent.trace_id, sizeof item->trace_id);
+    item->parent_id = trace->is_made ? 0 : number_of(trace->parent.parent_id);
+    trace->parent.flags |= CPT_TRACE_FLAG_SAMPLED; /* we keep spans of it */
+    put(trace->parent.parent_id, cpti_span_id(random, CPTI_SPAN_OF_REQUEST));
+    cpt_traceparent_format(&trace->parent, item->traceparent);
+    request->inherited.span_seed = random;
     serving->spans = item;
 }
 
-struct cpt_bytes cpti_spans_traceparent(struct cpt_request *request,
-                                        const struct cpt_trace_call *call)
+struct cpt_bytes cpti_spans_traceparent(const struct cpt_request *request,
+                                        const struct cpt_trace_call *call,
+                                        char text[CPT_TRACEPARENT_BYTES + 1])
 {
-    const struct cpt_bytes own = request->inherited.traceparent;
-    char digits[ID_DIGITS + 1];
-    char *text = NULL;
+    unsigned char id[sizeof(uint64_t)];
 
-    if (call == NULL || request->inherited.span_seed == 0 ||
-        own.bytes != CPTI_TRACEPARENT_BYTES) {
-        return own;
+    if (call == NULL || request->inherited.span_seed == 0) {
+        return cpti_trace_write(&request->inherited.trace_context, NULL, text);
     }
-    text = cpt_arena_copy(&request->arena, own.data, own.bytes);
-    if (text == NULL) {
-        return own;
-    }
-    (void)snprintf(digits, sizeof digits, "%016llx",
-                   (unsigned long long)cpti_span_id(
-                       request->inherited.span_seed,
-                       CPTI_SPAN_OF_CALL | ((const struct cpti_call *)call)->number));
-    memcpy(text + PARENT_AT, digits, ID_DIGITS);
-    return (struct cpt_bytes){text, own.bytes};
+    put(id, cpti_span_id(request->inherited.span_seed,
+                         CPTI_SPAN_OF_CALL | ((const struct cpti_call *)call)->number));
+    return cpti_trace_write(&request->inherited.trace_context, id, text);
 }
 
 void cpti_spans_answered(struct cpti_serving *serving, unsigned http_status,

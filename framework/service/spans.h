@@ -6,6 +6,7 @@
 
 #include "framework/graph/json_text.h"
 #include "framework/service/log_queue.h"
+#include "wire/cpt_metadata.h"
 
 struct cpt_request;
 struct cpt_trace_call;
@@ -14,15 +15,13 @@ struct cpti_serving;
 /* The attribute with the records of a span: docs/format-spans.md. */
 #define CPTI_SPAN_NOTE_KEY "critical_path.note"
 
-enum { CPTI_TRACEPARENT_BYTES = 55 };
-
 /* What is kept for the spans of a request that is served. In its notes. */
 struct cpti_span_item {
     struct cpti_log_item item; /* first */
     struct cpti_serving *serving;
     unsigned char trace_id[16];
     uint64_t parent_id; /* the caller's span; 0: there is none */
-    char traceparent[CPTI_TRACEPARENT_BYTES + 1]; /* with the span of the request */
+    char traceparent[CPT_TRACEPARENT_BYTES + 1]; /* with the span of the request */
     /* From its answer. */
     uint64_t start_unix_ns;
     uint64_t arrival_ns;
@@ -45,9 +44,10 @@ void cpti_spans_answered(struct cpti_serving *serving, unsigned http_status,
 void cpti_spans_retire(struct cpti_serving *serving);
 
 /* The `traceparent` that goes out with @call, a record of @request, if spans are
- * written; else that of @request. Lock held. */
-struct cpt_bytes cpti_spans_traceparent(struct cpt_request *request,
-                                        const struct cpt_trace_call *call);
+ * written; else that of @request; in @text. Lock held. */
+struct cpt_bytes cpti_spans_traceparent(const struct cpt_request *request,
+                                        const struct cpt_trace_call *call,
+                                        char text[CPT_TRACEPARENT_BYTES + 1]);
 
 /* Writes the spans of @item as a line; span_lines.c. Threads: the queue's. */
 void cpti_span_lines_write(const struct cpti_span_item *item,

@@ -68,7 +68,6 @@ struct cpti_flight {
     struct cpti_inherited inherited;
     struct cpt_service
         *services[2]; /* inherited from; the flight holds them. Or NULL */
-    char traceparent[64];
     unsigned attribution;
     bool measures_cpu;
     uint64_t begin_ns; /* of single flight: when the first joined; 0: not known */

@@ -26,6 +26,7 @@
 #include "framework/service/answer.h"
 #include "framework/service/failure.h"
 #include "framework/service/log_queue.h"
+#include "framework/service/trace_context.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -71,7 +72,9 @@ struct cpt_manual {
     unsigned failure_reason;      /* enum cpt_failure, or another number */
     const char *failure_sentence; /* or NULL */
     char ask[ASK_BYTES];
-    char status[CPTI_ANSWER_STATUS_BYTES]; /* for the record */
+    struct cpti_trace_context trace_context;
+    char traceparent[CPT_TRACEPARENT_BYTES + 1]; /* of its calls */
+    char status[CPTI_ANSWER_STATUS_BYTES];       /* for the record */
 };
 
 static uint64_t now_of(const struct cpt_manual *manual)
@@ -139,7 +142,8 @@ static struct cpt_bytes copy(struct cpt_manual *manual, struct cpt_bytes from)
 }
 
 /* What the record says about the request, but for its end. */
-static void note_inbound(struct cpt_manual *manual, const struct cpt_inbound *inbound)
+static void note_inbound(struct cpt_manual *manual, const struct cpt_inbound *inbound,
+                         uint64_t number)
 {
     struct cpt_record *record = &manual->item.record;
     char cut[CPT_NAME_BYTES_MAX + 1];
@@ -148,7 +152,19 @@ static void note_inbound(struct cpt_manual *manual, const struct cpt_inbound *in
     record->entry = manual->trace.entry;
     record->service = copy(manual, cpt_bytes_of(manual->service->name));
     record->method = copy(manual, cpt_name_bound(inbound->method, cut));
-    cpti_answer_record_cause(record, &manual->decision, inbound->traceparent);
+    cpti_trace_read(&manual->trace_context, inbound, &manual->service->counters);
+    if (manual->trace_context.is_there) {
+        cpti_trace_read_state(&manual->trace_context, inbound->headers,
+                              inbound->header_count < CPT_HEADERS_MAX
+                                  ? inbound->header_count
+                                  : CPT_HEADERS_MAX,
+                              &manual->arena, &manual->service->counters);
+    } else {
+        cpti_trace_make(&manual->trace_context, manual->service->sampling.trace_seed,
+                        number, &manual->decision, &manual->arena);
+    }
+    (void)cpti_trace_write(&manual->trace_context, NULL, manual->traceparent);
+    cpti_answer_record_cause(record, &manual->decision, &manual->trace_context);
 }
 
 /* What callees are asked. */
@@ -192,8 +208,10 @@ struct cpt_manual *cpt_manual_new(struct cpt_service *service,
                                  : MEMORY_BYTES_DEFAULT;
     struct cpti_decision decision;
     struct cpt_manual *manual = NULL;
+    uint64_t number = 0;
 
-    CPTI_COUNT(&service->counters, requests);
+    number = 1 + atomic_fetch_add_explicit(&service->counters.requests, 1,
+                                           memory_order_relaxed);
     if (!cpt_service_is_enabled(service)) {
         return NULL;
     }
@@ -210,7 +228,7 @@ struct cpt_manual *cpt_manual_new(struct cpt_service *service,
     manual->service = service;
     manual->decision = decision;
     cpt_arena_init(&manual->arena, &service->notes.alloc, 0, bytes_max);
-    note_inbound(manual, inbound);
+    note_inbound(manual, inbound, number);
     note_ask(manual);
     begin_trace(manual, inbound->arrival_ns);
     return manual;
@@ -290,6 +308,17 @@ struct cpt_bytes cpt_manual_ask(const struct cpt_manual *manual)
 {
     return manual != NULL ? (struct cpt_bytes){manual->ask, manual->ask_bytes}
                           : (struct cpt_bytes){NULL, 0};
+}
+
+struct cpt_bytes cpt_manual_traceparent(const struct cpt_manual *manual)
+{
+    return manual != NULL ? cpt_bytes_of(manual->traceparent)
+                          : (struct cpt_bytes){NULL, 0};
+}
+
+struct cpt_bytes cpt_manual_tracestate(const struct cpt_manual *manual)
+{
+    return manual != NULL ? manual->trace_context.state : (struct cpt_bytes){NULL, 0};
 }
 
 struct cpt_manual_call *cpt_manual_call_begin(struct cpt_manual *manual,

@@ -28,10 +28,11 @@
  * The thread runs no task unless the service has no executor: give it a pool, or the
  * loop of cpt_http.h. Answers are sent by the thread that has them.
  *
- * Metadata: `critical-path` and `traceparent` with a request; the path in the trailing
- * metadata as `critical-path-bin`, bytes. Other metadata in ASCII are headers. The
- * timeout of a call is gRPC's deadline, which the callee always learns. Cancelling a
- * call cancels it in the callee; so does the end of its connection (keeps_abandoned).
+ * Metadata: `critical-path`, `traceparent` and `tracestate` with a request; the path in
+ * the trailing metadata as `critical-path-bin`, bytes. Other metadata in ASCII are
+ * headers. The timeout of a call is gRPC's deadline, which the callee always learns.
+ * Cancelling a call cancels it in the callee; so does the end of its connection
+ * (keeps_abandoned).
  *
  * Targets are those of gRPC: "host:port", "dns:///host:port", "unix:/path"; and by TLS
  * "https://host:port". TLS: cpt_grpc_listen_tls() for ports, `calls_tls` of the options

@@ -27,9 +27,9 @@
  *      cpt_http_free(http);
  *
  * Headers: `critical-path` with a request that asks for a path, `critical-path-bin`
- * (unpadded base64) with the reply to it, `traceparent` as it came in, `cpt-timeout`
- * with a call of a request that has a deadline. A request that asks for no path and has
- * no deadline has the same bytes as without this library.
+ * (unpadded base64) with the reply to it, `traceparent` and `tracestate`, `cpt-timeout`
+ * with a call of a request that has a deadline. Nothing else tells that a request was
+ * made by this library.
  *
  * Cancelling a call closes its connection; a request whose client has closed its
  * connection is cancelled (keeps_abandoned).

@@ -30,7 +30,7 @@
 
 enum {
     CHANNELS_MAX = 1024,
-    OWN_FIELDS = 2, /* the ask, traceparent */
+    OWN_FIELDS = 3, /* the ask, traceparent, tracestate */
     RECONNECT_FIRST_MS = 50,
     RECONNECT_LAST_MS = 1000
 };
@@ -367,7 +367,8 @@ static void add_fields(struct grpc_client_call *call,
 {
     const struct cpt_field own[OWN_FIELDS] = {
         {cpt_bytes_of(CPT_HEADER_ASK), transport->critical_path},
-        {cpt_bytes_of("traceparent"), transport->traceparent}};
+        {cpt_bytes_of(CPT_HEADER_TRACEPARENT), transport->traceparent},
+        {cpt_bytes_of(CPT_HEADER_TRACESTATE), transport->tracestate}};
 
     for (size_t i = 0; i < OWN_FIELDS; i++) {
         if (own[i].value.bytes > 0) {

@@ -324,7 +324,7 @@ static void inbound_fill(const struct cpti_grpc_exchange *exchange,
     inbound->is_forwarded =
         inbound->critical_path_count > 0 && cpti_grpc_is_forwarded(metadata);
     if (cpti_grpc_find(metadata, "traceparent", &inbound->traceparent) > 1) {
-        inbound->traceparent = (struct cpt_bytes){NULL, 0}; /* by its own standard */
+        inbound->traceparent = cpt_bytes_of(""); /* none of them, and counted */
     }
 }
 

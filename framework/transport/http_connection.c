@@ -533,6 +533,7 @@ static void head_write(struct cpti_http_connection *connection,
     cpti_http_text_header(text, "Host", cpt_bytes_of(connection->address->host_header));
     cpti_http_text_header(text, CPT_HEADER_ASK, call->critical_path);
     cpti_http_text_header(text, CPT_HEADER_TRACEPARENT, call->traceparent);
+    cpti_http_text_header(text, CPT_HEADER_TRACESTATE, call->tracestate);
     if (call->has_deadline) {
         CPTI_HTTP_TEXT_PUT(text, CPT_HEADER_TIMEOUT ": ");
         cpti_http_text_number(text, timeout_ns / CPTI_NS_PER_US);

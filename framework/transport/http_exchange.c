@@ -234,7 +234,7 @@ static struct cpt_inbound inbound_of(const struct cpti_http_peer *peer,
         parser, head, CPTI_HTTP_FIELD_ASK, &inbound.critical_path);
     if (cpti_http_parser_field(parser, head, CPTI_HTTP_FIELD_TRACEPARENT,
                                &inbound.traceparent) > 1) {
-        inbound.traceparent = (struct cpt_bytes){NULL, 0}; /* by its own standard */
+        inbound.traceparent = cpt_bytes_of(""); /* none of them, and counted */
     }
     if (cpti_http_parser_field(parser, head, CPTI_HTTP_FIELD_TIMEOUT,
                                &inbound.timeout) > 1) {

@@ -85,6 +85,28 @@ static void check_round_trip(const struct cpt_path *path)
     cpt_path_free(back);
 }
 
+/* What is passed on is bounded and accepted again; what `ot` says survives. */
+static void read_state(struct cpt_bytes value)
+{
+    char text[CPT_TRACESTATE_BYTES_MAX + 1];
+    char again[CPT_TRACESTATE_BYTES_MAX + 1];
+    struct cpt_consistent first;
+    struct cpt_consistent second;
+    size_t bytes = 0;
+
+    if (cpt_tracestate_join(&value, 1, text, &bytes) != CPT_OK) {
+        return;
+    }
+    must(bytes <= CPT_TRACESTATE_BYTES_MAX);
+    cpt_consistent_parse((struct cpt_bytes){text, bytes}, &first);
+    bytes = cpt_consistent_format((struct cpt_bytes){text, bytes}, &first, again);
+    must(bytes <= CPT_TRACESTATE_BYTES_MAX);
+    must(cpt_tracestate_join(&(struct cpt_bytes){again, bytes}, 1, text, &bytes) ==
+         CPT_OK);
+    cpt_consistent_parse((struct cpt_bytes){again, bytes}, &second);
+    must(first.threshold == second.threshold && first.randomness == second.randomness);
+}
+
 static void read_headers(const uint8_t *data, size_t size)
 {
     const struct cpt_bytes value = {(const char *)data, size};
@@ -97,6 +119,7 @@ static void read_headers(const uint8_t *data, size_t size)
     must(bytes != NULL && text != NULL);
     (void)cpt_ask_parse(&value, 1, &ask, NULL);
     (void)cpt_traceparent_parse(value, &parent);
+    read_state(value);
     (void)cpt_base64_decode(value, bytes, size, &count, NULL);
     must(cpt_base64_encode(data, size, text, CPT_BASE64_BYTES(size) + 1) ==
          CPT_BASE64_BYTES(size));

@@ -41,7 +41,7 @@ say 'nothing runs'
 "$CPT" wait "127.0.0.1:$a" >drawn
 [ "$(cat drawn)" = 'A: no request runs' ] || fail "drawn: $(cat drawn)"
 
-say 'a chain into the callee, and a callee that cannot be told without a trace id'
+say 'a chain into the callee, also of a client that sends no trace id'
 start slow curl -sS -H "traceparent: 00-$trace-b7ad6b7169203331-00" "http://127.0.0.1:$a/slow"
 until_true drawn_has 'B: sleep waits'
 cat >expected <<'END'
@@ -53,7 +53,7 @@ END
 plain drawn | diff expected - || fail 'the chain differs'
 start plain curl -sS "http://127.0.0.1:$a/slow"
 until_true drawn_has 'request 2'
-until_true drawn_has 'without traceparent'
+until_true drawn_has 'B /sleep, request 2'
 "$CPT" wait --fail-if deadlock "127.0.0.1:$a" >drawn || fail 'a deadlock, where there is none'
 "$CPT" wait --json "127.0.0.1:$a" | python3 "$here/../cli/json_schema.py" --complete "$schema/wait.json"
 curl -sS "http://127.0.0.1:$a/cpt/requests" | python3 "$here/../cli/json_schema.py" --complete "$schema/requests.json"

@@ -92,7 +92,7 @@ static void print_unknown(const struct cpti_waits *waits,
         (void)printf("(not known: %s)\n", cpti_printable(cpt_bytes_of(
                                               waits->services[target].error.sentence)));
     } else if (request->trace_id.bytes == 0) {
-        (void)printf("(not known which: the request came without traceparent)\n");
+        (void)printf("(not known which: the request has no trace id)\n");
     } else {
         (void)printf("(no request there: on its way, or just answered)\n");
     }

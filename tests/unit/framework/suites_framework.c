@@ -23,6 +23,7 @@ extern CU_TestInfo cpt_waiting_tests[];
 extern CU_TestInfo cpt_waiting_random_tests[];
 extern CU_TestInfo cpt_queue_executor_tests[];
 extern CU_TestInfo cpt_service_tests[];
+extern CU_TestInfo cpt_trace_context_tests[];
 extern CU_TestInfo cpt_route_tests[];
 extern CU_TestInfo cpt_outcome_tests[];
 extern CU_TestInfo cpt_refuse_tests[];
@@ -75,6 +76,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"waiting, random graphs", NULL, NULL, NULL, NULL, cpt_waiting_random_tests},
     {"queue executor", NULL, NULL, NULL, NULL, cpt_queue_executor_tests},
     {"service", NULL, NULL, NULL, NULL, cpt_service_tests},
+    {"the trace of a request", NULL, NULL, NULL, NULL, cpt_trace_context_tests},
     {"routes", NULL, NULL, NULL, NULL, cpt_route_tests},
     {"running requests", NULL, NULL, NULL, NULL, cpt_running_tests},
     {"outcomes", NULL, NULL, NULL, NULL, cpt_outcome_tests},

@@ -124,9 +124,23 @@ static void keep(void *context, const char *text, size_t bytes)
     *to = '\0';
 }
 
+/* Takes out the trace ids that the service has made. */
+static void without_made_ids(char *text)
+{
+    static const char key[] = "\"trace_id\":\"";
+    const size_t bytes = sizeof key - 1 + 32 + 2; /* the digits, '"' and ',' */
+
+    for (char *at = text; (at = strstr(at, key)) != NULL; at++) {
+        if (strncmp(at + sizeof key - 1, "0af7651916cd43dd8448eb211c80319c", 32) != 0) {
+            memmove(at, at + bytes, strlen(at + bytes) + 1);
+        }
+    }
+}
+
 static const char *tell(struct cpt_service *service)
 {
     CU_ASSERT_EQUAL(cpt_service_requests_json(service, keep, NULL), CPT_OK);
+    without_made_ids(told);
     return told;
 }
 

@@ -6,6 +6,7 @@
 extern CU_TestInfo cpt_ask_tests[];
 extern CU_TestInfo cpt_base64_tests[];
 extern CU_TestInfo cpt_traceparent_tests[];
+extern CU_TestInfo cpt_tracestate_tests[];
 extern CU_TestInfo cpt_metadata_tests[];
 extern CU_TestInfo cpt_metadata_nanopb_tests[];
 extern CU_TestInfo cpt_metadata_fit_tests[];
@@ -23,6 +24,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"ask", NULL, NULL, NULL, NULL, cpt_ask_tests},
     {"base64", NULL, NULL, NULL, NULL, cpt_base64_tests},
     {"traceparent", NULL, NULL, NULL, NULL, cpt_traceparent_tests},
+    {"tracestate", NULL, NULL, NULL, NULL, cpt_tracestate_tests},
     {"metadata", NULL, NULL, NULL, NULL, cpt_metadata_tests},
     {"metadata by nanopb", NULL, NULL, NULL, NULL, cpt_metadata_nanopb_tests},
     {"metadata fit", NULL, NULL, NULL, NULL, cpt_metadata_fit_tests},
