@@ -524,9 +524,10 @@ typedef void (*cpt_reply_fn)(void *context, const struct cpt_outbound *outbound)
 CPT_API int cpt_service_is_enabled(const struct cpt_service *service);
 
 enum cpt_coin {
-    CPT_COIN_NONE = 0,  /* not thrown: cpt_service_serve() throws it if tracing is on */
-    CPT_COIN_HIT = 1,   /* the request is traced: stamp its arrival */
-    CPT_COIN_MISSED = 2 /* traced only if the header asks */
+    CPT_COIN_NONE = 0, /* not thrown: cpt_service_serve() throws it if tracing is on */
+    CPT_COIN_HIT = 1,  /* the request is traced: stamp its arrival */
+    CPT_COIN_MISSED = 2, /* traced only if the header asks */
+    CPT_COIN_LATER = 3   /* rules decide when the request is known: stamp its arrival */
 };
 
 /* Throws the coin for a request that has just come, before its arrival is stamped; for

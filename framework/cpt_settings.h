@@ -8,6 +8,11 @@
  *      probability = 0.01         of the coin, 0 to 1
  *      trust = 10.8.0.0/16, ::1   who may ask an entry for a path: networks, names of
  *                                 certificates as in cpt_rpc.h; or none
+ *      tenant = x-tenant          the header that names the tenant
+ *      rule slow = owner sre; until 2027-06-30; latency > 250ms
+ *                                 docs/sampling.md has what a rule may say; a rule that
+ *                                 has ended is off, and a notice says so (reason
+ *                                 "ended")
  *
  * A line is a key, '=' and a value; '#' begins a comment. A key that is not there is
  * as the program set it. A file that is bad - an unknown key, one twice, a value that

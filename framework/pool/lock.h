@@ -32,6 +32,7 @@ enum cpti_lock_rank {
     CPTI_RANK_HANDLE,   /* struct cpt_request_handle.lock: its request */
     CPTI_RANK_COUNTERS, /* struct cpti_counters.lock: the table of callees */
     CPTI_RANK_TRUST,    /* struct cpti_sampling.lock: the trusted networks */
+    CPTI_RANK_TENANTS,  /* struct cpti_policy.lock: the rates of tenants */
     CPTI_RANK_LOG,      /* struct cpt_log_queue.lock */
     CPTI_RANK_WAITER,   /* the wait of cpt_request_run() */
     CPTI_RANK_POOL,     /* struct cpti_pool.lock and other executors: work, timers */

@@ -245,6 +245,23 @@ static void count_end(struct cpti_serving *serving)
     }
 }
 
+/* The rules decide whether the record is written. */
+static bool end_pending(struct cpti_serving *serving)
+{
+    struct cpt_record *record = &serving->item.record;
+    const struct cpti_ended ended = {.latency_ns = record->latency_ns,
+                                     .is_failed = record->is_failed != 0,
+                                     .attributes = record->attributes,
+                                     .attribute_count = record->attribute_count,
+                                     .path = serving->path};
+
+    cpti_sampling_end(&serving->service->sampling, &serving->decision, &ended,
+                      &serving->service->counters);
+    cpti_answer_record_cause(record, &serving->decision,
+                             &serving->request->inherited.trace_context);
+    return serving->decision.is_logged;
+}
+
 /* Hands the record to the log if the request is to have one. */
 static void log_request(struct cpti_serving *serving, unsigned http_status,
                         const struct cpti_failure *failure)
@@ -259,6 +276,10 @@ static void log_request(struct cpti_serving *serving, unsigned http_status,
     cpti_request_hold(request); /* for the record */
     fill_record(serving, http_status, failure);
     count_end(serving);
+    if (serving->decision.is_pending && !end_pending(serving)) {
+        cpti_request_release(request);
+        return;
+    }
     serving->item.release = release_item;
     cpti_lock_take(&request->lock);
     serving->item.memory_bytes =

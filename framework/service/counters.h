@@ -22,6 +22,9 @@
     X(traced, "requests that were traced")                                             \
     X(traced_by_coin, "requests that this service's own coin hit")                     \
     X(traced_by_ask, "requests that were traced because the header asked")             \
+    X(kept_by_rule, "requests logged because a keep rule held at their end")           \
+    X(dropped_at_end, "requests traced for a keep rule that did not hold, not logged") \
+    X(tenants_shared, "requests of tenants that had no rate of their own any more")    \
     X(refused_malformed, "critical-path headers that were malformed")                  \
     X(refused_repeated, "requests with several critical-path headers")                 \
     X(refused_untrusted, "critical-path headers from callers that are not trusted")    \

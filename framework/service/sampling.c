@@ -25,10 +25,16 @@
  * trusted only if another option says so, too. What is trusted may also be a name of
  * the certificate that the client has shown, and the transport has verified.
  *
+ * Rules of the operator (policy.h) may decide in place of the coin, when the request is
+ * known. What a keep rule may keep is traced, but logged only if the rule says so at
+ * its end.
+ *
  * Trusted callers make mistakes. So there is a limit of how many requests in a second
  * are traced because they ask; what the coin hits is traced in any case.
  */
 #include "framework/service/sampling.h"
+
+#include "framework/run/request.h"
 
 #include <arpa/inet.h>
 #include <math.h>
@@ -319,6 +325,7 @@ cpt_status cpti_sampling_init(struct cpti_sampling *sampling,
     }
     sampling->seed = options->seed != 0 ? options->seed : random_seed();
     sampling->trace_seed = random_seed();
+    atomic_init(&sampling->has_policy, false);
     atomic_init(&sampling->throw_count, 0);
     sampling->clock = options->clock;
     cpti_bucket_init(&sampling->forced, options->forced_per_second_max != 0
@@ -334,7 +341,136 @@ cpt_status cpti_sampling_init(struct cpti_sampling *sampling,
 
 unsigned cpti_sampling_throw(struct cpti_sampling *sampling)
 {
+    if (atomic_load_explicit(&sampling->has_policy, memory_order_relaxed)) {
+        return CPT_COIN_LATER;
+    }
     return throw_coin(sampling) ? CPT_COIN_HIT : CPT_COIN_MISSED;
+}
+
+/* --- Rules of the operator --- */
+
+void cpti_sampling_set_policy(struct cpti_sampling *sampling,
+                              struct cpti_policy *policy)
+{
+    struct cpti_policy *before = NULL;
+
+    cpti_lock_take(&sampling->lock);
+    before = sampling->policy;
+    sampling->policy = policy;
+    atomic_store_explicit(&sampling->has_policy, policy != NULL, memory_order_relaxed);
+    cpti_lock_release(&sampling->lock);
+    cpti_policy_release(before);
+}
+
+struct cpti_policy *cpti_sampling_policy(struct cpti_sampling *sampling)
+{
+    struct cpti_policy *policy = NULL;
+
+    if (!atomic_load_explicit(&sampling->has_policy, memory_order_relaxed)) {
+        return NULL;
+    }
+    cpti_lock_take(&sampling->lock);
+    policy = sampling->policy;
+    if (policy != NULL) {
+        atomic_fetch_add_explicit(&policy->reference_count, 1, memory_order_relaxed);
+    }
+    cpti_lock_release(&sampling->lock);
+    return policy;
+}
+
+/* The value of the first header @name of @inbound; empty: there is none. */
+static struct cpt_bytes header_of(const struct cpt_inbound *inbound, const char *name)
+{
+    const size_t bytes = strlen(name);
+
+    for (size_t i = 0; i < inbound->header_count && i < CPT_HEADERS_MAX; i++) {
+        if (inbound->headers[i].name.bytes == bytes &&
+            strncasecmp(inbound->headers[i].name.data, name, bytes) == 0) {
+            return inbound->headers[i].value;
+        }
+    }
+    return (struct cpt_bytes){NULL, 0};
+}
+
+/* R of the trace: `rv` of its tracestate, else what its id ends with. */
+static uint64_t randomness_of(const struct cpt_inbound *inbound,
+                              const struct cpti_trace_context *trace)
+{
+    struct cpt_consistent consistent;
+    uint64_t randomness = 0;
+
+    cpt_consistent_parse(header_of(inbound, CPT_HEADER_TRACESTATE), &consistent);
+    if (consistent.has_randomness) {
+        return consistent.randomness;
+    }
+    for (size_t i = 9; i < sizeof trace->parent.trace_id; i++) {
+        randomness = randomness << 8 | trace->parent.trace_id[i];
+    }
+    return randomness;
+}
+
+/* Decides by @policy. */
+static void decide_by_rules(struct cpti_sampling *sampling, struct cpti_policy *policy,
+                            const struct cpt_inbound *inbound,
+                            const struct cpti_trace_context *trace,
+                            struct cpti_decision *decision,
+                            struct cpti_counters *counters)
+{
+    const uint64_t index =
+        atomic_fetch_add_explicit(&sampling->throw_count, 1, memory_order_relaxed);
+    struct cpti_head head = {.method = inbound->method,
+                             .now_ns = inbound->arrival_ns != 0
+                                           ? inbound->arrival_ns
+                                           : cpt_clock_now_ns(sampling->clock),
+                             .probability = atomic_load_explicit(&sampling->probability,
+                                                                 memory_order_relaxed),
+                             .randomness = splitmix64(sampling->seed, index) >> 8,
+                             .has_of_trace = trace->is_there};
+    struct cpti_verdict verdict;
+
+    if (policy->rules.tenant_header[0] != '\0') {
+        head.tenant = header_of(inbound, policy->rules.tenant_header);
+    }
+    if (trace->is_there && policy->rules.has_consistent) {
+        head.of_trace = randomness_of(inbound, trace);
+    }
+    verdict = cpti_policy_begin(policy, &head);
+    decision->is_random = verdict.is_hit;
+    decision->probability = verdict.probability;
+    decision->randomness = verdict.randomness;
+    decision->is_thrown = true;
+    decision->keep_rules = verdict.keep_rules;
+    decision->generation = policy->generation;
+    if (verdict.is_shared) {
+        CPTI_COUNT(counters, tenants_shared);
+    }
+}
+
+void cpti_sampling_end(struct cpti_sampling *sampling, struct cpti_decision *decision,
+                       const struct cpti_ended *ended, struct cpti_counters *counters)
+{
+    struct cpti_policy *policy = cpti_sampling_policy(sampling);
+    double probability = 0;
+
+    if (policy != NULL && policy->generation == decision->generation) {
+        probability = cpti_policy_end(policy, decision->keep_rules, ended);
+    }
+    cpti_policy_release(policy);
+    if (decision->is_random) { /* it would have been kept by either */
+        if (probability > decision->probability) {
+            decision->probability = probability;
+        }
+        return;
+    }
+    decision->is_random =
+        probability > 0 && decision->randomness >= cpt_sampling_threshold(probability);
+    decision->is_logged = decision->is_random;
+    if (decision->is_random) {
+        decision->probability = probability;
+        CPTI_COUNT(counters, kept_by_rule);
+    } else {
+        CPTI_COUNT(counters, dropped_at_end);
+    }
 }
 
 /* --- The decision --- */
@@ -377,18 +513,39 @@ static bool may_trace(struct cpti_sampling *sampling, const struct cpt_inbound *
     return true;
 }
 
+/* What the coin says, or the rules. */
+static struct cpti_decision throw_for(struct cpti_sampling *sampling,
+                                      const struct cpt_inbound *inbound,
+                                      const struct cpti_trace_context *trace,
+                                      struct cpti_counters *counters)
+{
+    struct cpti_decision decision = {.is_random = inbound->coin == CPT_COIN_HIT};
+    const bool is_open =
+        inbound->coin == CPT_COIN_NONE || inbound->coin == CPT_COIN_LATER;
+    struct cpti_policy *policy = is_open ? cpti_sampling_policy(sampling) : NULL;
+
+    if (policy != NULL) {
+        decide_by_rules(sampling, policy, inbound, trace, &decision, counters);
+        cpti_policy_release(policy);
+        return decision;
+    }
+    if (is_open) {
+        decision.is_random = throw_coin(sampling);
+    }
+    decision.probability =
+        atomic_load_explicit(&sampling->probability, memory_order_relaxed);
+    return decision;
+}
+
 struct cpti_decision cpti_sampling_decide(struct cpti_sampling *sampling,
                                           const struct cpt_inbound *inbound,
+                                          const struct cpti_trace_context *trace,
                                           struct cpti_counters *counters)
 {
-    struct cpti_decision decision = {.is_random = inbound->coin != CPT_COIN_NONE
-                                                      ? inbound->coin == CPT_COIN_HIT
-                                                      : throw_coin(sampling)};
+    struct cpti_decision decision = throw_for(sampling, inbound, trace, counters);
     bool is_asked = false;
     bool is_inner = sampling->is_inner;
 
-    decision.probability =
-        atomic_load_explicit(&sampling->probability, memory_order_relaxed);
     if (inbound->critical_path_count != 0) {
         decision.ask = read_ask(sampling, inbound, counters);
         is_asked = decision.ask.version != 0;
@@ -399,12 +556,14 @@ struct cpti_decision cpti_sampling_decide(struct cpti_sampling *sampling,
             is_inner = sampling->is_inner;
         }
     }
-    if (!decision.is_random && !is_asked) {
+    if (!decision.is_random && !is_asked && decision.keep_rules == 0) {
         return decision;
     }
     decision.is_traced = true;
     decision.is_forced = is_asked && !is_inner;
-    decision.is_logged = !is_inner || decision.is_random;
+    decision.is_pending = decision.keep_rules != 0 && !decision.is_forced;
+    decision.is_logged = decision.is_forced || decision.is_random ||
+                         decision.is_pending || (is_asked && !is_inner);
     decision.is_local_root = is_inner;
     CPTI_COUNT(counters, traced);
     if (decision.is_random) {

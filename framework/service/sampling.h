@@ -6,6 +6,7 @@
 
 #include "framework/service/bucket.h"
 #include "framework/service/counters.h"
+#include "framework/service/policy.h"
 #include "wire/cpt_metadata.h"
 
 #include <stdatomic.h>
@@ -37,8 +38,10 @@ struct cpti_sampling {
     atomic_uint_least64_t threshold; /* the coin hits below it; 2^64 - 1: always */
     uint64_t seed;
     uint64_t trace_seed;   /* of ids of traces: the system's, in any case */
-    struct cpti_lock lock; /* guards networks, which only requests that ask need */
+    struct cpti_lock lock; /* guards networks, which only requests that ask need … */
     struct cpti_networks networks;
+    struct cpti_policy *policy; /* … and this, which all need if there is one */
+    atomic_bool has_policy;     /* relaxed: a hint to look */
     atomic_uint_least64_t
         throw_count; /* relaxed: each throw gets a number of its own */
     const struct cpt_clock *clock;
@@ -53,9 +56,16 @@ struct cpti_decision {
     bool is_forced;     /* an entry was asked from outside */
     bool is_logged;     /* this service writes the record */
     bool is_local_root; /* and it is not the entry */
-    double probability; /* of the coin, when it was thrown */
+    bool is_pending;    /* it is logged only if a keep rule says so at its end */
+    bool is_thrown;     /* randomness is what decided */
+    double probability; /* of the coin, when it was thrown; of the policy's */
     struct cpt_ask ask; /* version 0: the caller wants no path */
+    uint64_t randomness;
+    uint64_t generation; /* of the policy that decided … */
+    uint32_t keep_rules; /* … and its rules that may keep the request */
 };
+
+struct cpti_trace_context;
 
 /* Reads the options; the lock is there. CPT_OK, or CPT_INVALID or CPT_LIMIT with the
  * reason. */
@@ -72,12 +82,25 @@ void cpti_sampling_trust(struct cpti_sampling *sampling,
                          const struct cpti_networks *networks);
 void cpti_sampling_set_probability(struct cpti_sampling *sampling, double probability);
 
+/* Takes the reference of the caller to @policy; NULL: there are no rules. */
+void cpti_sampling_set_policy(struct cpti_sampling *sampling,
+                              struct cpti_policy *policy);
+
+/* The rules, with a reference that the caller gives back; NULL: there are none. */
+struct cpti_policy *cpti_sampling_policy(struct cpti_sampling *sampling);
+
 /* Throws the coin: enum cpt_coin. */
 unsigned cpti_sampling_throw(struct cpti_sampling *sampling);
 
-/* Decides about @inbound, and counts the reasons. */
+/* Decides about @inbound, which belongs to @trace, and counts the reasons. */
 struct cpti_decision cpti_sampling_decide(struct cpti_sampling *sampling,
                                           const struct cpt_inbound *inbound,
+                                          const struct cpti_trace_context *trace,
                                           struct cpti_counters *counters);
+
+/* A request that is_pending has ended: decides whether it is logged, with which
+ * probability, and counts it. */
+void cpti_sampling_end(struct cpti_sampling *sampling, struct cpti_decision *decision,
+                       const struct cpti_ended *ended, struct cpti_counters *counters);
 
 #endif

@@ -172,6 +172,7 @@ static void free_parts(struct cpt_service *service)
     cpt_alloc_free(alloc, service->name);
     cpti_lock_deinit(&service->counters.lock);
     cpti_running_deinit(&service->running);
+    cpti_policy_release(service->sampling.policy);
     cpti_lock_deinit(&service->sampling.lock);
     cpt_alloc_free(alloc, service);
 }

@@ -449,8 +449,8 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
     cpti_trace_read(&found.trace_context, inbound, &service->counters);
     found.is_enabled = cpt_service_is_enabled(service) != 0;
     if (found.is_enabled) {
-        decision =
-            cpti_sampling_decide(&service->sampling, inbound, &service->counters);
+        decision = cpti_sampling_decide(&service->sampling, inbound,
+                                        &found.trace_context, &service->counters);
     }
     if (!decision.is_traced) {
         cpti_untraced_note(service, found.number);

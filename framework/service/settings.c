@@ -34,6 +34,7 @@ struct wanted {
     bool is_enabled;
     double probability;
     struct cpti_networks networks;
+    struct cpti_rules *rules; /* of the settings */
     bool has_enabled;
     bool has_probability;
     bool has_networks;
@@ -60,6 +61,10 @@ struct cpt_settings {
     char *next;  /* read now */
     int failure; /* errno of the last attempt; 0: it was read */
     bool was_there;
+    struct cpti_rules *rules;       /* that hold */
+    struct cpti_rules *next_rules;  /* read now */
+    bool has_ended[CPTI_RULES_MAX]; /* those that hold no more, and it was told */
+    uint64_t generation;
 };
 
 /* --- Parsing --- */
@@ -195,6 +200,20 @@ static cpt_status parse_pair(struct span key, struct span value, struct wanted *
         return status == CPT_OK ? read_networks(value, &wanted->networks, error)
                                 : status;
     }
+    if (equals(key, "tenant")) {
+        if (value.bytes == 0 || value.bytes > CPTI_RULE_NAME_BYTES ||
+            wanted->rules->tenant_header[0] != '\0') {
+            return cpt_error_set(error, CPT_INVALID, 0,
+                                 "'tenant' is the name of one header");
+        }
+        memcpy(wanted->rules->tenant_header, value.data, value.bytes);
+        return CPT_OK;
+    }
+    if (key.bytes > 5 && memcmp(key.data, "rule ", 5) == 0) {
+        key = trim((struct span){key.data + 5, key.bytes - 5});
+        return cpti_rule_read(wanted->rules, (struct cpt_bytes){key.data, key.bytes},
+                              (struct cpt_bytes){value.data, value.bytes}, error);
+    }
     return cpt_error_set(error, CPT_INVALID, 0, "unknown setting '%.*s'",
                          (int)(key.bytes < 40 ? key.bytes : 40), key.data);
 }
@@ -206,7 +225,10 @@ static cpt_status parse(struct span text, struct wanted *wanted,
     cpt_status status = CPT_OK;
     uint64_t line_number = 0;
 
-    memset(wanted, 0, sizeof *wanted);
+    struct cpti_rules *rules = wanted->rules;
+
+    memset(rules, 0, sizeof *rules);
+    *wanted = (struct wanted){.rules = rules};
     while (text.bytes > 0 && status == CPT_OK) {
         struct span line = take(&text, '\n');
         struct span key;
@@ -274,6 +296,66 @@ static void take_settings(struct cpt_settings *settings, const struct wanted *wa
     }
 }
 
+/* Gives each service its own copy of the rules: rates are those of a service. */
+static bool take_rules(struct cpt_settings *settings)
+{
+    bool is_whole = true;
+
+    settings->generation++;
+    for (size_t i = 0; i < settings->options.service_count; i++) {
+        struct cpt_service *service = settings->services[i];
+        struct cpti_policy *policy = NULL;
+
+        if (settings->rules->count > 0) {
+            policy = cpti_policy_new(settings->rules, settings->generation,
+                                     service->options.alloc);
+            if (policy == NULL) {
+                is_whole = false;
+                continue;
+            }
+        }
+        cpti_sampling_set_policy(&service->sampling, policy);
+    }
+    return is_whole;
+}
+
+static void end_rule(struct cpt_settings *settings, size_t index)
+{
+    for (size_t i = 0; i < settings->options.service_count; i++) {
+        struct cpti_policy *policy =
+            cpti_sampling_policy(&settings->services[i]->sampling);
+
+        if (policy != NULL && policy->generation == settings->generation) {
+            atomic_store_explicit(&policy->is_over[index], true, memory_order_relaxed);
+        }
+        cpti_policy_release(policy);
+    }
+}
+
+/* Rules whose last day is over hold no more, and that is told once. */
+static void end_rules(struct cpt_settings *settings)
+{
+    const uint64_t now_ns = cpt_clock_unix_ns();
+
+    for (size_t i = 0; i < settings->rules->count; i++) {
+        const struct cpti_rule *rule = &settings->rules->items[i];
+        char sentence[CPT_ERROR_SENTENCE_BYTES + 256];
+        struct cpt_notice notice = {
+            .kind = CPT_NOTICE_SETTINGS, .reason = "ended", .count = 1};
+
+        if (settings->has_ended[i] || rule->end_ns > now_ns) {
+            continue;
+        }
+        settings->has_ended[i] = true;
+        end_rule(settings, i);
+        (void)snprintf(sentence, sizeof sentence,
+                       "%.200s: rule '%s' of %s ended with %s: it is off",
+                       settings->path, rule->name, rule->owner, rule->until);
+        notice.sentence = cpt_bytes_of(sentence);
+        settings->options.notify(settings->options.notify_context, &notice);
+    }
+}
+
 /* Reads the file into `next`. The number of bytes, or -1 with errno. */
 static ssize_t read_file(struct cpt_settings *settings)
 {
@@ -315,11 +397,11 @@ static void note_unread(struct cpt_settings *settings, int failure)
          failure == EINVAL ? "it is no regular file" : strerror(failure));
 }
 
-static void check(struct cpt_settings *settings)
+static void check_file(struct cpt_settings *settings)
 {
     const ssize_t bytes = read_file(settings);
     struct cpt_error error = {0};
-    struct wanted wanted;
+    struct wanted wanted = {.rules = settings->next_rules};
     char *last = settings->text;
 
     if (bytes < 0) {
@@ -343,7 +425,21 @@ static void check(struct cpt_settings *settings)
         return;
     }
     take_settings(settings, &wanted);
+    settings->next_rules = settings->rules;
+    settings->rules = wanted.rules;
+    memset(settings->has_ended, 0, sizeof settings->has_ended);
+    if (!take_rules(settings)) {
+        tell(settings, false, "%s: no memory for its rules; those before stay",
+             settings->path);
+        return;
+    }
     tell(settings, true, "%s", settings->path);
+}
+
+static void check(struct cpt_settings *settings)
+{
+    check_file(settings);
+    end_rules(settings);
 }
 
 /* --- The thread --- */
@@ -415,6 +511,8 @@ static void release(struct cpt_settings *settings)
     cpt_alloc_free(alloc, settings->programs);
     cpt_alloc_free(alloc, settings->text);
     cpt_alloc_free(alloc, settings->next);
+    cpt_alloc_free(alloc, settings->rules);
+    cpt_alloc_free(alloc, settings->next_rules);
     cpt_alloc_free(alloc, settings);
 }
 
@@ -431,7 +529,10 @@ static bool fill(struct cpt_settings *settings,
     settings->programs = cpt_alloc_zeroed(alloc, count * sizeof(struct program));
     settings->text = cpt_alloc_zeroed(alloc, CPT_SETTINGS_BYTES_MAX + 1);
     settings->next = cpt_alloc_zeroed(alloc, CPT_SETTINGS_BYTES_MAX + 1);
-    if (settings->path == NULL || settings->services == NULL ||
+    settings->rules = cpt_alloc_zeroed(alloc, sizeof *settings->rules);
+    settings->next_rules = cpt_alloc_zeroed(alloc, sizeof *settings->next_rules);
+    if (settings->rules == NULL || settings->next_rules == NULL ||
+        settings->path == NULL || settings->services == NULL ||
         settings->programs == NULL || settings->text == NULL ||
         settings->next == NULL) {
         return false;

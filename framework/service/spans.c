@@ -72,7 +72,9 @@ void cpti_spans_begin(struct cpti_serving *serving)
     item->serving = serving;
     memcpy(item->trace_id, trace->parent.trace_id, sizeof item->trace_id);
     item->parent_id = trace->is_made ? 0 : number_of(trace->parent.parent_id);
-    trace->parent.flags |= CPT_TRACE_FLAG_SAMPLED; /* we keep spans of it */
+    if (!serving->decision.is_pending || serving->decision.is_random) {
+        trace->parent.flags |= CPT_TRACE_FLAG_SAMPLED; /* we keep spans of it */
+    }
     put(trace->parent.parent_id, cpti_span_id(random, CPTI_SPAN_OF_REQUEST));
     cpt_traceparent_format(&trace->parent, item->traceparent);
     request->inherited.span_seed = random;
@@ -123,7 +125,8 @@ void cpti_spans_retire(struct cpti_serving *serving)
     struct cpt_request *request = serving->request;
     struct cpti_span_item *item = serving->spans;
 
-    if (item == NULL || item->response_ns == 0) {
+    if (item == NULL || item->response_ns == 0 ||
+        (serving->decision.is_pending && !serving->decision.is_logged)) {
         cpti_request_free(request);
         return;
     }

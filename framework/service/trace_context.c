@@ -97,10 +97,14 @@ static void put(unsigned char *bytes, uint64_t number, size_t count)
 /* R of the 64 random bits @x, which led to @decision. */
 static uint64_t randomness_of(const struct cpti_decision *decision, uint64_t x)
 {
-    const uint64_t threshold = decision->probability > 0
-                                   ? cpt_sampling_threshold(decision->probability)
-                                   : CPT_SAMPLING_RANGE;
+    uint64_t threshold = CPT_SAMPLING_RANGE;
 
+    if (decision->is_thrown) {
+        return decision->randomness;
+    }
+    if (decision->probability > 0) {
+        threshold = cpt_sampling_threshold(decision->probability);
+    }
     return decision->is_random ? threshold + scale(x, CPT_SAMPLING_RANGE - threshold)
                                : scale(x, threshold);
 }

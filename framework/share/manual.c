@@ -152,7 +152,6 @@ static void note_inbound(struct cpt_manual *manual, const struct cpt_inbound *in
     record->entry = manual->trace.entry;
     record->service = copy(manual, cpt_bytes_of(manual->service->name));
     record->method = copy(manual, cpt_name_bound(inbound->method, cut));
-    cpti_trace_read(&manual->trace_context, inbound, &manual->service->counters);
     if (manual->trace_context.is_there) {
         cpti_trace_read_state(&manual->trace_context, inbound->headers,
                               inbound->header_count < CPT_HEADERS_MAX
@@ -206,6 +205,7 @@ struct cpt_manual *cpt_manual_new(struct cpt_service *service,
     const size_t bytes_max = service->options.memory_bytes_max != 0
                                  ? service->options.memory_bytes_max
                                  : MEMORY_BYTES_DEFAULT;
+    struct cpti_trace_context trace = {.is_there = false};
     struct cpti_decision decision;
     struct cpt_manual *manual = NULL;
     uint64_t number = 0;
@@ -215,7 +215,9 @@ struct cpt_manual *cpt_manual_new(struct cpt_service *service,
     if (!cpt_service_is_enabled(service)) {
         return NULL;
     }
-    decision = cpti_sampling_decide(&service->sampling, inbound, &service->counters);
+    cpti_trace_read(&trace, inbound, &service->counters);
+    decision =
+        cpti_sampling_decide(&service->sampling, inbound, &trace, &service->counters);
     if (!decision.is_traced) {
         return NULL;
     }
@@ -227,6 +229,7 @@ struct cpt_manual *cpt_manual_new(struct cpt_service *service,
     cpti_service_hold(service);
     manual->service = service;
     manual->decision = decision;
+    manual->trace_context = trace;
     cpt_arena_init(&manual->arena, &service->notes.alloc, 0, bytes_max);
     note_inbound(manual, inbound, number);
     note_ask(manual);
@@ -661,6 +664,22 @@ static void fill_record(struct cpt_manual *manual, unsigned http_status)
     record->path = manual->path;
 }
 
+/* The rules decide; false: it is not logged. */
+static bool end_pending(struct cpt_manual *manual)
+{
+    struct cpt_record *record = &manual->item.record;
+    const struct cpti_ended ended = {.latency_ns = record->latency_ns,
+                                     .is_failed = record->is_failed != 0,
+                                     .attributes = record->attributes,
+                                     .attribute_count = record->attribute_count,
+                                     .path = manual->path};
+
+    cpti_sampling_end(&manual->service->sampling, &manual->decision, &ended,
+                      &manual->service->counters);
+    cpti_answer_record_cause(record, &manual->decision, &manual->trace_context);
+    return manual->decision.is_logged;
+}
+
 void cpt_manual_free(struct cpt_manual *manual, unsigned http_status)
 {
     struct cpt_log_queue *log = NULL;
@@ -679,6 +698,10 @@ void cpt_manual_free(struct cpt_manual *manual, unsigned http_status)
         return;
     }
     fill_record(manual, http_status);
+    if (manual->decision.is_pending && !end_pending(manual)) {
+        free_parts(&manual->item);
+        return;
+    }
     manual->item.release = free_parts;
     manual->item.memory_bytes = sizeof *manual + manual->arena.used_bytes;
     cpti_log_queue_push(log, &manual->item);

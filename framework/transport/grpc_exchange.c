@@ -317,7 +317,7 @@ static void inbound_fill(const struct cpti_grpc_exchange *exchange,
     inbound->coin = cpt_service_coin(service);
     inbound->critical_path_count =
         cpti_grpc_find(metadata, CPT_HEADER_ASK, &inbound->critical_path);
-    if (inbound->coin == CPT_COIN_HIT ||
+    if (inbound->coin == CPT_COIN_HIT || inbound->coin == CPT_COIN_LATER ||
         (inbound->coin == CPT_COIN_MISSED && inbound->critical_path_count > 0)) {
         inbound->arrival_ns = cpt_clock_now_ns(cpt_service_clock(service));
     }

@@ -358,7 +358,7 @@ void cpti_http_exchange_begin(struct cpti_http_peer *peer)
         return;
     }
     coin = cpt_service_coin(service);
-    if (coin == CPT_COIN_HIT ||
+    if (coin == CPT_COIN_HIT || coin == CPT_COIN_LATER ||
         (coin == CPT_COIN_MISSED &&
          request.parser->fields[CPTI_HTTP_FIELD_ASK].count > 0)) {
         arrival_ns = cpt_clock_now_ns(cpt_service_clock(service));
