@@ -10,6 +10,7 @@
 #include "cpt/cli/base/json_write.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
+#include "cpt/cli/spans/moved_clocks.h"
 #include "cpt/cli/spans/span_records.h"
 #include "cpt/import/traces.h"
 #include "cpt/now.h"
@@ -19,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { REFUSED_TOLD_MAX = 5 /* pieces of one file */, NS_PER_US = 1000 };
+enum { REFUSED_TOLD_MAX = 5 /* pieces of one file */ };
 
 static const uint64_t progress_interval_ns = 250000000;
 
@@ -37,6 +38,8 @@ struct totals {
     uint64_t refused_spans;
     uint64_t cut_traces;
     uint64_t clipped;
+    uint64_t contradictory; /* traces */
+    struct cpti_moved_clocks clocks;
 #define FIELD(name, sentence) uint64_t name;
     CPTI_SPAN_DROP_MAP(FIELD)
 #undef FIELD
@@ -58,20 +61,6 @@ struct import {
 
 /* --- Sections --- */
 
-/* Microseconds as a number that is whole unless the time has a fraction. */
-static void json_us(struct cpti_json *json, const char *key, uint64_t ns)
-{
-    if (ns % NS_PER_US == 0) {
-        cpti_json_unsigned(json, key, ns / NS_PER_US);
-    } else {
-        char text[40];
-        const int bytes = snprintf(text, sizeof text, "%" PRIu64 ".%03u",
-                                   ns / NS_PER_US, (unsigned)(ns % NS_PER_US));
-
-        cpti_json_raw(json, key, (struct cpt_bytes){text, (size_t)bytes});
-    }
-}
-
 static void print_sections(struct import *import, struct cpt_bytes trace,
                            const struct cpti_spans_report *report)
 {
@@ -81,22 +70,23 @@ static void print_sections(struct import *import, struct cpt_bytes trace,
 
     cpti_json_open(json, NULL, '{');
     cpti_json_bytes(json, "trace_id", trace);
-    json_us(json, "root_start_us", cpti_spans_start_ns(spans, root));
-    json_us(json, "root_end_us", cpti_spans_end_ns(spans, root));
+    cpti_json_us(json, "root_start_us", (int64_t)cpti_spans_start_ns(spans, root));
+    cpti_json_us(json, "root_end_us", (int64_t)cpti_spans_end_ns(spans, root));
     cpti_json_open(json, "sections", '[');
     for (size_t i = 0; i < cpti_spans_section_count(spans); i++) {
         const struct cpti_section *section = cpti_spans_section(spans, i);
 
         cpti_json_open(json, NULL, '{');
         cpti_json_bytes(json, "span_id", cpti_spans_at(spans, section->span)->id);
-        json_us(json, "start_us", section->start_ns);
-        json_us(json, "end_us", section->end_ns);
+        cpti_json_us(json, "start_us", (int64_t)section->start_ns);
+        cpti_json_us(json, "end_us", (int64_t)section->end_ns);
         cpti_json_close(json);
     }
     cpti_json_close(json);
     cpti_json_unsigned(json, "dropped", report->dropped);
     cpti_json_unsigned(json, "clipped", report->clipped);
-    cpti_json_bool(json, "approximate", true);
+    cpti_moved_clocks_json(json, spans);
+    cpti_json_bool(json, "approximate", !cpti_spans_is_exact(spans));
     cpti_json_close(json);
 }
 
@@ -125,6 +115,7 @@ static int write_trace(struct import *import, struct cpt_bytes trace)
 static void add_report(struct totals *totals, const struct cpti_spans_report *report)
 {
     totals->clipped += report->clipped;
+    totals->contradictory += report->contradictions > 0;
 #define ADD(name, sentence) totals->name += report->name;
     CPTI_SPAN_DROP_MAP(ADD)
 #undef ADD
@@ -147,6 +138,7 @@ static int import_trace(struct import *import, struct cpt_bytes trace)
         return cpti_failed("%s", cpt_status_sentence(status));
     }
     add_report(&import->totals, &report);
+    cpti_moved_clocks_add(&import->totals.clocks, spans);
     if (import->prints_sections) {
         print_sections(import, trace, &report);
     }
@@ -263,6 +255,9 @@ static void tell_all(const struct totals *totals)
 #define TELL(name, sentence) tell(totals->name, "spans left out " sentence);
     CPTI_SPAN_DROP_MAP(TELL)
 #undef TELL
+    cpti_moved_clocks_tell(&totals->clocks);
+    tell(totals->contradictory, "traces in which the clocks of hosts contradict each "
+                                "other");
     tell(totals->clipped, "spans cut to the time of their parent");
     tell(totals->refused_spans, "spans left out without an id");
     tell(totals->rootless, "traces left out in which no span can be the root");
@@ -313,6 +308,7 @@ static int import_all(struct import *import, const struct cpti_arguments *argume
     if (cpti_span_records_init(&import->records) != CPT_OK || import->spans == NULL) {
         return cpti_failed("out of memory");
     }
+    cpti_spans_align_clocks(import->spans, import->mode == CPTI_SPANS_EXACT);
     for (size_t i = 0; i < arguments->operand_count; i++) {
         status = cpti_exit_last(status, import_file(import, arguments->operands[i]));
     }
@@ -398,7 +394,8 @@ const struct cpti_command cpti_command_import = {
         "\n"
         "Spans do not say who waited, so it is taken that a span waits for each of its "
         "children that ended before it went on, from the last one backwards. Paths are "
-        "marked approximate for that. They always add up to the duration of the root "
+        "marked approximate for that, unless the spans tell their waits "
+        "(docs/import.md). They always add up to the duration of the root "
         "span: what a child does outside of its parent's time is cut off.\n"
         "\n"
         "A folder stands for the files of spans in it and in its subfolders, in the "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
-/* cmd_import_absent.c - cpt import in a build without a library for JSON */
+/* cmd_import_absent.c - cpt import and explain in a build without a library for JSON */
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/base/output.h"
 
@@ -9,8 +9,8 @@
 static int run(const struct cpti_arguments *arguments)
 {
     (void)arguments;
-    return cpti_failed("this cpt was built without simdjson and jansson, so 'cpt "
-                       "import' cannot read spans; install libsimdjson-dev and g++, or "
+    return cpti_failed("this cpt was built without simdjson and jansson, so it cannot "
+                       "read spans; install libsimdjson-dev and g++, or "
                        "libjansson-dev, and build it again");
 }
 
@@ -26,6 +26,24 @@ const struct cpti_command cpti_command_import = {
     .usages = {"[OPTION]... FILE..."},
     .description = "This cpt was built without 'cpt import'.",
     .examples = examples,
+    .operand_count_max = SIZE_MAX,
+    .run = run,
+};
+
+static const struct cpti_example explain_examples[] = {
+    {"cpt explain 4bf92f3577b34da6a3ce929d0e0e4736 00f067aa0ba902b7 traces.json",
+     "why that span of that trace is on the critical path, or is not"},
+    {"cpt explain --json 4bf92f3577b34da6a3ce929d0e0e4736 00f067aa0ba902b7 traces.json",
+     "the same, for programs"},
+    {0},
+};
+
+const struct cpti_command cpti_command_explain = {
+    .name = "explain",
+    .summary = "why a span is on the critical path, or is not",
+    .usages = {"[OPTION]... TRACE SPAN FILE..."},
+    .description = "This cpt was built without 'cpt explain'.",
+    .examples = explain_examples,
     .operand_count_max = SIZE_MAX,
     .run = run,
 };

@@ -225,9 +225,11 @@ static cpt_status add(struct cpti_assembly *assembly, struct waiting *waiting,
         return CPT_LIMIT;
     }
     if (!copy(&waiting->arena, &span.id) || !copy(&waiting->arena, &span.parent) ||
+        !copy(&waiting->arena, &span.link) ||
         !copy_like(waiting, &span.service, last->service) ||
         !copy_like(waiting, &span.operation, last->operation) ||
         !copy_like(waiting, &span.peer, last->peer) ||
+        !copy_like(waiting, &span.host, last->host) ||
         !copy(&waiting->arena, &span.note)) {
         return CPT_NO_MEMORY;
     }

@@ -93,12 +93,47 @@ static unsigned names_peer(struct cpt_bytes key)
     return 0;
 }
 
+unsigned cpti_names_host(struct cpt_bytes key)
+{
+    static const char *const keys[] = {
+        "service.instance.id", "container.id", "k8s.pod.name", "ip", "hostname",
+        "host.name",           "host.id",      "k8s.node.name"};
+
+    for (unsigned i = sizeof keys / sizeof *keys; i > 0; i--) {
+        if (cpti_is_key(key, keys[i - 1])) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+/* Attributes by which a span says when it waited; see docs/import.md. */
+static void note_wait(struct cpti_span *span, struct cpt_bytes key,
+                      struct cpti_attribute value)
+{
+    uint64_t count = value.number;
+
+    if (cpti_is_key(key, "cpt.wait")) {
+        span->is_wait = true;
+        span->link = value.text;
+    } else if (cpti_is_key(key, "cpt.after") && !span->is_wait) {
+        span->link = value.text;
+    } else if (cpti_is_key(key, "cpt.waits") &&
+               (value.is_number || from_digits(value.text, 1, &count)) &&
+               count <= CPTI_SPANS_MAX) {
+        span->tells_waits = true;
+        span->wait_count = (uint32_t)count;
+    }
+}
+
 void cpti_note_attribute(struct cpti_span *span, struct cpt_bytes key,
                          struct cpti_attribute value)
 {
     const unsigned rank = names_peer(key);
 
-    if (cpti_is_key(key, "span.kind")) {
+    if (key.bytes > 4 && memcmp(key.data, "cpt.", 4) == 0) {
+        note_wait(span, key, value);
+    } else if (cpti_is_key(key, "span.kind")) {
         const unsigned char kind = cpti_read_kind(value.text);
 
         span->kind = kind != CPTI_SPAN_UNKNOWN ? kind : span->kind;
@@ -120,13 +155,15 @@ void cpti_note_attribute(struct cpti_span *span, struct cpt_bytes key,
  * and first letter. */
 static bool matters(struct cpt_bytes key)
 {
-    return key.bytes >= 5 && key.bytes <= 16 && memchr("dempsnw", *key.data, 7) != NULL;
+    return key.bytes >= 5 && key.bytes <= 16 &&
+           memchr("cdempsnw", *key.data, 8) != NULL;
 }
 
 void cpti_read_attribute(struct cpti_span *span, struct cpt_bytes key,
                          struct cpti_doc_value value)
 {
     struct cpti_attribute attribute = {.text = {"", 0}};
+    int64_t number = 0;
 
     if (!matters(key)) {
         return;
@@ -134,6 +171,10 @@ void cpti_read_attribute(struct cpti_span *span, struct cpt_bytes key,
     attribute.text = cpti_doc_string(value);
     attribute.is_text = cpti_doc_type(value) == CPTI_DOC_STRING;
     attribute.is_true = cpti_doc_is_true(value);
+    if (cpti_doc_integer(value, &number) && number >= 0) {
+        attribute.number = (uint64_t)number;
+        attribute.is_number = true;
+    }
     cpti_note_attribute(span, key, attribute);
 }
 

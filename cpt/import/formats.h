@@ -83,9 +83,11 @@ bool cpti_read_time(struct cpti_doc_value value, uint64_t unit_ns, uint64_t *tim
 /* The kind by its name in any of the formats, in any case of letters. */
 unsigned char cpti_read_kind(struct cpt_bytes word);
 
-/* The value of an attribute; anything but a text or true is all zero. */
+/* The value of an attribute; but for a text, true or a whole number all is zero. */
 struct cpti_attribute {
     struct cpt_bytes text;
+    uint64_t number;
+    bool is_number; /* and not below 0 */
     bool is_text;
     bool is_true;
 };
@@ -98,6 +100,10 @@ void cpti_note_attribute(struct cpti_span *span, struct cpt_bytes key,
 /* The same with JSON. */
 void cpti_read_attribute(struct cpti_span *span, struct cpt_bytes key,
                          struct cpti_doc_value value);
+
+/* How well attribute @key of a process names the machine whose clock its spans have; 0:
+ * not at all. */
+unsigned cpti_names_host(struct cpt_bytes key);
 
 /* What cpti_span.rejected says, by a header tracestate: its member "ot=th:c;..." */
 uint64_t cpti_read_tracestate(struct cpt_bytes text);

@@ -26,6 +26,7 @@ static const uint64_t ns_per_us = 1000;
 struct process {
     struct cpt_bytes id;
     struct cpt_bytes service;
+    struct cpt_bytes host;
 };
 
 /* Those of a trace; if they are not few, in the order of their ids. */
@@ -41,6 +42,28 @@ struct processes {
 static struct cpt_bytes service_of(struct cpti_doc_value process)
 {
     return cpti_doc_string(cpti_doc_get(process, "serviceName"));
+}
+
+/* The best of the tags that name the machine. */
+static struct cpt_bytes host_of(struct cpti_doc_value process)
+{
+    struct cpt_bytes host = {"", 0};
+    struct cpti_doc_member member;
+    unsigned best = 0;
+
+    for (bool is = cpti_doc_first(cpti_doc_get(process, "tags"), &member); is;
+         is = cpti_doc_next(&member)) {
+        const unsigned rank =
+            cpti_names_host(cpti_doc_string(cpti_doc_get(member.value, "key")));
+        const struct cpt_bytes value =
+            cpti_doc_string(cpti_doc_get(member.value, "value"));
+
+        if (rank > best && value.bytes > 0) {
+            best = rank;
+            host = value;
+        }
+    }
+    return host;
 }
 
 static int compare(const void *left, const void *right)
@@ -97,8 +120,8 @@ static cpt_status processes_read(struct processes *processes,
             processes_grow(processes) != CPT_OK) {
             return CPT_NO_MEMORY;
         }
-        processes->items[processes->count++] =
-            (struct process){member.key, service_of(member.value)};
+        processes->items[processes->count++] = (struct process){
+            member.key, service_of(member.value), host_of(member.value)};
     }
     if (processes->count > FEW) {
         qsort(processes->items, processes->count, sizeof(struct process), compare);
@@ -106,25 +129,35 @@ static cpt_status processes_read(struct processes *processes,
     return CPT_OK;
 }
 
-static struct cpt_bytes search(const struct processes *processes, struct cpt_bytes id)
+static const struct process *search(const struct processes *processes,
+                                    struct cpt_bytes id)
 {
     const struct process wanted = {.id = id};
-    const struct process *found =
-        bsearch(&wanted, processes->items, processes->count, sizeof wanted, compare);
 
-    return found != NULL ? found->service : (struct cpt_bytes){"", 0};
+    return bsearch(&wanted, processes->items, processes->count, sizeof wanted, compare);
 }
 
-static struct cpt_bytes processes_find(const struct processes *processes,
-                                       struct cpt_bytes id)
+/* Process @id, or NULL. */
+static const struct process *processes_find(const struct processes *processes,
+                                            struct cpt_bytes id)
 {
     for (size_t i = 0; processes->count <= FEW && i < processes->count; i++) {
         if (cpt_bytes_equal(processes->items[i].id, id)) {
-            return processes->items[i].service;
+            return &processes->items[i];
         }
     }
-    return processes->count > FEW ? search(processes, id) : (struct cpt_bytes){"", 0};
+    return processes->count > FEW ? search(processes, id) : NULL;
 }
+
+static void read_process(const struct processes *processes, struct cpt_bytes id,
+                         struct cpti_span *span)
+{
+    const struct process *found = processes_find(processes, id);
+
+    span->service = found != NULL ? found->service : (struct cpt_bytes){"", 0};
+    span->host = found != NULL ? found->host : (struct cpt_bytes){"", 0};
+}
+
 /* --- Spans --- */
 
 /* The next reference of a span. */
@@ -224,8 +257,9 @@ static cpt_status read_span(struct cpti_doc_value json, struct cpt_bytes trace,
             read_tags(member.value, &span);
         } else if (cpti_is_key(member.key, "process")) {
             span.service = service_of(member.value);
+            span.host = host_of(member.value);
         } else if (cpti_is_key(member.key, "processID")) {
-            span.service = processes_find(processes, cpti_doc_string(member.value));
+            read_process(processes, cpti_doc_string(member.value), &span);
         }
     }
     read_references(references, trace, &span);

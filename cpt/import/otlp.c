@@ -20,23 +20,37 @@
 
 static struct cpti_doc_value value_of(struct cpti_doc_value any)
 {
-    const struct cpti_doc_value text = cpti_doc_get(any, "stringValue");
+    static const char *const names[] = {"stringValue", "intValue", "boolValue"};
+    struct cpti_doc_value value = {NULL, 0};
 
-    return text.owner != NULL ? text : cpti_doc_get(any, "boolValue");
+    for (size_t i = 0; i < sizeof names / sizeof *names && value.owner == NULL; i++) {
+        value = cpti_doc_get(any, names[i]);
+    }
+    return value;
 }
 
-static struct cpt_bytes service_of(struct cpti_doc_value resource)
+/* What spans of @resource have in common: their service, and whose clock. */
+static struct cpti_span read_resource(struct cpti_doc_value resource)
 {
+    struct cpti_span common = {.id = {"", 0}};
     struct cpti_doc_member member;
+    unsigned best = 0;
 
     for (bool is = cpti_doc_first(cpti_doc_get(resource, "attributes"), &member); is;
          is = cpti_doc_next(&member)) {
-        if (cpti_is_key(cpti_doc_string(cpti_doc_get(member.value, "key")),
-                        "service.name")) {
-            return cpti_doc_string(value_of(cpti_doc_get(member.value, "value")));
+        const struct cpt_bytes key = cpti_doc_string(cpti_doc_get(member.value, "key"));
+        const struct cpt_bytes value =
+            cpti_doc_string(value_of(cpti_doc_get(member.value, "value")));
+        const unsigned rank = cpti_names_host(key);
+
+        if (cpti_is_key(key, "service.name")) {
+            common.service = value;
+        } else if (rank > best && value.bytes > 0) {
+            best = rank;
+            common.host = value;
         }
     }
-    return cpt_bytes_of("");
+    return common;
 }
 
 static void read_attributes(struct cpti_doc_value attributes, struct cpti_span *span)
@@ -71,10 +85,9 @@ static bool is_error(struct cpti_doc_value status)
            cpti_is_key(cpti_doc_string(code), "STATUS_CODE_ERROR");
 }
 
-static cpt_status read_span(struct cpti_doc_value json, struct cpt_bytes service,
+static cpt_status read_span(struct cpti_doc_value json, struct cpti_span span,
                             struct cpti_sink *sink)
 {
-    struct cpti_span span = {.id = {"", 0}, .service = service};
     struct cpt_bytes trace = {"", 0};
     struct cpti_doc_member member;
     uint64_t end_ns = 0;
@@ -110,8 +123,8 @@ static cpt_status read_span(struct cpti_doc_value json, struct cpt_bytes service
     return cpti_sink_take(sink, trace, &span);
 }
 
-static cpt_status read_scopes(struct cpti_doc_value scopes, struct cpt_bytes service,
-                              struct cpti_sink *sink)
+static cpt_status read_scopes(struct cpti_doc_value scopes,
+                              const struct cpti_span *common, struct cpti_sink *sink)
 {
     struct cpti_doc_member scope;
     struct cpti_doc_member span;
@@ -121,7 +134,7 @@ static cpt_status read_scopes(struct cpti_doc_value scopes, struct cpt_bytes ser
          is = cpti_doc_next(&scope)) {
         for (bool has = cpti_doc_first(cpti_doc_get(scope.value, "spans"), &span);
              has && status == CPT_OK; has = cpti_doc_next(&span)) {
-            status = read_span(span.value, service, sink);
+            status = read_span(span.value, *common, sink);
         }
     }
     return status;
@@ -134,14 +147,14 @@ cpt_status cpti_otlp_request(struct cpti_doc_value request, struct cpti_sink *si
 
     for (bool is = cpti_doc_first(cpti_doc_get(request, "resourceSpans"), &member);
          is && status == CPT_OK; is = cpti_doc_next(&member)) {
-        const struct cpt_bytes service =
-            service_of(cpti_doc_get(member.value, "resource"));
+        const struct cpti_span common =
+            read_resource(cpti_doc_get(member.value, "resource"));
 
-        status = read_scopes(cpti_doc_get(member.value, "scopeSpans"), service, sink);
+        status = read_scopes(cpti_doc_get(member.value, "scopeSpans"), &common, sink);
         if (status == CPT_OK) {
             status =
                 read_scopes(cpti_doc_get(member.value, "instrumentationLibrarySpans"),
-                            service, sink);
+                            &common, sink);
         }
     }
     return status;

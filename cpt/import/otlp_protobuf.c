@@ -4,7 +4,7 @@
  * otlp_protobuf.c - spans as they are sent to OpenTelemetry's collector, in protobuf
  *
  *      Traces > ResourceSpans > ScopeSpans > Span > KeyValue > AnyValue
- *                    '> Resource > KeyValue (service.name)
+ *                    '> Resource > KeyValue (service.name, host)
  *
  * By nanopb's reader of fields, not by its reader of messages, which would copy: here
  * all texts stay where they are. Each message is a range of the bytes that its parent
@@ -115,6 +115,9 @@ static struct cpti_attribute read_value(struct fields *above, struct cpt_bytes m
             value.is_text = take_bytes(&fields, &value.text);
         } else if (fields.tag == cpti_otlp_AnyValue_bool_value_tag) {
             value.is_true = take_number(&fields, &number) && number != 0;
+        } else if (fields.tag == cpti_otlp_AnyValue_int_value_tag) {
+            value.is_number =
+                take_number(&fields, &value.number) && value.number <= INT64_MAX;
         } else {
             pass(&fields);
         }
@@ -152,10 +155,11 @@ static bool take_attribute(struct fields *above, struct cpt_bytes *key,
     return above->damaged == NULL;
 }
 
-/* The service that a Resource names. */
+/* The service that a Resource names, and whose clock its spans have. */
 static void read_resource(struct fields *above, struct cpt_bytes message,
-                          struct cpt_bytes *service)
+                          struct cpti_span *common)
 {
+    unsigned best = 0;
     struct fields fields = fields_of(message);
     struct cpti_attribute value;
     struct cpt_bytes key;
@@ -163,9 +167,15 @@ static void read_resource(struct fields *above, struct cpt_bytes message,
     while (next(&fields)) {
         if (fields.tag != cpti_otlp_Resource_attributes_tag) {
             pass(&fields);
-        } else if (take_attribute(&fields, &key, &value) &&
-                   cpti_is_key(key, "service.name")) {
-            *service = value.text;
+        } else if (take_attribute(&fields, &key, &value)) {
+            const unsigned rank = cpti_names_host(key);
+
+            if (cpti_is_key(key, "service.name")) {
+                common->service = value.text;
+            } else if (rank > best && value.text.bytes > 0) {
+                best = rank;
+                common->host = value.text;
+            }
         }
     }
     hand_up(above, &fields);
@@ -265,13 +275,11 @@ static void read_span_field(struct fields *fields, struct raw_span *raw)
 }
 
 static cpt_status read_span(struct fields *above, struct cpt_bytes message,
-                            struct cpt_bytes service, struct cpti_sink *sink)
+                            const struct cpti_span *common, struct cpti_sink *sink)
 {
     struct fields fields = fields_of(message);
-    struct raw_span raw = {.trace = {"", 0},
-                           .id = {"", 0},
-                           .parent = {"", 0},
-                           .span = {.service = service}};
+    struct raw_span raw = {
+        .trace = {"", 0}, .id = {"", 0}, .parent = {"", 0}, .span = *common};
     struct cpti_span *span = &raw.span;
     char ids[2 * (TRACE_ID_BYTES + 2 * SPAN_ID_BYTES)];
     struct cpt_bytes trace;
@@ -300,7 +308,7 @@ static cpt_status read_span(struct fields *above, struct cpt_bytes message,
 /* --- What is around them --- */
 
 static cpt_status read_scope(struct fields *above, struct cpt_bytes message,
-                             struct cpt_bytes service, struct cpti_sink *sink)
+                             const struct cpti_span *common, struct cpti_sink *sink)
 {
     struct fields fields = fields_of(message);
     struct cpt_bytes span = {"", 0};
@@ -310,7 +318,7 @@ static cpt_status read_scope(struct fields *above, struct cpt_bytes message,
         if (fields.tag != cpti_otlp_ScopeSpans_spans_tag) {
             pass(&fields);
         } else if (take_bytes(&fields, &span)) {
-            status = read_span(&fields, span, service, sink);
+            status = read_span(&fields, span, common, sink);
         }
     }
     hand_up(above, &fields);
@@ -321,7 +329,7 @@ static cpt_status read_resource_spans(struct fields *above, struct cpt_bytes mes
                                       struct cpti_sink *sink)
 {
     struct fields fields = fields_of(message);
-    struct cpt_bytes service = {"", 0};
+    struct cpti_span common = {.id = {"", 0}};
     struct cpt_bytes found = {"", 0};
     cpt_status status = CPT_OK;
 
@@ -329,7 +337,7 @@ static cpt_status read_resource_spans(struct fields *above, struct cpt_bytes mes
         if (fields.tag != cpti_otlp_ResourceSpans_resource_tag) {
             pass(&fields);
         } else if (take_bytes(&fields, &found)) {
-            read_resource(&fields, found, &service);
+            read_resource(&fields, found, &common);
         }
     }
     hand_up(above, &fields);
@@ -341,7 +349,7 @@ static cpt_status read_resource_spans(struct fields *above, struct cpt_bytes mes
         if (fields.tag != cpti_otlp_ResourceSpans_scope_spans_tag) {
             pass(&fields);
         } else if (take_bytes(&fields, &found)) {
-            status = read_scope(&fields, found, service, sink);
+            status = read_scope(&fields, found, &common, sink);
         }
     }
     hand_up(above, &fields);

@@ -10,10 +10,12 @@
  *      server, B        |---- get ----|               '- B: get
  *      path        [net][    B: get   ][ net  ]          '- ‹network+serialization›
  *
- * Without the server's span the callee is a blind spot. Where spans do not say of which
- * side they are, a span is taken for the client's side of a child in another service if
- * both have the same operation, or if it is below a span of its own service and has
- * nothing below it but that child.
+ * Without the server's span the callee is a blind spot. Time in which a span says that
+ * it waited, and nothing else has, is its ‹queue›, or what the wait calls itself.
+ *
+ * Where spans do not say of which side they are, a span is taken for the client's side
+ * of a child in another service if both have the same operation, or if it is below a
+ * span of its own service and has nothing below it but that child.
  */
 #include "cpt/import/span_tree.h"
 
@@ -159,15 +161,49 @@ static cpt_status frames_make(struct cpti_spans *spans, struct cpt_path *path,
     return status;
 }
 
+/* Appends @segment with a frame of @kind below its frame. */
+static cpt_status append_below(struct cpt_path *path, struct cpt_segment segment,
+                               unsigned kind)
+{
+    cpt_status status = CPT_OK;
+
+    if (kind != CPT_KIND_WORK) {
+        status = cpt_path_frame_add(path, segment.frame, cpt_bytes_of(""), kind,
+                                    &segment.frame);
+    }
+    return status == CPT_OK ? cpt_path_append(path, segment) : status;
+}
+
+/* What the time of wait @span is, by the span's name. */
+static unsigned wait_kind(const struct cpti_span *span)
+{
+    for (unsigned kind = CPT_KIND_QUEUE; cpt_kind_words(kind) != NULL; kind++) {
+        if (cpt_bytes_equal(span->operation, cpt_bytes_of(cpt_kind_words(kind))) ||
+            cpt_bytes_equal(span->operation, cpt_bytes_of(cpt_kind_word(kind)))) {
+            return kind;
+        }
+    }
+    return span->link.bytes > 0 ? CPT_KIND_QUEUE : CPT_KIND_WORK;
+}
+
 static cpt_status append(struct cpti_spans *spans, struct cpt_path *path,
                          const struct cpti_section *section)
 {
     const struct cpti_span_node *node = &spans->nodes[section->span];
     struct cpt_segment segment = {.duration_ns = section->end_ns - section->start_ns,
                                   .count = 1};
-    unsigned kind = CPT_KIND_WORK;
-    cpt_status status = frames_make(spans, path, section->span);
+    const bool is_wait =
+        spans->mode == CPTI_SPANS_EXACT && spans->items[section->span].is_wait;
+    unsigned kind = is_wait ? wait_kind(&spans->items[section->span]) : CPT_KIND_WORK;
+    cpt_status status = CPT_OK;
 
+    if (kind != CPT_KIND_WORK) { /* of its parent */
+        node = &spans->nodes[node->parent];
+        status = frames_make(spans, path, (uint32_t)(node - spans->nodes));
+        segment.frame = node->frame;
+        return status == CPT_OK ? append_below(path, segment, kind) : status;
+    }
+    status = frames_make(spans, path, section->span);
     segment.frame = node->frame;
     if (status == CPT_OK && is_blind(spans, section->span)) {
         kind = CPT_KIND_BLIND_SPOT;
@@ -175,18 +211,16 @@ static cpt_status append(struct cpti_spans *spans, struct cpt_path *path,
     } else if (node->server != CPTI_SPAN_NONE) {
         kind = CPT_KIND_NETWORK;
     }
-    if (status == CPT_OK && kind != CPT_KIND_WORK) {
-        status = cpt_path_frame_add(path, node->frame, cpt_bytes_of(""), kind,
-                                    &segment.frame);
-    }
-    return status == CPT_OK ? cpt_path_append(path, segment) : status;
+    return status == CPT_OK ? append_below(path, segment, kind) : status;
 }
 
 cpt_status cpti_spans_path(struct cpti_spans *spans, struct cpt_path *path)
 {
     cpt_status status = CPT_OK;
 
-    cpt_path_flags_add(path, CPT_PATH_APPROXIMATE);
+    if (!spans->is_exact) {
+        cpt_path_flags_add(path, CPT_PATH_APPROXIMATE);
+    }
     for (size_t i = 0; i < spans->count; i++) {
         spans->nodes[i].frame = CPT_FRAME_NONE;
     }

@@ -26,6 +26,10 @@ struct cpti_span_node {
     uint32_t child_count;
     uint32_t frame; /* of the path, once it has one */
     unsigned char fate;
+    bool is_below;        /* for span_explain.c */
+    uint32_t followed_in; /* the last walk that went on where its link says */
+    uint32_t entered_in;  /* the last walk that entered it, … */
+    uint64_t until_ns;    /* … and took it to be on the path until then, at most */
 };
 
 /* A child, as its parent's walk sees it. */
@@ -44,6 +48,8 @@ struct cpti_span_visit {
     uint32_t keys_at;
     uint32_t next_key; /* those before it have been looked at */
     bool has_picked;
+    bool tells;   /* its keys are its waits */
+    bool is_jump; /* the visit before it is not of its parent */
 };
 
 struct cpti_spans {
@@ -59,6 +65,11 @@ struct cpti_spans {
     uint32_t *queue;   /* spans to go on from */
     size_t resolved_capacity;
     uint32_t root;
+    bool keeps_clocks;
+    bool has_hosts; /* some span says by whose clock it is */
+    struct cpti_span_clock *clocks;
+    size_t clock_count;
+    size_t clock_capacity;
     /* of the walk */
     struct cpti_span_key *keys;
     size_t key_count;
@@ -70,7 +81,34 @@ struct cpti_spans {
     size_t section_count;
     size_t section_capacity;
     bool heeds_notes; /* the last walk was in exact mode */
+    size_t work_left; /* links are followed while there is some */
+    uint32_t walk;    /* how many there were of this tree */
+    enum cpti_span_mode mode;
+    bool is_exact;
 };
+
+/* Puts the clocks of the hosts right, once parents and the root are known. Uses the
+ * queue. CPT_OK; CPT_NO_MEMORY. */
+cpt_status cpti_spans_align(struct cpti_spans *spans, struct cpti_spans_report *report);
+
+/* For span_explain.c. Whether all waits of span @number are there; the span above it
+ * that has a time, or CPTI_SPAN_NONE; after a walk, the child of @parent that was
+ * picked last before @number was passed over, if it was. The latter: CPT_OK;
+ * CPT_NO_MEMORY. */
+bool cpti_spans_tells_waits(const struct cpti_spans *spans, uint32_t number);
+uint32_t cpti_spans_timed_above(const struct cpti_spans *spans, uint32_t number);
+cpt_status cpti_spans_rival(struct cpti_spans *spans, uint32_t parent, uint32_t number,
+                            uint32_t *rival);
+
+/* Whether the last walk entered span @number. */
+static inline bool cpti_spans_is_entered(const struct cpti_spans *spans,
+                                         uint32_t number)
+{
+    return spans->nodes[number].entered_in == spans->walk;
+}
+
+/* The first span with @id, or CPTI_SPAN_NONE. */
+uint32_t cpti_spans_find(const struct cpti_spans *spans, struct cpt_bytes id);
 
 /* The order of two spans that nothing else tells apart, whatever order they came in:
  * by their ids. */

@@ -17,12 +17,24 @@
  *
  * The children of a span are put in order when it is entered. Spans that are never
  * entered cost nothing.
+ *
+ * A span that tells when it waited is walked by that alone (exact mode; as in
+ * docs/model.md): of its children only the waits are picked, from the last one
+ * backwards, and the walk goes on in what was waited for, where that ended. When that
+ * has been walked to its start, the walk goes to the span that it began after, if it
+ * says so, or to its parent. Neither need be the span that waited: the walk jumps, and
+ * enters spans again. Each link is followed once and the work is bounded, so that links
+ * that lie cost no more than other spans; the sections tile the root all the same.
  */
 #include "cpt/import/span_tree.h"
 
 #include <stdlib.h>
 
-enum { OVERLAP_SHARE = 100 }; /* 1 % */
+enum {
+    OVERLAP_SHARE = 100, /* 1 % */
+    WORK_FEW = 1024,
+    WORK_PER_SPAN = 32 /* entering it, and looking at it as a child */
+};
 
 /* --- Sections --- */
 
@@ -133,9 +145,31 @@ static cpt_status key_push(struct cpti_spans *spans, struct cpti_span_key key)
     return status;
 }
 
-/* Pushes the children of @span that began before @until_ns. Those of a child without a
- * time stand in its place. */
-static cpt_status push_children(struct cpti_spans *spans, uint32_t span,
+static bool is_wait(const struct cpti_spans *spans, uint32_t number)
+{
+    return spans->mode == CPTI_SPANS_EXACT && spans->items[number].is_wait;
+}
+
+bool cpti_spans_tells_waits(const struct cpti_spans *spans, uint32_t number)
+{
+    const struct cpti_span_node *node = &spans->nodes[number];
+    uint32_t count = 0;
+
+    if (spans->mode != CPTI_SPANS_EXACT || !spans->items[number].tells_waits) {
+        return false;
+    }
+    for (uint32_t i = 0; i < node->child_count; i++) {
+        const uint32_t child = spans->numbers[node->children_at + i];
+
+        count += is_wait(spans, child) && spans->items[child].has_time &&
+                 spans->nodes[child].fate == CPTI_SPAN_IN_TREE;
+    }
+    return count == spans->items[number].wait_count;
+}
+
+/* Pushes the children of @span that began before @until_ns: its waits, if it tells
+ * them, else all others. Those of a child without a time stand in its place. */
+static cpt_status push_children(struct cpti_spans *spans, uint32_t span, bool tells,
                                 uint64_t until_ns)
 {
     const size_t first = spans->key_count;
@@ -150,7 +184,8 @@ static cpt_status push_children(struct cpti_spans *spans, uint32_t span,
             const uint32_t number = spans->numbers[node->children_at + i];
             const struct cpti_span_node *child = &spans->nodes[number];
 
-            if (child->fate != CPTI_SPAN_IN_TREE || child->start_ns >= until_ns) {
+            if (child->fate != CPTI_SPAN_IN_TREE || child->start_ns >= until_ns ||
+                is_wait(spans, number) != tells) {
                 continue;
             }
             if (!spans->items[number].has_time) {
@@ -171,11 +206,43 @@ static cpt_status push_children(struct cpti_spans *spans, uint32_t span,
 
 /* --- The walk --- */
 
-static cpt_status enter(struct cpti_spans *spans, uint32_t span, uint64_t until_ns)
+/* Notes whether span @visit->span, just entered, leaves it open who waited. */
+static void judge(struct cpti_spans *spans, const struct cpti_span_visit *visit)
 {
+    const struct cpti_span_node *node = &spans->nodes[visit->span];
+    const struct cpti_span *span = &spans->items[visit->span];
+    const size_t keys = spans->key_count - visit->keys_at;
+
+    if (node->end_ns - node->start_ns != span->duration_ns) {
+        spans->is_exact = false;
+    }
+    if (!visit->tells &&
+        (span->kind != CPTI_SPAN_CLIENT || keys > 1 ||
+         (keys == 1 &&
+          spans->items[spans->keys[visit->keys_at].span].kind != CPTI_SPAN_SERVER))) {
+        spans->is_exact = false;
+    }
+}
+
+static void note(struct cpti_spans *spans, uint32_t number, uint64_t until_ns)
+{
+    struct cpti_span_node *node = &spans->nodes[number];
+
+    if (node->entered_in != spans->walk || node->until_ns < until_ns) {
+        node->until_ns = until_ns;
+    }
+    node->entered_in = spans->walk;
+}
+
+/* Goes on in @span, from @until_ns backwards. */
+static cpt_status enter(struct cpti_spans *spans, uint32_t span, uint64_t until_ns,
+                        bool is_jump)
+{
+    const size_t cost = 1 + (size_t)spans->nodes[span].child_count;
     void *visits = spans->visits;
     cpt_status status = CPT_OK;
 
+    spans->work_left -= cost < spans->work_left ? cost : spans->work_left;
     if (spans->visit_count == spans->visit_capacity) {
         status = cpt_alloc_grow(spans->alloc, &visits, &spans->visit_capacity,
                                 spans->visit_count + 1, CPTI_SPANS_MAX,
@@ -185,12 +252,18 @@ static cpt_status enter(struct cpti_spans *spans, uint32_t span, uint64_t until_
             return status;
         }
     }
-    spans->visits[spans->visit_count++] =
+    spans->visits[spans->visit_count] =
         (struct cpti_span_visit){.cursor_ns = until_ns,
                                  .span = span,
                                  .keys_at = (uint32_t)spans->key_count,
-                                 .next_key = (uint32_t)spans->key_count};
-    return push_children(spans, span, until_ns);
+                                 .next_key = (uint32_t)spans->key_count,
+                                 .tells = cpti_spans_tells_waits(spans, span),
+                                 .is_jump = is_jump};
+    status =
+        push_children(spans, span, spans->visits[spans->visit_count].tells, until_ns);
+    judge(spans, &spans->visits[spans->visit_count++]);
+    note(spans, span, until_ns);
+    return status;
 }
 
 /* Whether @key is the next child to be picked. */
@@ -203,7 +276,7 @@ static bool is_next(const struct cpti_spans *spans, const struct cpti_span_visit
     if (key->start_ns >= visit->cursor_ns) {
         return false;
     }
-    if (!visit->has_picked) {
+    if (!visit->has_picked || visit->tells) {
         return true;
     }
     return mode == CPTI_SPANS_JAEGER_UI ? key->end_ns < visit->cursor_ns
@@ -239,25 +312,142 @@ static cpt_status pick(struct cpti_spans *spans, struct cpti_span_visit *visit,
     status = give_own(spans, visit, key.end_ns);
     visit->cursor_ns = key.start_ns;
     visit->has_picked = true;
-    return status == CPT_OK ? enter(spans, key.span, key.end_ns) : status;
+    return status == CPT_OK ? enter(spans, key.span, key.end_ns, false) : status;
+}
+
+/* --- What spans tell of their waits --- */
+
+/* The span that the link of span @number leads to, if the walk can go on there: it was
+ * under way just before @until_ns. */
+static uint32_t follow(struct cpti_spans *spans, uint32_t number, uint64_t until_ns)
+{
+    struct cpti_span_node *node = &spans->nodes[number];
+    const struct cpt_bytes link = spans->items[number].link;
+    uint32_t found = CPTI_SPAN_NONE;
+
+    if (link.bytes == 0 || node->followed_in == spans->walk) {
+        return CPTI_SPAN_NONE;
+    }
+    found = cpti_spans_find(spans, link);
+    if (found == CPTI_SPAN_NONE || spans->work_left == 0 ||
+        spans->nodes[found].fate != CPTI_SPAN_IN_TREE ||
+        !spans->items[found].has_time || spans->items[found].is_wait) {
+        spans->is_exact = false; /* it is not here */
+        return CPTI_SPAN_NONE;
+    }
+    if (spans->nodes[found].start_ns >= until_ns) {
+        return CPTI_SPAN_NONE;
+    }
+    node->followed_in = spans->walk;
+    return found;
+}
+
+uint32_t cpti_spans_timed_above(const struct cpti_spans *spans, uint32_t number)
+{
+    do {
+        number = spans->nodes[number].parent;
+    } while (number != CPTI_SPAN_NONE && !spans->items[number].has_time);
+    return number;
+}
+
+/* Goes on where the wait of @key says. What passed between the end of what was waited
+ * for and the end of the wait is the wait's own. */
+static cpt_status pick_wait(struct cpti_spans *spans, struct cpti_span_visit *visit,
+                            struct cpti_span_key key)
+{
+    const uint32_t span = visit->span;
+    const uint64_t end_ns =
+        key.end_ns < visit->cursor_ns ? key.end_ns : visit->cursor_ns;
+    const uint32_t found = follow(spans, key.span, end_ns);
+    cpt_status status = section_add(spans, span, end_ns, visit->cursor_ns);
+
+    note(spans, key.span, end_ns);
+    /* what was there already before the wait did not cause it */
+    if (found == CPTI_SPAN_NONE || spans->nodes[found].end_ns <= key.start_ns) {
+        visit->cursor_ns = key.start_ns;
+        return status == CPT_OK ? section_add(spans, key.span, key.start_ns, end_ns)
+                                : status;
+    }
+    if (spans->nodes[found].end_ns < end_ns) {
+        visit->cursor_ns = spans->nodes[found].end_ns;
+        status = status == CPT_OK
+                     ? section_add(spans, key.span, visit->cursor_ns, end_ns)
+                     : status;
+    } else {
+        visit->cursor_ns = end_ns;
+    }
+    if (status != CPT_OK) {
+        return status;
+    }
+    return enter(spans, found, visit->cursor_ns, true);
+}
+
+/* The walk has left span @number, and all time from @cursor_ns on is given away: goes
+ * on in the parent, which need not be the span that the walk came from. */
+static cpt_status go_back(struct cpti_spans *spans, uint32_t number, uint64_t cursor_ns)
+{
+    const uint32_t parent = cpti_spans_timed_above(spans, number);
+
+    if (parent != CPTI_SPAN_NONE && spans->visit_count > 0 &&
+        spans->visits[spans->visit_count - 1].span == parent) {
+        spans->visits[spans->visit_count - 1].cursor_ns = cursor_ns;
+        return CPT_OK;
+    }
+    spans->visit_count = 0;
+    spans->key_count = 0;
+    return parent != CPTI_SPAN_NONE ? enter(spans, parent, cursor_ns, true) : CPT_OK;
 }
 
 static cpt_status leave(struct cpti_spans *spans, struct cpti_span_visit *visit)
 {
+    const uint32_t span = visit->span;
+    const uint64_t start_ns = spans->nodes[span].start_ns;
+    const bool is_jump = visit->is_jump;
+    cpt_status status = give_own(spans, visit, start_ns);
+    uint32_t before = CPTI_SPAN_NONE;
+
     spans->visit_count--;
     spans->key_count = visit->keys_at;
-    return give_own(spans, visit, spans->nodes[visit->span].start_ns);
+    if (status == CPT_OK && spans->mode == CPTI_SPANS_EXACT && span != spans->root) {
+        before = follow(spans, span, start_ns);
+    }
+    if (before != CPTI_SPAN_NONE) {
+        const uint64_t end_ns = spans->nodes[before].end_ns;
+
+        if (end_ns < start_ns) { /* it was ready, and its parent did not begin it */
+            status = section_add(spans, cpti_spans_timed_above(spans, span), end_ns,
+                                 start_ns);
+        }
+        return status == CPT_OK
+                   ? enter(spans, before, end_ns < start_ns ? end_ns : start_ns, true)
+                   : status;
+    }
+    return is_jump && status == CPT_OK ? go_back(spans, span, start_ns) : status;
+}
+
+static void begin(struct cpti_spans *spans, enum cpti_span_mode mode)
+{
+    spans->section_count = 0;
+    spans->key_count = 0;
+    spans->visit_count = 0;
+    spans->mode = mode;
+    spans->heeds_notes = mode == CPTI_SPANS_EXACT;
+    spans->is_exact = mode == CPTI_SPANS_EXACT;
+    spans->work_left = WORK_FEW + WORK_PER_SPAN * spans->count;
+    spans->walk++;
+}
+
+bool cpti_spans_is_exact(const struct cpti_spans *spans)
+{
+    return spans->is_exact;
 }
 
 cpt_status cpti_spans_walk(struct cpti_spans *spans, enum cpti_span_mode mode)
 {
     cpt_status status = CPT_OK;
 
-    spans->section_count = 0;
-    spans->heeds_notes = mode == CPTI_SPANS_EXACT;
-    spans->key_count = 0;
-    spans->visit_count = 0;
-    status = enter(spans, spans->root, spans->nodes[spans->root].end_ns);
+    begin(spans, mode);
+    status = enter(spans, spans->root, spans->nodes[spans->root].end_ns, true);
     while (spans->visit_count > 0 && status == CPT_OK) {
         struct cpti_span_visit *visit = &spans->visits[spans->visit_count - 1];
         bool is_found = false;
@@ -266,9 +456,42 @@ cpt_status cpti_spans_walk(struct cpti_spans *spans, enum cpti_span_mode mode)
         while (visit->next_key < spans->key_count && !is_found) {
             is_found = is_next(spans, visit, &spans->keys[visit->next_key++], mode);
         }
-        status = is_found ? pick(spans, visit, spans->keys[visit->next_key - 1], mode)
-                          : leave(spans, visit);
+        if (!is_found) {
+            status = leave(spans, visit);
+        } else if (visit->tells) {
+            status = pick_wait(spans, visit, spans->keys[visit->next_key - 1]);
+        } else {
+            status = pick(spans, visit, spans->keys[visit->next_key - 1], mode);
+        }
     }
     reverse(spans);
+    return status;
+}
+
+cpt_status cpti_spans_rival(struct cpti_spans *spans, uint32_t parent, uint32_t number,
+                            uint32_t *rival)
+{
+    struct cpti_span_visit visit = {.cursor_ns = spans->nodes[parent].until_ns,
+                                    .span = parent};
+    cpt_status status = CPT_OK;
+
+    *rival = CPTI_SPAN_NONE;
+    spans->key_count = 0;
+    status = push_children(spans, parent, false, visit.cursor_ns);
+    for (size_t i = 0; i < spans->key_count && status == CPT_OK; i++) {
+        const struct cpti_span_key *key = &spans->keys[i];
+        const bool is_picked = is_next(spans, &visit, key, spans->mode);
+
+        if (key->span == number) {
+            *rival = is_picked ? CPTI_SPAN_NONE : *rival;
+            return CPT_OK;
+        }
+        if (is_picked) {
+            *rival = key->span;
+            visit.cursor_ns = key->start_ns;
+            visit.has_picked = true;
+        }
+    }
+    *rival = CPTI_SPAN_NONE;
     return status;
 }

@@ -10,6 +10,7 @@
  *                or a duplicate
  *      parents   the parent of each; spans without a time are passed over
  *      root      the earliest without a parent
+ *      clocks    hosts whose clocks differ are put right (span_clocks.c)
  *      children  their numbers, those of one parent side by side
  *      spread    from the root downwards, cutting times; then from what else has no
  *                parent, to count. What is still not reached is in or below a cycle.
@@ -51,6 +52,7 @@ void cpti_spans_free(struct cpti_spans *spans)
     cpt_alloc_free(spans->alloc, spans->keys);
     cpt_alloc_free(spans->alloc, spans->visits);
     cpt_alloc_free(spans->alloc, spans->sections);
+    cpt_alloc_free(spans->alloc, spans->clocks);
     cpt_alloc_free(spans->alloc, spans);
 }
 
@@ -58,6 +60,8 @@ void cpti_spans_reset(struct cpti_spans *spans)
 {
     spans->count = 0;
     spans->section_count = 0;
+    spans->clock_count = 0;
+    spans->has_hosts = false;
     spans->root = CPTI_SPAN_NONE;
 }
 
@@ -76,6 +80,7 @@ cpt_status cpti_spans_add(struct cpti_spans *spans, const struct cpti_span *span
         spans->items[spans->count].has_time &=
             span->start_ns <= INT64_MAX &&
             span->duration_ns <= INT64_MAX - span->start_ns;
+        spans->has_hosts |= span->host.bytes > 0;
         spans->count++;
     }
     return status;
@@ -195,6 +200,13 @@ static uint32_t id_find(const struct cpti_spans *spans, struct cpt_bytes id,
     return found - 1; /* 0 - 1 is CPTI_SPAN_NONE */
 }
 
+uint32_t cpti_spans_find(const struct cpti_spans *spans, struct cpt_bytes id)
+{
+    size_t slot = 0;
+
+    return id_find(spans, id, &slot);
+}
+
 static bool calls(const struct cpti_span *span)
 {
     return span->kind == CPTI_SPAN_CLIENT || span->kind == CPTI_SPAN_PRODUCER;
@@ -284,15 +296,16 @@ static int compare_spans(const void *left, const void *right, void *context)
     const struct cpti_span *a = &items[*(const uint32_t *)left];
     const struct cpti_span *b = &items[*(const uint32_t *)right];
     const uint64_t numbers[][2] = {
-        {a->start_ns, b->start_ns}, {b->duration_ns, a->duration_ns},
-        {a->has_time, b->has_time}, {a->kind, b->kind},
-        {a->is_async, b->is_async}, {a->is_failed, b->is_failed},
-        {a->rejected, b->rejected}};
-    const struct cpt_bytes texts[][2] = {{a->id, b->id},
-                                         {a->parent, b->parent},
-                                         {a->service, b->service},
-                                         {a->operation, b->operation},
-                                         {a->peer, b->peer}};
+        {a->start_ns, b->start_ns},     {b->duration_ns, a->duration_ns},
+        {a->has_time, b->has_time},     {a->kind, b->kind},
+        {a->is_async, b->is_async},     {a->is_failed, b->is_failed},
+        {a->is_wait, b->is_wait},       {a->tells_waits, b->tells_waits},
+        {a->wait_count, b->wait_count}, {a->rejected, b->rejected}};
+    const struct cpt_bytes texts[][2] = {
+        {a->id, b->id},           {a->parent, b->parent},
+        {a->service, b->service}, {a->operation, b->operation},
+        {a->peer, b->peer},       {a->link, b->link},
+        {a->host, b->host}};
     int order = 0;
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && order == 0; i++) {
@@ -513,30 +526,34 @@ static void list_children(struct cpti_spans *spans)
 }
 
 /* What becomes of @child, whose parent @above is in the tree. Without a time of its own
- * it has its parent's, and is passed over. */
+ * it has its parent's, and is passed over. A parent that tells its waits may end before
+ * what it began does; all else that a child does after its parent's end, or after
+ * @last_ns, is cut. */
 static enum cpti_span_fate enter(const struct cpti_span_node *above,
                                  const struct cpti_span *parent,
                                  const struct cpti_span *child,
-                                 struct cpti_span_node *node)
+                                 struct cpti_span_node *node, uint64_t last_ns)
 {
     const uint64_t end_ns = child->start_ns + child->duration_ns;
+
+    last_ns = parent->tells_waits ? last_ns : above->end_ns;
 
     if (child->is_async ||
         (parent->kind == CPTI_SPAN_PRODUCER && child->kind == CPTI_SPAN_CONSUMER)) {
         return CPTI_SPAN_asynchronous;
     }
     node->start_ns = above->start_ns;
-    node->end_ns = above->end_ns;
+    node->end_ns = last_ns;
     if (!child->has_time) {
         return CPTI_SPAN_IN_TREE;
     }
-    if (child->start_ns > above->end_ns || end_ns < above->start_ns) {
+    if (child->start_ns > last_ns || end_ns < above->start_ns) {
         return CPTI_SPAN_outside;
     }
     if (child->start_ns > above->start_ns) {
         node->start_ns = child->start_ns;
     }
-    if (end_ns < above->end_ns) {
+    if (end_ns < last_ns) {
         node->end_ns = end_ns;
     }
     return CPTI_SPAN_IN_TREE;
@@ -558,7 +575,8 @@ static void spread(struct cpti_spans *spans, uint32_t top)
 
             node->fate = above->fate == CPTI_SPAN_IN_TREE
                              ? (unsigned char)enter(above, &spans->items[number],
-                                                    &spans->items[child], node)
+                                                    &spans->items[child], node,
+                                                    spans->nodes[spans->root].end_ns)
                              : above->fate;
             spans->queue[end++] = child;
         }
@@ -653,9 +671,10 @@ static cpt_status reserve(struct cpti_spans *spans)
 cpt_status cpti_spans_resolve(struct cpti_spans *spans,
                               struct cpti_spans_report *report)
 {
-    const cpt_status status = reserve(spans);
+    cpt_status status = reserve(spans);
 
     *report = (struct cpti_spans_report){0};
+    spans->walk = 0;
     spans->root = CPTI_SPAN_NONE;
     spans->section_count = 0;
     if (status != CPT_OK) {
@@ -666,6 +685,10 @@ cpt_status cpti_spans_resolve(struct cpti_spans *spans,
     find_root(spans, report);
     if (spans->root == CPTI_SPAN_NONE) {
         return CPT_END;
+    }
+    status = cpti_spans_align(spans, report);
+    if (status != CPT_OK) {
+        return status;
     }
     list_children(spans);
     spread_all(spans);

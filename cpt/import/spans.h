@@ -17,7 +17,8 @@
  * D ended last and held A until then; before D began, C ended last; B ended after C had
  * begun, so it delayed nothing. The same rule holds within C and D. The sections tile
  * the root span exactly. They are approximate: where a parent computed while a child
- * ran, the child gets the time.
+ * ran, the child gets the time. Spans that tell when they waited, and for what, make
+ * them exact (docs/import.md).
  *
  * In order of use: cpti_spans_new; for each trace cpti_spans_reset, cpti_spans_add,
  * cpti_spans_resolve, cpti_spans_walk, and cpti_spans_section or cpti_spans_path.
@@ -54,15 +55,22 @@ struct cpti_span {
     struct cpt_bytes service;   /* who did the work */
     struct cpt_bytes operation; /* what */
     struct cpt_bytes peer;      /* whom a client span called, if it says so */
-    struct cpt_bytes note;      /* what our own framework says beside; notes.h */
+    struct cpt_bytes host;      /* by whose clock its times are; empty: not known */
+    /* of a wait, the id of the span that was waited for; of any other span, of the one
+     * whose end it began after; empty: it does not say */
+    struct cpt_bytes link;
+    struct cpt_bytes note; /* what our own framework says beside; notes.h */
     uint64_t start_ns;
     uint64_t duration_ns;
     uint64_t rejected;       /* of 2^56 such spans, how many the sampler left out */
+    uint32_t wait_count;     /* how many of its children are waits, if it tells */
     unsigned char kind;      /* enum cpti_span_kind */
     unsigned char peer_rank; /* for who fills it in: how good `peer` is */
-    bool has_time;  /* false: start or duration is missing, or makes no sense */
-    bool is_async;  /* its parent did not wait for it (FOLLOWS_FROM) */
-    bool is_failed; /* it says that it ended with an error */
+    bool has_time;    /* false: start or duration is missing, or makes no sense */
+    bool is_async;    /* its parent did not wait for it (FOLLOWS_FROM) */
+    bool is_failed;   /* it says that it ended with an error */
+    bool is_wait;     /* it is no work: its parent waited, from its start to its end */
+    bool tells_waits; /* it computed at all times at which it did not say it waited */
 };
 
 /* X(name, sentence). Why spans are not in the tree of the root. */
@@ -81,8 +89,17 @@ struct cpti_spans_report {
 #define CPTI_SPAN_DROP_FIELD_(name, sentence) size_t name;
     CPTI_SPAN_DROP_MAP(CPTI_SPAN_DROP_FIELD_)
 #undef CPTI_SPAN_DROP_FIELD_
-    size_t clipped;       /* spans that were cut to their parent's time */
-    bool is_root_missing; /* the root is an orphan */
+    size_t clipped;        /* spans that were cut to their parent's time */
+    size_t contradictions; /* pairs of hosts whose clocks no offset puts right */
+    bool is_root_missing;  /* the root is an orphan */
+};
+
+/* A host whose clock was put right. */
+struct cpti_span_clock {
+    struct cpt_bytes host;
+    int64_t offset_ns; /* it was ahead of the clock of the root's host by so much */
+    uint64_t error_ns; /* which is wrong by no more than this; UINT64_MAX: unknown */
+    size_t spans;      /* that were moved */
 };
 
 /* How sections are found. The other two are for comparison with those tools. */
@@ -121,6 +138,9 @@ void cpti_spans_free(struct cpti_spans *spans);
 /* Forgets all spans, but keeps the memory. */
 void cpti_spans_reset(struct cpti_spans *spans);
 
+/* Whether clocks are put right, which they are unless it is said; kept on a reset. */
+void cpti_spans_align_clocks(struct cpti_spans *spans, bool is_on);
+
 /* CPT_OK; CPT_NO_MEMORY; CPT_LIMIT at CPTI_SPANS_MAX. */
 cpt_status cpti_spans_add(struct cpti_spans *spans, const struct cpti_span *span);
 
@@ -135,10 +155,18 @@ const struct cpti_span *cpti_spans_at(const struct cpti_spans *spans, size_t num
  * Zipkin: the server's hangs below the client's. Children of a span without a time hang
  * below its parent.
  *
+ * If a call shows that the clocks of two hosts differ, all spans of a host are moved to
+ * where the clock of the root's host puts them: their start_ns changes.
+ *
  * CPT_OK; CPT_NO_MEMORY; CPT_END: no span can be the root.
  */
 cpt_status cpti_spans_resolve(struct cpti_spans *spans,
                               struct cpti_spans_report *report);
+
+/* The clocks that were put right, in the order of the hosts' names. */
+size_t cpti_spans_clock_count(const struct cpti_spans *spans);
+const struct cpti_span_clock *cpti_spans_clock(const struct cpti_spans *spans,
+                                               size_t index);
 
 /* The number of the root, of the parent of span @number in the tree (CPTI_SPAN_NONE for
  * the root and for dropped spans), and the time of a span, cut to its parent's. */
@@ -162,6 +190,10 @@ bool cpti_spans_is_again(const struct cpti_spans *spans, uint32_t number);
  */
 cpt_status cpti_spans_walk(struct cpti_spans *spans, enum cpti_span_mode mode);
 
+/* Whether the last walk relied on nothing but what spans tell of their waits: all those
+ * that it entered tell them, or are a client's with nothing below but the server's. */
+bool cpti_spans_is_exact(const struct cpti_spans *spans);
+
 /* The sections, in time order; of no length is none of them. */
 size_t cpti_spans_section_count(const struct cpti_spans *spans);
 const struct cpti_section *cpti_spans_section(const struct cpti_spans *spans,
@@ -169,8 +201,8 @@ const struct cpti_section *cpti_spans_section(const struct cpti_spans *spans,
 
 /*
  * Appends the sections to @path, after a walk in a mode in which they tile the root,
- * and flags it CPT_PATH_APPROXIMATE. The stack of a section are the spans above it, as
- * frames "service: operation".
+ * and flags it CPT_PATH_APPROXIMATE unless it is exact. The stack of a section are the
+ * spans above it, as frames "service: operation".
  *
  * A client span and the server's below it are one frame, the callee's; the client's own
  * time there is ‹network+serialization›. The time of a client span with no span of the

@@ -10,7 +10,7 @@
  *       "remoteEndpoint": {"serviceName": "db"}, "tags": {"error": "..."}}
  *
  * Times are microseconds; both may be missing. The two sides of a call may have one id
- * (spans.h).
+ * (spans.h). An endpoint's address ("ipv4", "ipv6") stands for a clock.
  */
 #include "cpt/import/formats.h"
 
@@ -19,6 +19,13 @@ static const uint64_t ns_per_us = 1000;
 static struct cpt_bytes service_of(struct cpti_doc_value endpoint)
 {
     return cpti_doc_string(cpti_doc_get(endpoint, "serviceName"));
+}
+
+static struct cpt_bytes host_of(struct cpti_doc_value endpoint)
+{
+    const struct cpt_bytes host = cpti_doc_string(cpti_doc_get(endpoint, "ipv4"));
+
+    return host.bytes > 0 ? host : cpti_doc_string(cpti_doc_get(endpoint, "ipv6"));
 }
 
 static void read_tags(struct cpti_doc_value tags, struct cpti_span *span)
@@ -56,6 +63,7 @@ cpt_status cpti_zipkin_span(struct cpti_doc_value json, struct cpti_sink *sink)
             has_duration = cpti_read_time(member.value, ns_per_us, &span.duration_ns);
         } else if (cpti_is_key(member.key, "localEndpoint")) {
             span.service = service_of(member.value);
+            span.host = host_of(member.value);
         } else if (cpti_is_key(member.key, "remoteEndpoint")) {
             remote = service_of(member.value);
         } else if (cpti_is_key(member.key, "tags")) {

@@ -7,12 +7,13 @@
  * root they leave no gap, and a path has the duration of the root.
  */
 #include "cpt/cpt_path.h"
+#include "cpt/import/span_explain.h"
 #include "cpt/import/traces.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE_BYTES_MAX = 32 << 10, WAITING_BYTES_MAX = 16 << 10 };
+enum { PIECE_BYTES_MAX = 32 << 10, WAITING_BYTES_MAX = 16 << 10, EXPLAINED_MAX = 16 };
 
 struct input {
     const uint8_t *data;
@@ -56,6 +57,7 @@ static void check_tiles(const struct cpti_spans *spans)
 static void check_trace(struct cpti_spans *spans, struct cpt_path *path)
 {
     struct cpti_spans_report report;
+    struct cpti_span_account account;
     uint32_t root = 0;
 
     if (cpti_spans_resolve(spans, &report) != CPT_OK) {
@@ -68,6 +70,9 @@ static void check_trace(struct cpti_spans *spans, struct cpt_path *path)
     check_tiles(spans);
     must(cpti_spans_walk(spans, CPTI_SPANS_EXACT) == CPT_OK);
     check_tiles(spans);
+    for (uint32_t i = 0; i < cpti_spans_count(spans) && i < EXPLAINED_MAX; i++) {
+        must(cpti_spans_explain(spans, i, &account) == CPT_OK);
+    }
     cpt_path_reset(path);
     (void)cpti_spans_noted_path(spans, path);
     cpt_path_reset(path);

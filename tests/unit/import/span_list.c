@@ -10,6 +10,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What @option says behind "@name="; without data if it is another one. */
+static struct cpt_bytes value_of(struct cpt_bytes option, const char *name)
+{
+    const size_t bytes = strlen(name);
+
+    if (option.bytes <= bytes || memcmp(option.data, name, bytes) != 0 ||
+        option.data[bytes] != '=') {
+        return (struct cpt_bytes){NULL, 0};
+    }
+    return (struct cpt_bytes){option.data + bytes + 1, option.bytes - bytes - 1};
+}
+
+static void read_option(struct cpti_span *span, struct cpt_bytes option)
+{
+    const struct cpt_bytes waits = value_of(option, "waits");
+    const struct cpt_bytes wait = value_of(option, "wait");
+    const struct cpt_bytes after = value_of(option, "after");
+    const struct cpt_bytes host = value_of(option, "host");
+
+    if (waits.data != NULL) {
+        span->tells_waits = true;
+        span->wait_count = (uint32_t)strtoul(waits.data, NULL, 10);
+    } else if (wait.data != NULL) {
+        span->is_wait = true;
+        span->link = wait;
+    } else if (after.data != NULL) {
+        span->link = after;
+    } else if (host.data != NULL) {
+        span->host = host;
+    }
+}
+
 /* The word at *@at; moves behind it and the blanks after it. */
 static struct cpt_bytes word(const char **at)
 {
@@ -41,6 +73,7 @@ static struct cpti_span parse(const char *line)
     while (*line != '\0') {
         const struct cpt_bytes option = word(&line);
 
+        read_option(&span, option);
         span.is_async |= cpt_bytes_equal(option, cpt_bytes_of("async"));
         if (option.bytes > 1 && option.data[0] == '@') {
             span.peer = (struct cpt_bytes){option.data + 1, option.bytes - 1};
@@ -61,6 +94,13 @@ void span_list_add(struct cpti_spans *spans, const char *const *lines)
 
         CU_ASSERT_EQUAL(cpti_spans_add(spans, &span), CPT_OK);
     }
+}
+
+cpt_status span_list_try(struct cpti_spans *spans, const char *line)
+{
+    const struct cpti_span span = parse(line);
+
+    return cpti_spans_add(spans, &span);
 }
 
 void span_list_sections(const struct cpti_spans *spans, char text[SPAN_TEXT_BYTES])

@@ -7,6 +7,9 @@
  *      "b a 10 60 B: get client"    and of which side it is
  *      "c a ? ? C: put"             without a time
  *      "d a 10 20 D: log async"
+ *      "e a 10 20 A: x waits=2"     it tells its waits; "wait=b" or "wait=": it is one
+ *      "f a 20 30 A: x after=e"     it began when e ended
+ *      "g b 20 30 B: x host=h"      by the clock of h
  */
 #ifndef SPAN_LIST_H
 #define SPAN_LIST_H
@@ -17,6 +20,9 @@ enum { SPAN_TEXT_BYTES = 4096 };
 
 /* Adds the spans of @lines, which ends with NULL and outlives @spans. */
 void span_list_add(struct cpti_spans *spans, const char *const *lines);
+
+/* Adds the span of @line; what cpti_spans_add() said. */
+cpt_status span_list_try(struct cpti_spans *spans, const char *line);
 
 /* The sections as "a 0-10, b 10-60, a 60-100". */
 void span_list_sections(const struct cpti_spans *spans, char text[SPAN_TEXT_BYTES]);

@@ -7,6 +7,9 @@ extern CU_TestInfo cpt_spans_tests[];
 extern CU_TestInfo cpt_span_path_tests[];
 extern CU_TestInfo cpt_note_path_tests[];
 extern CU_TestInfo cpt_spans_model_tests[];
+extern CU_TestInfo cpt_span_waits_tests[];
+extern CU_TestInfo cpt_span_clocks_tests[];
+extern CU_TestInfo cpt_span_explain_tests[];
 extern CU_TestInfo cpt_pieces_tests[];
 extern CU_TestInfo cpt_traces_tests[];
 extern CU_TestInfo cpt_live_tests[];
@@ -17,6 +20,9 @@ CU_SuiteInfo cpt_suites[] = {
     {"span path", NULL, NULL, NULL, NULL, cpt_span_path_tests},
     {"note path", NULL, NULL, NULL, NULL, cpt_note_path_tests},
     {"spans model", NULL, NULL, NULL, NULL, cpt_spans_model_tests},
+    {"span waits", NULL, NULL, NULL, NULL, cpt_span_waits_tests},
+    {"span clocks", NULL, NULL, NULL, NULL, cpt_span_clocks_tests},
+    {"span explain", NULL, NULL, NULL, NULL, cpt_span_explain_tests},
 #ifdef TEST_WITH_JSON
     {"pieces", NULL, NULL, NULL, NULL, cpt_pieces_tests},
     {"traces", NULL, NULL, NULL, NULL, cpt_traces_tests},

@@ -10,6 +10,8 @@
 #include "tests/support/test_random.h"
 #include "tests/unit/import/span_list.h"
 
+#include "cpt/import/span_explain.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +24,7 @@ struct model {
     uint64_t end[SPANS];
     unsigned char is_in[SPANS];
     unsigned char is_used[SPANS];
+    uint64_t until[SPANS];
     unsigned char owner[TIME]; /* of each instant */
     int parent[SPANS];
     int count;
@@ -120,6 +123,9 @@ static void walk(struct model *model, int span, uint64_t until)
     uint64_t cursor = until;
     uint64_t slack = 0;
 
+    model->is_used[span] = 1;
+    model->until[span] = until;
+
     for (;;) {
         int best = -1;
 
@@ -135,7 +141,6 @@ static void walk(struct model *model, int span, uint64_t until)
             own(model, span, model->start[span], cursor);
             return;
         }
-        model->is_used[best] = 1;
         own(model, span, least(least(model->end[best], until), cursor), cursor);
         walk(model, best, least(least(model->end[best], until), cursor));
         cursor = model->start[best];
@@ -204,6 +209,119 @@ static void test_sections_are_the_models(void)
     cpti_spans_free(spans);
 }
 
+/* --- Explanations --- */
+
+/* Whether time of @span, or of a span below it, is on the path. */
+static uint64_t time_on_path(const struct model *model, int span, int is_below)
+{
+    uint64_t sum = 0;
+
+    for (uint64_t t = model->start[0]; t < model->end[0]; t++) {
+        int owner = model->owner[t];
+
+        if (!is_below) {
+            sum += owner == span;
+            continue;
+        }
+        while (owner != span && owner >= 0) {
+            owner = model->parent[owner];
+        }
+        sum += owner == span && model->owner[t] != span;
+    }
+    return sum;
+}
+
+/* Whether @by is a true reason that @span is not on the path: both have one parent,
+ * which was on the path until the model says; @by was waited for, ended no earlier, and
+ * had begun before @span ended. */
+static int is_held_by(const struct model *model, int span, int by)
+{
+    const int parent = model->parent[span];
+    const uint64_t until = model->until[parent];
+    const uint64_t end = least(model->end[span], until);
+
+    return model->is_used[parent] && !model->is_used[span] && model->is_used[by] &&
+           model->parent[by] == parent && least(model->end[by], until) >= end &&
+           model->start[by] < end && model->start[span] < until;
+}
+
+/* Whether what @account says of span @span is so, by the model alone. */
+static int is_true(const struct model *model, int span,
+                   const struct cpti_span_account *account, int by)
+{
+    int top = span;
+
+    if (!model->is_in[span]) {
+        return account->why == CPTI_SPAN_WHY_DROPPED &&
+               strcmp(account->fate, "outside") == 0;
+    }
+    if (account->own_ns != time_on_path(model, span, 0) ||
+        account->below_ns != time_on_path(model, span, 1)) {
+        return 0;
+    }
+    while (!model->is_used[model->parent[top] < 0 ? 0 : model->parent[top]]) {
+        top = model->parent[top];
+    }
+    switch (account->why) {
+    case CPTI_SPAN_WHY_ON_PATH:
+        return account->own_ns > 0;
+    case CPTI_SPAN_WHY_THROUGH:
+        return model->is_used[span] && account->own_ns == 0;
+    case CPTI_SPAN_WHY_MOMENT:
+        return model->start[span] == model->end[span];
+    case CPTI_SPAN_WHY_ABOVE:
+        return top != span && by == top && !model->is_used[top];
+    case CPTI_SPAN_WHY_HELD:
+        return top == span && is_held_by(model, span, by) &&
+               account->at_ns == model->start[by];
+    case CPTI_SPAN_WHY_LATE:
+        return top == span && account->at_ns == model->until[model->parent[span]] &&
+               model->start[span] >= account->at_ns &&
+               (account->at_ns == model->end[0] || by == model->owner[account->at_ns]);
+    default:
+        return 0;
+    }
+}
+
+static void test_explanations_are_true(void)
+{
+    const uint64_t seed = test_random_seed("explanations");
+    const uint64_t cases = test_case_count(CASES);
+    struct cpti_spans *spans = cpti_spans_new(NULL);
+    size_t said[CPTI_SPAN_WHY_ELSEWHERE + 1] = {0};
+
+    for (uint64_t i = 0; i < cases; i++) {
+        struct test_random random = {seed + i};
+        struct cpti_spans_report report;
+        struct model model;
+
+        make(&model, &random);
+        cut(&model);
+        memset(model.owner, NO_OWNER, sizeof model.owner);
+        walk(&model, 0, model.end[0]);
+        cpti_spans_reset(spans);
+        for (int k = 0; k < model.count; k++) {
+            CU_ASSERT_EQUAL(cpti_spans_add(spans, &model.spans[k]), CPT_OK);
+        }
+        CU_ASSERT_EQUAL(cpti_spans_resolve(spans, &report), CPT_OK);
+        CU_ASSERT_EQUAL(cpti_spans_walk(spans, CPTI_SPANS_EXACT), CPT_OK);
+        for (int k = 0; k < model.count; k++) {
+            struct cpti_span_account account;
+
+            CU_ASSERT_EQUAL(cpti_spans_explain(spans, (uint32_t)k, &account), CPT_OK);
+            said[account.why]++;
+            if (!is_true(&model, k, &account,
+                         account.by != CPTI_SPAN_NONE ? (int)account.by : -1)) {
+                printf("\n  seed %llu: span %s, reason %d\n",
+                       (unsigned long long)(seed + i), model.ids[k], (int)account.why);
+                CU_FAIL("not true");
+            }
+        }
+    }
+    CU_ASSERT_TRUE(said[CPTI_SPAN_WHY_HELD] > 0 && said[CPTI_SPAN_WHY_ABOVE] > 0);
+    cpti_spans_free(spans);
+}
+
 /* Jaeger's page's sections tile the root as well; CRISP's give the children all their
  * time. */
 static void test_other_modes_hold(void)
@@ -245,5 +363,6 @@ static void test_other_modes_hold(void)
 CU_TestInfo cpt_spans_model_tests[] = {
     {"sections are the model's", test_sections_are_the_models},
     {"other modes hold", test_other_modes_hold},
+    {"explanations are true", test_explanations_are_true},
     CU_TEST_INFO_NULL,
 };
