@@ -7,6 +7,7 @@
  */
 #include "cpt/cli/gather/diagnosis.h"
 #include "cpt/cli/gather/gather.h"
+#include "cpt/cli/print/perfetto.h"
 #include "cpt/cli/print/record_copy.h"
 #include "cpt/cli/print/record_print.h"
 #include "cpt/cli/gather/log_sample.h"
@@ -14,6 +15,7 @@
 #include "cpt/cli/gather/log_untraced.h"
 #include "cpt/cli/base/amounts.h"
 #include "cpt/cli/base/capped.h"
+#include "cpt/cli/base/files.h"
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/select/select.h"
@@ -211,6 +213,24 @@ static int print_capped(struct show_command *command)
     return cpti_capped_print(&capped);
 }
 
+/* Writes it to the file @name instead. */
+static int write_perfetto(const struct show_command *command, const char *name)
+{
+    struct cpti_output output;
+    int status = cpti_output_open(&output, name);
+
+    if (status != CPTI_EXIT_DONE) {
+        return status;
+    }
+    status =
+        cpti_perfetto_write(command->kept.path, command->kept.start_unix_ns, &output);
+    if (status != CPTI_EXIT_DONE) {
+        cpti_output_abort(&output);
+        return status;
+    }
+    return cpti_output_commit(&output);
+}
+
 /* --- The command --- */
 
 static int read_options(struct show_command *command,
@@ -307,7 +327,10 @@ static int run(const struct cpti_arguments *arguments)
     }
     cpti_sample_deinit(&command.sample);
     status = status == FOUND ? CPTI_EXIT_DONE : status;
-    if (command.kept.path != NULL) {
+    if (command.kept.path != NULL && cpti_value(arguments, "perfetto") != NULL) {
+        status = cpti_exit_last(
+            status, write_perfetto(&command, cpti_value(arguments, "perfetto")));
+    } else if (command.kept.path != NULL) {
         command.is_ascii = cpti_has(arguments, "ascii") || is_plain_terminal();
         status = cpti_exit_last(status, print_capped(&command));
     } else if (status == CPTI_EXIT_DONE) {
@@ -326,6 +349,8 @@ static const struct cpti_option options[] = {
     {"rows", 0, "COUNT", "draw at most COUNT rows, the longest; default 60"},
     CPTI_CAPPED_OPTION("the longest rows"),
     {"ascii", 0, NULL, "draw with '#' and '-'"},
+    {"perfetto", 0, "FILE",
+     "draw nothing; write the path to FILE as a trace for ui.perfetto.dev"},
     {0},
 };
 
@@ -333,6 +358,8 @@ static const struct cpti_example examples[] = {
     {"cpt show --slowest paths.cptlog", "what the slowest request waited for"},
     {"cpt show --where arm=treatment --slowest day/*.cptlog",
      "the slowest of one arm of an experiment"},
+    {"cpt show --slowest --perfetto slowest.pftrace paths.cptlog",
+     "the same in ui.perfetto.dev, or its trace processor"},
     {"cpt show --trace 4bf92f3577b34da6a3ce929d0e0e4736 paths.cptlog",
      "the request whose trace id a log line or another tracer shows"},
     {0},
@@ -355,6 +382,11 @@ const struct cpti_command cpti_command_show = {
         "--entry, --record and --trace, or with --slowest the slowest of them, forced "
         "requests included. With --sample 1 it draws one of them at random; another "
         "--seed gives another one. '-' is standard input.\n"
+        "\n"
+        "With --perfetto it writes the path as a trace of Perfetto: a track for each "
+        "frame, below that of its service, with a slice while the frame was on the "
+        "path, and within it a slice for each piece of its time. Arrows lead from "
+        "each piece to the next: what had to end before it.\n"
         "\n" CPTI_FOLDER_TEXT "\n\n"
         "On a terminal each service has a colour, unless NO_COLOR is set. A terminal "
         "that is dumb or not set to UTF-8 implies --ascii.",
