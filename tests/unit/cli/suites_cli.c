@@ -20,6 +20,7 @@ extern CU_TestInfo cpt_seen_tests[];
 extern CU_TestInfo cpt_largest_tests[];
 extern CU_TestInfo cpt_ids_tests[];
 extern CU_TestInfo cpt_rule_tests[];
+extern CU_TestInfo cpt_culprit_tests[];
 extern CU_TestInfo cpt_web_tests[];
 extern CU_TestInfo cpt_plans_tests[];
 extern CU_TestInfo cpt_html_tests[];
@@ -42,6 +43,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"records that were seen", NULL, NULL, NULL, NULL, cpt_seen_tests},
     {"files of ids", NULL, NULL, NULL, NULL, cpt_ids_tests},
     {"rules on traces", NULL, NULL, NULL, NULL, cpt_rule_tests},
+    {"culprits", NULL, NULL, NULL, NULL, cpt_culprit_tests},
     {"cpt web", NULL, NULL, NULL, NULL, cpt_web_tests},
     {"plans as graphs", NULL, NULL, NULL, NULL, cpt_plans_tests},
     {"HTML", NULL, NULL, NULL, NULL, cpt_html_tests},

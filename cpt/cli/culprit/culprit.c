@@ -1,0 +1,683 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * culprit.c - how sure it is which service became slower; see culprit.h
+ *
+ * One round of judging:
+ *
+ *      scores --> bootstrap --> share     requests drawn anew from each set
+ *             '-> permutation --> p       requests of both sets dealt anew
+ *             '-> distance
+ *
+ * If the first service is the culprit for sure, its frames are explained, and a further
+ * round is about the others. Culprits of one size are found together. With many
+ * requests there are fewer resamples, so that time does not grow with them.
+ */
+#include "cpt/cli/culprit/culprit_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Cells that are added up in one round, in all resamples together. */
+static const double work_max = 1.5e8;
+
+/* What is made on the way. */
+struct judging {
+    struct cpti_culprit *culprit;
+    const struct cpti_culprit_model *model;
+    uint64_t random;
+    struct cpti_culprit_sum *sums[2]; /* by key */
+    struct cpti_culprit_sum *all;     /* of both sets */
+    struct cpti_culprit_scores now;   /* of the sets themselves */
+    struct cpti_culprit_scores then;  /* of a resample */
+    uint32_t *firsts;                 /* by suspect: resamples in which it is first */
+    uint32_t *slower;                 /* by frame: in which it is slower */
+    uint32_t *drawn;                  /* how often each request is, or their order */
+    double *permuted;                 /* scores, permutation by permutation */
+    double *means;                    /* by suspect: of its permuted scores */
+    double *errors;                   /* … and their standard deviation */
+    double *others;                   /* D of frames, for medians */
+    struct cpti_suspect *saved;
+};
+
+/* --- Random numbers --- */
+
+/* splitmix64 */
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15U;
+
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31);
+}
+
+/* Below @bound, which is less than 2^32; its bias is below 2^-32. */
+static size_t random_below(uint64_t *state, size_t bound)
+{
+    return (size_t)((next_random(state) >> 32) * bound >> 32);
+}
+
+/* --- Sums --- */
+
+static void sums_clear(const struct judging *judging, struct cpti_culprit_sum *sums)
+{
+    memset(sums, 0, judging->model->key_count * sizeof *sums);
+}
+
+/* Adds request @request of @cells, @times times. */
+static void sums_add(struct cpti_culprit_sum *sums,
+                     const struct cpti_culprit_cells *cells, size_t request,
+                     double times)
+{
+    const size_t begin = request > 0 ? cells->ends[request - 1] : 0;
+
+    for (size_t i = begin; i < cells->ends[request]; i++) {
+        const struct cpti_culprit_cell *cell = &cells->cells[i];
+
+        sums[cell->key].count += times * cell->count;
+        sums[cell->key].y += times * cell->y;
+    }
+}
+
+/* --- Bootstrap --- */
+
+static void draw(struct judging *judging, int set)
+{
+    const struct cpti_culprit_cells *cells = &judging->model->sets[set];
+    const size_t count = cells->request_count;
+
+    memset(judging->drawn, 0, count * sizeof *judging->drawn);
+    for (size_t i = 0; i < count; i++) {
+        judging->drawn[random_below(&judging->random, count)]++;
+    }
+    sums_clear(judging, judging->sums[set]);
+    for (size_t i = 0; i < count; i++) {
+        if (judging->drawn[i] > 0) {
+            sums_add(judging->sums[set], cells, i, judging->drawn[i]);
+        }
+    }
+}
+
+static void bootstrap(struct judging *judging)
+{
+    const struct cpti_culprit_model *model = judging->model;
+
+    memset(judging->firsts, 0, (model->suspect_count + 1) * sizeof *judging->firsts);
+    memset(judging->slower, 0, model->frame_count * sizeof *judging->slower);
+    for (unsigned round = 0; round < judging->culprit->rounds; round++) {
+        draw(judging, 0);
+        draw(judging, 1);
+        cpti_culprit_score(model, judging->sums[0], judging->sums[1], &judging->then);
+        judging->firsts[cpti_culprit_first(model, judging->then.scores)]++;
+        for (uint32_t i = 0; i < model->frame_count; i++) {
+            judging->slower[i] += judging->then.d[i] > 0;
+        }
+    }
+}
+
+/* --- Permutation --- */
+
+/* Deals the requests of both sets to two sets of the same sizes. */
+static void deal(struct judging *judging)
+{
+    const struct cpti_culprit_cells *sets = judging->model->sets;
+    const size_t base_count = sets[0].request_count;
+    const size_t count = base_count + sets[1].request_count;
+
+    sums_clear(judging, judging->sums[0]);
+    for (size_t i = 0; i < base_count; i++) {
+        const size_t k = i + random_below(&judging->random, count - i);
+        const uint32_t request = judging->drawn[k];
+
+        judging->drawn[k] = judging->drawn[i];
+        judging->drawn[i] = request;
+        if (request < base_count) {
+            sums_add(judging->sums[0], &sets[0], request, 1);
+        } else {
+            sums_add(judging->sums[0], &sets[1], request - base_count, 1);
+        }
+    }
+    for (uint32_t i = 0; i < judging->model->key_count; i++) {
+        judging->sums[1][i].count = judging->all[i].count - judging->sums[0][i].count;
+        judging->sums[1][i].y = judging->all[i].y - judging->sums[0][i].y;
+    }
+}
+
+static void permute(struct judging *judging)
+{
+    const struct cpti_culprit_model *model = judging->model;
+    const size_t count = model->sets[0].request_count + model->sets[1].request_count;
+    const unsigned rounds = judging->culprit->rounds;
+    const size_t width = model->suspect_count;
+
+    for (size_t i = 0; i < count; i++) {
+        judging->drawn[i] = (uint32_t)i;
+    }
+    for (unsigned round = 0; round < rounds; round++) {
+        deal(judging);
+        cpti_culprit_score(model, judging->sums[0], judging->sums[1], &judging->then);
+        memcpy(&judging->permuted[round * width], judging->then.scores,
+               width * sizeof *judging->permuted);
+    }
+    for (size_t i = 0; i < width; i++) {
+        double sum = 0;
+        double squares = 0;
+
+        for (unsigned round = 0; round < rounds; round++) {
+            sum += judging->permuted[round * width + i];
+        }
+        judging->means[i] = sum / rounds;
+        for (unsigned round = 0; round < rounds; round++) {
+            const double off = judging->permuted[round * width + i] - judging->means[i];
+
+            squares += off * off;
+        }
+        judging->errors[i] = sqrt(squares / rounds) + 1e-9;
+    }
+}
+
+static double standing(const struct judging *judging, const double *scores, size_t i)
+{
+    return (scores[i] - judging->means[i]) / judging->errors[i];
+}
+
+/* How often chance makes any service stand out as far as @suspect; at least once. */
+static double p_of(const struct judging *judging, size_t suspect)
+{
+    const double out = standing(judging, judging->now.scores, suspect);
+    const unsigned rounds = judging->culprit->rounds;
+    const size_t width = judging->model->suspect_count;
+    unsigned count = 1;
+
+    for (unsigned round = 0; round < rounds; round++) {
+        const double *scores = &judging->permuted[round * width];
+        bool is_reached = false;
+
+        for (size_t i = 0; i < width && !is_reached; i++) {
+            is_reached = standing(judging, scores, i) >= out;
+        }
+        count += is_reached;
+    }
+    return count / (rounds + 1.0);
+}
+
+/* --- Distance --- */
+
+static int compare_doubles(const void *left, const void *right)
+{
+    const double a = *(const double *)left;
+    const double b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+static double median_of(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, compare_doubles);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+static bool touches(const struct cpti_culprit_frame *frame, uint32_t suspect)
+{
+    return frame->from == suspect || frame->to == suspect;
+}
+
+static double distance_of(const struct judging *judging, uint32_t suspect)
+{
+    static const double deviations = 1.4826; /* of a normal distribution, to its MAD */
+    const struct cpti_culprit_model *model = judging->model;
+    double *others = judging->others;
+    double middle;
+    double spread;
+    double sum = 0;
+    size_t own_count = 0;
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < model->frame_count; i++) {
+        const double d = judging->now.d[i];
+
+        if (isnan(d) || model->frames[i].is_explained) {
+            continue;
+        }
+        if (touches(&model->frames[i], suspect)) {
+            sum += d;
+            own_count++;
+        } else {
+            others[count++] = d;
+        }
+    }
+    if (count < CPTI_CULPRIT_OTHERS_MIN || own_count == 0) {
+        return (double)NAN;
+    }
+    middle = median_of(others, count);
+    for (size_t i = 0; i < count; i++) {
+        others[i] = fabs(others[i] - middle);
+    }
+    spread = deviations * median_of(others, count) + 1e-9;
+    return (sum / (double)own_count - middle) / spread;
+}
+
+/* --- A round --- */
+
+static void fill_in(const struct judging *judging, uint32_t index)
+{
+    static const double most = 0.95;
+    const struct cpti_culprit_model *model = judging->model;
+    struct cpti_suspect *suspect = &judging->culprit->suspects[index];
+    const uint32_t size = judging->now.sizes[index];
+    const unsigned rounds = judging->culprit->rounds;
+
+    suspect->score = judging->now.scores[index];
+    suspect->frame_count = size;
+    suspect->factor = size > 0 ? exp(suspect->score / sqrt(size)) : 1;
+    suspect->share = judging->firsts[index] / (double)rounds;
+    suspect->p = suspect->score > 0 ? p_of(judging, index) : 1;
+    suspect->distance = distance_of(judging, index);
+    suspect->slower_count = 0;
+    for (uint32_t i = 0; i < model->frame_count; i++) {
+        suspect->slower_count += touches(&model->frames[i], index) &&
+                                 !model->frames[i].is_explained &&
+                                 judging->slower[i] >= most * rounds;
+    }
+}
+
+static enum cpti_verdict verdict_of(const struct cpti_suspect *suspect)
+{
+    const double distance = suspect->distance;
+    const bool has_calls = suspect->calls[0] >= CPTI_CULPRIT_CALLS_MIN &&
+                           suspect->calls[1] >= CPTI_CULPRIT_CALLS_MIN;
+
+    if (suspect->p > CPTI_SUSPECT_P || distance < CPTI_SUSPECT_DISTANCE) {
+        return CPTI_VERDICT_NONE;
+    }
+    return has_calls && suspect->p <= CPTI_CULPRIT_P &&
+                   suspect->share >= CPTI_CULPRIT_SHARE &&
+                   suspect->factor >= CPTI_CULPRIT_FACTOR &&
+                   !(distance < CPTI_CULPRIT_DISTANCE)
+               ? CPTI_VERDICT_SURE
+               : CPTI_VERDICT_UNSURE;
+}
+
+/* Computes all suspects that are no culprits yet. The number of the first one, or that
+ * of suspects if there is none; and what is to be said of it. */
+static uint32_t evaluate(struct judging *judging, enum cpti_verdict *verdict)
+{
+    const struct cpti_culprit_model *model = judging->model;
+    struct cpti_culprit *culprit = judging->culprit;
+    uint32_t first;
+
+    for (int set = 0; set < 2; set++) {
+        sums_clear(judging, judging->sums[set]);
+        for (size_t i = 0; i < model->sets[set].request_count; i++) {
+            sums_add(judging->sums[set], &model->sets[set], i, 1);
+        }
+    }
+    for (uint32_t i = 0; i < model->key_count; i++) {
+        judging->all[i].count = judging->sums[0][i].count + judging->sums[1][i].count;
+        judging->all[i].y = judging->sums[0][i].y + judging->sums[1][i].y;
+    }
+    cpti_culprit_score(model, judging->sums[0], judging->sums[1], &judging->now);
+    bootstrap(judging);
+    permute(judging);
+    for (uint32_t i = 0; i < model->suspect_count; i++) {
+        if (!culprit->suspects[i].is_culprit) {
+            fill_in(judging, i);
+        }
+    }
+    first = cpti_culprit_first(model, judging->now.scores);
+    *verdict = first < model->suspect_count ? verdict_of(&culprit->suspects[first])
+                                            : CPTI_VERDICT_NONE;
+    return first;
+}
+
+/* Explains the frames of the culprits, and of @count suspects at @others but for the
+ * one at @left_out. */
+static void explain(struct judging *judging, const uint32_t *others, size_t count,
+                    size_t left_out)
+{
+    struct cpti_culprit_model *model = &judging->culprit->model;
+    const struct cpti_suspect *suspects = judging->culprit->suspects;
+
+    for (uint32_t i = 0; i < model->frame_count; i++) {
+        struct cpti_culprit_frame *frame = &model->frames[i];
+
+        frame->is_explained =
+            suspects[frame->from].is_culprit || suspects[frame->to].is_culprit;
+        for (size_t k = 0; k < count; k++) {
+            frame->is_explained |= k != left_out && touches(frame, others[k]);
+        }
+    }
+}
+
+static void accuse_if(struct judging *judging, uint32_t suspect, bool is_culprit)
+{
+    struct cpti_culprit *culprit = judging->culprit;
+
+    if (is_culprit) {
+        culprit->suspects[suspect].is_culprit = true;
+        culprit->suspects[suspect].round = culprit->culprit_count++;
+    }
+}
+
+/* --- Several at once --- */
+
+/* Those that are first in most resamples, the most frequent one in front. How many; 0
+ * if even CPTI_CULPRIT_MAX of them are first too rarely. */
+static size_t find_rivals(const struct judging *judging,
+                          uint32_t rivals[CPTI_CULPRIT_MAX])
+{
+    const struct cpti_suspect *suspects = judging->culprit->suspects;
+    double share = 0;
+
+    for (size_t count = 0; count < CPTI_CULPRIT_MAX; count++) {
+        double most = 0;
+
+        for (uint32_t i = 0; i < judging->model->suspect_count; i++) {
+            bool is_taken = suspects[i].is_culprit;
+
+            for (size_t k = 0; k < count; k++) {
+                is_taken |= rivals[k] == i;
+            }
+            if (!is_taken && suspects[i].share > most) {
+                most = suspects[i].share;
+                rivals[count] = i;
+            }
+        }
+        share += most;
+        if (most == 0 || share >= CPTI_CULPRIT_SHARE) {
+            return most == 0 ? 0 : count + 1;
+        }
+    }
+    return 0;
+}
+
+/*
+ * Two culprits of the same size are first in half of the resamples each. So are a
+ * culprit and its caller. What tells them apart: of two culprits, each is one for sure
+ * when the other is explained. Accuses all or none, @first in front; whether it did.
+ */
+static bool accuse_together(struct judging *judging, uint32_t first)
+{
+    const size_t bytes = judging->model->suspect_count * sizeof(struct cpti_suspect);
+    struct cpti_suspect *suspects = judging->culprit->suspects;
+    uint32_t rivals[CPTI_CULPRIT_MAX];
+    const size_t count = find_rivals(judging, rivals);
+    bool are_culprits = false;
+
+    for (size_t i = 0; i < count; i++) {
+        are_culprits |= count >= 2 && rivals[i] == first;
+    }
+    memcpy(judging->saved, suspects, bytes);
+    for (size_t i = 0; i < count && are_culprits; i++) {
+        enum cpti_verdict verdict;
+
+        explain(judging, rivals, count, i);
+        are_culprits =
+            evaluate(judging, &verdict) == rivals[i] && verdict == CPTI_VERDICT_SURE;
+        if (are_culprits) {
+            judging->saved[rivals[i]] = suspects[rivals[i]];
+        }
+    }
+    memcpy(suspects, judging->saved, bytes);
+    accuse_if(judging, first, are_culprits);
+    for (size_t i = 0; i < count; i++) {
+        accuse_if(judging, rivals[i], are_culprits && rivals[i] != first);
+    }
+    explain(judging, NULL, 0, 0);
+    return are_culprits;
+}
+
+/* --- All rounds --- */
+
+static cpt_status allocate(struct judging *judging)
+{
+    const struct cpti_culprit_model *model = judging->model;
+    const struct cpt_alloc *alloc = judging->culprit->alloc;
+    const size_t keys = model->key_count + 1;
+    const size_t frames = model->frame_count + 1;
+    const size_t suspects = model->suspect_count + 1;
+    const size_t requests =
+        model->sets[0].request_count + model->sets[1].request_count + 1;
+    struct cpti_culprit_scores *scores[2] = {&judging->now, &judging->then};
+    bool is_whole = true;
+
+    for (int i = 0; i < 2; i++) {
+        judging->sums[i] = cpt_alloc_zeroed(alloc, keys * sizeof *judging->all);
+        scores[i]->d = cpt_alloc_zeroed(alloc, frames * sizeof *scores[i]->d);
+        scores[i]->scores = cpt_alloc_zeroed(alloc, suspects * sizeof(double));
+        scores[i]->sizes = cpt_alloc_zeroed(alloc, suspects * sizeof(uint32_t));
+        is_whole = is_whole && judging->sums[i] != NULL && scores[i]->d != NULL &&
+                   scores[i]->scores != NULL && scores[i]->sizes != NULL;
+    }
+    judging->all = cpt_alloc_zeroed(alloc, keys * sizeof *judging->all);
+    judging->firsts = cpt_alloc_zeroed(alloc, suspects * sizeof *judging->firsts);
+    judging->slower = cpt_alloc_zeroed(alloc, frames * sizeof *judging->slower);
+    judging->drawn = cpt_alloc_zeroed(alloc, requests * sizeof *judging->drawn);
+    judging->permuted = cpt_alloc_zeroed(alloc, judging->culprit->rounds * suspects *
+                                                    sizeof *judging->permuted);
+    judging->means = cpt_alloc_zeroed(alloc, suspects * sizeof *judging->means);
+    judging->errors = cpt_alloc_zeroed(alloc, suspects * sizeof *judging->errors);
+    judging->others = cpt_alloc_zeroed(alloc, frames * sizeof *judging->others);
+    judging->saved = cpt_alloc_zeroed(alloc, suspects * sizeof *judging->saved);
+    return is_whole && judging->saved != NULL && judging->all != NULL &&
+                   judging->firsts != NULL && judging->slower != NULL &&
+                   judging->drawn != NULL && judging->permuted != NULL &&
+                   judging->means != NULL && judging->errors != NULL &&
+                   judging->others != NULL
+               ? CPT_OK
+               : CPT_NO_MEMORY;
+}
+
+static void deallocate(struct judging *judging)
+{
+    const struct cpt_alloc *alloc = judging->culprit->alloc;
+    struct cpti_culprit_scores *scores[2] = {&judging->now, &judging->then};
+
+    for (int i = 0; i < 2; i++) {
+        cpt_alloc_free(alloc, judging->sums[i]);
+        cpt_alloc_free(alloc, scores[i]->d);
+        cpt_alloc_free(alloc, scores[i]->scores);
+        cpt_alloc_free(alloc, scores[i]->sizes);
+    }
+    cpt_alloc_free(alloc, judging->all);
+    cpt_alloc_free(alloc, judging->firsts);
+    cpt_alloc_free(alloc, judging->slower);
+    cpt_alloc_free(alloc, judging->drawn);
+    cpt_alloc_free(alloc, judging->permuted);
+    cpt_alloc_free(alloc, judging->means);
+    cpt_alloc_free(alloc, judging->errors);
+    cpt_alloc_free(alloc, judging->others);
+    cpt_alloc_free(alloc, judging->saved);
+}
+
+/* Resamples that are affordable. */
+static unsigned rounds_of(const struct cpti_culprit_model *model)
+{
+    double cells = 1;
+
+    for (int i = 0; i < 2; i++) {
+        const struct cpti_culprit_cells *set = &model->sets[i];
+
+        cells += set->request_count > 0
+                     ? (double)set->ends[set->request_count - 1] + model->key_count
+                     : 0;
+    }
+    if (work_max / cells >= CPTI_CULPRIT_ROUNDS) {
+        return CPTI_CULPRIT_ROUNDS;
+    }
+    return work_max / cells > CPTI_CULPRIT_ROUNDS_MIN ? (unsigned)(work_max / cells)
+                                                      : CPTI_CULPRIT_ROUNDS_MIN;
+}
+
+static int compare_names(struct cpt_bytes a, struct cpt_bytes b)
+{
+    const int order = memcmp(a.data, b.data, a.bytes < b.bytes ? a.bytes : b.bytes);
+
+    return order != 0 ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
+}
+
+/* Culprits first, in the order of rounds; then by score, then by name. */
+static int compare_suspects(const void *left, const void *right)
+{
+    const struct cpti_suspect *a = left;
+    const struct cpti_suspect *b = right;
+
+    if (a->is_culprit != b->is_culprit) {
+        return a->is_culprit ? -1 : 1;
+    }
+    if (a->round != b->round) {
+        return a->round < b->round ? -1 : 1;
+    }
+    if (a->score != b->score) {
+        return a->score > b->score ? -1 : 1;
+    }
+    return compare_names(a->name, b->name);
+}
+
+static void judge_all(struct judging *judging)
+{
+    struct cpti_culprit *culprit = judging->culprit;
+
+    for (bool goes_on = true; goes_on && culprit->culprit_count < CPTI_CULPRIT_MAX;) {
+        const bool is_first_round = culprit->culprit_count == 0;
+        enum cpti_verdict verdict;
+        const uint32_t first = evaluate(judging, &verdict);
+
+        goes_on = verdict == CPTI_VERDICT_SURE;
+        accuse_if(judging, first, goes_on);
+        explain(judging, NULL, 0, 0);
+        if (verdict == CPTI_VERDICT_UNSURE) {
+            goes_on = accuse_together(judging, first);
+            verdict = goes_on ? CPTI_VERDICT_SURE : verdict;
+        }
+        if (is_first_round) {
+            culprit->verdict = verdict;
+        }
+    }
+}
+
+cpt_status cpti_culprit_judge(struct cpti_culprit *culprit, uint64_t seed)
+{
+    struct judging judging = {.culprit = culprit, .model = &culprit->model};
+    struct cpti_culprit_model *model = &culprit->model;
+    cpt_status status = cpti_culprit_model_make(culprit);
+
+    judging.random = seed;
+    if (status == CPT_OK) {
+        culprit->rounds = rounds_of(model);
+        status = allocate(&judging);
+    }
+    if (status == CPT_OK && model->suspect_count > 0) {
+        judge_all(&judging);
+    }
+    if (status == CPT_OK && culprit->suspect_count > 0) {
+        qsort(culprit->suspects, culprit->suspect_count, sizeof *culprit->suspects,
+              compare_suspects);
+    }
+    deallocate(&judging);
+    return status;
+}
+
+/* --- The comparison --- */
+
+struct cpti_culprit *cpti_culprit_new(const struct cpt_alloc *alloc,
+                                      enum cpti_culprit_by by)
+{
+    struct cpti_culprit *culprit = cpt_alloc_zeroed(alloc, sizeof *culprit);
+
+    if (culprit == NULL) {
+        return NULL;
+    }
+    culprit->alloc = alloc;
+    culprit->by = by;
+    culprit->table = cpt_path_new(alloc);
+    if (culprit->table == NULL) {
+        cpt_alloc_free(alloc, culprit);
+        return NULL;
+    }
+    return culprit;
+}
+
+void cpti_culprit_free(struct cpti_culprit *culprit)
+{
+    if (culprit == NULL) {
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        cpt_alloc_free(culprit->alloc, culprit->sets[i].samples);
+        cpt_alloc_free(culprit->alloc, culprit->sets[i].ends);
+    }
+    cpti_culprit_model_deinit(&culprit->model, culprit->alloc);
+    cpti_culprit_scratch_deinit(&culprit->scratch, culprit->alloc);
+    cpt_alloc_free(culprit->alloc, culprit->suspects);
+    cpt_alloc_free(culprit->alloc, culprit->unjudged);
+    cpt_path_free(culprit->table);
+    cpt_alloc_free(culprit->alloc, culprit);
+}
+
+cpt_status cpti_culprit_add(struct cpti_culprit *culprit, enum cpti_culprit_side side,
+                            const struct cpt_path *path)
+{
+    struct cpti_culprit_set *set = &culprit->sets[side];
+    const size_t before = set->sample_count;
+    void *ends = set->ends;
+    cpt_status status = cpt_alloc_grow(culprit->alloc, &ends, &set->end_capacity,
+                                       set->request_count + 1, CPTI_CULPRIT_SAMPLES_MAX,
+                                       sizeof *set->ends);
+
+    set->ends = ends;
+    if (status == CPT_OK) {
+        status = cpti_culprit_take(culprit, set, path);
+    }
+    if (status != CPT_OK) {
+        set->sample_count = before;
+        return status;
+    }
+    set->ends[set->request_count++] = set->sample_count;
+    return CPT_OK;
+}
+
+size_t cpti_culprit_suspect_count(const struct cpti_culprit *culprit)
+{
+    return culprit->suspect_count;
+}
+
+const struct cpti_suspect *cpti_culprit_suspect(const struct cpti_culprit *culprit,
+                                                size_t index)
+{
+    return &culprit->suspects[index];
+}
+
+size_t cpti_culprit_unjudged_count(const struct cpti_culprit *culprit)
+{
+    return culprit->unjudged_count;
+}
+
+const struct cpti_unjudged *cpti_culprit_unjudged(const struct cpti_culprit *culprit,
+                                                  size_t index)
+{
+    return &culprit->unjudged[index];
+}
+
+enum cpti_verdict cpti_culprit_verdict(const struct cpti_culprit *culprit)
+{
+    return culprit->verdict;
+}
+
+double cpti_culprit_offset_ns(const struct cpti_culprit *culprit)
+{
+    return culprit->model.c;
+}
+
+uint64_t cpti_culprit_requests(const struct cpti_culprit *culprit,
+                               enum cpti_culprit_side side)
+{
+    return culprit->sets[side].request_count;
+}
+
+unsigned cpti_culprit_rounds(const struct cpti_culprit *culprit)
+{
+    return culprit->rounds;
+}

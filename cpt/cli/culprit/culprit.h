@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-FileCopyrightText: The cpt authors */
+/*
+ * culprit.h - which service became slower, from the paths of two sets of requests
+ *
+ * "Service S is the culprit" means: everything that touches S became slower by about
+ * one factor. What touches S are its *frames*: its own time in its visits, self(S), and
+ * the time between services in the calls into and out of S, edge(A→S) and edge(S→B).
+ * Like is compared with like, the operations of a frame that both sets have:
+ *
+ *      y = ln(v + c)      v ns of one visit or call; c the median of the frames' means
+ *      D_f                difference of the means of y, weighted over f's operations
+ *      L_f = max(0, D_f)  a frame that became faster does not make up for another
+ *      score(S)           Σ L_f over the frames of S, divided by √ of their number
+ *
+ * A difference of times accuses callers, whose frames are the longest; the logarithm
+ * makes a frame count by its factor, and c keeps frames of microseconds from shouting.
+ *
+ * How sure it is, is asked three times; each guards against another mistake:
+ *
+ *      share      bootstrap of requests: how often S is first. Was it luck that S is
+ *                 ahead of the second?
+ *      p          permutation of requests between the sets: how often chance makes some
+ *                 service stand out as far (max-T of Westfall and Young, so that it
+ *                 holds for all services together). Was it luck that anything changed?
+ *      distance   between the mean D_f of S and the median of all other frames, by
+ *                 their spread. Two minutes of one system differ by more than chance;
+ *                 is it more than they do? The frames of S count as one, as they
+ *                 drift together
+ *
+ * In order of use: cpti_culprit_new; cpti_culprit_add for each request of both sets;
+ * cpti_culprit_judge; the results; cpti_culprit_free. Threads: one at a time. The same
+ * requests in the same order give the same result.
+ */
+#ifndef CPTI_CLI_CULPRIT_H
+#define CPTI_CLI_CULPRIT_H
+
+#include "cpt/cpt_alloc.h"
+#include "cpt/cpt_path.h"
+
+#include <stdbool.h>
+
+enum {
+    CPTI_CULPRIT_ROUNDS = 999, /* resamples and permutations, of few requests */
+    CPTI_CULPRIT_ROUNDS_MIN = 199,
+    CPTI_CULPRIT_CALLS_MIN = 5, /* with fewer in one set a service is not judged */
+    CPTI_CULPRIT_MAX = 4,       /* culprits of one comparison */
+    CPTI_CULPRIT_OTHERS_MIN = 4 /* frames that a distance is measured with */
+};
+
+/* Limits of what is kept: samples of one set; services, frames and operations. */
+enum { CPTI_CULPRIT_SAMPLES_MAX = 1 << 22, CPTI_CULPRIT_NODES_MAX = 1 << 16 };
+
+/* Who is sure, and who is a suspect at all. */
+#define CPTI_CULPRIT_SHARE    0.9
+#define CPTI_CULPRIT_P        0.01
+#define CPTI_CULPRIT_DISTANCE 6.0
+#define CPTI_CULPRIT_FACTOR   1.3
+#define CPTI_SUSPECT_P        0.05
+#define CPTI_SUSPECT_DISTANCE 3.0
+
+enum cpti_culprit_by {
+    CPTI_CULPRIT_BY_SERVICE = 0,
+    CPTI_CULPRIT_BY_NAME = 1, /* components: the name of a frame */
+    CPTI_CULPRIT_BY_EDGE = 2  /* calls of one service by another */
+};
+
+enum cpti_culprit_side { CPTI_CULPRIT_BASE = 0, CPTI_CULPRIT_NEW = 1 };
+
+enum cpti_verdict { CPTI_VERDICT_NONE, CPTI_VERDICT_UNSURE, CPTI_VERDICT_SURE };
+
+/* A service, or what else was asked for. */
+struct cpti_suspect {
+    struct cpt_bytes name; /* borrowed from the culprit */
+    double score;
+    double factor;   /* how many times slower its frames became: e to the mean L_f */
+    double share;    /* of the resamples in which it is first */
+    double p;        /* 1 if not computed */
+    double distance; /* NaN: there are too few other frames */
+    uint64_t calls[2];
+    uint32_t frame_count;
+    uint32_t slower_count; /* slower in 95 % of the resamples */
+    bool is_culprit;       /* for sure; those above it are explained away */
+    unsigned round;        /* of a culprit: those found before it */
+};
+
+/* A service with fewer than CPTI_CULPRIT_CALLS_MIN calls in one set. */
+struct cpti_unjudged {
+    struct cpt_bytes name;
+    uint64_t calls[2];
+};
+
+struct cpti_culprit;
+
+/* An empty comparison over @alloc (NULL: malloc's), or NULL. The caller owns it. */
+struct cpti_culprit *cpti_culprit_new(const struct cpt_alloc *alloc,
+                                      enum cpti_culprit_by by);
+void cpti_culprit_free(struct cpti_culprit *culprit);
+
+/*
+ * Adds a request with @path to a set. Of an ordered path each visit and call is a
+ * sample; of one that lost its order, the visits of one stack are one sample.
+ *
+ * CPT_OK; CPT_LIMIT: it is left out, as there are too many samples or names;
+ * CPT_NO_MEMORY.
+ */
+cpt_status cpti_culprit_add(struct cpti_culprit *culprit, enum cpti_culprit_side side,
+                            const struct cpt_path *path);
+
+/* Compares the sets, by random numbers from @seed. Once. CPT_OK; CPT_NO_MEMORY. */
+cpt_status cpti_culprit_judge(struct cpti_culprit *culprit, uint64_t seed);
+
+/* The results: culprits in the order in which they were found, each explained away
+ * before the next, then the others by score. */
+size_t cpti_culprit_suspect_count(const struct cpti_culprit *culprit);
+const struct cpti_suspect *cpti_culprit_suspect(const struct cpti_culprit *culprit,
+                                                size_t index);
+size_t cpti_culprit_unjudged_count(const struct cpti_culprit *culprit);
+const struct cpti_unjudged *cpti_culprit_unjudged(const struct cpti_culprit *culprit,
+                                                  size_t index);
+enum cpti_verdict cpti_culprit_verdict(const struct cpti_culprit *culprit);
+
+/* c above; and the number of requests and of resamples. */
+double cpti_culprit_offset_ns(const struct cpti_culprit *culprit);
+uint64_t cpti_culprit_requests(const struct cpti_culprit *culprit,
+                               enum cpti_culprit_side side);
+unsigned cpti_culprit_rounds(const struct cpti_culprit *culprit);
+
+#endif
