@@ -6,6 +6,7 @@
  *      files --> traces (cpt/import) --> sections --> JSON, a line a trace
  *                                             '-----> a record of a path log
  */
+#include "cpt/cli/base/amounts.h"
 #include "cpt/cli/base/files.h"
 #include "cpt/cli/base/json_write.h"
 #include "cpt/cli/base/options.h"
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 enum { REFUSED_TOLD_MAX = 5 /* pieces of one file */ };
+enum { TRACE_LIMIT_MAX = 2000, BYTES_PER_MB = 1000000 };
 
 static const uint64_t progress_interval_ns = 250000000;
 
@@ -36,6 +38,7 @@ struct totals {
     uint64_t empty;    /* traces that took no time */
     uint64_t refused_pieces;
     uint64_t refused_spans;
+    uint64_t refused_traces;
     uint64_t cut_traces;
     uint64_t clipped;
     uint64_t contradictory; /* traces */
@@ -54,6 +57,7 @@ struct import {
     struct cpti_spans *spans;
     struct cpti_json json;
     struct totals totals;
+    size_t trace_bytes_max;
     struct cpti_input input; /* that is being read */
     uint64_t progress_ns;    /* when it is shown next; 0: never */
     bool has_shown_progress;
@@ -189,7 +193,9 @@ static cpt_status read_input(void *context, void *buffer, size_t capacity,
 static int import_file(struct import *import, const char *name)
 {
     struct cpti_input *input = &import->input;
-    struct cpti_traces_options options = {.read = read_input, .context = import};
+    struct cpti_traces_options options = {.read = read_input,
+                                          .context = import,
+                                          .trace_bytes_max = import->trace_bytes_max};
     struct cpti_traces *traces = NULL;
     cpt_status status = CPT_OK;
     int exit_status = cpti_input_open(input, name);
@@ -232,7 +238,11 @@ static int import_file(struct import *import, const char *name)
         import->totals.spans += counts->spans;
         import->totals.refused_pieces += counts->refused_pieces;
         import->totals.refused_spans += counts->refused_spans;
+        import->totals.refused_traces += counts->refused_traces;
         import->totals.cut_traces += counts->cut_traces;
+        if (counts->refused_traces > 0) {
+            exit_status = CPTI_EXIT_FAILED;
+        }
     }
     cpti_traces_free(traces);
     cpti_input_close(input);
@@ -262,6 +272,7 @@ static void tell_all(const struct totals *totals)
     tell(totals->refused_spans, "spans left out without an id");
     tell(totals->rootless, "traces left out in which no span can be the root");
     tell(totals->empty, "traces left out that took no time");
+    tell(totals->refused_traces, "traces left out that are larger than --trace-limit");
     tell(totals->cut_traces, "traces taken before their file was read, for want of "
                              "memory: their spans are too far apart");
 }
@@ -325,7 +336,14 @@ static int run(const struct cpti_arguments *arguments)
     struct cpti_output log;
     struct import import = {.prints_sections = cpti_has(arguments, "sections"),
                             .json = {.file = stdout}};
+    uint64_t limit_mb = 0;
     int status = read_mode(arguments, &import.mode);
+
+    if (status == CPTI_EXIT_DONE) {
+        status =
+            cpti_whole_number(arguments, "trace-limit", 1, TRACE_LIMIT_MAX, &limit_mb);
+        import.trace_bytes_max = (size_t)limit_mb * BYTES_PER_MB;
+    }
 
     if (status == CPTI_EXIT_DONE && output == NULL && !import.prints_sections) {
         status = cpti_usage("'cpt import' needs --output FILE for a path log, or "
@@ -363,6 +381,7 @@ static const struct cpti_option options[] = {
     {"sections", 0, NULL, "print the sections of each trace as a line of JSON"},
     {"mode", 0, "MODE", "how sections are found; default: exact",
      "exact jaeger-ui crisp"},
+    {"trace-limit", 0, "MB", "leave out traces of more megabytes; default: 256"},
     {0},
 };
 
@@ -401,6 +420,12 @@ const struct cpti_command cpti_command_import = {
         "A folder stands for the files of spans in it and in its subfolders, in the "
         "order of their names. Spans that were sampled count as many times as their "
         "sampler says (ot=th: in tracestate).\n"
+        "\n"
+        "A trace that is longer than --trace-limit is left out. The memory needed is "
+        "some "
+        "seven times the longest trace, and up to 2 GiB for spans whose trace may go "
+        "on "
+        "later in the file.\n"
         "\n"
         "What cannot be used is counted in messages. The exit status is 1 if something "
         "could not be read; the rest was.\n"

@@ -27,6 +27,7 @@ struct waiting {
     uint64_t first_ns; /* when its first span came, and the latest one */
     uint64_t latest_ns;
     bool is_rooted;
+    bool is_refused; /* it was too large: only its id is left */
     struct cpt_bytes id;
     struct cpt_arena arena; /* of all bytes of its spans */
     struct cpti_span *spans;
@@ -221,6 +222,9 @@ static cpt_status add(struct cpti_assembly *assembly, struct waiting *waiting,
     void *spans = waiting->spans;
     cpt_status status = CPT_OK;
 
+    if (waiting->is_refused) {
+        return CPT_LIMIT;
+    }
     if (assembly->bytes_max != 0 && bytes_of(waiting) > assembly->bytes_max) {
         return CPT_LIMIT;
     }
@@ -303,6 +307,13 @@ static cpt_status take(struct cpti_assembly *assembly, struct waiting *waiting,
 cpt_status cpti_assembly_take(struct cpti_assembly *assembly, struct cpti_spans *spans,
                               struct cpt_bytes *trace)
 {
+    struct waiting *oldest = assembly->first[LINE_AGE];
+
+    while (oldest != NULL && oldest->is_refused) {
+        leave(assembly, oldest);
+        waiting_free(assembly, oldest);
+        oldest = assembly->first[LINE_AGE];
+    }
     return take(assembly, assembly->first[LINE_AGE], spans, trace);
 }
 
@@ -350,6 +361,35 @@ void cpti_assembly_remove(struct cpti_assembly *assembly,
             waiting_free(assembly, at);
         }
     }
+}
+
+bool cpti_assembly_refuse(struct cpti_assembly *assembly, struct cpt_bytes trace)
+{
+    struct waiting *waiting = find(*bucket_of(assembly, trace), trace);
+    struct cpt_arena arena;
+    struct cpt_bytes id = {"", 0};
+
+    if (waiting == NULL || waiting->is_refused) {
+        return false;
+    }
+    assembly->bytes -= bytes_of(waiting);
+    assembly->span_count -= waiting->count;
+    cpt_arena_init(&arena, assembly->alloc, 1, 0);
+    id = waiting->id;
+    if (copy(&arena, &id)) {
+        cpt_arena_deinit(&waiting->arena);
+        waiting->arena = arena;
+        waiting->id = id;
+    } else {
+        cpt_arena_deinit(&arena); /* then its texts stay, too */
+    }
+    cpt_alloc_free(assembly->alloc, waiting->spans);
+    waiting->spans = NULL;
+    waiting->count = 0;
+    waiting->capacity = 0;
+    waiting->is_refused = true;
+    assembly->bytes += bytes_of(waiting);
+    return true;
 }
 
 size_t cpti_assembly_remove_one(struct cpti_assembly *assembly, struct cpt_bytes trace)

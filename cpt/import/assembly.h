@@ -63,6 +63,10 @@ void cpti_assembly_remove(struct cpti_assembly *assembly,
                                               size_t span_count),
                           void *context);
 
+/* Frees what @trace has, which waits, and refuses what comes of it later: CPT_LIMIT. It
+ * is never taken. true: it was not refused before. */
+bool cpti_assembly_refuse(struct cpti_assembly *assembly, struct cpt_bytes trace);
+
 /* Removes @trace; how many spans it had. */
 size_t cpti_assembly_remove_one(struct cpti_assembly *assembly, struct cpt_bytes trace);
 

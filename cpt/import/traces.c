@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { WAITING_BYTES_MAX = 1 << 30 };
+enum { TRACE_BYTES_MAX = 256 << 20, WAITING_BYTES_MAX = 1 << 30 };
 
 /* A message that is a file by itself: it is compressed, or JSON. */
 struct within {
@@ -27,7 +27,7 @@ struct cpti_traces {
     struct cpti_inflate *inflate;
     struct cpti_pieces *pieces;
     struct within within;
-    size_t piece_bytes_max;
+    size_t trace_bytes_max;
     struct cpti_doc *json;
     struct cpti_assembly *assembly;
     bool has_read_all;
@@ -65,10 +65,11 @@ struct cpti_traces *cpti_traces_new(const struct cpti_traces_options *options)
     traces->waiting_bytes_max = options->waiting_bytes_max != 0
                                     ? options->waiting_bytes_max
                                     : WAITING_BYTES_MAX;
-    traces->piece_bytes_max = options->piece_bytes_max;
+    traces->trace_bytes_max =
+        options->trace_bytes_max != 0 ? options->trace_bytes_max : TRACE_BYTES_MAX;
     traces->inflate = cpti_inflate_new(alloc, options->read, options->context);
     traces->pieces = cpti_pieces_new(alloc, cpti_inflate_read, traces->inflate,
-                                     options->piece_bytes_max);
+                                     traces->trace_bytes_max);
     traces->json = cpti_doc_new();
     traces->assembly = cpti_assembly_new(alloc);
     if (traces->inflate == NULL || traces->pieces == NULL || traces->json == NULL ||
@@ -76,6 +77,7 @@ struct cpti_traces *cpti_traces_new(const struct cpti_traces_options *options)
         cpti_traces_free(traces);
         return NULL;
     }
+    cpti_assembly_limit(traces->assembly, 0, traces->trace_bytes_max);
     return traces;
 }
 
@@ -103,6 +105,19 @@ const struct cpti_traces_counts *cpti_traces_counts(const struct cpti_traces *tr
     return &traces->counts;
 }
 
+/* Keeps @span until the rest of its trace has come. */
+static cpt_status keep(struct cpti_traces *traces, struct cpt_bytes trace,
+                       const struct cpti_span *span)
+{
+    const cpt_status status = cpti_assembly_add(traces->assembly, trace, span);
+
+    if (status != CPT_LIMIT) {
+        return status;
+    }
+    traces->counts.refused_traces += cpti_assembly_refuse(traces->assembly, trace);
+    return CPT_OK;
+}
+
 /* A cpti_sink's take. */
 static cpt_status take(void *context, struct cpt_bytes trace,
                        const struct cpti_span *span)
@@ -111,12 +126,12 @@ static cpt_status take(void *context, struct cpt_bytes trace,
 
     traces->counts.spans++;
     if (traces->spans == NULL) {
-        return cpti_assembly_add(traces->assembly, trace, span);
+        return keep(traces, trace, span);
     }
     if (cpti_spans_count(traces->spans) == 0) {
         traces->trace = trace;
     } else if (!cpti_ids_equal(trace, traces->trace)) {
-        return cpti_assembly_add(traces->assembly, trace, span);
+        return keep(traces, trace, span);
     }
     return cpti_spans_add(traces->spans, span);
 }
@@ -188,7 +203,7 @@ static cpt_status enter(struct cpti_traces *traces, struct cpt_bytes message,
     within->offset = offset;
     within->inflate = cpti_inflate_new(traces->alloc, read_within, within);
     within->pieces = cpti_pieces_new(traces->alloc, cpti_inflate_read, within->inflate,
-                                     traces->piece_bytes_max);
+                                     traces->trace_bytes_max);
     if (within->inflate == NULL || within->pieces == NULL) {
         leave(within);
         return CPT_NO_MEMORY;

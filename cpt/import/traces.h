@@ -9,7 +9,11 @@
  * A piece that is a whole trace is one at once. Spans that come one by one, or in
  * requests to a collector, wait until all of the file is read, as more of their trace
  * may come. If they need more memory than is allowed, the trace that has waited longest
- * is taken as it is; what comes of it later is another trace.
+ * is taken as it is; what comes of it later is another trace. A trace that is larger
+ * than a single one may be is left out as a whole.
+ *
+ * Memory in all: some seven times the largest trace, as its JSON is in memory twice and
+ * a span takes some 200 bytes; and what waits, twice at most.
  *
  * Threads: one at a time.
  */
@@ -23,7 +27,7 @@ struct cpti_traces_options {
     const struct cpt_alloc *alloc; /* NULL: malloc's */
     cpti_read_fn read;             /* the bytes of the file */
     void *context;
-    size_t piece_bytes_max;   /* 0: 256 MiB */
+    size_t trace_bytes_max;   /* of a trace or a message, as it is read; 0: 256 MiB */
     size_t waiting_bytes_max; /* of spans whose trace is not complete; 0: 1 GiB */
 };
 
@@ -33,6 +37,7 @@ struct cpti_traces_counts {
     uint64_t spans;
     uint64_t refused_pieces; /* they are not JSON, too long, or of no known format */
     uint64_t refused_spans;  /* without an id */
+    uint64_t refused_traces; /* whose spans together are too large */
     uint64_t cut_traces;     /* taken before the end of the file, for want of memory */
 };
 

@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct input input = {data, size};
     const struct cpti_traces_options options = {.read = read_some,
                                                 .context = &input,
-                                                .piece_bytes_max = PIECE_BYTES_MAX,
+                                                .trace_bytes_max = PIECE_BYTES_MAX,
                                                 .waiting_bytes_max = WAITING_BYTES_MAX};
     struct cpti_traces *traces = cpti_traces_new(&options);
     struct cpti_spans *spans = cpti_spans_new(NULL);

@@ -284,7 +284,7 @@ static cpt_status read_file(const char *file, size_t bytes, size_t step,
 {
     struct text_input input = {file, bytes, step, 0};
     const struct cpti_traces_options options = {
-        .read = text_input_read, .context = &input, .piece_bytes_max = piece_bytes_max};
+        .read = text_input_read, .context = &input, .trace_bytes_max = piece_bytes_max};
     struct cpti_traces *traces = cpti_traces_new(&options);
     struct cpti_spans *spans = cpti_spans_new(NULL);
     cpt_status status = CPT_OK;

@@ -338,6 +338,35 @@ static void test_damaged(void)
     }
 }
 
+/* A trace that grows too large is left out as a whole, also what comes of it later. */
+static void test_large_traces(void)
+{
+    enum { SPANS = 60, SPAN_BYTES = 200 };
+    char *text = malloc(SPANS * SPAN_BYTES);
+    struct cpti_traces_counts counts;
+    char out[SPAN_TEXT_BYTES];
+    size_t used = 0;
+
+    for (unsigned i = 0; i < SPANS; i++) {
+        used += (size_t)snprintf(
+            text + used, SPAN_BYTES,
+            "{\"traceId\":\"%s\",\"id\":\"%x\",\"parentId\":\"%x\",\"timestamp\":1,"
+            "\"duration\":5}\n",
+            i % 20 == 0 ? "5a11" : "b16", i + 1, i % 20 == 0 ? 0 : 2);
+    }
+    for (size_t limit = 4000; limit <= 400000; limit *= 100) {
+        const struct cpti_traces_options options = {.trace_bytes_max = limit};
+        const bool is_refused = limit < SPANS * sizeof(struct cpti_span);
+
+        CU_ASSERT_EQUAL(read_all(&options, text, used, 1000, out, &counts), CPT_OK);
+        CU_ASSERT_EQUAL(counts.refused_traces, is_refused);
+        CU_ASSERT_EQUAL(counts.traces, is_refused ? 1 : 2);
+        CU_ASSERT_EQUAL(counts.spans, SPANS);
+        CU_ASSERT_EQUAL(strstr(out, "b16") == NULL, is_refused);
+    }
+    free(text);
+}
+
 static bool read_over(const struct cpt_alloc *alloc)
 {
     const struct cpti_traces_options options = {.alloc = alloc};
@@ -362,6 +391,7 @@ CU_TestInfo cpt_traces_tests[] = {
     {"times", test_times},
     {"single spans", test_single_spans},
     {"waiting is limited", test_waiting_is_limited},
+    {"large traces", test_large_traces},
     {"bad pieces", test_bad_pieces},
     {"cut files", test_cut_files},
     {"gzip", test_gzip},
