@@ -210,8 +210,8 @@ static uint64_t time_in(const struct cpt_path *path, const char *name)
     count = count < FRAMES_MAX ? count : FRAMES_MAX;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t parent = cpt_path_frame(path, i)->parent;
-        bool is_in =
-            parent != CPT_FRAME_NONE && (is_within[parent / 8] >> parent % 8 & 1U) != 0;
+        bool is_in = parent != CPT_FRAME_NONE &&
+                     ((unsigned)is_within[parent / 8] >> parent % 8 & 1U) != 0;
 
         if (!is_in) {
             const size_t bytes = cpt_path_frame_text(path, i, text, sizeof text);
@@ -226,7 +226,7 @@ static uint64_t time_in(const struct cpt_path *path, const char *name)
         const struct cpt_segment *segment = cpt_path_segment(path, i);
 
         if (segment->frame < count &&
-            (is_within[segment->frame / 8] >> segment->frame % 8 & 1U) != 0) {
+            ((unsigned)is_within[segment->frame / 8] >> segment->frame % 8 & 1U) != 0) {
             sum_ns += segment->duration_ns;
         }
     }
