@@ -155,7 +155,7 @@ void cpti_note_attribute(struct cpti_span *span, struct cpt_bytes key,
  * and first letter. */
 static bool matters(struct cpt_bytes key)
 {
-    return key.bytes >= 5 && key.bytes <= 16 &&
+    return key.bytes >= 5 && key.bytes <= 18 &&
            memchr("cdempsnw", *key.data, 8) != NULL;
 }
 
