@@ -5,6 +5,7 @@
 #include "cpt/cli/base/capped.h"
 #include "cpt/cli/gather/gather.h"
 #include "cpt/cli/gather/views.h"
+#include "cpt/cli/print/blind_print.h"
 #include "cpt/cli/print/cluster_print.h"
 #include "cpt/cli/print/group_print.h"
 #include "cpt/cli/print/html_report.h"
@@ -428,6 +429,9 @@ static int run(const struct cpti_arguments *arguments)
         return cpti_usage("options '--base' and '--new' need --html; for a table see "
                           "'cpt diff'");
     }
+    if (cpti_has(arguments, "blind-spots")) {
+        return cpti_blind_report(arguments);
+    }
     if (cpti_has(arguments, "group-by")) {
         return cpti_group_report(arguments);
     }
@@ -459,6 +463,9 @@ static const struct cpti_option options[] = {
      "print the requests by their value of KEY instead: an attribute, method or "
      "status; "
      "failure: why requests failed"},
+    {"blind-spots", 0, NULL,
+     "print the share of the latency that is in blind spots instead, by service and "
+     "reason"},
     {"html", 0, "FILE",
      "write the whole report to FILE for a browser, and print nothing"},
     {"base", 'b', "EXPR", "with --html and --new: the requests to compare against"},
@@ -506,6 +513,13 @@ const struct cpti_command cpti_command_report = {
         "first, with the mean and quantiles of their latency. Requests without KEY are "
         "one group; beyond 32 values the smallest groups become one. The attribute "
         "failure says why a request failed, failure.why says it in a sentence.\n"
+        "\n"
+        "With --blind-spots there is a row for each service and reason why its callers "
+        "have no path of it: unsupported (it sent none: it does not trace, or the ask "
+        "or the path was stripped on the way), undecodable, size and folded (its path "
+        "did not fit the budget), failed, cached, shared, limit. Shares are of the "
+        "mean latency; 'spots' are segments, 'requests' those that had one. It needs "
+        "logs: a tree has no reasons.\n"
         "\n"
         "With --json the object has rows, all nodes of the tree, each with stack (root "
         "first), self_ns, inclusive_ns, presence and more; other fields say what was "
