@@ -588,4 +588,5 @@ const struct cpti_command cpti_command_diff = {
     .operand_count_max = SIZE_MAX,
     .run = run,
     .takes_folders = true,
+    .takes_spans = true,
 };

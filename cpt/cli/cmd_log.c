@@ -552,4 +552,5 @@ const struct cpti_command cpti_command_log = {
     .operand_count_max = SIZE_MAX,
     .run = run,
     .takes_folders = true,
+    .takes_spans = true,
 };

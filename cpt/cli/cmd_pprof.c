@@ -233,4 +233,5 @@ const struct cpti_command cpti_command_pprof = {
     .operand_count_max = SIZE_MAX,
     .run = run,
     .takes_folders = true,
+    .takes_spans = true,
 };

@@ -561,4 +561,5 @@ const struct cpti_command cpti_command_precision = {
     .operand_count_max = SIZE_MAX,
     .run = run,
     .takes_folders = true,
+    .takes_spans = true,
 };

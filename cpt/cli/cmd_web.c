@@ -44,6 +44,7 @@ static const struct cpti_option options[] = {
 static const struct cpti_example examples[] = {
     {"cpt web paths.cptlog", "a page for a log that is still being written"},
     {"cpt web logs/", "the same for all logs of a folder, also those to come"},
+    {"cpt web spans/", "the traces of a folder of spans"},
     {"cpt web --port 8000 clickhouse://db:8123/paths", "the requests of a database"},
     {0},
 };
@@ -61,7 +62,8 @@ const struct cpti_command cpti_command_web = {
         "\n"
         "The numbers are those of 'cpt report --json' and 'cpt diff --json' with the "
         "same selection. Logs that grow are followed, also when they are rotated; the "
-        "folder is looked at for new ones.\n"
+        "folder is looked at for new ones. Files of spans and folders of them, as 'cpt "
+        "import' takes them, are imported into a private log when it starts.\n"
         "\n"
         "The page loads nothing from elsewhere. The server listens on 127.0.0.1 alone "
         "unless --listen names another address, and refuses requests that were sent to "
@@ -75,4 +77,5 @@ const struct cpti_command cpti_command_web = {
     .operand_count_min = 1,
     .operand_count_max = SIZE_MAX,
     .run = run,
+    .takes_spans = true,
 };

@@ -9,6 +9,7 @@
 #include "cpt/cli/base/command.h"
 #include "cpt/cli/gather/log_keys.h"
 #include "cpt/cli/help.h"
+#include "cpt/cli/span_logs.h"
 #include "cpt/cli/base/folders.h"
 #include "cpt/cli/base/names.h"
 #include "cpt/cli/base/options.h"
@@ -92,6 +93,10 @@ static int run_command(const struct cpti_command *command, size_t count,
     if (exit_status == CPTI_EXIT_DONE && cpti_has(&arguments, "help")) {
         cpti_help(stdout, command);
     } else if (exit_status == CPTI_EXIT_DONE) {
+        exit_status =
+            command->takes_spans ? cpti_span_logs_open(&arguments) : CPTI_EXIT_DONE;
+    }
+    if (exit_status == CPTI_EXIT_DONE && !cpti_has(&arguments, "help")) {
         exit_status =
             command->takes_folders ? cpti_folders_open(&arguments) : CPTI_EXIT_DONE;
         exit_status =

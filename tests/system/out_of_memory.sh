@@ -55,6 +55,12 @@ each out.cptlog log -o out.cptlog --where region=eu a.cptlog c.cptlog
 each - log --compress -o out.cptlog a.cptlog
 each out.cptlog log --repair out.cptlog damaged.cptlog
 each - show a.cptlog
+each - assert 'some span("A: *") and no span("nothing")' a.cptlog
+each - assert --json 'at most 9 span("B: *") under span("A: *")' a.cptlog
+mkdir -p depot
+cp a.cptlog c.cptlog depot
+each - depot get depot 30313233343536373839616263646566
+each - depot list depot
 each - show --record 3 "$compressed"
 each - show -w region=eu a.cptlog
 

@@ -302,6 +302,25 @@ read_all 100
 kill $pid
 wait $pid || fail "it ended with $?"
 
+say 'a folder of spans'
+rm -rf spans private
+mkdir spans private
+cat >spans/one.json <<'END'
+[{"traceId": "1", "id": "a", "name": "get", "timestamp": 1700000000000000,
+  "duration": 5000, "localEndpoint": {"serviceName": "A"}},
+ {"traceId": "1", "id": "b", "parentId": "a", "name": "find", "timestamp": 1700000000001000,
+  "duration": 2000, "localEndpoint": {"serviceName": "B"}}]
+END
+if "$CPT" import spans/one.json -o one.cptlog 2>/dev/null; then
+    TMPDIR=$PWD/private serve spans "$CPT" web spans
+    read_all 1
+    [ "$(get /api/view | jq '.sides[0].mean_latency_ns')" = \
+        "$("$CPT" report --json one.cptlog | jq .mean_latency_ns)" ] || fail 'a folder of spans'
+    kill $pid
+    wait $pid || fail "it ended with $?"
+    [ -z "$(ls -A private)" ] || fail "left behind: $(ls -A private)"
+fi
+
 say 'it ends with 0, at once, also while it is asked'
 at=$(sed -n 's|^cpt web: \(http://[^ ]*\)/ .*|\1|p' web.out)
 asking=

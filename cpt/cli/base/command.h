@@ -71,6 +71,7 @@ struct cpti_command {
     bool (*is_in_folder)(const unsigned char *head, size_t bytes);
     const char *folder_noun;
     const char *operand; /* "an address", if its operand is no file; or NULL */
+    bool takes_spans;    /* in the place of a path log; span_logs.h */
 };
 
 /* Option @index of @command, counted through all its tables and then --help, which
