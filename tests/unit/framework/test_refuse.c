@@ -67,22 +67,31 @@ static const struct cpt_task_def nested_tasks[] = {
     {"ads", ask_for_ads, CPT_GIVES(ads), CPT_NEEDS(rpc_request), {NULL}, NULL},
     {"show", show, CPT_GIVES(rpc_reply), CPT_NEEDS(user, ads), {NULL}, NULL}};
 
-/* One request for the three tasks, of which the first refuses it. */
+static struct cpt_plan *user_plan;
+
+/* One request for the three tasks, of which the first refuses it; then close_refused().
+ */
 static void refuse(const struct cpt_task_def *tasks, bool is_traced)
 {
     const struct cpt_graph graph = {"A", CPT_GIVES(rpc_request), CPT_GIVES(rpc_reply),
                                     tasks, 3};
-    struct cpt_plan *plan = cpt_plan_new(&graph, NULL, NULL);
     struct cpt_service_options options = is_traced ? always : never;
     struct cpt_inbound inbound = inbound_with(NULL);
 
-    CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
+    user_plan = cpt_plan_new(&graph, NULL, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(user_plan);
     notice_count = 0;
     options.notify = note;
     open_pair(options, never);
-    CU_ASSERT_EQUAL(cpt_service_method_add(pair.a, "/user", plan, NULL), CPT_OK);
+    CU_ASSERT_EQUAL(cpt_service_method_add(pair.a, "/user", user_plan, NULL), CPT_OK);
     inbound.method = cpt_bytes_of("/user");
     ask(pair.a, &inbound);
+}
+
+static void close_refused(void)
+{
+    close_pair();
+    cpt_plan_free(user_plan);
 }
 
 static void check_record(const char *status, bool is_failed, const char *expected)
@@ -119,7 +128,7 @@ static void test_mistakes_of_clients(void)
         if (is_traced) {
             check_record("404", false, "A: /user;A: find 2");
         }
-        close_pair();
+        close_refused();
     }
 }
 
@@ -132,7 +141,7 @@ static void test_within_a_component(void)
     CU_ASSERT_STRING_EQUAL(answer.body, "who are you?\n");
     CU_ASSERT_EQUAL(notice_count, 0);
     check_record("401", false, "A: /user;A: find;A: find 2");
-    close_pair();
+    close_refused();
 }
 
 /* A refusal may also say that the service has failed. */
@@ -146,7 +155,7 @@ static void test_failures(void)
     CU_ASSERT_EQUAL(notice_count, 1);
     CU_ASSERT_EQUAL(counter(pair.a, "failures", "task"), 1);
     check_record("502", true, "A: /user;A: find 2");
-    close_pair();
+    close_refused();
 }
 
 /* What is no outcome of a refusal, and the status without a refusal. */
@@ -161,14 +170,14 @@ static void test_mistakes_of_the_program(void)
         CU_ASSERT_EQUAL(answer.http_status, 500);
         CU_ASSERT_STRING_EQUAL(answer.body, "%s%n\n");
         CU_ASSERT_EQUAL(notice_count, 1);
-        close_pair();
+        close_refused();
     }
     refuse_with = CPT_OUTCOME_NONE;
     refuse(flat_tasks, false);
     CU_ASSERT_EQUAL(answer.http_status, 500);
     CU_ASSERT_STRING_EQUAL(answer.body, "the request failed\n");
     CU_ASSERT_EQUAL(notice_count, 1);
-    close_pair();
+    close_refused();
 }
 
 CU_TestInfo cpt_refuse_tests[] = {
