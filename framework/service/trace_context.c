@@ -3,6 +3,7 @@
 /* trace_context.c - the trace that a request belongs to; see trace_context.h */
 #include "framework/service/trace_context.h"
 
+#include <endian.h>
 #include <string.h>
 #include <strings.h>
 
@@ -87,11 +88,11 @@ static uint64_t scale(uint64_t x, uint64_t range)
     return high * range_high + (middle >> 32) + (other >> 32);
 }
 
-static void put(unsigned char *bytes, uint64_t number, size_t count)
+static void put(unsigned char bytes[8], uint64_t number)
 {
-    for (size_t i = count; i-- > 0; number >>= 8) {
-        bytes[i] = (unsigned char)number;
-    }
+    const uint64_t big_endian = htobe64(number);
+
+    memcpy(bytes, &big_endian, sizeof big_endian);
 }
 
 /* R of the 64 random bits @x, which led to @decision. */
@@ -128,12 +129,14 @@ void cpti_trace_make(struct cpti_trace_context *trace, uint64_t seed, uint64_t n
 {
     const uint64_t gamma = UINT64_C(0x9e3779b97f4a7c15);
     const uint64_t first = seed + 3 * number * gamma;
+    const uint64_t high = mix(first) | 1U; /* so that it is never all 0 */
+    const uint64_t span = mix(first + 2 * gamma) | 1U;
+    const uint64_t randomness = randomness_of(decision, mix(first + gamma));
     struct cpt_traceparent *parent = &trace->parent;
 
-    put(parent->trace_id, mix(first) | 1U, 8); /* so that it is never all 0 */
-    put(parent->trace_id + 9, randomness_of(decision, mix(first + gamma)), 7);
-    put(parent->parent_id, mix(first + 2 * gamma) | 1U, sizeof parent->parent_id);
-    parent->trace_id[8] = parent->parent_id[0] ^ parent->trace_id[0];
+    put(parent->trace_id, high);
+    put(parent->trace_id + 8, ((high ^ span) >> 56 << 56) | randomness);
+    put(parent->parent_id, span);
     parent->flags = CPT_TRACE_FLAG_RANDOM;
     trace->is_there = true;
     trace->is_made = true;
