@@ -12,6 +12,7 @@
 #include "cpt/cli/base/options.h"
 #include "cpt/cli/base/output.h"
 #include "cpt/cli/spans/moved_clocks.h"
+#include "cpt/cli/print/perfetto.h"
 #include "cpt/cli/spans/span_records.h"
 #include "cpt/import/traces.h"
 #include "cpt/now.h"
@@ -54,6 +55,8 @@ struct import {
     bool prints_sections;
     struct cpti_output *log;          /* NULL: none is written */
     struct cpti_span_records records; /* of it */
+    bool is_perfetto;                 /* it is a trace of Perfetto instead */
+    struct cpti_perfetto perfetto;
     struct cpti_spans *spans;
     struct cpti_json json;
     struct totals totals;
@@ -102,10 +105,29 @@ static cpt_status write_block(void *context, const void *block, size_t bytes)
     return cpti_output_write(context, block, bytes) == 0 ? CPT_OK : CPT_IO;
 }
 
+static cpt_status draw_trace(struct import *import)
+{
+    struct cpt_path *path = import->records.path;
+    const uint32_t root = cpti_spans_root(import->spans);
+    cpt_status status = CPT_OK;
+
+    cpt_path_reset(path);
+    status = cpti_span_path(import->spans, path);
+    if (status != CPT_OK) {
+        return status;
+    }
+    return cpti_perfetto_add(&import->perfetto, path,
+                             cpti_spans_start_ns(import->spans, root)) == CPTI_EXIT_DONE
+               ? CPT_OK
+               : CPT_IO;
+}
+
 static int write_trace(struct import *import, struct cpt_bytes trace)
 {
     const cpt_status status =
-        cpti_span_records_add(&import->records, import->spans, trace, 1);
+        import->is_perfetto
+            ? draw_trace(import)
+            : cpti_span_records_add(&import->records, import->spans, trace, 1);
 
     if (status == CPT_OK ||
         status == CPT_IO) { /* the end of the log tells the latter */
@@ -296,12 +318,23 @@ static int read_mode(const struct cpti_arguments *arguments, enum cpti_span_mode
     return CPTI_EXIT_DONE;
 }
 
+static bool ends_with(const char *name, const char *end)
+{
+    const size_t bytes = strlen(name);
+    const size_t end_bytes = strlen(end);
+
+    return bytes >= end_bytes && strcmp(name + bytes - end_bytes, end) == 0;
+}
+
+/* Opens the log, or the trace of Perfetto, as its name says. */
 static int begin_log(struct import *import, const char *name)
 {
     unsigned char header[CPT_LOG_HEADER_BYTES_MAX];
     int status = cpti_output_open(import->log, name);
 
-    if (status == CPTI_EXIT_DONE &&
+    import->perfetto.output = import->log;
+    import->is_perfetto = ends_with(name, ".pftrace");
+    if (status == CPTI_EXIT_DONE && !import->is_perfetto &&
         cpti_output_write(import->log, header, cpt_log_header(header)) != 0) {
         cpti_output_abort(import->log);
         status = CPTI_EXIT_FAILED;
@@ -377,7 +410,8 @@ static int run(const struct cpti_arguments *arguments)
 }
 
 static const struct cpti_option options[] = {
-    {"output", 'o', "FILE", "write a path log; '-' is standard output"},
+    {"output", 'o', "FILE",
+     "write a path log; '-' is standard output; X.pftrace: a trace for Perfetto"},
     {"sections", 0, NULL, "print the sections of each trace as a line of JSON"},
     {"mode", 0, "MODE", "how sections are found; default: exact",
      "exact jaeger-ui crisp"},
@@ -391,6 +425,8 @@ static const struct cpti_example examples[] = {
     {"curl 'http://jaeger:16686/api/traces?service=front&limit=1500' | cpt import - -o "
      "front.cptlog",
      "out of Jaeger"},
+    {"cpt import trace.json -o trace.pftrace",
+     "the paths with arrows from who unblocked to who went on, in ui.perfetto.dev"},
     {"cpt import --sections trace.json", "which span has the critical path, and when"},
     {0},
 };

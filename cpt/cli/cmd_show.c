@@ -217,13 +217,14 @@ static int print_capped(struct show_command *command)
 static int write_perfetto(const struct show_command *command, const char *name)
 {
     struct cpti_output output;
+    struct cpti_perfetto perfetto = {.output = &output};
     int status = cpti_output_open(&output, name);
 
     if (status != CPTI_EXIT_DONE) {
         return status;
     }
     status =
-        cpti_perfetto_write(command->kept.path, command->kept.start_unix_ns, &output);
+        cpti_perfetto_add(&perfetto, command->kept.path, command->kept.start_unix_ns);
     if (status != CPTI_EXIT_DONE) {
         cpti_output_abort(&output);
         return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * perfetto.c - a path as a trace of Perfetto, for ui.perfetto.dev
+ * perfetto.c - paths as a trace of Perfetto, for ui.perfetto.dev
  *
  *      B
  *        B: get            |=== B: get ======|     a track for each frame, below that
@@ -50,7 +50,6 @@ enum {
 enum { BEGIN = 1, END = 2, SEQUENCE = 1 };
 enum { VARINT = 0, FIXED64 = 1, BYTES = 2 }; /* types of protobuf */
 
-/* Tracks of services have the numbers after those of all frames. */
 enum { MESSAGE_BYTES = CPTI_TEXT_BYTES + 128 };
 
 /* A message while it is written; it always fits. */
@@ -59,9 +58,12 @@ struct message {
     unsigned char data[MESSAGE_BYTES];
 };
 
+/* Of one path. Its tracks have the numbers after `first_track`, in the order of frames;
+ * those of services come after those of all frames. */
 struct writer {
     struct cpti_output *output;
     const struct cpt_path *path;
+    uint64_t first_track;
     int exit_status;
 };
 
@@ -135,12 +137,12 @@ static bool has_track(const struct cpt_path *path, uint32_t frame)
            cpt_path_frame(path, frame)->parent == CPT_FRAME_NONE;
 }
 
-static uint64_t track_of(const struct cpt_path *path, uint32_t frame)
+static uint64_t track_of(const struct writer *writer, uint32_t frame)
 {
-    while (!has_track(path, frame)) {
-        frame = cpt_path_frame(path, frame)->parent;
+    while (!has_track(writer->path, frame)) {
+        frame = cpt_path_frame(writer->path, frame)->parent;
     }
-    return 1 + (uint64_t)frame;
+    return writer->first_track + 1 + frame;
 }
 
 /* The first frame of the same service as @frame: it stands for the service. */
@@ -175,6 +177,7 @@ static void write_tracks(struct writer *writer, uint64_t time_ns)
 {
     const struct cpt_path *path = writer->path;
     const uint32_t count = (uint32_t)cpt_path_frame_count(path);
+    const uint64_t services = writer->first_track + 1 + count;
     char text[CPTI_TEXT_BYTES];
 
     for (uint32_t i = 0; i < count; i++) {
@@ -187,11 +190,10 @@ static void write_tracks(struct writer *writer, uint64_t time_ns)
         if (first == i) {
             (void)cpti_printable_to(cpt_name_service(cpt_path_frame_name(path, i)),
                                     text, sizeof text);
-            write_track(writer, 1 + (uint64_t)count + i, text, 0, time_ns);
+            write_track(writer, services + i, text, 0, time_ns);
         }
         (void)cpt_path_frame_text(path, i, text, sizeof text);
-        write_track(writer, track_of(path, i), text, 1 + (uint64_t)count + first,
-                    time_ns);
+        write_track(writer, track_of(writer, i), text, services + first, time_ns);
     }
 }
 
@@ -206,7 +208,7 @@ static void begin_slice(struct writer *writer, uint32_t frame, const char *name,
     struct message event = {.bytes = 0};
 
     put_number(&event, EVENT_TYPE, BEGIN);
-    put_number(&event, EVENT_TRACK, track_of(writer->path, frame));
+    put_number(&event, EVENT_TRACK, track_of(writer, frame));
     put_text(&event, EVENT_CATEGORY, word != NULL ? word : "other");
     put_text(&event, EVENT_NAME, name);
     if (flow_in != 0) {
@@ -223,7 +225,7 @@ static void end_slice(struct writer *writer, uint32_t frame, uint64_t time_ns)
     struct message event = {.bytes = 0};
 
     put_number(&event, EVENT_TYPE, END);
-    put_number(&event, EVENT_TRACK, track_of(writer->path, frame));
+    put_number(&event, EVENT_TRACK, track_of(writer, frame));
     write_packet(writer, PACKET_EVENT, time_ns, &event);
 }
 
@@ -270,23 +272,27 @@ static void change_frames(struct writer *writer, uint32_t open[CPT_PATH_DEPTH_MA
     *open_count = count;
 }
 
-int cpti_perfetto_write(const struct cpt_path *path, uint64_t start_unix_ns,
-                        struct cpti_output *output)
+int cpti_perfetto_add(struct cpti_perfetto *perfetto, const struct cpt_path *path,
+                      uint64_t start_unix_ns)
 {
-    struct writer writer = {output, path, CPTI_EXIT_DONE};
+    struct writer writer = {perfetto->output, path, perfetto->track_count,
+                            CPTI_EXIT_DONE};
     const size_t count = cpt_path_segment_count(path);
+    const uint64_t flow = perfetto->flow_count;
     uint32_t open[CPT_PATH_DEPTH_MAX];
     size_t open_count = 0;
     uint64_t time_ns = start_unix_ns;
 
+    perfetto->track_count += 2 * (uint64_t)cpt_path_frame_count(path);
+    perfetto->flow_count += count;
     write_tracks(&writer, time_ns);
     for (size_t i = 0; i < count && writer.exit_status == CPTI_EXIT_DONE; i++) {
         const struct cpt_segment *segment = cpt_path_segment(path, i);
         const char *words = cpt_kind_words(cpt_path_frame(path, segment->frame)->kind);
 
         change_frames(&writer, open, &open_count, segment->frame, time_ns);
-        begin_slice(&writer, segment->frame, words != NULL ? words : "other", i,
-                    i + 1 < count ? i + 1 : 0, time_ns);
+        begin_slice(&writer, segment->frame, words != NULL ? words : "other",
+                    i > 0 ? flow + i : 0, i + 1 < count ? flow + i + 1 : 0, time_ns);
         time_ns += segment->duration_ns;
         end_slice(&writer, segment->frame, time_ns);
     }

@@ -112,6 +112,13 @@ static double sampled_of(const struct cpti_span *span)
     return span->rejected < all ? (double)(all - span->rejected) / (double)all : 1;
 }
 
+cpt_status cpti_span_path(struct cpti_spans *spans, struct cpt_path *path)
+{
+    const cpt_status status = cpti_spans_noted_path(spans, path);
+
+    return status == CPT_END ? cpti_spans_path(spans, path) : status;
+}
+
 cpt_status cpti_span_records_add(struct cpti_span_records *records,
                                  struct cpti_spans *spans, struct cpt_bytes trace,
                                  double probability)
@@ -134,10 +141,7 @@ cpt_status cpti_span_records_add(struct cpti_span_records *records,
     cpt_status status = CPT_OK;
 
     cpt_path_reset(records->path);
-    status = cpti_spans_noted_path(spans, records->path);
-    if (status == CPT_END) {
-        status = cpti_spans_path(spans, records->path);
-    }
+    status = cpti_span_path(spans, records->path);
     if (status != CPT_OK) {
         return status;
     }

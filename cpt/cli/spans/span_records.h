@@ -32,6 +32,11 @@ struct cpti_span_records {
 cpt_status cpti_span_records_init(struct cpti_span_records *records);
 void cpti_span_records_deinit(struct cpti_span_records *records);
 
+/* Appends to @path, which is empty, the path of a trace whose sections were found: what
+ * notes of our services tell, else the sections. CPT_OK; CPT_NO_MEMORY, CPT_LIMIT: then
+ * discard @path. */
+cpt_status cpti_span_path(struct cpti_spans *spans, struct cpt_path *path);
+
 /*
  * Adds @trace, whose sections were found by cpti_spans_walk(), as the record of a
  * request that entered at the root's service and was kept with @probability, after the
