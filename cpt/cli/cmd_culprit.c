@@ -374,7 +374,7 @@ static int print_text(const struct culprit_command *command, size_t row_max)
     int status;
 
     say_verdict(culprit);
-    (void)printf("base: %" PRIu64 " requests, new: %" PRIu64 "; %u resamples\n\n",
+    (void)printf("requests: %" PRIu64 " (base), %" PRIu64 " (new); %u resamples\n\n",
                  cpti_culprit_requests(culprit, CPTI_CULPRIT_BASE),
                  cpti_culprit_requests(culprit, CPTI_CULPRIT_NEW),
                  cpti_culprit_rounds(culprit));
@@ -609,4 +609,5 @@ const struct cpti_command cpti_command_culprit = {
     .operand_count_max = SIZE_MAX,
     .run = run,
     .takes_folders = true,
+    .takes_spans = true,
 };

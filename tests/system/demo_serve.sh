@@ -29,8 +29,9 @@ ask "$a/" plain
 [ -n "$(path_of asked)" ] || fail 'asked, and no path came'
 [ -z "$(path_of plain)" ] || fail 'not asked, and a path came'
 cmp asked.body plain.body
+grep -qi '^vary: critical-path' asked || fail 'a cache would take it for everyone'
 for head in asked plain; do
-    tr -d '\r' <$head | grep -vi '^date:' | grep -vi '^critical-path-bin:' >$head.rest
+    tr -d '\r' <$head | grep -viE '^(date|critical-path-bin|vary):' >$head.rest
 done
 cmp asked.rest plain.rest || fail "the heads differ: $(diff asked.rest plain.rest)"
 

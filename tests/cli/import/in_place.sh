@@ -22,6 +22,7 @@ cpt folded spans; echo "exit $?"
 cpt log spans/2.json.gz; echo "exit $?"
 cpt import -o new.cptlog spans 2>/dev/null
 cpt diff spans/1.json spans/2.json.gz 2>/dev/null | head -3
+cpt culprit spans/1.json spans/2.json.gz 2>/dev/null | head -2
 echo '{"data": [' >none/bad.json
 cpt report none; echo "exit $?"
 cp new.cptlog spans/new.cptlog # with a log, it is a folder of logs
