@@ -192,7 +192,6 @@ static cpt_status next_field(struct cpti_window *window, bool *is_spans,
         at += fixed[tag & 7];
         break;
     default:
-        is_whole = false;
         return not_protobuf(window, error);
     }
     if (!is_whole && status == CPT_END) {

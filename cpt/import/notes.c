@@ -79,16 +79,19 @@ cpt_status cpti_note_decode(struct cpt_bytes text, struct cpt_arena *arena,
     }
     *decoded = (struct cpt_bytes){data, 0};
     for (size_t i = 0; i < text.bytes; i++) {
-        if (text.data[i] != '%') {
+        const bool is_escaped = text.data[i] == '%';
+        const bool is_whole = is_escaped && text.bytes - i >= 3;
+        const int high = is_whole ? hex_of(text.data[i + 1]) : -1;
+        const int low = is_whole ? hex_of(text.data[i + 2]) : -1;
+
+        if (!is_escaped) {
             data[decoded->bytes++] = text.data[i];
             continue;
         }
-        if (text.bytes - i < 3 || hex_of(text.data[i + 1]) < 0 ||
-            hex_of(text.data[i + 2]) < 0) {
+        if (high < 0 || low < 0) {
             return CPT_CORRUPT;
         }
-        data[decoded->bytes++] =
-            (char)(hex_of(text.data[i + 1]) << 4 | hex_of(text.data[i + 2]));
+        data[decoded->bytes++] = (char)((unsigned)high << 4 | (unsigned)low);
         i += 2;
     }
     return CPT_OK;

@@ -297,8 +297,9 @@ static cpt_status read_span(struct fields *above, struct cpt_bytes message,
         return CPT_OK;
     }
     trace = hex_of(raw.trace, ids);
-    span->id = hex_of(raw.id, ids + 2 * TRACE_ID_BYTES);
-    span->parent = hex_of(raw.parent, ids + 2 * (TRACE_ID_BYTES + SPAN_ID_BYTES));
+    span->id = hex_of(raw.id, ids + (size_t)2 * TRACE_ID_BYTES);
+    span->parent =
+        hex_of(raw.parent, ids + (size_t)2 * (TRACE_ID_BYTES + SPAN_ID_BYTES));
     /* a span without an end has not ended */
     span->has_time = raw.end_ns >= span->start_ns && raw.end_ns != 0;
     span->duration_ns = span->has_time ? raw.end_ns - span->start_ns : 0;

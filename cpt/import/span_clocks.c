@@ -222,6 +222,9 @@ static size_t intersect(struct clocks *clocks)
     size_t contradictions = 0;
     size_t kept = 0;
 
+    if (clocks->bound_count == 0) {
+        return 0;
+    }
     qsort(bounds, clocks->bound_count, sizeof *bounds, compare_pairs);
     for (size_t i = 0; i < clocks->bound_count; i++) {
         if (i == 0 || compare_pairs(&bounds[kept - 1], &bounds[i]) != 0) {
@@ -326,7 +329,10 @@ static void span_hosts(struct clocks *clocks)
         clocks->above[i] = i;
         clocks->joined[i] = 1;
     }
-    qsort(clocks->bounds, clocks->bound_count, sizeof *clocks->bounds, compare_widths);
+    if (clocks->bound_count != 0) {
+        qsort(clocks->bounds, clocks->bound_count, sizeof *clocks->bounds,
+              compare_widths);
+    }
     for (size_t i = 0; i < clocks->bound_count; i++) {
         join(clocks, &clocks->bounds[i]);
     }

@@ -55,6 +55,9 @@ static cpt_status add_nodes(struct cpti_rule_trace *trace, struct spans *spans)
     const uint32_t count = (uint32_t)cpti_spans_count(spans->set);
     cpt_status status = make_room(spans);
 
+    if (spans->numbers == NULL) {
+        return status;
+    }
     for (uint32_t i = 0; i < count && status == CPT_OK; i++) {
         const struct cpti_span *span = cpti_spans_at(spans->set, i);
         struct cpti_rule_node node = {.service = span->service,
@@ -77,6 +80,9 @@ static cpt_status add_nodes(struct cpti_rule_trace *trace, struct spans *spans)
 /* Tells each node which one is above it, and which ones are on the path. */
 static void link_nodes(struct cpti_rule_trace *trace, const struct spans *spans)
 {
+    if (spans->numbers == NULL) { /* there are none */
+        return;
+    }
     for (size_t i = 0; i < trace->count; i++) {
         const uint32_t number = spans->numbers[spans->capacity + i];
         const uint32_t above = cpti_spans_above(spans->set, number);

@@ -402,7 +402,7 @@ static bool accuse_together(struct judging *judging, uint32_t first)
 {
     const size_t bytes = judging->model->suspect_count * sizeof(struct cpti_suspect);
     struct cpti_suspect *suspects = judging->culprit->suspects;
-    uint32_t rivals[CPTI_CULPRIT_MAX];
+    uint32_t rivals[CPTI_CULPRIT_MAX] = {0};
     const size_t count = find_rivals(judging, rivals);
     bool are_culprits = false;
 
