@@ -300,7 +300,7 @@ static size_t write_ot(struct cpt_bytes before, const struct cpt_consistent *con
         const struct cpt_bytes part = take(&before, ';');
         struct cpt_consistent ignored = {0};
 
-        if (part.bytes > 0 && !read_part(part, &ignored) &&
+        if (trim(part).bytes > 0 && !read_part(part, &ignored) &&
             used + part.bytes + 1 <= VALUE_BYTES_MAX + 3) {
             used = used > 3 ? put(text, used, cpt_bytes_of(";")) : used;
             used = put(text, used, part);

@@ -103,6 +103,11 @@ static void test_consistent(void)
     read.has_threshold = 0;
     (void)cpt_consistent_format(cpt_bytes_of("ot=th:0,b=2"), &read, text);
     CU_ASSERT_STRING_EQUAL(text, "b=2");
+    /* a part of blanks alone would leave a member without a value */
+    (void)cpt_consistent_format(cpt_bytes_of("ot=   ;   ,b=2"), &read, text);
+    CU_ASSERT_STRING_EQUAL(text, "b=2");
+    (void)cpt_consistent_format(cpt_bytes_of("ot=x: y;  ;"), &read, text);
+    CU_ASSERT_STRING_EQUAL(text, "ot=x: y");
 }
 
 static void test_consistent_malformed(void)
