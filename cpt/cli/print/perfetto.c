@@ -145,21 +145,6 @@ static uint64_t track_of(const struct writer *writer, uint32_t frame)
     return writer->first_track + 1 + frame;
 }
 
-/* The first frame of the same service as @frame: it stands for the service. */
-static uint32_t service_of(const struct cpt_path *path, uint32_t frame)
-{
-    const struct cpt_bytes service = cpt_name_service(cpt_path_frame_name(path, frame));
-    uint32_t first = 0;
-
-    while (first < frame &&
-           (!has_track(path, first) ||
-            !cpt_bytes_equal(cpt_name_service(cpt_path_frame_name(path, first)),
-                             service))) {
-        first++;
-    }
-    return first;
-}
-
 static void write_track(struct writer *writer, uint64_t uuid, const char *name,
                         uint64_t parent, uint64_t time_ns)
 {
@@ -173,27 +158,33 @@ static void write_track(struct writer *writer, uint64_t uuid, const char *name,
     write_packet(writer, PACKET_TRACK, time_ns, &track);
 }
 
-static void write_tracks(struct writer *writer, uint64_t time_ns)
+/* The set @services is empty: a service has a track from its first frame on. */
+static void write_tracks(struct writer *writer, struct cpt_names *services,
+                         uint64_t time_ns)
 {
     const struct cpt_path *path = writer->path;
     const uint32_t count = (uint32_t)cpt_path_frame_count(path);
-    const uint64_t services = writer->first_track + 1 + count;
+    const uint64_t first_service = writer->first_track + 1 + count;
     char text[CPTI_TEXT_BYTES];
 
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t first = 0;
+    for (uint32_t i = 0; i < count && writer->exit_status == CPTI_EXIT_DONE; i++) {
+        const struct cpt_bytes service = cpt_name_service(cpt_path_frame_name(path, i));
+        const size_t known = cpt_names_count(services);
+        cpt_name_id id = 0;
 
         if (!has_track(path, i)) {
             continue;
         }
-        first = service_of(path, i);
-        if (first == i) {
-            (void)cpti_printable_to(cpt_name_service(cpt_path_frame_name(path, i)),
-                                    text, sizeof text);
-            write_track(writer, services + i, text, 0, time_ns);
+        if (cpt_names_add(services, service, &id) != CPT_OK) {
+            writer->exit_status = cpti_failed("out of memory");
+            return;
+        }
+        if (cpt_names_count(services) > known) {
+            (void)cpti_printable_to(service, text, sizeof text);
+            write_track(writer, first_service + id, text, 0, time_ns);
         }
         (void)cpt_path_frame_text(path, i, text, sizeof text);
-        write_track(writer, track_of(writer, i), text, services + first, time_ns);
+        write_track(writer, track_of(writer, i), text, first_service + id, time_ns);
     }
 }
 
@@ -279,13 +270,18 @@ int cpti_perfetto_add(struct cpti_perfetto *perfetto, const struct cpt_path *pat
                             CPTI_EXIT_DONE};
     const size_t count = cpt_path_segment_count(path);
     const uint64_t flow = perfetto->flow_count;
+    struct cpt_names *services = cpt_names_new(NULL);
     uint32_t open[CPT_PATH_DEPTH_MAX];
     size_t open_count = 0;
     uint64_t time_ns = start_unix_ns;
 
+    if (services == NULL) {
+        return cpti_failed("out of memory");
+    }
     perfetto->track_count += 2 * (uint64_t)cpt_path_frame_count(path);
     perfetto->flow_count += count;
-    write_tracks(&writer, time_ns);
+    write_tracks(&writer, services, time_ns);
+    cpt_names_free(services);
     for (size_t i = 0; i < count && writer.exit_status == CPTI_EXIT_DONE; i++) {
         const struct cpt_segment *segment = cpt_path_segment(path, i);
         const char *words = cpt_kind_words(cpt_path_frame(path, segment->frame)->kind);
