@@ -551,8 +551,7 @@ static const struct cpti_option options[] = {
 
 static const struct cpti_example examples[] = {
     {"cpt culprit yesterday.cptlog now.cptlog", "which service to call"},
-    {"cpt import before.json.gz -o before.cptlog && cpt import now.json.gz -o "
-     "now.cptlog && cpt culprit before.cptlog now.cptlog",
+    {"cpt culprit before.json.gz now.json.gz",
      "the same from spans of Jaeger, Zipkin or OpenTelemetry"},
     {"cpt culprit --by name --base build=41 --new build=42 logs/",
      "which component a release made slower"},
