@@ -64,6 +64,18 @@ struct cpt_path;
 CPT_API struct cpt_manual *cpt_manual_new(struct cpt_service *service,
                                           const struct cpt_inbound *inbound);
 
+/*
+ * The same, but a request that is not traced has an object too, so that its calls carry
+ * what it came with (cpt_manual_traceparent(), cpt_manual_tracestate()), or what is
+ * made in its place. All else does nothing on it, as on NULL: it asks for no path.
+ * NULL: there is nothing to carry, as tracing is stopped, or there is no memory.
+ */
+CPT_API struct cpt_manual *cpt_manual_new_carrying(struct cpt_service *service,
+                                                   const struct cpt_inbound *inbound);
+
+/* Whether there is a path to be told. NULL: no. */
+CPT_API int cpt_manual_is_traced(const struct cpt_manual *manual);
+
 /* From now on time belongs to @part ("search", shown as "A: search"), which stands
  * below the part that was entered before, until it is left. */
 CPT_API void cpt_manual_enter(struct cpt_manual *manual, const char *part);
@@ -74,8 +86,8 @@ CPT_API void cpt_manual_leave(struct cpt_manual *manual);
 CPT_API struct cpt_bytes cpt_manual_ask(const struct cpt_manual *manual);
 
 /* The values of CPT_HEADER_TRACEPARENT and CPT_HEADER_TRACESTATE for calls: as they
- * came (the latter if the inbound has its headers), or made. Empty: send none; a
- * request that is not traced passes on what it got. Valid until cpt_manual_free(). */
+ * came (the latter if the inbound has its headers), or made. Empty: send none. Valid
+ * until cpt_manual_free(). NULL has none: see cpt_manual_new_carrying(). */
 CPT_API struct cpt_bytes cpt_manual_traceparent(const struct cpt_manual *manual);
 CPT_API struct cpt_bytes cpt_manual_tracestate(const struct cpt_manual *manual);
 

@@ -36,7 +36,11 @@
  *      { cpt::grpc_wait wait; queue.Next(...); }      but here
  *
  * A stream is one call, which ends when its status has come: read it soon after the
- * last message. Requests that are not traced cost the two objects that grpc++ wants.
+ * last message.
+ *
+ * `traceparent` and `tracestate` go on to calls, as they came or made, unless the
+ * application sets them itself. For that requests that are not traced cost, beside the
+ * objects that grpc++ wants, two of ours, without a look at the clock.
  *
  * Threads: any. gRPC 1.51; its interceptors are in grpc::experimental.
  */
@@ -67,12 +71,13 @@ namespace cpt
 namespace detail
 {
 
-/* A traced RPC of a server, shared with the calls that it makes. The lock is of all
- * that is done with the request, as that is for one thread at a time. */
+/* An RPC of a server, shared with the calls that it makes. The lock is of all that is
+ * done with the request, as that is for one thread at a time. */
 class rpc
 {
   public:
-    explicit rpc(cpt_manual *manual) : manual_(manual)
+    explicit rpc(cpt_manual *manual)
+        : manual_(manual), is_traced_(cpt_manual_is_traced(manual) != 0)
     {
     }
     rpc(const rpc &) = delete;
@@ -82,13 +87,36 @@ class rpc
         cpt_manual_free(manual_, cpt_outcome_http_status(CPT_OUTCOME_CANCELLED));
     }
 
-    /* Runs @function with the request, unless that has ended. */
+    bool is_traced() const
+    {
+        return is_traced_;
+    }
+    /* Runs @function with the request, unless that has ended or is not traced. */
     template <class F> void with(F &&function)
     {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        if (is_traced_) {
+            const std::lock_guard<std::mutex> lock(mutex_);
 
-        if (manual_ != nullptr) {
-            function(manual_);
+            if (manual_ != nullptr) {
+                function(manual_);
+            }
+        }
+    }
+    /* Adds what a call carries, until the request is answered. */
+    void carry(std::multimap<std::string, std::string> *metadata)
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        const cpt_bytes parent = cpt_manual_traceparent(manual_);
+        const cpt_bytes state = cpt_manual_tracestate(manual_);
+
+        if (parent.bytes == 0 || metadata->count(CPT_HEADER_TRACEPARENT) != 0) {
+            return; /* the application has set its own */
+        }
+        metadata->emplace(CPT_HEADER_TRACEPARENT,
+                          std::string(parent.data, parent.bytes));
+        if (state.bytes != 0 && metadata->count(CPT_HEADER_TRACESTATE) == 0) {
+            metadata->emplace(CPT_HEADER_TRACESTATE,
+                              std::string(state.data, state.bytes));
         }
     }
     void wait_begin(cpt_manual *manual)
@@ -124,10 +152,11 @@ class rpc
   private:
     std::mutex mutex_;
     cpt_manual *manual_;
+    const bool is_traced_;
     unsigned wait_count_ = 0;
 };
 
-/* That of this thread, or null. */
+/* That of this thread, or null: of no RPC, or tracing is stopped. */
 inline thread_local std::shared_ptr<rpc> rpc_here;
 inline thread_local unsigned rpc_overlap_count = 0;
 
@@ -227,7 +256,7 @@ class grpc_request
     }
     explicit operator bool() const
     {
-        return rpc_ != nullptr;
+        return rpc_ != nullptr && rpc_->is_traced();
     }
     /* Parts, attributes: @function gets the cpt_manual *, and must not keep it. It does
      * not run if the request is not traced. */
@@ -358,9 +387,24 @@ class server_interceptor final : public ::grpc::experimental::Interceptor
   private:
     using received = std::multimap<::grpc::string_ref, ::grpc::string_ref>;
 
+    /* All tracestates, or too many; returns how many. */
+    static std::size_t find_states(const received &metadata,
+                                   cpt_field (&states)[CPT_TRACESTATE_MEMBERS_MAX + 1])
+    {
+        const auto range =
+            metadata.equal_range(::grpc::string_ref(CPT_HEADER_TRACESTATE));
+        std::size_t count = 0;
+
+        for (auto at = range.first;
+             at != range.second && count <= CPT_TRACESTATE_MEMBERS_MAX; ++at) {
+            states[count++] = {bytes_of(at->first), bytes_of(at->second)};
+        }
+        return count;
+    }
     void begin(const received &metadata)
     {
         cpt_inbound inbound = {};
+        cpt_field states[CPT_TRACESTATE_MEMBERS_MAX + 1]; /* as many are refused */
         std::string address;
 
         inbound.coin = cpt_service_coin(service_);
@@ -373,12 +417,14 @@ class server_interceptor final : public ::grpc::experimental::Interceptor
             }
             address = address_of_peer(context_->peer());
         }
-        if (find_metadata(metadata, "traceparent", &inbound.traceparent) > 1) {
+        if (find_metadata(metadata, CPT_HEADER_TRACEPARENT, &inbound.traceparent) > 1) {
             inbound.traceparent = cpt_bytes_of(""); /* none of them, and counted */
         }
+        inbound.headers = states;
+        inbound.header_count = find_states(metadata, states);
         inbound.method = cpt_bytes_of(method_);
         inbound.peer_address = {address.data(), address.size()};
-        if (cpt_manual *manual = cpt_manual_new(service_, &inbound)) {
+        if (cpt_manual *manual = cpt_manual_new_carrying(service_, &inbound)) {
             remember(std::make_shared<rpc>(manual));
         }
     }
@@ -414,7 +460,7 @@ class server_interceptor final : public ::grpc::experimental::Interceptor
     cpt_service *service_;
     ::grpc::ServerContextBase *context_;
     const char *method_;
-    std::shared_ptr<rpc> rpc_; /* null: it is not traced */
+    std::shared_ptr<rpc> rpc_; /* null: tracing is stopped */
     bool is_known_ = true;
 };
 
@@ -448,6 +494,7 @@ class client_interceptor final : public ::grpc::experimental::Interceptor
 
     void begin(::grpc::experimental::InterceptorBatchMethods *methods)
     {
+        caller_->carry(methods->GetSendInitialMetadata());
         caller_->with([&](cpt_manual *manual) {
             const cpt_bytes ask = cpt_manual_ask(manual);
 
@@ -536,10 +583,12 @@ class grpc_client_tracing final
     ::grpc::experimental::Interceptor *
     CreateClientInterceptor(::grpc::experimental::ClientRpcInfo *info) override
     {
-        return detail::rpc_here != nullptr
-                   ? new detail::client_interceptor(detail::rpc_here,
-                                                    name_(info->method()))
-                   : nullptr;
+        const std::shared_ptr<detail::rpc> &here = detail::rpc_here;
+
+        return here == nullptr
+                   ? nullptr
+                   : new detail::client_interceptor(
+                         here, here->is_traced() ? name_(info->method()) : "");
     }
 
   private:

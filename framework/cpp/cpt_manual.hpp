@@ -89,6 +89,11 @@ class manual
         : manual_(cpt_manual_new(service, &inbound))
     {
     }
+    /* One whose calls carry its trace context also if it is not traced. */
+    static manual carrying(cpt_service *service, const cpt_inbound &inbound)
+    {
+        return manual(cpt_manual_new_carrying(service, &inbound));
+    }
     manual(manual &&other) noexcept
         : manual_(std::exchange(other.manual_, nullptr)),
           http_status_(other.http_status_)
@@ -104,7 +109,7 @@ class manual
 
     bool is_traced() const
     {
-        return manual_ != nullptr;
+        return cpt_manual_is_traced(manual_) != 0;
     }
     [[nodiscard]] scope enter(const char *part)
     {
@@ -123,6 +128,15 @@ class manual
     std::string_view ask() const
     {
         return text(cpt_manual_ask(manual_));
+    }
+    /* Of W3C Trace Context, for calls; empty: send none. */
+    std::string_view traceparent() const
+    {
+        return text(cpt_manual_traceparent(manual_));
+    }
+    std::string_view tracestate() const
+    {
+        return text(cpt_manual_tracestate(manual_));
     }
     void set(const char *key, const char *value)
     {
@@ -147,6 +161,9 @@ class manual
     }
 
   private:
+    explicit manual(cpt_manual *made) : manual_(made)
+    {
+    }
     cpt_manual *manual_;
     unsigned http_status_ = 500;
 };

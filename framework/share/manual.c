@@ -67,6 +67,7 @@ struct cpt_manual {
     size_t attribute_bytes;
     size_t ask_bytes;
     size_t metadata_bytes_max; /* of callees */
+    bool is_carrier; /* it is not traced, and has ended: its calls carry its context */
     bool has_ended;
     bool has_failed;              /* its code said so: … */
     unsigned failure_reason;      /* enum cpt_failure, or another number */
@@ -141,6 +142,25 @@ static struct cpt_bytes copy(struct cpt_manual *manual, struct cpt_bytes from)
     return to.data != NULL ? to : (struct cpt_bytes){NULL, 0};
 }
 
+/* The trace that it came with, or its own. */
+static void note_trace(struct cpt_manual *manual, const struct cpt_inbound *inbound,
+                       uint64_t number)
+{
+    struct cpti_trace_context *trace = &manual->trace_context;
+
+    if (trace->is_there) {
+        cpti_trace_read_state(trace, inbound->headers,
+                              inbound->header_count < CPT_HEADERS_MAX
+                                  ? inbound->header_count
+                                  : CPT_HEADERS_MAX,
+                              &manual->arena, &manual->service->counters);
+    } else {
+        cpti_trace_make(trace, manual->service->sampling.trace_seed, number,
+                        &manual->decision, &manual->arena);
+    }
+    (void)cpti_trace_write(trace, NULL, manual->traceparent);
+}
+
 /* What the record says about the request, but for its end. */
 static void note_inbound(struct cpt_manual *manual, const struct cpt_inbound *inbound,
                          uint64_t number)
@@ -152,17 +172,7 @@ static void note_inbound(struct cpt_manual *manual, const struct cpt_inbound *in
     record->entry = manual->trace.entry;
     record->service = copy(manual, cpt_bytes_of(manual->service->name));
     record->method = copy(manual, cpt_name_bound(inbound->method, cut));
-    if (manual->trace_context.is_there) {
-        cpti_trace_read_state(&manual->trace_context, inbound->headers,
-                              inbound->header_count < CPT_HEADERS_MAX
-                                  ? inbound->header_count
-                                  : CPT_HEADERS_MAX,
-                              &manual->arena, &manual->service->counters);
-    } else {
-        cpti_trace_make(&manual->trace_context, manual->service->sampling.trace_seed,
-                        number, &manual->decision, &manual->arena);
-    }
-    (void)cpti_trace_write(&manual->trace_context, NULL, manual->traceparent);
+    note_trace(manual, inbound, number);
     cpti_answer_record_cause(record, &manual->decision, &manual->trace_context);
 }
 
@@ -199,42 +209,83 @@ static void begin_trace(struct cpt_manual *manual, uint64_t arrival_ns)
     turn(manual, now_ns, &manual->root.task.off_cpu_ns);
 }
 
-struct cpt_manual *cpt_manual_new(struct cpt_service *service,
-                                  const struct cpt_inbound *inbound)
+/* A request without anything of its own yet; NULL: there is no memory. */
+static struct cpt_manual *make(struct cpt_service *service,
+                               const struct cpti_decision *decision,
+                               const struct cpti_trace_context *trace)
 {
     const size_t bytes_max = service->options.memory_bytes_max != 0
                                  ? service->options.memory_bytes_max
                                  : MEMORY_BYTES_DEFAULT;
-    struct cpti_trace_context trace = {.is_there = false};
-    struct cpti_decision decision;
-    struct cpt_manual *manual = NULL;
-    uint64_t number = 0;
+    struct cpt_manual *manual = cpt_alloc_zeroed(&service->notes.alloc, sizeof *manual);
 
-    number = 1 + atomic_fetch_add_explicit(&service->counters.requests, 1,
-                                           memory_order_relaxed);
-    if (!cpt_service_is_enabled(service)) {
-        return NULL;
-    }
-    cpti_trace_read(&trace, inbound, &service->counters);
-    decision =
-        cpti_sampling_decide(&service->sampling, inbound, &trace, &service->counters);
-    if (!decision.is_traced) {
-        return NULL;
-    }
-    manual = cpt_alloc_zeroed(&service->notes.alloc, sizeof *manual);
     if (manual == NULL) {
-        CPTI_COUNT(&service->counters, lost_paths);
+        if (decision->is_traced) {
+            CPTI_COUNT(&service->counters, lost_paths);
+        }
         return NULL;
     }
     cpti_service_hold(service);
     manual->service = service;
-    manual->decision = decision;
-    manual->trace_context = trace;
+    manual->decision = *decision;
+    manual->trace_context = *trace;
     cpt_arena_init(&manual->arena, &service->notes.alloc, 0, bytes_max);
+    return manual;
+}
+
+/* @carries: it is made as well if it is not traced, but has a context. */
+static struct cpt_manual *begin(struct cpt_service *service,
+                                const struct cpt_inbound *inbound, bool carries)
+{
+    const uint64_t number = 1 + atomic_fetch_add_explicit(&service->counters.requests,
+                                                          1, memory_order_relaxed);
+    const bool is_enabled = cpt_service_is_enabled(service) != 0;
+    struct cpti_trace_context trace = {.is_there = false};
+    struct cpti_decision decision = {.is_traced = false};
+    struct cpt_manual *manual = NULL;
+
+    if (!is_enabled && !carries) {
+        return NULL;
+    }
+    cpti_trace_read(&trace, inbound, &service->counters);
+    if (is_enabled) {
+        decision = cpti_sampling_decide(&service->sampling, inbound, &trace,
+                                        &service->counters);
+    }
+    if (!decision.is_traced && (!carries || (!is_enabled && !trace.is_there))) {
+        return NULL;
+    }
+    manual = make(service, &decision, &trace);
+    if (manual == NULL) {
+        return NULL;
+    }
+    if (!decision.is_traced) {
+        manual->is_carrier = true;
+        manual->has_ended = true;
+        note_trace(manual, inbound, number);
+        return manual;
+    }
     note_inbound(manual, inbound, number);
     note_ask(manual);
     begin_trace(manual, inbound->arrival_ns);
     return manual;
+}
+
+struct cpt_manual *cpt_manual_new(struct cpt_service *service,
+                                  const struct cpt_inbound *inbound)
+{
+    return begin(service, inbound, false);
+}
+
+struct cpt_manual *cpt_manual_new_carrying(struct cpt_service *service,
+                                           const struct cpt_inbound *inbound)
+{
+    return begin(service, inbound, true);
+}
+
+int cpt_manual_is_traced(const struct cpt_manual *manual)
+{
+    return manual != NULL && !manual->is_carrier;
 }
 
 /* --- Parts --- */
@@ -616,7 +667,7 @@ void cpt_manual_fail(struct cpt_manual *manual, struct cpt_service *service,
     if (cpt_options_read(&own, sizeof own, given, NULL) != CPT_OK) {
         return;
     }
-    if (manual == NULL) {
+    if (!cpt_manual_is_traced(manual)) {
         cpti_failure_of_code(own.reason, own.sentence, &failure);
         tell_failure(service, &failure, own.method,
                      own.http_status != 0 ? own.http_status : INTERNAL);
@@ -685,6 +736,10 @@ void cpt_manual_free(struct cpt_manual *manual, unsigned http_status)
     struct cpt_log_queue *log = NULL;
 
     if (manual == NULL) {
+        return;
+    }
+    if (manual->is_carrier) {
+        free_parts(&manual->item);
         return;
     }
     (void)cpt_manual_end(manual);

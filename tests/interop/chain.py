@@ -14,6 +14,7 @@ import http.client
 import http.server
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -47,11 +48,18 @@ HOSTILE = [["!"], ["A"], [""], ["A" * 7000]] + [
 ]
 
 
+CONTEXTS = []  # what came with requests for /context
+
+
 class Evil(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
         item = self.path.rpartition("evil-")[2]
+        if self.path == "/context":
+            item = "0"
+            CONTEXTS.append([self.headers.get_all(name) for name in
+                             ("critical-path", "traceparent", "tracestate")])
         self.send_response(200)
         if "critical-path" in self.headers:
             for value in HOSTILE[int(item) % len(HOSTILE)]:
@@ -177,11 +185,17 @@ def check_kept_connections(services):
         one.close()
 
 
-def check_curl(services, program):
-    out = subprocess.run([program, "http://" + services["B"]], stdout=subprocess.PIPE, text=True,
-                         check=True).stdout
+def check_curl(services, program, evil):
+    out = subprocess.run([program, "http://" + services["B"], "http://" + evil],
+                         stdout=subprocess.PIPE, text=True, check=True).stdout
     must("F: /;F: ask;B: /search;B: item curl;C: /ads" in out, out)
     print(out.rstrip().splitlines()[-1])
+    ask, parent = ["1;max=4096"], "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-"
+    made = CONTEXTS[3][1][0]
+    must(CONTEXTS == [[ask, [parent + "05"], ["a=1 , b=2"]], [None, [parent + "05"], ["a=1 , b=2"]],
+                      [ask, [parent + "01"], None], [None, [made], None],
+                      [ask, [parent + "00"], None]], CONTEXTS)
+    must(re.fullmatch("00-[0-9a-f]{32}-[0-9a-f]{16}-02", made) and parent[3:35] not in made, made)
 
 
 def main():
@@ -201,7 +215,7 @@ def main():
         check(services)
         print(check.__name__ + ": yes", flush=True)
     if len(sys.argv) > 6:
-        check_curl(services, sys.argv[6])
+        check_curl(services, sys.argv[6], "127.0.0.1:%d" % evil.server_port)
         print("check_curl: yes")
     for process in processes:
         must(process.poll() is None, process.args, "ended")

@@ -3,11 +3,12 @@
 /*
  * curl_calls.c - calls by libcurl with examples/interop/curl/cpt_curl.h
  *
- *      curl_calls URL        of service B of the chain
+ *      curl_calls URL [URL]      of service B of the chain; of one that notes headers
  *
  * F, told by hand, calls B alone, two at the same time, an address where nothing
  * listens, and one without a request. Each path must add up. Prints the stacks of the
- * first.
+ * first. The second URL is called with a trace context that came, traced and not, with
+ * one that was made, and with one of the program's own.
  */
 #include "examples/interop/curl/cpt_curl.h"
 
@@ -142,6 +143,47 @@ static void call_nobody(struct cpt_service *service)
     curl_easy_cleanup(easy);
 }
 
+#define PARENT(flags) "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-" flags
+
+/* What a request that came with @parent and @state carries to its callee; @parent NULL:
+ * it came without. */
+static void call_carrying(struct cpt_service *service, const char *base,
+                          const char *parent, const char *state,
+                          struct curl_slist *headers)
+{
+    const struct cpt_field field = {cpt_bytes_of("Tracestate"), cpt_bytes_of(state)};
+    struct cpt_inbound inbound = {
+        .method = cpt_bytes_of("/"), .headers = &field, .header_count = 1};
+    struct cpt_manual *manual = NULL;
+    CURL *easy = new_easy(base, "/context");
+
+    if (parent != NULL) {
+        inbound.traceparent = cpt_bytes_of(parent);
+    }
+    manual = cpt_manual_new_carrying(service, &inbound);
+    must(manual != NULL, "nothing to carry");
+    must(cpt_curl_perform(manual, easy, "E: /", headers) == CURLE_OK, "context");
+    cpt_manual_free(manual, 200);
+    curl_easy_cleanup(easy);
+}
+
+static void call_with_contexts(struct cpt_service *service, const char *base)
+{
+    const struct cpt_service_options options = {
+        .struct_bytes = sizeof options, .name = "F", .probability = -1};
+    struct cpt_service *untraced = cpt_service_new(&options, NULL);
+    struct curl_slist *own = curl_slist_append(NULL, "TraceParent: " PARENT("00"));
+
+    must(untraced != NULL && own != NULL, "no memory");
+    call_carrying(service, base, PARENT("05"), "a=1 , b=2", NULL);
+    call_carrying(untraced, base, PARENT("05"), "a=1 , b=2", NULL);
+    call_carrying(service, base, PARENT("01"), "a=1,=", NULL); /* malformed */
+    call_carrying(untraced, base, NULL, "a=1", NULL);          /* made */
+    call_carrying(service, base, PARENT("01"), "a=1", own);
+    curl_slist_free_all(own);
+    cpt_service_free(untraced);
+}
+
 int main(int argc, char **argv)
 {
     const struct cpt_service_options options = {.struct_bytes = sizeof options,
@@ -150,11 +192,14 @@ int main(int argc, char **argv)
                                                 .metadata_bytes_max = 4096};
     struct cpt_service *service = cpt_service_new(&options, NULL);
 
-    must(argc == 2 && service != NULL, "usage: curl_calls URL");
+    must((argc == 2 || argc == 3) && service != NULL, "usage: curl_calls URL [URL]");
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);
     call_alone(service, argv[1]);
     call_two(service, argv[1]);
     call_nobody(service);
+    if (argc == 3) {
+        call_with_contexts(service, argv[2]);
+    }
     cpt_service_free(service);
     curl_global_cleanup();
     return 0;

@@ -95,6 +95,8 @@ say 'a stream has its path behind the last message'
 base64 -w0 path.bin | "$CPT" metadata >stream.txt
 has stream.txt 'M: /demo.Greeter/Count' 'C: stock'
 
+. "$(dirname "$0")/grpc_context.sh"
+
 say 'a callee that is killed is a blind spot, and no crash'
 kill -9 "$c_pid"
 page killed once

@@ -3,8 +3,11 @@
 /*
  * grpc_middle.cc - an existing service on grpc++, and a client that knows nothing of us
  *
- *      grpc_middle serve TARGET FOLDER  the service M: calls TARGET and prints its port
- *      grpc_middle call TARGET TEXT     one call without interceptors; prints what came
+ *      grpc_middle serve TARGET FOLDER [PROBABILITY]
+ *                        the service M: calls TARGET and prints its port, and at its end
+ *                        what of trace contexts it has refused
+ *      grpc_middle call TARGET TEXT [NAME=VALUE…]
+ *                        one call without interceptors; prints what came
  *
  * The handlers have not a line about paths; what they do is said by the text that they
  * are sent:
@@ -16,6 +19,7 @@
  *      cancel     begins a call, cancels it
  *      fail       answers NOT_FOUND
  *      bytes      sends back metadata of 3 KB of its own
+ *      own        calls with a traceparent of its own
  */
 #include <cpt/cpt_grpc.hpp>
 #include <cpt/cpt_log_file.h>
@@ -107,6 +111,11 @@ class middle final : public Greeter::Service
         Text request;
         Text reply;
 
+        if (what == "own") {
+            context.AddMetadata("traceparent",
+                                "00-11111111111111111111111111111111-"
+                                "2222222222222222-00");
+        }
         request.set_text(what);
         const grpc::Status status = stub_->Hello(&context, request, &reply);
 
@@ -187,7 +196,14 @@ class middle final : public Greeter::Service
 
 /* --- What an operator adds --- */
 
-int serve(const std::string &target, const char *log_folder)
+void print_refused(void *, const cpt_counter *counter)
+{
+    if (std::strncmp(counter->name, "refused_trace", 13) == 0) {
+        std::cout << counter->name << " " << counter->value << std::endl;
+    }
+}
+
+int serve(const std::string &target, const char *log_folder, double probability)
 {
     cpt_error error = {};
     cpt_log_file_options file_options = {};
@@ -203,7 +219,7 @@ int serve(const std::string &target, const char *log_folder)
     options.struct_bytes = sizeof options;
     options.name = "M";
     options.role = CPT_ROLE_INNER;
-    options.probability = 1;
+    options.probability = probability > 0 ? probability : -1; /* 0: the default */
     options.log = log;
     cpt_service *service = cpt_service_new(&options, &error);
     if (file == nullptr || log == nullptr || service == nullptr) {
@@ -234,6 +250,7 @@ int serve(const std::string &target, const char *log_folder)
         server->Shutdown(std::chrono::system_clock::now() + 5s);
     }
     (void)cpt_service_drain(service, 5000000000u);
+    cpt_service_counters(service, print_refused, nullptr);
     cpt_service_free(service);
     cpt_log_queue_free(log);
     cpt_log_file_free(file);
@@ -242,7 +259,7 @@ int serve(const std::string &target, const char *log_folder)
 
 /* --- A client that knows nothing of us --- */
 
-int call(const std::string &target, const std::string &what)
+int call(const std::string &target, const std::string &what, char **fields)
 {
     const auto stub = Greeter::NewStub(
         grpc::CreateChannel(target, grpc::InsecureChannelCredentials()));
@@ -253,6 +270,12 @@ int call(const std::string &target, const std::string &what)
 
     if (what.compare(0, 6, "asked-") == 0) {
         context.AddMetadata("critical-path", "1;max=2048");
+    }
+    for (; *fields != nullptr; fields++) {
+        const std::string field = *fields;
+
+        context.AddMetadata(field.substr(0, field.find('=')),
+                            field.substr(field.find('=') + 1));
     }
     request.set_text(what.substr(what.rfind('-') + 1));
     if (what.find("stream") != std::string::npos) {
@@ -283,9 +306,9 @@ int call(const std::string &target, const std::string &what)
 
 int main(int argc, char **argv)
 {
-    const std::string verb = argc == 4 ? argv[1] : "";
+    const std::string verb = argc >= 4 ? argv[1] : "";
 
-    return verb == "serve"  ? serve(argv[2], argv[3])
-           : verb == "call" ? call(argv[2], argv[3])
+    return verb == "serve" ? serve(argv[2], argv[3], argc > 4 ? std::stod(argv[4]) : 1)
+           : verb == "call" ? call(argv[2], argv[3], argv + 4)
                             : 2;
 }

@@ -4,6 +4,7 @@
  * cpt_curl.h - calls by libcurl on the path of a request (cpt_manual.h)
  *
  *      easy handle --- critical-path: 1;max=2048 ------> B: /lookup
+ *                      traceparent, tracestate
  *      request     <-- critical-path-bin: CAEQ… -------- B: /lookup
  *
  * One call that blocks is one line instead of curl_easy_perform():
@@ -20,13 +21,15 @@
  *      cpt_curl_end(&call, message->data.result);
  *      cpt_manual_wait_end(manual);
  *
- * @headers are the request's own, as for CURLOPT_HTTPHEADER, or NULL; the ask is added
- * to a copy, and afterwards the handle has @headers again. Nothing else of it is
- * touched: no callback, as curl_easy_header() reads the answer (libcurl 7.83). Of a
- * handle that follows redirects, the last answer counts.
+ * @headers are the request's own, as for CURLOPT_HTTPHEADER, or NULL; the ask and the
+ * trace context are added to a copy, and afterwards the handle has @headers again.
+ * Nothing else of it is touched: no callback, as curl_easy_header() reads the answer
+ * (libcurl 7.83). Of a handle that follows redirects, the last answer counts. If
+ * @headers have a traceparent, that is sent in place of the request's.
  *
- * A request that is not traced (@manual NULL) costs nothing more. Without memory the
- * call is made without the ask. Copy this file: it is no part of the library.
+ * A request that is not traced (@manual NULL) costs nothing more; if its calls are to
+ * carry its trace context, make it with cpt_manual_new_carrying(). Without memory the
+ * call is made without these headers. Copy this file: it is no part of the library.
  *
  * Threads: as cpt_manual.h and libcurl.
  */
@@ -50,22 +53,59 @@ struct cpt_curl_call {
     struct cpt_manual_call *call;
     CURL *easy;
     struct curl_slist *headers; /* the caller's */
-    struct curl_slist *copy;    /* the same, and the ask */
+    struct curl_slist *copy;    /* the same, and ours; NULL: there are none of ours */
+    int has_asked;
 };
 
-/* A copy of @headers and one more; NULL: there is no memory. */
-static inline struct curl_slist *cpt_curl_headers(const struct curl_slist *headers,
-                                                  const char *ask)
+/* Adds "@name: @value" to *@list, if there is a value. 0: there is no memory. */
+static inline int cpt_curl_add(struct curl_slist **list, const char *name,
+                               struct cpt_bytes value)
 {
-    struct curl_slist *copy = curl_slist_append(NULL, ask);
+    char line[sizeof CPT_HEADER_TRACEPARENT + CPT_TRACESTATE_BYTES_MAX + 2];
+    struct curl_slist *more = NULL;
 
-    for (; copy != NULL && headers != NULL; headers = headers->next) {
-        struct curl_slist *more = curl_slist_append(copy, headers->data);
+    if (value.bytes == 0 || value.bytes > CPT_TRACESTATE_BYTES_MAX) {
+        return 1;
+    }
+    (void)snprintf(line, sizeof line, "%s: %.*s", name, (int)value.bytes, value.data);
+    more = curl_slist_append(*list, line);
+    *list = more != NULL ? more : *list;
+    return more != NULL;
+}
 
-        if (more == NULL) {
-            curl_slist_free_all(copy);
+/* Whether @headers have @name, with or without a value. */
+static inline int cpt_curl_has(const struct curl_slist *headers, const char *name)
+{
+    const size_t bytes = strlen(name);
+
+    for (; headers != NULL; headers = headers->next) {
+        if (curl_strnequal(headers->data, name, bytes) &&
+            (headers->data[bytes] == ':' || headers->data[bytes] == ';')) {
+            return 1;
         }
-        copy = more;
+    }
+    return 0;
+}
+
+/* A copy of @headers and those of @manual; NULL: it has none, or there is no memory. */
+static inline struct curl_slist *cpt_curl_headers(const struct curl_slist *headers,
+                                                  const struct cpt_manual *manual)
+{
+    struct curl_slist *copy = NULL;
+    int is_good = cpt_curl_add(&copy, CPT_HEADER_ASK, cpt_manual_ask(manual));
+
+    if (is_good && !cpt_curl_has(headers, CPT_HEADER_TRACEPARENT)) {
+        is_good =
+            cpt_curl_add(&copy, CPT_HEADER_TRACEPARENT,
+                         cpt_manual_traceparent(manual)) &&
+            cpt_curl_add(&copy, CPT_HEADER_TRACESTATE, cpt_manual_tracestate(manual));
+    }
+    for (; copy != NULL && is_good && headers != NULL; headers = headers->next) {
+        is_good = curl_slist_append(copy, headers->data) != NULL;
+    }
+    if (!is_good) {
+        curl_slist_free_all(copy);
+        copy = NULL;
     }
     return copy;
 }
@@ -75,15 +115,11 @@ static inline void cpt_curl_begin(struct cpt_curl_call *call, struct cpt_manual 
                                   CURL *easy, const char *callee,
                                   struct curl_slist *headers)
 {
-    const struct cpt_bytes ask = cpt_manual_ask(manual);
-    char line[sizeof CPT_HEADER_ASK + 80];
-
     *call = (struct cpt_curl_call){.manual = manual, .easy = easy, .headers = headers};
-    if (ask.bytes != 0 && ask.bytes < 64) {
-        (void)snprintf(line, sizeof line, CPT_HEADER_ASK ": %.*s", (int)ask.bytes,
-                       ask.data);
-        call->copy = cpt_curl_headers(headers, line);
+    if (manual != NULL) {
+        call->copy = cpt_curl_headers(headers, manual);
     }
+    call->has_asked = call->copy != NULL && cpt_manual_ask(manual).bytes != 0;
     (void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER,
                            call->copy != NULL ? call->copy : headers);
     call->call = cpt_manual_call_begin(manual, callee);
@@ -120,7 +156,7 @@ static inline void cpt_curl_end(struct cpt_curl_call *call, CURLcode code)
     }
     if (call->call != NULL && code == CURLE_OK) {
         reply.is_cached = cpt_curl_is_from_cache(call->easy);
-        if (call->copy != NULL &&
+        if (call->has_asked &&
             curl_easy_header(call->easy, CPT_HEADER_PATH, 0, CURLH_HEADER, -1,
                              &header) == CURLHE_OK) {
             /* two of them are no path, and neither is "=" */

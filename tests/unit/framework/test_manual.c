@@ -191,6 +191,68 @@ static void test_untraced(void)
     close_pair();
 }
 
+/* A request that is not traced, but whose calls carry what it came with. */
+static void test_carrying(void)
+{
+    static const struct cpt_manual_failure failure = {.struct_bytes = sizeof failure};
+    struct cpt_inbound inbound = inbound_with(NULL);
+    const struct cpt_field field = {cpt_bytes_of("tracestate"), cpt_bytes_of("a=1")};
+    struct cpt_manual *manual = NULL;
+
+    open_pair(never, never);
+    inbound.headers = &field;
+    inbound.header_count = 1;
+    inbound.traceparent =
+        cpt_bytes_of("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+    manual = cpt_manual_new_carrying(pair.a, &inbound);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(manual);
+    CU_ASSERT_FALSE(cpt_manual_is_traced(manual));
+    CU_ASSERT_TRUE(
+        cpt_bytes_equal(cpt_manual_traceparent(manual), inbound.traceparent));
+    CU_ASSERT_TRUE(cpt_bytes_equal(cpt_manual_tracestate(manual), field.value));
+    CU_ASSERT_EQUAL(cpt_manual_ask(manual).bytes, 0);
+    cpt_manual_enter(manual, "search");
+    cpt_manual_wait_begin(manual);
+    CU_ASSERT_PTR_NULL(cpt_manual_call_begin(manual, "B: /look"));
+    cpt_manual_wait_end(manual);
+    cpt_manual_leave(manual);
+    cpt_manual_set_text(manual, "arm", "control");
+    CU_ASSERT_EQUAL(counter(pair.a, "failed", NULL), 0);
+    cpt_manual_fail(manual, pair.a, &failure); /* counted at once, as for NULL */
+    CU_ASSERT_EQUAL(counter(pair.a, "failed", NULL), 1);
+    CU_ASSERT_EQUAL(cpt_manual_end(manual).bytes, 0);
+    CU_ASSERT_PTR_NULL(cpt_manual_path(manual));
+    cpt_manual_free(manual, 500);
+    CU_ASSERT_EQUAL(counter(pair.a, "failed", NULL), 1);
+    CU_ASSERT_EQUAL(counter(pair.a, "traced", NULL), 0);
+    close_pair();
+    CU_ASSERT_FALSE(cpt_manual_is_traced(NULL));
+}
+
+/* With the kill switch what came is carried, and nothing is made. */
+static void test_carrying_while_stopped(void)
+{
+    struct cpt_inbound inbound = inbound_with("1");
+    struct cpt_manual *manual = NULL;
+
+    open_pair(always, never);
+    manual = cpt_manual_new_carrying(pair.a, &inbound);
+    CU_ASSERT_TRUE(cpt_manual_is_traced(manual));
+    CU_ASSERT_EQUAL(cpt_manual_traceparent(manual).bytes, CPT_TRACEPARENT_BYTES);
+    cpt_manual_free(manual, 200);
+    cpt_service_enable(pair.a, 0);
+    CU_ASSERT_PTR_NULL(cpt_manual_new_carrying(pair.a, &inbound));
+    inbound.traceparent =
+        cpt_bytes_of("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+    manual = cpt_manual_new_carrying(pair.a, &inbound);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(manual);
+    CU_ASSERT_FALSE(cpt_manual_is_traced(manual));
+    CU_ASSERT_TRUE(
+        cpt_bytes_equal(cpt_manual_traceparent(manual), inbound.traceparent));
+    cpt_manual_free(manual, 200);
+    close_pair();
+}
+
 /* --- Calls --- */
 
 static void test_calls_without_a_path(void)
@@ -563,6 +625,8 @@ CU_TestInfo cpt_manual_tests[] = {
     {"one request after the other", test_one_after_the_other},
     {"an arrival in the future", test_arrival_to_come},
     {"an untraced request reads no clock", test_untraced},
+    {"calls of an untraced request carry its context", test_carrying},
+    {"… with the kill switch only what came", test_carrying_while_stopped},
     {"calls without a path", test_calls_without_a_path},
     {"several calls at once, and waits", test_several_calls},
     {"calls a service of the framework", test_calls_a_graph},
