@@ -48,7 +48,8 @@ HOSTILE = [["!"], ["A"], [""], ["A" * 7000]] + [
 ]
 
 
-CONTEXTS = []  # what came with requests for /context
+CONTEXTS = []  # what came with each request
+PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-"
 
 
 class Evil(http.server.BaseHTTPRequestHandler):
@@ -56,10 +57,10 @@ class Evil(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         item = self.path.rpartition("evil-")[2]
+        CONTEXTS.append([self.headers.get_all(name) for name in
+                         ("critical-path", "traceparent", "tracestate")])
         if self.path == "/context":
             item = "0"
-            CONTEXTS.append([self.headers.get_all(name) for name in
-                             ("critical-path", "traceparent", "tracestate")])
         self.send_response(200)
         if "critical-path" in self.headers:
             for value in HOSTILE[int(item) % len(HOSTILE)]:
@@ -185,12 +186,54 @@ def check_kept_connections(services):
         one.close()
 
 
+def check_contexts(services):
+    """What comes in goes out, by Python and then by Node, traced and not."""
+    short = ["k%d=%s" % (i, "v" * 20) for i in range(25)]
+    made = "00-[0-9a-f]{32}-[0-9a-f]{16}-0[23]"
+    for parents, states, parent, state in (
+        ([PARENT + "05"], ["a=1 , b=2"], PARENT + "05", ["a=1 , b=2"]),
+        ([PARENT + "01"], ["a=1", "b=2"], PARENT + "01", ["a=1,b=2"]),
+        ([PARENT + "00"], ["a=1,="], PARENT + "00", None),
+        ([PARENT + "00"], ["a=1"] * 33, PARENT + "00", None),
+        ([PARENT + "00"], ["A=1"], PARENT + "00", None),
+        ([PARENT + "00"], [], PARENT + "00", None),
+        ([PARENT + "00"], ["l=" + "x" * 200, ",".join(short)], PARENT + "00",
+         [",".join(short[:20])]),
+        (["01" + PARENT[2:] + "07-more"], ["a=1"], PARENT + "03", ["a=1"]),
+        ([PARENT + "07-more"], ["a=1"], made, None),
+        (["ff" + PARENT[2:] + "00"], ["a=1"], made, None),
+        (["00-" + "0" * 32 + PARENT[35:] + "00"], ["a=1"], made, None),
+        ([PARENT + "00", PARENT + "00"], ["a=1"], made, None),
+        ([], ["a=1"], made, None),
+    ):
+        for name, target in (("B", "/search?id=evil-0"), ("C", "/ads?id=evil-0")):
+            for ask in ([], [ASK]):
+                CONTEXTS.clear()
+                one = http.client.HTTPConnection(services[name], timeout=120)
+                one.putrequest("GET", target)
+                for header, values in (("critical-path", ask), ("TraceParent", parents),
+                                       ("tracestate", states)):
+                    for value in values:
+                        one.putheader(header, value)
+                one.endheaders()
+                must(one.getresponse().read().endswith(b")"), "no answer")
+                one.close()
+                must(len(CONTEXTS) == (3 if name == "B" else 1), CONTEXTS)
+                for asked, parent_got, state_got in CONTEXTS:
+                    must((asked is not None) == bool(ask), asked)
+                    must(len(parent_got) == 1 and re.fullmatch(parent, parent_got[0]),
+                         name, parents, parent_got)
+                    must(parent != made or parent_got[0][3:35] not in str(parents), parent_got)
+                    must(state_got == state, name, states, state_got)
+
+
 def check_curl(services, program, evil):
+    CONTEXTS.clear()
     out = subprocess.run([program, "http://" + services["B"], "http://" + evil],
                          stdout=subprocess.PIPE, text=True, check=True).stdout
     must("F: /;F: ask;B: /search;B: item curl;C: /ads" in out, out)
     print(out.rstrip().splitlines()[-1])
-    ask, parent = ["1;max=4096"], "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-"
+    ask, parent = ["1;max=4096"], PARENT
     made = CONTEXTS[3][1][0]
     must(CONTEXTS == [[ask, [parent + "05"], ["a=1 , b=2"]], [None, [parent + "05"], ["a=1 , b=2"]],
                       [ask, [parent + "01"], None], [None, [made], None],
@@ -211,7 +254,7 @@ def main():
     services["A"] = start("A", [SERVICE, "front", "--listen", "127.0.0.1:0", "--to",
                                 "B=http://" + services["B"], "--trust", "127.0.0.0/8"])
     for check in (check_one_path, check_every_hop, check_together, check_failures,
-                  check_hostile, check_leaving, check_kept_connections):
+                  check_hostile, check_leaving, check_kept_connections, check_contexts):
         check(services)
         print(check.__name__ + ": yes", flush=True)
     if len(sys.argv) > 6:

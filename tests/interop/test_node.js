@@ -263,9 +263,11 @@ test('heads in all forms', async () => {
 /** A callee that answers as its URL says, and a traced service in front of it. */
 async function pair(scenario, replies = [callee(1, 'B: /x')]) {
   const asks = [];
+  const contexts = [];
   const waiting = [];
   const inner = await listen((req, res) => {
     asks.push(req.headers['critical-path']);
+    contexts.push([req.headers.traceparent, req.headers.tracestate]);
     if (req.url === '/drop') {
       req.socket.destroy();
     } else if (req.url === '/slow') {
@@ -290,8 +292,8 @@ async function pair(scenario, replies = [callee(1, 'B: /x')]) {
       res.end(error.message);
     }
   }));
-  const ask = async (target = '/') => {
-    const answer = await get(outer, target, {'critical-path': ASK});
+  const ask = async (target = '/', more = {}) => {
+    const answer = await get(outer, target, {'critical-path': ASK, ...more});
     const value = answer.headers['critical-path-bin'];
     if (value === undefined) return {...answer, stacks: []};
     const {path: one, elapsedNs} = trace.decodeHeader(value);
@@ -304,7 +306,7 @@ async function pair(scenario, replies = [callee(1, 'B: /x')]) {
     await close(outer);
     await close(inner);
   };
-  return {ask, asks, end, outer, service, paths};
+  return {ask, asks, contexts, end, outer, service, paths};
 }
 
 test('http.request, a connection that is kept', async () => {
@@ -339,6 +341,29 @@ test('http.get and fetch', async () => {
   assert.strictEqual(body, 'ok');
   assert.deepStrictEqual(two.asks, [ASK, ASK]);
   assert.strictEqual(stacks.filter((stack) => stack === 'S: /;B: /x').length, 2, stacks);
+  await two.end();
+});
+
+test('the trace context goes on, but not beside one of the application', async () => {
+  const came = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  const own = '00-11111111111111111111111111111111-2222222222222222-00';
+  const two = await pair(async ({inner, authority}) => {
+    await get(inner, '/x');
+    await (await fetch(`http://${authority}/x`)).text();
+    await get(inner, '/x', {TraceParent: own});
+    await (await fetch(`http://${authority}/x`, {headers: {traceparent: own}})).text();
+    return 'ok';
+  });
+  const wanted = [[came, 'a=1 , b=2'], [came, 'a=1 , b=2'], [own, undefined], [own, undefined]];
+  const headers = {traceparent: came, tracestate: 'a=1 , b=2'};
+  await two.ask('/', headers);
+  assert.deepStrictEqual(two.contexts, wanted);
+  await get(two.outer, '/', headers); // not traced
+  assert.deepStrictEqual(two.contexts, [...wanted, ...wanted]);
+  await get(two.outer, '/', {traceparent: 'x'});
+  await get(two.outer, '/', {traceparent: came, tracestate: '='});
+  assert.strictEqual(two.service.counters.traceparentsRefused, 1);
+  assert.strictEqual(two.service.counters.tracestatesRefused, 1);
   await two.end();
 });
 

@@ -532,6 +532,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         server = self.server
         server.asks.append(self.headers.get_all("critical-path"))
+        server.contexts.append(
+            (self.headers.get_all("traceparent"), self.headers.get_all("tracestate"))
+        )
         if self.path == "/drop":
             self.close_connection = True
             return
@@ -556,6 +559,7 @@ class Clients(unittest.TestCase):
         self.server.daemon_threads = True
         self.server.handle_error = lambda *_: None
         self.server.asks = []
+        self.server.contexts = []
         self.server.replies = []
         self.server.release = threading.Event()
         self.authority = "127.0.0.1:%d" % self.server.server_port
@@ -679,6 +683,42 @@ class Clients(unittest.TestCase):
         context = contextvars.Context()
         context.run(lambda: urllib.request.urlopen(self.url + "/x").read())
         self.assertEqual(self.server.asks, [None])
+        self.assertEqual(self.server.contexts, [(None, None)])
+
+    def test_the_trace_context(self):
+        """It goes on, also from threads, but not beside one of the application."""
+        came = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        own = "00-11111111111111111111111111111111-2222222222222222-00"
+
+        def app(environ, start_response):
+            urllib.request.urlopen(self.url + "/x").read()
+            other = threading.Thread(target=urllib.request.urlopen, args=(self.url + "/x",))
+            other.start()
+            other.join()
+            mine = urllib.request.Request(self.url + "/x", headers={"TraceParent": own})
+            urllib.request.urlopen(mine).read()
+            start_response("200 OK", [])
+            return [b""]
+
+        for more in ({}, {"HTTP_CRITICAL_PATH": ASK}):
+            self.server.contexts.clear()
+            cpt_trace._current.set(None)
+            wsgi_call(
+                cpt_trace.WSGI(app, self.service),
+                HTTP_TRACEPARENT=came,
+                HTTP_TRACESTATE="a=1 , b=2",
+                **more
+            )
+            both = ([came], ["a=1 , b=2"])
+            self.assertEqual(self.server.contexts, [both, both, ([own], None)])
+        self.assertIsNone(cpt_trace._carried.get())
+
+    def test_contexts_that_are_malformed_are_counted(self):
+        self.service.carry(["x"], ["a=1"], None)
+        came = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        self.service.carry([came], ["="], None)
+        self.assertEqual(self.service.counters["traceparents_refused"], 1)
+        self.assertEqual(self.service.counters["tracestates_refused"], 1)
 
 
 class Grpc(unittest.TestCase):
@@ -690,7 +730,11 @@ class Grpc(unittest.TestCase):
         inner = cpt_trace.Service("B", trust=["127.0.0.0/8"])
         outer = cpt_trace.Service("S", trust=["127.0.0.0/8"])
 
+        came = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        contexts = []
+
         def answer(request, context):
+            contexts.append(cpt_trace._carried.get())
             with cpt_trace.part("work"):
                 return request
 
@@ -707,9 +751,17 @@ class Grpc(unittest.TestCase):
             with grpc.insecure_channel("127.0.0.1:%d" % port) as channel:
                 ours = grpc.intercept_channel(channel, cpt_trace.grpc_client("B"))
                 self.assertEqual(ours.unary_unary("/p.B/Get")(b"x"), b"x")
+                cpt_trace._current.set(None)
+                carried = cpt_trace._carried.set({"traceparent": came, "tracestate": "a=1"})
+                self.assertEqual(ours.unary_unary("/p.B/Get")(b"x"), b"x")
+                own = (("traceparent", came[:-1] + "0"),)
+                self.assertEqual(ours.unary_unary("/p.B/Get")(b"x", metadata=own), b"x")
+                cpt_trace._carried.reset(carried)
             cpt_trace._current.reset(token)
             request.end()
             server.stop(None).wait()
+        self.assertEqual(contexts[1], {"traceparent": came, "tracestate": "a=1"})
+        self.assertEqual(contexts[2], {"traceparent": came[:-1] + "0"})
         self.assertIn("S: /;B: /p.B/Get;B: work ", text(request.path))
 
 

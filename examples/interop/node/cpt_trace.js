@@ -22,6 +22,7 @@
 'use strict';
 
 const {AsyncLocalStorage} = require('node:async_hooks');
+const {randomBytes} = require('node:crypto');
 const diagnostics = require('node:diagnostics_channel');
 const http = require('node:http');
 const https = require('node:https');
@@ -29,6 +30,8 @@ const net = require('node:net');
 
 const HEADER_ASK = 'critical-path';
 const HEADER_PATH = 'critical-path-bin';
+const HEADER_TRACEPARENT = 'traceparent';
+const HEADER_TRACESTATE = 'tracestate';
 
 const BYTES_DEFAULT = 2048; // of a path, before base64
 const BYTES_CEILING = 4096;
@@ -91,6 +94,52 @@ function parseAsk(values) {
 /** The value of the header for a callee; forcing ends at the entry. */
 function formatAsk(bytesMax) {
   return `1;max=${bytesMax}`;
+}
+
+// --- The trace context, as W3C has it ---
+
+const TRACESTATE_BYTES_MAX = 512; // that are passed on
+const MEMBERS_MAX = 32;
+const TRACEPARENT = new RegExp('^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})' +
+  '([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$', 's');
+const MEMBER = /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[ -<>-~]{1,256}$/;
+
+/** What is passed on of all values of traceparent; null: nothing, or malformed. */
+function parseTraceparent(values) {
+  const match = values.length === 1 ? TRACEPARENT.exec(values[0]) : null;
+  if (match === null || (match[1] === '00' && match[5] !== undefined)) return null;
+  if (values[0].length === 55) return `00${values[0].slice(2)}`;
+  return `00-${match[2]}-${match[3]}-0${parseInt(match[4], 16) & 3}`;
+}
+
+/** What is passed on of all values of tracestate; '': nothing; null: malformed. A single one
+ * that fits stays as it is; else members that are long are left out first. */
+function joinTracestate(values) {
+  let members = values.flatMap((value) => value.split(','))
+    .map((member) => member.replace(/^[ \t]+|[ \t]+$/g, '')).filter((member) => member !== '');
+  if (members.length > MEMBERS_MAX || !members.every((member) => MEMBER.test(member))) return null;
+  if (values.length === 1 && values[0].length <= TRACESTATE_BYTES_MAX) {
+    return members.length === 0 ? '' : values[0];
+  }
+  if (members.join(',').length > TRACESTATE_BYTES_MAX) {
+    members = members.filter((member) => member.length <= 128);
+  }
+  while (members.join(',').length > TRACESTATE_BYTES_MAX) members.pop();
+  return members.join(',');
+}
+
+/** The headers that calls of a request carry, which came with all these values: those, or a
+ * traceparent that is made. What is malformed is dropped and counted. */
+function traceContext(parents, states, isTraced = false, counters = {}) {
+  const parent = parseTraceparent(parents);
+  if (parent === null) {
+    if (parents.length !== 0) counters.traceparentsRefused++;
+    const ids = randomBytes(24).toString('hex'); // one of them is 0 at a chance below 2^-63
+    return {[HEADER_TRACEPARENT]: `00-${ids.slice(0, 32)}-${ids.slice(32)}-0${isTraced ? 3 : 2}`};
+  }
+  const state = joinTracestate(states);
+  if (state === null) counters.tracestatesRefused++;
+  return {[HEADER_TRACEPARENT]: parent, ...(state ? {[HEADER_TRACESTATE]: state} : {})};
 }
 
 // --- A path ---
@@ -770,6 +819,9 @@ const NAMES_MAX = 1000; // names that requests of a service may invent
 // The span in which the current asynchronous context is.
 const current = new AsyncLocalStorage();
 
+// The trace context that calls carry, as headers; also of a request that is not traced.
+const carried = new AsyncLocalStorage();
+
 // Headers of proxies: such a request comes from outside, from any peer.
 const FORWARDED = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip', 'cf-connecting-ip'];
 
@@ -804,7 +856,7 @@ class Service {
     this.onPath = onPath;
     this.clock = clock;
     this.counters = {requestsTraced: 0, asksMalformed: 0, asksUntrusted: 0, repliesRefused: 0,
-      errors: 0};
+      traceparentsRefused: 0, tracestatesRefused: 0, errors: 0};
     this.names = new Set();
     this.isTrusted = typeof trust === 'function' ? trust : trustOf(trust);
   }
@@ -1063,6 +1115,7 @@ class Call {
     if (this.span !== null && isAsked) {
       this.headers[HEADER_ASK] = formatAsk(this.span.request.bytesMax);
     }
+    Object.assign(this.headers, carried.getStore());
   }
 
   /** The answer has come, with one value of the header, or an array of them. */
@@ -1164,18 +1217,21 @@ function hookHead(service, request, response) {
 function handler(service, listener) {
   return function traced(incoming, response) {
     let request = null;
+    let context;
     try {
       const asks = rawValues(incoming.rawHeaders, HEADER_ASK);
       if (asks.length !== 0) {
         request = service.begin(incoming.url.split('?')[0], asks, incoming.socket.remoteAddress,
           FORWARDED.some((name) => name in incoming.headers));
       }
+      context = traceContext(rawValues(incoming.rawHeaders, HEADER_TRACEPARENT),
+        rawValues(incoming.rawHeaders, HEADER_TRACESTATE), request !== null, service.counters);
       hookHead(service, request, response);
     } catch {
       service.counters.errors++;
     }
-    return current.run(request === null ? null : request.root,
-      () => listener.call(this, incoming, response));
+    return carried.run(context, () => current.run(request === null ? null : request.root,
+      () => listener.call(this, incoming, response)));
   };
 }
 
@@ -1221,6 +1277,17 @@ function followRequest(request, one) {
   };
 }
 
+/** Adds the trace context to a request that has none of its own. */
+function carry(request) {
+  const context = carried.getStore();
+  if (!context || request.headersSent || request.hasHeader(HEADER_TRACEPARENT)) return;
+  try {
+    for (const [key, value] of Object.entries(context)) request.setHeader(key, value);
+  } catch {
+    // the head is on its way: it goes without
+  }
+}
+
 function hookRequest(module, name) {
   const original = module[name];
   module[name] = function hooked(...words) {
@@ -1230,11 +1297,14 @@ function hookRequest(module, name) {
       return request;
     }
     if (current.getStore() === undefined || current.getStore() === null) {
-      return original.apply(this, words);
+      const request = original.apply(this, words);
+      carry(request);
+      return request;
     }
     const {service} = current.getStore().request;
     const startNs = service.clock();
     const request = original.apply(this, words);
+    carry(request);
     try {
       const host = String(request.getHeader('host') || '');
       const port = module === https ? 443 : 80;
@@ -1243,7 +1313,7 @@ function hookRequest(module, name) {
       if (one !== null && one.span !== null) {
         one.span.startNs = startNs;
         if (request.headersSent) one.isAsked = false;
-        else for (const [key, value] of Object.entries(one.headers)) request.setHeader(key, value);
+        else if (HEADER_ASK in one.headers) request.setHeader(HEADER_ASK, one.headers[HEADER_ASK]);
         followRequest(request, one);
       }
     } catch {
@@ -1258,13 +1328,23 @@ function hookRequest(module, name) {
 
 const fetches = new WeakMap(); // the calls of requests of undici, which fetch() uses
 
+/** Whether a request of undici, whose headers are a text or a list, has a traceparent. */
+function hasTraceparent(request) {
+  const text = [].concat(request.headers || []).join('\n');
+  return new RegExp(`(^|\n)${HEADER_TRACEPARENT}(:|\r?\n)`, 'i').test(text);
+}
+
 function onFetch({request}) {
+  const context = carried.getStore();
+  if (context && !hasTraceparent(request)) {
+    for (const [key, value] of Object.entries(context)) request.addHeader(key, value);
+  }
   const host = new URL(request.origin);
   const port = host.port || (host.protocol === 'https:' ? '443' : '80');
   const one = beginCall(`${host.hostname}:${port}`, request.path);
   if (one === null || one.span === null) return;
   fetches.set(request, one);
-  for (const [key, value] of Object.entries(one.headers)) request.addHeader(key, value);
+  if (HEADER_ASK in one.headers) request.addHeader(HEADER_ASK, one.headers[HEADER_ASK]);
 }
 
 function onFetchHeaders({request, response}) {
@@ -1393,7 +1473,7 @@ function conformance() {
 }
 
 module.exports = {
-  HEADER_ASK, HEADER_PATH, Refused, Path, parseAsk, formatAsk, decode, decodeHeader, encode,
+  HEADER_ASK, HEADER_PATH, Refused, parseTraceparent, joinTracestate, traceContext, Path, parseAsk, formatAsk, decode, decodeHeader, encode,
   encodeBase64, splice, SPANS_MAX, NAMES_MAX, Service, handler, part, Call, install, uninstall,
   current,
 };

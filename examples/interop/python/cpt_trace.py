@@ -24,6 +24,7 @@ import functools
 import heapq
 import http.client
 import ipaddress
+import os
 import re
 import socket
 import sys
@@ -33,6 +34,8 @@ import urllib.parse
 
 HEADER_ASK = "critical-path"
 HEADER_PATH = "critical-path-bin"
+HEADER_TRACEPARENT = "traceparent"
+HEADER_TRACESTATE = "tracestate"
 
 BYTES_DEFAULT = 2048  # of a path, before base64
 BYTES_CEILING = 4096
@@ -110,6 +113,60 @@ def parse_ask(values):
 def format_ask(bytes_max):
     """The value of the header for a callee; forcing ends at the entry."""
     return "1;max=%d" % bytes_max
+
+
+# --- The trace context, as W3C has it ---
+
+TRACESTATE_BYTES_MAX = 512  # that are passed on
+_MEMBERS_MAX = 32
+_TRACEPARENT = re.compile(
+    r"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?",
+    re.DOTALL,
+)
+_MEMBER = re.compile(r"[a-z0-9][a-z0-9_\-*/@]{0,255}=[ -<>-~]{1,256}")
+
+
+def parse_traceparent(values):
+    """What is passed on of all values of traceparent; None: nothing, or malformed."""
+    match = _TRACEPARENT.fullmatch(values[0]) if len(values) == 1 else None
+    if match is None or (match[1] == "00" and match[5] is not None):
+        return None
+    if len(values[0]) == 55:
+        return "00" + values[0][2:]
+    return "00-%s-%s-%02x" % (match[2], match[3], int(match[4], 16) & 3)
+
+
+def join_tracestate(values):
+    """What is passed on of all values of tracestate; "": nothing; None: malformed. A single
+    one that fits stays as it is; else members that are long are left out first."""
+    members = [member.strip(" \t") for value in values for member in value.split(",")]
+    members = [member for member in members if member]
+    if len(members) > _MEMBERS_MAX or not all(map(_MEMBER.fullmatch, members)):
+        return None
+    if len(values) == 1 and len(values[0]) <= TRACESTATE_BYTES_MAX:
+        return values[0] if members else ""
+    if len(",".join(members)) > TRACESTATE_BYTES_MAX:
+        members = [member for member in members if len(member) <= 128]
+    while len(",".join(members)) > TRACESTATE_BYTES_MAX:
+        members.pop()
+    return ",".join(members)
+
+
+def trace_context(parents, states, is_traced=False, counters=None):
+    """The headers that calls of a request carry, which came with all these values: those,
+    or a traceparent that is made. What is malformed is dropped and counted."""
+    parent = parse_traceparent(parents)
+    if parents and parent is None and counters is not None:
+        counters["traceparents_refused"] += 1
+    if parent is None:
+        ids = os.urandom(24).hex()  # the chance that one of them is 0 is below 2^-63
+        return {HEADER_TRACEPARENT: "00-%s-%s-0%d" % (ids[:32], ids[32:], 2 + is_traced)}
+    state = join_tracestate(states)
+    if state is None and counters is not None:
+        counters["tracestates_refused"] += 1
+    if not state:
+        return {HEADER_TRACEPARENT: parent}
+    return {HEADER_TRACEPARENT: parent, HEADER_TRACESTATE: state}
 
 
 # --- A path ---
@@ -729,6 +786,9 @@ NAMES_MAX = 1000  # names that requests of a service may invent
 # The span in which the current thread or asyncio task is; None: not traced.
 _current = contextvars.ContextVar("cpt_trace", default=None)
 
+# The trace context that calls carry, as headers; also of a request that is not traced.
+_carried = contextvars.ContextVar("cpt_trace_context", default=None)
+
 # Headers of proxies: such a request comes from outside, from any peer.
 _FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-real-ip", "cf-connecting-ip")
 
@@ -813,6 +873,14 @@ class Service:
                 return None
             self._names.add(name)
         return name
+
+    def carry(self, parents, states, request):
+        """The trace context of a request, traced or not, for its calls; None: it fails."""
+        try:
+            return trace_context(parents, states, request is not None, self.counters)
+        except Exception:
+            self.counters["errors"] += 1
+            return None
 
     def begin(self, path, asks, peer, is_forwarded=False):
         """The Request, if it is to be traced: if a trusted caller asks. Else None."""
@@ -1015,6 +1083,7 @@ class call:
         self.span = _enter(lambda service: service.name_of(self.callee, self.method), True)
         if self.span is not None and self.is_asked:
             self.headers[HEADER_ASK] = format_ask(self.span.request.bytes_max)
+        self.headers.update(_carried.get() or ())
         return self
 
     def reply(self, values, status=None, is_cached=False):
@@ -1066,8 +1135,9 @@ def _without_path(headers, name=HEADER_PATH):
 class _WsgiAnswer:
     """The answer of a WSGI application: its head is held back until its first chunk."""
 
-    def __init__(self, request, start_response):
+    def __init__(self, request, carried, start_response):
         self.request = request
+        self.carried = carried
         self.real_start = start_response
         self.real_write = None
         self.head = None
@@ -1098,9 +1168,11 @@ class _WsgiAnswer:
 
     def in_context(self, function):
         token = _current.set(self.request.root if self.request is not None else None)
+        carried = _carried.set(self.carried)
         try:
             return function()
         finally:
+            _carried.reset(carried)
             _current.reset(token)
 
     def __iter__(self):
@@ -1139,7 +1211,12 @@ class WSGI:
                 environ.get("REMOTE_ADDR", ""),
                 any("HTTP_" + n.upper().replace("-", "_") in environ for n in _FORWARDED),
             )
-        answer = _WsgiAnswer(request, start_response)
+        parents, states = (
+            [environ[key]] if key in environ else []
+            for key in ("HTTP_TRACEPARENT", "HTTP_TRACESTATE")
+        )
+        carried = self.service.carry(parents, states, request)
+        answer = _WsgiAnswer(request, carried, start_response)
         body = answer.in_context(lambda: self.app(environ, answer.start_response))
         if hasattr(body, "__len__") or hasattr(body, "read"):
             answer.flush()
@@ -1171,6 +1248,10 @@ class ASGI:
             await self.app(scope, receive, send)
             return
         request = self._begin(scope)
+        parents, states = (
+            [bytes(v).decode("latin-1") for k, v in scope.get("headers") or () if k.lower() == name]
+            for name in (HEADER_TRACEPARENT.encode(), HEADER_TRACESTATE.encode())
+        )
         head = None
 
         async def send_head(is_answered):
@@ -1193,9 +1274,11 @@ class ASGI:
             await send(message)
 
         token = _current.set(request.root if request is not None else None)
+        carried = _carried.set(self.service.carry(parents, states, request))
         try:
             await self.app(scope, receive, send_ours)
         finally:
+            _carried.reset(carried)
             _current.reset(token)
             if head is not None:
                 await send_head(False)
@@ -1204,6 +1287,7 @@ class ASGI:
 # --- Clients ---
 
 _originals = {}
+_PUTHEADER = (http.client.HTTPConnection, "putheader")
 
 
 def _patch(owner, name, make):
@@ -1254,10 +1338,10 @@ def _failing(original):
 def _putrequest(original):
     def putrequest(self, method, url, *arguments, **more):
         result = original(self, method, url, *arguments, **more)
+        self._cpt_has_traceparent = False
         one = _begin_call(self, url)
-        if one is not None:
-            for name, value in one.headers.items():
-                _originals[(http.client.HTTPConnection, "putheader")](self, name, value)
+        if one is not None and HEADER_ASK in one.headers:
+            _originals[_PUTHEADER](self, HEADER_ASK, one.headers[HEADER_ASK])
         return result
 
     return putrequest
@@ -1267,11 +1351,26 @@ def _putheader(original):
     def putheader(self, header, *values):
         name = header.decode("latin-1") if isinstance(header, bytes) else str(header)
         one = getattr(self, "_cpt_call", None)
-        if one is not None and one.headers and name.lower() == HEADER_ASK:
+        if one is not None and HEADER_ASK in one.headers and name.lower() == HEADER_ASK:
             return None  # an ask that the application passes on: ours is there
+        if name.lower() == HEADER_TRACEPARENT:
+            self._cpt_has_traceparent = True
         return original(self, header, *values)
 
     return putheader
+
+
+def _endheaders(original):
+    failing = _failing(original)
+
+    def endheaders(self, *arguments, **more):
+        carried = _carried.get()
+        if carried is not None and not getattr(self, "_cpt_has_traceparent", True):
+            for name, value in carried.items():
+                _originals[_PUTHEADER](self, name, value)
+        return failing(self, *arguments, **more)
+
+    return endheaders
 
 
 def _is_from_cache(headers):
@@ -1304,7 +1403,7 @@ def _getresponse(original):
 
 def _submit(original):
     def submit(self, function, /, *arguments, **more):
-        if _current.get() is not None:
+        if _current.get() is not None or _carried.get() is not None:
             context = contextvars.copy_context()
             return original(self, context.run, function, *arguments, **more)
         return original(self, function, *arguments, **more)
@@ -1314,7 +1413,7 @@ def _submit(original):
 
 def _start(original):
     def start(self):
-        if _current.get() is not None:
+        if _current.get() is not None or _carried.get() is not None:
             self.run = functools.partial(contextvars.copy_context().run, self.run)
         return original(self)
 
@@ -1328,7 +1427,7 @@ def install():
         return
     _patch(http.client.HTTPConnection, "putheader", _putheader)
     _patch(http.client.HTTPConnection, "putrequest", _putrequest)
-    _patch(http.client.HTTPConnection, "endheaders", _failing)
+    _patch(http.client.HTTPConnection, "endheaders", _endheaders)
     _patch(http.client.HTTPConnection, "send", _failing)
     _patch(http.client.HTTPConnection, "getresponse", _getresponse)
     _patch(concurrent.futures.ThreadPoolExecutor, "submit", _submit)
@@ -1353,7 +1452,11 @@ def grpc_client(service_names):
         def intercept_unary_unary(self, continuation, details, request):
             one = call(service_names, details.method)
             one.__enter__()
-            metadata = list(details.metadata or ()) + list(one.headers.items())
+            metadata = list(details.metadata or ())
+            if any(name == HEADER_TRACEPARENT for name, _ in metadata):
+                for name in (HEADER_TRACEPARENT, HEADER_TRACESTATE):
+                    one.headers.pop(name, None)  # the application has set its own
+            metadata += one.headers.items()
             try:
                 answer = continuation(details._replace(metadata=metadata), request)
             except BaseException as error:
@@ -1387,12 +1490,18 @@ def grpc_server(service):
     """An interceptor for grpc.server(…, interceptors=[grpc_server(service)])."""
     import grpc
 
-    def traced(handler, method, asks):
+    def traced(handler, method, metadata):
+        asks, parents, states = (
+            [value for key, value in metadata if key == name]
+            for name in (HEADER_ASK, HEADER_TRACEPARENT, HEADER_TRACESTATE)
+        )
+
         def behave(request, context):
             peer = context.peer()  # ipv4:10.0.0.1:4711, ipv6:%5B::1%5D:4711
             address = urllib.parse.unquote(peer.split(":", 1)[-1]).rpartition(":")[0]
             one = service.begin(method, asks, address.strip("[]"))
             token = _current.set(one.root if one is not None else None)
+            carried = _carried.set(service.carry(parents, states, one))
             try:
                 answer = handler.unary_unary(request, context)
                 value = one.end() if one is not None else None
@@ -1402,6 +1511,7 @@ def grpc_server(service):
                     context.set_trailing_metadata(trailing + ((HEADER_PATH, data),))
                 return answer
             finally:
+                _carried.reset(carried)
                 _current.reset(token)
 
         return grpc.unary_unary_rpc_method_handler(
@@ -1411,10 +1521,9 @@ def grpc_server(service):
     class Interceptor(grpc.ServerInterceptor):
         def intercept_service(self, continuation, details):
             handler = continuation(details)
-            asks = [v for k, v in details.invocation_metadata or () if k == HEADER_ASK]
-            if handler is None or handler.unary_unary is None or not asks:
+            if handler is None or handler.unary_unary is None:
                 return handler
-            return traced(handler, details.method, asks)
+            return traced(handler, details.method, details.invocation_metadata or ())
 
     return Interceptor()
 
