@@ -9,6 +9,7 @@ extern CU_TestInfo cpt_traceparent_tests[];
 extern CU_TestInfo cpt_tracestate_tests[];
 extern CU_TestInfo cpt_metadata_tests[];
 extern CU_TestInfo cpt_metadata_nanopb_tests[];
+extern CU_TestInfo cpt_verbose_tests[];
 extern CU_TestInfo cpt_metadata_fit_tests[];
 extern CU_TestInfo cpt_fit_model_tests[];
 extern CU_TestInfo cpt_cbor_pull_tests[];
@@ -27,6 +28,7 @@ CU_SuiteInfo cpt_suites[] = {
     {"tracestate", NULL, NULL, NULL, NULL, cpt_tracestate_tests},
     {"metadata", NULL, NULL, NULL, NULL, cpt_metadata_tests},
     {"metadata by nanopb", NULL, NULL, NULL, NULL, cpt_metadata_nanopb_tests},
+    {"verbose form", NULL, NULL, NULL, NULL, cpt_verbose_tests},
     {"metadata fit", NULL, NULL, NULL, NULL, cpt_metadata_fit_tests},
     {"fit against a model", NULL, NULL, NULL, NULL, cpt_fit_model_tests},
     {"cbor pull", NULL, NULL, NULL, NULL, cpt_cbor_pull_tests},
