@@ -39,7 +39,8 @@ struct cpti_assembly {
     const struct cpt_alloc *alloc;
     struct waiting *first[LINES];
     struct waiting *last[LINES];
-    struct waiting *taken; /* whose spans are borrowed */
+    struct waiting *taken;  /* whose spans are borrowed */
+    struct waiting *latest; /* to which a span was added last; NULL: it is gone */
     uint64_t now_ns;
     size_t spans_max; /* of a trace */
     size_t bytes_max; /* likewise; 0: no limit */
@@ -175,10 +176,16 @@ static struct waiting *find(struct waiting *waiting, struct cpt_bytes id)
 /* The trace @id, which may be new; NULL without memory. */
 static struct waiting *waiting_of(struct cpti_assembly *assembly, struct cpt_bytes id)
 {
-    struct waiting **bucket = bucket_of(assembly, id);
-    struct waiting *waiting = find(*bucket, id);
+    struct waiting **bucket = NULL;
+    struct waiting *waiting = assembly->latest;
 
+    if (waiting != NULL && cpti_ids_equal(waiting->id, id)) {
+        return waiting;
+    }
+    bucket = bucket_of(assembly, id);
+    waiting = find(*bucket, id);
     if (waiting != NULL) {
+        assembly->latest = waiting;
         return waiting;
     }
     waiting = cpt_alloc_zeroed(assembly->alloc, sizeof *waiting);
@@ -198,6 +205,7 @@ static struct waiting *waiting_of(struct cpti_assembly *assembly, struct cpt_byt
     line_join(assembly, waiting, LINE_ROOTLESS);
     assembly->count++;
     assembly->bytes += bytes_of(waiting);
+    assembly->latest = waiting;
     return waiting;
 }
 
@@ -276,6 +284,7 @@ static void leave(struct cpti_assembly *assembly, struct waiting *waiting)
         bucket = &(*bucket)->next_in_bucket;
     }
     *bucket = waiting->next_in_bucket;
+    assembly->latest = assembly->latest != waiting ? assembly->latest : NULL;
     line_leave(assembly, waiting, LINE_AGE);
     line_leave(assembly, waiting, quiet_line(waiting));
     assembly->bytes -= bytes_of(waiting);

@@ -151,9 +151,7 @@ void cpti_note_attribute(struct cpti_span *span, struct cpt_bytes key,
     }
 }
 
-/* Whether cpti_note_attribute() may look at it: most are passed over by their length
- * and first letter. */
-static bool matters(struct cpt_bytes key)
+bool cpti_attribute_matters(struct cpt_bytes key)
 {
     return key.bytes >= 5 && key.bytes <= 18 &&
            memchr("cdempsnw", *key.data, 8) != NULL;
@@ -165,7 +163,7 @@ void cpti_read_attribute(struct cpti_span *span, struct cpt_bytes key,
     struct cpti_attribute attribute = {.text = {"", 0}};
     int64_t number = 0;
 
-    if (!matters(key)) {
+    if (!cpti_attribute_matters(key)) {
         return;
     }
     attribute.text = cpti_doc_string(value);

@@ -97,6 +97,10 @@ struct cpti_attribute {
 void cpti_note_attribute(struct cpti_span *span, struct cpt_bytes key,
                          struct cpti_attribute value);
 
+/* Whether it may look at @key: most are passed over by their length and first letter.
+ */
+bool cpti_attribute_matters(struct cpt_bytes key);
+
 /* The same with JSON. */
 void cpti_read_attribute(struct cpti_span *span, struct cpt_bytes key,
                          struct cpti_doc_value value);

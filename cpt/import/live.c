@@ -55,6 +55,7 @@ struct cpti_live {
     unsigned level;      /* how often the share has fallen */
     uint64_t threshold;  /* places from here on are shed; UINT64_MAX: none */
     uint64_t level_ns;   /* when that has changed, or much has waited */
+    bool is_protobuf;    /* what is read now */
     /* of the span that came last in this request: neighbours often have one trace */
     char latest[TRACE_DIGITS];
     bool has_latest;
@@ -137,41 +138,57 @@ void cpti_live_free(struct cpti_live *live)
 
 /* --- Ids --- */
 
-/* The number of a hexadecimal digit, or 16. */
+/* By a character: 16 and the number of a hexadecimal digit; 0: it is none. */
+static const unsigned char digits_by_text[256] = {
+    ['0'] = 16, ['1'] = 17, ['2'] = 18, ['3'] = 19, ['4'] = 20, ['5'] = 21,
+    ['6'] = 22, ['7'] = 23, ['8'] = 24, ['9'] = 25, ['a'] = 26, ['b'] = 27,
+    ['c'] = 28, ['d'] = 29, ['e'] = 30, ['f'] = 31, ['A'] = 26, ['B'] = 27,
+    ['C'] = 28, ['D'] = 29, ['E'] = 30, ['F'] = 31,
+};
+
 static unsigned digit_of(char digit)
 {
-    if (digit >= '0' && digit <= '9') {
-        return (unsigned)(digit - '0');
-    }
-    digit = (char)(digit | 0x20);
-    return digit >= 'a' && digit <= 'f' ? (unsigned)(digit - 'a') + 10 : 16;
+    return digits_by_text[(unsigned char)digit];
 }
 
-/* Whether @id is an id of @digits digits: not all are 0. */
-static bool is_id(struct cpt_bytes id, size_t digits)
+/* Whether @id is an id of @digits digits: not all are 0. Those of protobuf were bytes,
+ * which have two digits each. */
+static bool is_id(const struct cpti_live *live, struct cpt_bytes id, size_t digits)
 {
-    unsigned all = 0;
+    static const char zeros[] = "00000000000000000000000000000000";
+    unsigned any = 0;
+    unsigned all = 16;
 
+    if (live->is_protobuf) {
+        return id.bytes == digits && memcmp(id.data, zeros, digits) != 0;
+    }
     for (size_t i = 0; i < id.bytes; i++) {
         const unsigned digit = digit_of(id.data[i]);
 
-        if (digit == 16) {
-            return false;
-        }
-        all |= digit;
+        any |= digit;
+        all &= digit;
     }
-    return id.bytes == digits && all != 0;
+    return id.bytes == digits && all == 16 && any != 16;
+}
+
+/* The number that @bytes digits write, by the last 16. */
+static uint64_t number_of(const char *text, size_t bytes)
+{
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < bytes; i++) {
+        number = number << 4 | (digit_of(text[i]) & 15);
+    }
+    return number;
 }
 
 uint64_t cpti_live_place(struct cpt_bytes id)
 {
-    uint64_t halves[2] = {0, 0};
+    const size_t low_bytes = id.bytes < SPAN_DIGITS ? id.bytes : SPAN_DIGITS;
+    const size_t high_bytes = id.bytes - low_bytes;
 
-    for (size_t i = 0; i < id.bytes; i++) {
-        halves[0] = halves[0] << 4 | halves[1] >> 60;
-        halves[1] = halves[1] << 4 | (digit_of(id.data[i]) & 15);
-    }
-    return cpti_hash_mix(cpti_hash_mix(halves[0]) ^ halves[1]);
+    return cpti_hash_mix(cpti_hash_mix(number_of(id.data, high_bytes)) ^
+                         number_of(id.data + high_bytes, low_bytes));
 }
 
 /* --- Traces that are gone --- */
@@ -315,7 +332,7 @@ static enum fate judge(struct cpti_live *live, struct cpt_bytes trace)
     const uint64_t place = cpti_live_place(trace);
     uint64_t gone = 0;
 
-    if (!is_id(trace, TRACE_DIGITS)) {
+    if (!is_id(live, trace, TRACE_DIGITS)) {
         return FATE_REFUSED;
     }
     gone = find_gone(live, place);
@@ -365,8 +382,8 @@ static cpt_status take_span(void *context, struct cpt_bytes trace,
     const enum fate fate = fate_of(live, trace);
 
     live->counts.spans++;
-    if (fate == FATE_REFUSED || !is_id(span->id, SPAN_DIGITS) ||
-        (span->parent.bytes > 0 && !is_id(span->parent, SPAN_DIGITS))) {
+    if (fate == FATE_REFUSED || !is_id(live, span->id, SPAN_DIGITS) ||
+        (span->parent.bytes > 0 && !is_id(live, span->parent, SPAN_DIGITS))) {
         live->counts.refused_spans++;
         return CPT_OK;
     }
@@ -439,7 +456,9 @@ cpt_status cpti_live_protobuf(struct cpti_live *live, struct cpt_bytes request,
     cpt_status status = CPT_OK;
 
     begin(live, now_ns);
+    live->is_protobuf = true;
     status = cpti_otlp_protobuf(request, &sink, error);
+    live->is_protobuf = false;
     count_refused(live, &sink, refused_before, refused);
     return end(live, now_ns, status);
 }

@@ -7,7 +7,8 @@
  *                    '> Resource > KeyValue (service.name, host)
  *
  * By nanopb's reader of fields, not by its reader of messages, which would copy: here
- * all texts stay where they are. Each message is a range of the bytes that its parent
+ * all texts stay where they are. Values of attributes that say nothing of a path are
+ * not read. Each message is a range of the bytes that its parent
  * has checked; the depth is that of the schema, so nothing recurses. Fields come in any
  * order, and may come twice: then the last one counts. A resource may come behind its
  * spans, so it is looked for first.
@@ -22,7 +23,7 @@ enum { TRACE_ID_BYTES = 16, SPAN_ID_BYTES = 8, STATUS_ERROR = 2 };
 
 /* A message that is being read, and the field at hand. */
 struct fields {
-    pb_istream_t stream;
+    const char *at; /* what is read next */
     const char *end;
     const char *damaged; /* where it is no protobuf, or NULL */
     uint32_t tag;
@@ -31,38 +32,103 @@ struct fields {
 
 static struct fields fields_of(struct cpt_bytes message)
 {
-    return (struct fields){.stream = pb_istream_from_buffer(
-                               (const pb_byte_t *)message.data, message.bytes),
-                           .end = message.data + message.bytes};
+    return (struct fields){.at = message.data, .end = message.data + message.bytes};
 }
 
 /* Notes where it went wrong; false. */
-static bool fail(struct fields *fields)
+static bool fail(struct fields *fields, const char *where)
 {
-    fields->damaged = fields->end - fields->stream.bytes_left;
+    fields->damaged = where;
     return false;
+}
+
+static size_t left(const struct fields *fields)
+{
+    return (size_t)(fields->end - fields->at);
+}
+
+/* What nanopb reads: numbers of three bytes and more, and what is rare. */
+static pb_istream_t stream_of(const struct fields *fields)
+{
+    return pb_istream_from_buffer((const pb_byte_t *)fields->at, left(fields));
+}
+
+/* Goes on behind what @stream has read, if @is_good. */
+static bool follow(struct fields *fields, const pb_istream_t *stream, bool is_good)
+{
+    const char *at = fields->end - stream->bytes_left;
+
+    if (!is_good) {
+        return fail(fields, at);
+    }
+    fields->at = at;
+    return true;
+}
+
+/* The number at hand if it has one byte, or two, as tags and lengths have. Nanopb takes
+ * each byte by a call: most of the time that a span took was that. */
+static inline bool take_short(struct fields *fields, uint64_t *number)
+{
+    const unsigned char *at = (const unsigned char *)fields->at;
+    const size_t bytes = left(fields);
+
+    if (bytes > 0 && at[0] < 0x80) {
+        *number = at[0];
+        fields->at++;
+        return true;
+    }
+    if (bytes > 1 && at[1] < 0x80) {
+        *number = (uint64_t)at[1] << 7 | (at[0] & 0x7f);
+        fields->at += 2;
+        return true;
+    }
+    return false;
+}
+
+static bool take_varint(struct fields *fields, uint64_t *number)
+{
+    pb_istream_t stream;
+
+    if (take_short(fields, number)) {
+        return true;
+    }
+    stream = stream_of(fields);
+    return follow(fields, &stream, pb_decode_varint(&stream, number));
+}
+
+/* A tag of three bytes and more. */
+static bool take_long_tag(struct fields *fields)
+{
+    pb_istream_t stream = stream_of(fields);
+    bool is_end = false;
+
+    return follow(fields, &stream,
+                  pb_decode_tag(&stream, &fields->type, &fields->tag, &is_end) &&
+                      fields->tag != 0);
 }
 
 /* The next field, whose value is to be read or passed. false: there is none. */
 static bool next(struct fields *fields)
 {
-    bool is_end = false;
+    uint64_t word = 0;
 
-    if (fields->damaged != NULL) {
+    if (fields->damaged != NULL || fields->at == fields->end) {
         return false;
     }
-    if (pb_decode_tag(&fields->stream, &fields->type, &fields->tag, &is_end) &&
-        fields->tag != 0) {
-        return true;
+    if (!take_short(fields, &word)) {
+        return take_long_tag(fields);
     }
-    return !is_end && fail(fields);
+    fields->tag = (uint32_t)(word >> 3);
+    fields->type = (pb_wire_type_t)(word & 7);
+    return fields->tag != 0 || fail(fields, fields->at);
 }
 
-static void pass(struct fields *fields)
+/* Passes a value of any type but bytes. */
+static void pass_rare(struct fields *fields)
 {
-    if (!pb_skip_field(&fields->stream, fields->type)) {
-        (void)fail(fields);
-    }
+    pb_istream_t stream = stream_of(fields);
+
+    (void)follow(fields, &stream, pb_skip_field(&stream, fields->type));
 }
 
 /* The value as bytes, borrowed. false, and passed: it is of another type. */
@@ -71,24 +137,37 @@ static bool take_bytes(struct fields *fields, struct cpt_bytes *bytes)
     uint64_t count = 0;
 
     if (fields->type != PB_WT_STRING) {
-        pass(fields);
+        pass_rare(fields);
         return false;
     }
-    if (!pb_decode_varint(&fields->stream, &count) ||
-        count > fields->stream.bytes_left) {
-        return fail(fields);
+    if (!take_varint(fields, &count)) {
+        return false;
     }
-    *bytes = (struct cpt_bytes){fields->end - fields->stream.bytes_left, (size_t)count};
-    return pb_read(&fields->stream, NULL, (size_t)count) || fail(fields);
+    if (count > left(fields)) {
+        return fail(fields, fields->at);
+    }
+    *bytes = (struct cpt_bytes){fields->at, (size_t)count};
+    fields->at += count;
+    return true;
+}
+
+static void pass(struct fields *fields)
+{
+    struct cpt_bytes passed;
+
+    (void)take_bytes(fields, &passed);
 }
 
 static bool take_number(struct fields *fields, uint64_t *number)
 {
+    pb_istream_t stream;
+
     if (fields->type == PB_WT_VARINT) {
-        return pb_decode_varint(&fields->stream, number) || fail(fields);
+        return take_varint(fields, number);
     }
     if (fields->type == PB_WT_64BIT) {
-        return pb_decode_fixed64(&fields->stream, number) || fail(fields);
+        stream = stream_of(fields);
+        return follow(fields, &stream, pb_decode_fixed64(&stream, number));
     }
     pass(fields);
     return false;
@@ -126,27 +205,55 @@ static struct cpti_attribute read_value(struct fields *above, struct cpt_bytes m
     return value;
 }
 
-/* Reads the attribute at hand. false: it is none, and passed. */
+/* The value of the field at @at with @tag, if its length has one byte. NULL: it has
+ * not, or there is no such field. */
+static const char *short_field(struct cpt_bytes message, size_t at, unsigned tag,
+                               struct cpt_bytes *value)
+{
+    const unsigned char *bytes = (const unsigned char *)message.data + at;
+
+    if (message.bytes < at + 2 || bytes[0] != (tag << 3 | PB_WT_STRING) ||
+        bytes[1] >= 0x80 || message.bytes - at - 2 < bytes[1]) {
+        return NULL;
+    }
+    *value = (struct cpt_bytes){message.data + at + 2, bytes[1]};
+    return value->data + value->bytes;
+}
+
+/* Whether @message is a key and then a value and nothing else, as almost all are. */
+static bool take_pair(struct cpt_bytes message, struct cpt_bytes *key,
+                      struct cpt_bytes *value)
+{
+    const char *at = short_field(message, 0, cpti_otlp_KeyValue_key_tag, key);
+
+    at = at != NULL ? short_field(message, (size_t)(at - message.data),
+                                  cpti_otlp_KeyValue_value_tag, value)
+                    : NULL;
+    return at != NULL && at == message.data + message.bytes;
+}
+
+/* Finds the key and the value of the attribute at hand; @value is a message of its
+ * own. false: it is none, and passed. */
 static bool take_attribute(struct fields *above, struct cpt_bytes *key,
-                           struct cpti_attribute *value)
+                           struct cpt_bytes *value)
 {
     struct cpt_bytes message = {"", 0};
     struct fields fields;
-    struct cpt_bytes found = {"", 0};
 
-    *key = (struct cpt_bytes){"", 0};
-    *value = (struct cpti_attribute){.text = {"", 0}};
     if (!take_bytes(above, &message)) {
         return false;
     }
+    if (take_pair(message, key, value)) {
+        return true;
+    }
+    *key = (struct cpt_bytes){"", 0};
+    *value = (struct cpt_bytes){"", 0};
     fields = fields_of(message);
     while (next(&fields)) {
         if (fields.tag == cpti_otlp_KeyValue_key_tag) {
             (void)take_bytes(&fields, key);
         } else if (fields.tag == cpti_otlp_KeyValue_value_tag) {
-            if (take_bytes(&fields, &found)) {
-                *value = read_value(&fields, found);
-            }
+            (void)take_bytes(&fields, value);
         } else {
             pass(&fields);
         }
@@ -161,13 +268,14 @@ static void read_resource(struct fields *above, struct cpt_bytes message,
 {
     unsigned best = 0;
     struct fields fields = fields_of(message);
-    struct cpti_attribute value;
+    struct cpt_bytes given;
     struct cpt_bytes key;
 
     while (next(&fields)) {
         if (fields.tag != cpti_otlp_Resource_attributes_tag) {
             pass(&fields);
-        } else if (take_attribute(&fields, &key, &value)) {
+        } else if (take_attribute(&fields, &key, &given)) {
+            const struct cpti_attribute value = read_value(&fields, given);
             const unsigned rank = cpti_names_host(key);
 
             if (cpti_is_key(key, "service.name")) {
@@ -228,7 +336,7 @@ static void read_status(struct fields *above, struct cpti_span *span)
 static void read_span_field(struct fields *fields, struct raw_span *raw)
 {
     struct cpt_bytes text = {"", 0};
-    struct cpti_attribute value;
+    struct cpt_bytes given = {"", 0};
     uint64_t number = 0;
 
     switch (fields->tag) {
@@ -262,8 +370,8 @@ static void read_span_field(struct fields *fields, struct raw_span *raw)
         (void)take_number(fields, &raw->end_ns);
         break;
     case cpti_otlp_Span_attributes_tag:
-        if (take_attribute(fields, &text, &value)) {
-            cpti_note_attribute(&raw->span, text, value);
+        if (take_attribute(fields, &text, &given) && cpti_attribute_matters(text)) {
+            cpti_note_attribute(&raw->span, text, read_value(fields, given));
         }
         break;
     case cpti_otlp_Span_status_tag:

@@ -18,6 +18,7 @@
 import gzip
 import http.client
 import json
+import os
 import random
 import struct
 import sys
@@ -378,8 +379,9 @@ def padded(spans):
 
 
 def cpu_of(pid):
-    fields = open("/proc/%s/stat" % pid).read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / 100
+    """Seconds on a processor; by the scheduler, to the nanosecond."""
+    return sum(int(open("/proc/%s/task/%s/schedstat" % (pid, task)).read().split()[0])
+               for task in os.listdir("/proc/%s/task" % pid)) / 1e9
 
 
 def load(port, pid, processes, rate, seconds):

@@ -152,23 +152,31 @@ static cpt_status inflate(struct cpti_collect_door *door, struct cpt_bytes given
     return status;
 }
 
-/* Puts the body as it was before it was compressed into the buffer. */
+/* Puts the body as it was before it was compressed into the buffer; protobuf that is
+ * not compressed stays where it is. *@body is where. */
 static cpt_status read_all(struct cpti_collect_door *door,
-                           const struct cpti_collect_request *request, size_t *bytes)
+                           const struct cpti_collect_request *request,
+                           enum cpti_collect_type type, struct cpt_bytes *body)
 {
     cpt_status status = CPT_OK;
 
-    *bytes = request->body.bytes;
+    *body = request->body;
     if (cpti_collect_is_compressed(request->encoding)) {
-        return inflate(door, request->body, bytes);
+        status = inflate(door, request->body, &body->bytes);
+        body->data = door->buffer;
+        return status;
     }
-    if (*bytes > CPTI_COLLECT_INFLATED_BYTES_MAX) {
+    if (body->bytes > CPTI_COLLECT_INFLATED_BYTES_MAX) {
         return CPT_LIMIT;
     }
-    status = reserve(door, *bytes);
-    if (status == CPT_OK && *bytes > 0) {
-        memcpy(door->buffer, request->body.data, *bytes);
+    if (type != CPTI_COLLECT_JSON) {
+        return CPT_OK;
     }
+    status = reserve(door, body->bytes);
+    if (status == CPT_OK && body->bytes > 0) {
+        memcpy(door->buffer, body->data, body->bytes);
+    }
+    body->data = door->buffer;
     return status;
 }
 
@@ -196,7 +204,7 @@ static enum cpti_collect_refusal take(struct cpti_collect_door *door,
                                       struct cpt_error *error)
 {
     const enum cpti_collect_type type = cpti_collect_type(request->type);
-    size_t bytes = 0;
+    struct cpt_bytes body = {"", 0};
     cpt_status status = CPT_OK;
 
     if (type == CPTI_COLLECT_OTHER) {
@@ -208,14 +216,13 @@ static enum cpti_collect_refusal take(struct cpti_collect_door *door,
     if (door->is_failing) {
         return CPTI_COLLECT_REFUSED_LOG;
     }
-    status = read_all(door, request, &bytes);
+    status = read_all(door, request, type, &body);
     if (status == CPT_OK && type == CPTI_COLLECT_JSON) {
-        memset(door->buffer + bytes, 0, CPTI_DOC_PADDING);
-        status =
-            cpti_live_json(door->live, door->buffer, bytes, now_ns, rejected, error);
+        memset(door->buffer + body.bytes, 0, CPTI_DOC_PADDING);
+        status = cpti_live_json(door->live, door->buffer, body.bytes, now_ns, rejected,
+                                error);
     } else if (status == CPT_OK) {
-        status = cpti_live_protobuf(door->live, (struct cpt_bytes){door->buffer, bytes},
-                                    now_ns, rejected, error);
+        status = cpti_live_protobuf(door->live, body, now_ns, rejected, error);
     }
     release(door);
     return refusal_of(status);
