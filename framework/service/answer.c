@@ -170,7 +170,6 @@ static void fill_outbound(struct cpt_request *request, struct cpt_outbound *outb
 /* The critical path, from now on part of the request. */
 static void make_path(struct cpti_serving *serving)
 {
-    cpti_record_response(serving->request);
     serving->path = cpti_request_path_new(serving->request);
     if (serving->path == NULL ||
         cpt_request_path(serving->request, serving->path, NULL) != CPT_OK) {
@@ -256,10 +255,39 @@ static bool end_pending(struct cpti_serving *serving)
                                      .path = serving->path};
 
     cpti_sampling_end(&serving->service->sampling, &serving->decision, &ended,
-                      &serving->service->counters);
+                      serving->method->glance, &serving->service->counters);
     cpti_answer_record_cause(record, &serving->decision,
                              &serving->request->inherited.trace_context);
     return serving->decision.is_logged;
+}
+
+/* The names of a record that is made though it was not sure to be. */
+static bool take_names(struct cpti_serving *serving)
+{
+    struct cpt_request *request = serving->request;
+    bool is_taken = false;
+
+    cpti_lock_take(&request->lock);
+    is_taken = cpti_serving_copy_names(serving, &request->notes);
+    cpti_lock_release(&request->lock);
+    if (!is_taken) {
+        serving->decision.is_logged = false;
+        CPTI_COUNT(&serving->service->counters, lost_paths);
+    }
+    return is_taken;
+}
+
+/* Whether the request is traced for rules that cannot keep it, as nearly all are: then
+ * its path is not made. */
+static bool is_dropped(struct cpti_serving *serving, unsigned http_status)
+{
+    struct cpt_request *request = serving->request;
+
+    return cpti_sampling_drops(&serving->service->sampling, &serving->decision,
+                               cpt_request_latency_ns(request),
+                               http_status >= 500 ||
+                                   (request->status != CPT_OK && request->refusal == 0),
+                               &serving->service->counters);
 }
 
 /* Hands the record to the log if the request is to have one. */
@@ -270,6 +298,10 @@ static void log_request(struct cpti_serving *serving, unsigned http_status,
 
     if (serving->path == NULL || !serving->decision.is_logged ||
         serving->service->options.log == NULL) {
+        count_end(serving);
+        return;
+    }
+    if (serving->decision.is_pending && !take_names(serving)) {
         count_end(serving);
         return;
     }
@@ -297,13 +329,15 @@ static void count_latency(const struct cpti_serving *serving)
     const struct cpt_service *service = serving->service;
     struct cpt_request *request = serving->request;
     const struct cpti_trace_context *trace = &request->inherited.trace_context;
+    const bool is_dropped =
+        serving->decision.is_pending && !serving->decision.is_logged;
     const unsigned char *trace_id = NULL;
 
     if (!serving->decision.is_random && !service->options.measures_latency) {
         return;
     }
     /* An id that we made is found nowhere but in a record. */
-    if (trace->is_there && (!trace->is_made || request->is_traced)) {
+    if (trace->is_there && (!trace->is_made || (request->is_traced && !is_dropped))) {
         trace_id = trace->parent.trace_id;
     }
     cpti_latency_count(serving->method->latency,
@@ -326,9 +360,12 @@ void cpti_answer_send(struct cpt_request *request, void *context)
 
     cpti_running_remove(serving);
     if (request->is_traced) {
-        make_path(serving);
+        cpti_record_response(request);
     }
     fill_outbound(request, &outbound);
+    if (request->is_traced && !is_dropped(serving, outbound.http_status)) {
+        make_path(serving);
+    }
     if (serving->path != NULL && serving->decision.ask.version != 0) {
         outbound.metadata =
             cpti_answer_metadata(service, serving->path, &serving->decision.ask,

@@ -24,6 +24,11 @@
     X(traced_by_ask, "requests that were traced because the header asked")             \
     X(kept_by_rule, "requests logged because a keep rule held at their end")           \
     X(dropped_at_end, "requests traced for a keep rule that did not hold, not logged") \
+    X(asked_little,                                                                    \
+      "requests traced for keep rules whose callees were asked for little")            \
+    X(asked_whole,                                                                     \
+      "requests that asked for all, as a rule had kept one of their method")           \
+    X(limited_whole, "requests that would have, but for whole_rate")                   \
     X(tenants_shared, "requests of tenants that had no rate of their own any more")    \
     X(refused_malformed, "critical-path headers that were malformed")                  \
     X(refused_repeated, "requests with several critical-path headers")                 \

@@ -14,6 +14,7 @@ static void free_names(const struct cpt_service *service,
     cpt_alloc_free(service->options.alloc, method->name);
     cpt_alloc_free(service->options.alloc, method->entry);
     cpt_alloc_free(service->options.alloc, method->latency);
+    cpt_alloc_free(service->options.alloc, method->glance);
 }
 
 void cpti_methods_free(struct cpt_service *service)
@@ -181,7 +182,9 @@ static cpt_status name_method(struct cpti_method *made,
     made->name = cpti_service_copy_text(service, method);
     made->entry = cpt_alloc_zeroed(service->options.alloc, entry_bytes);
     made->latency = cpt_alloc_zeroed(service->options.alloc, sizeof *made->latency);
-    if (made->name == NULL || made->entry == NULL || made->latency == NULL) {
+    made->glance = cpt_alloc_zeroed(service->options.alloc, sizeof *made->glance);
+    if (made->name == NULL || made->entry == NULL || made->latency == NULL ||
+        made->glance == NULL) {
         status = cpt_error_set(error, CPT_NO_MEMORY, 0, "no memory for a method");
     } else {
         (void)snprintf(made->entry, entry_bytes, "%s: %s", service->name, method);

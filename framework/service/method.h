@@ -4,6 +4,7 @@
 #ifndef CPT_METHOD_H
 #define CPT_METHOD_H
 
+#include "framework/service/glance.h"
 #include "framework/service/latency.h"
 #include "framework/service/route.h"
 #include "framework/service/service.h"
@@ -15,6 +16,7 @@ struct cpti_method {
     const struct cpt_plan *plan;
     uint64_t timeout_ns; /* 0: none */
     struct cpti_latency *latency;
+    struct cpti_glance *glance;
 };
 
 /* The method of @service for a request of @path with @verb; NULL: there is none. */

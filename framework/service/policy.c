@@ -34,6 +34,14 @@ struct cpti_policy *cpti_policy_new(const struct cpti_rules *rules, uint64_t gen
     for (size_t i = 0; i < CPTI_RULES_MAX; i++) {
         atomic_init(&policy->is_over[i], false);
     }
+    if (policy->rules.glance_bytes == 0) {
+        policy->rules.glance_bytes = CPTI_GLANCE_BYTES_DEFAULT;
+    }
+    if (policy->rules.whole_ns == 0) {
+        policy->rules.whole_ns = CPTI_WHOLE_NS_DEFAULT;
+    }
+    cpti_bucket_init(&policy->whole, rules->whole_rate > 0 ? rules->whole_rate
+                                                           : CPTI_WHOLE_RATE_DEFAULT);
     cpti_lock_init(&policy->lock, CPTI_RANK_TENANTS);
     return policy;
 }
@@ -246,15 +254,33 @@ static bool has_attribute(const struct cpti_rule *rule, const struct cpti_ended 
     return false;
 }
 
+static bool may_hold(const struct cpti_rule *rule, uint64_t latency_ns, bool is_failed)
+{
+    return (!rule->wants_failed || is_failed) &&
+           (!rule->has_latency || latency_ns > rule->latency_ns) &&
+           (!rule->has_path || latency_ns > rule->path_ns);
+}
+
 static bool holds(const struct cpti_rule *rule, const struct cpti_ended *ended)
 {
-    if ((rule->wants_failed && !ended->is_failed) ||
-        (rule->has_latency && ended->latency_ns <= rule->latency_ns) ||
+    if (!may_hold(rule, ended->latency_ns, ended->is_failed) ||
         (rule->key[0] != '\0' && !has_attribute(rule, ended))) {
         return false;
     }
     return !rule->has_path ||
            (ended->path != NULL && time_in(ended->path, rule->frame) > rule->path_ns);
+}
+
+bool cpti_policy_may_keep(const struct cpti_policy *policy, uint32_t keep_rules,
+                          uint64_t latency_ns, bool is_failed)
+{
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        if ((keep_rules >> i & 1U) != 0 &&
+            may_hold(&policy->rules.items[i], latency_ns, is_failed)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 double cpti_policy_end(const struct cpti_policy *policy, uint32_t keep_rules,

@@ -21,6 +21,8 @@
 #include "cpt/cpt_path.h"
 #include "framework/cpt_rpc.h"
 #include "framework/pool/lock.h"
+#include "framework/service/bucket.h"
+#include "framework/service/glance.h"
 #include "wire/cpt_log.h"
 
 #include <stdatomic.h>
@@ -64,12 +66,22 @@ struct cpti_rules {
     size_t count;
     bool has_consistent;                          /* one of them is */
     char tenant_header[CPTI_RULE_NAME_BYTES + 1]; /* names the tenant; empty: none */
+    /* Of requests that only keep rules trace; 0: the default. */
+    uint32_t glance_bytes; /* that callees are asked for, … */
+    double whole_rate;     /* … but for this number in a second … */
+    uint64_t whole_ns; /* … within this time after a rule kept one of their method */
 };
 
 /* Reads "owner sre; until 2026-12-31; method /api/…; probability 0.1" as rule @name.
  * CPT_OK; CPT_INVALID or CPT_LIMIT with the reason; then @rules is as before. */
 cpt_status cpti_rule_read(struct cpti_rules *rules, struct cpt_bytes name,
                           struct cpt_bytes text, struct cpt_error *error);
+
+/* Reads "glance_bytes", "whole_rate" or "whole_time". False: @key is none of them.
+ * @status: CPT_OK, or CPT_INVALID with the reason. */
+bool cpti_glance_read(struct cpti_rules *rules, struct cpt_bytes key,
+                      struct cpt_bytes text, cpt_status *status,
+                      struct cpt_error *error);
 
 /* The rate of one tenant. */
 struct cpti_tenant {
@@ -84,9 +96,10 @@ struct cpti_policy {
     const struct cpt_alloc *alloc;
     atomic_uint reference_count; /* acq_rel: the last one frees */
     uint64_t generation;
-    struct cpti_rules rules;                          /* not changed */
-    atomic_bool is_over[CPTI_RULES_MAX];              /* relaxed */
-    struct cpti_lock lock;                            /* guards tenants */
+    struct cpti_rules rules;             /* not changed */
+    atomic_bool is_over[CPTI_RULES_MAX]; /* relaxed */
+    struct cpti_bucket whole; /* requests that ask for all, though only … */
+    struct cpti_lock lock;    /* guards tenants */
     struct cpti_tenant tenants[CPTI_TENANTS_MAX + 1]; /* the last one is shared */
 };
 
@@ -125,6 +138,11 @@ struct cpti_ended {
     size_t attribute_count;
     const struct cpt_path *path;
 };
+
+/* Whether one of @keep_rules may hold, by how long the request took and whether it
+ * failed alone. A path has no more time than the request, so this is cheap to ask. */
+bool cpti_policy_may_keep(const struct cpti_policy *policy, uint32_t keep_rules,
+                          uint64_t latency_ns, bool is_failed);
 
 /* The probability with which the request is kept, by the rules @keep_rules whose
  * conditions hold; 0: none does. */

@@ -9,6 +9,8 @@
  */
 #include "framework/service/policy.h"
 
+#include "wire/cpt_metadata.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -392,4 +394,63 @@ cpt_status cpti_rule_read(struct cpti_rules *rules, struct cpt_bytes name,
         rules->has_consistent |= rule->is_consistent;
     }
     return status;
+}
+
+/* --- What callees are asked for --- */
+
+/* What is wrong with @text as "glance_bytes", NULL: nothing. */
+static const char *read_glance_bytes(struct cpti_rules *rules, struct cpt_bytes text)
+{
+    double number = 0;
+
+    if (rules->glance_bytes != 0) {
+        return "'glance_bytes' is there twice";
+    }
+    if (!take_number(&text, &number) || text.bytes != 0 ||
+        number < CPTI_GLANCE_BYTES_MIN || number > CPT_METADATA_BYTES_CEILING) {
+        return "'glance_bytes' is no number of bytes from 32 to 4096";
+    }
+    rules->glance_bytes = (uint32_t)number;
+    return NULL;
+}
+
+static const char *read_whole_rate(struct cpti_rules *rules, struct cpt_bytes text)
+{
+    if (rules->whole_rate != 0) {
+        return "'whole_rate' is there twice";
+    }
+    return read_rate(text, &rules->whole_rate) ? NULL
+                                               : "'whole_rate' is no rate such as 10/s";
+}
+
+static const char *read_whole_time(struct cpti_rules *rules, struct cpt_bytes text)
+{
+    if (rules->whole_ns != 0) {
+        return "'whole_time' is there twice";
+    }
+    return read_duration(text, &rules->whole_ns) && rules->whole_ns != 0
+               ? NULL
+               : "'whole_time' is no time such as 60s";
+}
+
+bool cpti_glance_read(struct cpti_rules *rules, struct cpt_bytes key,
+                      struct cpt_bytes text, cpt_status *status,
+                      struct cpt_error *error)
+{
+    const char *reason = NULL;
+
+    if (equals(key, "glance_bytes")) {
+        reason = read_glance_bytes(rules, text);
+    } else if (equals(key, "whole_rate")) {
+        reason = read_whole_rate(rules, text);
+    } else if (equals(key, "whole_time")) {
+        reason = read_whole_time(rules, text);
+    } else {
+        return false;
+    }
+    *status = CPT_OK;
+    if (reason != NULL) {
+        *status = cpt_error_set(error, CPT_INVALID, 0, "%s", reason);
+    }
+    return true;
 }

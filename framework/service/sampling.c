@@ -409,6 +409,13 @@ static uint64_t randomness_of(const struct cpt_inbound *inbound,
     return randomness;
 }
 
+uint64_t cpti_sampling_arrival_ns(const struct cpti_sampling *sampling,
+                                  const struct cpt_inbound *inbound)
+{
+    return inbound->arrival_ns != 0 ? inbound->arrival_ns
+                                    : cpt_clock_now_ns(sampling->clock);
+}
+
 /* Decides by @policy. */
 static void decide_by_rules(struct cpti_sampling *sampling, struct cpti_policy *policy,
                             const struct cpt_inbound *inbound,
@@ -419,9 +426,7 @@ static void decide_by_rules(struct cpti_sampling *sampling, struct cpti_policy *
     const uint64_t index =
         atomic_fetch_add_explicit(&sampling->throw_count, 1, memory_order_relaxed);
     struct cpti_head head = {.method = inbound->method,
-                             .now_ns = inbound->arrival_ns != 0
-                                           ? inbound->arrival_ns
-                                           : cpt_clock_now_ns(sampling->clock),
+                             .now_ns = cpti_sampling_arrival_ns(sampling, inbound),
                              .probability = atomic_load_explicit(&sampling->probability,
                                                                  memory_order_relaxed),
                              .randomness = splitmix64(sampling->seed, index) >> 8,
@@ -441,19 +446,97 @@ static void decide_by_rules(struct cpti_sampling *sampling, struct cpti_policy *
     decision->is_thrown = true;
     decision->keep_rules = verdict.keep_rules;
     decision->generation = policy->generation;
+    decision->glance_bytes = verdict.keep_rules != 0 ? policy->rules.glance_bytes : 0;
     if (verdict.is_shared) {
         CPTI_COUNT(counters, tenants_shared);
     }
 }
 
-void cpti_sampling_end(struct cpti_sampling *sampling, struct cpti_decision *decision,
-                       const struct cpti_ended *ended, struct cpti_counters *counters)
+/* The rules that decided at the beginning, as cpti_sampling_policy(); NULL: others hold
+ * since. */
+static struct cpti_policy *policy_of(struct cpti_sampling *sampling,
+                                     const struct cpti_decision *decision)
 {
     struct cpti_policy *policy = cpti_sampling_policy(sampling);
+
+    if (policy != NULL && policy->generation != decision->generation) {
+        cpti_policy_release(policy);
+        return NULL;
+    }
+    return policy;
+}
+
+void cpti_sampling_look(struct cpti_sampling *sampling, struct cpti_decision *decision,
+                        struct cpti_glance *glance, uint64_t now_ns,
+                        struct cpti_counters *counters)
+{
+    struct cpti_policy *policy = NULL;
+
+    if (now_ns < atomic_load_explicit(&glance->whole_until_ns, memory_order_relaxed)) {
+        policy = policy_of(sampling, decision);
+    }
+    if (policy == NULL) {
+        CPTI_COUNT(counters, asked_little);
+        return;
+    }
+    if (cpti_bucket_take(&policy->whole, now_ns)) {
+        decision->glance_bytes = 0;
+        CPTI_COUNT(counters, asked_whole);
+    } else {
+        CPTI_COUNT(counters, asked_little);
+        CPTI_COUNT(counters, limited_whole);
+    }
+    cpti_policy_release(policy);
+}
+
+struct cpt_ask cpti_sampling_ask(const struct cpti_decision *decision,
+                                 size_t own_bytes_max)
+{
+    struct cpt_ask ask = cpt_ask_downstream(
+        decision->ask.version != 0 ? &decision->ask : NULL, own_bytes_max);
+
+    if (decision->glance_bytes != 0 && decision->glance_bytes < ask.bytes_max) {
+        ask.bytes_max = decision->glance_bytes;
+    }
+    return ask;
+}
+
+bool cpti_sampling_drops(struct cpti_sampling *sampling, struct cpti_decision *decision,
+                         uint64_t latency_ns, bool is_failed,
+                         struct cpti_counters *counters)
+{
+    struct cpti_policy *policy = NULL;
+    bool may_keep = false;
+
+    if (!decision->is_pending || decision->is_random || decision->ask.version != 0) {
+        return false;
+    }
+    policy = policy_of(sampling, decision);
+    may_keep = policy != NULL && cpti_policy_may_keep(policy, decision->keep_rules,
+                                                      latency_ns, is_failed);
+    cpti_policy_release(policy);
+    if (!may_keep) {
+        decision->is_logged = false;
+        CPTI_COUNT(counters, dropped_at_end);
+    }
+    return !may_keep;
+}
+
+void cpti_sampling_end(struct cpti_sampling *sampling, struct cpti_decision *decision,
+                       const struct cpti_ended *ended, struct cpti_glance *glance,
+                       struct cpti_counters *counters)
+{
+    struct cpti_policy *policy = policy_of(sampling, decision);
     double probability = 0;
 
-    if (policy != NULL && policy->generation == decision->generation) {
+    if (policy != NULL) {
         probability = cpti_policy_end(policy, decision->keep_rules, ended);
+    }
+    if (probability > 0) {
+        atomic_store_explicit(&glance->whole_until_ns,
+                              cpt_clock_now_ns(sampling->clock) +
+                                  policy->rules.whole_ns,
+                              memory_order_relaxed);
     }
     cpti_policy_release(policy);
     if (decision->is_random) { /* it would have been kept by either */
@@ -497,9 +580,7 @@ static struct cpt_ask read_ask(struct cpti_sampling *sampling,
 static bool may_trace(struct cpti_sampling *sampling, const struct cpt_inbound *inbound,
                       bool is_inner, struct cpti_counters *counters)
 {
-    const uint64_t now_ns = inbound->arrival_ns != 0
-                                ? inbound->arrival_ns
-                                : cpt_clock_now_ns(sampling->clock);
+    const uint64_t now_ns = cpti_sampling_arrival_ns(sampling, inbound);
 
     if (is_inner) {
         if (!cpti_bucket_take(&sampling->asked, now_ns)) {
@@ -565,6 +646,9 @@ struct cpti_decision cpti_sampling_decide(struct cpti_sampling *sampling,
     decision.is_logged = decision.is_forced || decision.is_random ||
                          decision.is_pending || (is_asked && !is_inner);
     decision.is_local_root = is_inner;
+    if (decision.is_random || is_asked) {
+        decision.glance_bytes = 0;
+    }
     CPTI_COUNT(counters, traced);
     if (decision.is_random) {
         CPTI_COUNT(counters, traced_by_coin);

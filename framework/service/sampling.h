@@ -6,6 +6,7 @@
 
 #include "framework/service/bucket.h"
 #include "framework/service/counters.h"
+#include "framework/service/glance.h"
 #include "framework/service/policy.h"
 #include "wire/cpt_metadata.h"
 
@@ -61,8 +62,9 @@ struct cpti_decision {
     double probability; /* of the coin, when it was thrown; of the policy's */
     struct cpt_ask ask; /* version 0: the caller wants no path */
     uint64_t randomness;
-    uint64_t generation; /* of the policy that decided … */
-    uint32_t keep_rules; /* … and its rules that may keep the request */
+    uint64_t generation;   /* of the policy that decided … */
+    uint32_t keep_rules;   /* … and its rules that may keep the request */
+    uint32_t glance_bytes; /* that callees are asked for at most; 0: for all */
 };
 
 struct cpti_trace_context;
@@ -98,9 +100,30 @@ struct cpti_decision cpti_sampling_decide(struct cpti_sampling *sampling,
                                           const struct cpti_trace_context *trace,
                                           struct cpti_counters *counters);
 
+/* When @inbound came, by the clock of the service. */
+uint64_t cpti_sampling_arrival_ns(const struct cpti_sampling *sampling,
+                                  const struct cpt_inbound *inbound);
+
+/* A request with glance_bytes, whose method has @glance: decides whether its callees
+ * are asked for all, and counts it. */
+void cpti_sampling_look(struct cpti_sampling *sampling, struct cpti_decision *decision,
+                        struct cpti_glance *glance, uint64_t now_ns,
+                        struct cpti_counters *counters);
+
+/* What the callees of the request are asked for. */
+struct cpt_ask cpti_sampling_ask(const struct cpti_decision *decision,
+                                 size_t own_bytes_max);
+
+/* Whether no rule can keep a request that is_pending, and nothing else logs it or asks
+ * for its path. If so it is counted, and not logged. */
+bool cpti_sampling_drops(struct cpti_sampling *sampling, struct cpti_decision *decision,
+                         uint64_t latency_ns, bool is_failed,
+                         struct cpti_counters *counters);
+
 /* A request that is_pending has ended: decides whether it is logged, with which
  * probability, and counts it. */
 void cpti_sampling_end(struct cpti_sampling *sampling, struct cpti_decision *decision,
-                       const struct cpti_ended *ended, struct cpti_counters *counters);
+                       const struct cpti_ended *ended, struct cpti_glance *glance,
+                       struct cpti_counters *counters);
 
 #endif

@@ -45,8 +45,7 @@ static char *copy_text(char *text, struct cpt_bytes from, struct cpt_bytes *to)
     return text + from.bytes + 1;
 }
 
-/* Copies what the record needs of the service, which may be freed before. */
-static bool copy_names(struct cpti_serving *serving, struct cpt_arena *arena)
+bool cpti_serving_copy_names(struct cpti_serving *serving, struct cpt_arena *arena)
 {
     char cut[CPT_NAME_BYTES_MAX + 1];
 
@@ -137,7 +136,8 @@ static void open_notes(struct cpti_serving *serving, struct cpt_service *service
                              request->block_bytes - request->plain_bytes +
                                  request->notes.used_bytes);
     request->own_notes_quota.account = &serving->notes;
-    if (serving->decision.is_logged && !copy_names(serving, &request->notes)) {
+    if (serving->decision.is_logged && !serving->decision.is_pending &&
+        !cpti_serving_copy_names(serving, &request->notes)) {
         serving->decision.is_logged = 0; /* the answer has the path, if it is asked */
         CPTI_COUNT(&service->counters, lost_paths);
     }
@@ -271,8 +271,7 @@ static struct cpt_request *make_request(struct cpt_service *service,
     request->inherited.observer = &service->observer;
     request->inherited.overcount = service->options.overcount;
     request->inherited.ask =
-        cpt_ask_downstream(decision->ask.version != 0 ? &decision->ask : NULL,
-                           service->options.metadata_bytes_max);
+        cpti_sampling_ask(decision, service->options.metadata_bytes_max);
     return request;
 }
 
@@ -451,6 +450,11 @@ void cpt_service_serve(struct cpt_service *service, const struct cpt_inbound *in
     if (found.is_enabled) {
         decision = cpti_sampling_decide(&service->sampling, inbound,
                                         &found.trace_context, &service->counters);
+    }
+    if (decision.glance_bytes != 0) {
+        cpti_sampling_look(&service->sampling, &decision, found.method->glance,
+                           cpti_sampling_arrival_ns(&service->sampling, inbound),
+                           &service->counters);
     }
     if (!decision.is_traced) {
         cpti_untraced_note(service, found.number);

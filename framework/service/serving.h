@@ -31,4 +31,8 @@ struct cpti_serving {
     void *context;
 };
 
+/* Copies what the record needs of the service, which may be freed before, to @arena.
+ * False: there is no memory. */
+bool cpti_serving_copy_names(struct cpti_serving *serving, struct cpt_arena *arena);
+
 #endif

@@ -209,6 +209,10 @@ static cpt_status parse_pair(struct span key, struct span value, struct wanted *
         memcpy(wanted->rules->tenant_header, value.data, value.bytes);
         return CPT_OK;
     }
+    if (cpti_glance_read(wanted->rules, (struct cpt_bytes){key.data, key.bytes},
+                         (struct cpt_bytes){value.data, value.bytes}, &status, error)) {
+        return status;
+    }
     if (key.bytes > 5 && memcmp(key.data, "rule ", 5) == 0) {
         key = trim((struct span){key.data + 5, key.bytes - 5});
         return cpti_rule_read(wanted->rules, (struct cpt_bytes){key.data, key.bytes},

@@ -179,9 +179,8 @@ static void note_inbound(struct cpt_manual *manual, const struct cpt_inbound *in
 /* What callees are asked. */
 static void note_ask(struct cpt_manual *manual)
 {
-    const struct cpt_ask ask = cpt_ask_downstream(
-        manual->decision.ask.version != 0 ? &manual->decision.ask : NULL,
-        manual->service->options.metadata_bytes_max);
+    const struct cpt_ask ask = cpti_sampling_ask(
+        &manual->decision, manual->service->options.metadata_bytes_max);
 
     manual->metadata_bytes_max = ask.bytes_max;
     manual->ask_bytes = cpt_ask_format(&ask, manual->ask, sizeof manual->ask);
@@ -251,6 +250,11 @@ static struct cpt_manual *begin(struct cpt_service *service,
     if (is_enabled) {
         decision = cpti_sampling_decide(&service->sampling, inbound, &trace,
                                         &service->counters);
+    }
+    if (decision.glance_bytes != 0) {
+        cpti_sampling_look(&service->sampling, &decision, &service->glance,
+                           cpti_sampling_arrival_ns(&service->sampling, inbound),
+                           &service->counters);
     }
     if (!decision.is_traced && (!carries || (!is_enabled && !trace.is_there))) {
         return NULL;
@@ -726,7 +730,7 @@ static bool end_pending(struct cpt_manual *manual)
                                      .path = manual->path};
 
     cpti_sampling_end(&manual->service->sampling, &manual->decision, &ended,
-                      &manual->service->counters);
+                      &manual->service->glance, &manual->service->counters);
     cpti_answer_record_cause(record, &manual->decision, &manual->trace_context);
     return manual->decision.is_logged;
 }

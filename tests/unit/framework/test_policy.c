@@ -467,6 +467,164 @@ static void test_rules_end(void)
     close_pair();
 }
 
+/* --- What callees are asked for --- */
+
+static void test_glance_is_read(void)
+{
+    static const struct {
+        const char *key;
+        const char *text;
+        cpt_status status;
+    } cases[] = {
+        {"glance_bytes", "31", CPT_INVALID},  {"glance_bytes", "4097", CPT_INVALID},
+        {"glance_bytes", "9e9", CPT_INVALID}, {"glance_bytes", "", CPT_INVALID},
+        {"glance_bytes", "128", CPT_OK},      {"glance_bytes", "128", CPT_INVALID},
+        {"whole_rate", "5", CPT_INVALID},     {"whole_rate", "0/s", CPT_INVALID},
+        {"whole_time", "60", CPT_INVALID},    {"whole_time", "0s", CPT_INVALID},
+        {"whole_time", "250ms", CPT_OK},      {"whole_time", "1s", CPT_INVALID},
+    };
+    struct cpt_error error = {0};
+    cpt_status status = CPT_OK;
+
+    memset(&rules, 0, sizeof rules);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        CU_ASSERT_TRUE(cpti_glance_read(&rules, cpt_bytes_of(cases[i].key),
+                                        cpt_bytes_of(cases[i].text), &status, &error));
+        CU_ASSERT_EQUAL(status, cases[i].status);
+    }
+    CU_ASSERT_EQUAL(rules.glance_bytes, 128);
+    CU_ASSERT_EQUAL(rules.whole_ns, 250 * (uint64_t)MS);
+    CU_ASSERT_FALSE(cpti_glance_read(&rules, cpt_bytes_of("whole"), cpt_bytes_of("1"),
+                                     &status, &error));
+}
+
+/* The conditions of a rule need not be looked at further if one of them cannot hold. */
+static void test_what_cannot_be_kept(void)
+{
+    static const struct {
+        const char *text;
+        uint64_t ms;
+        bool is_failed;
+        bool may_keep;
+    } cases[] = {
+        {"latency > 40ms", 40, true, false},
+        {"latency > 40ms", 41, false, true},
+        {"failed", 41, false, false},
+        {"failed", 41, true, true},
+        {"failed; latency > 40ms", 40, true, false},
+        {"path(\"B\") > 40ms", 40, true, false}, /* it is not longer than all */
+        {"path(\"B\") > 40ms", 41, false, true},
+        {"attribute arm x", 0, false, true},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct cpti_policy *policy = NULL;
+        char text[128];
+
+        (void)snprintf(text, sizeof text, "%s%s", OWNED, cases[i].text);
+        policy = policy_of(text, NULL);
+        CU_ASSERT_EQUAL(
+            cpti_policy_may_keep(policy, 1, cases[i].ms * MS, cases[i].is_failed),
+            cases[i].may_keep);
+        CU_ASSERT_FALSE(cpti_policy_may_keep(policy, 2, UINT64_MAX, true));
+        cpti_policy_release(policy);
+    }
+}
+
+static void crawl(void *context)
+{
+    (void)context;
+    now.now_ns += 2 * (uint64_t)MS;
+}
+
+/* The path of record @index. */
+static const char *recorded_path(int index)
+{
+    static char text[1024];
+    struct cpt_record record;
+    struct cpt_log_reader *reader = read_record(index, &record);
+    struct cpt_path *read = cpt_path_new(NULL);
+
+    CU_ASSERT_FATAL(reader != NULL && read != NULL);
+    CU_ASSERT_EQUAL(record.probability, 1);
+    CU_ASSERT_TRUE(record.is_random);
+    CU_ASSERT_EQUAL(cpt_record_path(&record, NULL, read, NULL), CPT_OK);
+    (void)snprintf(text, sizeof text, "%s", path_text(read));
+    cpt_path_free(read);
+    cpt_log_reader_free(reader);
+    return text;
+}
+
+#define PATH_WITH(part)                                                                \
+    "A: /;A: ask 2, A: /;A: ask;B: /look;B: " part " 5, "                              \
+    "A: /;A: ask;B: /look;B: ‹network+serialization› 4, A: /;A: ask 3"
+#define WHOLE_PATH  PATH_WITH("look")
+#define LITTLE_PATH PATH_WITH("‹blind spot›") /* 40 bytes are a sum */
+
+/* Requests take 12 ms, slow ones 14: the first of those has what little its callee was
+ * asked for, the next ones have all, but not more than two in a second or so. */
+static void test_little_then_whole(void)
+{
+    struct cpt_settings *settings = NULL;
+
+    open_pair(never, never);
+    settings = watch("glance_bytes = 40\nwhole_rate = 2/s\nwhole_time = 1s\n"
+                     "rule slow = " OWNED "latency > 13ms\n");
+    ask_a(NULL);
+    CU_ASSERT_EQUAL(record_count(), 0);
+    CU_ASSERT_EQUAL(counter(pair.a, "dropped_at_end", NULL), 1);
+    CU_ASSERT_EQUAL(counter(pair.a, "asked_little", NULL), 1);
+    CU_ASSERT_EQUAL(counter(pair.b, "returned_folded", NULL), 1);
+    net.delay = crawl;
+    ask_a(NULL);
+    CU_ASSERT_STRING_EQUAL(recorded_path(0), LITTLE_PATH);
+    CU_ASSERT_EQUAL(counter(pair.a, "asked_whole", NULL), 0);
+    ask_a(NULL);
+    CU_ASSERT_STRING_EQUAL(recorded_path(1), WHOLE_PATH);
+    CU_ASSERT_EQUAL(counter(pair.a, "asked_whole", NULL), 1);
+    for (int i = 0; i < 8; i++) {
+        ask_a(NULL);
+    }
+    CU_ASSERT_EQUAL(record_count(), 10);
+    CU_ASSERT_STRING_EQUAL(recorded_path(9), LITTLE_PATH);
+    CU_ASSERT_TRUE(counter(pair.a, "asked_whole", NULL) <= 4);
+    CU_ASSERT_EQUAL(counter(pair.a, "asked_whole", NULL) +
+                        counter(pair.a, "limited_whole", NULL),
+                    9);
+    now.now_ns += 2000 * (uint64_t)MS; /* the time is over, the bucket is full */
+    ask_a(NULL);
+    CU_ASSERT_EQUAL(counter(pair.a, "asked_whole", NULL) +
+                        counter(pair.a, "limited_whole", NULL),
+                    9);
+    CU_ASSERT_EQUAL(counter(pair.a, "asked_little", NULL) +
+                        counter(pair.a, "asked_whole", NULL),
+                    12);
+    unwatch(settings);
+    close_pair();
+}
+
+/* Who is asked for a path gets all of it, whatever rules there are. */
+static void test_others_are_asked_for_all(void)
+{
+    struct cpt_settings *settings = NULL;
+
+    open_pair(never, never);
+    settings = watch("glance_bytes = 40\nrule slow = " OWNED "latency > 13ms\n");
+    ask_a("1;forced");
+    CU_ASSERT_PTR_NOT_NULL(strstr(answered_path(), "B: /look;B: look 5"));
+    ask_a("1;max=2048");
+    CU_ASSERT_PTR_NOT_NULL(strstr(answered_path(), "B: /look;B: look 5"));
+    CU_ASSERT_EQUAL(counter(pair.a, "asked_little", NULL), 0);
+    CU_ASSERT_EQUAL(counter(pair.b, "returned_folded", NULL), 0);
+    unwatch(settings);
+    settings = watch("glance_bytes = 40\nprobability = 1\nrule slow = " OWNED
+                     "latency > 13ms\n");
+    ask_a(NULL);
+    CU_ASSERT_EQUAL(counter(pair.b, "returned_folded", NULL), 0);
+    unwatch(settings);
+    close_pair();
+}
+
 CU_TestInfo cpt_policy_tests[] = {
     {"rules that are read", test_rules_that_are_read},
     {"rules that are refused", test_rules_that_are_refused},
@@ -478,5 +636,9 @@ CU_TestInfo cpt_policy_tests[] = {
     {"head rules by a file", test_head_rules},
     {"a consistent rule keeps what OpenTelemetry keeps", test_consistent_rule},
     {"rules end with their last day", test_rules_end},
+    {"what callees are asked for, as text", test_glance_is_read},
+    {"what cannot be kept is known before its path", test_what_cannot_be_kept},
+    {"callees are asked for little, then for all", test_little_then_whole},
+    {"others are asked for all", test_others_are_asked_for_all},
     CU_TEST_INFO_NULL,
 };
