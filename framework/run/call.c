@@ -43,6 +43,9 @@ cpt_status cpti_call_open(struct cpti_call_observer *observer,
     if (call->outcome == CPT_CALL_COMPONENT) {
         return cpti_run_open(call, callee);
     }
+    if (observer != NULL) {
+        observer->opened(observer, call->reply_bytes);
+    }
     status = open_reply(alloc, call, callee);
     if (status != CPT_OK && observer != NULL) {
         observer->blind_spot(observer, call);

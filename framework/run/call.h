@@ -31,6 +31,10 @@ struct cpti_call_observer {
     /* The call has no path; the reason is in @call. */
     void (*blind_spot)(struct cpti_call_observer *observer,
                        const struct cpt_trace_call *call);
+    /* The reply of a call has brought a path of @bytes bytes, which is kept; and the
+     * walk has found the call on the critical path, and decodes it. */
+    void (*kept)(struct cpti_call_observer *observer, size_t bytes);
+    void (*opened)(struct cpti_call_observer *observer, size_t bytes);
     /* See struct cpt_trace.spliced. */
     void (*spliced)(struct cpti_call_observer *observer,
                     const struct cpt_trace_call *call, uint64_t overcount_ns,

@@ -479,6 +479,9 @@ static void keep_path(struct cpt_trace_call *record, size_t metadata_bytes_max,
         if (record->reply == NULL) {
             record->reason = CPT_REASON_LIMIT;
             cpti_record_lost(request);
+        } else if (request->inherited.observer != NULL) {
+            request->inherited.observer->kept(request->inherited.observer,
+                                              record->reply_bytes);
         }
     }
 }

@@ -252,6 +252,18 @@ static void count_blind_spot(struct cpti_call_observer *observer,
     }
 }
 
+static void count_kept(struct cpti_call_observer *observer, size_t bytes)
+{
+    CPTI_COUNT(counters_of(observer), reply_paths);
+    CPTI_COUNT_MORE(counters_of(observer), reply_path_bytes, bytes);
+}
+
+static void count_opened(struct cpti_call_observer *observer, size_t bytes)
+{
+    CPTI_COUNT(counters_of(observer), decoded_paths);
+    CPTI_COUNT_MORE(counters_of(observer), decoded_path_bytes, bytes);
+}
+
 /* Adds without wrapping: what a callee claims may be of any size. */
 static void count_ns(atomic_uint_least64_t *counter, uint64_t more_ns)
 {
@@ -291,6 +303,8 @@ static void count_timer_failed(struct cpti_call_observer *observer)
 const struct cpti_call_observer cpti_counters_observer = {
     .given_up = count_given_up,
     .blind_spot = count_blind_spot,
+    .kept = count_kept,
+    .opened = count_opened,
     .spliced = count_spliced,
     .timer_failed = count_timer_failed,
 };

@@ -58,6 +58,10 @@
     X(lost_attributes, "attributes above a limit or on the drop-list")                 \
     X(lost_paths, "traced requests whose path could not be made")                      \
     X(background, "requests that went on after their answer, and were logged")         \
+    X(reply_paths, "paths in replies of callees")                                      \
+    X(reply_path_bytes, "bytes of these paths")                                        \
+    X(decoded_paths, "of these, decoded, as their calls were on the critical path")    \
+    X(decoded_path_bytes, "bytes of the paths that were decoded")                      \
     X(returned_paths, "paths returned to callers")                                     \
     X(returned_folded, "of these, folded to fit the budget")                           \
     X(unreturned_paths, "paths that did not fit even as a sum")

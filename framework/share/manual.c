@@ -490,6 +490,8 @@ void cpt_manual_call_end(struct cpt_manual *manual, struct cpt_manual_call *ende
         call->reason = (unsigned char)keep_path(manual, call, reply);
         if (call->reason != CPT_REASON_NONE) {
             observer->blind_spot(observer, call);
+        } else {
+            observer->kept(observer, call->reply_bytes);
         }
     }
     note_arrival(manual, call);

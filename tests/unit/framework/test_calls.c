@@ -597,6 +597,67 @@ static void test_tiny_budget(void)
     close_pair();
 }
 
+/* --- Replies that are not on the path --- */
+
+static struct {
+    struct cpt_pending *calls[3];
+    int reply_count;
+    size_t bytes;        /* of all paths */
+    size_t needed_bytes; /* of that of the slowest call, the second to begin */
+} three;
+
+/* Replies come by their time: 3, 5 and 9 ms. All but the last get a path that would be
+ * refused, if it were looked at. */
+static void spoil(void *context, struct cpt_transport_reply *reply)
+{
+    (void)context;
+    three.reply_count++;
+    if (three.reply_count < 3) {
+        reply->metadata = cpt_bytes_of("this is no path at all");
+    } else {
+        three.needed_bytes = reply->metadata.bytes;
+    }
+    three.bytes += reply->metadata.bytes;
+}
+
+static cpt_status a_call_three(struct cpt_task *task)
+{
+    static const char *const ms[] = {"5", "9", "3"};
+
+    for (int i = 0; i < 3; i++) {
+        three.calls[i] = cpt_call(task, &work_stub, cpt_bytes_of(ms[i]));
+    }
+    return cpt_await_all(task, a_answer);
+}
+
+static void test_replies_off_the_path_are_not_decoded(void)
+{
+    const struct cpt_task_def tasks[] = {{"ask",
+                                          a_call_three,
+                                          CPT_GIVES(rpc_reply),
+                                          CPT_NEEDS(rpc_request),
+                                          {NULL},
+                                          NULL}};
+    const struct cpt_graph graph = {"A", CPT_GIVES(rpc_request), CPT_GIVES(rpc_reply),
+                                    tasks, 1};
+
+    memset(&three, 0, sizeof three);
+    open_pair(never, never);
+    serve_work();
+    net.tamper = spoil;
+    ask_graph("/three", &graph);
+    CU_ASSERT_STRING_EQUAL(
+        answered_path(),
+        "A: /three;A: ask;B: /work;B: work;B: disk 9, A: /three;A: ask 3");
+    CU_ASSERT_EQUAL(three.reply_count, 3);
+    CU_ASSERT_EQUAL(counter(pair.a, "blind_spots", "undecodable"), 0);
+    CU_ASSERT_EQUAL(counter(pair.a, "reply_paths", NULL), 3);
+    CU_ASSERT_EQUAL(counter(pair.a, "reply_path_bytes", NULL), three.bytes);
+    CU_ASSERT_EQUAL(counter(pair.a, "decoded_paths", NULL), 1);
+    CU_ASSERT_EQUAL(counter(pair.a, "decoded_path_bytes", NULL), three.needed_bytes);
+    close_pair();
+}
+
 CU_TestInfo cpt_calls_tests[] = {
     {"semantics 4, 7: callees without a path", test_blind_spots},
     {"I5: an unrequested path is ignored", test_unrequested_path_is_ignored},
@@ -612,5 +673,6 @@ CU_TestInfo cpt_calls_tests[] = {
     {"outcomes and statuses of HTTP", test_outcomes},
     {"a stub without a transport", test_bare_stub},
     {"a budget too small for the sum", test_tiny_budget},
+    {"replies off the path are not decoded", test_replies_off_the_path_are_not_decoded},
     CU_TEST_INFO_NULL,
 };

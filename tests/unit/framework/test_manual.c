@@ -347,6 +347,9 @@ static void test_calls_a_graph(void)
                    "A: /;A: search;B: /look;B: " NETWORK " 2, A: /;A: search 3");
     CU_ASSERT_EQUAL(counter(pair.a, "callee_calls", "B: /look"), 1);
     CU_ASSERT_EQUAL(counter(pair.a, "callee_undercount_ns", "B: /look"), 2 * MS);
+    CU_ASSERT_EQUAL(counter(pair.a, "reply_paths", NULL), 1);
+    CU_ASSERT_EQUAL(counter(pair.a, "decoded_paths", NULL), 1);
+    CU_ASSERT_EQUAL(counter(pair.a, "decoded_path_bytes", NULL), reply.metadata.bytes);
     cpt_manual_free(manual, 200);
     close_pair();
 }
