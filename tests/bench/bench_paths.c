@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPDX-FileCopyrightText: The cpt authors */
 /*
- * bench_paths.c - bytes of a path, and how fast paths are logged, read and aggregated
+ * bench_paths.c - how fast paths are logged, read and aggregated
  *
- * The bytes are compared with the article's form, which repeats the whole stack of
- * names in every element (a protobuf message of strings and a duration): O(N M) for N
- * elements of depth M, against O(N + distinct frames).
- *
- * The baseline of the speeds is copying the same path in memory, the cost of passing a
- * path on.
+ * The baseline is copying the same path in memory, the cost of passing a path on.
  */
 #include "tests/bench/bench.h"
 
@@ -43,54 +38,6 @@ static struct cpt_path *make_path(size_t segments, size_t depth)
         (void)cpt_path_append_ns(path, leaf, 1000 + i * 7919 % 900000);
     }
     return path;
-}
-
-static size_t varint_bytes(uint64_t number)
-{
-    size_t bytes = 1;
-
-    for (; number >= 128; number >>= 7) {
-        bytes++;
-    }
-    return bytes;
-}
-
-/* The article's form: each element has all names of its stack, and its duration. */
-static size_t verbose_bytes(const struct cpt_path *path)
-{
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < cpt_path_segment_count(path); i++) {
-        const struct cpt_segment *segment = cpt_path_segment(path, i);
-        size_t element = 1 + varint_bytes(segment->duration_ns);
-
-        for (uint32_t f = segment->frame; f != CPT_FRAME_NONE;
-             f = cpt_path_frame(path, f)->parent) {
-            const size_t name = cpt_path_frame_name(path, f).bytes;
-
-            element += 1 + varint_bytes(name) + name;
-        }
-        bytes += 1 + varint_bytes(element) + element;
-    }
-    return bytes;
-}
-
-static void print_bytes(size_t segments, size_t depth)
-{
-    struct cpt_path *path = make_path(segments, depth);
-    const struct cpt_metadata_encode_options options = {.struct_bytes = sizeof options,
-                                                        .is_unlimited = 1};
-    unsigned char *data = NULL;
-    size_t bytes = 0;
-
-    if (cpt_metadata_encode(path, &options, &data, &bytes, NULL) == CPT_OK) {
-        printf(
-            "  %8zu segments, depth %3zu: %9zu bytes, verbose form %9zu, ratio %.3f\n",
-            segments, depth, bytes, verbose_bytes(path),
-            (double)bytes / (double)verbose_bytes(path));
-    }
-    cpt_alloc_free(NULL, data);
-    cpt_path_free(path);
 }
 
 /* --- Speeds --- */
@@ -229,16 +176,7 @@ static void compare_speeds(size_t segments, size_t depth)
 
 int main(int argument_count, char **arguments)
 {
-    static const size_t sizes[] = {10, 100, 1000, 10000};
-    static const size_t depths[] = {2, 10, 50};
-
     bench_begin("bench_paths", &argument_count, arguments);
-    bench_title("Bytes of a path");
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        for (size_t k = 0; k < sizeof depths / sizeof depths[0]; k++) {
-            print_bytes(sizes[i], depths[k]);
-        }
-    }
     compare_speeds(10, 5);
     compare_speeds(200, 10);
     compare_speeds(1000, 10);

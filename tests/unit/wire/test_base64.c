@@ -76,6 +76,43 @@ static void test_junk_is_refused(void)
     }
 }
 
+/* Each byte at each place of a text: the alphabet is decoded, all others are refused
+ * where they stand. */
+static void test_each_character(void)
+{
+    static const char alphabet[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+    for (unsigned c = 0; c < 256; c++) {
+        const char *found = c != 0 ? strchr(alphabet, (int)c) : NULL;
+
+        for (size_t place = 0; place < 10; place++) {
+            char text[] = "AAAAAAAAAA=="; /* seven bytes */
+            unsigned char data[8] = {0};
+            struct cpt_error error = {0};
+            size_t bytes = 0;
+            uint64_t bits = 0;
+            cpt_status status = CPT_OK;
+
+            text[place] = (char)c;
+            status = cpt_base64_decode((struct cpt_bytes){text, 12}, data, sizeof data,
+                                       &bytes, &error);
+            if (found == NULL) {
+                CU_ASSERT_EQUAL(status, CPT_CORRUPT);
+                CU_ASSERT_EQUAL(error.offset, place);
+                continue;
+            }
+            bits = (uint64_t)(found - alphabet) << (58 - 6 * place);
+            CU_ASSERT_EQUAL(status, place == 9 && (found - alphabet) % 16 != 0
+                                        ? CPT_CORRUPT
+                                        : CPT_OK);
+            for (unsigned i = 0; i < 7 && status == CPT_OK; i++) {
+                CU_ASSERT_EQUAL(data[i], (unsigned char)(bits >> (56 - 8 * i)));
+            }
+        }
+    }
+}
+
 static void test_nothing_is_written_beyond_the_capacity(void)
 {
     char text[8] = "xxxxxxx";
@@ -97,6 +134,7 @@ CU_TestInfo cpt_base64_tests[] = {
     {"the vectors of RFC 4648, with and without padding", test_vectors_of_the_rfc},
     {"encoded bytes come back", test_all_bytes_come_back},
     {"anything that is not canonical is refused", test_junk_is_refused},
+    {"each character at each place", test_each_character},
     {"nothing is written beyond the capacity",
      test_nothing_is_written_beyond_the_capacity},
     CU_TEST_INFO_NULL,
