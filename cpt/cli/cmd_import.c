@@ -4,7 +4,8 @@
  * cmd_import.c - cpt import: critical paths from spans
  *
  *      files --> traces (cpt/import) --> sections --> JSON, a line a trace
- *                                             '-----> a record of a path log
+ *                                             |-----> a record of a path log
+ *                                             '-----> attributes in a copy of the file
  */
 #include "cpt/cli/base/amounts.h"
 #include "cpt/cli/base/files.h"
@@ -14,6 +15,7 @@
 #include "cpt/cli/spans/moved_clocks.h"
 #include "cpt/cli/print/perfetto.h"
 #include "cpt/cli/spans/span_records.h"
+#include "cpt/import/annotation.h"
 #include "cpt/import/traces.h"
 #include "cpt/now.h"
 #include "wire/cpt_log.h"
@@ -22,7 +24,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { REFUSED_TOLD_MAX = 5 /* pieces of one file */ };
+enum { REFUSED_TOLD_MAX = 5 /* pieces of one file */, AGAIN_TOLD_MAX = 3 };
 enum { TRACE_LIMIT_MAX = 2000, BYTES_PER_MB = 1000000 };
 
 static const uint64_t progress_interval_ns = 250000000;
@@ -41,6 +43,7 @@ struct totals {
     uint64_t refused_spans;
     uint64_t refused_traces;
     uint64_t cut_traces;
+    uint64_t again;
     uint64_t clipped;
     uint64_t contradictory; /* traces */
     struct cpti_moved_clocks clocks;
@@ -57,6 +60,11 @@ struct import {
     struct cpti_span_records records; /* of it */
     bool is_perfetto;                 /* it is a trace of Perfetto instead */
     struct cpti_perfetto perfetto;
+    struct cpti_output *copy;           /* NULL: nothing is annotated */
+    struct cpti_annotation *annotation; /* likewise */
+    bool lacks_places;                  /* it does not know all of them */
+    bool is_open;                       /* the file that is annotated */
+    struct cpti_traces *traces;
     struct cpti_spans *spans;
     struct cpti_json json;
     struct totals totals;
@@ -65,6 +73,12 @@ struct import {
     uint64_t progress_ns;    /* when it is shown next; 0: never */
     bool has_shown_progress;
 };
+
+/* Writes a block of a log, or bytes of a copy, to an output. */
+static cpt_status write_bytes(void *output, const void *bytes, size_t count)
+{
+    return cpti_output_write(output, bytes, count) == 0 ? CPT_OK : CPT_IO;
+}
 
 /* --- Sections --- */
 
@@ -97,12 +111,20 @@ static void print_sections(struct import *import, struct cpt_bytes trace,
     cpti_json_close(json);
 }
 
-/* --- Records --- */
+/* --- Annotations, and records --- */
 
-/* Writes a block; see struct cpti_span_records. */
-static cpt_status write_block(void *context, const void *block, size_t bytes)
+/* Adds the sections of a trace. */
+static void annotate(struct import *import)
 {
-    return cpti_output_write(context, block, bytes) == 0 ? CPT_OK : CPT_IO;
+    const struct cpti_spans *spans = import->spans;
+
+    for (size_t i = 0; i < cpti_spans_section_count(spans); i++) {
+        const struct cpti_section *section = cpti_spans_section(spans, i);
+
+        cpti_annotation_add(import->annotation,
+                            cpti_spans_at(spans, section->span)->number,
+                            section->end_ns - section->start_ns);
+    }
 }
 
 static cpt_status draw_trace(struct import *import)
@@ -168,6 +190,9 @@ static int import_trace(struct import *import, struct cpt_bytes trace)
     if (import->prints_sections) {
         print_sections(import, trace, &report);
     }
+    if (import->annotation != NULL) {
+        annotate(import);
+    }
     if (cpti_spans_section_count(spans) == 0) {
         import->totals.empty++;
         return CPTI_EXIT_DONE;
@@ -212,63 +237,135 @@ static cpt_status read_input(void *context, void *buffer, size_t capacity,
     return cpti_input_read(&import->input, buffer, capacity, bytes);
 }
 
-static int import_file(struct import *import, const char *name)
+/* Tells why a piece, or the rest of the file, cannot be read. */
+static void tell_refused(const struct import *import, cpt_status status,
+                         const struct cpt_error *error)
 {
-    struct cpti_input *input = &import->input;
-    struct cpti_traces_options options = {.read = read_input,
-                                          .context = import,
-                                          .trace_bytes_max = import->trace_bytes_max};
-    struct cpti_traces *traces = NULL;
+    (void)cpti_failed(
+        "%s: at byte %" PRIu64 ": %s", cpti_input_name(&import->input), error->offset,
+        error->sentence[0] != '\0' ? error->sentence : cpt_status_sentence(status));
+}
+
+/* Names a trace whose id came before. */
+static void tell_again(struct import *import, struct cpt_bytes trace)
+{
+    if (cpti_traces_counts(import->traces)->again <= AGAIN_TOLD_MAX) {
+        end_progress(import);
+        cpti_warn("%s: trace %s came before: it counts once more",
+                  cpti_input_name(&import->input), cpti_quoted_bytes(trace));
+    }
+}
+
+/* Imports what can be read of traces now. */
+static int import_traces(struct import *import)
+{
+    int exit_status = CPTI_EXIT_DONE;
     cpt_status status = CPT_OK;
-    int exit_status = cpti_input_open(input, name);
     unsigned refused = 0;
 
-    if (exit_status != CPTI_EXIT_DONE) {
-        return exit_status;
-    }
-    traces = cpti_traces_new(&options);
-    while (traces != NULL && status != CPT_END && status != CPT_NO_MEMORY) {
+    while (status != CPT_END && status != CPT_NO_MEMORY) {
         struct cpt_error error = {0};
         struct cpt_bytes trace = {"", 0};
 
-        status = cpti_traces_next(traces, import->spans, &trace, &error);
+        status = cpti_traces_next(import->traces, import->spans, &trace, &error);
         if (status == CPT_OK) {
             import->totals.traces++;
             exit_status = cpti_exit_last(exit_status, import_trace(import, trace));
+            if (cpti_traces_is_again(import->traces)) {
+                tell_again(import, trace);
+            }
             show_progress(import);
         } else if (status != CPT_END) {
             end_progress(import);
             exit_status = CPTI_EXIT_FAILED;
             if (refused++ < REFUSED_TOLD_MAX) {
-                (void)cpti_failed(
-                    "%s: at byte %" PRIu64 ": %s", cpti_input_name(input), error.offset,
-                    error.sentence[0] != '\0' ? error.sentence
-                                              : cpt_status_sentence(status));
+                tell_refused(import, status, &error);
+            }
+            if (status == CPT_LIMIT || status == CPT_NO_MEMORY) {
+                import->lacks_places = true;
             }
         }
     }
     end_progress(import);
     if (refused > REFUSED_TOLD_MAX) {
-        cpti_warn("%s: %u more like these", cpti_input_name(input),
+        cpti_warn("%s: %u more like these", cpti_input_name(&import->input),
                   refused - REFUSED_TOLD_MAX);
     }
-    if (traces == NULL) {
+    return exit_status;
+}
+
+static int import_file(struct import *import, const char *name)
+{
+    struct cpti_input *input = &import->input;
+    int exit_status = cpti_input_open(input, name);
+
+    if (exit_status != CPTI_EXIT_DONE) {
+        return exit_status;
+    }
+    if (cpti_traces_open(import->traces, read_input, import) != CPT_OK) {
         exit_status = cpti_failed("out of memory");
     } else {
-        const struct cpti_traces_counts *counts = cpti_traces_counts(traces);
-
-        import->totals.spans += counts->spans;
-        import->totals.refused_pieces += counts->refused_pieces;
-        import->totals.refused_spans += counts->refused_spans;
-        import->totals.refused_traces += counts->refused_traces;
-        import->totals.cut_traces += counts->cut_traces;
-        if (counts->refused_traces > 0) {
-            exit_status = CPTI_EXIT_FAILED;
-        }
+        exit_status = import_traces(import);
     }
-    cpti_traces_free(traces);
-    cpti_input_close(input);
+    import->is_open = import->annotation != NULL; /* it is read once more */
+    if (!import->is_open) {
+        cpti_input_close(input);
+    }
     return exit_status;
+}
+
+/* --- Annotations --- */
+
+static int begin_copy(struct import *import, const char *name)
+{
+    import->annotation = cpti_annotation_new(NULL);
+    return import->annotation != NULL ? cpti_output_open(import->copy, name)
+                                      : cpti_failed("out of memory");
+}
+
+/* Copies the file that was read, which is still open, with its attributes. */
+static int write_copy(struct import *import)
+{
+    struct cpti_input *input = &import->input;
+    const uint64_t missing = cpti_annotation_missing(import->annotation);
+    cpt_status status = CPT_OK;
+
+    if (cpti_traces_counts(import->traces)->messages > 0) {
+        return cpti_failed("%s: only JSON can be annotated, not protobuf",
+                           cpti_input_name(input));
+    }
+    if (missing > 0) {
+        cpti_warn("%s: %" PRIu64 " spans on a critical path have no place for an "
+                  "attribute",
+                  cpti_input_name(input), missing);
+    }
+    status = cpti_input_seek(input, 0);
+    if (status == CPT_OK) {
+        status = cpti_annotation_write(import->annotation, cpti_input_read, input,
+                                       write_bytes, import->copy);
+    }
+    return status == CPT_OK
+               ? CPTI_EXIT_DONE
+               : cpti_failed("%s: the copy is not written: %s", cpti_input_name(input),
+                             cpt_status_sentence(status));
+}
+
+/* Ends the copy, of which there is none if nothing was read. */
+static int end_copy(struct import *import, bool is_empty)
+{
+    int status = CPTI_EXIT_FAILED;
+
+    if (import->is_open && !is_empty && !import->lacks_places) {
+        status = write_copy(import);
+    }
+    if (import->is_open) {
+        cpti_input_close(&import->input);
+    }
+    if (status != CPTI_EXIT_DONE) {
+        cpti_output_abort(import->copy);
+        return status;
+    }
+    return cpti_output_commit(import->copy);
 }
 
 /* --- What was left out --- */
@@ -295,8 +392,10 @@ static void tell_all(const struct totals *totals)
     tell(totals->rootless, "traces left out in which no span can be the root");
     tell(totals->empty, "traces left out that took no time");
     tell(totals->refused_traces, "traces left out that are larger than --trace-limit");
-    tell(totals->cut_traces, "traces taken before their file was read, for want of "
+    tell(totals->cut_traces, "traces taken before all files were read, for want of "
                              "memory: their spans are too far apart");
+    tell(totals->again, "traces with the id of an earlier one: copies, or parts that "
+                        "are not joined");
 }
 
 /* --- The command --- */
@@ -342,31 +441,106 @@ static int begin_log(struct import *import, const char *name)
     return status;
 }
 
-static int import_all(struct import *import, const struct cpti_arguments *arguments)
+/* Adds what was counted while files were read. */
+static int count_all(struct import *import)
 {
+    const struct cpti_traces_counts *counts = cpti_traces_counts(import->traces);
+
+    import->totals.spans += counts->spans;
+    import->totals.refused_pieces += counts->refused_pieces;
+    import->totals.refused_spans += counts->refused_spans;
+    import->totals.refused_traces += counts->refused_traces;
+    import->totals.cut_traces += counts->cut_traces;
+    import->totals.again += counts->again;
+    return counts->refused_traces > 0 ? CPTI_EXIT_FAILED : CPTI_EXIT_DONE;
+}
+
+static int import_files(struct import *import, const struct cpti_arguments *arguments)
+{
+    const struct cpti_traces_options options = {.trace_bytes_max =
+                                                    import->trace_bytes_max,
+                                                .annotation = import->annotation,
+                                                .has_files = true};
     int status = CPTI_EXIT_DONE;
 
+    import->traces = cpti_traces_new(&options);
     import->spans = cpti_spans_new(NULL);
-    import->records.write = write_block;
+    import->records.write = write_bytes;
     import->records.context = import->log;
-    if (cpti_span_records_init(&import->records) != CPT_OK || import->spans == NULL) {
+    if (cpti_span_records_init(&import->records) != CPT_OK || import->spans == NULL ||
+        import->traces == NULL) {
         return cpti_failed("out of memory");
     }
     cpti_spans_align_clocks(import->spans, import->mode == CPTI_SPANS_EXACT);
     for (size_t i = 0; i < arguments->operand_count; i++) {
         status = cpti_exit_last(status, import_file(import, arguments->operands[i]));
     }
+    cpti_traces_finish(import->traces);
+    status = cpti_exit_last(status, import_traces(import));
     if (import->log != NULL && cpti_span_records_flush(&import->records) != CPT_OK) {
         status = CPTI_EXIT_FAILED;
     }
+    status = cpti_exit_last(status, count_all(import));
     tell_all(&import->totals);
     return status;
+}
+
+/* Imports all, and ends the outputs: what could be read is worth having. */
+static int import_all(struct import *import, const struct cpti_arguments *arguments)
+{
+    int status = import_files(import, arguments);
+    const bool is_empty = status != CPTI_EXIT_DONE && import->totals.traces == 0;
+
+    if (import->copy != NULL) {
+        status = cpti_exit_last(status, end_copy(import, is_empty));
+    }
+    if (import->log != NULL && is_empty) {
+        cpti_output_abort(import->log); /* an older log stays */
+    } else if (import->log != NULL) {
+        status = cpti_exit_last(status, cpti_output_commit(import->log));
+    }
+    cpti_span_records_deinit(&import->records);
+    cpti_spans_free(import->spans);
+    cpti_traces_free(import->traces);
+    cpti_annotation_free(import->annotation);
+    return status;
+}
+
+/* --- The command line --- */
+
+static bool is_stdout(const char *output)
+{
+    return output != NULL && strcmp(output, "-") == 0;
+}
+
+static int check_outputs(const struct cpti_arguments *arguments)
+{
+    const char *output = cpti_value(arguments, "output");
+    const char *copy = cpti_value(arguments, "annotate");
+    const bool has_sections = cpti_has(arguments, "sections");
+
+    if (output == NULL && copy == NULL && !has_sections) {
+        return cpti_usage("'cpt import' needs --output FILE for a path log, "
+                          "--sections, or --annotate FILE");
+    }
+    if (has_sections + is_stdout(output) + is_stdout(copy) > 1) {
+        return cpti_usage("standard output takes one of a path log, --sections and "
+                          "--annotate");
+    }
+    if (copy != NULL &&
+        (arguments->operand_count != 1 || is_stdout(arguments->operands[0]))) {
+        return cpti_usage("--annotate takes one file, which is read twice, so not "
+                          "standard input");
+    }
+    return CPTI_EXIT_DONE;
 }
 
 static int run(const struct cpti_arguments *arguments)
 {
     const char *output = cpti_value(arguments, "output");
+    const char *annotated = cpti_value(arguments, "annotate");
     struct cpti_output log;
+    struct cpti_output copy;
     struct import import = {.prints_sections = cpti_has(arguments, "sections"),
                             .json = {.file = stdout}};
     uint64_t limit_mb = 0;
@@ -377,18 +551,19 @@ static int run(const struct cpti_arguments *arguments)
             cpti_whole_number(arguments, "trace-limit", 1, TRACE_LIMIT_MAX, &limit_mb);
         import.trace_bytes_max = (size_t)limit_mb * BYTES_PER_MB;
     }
-
-    if (status == CPTI_EXIT_DONE && output == NULL && !import.prints_sections) {
-        status = cpti_usage("'cpt import' needs --output FILE for a path log, or "
-                            "--sections");
-    }
-    if (status == CPTI_EXIT_DONE && import.prints_sections && output != NULL &&
-        strcmp(output, "-") == 0) {
-        status = cpti_usage("standard output takes a path log or --sections, not both");
+    if (status == CPTI_EXIT_DONE) {
+        status = check_outputs(arguments);
     }
     if (status == CPTI_EXIT_DONE && output != NULL) {
         import.log = &log;
         status = begin_log(&import, output);
+    }
+    if (status == CPTI_EXIT_DONE && annotated != NULL) {
+        import.copy = &copy;
+        status = begin_copy(&import, annotated);
+        if (status != CPTI_EXIT_DONE && import.log != NULL) {
+            cpti_output_abort(import.log);
+        }
     }
     if (status != CPTI_EXIT_DONE) {
         return status;
@@ -397,22 +572,15 @@ static int run(const struct cpti_arguments *arguments)
         isatty(STDERR_FILENO) && !(import.prints_sections && isatty(STDOUT_FILENO))
             ? cpti_now_ns() + progress_interval_ns
             : 0;
-    status = import_all(&import, arguments);
-    cpti_span_records_deinit(&import.records);
-    cpti_spans_free(import.spans);
-    if (import.log != NULL && status != CPTI_EXIT_DONE && import.totals.traces == 0) {
-        cpti_output_abort(import.log); /* an older log stays */
-    } else if (import.log != NULL) {
-        /* what could be read is worth having */
-        status = cpti_exit_last(status, cpti_output_commit(import.log));
-    }
-    return status;
+    return import_all(&import, arguments);
 }
 
 static const struct cpti_option options[] = {
     {"output", 'o', "FILE",
      "write a path log; '-' is standard output; X.pftrace: a trace for Perfetto"},
     {"sections", 0, NULL, "print the sections of each trace as a line of JSON"},
+    {"annotate", 0, "FILE",
+     "write the file again, with the path time of each span; '-' is standard output"},
     {"mode", 0, "MODE", "how sections are found; default: exact",
      "exact jaeger-ui crisp"},
     {"trace-limit", 0, "MB", "leave out traces of more megabytes; default: 256"},
@@ -428,13 +596,16 @@ static const struct cpti_example examples[] = {
     {"cpt import trace.json -o trace.pftrace",
      "the paths with arrows from who unblocked to who went on, in ui.perfetto.dev"},
     {"cpt import --sections trace.json", "which span has the critical path, and when"},
+    {"cpt import --annotate - trace.json.gz | gzip >annotated.json.gz",
+     "for Jaeger's page, which shows the attribute cpt.path_ns of each span"},
     {0},
 };
 
 const struct cpti_command cpti_command_import = {
     .name = "import",
     .summary = "critical paths from spans of Jaeger, Zipkin and OpenTelemetry",
-    .usages = {"[OPTION]... -o LOG FILE...", "[OPTION]... --sections FILE..."},
+    .usages = {"[OPTION]... -o LOG FILE...", "[OPTION]... --sections FILE...",
+               "[OPTION]... --annotate COPY FILE"},
     .description =
         "Reads spans and finds the critical path of each trace. With --output the "
         "paths "
@@ -456,6 +627,16 @@ const struct cpti_command cpti_command_import = {
         "A folder stands for the files of spans in it and in its subfolders, in the "
         "order of their names. Spans that were sampled count as many times as their "
         "sampler says (ot=th: in tracestate).\n"
+        "\n"
+        "Spans of one trace may be in several files, as when each service writes its "
+        "own: spans that come one by one, or in OpenTelemetry's requests, wait for the "
+        "others until all files are read. Elements of Jaeger's \"data\" and lists of "
+        "Zipkin are whole traces by themselves; one whose id came before is named.\n"
+        "\n"
+        "--annotate writes the one FILE once more, byte for byte, but for an attribute "
+        "cpt.path_ns of each span: its own nanoseconds on the critical path of its "
+        "trace, or 0. One that is there is replaced. Only JSON; what was compressed is "
+        "written uncompressed. COPY may be FILE itself.\n"
         "\n"
         "A trace that is longer than --trace-limit is left out. The memory needed is "
         "some "

@@ -244,6 +244,7 @@ cpt_status cpti_sink_take(struct cpti_sink *sink, struct cpt_bytes trace,
 {
     size_t zeros = 0;
 
+    span->number = sink->number++;
     if (span->id.bytes == 0) {
         sink->refused++;
         return CPT_OK;

@@ -31,6 +31,7 @@ struct cpti_sink {
                        const struct cpti_span *span);
     void *context;
     uint64_t refused; /* spans without an id, or with one that cannot be */
+    uint64_t number;  /* of the next span of JSON, also of one that is refused */
 };
 
 /*

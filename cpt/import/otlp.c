@@ -140,6 +140,24 @@ static cpt_status read_scopes(struct cpti_doc_value scopes,
     return status;
 }
 
+/* Those of @resource, in the order of the text. */
+static cpt_status read_resource_spans(struct cpti_doc_value resource,
+                                      struct cpti_sink *sink)
+{
+    const struct cpti_span common = read_resource(cpti_doc_get(resource, "resource"));
+    struct cpti_doc_member member;
+    cpt_status status = CPT_OK;
+
+    for (bool is = cpti_doc_first(resource, &member); is && status == CPT_OK;
+         is = cpti_doc_next(&member)) {
+        if (cpti_is_key(member.key, "scopeSpans") ||
+            cpti_is_key(member.key, "instrumentationLibrarySpans")) {
+            status = read_scopes(member.value, &common, sink);
+        }
+    }
+    return status;
+}
+
 cpt_status cpti_otlp_request(struct cpti_doc_value request, struct cpti_sink *sink)
 {
     struct cpti_doc_member member;
@@ -147,15 +165,7 @@ cpt_status cpti_otlp_request(struct cpti_doc_value request, struct cpti_sink *si
 
     for (bool is = cpti_doc_first(cpti_doc_get(request, "resourceSpans"), &member);
          is && status == CPT_OK; is = cpti_doc_next(&member)) {
-        const struct cpti_span common =
-            read_resource(cpti_doc_get(member.value, "resource"));
-
-        status = read_scopes(cpti_doc_get(member.value, "scopeSpans"), &common, sink);
-        if (status == CPT_OK) {
-            status =
-                read_scopes(cpti_doc_get(member.value, "instrumentationLibrarySpans"),
-                            &common, sink);
-        }
+        status = read_resource_spans(member.value, sink);
     }
     return status;
 }

@@ -62,6 +62,7 @@ struct cpti_span {
     struct cpt_bytes note; /* what our own framework says beside; notes.h */
     uint64_t start_ns;
     uint64_t duration_ns;
+    uint64_t number;         /* in its file; for who adds it */
     uint64_t rejected;       /* of 2^56 such spans, how many the sampler left out */
     uint32_t wait_count;     /* how many of its children are waits, if it tells */
     unsigned char kind;      /* enum cpti_span_kind */

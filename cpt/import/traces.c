@@ -3,6 +3,7 @@
 /* traces.c - the traces of a file, one after the other; see traces.h */
 #include "cpt/import/traces.h"
 
+#include "cpt/import/annotation.h"
 #include "cpt/import/assembly.h"
 #include "cpt/import/formats.h"
 #include "cpt/import/frames.h"
@@ -21,6 +22,13 @@ struct within {
     uint64_t offset;            /* of the message in the file */
 };
 
+/* A set of hashes, none of which is 0. */
+struct known {
+    uint64_t *slots; /* as many as a power of 2, half of them empty */
+    size_t slot_count;
+    size_t count;
+};
+
 struct cpti_traces {
     const struct cpt_alloc *alloc;
     size_t waiting_bytes_max;
@@ -30,7 +38,13 @@ struct cpti_traces {
     size_t trace_bytes_max;
     struct cpti_doc *json;
     struct cpti_assembly *assembly;
+    struct cpti_annotation *annotation; /* or NULL */
+    uint64_t number;                    /* of the next span */
     bool has_read_all;
+    bool has_files; /* more may come */
+    /* hashes of the ids of the traces so far */
+    struct known known;
+    bool is_again;
     /* of the piece that is being read */
     struct cpti_spans *spans; /* of a whole trace, … */
     struct cpt_bytes trace;   /* … which is this one; other spans wait */
@@ -62,23 +76,54 @@ struct cpti_traces *cpti_traces_new(const struct cpti_traces_options *options)
         return NULL;
     }
     traces->alloc = alloc;
+    traces->annotation = options->annotation;
+    traces->has_files = options->has_files;
+    traces->has_read_all = true;
     traces->waiting_bytes_max = options->waiting_bytes_max != 0
                                     ? options->waiting_bytes_max
                                     : WAITING_BYTES_MAX;
     traces->trace_bytes_max =
         options->trace_bytes_max != 0 ? options->trace_bytes_max : TRACE_BYTES_MAX;
-    traces->inflate = cpti_inflate_new(alloc, options->read, options->context);
-    traces->pieces = cpti_pieces_new(alloc, cpti_inflate_read, traces->inflate,
-                                     traces->trace_bytes_max);
     traces->json = cpti_doc_new();
     traces->assembly = cpti_assembly_new(alloc);
-    if (traces->inflate == NULL || traces->pieces == NULL || traces->json == NULL ||
-        traces->assembly == NULL) {
+    if (traces->json == NULL || traces->assembly == NULL ||
+        (!options->has_files &&
+         cpti_traces_open(traces, options->read, options->context) != CPT_OK)) {
         cpti_traces_free(traces);
         return NULL;
     }
     cpti_assembly_limit(traces->assembly, 0, traces->trace_bytes_max);
     return traces;
+}
+
+static void close_file(struct cpti_traces *traces)
+{
+    cpti_pieces_free(traces->pieces);
+    cpti_inflate_free(traces->inflate);
+    traces->pieces = NULL;
+    traces->inflate = NULL;
+    traces->has_read_all = true;
+}
+
+cpt_status cpti_traces_open(struct cpti_traces *traces, cpti_read_fn read,
+                            void *context)
+{
+    close_file(traces);
+    traces->inflate = cpti_inflate_new(traces->alloc, read, context);
+    traces->pieces = cpti_pieces_new(traces->alloc, cpti_inflate_read, traces->inflate,
+                                     traces->trace_bytes_max);
+    if (traces->inflate == NULL || traces->pieces == NULL) {
+        close_file(traces);
+        return CPT_NO_MEMORY;
+    }
+    traces->has_read_all = false;
+    return CPT_OK;
+}
+
+void cpti_traces_finish(struct cpti_traces *traces)
+{
+    close_file(traces);
+    traces->has_files = false;
 }
 
 static void leave(struct within *within)
@@ -94,8 +139,8 @@ void cpti_traces_free(struct cpti_traces *traces)
         leave(&traces->within);
         cpti_assembly_free(traces->assembly);
         cpti_doc_free(traces->json);
-        cpti_pieces_free(traces->pieces);
-        cpti_inflate_free(traces->inflate);
+        close_file(traces);
+        cpt_alloc_free(traces->alloc, traces->known.slots);
         cpt_alloc_free(traces->alloc, traces);
     }
 }
@@ -147,10 +192,28 @@ static cpt_status refuse(struct cpt_error *error, cpt_status status, uint64_t of
                                                     : cpt_status_sentence(status));
 }
 
-/* Reads @piece, JSON; if it is a whole trace, its spans are in @spans. */
+/* Reads the spans of @root, which is @piece, and notes where they are. */
+static cpt_status read_spans(struct cpti_traces *traces, struct cpti_doc_value root,
+                             struct cpt_bytes piece, uint64_t offset,
+                             enum cpti_piece kind, struct cpti_sink *sink)
+{
+    const uint64_t first = traces->number;
+    cpt_status status = CPT_OK;
+
+    sink->number = first;
+    status = cpti_formats_read(root, kind, sink);
+    traces->number = sink->number;
+    if (status == CPT_OK && traces->annotation != NULL) {
+        status = cpti_annotation_find(traces->annotation, piece, offset, kind, first,
+                                      sink->number - first);
+    }
+    return status;
+}
+
+/* Reads @piece, JSON at @offset; if it is a whole trace, its spans are in @spans. */
 static cpt_status read_json(struct cpti_traces *traces, struct cpt_bytes piece,
-                            struct cpti_spans *spans, struct cpti_sink *sink,
-                            struct cpt_error *error)
+                            uint64_t offset, struct cpti_spans *spans,
+                            struct cpti_sink *sink, struct cpt_error *error)
 {
     struct cpti_doc_value root;
     enum cpti_piece kind = CPTI_PIECE_UNKNOWN;
@@ -169,7 +232,7 @@ static cpt_status read_json(struct cpti_traces *traces, struct cpt_bytes piece,
     traces->spans = kind == CPTI_PIECE_JAEGER_TRACE || kind == CPTI_PIECE_ZIPKIN_TRACE
                         ? spans
                         : NULL;
-    return cpti_formats_read(root, kind, sink);
+    return read_spans(traces, root, piece, offset, kind, sink);
 }
 
 /* A cpti_read_fn. */
@@ -221,10 +284,12 @@ static cpt_status read_piece(struct cpti_traces *traces,
     cpt_status status = CPT_OK;
 
     if (!cpti_pieces_are_messages(pieces)) {
-        status = read_json(traces, piece, spans, &sink, &found);
+        status = read_json(traces, piece, offset, spans, &sink, &found);
     } else if (pieces == traces->pieces && is_file(piece)) {
+        traces->counts.messages++;
         status = enter(traces, piece, offset);
     } else {
+        traces->counts.messages++;
         traces->spans = NULL;
         status = cpti_otlp_protobuf(piece, &sink, &found);
     }
@@ -293,16 +358,83 @@ static cpt_status read_next(struct cpti_traces *traces, struct cpti_spans *spans
     return status;
 }
 
+/* --- Ids that came before --- */
+
+/* The slot of @hash, or the empty one where it belongs. */
+static uint64_t *find(const struct known *known, uint64_t hash)
+{
+    size_t slot = (size_t)hash & (known->slot_count - 1);
+
+    while (known->slots[slot] != 0 && known->slots[slot] != hash) {
+        slot = (slot + 1) & (known->slot_count - 1);
+    }
+    return &known->slots[slot];
+}
+
+/* Makes room for one more, if there is not, up to the limit. false: without memory. */
+static bool make_room(const struct cpt_alloc *alloc, struct known *known)
+{
+    enum { SLOTS_MIN = 256 };
+    struct known grown = {.slot_count = SLOTS_MIN, .count = known->count};
+
+    if (known->count < known->slot_count / 2 || known->count >= CPTI_TRACES_KNOWN_MAX) {
+        return true;
+    }
+    if (known->slot_count > 0) {
+        grown.slot_count = 2 * known->slot_count;
+    }
+    grown.slots = cpt_alloc_zeroed(alloc, grown.slot_count * sizeof *grown.slots);
+    if (grown.slots == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < known->slot_count; i++) {
+        if (known->slots[i] != 0) {
+            *find(&grown, known->slots[i]) = known->slots[i];
+        }
+    }
+    cpt_alloc_free(alloc, known->slots);
+    *known = grown;
+    return true;
+}
+
+/* Whether there was a trace @id before; there is one now, unless there is no room. */
+static bool came_before(struct cpti_traces *traces, struct cpt_bytes id)
+{
+    struct known *known = &traces->known;
+    const uint64_t hash = cpti_id_hash((uint64_t)(uintptr_t)traces, id) | 1;
+    uint64_t *slot = find(known, hash);
+
+    if (*slot == 0 && known->count < known->slot_count / 2) {
+        *slot = hash;
+        known->count++;
+        return false;
+    }
+    return *slot == hash;
+}
+
+bool cpti_traces_is_again(const struct cpti_traces *traces)
+{
+    return traces->is_again;
+}
+
+/* --- Traces --- */
+
 cpt_status cpti_traces_next(struct cpti_traces *traces, struct cpti_spans *spans,
                             struct cpt_bytes *trace, struct cpt_error *error)
 {
     cpt_status status = CPT_OK;
 
     cpti_spans_reset(spans);
+    if (!make_room(traces->alloc, &traces->known)) {
+        return CPT_NO_MEMORY;
+    }
     while (cpti_spans_count(spans) == 0 && status == CPT_OK) {
         const bool is_full =
             cpti_assembly_bytes(traces->assembly) > traces->waiting_bytes_max;
 
+        if (traces->has_read_all && traces->has_files) {
+            return CPT_END;
+        }
         if (traces->has_read_all || is_full) {
             status = cpti_assembly_take(traces->assembly, spans, trace);
             traces->counts.cut_traces += status == CPT_OK && !traces->has_read_all;
@@ -312,6 +444,10 @@ cpt_status cpti_traces_next(struct cpti_traces *traces, struct cpti_spans *spans
             *trace = traces->trace;
         }
     }
-    traces->counts.traces += status == CPT_OK;
+    if (status == CPT_OK) {
+        traces->counts.traces++;
+        traces->is_again = came_before(traces, *trace);
+        traces->counts.again += traces->is_again;
+    }
     return status;
 }

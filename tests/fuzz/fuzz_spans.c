@@ -4,9 +4,11 @@
  * fuzz_spans.c - any bytes as a file of spans
  *
  * Whatever is read must give paths that add up: in both modes whose sections tile the
- * root they leave no gap, and a path has the duration of the root.
+ * root they leave no gap, and a path has the duration of the root. The annotated copy
+ * of the file has the same sections, and its own copy is itself.
  */
 #include "cpt/cpt_path.h"
+#include "cpt/import/annotation.h"
 #include "cpt/import/span_explain.h"
 #include "cpt/import/traces.h"
 
@@ -14,6 +16,7 @@
 #include <string.h>
 
 enum { PIECE_BYTES_MAX = 32 << 10, WAITING_BYTES_MAX = 16 << 10, EXPLAINED_MAX = 16 };
+enum { ANNOTATED_BYTES_MAX = 8 << 10, COPY_BYTES_MAX = 8 << 20 };
 
 struct input {
     const uint8_t *data;
@@ -82,6 +85,97 @@ static void check_trace(struct cpti_spans *spans, struct cpt_path *path)
              NULL) == CPT_OK);
 }
 
+/* --- The annotated copy --- */
+
+/* What was read of a file, and its copy. */
+struct copy {
+    uint64_t sections; /* a hash of all */
+    uint64_t messages;
+    uint8_t *text;
+    size_t bytes;
+    bool is_whole;
+};
+
+static cpt_status write_some(void *context, const void *bytes, size_t count)
+{
+    struct copy *copy = context;
+
+    if (count > COPY_BYTES_MAX - copy->bytes) {
+        return CPT_LIMIT;
+    }
+    if (count > 0) {
+        memcpy(copy->text + copy->bytes, bytes, count);
+    }
+    copy->bytes += count;
+    return CPT_OK;
+}
+
+static void annotate_trace(struct copy *copy, struct cpti_spans *spans,
+                           struct cpti_annotation *annotation)
+{
+    struct cpti_spans_report report;
+
+    if (cpti_spans_resolve(spans, &report) != CPT_OK) {
+        return;
+    }
+    must(cpti_spans_walk(spans, CPTI_SPANS_EXACT) == CPT_OK);
+    for (size_t i = 0; i < cpti_spans_section_count(spans); i++) {
+        const struct cpti_section *section = cpti_spans_section(spans, i);
+        const uint64_t number = cpti_spans_at(spans, section->span)->number;
+        const uint64_t path_ns = section->end_ns - section->start_ns;
+
+        cpti_annotation_add(annotation, number, path_ns);
+        copy->sections =
+            (copy->sections ^ number ^ path_ns) * UINT64_C(0x9e3779b97f4a7c15);
+    }
+}
+
+/* Annotates the @size bytes at @data. */
+static void annotate(const uint8_t *data, size_t size, struct copy *copy)
+{
+    struct input input = {data, size};
+    struct cpti_annotation *annotation = cpti_annotation_new(NULL);
+    const struct cpti_traces_options options = {
+        .read = read_some, .context = &input, .annotation = annotation};
+    struct cpti_traces *traces = cpti_traces_new(&options);
+    struct cpti_spans *spans = cpti_spans_new(NULL);
+    cpt_status status = CPT_OK;
+
+    *copy = (struct copy){.text = malloc(COPY_BYTES_MAX)};
+    must(annotation != NULL && traces != NULL && spans != NULL && copy->text != NULL);
+    while (status != CPT_END) {
+        struct cpt_bytes trace;
+
+        status = cpti_traces_next(traces, spans, &trace, NULL);
+        if (status == CPT_OK) {
+            annotate_trace(copy, spans, annotation);
+        }
+    }
+    copy->messages = cpti_traces_counts(traces)->messages;
+    input = (struct input){data, size};
+    copy->is_whole = cpti_annotation_write(annotation, read_some, &input, write_some,
+                                           copy) == CPT_OK;
+    cpti_spans_free(spans);
+    cpti_traces_free(traces);
+    cpti_annotation_free(annotation);
+}
+
+static void check_copies(const uint8_t *data, size_t size)
+{
+    struct copy once;
+    struct copy twice;
+
+    annotate(data, size, &once);
+    if (once.is_whole && once.messages == 0) {
+        annotate(once.text, once.bytes, &twice);
+        must(twice.is_whole && twice.sections == once.sections);
+        must(twice.bytes == once.bytes &&
+             memcmp(twice.text, once.text, once.bytes) == 0);
+        free(twice.text);
+    }
+    free(once.text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -108,5 +202,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cpt_path_free(path);
     cpti_spans_free(spans);
     cpti_traces_free(traces);
+    if (size <= ANNOTATED_BYTES_MAX) {
+        check_copies(data, size);
+    }
     return 0;
 }
