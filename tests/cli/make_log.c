@@ -592,6 +592,52 @@ static void make_pages(struct maker *maker)
     }
 }
 
+/* Appends @us of @kind below @parent, with its holder. */
+static void add_wait(struct cpt_path *path, uint32_t parent, const char *name,
+                     unsigned kind, unsigned us, const char *holder)
+{
+    uint32_t frame = 0;
+
+    must(cpt_path_frame_add(path, parent, cpt_bytes_of(name), kind, &frame));
+    must(cpt_path_append_ns(path, frame, us * US));
+    if (kind == CPT_KIND_QUEUE) {
+        must(cpt_path_label_name(path, CPT_LABEL_EXECUTOR, cpt_bytes_of("pool")));
+    }
+    if (holder != NULL) {
+        must(cpt_path_label_name(path, CPT_LABEL_HOLDER, cpt_bytes_of(holder)));
+    }
+}
+
+/* Requests whose task A1 waits for a lock that A2 holds, for a worker that A3 has or
+ * that is idle, and for a processor; every fourth one waits for the lock twice. */
+static void make_contended(struct maker *maker)
+{
+    for (unsigned i = 0; i < 8; i++) {
+        struct cpt_record record = usual_record(i);
+        struct cpt_path *path = maker->path;
+        uint32_t entry = 0;
+        uint32_t task = 0;
+
+        cpt_path_reset(path);
+        must(cpt_path_frame_add(path, CPT_FRAME_NONE, cpt_bytes_of("A: /"),
+                                CPT_KIND_WORK, &entry));
+        add_wait(path, entry, "", CPT_KIND_ACCEPT_QUEUE, 10, NULL);
+        must(cpt_path_frame_add(path, entry, cpt_bytes_of("A: A1"), CPT_KIND_WORK,
+                                &task));
+        add_wait(path, task, "", CPT_KIND_QUEUE, 100, i % 2 == 0 ? "A: A3" : NULL);
+        must(cpt_path_append_ns(path, task, 5000 * US));
+        add_wait(path, task, "cache", CPT_KIND_LOCK, 4000, "A: A2");
+        if (i % 4 == 0) {
+            must(cpt_path_append_ns(path, task, 1000 * US));
+            add_wait(path, task, "cache", CPT_KIND_LOCK, 2000, "A: A2");
+        }
+        add_wait(path, task, "", CPT_KIND_OFF_CPU, 300, NULL);
+        must(cpt_path_append_ns(path, task, 700 * US));
+        record.latency_ns = cpt_path_sum_ns(path);
+        write_record(maker, &record);
+    }
+}
+
 /* The value of the response header for request 3. */
 static void make_metadata(struct maker *maker)
 {
@@ -615,6 +661,8 @@ static int make(struct maker *maker, const char *variant)
 {
     if (strcmp(variant, "experiment") == 0) {
         make_experiment(maker, REQUESTS);
+    } else if (strcmp(variant, "contended") == 0) {
+        make_contended(maker);
     } else if (strcmp(variant, "few") == 0) {
         make_experiment(maker, 4);
     } else if (strcmp(variant, "failures") == 0) {

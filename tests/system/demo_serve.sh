@@ -124,3 +124,11 @@ wait "$demo" || fail "the demo ended with $?"
 for child in $children; do
     ! kill -0 "$child" 2>/dev/null || fail "process $child is still there"
 done
+
+say 'who was in the way of the page /forms: hold, which had the lock, first of all'
+"$CPT" contention --json --include-forced --where 'method == "/forms"' out/paths.cptlog >contention.json
+python3 -c '
+import json
+first = json.load(open("contention.json"))["culprits"][0]
+assert (first["culprit"], first["kind"], first["resource"]) == ("A: hold", "lock", "totals"), first
+assert first["mean_ns"] >= 5e6, first'

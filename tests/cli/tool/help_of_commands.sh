@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: The cpt authors
 # every command has a usage, options and at least two examples
-for command in demo metadata log show aggregate merge load report diff culprit precision plan pprof folded; do
+for command in demo metadata log show aggregate merge load report diff culprit contention precision plan pprof folded; do
     cpt $command --help >help || echo "$command: $?"
     cpt help $command | cmp - help
     grep -q "^usage: cpt $command" help || echo "$command: no usage"

@@ -112,6 +112,9 @@ walk text cpt diff --quantile 90% $two a.cptlog
 walk rows cpt diff --json --quantile 90% $two a.cptlog
 walk text cpt culprit --by name $two a.cptlog
 walk json cpt culprit --json $two a.cptlog
+make_log contended >contended.cptlog
+walk text cpt contention contended.cptlog
+walk json cpt contention --json contended.cptlog
 walk text cpt precision --pairs 2 --requests 10 a.cptlog
 walk rows cpt precision --json --pairs 2 --requests 10 a.cptlog
 walk text cpt plan a.cptlog
